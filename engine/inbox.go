@@ -12,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/session"
@@ -215,8 +216,12 @@ func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
 			e.meter.retry("left")
 		}
 		i.Holder = e.holder
-		if err := e.config.Store.Update(ctx, i); err != nil || i.State == store.Parked {
+		if err := e.config.Store.Update(ctx, i); err != nil {
 			return err
+		}
+		if i.State == store.Parked {
+			e.tellParked(ctx, i)
+			return nil
 		}
 	}
 	a, m, err := e.message(i)
@@ -230,6 +235,18 @@ func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
 	defer r.late.close()
 	r.answer(ctx, &m, silent)
 	return r.kept
+}
+
+// tellParked tells the sender of a parked message, on the channel that it came from.
+func (e *Engine) tellParked(ctx context.Context, i store.Item) {
+	_, m, err := e.message(i)
+	if err != nil || len(m.Reply) == 0 || m.outcome != nil {
+		return
+	}
+	text := fmt.Sprintf("This message could not be answered, again and again, and was set aside: “%s”. An operator can have it tried again.", printable.Line(m.Text, 100))
+	if err := e.Post(ctx, i.Session, m.Reply, text, fmt.Sprint("parked-", i.ID)); err != nil {
+		e.config.Log.ErrorContext(ctx, "the sender of a parked message was not told", "item", i.ID, "session", i.Session, "error", err)
+	}
 }
 
 // silent receives events for which nobody waits.

@@ -400,3 +400,27 @@ func TestParkedMessage(t *testing.T) {
 		}
 	}
 }
+
+// The sender of a message that is parked reads so where it came from; the conversation goes on.
+func TestParkedIsTold(t *testing.T) {
+	t.Parallel()
+	kept := &store.Memory{}
+	i, _, err := kept.Accept(t.Context(), store.Item{Session: mainKey, Message: []byte(`{"text":"poison","reply":{"chat":"7"}}`), Holder: "an earlier process"})
+	must(t, err)
+	i.Tries = 10 // processes have ended with it
+	must(t, kept.Update(t.Context(), i))
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "yes"})
+	must(t, g.Resume(t.Context()))
+	idle(t, g)
+	if list, err := g.Inbox(t.Context(), 0); err != nil || len(list) == 0 || list[0].State != store.Parked {
+		t.Fatalf("the inbox is %+v, %v", list, err)
+	}
+	letters, err := g.Letters(t.Context(), 0, 10)
+	must(t, err)
+	if len(letters) != 1 || string(letters[0].To) != `{"chat":"7"}` || !strings.Contains(letters[0].Text, "“poison”") {
+		t.Errorf("letters: %+v", letters)
+	}
+	if text, err := send(g, t.Context(), engine.Message{Text: "and then?"}); err != nil || text != "yes" {
+		t.Errorf("the next message: %q, %v", text, err)
+	}
+}
