@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/session"
 )
 
@@ -93,7 +96,7 @@ func Examine(ctx context.Context, w *Workspace, c Config) (report []Finding) {
 		add("configuration", nil, "warning: "+warning.Error())
 	}
 	add("model", nil, a.Models())
-	report = append(report, a.checkModels(ctx)...)
+	report = append(append(report, a.checkModels(ctx)...), a.checkChannels(ctx)...)
 	safety := slices.Concat(a.protections(ctx), a.gaps(ctx))
 	if err := a.Close(); err != nil {
 		add("closing", err, "")
@@ -101,7 +104,7 @@ func Examine(ctx context.Context, w *Workspace, c Config) (report []Finding) {
 	return append(report, safety...)
 }
 
-// maxCheck is how long a model's provider may take to answer the doctor.
+// maxCheck is how long a provider or platform may take to answer the doctor.
 const maxCheck = 10 * time.Second
 
 // checkModels asks the providers of all models at once whether they answer. That costs
@@ -131,6 +134,39 @@ func (a *App) checkModels(ctx context.Context) []Finding {
 	}
 	checks.Wait()
 	return slices.DeleteFunc(report, func(f Finding) bool { return f.Check == "" })
+}
+
+// checkChannels asks the platforms of all channels at once which account they have: the
+// gateway does if it runs, because some allow one connection only.
+func (a *App) checkChannels(ctx context.Context) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, maxCheck)
+	defer cancel()
+	probe := a.channels.Probe
+	if at := a.Workspace.Running().URL; at != "" {
+		gateway := client.New(at, "", string(a.Workspace.Config.API.Key))
+		probe = func(ctx context.Context, name string) (string, error) {
+			var x server.ChannelAccount
+			err := gateway.Do(ctx, http.MethodPost, "/admin/channels/"+url.PathEscape(name)+"/test", struct{}{}, &x)
+			return x.Account, err
+		}
+	}
+	list := a.channels.States()
+	report := make([]Finding, len(list))
+	var checks panics.Group
+	for i, c := range list {
+		checks.Go(func() {
+			says, err := probe(ctx, c.Name)
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = fmt.Errorf("no answer within %v", maxCheck)
+			}
+			if err != nil {
+				says = err.Error()
+			}
+			report[i] = Finding{Check: "channel", OK: err == nil, Says: c.Name + ": " + says}
+		})
+	}
+	checks.Wait()
+	return report
 }
 
 // checkState opens the database without leaving one behind.
