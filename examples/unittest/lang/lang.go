@@ -39,6 +39,8 @@ const (
 type Language interface {
 	// Name is a short word: "go", "java".
 	Name() string
+	// Marks are names of files that lie at the root of a project, as "go.mod".
+	Marks() []string
 	// Takes reports whether a file, by its name alone, is a target of this language: source
 	// code that can have tests. Files of tests are none.
 	Takes(file string) bool

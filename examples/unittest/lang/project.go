@@ -91,13 +91,19 @@ func (p *Project) Relative(file string) (string, error) {
 	return file, nil
 }
 
-// skipped are folders that are no part of the code: they are neither copied nor listed.
-func skipped(name string) bool {
-	switch name {
-	case "node_modules", "target", "build", "out", "bin":
+// skipped reports whether a folder is no part of the code: it is neither copied nor listed.
+func (p *Project) skipped(dir string) bool {
+	switch name := path.Base(dir); name {
+	case ".":
+		return false
+	case "node_modules":
 		return true
+	case "target": // what Maven builds
+		_, err := os.Stat(filepath.Join(p.Root, filepath.FromSlash(path.Dir(dir)), "pom.xml"))
+		return err == nil
+	default:
+		return strings.HasPrefix(name, ".")
 	}
-	return strings.HasPrefix(name, ".") && name != "."
 }
 
 // Walk calls f for each regular file of the project, in the order of names, and leaves out
@@ -109,7 +115,7 @@ func (p *Project) Walk(f func(file string, info fs.FileInfo) error) error {
 		case err != nil:
 			return err
 		case d.IsDir():
-			if skipped(d.Name()) {
+			if p.skipped(file) {
 				return fs.SkipDir
 			}
 			return nil
