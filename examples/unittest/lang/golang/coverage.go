@@ -16,7 +16,9 @@ import (
 // at is a place in a source file.
 type at struct{ line, column int }
 
-func (a at) compare(b at) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column)) }
+func (a at) compare(b at) int {
+	return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
+}
 
 // block is a line of a cover profile.
 type block struct {

@@ -87,7 +87,9 @@ func (Go) Mutants(p *lang.Project, target string) ([]lang.Mutant, error) {
 			return true
 		})
 	}
-	slices.SortStableFunc(list, func(a, b lang.Mutant) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+	slices.SortStableFunc(list, func(a, b lang.Mutant) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 	return first(list, lang.MaxMutants), nil
 }
 

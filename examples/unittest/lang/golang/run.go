@@ -287,7 +287,8 @@ func compileErrors(out, dir string) (list []lang.Problem) {
 	if len(list) == 0 {
 		list = append(list, lang.Problem{Message: cut(cmp.Or(strings.TrimSpace(rest), "it does not compile"), lang.MaxMessage)})
 	}
-	slices.SortStableFunc(list, func(a, b lang.Problem) int { return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
+	slices.SortStableFunc(list, func(a, b lang.Problem) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
 	return slices.Compact(list)
 }
-
