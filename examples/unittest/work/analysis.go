@@ -147,4 +147,3 @@ func (w *Work) free() (string, error) {
 	}
 	return "", fmt.Errorf("there are 50 files of tests of %s; remove some", w.Target)
 }
-

@@ -23,7 +23,6 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-
 // Config says what to work on.
 type Config struct {
 	Project  *lang.Project
