@@ -10,10 +10,9 @@ import (
 )
 
 type targetInput struct {
-	// Target is a source file, relative to the project. Without it: the file under test.
-	Target string `json:"target" default:"" example:"src/main/java/shop/Price.java"`
-	// Function, when given, is the only one that is described, by its name.
-	Function string `json:"function" default:""`
+	// Target is a source file; by default the one under test.
+	Target   string `json:"target" default:""`
+	Function string `json:"function" default:""` // describes only this one
 }
 
 // analysisOf reads a target, or the one function of it that the input names.
@@ -40,7 +39,7 @@ func (w *Work) analysisOf(in targetInput) (*lang.Analysis, error) {
 	return a, nil
 }
 
-// codeAnalyzer reads the structure of a source file: its package, imports, types with their members, and for each function the signature, lines, branches with their conditions, and the errors it can give. Use it first, before writing tests.
+// codeAnalyzer reads the structure of a source file: types with their members, and of each function the signature, lines, branches with conditions, and errors.
 //
 //etui:tool name=CodeAnalyzer risk=read
 //etui:zh 分析源代码的结构：类型、函数、分支和可能的错误。
@@ -62,7 +61,7 @@ type bound struct {
 	lang.Boundary
 }
 
-// boundaryAnalyzer lists the comparisons in a source file and, for each, the values just below, at and above the boundary that tests should try, with null and empty values where they matter.
+// boundaryAnalyzer lists the comparisons in a source file, each with the values below, at and above the boundary that tests should try.
 //
 //etui:tool name=BoundaryAnalyzer risk=read
 //etui:zh 列出源代码中的边界条件和应测试的值。
@@ -84,7 +83,7 @@ func (w *Work) boundaryAnalyzer(in targetInput) (chat.Result, error) {
 	return result(map[string]any{"file": a.File, "boundaries": list}, "")
 }
 
-// styleAnalyzer tells how tests are written in this project: the framework, the file that new tests of the target go to, naming, assertions, habits, and a short existing test as an example.
+// styleAnalyzer tells how tests are written in this project: framework, the file for new tests, naming, assertions, and an existing test as an example.
 //
 //etui:tool name=StyleAnalyzer risk=read
 //etui:zh 说明本项目中测试的写法：框架、命名、断言和示例。

@@ -33,23 +33,19 @@ const (
 
 type fileInput struct {
 	Action Action `json:"action"`
-	// Path is relative to the project.
-	Path string `json:"path" minLength:"1"`
-	// Content is the whole new file, for write; with replace, what comes in place of Old.
+	Path   string `json:"path" minLength:"1"`
+	// Content is the new file, or with replace what comes in place of Old.
 	Content string `json:"content" default:""`
-	// Old is the text to replace, which must be in the file once.
-	Old string `json:"old" default:""`
-	// From and To are the first and last line to read.
-	From int `json:"from" default:"1" minimum:"1"`
-	To   int `json:"to" default:"400" minimum:"1"`
+	Old     string `json:"old" default:""`               // text to replace, once in the file
+	From    int    `json:"from" default:"1" minimum:"1"` // first line to read
 }
 
-// fileSystem reads any file of the project, and writes test files: a whole file, or a replaced piece of one. Source files and tests that were there before cannot be changed. Write tests to the file that StyleAnalyzer or TestSkeleton names.
+// fileSystem reads files of the project, and writes new test files, whole or by replacing a piece. Nothing else can be changed.
 //
 //etui:tool name=FileSystem risk=write replay=safe
 //etui:zh 读取项目中的文件，写入测试文件。
 //etui:alias open file, save test, edit, 读写文件
-//etui:example show me lines 40 to 80 of Price.java
+//etui:example show me Price.java from line 40
 func (w *Work) fileSystem(in fileInput) (chat.Result, error) {
 	file, err := w.Project.Relative(in.Path)
 	if err != nil {
@@ -58,7 +54,7 @@ func (w *Work) fileSystem(in fileInput) (chat.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if in.Action == Read {
-		return w.read(file, in.From, in.To)
+		return w.read(file, in.From)
 	}
 	if err := w.mayWrite(file); err != nil {
 		return chat.Result{}, err
@@ -148,13 +144,14 @@ func (w *Work) replaced(file, old, with string) (string, error) {
 	return strings.Replace(string(text), old, with, 1), nil
 }
 
-func (w *Work) read(file string, from, to int) (chat.Result, error) {
+func (w *Work) read(file string, from int) (chat.Result, error) {
 	text, err := w.Project.Read(file)
 	if err != nil {
 		return chat.Result{}, err
 	}
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
-	from, to = min(from, len(lines)), min(to, len(lines), from+maxRead-1)
+	from = min(from, len(lines))
+	to := min(len(lines), from+maxRead-1)
 	var b strings.Builder
 	for i := from; i <= to; i++ {
 		fmt.Fprintf(&b, "%4d  %s\n", i, lines[i-1])

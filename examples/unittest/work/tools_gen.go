@@ -24,12 +24,12 @@ func Tools(work *Work) []tool.Tool {
 		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "BoundaryAnalyzer",
-				Description:  "Lists the comparisons in a source file and, for each, the values just below, at and above the boundary that tests should try, with null and empty values where they matter.",
+				Description:  "Lists the comparisons in a source file, each with the values below, at and above the boundary that tests should try.",
 				Translations: map[string]string{"zh": "列出源代码中的边界条件和应测试的值。"},
 				Aliases:      []string{"edge cases", "limits", "off by one", "边界分析"},
 				Examples:     []string{"which edge cases should the tests try?"},
 				Groups:       []string{"unittest"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"target":{"type":"string","description":"A source file, relative to the project. Without it: the file under test.","default":"","examples":["src/main/java/shop/Price.java"]},"function":{"type":"string","description":"Function, when given, is the only one that is described, by its name.","default":""}},"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"target":{"type":"string","description":"A source file; by default the one under test.","default":""},"function":{"type":"string","description":"describes only this one","default":""}},"additionalProperties":false}`),
 				Risk:         "read",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 				var in targetInput
@@ -53,12 +53,12 @@ func Tools(work *Work) []tool.Tool {
 			}),
 			tool.New(tool.Definition{
 				Name:         "CodeAnalyzer",
-				Description:  "Reads the structure of a source file: its package, imports, types with their members, and for each function the signature, lines, branches with their conditions, and the errors it can give. Use it first, before writing tests.",
+				Description:  "Reads the structure of a source file: types with their members, and of each function the signature, lines, branches with conditions, and errors.",
 				Translations: map[string]string{"zh": "分析源代码的结构：类型、函数、分支和可能的错误。"},
 				Aliases:      []string{"parse source", "structure", "methods", "代码分析"},
 				Examples:     []string{"which branches does Price.java have?"},
 				Groups:       []string{"unittest"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"target":{"type":"string","description":"A source file, relative to the project. Without it: the file under test.","default":"","examples":["src/main/java/shop/Price.java"]},"function":{"type":"string","description":"Function, when given, is the only one that is described, by its name.","default":""}},"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"target":{"type":"string","description":"A source file; by default the one under test.","default":""},"function":{"type":"string","description":"describes only this one","default":""}},"additionalProperties":false}`),
 				Risk:         "read",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 				var in targetInput
@@ -100,12 +100,12 @@ func Tools(work *Work) []tool.Tool {
 			}),
 			tool.New(tool.Definition{
 				Name:         "FileSystem",
-				Description:  "Reads any file of the project, and writes test files: a whole file, or a replaced piece of one. Source files and tests that were there before cannot be changed. Write tests to the file that StyleAnalyzer or TestSkeleton names.",
+				Description:  "Reads files of the project, and writes new test files, whole or by replacing a piece. Nothing else can be changed.",
 				Translations: map[string]string{"zh": "读取项目中的文件，写入测试文件。"},
 				Aliases:      []string{"open file", "save test", "edit", "读写文件"},
-				Examples:     []string{"show me lines 40 to 80 of Price.java"},
+				Examples:     []string{"show me Price.java from line 40"},
 				Groups:       []string{"unittest"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"action":{"type":"string","enum":["read","write","replace"]},"path":{"type":"string","description":"Relative to the project.","minLength":1},"content":{"type":"string","description":"The whole new file, for write; with replace, what comes in place of Old.","default":""},"old":{"type":"string","description":"The text to replace, which must be in the file once.","default":""},"from":{"type":"integer","description":"From and To are the first and last line to read.","default":1,"minimum":1},"to":{"type":"integer","default":400,"minimum":1}},"required":["action","path"],"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"action":{"type":"string","enum":["read","write","replace"]},"path":{"type":"string","minLength":1},"content":{"type":"string","description":"The new file, or with replace what comes in place of Old.","default":""},"old":{"type":"string","description":"text to replace, once in the file","default":""},"from":{"type":"integer","description":"first line to read","default":1,"minimum":1}},"required":["action","path"],"additionalProperties":false}`),
 				Replay:       tool.Safe,
 				Risk:         "write",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
@@ -179,7 +179,7 @@ func Tools(work *Work) []tool.Tool {
 			}),
 			tool.New(tool.Definition{
 				Name:         "StyleAnalyzer",
-				Description:  "Tells how tests are written in this project: the framework, the file that new tests of the target go to, naming, assertions, habits, and a short existing test as an example.",
+				Description:  "Tells how tests are written in this project: framework, the file for new tests, naming, assertions, and an existing test as an example.",
 				Translations: map[string]string{"zh": "说明本项目中测试的写法：框架、命名、断言和示例。"},
 				Aliases:      []string{"conventions", "test framework", "naming", "风格分析"},
 				Examples:     []string{"how are tests named in this project?"},
@@ -295,7 +295,6 @@ func readFileInputJSON(r *wire.Reader, v *fileInput) {
 	v.Content = ""
 	v.Old = ""
 	v.From = 1
-	v.To = 400
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
 		switch name {
@@ -309,8 +308,6 @@ func readFileInputJSON(r *wire.Reader, v *fileInput) {
 			v.Old = r.String()
 		case "from":
 			v.From = int(r.Int(64))
-		case "to":
-			v.To = int(r.Int(64))
 		default:
 			r.Skip()
 		}

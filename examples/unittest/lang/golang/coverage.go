@@ -157,7 +157,10 @@ func (m *measured) body(body *ast.BlockStmt) {
 		case *ast.SelectStmt:
 			for _, c := range s.Body.List {
 				if c, ok := c.(*ast.CommClause); ok {
-					m.way(c.Pos(), m.inside(c.Body, c.End()) > 0, "this case never runs")
+					n := m.inside(c.Body, c.End())
+					m.way(c.Pos(), n > 0, "this case never runs")
+					l := m.line(c.Pos())
+					l.Hits = max(l.Hits, n)
 				}
 			}
 		}
@@ -202,6 +205,8 @@ func (m *measured) cases(p token.Pos, body *ast.BlockStmt) {
 			says = "case " + cut(text(m.fset, c.List[0]), 60) + " is never taken"
 		}
 		m.way(c.Pos(), n > 0, "%s", says)
+		l := m.line(c.Pos()) // profiles have no counter for the case itself
+		l.Hits = max(l.Hits, n)
 	}
 	if !whole {
 		m.way(p, left > 0, "no input is without a case")
