@@ -17,6 +17,9 @@ import (
 // maven runs a phase of Maven in the module of a target, offline and in one JVM: surefire
 // waits ten seconds for the end of another one.
 func (j Java) maven(ctx context.Context, p *lang.Project, at place, run lang.Run, args ...string) (sandbox.Result, error) {
+	if err := clean(p, at); err != nil {
+		return sandbox.Result{}, err
+	}
 	options := strings.Join(jvm, " ")
 	if run.Target != "" {
 		jar, err := agentJar(p)
@@ -27,6 +30,17 @@ func (j Java) maven(ctx context.Context, p *lang.Project, at place, run lang.Run
 	}
 	args = append([]string{"-o", "-B", "-q", "-f", filepath.Join(p.Bench, filepath.FromSlash(at.module), pom), "-Dmaven.repo.local=" + repository, "-Dstyle.color=never", "-DforkCount=0", "-DtrimStackTrace=false"}, args...)
 	return j.java(ctx, p, "mvn", run.Timeout, map[string]string{"MAVEN_OPTS": options}, args...)
+}
+
+// clean removes what Maven compiled, and the reports of the run before. A mutant is newer than
+// the target that takes its place again, and Maven would take its class for that of the target.
+func clean(p *lang.Project, at place) error {
+	bench, err := os.OpenRoot(p.Bench) // tests may have made links there
+	if err != nil {
+		return err
+	}
+	defer bench.Close()
+	return bench.RemoveAll(filepath.FromSlash(path.Join(at.module, "target")))
 }
 
 var mavenError = regexp.MustCompile(`^\[ERROR\] (/[^\s:]+\.java):\[(\d+),(\d+)\] (.*)$`)
@@ -76,9 +90,6 @@ func (j Java) mavenTest(ctx context.Context, p *lang.Project, at place, run lang
 	}
 	defer bench.Close()
 	reports := path.Join(at.module, "target/surefire-reports")
-	if err := bench.RemoveAll(filepath.FromSlash(reports)); err != nil {
-		return nil, err
-	}
 	phase := []string{"-Dtest=" + selected, "-DfailIfNoTests=false", "test"}
 	if len(run.Tests) == 0 {
 		phase = []string{"compile"}
