@@ -20,7 +20,7 @@ type Run struct {
 	ID    string
 	State work.State
 	Flow  session.Flow
-	// Reply is the agent's own answer, Source that of the target.
+	// Reply is what the run ended with, Source that of the target.
 	Reply, Source string
 	// Scripted says that the answers were made up, and no model was asked.
 	Scripted bool
@@ -125,7 +125,10 @@ func New(run Run) *Report {
 	}
 	r.Score, r.Before, r.After = r.Mutation.Score(), share(r.before), share(r.after)
 	sum := 0.0
-	for _, s := range f.Path {
+	for i, s := range f.Path {
+		if i == 0 && s.FullTokens == 0 && s.From == "" {
+			s.Tools, s.ToolTokens, s.FullTokens = st.Began.Tools, st.Began.ToolTokens, st.Began.FullTokens
+		}
 		if s.To == workflow.Done || s.To == workflow.Failed {
 			continue
 		}
@@ -221,7 +224,7 @@ func (r *Report) Markdown() string {
 		fmt.Fprintf(&b, "| %d | %d | %d | %.1f %% | %.1f %% | %s |\n", i+1, run.Cases, run.Failed, run.Line, run.Branch, strings.ReplaceAll(code(run.Note), "\n", " "))
 	}
 	if r.Reply != "" {
-		fmt.Fprintf(&b, "\n## What the agent says\n\n%s\n", r.Reply)
+		fmt.Fprintf(&b, "\n## How it ended\n\n%s\n", r.Reply)
 	}
 	return b.String()
 }

@@ -163,13 +163,11 @@ func (w *Work) read(file string, from int) (chat.Result, error) {
 }
 
 type directoryInput struct {
-	// Path is a folder of the project; without it, the whole project.
-	Path string `json:"path" default:"."`
-	// Tests lists only files of tests.
-	Tests bool `json:"tests" default:"false"`
+	Path  string `json:"path" default:"."`
+	Tests bool   `json:"tests" default:"false"` // only tests
 }
 
-// directory lists the files of the project below a folder, with their sizes in lines left out; files that a build makes are not shown.
+// directory lists the files of the project below a folder.
 //
 //etui:tool name=Directory risk=read
 //etui:zh 列出项目文件夹中的文件。
