@@ -178,7 +178,18 @@ func (a *agent) open(ctx context.Context, root string, w *workspace) (closing fu
 	if err != nil {
 		return nil, err
 	}
-	a.project = &lang.Project{Root: root, Bench: filepath.Join(a.state, "bench"), Cache: filepath.Join(cache, "unittest")}
+	box, err := sandbox.New(sandbox.Config{Mode: cmp.Or(sandbox.Mode(a.sandbox), w.mode), Read: w.read})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, box.Close())
+		}
+	}()
+	// Each mode has folders of its own: programs run as another user in each.
+	mode := string(box.Mode())
+	a.project = &lang.Project{Root: root, Bench: filepath.Join(a.state, "bench-"+mode), Cache: filepath.Join(cache, "unittest-"+mode), Sandbox: box}
 	for _, dir := range []string{a.project.Bench, a.project.Cache, filepath.Join(a.state, "runs")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, err
@@ -191,15 +202,11 @@ func (a *agent) open(ctx context.Context, root string, w *workspace) (closing fu
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		return nil, errors.Join(fmt.Errorf("another run works in %s; wait for it, or name another folder with --state", a.state), err)
 	}
-	a.project.Sandbox, err = sandbox.New(sandbox.Config{Mode: cmp.Or(sandbox.Mode(a.sandbox), w.mode), Read: w.read})
+	a.store, err = sqlite.Open(ctx, filepath.Join(a.state, "etui.db"))
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
-	a.store, err = sqlite.Open(ctx, filepath.Join(a.state, "etui.db"))
-	if err != nil {
-		return nil, errors.Join(err, a.project.Sandbox.Close(), lock.Unlock())
-	}
-	return func() error { return errors.Join(a.store.Close(), a.project.Sandbox.Close(), lock.Unlock()) }, nil
+	return func() error { return errors.Join(a.store.Close(), box.Close(), lock.Unlock()) }, nil
 }
 
 // begin makes the folder of a new run and returns its name. Names are in the order of time.

@@ -109,8 +109,11 @@ func New(run Run) *Report {
 		Tests: st.Tests, Unchecked: st.Changed && len(st.Tests) > 0, Mutation: st.Mutation, Uncompiled: st.Uncompiled, Runs: st.Runs,
 		Rounds: f.Rounds, Tokens: f.AllTokens, Cost: f.Cost, Reply: run.Reply, source: run.Source, before: st.Before,
 	}
+	if f.Reply != "" && f.Outcome == workflow.Failed { // what the agent said when it gave up
+		r.Reason = f.Reply
+	}
 	if r.Outcome == "" {
-		r.Outcome, r.Reason = "open", "the run has not ended; --resume goes on with it"
+		r.Outcome, r.Reason = "open", strings.TrimSpace(run.Reply+" The run has not ended; --resume goes on with it.")
 	}
 	if st.Last != nil {
 		r.after, r.Cases, r.Problems = st.Last.Coverage, len(st.Last.Cases), st.Last.Problems

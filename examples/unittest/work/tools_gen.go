@@ -106,7 +106,7 @@ func Tools(work *Work) []tool.Tool {
 				Examples:     []string{"show me Price.java from line 40"},
 				Groups:       []string{"unittest"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"action":{"type":"string","enum":["read","write","replace"]},"path":{"type":"string","minLength":1},"content":{"type":"string","description":"The new file, or with replace what comes in place of Old.","default":""},"old":{"type":"string","description":"text to replace, once in the file","default":""},"from":{"type":"integer","description":"first line to read","default":1,"minimum":1}},"required":["action","path"],"additionalProperties":false}`),
-				Replay:       tool.Safe,
+				Replay:       tool.Keyed,
 				Risk:         "write",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 				var in fileInput
@@ -115,7 +115,7 @@ func Tools(work *Work) []tool.Tool {
 				if err := r.End(); err != nil {
 					return chat.Result{}, err
 				}
-				return work.fileSystem(in)
+				return work.fileSystem(ctx, in)
 			}),
 			tool.New(tool.Definition{
 				Name:         "KnowledgeBase",

@@ -60,8 +60,18 @@ type State struct {
 	Mutation *Mutation `json:"mutation,omitempty"`
 	// Uncompiled is how often tests were checked that did not compile.
 	Uncompiled int `json:"uncompiled,omitempty"`
+	// Wrote is the newest writing, so that a call that runs again after a crash writes the
+	// same and not twice as much.
+	Wrote Wrote `json:"wrote,omitzero"`
 	// Began is what the first phase had; zero when unknown.
 	Began Began `json:"began,omitzero"`
+}
+
+// Wrote is a call that wrote a file: its idempotency key, and what the file is by it.
+type Wrote struct {
+	Key     string `json:"key"`
+	File    string `json:"file"`
+	Content string `json:"content"`
 }
 
 // Began says which tools a phase began with, and what their definitions cost in tokens.

@@ -10,10 +10,11 @@ import (
 	"example.com/unittest/lang"
 	"example.com/unittest/lang/golang"
 	"example.com/unittest/work"
+	"github.com/etui-run/etui/tool"
 )
 
 // open is the work on the Go sample, without anything that runs.
-func open(t *testing.T) (root string, call func(tool, args string) (string, bool)) {
+func open(t *testing.T) (root string, call func(tool, args string, key ...string) (string, bool)) {
 	t.Helper()
 	root = filepath.Join(t.TempDir(), "project")
 	if err := os.CopyFS(root, os.DirFS("../samples/go")); err != nil {
@@ -23,11 +24,12 @@ func open(t *testing.T) (root string, call func(tool, args string) (string, bool
 	if err != nil {
 		t.Fatal(err)
 	}
-	return root, func(name, args string) (string, bool) {
+	return root, func(name, args string, key ...string) (string, bool) {
 		t.Helper()
 		for _, tl := range work.Tools(w) {
 			if tl.Definition().Name == name {
-				r, err := tl.Call(t.Context(), json.RawMessage(args))
+				ctx := tool.WithHost(t.Context(), tool.Host{Key: strings.Join(key, "")})
+				r, err := tl.Call(ctx, json.RawMessage(args))
 				if err != nil {
 					return err.Error(), false
 				}
@@ -61,12 +63,26 @@ func TestWrites(t *testing.T) {
 	if says, ok := call("FileSystem", `{"action":"write","path":"rate/rate_test.go","content":"package rate\n"}`); !ok {
 		t.Error(says)
 	}
-	if says, ok := call("FileSystem", `{"action":"replace","path":"rate/rate_test.go","old":"rate","content":"parcels"}`); !ok {
-		t.Error(says)
-	}
-	// After a crash the call runs again: it is done already.
-	if says, ok := call("FileSystem", `{"action":"replace","path":"rate/rate_test.go","old":"rate","content":"parcels"}`); !ok {
-		t.Error(says)
+}
+
+// TestRunsAgain repeats calls, as after a crash: with their keys they write the same once more,
+// without they would insert twice.
+func TestRunsAgain(t *testing.T) {
+	t.Parallel()
+	root, call := open(t)
+	const file = "rate/rate_test.go"
+	for _, c := range []struct{ key, args, want string }{
+		{"1", `{"action":"write","path":"` + file + `","content":"package rate\n"}`, "package rate\n"},
+		{"2", `{"action":"replace","path":"` + file + `","old":"rate\n","content":"// new\nrate\n"}`, "package // new\nrate\n"},
+		{"2", `{"action":"replace","path":"` + file + `","old":"rate\n","content":"// new\nrate\n"}`, "package // new\nrate\n"},
+		{"3", `{"action":"replace","path":"` + file + `","old":"rate\n","content":"// new\nrate\n"}`, "package // new\n// new\nrate\n"},
+	} {
+		if says, ok := call("FileSystem", c.args, c.key); !ok {
+			t.Error(says)
+		}
+		if text, err := os.ReadFile(filepath.Join(root, file)); err != nil || string(text) != c.want {
+			t.Errorf("call %s: %q, %v, want %q", c.key, text, err, c.want)
+		}
 	}
 }
 

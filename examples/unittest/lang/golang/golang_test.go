@@ -19,7 +19,7 @@ const target = "rate/rate.go"
 func project(t *testing.T) *lang.Project {
 	t.Helper()
 	dir := t.TempDir()
-	box, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(os.Getenv("UNITTEST_SANDBOX"))})
+	box, err := sandbox.New(sandbox.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func project(t *testing.T) *lang.Project {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &lang.Project{Root: filepath.Join(dir, "project"), Bench: filepath.Join(dir, "bench"), Cache: filepath.Join(cache, "unittest"), Sandbox: box}
+	p := &lang.Project{Root: filepath.Join(dir, "project"), Bench: filepath.Join(dir, "bench"), Cache: filepath.Join(cache, "unittest-"+string(box.Mode())), Sandbox: box}
 	for _, d := range []string{p.Bench, p.Cache} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
