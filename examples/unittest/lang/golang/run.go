@@ -11,7 +11,6 @@ import (
 	"go/token"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -137,7 +136,7 @@ func (g Go) chosen(p *lang.Project, run lang.Run) (string, error) {
 
 // run runs the go command at the root of the module that holds dir.
 func (g Go) run(ctx context.Context, p *lang.Project, run lang.Run, dir string, args ...string) (sandbox.Result, error) {
-	program, err := exec.LookPath("go")
+	program, err := sandbox.Find(p.Root, "go")
 	if err != nil {
 		return sandbox.Result{}, g.Ready(p)
 	}
