@@ -132,8 +132,8 @@ func New(run Run) *Report {
 		if i == 0 && s.FullTokens == 0 && s.From == "" {
 			s.Tools, s.ToolTokens, s.FullTokens = st.Began.Tools, st.Began.ToolTokens, st.Began.FullTokens
 		}
-		if s.To == workflow.Done || s.To == workflow.Failed {
-			continue
+		if s.To == f.Outcome {
+			continue // the end
 		}
 		r.Phases = append(r.Phases, Phase{Name: s.To, Why: s.Why, Tools: s.Tools, ToolTokens: s.ToolTokens, FullTokens: s.FullTokens, Delivery: s.Delivery, Lost: s.Lost})
 		if s.FullTokens > 0 {
