@@ -244,12 +244,10 @@ func (a *agent) newest() (string, error) {
 func (a *agent) all(ctx context.Context) (code int, err error) {
 	var targets []string
 	err = a.project.Walk(func(file string, _ fs.FileInfo) error {
-		l, err := a.languageOf(file)
-		if err != nil || len(targets) == maxTargets {
-			return nil
-		}
-		if found, err := l.Analyze(a.project, file); err == nil && len(found.Functions) > 0 {
-			targets = append(targets, file)
+		if l, err := a.languageOf(file); err == nil && len(targets) < maxTargets {
+			if found, err := l.Analyze(a.project, file); err == nil && len(found.Functions) > 0 {
+				targets = append(targets, file)
+			}
 		}
 		return nil
 	})

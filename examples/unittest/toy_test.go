@@ -45,7 +45,7 @@ func (t toy) Analyze(p *lang.Project, target string) (*lang.Analysis, error) {
 	return &lang.Analysis{File: target, Language: "toy", Functions: []lang.Function{f}}, err
 }
 
-func (t toy) Style(p *lang.Project, target string) (*lang.Style, error) {
+func (t toy) Style(*lang.Project, string) (*lang.Style, error) {
 	return &lang.Style{Framework: "toy", Skeleton: "\n"}, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -351,6 +353,65 @@ func (hopeless) Stream(_ context.Context, req model.Request) iter.Seq2[model.Eve
 	}
 }
 
+// TestModel asks a model on a server, as etui.yaml names one. It sees each tool of its phase,
+// and what the tools gave.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	played, err := script.Read("testdata/toy.script")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		var req struct {
+			Model    string
+			Messages []struct{ Role string }
+			Tools    []struct{ Function struct{ Name string } }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil || r.Header.Get("Authorization") != "Bearer a-key" || req.Model != "small" {
+			t.Errorf("the request: %v, %+v", err, req)
+		}
+		n := 0
+		for _, m := range req.Messages {
+			if m.Role == "assistant" {
+				n++
+			}
+		}
+		var calls []map[string]any
+		for i, c := range played.Script().Answers[n].Calls {
+			arguments := string(c.Arguments)
+			if arguments == "" {
+				arguments = "{}"
+			}
+			calls = append(calls, map[string]any{"index": i, "id": fmt.Sprintf("call-%d-%d", n, i), "type": "function", "function": map[string]any{"name": c.Name, "arguments": arguments}})
+		}
+		chunk, _ := json.Marshal(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"role": "assistant", "tool_calls": calls}, "finish_reason": "tool_calls"}}, "usage": map[string]int{"prompt_tokens": 1000, "completion_tokens": 50}})
+		out.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(out, "data: %s\n\ndata: [DONE]\n\n", chunk)
+	}))
+	defer server.Close()
+	t.Run("run", func(t *testing.T) {
+		workspace := workspaceWith(t, "    api_key: ${OPENAI_API_KEY}", "    base_url: "+server.URL+"/v1\n    api_key: a-key")
+		file := filepath.Join(workspace, "etui.yaml")
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, after, _ := strings.Cut(string(text), "  - name: anthropic")
+		_, after, _ = strings.Cut(after, "  - name: openai")
+		if err := os.WriteFile(file, []byte(before+"  - name: openai"+strings.Replace(after, "gpt-5.4-mini", "small", 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dir := copyOf(t, "testdata/toy")
+		var errs strings.Builder
+		if code := toyHost(nil).program(t.Context(), []string{"--target", filepath.Join(dir, "price.toy"), "--workspace", workspace}, io.Discard, &errs); code != exitDone {
+			t.Fatalf("exit %d: %s", code, errs.String())
+		}
+		if r := reportOf(t, dir); r.Outcome != "done" || r.Scripted || r.Tokens < 11*1050 || r.Cost == 0 || !slices.Equal(phasesOf(r), allPhases) {
+			t.Errorf("the report: %+v", r)
+		}
+	})
+}
+
 // TestOnePhase runs a phase alone, as with --skill.
 func TestOnePhase(t *testing.T) {
 	t.Parallel()
@@ -386,7 +447,7 @@ func TestUsage(t *testing.T) {
 		{"", "--target"},
 		{"--target " + filepath.Join(dir, "none.toy"), "there is no file"},
 		{"--target " + filepath.Join(dir, "toy.mod"), "no source file that can have tests; the languages are toy"},
-		{"--target " + price + " --skill analisys --script testdata/toy.script", `there is no skill "analisys"; the workspace has analysis, generation`},
+		{"--target " + price + " --skill analyse --script testdata/toy.script", `there is no skill "analyse"; the workspace has analysis, generation`},
 		{"--target " + price + " --goal 120", "--goal"},
 		{"--project " + dir + " --resume", "there is no run to resume"},
 		{"--target " + price + " --script testdata/none.script", "none.script"},

@@ -224,10 +224,7 @@ func (w *Work) symbolFinder(in symbolInput) (chat.Result, error) {
 		if !w.Language.Takes(file) && !w.Language.IsTest(file) || info.Size() > 1<<20 || len(rest) > maxFound {
 			return nil
 		}
-		text, err := w.Project.Read(file)
-		if err != nil {
-			return nil // it has gone
-		}
+		text, _ := w.Project.Read(file) // it may have gone
 		for i, line := range strings.Split(string(text), "\n") {
 			if !word.MatchString(line) {
 				continue
