@@ -12,11 +12,14 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+
+	"example.com/unittest/lang"
+	"github.com/etui-run/etui/model"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := program(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	code := host{languages: languages()}.program(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
@@ -36,6 +39,13 @@ type options struct {
 	json, resume            bool
 }
 
+// host is what the program is made of.
+type host struct {
+	languages []lang.Language
+	// model answers instead of the configured ones, if not nil.
+	model model.Model
+}
+
 // usage is an error of the command line.
 type usage struct{ says string }
 
@@ -44,14 +54,14 @@ func (u usage) Error() string { return u.says }
 func usagef(format string, args ...any) error { return usage{fmt.Sprintf(format, args...)} }
 
 // program runs the command line and returns the exit code.
-func program(ctx context.Context, args []string, out, errs io.Writer) int {
+func (h host) program(ctx context.Context, args []string, out, errs io.Writer) int {
 	o, err := parse(args, errs)
 	if errors.Is(err, flag.ErrHelp) {
 		return exitDone
 	}
 	code := exitFailed
 	if err == nil {
-		code, err = run(ctx, o, out, errs)
+		code, err = h.run(ctx, o, out, errs)
 	}
 	var u usage
 	if errors.As(err, &u) {

@@ -27,6 +27,7 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/script"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/turn"
@@ -50,23 +51,30 @@ const (
 	maxTargets = 200
 	// callTimeout is for the slowest tool, which tries some mutants.
 	callTimeout = 20 * time.Minute
+	// allTools is more tools than there are.
+	allTools = 30
 )
 
 // agent is what one project needs: its folders, the sandbox and the store.
 type agent struct {
+	host
 	options
 	out, errs io.Writer
 	project   *lang.Project
 	store     *sqlite.Store
+	// began notes what the first phase has; the later ones are in the run's path.
+	began func(t selection.Tokens, tools int) error
+	// many is set when no target was named.
+	many bool
 }
 
-func run(ctx context.Context, o options, out, errs io.Writer) (code int, err error) {
-	root, target, err := locate(o)
+func (h host) run(ctx context.Context, o options, out, errs io.Writer) (code int, err error) {
+	root, target, err := h.locate(o)
 	if err != nil {
 		return exitUsage, err
 	}
 	o.Target = target
-	a := &agent{options: o, out: out, errs: errs}
+	a := &agent{host: h, options: o, out: out, errs: errs}
 	w, err := openWorkspace(o.Workspace) // also for a resumed run: its own one is read below
 	if err != nil {
 		return exitUsage, err
@@ -98,7 +106,7 @@ func run(ctx context.Context, o options, out, errs io.Writer) (code int, err err
 }
 
 // locate finds the folder of the project and the target in it.
-func locate(o options) (root, target string, err error) {
+func (h host) locate(o options) (root, target string, err error) {
 	if o.Target == "" && o.project == "" && !o.resume {
 		return "", "", usagef("name the file to test with --target, or a project with --project")
 	}
@@ -125,7 +133,7 @@ func locate(o options) (root, target string, err error) {
 	if info, serr := os.Stat(file); err != nil || serr != nil || !info.Mode().IsRegular() {
 		return "", "", usagef("there is no file %s", o.Target)
 	}
-	language, err := languageOf(filepath.ToSlash(file))
+	language, err := h.languageOf(filepath.ToSlash(file))
 	if err != nil {
 		return "", "", err
 	}
@@ -153,9 +161,9 @@ func rootOf(file string, l lang.Language) string {
 	}
 }
 
-func languageOf(file string) (lang.Language, error) {
+func (h host) languageOf(file string) (lang.Language, error) {
 	var names []string
-	for _, l := range languages() {
+	for _, l := range h.languages {
 		if l.Takes(file) {
 			return l, nil
 		}
@@ -170,7 +178,18 @@ func (a *agent) open(ctx context.Context, root string, w *workspace) (closing fu
 	if err != nil {
 		return nil, err
 	}
-	a.project = &lang.Project{Root: root, Bench: filepath.Join(a.state, "bench"), Cache: filepath.Join(cache, "unittest")}
+	box, err := sandbox.New(sandbox.Config{Mode: cmp.Or(sandbox.Mode(a.sandbox), w.mode), Read: w.read})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, box.Close())
+		}
+	}()
+	// Each mode has folders of its own: programs run as another user in each.
+	mode := string(box.Mode())
+	a.project = &lang.Project{Root: root, Bench: filepath.Join(a.state, "bench-"+mode), Cache: filepath.Join(cache, "unittest-"+mode), Sandbox: box}
 	for _, dir := range []string{a.project.Bench, a.project.Cache, filepath.Join(a.state, "runs")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, err
@@ -183,15 +202,11 @@ func (a *agent) open(ctx context.Context, root string, w *workspace) (closing fu
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		return nil, errors.Join(fmt.Errorf("another run works in %s; wait for it, or name another folder with --state", a.state), err)
 	}
-	a.project.Sandbox, err = sandbox.New(sandbox.Config{Mode: cmp.Or(sandbox.Mode(a.sandbox), w.mode), Read: w.read})
+	a.store, err = sqlite.Open(ctx, filepath.Join(a.state, "etui.db"))
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
-	a.store, err = sqlite.Open(ctx, filepath.Join(a.state, "etui.db"))
-	if err != nil {
-		return nil, errors.Join(err, a.project.Sandbox.Close(), lock.Unlock())
-	}
-	return func() error { return errors.Join(a.store.Close(), a.project.Sandbox.Close(), lock.Unlock()) }, nil
+	return func() error { return errors.Join(a.store.Close(), box.Close(), lock.Unlock()) }, nil
 }
 
 // begin makes the folder of a new run and returns its name. Names are in the order of time.
@@ -229,12 +244,10 @@ func (a *agent) newest() (string, error) {
 func (a *agent) all(ctx context.Context) (code int, err error) {
 	var targets []string
 	err = a.project.Walk(func(file string, _ fs.FileInfo) error {
-		l, err := languageOf(file)
-		if err != nil || len(targets) == maxTargets {
-			return nil
-		}
-		if found, err := l.Analyze(a.project, file); err == nil && len(found.Functions) > 0 {
-			targets = append(targets, file)
+		if l, err := a.languageOf(file); err == nil && len(targets) < maxTargets {
+			if found, err := l.Analyze(a.project, file); err == nil && len(found.Functions) > 0 {
+				targets = append(targets, file)
+			}
 		}
 		return nil
 	})
@@ -244,8 +257,9 @@ func (a *agent) all(ctx context.Context) (code int, err error) {
 	if len(targets) == 0 {
 		return exitUsage, usagef("the project %s has no source file that can have tests", a.project.Root)
 	}
+	a.many = true
 	for _, target := range targets {
-		a.settings.Target = target
+		a.Target = target
 		id, err := a.begin()
 		if err != nil {
 			return exitFailed, err
@@ -262,7 +276,7 @@ func (a *agent) all(ctx context.Context) (code int, err error) {
 // run works on one target to the end, and writes the report.
 func (a *agent) run(ctx context.Context, id string, resume bool) (code int, err error) {
 	dir := filepath.Join(a.state, "runs", id)
-	l, err := languageOf(a.Target)
+	l, err := a.languageOf(a.Target)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -275,22 +289,27 @@ func (a *agent) run(ctx context.Context, id string, resume bool) (code int, err 
 	if err != nil {
 		return exitFailed, err
 	}
+	g, name, err := a.gateway(job)
+	if err != nil {
+		if !resume {
+			err = errors.Join(err, os.RemoveAll(dir)) // there is nothing to resume
+		}
+		return exitUsage, err
+	}
 	if !a.json {
 		fmt.Fprintf(a.errs, "· %s: %s\n", id, a.Target)
 	}
 	if err := job.Measure(ctx); err != nil {
-		return exitFailed, err
+		return exitFailed, errors.Join(err, g.Close())
 	}
-	if st := job.State(); a.Skill == "" && a.project != nil && a.reached(st) {
+	if branch, ok := a.reached(job.State()); ok {
 		if !a.json {
-			_, branch := st.Before.Percent()
 			fmt.Fprintf(a.errs, "■ %s has %.1f %% of its branches covered already\n", a.Target, branch)
 		}
-		return exitDone, os.RemoveAll(dir)
+		return exitDone, errors.Join(g.Close(), os.RemoveAll(dir))
 	}
-	g, name, err := a.gateway(job)
-	if err != nil {
-		return exitUsage, err
+	a.began = func(t selection.Tokens, tools int) error {
+		return job.Began(work.Began{Tools: tools, ToolTokens: t.Sent + t.Meta, FullTokens: t.All})
 	}
 	done, err := a.send(ctx, g, id, name, resume)
 	err = errors.Join(err, g.Close())
@@ -316,13 +335,13 @@ func (a *agent) run(ctx context.Context, id string, resume bool) (code int, err 
 	return exitFailed, nil
 }
 
-// reached reports whether the project's own tests reach the goal, where no file was asked for.
-func (a *agent) reached(st work.State) bool {
-	if a.options.Target != "" || st.Before == nil || len(st.Tests) > 0 {
-		return false
+// reached reports whether a file of many has reached the goal by the project's own tests.
+func (a *agent) reached(st work.State) (branch float64, ok bool) {
+	if !a.many || st.Before == nil || len(st.Tests) > 0 {
+		return 0, false
 	}
-	_, branch := st.Before.Percent()
-	return branch >= a.Goal
+	_, branch = st.Before.Percent()
+	return branch, branch >= a.Goal
 }
 
 // gateway is the agent with its tools, toolsets and the workflow to run.
@@ -333,7 +352,9 @@ func (a *agent) gateway(job *work.Work) (g *etui.Gateway, flow string, err error
 	}
 	var m model.Model
 	var named map[string]model.Model
-	if a.Script != "" {
+	if m = a.model; m != nil {
+		named = map[string]model.Model{}
+	} else if a.Script != "" {
 		m, err = script.Read(a.Script)
 		named = map[string]model.Model{}
 		for _, c := range w.models { // phases may name them
@@ -359,7 +380,8 @@ func (a *agent) gateway(job *work.Work) (g *etui.Gateway, flow string, err error
 	g, err = etui.New(m, etui.Config{
 		Agents: []engine.Agent{{Name: "unittest", Instructions: instructions, Skill: w.standard}},
 		Tools:  work.Tools(job), Skills: w.skills, Workflows: flows, Models: named, Store: a.store,
-		Turn: turn.Config{CallTimeout: callTimeout},
+		Turn:      turn.Config{CallTimeout: callTimeout},
+		Selection: selection.Config{Direct: allTools}, // the tools of a phase are all sent
 	})
 	return g, flow, err
 }
@@ -414,6 +436,11 @@ func (a *agent) follow(ctx context.Context, g *etui.Gateway, m engine.Message) (
 		}
 		if e.Done != nil {
 			done = *e.Done
+		}
+		if e.Selection != nil {
+			if err := a.began(e.Selection.Tokens(), e.Selection.Counts().Usable); err != nil {
+				return done, err
+			}
 		}
 		if a.json {
 			if err := printJSON(a.out, e); err != nil {

@@ -157,8 +157,8 @@ func decode(files fs.FS, name, dir string, into any) (*yaml.Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the workspace cannot be read: %w", err)
 	}
-	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	err = errors.Join(err, f.Close())
 	if err != nil {
 		return nil, err
 	}

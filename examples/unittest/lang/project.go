@@ -74,6 +74,29 @@ func (p *Project) Read(file string) ([]byte, error) {
 	return root.ReadFile(filepath.FromSlash(file))
 }
 
+// maxMade is the size of a file that a command made: a report, a profile.
+const maxMade = 16 << 20
+
+// Made reads a file that a command made in the bench, at most 16 MiB. The command may have put
+// anything there: what is no regular file is not read.
+func (p *Project) Made(file string) ([]byte, error) {
+	root, err := os.OpenRoot(p.Bench)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Lstat(filepath.FromSlash(file))
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", file)
+	case info.Size() > maxMade:
+		return nil, fmt.Errorf("%s has more than 16 MiB", file)
+	}
+	return root.ReadFile(filepath.FromSlash(file))
+}
+
 // Relative returns the path of a file relative to the project, from one that is relative or
 // absolute. The error says that it leads out of the project.
 func (p *Project) Relative(file string) (string, error) {
@@ -150,7 +173,7 @@ func (p *Project) Sync() error {
 		return p.put(file, text, info.Mode().Perm(), info.ModTime())
 	})
 	if err != nil {
-		return fmt.Errorf("copying the project: %w", err)
+		return fmt.Errorf("copying the project to %s, which may be removed: %w", p.Bench, err)
 	}
 	return p.forget(there)
 }

@@ -46,7 +46,7 @@ func cellOf(l lang.Line, there bool) (c cell) {
 
 // html writes the page. The source and all texts are escaped by the template.
 func (r *Report) html(out io.Writer) error {
-	t, err := template.New("page").Parse(pageText)
+	t, err := template.New("page").Funcs(template.FuncMap{"next": func(n int) int { return n + 1 }}).Parse(pageText)
 	if err != nil {
 		return err
 	}

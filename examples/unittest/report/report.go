@@ -20,7 +20,7 @@ type Run struct {
 	ID    string
 	State work.State
 	Flow  session.Flow
-	// Reply is the agent's own answer, Source that of the target.
+	// Reply is what the run ended with, Source that of the target.
 	Reply, Source string
 	// Scripted says that the answers were made up, and no model was asked.
 	Scripted bool
@@ -109,8 +109,11 @@ func New(run Run) *Report {
 		Tests: st.Tests, Unchecked: st.Changed && len(st.Tests) > 0, Mutation: st.Mutation, Uncompiled: st.Uncompiled, Runs: st.Runs,
 		Rounds: f.Rounds, Tokens: f.AllTokens, Cost: f.Cost, Reply: run.Reply, source: run.Source, before: st.Before,
 	}
+	if f.Reply != "" && f.Outcome == workflow.Failed { // what the agent said when it gave up
+		r.Reason = f.Reply
+	}
 	if r.Outcome == "" {
-		r.Outcome, r.Reason = "open", "the run has not ended; --resume goes on with it"
+		r.Outcome, r.Reason = "open", strings.TrimSpace(run.Reply+" The run has not ended; --resume goes on with it.")
 	}
 	if st.Last != nil {
 		r.after, r.Cases, r.Problems = st.Last.Coverage, len(st.Last.Cases), st.Last.Problems
@@ -125,9 +128,12 @@ func New(run Run) *Report {
 	}
 	r.Score, r.Before, r.After = r.Mutation.Score(), share(r.before), share(r.after)
 	sum := 0.0
-	for _, s := range f.Path {
-		if s.To == workflow.Done || s.To == workflow.Failed {
-			continue
+	for i, s := range f.Path {
+		if i == 0 && s.FullTokens == 0 && s.From == "" {
+			s.Tools, s.ToolTokens, s.FullTokens = st.Began.Tools, st.Began.ToolTokens, st.Began.FullTokens
+		}
+		if s.To == f.Outcome {
+			continue // the end
 		}
 		r.Phases = append(r.Phases, Phase{Name: s.To, Why: s.Why, Tools: s.Tools, ToolTokens: s.ToolTokens, FullTokens: s.FullTokens, Delivery: s.Delivery, Lost: s.Lost})
 		if s.FullTokens > 0 {
@@ -221,7 +227,7 @@ func (r *Report) Markdown() string {
 		fmt.Fprintf(&b, "| %d | %d | %d | %.1f %% | %.1f %% | %s |\n", i+1, run.Cases, run.Failed, run.Line, run.Branch, strings.ReplaceAll(code(run.Note), "\n", " "))
 	}
 	if r.Reply != "" {
-		fmt.Fprintf(&b, "\n## What the agent says\n\n%s\n", r.Reply)
+		fmt.Fprintf(&b, "\n## How it ended\n\n%s\n", r.Reply)
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
 )
 
 const (
@@ -42,11 +44,11 @@ type fileInput struct {
 
 // fileSystem reads files of the project, and writes new test files, whole or by replacing a piece. Nothing else can be changed.
 //
-//etui:tool name=FileSystem risk=write replay=safe
+//etui:tool name=FileSystem risk=write replay=keyed
 //etui:zh 读取项目中的文件，写入测试文件。
 //etui:alias open file, save test, edit, 读写文件
 //etui:example show me Price.java from line 40
-func (w *Work) fileSystem(in fileInput) (chat.Result, error) {
+func (w *Work) fileSystem(ctx context.Context, in fileInput) (chat.Result, error) {
 	file, err := w.Project.Relative(in.Path)
 	if err != nil {
 		return chat.Result{}, err
@@ -59,8 +61,11 @@ func (w *Work) fileSystem(in fileInput) (chat.Result, error) {
 	if err := w.mayWrite(file); err != nil {
 		return chat.Result{}, err
 	}
-	content := in.Content
-	if in.Action == Replace {
+	content, key := in.Content, tool.IdempotencyKey(ctx)
+	switch again := w.st.Wrote; {
+	case key != "" && again.Key == key && again.File == file:
+		content = again.Content // the call was cut off by a crash
+	case in.Action == Replace:
 		if content, err = w.replaced(file, in.Old, in.Content); err != nil {
 			return chat.Result{}, err
 		}
@@ -72,7 +77,7 @@ func (w *Work) fileSystem(in fileInput) (chat.Result, error) {
 	if !slices.Contains(w.st.Tests, file) {
 		w.st.Tests = append(w.st.Tests, file)
 	}
-	w.st.Changed = true
+	w.st.Changed, w.st.Wrote = true, Wrote{key, file, content}
 	if err := w.save(); err != nil {
 		return chat.Result{}, err
 	}
@@ -136,8 +141,6 @@ func (w *Work) replaced(file, old, with string) (string, error) {
 	switch n := strings.Count(string(text), old); {
 	case old == "":
 		return "", errors.New("replace needs old, the text to replace")
-	case n == 0 && with != "" && strings.Contains(string(text), with):
-		return string(text), nil // done before a crash
 	case n != 1:
 		return "", fmt.Errorf("the text is %d times in %s; give one that is there once", n, file)
 	}
@@ -163,13 +166,11 @@ func (w *Work) read(file string, from int) (chat.Result, error) {
 }
 
 type directoryInput struct {
-	// Path is a folder of the project; without it, the whole project.
-	Path string `json:"path" default:"."`
-	// Tests lists only files of tests.
-	Tests bool `json:"tests" default:"false"`
+	Path  string `json:"path" default:"."`
+	Tests bool   `json:"tests" default:"false"` // only tests
 }
 
-// directory lists the files of the project below a folder, with their sizes in lines left out; files that a build makes are not shown.
+// directory lists the files of the project below a folder.
 //
 //etui:tool name=Directory risk=read
 //etui:zh 列出项目文件夹中的文件。
@@ -223,10 +224,7 @@ func (w *Work) symbolFinder(in symbolInput) (chat.Result, error) {
 		if !w.Language.Takes(file) && !w.Language.IsTest(file) || info.Size() > 1<<20 || len(rest) > maxFound {
 			return nil
 		}
-		text, err := w.Project.Read(file)
-		if err != nil {
-			return nil // it has gone
-		}
+		text, _ := w.Project.Read(file) // it may have gone
 		for i, line := range strings.Split(string(text), "\n") {
 			if !word.MatchString(line) {
 				continue

@@ -21,12 +21,11 @@ const (
 )
 
 type knowledgeInput struct {
-	// Query is what to look for, in words.
-	Query string `json:"query" minLength:"2" example:"how are errors compared in tests"`
-	Limit int    `json:"limit" default:"3" minimum:"1" maximum:"10"` // most that are shown
+	Query string `json:"query" minLength:"2"`
+	Limit int    `json:"limit" default:"3" minimum:"1" maximum:"10"`
 }
 
-// knowledgeBase searches the project's notes (Markdown) and existing tests, by words and their meaning, and shows the best pieces: conventions, examples, pitfalls.
+// knowledgeBase searches the project's notes and existing tests, and shows the best pieces: conventions, examples, pitfalls.
 //
 //etui:tool name=KnowledgeBase risk=read
 //etui:zh 在笔记和已有测试中搜索约定和示例。

@@ -57,12 +57,10 @@ func listed(problems []lang.Problem) string {
 }
 
 type runInput struct {
-	// Case, when given, is the only test to run, by the name that TestReport shows. Without
-	// it all tests run and coverage is measured.
-	Case string `json:"case" default:""`
+	Case string `json:"case" default:""` // the only test to run; by default all, with coverage
 }
 
-// mavenExecutor runs the tests with the project's own tool - Maven, the JUnit console, go test - and measures which lines and branches of the target they reach. TestReport shows failures, Coverage what is not reached.
+// mavenExecutor runs the tests with the project's own tool (Maven, JUnit, go test) and measures coverage. TestReport shows failures, Coverage what is not reached.
 //
 //etui:tool name=MavenExecutor risk=write replay=safe
 //etui:zh 运行测试并测量覆盖率。

@@ -82,12 +82,12 @@ func Tools(work *Work) []tool.Tool {
 			}),
 			tool.New(tool.Definition{
 				Name:         "Directory",
-				Description:  "Lists the files of the project below a folder, with their sizes in lines left out; files that a build makes are not shown.",
+				Description:  "Lists the files of the project below a folder.",
 				Translations: map[string]string{"zh": "列出项目文件夹中的文件。"},
 				Aliases:      []string{"list files", "tree", "folder", "目录"},
 				Examples:     []string{"which tests are there already?"},
 				Groups:       []string{"unittest"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"A folder of the project; without it, the whole project.","default":"."},"tests":{"type":"boolean","description":"Tests lists only files of tests.","default":false}},"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","default":"."},"tests":{"type":"boolean","description":"only tests","default":false}},"additionalProperties":false}`),
 				Risk:         "read",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 				var in directoryInput
@@ -106,7 +106,7 @@ func Tools(work *Work) []tool.Tool {
 				Examples:     []string{"show me Price.java from line 40"},
 				Groups:       []string{"unittest"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"action":{"type":"string","enum":["read","write","replace"]},"path":{"type":"string","minLength":1},"content":{"type":"string","description":"The new file, or with replace what comes in place of Old.","default":""},"old":{"type":"string","description":"text to replace, once in the file","default":""},"from":{"type":"integer","description":"first line to read","default":1,"minimum":1}},"required":["action","path"],"additionalProperties":false}`),
-				Replay:       tool.Safe,
+				Replay:       tool.Keyed,
 				Risk:         "write",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 				var in fileInput
@@ -115,16 +115,16 @@ func Tools(work *Work) []tool.Tool {
 				if err := r.End(); err != nil {
 					return chat.Result{}, err
 				}
-				return work.fileSystem(in)
+				return work.fileSystem(ctx, in)
 			}),
 			tool.New(tool.Definition{
 				Name:         "KnowledgeBase",
-				Description:  "Searches the project's notes (Markdown) and existing tests, by words and their meaning, and shows the best pieces: conventions, examples, pitfalls.",
+				Description:  "Searches the project's notes and existing tests, and shows the best pieces: conventions, examples, pitfalls.",
 				Translations: map[string]string{"zh": "在笔记和已有测试中搜索约定和示例。"},
 				Aliases:      []string{"documentation", "conventions", "examples", "search notes", "知识库"},
 				Examples:     []string{"how do we compare errors in tests?"},
 				Groups:       []string{"unittest"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"What to look for, in words.","examples":["how are errors compared in tests"],"minLength":2},"limit":{"type":"integer","description":"most that are shown","default":3,"minimum":1,"maximum":10}},"required":["query"],"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","minLength":2},"limit":{"type":"integer","default":3,"minimum":1,"maximum":10}},"required":["query"],"additionalProperties":false}`),
 				Risk:         "read",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 				var in knowledgeInput
@@ -137,12 +137,12 @@ func Tools(work *Work) []tool.Tool {
 			}),
 			tool.New(tool.Definition{
 				Name:         "MavenExecutor",
-				Description:  "Runs the tests with the project's own tool - Maven, the JUnit console, go test - and measures which lines and branches of the target they reach. TestReport shows failures, Coverage what is not reached.",
+				Description:  "Runs the tests with the project's own tool (Maven, JUnit, go test) and measures coverage. TestReport shows failures, Coverage what is not reached.",
 				Translations: map[string]string{"zh": "运行测试并测量覆盖率。"},
 				Aliases:      []string{"run tests", "mvn test", "go test", "test runner", "execute", "运行测试"},
 				Examples:     []string{"run the tests"},
 				Groups:       []string{"unittest"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"case":{"type":"string","description":"Case, when given, is the only test to run, by the name that TestReport shows. Without it all tests run and coverage is measured.","default":""}},"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"case":{"type":"string","description":"the only test to run; by default all, with coverage","default":""}},"additionalProperties":false}`),
 				Replay:       tool.Safe,
 				Risk:         "write",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {

@@ -52,14 +52,33 @@ type State struct {
 	Changed bool `json:"changed"`
 	// Before is the coverage that the project's own tests gave; nil if it is unknown.
 	Before *lang.Coverage `json:"before,omitempty"`
-	// Green says that the newest run passed, and Measured that its coverage is known.
+	// Last is the newest run of all tests.
 	Last *lang.Report `json:"last,omitempty"`
 	// Runs are short reports of all runs, oldest first, at most 100.
 	Runs []Brief `json:"runs,omitempty"`
 	// Mutation is the newest check; nil before the first one.
 	Mutation *Mutation `json:"mutation,omitempty"`
-	// Found is what became of each compiler's complaint: how often tests did not compile.
+	// Uncompiled is how often tests were checked that did not compile.
 	Uncompiled int `json:"uncompiled,omitempty"`
+	// Wrote is the newest writing, so that a call that runs again after a crash writes the
+	// same and not twice as much.
+	Wrote Wrote `json:"wrote,omitzero"`
+	// Began is what the first phase had; zero when unknown.
+	Began Began `json:"began,omitzero"`
+}
+
+// Wrote is a call that wrote a file: its idempotency key, and what the file is by it.
+type Wrote struct {
+	Key     string `json:"key"`
+	File    string `json:"file"`
+	Content string `json:"content"`
+}
+
+// Began says which tools a phase began with, and what their definitions cost in tokens.
+type Began struct {
+	Tools      int `json:"tools"`
+	ToolTokens int `json:"tool_tokens"`
+	FullTokens int `json:"full_tokens"`
 }
 
 // Brief is a short report of a run of tests.
@@ -134,6 +153,17 @@ func (w *Work) State() State {
 	st := w.st
 	st.Tests, st.Runs = slices.Clone(st.Tests), slices.Clone(st.Runs)
 	return st
+}
+
+// Began notes what the first phase began with, once.
+func (w *Work) Began(b Began) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.st.Began != (Began{}) {
+		return nil
+	}
+	w.st.Began = b
+	return w.save()
 }
 
 // save stores the state: the whole file or nothing. The caller holds mu.

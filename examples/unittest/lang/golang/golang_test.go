@@ -1,8 +1,10 @@
 package golang_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +19,7 @@ const target = "rate/rate.go"
 func project(t *testing.T) *lang.Project {
 	t.Helper()
 	dir := t.TempDir()
-	box, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(os.Getenv("UNITTEST_SANDBOX"))})
+	box, err := sandbox.New(sandbox.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +28,7 @@ func project(t *testing.T) *lang.Project {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &lang.Project{Root: filepath.Join(dir, "project"), Bench: filepath.Join(dir, "bench"), Cache: filepath.Join(cache, "unittest"), Sandbox: box}
+	p := &lang.Project{Root: filepath.Join(dir, "project"), Bench: filepath.Join(dir, "bench"), Cache: filepath.Join(cache, "unittest-"+string(box.Mode())), Sandbox: box}
 	for _, d := range []string{p.Bench, p.Cache} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -80,7 +82,6 @@ func TestPanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%+v", r)
 	if r.Count(lang.Passed) != 2 || r.Count(lang.Failed) != 1 || r.Green() {
 		t.Errorf("cases: %+v", r.Cases)
 	}
@@ -90,7 +91,74 @@ func TestPanics(t *testing.T) {
 		}
 	}
 	lines, ran, branches, taken := r.Coverage.Counts()
-	if lines != 39 || ran != 15 || branches != 31 || taken != 9 {
+	if lines != 44 || ran != 16 || branches != 25 || taken != 8 {
 		t.Errorf("%d of %d lines, %d of %d branches: %+v", ran, lines, taken, branches, r.Coverage)
+	}
+}
+
+// TestSource reads the sample without running anything.
+func TestSource(t *testing.T) {
+	t.Parallel()
+	p, g := &lang.Project{Root: "../../samples/go"}, golang.New()
+	a, err := g.Analyze(p, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]lang.Function{}
+	for _, f := range a.Functions {
+		by[f.Name] = f
+	}
+	quote, tier := by["Quote"], by["tier"]
+	if a.Package != "rate" || len(a.Types) != 2 || len(a.Functions) != 4 || !quote.Public || tier.Public || quote.Signature != "func Quote(p Parcel, to Zone) (int, error)" || len(quote.Failures) != 2 {
+		t.Errorf("the analysis: %+v", a)
+	}
+	if b := tier.Boundaries[0]; b.Condition != "grams <= 2_000" || !slices.Equal(b.Values, []string{"1999", "2000", "2001"}) {
+		t.Errorf("the boundaries of tier: %+v", tier.Boundaries)
+	}
+	mutants, err := g.Mutants(p, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for i, m := range mutants {
+		found = found || m.Before == "grams <= 2_000" && m.After == "grams < 2_000" && strings.Contains(string(m.Source), "\tif grams < 2_000 {")
+		if i > 0 && m.Line < mutants[i-1].Line {
+			t.Errorf("mutants are not in order: %d after %d", m.Line, mutants[i-1].Line)
+		}
+	}
+	if !found || len(mutants) < 20 {
+		t.Errorf("%d mutants: %+v", len(mutants), mutants)
+	}
+	s, err := g.Style(p, target)
+	if err != nil || s.File != "rate/rate_test.go" || s.ExampleFile != "rate/zone_test.go" || !strings.HasPrefix(s.Example, "func TestZoneOf(") {
+		t.Errorf("the style: %+v, %v", s, err)
+	}
+}
+
+// TestCheck compiles tests and reads what the compiler says; a test that panics has no coverage.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	p, g := project(t), golang.New()
+	for _, c := range []struct{ text, want string }{
+		{"package rate\n\nfunc TestX(t *testing.T) {\n\tx := undefined\n}\n", "rate/x_test.go:3:15: undefined: testing|rate/x_test.go:4:2: declared and not used: x|rate/x_test.go:4:7: undefined: undefined"},
+		{"package rate\n\nfunc (\n", "rate/x_test.go:"},
+		{"package rate\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) { panic(\"no\") }\n", ""},
+	} {
+		write(t, p, "rate/x_test.go", c.text)
+		problems, err := g.Check(t.Context(), p, []string{"rate/x_test.go"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, one := range problems {
+			got = append(got, fmt.Sprintf("%s:%d:%d: %s", one.File, one.Line, one.Column, one.Message))
+		}
+		if said := strings.Join(got, "|"); (c.want == "") != (said == "") || !strings.HasPrefix(said, c.want) {
+			t.Errorf("%q: %s, want %s", c.text, said, c.want)
+		}
+	}
+	r, err := g.Test(t.Context(), p, lang.Run{Target: target, Case: "TestX"})
+	if err != nil || r.Coverage != nil || len(r.Cases) != 1 || r.Cases[0].Outcome != lang.Errored || !strings.Contains(r.Cases[0].Message, "no") {
+		t.Errorf("the panic: %+v, %v", r, err)
 	}
 }

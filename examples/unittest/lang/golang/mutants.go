@@ -46,7 +46,7 @@ func (Go) Mutants(p *lang.Project, target string) ([]lang.Mutant, error) {
 				return !says(fset, n)
 			case *ast.BinaryExpr:
 				to, ok := swaps[n.Op]
-				if ok && !(n.Op == token.ADD && (textual(n.X) || textual(n.Y))) {
+				if ok && (n.Op != token.ADD || !textual(n.X) && !textual(n.Y)) {
 					swap(n, n.OpPos, n.OpPos+token.Pos(len(n.Op.String())), to.String())
 				}
 			case *ast.UnaryExpr:

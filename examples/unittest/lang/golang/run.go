@@ -11,7 +11,6 @@ import (
 	"go/token"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -24,6 +23,9 @@ import (
 	"example.com/unittest/lang"
 	"github.com/etui-run/etui/sandbox"
 )
+
+// profileFile is where go test puts the coverage.
+const profileFile = ".cover.out"
 
 // Check implements [lang.Language].
 func (g Go) Check(ctx context.Context, p *lang.Project, tests []string) ([]lang.Problem, error) {
@@ -46,7 +48,7 @@ func (g Go) Check(ctx context.Context, p *lang.Project, tests []string) ([]lang.
 		return first(problems, lang.MaxProblems), nil
 	}
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		r, err := g.run(ctx, p, lang.Run{Timeout: 2 * time.Minute}, dir, "test", "-c", "-vet=off", "-gcflags=-e", "-o", os.DevNull, "./"+dir)
+		r, err := g.run(ctx, p, 2*time.Minute, "test", "-c", "-vet=off", "-gcflags=-e", "-o", os.DevNull, "./"+dir)
 		if err != nil {
 			return nil, err
 		}
@@ -67,20 +69,15 @@ func (g Go) Test(ctx context.Context, p *lang.Project, run lang.Run) (*lang.Repo
 	args := []string{"test", "-json", "-count=1", "-vet=off", "-gcflags=-e", "-timeout=" + max(wall-5*time.Second, time.Second).String()}
 	profile := ""
 	if run.Target != "" {
-		profile = filepath.Join(p.Bench, ".cover.out")
+		profile = filepath.Join(p.Bench, profileFile)
 		_ = os.Remove(profile)
 		args = append(args, "-covermode=count", "-coverprofile="+profile)
 	}
-	chosen, err := g.chosen(p, run)
-	if err != nil {
-		return nil, err
-	}
-	if chosen != "" {
+	if chosen := g.chosen(p, run); chosen != "" {
 		args = append(args, "-run="+chosen)
 	}
 	args = append(args, "./"+dir)
-	run.Timeout = wall
-	r, err := g.run(ctx, p, run, dir, args...)
+	r, err := g.run(ctx, p, wall, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +93,7 @@ func (g Go) Test(ctx context.Context, p *lang.Project, run lang.Run) (*lang.Repo
 		report.Note = "go test failed: " + cut(strings.TrimSpace(r.Stderr.String()+lastOutput(r.Stdout.String())), lang.MaxMessage)
 	}
 	if profile != "" && len(report.Problems) == 0 {
-		if text, err := os.ReadFile(profile); err == nil { // none after a crash
+		if text, err := p.Made(profileFile); err == nil { // none after a crash
 			if report.Coverage, err = g.coverage(p, run.Target, text); err != nil {
 				return nil, err
 			}
@@ -106,16 +103,16 @@ func (g Go) Test(ctx context.Context, p *lang.Project, run lang.Run) (*lang.Repo
 }
 
 // chosen is the pattern of the tests to run; empty means all.
-func (g Go) chosen(p *lang.Project, run lang.Run) (string, error) {
+func (g Go) chosen(p *lang.Project, run lang.Run) string {
 	if run.Case != "" {
 		var parts []string
 		for part := range strings.SplitSeq(run.Case, "/") {
 			parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
 		}
-		return strings.Join(parts, "/"), nil
+		return strings.Join(parts, "/")
 	}
 	if len(run.Tests) == 0 {
-		return "", nil
+		return ""
 	}
 	var names []string
 	for _, file := range run.Tests {
@@ -130,14 +127,14 @@ func (g Go) chosen(p *lang.Project, run lang.Run) (string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return "", nil
+		return ""
 	}
-	return "^(" + strings.Join(names, "|") + ")$", nil
+	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// run runs the go command at the root of the module that holds dir.
-func (g Go) run(ctx context.Context, p *lang.Project, run lang.Run, dir string, args ...string) (sandbox.Result, error) {
-	program, err := exec.LookPath("go")
+// run runs the go command at the root of the project.
+func (g Go) run(ctx context.Context, p *lang.Project, wall time.Duration, args ...string) (sandbox.Result, error) {
+	program, err := sandbox.Find(p.Root, "go")
 	if err != nil {
 		return sandbox.Result{}, g.Ready(p)
 	}
@@ -150,7 +147,7 @@ func (g Go) run(ctx context.Context, p *lang.Project, run lang.Run, dir string, 
 			"GOCACHE": filepath.Join(p.Cache, "go-build"), "GOPATH": filepath.Join(p.Cache, "go"), "GOPROXY": "off", "GOFLAGS": "-trimpath -buildvcs=false",
 			"GOTOOLCHAIN": "local", "GOTELEMETRY": "off", "CGO_ENABLED": "0", "GOENV": "off", "GOWORK": "off", "GOMAXPROCS": strconv.Itoa(min(runtime.NumCPU(), 4)),
 		},
-		Limits: sandbox.Limits{Wall: run.Timeout},
+		Limits: sandbox.Limits{Wall: wall},
 	}
 	if root := filepath.Dir(filepath.Dir(program)); !strings.HasPrefix(root, "/usr") {
 		c.ReadOnly = append(c.ReadOnly, root)
