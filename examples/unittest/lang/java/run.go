@@ -272,13 +272,16 @@ func (j Java) compiled(ctx context.Context, p *lang.Project) (string, error) {
 	if _, err := os.Stat(filepath.Join(dir, "Bench.class")); err == nil {
 		return dir, nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	// Made apart and renamed: several runs share the cache.
+	made, err := os.MkdirTemp(p.Cache, "java-")
+	if err != nil {
 		return "", err
 	}
-	args := []string{"-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-proc:none", "-d", dir, "-cp", strings.Join(append([]string{junit}, jacoco...), ":")}
+	defer os.RemoveAll(made)
+	args := []string{"-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-proc:none", "-d", made, "-cp", strings.Join(append([]string{junit}, jacoco...), ":")}
 	for _, name := range names {
 		text, _ := bench.ReadFile("bench/" + name)
-		file := filepath.Join(dir, name)
+		file := filepath.Join(made, name)
 		if err := os.WriteFile(file, text, 0o644); err != nil {
 			return "", err
 		}
@@ -290,6 +293,9 @@ func (j Java) compiled(ctx context.Context, p *lang.Project) (string, error) {
 	}
 	if r.Exit != 0 {
 		return "", fmt.Errorf("the JDK cannot compile what runs the tests: %s", cut(explained(r), lang.MaxMessage))
+	}
+	if err := os.Rename(made, dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
 	}
 	return dir, nil
 }
@@ -310,11 +316,16 @@ func agentJar(p *lang.Project) (string, error) {
 		return "", fmt.Errorf("%s has no jacocoagent.jar: %w", agent, err)
 	}
 	defer inner.Close()
-	text, err := io.ReadAll(io.LimitReader(inner, maxOut))
-	if err == nil {
-		err = os.WriteFile(to, text, 0o644)
+	made, err := os.CreateTemp(p.Cache, "jar-")
+	if err != nil {
+		return "", err
 	}
-	return to, err
+	defer os.Remove(made.Name())
+	_, err = io.Copy(made, io.LimitReader(inner, maxOut))
+	if err = errors.Join(err, made.Chmod(0o644), made.Close()); err != nil {
+		return "", err
+	}
+	return to, os.Rename(made.Name(), to)
 }
 
 // read returns a file that a run made, as far as it is not too large; empty without it.
