@@ -324,6 +324,9 @@ func (a *agent) run(ctx context.Context, id string, resume bool) (code int, err 
 		return exitFailed, err
 	}
 	if !a.json {
+		if a.Skill != "" {
+			fmt.Fprintln(a.out, strings.TrimSpace(done.Reply))
+		}
 		fmt.Fprintf(a.errs, "%s\nReport: %s\n", r.Summary(), filepath.Join(dir, "report.html"))
 	}
 	switch done.Flow.Outcome {
@@ -507,6 +510,9 @@ func showPhase(out io.Writer, p *turn.PhaseEvent) {
 		}
 		fmt.Fprintln(out)
 	default:
+		if p.Rounds == 0 {
+			fmt.Fprintf(out, "▶ %s (visit 1)\n", p.Name) // the first phase has no event of its own
+		}
 		fmt.Fprintf(out, "  %s, round %d: %d tokens so far%s\n", p.Name, p.Round+1, p.AllTokens, cost)
 	}
 	if p.Warning != "" && (p.Began || p.Rounds == 0) {

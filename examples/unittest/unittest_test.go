@@ -417,7 +417,11 @@ func TestOnePhase(t *testing.T) {
 	t.Parallel()
 	dir := copyOf(t, "testdata/toy")
 	var errs strings.Builder
-	code := toyHost(nil).program(t.Context(), []string{"--target", filepath.Join(dir, "price.toy"), "--script", "testdata/toy.script", "--skill", "analysis"}, io.Discard, &errs)
+	var out strings.Builder
+	code := toyHost(nil).program(t.Context(), []string{"--target", filepath.Join(dir, "price.toy"), "--script", "testdata/toy.script", "--skill", "analysis"}, &out, &errs)
+	if !strings.Contains(out.String(), "five conditions") || !strings.Contains(errs.String(), "No tests ran") {
+		t.Errorf("it says %s%s", out.String(), errs.String())
+	}
 	if r := reportOf(t, dir); code != exitDone || r.Outcome != "done" || !slices.Equal(phasesOf(r), []string{"analysis"}) || len(r.Tests) != 0 || r.Rounds != 2 {
 		t.Errorf("exit %d: %s\n%+v", code, errs.String(), r)
 	}
