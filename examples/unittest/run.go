@@ -90,7 +90,7 @@ func (h host) run(ctx context.Context, o options, out, errs io.Writer) (code int
 	defer func() { err = errors.Join(err, closing()) }()
 	switch {
 	case o.resume:
-		id, err := a.newest()
+		id, err := a.newest(o.Target)
 		if err != nil {
 			return exitUsage, err
 		}
@@ -117,7 +117,7 @@ func (h host) locate(o options) (root, target string, err error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "", "", usagef("there is no folder %s", o.project)
 	}
-	if o.Target == "" || o.resume {
+	if o.Target == "" {
 		return dir, "", nil
 	}
 	// A target is relative to the current folder, as every file on a command line; or to the project.
@@ -219,8 +219,8 @@ func (a *agent) begin() (id string, err error) {
 	return id, work.Store(filepath.Join(a.state, "runs", id, "settings.json"), text, 0o600)
 }
 
-// newest is the newest run, with whose settings this one goes on.
-func (a *agent) newest() (string, error) {
+// newest is the newest run, of a target if one is named, with whose settings this one goes on.
+func (a *agent) newest(target string) (string, error) {
 	entries, err := os.ReadDir(filepath.Join(a.state, "runs"))
 	if err != nil {
 		return "", err
@@ -234,7 +234,12 @@ func (a *agent) newest() (string, error) {
 			return "", err
 		}
 		a.settings = settings{}
-		return e.Name(), json.Unmarshal(text, &a.settings)
+		if err := json.Unmarshal(text, &a.settings); err != nil {
+			return "", fmt.Errorf("the settings of %s cannot be read: %w", e.Name(), err)
+		}
+		if target == "" || target == a.settings.Target {
+			return e.Name(), nil
+		}
 	}
 	return "", usagef("there is no run to resume in %s", a.state)
 }
@@ -296,17 +301,15 @@ func (a *agent) run(ctx context.Context, id string, resume bool) (code int, err 
 		}
 		return exitUsage, err
 	}
-	if !a.json {
-		fmt.Fprintf(a.errs, "· %s: %s\n", id, a.Target)
+	if err := a.say("run", map[string]string{"id": id, "target": a.Target, "folder": dir}, "· %s: %s\n", id, a.Target); err != nil {
+		return exitFailed, errors.Join(err, g.Close())
 	}
 	if err := job.Measure(ctx); err != nil {
 		return exitFailed, errors.Join(err, g.Close())
 	}
 	if branch, ok := a.reached(job.State()); ok {
-		if !a.json {
-			fmt.Fprintf(a.errs, "■ %s has %.1f %% of its branches covered already\n", a.Target, branch)
-		}
-		return exitDone, errors.Join(g.Close(), os.RemoveAll(dir))
+		err := a.say("covered", branch, "■ %s has %.1f %% of its branches covered already\n", a.Target, branch)
+		return exitDone, errors.Join(err, g.Close(), os.RemoveAll(dir))
 	}
 	a.began = func(t selection.Tokens, tools int) error {
 		return job.Began(work.Began{Tools: tools, ToolTokens: t.Sent + t.Meta, FullTokens: t.All})
@@ -323,8 +326,11 @@ func (a *agent) run(ctx context.Context, id string, resume bool) (code int, err 
 	if err = errors.Join(err, rerr); err != nil {
 		return exitFailed, err
 	}
-	if !a.json {
-		fmt.Fprintf(a.errs, "%s\nReport: %s\n", r.Summary(), filepath.Join(dir, "report.html"))
+	if !a.json && a.Skill != "" {
+		fmt.Fprintln(a.out, strings.TrimSpace(done.Reply))
+	}
+	if err := a.say("report", r, "%s\nReport: %s\n", r.Summary(), filepath.Join(dir, "report.html")); err != nil {
+		return exitFailed, err
 	}
 	switch done.Flow.Outcome {
 	case workflow.Done:
@@ -333,6 +339,15 @@ func (a *agent) run(ctx context.Context, id string, resume bool) (code int, err 
 		return exitLimit, nil
 	}
 	return exitFailed, nil
+}
+
+// say tells people something, or programs, as an event with a name.
+func (a *agent) say(name string, event any, format string, args ...any) error {
+	if a.json {
+		return json.NewEncoder(a.out).Encode(map[string]any{name: event})
+	}
+	_, err := fmt.Fprintf(a.errs, format, args...)
+	return err
 }
 
 // reached reports whether a file of many has reached the goal by the project's own tests.
@@ -507,6 +522,9 @@ func showPhase(out io.Writer, p *turn.PhaseEvent) {
 		}
 		fmt.Fprintln(out)
 	default:
+		if p.Rounds == 0 {
+			fmt.Fprintf(out, "▶ %s (visit 1)\n", p.Name) // the first phase has no event of its own
+		}
 		fmt.Fprintf(out, "  %s, round %d: %d tokens so far%s\n", p.Name, p.Round+1, p.AllTokens, cost)
 	}
 	if p.Warning != "" && (p.Began || p.Rounds == 0) {

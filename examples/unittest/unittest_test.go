@@ -228,7 +228,7 @@ func TestKilled(t *testing.T) {
 			break
 		}
 		killed[phase] = true
-		args = []string{"--project", dir, "--resume", "--json"}
+		args = []string{"--target", filepath.Join(dir, "price.toy"), "--resume", "--json"}
 	}
 	for _, phase := range []string{"analysis", "generation", "verification", "repair"} {
 		if !killed[phase] {
@@ -417,7 +417,11 @@ func TestOnePhase(t *testing.T) {
 	t.Parallel()
 	dir := copyOf(t, "testdata/toy")
 	var errs strings.Builder
-	code := toyHost(nil).program(t.Context(), []string{"--target", filepath.Join(dir, "price.toy"), "--script", "testdata/toy.script", "--skill", "analysis"}, io.Discard, &errs)
+	var out strings.Builder
+	code := toyHost(nil).program(t.Context(), []string{"--target", filepath.Join(dir, "price.toy"), "--script", "testdata/toy.script", "--skill", "analysis"}, &out, &errs)
+	if !strings.Contains(out.String(), "five conditions") || !strings.Contains(errs.String(), "No tests ran") {
+		t.Errorf("it says %s%s", out.String(), errs.String())
+	}
 	if r := reportOf(t, dir); code != exitDone || r.Outcome != "done" || !slices.Equal(phasesOf(r), []string{"analysis"}) || len(r.Tests) != 0 || r.Rounds != 2 {
 		t.Errorf("exit %d: %s\n%+v", code, errs.String(), r)
 	}
@@ -498,5 +502,27 @@ func TestGo(t *testing.T) {
 	}
 	if after, err := os.ReadFile(target); err != nil || string(after) != string(before) {
 		t.Errorf("the target has changed: %v", err)
+	}
+}
+
+// TestGoHopeless has a target that is wrong. The agent may not change it, and says so.
+func TestGoHopeless(t *testing.T) {
+	t.Parallel()
+	dir := copyOf(t, "samples/go")
+	var out, errs strings.Builder
+	code := host{languages: languages()}.program(t.Context(), []string{"--target", filepath.Join(dir, "rate", "rate.go"), "--script", "samples/go-hopeless.script", "--json"}, &out, &errs)
+	if code != exitFailed || errs.Len() > 0 {
+		t.Fatalf("exit %d: %s", code, errs.String())
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	var last struct{ Report report.Report }
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || !strings.HasPrefix(lines[0], `{"run":`) {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	if r := last.Report; r.Outcome != "failed" || !strings.Contains(r.Reason, "mistake in rate.go") || len(r.Failing) != 1 || r.Failing[0].Name != "TestParseWeightOfNothing" {
+		t.Errorf("the report: %+v", r)
+	}
+	if !strings.Contains(out.String(), "rate/rate.go is no file of tests") {
+		t.Error("the target could be changed")
 	}
 }

@@ -194,6 +194,9 @@ type Report struct {
 	Coverage *Coverage `json:"coverage,omitempty"`
 	// Note says in a sentence what is unusual about the run: it was cut off, a limit.
 	Note string `json:"note,omitempty"`
+	// Cut says that the run ended before all tests had: by a limit, or a crash of the test
+	// program. Such a run is not green, whatever its cases say; Note says why.
+	Cut bool `json:"cut,omitempty"`
 	// Command is what ran, for people.
 	Command string `json:"command,omitempty"`
 }
@@ -208,9 +211,9 @@ func (r *Report) Count(o Outcome) (n int) {
 	return n
 }
 
-// Green reports whether all compiled, something ran and nothing failed.
+// Green reports whether all compiled, something ran to its end and nothing failed.
 func (r *Report) Green() bool {
-	return len(r.Problems) == 0 && r.Count(Passed) > 0 && r.Count(Failed)+r.Count(Errored) == 0
+	return !r.Cut && len(r.Problems) == 0 && r.Count(Passed) > 0 && r.Count(Failed)+r.Count(Errored) == 0
 }
 
 // Coverage says which lines and branches of a file ran.

@@ -153,6 +153,10 @@ func (r *Report) Summary() string {
 	if r.Reason != "" && r.Outcome != workflow.Done {
 		fmt.Fprintf(&b, " (%s)", r.Reason)
 	}
+	if len(r.Runs) == 0 {
+		fmt.Fprintf(&b, "\nNo tests ran. Coverage before: %s.", r.Before)
+		return b.String()
+	}
 	fmt.Fprintf(&b, "\nCoverage: %s; before: %s; the goal is %g %% of branches.", r.After, r.Before, r.Goal)
 	if n := len(r.Failing); n > 0 {
 		fmt.Fprintf(&b, "\n%d of %d tests fail.", n, r.Cases)

@@ -85,7 +85,7 @@ func (w *Work) pieces() (list []*tool.Definition, err error) {
 	}
 	for _, dir := range w.Notes {
 		err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || filepath.Ext(file) != ".md" || len(list) >= maxPieces {
+			if err != nil || !d.Type().IsRegular() || filepath.Ext(file) != ".md" || len(list) >= maxPieces {
 				return err
 			}
 			if info, err := d.Info(); err != nil || info.Size() > lang.MaxSource {

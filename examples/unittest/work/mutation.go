@@ -49,7 +49,7 @@ func (w *Work) mutationChecker(ctx context.Context) (chat.Result, error) {
 		switch {
 		case len(r.Problems) > 0:
 			m.Invalid++
-		case r.Green():
+		case r.Green() && r.Note == "": // a run that was cut off has noticed it
 			m.Tried++
 			m.Survived = append(m.Survived, mutant)
 		default:

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/unittest/lang"
 	"example.com/unittest/lang/golang"
@@ -160,5 +161,21 @@ func TestCheck(t *testing.T) {
 	r, err := g.Test(t.Context(), p, lang.Run{Target: target, Case: "TestX"})
 	if err != nil || r.Coverage != nil || len(r.Cases) != 1 || r.Cases[0].Outcome != lang.Errored || !strings.Contains(r.Cases[0].Message, "no") {
 		t.Errorf("the panic: %+v, %v", r, err)
+	}
+}
+
+// TestCut has tests that never end: the run is cut off, and not green.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	p, g := project(t), golang.New()
+	write(t, p, "rate/x_test.go", "package rate\n\nimport \"testing\"\n\nfunc TestEnds(t *testing.T) {}\n\nfunc TestForever(t *testing.T) { select {} }\n\nfunc TestExits(t *testing.T) { t.Log(1) }\n")
+	r, err := g.Test(t.Context(), p, lang.Run{Target: target, Timeout: 6 * time.Second}) // one second for the tests
+	if err != nil || r.Green() || r.Count(lang.Passed) != 1 || r.Count(lang.Errored) != 1 {
+		t.Errorf("the report: %+v, %v", r, err)
+	}
+	write(t, p, "rate/x_test.go", "package rate\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestEnds(t *testing.T) {}\n\nfunc TestExits(t *testing.T) { os.Exit(0) }\n")
+	r, err = g.Test(t.Context(), p, lang.Run{Target: target})
+	if err != nil || r.Green() {
+		t.Errorf("the report of a test that exits: %+v, %v", r, err)
 	}
 }

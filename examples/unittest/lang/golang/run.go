@@ -88,8 +88,10 @@ func (g Go) Test(ctx context.Context, p *lang.Project, run lang.Run) (*lang.Repo
 	}
 	switch {
 	case r.Limit != "":
+		report.Cut = true
 		report.Note = fmt.Sprintf("the run was ended by a limit: %s", r.Limit)
 	case r.Exit != 0 && len(report.Problems) == 0 && report.Count(lang.Failed)+report.Count(lang.Errored) == 0:
+		report.Cut = true
 		report.Note = "go test failed: " + cut(strings.TrimSpace(r.Stderr.String()+lastOutput(r.Stdout.String())), lang.MaxMessage)
 	}
 	if profile != "" && len(report.Problems) == 0 {
@@ -185,7 +187,7 @@ type event struct {
 func events(out, dir string) *lang.Report {
 	r := &lang.Report{Cases: []lang.Case{}}
 	said, build, loose := map[string]string{}, "", ""
-	last := ""
+	last, open := "", []string{} // tests that have not ended
 	for line := range strings.Lines(out) {
 		var e event
 		if json.Unmarshal([]byte(line), &e) != nil {
@@ -196,7 +198,7 @@ func events(out, dir string) *lang.Report {
 		case "build-output":
 			build += e.Output
 		case "run":
-			last = e.Test
+			last, open = e.Test, append(open, e.Test)
 		case "output":
 			if e.Test == "" {
 				loose += e.Output
@@ -204,6 +206,7 @@ func events(out, dir string) *lang.Report {
 				said[e.Test] += e.Output
 			}
 		case "pass", "fail", "skip":
+			open = slices.DeleteFunc(open, func(name string) bool { return name == e.Test })
 			if e.Test == "" || len(r.Cases) >= lang.MaxCases {
 				continue
 			}
@@ -221,6 +224,14 @@ func events(out, dir string) *lang.Report {
 			}
 			r.Cases = append(r.Cases, c)
 		}
+	}
+	for _, name := range first(open, lang.MaxCases-len(r.Cases)) {
+		c := lang.Case{Name: name, Outcome: lang.Errored}
+		c.File, c.Line = place(said[name], dir)
+		if c.Message = cut(strings.TrimSpace(said[name]), lang.MaxMessage); name == last {
+			c.Message = cmp.Or(c.Message, "it did not end")
+		}
+		r.Cases = append(r.Cases, c)
 	}
 	// A test with sub-tests fails because they do: it says nothing more.
 	r.Cases = slices.DeleteFunc(r.Cases, func(c lang.Case) bool {
