@@ -482,26 +482,37 @@ func TestWorkspaceMistakes(t *testing.T) {
 	}
 }
 
-// TestGo works on the Go sample with the real compiler and real coverage, as its script says.
-func TestGo(t *testing.T) {
-	t.Parallel()
-	dir := copyOf(t, "samples/go")
-	target := filepath.Join(dir, "rate", "rate.go")
-	before, err := os.ReadFile(target)
-	if err != nil {
-		t.Fatal(err)
+// TestSamples works on the samples with real compilers and real coverage, as their scripts say.
+// Those in Java need a JDK, and are run by make test-java.
+func TestSamples(t *testing.T) {
+	samples := []struct{ name, target, mutants string }{{"go", "rate/rate.go", "2"}}
+	if os.Getenv("TEST_JAVA") != "" {
+		samples = append(samples, []struct{ name, target, mutants string }{
+			{"java", "src/parking/Tariff.java", "8"}, {"maven", "src/main/java/com/example/semver/Version.java", "6"},
+		}...)
 	}
-	var errs strings.Builder
-	code := host{languages: languages()}.program(t.Context(), []string{"--target", target, "--script", "samples/go.script", "--max-mutants", "2"}, io.Discard, &errs)
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, errs.String())
-	}
-	r := reportOf(t, dir)
-	if !slices.Equal(phasesOf(r), allPhases) || r.After.Branch < 80 || r.Before.Branch != 0 || r.Score != 100 || r.Uncompiled != 1 || len(r.Runs) != 4 || r.Runs[0].Failed != 1 {
-		t.Errorf("the report: %+v", r)
-	}
-	if after, err := os.ReadFile(target); err != nil || string(after) != string(before) {
-		t.Errorf("the target has changed: %v", err)
+	for _, sample := range samples {
+		t.Run(sample.name, func(t *testing.T) {
+			t.Parallel()
+			dir := copyOf(t, "samples/"+sample.name)
+			target := filepath.Join(dir, sample.target)
+			before, err := os.ReadFile(target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var errs strings.Builder
+			code := host{languages: languages()}.program(t.Context(), []string{"--target", target, "--script", "samples/" + sample.name + ".script", "--max-mutants", sample.mutants}, io.Discard, &errs)
+			if code != exitDone {
+				t.Fatalf("exit %d: %s", code, errs.String())
+			}
+			r := reportOf(t, dir)
+			if !slices.Equal(phasesOf(r), allPhases) || r.After.Branch < 80 || r.Before.Branch != 0 || r.Score != 100 || r.Uncompiled != 1 || len(r.Runs) != 4 || r.Runs[0].Failed != 1 {
+				t.Errorf("the report: %+v", r)
+			}
+			if after, err := os.ReadFile(target); err != nil || string(after) != string(before) {
+				t.Errorf("the target has changed: %v", err)
+			}
+		})
 	}
 }
 

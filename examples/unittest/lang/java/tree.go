@@ -9,7 +9,7 @@ import (
 )
 
 // maxParse bounds the time to parse one file, in microseconds.
-const maxParse = 10_000_000
+const maxParse = 5_000_000
 
 // maxDepth is how deep expressions and blocks may nest.
 const maxDepth = 500
