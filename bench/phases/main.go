@@ -77,14 +77,14 @@ func measureIncident(out io.Writer) error {
 			b := bench{app: a, name: "incident", text: "checkout is failing", script: longer(played.Script(), looks), more: looks}
 			for _, p := range replay.Providers() {
 				p.Deferral = false
-				base := 0.0
+				var base measured
 				for _, way := range []string{"full", "declare", "announce", "auto"} {
 					r, err := b.run(p, way)
 					if err != nil {
 						return fmt.Errorf("%s, %s: %w", p.Name, way, err)
 					}
 					if way == "full" {
-						base = r.bill.Dollars
+						base = r
 					}
 					r.row(out, p.Name, way, base)
 				}
@@ -129,16 +129,17 @@ type measured struct {
 	path  []session.Switch
 }
 
-// row prints a run as a line of the table. The cost of base is the one to compare with.
-func (m measured) row(out io.Writer, provider, way string, base float64) {
-	change, switches := "", ""
+// row prints a run as a line of the table, compared with base.
+func (m measured) row(out io.Writer, provider, way string, base measured) {
+	fewer, change, switches := "", "", ""
 	if way != "full" {
-		change = fmt.Sprintf(" (%+.0f %%)", 100*(m.bill.Dollars-base)/base)
+		fewer = fmt.Sprintf(" (%+.0f %%)", 100*float64(m.tools-base.tools)/float64(base.tools))
+		change = fmt.Sprintf(" (%+.0f %%)", 100*(m.bill.Dollars-base.bill.Dollars)/base.bill.Dollars)
 	}
 	for _, s := range m.path {
 		switches += s.Delivery[:1]
 	}
-	fmt.Fprintf(out, "| %d rounds | %s | %s | %d | %d | $%.4f%s | %s |\n", m.bill.Requests, provider, way, m.tools, m.bill.Input, m.bill.Dollars, change, switches)
+	fmt.Fprintf(out, "| %d rounds | %s | %s | %d%s | %d | $%.4f%s | %s |\n", m.bill.Requests, provider, way, m.tools, fewer, m.bill.Input, m.bill.Dollars, change, switches)
 }
 
 func (b *bench) run(p replay.Provider, way string) (m measured, err error) {

@@ -71,14 +71,14 @@ func measureTests(out io.Writer) (err error) {
 		paths := map[string][]session.Switch{}
 		for _, p := range replay.Providers() {
 			p.Deferral = false
-			base := 0.0
+			var base measured
 			for _, way := range []string{"full", "declare", "announce", "auto"} {
 				r, err := b.run(p, way)
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", p.Name, way, err)
 				}
 				if way == "full" {
-					base = r.bill.Dollars
+					base = r
 				}
 				r.row(out, p.Name, way, base)
 				paths[p.Name+way] = r.path

@@ -137,7 +137,7 @@ func phases(b *strings.Builder) {
 	b.WriteString(phasesText + strings.TrimSpace(string(out)) + "\n")
 }
 
-const phasesText = "\n## Work in phases\n\n`go run ./bench/phases unittest`: the [unit-test agent](../examples/unittest) on its Go sample, with fifteen tools in four toolsets of four. Its answers are scripted; its compiler,\ntests and coverage are real. The requests are billed by the providers' cache rules and list prices in `internal/replay/bill.go`. *full* declares all tools in every phase, *declare* each\nphase's tools anew, *announce* keeps the first front; *auto* is etui's choice. Of the tokens of definitions, two tools of etui's own are in every row. Switches: d declared, a announced.\n\n"
+const phasesText = "\n## Work in phases\n\n`go run ./bench/phases unittest`: the [unit-test agent](../examples/unittest) on its Go sample, with fifteen tools in four toolsets of four. Its answers are scripted; its compiler,\ntests and coverage are real. The requests are billed by the providers' cache rules and list prices in `internal/replay/bill.go`. *full* declares all tools in every phase, *declare* each\nphase's tools anew, *announce* keeps the first front; *auto* is etui's choice. Of the tokens of definitions, two tools of etui's own are in every row. Declaring anew sends the fewest tokens and costs the\nmost; announcing costs the least. Switches: d declared, a announced.\n\n"
 
 // questions asks the demo's own questions.
 func questions(b *strings.Builder) {

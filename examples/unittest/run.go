@@ -317,7 +317,10 @@ func (a *agent) run(ctx context.Context, id string, resume bool) (code int, err 
 	done, err := a.send(ctx, g, id, name, resume)
 	err = errors.Join(err, g.Close())
 	if done.Flow == nil {
-		return exitFailed, errors.Join(err, fmt.Errorf("the run %s did not come to an end; unittest --resume goes on with it", id))
+		if ctx.Err() != nil {
+			err = nil // a person has interrupted it
+		}
+		return exitFailed, errors.Join(err, fmt.Errorf("the run %s has not ended; unittest --resume goes on with it", id))
 	}
 	r, rerr := a.report(job, done, id)
 	if rerr == nil {
@@ -426,8 +429,9 @@ func (w *workspace) only(skill string) (workflow.Workflow, error) {
 
 // send begins the run or goes on with it, and shows its progress until it ends.
 func (a *agent) send(ctx context.Context, g *etui.Gateway, id, flow string, resume bool) (done turn.Done, err error) {
+	// Without an idempotency key the turn stops when this program is interrupted. The run stays.
 	first := engine.Message{
-		Workflow: flow, Target: a.Target, Session: id, IdempotencyKey: id,
+		Workflow: flow, Target: a.Target, Session: id,
 		Text:   fmt.Sprintf("Write unit tests for %s until they cover %g %% of its branches.", a.Target, a.Goal),
 		Params: map[string]string{"goal": number(a.Goal), "mutants": number(a.Mutants)},
 	}

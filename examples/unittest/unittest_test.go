@@ -240,6 +240,44 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// interrupting is a writer that interrupts a run when it says something.
+type interrupting struct {
+	strings.Builder
+	at     string
+	cancel func()
+}
+
+func (w *interrupting) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), w.at) {
+		w.cancel()
+	}
+	return w.Builder.Write(p)
+}
+
+// TestInterrupted interrupts the program as Ctrl-C does, and goes on.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := copyOf(t, "testdata/toy")
+	args := []string{"--target", filepath.Join(dir, "price.toy"), "--script", "testdata/toy.script"}
+	for _, at := range []string{"→ FileSystem", "→ MavenExecutor", "→ TestReport"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		errs := &interrupting{at: at, cancel: cancel}
+		if code := toyHost(nil).program(ctx, args, io.Discard, errs); code != exitFailed || !strings.Contains(errs.String(), "--resume goes on with it") {
+			t.Fatalf("exit %d: %s", code, errs.String())
+		}
+		cancel()
+		args = []string{"--project", dir, "--resume"}
+	}
+	var errs strings.Builder
+	if code := toyHost(nil).program(t.Context(), args, io.Discard, &errs); code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs.String())
+	}
+	// A call that was cancelled has failed, so the phases may be others.
+	if r := reportOf(t, dir); r.Outcome != "done" || r.After.Branch != 80 || r.Score != 75 {
+		t.Errorf("the report: %+v", r)
+	}
+}
+
 // runAndKill runs the program until it calls a tool in a phase in which it was not killed yet,
 // and kills it there. Ended reports that it came to its end before.
 func runAndKill(t *testing.T, args []string, killed map[string]bool) (phase string, ended bool) {

@@ -83,6 +83,9 @@ func (w *Work) mavenExecutor(ctx context.Context, in runInput) (chat.Result, err
 	if err != nil {
 		return chat.Result{}, err
 	}
+	if r.Note != "" && r.Coverage == nil {
+		r.Cut = true // what is not whole is not green
+	}
 	failed := r.Count(lang.Failed) + r.Count(lang.Errored)
 	if in.Case == "" {
 		w.st.Last, w.st.Changed = r, false
