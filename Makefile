@@ -2,6 +2,7 @@
 # make test   set up what the tests need, and run them
 # make check  build, vet, lint, and prove that generated files are up to date
 # make bench  measure, and rewrite the tables in docs/benchmarks.md
+# make test-java  test the Java half of examples/unittest
 # make test-matrix  all tests of the Matrix channel on a real homeserver
 # make chaos  kill etui 300 times under load, and check that nothing was lost
 # make build  build bin/etui
@@ -54,6 +55,8 @@ test: needs-node needs-postgres needs-ngircd $(FROM_NPM:%=%/node_modules) bin/de
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
 	set -x; TEST_ETUI=$(CURDIR)/bin/etui.test GORACE=atexit_sleep_ms=0 go test $$race -vet=off -ldflags '-s -w' $(PACKAGES)
 	cd examples/embed && go test -vet=off -ldflags '-s -w' ./...
+	cd examples/unittest && go test -vet=off -ldflags '-s -w' $$(go list ./... | grep -v /lang/java)
+	@echo 'make test: the Java half of examples/unittest is tested by make test-java, which needs a JDK'
 
 # The Matrix homeserver that the tests run. Building it takes two minutes once.
 bin/dendrite/dendrite: channel/matrix/matrixtest/dendrite/go.mod channel/matrix/matrixtest/dendrite/go.sum | needs-go
@@ -64,6 +67,16 @@ bin/dendrite/dendrite: channel/matrix/matrixtest/dendrite/go.mod channel/matrix/
 .PHONY: test-matrix
 test-matrix: bin/dendrite/dendrite
 	TEST_MATRIX=all go test -count=1 ./channel/matrix
+
+# The Java half of the unit-test agent, with javac, Maven, JUnit and JaCoCo.
+.PHONY: test-java needs-java
+test-java: needs-java
+	cd examples/unittest && TEST_JAVA=all go test -count=1 -vet=off -run 'TestSamples' . && go test -count=1 -vet=off ./lang/java
+
+needs-java: needs-go
+	@command -v javac >/dev/null && command -v mvn >/dev/null && test -e /usr/share/java/junit-platform-console-standalone.jar -a -e /usr/share/java/org.jacoco.agent.jar \
+	-a -e /usr/share/maven-repo/org/apache/maven/plugins/maven-surefire-plugin -a -e /usr/share/maven-repo/org/apache/maven/plugins/maven-compiler-plugin || { echo \
+	'make test-java needs a JDK, Maven, JUnit 5 and JaCoCo as Debian has them: apt-get install --no-install-recommends default-jdk-headless junit5 libjacoco-java maven libsurefire-java libmaven-compiler-plugin-java libmaven-resources-plugin-java' >&2; exit 1; }
 
 %/node_modules: %/package-lock.json | needs-node
 	npm ci --prefix $* --no-audit --no-fund --ignore-scripts --loglevel error
@@ -91,6 +104,7 @@ check: $(LINT)
 	go build ./...
 	go vet ./...
 	cd examples/embed && go vet ./...
+	cd examples/unittest && go vet ./...
 	$(LINT) run ./...
 	test -z "$$(gofmt -l .)" || { gofmt -l . ; exit 1; }
 	go test -run 'Generated' ./sandbox ./internal/toolgen ./cmd/etui

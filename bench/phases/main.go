@@ -1,7 +1,11 @@
-// Command phases measures what the phases of the demo's incident cost: with a toolset for
-// each phase, declared anew or announced, against all their tools at once. It asks no model:
-// the answers are scripted, and the requests are billed by the cache rules and list prices
-// of two providers, see internal/replay/bill.go. It prints the table of docs/delivery.md.
+// Command phases measures what the phases of a workflow cost: with a toolset for each phase,
+// declared anew or announced, against all tools at once. It asks no model: the answers are
+// scripted, and the requests are billed by the cache rules and list prices of two providers,
+// see internal/replay/bill.go.
+//
+// Without an argument it takes the demo's incident and prints the table of docs/delivery.md;
+// with the argument unittest it takes the unit-test agent of examples/unittest and prints the
+// tables of docs/benchmarks.md.
 package main
 
 import (
@@ -21,57 +25,73 @@ import (
 	"github.com/etui-run/etui/model/script"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
 
 func main() {
+	measure := measureIncident
+	if len(os.Args) > 1 && os.Args[1] == "unittest" {
+		measure = measureTests
+	}
 	if err := measure(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "phases:", err)
 		os.Exit(1)
 	}
 }
 
-func measure(out io.Writer) (err error) {
+// inHome runs a function with a state of its own.
+func inHome(f func() error) error {
 	home, err := os.MkdirTemp("", "phases")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
-	if err := os.Setenv("XDG_STATE_HOME", home); err != nil {
-		return err
+	if err = os.Setenv("XDG_STATE_HOME", home); err == nil {
+		err = f()
 	}
-	w, err := app.OpenDemo("", os.Environ())
-	if err != nil {
-		return err
-	}
-	a, err := app.New(context.Background(), w, app.Config{Secrets: &secret.Known{}})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	fmt.Fprintln(out, "| run | provider | tools | tokens of definitions, mean | tokens sent | cost | switches |\n|---|---|---|---|---|---|---|")
-	for _, looks := range []int{0, 12} {
-		for _, p := range replay.Providers() {
-			p.Deferral = false
-			base := 0.0
-			for _, way := range []string{"full", "declare", "announce", "auto"} {
-				bill, tools, switches, err := run(a, p, way, looks)
-				if err != nil {
-					return fmt.Errorf("%s, %s: %w", p.Name, way, err)
+	return errors.Join(err, os.RemoveAll(home))
+}
+
+const runsHead = "| run | provider | tools | tokens of definitions, mean | tokens sent | cost | switches |\n|---|---|---|---|---|---|---|"
+
+func measureIncident(out io.Writer) error {
+	return inHome(func() (err error) {
+		w, err := app.OpenDemo("", os.Environ())
+		if err != nil {
+			return err
+		}
+		a, err := app.New(context.Background(), w, app.Config{Secrets: &secret.Known{}})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, a.Close()) }()
+		plan, _ := a.Engine.Workflows().Get("incident")
+		played, ok := plan.Offline.(*script.Model)
+		if !ok {
+			return errors.New("the demo's incident has no script")
+		}
+		fmt.Fprintln(out, runsHead)
+		for _, looks := range []int{0, 12} {
+			b := bench{app: a, name: "incident", text: "checkout is failing", script: longer(played.Script(), looks), more: looks}
+			for _, p := range replay.Providers() {
+				p.Deferral = false
+				var base measured
+				for _, way := range []string{"full", "declare", "announce", "auto"} {
+					r, err := b.run(p, way)
+					if err != nil {
+						return fmt.Errorf("%s, %s: %w", p.Name, way, err)
+					}
+					if way == "full" {
+						base = r
+					}
+					r.row(out, p.Name, way, base)
 				}
-				change := ""
-				if way == "full" {
-					base = bill.Dollars
-				} else {
-					change = fmt.Sprintf(" (%+.0f %%)", 100*(bill.Dollars-base)/base)
-				}
-				fmt.Fprintf(out, "| %d rounds | %s | %s | %d | %d | $%.4f%s | %s |\n", bill.Requests, p.Name, way, tools, bill.Input, bill.Dollars, change, switches)
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // fixed is a model with other prices than it is billed by, to make the choice for it.
@@ -88,29 +108,64 @@ func (f fixed) Info() model.Info {
 	return info
 }
 
-func run(a *app.App, p replay.Provider, way string, looks int) (bill replay.Bill, tools int, switches string, err error) {
-	plan, _ := a.Engine.Workflows().Get("incident")
-	scripted, ok := plan.Offline.(*script.Model)
-	if !ok {
-		return bill, 0, "", fmt.Errorf("the demo's incident has no script")
+// bench is a workflow of an app, with its scripted answers.
+type bench struct {
+	app                *app.App
+	name, text, target string
+	params             map[string]string
+	script             script.Script
+	// more is how many rounds the script adds to the first phase.
+	more int
+	// tools are all tools of the work; nil means those of the phases.
+	tools []string
+	// begin, if not nil, is called before each run.
+	begin func()
+}
+
+// measured is what a run cost.
+type measured struct {
+	bill  replay.Bill
+	tools int // tokens of definitions, mean of the requests
+	path  []session.Switch
+}
+
+// row prints a run as a line of the table, compared with base.
+func (m measured) row(out io.Writer, provider, way string, base measured) {
+	fewer, change, switches := "", "", ""
+	if way != "full" {
+		fewer = fmt.Sprintf(" (%+.0f %%)", 100*float64(m.tools-base.tools)/float64(base.tools))
+		change = fmt.Sprintf(" (%+.0f %%)", 100*(m.bill.Dollars-base.bill.Dollars)/base.bill.Dollars)
 	}
-	billed := replay.NewBilled(script.New(longer(scripted.Script(), looks)), p)
+	for _, s := range m.path {
+		switches += s.Delivery[:1]
+	}
+	fmt.Fprintf(out, "| %d rounds | %s | %s | %d%s | %d | $%.4f%s | %s |\n", m.bill.Requests, provider, way, m.tools, fewer, m.bill.Input, m.bill.Dollars, change, switches)
+}
+
+func (b *bench) run(p replay.Provider, way string) (m measured, err error) {
+	if b.begin != nil {
+		b.begin()
+	}
+	plan, _ := b.app.Engine.Workflows().Get(b.name)
+	billed := replay.NewBilled(script.New(b.script), p)
 	flow := plan.Workflow
 	flow.Offline, flow.Phases = nil, slices.Clone(flow.Phases)
-	flow.Phases[0].Limits.Rounds += looks
-	var union []string
+	flow.Phases[0].Limits.Rounds += b.more
+	tools := slices.Clone(b.tools)
 	for i, ph := range flow.Phases {
-		skill, _ := a.Engine.Catalog().Skill(ph.Skill)
-		union = append(union, skill.Tools...)
+		skill, _ := b.app.Engine.Catalog().Skill(ph.Skill)
+		if b.tools == nil {
+			tools = append(tools, skill.Tools...)
+		}
 		if way == "full" {
 			flow.Phases[i].Skill = catalog.Full
 		}
 	}
 	set, err := workflow.Compile(flow)
 	if err != nil {
-		return bill, 0, "", err
+		return m, err
 	}
-	cfg := a.Config
+	cfg := b.app.Config
 	cfg.Workflows, cfg.Store, cfg.Turn = &workflow.Table{}, &store.Memory{}, turn.Config{}
 	cfg.Workflows.Store(set)
 	agent := cfg.Agents[0]
@@ -121,25 +176,26 @@ func run(a *app.App, p replay.Provider, way string, looks int) (bill replay.Bill
 	cfg.Agents = []engine.Agent{agent}
 	e, err := engine.New(cfg)
 	if err != nil {
-		return bill, 0, "", err
+		return m, err
 	}
-	slices.Sort(union)
-	for ev, err := range e.Send(context.Background(), engine.Message{Workflow: "incident", Text: "checkout is failing", Include: slices.Compact(union)}) {
+	slices.Sort(tools)
+	for ev, err := range e.Send(context.Background(), engine.Message{Workflow: b.name, Text: b.text, Target: b.target, Params: b.params, Include: slices.Compact(tools)}) {
 		if err != nil {
-			return bill, 0, "", err
+			return m, err
 		}
 		if ev.Phase != nil && ev.Phase.Switch != nil {
-			switches += string(ev.Phase.Switch.Delivery[0])
+			m.path = append(m.path, *ev.Phase.Switch)
 		}
 		if ev.Done != nil && (ev.Done.Flow == nil || ev.Done.Flow.Outcome != workflow.Done) {
 			raw, _ := json.Marshal(ev.Done.Flow)
-			return bill, 0, "", fmt.Errorf("the run ended otherwise: %s", raw)
+			return m, fmt.Errorf("the run ended otherwise: %s", raw)
 		}
 	}
 	for _, n := range billed.Tools {
-		tools += n
+		m.tools += n
 	}
-	return billed.Bill, tools / max(len(billed.Tools), 1), switches, nil
+	m.bill, m.tools = billed.Bill, m.tools/max(len(billed.Tools), 1)
+	return m, nil
 }
 
 // longer is the script with more rounds of looking.

@@ -29,7 +29,15 @@ func TestGenerated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range made {
+	const module = "../../examples/unittest" // one of its own
+	agent, err := toolgen.Generate(t.Context(), module, "./work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range agent {
+		agent[i].Path = filepath.Join(module, agent[i].Path)
+	}
+	for _, p := range slices.Concat(made, agent) {
 		if len(p.Tools) == 0 {
 			continue
 		}
