@@ -483,11 +483,13 @@ func TestStopOnce(t *testing.T) {
 // reacting is a place that shows a reaction, and not that an answer is being written.
 type reacting struct {
 	*place
-	said chan string
+	said *[]string
 }
 
 func (r reacting) React(_ context.Context, to channel.Address, emoji string) error {
-	r.said <- to.Message + emoji
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	*r.said = append(*r.said, to.Message+emoji)
 	return nil
 }
 
@@ -495,21 +497,16 @@ func (r reacting) React(_ context.Context, to channel.Address, emoji string) err
 // does not.
 func TestReaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := reacting{newPlace(), make(chan string, 9)}
+		p := reacting{newPlace(), new([]string)}
 		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}, Channel: p}, p.place)
-		defer w.stop()
 		w.say(t, person("1", "fast"))
 		time.Sleep(time.Minute)
 		slow := person("1", "slow one two three four five six seven eight")
 		slow.ID = "42"
 		w.say(t, slow)
 		time.Sleep(time.Minute)
-		close(p.said)
-		var said []string
-		for s := range p.said {
-			said = append(said, s)
-		}
-		if got := strings.Join(said, " "); got != "42👀 42" {
+		w.stop()
+		if got := strings.Join(*p.said, " "); got != "42👀 42" {
 			t.Errorf("reactions: %q", got)
 		}
 	})
