@@ -103,11 +103,13 @@ type account struct {
 	drafts  *recent.Cache[string, *draft]
 	sent    *recent.Cache[string, bool] // parts of replies, so that one that is tried again repeats none
 
-	mu       sync.Mutex
-	state    State
-	pause    time.Time // nothing is sent before
-	failures int       // of sending, in a row
-	arrived  time.Time // the last reply
+	mu        sync.Mutex
+	state     State
+	pause     time.Time // nothing is sent before
+	failures  int       // of sending, in a row
+	forgeries int       // deliveries that nothing proved, since that was logged
+	warned    time.Time // when it was
+	arrived   time.Time // the last reply
 }
 
 // State is how a channel is.
@@ -417,7 +419,15 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		r, taken := h.taking(w, r)
 		defer taken()
-		hook.ServeHTTP(w, r)
+		if _, pages := a.Channel.(Origins); pages || r.Method != http.MethodPost {
+			hook.ServeHTTP(w, r)
+			return
+		}
+		seen := &answered{ResponseWriter: w}
+		hook.ServeHTTP(seen, r)
+		if seen.status == http.StatusUnauthorized || seen.status == http.StatusForbidden {
+			a.forged(r.Context())
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -143,6 +144,49 @@ func TestAnswersRest(t *testing.T) {
 		}
 		if s := w.host.States()[0]; tries != 1 || s.Until.IsZero() || !strings.Contains(s.Error, "too many") {
 			t.Errorf("%d tries, %+v", tries, s)
+		}
+	})
+}
+
+// refusing is a place with a webhook that refuses what is posted.
+type refusing struct{ *place }
+
+func (refusing) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "no", http.StatusUnauthorized)
+}
+
+// The log says that deliveries are refused, so that a wrong secret is found, and says it once a
+// minute, so that strangers cannot fill it.
+func TestForgedDeliveries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		other := begin(t, &store.Memory{}, channel.Account{}, newPlace())
+		defer other.stop()
+		p, e := newPlace(), &strings.Builder{}
+		h, err := channel.New(channel.Config{
+			Engine: other.engine, Accounts: []channel.Account{{Name: "t", Channel: refusing{p}}},
+			Log: slog.New(slog.NewTextHandler(e, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); h.Run(ctx) }()
+		<-p.ready
+		for range 61 {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/channels/t", strings.NewReader("x"))
+			r.SetPathValue("channel", "t")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != http.StatusUnauthorized {
+				t.Fatalf("status %d", w.Code)
+			}
+			time.Sleep(time.Second)
+		}
+		stop()
+		<-ended
+		if said := e.String(); strings.Count(said, "deliveries were refused") != 2 || !strings.Contains(said, "deliveries=60") {
+			t.Errorf("the log says: %s", said)
 		}
 	})
 }

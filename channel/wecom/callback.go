@@ -115,7 +115,7 @@ func isEcho(text []byte) bool {
 
 // refuse answers a delivery that is not the platform's. The sender learns no reason.
 func (c *Channel) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	c.log.WarnContext(r.Context(), "a delivery to the WeCom callback was refused", "why", err)
+	c.log.DebugContext(r.Context(), "a delivery to the WeCom callback was refused", "why", err)
 	http.Error(w, "refused", http.StatusForbidden)
 }
 
