@@ -15,31 +15,32 @@ const (
 	maxDelivery   = 32 << 20
 	smallDelivery = 1 << 20
 	maxLarges     = 4
-	// arriveIn is how long the small part of a body may take to arrive, and how long the rest.
-	arriveIn = 30 * time.Second
+	// largeIn is how long a large one waits for its turn, and how long it may take then.
+	largeIn = 30 * time.Second
 )
 
-// errManyLarge says that other large deliveries are being read.
-var errManyLarge = errors.New("too many large deliveries arrive at once")
+var (
+	errManyLarge = errors.New("too many large deliveries arrive at once")
+	errSlowLarge = errors.New("the delivery arrives too slowly")
+)
 
-// intake is the body of a delivery. It bounds what strangers can make a process hold.
+// intake is the body of a delivery. It bounds what strangers can make a process hold. How
+// slowly a body may begin to arrive is the server's matter.
 type intake struct {
 	io.ReadCloser
 	ctx    context.Context //nolint:containedctx // of the request
-	conn   *http.ResponseController
 	larges chan struct{}
 	read   int
-	large  bool // it has a place in larges
+	large  bool      // it has a place in larges
+	until  time.Time // when a large one has to be here
 }
 
-// taking returns a request whose body is bounded in size and time, and what to call when it was
-// answered.
+// taking returns a request whose body is bounded, and what to call when it was answered.
 func (h *Host) taking(w http.ResponseWriter, r *http.Request) (*http.Request, func()) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, func() {}
 	}
-	in := &intake{ReadCloser: http.MaxBytesReader(w, r.Body, maxDelivery), ctx: r.Context(), conn: http.NewResponseController(w), larges: h.larges}
-	in.within(arriveIn)
+	in := &intake{ReadCloser: http.MaxBytesReader(w, r.Body, maxDelivery), ctx: r.Context(), larges: h.larges}
 	bounded := *r
 	bounded.Body = in
 	return &bounded, func() {
@@ -49,42 +50,29 @@ func (h *Host) taking(w http.ResponseWriter, r *http.Request) (*http.Request, fu
 	}
 }
 
-// within ends a read that takes longer; 0 means that nothing does.
-func (in *intake) within(d time.Duration) {
-	until := time.Time{}
-	if d > 0 {
-		until = time.Now().Add(d)
-	}
-	_ = in.conn.SetReadDeadline(until) // not every writer has one
-}
-
 // Read reads the body, the part after smallDelivery in its turn.
 func (in *intake) Read(p []byte) (int, error) {
-	if in.read > smallDelivery && !in.large {
+	switch {
+	case in.large:
+		if time.Now().After(in.until) {
+			return 0, errSlowLarge
+		}
+	case in.read > smallDelivery:
+		timer := time.NewTimer(largeIn)
+		defer timer.Stop()
 		select {
 		case in.larges <- struct{}{}:
-		default:
-			timer := time.NewTimer(arriveIn)
-			defer timer.Stop()
-			select {
-			case in.larges <- struct{}{}:
-			case <-timer.C:
-				return 0, errManyLarge
-			case <-in.ctx.Done():
-				return 0, in.ctx.Err()
-			}
+		case <-timer.C:
+			return 0, errManyLarge
+		case <-in.ctx.Done():
+			return 0, in.ctx.Err()
 		}
-		in.large = true
-		in.within(arriveIn)
-	}
-	if !in.large {
+		in.large, in.until = true, time.Now().Add(largeIn)
+	default:
 		p = p[:min(len(p), smallDelivery+1-in.read)] // one more, since the end of the body comes after it
 	}
 	n, err := in.ReadCloser.Read(p)
 	in.read += n
-	if err != nil { // the whole body is here, and the answer may take its time
-		in.within(0)
-	}
 	return n, err
 }
 
