@@ -85,6 +85,7 @@ type Host struct {
 	busy     map[session.Key]bool      // sessions whose letters are being delivered; only deliver uses it
 	later    map[session.Key]time.Time // when they are tried again after a failure; likewise
 	sending  chan struct{}             // one place for each delivery at once
+	larges   chan struct{}             // one place for each large body that is read
 	turns    sync.WaitGroup
 }
 
@@ -102,11 +103,13 @@ type account struct {
 	drafts  *recent.Cache[string, *draft]
 	sent    *recent.Cache[string, bool] // parts of replies, so that one that is tried again repeats none
 
-	mu       sync.Mutex
-	state    State
-	pause    time.Time // nothing is sent before
-	failures int       // of sending, in a row
-	arrived  time.Time // the last reply
+	mu        sync.Mutex
+	state     State
+	pause     time.Time // nothing is sent before
+	failures  int       // of sending, in a row
+	forgeries int       // deliveries that nothing proved, since that was logged
+	warned    time.Time // when it was
+	arrived   time.Time // the last reply
 }
 
 // State is how a channel is.
@@ -139,7 +142,7 @@ const (
 
 // New returns a host. It connects to nothing yet.
 func New(c Config) (*Host, error) {
-	h := &Host{engine: c.Engine, records: c.Records, log: c.Log, busy: map[session.Key]bool{}, later: map[session.Key]time.Time{}, sending: make(chan struct{}, maxSending)}
+	h := &Host{engine: c.Engine, records: c.Records, log: c.Log, busy: map[session.Key]bool{}, later: map[session.Key]time.Time{}, sending: make(chan struct{}, maxSending), larges: make(chan struct{}, maxLarges)}
 	if h.records == nil {
 		h.records = &store.Memory{}
 	}
@@ -399,9 +402,6 @@ func (h *Host) Place(name, chat string) (json.RawMessage, error) {
 	return place{name, Address{Chat: chat}}.raw(), nil
 }
 
-// maxDelivery is how long the body of a webhook's request may be, in bytes.
-const maxDelivery = 32 << 20
-
 // ServeHTTP hands a request to the webhook of the channel that the path value "channel"
 // names.
 func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -417,8 +417,17 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "2")
 		http.Error(w, "The channel is starting.", http.StatusServiceUnavailable)
 	default:
-		r.Body = http.MaxBytesReader(w, r.Body, maxDelivery)
-		hook.ServeHTTP(w, r)
+		r, taken := h.taking(w, r)
+		defer taken()
+		if _, pages := a.Channel.(Origins); pages || r.Method != http.MethodPost {
+			hook.ServeHTTP(w, r)
+			return
+		}
+		seen := &answered{ResponseWriter: w}
+		hook.ServeHTTP(seen, r)
+		if seen.status == http.StatusUnauthorized || seen.status == http.StatusForbidden {
+			a.forged(r.Context())
+		}
 	}
 }
 

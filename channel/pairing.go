@@ -19,7 +19,7 @@ const (
 )
 
 const (
-	// codeLife is how long a code counts, and maxCodes how many may be open.
+	// codeLife is how long a code counts, and maxCodes how many may be open in an account.
 	codeLife = time.Hour
 	maxCodes = 100
 	// maxPaired is how many people can be let in by codes.
@@ -202,10 +202,14 @@ func (a *account) stranger(ctx context.Context, m Incoming) error {
 	}
 	open := 0
 	for _, p := range list {
-		if time.Since(p.Time) >= codeLife {
+		switch {
+		case time.Since(p.Time) >= codeLife:
 			_, _ = a.records.Remove(ctx, pairingKind, p.Code) // the next stranger tries again
-		} else if open++; p.Channel == a.Name && p.User == m.From.ID {
+		case p.Channel != a.Name: // the strangers of one account do not shut out those of others
+		case p.User == m.From.ID:
 			return nil // another process has told the code
+		default:
+			open++
 		}
 	}
 	a.told.Put("code\x00"+m.From.ID, time.Now())

@@ -100,13 +100,23 @@ func (a *account) tell(m Incoming, why string, every time.Duration, text string)
 }
 
 // answer sends a text that no turn has made. It does not wait, and what cannot be sent is
-// lost: the sender can ask again.
+// lost: the sender can ask again. So is what comes while the account rests: a platform that asks
+// to wait is left alone, however many commands people write.
 func (a *account) answer(m Incoming, text string) {
+	if a.resting() {
+		a.log.Info("an answer is left out, because the channel waits", "channel", a.Name, "chat", m.At.Chat)
+		return
+	}
 	a.turns.Go(func() {
 		defer panics.Log(a.log, "answering a command")
 		ctx, done := context.WithTimeout(a.life, time.Minute)
 		defer done()
-		if err := a.say(ctx, m.At, text, nil, "answer-"+m.ID); err != nil {
+		err := a.say(ctx, m.At, text, nil, "answer-"+m.ID)
+		var limited *Limited
+		switch {
+		case errors.As(err, &limited), errors.Is(err, ErrRefused):
+			a.failed(ctx, err)
+		case err != nil:
 			a.log.WarnContext(ctx, "an answer could not be sent", "channel", a.Name, "chat", m.At.Chat, "error", err)
 		}
 	})

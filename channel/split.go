@@ -10,7 +10,7 @@ import (
 // table repeats its head, and a longer paragraph is cut between sentences or words, but not
 // in a link.
 func split(text string, t Traits) (parts []string) {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
 	if text == "" {
 		return nil
 	}
@@ -89,7 +89,8 @@ func blocksOf(text string) (blocks []string) {
 	return blocks
 }
 
-// pieces cuts a block that is too long.
+// pieces cuts a block that is too long. A head that takes more than half of a message is not
+// repeated: a few lines below it would become thousands of messages.
 func pieces(block string, t Traits) []string {
 	lines := strings.Split(block, "\n")
 	if f := fence(lines[0]); f != "" {
@@ -98,7 +99,7 @@ func pieces(block string, t Traits) []string {
 		if n := len(body); n > 0 && strings.HasPrefix(strings.TrimSpace(body[n-1]), f) {
 			body = body[:n-1]
 		}
-		if room := smaller(t, head+tail); room.MaxText > 0 {
+		if room := smaller(t, head+tail); room.MaxText >= t.MaxText/2 {
 			list := packed(body, "\n", room)
 			for i := range list {
 				list[i] = head + list[i] + tail
@@ -108,7 +109,7 @@ func pieces(block string, t Traits) []string {
 	}
 	if len(lines) > 2 && strings.HasPrefix(lines[0], "|") && strings.Trim(lines[1], "|-: ") == "" {
 		head := lines[0] + "\n" + lines[1] + "\n"
-		if room := smaller(t, head); room.MaxText > 0 {
+		if room := smaller(t, head); room.MaxText >= t.MaxText/2 {
 			list := packed(lines[2:], "\n", room)
 			for i := range list {
 				list[i] = head + list[i]

@@ -64,6 +64,38 @@ func TestSplitLosesNothing(t *testing.T) {
 	}
 }
 
+// A long head, which a person can talk a model into, does not multiply what is sent.
+func TestSplitDoesNotMultiply(t *testing.T) {
+	body := strings.Repeat("x\n", 2000)
+	for _, text := range []string{
+		"```" + strings.Repeat("h", 1980) + "\n" + body + "```",
+		"|" + strings.Repeat("h", 1900) + "|\n|-|\n" + strings.Repeat("|x|\n", 2000),
+	} {
+		if parts := split(text, Traits{MaxText: 2000}); len(parts) > 10 {
+			t.Errorf("%d bytes became %d messages", len(text), len(parts))
+		}
+	}
+}
+
+// FuzzSplit: whatever a model writes, each message fits, and all of them are not much longer.
+func FuzzSplit(f *testing.F) {
+	f.Add("One two. [a](b)\n\n```go\nx\n\ny\n```\n|a|b|\n|-|-|\n|1|2|\n", uint16(40))
+	f.Add("~~~\n````\n"+strings.Repeat("🙂", 60)+"\xff\n\n|\n|-\n[[[[", uint16(24))
+	f.Fuzz(func(t *testing.T, text string, most uint16) {
+		traits := Traits{MaxText: max(20, int(most)%4096)}
+		total := 0
+		for _, part := range split(text, traits) {
+			total += len(part)
+			if traits.length(part) > traits.MaxText || strings.TrimSpace(part) == "" || utf8.ValidString(text) && !utf8.ValidString(part) {
+				t.Fatalf("a part of %q with %d: %q", text, traits.MaxText, part)
+			}
+		}
+		if total > 8*len(text)+traits.MaxText {
+			t.Errorf("%q became %d bytes", text, total)
+		}
+	})
+}
+
 func notSpace(r rune) rune {
 	if r == ' ' || r == '\n' {
 		return -1

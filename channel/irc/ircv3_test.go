@@ -432,3 +432,20 @@ func TestConfig(t *testing.T) {
 		}
 	}
 }
+
+// TestBotMode: the server learns that the account is a program's, so that other programs leave
+// its messages alone.
+func TestBotMode(t *testing.T) {
+	in(t, func(t *testing.T, s *server) {
+		s.support += " BOT=B"
+		_ = runs(t, s.channel(irc.Config{}))
+		conn := <-s.conns
+		conn.login()
+		if line := conn.get(""); !strings.HasPrefix(line, "MODE ") {
+			t.Errorf("after the login comes %q", line)
+		} else if line != "MODE etui +B" {
+			t.Errorf("%q", line)
+		}
+		conn.get("PING ")
+	})
+}

@@ -225,6 +225,9 @@ func (s *session) keep(ctx context.Context) {
 	for first := true; ; first = false {
 		var lines []ircmsg.Message
 		s.mu.Lock()
+		if mode := s.support["BOT"]; first && len(mode) == 1 && mode[0] > ' ' { // other programs leave us alone then: ircv3.net, Bot Mode, 2026
+			lines = append(lines, ircmsg.MakeMessage(nil, "", "MODE", s.nick, "+"+mode))
+		}
 		if s.fold(s.nick) != s.fold(s.c.config.Nick) {
 			lines = append(lines, ircmsg.MakeMessage(nil, "", "NICK", s.c.config.Nick))
 		}

@@ -1,6 +1,7 @@
 package wecom
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -75,6 +76,10 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			c.refuse(w, r, err)
 			return
 		}
+		if !isEcho(text) {
+			c.refuse(w, r, errors.New("it is a message, which somebody else wants to have decrypted"))
+			return
+		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write(text) // the platform asks again
 	case http.MethodPost:
@@ -102,9 +107,15 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// isEcho reports whether a text is one with which the platform verifies the URL: a number. A message
+// is signed in the same way, so whoever has seen one on its way could otherwise let us decrypt it.
+func isEcho(text []byte) bool {
+	return len(text) <= 64 && !bytes.ContainsFunc(text, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
+}
+
 // refuse answers a delivery that is not the platform's. The sender learns no reason.
 func (c *Channel) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	c.log.WarnContext(r.Context(), "a delivery to the WeCom callback was refused", "why", err)
+	c.log.DebugContext(r.Context(), "a delivery to the WeCom callback was refused", "why", err)
 	http.Error(w, "refused", http.StatusForbidden)
 }
 

@@ -206,6 +206,10 @@ func TestDeliveriesOfOthers(t *testing.T) {
 	if res, err := http.Get(p.callback.URL + "?echostr=x"); err != nil || res.StatusCode != http.StatusForbidden {
 		t.Errorf("GET: %v, %v", res, err)
 	}
+	// Nobody gets a message decrypted that they have seen on its way.
+	if res, err := http.Get(p.callback.URL + "?" + with("echostr", sealed).Encode()); err != nil || res.StatusCode != http.StatusForbidden {
+		t.Errorf("GET with a message: %v, %v", res, err)
+	}
 	if len(in) != 0 {
 		t.Fatalf("%+v arrived", <-in)
 	}

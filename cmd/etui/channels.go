@@ -43,7 +43,7 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 		Use: "pair CODE", Short: "Let in whoever was given a code", Args: cobra.ExactArgs(1), Example: "  etui channels pair K3F9ABCD",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return channels(a, cmd, true, http.MethodPost, "/pair", server.Code{Code: args[0]}, func(p channel.Pairing) string {
-				return fmt.Sprintf("%s (%s) can write to %s now. Take it back: etui channels unpair %s %s\n", cmp.Or(printable.OneLine(p.Name), "the person"), p.User, p.Channel, p.Channel, p.User)
+				return fmt.Sprintf("%s (%s) can write to %s now. Take it back: etui channels unpair %s %s\n", cmp.Or(printable.OneLine(p.Name), "the person"), printable.OneLine(p.User), p.Channel, p.Channel, printable.OneLine(p.User))
 			})
 		},
 	}
@@ -114,7 +114,7 @@ func describeChannels(x server.ChannelStatus) string {
 		}
 		rows := [][]string{{head, "CHANNEL", "USER", "NAME", "SINCE"}}
 		for _, p := range list {
-			rows = append(rows, []string{p.Code, p.Channel, p.User, printable.Line(p.Name, 30), p.Time.Local().Format(time.DateTime)})
+			rows = append(rows, []string{p.Code, p.Channel, printable.OneLine(p.User), printable.Line(p.Name, 30), p.Time.Local().Format(time.DateTime)})
 		}
 		b.WriteString("\n" + columns(rows))
 	}
