@@ -73,21 +73,35 @@ func (r *running) anew(ctx context.Context, m Message, s session.Session, yield 
 	return r.says(ctx, m, s, "A new conversation.", yield)
 }
 
+// auto takes back what a person chose, unless a skill has that name.
+const auto = "auto"
+
 // switchSkill makes a skill active in the conversation.
 func (r *running) switchSkill(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
 	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, Switch))
 	if m.Skill == "" {
-		return r.says(ctx, m, s, "Name a skill: /skill NAME. /skill full takes all tools. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+"."+inPhase(s.Flow), yield)
+		return r.says(ctx, m, s, "Name a skill: /skill NAME. "+Switch+" full takes all tools, "+Switch+" auto those of the phase or the agent. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+"."+inPhase(s.Flow), yield)
 	}
-	if err := r.named(r.agent, m, s); err != nil {
+	skill, err := r.choice(m, s)
+	if err != nil {
 		return r.refuse(ctx, err, yield)
 	}
-	s.Skill = m.Skill
-	if s.Flow.Runs() {
+	says := "The skill " + cmp.Or(skill, r.agent.controls.load().skill, catalog.Full) + " is active."
+	if s.Skill = skill; s.Flow.Runs() {
 		s.Flow = s.Flow.Clone()
-		s.Flow.Skill = m.Skill
+		if s.Flow.Skill = skill; skill == "" {
+			return r.says(ctx, m, s, fmt.Sprintf("Each phase of the workflow %s has its own tools again.", s.Flow.Workflow), yield)
+		}
 	}
-	return r.says(ctx, m, s, "The skill "+m.Skill+" is active."+inPhase(s.Flow), yield)
+	return r.says(ctx, m, s, says+inPhase(s.Flow), yield)
+}
+
+// choice returns the skill that a person chose, which must exist for them; empty is auto.
+func (r *running) choice(m Message, s session.Session) (string, error) {
+	if m.Skill == auto && r.checkSkill(auto) != nil {
+		return "", nil
+	}
+	return m.Skill, r.named(r.agent, m, s)
 }
 
 // inPhase says which phase of a workflow a conversation is in, and who chose its tools.

@@ -84,6 +84,15 @@ type Switch struct {
 	Lost float64 `json:"lost,omitempty"`
 }
 
+// MaxPath is how many switches a run keeps; older ones are dropped.
+const MaxPath = 50
+
+// Add adds a switch to the path.
+func (f *Flow) Add(s Switch) {
+	f.Path = append(f.Path, s)
+	f.Path = f.Path[max(0, len(f.Path)-MaxPath):]
+}
+
 // Runs reports whether a workflow is running.
 func (f *Flow) Runs() bool { return f != nil && f.Outcome == "" }
 

@@ -76,10 +76,9 @@ func (t *run) takePhase() {
 	if !ok {
 		return // proceed ends the run
 	}
-	skill := f.Skill
-	if skill == "" {
-		skill, t.warning = t.toolset(ph)
-	}
+	ph.Skill = cmp.Or(f.Skill, ph.Skill)
+	skill, warning := t.toolset(ph)
+	t.warning = warning
 	t.in.Facts.Skill, t.in.Session.Skill = skill, skill
 	if t.state.Flow != nil {
 		t.state.Skill = skill
@@ -280,15 +279,32 @@ func (t *run) enter(to, why string, before ...chat.Message) bool {
 		return t.ended(before...)
 	}
 	t.state.Turn.Resumed = 0 // there was progress
+	return t.begins(from, fmt.Sprintf("The phase %s begins.", f.Phase), before...)
+}
+
+// begins gives the phase its tools and stores the step, in which the host tells the model.
+func (t *run) begins(from, text string, before ...chat.Message) bool {
 	t.prompt.Messages = append(t.prompt.Messages, before...)
 	entered := t.switchPhase()
 	t.prompt.Messages = t.prompt.Messages[:len(t.prompt.Messages)-len(before)]
-	if !t.remember(append(before, t.hostSays(t.phaseNote(), fmt.Sprintf("The phase %s begins.", f.Phase)))...) {
+	if !t.remember(append(before, t.hostSays(t.phaseNote(), text))...) {
 		return false
 	}
 	e := t.phase()
-	e.From, e.Began, e.Switch = from, true, entered
+	e.From, e.Why, e.Began, e.Switch = from, entered.Why, true, entered
 	return t.emit(Event{Phase: e})
+}
+
+// chosen makes a person's choice of the toolset that of the phases, from now on.
+func (t *run) chosen(skill string) bool {
+	f := t.state.Flow
+	why, text := "a person chose the skill "+skill, "A person chose the tools of the skill "+skill+"."
+	if skill == "" {
+		why, text = "a person gave each phase its own tools again", "The phase has its own tools again."
+	}
+	f.Skill = skill
+	f.Add(session.Switch{From: f.Phase, To: f.Phase, Why: why})
+	return t.begins(f.Phase, text)
 }
 
 // ended ends the turn together with the run. The last answer of the model is the reply, if
