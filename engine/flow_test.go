@@ -444,7 +444,7 @@ func TestSkillDuringRun(t *testing.T) {
 			did = append(did, strings.Fields(r)[0])
 		}
 		slices.Sort(did) // calls of a round run beside each other
-		if want := `"mend" "mend" The mended mended there waited waited waited`; strings.Join(did, " ") != want {
+		if want := `"burn" "mend" "mend" The mended mended waited waited waited`; strings.Join(did, " ") != want {
 			t.Errorf("got %q, want %q: %q", strings.Join(did, " "), want, run.results)
 		}
 		if f := run.done.Flow; f == nil || f.Outcome != workflow.Done || f.Skill != "" || len(f.Path) != 5 {
