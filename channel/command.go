@@ -38,7 +38,7 @@ var commands = []command{
 	{Command{"new", "start a new conversation"}, "", nil},
 	{Command{"stop", "stop what is running"}, "", nil},
 	{Command{"status", "what runs, and what waits for you"}, "", (*account).status},
-	{Command{"skill", "make a skill active; full is everything"}, "NAME", nil},
+	{Command{"skill", "make a skill active; full is everything, auto what the agent or the phase of a workflow has"}, "NAME", nil},
 	{Command{"tools", "find the tools that you can use"}, "WORDS", (*account).tools},
 	{Command{"why", "which tools your last message got, and why"}, "", (*account).why},
 	{Command{"model", "which model answers"}, "", (*account).model},

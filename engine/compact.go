@@ -25,6 +25,9 @@ const (
 	Anew = "/new"
 	// Switch, and then the name of a skill or toolset, makes that one active; full is all.
 	Switch = "/skill"
+	// Auto in place of a name takes the choice back, unless a skill has that name: a phase of
+	// a workflow has its own tools again, and other conversations the skill of the agent.
+	Auto = "auto"
 )
 
 // ErrOpen says that a call of the conversation awaits approval.
@@ -73,14 +76,11 @@ func (r *running) anew(ctx context.Context, m Message, s session.Session, yield 
 	return r.says(ctx, m, s, "A new conversation.", yield)
 }
 
-// auto takes back what a person chose, unless a skill has that name.
-const auto = "auto"
-
 // switchSkill makes a skill active in the conversation.
 func (r *running) switchSkill(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
 	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, Switch))
 	if m.Skill == "" {
-		return r.says(ctx, m, s, "Name a skill: /skill NAME. "+Switch+" full takes all tools, "+Switch+" auto those of the phase or the agent. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+"."+inPhase(s.Flow), yield)
+		return r.says(ctx, m, s, "Name a skill: /skill NAME. "+Switch+" full takes all tools, "+Switch+" "+Auto+" those of the phase or the agent. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+"."+inPhase(s.Flow), yield)
 	}
 	skill, err := r.choice(m, s)
 	if err != nil {
@@ -96,9 +96,9 @@ func (r *running) switchSkill(ctx context.Context, m Message, s session.Session,
 	return r.says(ctx, m, s, says+inPhase(s.Flow), yield)
 }
 
-// choice returns the skill that a person chose, which must exist for them; empty is auto.
+// choice returns the skill that a person chose, which must exist for them; empty is [Auto].
 func (r *running) choice(m Message, s session.Session) (string, error) {
-	if m.Skill == auto && r.checkSkill(auto) != nil {
+	if m.Skill == Auto && r.checkSkill(Auto) != nil {
 		return "", nil
 	}
 	return m.Skill, r.named(r.agent, m, s)

@@ -142,3 +142,39 @@ func (e *Engine) Flow(ctx context.Context, key session.Key) (*session.Flow, erro
 	s, err := e.config.Store.Load(ctx, key, 1)
 	return s.Flow, err
 }
+
+// RunStatus is a workflow that runs, or waits for a person.
+type RunStatus struct {
+	Session session.Key `json:"session"`
+	// Flow is where the run is, without its evidence.
+	Flow *session.Flow `json:"flow"`
+	// Waits is how many of its calls wait for an approval.
+	Waits int `json:"waits,omitempty"`
+}
+
+// maxRuns is how many runs [Engine.Runs] returns, and how many open turns it looks at.
+const maxRuns = 100
+
+// Runs returns the workflows whose turns are open, whichever process runs them: those of the
+// sessions that changed least recently first.
+func (e *Engine) Runs(ctx context.Context) ([]RunStatus, error) {
+	list := []RunStatus{}
+	keys, err := e.config.Store.Open(ctx)
+	for _, key := range keys[:min(len(keys), maxRuns)] {
+		s, err := e.config.Store.Load(ctx, key, 1)
+		if err != nil {
+			return nil, fmt.Errorf("looking for workflows that run: %w", err)
+		}
+		if !s.Flow.Runs() {
+			continue
+		}
+		r := RunStatus{Session: key, Flow: s.Flow.Brief()}
+		for _, a := range s.Awaits {
+			if a.For == session.Approval {
+				r.Waits++
+			}
+		}
+		list = append(list, r)
+	}
+	return list, err
+}

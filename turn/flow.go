@@ -34,12 +34,14 @@ type PhaseEvent struct {
 	Why     string `json:"why,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
 	// Round and Tokens count in this visit of the phase, Visit counts the visits. Rounds,
-	// AllTokens and Cost count in the run.
+	// AllTokens and Cost count in the run, and Unpriced the tokens of models without a known
+	// price, which are not in Cost.
 	Round     int     `json:"round"`
 	Tokens    int     `json:"tokens"`
 	Visit     int     `json:"visit"`
 	Rounds    int     `json:"rounds"`
 	AllTokens int     `json:"all_tokens"`
+	Unpriced  int     `json:"unpriced,omitempty"`
 	Cost      float64 `json:"cost,omitempty"`
 	// Began is set in the event with which the phase begins. Then Skill is its toolset,
 	// Model who answers, Warning why it has all tools instead of its own, and Switch what
@@ -155,7 +157,11 @@ func (t *run) spend(before model.Tokens) {
 	f.Rounds++
 	f.Tokens += used.Input + used.Output
 	f.AllTokens += used.Input + used.Output
-	f.Cost += t.model.Info().Price.Of(used)
+	if price := t.model.Info().Price; price != (model.Price{}) {
+		f.Cost += price.Of(used)
+	} else {
+		f.Unpriced += used.Input + used.Output
+	}
 }
 
 // proceed decides, before the model is asked, whether the phase has ended by what happened
@@ -358,7 +364,7 @@ func (t *run) phase() *PhaseEvent {
 	f := t.state.Flow
 	return &PhaseEvent{
 		Workflow: f.Workflow, Name: f.Phase, Why: f.Why, Outcome: f.Outcome, Round: f.Round, Tokens: f.Tokens, Visit: f.Visits[f.Phase],
-		Rounds: f.Rounds, AllTokens: f.AllTokens, Cost: f.Cost, Skill: t.state.Skill, Model: t.model.Info().Name, Warning: t.warning,
+		Rounds: f.Rounds, AllTokens: f.AllTokens, Unpriced: f.Unpriced, Cost: f.Cost, Skill: t.state.Skill, Model: t.model.Info().Name, Warning: t.warning,
 	}
 }
 
