@@ -1,7 +1,8 @@
 // Command phases measures what the phases of the demo's incident cost: with a toolset for
 // each phase, declared anew or announced, against all their tools at once. It asks no model:
 // the answers are scripted, and the requests are billed by the cache rules and list prices
-// of two providers, see internal/replay/bill.go. It prints the table of docs/delivery.md.
+// of two providers, see internal/replay/bill.go. It prints the table of docs/delivery.md, and
+// that of the switches in docs/benchmarks.md.
 package main
 
 import (
@@ -21,6 +22,7 @@ import (
 	"github.com/etui-run/etui/model/script"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
@@ -51,26 +53,39 @@ func measure(out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	each := "\n| provider | phase | tools | tokens of its definitions | against the tools of all phases | against all tools | lost in the cache |\n|---|---|---|---|---|---|---|\n"
 	fmt.Fprintln(out, "| run | provider | tools | tokens of definitions, mean | tokens sent | cost | switches |\n|---|---|---|---|---|---|---|")
 	for _, looks := range []int{0, 12} {
 		for _, p := range replay.Providers() {
 			p.Deferral = false
-			base := 0.0
+			base, all := 0.0, 0
 			for _, way := range []string{"full", "declare", "announce", "auto"} {
 				bill, tools, switches, err := run(a, p, way, looks)
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", p.Name, way, err)
 				}
+				taken := ""
+				for _, s := range switches {
+					if s.Delivery == "" {
+						continue
+					}
+					taken += s.Delivery[:1]
+					if way == "declare" && looks == 0 {
+						saved := func(of int) float64 { return 100*float64(s.ToolTokens)/float64(of) - 100 }
+						each += fmt.Sprintf("| %s | %s | %d | %d | %d (%.0f %%) | %d (%.0f %%) | %.0f tokens, $%.4f |\n", p.Name, s.To, s.Tools, s.ToolTokens, all, saved(all), s.FullTokens, saved(s.FullTokens), s.Lost, s.Lost*p.Input/1e6)
+					}
+				}
 				change := ""
 				if way == "full" {
-					base = bill.Dollars
+					base, all = bill.Dollars, tools
 				} else {
 					change = fmt.Sprintf(" (%+.0f %%)", 100*(bill.Dollars-base)/base)
 				}
-				fmt.Fprintf(out, "| %d rounds | %s | %s | %d | %d | $%.4f%s | %s |\n", bill.Requests, p.Name, way, tools, bill.Input, bill.Dollars, change, switches)
+				fmt.Fprintf(out, "| %d rounds | %s | %s | %d | %d | $%.4f%s | %s |\n", bill.Requests, p.Name, way, tools, bill.Input, bill.Dollars, change, taken)
 			}
 		}
 	}
+	fmt.Fprint(out, each)
 	return nil
 }
 
@@ -88,11 +103,11 @@ func (f fixed) Info() model.Info {
 	return info
 }
 
-func run(a *app.App, p replay.Provider, way string, looks int) (bill replay.Bill, tools int, switches string, err error) {
+func run(a *app.App, p replay.Provider, way string, looks int) (bill replay.Bill, tools int, switches []session.Switch, err error) {
 	plan, _ := a.Engine.Workflows().Get("incident")
 	scripted, ok := plan.Offline.(*script.Model)
 	if !ok {
-		return bill, 0, "", fmt.Errorf("the demo's incident has no script")
+		return bill, 0, nil, fmt.Errorf("the demo's incident has no script")
 	}
 	billed := replay.NewBilled(script.New(longer(scripted.Script(), looks)), p)
 	flow := plan.Workflow
@@ -108,7 +123,7 @@ func run(a *app.App, p replay.Provider, way string, looks int) (bill replay.Bill
 	}
 	set, err := workflow.Compile(flow)
 	if err != nil {
-		return bill, 0, "", err
+		return bill, 0, nil, err
 	}
 	cfg := a.Config
 	cfg.Workflows, cfg.Store, cfg.Turn = &workflow.Table{}, &store.Memory{}, turn.Config{}
@@ -121,20 +136,21 @@ func run(a *app.App, p replay.Provider, way string, looks int) (bill replay.Bill
 	cfg.Agents = []engine.Agent{agent}
 	e, err := engine.New(cfg)
 	if err != nil {
-		return bill, 0, "", err
+		return bill, 0, nil, err
 	}
 	slices.Sort(union)
 	for ev, err := range e.Send(context.Background(), engine.Message{Workflow: "incident", Text: "checkout is failing", Include: slices.Compact(union)}) {
 		if err != nil {
-			return bill, 0, "", err
+			return bill, 0, nil, err
 		}
-		if ev.Phase != nil && ev.Phase.Switch != nil {
-			switches += string(ev.Phase.Switch.Delivery[0])
+		if ev.Done == nil {
+			continue
 		}
-		if ev.Done != nil && (ev.Done.Flow == nil || ev.Done.Flow.Outcome != workflow.Done) {
+		if ev.Done.Flow == nil || ev.Done.Flow.Outcome != workflow.Done {
 			raw, _ := json.Marshal(ev.Done.Flow)
-			return bill, 0, "", fmt.Errorf("the run ended otherwise: %s", raw)
+			return bill, 0, nil, fmt.Errorf("the run ended otherwise: %s", raw)
 		}
+		switches = ev.Done.Flow.Path
 	}
 	for _, n := range billed.Tools {
 		tools += n

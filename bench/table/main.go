@@ -35,6 +35,7 @@ func main() {
 	ranking(&b)
 	questions(&b)
 	conversations(&b)
+	phases(&b)
 	processes(&b)
 	requests(&b)
 	functions(&b)
@@ -125,6 +126,16 @@ func conversations(b *strings.Builder) {
 		log.Fatalf("replaying: %v", err)
 	}
 	fmt.Fprintf(b, "\n## The demo's conversations\n\n`etui --demo replay --table`: it replays 40 conversations with 265 turns, without a model. *all* declares every tool in every request. *naive* chooses\nagain for each turn, and so breaks the prompt cache. The others are etui's modes, see [docs/delivery.md](delivery.md). *recall* is the share of the needed tools that reached the\nmodel without a search; *with a search* adds those that one search found. The costs follow the providers' cache rules, include the rounds for searching, and use the prices in\n`internal/replay/bill.go`; [docs/replay.md](replay.md) explains the table. With a search, `auto` reaches as many tools as *all*; without one, *all* has the better recall.\n\n%s\n", strings.TrimSpace(string(out)))
+}
+
+// phases plays the demo's workflow.
+func phases(b *strings.Builder) {
+	out, err := exec.Command("go", "run", "./bench/phases").Output()
+	if err != nil {
+		log.Fatalf("playing the workflow: %v", err)
+	}
+	_, each, _ := strings.Cut(string(out), "\n\n") // the first table is in docs/delivery.md
+	b.WriteString("\n## Phases\n\n`go run ./bench/phases` plays the demo's workflow `incident` without a model: each phase has its own tools. *lost in the cache* is what declaring them anew costs there, in input tokens at full\nprice and in money, by the rules and prices in `internal/replay/bill.go`. etui announces them instead where that is cheaper: [docs/delivery.md](delivery.md#phases) has what whole runs cost.\n\n" + each)
 }
 
 // questions asks the demo's own questions.
