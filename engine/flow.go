@@ -152,14 +152,22 @@ type RunStatus struct {
 	Waits int `json:"waits,omitempty"`
 }
 
-// maxRuns is how many runs [Engine.Runs] returns, and how many open turns it looks at.
+// maxRuns bounds the turns that wait and those that run at which [Engine.Runs] looks.
 const maxRuns = 100
 
-// Runs returns the workflows whose turns are open, whichever process runs them: those of the
-// sessions that changed least recently first.
+// Runs returns the workflows that run or wait for a person, whichever process runs them.
 func (e *Engine) Runs(ctx context.Context) ([]RunStatus, error) {
 	list := []RunStatus{}
 	keys, err := e.config.Store.Open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("looking for workflows that run: %w", err)
+	}
+	working, err := e.config.Store.Items(ctx, store.ItemFilter{State: store.Waiting, Limit: maxRuns}) // also at other processes
+	for _, i := range working {
+		if !slices.Contains(keys, i.Session) {
+			keys = append(keys, i.Session)
+		}
+	}
 	for _, key := range keys[:min(len(keys), maxRuns)] {
 		s, err := e.config.Store.Load(ctx, key, 1)
 		if err != nil {

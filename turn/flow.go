@@ -251,7 +251,7 @@ func (t *run) finishPhase(args json.RawMessage) chat.Result {
 		for _, n := range ph.Next {
 			names = append(names, n.To)
 		}
-		return tool.Failure("the phase %s does not lead to %q%s; it leads to %s", f.Phase, in.Next, cmp.Or(nearest.Hint(in.Next, slices.Values(names)), "."), strings.Join(names, ", "))
+		return tool.Failure("the phase %s does not lead to %q%s It leads to %s.", f.Phase, in.Next, cmp.Or(nearest.Hint(in.Next, slices.Values(names)), "."), strings.Join(names, ", "))
 	}
 	summary := t.config.Secrets.Redactor().Text(in.Summary)
 	v := t.in.Plan.Judge(f, &workflow.Finish{Next: in.Next, Summary: summary})

@@ -128,7 +128,8 @@ type reply struct {
 	text     io.WriteCloser // the part of the answer that is being printed; nil between parts
 	fresh    bool           // the text ended a line
 	progress string
-	switches int // of a workflow's phase that were printed
+	switches int  // of the phase of a run that is told afterwards, which were printed
+	live     bool // the run's own events were printed
 }
 
 // show prints one event.

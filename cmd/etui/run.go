@@ -175,6 +175,8 @@ func (a *cli) follow(ctx context.Context, c *client.Client, m api.Message) error
 		switch {
 		case err != nil:
 			return err
+		case m.Text == engine.Run && done.Flow == nil:
+			return app.Usagef("no workflow has run in the conversation %s; etui status lists what runs", m.Session)
 		case len(done.Awaits) == 0:
 			return outcomeOf(done)
 		case a.json || !isTerminal(a.in):
@@ -221,7 +223,7 @@ func (r *reply) runTurn(ctx context.Context, c *client.Client, m api.Message) (d
 				return done, err
 			}
 		case e.Selected == nil:
-			if e.Done != nil {
+			if e.Done != nil && !r.live {
 				r.path(done.Flow)
 			}
 			r.show(e)
@@ -267,16 +269,16 @@ func (r *reply) phase(p turn.PhaseEvent) {
 	if p.Cost > 0 {
 		cost = fmt.Sprintf(", cost %.4f", p.Cost)
 	}
-	r.switches = max(r.switches, 1) // the first phase is told by its rounds
+	r.live = true
 	switch {
 	case p.Outcome != "":
-		r.switches++
-		if p.Unpriced > 0 {
+		if p.Unpriced == p.AllTokens && p.Unpriced > 0 {
+			cost = ", at no known price (models[].price)"
+		} else if p.Unpriced > 0 {
 			cost += fmt.Sprintf(", %d of them without a price (models[].price)", p.Unpriced)
 		}
 		r.note("■ %s: %s after %s, %d tokens%s", p.Workflow, p.Outcome, printable.Count(p.Rounds, "round"), p.AllTokens, cost)
 	case p.Began:
-		r.switches++
 		r.note("▶ phase %s (visit %d), skill %s, %s%s; %s", p.Name, p.Visit, p.Skill, printable.Count(tools(p.Switch), "tool"), delivered(p.Switch), p.Why)
 	default:
 		r.note("· %s round %d, %d tokens so far%s", p.Name, p.Round+1, p.AllTokens, cost)

@@ -67,7 +67,7 @@ func (a *API) Status(w http.ResponseWriter, r *http.Request) {
 		}
 		s.Runs = runs
 	}
-	if list, ok := c.Rules().(*rules.Rules); ok {
+	if list, ok := c.Rules().(interface{ Status() []rules.Status }); ok {
 		s.Rules = list.Status()
 	}
 	if a.config.Policy != nil {
