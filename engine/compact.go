@@ -98,7 +98,7 @@ func (r *running) switchSkill(ctx context.Context, m Message, s session.Session,
 
 // choice returns the skill that a person chose, which must exist for them; empty is [Auto].
 func (r *running) choice(m Message, s session.Session) (string, error) {
-	if m.Skill == Auto && r.checkSkill(Auto) != nil {
+	if unknown := r.checkSkill(m.Skill) != nil; unknown && m.Skill == Auto {
 		return "", nil
 	}
 	return m.Skill, r.named(r.agent, m, s)

@@ -42,7 +42,7 @@ func read(disk fs.FS, name string) map[string]any {
 	if err != nil {
 		return nil
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
