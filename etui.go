@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"slices"
 	"strings"
@@ -37,6 +38,9 @@ type Config struct {
 	Skills []catalog.Skill
 	// Workflows are phases of work that messages can begin by name.
 	Workflows []workflow.Workflow
+	// Disk holds the files that conditions of Workflows read, such as os.Root's, for agents
+	// that have none of their own; nil means none.
+	Disk fs.FS
 	// Models are the models that phases of Workflows may name.
 	Models map[string]model.Model
 	// Folder is a folder of skills. It is loaded and followed as [skill.Open] does,
@@ -105,6 +109,9 @@ func New(m model.Model, cfg Config) (*Gateway, error) {
 			agents[i].Model = m
 		}
 		agents[i].Groups = cmp.Or(agents[i].Groups, cfg.Groups)
+		if agents[i].Disk == nil {
+			agents[i].Disk = cfg.Disk
+		}
 	}
 	g.Engine, err = engine.New(engine.Config{
 		Registry: registry, Agents: agents, Store: cfg.Store, Selection: cfg.Selection, Turn: cfg.Turn, Log: cfg.Log,

@@ -30,7 +30,7 @@ func Commands() []Command {
 		{"new", "", "start a new conversation", nil},
 		{"stop", "", "stop what is running", nil},
 		{"status", "", "what runs, and what waits for you", (*Engine).status},
-		{"skill", "NAME", "make a skill active; full is everything", nil},
+		{"skill", "NAME", "make a skill active; full is everything, auto what the agent or the phase of a workflow has", nil},
 		{"tools", "WORDS", "find the tools that you can use", (*Engine).tools},
 		{"why", "", "which tools your last message got, and why", (*Engine).whyLast},
 		{"model", "", "which model answers", (*Engine).modelOf},

@@ -25,6 +25,9 @@ const (
 	Anew = "/new"
 	// Switch, and then the name of a skill or toolset, makes that one active; full is all.
 	Switch = "/skill"
+	// Auto in place of a name takes the choice back, unless a skill has that name: a phase of
+	// a workflow has its own tools again, and other conversations the skill of the agent.
+	Auto = "auto"
 )
 
 // ErrOpen says that a call of the conversation awaits approval.
@@ -77,17 +80,28 @@ func (r *running) anew(ctx context.Context, m Message, s session.Session, yield 
 func (r *running) switchSkill(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
 	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, Switch))
 	if m.Skill == "" {
-		return r.says(ctx, m, s, "Name a skill: /skill NAME. /skill full takes all tools. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+"."+inPhase(s.Flow), yield)
+		return r.says(ctx, m, s, "Name a skill: /skill NAME. "+Switch+" full takes all tools, "+Switch+" "+Auto+" those of the phase or the agent. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+"."+inPhase(s.Flow), yield)
 	}
-	if err := r.named(r.agent, m, s); err != nil {
+	skill, err := r.choice(m, s)
+	if err != nil {
 		return r.refuse(ctx, err, yield)
 	}
-	s.Skill = m.Skill
-	if s.Flow.Runs() {
+	says := "The skill " + cmp.Or(skill, r.agent.controls.load().skill, catalog.Full) + " is active."
+	if s.Skill = skill; s.Flow.Runs() {
 		s.Flow = s.Flow.Clone()
-		s.Flow.Skill = m.Skill
+		if s.Flow.Skill = skill; skill == "" {
+			return r.says(ctx, m, s, fmt.Sprintf("Each phase of the workflow %s has its own tools again.", s.Flow.Workflow), yield)
+		}
 	}
-	return r.says(ctx, m, s, "The skill "+m.Skill+" is active."+inPhase(s.Flow), yield)
+	return r.says(ctx, m, s, says+inPhase(s.Flow), yield)
+}
+
+// choice returns the skill that a person chose, which must exist for them; empty is [Auto].
+func (r *running) choice(m Message, s session.Session) (string, error) {
+	if unknown := r.checkSkill(m.Skill) != nil; unknown && m.Skill == Auto {
+		return "", nil
+	}
+	return m.Skill, r.named(r.agent, m, s)
 }
 
 // inPhase says which phase of a workflow a conversation is in, and who chose its tools.

@@ -12,6 +12,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"slices"
 	"strings"
@@ -129,6 +130,9 @@ type Agent struct {
 	Steer bool
 	// Memory is what it remembers between conversations; nil means nothing.
 	Memory *memory.Store
+	// Disk holds the files that conditions of workflows read; nil means none. See
+	// [workflow.Plan.In].
+	Disk fs.FS
 	// Spawn bounds the sub-agents that it may start; the zero value allows none.
 	Spawn Spawn
 	// HistoryTokens bounds how much of a conversation is sent, see

@@ -142,3 +142,47 @@ func (e *Engine) Flow(ctx context.Context, key session.Key) (*session.Flow, erro
 	s, err := e.config.Store.Load(ctx, key, 1)
 	return s.Flow, err
 }
+
+// RunStatus is a workflow that runs, or waits for a person.
+type RunStatus struct {
+	Session session.Key `json:"session"`
+	// Flow is where the run is, without its evidence.
+	Flow *session.Flow `json:"flow"`
+	// Waits is how many of its calls wait for an approval.
+	Waits int `json:"waits,omitempty"`
+}
+
+// maxRuns bounds the turns that wait and those that run at which [Engine.Runs] looks.
+const maxRuns = 100
+
+// Runs returns the workflows that run or wait for a person, whichever process runs them.
+func (e *Engine) Runs(ctx context.Context) ([]RunStatus, error) {
+	list := []RunStatus{}
+	keys, err := e.config.Store.Open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("looking for workflows that run: %w", err)
+	}
+	working, err := e.config.Store.Items(ctx, store.ItemFilter{State: store.Waiting, Limit: maxRuns}) // also at other processes
+	for _, i := range working {
+		if !slices.Contains(keys, i.Session) {
+			keys = append(keys, i.Session)
+		}
+	}
+	for _, key := range keys[:min(len(keys), maxRuns)] {
+		s, err := e.config.Store.Load(ctx, key, 1)
+		if err != nil {
+			return nil, fmt.Errorf("looking for workflows that run: %w", err)
+		}
+		if !s.Flow.Runs() {
+			continue
+		}
+		r := RunStatus{Session: key, Flow: s.Flow.Brief()}
+		for _, a := range s.Awaits {
+			if a.For == session.Approval {
+				r.Waits++
+			}
+		}
+		list = append(list, r)
+	}
+	return list, err
+}

@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
@@ -387,4 +389,66 @@ func TestRightsInPhases(t *testing.T) {
 // existing leaves out what a rule hides: naming it is a mistake.
 func existing(list, hidden []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(n string) bool { return slices.Contains(hidden, n) })
+}
+
+// TestSkillDuringRun: a person's choice of the skill holds from the next round of the run on,
+// also for later phases, until it is taken back.
+func TestSkillDuringRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began, goOn := make(chan struct{}), make(chan struct{})
+		reg := catalog.NewRegistry(nil)
+		must(t, reg.Register(workshop()...))
+		must(t, reg.Register(tool.Func(tool.Definition{Name: "wait", Description: "Wait", Risk: tool.Read}, func(context.Context, struct{}) (string, error) {
+			began <- struct{}{}
+			<-goOn
+			return "waited", nil
+		})))
+		_, err := reg.SetSkills(catalog.Skill{Name: "waiting", Tools: []string{"wait"}}, catalog.Skill{Name: "mending", Tools: []string{"mend", "wait"}})
+		must(t, err)
+		set, err := workflow.Compile(workflow.Workflow{Name: "work", Phases: []workflow.Phase{
+			{Name: "one", Skill: "waiting", Next: []workflow.Next{{To: "two"}}},
+			{Name: "two", Skill: "waiting", Next: []workflow.Next{{When: `reply != ""`, To: workflow.Done}}},
+		}})
+		must(t, err)
+		flows := &workflow.Table{}
+		flows.Store(set)
+		m := fake.New(
+			says(called("wait", `{}`)), says(called("mend", `{}`), called("finish_phase", `{}`)), says(called("mend", `{}`), called("wait", `{}`)),
+			says(called("mend", `{}`), called("wait", `{}`)), says(called("burn", `{}`), called("mend", `{}`)), fake.Step{Text: "ready"},
+		)
+		e, err := engine.New(engine.Config{Registry: reg, Agents: []engine.Agent{{Name: "main", Model: m}}, Workflows: flows})
+		must(t, err)
+		var run flowed
+		var senders sync.WaitGroup
+		senders.Go(func() {
+			run = flow(t, e, engine.Message{Workflow: "work", Text: "go", Session: "s", User: "ann"})
+		})
+		choose := func(skill string) {
+			<-began
+			senders.Go(func() {
+				if o := flow(t, e, engine.Message{Text: engine.Switch + " " + skill, Session: "s", User: "ann"}); o.err != nil || !o.done.Taken {
+					t.Errorf("%s: %+v", skill, o)
+				}
+			})
+			synctest.Wait()
+			goOn <- struct{}{}
+		}
+		choose("mending") // in one, for the rest of it and for two
+		choose("auto")
+		<-began // one more call of wait, which both have
+		goOn <- struct{}{}
+		senders.Wait()
+		var did []string
+		for _, r := range run.results {
+			did = append(did, strings.Fields(r)[0])
+		}
+		slices.Sort(did) // calls of a round run beside each other
+		if want := `"burn" "mend" "mend" The mended mended waited waited waited`; strings.Join(did, " ") != want {
+			t.Errorf("got %q, want %q: %q", strings.Join(did, " "), want, run.results)
+		}
+		if f := run.done.Flow; f == nil || f.Outcome != workflow.Done || f.Skill != "" || len(f.Path) != 5 {
+			t.Errorf("%+v", run.done)
+		}
+	})
 }

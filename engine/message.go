@@ -278,6 +278,9 @@ func (e *Engine) seen(a *agent, m Message, s session.Session) *selection.Selecti
 func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 	now := a.controls.load()
 	plan := e.flow(m, &s)
+	if plan != nil {
+		plan = plan.In(a.Disk)
+	}
 	if m.Skill != "" {
 		s.Skill = m.Skill
 	}

@@ -464,7 +464,7 @@ func (r *running) enter(ctx context.Context, m *Message, yield func(turn.Event, 
 	}
 	// With a key, another sender of the message may have come to the session first, and a
 	// running turn may have taken the message in.
-	return r.next(ctx, place, m, fresh && m.IdempotencyKey == "" && !r.agent.Steer, yield)
+	return r.next(ctx, place, m, fresh && m.IdempotencyKey == "" && !r.agent.Steer && !strings.HasPrefix(m.Text, Switch+" "), yield)
 }
 
 // enterLate does the same with an outcome of the inbox, for the sender who waits for it.
@@ -875,8 +875,8 @@ func (r *running) asks(ctx context.Context, q *asked) *turn.Input {
 		in.Late = func(call chat.Call, result chat.Result) {
 			r.take(q.message, turn.Outcome{Call: call, Result: result})
 		}
-		if r.agent.Steer && q.message.outcome == nil {
-			in.Steer = func() []turn.Steered { return r.steering(ctx, q.message) }
+		if (r.agent.Steer || in.Plan != nil) && q.message.outcome == nil {
+			in.Steer = func() []turn.Steered { return r.steering(ctx, q.message, q.session) }
 		}
 	}
 	return &in

@@ -27,8 +27,9 @@ type inLine struct{ cancel context.CancelCauseFunc }
 
 // steering returns the messages that the running turn can take in: the next ones of its
 // mailbox, while they are texts of the same sender, from the same place and with the same
-// wishes. Any other message, and what comes after it, has a turn of its own.
-func (r *running) steering(ctx context.Context, m Message) (list []turn.Steered) {
+// wishes. While a workflow runs, it also takes a person's choice of the skill. Any other
+// message, and what comes after it, has a turn of its own.
+func (r *running) steering(ctx context.Context, m Message, s session.Session) (list []turn.Steered) {
 	if r.sessions.waiting(string(r.key)) == 0 {
 		return nil
 	}
@@ -41,10 +42,21 @@ func (r *running) steering(ctx context.Context, m Message) (list []turn.Steered)
 			continue
 		}
 		_, next, err := r.message(i)
-		if err != nil || i.Holder != r.holder || !r.steers(m, next) {
+		if err != nil || i.Holder != r.holder {
 			break
 		}
-		list = append(list, turn.Steered{Text: next.Text, Item: i.ID})
+		steered := turn.Steered{Text: next.Text, Item: i.ID}
+		if name, ok := strings.CutPrefix(next.Text, Switch+" "); ok && (m.Workflow != "" || s.Flow.Runs()) {
+			next.Skill = strings.TrimSpace(name)
+			skill, err := r.choice(next, s)
+			if err != nil {
+				break // it is told so when the turn has ended
+			}
+			steered.Skill = &skill
+		} else if !r.agent.Steer || !r.steers(m, next) {
+			break
+		}
+		list = append(list, steered)
 	}
 	return list
 }

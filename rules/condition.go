@@ -132,6 +132,11 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 	if facts.ofCall() || c.own != nil {
 		limit, match = MaxCallCost, maxCallMatch
 	}
+	for _, v := range c.own {
+		if v.Kind == Names && listed(checked.NativeRep(), v.Name) {
+			return 0, wrong("%s cannot be listed, counted or compared; ask for a name, as in \"a.txt\" in %s", v.Name, v.Name)
+		}
+	}
 	if problem := unknownRisk(checked.NativeRep()); problem != "" {
 		return 0, wrong("%s", problem)
 	}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,6 +22,7 @@ const (
 	TextMap                  // map[string]string
 	Numbers                  // map[string]int
 	Values                   // map[string]any, whose values are as JSON has them
+	Names                    // a [Lookup]: conditions can ask for names only
 )
 
 func (k ValueKind) cel() *cel.Type {
@@ -35,7 +37,7 @@ func (k ValueKind) cel() *cel.Type {
 		return cel.MapType(cel.StringType, cel.StringType)
 	case Numbers:
 		return cel.MapType(cel.StringType, cel.IntType)
-	case Values:
+	case Values, Names:
 		return cel.MapType(cel.StringType, cel.DynType)
 	default:
 		return cel.StringType
@@ -47,6 +49,10 @@ type Variable struct {
 	Name string
 	Kind ValueKind
 }
+
+// Lookup gives the values of a variable one by one, as conditions ask for them. An error
+// fails the condition; ok is false where there is no value.
+type Lookup func(key string) (value any, ok bool, err error)
 
 // Conditions compiles conditions over variables of the caller's own, with the same
 // language, bounds and messages as the conditions of rules. It is not safe for
@@ -85,6 +91,12 @@ func (c *Condition) String() string { return c.text }
 // condition reads something that is not there, such as a missing key, and when it costs
 // more than [MaxCallCost].
 func (c *Condition) Holds(values map[string]any) (bool, error) {
+	for name, value := range values {
+		if of, ok := value.(Lookup); ok {
+			values = maps.Clone(values)
+			values[name] = look(of)
+		}
+	}
 	value, _, err := c.condition.program.Eval(values)
 	if _, ok := value.(types.Bool); err == nil && !ok {
 		err = fmt.Errorf("it is of type %s, not true or false", value.Type().TypeName())

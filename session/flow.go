@@ -34,10 +34,11 @@ type Flow struct {
 	Calls    int `json:"calls,omitempty"`
 	Failures int `json:"failures,omitempty"`
 	Tokens   int `json:"tokens,omitempty"`
-	// Rounds and AllTokens count in the run; Cost is what its tokens cost, where the prices
-	// of the model are known.
+	// Rounds and AllTokens count in the run; Cost is what its tokens cost, except for those
+	// of models without a known price, which Unpriced counts.
 	Rounds    int     `json:"rounds,omitempty"`
 	AllTokens int     `json:"all_tokens,omitempty"`
+	Unpriced  int     `json:"unpriced,omitempty"`
 	Cost      float64 `json:"cost,omitempty"`
 	// Visits counts how often each phase began.
 	Visits map[string]int `json:"visits,omitempty"`
@@ -82,6 +83,15 @@ type Switch struct {
 	// Lost is what the switch cost in the provider's prompt cache, in input tokens at full
 	// price.
 	Lost float64 `json:"lost,omitempty"`
+}
+
+// MaxPath is how many switches a run keeps; older ones are dropped.
+const MaxPath = 50
+
+// Add adds a switch to the path.
+func (f *Flow) Add(s Switch) {
+	f.Path = append(f.Path, s)
+	f.Path = f.Path[max(0, len(f.Path)-MaxPath):]
 }
 
 // Runs reports whether a workflow is running.

@@ -34,12 +34,14 @@ type PhaseEvent struct {
 	Why     string `json:"why,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
 	// Round and Tokens count in this visit of the phase, Visit counts the visits. Rounds,
-	// AllTokens and Cost count in the run.
+	// AllTokens and Cost count in the run, and Unpriced the tokens of models without a known
+	// price, which are not in Cost.
 	Round     int     `json:"round"`
 	Tokens    int     `json:"tokens"`
 	Visit     int     `json:"visit"`
 	Rounds    int     `json:"rounds"`
 	AllTokens int     `json:"all_tokens"`
+	Unpriced  int     `json:"unpriced,omitempty"`
 	Cost      float64 `json:"cost,omitempty"`
 	// Began is set in the event with which the phase begins. Then Skill is its toolset,
 	// Model who answers, Warning why it has all tools instead of its own, and Switch what
@@ -76,10 +78,9 @@ func (t *run) takePhase() {
 	if !ok {
 		return // proceed ends the run
 	}
-	skill := f.Skill
-	if skill == "" {
-		skill, t.warning = t.toolset(ph)
-	}
+	ph.Skill = cmp.Or(f.Skill, ph.Skill)
+	skill, warning := t.toolset(ph)
+	t.warning = warning
 	t.in.Facts.Skill, t.in.Session.Skill = skill, skill
 	if t.state.Flow != nil {
 		t.state.Skill = skill
@@ -156,7 +157,11 @@ func (t *run) spend(before model.Tokens) {
 	f.Rounds++
 	f.Tokens += used.Input + used.Output
 	f.AllTokens += used.Input + used.Output
-	f.Cost += t.model.Info().Price.Of(used)
+	if price := t.model.Info().Price; price != (model.Price{}) {
+		f.Cost += price.Of(used)
+	} else {
+		f.Unpriced += used.Input + used.Output
+	}
 }
 
 // proceed decides, before the model is asked, whether the phase has ended by what happened
@@ -246,7 +251,7 @@ func (t *run) finishPhase(args json.RawMessage) chat.Result {
 		for _, n := range ph.Next {
 			names = append(names, n.To)
 		}
-		return tool.Failure("the phase %s does not lead to %q%s; it leads to %s", f.Phase, in.Next, cmp.Or(nearest.Hint(in.Next, slices.Values(names)), "."), strings.Join(names, ", "))
+		return tool.Failure("the phase %s does not lead to %q%s It leads to %s.", f.Phase, in.Next, cmp.Or(nearest.Hint(in.Next, slices.Values(names)), "."), strings.Join(names, ", "))
 	}
 	summary := t.config.Secrets.Redactor().Text(in.Summary)
 	v := t.in.Plan.Judge(f, &workflow.Finish{Next: in.Next, Summary: summary})
@@ -280,15 +285,32 @@ func (t *run) enter(to, why string, before ...chat.Message) bool {
 		return t.ended(before...)
 	}
 	t.state.Turn.Resumed = 0 // there was progress
+	return t.begins(from, fmt.Sprintf("The phase %s begins.", f.Phase), before...)
+}
+
+// begins gives the phase its tools and stores the step, in which the host tells the model.
+func (t *run) begins(from, text string, before ...chat.Message) bool {
 	t.prompt.Messages = append(t.prompt.Messages, before...)
 	entered := t.switchPhase()
 	t.prompt.Messages = t.prompt.Messages[:len(t.prompt.Messages)-len(before)]
-	if !t.remember(append(before, t.hostSays(t.phaseNote(), fmt.Sprintf("The phase %s begins.", f.Phase)))...) {
+	if !t.remember(append(before, t.hostSays(t.phaseNote(), text))...) {
 		return false
 	}
 	e := t.phase()
-	e.From, e.Began, e.Switch = from, true, entered
+	e.From, e.Why, e.Began, e.Switch = from, entered.Why, true, entered
 	return t.emit(Event{Phase: e})
+}
+
+// chosen makes a person's choice of the toolset that of the phases, from now on.
+func (t *run) chosen(skill string) bool {
+	f := t.state.Flow
+	why, text := "a person chose the skill "+skill, "A person chose the tools of the skill "+skill+"."
+	if skill == "" {
+		why, text = "a person gave each phase its own tools again", "The phase has its own tools again."
+	}
+	f.Skill = skill
+	f.Add(session.Switch{From: f.Phase, To: f.Phase, Why: why})
+	return t.begins(f.Phase, text)
 }
 
 // ended ends the turn together with the run. The last answer of the model is the reply, if
@@ -342,7 +364,7 @@ func (t *run) phase() *PhaseEvent {
 	f := t.state.Flow
 	return &PhaseEvent{
 		Workflow: f.Workflow, Name: f.Phase, Why: f.Why, Outcome: f.Outcome, Round: f.Round, Tokens: f.Tokens, Visit: f.Visits[f.Phase],
-		Rounds: f.Rounds, AllTokens: f.AllTokens, Cost: f.Cost, Skill: t.state.Skill, Model: t.model.Info().Name, Warning: t.warning,
+		Rounds: f.Rounds, AllTokens: f.AllTokens, Unpriced: f.Unpriced, Cost: f.Cost, Skill: t.state.Skill, Model: t.model.Info().Name, Warning: t.warning,
 	}
 }
 

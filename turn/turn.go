@@ -260,10 +260,12 @@ type Step struct {
 }
 
 // Steered is a message that came while the turn of an earlier one ran, and is taken into
-// that turn. Item is its ID in the host's inbox.
+// that turn. Item is its ID in the host's inbox. Skill, when not nil, is the toolset that a
+// person chose for all phases of the workflow that runs; empty gives each phase its own again.
 type Steered struct {
-	Text string
-	Item int64
+	Text  string
+	Skill *string
+	Item  int64
 }
 
 // Done tells how a turn ended.
@@ -380,7 +382,7 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 					return
 				}
 				if len(answer.Calls) == 0 && t.flows() {
-					if !t.reply(answer) {
+					if !t.reply(answer) || !t.steer() {
 						return
 					}
 					continue
@@ -634,10 +636,17 @@ func (t *run) steer() bool {
 		return true
 	}
 	for _, said := range t.in.Steer() {
+		t.taken = said.Item
+		if said.Skill != nil {
+			if !t.chosen(*said.Skill) {
+				return false
+			}
+			t.taken = 0
+			continue
+		}
 		m := prompt.NewMessage(said.Text, "The user wrote this while you worked.", t.selected.Request.Facts, nil, nil, t.in.Options)
 		m.Time = time.Now()
 		t.state.Turn.Steps, t.state.Turn.Calls = t.done.Steps, t.called
-		t.taken = said.Item
 		if !t.remember(m) {
 			return false
 		}

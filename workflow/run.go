@@ -19,7 +19,6 @@ const (
 	MaxData  = 16 << 10 // bytes of a result's data
 	MaxTools = 40       // tools in a visit, and in the visits before it; later ones are not kept
 	MaxFiles = 100
-	MaxPath  = 50 // switches; older ones are dropped
 )
 
 // Begin returns a run in the first phase.
@@ -108,6 +107,7 @@ func (p *Plan) Judge(f *session.Flow, finish *Finish) (v Verdict) {
 		return Verdict{To: Failed, Why: fmt.Sprintf("the workflow %s has no phase %s any more", p.Name, f.Phase)}
 	}
 	values := facts(f, finish)
+	values["disk"] = look(p.disk)
 	for i, c := range p.conditions[ph.Name] {
 		to := ph.Next[i].To
 		if finish != nil && finish.Next != "" && finish.Next != to {
@@ -213,8 +213,7 @@ func (p *Plan) Enter(f *session.Flow, to, why string) {
 			f.Visits = map[string]int{}
 		}
 		f.Visits[to]++
-		f.Path = append(f.Path, session.Switch{From: from, To: to, Why: why})
-		f.Path = f.Path[max(0, len(f.Path)-MaxPath):]
+		f.Add(session.Switch{From: from, To: to, Why: why})
 		return
 	}
 	End(f, Limit, "the phases that may begin lead only to phases that may not")
@@ -248,6 +247,5 @@ func (p *Plan) Exhaust(f *session.Flow, limit string, all bool) {
 // End ends a run with an outcome.
 func End(f *session.Flow, outcome, why string) {
 	f.Outcome, f.Reason, f.Leave = outcome, why, ""
-	f.Path = append(f.Path, session.Switch{From: f.Phase, To: outcome, Why: why})
-	f.Path = f.Path[max(0, len(f.Path)-MaxPath):]
+	f.Add(session.Switch{From: f.Phase, To: outcome, Why: why})
 }

@@ -3,7 +3,8 @@
 //
 // A [Workflow] is data. [Compile] checks workflows and makes a [Set] of [Plan]s of them. A
 // plan judges a run, which is a [session.Flow]: it is a function of what is stored there,
-// so any process comes to the same answer. It does no I/O and reads no clock.
+// so any process comes to the same answer. It reads no clock, and no file but those that
+// conditions name as disk, see [Plan.In].
 //
 // Conditions are written in CEL, compiled by package rules. They read what happened in the
 // current visit of a phase: see [Variables]. A condition that fails, as one that reads a
@@ -17,6 +18,7 @@ package workflow
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"iter"
 	"slices"
 	"sync/atomic"
@@ -118,7 +120,7 @@ func Variables() []rules.Variable {
 		{Name: "round", Kind: rules.Number}, {Name: "visit", Kind: rules.Number}, {Name: "calls", Kind: rules.Number},
 		{Name: "failures", Kind: rules.Number}, {Name: "tokens", Kind: rules.Number}, {Name: "visits", Kind: rules.Numbers},
 		{Name: "reply", Kind: rules.Text}, {Name: "files", Kind: rules.Texts},
-		{Name: "results", Kind: rules.Values}, {Name: "earlier", Kind: rules.Values},
+		{Name: "results", Kind: rules.Values}, {Name: "earlier", Kind: rules.Values}, {Name: "disk", Kind: rules.Names},
 	}
 }
 
@@ -127,6 +129,16 @@ type Plan struct {
 	Workflow
 
 	conditions map[string][]*rules.Condition // by phase, as in its Next
+	disk       fs.FS
+}
+
+// In returns the plan with the files that its conditions read as disk; nil means none. The
+// files must not lead out of their folder, and opening one must not wait: os.Root's do the
+// first.
+func (p *Plan) In(disk fs.FS) *Plan {
+	here := *p
+	here.disk = disk
+	return &here
 }
 
 // Set is workflows with different names. It is immutable; nil is empty.

@@ -128,6 +128,8 @@ type reply struct {
 	text     io.WriteCloser // the part of the answer that is being printed; nil between parts
 	fresh    bool           // the text ended a line
 	progress string
+	switches int  // of the phase of a run that is told afterwards, which were printed
+	live     bool // the run's own events were printed
 }
 
 // show prints one event.
@@ -220,7 +222,11 @@ func chatCommands() []chatCommand {
 		{"/skills", "", "list the skills, and which one is active", func(ctx context.Context, t *conversation, _ string) error {
 			return t.printSkills(ctx, t.client, t.who.Agent, t.who.Skill)
 		}},
-		{"/skill", "NAME", "make a skill active in this conversation", func(ctx context.Context, t *conversation, name string) error {
+		{engine.Switch, "NAME", "make a skill active in this conversation; auto takes it back", func(ctx context.Context, t *conversation, name string) error {
+			if name == engine.Auto {
+				t.who.Skill = ""
+				return answer(engine.Switch)(ctx, t, name)
+			}
 			return t.switchSkill(ctx, t.client, &t.who, name)
 		}},
 		{"/why", "[MESSAGE]", "show what the last message got, or what another one would get", func(ctx context.Context, t *conversation, text string) error {

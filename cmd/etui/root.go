@@ -153,7 +153,7 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 		return app.Usagef("%w%s; see %q", plainFlag(err), nearestFlag(c, err), c.CommandPath()+" --help")
 	})
 	root.AddCommand(a.initCommand(), without(a.serveCommand(), "url", "json"), without(a.demoCommand(), "url", "json"), a.chatCommand(), a.runCommand(), a.selectCommand(), a.whoamiCommand(), a.keysCommand(), a.inboxCommand(), a.channelsCommand(), a.approvalsCommand(), a.cronCommand(), a.evalCommand(), a.replayCommand(),
-		a.toolsCommand(), a.skillsCommand(), a.mcpCommand(), a.agentsCommand(), a.sessionsCommand(), a.memoryCommand(), a.usageCommand(), a.auditCommand(), a.forgetCommand(), without(a.backupCommand(), "url"), without(a.restoreCommand(), "url"), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.manCommand())
+		a.toolsCommand(), a.skillsCommand(), a.mcpCommand(), a.agentsCommand(), a.statusCommand(), a.sessionsCommand(), a.memoryCommand(), a.usageCommand(), a.auditCommand(), a.forgetCommand(), without(a.backupCommand(), "url"), without(a.restoreCommand(), "url"), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.manCommand())
 	a.addCompletion(root)
 	plainArgs(root)
 	return root

@@ -162,15 +162,21 @@ func newestRun(ctx context.Context, c *client.Client, m *api.Message) error {
 // follow sends a message and shows the run that it begins or goes on with, until that has
 // ended. On a terminal it asks about calls that await approval.
 func (a *cli) follow(ctx context.Context, c *client.Client, m api.Message) error {
+	r := &reply{cli: a}
 	if !a.json {
-		fmt.Fprintln(a.err, a.faint().Render("· run "+printable.OneLine(m.Session)))
+		r.note("· run %s", printable.OneLine(m.Session))
+		if m.Text == engine.Run {
+			r.soFar(ctx, c, m)
+		}
 	}
 	answers := bufio.NewScanner(a.in)
 	for {
-		done, err := a.runTurn(ctx, c, m)
+		done, err := r.runTurn(ctx, c, m)
 		switch {
 		case err != nil:
 			return err
+		case m.Text == engine.Run && done.Flow == nil:
+			return app.Usagef("no workflow has run in the conversation %s; etui status lists what runs", m.Session)
 		case len(done.Awaits) == 0:
 			return outcomeOf(done)
 		case a.json || !isTerminal(a.in):
@@ -202,8 +208,7 @@ func outcomeOf(done turn.Done) error {
 }
 
 // runTurn sends a message, prints what happens and returns how the turn ended.
-func (a *cli) runTurn(ctx context.Context, c *client.Client, m api.Message) (done turn.Done, err error) {
-	r := &reply{cli: a}
+func (r *reply) runTurn(ctx context.Context, c *client.Client, m api.Message) (done turn.Done, err error) {
 	defer r.end()
 	for e, err := range c.Chat(ctx, m) {
 		if err != nil {
@@ -213,15 +218,49 @@ func (a *cli) runTurn(ctx context.Context, c *client.Client, m api.Message) (don
 			done = *e.Done
 		}
 		switch {
-		case a.json:
-			if err := json.NewEncoder(a.out).Encode(e); err != nil {
+		case r.json:
+			if err := json.NewEncoder(r.out).Encode(e); err != nil {
 				return done, err
 			}
 		case e.Selected == nil:
+			if e.Done != nil && !r.live {
+				r.path(done.Flow)
+			}
 			r.show(e)
 		}
 	}
 	return done, nil
+}
+
+// soFar prints where a run that goes on is now. Another process may run it, whose events do
+// not come here.
+func (r *reply) soFar(ctx context.Context, c *client.Client, m api.Message) {
+	var s api.Status
+	if err := c.Do(ctx, "GET", "/api/status", nil, &s); err != nil {
+		return // the run goes on without it
+	}
+	for _, run := range s.Runs {
+		if agent, name, ok := route.Named(run.Session); ok && name == m.Session && (m.Agent == "" || m.Agent == agent) {
+			r.path(run.Flow)
+		}
+	}
+}
+
+// path prints the switches of a run that were not printed yet.
+func (r *reply) path(f *session.Flow) {
+	if f == nil {
+		return
+	}
+	for _, s := range f.Path[min(r.switches, len(f.Path)):] {
+		switch r.switches++; {
+		case s.To == f.Outcome:
+			r.note("■ %s: %s after %s, %d tokens; %s", f.Workflow, f.Outcome, printable.Count(f.Rounds, "round"), f.AllTokens, s.Why)
+		case s.Why == "":
+			r.note("▶ phase %s", s.To)
+		default:
+			r.note("▶ phase %s; %s", s.To, s.Why)
+		}
+	}
 }
 
 // phase prints how far a workflow has come.
@@ -230,8 +269,14 @@ func (r *reply) phase(p turn.PhaseEvent) {
 	if p.Cost > 0 {
 		cost = fmt.Sprintf(", cost %.4f", p.Cost)
 	}
+	r.live = true
 	switch {
 	case p.Outcome != "":
+		if p.Unpriced == p.AllTokens && p.Unpriced > 0 {
+			cost = ", at no known price (models[].price)"
+		} else if p.Unpriced > 0 {
+			cost += fmt.Sprintf(", %d of them without a price (models[].price)", p.Unpriced)
+		}
 		r.note("■ %s: %s after %s, %d tokens%s", p.Workflow, p.Outcome, printable.Count(p.Rounds, "round"), p.AllTokens, cost)
 	case p.Began:
 		r.note("▶ phase %s (visit %d), skill %s, %s%s; %s", p.Name, p.Visit, p.Skill, printable.Count(tools(p.Switch), "tool"), delivered(p.Switch), p.Why)

@@ -132,10 +132,14 @@ func (a *App) agents(ctx context.Context, models map[string]model.Model, stored 
 		if err != nil {
 			return nil, err
 		}
+		disk, err := a.disk(cmp.Or(config.Abs(a.Workspace.File, g.Workspace), a.Workspace.Dir))
+		if err != nil {
+			return nil, err
+		}
 		agents[i] = engine.Agent{
 			Name: g.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: g.Instructions, Groups: g.Groups,
 			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy, NoMemory: !g.Custom.Memory, NoRuntime: !g.Custom.Runtime, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
-			Spawn: engine.Spawn(g.Spawn), Steer: g.Steer, Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
+			Spawn: engine.Spawn(g.Spawn), Steer: g.Steer, Disk: disk, Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
 		}
 		a.models = append(a.models, agents[i].Model.Info().Name)
 	}

@@ -91,6 +91,13 @@ func misnamed(c *config.Config, now *catalog.Catalog, skills *skill.Snapshot) (m
 			m.Unknown = append(m.Unknown, err)
 		}
 	}
+	for _, f := range append([]config.Flow{{Phases: c.Workflow.Phases}}, c.Workflows...) {
+		for _, p := range f.Phases {
+			if missing := x.missing(config.Name{Kind: config.Skill, Text: p.Skill, Where: "the phase " + p.Name}); p.Skill != "" && missing != "" {
+				m.Unknown = append(m.Unknown, config.Error{File: p.Place.File, Line: p.Place.Line, Column: p.Place.Column, Message: missing + "; the phase has all tools"})
+			}
+		}
+	}
 	for _, e := range skills.All() {
 		m.Later = append(m.Later, x.missingTools(e)...)
 	}

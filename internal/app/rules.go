@@ -79,6 +79,9 @@ var _ catalog.Rules = (*rulebook)(nil)
 // Guard implements [catalog.Rules].
 func (r *rulebook) Guard(c *catalog.Catalog) catalog.Guard { return r.visible.Guard(c) }
 
+// Status returns the rules of visibility.
+func (r *rulebook) Status() []rules.Status { return r.visible.Status() }
+
 // bookOf returns the rulebook in effect with a catalog; an empty one before the first is.
 func bookOf(c *catalog.Catalog) *rulebook {
 	if r, ok := c.Rules().(*rulebook); ok {

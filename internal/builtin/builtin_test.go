@@ -3,6 +3,7 @@ package builtin_test
 import (
 	"context"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -315,5 +316,43 @@ func TestDefinitionsAreShort(t *testing.T) {
 	t.Logf("%d tools, %d bytes", len(w.tools), total)
 	if len(w.tools) != 15 || total > 5000 {
 		t.Errorf("%d tools have %d bytes", len(w.tools), total)
+	}
+}
+
+// TestDisk: what conditions of workflows read stays in the workspace and does not wait.
+func TestDisk(t *testing.T) {
+	t.Parallel()
+	dir, outside := t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{filepath.Join(dir, "a.txt"): "in", filepath.Join(outside, "b.txt"): "out"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"inside": "a.txt", "out": filepath.Join(outside, "b.txt"), "folder": outside} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(filepath.Join(outside, "b.txt"), filepath.Join(dir, "hard")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files, err := builtin.Open(builtin.FilesConfig{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	disk := files.Disk()
+	for _, name := range []string{"a.txt", "inside"} {
+		if text, err := fs.ReadFile(disk, name); err != nil || string(text) != "in" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	for _, name := range []string{"out", "folder/b.txt", "hard", "pipe", ".", "folder", "../" + filepath.Base(outside) + "/b.txt", filepath.Join(outside, "b.txt"), "missing", "~/x", "a\x00b"} {
+		if f, err := disk.Open(name); err == nil {
+			t.Errorf("%s is open: %v", name, f)
+		}
 	}
 }

@@ -84,6 +84,29 @@ func Open(c FilesConfig) (*Files, error) {
 // Close closes the workspace.
 func (f *Files) Close() error { return f.root.Close() }
 
+// Disk returns the files of the workspace to read. Opening one does not wait, follows no
+// link out of the workspace, and fails for what is no regular file.
+func (f *Files) Disk() fs.FS { return disk{f} }
+
+type disk struct{ files *Files }
+
+// Open implements [fs.FS].
+func (d disk) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	s, err := d.files.find(name)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	file, _, err := s.open()
+	if err != nil { // a nil file is no nil fs.File
+		return nil, err
+	}
+	return file, nil
+}
+
 // open opens a regular file for reading without waiting for pipes. A file with several
 // names is opened only if all of them are in the same place: another name could belong
 // to a file outside of the workspace.

@@ -30,6 +30,9 @@ type Status struct {
 	// calls.
 	Rules  []rules.Status `json:"rules"`
 	Policy []rules.Status `json:"policy"`
+	// Workflows are the names of those that messages can begin, and Runs those that run.
+	Workflows []string           `json:"workflows"`
+	Runs      []engine.RunStatus `json:"runs"`
 	// Configuration is where the rules come from; nil when the program set them.
 	Configuration *Configuration `json:"configuration,omitempty"`
 }
@@ -50,13 +53,21 @@ func (a *API) Status(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := a.engine.Catalog()
-	s := Status{Version: a.config.Version, Agents: a.agents(r), Rules: []rules.Status{}, Policy: []rules.Status{}}
+	s := Status{Version: a.config.Version, Agents: a.agents(r), Rules: []rules.Status{}, Policy: []rules.Status{}, Workflows: []string{}, Runs: []engine.RunStatus{}}
 	if !wire.CallerOf(r).Operator {
 		wire.Reply(w, http.StatusOK, s)
 		return
 	}
-	s.Tools = c.Len()
-	if list, ok := c.Rules().(*rules.Rules); ok {
+	s.Tools, s.Workflows = c.Len(), append(s.Workflows, a.engine.Workflows().Names()...)
+	if len(s.Workflows) > 0 {
+		runs, err := a.engine.Runs(r.Context())
+		if err != nil {
+			wire.Fail(w, err)
+			return
+		}
+		s.Runs = runs
+	}
+	if list, ok := c.Rules().(interface{ Status() []rules.Status }); ok {
 		s.Rules = list.Status()
 	}
 	if a.config.Policy != nil {

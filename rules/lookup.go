@@ -1,0 +1,81 @@
+package rules
+
+import (
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+)
+
+// listed reports whether a condition does more with a variable than to ask for names.
+func listed(checked *ast.AST, variable string) bool {
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.IdentKind)) {
+		if e.AsIdent() != variable {
+			continue
+		}
+		parent, ok := e.Parent()
+		switch {
+		case !ok:
+			return true
+		case parent.Kind() == ast.SelectKind:
+			continue
+		case parent.Kind() != ast.CallKind:
+			return true
+		}
+		call := parent.AsCall()
+		byName := call.FunctionName() == operators.Index && call.Args()[0].ID() == e.ID() ||
+			call.FunctionName() == operators.In && call.Args()[1].ID() == e.ID()
+		if !byName {
+			return true
+		}
+	}
+	return false
+}
+
+// looked is the map that conditions see of a [Lookup]. They ask for names only, see
+// [listed].
+type looked struct {
+	traits.Mapper // an empty one
+	of            Lookup
+}
+
+var _ traits.Mapper = looked{}
+
+func look(of Lookup) looked {
+	return looked{types.NewDynamicMap(types.DefaultTypeAdapter, map[string]any{}), of}
+}
+
+// Find returns the value of a key, or an error in its place.
+func (l looked) Find(key ref.Val) (ref.Val, bool) {
+	name, ok := key.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(key), true
+	}
+	value, ok, err := l.of(string(name))
+	if err != nil {
+		return types.WrapErr(err), true
+	}
+	if !ok {
+		return nil, false
+	}
+	return types.DefaultTypeAdapter.NativeToValue(value), true
+}
+
+// Get is Find, with an error where there is no value.
+func (l looked) Get(key ref.Val) ref.Val {
+	value, ok := l.Find(key)
+	if !ok {
+		return types.NewErr("no such key: %v", key.Value())
+	}
+	return value
+}
+
+// Contains reports whether there is a value.
+func (l looked) Contains(key ref.Val) ref.Val {
+	value, ok := l.Find(key)
+	if types.IsError(value) {
+		return value
+	}
+	return types.Bool(ok)
+}
