@@ -368,6 +368,9 @@ func TestRoom(t *testing.T) {
 	}
 	in := runs(t, c)
 	bob.see(t, "Ann_", "#own") // the nick is in use
+	if _, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "bob"}, Text: "hello"}); err != nil { // which waits for the connection
+		t.Fatal(err)
+	}
 	if who, err := c.Probe(t.Context()); err != nil || who != "Ann_, at 127.0.0.1" {
 		t.Errorf("%q, %v", who, err)
 	}
