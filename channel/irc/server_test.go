@@ -368,7 +368,7 @@ func TestRoom(t *testing.T) {
 	}
 	in := runs(t, c)
 	bob.see(t, "Ann_", "#own") // the nick is in use
-	if _, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "bob"}, Text: "hello"}); !errors.Is(err, channel.ErrRefused) { // it waits for the connection
+	if _, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "bob"}, Text: "hello"}); !errors.Is(err, channel.ErrGone) { // it waits for the connection
 		t.Errorf("bob is not logged in: %v", err)
 	}
 	if who, err := c.Probe(t.Context()); err != nil || who != "Ann_, at 127.0.0.1" {
