@@ -19,9 +19,8 @@ func isSmallTalk(folded string, history []chat.Message) bool {
 	if len(folded) > maxSmallTalk {
 		return false
 	}
-	text := strings.Join(strings.FieldsFunc(folded, func(r rune) bool { return r == ' ' || r == soft }), " ")
 	phrases, goesOn := 0, false
-	for text != "" {
+	for text := trimmed(folded); text != ""; text = trimmed(text) {
 		length, open := lexicon.SmallTalk(text)
 		if length > 0 {
 			phrases++
@@ -29,7 +28,7 @@ func isSmallTalk(folded string, history []chat.Message) bool {
 		} else if length = politeWord(text); length == 0 {
 			return false
 		}
-		text = strings.TrimPrefix(text[length:], " ")
+		text = text[length:]
 	}
 	if phrases == 0 {
 		return false // polite words alone are known without this
@@ -38,12 +37,21 @@ func isSmallTalk(folded string, history []chat.Message) bool {
 	return len(past) == 0 || lean < 1 && !goesOn
 }
 
+// trimmed returns a folded text from its first word on.
+func trimmed(text string) string { return strings.TrimLeft(text, between) }
+
+// between is what stands between the words of a folded text.
+const between = " \x1f"
+
 // politeWord returns the length of the polite word that a text begins with; 0 when it
 // begins with another one.
 func politeWord(text string) int {
-	word, _, _ := strings.Cut(text, " ")
-	if isPolite(word) {
-		return len(word)
+	end := strings.IndexAny(text, between)
+	if end < 0 {
+		end = len(text)
+	}
+	if isPolite(text[:end]) {
+		return end
 	}
 	if _, size := utf8.DecodeRuneInString(text); size > 1 && isPolite(text[:size]) {
 		return size

@@ -43,23 +43,52 @@ func firstOf(text string) string {
 		_, size := utf8.DecodeRuneInString(text)
 		return text[:size]
 	}
-	word, _, _ := strings.Cut(text, " ")
-	return word
+	if end := strings.IndexAny(text, separators); end >= 0 {
+		return text[:end]
+	}
+	return text
 }
 
-// SmallTalk returns the length of the longest phrase of small talk that a text begins
-// with; 0 when there is none. The text is in lower case, with single spaces and without
-// punctuation. Open says that the phrase may go on with what was said before: "sounds
-// good".
+// separators stand between words.
+const separators = " \x1f"
+
+func separates(c byte) bool { return strings.IndexByte(separators, c) >= 0 }
+
+// SmallTalk returns how many bytes of a text its longest phrase of small talk at the
+// beginning takes; 0 when it begins with none. The text is in lower case; its words are
+// separated by spaces and \x1f. Open says that the phrase may go on with what was said
+// before: "sounds good".
 func SmallTalk(text string) (length int, open bool) {
 	if text == "" {
 		return 0, false
 	}
 	for _, p := range phrases()[firstOf(text)] {
-		rest, ok := strings.CutPrefix(text, p.text)
-		if ok && (rest == "" || rest[0] == ' ' || p.text[0] >= utf8.RuneSelf) {
-			return len(p.text), p.open
+		if length = begins(text, p.text); length > 0 {
+			return length, p.open
 		}
 	}
 	return 0, false
+}
+
+// begins returns how many bytes of a text a phrase takes that it begins with, or 0.
+func begins(text, phrase string) int {
+	at := 0
+	for i := range len(phrase) {
+		before := at
+		switch {
+		case phrase[i] == ' ':
+			for at < len(text) && separates(text[at]) {
+				at++
+			}
+		case at < len(text) && text[at] == phrase[i]:
+			at++
+		}
+		if at == before {
+			return 0
+		}
+	}
+	if at < len(text) && phrase[0] < utf8.RuneSelf && !separates(text[at]) {
+		return 0
+	}
+	return at
 }
