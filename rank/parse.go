@@ -83,7 +83,11 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	p := parser{index: x, scratch: s}
 	defer p.empty() // However parse returns, the scratch is clean for the next question.
 	text := withoutAddresses(head(q.Text, maxQuery))
-	p.read(text, 1, true)
+	folded := fold(text)
+	if isSmallTalk(folded, q.History) {
+		return question{}
+	}
+	p.read(folded, 1, true)
 	if !p.asked {
 		return question{} // "thanks" does not continue the conversation, "yes, please" does
 	}
@@ -95,7 +99,7 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	}
 	if first, rest := sentence(text); rest != "" {
 		for ; first != "" && len(result.sentences) < maxSentences; first, rest = sentence(rest) {
-			p.read(first, 1, false)
+			p.read(fold(first), 1, false)
 			result.sentences = append(result.sentences, p.take())
 		}
 	}
@@ -121,9 +125,9 @@ func (p *parser) readPast(q *Query, past []chat.Message, lean float32) {
 		if m.Role == chat.Assistant && (i > 0 || lean < 1) && !asks(m) {
 			own *= stated
 		}
-		p.read(withoutAddresses(said), own, false)
+		p.read(fold(withoutAddresses(said)), own, false)
 		if len(m.Calls) > 0 {
-			p.read(head(q.called(m), maxCalled), weight, false)
+			p.read(fold(head(q.called(m), maxCalled)), weight, false)
 		}
 		if m.Role == chat.User {
 			weight *= decay
@@ -162,10 +166,10 @@ func (p *parser) empty() {
 	p.list = p.list[:0]
 }
 
-// read adds the terms of a text. Asked says that it is the question itself, whose words
-// count more when they are repeated.
-func (p *parser) read(text string, weight float32, asked bool) {
-	folded := withoutGreetings(fold(text))
+// read adds the terms of a folded text. Asked says that it is the question itself, whose
+// words count more when they are repeated.
+func (p *parser) read(folded string, weight float32, asked bool) {
+	folded = withoutGreetings(folded)
 	p.cut(folded)
 	pair, before := 0, ""
 	words(folded, func(word string, wide bool) {

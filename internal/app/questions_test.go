@@ -73,7 +73,7 @@ func TestDemoQuestions(t *testing.T) { holdTo(t, "questions.jsonl", 95) }
 
 // TestUnseenQuestions keeps the ranking from getting worse where nothing is
 // fitted.
-func TestUnseenQuestions(t *testing.T) { holdTo(t, "unseen.jsonl", 94) }
+func TestUnseenQuestions(t *testing.T) { holdTo(t, "unseen.jsonl", 95) }
 
 func holdTo(t *testing.T, name string, least float64) {
 	s := selection.New(demoCatalog(t), selection.Config{})

@@ -106,7 +106,7 @@ type Cost struct {
 }
 
 // perLanguage is how many tokens the texts in one language have, about.
-const perLanguage = 130
+const perLanguage = 260
 
 // Estimate returns what writing about subjects will take, about.
 func Estimate(list []Subject, languages []string) Cost {

@@ -28,8 +28,8 @@ You read a JSON object: "about" is the tool, "neighbours" are similar tools that
 Answer with one JSON object and nothing else:
 {"aliases": ["..."], "examples": ["..."]}
 
-aliases: for each language, 3 to 6 everyday names of what the tool does or works with, of one to four words: what people call it who have never seen its name. No name of a neighbour.
-examples: for each language, 4 to 6 requests as people type them into a chat: short, different from each other, with made-up values. At least two of them are indirect or idiomatic, naming the wish or the problem and not the tool's own words. Each must fit this tool better than every neighbour.`
+aliases: for each language, 8 to 12 everyday names of what the tool does or works with, of one to four words: what people call it who have never seen its name. No name of a neighbour.
+examples: for each language, 8 to 12 requests as people type them into a chat: short, different from each other, with made-up values. At least four of them are indirect or idiomatic, naming the wish or the problem and not the tool's own words. Each must fit this tool better than every neighbour. At most 24 aliases and 24 examples in all.`
 
 const (
 	// maxAnswer bounds what is repaired of an answer, in bytes, and maxTokens the answer.

@@ -161,13 +161,19 @@ func variance(values []float64, mean float64) float64 {
 func Mean(scores []Score) Score {
 	var mean Score
 	var asked []Score
+	negative := 0 // sets with negatives
 	for _, s := range scores {
 		mean.Queries += s.Queries
 		mean.Negatives += s.Negatives
+		mean.Abstained += s.Abstained
 		if s.Queries > 0 {
 			asked = append(asked, s)
 		}
+		if s.Negatives > 0 {
+			negative++
+		}
 	}
+	mean.Abstained /= float64(max(negative, 1))
 	for _, s := range asked {
 		mean.TokensAll += s.TokensAll / len(asked)
 		mean.TokensSent += s.TokensSent / float64(len(asked))

@@ -69,7 +69,10 @@ func TestLoadGoesOn(t *testing.T) {
 	if score.Abstained != 1 {
 		t.Errorf("score.Abstained = %v, want 1", score.Abstained)
 	}
-	mean := eval.Mean([]eval.Score{score, {Negatives: 3}})
+	mean := eval.Mean([]eval.Score{score, {Negatives: 3, Abstained: 0.5}, {Queries: 1, Recall5: score.Recall5}})
+	if mean.Abstained != 0.75 {
+		t.Errorf("mean.Abstained = %v, want 0.75", mean.Abstained)
+	}
 	if mean.Recall5 != 0.5 {
 		t.Errorf("mean.Recall5 = %v, want 0.5", mean.Recall5)
 	}
