@@ -367,7 +367,7 @@ func TestRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := runs(t, c)
-	bob.see(t, "Ann_", "#own") // the nick is in use
+	bob.see(t, "Ann_", "#own")                                                                                                              // the nick is in use
 	if _, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "bob"}, Text: "hello"}); !errors.Is(err, channel.ErrGone) { // it waits for the connection
 		t.Errorf("bob is not logged in: %v", err)
 	}
