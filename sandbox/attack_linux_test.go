@@ -69,7 +69,7 @@ func TestWallAttacks(t *testing.T) {
 func TestWallReadsItsOwn(t *testing.T) {
 	for _, m := range []sandbox.Mode{sandbox.Landlock, oldLandlock} {
 		c := newPlace(t).command(`sleep 100 & cat /proc/self/comm /proc/thread-self/comm /proc/$$/task/$$/comm
-			until [ "$(head -c 5 /proc/$!/cmdline)" = sleep ]; do :; done; echo -n sleep; grep -c ^CapEff /proc/self/status; grep -c ' / ' /proc/mounts | head -c 0
+			until [ "$(head -c 5 /proc/$!/cmdline | tr -d '\0')" = sleep ]; do :; done; echo -n sleep; grep -c ^CapEff /proc/self/status; grep -c ' / ' /proc/mounts | head -c 0
 			for file in meminfo cpuinfo stat version uptime loadavg filesystems sys/kernel/pid_max; do cat /proc/$file > /dev/null || echo no $file; done; echo end
 			exec 2>/dev/null; cd /proc/1; cat cmdline comm /proc/1/comm /proc/$PPID/cmdline /proc/self/../1/stat /proc/self/root/proc/1/comm /proc/self/task/1/comm /proc/net/tcp /proc/self/cwd/comm /proc/keys /proc/$$/../$PPID/comm`)
 		if got, out := run(t, wall(t, m), c); out != "cat\ncat\nbash\nsleep1\nend\n" {
