@@ -2,7 +2,7 @@
 # make test   set up what the tests need, and run them
 # make check  build, vet, lint, and prove that generated files are up to date
 # make bench  measure, and rewrite the tables in docs/benchmarks.md
-# make test-java  test the Java half of examples/unittest
+# make test-unittest  test examples/unittest, the unit-test agent
 # make test-matrix  all tests of the Matrix channel on a real homeserver
 # make chaos  kill etui 300 times under load, and check that nothing was lost
 # make build  build bin/etui
@@ -53,10 +53,9 @@ test: needs-node needs-postgres needs-ngircd $(FROM_NPM:%=%/node_modules) bin/de
 	go build -buildvcs=false -ldflags '-s -w' -o bin/etui.test ./cmd/etui
 	@race='$(RACE)'; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
-	set -x; TEST_ETUI=$(CURDIR)/bin/etui.test GORACE=atexit_sleep_ms=0 go test $$race -vet=off -ldflags '-s -w' $(PACKAGES)
+	set -x; TEST_ETUI=$(CURDIR)/bin/etui.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES)
 	cd examples/embed && go test -vet=off -ldflags '-s -w' ./...
-	cd examples/unittest && go test -vet=off -ldflags '-s -w' $$(go list ./... | grep -v /lang/java)
-	@echo 'make test: the Java half of examples/unittest is tested by make test-java, which needs a JDK'
+	@echo 'make test: examples/unittest is tested by make test-unittest, which needs a JDK'
 
 # The Matrix homeserver that the tests run. Building it takes two minutes once.
 bin/dendrite/dendrite: channel/matrix/matrixtest/dendrite/go.mod channel/matrix/matrixtest/dendrite/go.sum | needs-go
@@ -68,15 +67,15 @@ bin/dendrite/dendrite: channel/matrix/matrixtest/dendrite/go.mod channel/matrix/
 test-matrix: bin/dendrite/dendrite
 	TEST_MATRIX=all go test -count=1 ./channel/matrix
 
-# The Java half of the unit-test agent, with javac, Maven, JUnit and JaCoCo.
-.PHONY: test-java needs-java
-test-java: needs-java
-	cd examples/unittest && TEST_JAVA=all go test -count=1 -vet=off -run 'TestSamples' . && go test -count=1 -vet=off ./lang/java
+# The unit-test agent, a module of its own, with javac, Maven, JUnit and JaCoCo.
+.PHONY: test-unittest needs-java
+test-unittest: needs-java
+	cd examples/unittest && go test -vet=off -ldflags '-s -w' ./...
 
 needs-java: needs-go
 	@command -v javac >/dev/null && command -v mvn >/dev/null && test -e /usr/share/java/junit-platform-console-standalone.jar -a -e /usr/share/java/org.jacoco.agent.jar \
 	-a -e /usr/share/maven-repo/org/apache/maven/plugins/maven-surefire-plugin -a -e /usr/share/maven-repo/org/apache/maven/plugins/maven-compiler-plugin || { echo \
-	'make test-java needs a JDK, Maven, JUnit 5 and JaCoCo as Debian has them: apt-get install --no-install-recommends default-jdk-headless junit5 libjacoco-java maven libsurefire-java libmaven-compiler-plugin-java libmaven-resources-plugin-java' >&2; exit 1; }
+	'make test-unittest needs a JDK, Maven, JUnit 5 and JaCoCo as Debian has them: apt-get install --no-install-recommends default-jdk-headless junit5 libjacoco-java maven libsurefire-java libmaven-compiler-plugin-java libmaven-resources-plugin-java' >&2; exit 1; }
 
 %/node_modules: %/package-lock.json | needs-node
 	npm ci --prefix $* --no-audit --no-fund --ignore-scripts --loglevel error

@@ -193,50 +193,52 @@ func TestLongResults(t *testing.T) {
 // the one before.
 func TestLongConversation(t *testing.T) {
 	t.Parallel()
-	for _, window := range []int{0, 32_000} {
-		for _, stateless := range []bool{false, true} {
-			turns := 530 // with four messages each: past every limit of what is loaded and replayed
-			var before []chat.Message
-			if stateless {
-				turns = 80 // after others: past every limit of what is replayed, and of two processes
-				for i := range 380 {
-					before = append(before, chat.Message{Role: chat.User, Text: fmt.Sprint("tell the weather, number ", i)}, chat.Message{Role: chat.Assistant, Text: strings.Repeat("sunny ", 9)})
-				}
+	for _, c := range []struct {
+		window    int
+		stateless bool
+	}{{0, false}, {32_000, true}} {
+		window, stateless := c.window, c.stateless
+		turns := 530 // with four messages each: past every limit of what is loaded and replayed
+		var before []chat.Message
+		if stateless {
+			turns = 80 // after others: past every limit of what is replayed, and of two processes
+			for i := range 380 {
+				before = append(before, chat.Message{Role: chat.User, Text: fmt.Sprint("tell the weather, number ", i)}, chat.Message{Role: chat.Assistant, Text: strings.Repeat("sunny ", 9)})
 			}
-			t.Run(fmt.Sprintf("window=%d stateless=%t", window, stateless), func(t *testing.T) {
-				t.Parallel()
-				m := &narrow{info: model.Info{Name: "narrow", Window: window, CacheLife: time.Hour}, window: window, says: "too long", summary: "They talked for long."}
-				now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-				newEngine := func() *engine.Engine {
-					g, _ := newEngine(t, func(c *engine.Config) {
-						c.Agents, c.Now = []engine.Agent{{Name: "main", Model: m}}, func() time.Time { return now }
-					})
-					return g
-				}
-				c := talker{Engine: newEngine(), stateless: stateless, history: before}
-				var last []byte
-				broken := 0
-				for i := range turns {
-					now = now.Add(time.Second)
-					if i == 40 && stateless { // another process begins in the same way
-						c.Engine = newEngine()
-					}
-					must(t, c.say(t.Context(), fmt.Sprint("echo and tell the weather, number ", i, strings.Repeat(" please", i%20))))
-					next := flat(m.requests[len(m.requests)-1])
-					m.requests = nil
-					if kept := common(last, next); float64(kept) < 0.97*float64(len(last)) {
-						broken++
-					}
-					last = next
-				}
-				if broken > turns/50 {
-					t.Errorf("%d of %d requests begin otherwise than the one before", broken, turns)
-				}
-				if window > 0 && broken == 0 {
-					t.Error("nothing was ever left out")
-				}
-			})
 		}
+		t.Run(fmt.Sprintf("window=%d stateless=%t", window, stateless), func(t *testing.T) {
+			t.Parallel()
+			m := &narrow{info: model.Info{Name: "narrow", Window: window, CacheLife: time.Hour}, window: window, says: "too long", summary: "They talked for long."}
+			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			newEngine := func() *engine.Engine {
+				g, _ := newEngine(t, func(c *engine.Config) {
+					c.Agents, c.Now = []engine.Agent{{Name: "main", Model: m}}, func() time.Time { return now }
+				})
+				return g
+			}
+			c := talker{Engine: newEngine(), stateless: stateless, history: before}
+			var last []byte
+			broken := 0
+			for i := range turns {
+				now = now.Add(time.Second)
+				if i == 40 && stateless { // another process begins in the same way
+					c.Engine = newEngine()
+				}
+				must(t, c.say(t.Context(), fmt.Sprint("echo and tell the weather, number ", i, strings.Repeat(" please", i%20))))
+				next := flat(m.requests[len(m.requests)-1])
+				m.requests = nil
+				if kept := common(last, next); float64(kept) < 0.97*float64(len(last)) {
+					broken++
+				}
+				last = next
+			}
+			if broken > turns/50 {
+				t.Errorf("%d of %d requests begin otherwise than the one before", broken, turns)
+			}
+			if window > 0 && broken == 0 {
+				t.Error("nothing was ever left out")
+			}
+		})
 	}
 }
 

@@ -521,13 +521,9 @@ func TestWorkspaceMistakes(t *testing.T) {
 }
 
 // TestSamples works on the samples with real compilers and real coverage, as their scripts say.
-// Those in Java need a JDK, and are run by make test-java.
 func TestSamples(t *testing.T) {
-	samples := []struct{ name, target, mutants string }{{"go", "rate/rate.go", "2"}}
-	if os.Getenv("TEST_JAVA") != "" {
-		samples = append(samples, []struct{ name, target, mutants string }{
-			{"java", "src/parking/Tariff.java", "8"}, {"maven", "src/main/java/com/example/semver/Version.java", "6"},
-		}...)
+	samples := []struct{ name, target, mutants string }{
+		{"go", "rate/rate.go", "2"}, {"java", "src/parking/Tariff.java", "8"}, {"maven", "src/main/java/com/example/semver/Version.java", "6"},
 	}
 	for _, sample := range samples {
 		t.Run(sample.name, func(t *testing.T) {

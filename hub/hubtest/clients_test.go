@@ -90,7 +90,6 @@ func TestClawHub(t *testing.T) {
 	defer server.Close()
 	c := newClient(t, "clawhub/bin/clawdhub.js", "CLAWHUB_REGISTRY="+server.URL, "CLAWHUB_SITE="+server.URL, "CLAWHUB_DISABLE_TELEMETRY=1")
 	c.run(true, "greet v1.0.0", "--no-input", "search", "greets")
-	c.run(true, "acme", "--no-input", "inspect", "greet")
 	c.run(true, "references/words.md", "--no-input", "inspect", "greet", "--files")
 	c.run(true, "Installed", "--no-input", "install", "greet")
 	c.run(false, "malware", "--no-input", "install", "evil")
