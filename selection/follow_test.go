@@ -35,7 +35,7 @@ func TestFollowIsExact(t *testing.T) {
 	follow := selection.Follow(registry, cfg)
 	tools := map[string]tool.Tool{}
 	skills := map[string]catalog.Skill{}
-	for step := range 60 {
+	for step := range 45 {
 		for range 1 + r.IntN(6) {
 			name := fmt.Sprint("tool_", r.IntN(60))
 			d := tool.Definition{

@@ -36,7 +36,7 @@ func TestTuneRecommender(t *testing.T) {
 	// Each conversation stays with the tool that it began with, whatever the words say.
 	tools := []string{"calculate", "get_time", "list_dir", "make_dir", "remove_file", "web_fetch"}
 	began := time.Now().Add(-48 * time.Hour)
-	for i := range 60 {
+	for i := range 51 {
 		for j := range 4 {
 			turn := usage.Turn{
 				Time: began.Add(time.Duration(i*20+j) * time.Minute), Agent: "main", Channel: "cli", Session: fmt.Sprint("s", i),
@@ -61,7 +61,7 @@ func TestTuneRecommender(t *testing.T) {
 	}
 	configure("{mode: rules}")
 	out, _ := etui(t, 0, "-w", dir, "tune", "--dry-run")
-	if !strings.Contains(out, "the recommender over it; fitted to 160 turns, judged by 80 others") {
+	if !strings.Contains(out, "the recommender over it; fitted to 136 turns, judged by 68 others") {
 		t.Errorf("a dry run: %s", out)
 	}
 	if _, err := os.Stat(app.WeightsFile(state)); !os.IsNotExist(err) {
