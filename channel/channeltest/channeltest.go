@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sort"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/chat"
 )
 
 // Platform is a server that a channel talks to, as the suite drives it.
@@ -221,6 +224,48 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 		}
 		if seen := p.Seen(t, direct.At.Chat); len(seen) != 1 || !strings.Contains(seen[0], "An") || !strings.Contains(seen[0], "a_b*c") || !strings.Contains(seen[0], "<tag> & 1 < 2, 好") {
 			t.Errorf("seen: %q", seen)
+		}
+	})
+	t.Run("a file alone", func(t *testing.T) {
+		t.Parallel()
+		p, c, in := begin(t)
+		if c.Traits().MaxFile == 0 {
+			t.Log("the channel sends no files")
+			return
+		}
+		p.Say(t, say(direct, "a chart, please"))
+		to := in.next(t).At
+		file := chat.File{Name: "chart 图.txt", MediaType: "text/plain", Data: []byte("1, 2, 3")}
+		if id, err := c.Send(t.Context(), channel.Outgoing{To: to, Files: []chat.File{file}, Key: "k1"}); err != nil || id == "" {
+			t.Errorf("Send: %q, %v", id, err)
+		}
+		if _, err := c.Send(t.Context(), channel.Outgoing{To: to, Text: "that was it", Key: "k2"}); err != nil {
+			t.Fatal(err)
+		}
+		if seen := p.Seen(t, direct.At.Chat); len(seen) == 0 || !strings.Contains(seen[len(seen)-1], "that was it") {
+			t.Errorf("seen: %q", seen)
+		}
+	})
+	t.Run("the longest text", func(t *testing.T) {
+		t.Parallel()
+		p, c, in := begin(t)
+		traits := c.Traits()
+		if traits.MaxText == 0 {
+			t.Log("nothing bounds a text")
+			return
+		}
+		length := traits.Length
+		if length == nil {
+			length = utf8.RuneCountInString
+		}
+		most := sort.Search(traits.MaxText, func(n int) bool { return length(strings.Repeat("words ", n+1)) > traits.MaxText })
+		text := strings.Repeat("words ", most)
+		p.Say(t, say(direct, "much, please"))
+		if _, err := c.Send(t.Context(), channel.Outgoing{To: in.next(t).At, Text: strings.TrimSpace(text), Key: "k1"}); err != nil {
+			t.Fatal(err)
+		}
+		if seen := strings.Join(p.Seen(t, direct.At.Chat), " "); strings.Count(seen, "words") != strings.Count(text, "words") {
+			t.Errorf("%d of %d words were seen", strings.Count(seen, "words"), strings.Count(text, "words"))
 		}
 	})
 	t.Run("own messages", func(t *testing.T) {
