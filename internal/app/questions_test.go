@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/builtin/web"
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
 )
 
 // question is what somebody might ask the demo, and the tools of which any one
@@ -48,22 +49,66 @@ func questions(tb testing.TB, name string) []question {
 }
 
 // demoCatalog is the catalog of `etui demo`.
-func demoCatalog(tb testing.TB) *catalog.Catalog {
+func demoCatalog(tb testing.TB) *catalog.Catalog { return demoWith(tb, true, true) }
+
+// demoWith is the demo's catalog with or without the aliases and examples of its authors, and
+// those that a model wrote.
+func demoWith(tb testing.TB, authors, written bool) *catalog.Catalog {
 	files, err := builtin.Open(builtin.FilesConfig{Dir: tb.TempDir()})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = files.Close() })
+	tools := slices.Concat(builtin.Tools(&builtin.Clock{}, files), web.Tools(&web.Fetcher{}, nil), demo.Tools("http://127.0.0.1:1", http.DefaultClient))
+	if !authors {
+		for i, t := range tools {
+			tools[i] = without{t}
+		}
+	}
 	r := catalog.NewRegistry(nil)
-	if err := r.Register(slices.Concat(builtin.Tools(&builtin.Clock{}, files), web.Tools(&web.Fetcher{}, nil), demo.Tools("http://127.0.0.1:1", http.DefaultClient))...); err != nil {
+	if err := r.Register(tools...); err != nil {
 		tb.Fatal(err)
 	}
-	texts := map[string]catalog.Enriched{}
-	for name, t := range demo.Texts() {
-		texts[name] = catalog.Enriched{Texts: t}
+	if written {
+		texts := map[string]catalog.Enriched{}
+		for name, t := range demo.Texts() {
+			texts[name] = catalog.Enriched{Texts: t}
+		}
+		r.Enrich(texts)
 	}
-	r.Enrich(texts)
 	return r.Catalog()
+}
+
+// without is a tool without aliases and examples.
+type without struct{ tool.Tool }
+
+func (w without) Definition() tool.Definition {
+	d := w.Tool.Definition()
+	d.Aliases, d.Examples = nil, nil
+	return d
+}
+
+// TestWrittenTexts holds what docs/enrich.md says of the demo: how often a right tool is
+// among the best five for an unseen question, by what the ranking knows beside definitions.
+func TestWrittenTexts(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		authors, written bool
+		least            float64
+	}{{"definitions alone", false, false, 0}, {"with the authors' aliases", true, false, 0}, {"with written texts", false, true, 88}, {"with both", true, true, 92}} {
+		s, found, all := selection.New(demoWith(t, c.authors, c.written), selection.Config{}), 0.0, questions(t, "unseen.jsonl")
+		for _, q := range all {
+			sel := s.Select(selection.Request{Query: q.Text, Facts: chat.Facts{Channel: "cli"}})
+			if slices.ContainsFunc(sel.Ranked[:min(5, len(sel.Ranked))], func(m selection.Match) bool { return slices.Contains(q.Relevant, m.Definition.Name) }) {
+				found++
+			}
+		}
+		share := 100 * found / float64(len(all))
+		t.Logf("%s: %.1f %%", c.name, share)
+		if share < c.least {
+			t.Errorf("%s: %.1f %%, want %.0f %%", c.name, share, c.least)
+		}
+	}
 }
 
 // TestDemoQuestions holds the demo to its promise: the right tool is among the
