@@ -180,7 +180,7 @@ func (e *Engine) whyLast(ctx context.Context, m Message, _ string) (string, erro
 	var b strings.Builder
 	fmt.Fprintf(&b, "For “%s” the model was shown these tools:\n", printable.Line(t.Text, 100))
 	n := 0
-	for _, s := range slices.Concat(t.Selection.Declared, t.Selection.Announced) {
+	for _, s := range t.Selection.Reached() {
 		if n++; n <= 15 {
 			fmt.Fprintf(&b, "- %s%s\n", s.Tool, reason(s))
 		}

@@ -30,7 +30,7 @@ func (e *Engine) Explain(ctx context.Context, m Message) (*selection.Selection, 
 	}
 	sel := a.runner.Select(ctx, in)
 	var sent []string
-	for _, entry := range slices.Concat(sel.Declared, sel.Announced) {
+	for _, entry := range slices.Concat(sel.Declared, sel.Announced, sel.Named) {
 		sent = append(sent, entry.Definition.Name)
 	}
 	return sel, refused(ctx, a, in, sent), nil
@@ -124,7 +124,7 @@ func (e *Engine) Why(ctx context.Context, m Message, n int, own bool) ([]Turn, e
 		}
 		t.Selection = shown(t.Selection)
 		var sent []string
-		for _, s := range slices.Concat(t.Selection.Declared, t.Selection.Announced) {
+		for _, s := range t.Selection.Reached() {
 			sent = append(sent, s.Tool)
 		}
 		t.Refused = refused(ctx, a, in, sent)

@@ -29,11 +29,12 @@ type Compact struct {
 	Sent   int `json:"tokens_sent"`
 	Meta   int `json:"tokens_meta,omitempty"`
 	Budget int `json:"tokens_budget"`
-	// Declared and Announced are the tools that reached the model, together at most
-	// 10: the announced ones in order, and of the declared ones the meta tools and
-	// then those with the best scores. More counts the others.
+	// Declared, Announced and Named are the tools that reached the model, together at
+	// most 10: those for the message in order, and of the declared ones the meta tools
+	// and then those with the best scores. More counts the others.
 	Declared  []Scored `json:"declared,omitempty"`
 	Announced []Scored `json:"announced,omitempty"`
+	Named     []Scored `json:"named,omitempty"`
 	More      int      `json:"more,omitempty"`
 	// Near are the best tools that match and were not sent, best first, at most
 	// 4, with the stage that dropped them.
@@ -82,8 +83,9 @@ func (sel *Selection) Compact() Compact {
 		c.Skills = append(c.Skills, skill.Name)
 	}
 	c.Announced = sel.scored(sel.Announced[:min(len(sel.Announced), compactSent)])
-	c.Declared = sel.scored(sel.bestOf(sel.Declared, compactSent-len(c.Announced)))
-	c.More = len(sel.Declared) + len(sel.Announced) - len(c.Declared) - len(c.Announced)
+	c.Named = sel.scored(sel.Named[:min(len(sel.Named), compactSent-len(c.Announced))])
+	c.Declared = sel.scored(sel.bestOf(sel.Declared, compactSent-len(c.Announced)-len(c.Named)))
+	c.More = len(sel.Declared) + len(sel.Announced) + len(sel.Named) - len(c.Declared) - len(c.Announced) - len(c.Named)
 	return c
 }
 
@@ -125,6 +127,9 @@ func (sel *Selection) score(e *catalog.Entry) float32 {
 	return sel.ranking.Scores[e.Position()]
 }
 
+// Reached returns the tools that reached the model: those declared, described and named.
+func (c Compact) Reached() []Scored { return slices.Concat(c.Declared, c.Announced, c.Named) }
+
 // Only returns c for the caller's eyes: it names only the tools that usable admits
 // and the skills that offered does. It does not count the others either, because
 // the caller must not learn that they exist.
@@ -132,7 +137,7 @@ func (c Compact) Only(usable, offered func(name string) bool) Compact {
 	keep := func(list []Scored) []Scored {
 		return slices.DeleteFunc(slices.Clone(list), func(s Scored) bool { return !Meta(s.Tool) && !usable(s.Tool) })
 	}
-	c.Declared, c.Announced, c.Near = keep(c.Declared), keep(c.Announced), keep(c.Near)
+	c.Declared, c.Announced, c.Named, c.Near = keep(c.Declared), keep(c.Announced), keep(c.Named), keep(c.Near)
 	c.Skills = slices.DeleteFunc(slices.Clone(c.Skills), func(name string) bool { return !offered(name) })
 	dropped := map[Stage]int{}
 	for stage, n := range c.Dropped {

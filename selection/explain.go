@@ -24,9 +24,10 @@ type Explanation struct {
 	Funnel []Step `json:"funnel"`
 	Tokens Tokens `json:"tokens"`
 	Counts Counts `json:"counts"`
-	// Declared and Announced name the tools that reach the model, in order.
+	// Declared, Announced and Named name the tools that reach the model, in order.
 	Declared  []string `json:"declared"`
 	Announced []string `json:"announced,omitempty"`
+	Named     []string `json:"named,omitempty"`
 	// Deferred is how many more tools reach the provider, but not the model.
 	Deferred int `json:"deferred,omitempty"`
 	// Tools has a verdict for every tool: first the tools that are sent, then the
@@ -61,7 +62,7 @@ func (sel *Selection) Explain() Explanation {
 	x := Explanation{
 		Phase: sel.Request.Phase, Query: sel.Request.Query, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Deferred: len(sel.Deferred),
 		Funnel: sel.funnel(), Tokens: sel.Tokens(), Counts: sel.Counts(),
-		Declared: names(sel.Declared), Announced: names(sel.Announced),
+		Declared: names(sel.Declared), Announced: names(sel.Announced), Named: names(sel.Named),
 		Tools: make([]Verdict, 0, len(sel.stages)), Skills: sel.Skills(),
 		Preferred: sel.Request.Preferred, Advice: sel.Request.Advice,
 	}

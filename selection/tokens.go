@@ -1,6 +1,9 @@
 package selection
 
-import "github.com/etui-run/etui/catalog"
+import (
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+)
 
 // Tokens is what definitions cost in a request, as [chat.Tokens] estimates it.
 type Tokens struct {
@@ -33,6 +36,9 @@ func (sel *Selection) Tokens() Tokens {
 			}
 		}
 	}
+	for _, e := range sel.Named {
+		t.Sent += chat.Tokens(e.Definition.Name)
+	}
 	t.Saved = t.All - t.Sent - t.Meta
 	if t.All > 0 {
 		t.SavedPercent = 100 * float64(t.Saved) / float64(t.All)
@@ -51,7 +57,7 @@ type Counts struct {
 
 // Counts returns how many tools the selection chose from and sends.
 func (sel *Selection) Counts() Counts {
-	n := Counts{All: sel.all, Usable: sel.usable}
+	n := Counts{All: sel.all, Usable: sel.usable, Sent: len(sel.Named)}
 	for _, list := range [...][]*catalog.Entry{sel.Declared, sel.Announced} {
 		for _, e := range list {
 			if !Meta(e.Definition.Name) {

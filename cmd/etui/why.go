@@ -83,6 +83,7 @@ func renderTurn(t engine.Turn, width int) string {
 	}
 	add("✓", picked, c.Declared)
 	add("✓", "announced with the message", c.Announced)
+	add("✓", "named with the message", c.Named)
 	if c.More > 0 {
 		rows = append(rows, []string{"", fmt.Sprintf("and %d more", c.More), "", ""})
 	}

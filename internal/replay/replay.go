@@ -207,7 +207,7 @@ func play(ctx context.Context, run *engine.Engine, s *script, session string, c 
 // news returns the tools that a selection sends for the first time.
 func news(told map[string]bool, sel *selection.Selection) []string {
 	var list []string
-	for _, e := range slices.Concat(sel.Declared, sel.Announced) {
+	for _, e := range slices.Concat(sel.Declared, sel.Announced, sel.Named) {
 		if name := e.Definition.Name; !told[name] {
 			told[name] = true
 			list = append(list, name)
