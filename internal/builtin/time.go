@@ -20,7 +20,7 @@ type timeInput struct {
 //
 //etui:tool groups=util risk=read
 //etui:zh 查询当前日期和时间。
-//etui:alias clock, 几点, 今天几号, what time is it, 星期几
+//etui:alias clock, 几点, 今天几号, what time is it, 星期几, what day is it, weekday
 func (c *Clock) getTime(in timeInput) (string, error) {
 	now := time.Now
 	if c.Now != nil {

@@ -79,7 +79,7 @@ type search struct {
 //
 //etui:tool risk=read
 //etui:zh 查找以前和同一个人或群聊说过、记过、决定过的事。
-//etui:alias earlier conversations, what did we say, last time, 以前说过, 上次聊的, 历史记录
+//etui:alias earlier conversations, what did we say, last time, what did I tell you about, 以前说过, 上次聊的, 历史记录
 func (k *Keeper) searchMemory(ctx context.Context, in search) (string, error) {
 	if in.Limit < 0 || in.Limit > 20 {
 		return "", fmt.Errorf("limit is %d; it must be 1 to 20", in.Limit)

@@ -49,7 +49,7 @@ func Tools(keeper *Keeper) []tool.Tool {
 				Name:         "search_memory",
 				Description:  "Finds what was said, noted or decided in earlier conversations with the same person or group.",
 				Translations: map[string]string{"zh": "查找以前和同一个人或群聊说过、记过、决定过的事。"},
-				Aliases:      []string{"earlier conversations", "what did we say", "last time", "以前说过", "上次聊的", "历史记录"},
+				Aliases:      []string{"earlier conversations", "what did we say", "last time", "what did I tell you about", "以前说过", "上次聊的", "历史记录"},
 				Groups:       []string{"memory"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"what to look for, in a few words"},"limit":{"type":"integer","description":"how many results, 1 to 20"}},"required":["query"],"additionalProperties":false}`),
 				Risk:         "read",

@@ -125,7 +125,7 @@ type execInput struct {
 //
 //etui:tool risk=destructive
 //etui:zh 在工作区的沙箱中运行 shell 命令。
-//etui:alias run command, shell, bash, terminal, script, 运行命令, 执行脚本, 终端
+//etui:alias run command, shell, bash, terminal, script, execute, install a package, run the tests, build, 运行命令, 执行脚本, 终端
 func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	dir, err := s.folder(in.Dir)
 	if err != nil {

@@ -49,7 +49,7 @@ func Tools(shell *Shell) []tool.Tool {
 				Name:         "exec",
 				Description:  "Runs a shell command in the workspace, isolated from the machine.",
 				Translations: map[string]string{"zh": "在工作区的沙箱中运行 shell 命令。"},
-				Aliases:      []string{"run command", "shell", "bash", "terminal", "script", "运行命令", "执行脚本", "终端"},
+				Aliases:      []string{"run command", "shell", "bash", "terminal", "script", "execute", "install a package", "run the tests", "build", "运行命令", "执行脚本", "终端"},
 				Groups:       []string{"shell"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"command":{"type":"string","description":"for sh","minLength":1,"maxLength":20000},"dir":{"type":"string","description":"folder in the workspace"},"timeout":{"type":"integer","description":"seconds","default":50,"minimum":1,"maximum":600},"background":{"type":"boolean","description":"do not wait; read on with background_output"}},"required":["command"],"additionalProperties":false}`),
 				Risk:         "destructive",

@@ -43,7 +43,7 @@ type fetchInput struct {
 //
 //etui:tool risk=read
 //etui:zh 读取网页内容（转为 Markdown）。
-//etui:alias open url, read website, http get, 打开网址, 读网页, 网页内容
+//etui:alias open url, read website, http get, look on this site, 打开网址, 读网页, 网页内容
 func (f *Fetcher) webFetch(ctx context.Context, in fetchInput) (string, error) {
 	d, err := f.fetch(ctx, in.URL)
 	if err != nil {

@@ -26,7 +26,7 @@ func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
 				Name:         "web_fetch",
 				Description:  "Reads a web page as Markdown, or a text or JSON document.",
 				Translations: map[string]string{"zh": "读取网页内容（转为 Markdown）。"},
-				Aliases:      []string{"open url", "read website", "http get", "打开网址", "读网页", "网页内容"},
+				Aliases:      []string{"open url", "read website", "http get", "look on this site", "打开网址", "读网页", "网页内容"},
 				Groups:       []string{"web"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"url":{"type":"string"},"start":{"type":"integer","description":"character to read on from","minimum":0},"all":{"type":"boolean","description":"the whole page, not only its main text"}},"required":["url"],"additionalProperties":false}`),
 				Risk:         "read",
