@@ -9,6 +9,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -62,7 +63,7 @@ func (b *burst) run() error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	telegram := telegramtest.Start()
 	defer telegram.Close()
 	model := httptest.NewServer(http.HandlerFunc(answer))
@@ -110,11 +111,11 @@ func (b *burst) run() error {
 		b.write(telegram, began)
 	}()
 	for len(answered) < b.messages && time.Since(began) < time.Duration(b.messages/b.rate)*time.Second+b.patience {
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 		look()
 	}
 	all := time.Since(began)
-	time.Sleep(time.Second) // for what comes twice
+	<-time.After(time.Second) // for what comes twice
 	look()
 	lost = b.messages - len(answered)
 	memory, err := stop()
@@ -125,9 +126,9 @@ func (b *burst) run() error {
 	if len(took) == 0 {
 		return errors.New("nothing was answered")
 	}
-	fmt.Printf("%d messages of %d chats at %d/s: %d lost, %d repeated, %d out of order\n", b.messages, b.chats, b.rate, lost, repeated, disordered)
-	fmt.Printf("answered in %.1f s, %.0f/s; p50 %v, p99 %v, seen every 10 ms\n", all.Seconds(), float64(len(answered))/all.Seconds(), took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond))
-	fmt.Printf("most memory %s\n", memory)
+	log.Printf("%d messages of %d chats at %d/s: %d lost, %d repeated, %d out of order", b.messages, b.chats, b.rate, lost, repeated, disordered)
+	log.Printf("answered in %.1f s, %.0f/s; p50 %v, p99 %v, seen every 10 ms", all.Seconds(), float64(len(answered))/all.Seconds(), took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond))
+	log.Printf("most memory %s", memory)
 	if lost+repeated+disordered > 0 {
 		return errors.New("promises were broken")
 	}
@@ -137,7 +138,7 @@ func (b *burst) run() error {
 // write writes the messages at their times, each chat in turn.
 func (b *burst) write(telegram *telegramtest.Server, began time.Time) {
 	for i := range b.messages {
-		time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / time.Duration(b.rate))))
+		<-time.After(time.Until(began.Add(time.Duration(i) * time.Second / time.Duration(b.rate))))
 		id := i%b.chats + 1
 		b.mu.Lock()
 		b.written[i] = time.Now()
@@ -157,12 +158,12 @@ func (b *burst) start(dir string, telegram *telegramtest.Server, model string) (
 	if err := os.WriteFile(filepath.Join(dir, "etui.yaml"), []byte(config), 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(b.etui, "serve", "-w", dir)
+	cmd := exec.CommandContext(context.Background(), b.etui, "serve", "-w", dir)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(20 * time.Second); len(telegram.Calls("getUpdates")) == 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); len(telegram.Calls("getUpdates")) == 0; <-time.After(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			_ = cmd.Process.Kill()
 			return nil, errors.Join(errors.New("etui asked Telegram for nothing"), cmd.Wait())
