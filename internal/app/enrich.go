@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/enrich"
 	"github.com/etui-run/etui/internal/filestamp"
+	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/model"
 )
 
@@ -195,7 +196,7 @@ func OpenEnrichment(ctx context.Context, w *Workspace, c Config, model string, n
 		_, tool := a.registry.Catalog().Get(name)
 		_, skill := a.registry.Catalog().Skill(strings.TrimPrefix(name, "skill:"))
 		if !tool && !skill {
-			return nil, Usagef("there is no tool or skill %q; etui tools list shows them", name)
+			return nil, Usagef("there is no tool or skill %q%s; etui tools list shows them", name, nearest.Hint(name, a.registry.Catalog().Names()))
 		}
 	}
 	e.Subjects = enrich.Subjects(a.registry.Catalog(), lines, a.languages(), names)
