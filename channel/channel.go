@@ -56,6 +56,9 @@ func Wanted(ctx context.Context, in Receiver, m Incoming) bool {
 type Traits struct {
 	// Platform names it in facts, identities and rules: telegram.
 	Platform string
+	// Local means that the IDs of people and chats are the account's own: a network, a
+	// company or a program gives them, and another one gives the same to others.
+	Local bool
 	// MaxText is how long the text of one message may be; 0 means that nothing bounds it.
 	// Length measures a text in the platform's units; nil counts characters.
 	MaxText int

@@ -2,6 +2,7 @@ package channel_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -652,6 +653,49 @@ func TestBurst(t *testing.T) {
 		}
 		if got := len(maps.Collect(maps.All(p.chats))); got != chats {
 			t.Errorf("%d chats", got)
+		}
+	})
+}
+
+// TestOwnNames: where accounts give the IDs themselves, the same ID is one person in one of
+// them and another one in the next, and nobody can take a name of another account.
+func TestOwnNames(t *testing.T) {
+	shared := &store.Memory{}
+	for _, c := range []struct{ account, id, identity, words string }{
+		{"test", "1", "ann", "you said hello, and 1 messages were here"},
+		{"test", "1", "ann", "you said hello, and 3 messages were here"},
+		{"two", "1", "test:two/1", "you said hello, and 1 messages were here"},
+		{"test", "two/1", "test:test/two/1", "you said hello, and 1 messages were here"},
+		{"two", "1", "test:two/1", "you said hello, and 3 messages were here"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace()
+			p.traits.Local = true
+			w := begin(t, shared, channel.Account{Name: c.account, Allow: []string{"*"}}, p)
+			defer w.stop()
+			w.say(t, channel.Incoming{ID: rand.Text(), From: channel.Sender{ID: c.id}, Text: "hello"})
+			time.Sleep(time.Second)
+			expect(t, w.seen(c.id), c.words)
+			list, err := w.engine.Sessions(t.Context(), session.Filter{Users: []string{c.identity}})
+			if err != nil || len(list) != 1 {
+				t.Errorf("%s has the conversations %+v, %v", c.identity, list, err)
+			}
+		})
+	}
+}
+
+func TestForgetsOwnNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		p.traits.Local = true
+		w := begin(t, &store.Memory{}, channel.Account{Name: "two", Pairing: true}, p)
+		defer w.stop()
+		w.say(t, person("7", "one")) // who gets a code
+		time.Sleep(time.Second)
+		for name, want := range map[string]int{"test:7": 0, "test:test/7": 0, "test:two/7": 1} {
+			if n, err := w.host.Forget(t.Context(), []string{name}); n != want || err != nil {
+				t.Errorf("forgot %d of %s, %v; want %d", n, name, err, want)
+			}
 		}
 	})
 }

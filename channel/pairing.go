@@ -149,7 +149,8 @@ func (h *Host) Forget(ctx context.Context, names []string) (n int, err error) {
 	for _, a := range h.accounts {
 		for _, name := range names {
 			platform, user, ok := strings.Cut(name, ":")
-			if !ok || platform != a.traits.Platform {
+			user, own := a.unscoped(user)
+			if !ok || !own || platform != a.traits.Platform {
 				continue
 			}
 			more, err := a.forget(ctx, user)

@@ -66,7 +66,7 @@ func (a *account) allowed(ctx context.Context, s Sender) bool {
 	case slices.Contains(a.Allow, s.ID), slices.Contains(a.Allow, Everybody):
 		return true
 	case slices.Contains(a.Allow, KnownUsers):
-		who, err := a.engine.Whoami(engine.Message{Channel: a.traits.Platform, User: s.ID})
+		who, err := a.engine.Whoami(engine.Message{Channel: a.traits.Platform, User: a.scoped(s.ID)})
 		if err == nil && who.Kind == identity.Person {
 			return true
 		}
@@ -125,13 +125,13 @@ func (a *account) answer(m Incoming, text string) {
 // message is what the engine learns of a message.
 func (a *account) message(m Incoming) engine.Message {
 	em := engine.Message{
-		Channel: a.traits.Platform, Account: a.Name, User: m.From.ID, Client: "channel " + a.Name, PlatformRoles: m.From.Roles,
+		Channel: a.traits.Platform, Account: a.Name, User: a.scoped(m.From.ID), Client: "channel " + a.Name, PlatformRoles: m.From.Roles,
 		Attrs:          map[string]string{"account": a.Name, "chat_kind": "direct"},
 		IdempotencyKey: short(a.Name + ":" + m.At.Chat + ":" + m.ID),
 		Reply:          place{a.Name, m.At}.raw(),
 	}
 	em.Text, em.Files = withFiles(m)
-	em.Chat, em.Thread, em.Direct = m.At.Chat, m.At.Thread, !m.Group
+	em.Chat, em.Thread, em.Direct = a.scoped(m.At.Chat), m.At.Thread, !m.Group
 	if m.Group {
 		em.Attrs["chat_kind"] = "group"
 	}
@@ -145,6 +145,25 @@ func (a *account) message(m Incoming) engine.Message {
 		}
 	}
 	return em
+}
+
+// scoped returns an ID of the platform as the engine knows it. Where the account gives the IDs,
+// one that has a name of its own writes it before: irc:libera/ann. An ID with a slash has a name
+// before it in any case, so that none passes for one of another account.
+func (a *account) scoped(id string) string {
+	if !a.traits.Local || a.Name == a.traits.Platform && !strings.Contains(id, "/") {
+		return id
+	}
+	return a.Name + "/" + id
+}
+
+// unscoped returns the platform's ID for one of scoped, unless it is another account's.
+func (a *account) unscoped(id string) (string, bool) {
+	raw := id
+	if a.traits.Local {
+		raw = strings.TrimPrefix(id, a.Name+"/")
+	}
+	return raw, a.scoped(raw) == id
 }
 
 // short keeps a key within its limit. IDs of platforms are far shorter.

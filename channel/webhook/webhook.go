@@ -96,7 +96,7 @@ func New(c Config) (*Channel, error) {
 // Traits implements [channel.Channel]. Messages with the same key are to be shown once:
 // the other program promises it.
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: "webhook", MaxFile: maxFile, Buttons: true, Once: true, Pushed: true}
+	return channel.Traits{Platform: "webhook", Local: true, MaxFile: maxFile, Buttons: true, Once: true, Pushed: true}
 }
 
 // Run lets deliveries in until ctx ends.

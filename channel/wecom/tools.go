@@ -38,7 +38,8 @@ func (c *Channel) Tools() []tool.Tool {
 // caller is the member who writes. All that arrives is direct, so the chat is the member.
 func caller(ctx context.Context) (string, bool) {
 	f := tool.Caller(ctx)
-	return f.Chat, f.Channel == Platform && name(f.Chat)
+	member := strings.TrimPrefix(f.Chat, f.Attrs["account"]+"/")
+	return member, f.Channel == Platform && name(member)
 }
 
 func elsewhere() chat.Result {

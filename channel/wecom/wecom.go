@@ -143,6 +143,7 @@ func (c *Channel) Traits() channel.Traits {
 	return channel.Traits{
 		Pushed:   true,
 		Platform: Platform,
+		Local:    true,
 		MaxText:  maxText,
 		Length:   func(text string) int { return len(text) },
 		MaxFile:  maxFile,

@@ -548,7 +548,7 @@ func TestTools(t *testing.T) {
 		}
 		return r
 	}
-	ann := chat.Facts{Channel: "wecom", Chat: "4711", User: "ann"}
+	ann := chat.Facts{Channel: "wecom", Chat: "sales/4711", User: "ann", Attrs: map[string]string{"account": "sales"}}
 	for args, want := range map[string]string{
 		`{"template":"x","fields":{"事由":"出差"}}`:                                       `the field "金额" must be filled in`,
 		`{"template":"x","fields":{"事由":"出差","金额":"many"}}`:                           `"many" is no number`,
@@ -585,7 +585,7 @@ func TestTools(t *testing.T) {
 		t.Errorf("scheduled %v", got)
 	}
 	// Nobody acts for somebody else.
-	for _, f := range []chat.Facts{{}, {Channel: "telegram", Chat: "4711"}, {Channel: "wecom", Chat: "group:board"}} {
+	for _, f := range []chat.Facts{{}, {Channel: "telegram", Chat: "4711"}, {Channel: "wecom", Chat: "group:board"}, {Channel: "wecom", Chat: "other/4711", Attrs: ann.Attrs}} {
 		if r := call(f, "wecom_meeting", `{"title":"Plan","start":"2026-01-02 15:00","minutes":30}`); !r.Failed {
 			t.Errorf("%+v: %q", f, r.Text)
 		}

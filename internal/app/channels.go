@@ -141,7 +141,6 @@ func (a *App) openChannels() error {
 			return err
 		}
 	}
-	a.Warnings = append(a.Warnings, sameNames(a.Workspace.Config.Channels)...)
 	for _, c := range a.Workspace.Config.Channels {
 		made, err := a.newChannel(c)
 		if err != nil {
@@ -184,21 +183,6 @@ func (a *App) openChannels() error {
 		}
 	}
 	return nil
-}
-
-// sameNames warns of accounts of a platform whose people are named by somebody else in each: a
-// network, a company, or whoever has the secret. One person's ID may be another's there.
-func sameNames(list []config.Channel) (warnings []error) {
-	for i, c := range list {
-		if !slices.Contains([]string{"irc", "web", "webhook", "wecom"}, c.Type) {
-			continue
-		}
-		if first := slices.IndexFunc(list, func(d config.Channel) bool { return d.Type == c.Type }); first < i {
-			warnings = append(warnings, fmt.Errorf("channel %s: %s names people as in %s:ann, and so does %s: who is ann in one of them is ann in the other, with her conversations and rights; see docs/channels.md, Several accounts",
-				c.Name, c.Name, c.Type, list[first].Name))
-		}
-	}
-	return warnings
 }
 
 // messageInput are the arguments of the tool message.
