@@ -344,8 +344,8 @@ func buttonsOf(l engine.Letter) (list []Button) {
 	}
 	w := l.Awaits[0]
 	if w.Question != "" {
-		for _, c := range w.Choices {
-			list = append(list, Button{c, c})
+		for i, c := range w.Choices { // the number, as platforms bound what a button says
+			list = append(list, Button{c, fmt.Sprintf("%s %s %d", engine.Choose, w.ID, i+1)})
 		}
 		return list
 	}

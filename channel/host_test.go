@@ -161,7 +161,7 @@ type world struct {
 }
 
 // begin starts a world in a synctest bubble.
-func begin(t *testing.T, s store.Store, a channel.Account, p *place) *world {
+func begin(t *testing.T, s store.Store, a channel.Account, p *place, change ...func(*engine.Config)) *world {
 	t.Helper()
 	users, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"test:1"}}})
 	if err != nil {
@@ -184,10 +184,14 @@ func begin(t *testing.T, s store.Store, a channel.Account, p *place) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err = engine.New(engine.Config{
+	config := engine.Config{
 		Registry: registry, Agents: []engine.Agent{{Name: "main", Model: echo{}}, {Name: "other", Model: echo{}}}, Store: s,
 		Users: func(*catalog.Catalog) *identity.Users { return users },
-	})
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	e, err = engine.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
