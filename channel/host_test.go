@@ -484,6 +484,53 @@ func TestStopOnce(t *testing.T) {
 	})
 }
 
+// What a platform, or somebody who has recorded it, delivers again to another process is not
+// answered again, and does nothing again.
+func TestRepeatedAfterRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept, p := &store.Memory{}, newPlace()
+		account := channel.Account{Allow: []string{"*"}, Groups: []string{"g"}, Always: true}
+		w := begin(t, kept, account, p)
+		var all []channel.Incoming
+		say := func(m channel.Incoming) {
+			t.Helper()
+			m.Time = time.Now()
+			all = append(all, m)
+			w.say(t, m)
+		}
+		say(person("1", "slow one two three four five six seven eight nine ten"))
+		time.Sleep(2 * time.Second)
+		say(person("1", "/stop"))
+		time.Sleep(time.Minute)
+		for _, text := range []string{"hello", "/new", "/skill full", "/stop ", "/approve", "/deny"} {
+			say(person("1", text))
+			time.Sleep(time.Minute)
+		}
+		group := person("2", "in a group")
+		group.Group, group.At.Chat = true, "g"
+		say(group)
+		time.Sleep(time.Minute)
+		if n := len(w.seen("1")) + len(w.seen("g")); n != len(all) {
+			t.Errorf("%d answers to %d messages: %q", n, len(all), w.seen("1"))
+		}
+		w.stop()
+
+		p = newPlace()
+		w = begin(t, kept, account, p)
+		defer w.stop()
+		w.say(t, person("1", "slow and whole"))
+		time.Sleep(time.Second)
+		for _, m := range all {
+			w.say(t, m)
+		}
+		time.Sleep(time.Minute)
+		w.say(t, person("1", "later"))
+		time.Sleep(time.Minute)
+		expect(t, w.seen("1"), "you said slow and whole, and 1 messages were here", "you said later, and 3 messages were here")
+		expect(t, w.seen("g"))
+	})
+}
+
 // reacting is a place that shows a reaction, and not that an answer is being written.
 type reacting struct {
 	*place
