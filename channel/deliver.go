@@ -26,6 +26,9 @@ const (
 	// one arrived then: the platform does not want this one.
 	hopeless = 10
 	lately   = 10 * time.Minute
+	// lastWords is how long a reply may still take that is being sent when the host ends: cut off,
+	// it would be sent again by the next process.
+	lastWords = 3 * time.Second
 	// underWay is why a letter waits that a process is about to send.
 	underWay = "it is being sent"
 	// letterKey begins the keys of letters.
@@ -207,10 +210,14 @@ func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
 	if err := a.engine.Undelivered(ctx, l); err != nil {
 		return false // another process has it, or the store is away
 	}
-	delivering, delivered := a.engine.Delivery(ctx, l, a.Name)
+	going, end := outlasting(ctx)
+	defer end()
+	delivering, delivered := a.engine.Delivery(going, l, a.Name)
 	err := a.sendLetter(delivering, to.Address, l)
 	delivered(err)
 	switch {
+	case err != nil && going.Err() != nil:
+		return false // it may have arrived: the letter still says that it is being sent
 	case err == nil:
 		a.succeeded()
 	case errors.Is(err, ErrGone):
@@ -227,19 +234,26 @@ func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
 			a.failed(ctx, err)
 		}
 		l.Reason = err.Error()
-		_ = a.engine.Undelivered(context.WithoutCancel(ctx), l) // it is tried again all the same
+		_ = a.engine.Undelivered(going, l) // it is tried again all the same
 		return false
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		if err = a.engine.Delivered(ctx, l.ID); err == nil {
+		if err = a.engine.Delivered(going, l.ID); err == nil {
 			return true
 		}
 		// The reply has arrived: nothing else may be done with the letter.
 		a.log.ErrorContext(ctx, "a reply that was sent cannot be marked", "channel", a.Name, "item", l.ID, "error", err)
-		if !sleep(ctx, pause) {
+		if !sleep(going, pause) {
 			return false
 		}
 	}
+}
+
+// outlasting returns a context that ends some time after ctx.
+func outlasting(ctx context.Context) (context.Context, func()) {
+	going, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, cancel) })
+	return going, func() { stop(); cancel() }
 }
 
 func (a *account) succeeded() {

@@ -441,6 +441,37 @@ func TestRepliesOutliveTheProcess(t *testing.T) {
 	})
 }
 
+// hesitant is a place that takes a second to answer, after it has shown the message.
+type hesitant struct{ *place }
+
+func (h hesitant) Send(ctx context.Context, m channel.Outgoing) (string, error) {
+	id, err := h.place.Send(ctx, m)
+	select {
+	case <-time.After(time.Second):
+		return id, err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// A reply that is being sent when the process is asked to end is not sent again by the next one.
+func TestReplyUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := &store.Memory{}, newPlace()
+		w := begin(t, s, channel.Account{Allow: []string{"*"}, Channel: hesitant{p}}, p)
+		w.say(t, person("1", "one"))
+		time.Sleep(time.Second / 2)
+		expect(t, w.seen("1"), "you said one, and 1 messages were here")
+		w.stop()
+		p = newPlace()
+		w = begin(t, s, channel.Account{Allow: []string{"*"}}, p)
+		defer w.stop()
+		w.say(t, person("1", "two"))
+		time.Sleep(time.Minute)
+		expect(t, w.seen("1"), "you said two, and 3 messages were here")
+	})
+}
+
 func TestDraftsGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace()

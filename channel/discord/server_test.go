@@ -70,6 +70,7 @@ type server struct {
 	commands  []object
 	files     map[string][]byte
 	made      []*discord.Channel
+	last      object // the message that was said last
 	changed   chan struct{}
 }
 
@@ -516,7 +517,10 @@ func (s *server) config() discord.Config {
 }
 
 // Channel implements [channeltest.Platform].
-func (s *server) Channel(t *testing.T) channel.Channel { return s.adapter(t, s.config()) }
+func (s *server) Channel(t *testing.T) channel.Channel {
+	s.set(func() { s.newest = nil }) // what is said goes to the session of this one
+	return s.adapter(t, s.config())
+}
 
 func (s *server) adapter(t *testing.T, config discord.Config) *discord.Channel {
 	c, err := discord.New(config)
@@ -561,8 +565,15 @@ func (s *server) say(m channel.Incoming, change object) string {
 	defer s.mu.Unlock()
 	e := s.written(m)
 	maps.Copy(e, change)
+	s.last = e
 	s.dispatch("MESSAGE_CREATE", e)
 	return e["id"].(string)
+}
+
+// Again implements [channeltest.Again].
+func (s *server) Again(*testing.T) {
+	s.await("a session", func() bool { return s.newest != nil })
+	s.Dispatch("MESSAGE_CREATE", s.last)
 }
 
 // Seen implements [channeltest.Platform].

@@ -41,6 +41,7 @@ type place struct {
 	mu   sync.Mutex
 	n    int
 	sent []sent
+	last string                     // mail
 	fail map[string]*smtp.SMTPError // by command, once
 }
 
@@ -213,9 +214,13 @@ func (p *place) Say(t *testing.T, m channel.Incoming) string {
 	p.n++
 	id := fmt.Sprintf("m%d@example.org", p.n)
 	p.mu.Unlock()
-	p.deliver(t, fmt.Sprintf("%sFrom: %s <%s@Example.org>\nTo: bot@example.net\nMessage-ID: <%s>\nContent-Type: text/plain; charset=utf-8\n\n%s\n", pass, m.From.Name, m.From.ID, id, m.Text))
+	p.last = fmt.Sprintf("%sFrom: %s <%s@Example.org>\nTo: bot@example.net\nMessage-ID: <%s>\nContent-Type: text/plain; charset=utf-8\n\n%s\n", pass, m.From.Name, m.From.ID, id, m.Text)
+	p.deliver(t, p.last)
 	return id
 }
+
+// Again implements [channeltest.Again]: the same mail is in the mailbox once more.
+func (p *place) Again(t *testing.T) { p.deliver(t, p.last) }
 
 // parts reads a mail: its header, and its parts by media type.
 func (s sent) parts(t *testing.T) (message.Header, map[string]string) {
@@ -277,6 +282,7 @@ func (p *place) Fail(_ *testing.T, how channeltest.Failure) {
 	}
 }
 
+func (p *place) Patient()                     {}
 func (p *place) Cut(*testing.T)               { p.imap.cut() }
 func (p *place) Redelivers()                  {}
 func (p *place) Direct()                      {}

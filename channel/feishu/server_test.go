@@ -128,6 +128,12 @@ func (s *server) Fail(_ *testing.T, how channeltest.Failure) {
 // Redelivers implements [channeltest.Redelivering].
 func (s *server) Redelivers() {}
 
+// Patient implements [channeltest.Patient].
+func (s *server) Patient() {}
+
+// Again implements [channeltest.Again].
+func (s *server) Again(*testing.T) { s.Server.Again() }
+
 // socket is a platform with connections to cut.
 type socket struct{ *server }
 

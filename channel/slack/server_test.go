@@ -126,6 +126,12 @@ func (s *server) Fail(_ *testing.T, how channeltest.Failure) {
 // Redelivers implements [channeltest.Redelivering].
 func (s *server) Redelivers() {}
 
+// Patient implements [channeltest.Patient].
+func (s *server) Patient() {}
+
+// Again implements [channeltest.Again].
+func (s *server) Again(*testing.T) { s.Server.Again() }
+
 // Cut implements [channeltest.Cut].
 func (s *server) Cut(*testing.T) { s.Server.Cut() }
 
@@ -134,3 +140,9 @@ type webhook struct{ channeltest.Platform }
 
 // Redelivers implements [channeltest.Redelivering].
 func (webhook) Redelivers() {}
+
+// Again implements [channeltest.Again].
+func (w webhook) Again(t *testing.T) { w.Platform.(channeltest.Again).Again(t) }
+
+// Patient implements [channeltest.Patient].
+func (webhook) Patient() {}

@@ -154,6 +154,10 @@ func (p *platform) Fail(_ *testing.T, how channeltest.Failure) {
 
 func (p *platform) Redelivers() {}
 
+func (p *platform) Patient() {}
+
+func (p *platform) Again(*testing.T) { p.Server.Again() }
+
 func (p *platform) Cut(*testing.T) { p.Server.Cut() }
 
 func TestConformance(t *testing.T) {
