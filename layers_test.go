@@ -86,6 +86,11 @@ func TestLayers(t *testing.T) {
 		if name == "engine" && slices.Contains(p.Imports, "net/http") {
 			t.Error("engine imports net/http: protocols belong into server")
 		}
+		if strings.HasPrefix(name, "channel/") && name != "channel/channeltest" && slices.ContainsFunc(p.Imports, func(i string) bool {
+			return slices.Contains([]string{"catalog", "selection", "turn", "engine"}, local(i))
+		}) {
+			t.Errorf("%s goes around the host, in which all messages have the same rights on every channel", name)
+		}
 		if name == "." || name == "engine" {
 			for _, imported := range p.Imports {
 				if strings.HasPrefix(imported, module+"/model/") || strings.HasPrefix(imported, module+"/store/") {
