@@ -402,6 +402,30 @@ func TestWhoIsBelieved(t *testing.T) {
 	}
 }
 
+// TestStrangers: nothing but the header is read of a mail whose writer may not write; and letters that
+// only look alike, or fold to each other, make another writer.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	in := choosy{newBox()}
+	p.deliver(t, strings.ReplaceAll(mail(pass+"Message-ID: <a@example.org>\nSubject: hi\n", "from a stranger"), "ann@", "eve@"))
+	p.deliver(t, strings.ReplaceAll(mail(pass+"Message-ID: <b@example.org>\n", "from a double"), "ann@", "fran\u212a@"))
+	p.deliver(t, strings.ReplaceAll(mail(pass+"Message-ID: <c@example.org>\n", "from frank"), "ann@", "FRANK@"))
+	run(t, open(t, p.config()), in)
+	for _, want := range [][2]string{{"eve@example.org", ""}, {"fran\u212a@example.org", ""}, {"frank@example.org", "from frank"}} {
+		if m := in.next(t); m.From.ID != want[0] || m.Text != want[1] || m.Time.IsZero() || m.ID == "" {
+			t.Errorf("got %+v, want %q", m, want)
+		}
+	}
+}
+
+// choosy is a receiver that wants to hear of frank only.
+type choosy struct{ box }
+
+func (choosy) Wants(_ context.Context, m channel.Incoming) bool {
+	return m.From.ID == "frank@example.org"
+}
+
 func TestUnproven(t *testing.T) {
 	t.Parallel()
 	p := start(t)
