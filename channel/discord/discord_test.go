@@ -472,7 +472,7 @@ func TestButtons(t *testing.T) {
 		})
 		s.Dispatch("INTERACTION_CREATE", press)
 		m := in.next(t)
-		if m.Text != want || !m.Mentioned || s.answered["press-"+string(rune('0'+i))]["type"] != float64(6) {
+		if m.Text != want || m.From.ID != "4711" || !m.Group || !m.Mentioned || s.answered["press-"+string(rune('0'+i))]["type"] != float64(6) {
 			t.Errorf("%+v", m)
 		}
 		m.At.Message = m.ID
