@@ -144,7 +144,7 @@ func (e *Engine) Recall(ctx context.Context, caller chat.Facts, query string, li
 	}
 	ranking := rank.New(docs, rank.Weights{}).Rank(rank.Query{Text: query})
 	found := []memory.Found{}
-	for _, hit := range ranking.Hits(limit) {
+	for _, hit := range ranking.Matches(limit) {
 		found = append(found, all[hit.Position])
 	}
 	return found, ranking.Failed

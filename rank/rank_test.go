@@ -208,3 +208,20 @@ func BenchmarkRank(b *testing.B) {
 		x.Rank(rank.Query{Text: "approve the overdue invoice of the customer"})
 	}
 }
+
+// TestMatches: a search finds a single word of a text, also one that would be too
+// little among short texts for a tool.
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	texts := []*tool.Definition{{Description: "记住 我喜欢喝绿茶，下周三在北京开会，请提前一天提醒我带上合同和名片"}}
+	for i := range 40 {
+		texts = append(texts, &tool.Definition{Description: fmt.Sprintf("remember-n%d", i)}, &tool.Definition{Description: "remembered"})
+	}
+	r := rank.New(texts, rank.Weights{}).Rank(rank.Query{Text: "绿茶"})
+	if hits := r.Hits(3); len(hits) != 0 {
+		t.Errorf("as tools, %v fit: the test needs another text", hits)
+	}
+	if found := r.Matches(3); len(found) != 1 || found[0].Position != 0 {
+		t.Errorf("found %v, want the text with the word", found)
+	}
+}

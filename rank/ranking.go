@@ -64,14 +64,21 @@ type Hit struct {
 // Of equal ones the earlier comes first. It returns none when even the best fits
 // too little.
 func (r *Ranking) Hits(limit int) []Hit {
+	best := r.Matches(limit)
+	if len(best) == 0 || best[0].Score < r.Least() {
+		return nil
+	}
+	return best
+}
+
+// Matches returns the definitions that match at all, however little, in the order of
+// [Ranking.Hits] and as many: for whoever searches texts for words.
+func (r *Ranking) Matches(limit int) []Hit {
 	best := NewTop(limit, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), a.Position-b.Position) })
 	for i, score := range r.Scores {
 		if score > 0 {
 			best.Add(Hit{i, score})
 		}
-	}
-	if len(best.List) == 0 || best.List[0].Score < r.Least() {
-		return nil
 	}
 	return best.List
 }

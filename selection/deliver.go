@@ -41,10 +41,13 @@ func (sel *Selection) deliver() {
 	}
 }
 
-// The announcements of a session stay in it. Beyond maxDescribed times the budget of a
-// question, its tools are only named, and beyond maxNamed times no more are: the model
-// finds them with find_tools.
-const maxDescribed, maxNamed = 2, 4
+// The announcements of a session stay in it and are paid for with every later request. So
+// only a question's best tool is described, and the others are named: a model that needs one
+// of them calls it, and is shown the parameters if it guessed them wrong, or describes it to
+// itself with find_tools. A phase of a workflow is worked in for several questions, so all
+// its tools are described. After maxAnnounced times the budget of a question, counted in
+// whole definitions, only the best maxNamed tools of a question are named.
+const maxAnnounced, maxNamed = 3, 3
 
 // announced is how many tokens the tools have that the session's messages announced.
 func (sel *Selection) announced() (tokens int) {
@@ -59,13 +62,14 @@ func (sel *Selection) announced() (tokens int) {
 // announce announces a tool with the message, after which the session has announced so
 // many tokens.
 func (sel *Selection) announce(e *catalog.Entry, tokens int) {
+	enough := tokens > maxAnnounced*sel.budget
 	switch {
-	case tokens <= maxDescribed*sel.budget:
-		sel.Announced = append(sel.Announced, e)
-	case tokens <= maxNamed*sel.budget:
-		sel.Named = append(sel.Named, e)
-	default:
+	case enough && len(sel.Named) >= maxNamed:
 		sel.stages[e.Position()] = Budget
+	case !enough && (len(sel.Announced) == 0 || sel.Request.Phase != ""):
+		sel.Announced = append(sel.Announced, e)
+	default:
+		sel.Named = append(sel.Named, e)
 	}
 }
 

@@ -34,10 +34,9 @@ type Selection struct {
 	// the provider receives them, the model does not.
 	Deferred []*catalog.Entry
 	// Announced are the tools that are described with this message, because the
-	// session's Declared were already fixed; best first.
+	// session's Declared were already fixed: the best one, or all of a phase's.
 	Announced []*catalog.Entry
-	// Named are the tools that are only named with this message, because the session's
-	// messages describe enough tools.
+	// Named are the other tools for this message, which it only names; best first.
 	Named []*catalog.Entry
 	// Ranked are the tools that fit the question best and may be used, best first:
 	// the tools that are sent, or would be if the model did not know them already.

@@ -104,7 +104,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		}
 		return fmt.Sprintf("rank %d: others fit better, %d are sent", v.Rank, sel.limit)
 	case Budget:
-		if before := sel.announced(); before > 0 && before+v.Tokens > maxNamed*sel.budget {
+		if before := sel.announced(); before > 0 && before+v.Tokens > maxAnnounced*sel.budget {
 			return fmt.Sprintf("rank %d: the session's messages announce enough tools; find_tools finds it", v.Rank)
 		}
 		return fmt.Sprintf("rank %d: its %d tokens do not fit what was left of %d", v.Rank, v.Tokens, sel.budget)
@@ -119,7 +119,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	case slices.Contains(sel.Request.Announced, v.Tool):
 		return "announced by an earlier message"
 	case slices.Contains(sel.Named, e):
-		return fmt.Sprintf("rank %d, only named: the session's messages describe enough tools", v.Rank)
+		return fmt.Sprintf("rank %d, named with the message", v.Rank)
 	}
 	if v.Recommendation != nil {
 		return fmt.Sprintf("rank %d, %s", v.Rank, recommended(v.Recommendation))

@@ -95,6 +95,7 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 			"fixture":  fixture,
 			"gateway":  gatewayEnv,
 			"http":     httpRequest,
+			"keep":     keep,
 			"shows":    shows,
 			"until":    until,
 			"write":    write,
@@ -131,6 +132,19 @@ func gatewayEnv(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("no gateway serves %s after 20 s", args[0])
+}
+
+// keep sets a variable to what the brackets of a pattern match in the last standard output:
+// keep NAME PATTERN.
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: keep NAME PATTERN")
+	}
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(found) < 2 {
+		ts.Fatalf("no match for %s", args[1])
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 // instance reads which process uses a state folder.

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// releaseMemory returns memory that only the start needed: free memory, and the pages of
-// the program's own file. A page that is needed after all comes back from the system's
+// releaseMemory returns memory that nothing needs now: garbage, and the pages of the
+// program's own file. A page that is needed after all comes back from the system's
 // cache when it is touched.
 func releaseMemory() {
 	debug.FreeOSMemory()

@@ -4,5 +4,5 @@ package app
 
 import "runtime/debug"
 
-// releaseMemory returns memory that only the start needed.
+// releaseMemory returns memory that nothing needs now.
 func releaseMemory() { debug.FreeOSMemory() }

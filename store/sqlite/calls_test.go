@@ -159,11 +159,11 @@ func TestEraseCalls(t *testing.T) {
 	if records, decisions, err := calls.Erase(ctx, "ann-7421"); records+decisions != 0 || err != nil {
 		t.Errorf("without a file: %d, %d, %v", records, decisions, err)
 	}
-	for _, user := range []string{"ann-7421", "bob"} {
+	for i, user := range []string{"ann-7421", "bob"} {
 		if err := calls.Add(ctx, audit.Record{Time: time.Now(), Skill: "s", User: user, Outcome: audit.OK}); err != nil {
 			t.Fatal(err)
 		}
-		if err := calls.AddDecisions(ctx, audit.Decision{Time: time.Now(), Tool: "t", User: user, Rule: "r", Arguments: "of " + user}); err != nil {
+		if err := calls.AddDecisions(ctx, audit.Decision{Time: time.Now().Add(time.Duration(i) * time.Second), Tool: "t", User: user, Rule: "r", Arguments: "of " + user}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -79,9 +79,9 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 	default:
 		query, args = query+` AND state = ?`, append(args, f.State)
 	}
-	order := ` ORDER BY priority, id LIMIT ?`
+	order := ` ORDER BY priority, id` + limited
 	if f.After != 0 {
-		order = ` ORDER BY id LIMIT ?`
+		order = ` ORDER BY id` + limited
 	}
 	rows, err := s.read.QueryContext(context.WithoutCancel(ctx), query+order, append(args, all(f.Limit))...) // a short query
 	if err != nil {

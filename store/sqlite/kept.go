@@ -97,7 +97,7 @@ func (k kept) there(ctx context.Context, tx trail.Tx, key session.Key) (bool, er
 // rowsAfter reads the newest messages of a session after a number, at most limit of
 // them and [session.MaxLoad] bytes; 0 means all.
 func rowsAfter(ctx context.Context, tx trail.Tx, key session.Key, number int64, limit int) (kept, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, message FROM messages WHERE session = ? AND id > ? ORDER BY id DESC LIMIT ?`, key, number, all(limit))
+	rows, err := tx.QueryContext(ctx, `SELECT id, message FROM messages WHERE session = ? AND id > ? ORDER BY id DESC`+limited, key, number, all(limit))
 	if err != nil {
 		return kept{}, err
 	}

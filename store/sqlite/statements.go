@@ -47,6 +47,10 @@ type connection struct {
 // store itself has fewer.
 const maxStatements = 64
 
+// limited ends a query. SQLite plans a statement anew, at each run, whose limit is a bare
+// parameter.
+const limited = ` LIMIT ? + 0`
+
 // lock begins a transaction that writes, and waits for those of other processes.
 const lock = "BEGIN IMMEDIATE"
 
