@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 )
@@ -32,6 +33,13 @@ type Patient interface {
 	Patient()
 }
 
+// Pressing is a platform whose groups show buttons.
+type Pressing interface {
+	// Press lets a person press a button under the newest message in a group that has one with
+	// that label.
+	Press(t *testing.T, person, group, label string)
+}
+
 // hosted runs a channel in a host, with an engine whose model calls the tools that a message names.
 type hosted struct {
 	*catalog.Registry
@@ -42,6 +50,9 @@ type hosted struct {
 	facts []chat.Facts // with which the tools were asked for
 	ran   []string     // tools
 }
+
+// asking is the tool that somebody has to approve.
+const asking = "careful_tool"
 
 // obedient is a model that calls what the last message names after "call", by its name and through
 // call_tool, and then repeats the message.
@@ -72,7 +83,7 @@ func (o *obedient) Stream(_ context.Context, r model.Request) iter.Seq2[model.Ev
 			for _, name := range strings.Fields(list) {
 				through, _ := json.Marshal(map[string]any{"name": name, "arguments": struct{}{}})
 				if !yield(model.Event{Call: &chat.Call{ID: name, Name: name, Arguments: json.RawMessage(`{}`)}}, nil) ||
-					!yield(model.Event{Call: &chat.Call{ID: "through-" + name, Name: "call_tool", Arguments: through}}, nil) {
+					name != asking && !yield(model.Event{Call: &chat.Call{ID: "through-" + name, Name: "call_tool", Arguments: through}}, nil) {
 					return
 				}
 			}
@@ -91,8 +102,9 @@ func (o *obedient) Stream(_ context.Context, r model.Request) iter.Seq2[model.Ev
 func newHosted(t *testing.T, platform string) *hosted {
 	h := &hosted{Registry: catalog.NewRegistry(nil), kept: &store.Memory{}, model: &obedient{results: map[string]string{}}}
 	for name, seen := range map[string]func(chat.Facts) bool{
-		"opening_hours":   func(f chat.Facts) bool { return f.Channel == platform && f.Attrs["account"] == "account" },
-		"secret_keys": func(f chat.Facts) bool { return f.Channel != platform || slices.Contains(f.Roles, "boss") },
+		"opening_hours": func(f chat.Facts) bool { return f.Channel == platform && f.Attrs["account"] == "account" },
+		asking:          func(chat.Facts) bool { return true },
+		"secret_keys":   func(f chat.Facts) bool { return f.Channel != platform || slices.Contains(f.Roles, "boss") },
 	} {
 		err := h.RegisterWithFilter(tool.Func(tool.Definition{Name: name, Description: "Does something.", Risk: tool.Read}, func(context.Context, struct{}) (string, error) {
 			h.mu.Lock()
@@ -115,7 +127,16 @@ func newHosted(t *testing.T, platform string) *hosted {
 // run runs a channel in a host. Stop ends it as a process ends that is asked to.
 func (h *hosted) run(t *testing.T, c channel.Channel) (stop func()) {
 	t.Helper()
-	e, err := engine.New(engine.Config{Registry: h.Registry, Agents: []engine.Agent{{Name: "main", Model: h.model}}, Store: h.kept})
+	config := engine.Config{Registry: h.Registry, Agents: []engine.Agent{{Name: "main", Model: h.model}}, Store: h.kept}
+	config.Turn.Approvals = true
+	config.Turn.Decide = func(_ context.Context, a rules.Attempt) rules.Decision {
+		if a.Entry.Definition.Name == asking {
+			return rules.Decision{Effect: rules.Ask}
+		}
+		return rules.Decision{Effect: rules.Allow}
+	}
+	config.Approvers = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} } // whoever asked
+	e, err := engine.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,8 +165,14 @@ func (h *hosted) run(t *testing.T, c channel.Channel) (stop func()) {
 // has written there.
 func answers(t *testing.T, p Platform, text string) []string {
 	t.Helper()
+	return shows(t, p, "4711", text)
+}
+
+// shows is the same for any chat.
+func shows(t *testing.T, p Platform, chat, text string) []string {
+	t.Helper()
 	for late := time.Now().Add(patience); ; <-time.After(5 * time.Millisecond) { // the platform is somebody else's
-		seen := p.Seen(t, "4711")
+		seen := p.Seen(t, chat)
 		if strings.Contains(strings.Join(seen, "\n"), text) {
 			return seen
 		}
@@ -189,6 +216,39 @@ func runHosted(t *testing.T, start func(t *testing.T) Platform) {
 			if unknown == "" || hidden != strings.ReplaceAll(unknown, "absent", "secret_keys") {
 				t.Errorf("a hidden tool: %q; one that does not exist: %q", hidden, unknown)
 			}
+		}
+	})
+	t.Run("buttons in a group", func(t *testing.T) {
+		t.Parallel()
+		p := start(t)
+		pressing, ok := p.(Pressing)
+		if !ok {
+			t.Log("the platform has no buttons in groups")
+			return
+		}
+		c := p.Channel(t)
+		h := newHosted(t, c.Traits().Platform)
+		stop := h.run(t, c)
+		p.Say(t, channel.Incoming{From: channel.Sender{ID: "4711", Handle: "ann", Name: "Ann"}, At: channel.Address{Chat: "-100"}, Group: true, Mentioned: true, Text: "call " + asking})
+		shows(t, p, "-100", "needs an approval")
+		pressing.Press(t, "4712", "-100", "Approve")
+		shows(t, p, "-100", "your answer does not count")
+		stop()
+		h.run(t, p.Channel(t)) // which does not remember the buttons
+		pressing.Press(t, "4712", "-100", "Deny")
+		for deadline := time.Now().Add(patience); strings.Count(strings.Join(shows(t, p, "-100", ""), ""), "does not count") < 2; <-time.After(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the second press has no answer: %q", p.Seen(t, "-100"))
+			}
+		}
+		pressing.Press(t, "4711", "-100", "Approve")
+		shows(t, p, "-100", "answer to call")
+		pressing.Press(t, "4711", "-100", "Approve")
+		shows(t, p, "-100", "no such approval")
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if !slices.Equal(h.ran, []string{asking}) {
+			t.Errorf("%q ran", h.ran)
 		}
 	})
 	t.Run("over a restart", func(t *testing.T) {

@@ -578,6 +578,9 @@ func (s *server) Again(*testing.T) {
 
 // Seen implements [channeltest.Platform].
 func (s *server) Seen(t *testing.T, chat string) (seen []string) {
+	if chat == "-100" {
+		chat = general
+	}
 	if chat == "4711" {
 		chat = dm
 	}
@@ -617,6 +620,29 @@ func (s *server) Fail(_ *testing.T, how channeltest.Failure) {
 
 // Redelivers implements [channeltest.Redelivering].
 func (s *server) Redelivers() {}
+
+// Press implements [channeltest.Pressing].
+func (s *server) Press(t *testing.T, person, _, label string) {
+	s.await("a session", func() bool { return s.newest != nil })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.messages) - 1; i >= 0; i-- {
+		rows, _ := s.messages[i].body["components"].([]any)
+		for _, row := range rows {
+			for _, b := range row.(object)["components"].([]any) {
+				if b := b.(object); s.messages[i].chat == general && b["label"] == label {
+					id := s.next()
+					s.dispatch("INTERACTION_CREATE", interaction("press-"+id, object{
+						"id": id, "type": 3, "guild_id": guild, "channel_id": general, "channel": object{"id": general, "type": 0}, "context": 0, "message": object{"id": s.messages[i].id},
+						"member": object{"user": object{"id": person, "username": "somebody"}, "roles": []string{}}, "user": nil, "data": object{"custom_id": b["custom_id"], "component_type": 2},
+					}))
+					return
+				}
+			}
+		}
+	}
+	t.Fatalf("there is no button %q", label)
+}
 
 // Cut implements [channeltest.Cut].
 func (s *server) Cut(*testing.T) {
