@@ -195,6 +195,14 @@ func (a *account) deliverAll(ctx context.Context, letters []engine.Letter) int {
 
 // deliverOne delivers a letter, and reports whether the next one may follow.
 func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
+	a.underWay <- struct{}{} // there is room: a.sending has no more
+	defer func() {
+		<-a.underWay
+		select {
+		case a.settled <- struct{}{}:
+		default:
+		}
+	}()
 	if a.resting() || ctx.Err() != nil {
 		return false
 	}
@@ -247,6 +255,27 @@ func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
 			return false
 		}
 	}
+}
+
+// lingering returns the context of a channel that runs: it ends after ctx, when nothing is being sent
+// any more. Some channels send through the connection that Run has.
+func (a *account) lingering(ctx context.Context) (context.Context, func()) {
+	going, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		defer cancel()
+		late := time.NewTimer(lastWords)
+		defer late.Stop()
+		for len(a.underWay) > 0 {
+			select {
+			case <-a.settled:
+			case <-late.C:
+				return
+			case <-going.Done():
+				return
+			}
+		}
+	})
+	return going, func() { stop(); cancel() }
 }
 
 // outlasting returns a context that ends some time after ctx.

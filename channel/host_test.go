@@ -441,8 +441,17 @@ func TestRepliesOutliveTheProcess(t *testing.T) {
 	})
 }
 
-// hesitant is a place that takes a second to answer, after it has shown the message.
-type hesitant struct{ *place }
+// hesitant is a place that takes a second to answer, after it has shown the message, through the
+// connection that Run has.
+type hesitant struct {
+	*place
+	gone chan struct{} // closed when Run has ended
+}
+
+func (h hesitant) Run(ctx context.Context, in channel.Receiver) error {
+	defer close(h.gone)
+	return h.place.Run(ctx, in)
+}
 
 func (h hesitant) Send(ctx context.Context, m channel.Outgoing) (string, error) {
 	id, err := h.place.Send(ctx, m)
@@ -451,6 +460,8 @@ func (h hesitant) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 		return id, err
 	case <-ctx.Done():
 		return "", ctx.Err()
+	case <-h.gone:
+		return "", errors.New("the connection has ended")
 	}
 }
 
@@ -458,7 +469,7 @@ func (h hesitant) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 func TestReplyUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := &store.Memory{}, newPlace()
-		w := begin(t, s, channel.Account{Allow: []string{"*"}, Channel: hesitant{p}}, p)
+		w := begin(t, s, channel.Account{Allow: []string{"*"}, Channel: hesitant{p, make(chan struct{})}}, p)
 		w.say(t, person("1", "one"))
 		time.Sleep(time.Second / 2)
 		expect(t, w.seen("1"), "you said one, and 1 messages were here")

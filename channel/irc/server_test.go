@@ -365,6 +365,27 @@ func runs(t *testing.T, c *irc.Channel) receiver {
 	return in
 }
 
+// TestPrograms: a real server says who is a program, so that two that answer everything do not answer
+// each other.
+func TestPrograms(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	in := runs(t, p.channel(t, irc.Config{}))
+	p.ann.see(t, "etui", "#test")
+	robot := arrive(t, p.real, "robot", "MODE robot +B", "WHOIS etui")
+	robot.wait(t, "that etui is a program", func(m ircmsg.Message) bool { return m.Command == "335" && m.Params[1] == "etui" })
+	for _, say := range []struct {
+		person *person
+		target string
+		bot    bool
+	}{{robot, "#test", true}, {robot, "#test", true}, {robot, "etui", true}, {p.ann, "#test", false}, {p.ann, "etui", false}} {
+		say.person.say("PRIVMSG " + say.target + " :hello")
+		if m := in.next(t); m.From.Bot != say.bot || m.Text != "hello" {
+			t.Errorf("%+v: %+v", say, m)
+		}
+	}
+}
+
 // TestRoom: in a room of a real server the channel follows who is who, and is heard in whole.
 func TestRoom(t *testing.T) {
 	t.Parallel()
