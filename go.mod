@@ -30,6 +30,7 @@ require (
 	github.com/kljensen/snowball v0.10.0
 	github.com/larksuite/oapi-sdk-go/v3 v3.5.3
 	github.com/lmittmann/tint v1.2.1
+	github.com/matrix-org/gomatrix v0.0.0-20220926102614-ceba4d9f7530
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3

@@ -16,7 +16,7 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"internal/printable"},
-	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "internal/filestamp", "internal/sse", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "examples"},
+	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/textcode", "internal/recent", "internal/lexicon", "internal/htmltext", "internal/egress", "internal/filestamp", "internal/sse", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "examples"},
 	{"identity", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*", "internal/protect"},
 	{"model", "route", "store", "rank", "internal/toolgen", "tool/*", "store/internal/*"},
@@ -85,6 +85,11 @@ func TestLayers(t *testing.T) {
 		}
 		if name == "engine" && slices.Contains(p.Imports, "net/http") {
 			t.Error("engine imports net/http: protocols belong into server")
+		}
+		if strings.HasPrefix(name, "channel/") && name != "channel/channeltest" && slices.ContainsFunc(p.Imports, func(i string) bool {
+			return slices.Contains([]string{"catalog", "selection", "turn", "engine"}, local(i))
+		}) {
+			t.Errorf("%s goes around the host, in which all messages have the same rights on every channel", name)
 		}
 		if name == "." || name == "engine" {
 			for _, imported := range p.Imports {

@@ -26,6 +26,9 @@ const (
 	// one arrived then: the platform does not want this one.
 	hopeless = 10
 	lately   = 10 * time.Minute
+	// lastWords is how long a reply may still take that is being sent when the host ends: cut off,
+	// it would be sent again by the next process.
+	lastWords = 3 * time.Second
 	// underWay is why a letter waits that a process is about to send.
 	underWay = "it is being sent"
 	// letterKey begins the keys of letters.
@@ -192,6 +195,14 @@ func (a *account) deliverAll(ctx context.Context, letters []engine.Letter) int {
 
 // deliverOne delivers a letter, and reports whether the next one may follow.
 func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
+	a.underWay <- struct{}{} // there is room: a.sending has no more
+	defer func() {
+		<-a.underWay
+		select {
+		case a.settled <- struct{}{}:
+		default:
+		}
+	}()
 	if a.resting() || ctx.Err() != nil {
 		return false
 	}
@@ -207,10 +218,14 @@ func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
 	if err := a.engine.Undelivered(ctx, l); err != nil {
 		return false // another process has it, or the store is away
 	}
-	delivering, delivered := a.engine.Delivery(ctx, l, a.Name)
+	going, end := outlasting(ctx)
+	defer end()
+	delivering, delivered := a.engine.Delivery(going, l, a.Name)
 	err := a.sendLetter(delivering, to.Address, l)
 	delivered(err)
 	switch {
+	case err != nil && going.Err() != nil:
+		return false // it may have arrived: the letter still says that it is being sent
 	case err == nil:
 		a.succeeded()
 	case errors.Is(err, ErrGone):
@@ -227,19 +242,47 @@ func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
 			a.failed(ctx, err)
 		}
 		l.Reason = err.Error()
-		_ = a.engine.Undelivered(context.WithoutCancel(ctx), l) // it is tried again all the same
+		_ = a.engine.Undelivered(going, l) // it is tried again all the same
 		return false
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		if err = a.engine.Delivered(ctx, l.ID); err == nil {
+		if err = a.engine.Delivered(going, l.ID); err == nil {
 			return true
 		}
 		// The reply has arrived: nothing else may be done with the letter.
 		a.log.ErrorContext(ctx, "a reply that was sent cannot be marked", "channel", a.Name, "item", l.ID, "error", err)
-		if !sleep(ctx, pause) {
+		if !sleep(going, pause) {
 			return false
 		}
 	}
+}
+
+// lingering returns the context of a channel that runs: it ends after ctx, when nothing is being sent
+// any more. Some channels send through the connection that Run has.
+func (a *account) lingering(ctx context.Context) (context.Context, func()) {
+	going, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		defer cancel()
+		late := time.NewTimer(lastWords)
+		defer late.Stop()
+		for len(a.underWay) > 0 {
+			select {
+			case <-a.settled:
+			case <-late.C:
+				return
+			case <-going.Done():
+				return
+			}
+		}
+	})
+	return going, func() { stop(); cancel() }
+}
+
+// outlasting returns a context that ends some time after ctx.
+func outlasting(ctx context.Context) (context.Context, func()) {
+	going, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, cancel) })
+	return going, func() { stop(); cancel() }
 }
 
 func (a *account) succeeded() {
@@ -344,8 +387,8 @@ func buttonsOf(l engine.Letter) (list []Button) {
 	}
 	w := l.Awaits[0]
 	if w.Question != "" {
-		for _, c := range w.Choices {
-			list = append(list, Button{c, c})
+		for i, c := range w.Choices { // the number, as platforms bound what a button says
+			list = append(list, Button{c, fmt.Sprintf("%s %s %d", engine.Choose, w.ID, i+1)})
 		}
 		return list
 	}

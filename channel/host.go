@@ -103,6 +103,9 @@ type account struct {
 	drafts  *recent.Cache[string, *draft]
 	sent    *recent.Cache[string, bool] // parts of replies, so that one that is tried again repeats none
 
+	underWay chan struct{} // one for each letter that is being sent
+	settled  chan struct{} // has an element when one was
+
 	mu        sync.Mutex
 	state     State
 	pause     time.Time // nothing is sent before
@@ -161,6 +164,7 @@ func New(c Config) (*Host, error) {
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered),
 			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered), sent: recent.New[string, bool](remembered),
+			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})
 	}
 	return h, nil
@@ -246,6 +250,8 @@ func claim(ctx context.Context, shared store.Shared, key session.Key) error {
 func (a *account) run(ctx context.Context) {
 	a.life = ctx
 	a.up.Store(true)
+	going, end := a.lingering(ctx)
+	defer end()
 	if menu, ok := a.Channel.(Menu); ok {
 		if err := menu.SetMenu(ctx, Commands()); err != nil && ctx.Err() == nil {
 			a.log.WarnContext(ctx, "the menu of commands could not be set", "channel", a.Name, "error", err)
@@ -254,7 +260,7 @@ func (a *account) run(ctx context.Context) {
 	for pause := firstPause; ctx.Err() == nil; {
 		begun := time.Now()
 		a.connected(true, nil)
-		err := a.guarded(ctx)
+		err := a.guarded(going)
 		if ctx.Err() != nil {
 			break
 		}

@@ -162,7 +162,7 @@ type world struct {
 }
 
 // begin starts a world in a synctest bubble.
-func begin(t *testing.T, s store.Store, a channel.Account, p *place) *world {
+func begin(t *testing.T, s store.Store, a channel.Account, p *place, change ...func(*engine.Config)) *world {
 	t.Helper()
 	users, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"test:1"}}})
 	if err != nil {
@@ -185,10 +185,14 @@ func begin(t *testing.T, s store.Store, a channel.Account, p *place) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err = engine.New(engine.Config{
+	config := engine.Config{
 		Registry: registry, Agents: []engine.Agent{{Name: "main", Model: echo{}}, {Name: "other", Model: echo{}}}, Store: s,
 		Users: func(*catalog.Catalog) *identity.Users { return users },
-	})
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	e, err = engine.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -438,6 +442,48 @@ func TestRepliesOutliveTheProcess(t *testing.T) {
 	})
 }
 
+// hesitant is a place that takes a second to answer, after it has shown the message, through the
+// connection that Run has.
+type hesitant struct {
+	*place
+	gone chan struct{} // closed when Run has ended
+}
+
+func (h hesitant) Run(ctx context.Context, in channel.Receiver) error {
+	defer close(h.gone)
+	return h.place.Run(ctx, in)
+}
+
+func (h hesitant) Send(ctx context.Context, m channel.Outgoing) (string, error) {
+	id, err := h.place.Send(ctx, m)
+	select {
+	case <-time.After(time.Second):
+		return id, err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-h.gone:
+		return "", errors.New("the connection has ended")
+	}
+}
+
+// A reply that is being sent when the process is asked to end is not sent again by the next one.
+func TestReplyUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := &store.Memory{}, newPlace()
+		w := begin(t, s, channel.Account{Allow: []string{"*"}, Channel: hesitant{p, make(chan struct{})}}, p)
+		w.say(t, person("1", "one"))
+		time.Sleep(time.Second / 2)
+		expect(t, w.seen("1"), "you said one, and 1 messages were here")
+		w.stop()
+		p = newPlace()
+		w = begin(t, s, channel.Account{Allow: []string{"*"}}, p)
+		defer w.stop()
+		w.say(t, person("1", "two"))
+		time.Sleep(time.Minute)
+		expect(t, w.seen("1"), "you said two, and 3 messages were here")
+	})
+}
+
 func TestDraftsGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace()
@@ -478,6 +524,53 @@ func TestStopOnce(t *testing.T) {
 		if strings.Count(seen, "Stopped.") != 1 || strings.Contains(seen, "Nothing") || !strings.Contains(seen, "you said slow eleven twelve thirteen") {
 			t.Errorf("seen: %s", seen)
 		}
+	})
+}
+
+// What a platform, or somebody who has recorded it, delivers again to another process is not
+// answered again, and does nothing again.
+func TestRepeatedAfterRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept, p := &store.Memory{}, newPlace()
+		account := channel.Account{Allow: []string{"*"}, Groups: []string{"g"}, Always: true}
+		w := begin(t, kept, account, p)
+		var all []channel.Incoming
+		say := func(m channel.Incoming) {
+			t.Helper()
+			m.Time = time.Now()
+			all = append(all, m)
+			w.say(t, m)
+		}
+		say(person("1", "slow one two three four five six seven eight nine ten"))
+		time.Sleep(2 * time.Second)
+		say(person("1", "/stop"))
+		time.Sleep(time.Minute)
+		for _, text := range []string{"hello", "/new", "/skill full", "/stop ", "/approve", "/deny"} {
+			say(person("1", text))
+			time.Sleep(time.Minute)
+		}
+		group := person("2", "in a group")
+		group.Group, group.At.Chat = true, "g"
+		say(group)
+		time.Sleep(time.Minute)
+		if n := len(w.seen("1")) + len(w.seen("g")); n != len(all) {
+			t.Errorf("%d answers to %d messages: %q", n, len(all), w.seen("1"))
+		}
+		w.stop()
+
+		p = newPlace()
+		w = begin(t, kept, account, p)
+		defer w.stop()
+		w.say(t, person("1", "slow and whole"))
+		time.Sleep(time.Second)
+		for _, m := range all {
+			w.say(t, m)
+		}
+		time.Sleep(time.Minute)
+		w.say(t, person("1", "later"))
+		time.Sleep(time.Minute)
+		expect(t, w.seen("1"), "you said slow and whole, and 1 messages were here", "you said later, and 3 messages were here")
+		expect(t, w.seen("g"))
 	})
 }
 

@@ -197,9 +197,6 @@ const maxTextFile = 64 << 10
 
 // send puts a message into the inbox, and follows its turn.
 func (a *account) send(ctx context.Context, m Incoming, em engine.Message) error {
-	if _, again := a.handled.Get(m.key()); again { // a second [engine.Stop] would stop what runs by now
-		return nil
-	}
 	accepted := make(chan error, 1)
 	var once sync.Once
 	settle := func(err error) { once.Do(func() { accepted <- err }) }
@@ -219,9 +216,6 @@ func (a *account) send(ctx context.Context, m Incoming, em engine.Message) error
 				break
 			}
 			live.see(event)
-			if event.Done != nil && !taken && a.handled.Add(m.key(), true) { // the engine has answered it at once
-				a.answer(m, event.Done.Reply)
-			}
 		}
 		if !taken {
 			settle(a.refused(m, failed))

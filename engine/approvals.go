@@ -23,9 +23,13 @@ import (
 // The commands with which people answer, as texts of messages on every channel: the ID of
 // what waits, which may be left out where only one thing does, and then for how long an
 // approval counts, or why a call is declined.
+//
+// Choose is what the buttons of a question say, with its ID and the answer: so a button that is
+// pressed by somebody else, twice, or when the question is over, says nothing else.
 const (
 	Approve = "/approve"
 	Deny    = "/deny"
+	Choose  = "/answer"
 )
 
 var (
@@ -258,15 +262,16 @@ func operators(key session.Key) bool { return route.Remembered(key) == "main" }
 type answering struct {
 	id, rest string // rest is the part after the ID
 	approved bool
+	chooses  bool // it answers a question
 }
 
-// answeringOf reads a message that begins with [Approve] or [Deny].
+// answeringOf reads a message that begins with [Approve], [Deny] or [Choose].
 func answeringOf(text string) (a answering, ok bool) {
 	command, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
-	if command != Approve && command != Deny {
+	if command != Approve && command != Deny && command != Choose {
 		return a, false
 	}
-	a.approved = command == Approve
+	a.approved, a.chooses = command == Approve, command == Choose
 	a.id, a.rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
 	return a, true
 }
@@ -293,9 +298,9 @@ func (e *Engine) answerOf(ctx context.Context, own session.Session, text answeri
 	switch lasts := session.Lasts(text.id); {
 	case named >= 0:
 		found = here[named]
-	case len(here) == 1 && (text.id == "" || text.approved && lasts.Known() || !text.approved && !idLike(text.id)):
+	case len(here) == 1 && !text.chooses && (text.id == "" || text.approved && lasts.Known() || !text.approved && !idLike(text.id)):
 		found, text.rest = here[0], strings.TrimSpace(text.id+" "+text.rest)
-	case text.id == "" && len(here) > 1:
+	case text.id == "" && len(here) > 1 && !text.chooses:
 		var ids []string
 		for _, a := range here {
 			ids = append(ids, a.ID)
@@ -307,6 +312,15 @@ func (e *Engine) answerOf(ctx context.Context, own session.Session, text answeri
 		found, err = e.awaited(ctx, text.id)
 	}
 	said := session.Answer{Call: found.Call, Approved: text.approved, Reason: text.rest}
+	switch {
+	case err != nil:
+	case text.chooses && found.Question != "" && text.rest != "":
+		return found, session.Answer{Call: found.Call, Approved: true, Text: found.choice(text.rest)}, nil
+	case text.chooses:
+		err = fmt.Errorf("write %s, the ID of a question, and your answer; %s or %s decide about a call", Choose, Approve, Deny)
+	case text.approved && found.Question != "":
+		err = errors.New("this is a question: write your answer")
+	}
 	if text.approved {
 		said.Lasts, said.Reason = session.Lasts(text.rest), ""
 		if err == nil && !said.Lasts.Known() {
@@ -338,13 +352,16 @@ func (r *running) decided(ctx context.Context, m Message, s session.Session, tex
 		}
 	}
 	done := turn.Done{Reply: "Denied; the conversation in which it was asked goes on."}
+	if text.chooses {
+		done.Reply = "Answered; the conversation in which it was asked goes on."
+	}
 	if err == nil {
 		there := m
 		there.Text, there.Answers, there.to, there.Wait, there.IdempotencyKey, there.History = "", []session.Answer{said}, found.Session, false, "", nil
 		if err = r.submit(ctx, found.Session, there); errors.Is(err, ErrStore) {
 			return r.refuse(ctx, err, yield)
 		}
-		if said.Approved {
+		if text.approved {
 			done.Reply = "Approved; the conversation in which it was asked goes on."
 		}
 		if m.Wait && slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == found.Session }) {
@@ -368,15 +385,19 @@ func (r *running) toldText(ctx context.Context, m Message, s session.Session) Me
 	}
 	for _, a := range s.Awaits {
 		if a.For == session.Approval && a.Question != "" && r.mayAnswer(ctx, s.Key, m, Approval{Await: a, Session: s.Key}) == nil {
-			text := m.Text
-			if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n > 0 && n <= len(a.Choices) {
-				text = a.Choices[n-1]
-			}
-			m.Text, m.Answers = "", []session.Answer{{Call: a.Call, Approved: true, Text: text}}
+			m.Text, m.Answers = "", []session.Answer{{Call: a.Call, Approved: true, Text: Approval{Await: a}.choice(m.Text)}}
 			break
 		}
 	}
 	return m
+}
+
+// choice is the answer to a question that a text means: a choice, if it is the number of one.
+func (a Approval) choice(text string) string {
+	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n > 0 && n <= len(a.Choices) {
+		return a.Choices[n-1]
+	}
+	return text
 }
 
 // expired is the reason with which the engine answers what nobody has answered.

@@ -303,7 +303,7 @@ func TestQuestion(t *testing.T) {
 		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "ask_user", Description: "Ask"}, func(context.Context, struct{}) (string, error) {
 			return "", &tool.Question{Text: "Which one?", Choices: []string{"red", "blue"}}
 		})))
-	}, fake.Step{Calls: []chat.Call{fake.Call("1", "ask_user", `{}`), fake.Call("2", "echo", `{"word":"hi"}`)}}, fake.Step{Text: "Blue it is."}, fake.Step{Text: "Hello."})
+	}, fake.Step{Calls: []chat.Call{fake.Call("1", "ask_user", `{}`), fake.Call("2", "echo", `{"word":"hi"}`)}}, fake.Step{Text: "Blue it is."}, fake.Step{Calls: []chat.Call{fake.Call("3", "ask_user", `{}`)}}, fake.Step{Text: "Red it is."})
 	ann := engine.Message{Text: "paint it", User: "ann", Session: "s"}
 	if got := reply(t, g, ann); got != "Which one?\n1. red\n2. blue" {
 		t.Errorf("the question is %q", got)
@@ -320,5 +320,22 @@ func TestQuestion(t *testing.T) {
 	}
 	if got := strings.Join(results, "; "); got != "The user answered: blue; hi" {
 		t.Errorf("the model reads %s", got)
+	}
+	// By its ID a question is answered from anywhere, by whom it asked.
+	ann.Text = "paint it"
+	a := wait(t, g, ann)
+	for _, c := range []struct{ user, text, want string }{
+		{"bob", engine.Choose + " " + a.ID + " 1", "your answer does not count: ann was asked"},
+		{"ann", engine.Choose + " " + a.ID, "write /answer, the ID of a question, and your answer"},
+		{"ann", engine.Approve + " " + a.ID, "this is a question: write your answer"},
+		{"ann", engine.Choose + " " + a.ID + " the red one", "Answered; the conversation in which it was asked goes on."},
+	} {
+		if got := reply(t, g, engine.Message{Text: c.text, User: c.user, Session: "elsewhere"}); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s gets %q", c.user, c.text, got)
+		}
+	}
+	idle(t, g)
+	if all := m.Requests()[len(m.Requests())-1].Messages; all[len(all)-1].Result == nil || all[len(all)-1].Result.Text != "The user answered: the red one" {
+		t.Errorf("the model reads %+v", all[len(all)-1])
 	}
 }

@@ -54,7 +54,7 @@ func (e *Engine) Command(ctx context.Context, m Message) (reply string, done boo
 	if !found || name == "" || strings.ContainsAny(name, "/.\n") {
 		return "", false, nil
 	}
-	if "/"+name == Compact || "/"+name == Run && len(e.Workflows().Names()) > 0 {
+	if "/"+name == Compact || "/"+name == Choose || "/"+name == Run && len(e.Workflows().Names()) > 0 {
 		return "", false, nil
 	}
 	list := Commands()

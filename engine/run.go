@@ -84,7 +84,7 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 			e.waiters.leave(r.late)
 			e.storeLate(r.late.close()...)
 		}()
-		if m.Text == Stop && m.History == nil && r.stopNow(ctx, yield) {
+		if m.Text == Stop && m.History == nil && r.stopNow(ctx, m, yield) {
 			return
 		}
 		waiting, cancel := e.suspendable(ctx)
@@ -435,6 +435,9 @@ type running struct {
 func (r *running) enter(ctx context.Context, m *Message, yield func(turn.Event, error) bool) bool {
 	place, err := r.join(m)
 	if err != nil {
+		if r.item.ID != 0 { // stopNow has accepted it
+			r.storeLate(r.item)
+		}
 		return yield(turn.Event{}, err) && false
 	}
 	defer r.here.Add(-1)

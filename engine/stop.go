@@ -162,21 +162,45 @@ func (e *Engine) halt(ctx context.Context, s session.Session, item int64, delive
 	return done, err
 }
 
-// stopNow answers a message that stops the running turn. It reports whether one ran.
-func (r *running) stopNow(ctx context.Context, yield func(turn.Event, error) bool) bool {
+// stopNow answers a message that stops the running turn. It reports whether it did. One with a
+// key is in the inbox first: sent again, it does not stop a turn that began later.
+func (r *running) stopNow(ctx context.Context, m *Message, yield func(turn.Event, error) bool) bool {
+	var item store.Item
+	if m.IdempotencyKey != "" {
+		var fresh bool
+		var err error
+		if item, fresh, err = r.accept(ctx, r.key, *m); err != nil || !fresh {
+			return false // it is accepted again below, with the same outcome
+		}
+		ctx = context.WithoutCancel(ctx)
+	}
 	stopped, err := r.interrupt(ctx, r.key)
 	if !stopped {
+		r.item = item
 		return false
 	}
 	done := turn.Done{Reply: "Stopped."}
 	if errors.Is(err, context.DeadlineExceeded) {
-		done.Reply = "The running turn is being stopped."
-	} else if err != nil {
-		yield(turn.Event{}, err)
-		return true
+		done.Reply, err = "The running turn is being stopped.", nil
 	}
 	if n := r.sessions.waiting(string(r.key)); n > 0 {
 		done.Reply += fmt.Sprintf(" Messages that still wait for their turn: %d.", n)
+	}
+	if item.ID != 0 {
+		if err == nil {
+			err = r.write(ctx, store.End{ID: item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply) > 0})
+		}
+		if err != nil {
+			r.storeLate(item) // it is answered later
+			err = nil
+		}
+		if m.Accepted != nil {
+			m.Accepted()
+		}
+	}
+	if err != nil {
+		yield(turn.Event{}, err)
+		return true
 	}
 	_ = yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)
 	return true

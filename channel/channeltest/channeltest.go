@@ -362,4 +362,5 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 		for in.next(t).Text != "after" {
 		}
 	})
+	runHosted(t, start)
 }

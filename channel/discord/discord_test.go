@@ -193,6 +193,31 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestStorm: a Gateway that ends every connection is not asked forever, also if each brings
+// something: the host waits before it runs the channel again.
+func TestStorm(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	in := make(got, 8)
+	ended := make(chan error, 1)
+	c := s.adapter(t, s.config())
+	go func() { ended <- c.Run(t.Context(), in) }()
+	for n := range 4 {
+		s.await("a connection", func() bool { return len(s.identify) == 1 && len(s.resumes) == n })
+		s.Say(t, direct)
+		in.next(t)
+		s.closeAll(4000)
+	}
+	select {
+	case err := <-ended:
+		if err == nil || t.Context().Err() != nil {
+			t.Errorf("Run: %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("connections are renewed forever")
+	}
+}
+
 // TestNewSession: a session that Discord has given up is replaced.
 func TestNewSession(t *testing.T) {
 	t.Parallel()
@@ -447,7 +472,7 @@ func TestButtons(t *testing.T) {
 		})
 		s.Dispatch("INTERACTION_CREATE", press)
 		m := in.next(t)
-		if m.Text != want || !m.Mentioned || s.answered["press-"+string(rune('0'+i))]["type"] != float64(6) {
+		if m.Text != want || m.From.ID != "4711" || !m.Group || !m.Mentioned || s.answered["press-"+string(rune('0'+i))]["type"] != float64(6) {
 			t.Errorf("%+v", m)
 		}
 		m.At.Message = m.ID

@@ -28,9 +28,10 @@ const (
 	// minBeat and maxBeat bound the time between heartbeats that the Gateway may ask for.
 	minBeat = 10 * time.Millisecond
 	maxBeat = 10 * time.Minute
-	// maxRenewals is how often a connection is renewed in a row without any event between;
-	// then Run returns, and its caller waits before the next one.
+	// maxRenewals is how often a connection is renewed in a row that has brought nothing, or has
+	// lasted less than steady; then Run returns, and its caller waits before the next one.
 	maxRenewals = 3
+	steady      = 10 * time.Second
 )
 
 // Opcodes of the Gateway.
@@ -117,8 +118,9 @@ func (c *Channel) address(at string) (string, error) {
 // renewing receives until ctx ends or a connection fails for longer than a moment.
 func (s *session) renewing(ctx context.Context) error {
 	for renewals := 0; ; renewals++ {
+		begun := time.Now()
 		events, err := s.connect(ctx)
-		if events > 0 {
+		if events > 0 && time.Since(begun) >= steady {
 			renewals = 0
 		}
 		if ctx.Err() != nil {

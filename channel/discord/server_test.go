@@ -70,6 +70,7 @@ type server struct {
 	commands  []object
 	files     map[string][]byte
 	made      []*discord.Channel
+	last      object // the message that was said last
 	changed   chan struct{}
 }
 
@@ -516,7 +517,10 @@ func (s *server) config() discord.Config {
 }
 
 // Channel implements [channeltest.Platform].
-func (s *server) Channel(t *testing.T) channel.Channel { return s.adapter(t, s.config()) }
+func (s *server) Channel(t *testing.T) channel.Channel {
+	s.set(func() { s.newest = nil }) // what is said goes to the session of this one
+	return s.adapter(t, s.config())
+}
 
 func (s *server) adapter(t *testing.T, config discord.Config) *discord.Channel {
 	c, err := discord.New(config)
@@ -561,12 +565,22 @@ func (s *server) say(m channel.Incoming, change object) string {
 	defer s.mu.Unlock()
 	e := s.written(m)
 	maps.Copy(e, change)
+	s.last = e
 	s.dispatch("MESSAGE_CREATE", e)
 	return e["id"].(string)
 }
 
+// Again implements [channeltest.Again].
+func (s *server) Again(*testing.T) {
+	s.await("a session", func() bool { return s.newest != nil })
+	s.Dispatch("MESSAGE_CREATE", s.last)
+}
+
 // Seen implements [channeltest.Platform].
 func (s *server) Seen(t *testing.T, chat string) (seen []string) {
+	if chat == "-100" {
+		chat = general
+	}
 	if chat == "4711" {
 		chat = dm
 	}
@@ -606,6 +620,29 @@ func (s *server) Fail(_ *testing.T, how channeltest.Failure) {
 
 // Redelivers implements [channeltest.Redelivering].
 func (s *server) Redelivers() {}
+
+// Press implements [channeltest.Pressing].
+func (s *server) Press(t *testing.T, person, _, label string) {
+	s.await("a session", func() bool { return s.newest != nil })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.messages) - 1; i >= 0; i-- {
+		rows, _ := s.messages[i].body["components"].([]any)
+		for _, row := range rows {
+			for _, b := range row.(object)["components"].([]any) {
+				if b := b.(object); s.messages[i].chat == general && b["label"] == label {
+					id := s.next()
+					s.dispatch("INTERACTION_CREATE", interaction("press-"+id, object{
+						"id": id, "type": 3, "guild_id": guild, "channel_id": general, "channel": object{"id": general, "type": 0}, "context": 0, "message": object{"id": s.messages[i].id},
+						"member": object{"user": object{"id": person, "username": "somebody"}, "roles": []string{}}, "user": nil, "data": object{"custom_id": b["custom_id"], "component_type": 2},
+					}))
+					return
+				}
+			}
+		}
+	}
+	t.Fatalf("there is no button %q", label)
+}
 
 // Cut implements [channeltest.Cut].
 func (s *server) Cut(*testing.T) {

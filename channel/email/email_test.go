@@ -41,6 +41,7 @@ type place struct {
 	mu   sync.Mutex
 	n    int
 	sent []sent
+	last string                     // mail
 	fail map[string]*smtp.SMTPError // by command, once
 }
 
@@ -213,9 +214,13 @@ func (p *place) Say(t *testing.T, m channel.Incoming) string {
 	p.n++
 	id := fmt.Sprintf("m%d@example.org", p.n)
 	p.mu.Unlock()
-	p.deliver(t, fmt.Sprintf("%sFrom: %s <%s@Example.org>\nTo: bot@example.net\nMessage-ID: <%s>\nContent-Type: text/plain; charset=utf-8\n\n%s\n", pass, m.From.Name, m.From.ID, id, m.Text))
+	p.last = fmt.Sprintf("%sFrom: %s <%s@Example.org>\nTo: bot@example.net\nMessage-ID: <%s>\nContent-Type: text/plain; charset=utf-8\n\n%s\n", pass, m.From.Name, m.From.ID, id, m.Text)
+	p.deliver(t, p.last)
 	return id
 }
+
+// Again implements [channeltest.Again]: the same mail is in the mailbox once more.
+func (p *place) Again(t *testing.T) { p.deliver(t, p.last) }
 
 // parts reads a mail: its header, and its parts by media type.
 func (s sent) parts(t *testing.T) (message.Header, map[string]string) {
@@ -277,6 +282,7 @@ func (p *place) Fail(_ *testing.T, how channeltest.Failure) {
 	}
 }
 
+func (p *place) Patient()                     {}
 func (p *place) Cut(*testing.T)               { p.imap.cut() }
 func (p *place) Redelivers()                  {}
 func (p *place) Direct()                      {}
@@ -394,6 +400,30 @@ func TestWhoIsBelieved(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStrangers: nothing but the header is read of a mail whose writer may not write; and letters that
+// only look alike, or fold to each other, make another writer.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	in := choosy{newBox()}
+	p.deliver(t, strings.ReplaceAll(mail(pass+"Message-ID: <a@example.org>\nSubject: hi\n", "from a stranger"), "ann@", "eve@"))
+	p.deliver(t, strings.ReplaceAll(mail(pass+"Message-ID: <b@example.org>\n", "from a double"), "ann@", "fran\u212a@"))
+	p.deliver(t, strings.ReplaceAll(mail(pass+"Message-ID: <c@example.org>\n", "from frank"), "ann@", "FRANK@"))
+	run(t, open(t, p.config()), in)
+	for _, want := range [][2]string{{"eve@example.org", ""}, {"fran\u212a@example.org", ""}, {"frank@example.org", "from frank"}} {
+		if m := in.next(t); m.From.ID != want[0] || m.Text != want[1] || m.Time.IsZero() || m.ID == "" {
+			t.Errorf("got %+v, want %q", m, want)
+		}
+	}
+}
+
+// choosy is a receiver that wants to hear of frank only.
+type choosy struct{ box }
+
+func (choosy) Wants(_ context.Context, m channel.Incoming) bool {
+	return m.From.ID == "frank@example.org"
 }
 
 func TestUnproven(t *testing.T) {

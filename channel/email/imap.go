@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -205,7 +206,7 @@ func (s *session) unread(next imap.UID) ([]imap.UID, error) {
 // one hands over a mail and marks it as read. It leaves alone what it cannot read and what is
 // not to be answered.
 func (s *session) one(ctx context.Context, uid imap.UID, in channel.Receiver) error {
-	raw, _, err := s.fetch(uid, imap.PartSpecifierHeader, maxHeader)
+	raw, arrived, err := s.fetch(uid, imap.PartSpecifierHeader, maxHeader)
 	if err != nil || raw == nil {
 		return err // without bytes it was deleted
 	}
@@ -227,16 +228,18 @@ func (s *session) one(ctx context.Context, uid imap.UID, in channel.Receiver) er
 			s.c.leave(ctx, uid, h, "too many have come from the address in an hour")
 			return nil
 		}
-		raw, arrived, err := s.fetch(uid, imap.PartSpecifierNone, maxMail)
-		if err != nil || raw == nil {
-			return err
-		}
-		m, err := s.c.incoming(h, raw)
-		if err != nil {
-			s.c.leave(ctx, uid, h, err.Error())
-			return nil
-		}
+		m := s.c.envelope(h)
 		m.Time = arrived
+		if channel.Wanted(ctx, in, m) {
+			raw, _, err := s.fetch(uid, imap.PartSpecifierNone, maxMail)
+			if err != nil || raw == nil {
+				return err
+			}
+			if m.Text, m.Files, err = s.c.read(h, raw); err != nil {
+				s.c.leave(ctx, uid, h, err.Error())
+				return nil
+			}
+		}
 		if err := in.Receive(ctx, m); err != nil {
 			return err
 		}
@@ -299,18 +302,8 @@ func (c *Channel) leave(ctx context.Context, uid imap.UID, h head, why string) {
 	c.log.InfoContext(ctx, "a mail is left unread", "uid", uint32(uid), "from", from, "reason", why)
 }
 
-// incoming is what the host learns of a mail.
-func (c *Channel) incoming(h head, raw []byte) (channel.Incoming, error) {
-	text, files, err := readBody(raw)
-	if err != nil {
-		return channel.Incoming{}, err
-	}
-	answers := slices.ContainsFunc(h.references, c.isOurs)
-	// A mail that answers none of ours may quote what the agent has not seen.
-	text = newest(text, answers && !forwards(h.subject))
-	if h.subject != "" && !answers && !strings.HasPrefix(text, "/") {
-		text = strings.TrimSpace("Subject: " + h.subject + "\n\n" + text)
-	}
+// envelope is what the header of a mail says to the host.
+func (c *Channel) envelope(h head) channel.Incoming {
 	who := h.from.Address
 	if !c.proves(h) {
 		who = unproven + who
@@ -318,9 +311,23 @@ func (c *Channel) incoming(h head, raw []byte) (channel.Incoming, error) {
 	c.originals.Put(h.id, originalOf(h))
 	return channel.Incoming{
 		ID: h.id, From: channel.Sender{ID: who, Handle: h.from.Address, Name: h.from.Name},
-		At:   channel.Address{Chat: who, Thread: h.threadOf(), Message: h.id},
-		Text: text, Files: files,
-	}, nil
+		At: channel.Address{Chat: who, Thread: h.threadOf(), Message: h.id},
+	}
+}
+
+// read returns what a mail says.
+func (c *Channel) read(h head, raw []byte) (text string, files []chat.File, err error) {
+	text, files, err = readBody(raw)
+	if err != nil {
+		return "", nil, err
+	}
+	answers := slices.ContainsFunc(h.references, c.isOurs)
+	// A mail that answers none of ours may quote what the agent has not seen.
+	text = newest(text, answers && !forwards(h.subject))
+	if h.subject != "" && !answers && !strings.HasPrefix(text, "/") {
+		text = strings.TrimSpace("Subject: " + h.subject + "\n\n" + text)
+	}
+	return text, files, nil
 }
 
 // forwards reports whether a subject is that of a mail that somebody passes on.

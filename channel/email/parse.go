@@ -15,15 +15,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"github.com/emersion/go-message"
 	"golang.org/x/net/html"
 	"golang.org/x/text/encoding/htmlindex"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/htmltext"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -32,7 +29,7 @@ import (
 const (
 	maxHeader   = 256 << 10
 	maxText     = 256 << 10
-	maxHTML     = 512 << 10 // in all parts: to convert it can take seconds
+	maxHTML     = 512 << 10 // in all parts: to convert it takes a second
 	maxDepth    = 10
 	maxParts    = 100
 	maxFiles    = 20
@@ -80,7 +77,7 @@ func headOf(h message.Header) (head, error) {
 		return m, errors.New("its From is not one mail address that can be answered")
 	}
 	m.from = list[0]
-	m.from.Address = strings.ToLower(m.from.Address)
+	m.from.Address = lower(m.from.Address)
 	m.from.Name = printable.Line(m.from.Name, 100)
 	m.results = h.Values("Authentication-Results")
 	m.subject = printable.Line(decoded(h.Get("Subject")), 200)
@@ -99,6 +96,17 @@ func headOf(h message.Header) (head, error) {
 	}
 	m.automatic = automatic(h, m.from.Address)
 	return m, nil
+}
+
+// lower makes the letters of ASCII small, and no others: the sign for Kelvin is no k, nor whoever has it
+// in an address somebody else.
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 // maxID is how many bytes an ID may have for the host.
@@ -380,10 +388,9 @@ func toMarkdown(text string) (markdown string) {
 			n.Type, n.Data, n.DataAtom, n.Attr = html.TextNode, alt, 0, nil
 		}
 	}
-	c := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
-	raw, err := c.ConvertNode(doc)
+	markdown, err = htmltext.Markdown(doc, "")
 	if err != nil {
 		return ""
 	}
-	return string(raw)
+	return markdown
 }

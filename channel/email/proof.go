@@ -32,7 +32,7 @@ func aligned(results []result, domain string) bool {
 	for _, r := range results {
 		switch {
 		case r.method == "dmarc" && r.value == "pass":
-			passed = passed || strings.EqualFold(r.of("header.from"), domain)
+			passed = passed || lower(r.of("header.from")) == lower(domain)
 			if !passed {
 				return false
 			}
@@ -52,7 +52,7 @@ func aligned(results []result, domain string) bool {
 // within reports whether a domain is another one or below it. Whoever has the keys of the
 // upper one has the lower one, too. A name without a dot is nobody's.
 func within(domain, upper string) bool {
-	domain, upper = strings.ToLower(domain), strings.ToLower(upper)
+	domain, upper = lower(domain), lower(upper)
 	return strings.Contains(strings.Trim(upper, "."), ".") && (domain == upper || strings.HasSuffix(domain, "."+upper))
 }
 

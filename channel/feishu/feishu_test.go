@@ -406,7 +406,7 @@ func TestButtons(t *testing.T) {
 		if got := sent[0].Buttons(); !slices.Equal(got, []string{"Yes", "No"}) || shown(t, sent[0].Text()) != "May I? <at id=all></at>" {
 			t.Errorf("%q, %q", got, sent[0].Text())
 		}
-		d := s.Press("ou_4711", id, "Yes")
+		d := s.Server.Press("ou_4711", id, "Yes")
 		m := in.next(t)
 		s.acknowledged(d)
 		if m.Text != "/approve 1" || m.Group || m.From.ID != "ou_4711" || m.At.Chat != at.Chat || m.ID == id {
@@ -417,7 +417,7 @@ func TestButtons(t *testing.T) {
 		}
 		// In a group others may still have to press, so they stay; the reply quotes the card.
 		group := ask(channel.Address{Chat: "oc_g"})
-		d = s.Press("ou_owner", group, "No")
+		d = s.Server.Press("ou_owner", group, "No")
 		m = in.next(t)
 		s.acknowledged(d)
 		if m.Text != "/deny 1" || !m.Group || !m.Mentioned || !slices.Equal(m.From.Roles, []string{"owner", "administrator"}) {

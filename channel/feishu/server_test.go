@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,24 @@ func (s *server) Fail(_ *testing.T, how channeltest.Failure) {
 
 // Redelivers implements [channeltest.Redelivering].
 func (s *server) Redelivers() {}
+
+// Patient implements [channeltest.Patient].
+func (s *server) Patient() {}
+
+// Again implements [channeltest.Again].
+func (s *server) Again(*testing.T) { s.Server.Again() }
+
+// Press implements [channeltest.Pressing].
+func (s *server) Press(t *testing.T, person, group, label string) {
+	sent := s.Sent(chats(group))
+	for i := len(sent) - 1; i >= 0; i-- {
+		if slices.Contains(sent[i].Buttons(), label) {
+			s.Server.Press("ou_"+person, sent[i].ID, label)
+			return
+		}
+	}
+	t.Fatalf("there is no button %q", label)
+}
 
 // socket is a platform with connections to cut.
 type socket struct{ *server }

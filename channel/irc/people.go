@@ -21,6 +21,7 @@ type crowd map[string]*person
 type person struct {
 	rooms   map[string]string // to the modes that the person has there
 	account string
+	bot     bool      // the server says so
 	until   time.Time // account is right until then, as long as the person is here
 }
 
@@ -169,35 +170,58 @@ func (s *session) identity(account, nick string) string {
 	return s.fold(account)
 }
 
-// lookUp asks the server for the account of somebody who has written, on servers that do
-// not say it with every message. The answer counts only for the address that wrote.
-func (s *session) lookUp(ctx context.Context, who ircmsg.NUH) (account string) {
-	same := false
-	err := s.whois(ctx, who.Name, func(user, host string) { same = user == who.User && host == who.Host }, &account)
-	if err != nil || !same {
-		return ""
+// lookUp asks the server who has written, on servers that do not say it with every message: for the
+// account, and whether it is a program. The answer counts only for the address that wrote.
+func (s *session) lookUp(ctx context.Context, who ircmsg.NUH) (account string, bot bool) {
+	is, err := s.whois(ctx, who.Name)
+	if err != nil || is.user != who.User || is.host != who.Host {
+		return "", false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.login(s.fold(who.Name), account)
-	return account
+	nick := s.fold(who.Name)
+	s.login(nick, is.account)
+	if p := s.people[nick]; p != nil {
+		p.bot = is.bot
+	}
+	return is.account, is.bot
 }
 
-// whois asks for the account of a nick, and tells is its address.
-func (s *session) whois(ctx context.Context, nick string, is func(user, host string), account *string) error {
+// whois is what a server says about a nick.
+type whois struct {
+	user, host, account string
+	bot                 bool
+}
+
+func (s *session) whois(ctx context.Context, nick string) (is whois, err error) {
 	name := s.folded(nick)
 	line := ircmsg.MakeMessage(nil, "", "WHOIS", nick)
-	return s.exchange(ctx, []ircmsg.Message{line}, func(m ircmsg.Message) {
+	err = s.exchange(ctx, []ircmsg.Message{line}, func(m ircmsg.Message) {
 		if len(m.Params) < 3 || s.fold(m.Params[1]) != name {
 			return
 		}
 		switch {
 		case m.Command == "311" && len(m.Params) > 3: // RPL_WHOISUSER
-			is(m.Params[2], m.Params[3])
+			is.user, is.host = m.Params[2], m.Params[3]
 		case m.Command == "330": // RPL_WHOISACCOUNT
-			*account = m.Params[2]
+			is.account = m.Params[2]
+		case m.Command == "335": // RPL_WHOISBOT
+			is.bot = true
 		}
 	})
+	return is, err
+}
+
+// botMode is the mode by which programs know one another; empty if there is none.
+func (s *session) botMode() string {
+	mode := s.support["BOT"] // ircv3.net, Bot Mode, 2026
+	if mode == "" && s.support["IRCD"] == "ngIRCd" {
+		return "B" // it does not say so
+	}
+	if len(mode) != 1 || mode[0] <= ' ' {
+		return ""
+	}
+	return mode
 }
 
 func (s *session) folded(name string) string {

@@ -90,11 +90,11 @@ func (s *session) target(ctx context.Context, chat string) (string, error) {
 	if !ok {
 		nick = chat
 	}
-	account := ""
-	if err := s.whois(ctx, nick, func(string, string) {}, &account); err != nil {
+	is, err := s.whois(ctx, nick)
+	if err != nil {
 		return "", err
 	}
-	if s.folded(account) != s.folded(chat) {
+	if s.folded(is.account) != s.folded(chat) {
 		return "", fmt.Errorf("nobody with the nick %s is logged in as %s on IRC: %w", nick, chat, channel.ErrGone)
 	}
 	return nick, nil

@@ -158,12 +158,17 @@ func (p *person) sync(t *testing.T) {
 	p.wait(t, "a PONG", func(m ircmsg.Message) bool { return m.Command == "PONG" && slices.Contains(m.Params, token) })
 }
 
-// see returns when somebody is at the server, or in a room.
-func (p *person) see(t *testing.T, nick, room string) {
+// see returns when somebody is at the server, or in a room. It forgets all lines but what was said.
+func (p *person) see(t *testing.T, nick, room string) { t.Helper(); p.seeing(t, nick, room, true) }
+
+// miss returns when nobody at the server has a nick.
+func (p *person) miss(t *testing.T, nick string) { t.Helper(); p.seeing(t, nick, "", false) }
+
+func (p *person) seeing(t *testing.T, nick, room string, want bool) {
 	t.Helper()
 	for late := time.Now().Add(patience); time.Now().Before(late); <-time.After(2 * time.Millisecond) {
 		p.mu.Lock()
-		p.lines = nil
+		p.lines = slices.DeleteFunc(p.lines, func(m ircmsg.Message) bool { return m.Command != "PRIVMSG" })
 		p.mu.Unlock()
 		p.say("ISON "+nick, "NAMES "+room)
 		p.sync(t)
@@ -172,11 +177,11 @@ func (p *person) see(t *testing.T, nick, room string) {
 			return (m.Command == "303" && room == "" || m.Command == "353" && room != "") && slices.Contains(strings.FieldsFunc(m.Params[len(m.Params)-1], func(r rune) bool { return strings.ContainsRune(" ~&@%+", r) }), nick)
 		})
 		p.mu.Unlock()
-		if here {
+		if here == want {
 			return
 		}
 	}
-	t.Fatalf("%s does not see %s", p.nick, nick)
+	t.Fatalf("%s does not see what becomes of %s", p.nick, nick)
 }
 
 // heard returns what a nick has said to a target.
@@ -243,7 +248,10 @@ func start(t *testing.T) *platform {
 	return p
 }
 
-func (p *platform) Channel(t *testing.T) channel.Channel { return p.channel(t, irc.Config{}) }
+func (p *platform) Channel(t *testing.T) channel.Channel {
+	p.ann.miss(t, "etui") // an earlier one has left
+	return p.channel(t, irc.Config{})
+}
 
 func (p *platform) channel(t *testing.T, c irc.Config) *irc.Channel {
 	c.URL, c.Nick, c.Rooms, c.Pace = "irc://"+p.front.Addr().String(), "etui", []string{"#Test"}, time.Millisecond
@@ -355,6 +363,27 @@ func runs(t *testing.T, c *irc.Channel) receiver {
 		}
 	})
 	return in
+}
+
+// TestPrograms: a real server says who is a program, so that two that answer everything do not answer
+// each other.
+func TestPrograms(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	in := runs(t, p.channel(t, irc.Config{}))
+	p.ann.see(t, "etui", "#test")
+	robot := arrive(t, p.real, "robot", "MODE robot +B", "WHOIS etui")
+	robot.wait(t, "that etui is a program", func(m ircmsg.Message) bool { return m.Command == "335" && m.Params[1] == "etui" })
+	for _, say := range []struct {
+		person *person
+		target string
+		bot    bool
+	}{{robot, "#test", true}, {robot, "#test", true}, {robot, "etui", true}, {p.ann, "#test", false}, {p.ann, "etui", false}} {
+		say.person.say("PRIVMSG " + say.target + " :hello")
+		if m := in.next(t); m.From.Bot != say.bot || m.Text != "hello" {
+			t.Errorf("%+v: %+v", say, m)
+		}
+	}
 }
 
 // TestRoom: in a room of a real server the channel follows who is who, and is heard in whole.

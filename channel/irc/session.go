@@ -225,7 +225,7 @@ func (s *session) keep(ctx context.Context) {
 	for first := true; ; first = false {
 		var lines []ircmsg.Message
 		s.mu.Lock()
-		if mode := s.support["BOT"]; first && len(mode) == 1 && mode[0] > ' ' { // other programs leave us alone then: ircv3.net, Bot Mode, 2026
+		if mode := s.botMode(); first && mode != "" { // other programs leave us alone then
 			lines = append(lines, ircmsg.MakeMessage(nil, "", "MODE", s.nick, "+"+mode))
 		}
 		if s.fold(s.nick) != s.fold(s.c.config.Nick) {
@@ -472,10 +472,13 @@ func (s *session) privmsg(m ircmsg.Message, past bool) {
 	known := s.caps["account-tag"] || past
 	if someone := s.people[s.fold(from.Name)]; !known && someone != nil && time.Now().Before(someone.until) {
 		account, known = someone.account, true
+		in.From.Bot = in.From.Bot || someone.bot
 	}
 	s.do(func(ctx context.Context, to channel.Receiver) {
 		if !known {
-			account = s.lookUp(ctx, from)
+			bot := false
+			account, bot = s.lookUp(ctx, from)
+			in.From.Bot = in.From.Bot || bot
 		}
 		s.hand(ctx, to, in, account)
 	})

@@ -81,6 +81,51 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
+// TestForged: names that look like somebody's are somebody else's, and what is no message of a
+// person, or changes one, is not handed over. A homeserver of the federation chooses the names of
+// its people, and what they send.
+func TestForged(t *testing.T) {
+	t.Parallel()
+	c, err := New(Config{URL: "https://x", Token: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	me := &account{"@me:x", "Me"}
+	const said = `"type":"m.room.message","event_id":"$1","content":{"msgtype":"m.text","body":"/approve"}`
+	for name, one := range map[string]struct{ event, from string }{
+		"a person":                  {`{"sender":"@ann:x",` + said + `}`, "@ann:x"},
+		"of another server":         {`{"sender":"@ann:x.evil.example",` + said + `}`, "@ann:x.evil.example"},
+		"with another port":         {`{"sender":"@ann:x:8448",` + said + `}`, "@ann:x:8448"},
+		"with another letter":       {`{"sender":"@\u0430nn:x",` + said + `}`, "@\u0430nn:x"},
+		"in upper case":             {`{"sender":"@Ann:x",` + said + `}`, "@Ann:x"},
+		"with a server in the name": {`{"sender":"@ann:x:evil.example",` + said + `}`, "@ann:x:evil.example"},
+		"with a line break":         {`{"sender":"@ann\n:x",` + said + `}`, ""},
+		"with a blank":              {`{"sender":"@ann :x",` + said + `}`, ""},
+		"without a server":          {`{"sender":"@ann",` + said + `}`, ""},
+		"as a room":                 {`{"sender":"!ann:x",` + said + `}`, ""},
+		"the account itself":        {`{"sender":"@me:x",` + said + `}`, ""},
+		"without a sender":          {`{` + said + `}`, ""},
+		"with a list of senders":    {`{"sender":["@ann:x"],` + said + `}`, ""},
+		"as state":                  {`{"sender":"@ann:x","state_key":"",` + said + `}`, ""},
+		"without an ID":             {`{"sender":"@ann:x","type":"m.room.message","content":{"msgtype":"m.text","body":"hi"}}`, ""},
+		"redacted":                  {`{"sender":"@ann:x","type":"m.room.message","event_id":"$1","content":{},"unsigned":{"redacted_because":{"sender":"@eve:x"}}}`, ""},
+		"of another type":           {`{"sender":"@ann:x","type":"m.room.redaction","event_id":"$1","redacts":"$0","content":{"msgtype":"m.text","body":"hi"}}`, ""},
+		"edited": {`{"sender":"@ann:x","type":"m.room.message","event_id":"$1","content":{"msgtype":"m.text","body":"* hi","m.new_content":{"msgtype":"m.text","body":"/approve"},
+			"m.relates_to":{"rel_type":"m.replace","event_id":"$0"}}}`, ""},
+		"a verification": {`{"sender":"@ann:x","type":"m.room.message","event_id":"$1","content":{"msgtype":"m.key.verification.request","body":"hi","to":"@me:x"}}`, ""},
+	} {
+		from := ""
+		for _, e := range c.decode(t.Context(), []json.RawMessage{json.RawMessage(one.event)}) {
+			if a, ok := c.arrival(me, "!r:x", e); ok {
+				from = a.From.ID
+			}
+		}
+		if from != one.from {
+			t.Errorf("%s: from %q, want %q", name, from, one.from)
+		}
+	}
+}
+
 // FuzzSync: whatever /sync says of a room is left out or becomes a message of somebody in it.
 func FuzzSync(f *testing.F) {
 	for _, seed := range []string{

@@ -448,3 +448,6 @@ func (w *world) Cut(*testing.T) { w.web.CloseClientConnections() }
 
 // Redelivers implements [channeltest.Redelivering].
 func (w *world) Redelivers() {}
+
+// Patient implements [channeltest.Patient].
+func (w *world) Patient() {}

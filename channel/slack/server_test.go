@@ -2,10 +2,12 @@ package slack_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +26,8 @@ type server struct {
 	*slacktest.Server
 	t    *testing.T
 	hook bool // events go as HTTP requests, not in Socket Mode
+
+	presses atomic.Int64
 }
 
 func newServer(t *testing.T) *server {
@@ -126,6 +130,39 @@ func (s *server) Fail(_ *testing.T, how channeltest.Failure) {
 // Redelivers implements [channeltest.Redelivering].
 func (s *server) Redelivers() {}
 
+// Patient implements [channeltest.Patient].
+func (s *server) Patient() {}
+
+// Again implements [channeltest.Again].
+func (s *server) Again(*testing.T) { s.Server.Again() }
+
+// Press implements [channeltest.Pressing].
+func (s *server) Press(t *testing.T, person, group, label string) {
+	sent := s.Sent(group)
+	for i := len(sent) - 1; i >= 0; i-- {
+		for _, b := range sent[i].Blocks {
+			elements, _ := b["elements"].([]any)
+			for _, e := range elements {
+				e := e.(map[string]any)
+				if text, _ := e["text"].(map[string]any); text["text"] != label {
+					continue
+				}
+				p := press(group, e["value"].(string))
+				p["user"] = object{"id": person, "username": person, "team_id": team}
+				p["container"].(object)["message_ts"], p["message"] = sent[i].TS, object{"type": "message", "ts": sent[i].TS, "thread_ts": sent[i].Thread}
+				action := p["actions"].([]object)[0]
+				action["action_id"], action["action_ts"] = e["action_id"], s.ts()
+				s.Push("interactive", p)
+				return
+			}
+		}
+	}
+	t.Fatalf("there is no button %q", label)
+}
+
+// ts is a new time of an action.
+func (s *server) ts() string { return fmt.Sprintf("1700000105.%06d", s.presses.Add(1)) }
+
 // Cut implements [channeltest.Cut].
 func (s *server) Cut(*testing.T) { s.Server.Cut() }
 
@@ -134,3 +171,14 @@ type webhook struct{ channeltest.Platform }
 
 // Redelivers implements [channeltest.Redelivering].
 func (webhook) Redelivers() {}
+
+// Again implements [channeltest.Again].
+func (w webhook) Again(t *testing.T) { w.Platform.(channeltest.Again).Again(t) }
+
+// Patient implements [channeltest.Patient].
+func (webhook) Patient() {}
+
+// Press implements [channeltest.Pressing].
+func (w webhook) Press(t *testing.T, person, group, label string) {
+	w.Platform.(channeltest.Pressing).Press(t, person, group, label)
+}

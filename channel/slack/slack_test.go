@@ -399,17 +399,24 @@ func TestRenewal(t *testing.T) {
 	s.Cut(t)
 	<-ended
 
-	// A server that ends every connection is not asked forever.
-	ended = run(t, s.Channel(t), in)
-	for n := range 4 {
-		s.await("another connection", connections(4+n))
-		s.Disconnect("refresh_requested")
+	// A server that ends every connection is not asked forever, also if each brings something.
+	last := 4
+	for _, brings := range []bool{false, true} {
+		ended = run(t, s.Channel(t), in)
+		for range 4 {
+			s.await("another connection", connections(last))
+			if last++; brings {
+				s.Say(t, channel.Incoming{From: channel.Sender{ID: "4711"}, At: channel.Address{Chat: "D1"}, Text: "hi"})
+				in.next(t)
+			}
+			s.Disconnect("refresh_requested")
+		}
+		if err := <-ended; err == nil {
+			t.Error("connections are renewed forever")
+		}
 	}
-	if err := <-ended; err == nil {
-		t.Error("connections are renewed forever")
-	}
 	ended = run(t, s.Channel(t), in)
-	s.await("the last connection", connections(8))
+	s.await("the last connection", connections(last))
 	s.Disconnect("link_disabled")
 	if err := <-ended; !errors.Is(err, channel.ErrRefused) {
 		t.Errorf("Socket Mode was turned off: %v", err)

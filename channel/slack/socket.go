@@ -19,9 +19,10 @@ const (
 	helloTime = 30 * time.Second // until a new connection says hello
 	pingEvery = 30 * time.Second
 	pingTime  = 10 * time.Second // until a ping is answered; then the connection counts as lost
-	// maxRenewals is how often a connection is renewed in a row without any event between;
-	// then Run returns, and its caller waits before the next one.
+	// maxRenewals is how often a connection is renewed in a row that has brought nothing, or has
+	// lasted less than steady; then Run returns, and its caller waits before the next one.
 	maxRenewals = 3
+	steady      = 10 * time.Second
 )
 
 // errRenew ends a connection that Slack wants to be renewed.
@@ -31,8 +32,9 @@ var errRenew = errors.New("slack: the connection ends; Slack asks for a new one"
 // no error.
 func (s *session) sockets(ctx context.Context) error {
 	for renewals := 0; ; renewals++ {
+		begun := time.Now()
 		events, err := s.socket(ctx)
-		if events > 0 {
+		if events > 0 && time.Since(begun) >= steady {
 			renewals = 0
 		}
 		if ctx.Err() != nil {

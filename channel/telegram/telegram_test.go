@@ -154,6 +154,23 @@ func (p *platform) Fail(_ *testing.T, how channeltest.Failure) {
 
 func (p *platform) Redelivers() {}
 
+func (p *platform) Patient() {}
+
+func (p *platform) Press(t *testing.T, person, group, label string) {
+	user, _ := strconv.ParseInt(person, 10, 64)
+	place, _ := strconv.ParseInt(group, 10, 64)
+	sent := p.Sent(group)
+	for i := len(sent) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(sent[i].Buttons, func(b telegramtest.Button) bool { return b.Label == label }) {
+			p.Server.Press(object{"id": user, "first_name": "Somebody"}, object{"id": place, "type": "supergroup"}, &sent[i], label)
+			return
+		}
+	}
+	t.Fatalf("there is no button %q", label)
+}
+
+func (p *platform) Again(*testing.T) { p.Server.Again() }
+
 func (p *platform) Cut(*testing.T) { p.Server.Cut() }
 
 func TestConformance(t *testing.T) {

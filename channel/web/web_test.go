@@ -63,6 +63,7 @@ type platform struct {
 	mu      sync.Mutex
 	c       *web.Channel
 	n       int
+	last    [3]string // who said what was said last, its ID and text
 	clients map[string]client
 	serving sync.WaitGroup
 }
@@ -110,7 +111,7 @@ func (p *platform) Channel(t *testing.T) channel.Channel {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.c = c
+	p.c, p.clients = c, map[string]client{} // tabs of an earlier process have lost their connections
 	return c
 }
 
@@ -162,14 +163,27 @@ func (p *platform) Say(t *testing.T, m channel.Incoming) string {
 		p.clients[m.From.ID] = c
 		p.mu.Unlock()
 	}
+	p.last = [3]string{m.From.ID, id, m.Text}
+	p.say(t, c)
+	return id
+}
+
+func (p *platform) say(t *testing.T, c client) {
 	for {
-		switch e := c.say(id, m.Text); {
+		switch e := c.say(p.last[1], p.last[2]); {
 		case e.str("type") == "ack":
-			return id
+			return
 		case e.str("code") != "again":
 			t.Fatalf("the message is answered %v", e)
 		}
 	}
+}
+
+// Again implements [channeltest.Again]: a tab does not know whether it was taken.
+func (p *platform) Again(t *testing.T) {
+	c := p.guest(p.last[0])
+	defer c.leave()
+	p.say(t, c)
 }
 
 // Seen is what a new tab shows.

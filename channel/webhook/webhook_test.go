@@ -42,6 +42,7 @@ type platform struct {
 	seen  map[string][]string
 	posts []post
 	next  func(w http.ResponseWriter) // answers the next request; nil accepts it
+	last  func() *http.Request        // the last delivery, as it was signed
 }
 
 // post is a request of the channel.
@@ -97,12 +98,24 @@ func (p *platform) Say(t *testing.T, m channel.Incoming) string {
 	id, c := "in"+strconv.Itoa(p.n), p.c
 	p.mu.Unlock()
 	body, _ := json.Marshal(map[string]any{"id": id, "chat": m.At.Chat, "thread": m.At.Thread, "group": m.Group, "mentioned": m.Mentioned, "user": m.From.ID, "name": m.From.Name, "text": m.Text})
+	at := time.Now()
+	p.last = func() *http.Request { return p.delivery("msg_"+id, at, body) }
+	p.repeat(t, c)
+	return id
+}
+
+// Again implements [channeltest.Again].
+func (p *platform) Again(t *testing.T) { p.repeat(t, p.c) }
+
+// repeat posts the last delivery until it is accepted.
+func (p *platform) repeat(t *testing.T, c *webhook.Channel) {
+	t.Helper()
 	for {
 		w := httptest.NewRecorder()
-		c.ServeHTTP(w, p.delivery("msg_"+id, time.Now(), body))
+		c.ServeHTTP(w, p.last())
 		switch {
 		case w.Code == http.StatusOK:
-			return id
+			return
 		case w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "":
 			t.Fatalf("the delivery is answered %d %s", w.Code, w.Body)
 		}

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/channeltest"
@@ -53,6 +54,22 @@ func (p *platform) Channel(t *testing.T) channel.Channel { return p.connect(t) }
 func (p *platform) Direct() {}
 
 func (p *platform) Redelivers() {}
+
+func (p *platform) Again(t *testing.T) {
+	query, body := p.Last()
+	again, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for late := time.Now().Add(30 * time.Second); ; <-time.After(5 * time.Millisecond) {
+		switch status, answer := p.post(t, again, string(body)); {
+		case status == http.StatusOK:
+			return
+		case status != http.StatusServiceUnavailable || time.Now().After(late): // else it is starting
+			t.Fatalf("a delivery that was accepted before is answered %d %s", status, answer)
+		}
+	}
+}
 
 func (p *platform) Fail(_ *testing.T, how channeltest.Failure) {
 	p.Server.Fail(map[channeltest.Failure]wecomtest.Failure{

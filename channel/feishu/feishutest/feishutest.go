@@ -261,6 +261,14 @@ func (s *Server) push(kind string, event Object) *Delivery {
 	return d
 }
 
+// Again delivers once more what was delivered last, before anything later.
+func (s *Server) Again() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue[len(s.queue)-1].acked = false
+	s.touch()
+}
+
 // Event is an event as the platform delivers it.
 func Event(id, kind string, event Object) Object {
 	return Object{

@@ -103,6 +103,7 @@ func Start() *Server {
 	for pattern, handle := range map[string]func(*user, *http.Request) (any, *problem){
 		"GET /v3/account/whoami":                       func(u *user, _ *http.Request) (any, *problem) { return Object{"user_id": u.id, "device_id": "D"}, nil },
 		"GET /v3/profile/{user}":                       s.profile,
+		"GET /v3/profile/{user}/displayname":           s.profile,
 		"PUT /v3/profile/{user}/displayname":           s.rename,
 		"GET /v3/user/{user}/account_data/{type}":      s.getData,
 		"PUT /v3/user/{user}/account_data/{type}":      s.putData,
@@ -680,8 +681,12 @@ func (s *Server) news(u *user, since int, account, timeline wanted) (Object, boo
 				for i, e := range events {
 					shown[i] = *e
 					shown[i].Room = ""
+					if e.Sender != u.id && e.Unsigned["transaction_id"] != nil {
+						shown[i].Unsigned = maps.Clone(e.Unsigned)
+						delete(shown[i].Unsigned, "transaction_id")
+					}
 				}
-				join[id] = Object{"timeline": Object{"events": shown, "limited": limited, "prev_batch": fmt.Sprintf("s%d", events[0].pos)}}
+				join[id] = Object{"timeline": Object{"events": shown, "limited": limited, "prev_batch": fmt.Sprintf("s%d", events[0].pos-1)}}
 			}
 		case "invite":
 			if own.pos > since {
@@ -716,7 +721,7 @@ func (s *Server) messages(u *user, r *http.Request) (any, *problem) {
 	if p != nil {
 		return nil, p
 	}
-	from, after := s.pos+1, 0
+	from, after := s.pos, 0 // a position is behind the event of its number
 	for text, to := range map[string]*int{q.Get("from"): &from, q.Get("to"): &after} {
 		if text == "" {
 			continue
@@ -728,10 +733,10 @@ func (s *Server) messages(u *user, r *http.Request) (any, *problem) {
 		*to = n
 	}
 	w.Limit, _ = strconv.Atoi(cmp.Or(q.Get("limit"), "10"))
-	events, more := m.choose(after-1, from, w) // with the event at that position, as Dendrite does
+	events, more := m.choose(after-1, from+1, w) // with the event at that position, as Dendrite does
 	body := Object{"start": fmt.Sprintf("s%d", from)}
 	if more {
-		body["end"] = fmt.Sprintf("s%d", events[0].pos)
+		body["end"] = fmt.Sprintf("s%d", events[0].pos-1)
 	}
 	events = slices.Clone(events)
 	slices.Reverse(events)

@@ -577,6 +577,14 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Again delivers once more what was delivered last, before anything later.
+func (s *Server) Again() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue[len(s.queue)-1].acked = false
+	s.touch()
+}
+
 // Disconnect says that all connections end.
 func (s *Server) Disconnect(reason string) {
 	s.mu.Lock()

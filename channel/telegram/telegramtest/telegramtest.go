@@ -68,6 +68,7 @@ type Server struct {
 	closed   bool
 	lastID   int64 // of a message, a file, a callback
 	updates  []Object
+	last     Object // update
 	updateID int64
 	polls    int // how many getUpdates there were; only the newest one waits
 	webhook  Object
@@ -124,13 +125,26 @@ func (s *Server) Update(kind string, value any) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.updateID++
-	s.updates = append(s.updates, Object{"update_id": s.updateID, kind: value})
+	s.last = Object{"update_id": s.updateID, kind: value}
+	s.queue(s.last)
+	return s.updateID
+}
+
+// queue delivers an update. The caller holds mu.
+func (s *Server) queue(update Object) {
+	s.updates = append(s.updates, update)
 	s.change()
 	if s.webhook != nil && !s.posting {
 		s.posting = true
 		go s.post()
 	}
-	return s.updateID
+}
+
+// Again delivers once more what was delivered last.
+func (s *Server) Again() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue(s.last)
 }
 
 // Write makes a person's message of its fields; it fills in its ID and date.

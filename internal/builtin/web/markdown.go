@@ -6,12 +6,9 @@ import (
 	"strings"
 
 	"codeberg.org/readeck/go-readability/v2"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 
+	"github.com/etui-run/etui/internal/htmltext"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -44,12 +41,11 @@ func (d document) markdown(all bool) (text string, err error) {
 		}
 	}
 	drop(body)
-	c := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
-	raw, err := c.ConvertNode(body, converter.WithDomain(d.url.Scheme+"://"+d.url.Host))
+	raw, err := htmltext.Markdown(body, d.url.Scheme+"://"+d.url.Host)
 	if err != nil {
 		return "", fmt.Errorf("the page at %s cannot be read: %w", d.url, err)
 	}
-	text = printable.Text(string(raw)) + next
+	text = printable.Text(raw) + next
 	if title = printable.Line(title, 300); title != "" && strings.TrimSpace(text) != "" && !strings.Contains(text, "# "+title) {
 		text = "# " + title + "\n\n" + text
 	}
