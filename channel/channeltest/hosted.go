@@ -201,6 +201,9 @@ func runHosted(t *testing.T, start func(t *testing.T) Platform) {
 		if n, ok := p.(Named); ok {
 			person, _ = n.Names()
 		}
+		if c.Traits().Local {
+			person = "account/" + person
+		}
 		for _, f := range h.facts {
 			if f.Channel != c.Traits().Platform || f.Chat == "" || f.Attrs["account"] != "account" || f.Attrs["chat_kind"] != "direct" || f.User != person || len(f.Roles) > 0 {
 				t.Errorf("rules read %+v", f)
