@@ -24,6 +24,9 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 	if m.From.Bot || m.From.ID == "" || m.At.Chat == "" {
 		return nil // two programs that answer each other never end
 	}
+	if err := a.life.Err(); err != nil {
+		return err // it could not be answered any more: the platform sends it again
+	}
 	m.At.Message = m.ID
 	if m.Group && (!a.inGroup(m) || !m.Mentioned && !a.Always) {
 		return nil
