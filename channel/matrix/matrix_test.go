@@ -316,7 +316,11 @@ func testInvitations(t *testing.T, w *world) {
 	c := w.new(config)
 	w.gate.Fail(matrixtest.Failure{Method: "POST", Path: stranger + "/join", Status: 500, Body: object{"errcode": "M_UNKNOWN"}})
 	_, failed := run(t, c, in)
-	if m := in.next(t); m.Text != "may I?" || m.From.ID != bob.id || m.Group {
+	m := in.next(t)
+	if m.Text == "begin" { // the channel was stopped before it stored where it was
+		m = in.next(t)
+	}
+	if m.Text != "may I?" || m.From.ID != bob.id || m.Group {
 		t.Errorf("a stranger: %+v", m)
 	}
 	if err := <-failed; err == nil {
