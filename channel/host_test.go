@@ -92,6 +92,8 @@ type place struct {
 	shown []string            // each text that was sent or edited
 	sent  int
 	fail  func(channel.Outgoing) error
+
+	beside []channel.Account // what the host has, too
 }
 
 func newPlace() *place {
@@ -202,7 +204,7 @@ func begin(t *testing.T, s store.Store, a channel.Account, p *place, change ...f
 	if a.Channel == nil {
 		a.Channel = p
 	}
-	h, err := channel.New(channel.Config{Engine: e, Accounts: []channel.Account{a}, Records: s})
+	h, err := channel.New(channel.Config{Engine: e, Accounts: append([]channel.Account{a}, p.beside...), Records: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -759,11 +761,15 @@ func TestOwnNames(t *testing.T) {
 		{"test", "1", "ann", "you said hello, and 3 messages were here"},
 		{"two", "1", "test:two/1", "you said hello, and 1 messages were here"},
 		{"test", "two/1", "test:test/two/1", "you said hello, and 1 messages were here"},
+		{"test", "nick/1", "test:nick/1", "you said hello, and 1 messages were here"},
 		{"two", "1", "test:two/1", "you said hello, and 3 messages were here"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPlace()
 			p.traits.Local = true
+			other := newPlace()
+			other.traits.Local = true
+			p.beside = []channel.Account{{Name: map[string]string{"test": "two", "two": "test"}[c.account], Channel: other}}
 			w := begin(t, shared, channel.Account{Name: c.account, Allow: []string{"*"}}, p)
 			defer w.stop()
 			w.say(t, channel.Incoming{ID: rand.Text(), From: channel.Sender{ID: c.id}, Text: "hello"})

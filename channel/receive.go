@@ -151,13 +151,19 @@ func (a *account) message(m Incoming) engine.Message {
 }
 
 // scoped returns an ID of the platform as the engine knows it. Where the account gives the IDs,
-// one that has a name of its own writes it before: irc:libera/ann. An ID with a slash has a name
-// before it in any case, so that none passes for one of another account.
+// one that has a name of its own writes it before: irc:libera/ann. Without one, only an ID that
+// would pass for one of another account has a name before it.
 func (a *account) scoped(id string) string {
-	if !a.traits.Local || a.Name == a.traits.Platform && !strings.Contains(id, "/") {
+	if !a.traits.Local || a.Name == a.traits.Platform && !a.foreign(id) {
 		return id
 	}
 	return a.Name + "/" + id
+}
+
+// foreign reports whether an ID begins as those of some account.
+func (a *account) foreign(id string) bool {
+	name, _, ok := strings.Cut(id, "/")
+	return ok && slices.ContainsFunc(a.accounts, func(o *account) bool { return o.Name == name })
 }
 
 // unscoped returns the platform's ID for one of scoped, unless it is another account's.

@@ -44,6 +44,7 @@ func (s *Store) Interrupt(ctx context.Context, key session.Key) (stopped bool, e
 			return stopped, err
 		}
 		if now == 0 { // the answer may come after the end
+			again.Reset(poll)
 			select {
 			case <-answered:
 				return true, nil
