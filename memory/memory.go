@@ -197,7 +197,7 @@ func open(dir, folder string) (*os.Root, error) {
 	defer root.Close()
 	within, err := root.OpenRoot(folder)
 	if err != nil { // there is none, or it leads out of the first one
-		return nil, nil //nolint:nilerr // no folder is empty memory
+		return nil, nil // no folder is empty memory
 	}
 	return within, nil
 }
