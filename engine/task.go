@@ -351,12 +351,18 @@ func (e *Engine) runDue(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// passing reports whether what the clock failed to send is to be tried again, because the engine,
+// and not the message, is the cause.
+func passing(ctx context.Context, err error) bool {
+	return err != nil && (errors.Is(err, ErrStore) || errors.Is(err, ErrStopping) || ctx.Err() != nil)
+}
+
 // runTask sends the messages of a task that is due, and moves it on.
 func (e *Engine) runTask(ctx context.Context, t Task, now time.Time) error {
 	for _, due := range t.due(now) {
 		err := e.send(ctx, t.message(due))
-		if err != nil && (errors.Is(err, ErrStore) || errors.Is(err, ErrStopping) || ctx.Err() != nil) {
-			return err // it is tried again
+		if passing(ctx, err) {
+			return err
 		}
 		if err != nil { // its agent is gone, say: the next time may be better
 			e.config.Log.ErrorContext(ctx, "a task could not run", "task", t.ID, "error", err)
