@@ -896,11 +896,22 @@ func (r *running) take(asked Message, o turn.Outcome) {
 			ctx, cancel := context.WithTimeout(context.Background(), maxStore)
 			defer cancel()
 			asked.Text, asked.Files, asked.Answers, asked.IdempotencyKey, asked.outcome = "", nil, nil, "", o.Storable()
-			item, _, err := r.accept(ctx, r.key, asked)
-			if err == nil && !r.late.hand(item) {
-				r.storeLate(item)
+			for pause := firstPause; ; pause = min(2*pause, lastPause) {
+				item, _, err := r.accept(ctx, r.key, asked)
+				if err == nil && !r.late.hand(item) {
+					r.storeLate(item)
+				}
+				if !errors.Is(err, ErrStore) {
+					return err
+				}
+				select { // one that was stored all the same is not awaited any more when it comes again
+				case <-time.After(pause):
+				case <-ctx.Done():
+					return err
+				case <-r.life.Done():
+					return err
+				}
 			}
-			return err
 		})
 		if err != nil {
 			r.config.Log.Error("the outcome of a call could not be stored", "session", r.key, "error", err)
