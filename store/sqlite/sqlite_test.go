@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/sqlite"
@@ -511,5 +513,35 @@ func TestWritersTogether(t *testing.T) {
 		if want := map[bool]int{true: 0, false: 1}[i%3 == 0]; len(got.Messages) != want {
 			t.Errorf("session %d has %d messages, want %d", i, len(got.Messages), want)
 		}
+	}
+}
+
+// TestPanicIsTheCallersOwn: writers share transactions, but not their panics.
+func TestPanicIsTheCallersOwn(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "etui.db"))
+	var all sync.WaitGroup
+	for i := range 60 {
+		all.Go(func() {
+			var got any
+			func() {
+				defer func() { got = recover() }()
+				if err := s.Change(t.Context(), "kind", fmt.Sprint(i), func(json.RawMessage) (json.RawMessage, error) {
+					if i%3 == 0 {
+						panic(i)
+					}
+					return json.RawMessage("1"), nil
+				}); err != nil {
+					t.Error(err)
+				}
+			}()
+			if p, ok := got.(*panics.Error); ok != (i%3 == 0) || ok && p.Value != i {
+				t.Errorf("writer %d panicked with %v", i, got)
+			}
+		})
+	}
+	all.Wait()
+	list, err := s.Records(t.Context(), "kind")
+	if err != nil || len(list) != 40 {
+		t.Errorf("%d records, want 40: %v", len(list), err)
 	}
 }
