@@ -232,12 +232,22 @@ func (s *Store) keys(ctx context.Context, query string, args ...any) ([]session.
 // Delete implements [session.Store]. Nothing of the session is left in the file or its
 // journal.
 func (s *Store) Delete(ctx context.Context, key session.Key) error {
-	if _, err := s.write.ExecContext(ctx, `DELETE FROM inbox WHERE session = ? AND state <> 'waiting'`, key); err != nil {
-		return s.explain(err)
-	}
-	n, err := s.remove(ctx, `DELETE FROM sessions WHERE key = ?`, key)
-	if err == nil && n == 0 {
+	err := s.update(ctx, func(tx trail.Tx) error {
+		result, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE key = ?`, key)
+		if err != nil {
+			return err
+		}
+		if n, err := affected(result); err != nil || n == 0 {
+			return cmp.Or(err, session.ErrNotFound)
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE session = ? AND state <> 'waiting'`, key)
+		return err
+	})
+	if errors.Is(err, session.ErrNotFound) {
 		return session.ErrNotFound
+	}
+	if err == nil {
+		err = s.truncate(ctx)
 	}
 	return s.explain(err)
 }
