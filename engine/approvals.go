@@ -276,7 +276,7 @@ func answeringOf(text string) (a answering, ok bool) {
 	return a, true
 }
 
-// answer returns what a message answers and how. Waiting are the approvals of its own
+// answerOf returns what a message answers and how. Waiting are the approvals of its own
 // session, any of which it can mean without an ID if it is the only one.
 func (e *Engine) answerOf(ctx context.Context, own session.Session, text answering) (Approval, session.Answer, error) {
 	var here []Approval
