@@ -259,7 +259,7 @@ func (e *Engine) stored(m Message) json.RawMessage {
 		return nil
 	}
 	m.Text, m.Files, m.Skill, m.Answers, m.Wait, m.IdempotencyKey = "", nil, "", nil, false, ""
-	m.Workflow, m.Target, m.Params = "", "", nil                                 // the session has them
+	m.Workflow, m.Target, m.Params = "", "", nil                                                 // the session has them
 	raw, _ := json.Marshal(record{Message: m, Reply: m.Reply, Origin: m.origin, Trace: m.trace}) // texts, numbers and lists of them
 	return raw
 }
