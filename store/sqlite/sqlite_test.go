@@ -447,6 +447,18 @@ func TestNothingIsLeft(t *testing.T) {
 			_, err := s.Erase(t.Context(), "k", session.State{}, "ann")
 			return err
 		},
+		"erase an item": func(s *sqlite.Store) error { // of a message that never became a part of the session
+			i, _, err := s.Accept(t.Context(), store.Item{Session: "i", User: "ann", Message: []byte(`"` + word + `"`)})
+			if err != nil {
+				return err
+			}
+			i.State = store.Parked
+			if err := errors.Join(s.Update(t.Context(), i), s.Delete(t.Context(), "k")); err != nil {
+				return err
+			}
+			_, err = s.Erase(t.Context(), "i", session.State{}, "ann")
+			return err
+		},
 		"sweep": func(s *sqlite.Store) error {
 			_, err := s.Sweep(t.Context(), time.Now().Add(time.Hour), 10)
 			return err

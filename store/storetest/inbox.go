@@ -226,8 +226,13 @@ func leaveWithSession(t *testing.T, s store.Store) {
 		t.Errorf("deleting what is not there: %v", err)
 	}
 	must(t, s.Delete(t.Context(), "a"))
-	_, err := s.Erase(t.Context(), "b", session.State{}, "ann")
-	must(t, err)
+	lost := accept(t, s, store.Item{Session: "d", User: "ann"})
+	lost.State = store.Parked
+	must(t, s.Update(t.Context(), lost))
+	for _, key := range []session.Key{"b", "d"} { // there is no session d
+		_, err := s.Erase(t.Context(), key, session.State{}, "ann")
+		must(t, err)
+	}
 	if got := ids(t, s, store.ItemFilter{}); !slices.Equal(got, []int64{waits.ID, letter.ID}) {
 		t.Errorf("the inbox has %d, want %d and %d", got, waits.ID, letter.ID)
 	}
