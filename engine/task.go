@@ -335,10 +335,12 @@ func (e *Engine) runDue(ctx context.Context) error {
 	}
 	now, errs := e.config.Now(), []error(nil)
 	for _, t := range list {
-		if next := t.after(now); t.Last.After(now) && next.Before(t.Next) { // the clock was set back
-			t.Next, t.Last = next, now
-			if err := e.putFiring(ctx, t); err != nil {
-				errs = append(errs, err)
+		if t.Last.After(now) { // the clock was set back
+			if next := t.after(now); next.Before(t.Next) {
+				t.Next, t.Last = next, now
+				if err := e.putFiring(ctx, t); err != nil {
+					errs = append(errs, err)
+				}
 			}
 		}
 		if t.Next.IsZero() || t.Next.After(now) {
