@@ -93,6 +93,7 @@ func (e *Engine) message(i store.Item) (*agent, Message, error) {
 		return nil, Message{}, fmt.Errorf("the message cannot be read: %w", err)
 	}
 	m := rec.message()
+	m.to = i.Session // whatever the configuration says of its sender by now: its turn has that one to itself
 	a, err := e.addressed(m)
 	return a, m, err
 }

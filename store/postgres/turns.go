@@ -51,7 +51,9 @@ func (t *Turns) oldest() int64 { return t.limits.Now().Add(-t.limits.Age).UnixMi
 func (t *Turns) Add(ctx context.Context, turn usage.Turn) error { return t.add(ctx, true, turn) }
 
 // Move adds turns that were kept elsewhere, unless they are there already.
-func (t *Turns) Move(ctx context.Context, turns []usage.Turn) error { return t.add(ctx, false, turns...) }
+func (t *Turns) Move(ctx context.Context, turns []usage.Turn) error {
+	return t.add(ctx, false, turns...)
+}
 
 // add adds turns, which are new or may be there already.
 func (t *Turns) add(ctx context.Context, fresh bool, turns ...usage.Turn) error {
