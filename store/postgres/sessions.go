@@ -209,10 +209,9 @@ func (s *Store) List(ctx context.Context, f session.Filter) (list []session.Summ
 	return list, err
 }
 
-// Open implements [session.Store]. It leaves out the sessions that other processes work on.
+// Open implements [session.Store]. Other processes may work on the sessions.
 func (s *Store) Open(ctx context.Context) ([]session.Key, error) {
-	return s.keys(ctx, `SELECT key FROM sessions WHERE open AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.session = key AND c.holder <> $1 AND alive(c.holder))
-		ORDER BY updated, key`, s.holder)
+	return s.keys(ctx, `SELECT key FROM sessions WHERE open ORDER BY updated, key`)
 }
 
 // keys returns the keys of sessions that a query gives.

@@ -152,6 +152,18 @@ func TestClaimsDoNotWaitForEachOther(t *testing.T) {
 	must(t, b.Claim(t.Context(), store.Claim{Session: "s", Item: items[1]}))
 }
 
+// An approval is found wherever it is answered, also while another process works on its session.
+func TestApprovalsOfAllProcesses(t *testing.T) {
+	url := server.Database(t)
+	a, b := open(t, url), open(t, url)
+	must(t, a.Append(t.Context(), "s", session.State{Awaits: []session.Await{{ID: "abc123", For: session.Approval}}}))
+	must(t, a.Claim(t.Context(), store.Claim{Session: "s"}))
+	defer a.Release("s")
+	if keys, err := b.Open(t.Context()); err != nil || !slices.Equal(keys, []session.Key{"s"}) {
+		t.Errorf("open: %q, %v", keys, err)
+	}
+}
+
 // What a process leaves that ends is found by the others at once.
 func TestWhatIsLeftIsFound(t *testing.T) {
 	url := server.Database(t)
