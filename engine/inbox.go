@@ -163,9 +163,19 @@ func repeat(i store.Item, yield func(turn.Event, error) bool) bool {
 	return (r.Done.Reply == "" || yield(turn.Event{Text: r.Done.Reply}, nil)) && yield(turn.Event{Done: r.Done}, nil)
 }
 
-// write stores a step, and ends the item with it if it is the last one. An item that has
-// ended already does not keep the step from the session.
+// write stores a step, and ends the item with it if it is the last one: then its senders
+// that wait here learn it. An item that has ended already does not keep the step from the
+// session.
 func (e *Engine) write(ctx context.Context, end store.End) error {
+	err := e.put(ctx, end)
+	if err == nil && end.ID != 0 {
+		e.inLine.tell(end.ID, store.ErrEnded)
+	}
+	return err
+}
+
+// put is write without telling the senders.
+func (e *Engine) put(ctx context.Context, end store.End) error {
 	ctx = context.WithoutCancel(ctx) // what was done is stored even when the caller has gone
 	err := store.ErrEnded
 	if end.ID != 0 {
@@ -252,6 +262,11 @@ func (e *Engine) tellParked(ctx context.Context, i store.Item) {
 // silent receives events for which nobody waits.
 func silent(turn.Event, error) bool { return true }
 
+// hears returns who receives the events of an item's turn.
+type hears func(item int64) func(turn.Event, error) bool
+
+func nobody(int64) func(turn.Event, error) bool { return silent }
+
 const (
 	// firstPause and lastPause are how long an item rests between two attempts to store its
 	// turn: twice as long each time. The first attempt is at once.
@@ -327,7 +342,7 @@ func (e *Engine) retry(ctx context.Context, id int64, crashed bool) error {
 		return nil
 	}
 	if err == nil && i.State == store.Waiting {
-		err = e.finish(ctx, i.Session, silent) // it may be the item's own turn
+		err = e.finish(ctx, i.Session, nobody) // it may be the item's own turn
 	}
 	if err != nil {
 		return err

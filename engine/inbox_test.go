@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -349,7 +350,7 @@ func TestDatabaseIsAwayAndComesBack(t *testing.T) {
 		c.Store = kept
 		c.Agents[0].Model = asking(func(string) { once.Do(func() { kept.is.Store(true) }) })
 	})
-	if _, err := send(g, t.Context(), engine.Message{Text: "one", IdempotencyKey: "1"}); !errors.Is(err, engine.ErrStore) {
+	if _, err := send(g, t.Context(), engine.Message{Text: "one", IdempotencyKey: "1"}); !errors.Is(err, engine.ErrStore) || !strings.Contains(err.Error(), "is kept") {
 		t.Errorf("a message whose reply cannot be stored: %v", err)
 	}
 	if _, err := send(g, t.Context(), engine.Message{Text: "two", Session: "other"}); !errors.Is(err, engine.ErrStore) || !strings.Contains(err.Error(), "not accepted") {
@@ -423,4 +424,50 @@ func TestParkedIsTold(t *testing.T) {
 	if text, err := send(g, t.Context(), engine.Message{Text: "and then?"}); err != nil || text != "yes" {
 		t.Errorf("the next message: %q, %v", text, err)
 	}
+}
+
+// gated answers each message with its text, after its gate was closed.
+type gated map[string]chan struct{}
+
+func (g gated) Info() model.Info { return model.Info{Name: "gated"} }
+
+func (g gated) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		for text, gate := range g {
+			if strings.HasSuffix(r.Messages[len(r.Messages)-1].Text, text) {
+				<-gate
+				_ = yield(model.Event{Text: text}, nil) && yield(model.Event{Stop: model.Done}, nil)
+			}
+		}
+	}
+}
+
+// A repeated message is answered with the first one, not after what came in between.
+func TestRepeatDoesNotWaitForLaterMessages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := gated{"first": make(chan struct{}), "second": make(chan struct{})}
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store, c.Agents[0].Model = &store.Memory{}, m })
+		var all sync.WaitGroup
+		ended := make(chan string, 3)
+		for _, text := range []string{"first", "second", "first", "first"} {
+			all.Go(func() {
+				reply, err := send(g, t.Context(), engine.Message{Text: text, User: "ann", IdempotencyKey: text})
+				if err != nil || reply != text {
+					t.Errorf("%s: %q, %v", text, reply, err)
+				}
+				if text == "first" {
+					ended <- reply
+				}
+			})
+			synctest.Wait()
+		}
+		close(m["first"])
+		synctest.Wait()
+		if len(ended) != 3 {
+			t.Errorf("%d of 3 senders of the first message have its reply while the second one is answered", len(ended))
+		}
+		close(m["second"])
+		all.Wait()
+	})
 }
