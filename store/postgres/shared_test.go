@@ -572,6 +572,33 @@ func TestForgetAtAllProcesses(t *testing.T) {
 	}
 }
 
+// After the database was away for longer than a lease, a process that comes back first does
+// not take what another one works on: that one could not renew its lease either.
+func TestAnOutageIsNoDeath(t *testing.T) {
+	url := server.Database(t)
+	s, looks := open(t, url), open(t, url)
+	alive := func(holder string) bool {
+		holders, err := looks.Alive(t.Context())
+		must(t, err)
+		return slices.Contains(holders, holder)
+	}
+	must(t, server.Exec(t.Context(), database(url),
+		`INSERT INTO etui.claims (session, holder, number) VALUES ('s', 'other', nextval('etui.claim_numbers'))`,
+		`INSERT INTO etui.replicas VALUES ('dead', clock_timestamp() - interval '30 s')`,
+		`WITH away AS (UPDATE etui.replicas SET expires = clock_timestamp() - interval '6 s' WHERE holder = '`+s.Holder()+`')
+			INSERT INTO etui.replicas VALUES ('other', clock_timestamp() - interval '7 s')`))
+	for began := false; !began; began = alive(s.Holder()) {
+		if err := s.Claim(t.Context(), store.Claim{Session: "s", Try: true}); !errors.Is(err, store.ErrClaimed) {
+			t.Fatalf("claiming what a process works on that could not renew its lease: %v", err)
+		}
+	}
+	if !alive("other") || alive("dead") {
+		t.Errorf("the other process is alive: %v, the one that was dead before: %v", alive("other"), alive("dead"))
+	}
+	must(t, server.Exec(t.Context(), database(url), `DELETE FROM etui.replicas WHERE holder = 'other'`))
+	must(t, s.Claim(t.Context(), store.Claim{Session: "s", Try: true}))
+}
+
 // gated answers each message with its text and " done", after its gate was closed.
 type gated map[string]chan struct{}
 
