@@ -532,7 +532,7 @@ func (r *running) alone(ctx context.Context, m *Message, yield func(turn.Event, 
 }
 
 // errLeft is [ErrStopping] for the sender of an accepted message.
-var errLeft = fmt.Errorf("%w; the message is kept, and the next start answers it", ErrStopping)
+var errLeft = fmt.Errorf("%w; the message is kept and will be answered", ErrStopping)
 
 // stopped is the error of a sender whose accepted message the engine leaves because it
 // stops.
