@@ -177,6 +177,7 @@ type Engine struct {
 	life     context.Context //nolint:containedctx // ends when running turns are to be left to another process
 	suspend  context.CancelCauseFunc
 	stopping atomic.Bool  // nothing new is accepted
+	settled  atomic.Bool  // no message waits that an ended process accepted, and none can come
 	here     atomic.Int64 // messages that run or wait
 	sessions lines        // the mailboxes that are worked on
 	turns    lines        // all turns, under one key

@@ -205,10 +205,10 @@ func (e *Engine) item(ctx context.Context, id int64) (store.Item, error) {
 	return list[0], nil
 }
 
-// maxTries is how often an item is taken up whose turn had not begun when its process
+// maxTries is how often an item is taken up whose turn had stored nothing when its process
 // ended, or panicked. After that it is parked: the item itself is probably the cause. A
-// turn that has begun counts for itself, see [turn.Runner.Run].
-const maxTries = 10
+// turn that has stored a step counts for itself, see [turn.Runner.Run].
+const maxTries = 3
 
 // takeUp works on an item that waits and that nobody works on: another process accepted
 // it, or its turn could not be stored. The caller has the session to itself. An error

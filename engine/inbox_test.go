@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -276,40 +277,120 @@ func (a asking) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 	return fake.New(fake.Step{Text: "yes"}).Stream(ctx, req)
 }
 
-// A message whose turn panics is tried again some times and then closed, and the
-// messages behind it are answered.
+// A message whose turn panics is tried again some times. Then its turn is closed, or, where
+// nothing of that is stored yet, the message is parked; the messages behind it are answered.
 func TestPoison(t *testing.T) {
 	t.Parallel()
-	var tries atomic.Int32
+	for name, c := range map[string]struct {
+		before []string
+		parked int
+	}{"new session": {nil, 0}, "old session": {[]string{"hello"}, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var tries atomic.Int32
+			kept := &store.Memory{}
+			g, _ := newEngine(t, func(c *engine.Config) {
+				c.Store = kept
+				c.Agents[0].Model = asking(func(text string) {
+					if text == "poison" {
+						tries.Add(1)
+						panic("it is poisonous")
+					}
+				})
+			})
+			for _, text := range c.before {
+				if said, err := send(g, t.Context(), engine.Message{Text: text}); err != nil || said != "yes" {
+					t.Fatalf("%q, %v", said, err)
+				}
+			}
+			if _, err := send(g, t.Context(), engine.Message{Text: "poison"}); err == nil {
+				t.Error("the sender learns nothing")
+			}
+			if text, err := send(g, t.Context(), engine.Message{Text: "and then?"}); err != nil || text != "yes" {
+				t.Errorf("the next message: %q, %v", text, err)
+			}
+			if n := tries.Load(); n != 4 {
+				t.Errorf("it was tried %d times, not 4", n)
+			}
+			if left := items(t, kept, store.Waiting); len(left) > 0 {
+				t.Errorf("%d messages wait", len(left))
+			}
+			if parked := items(t, kept, store.Parked); len(parked) != c.parked {
+				t.Errorf("%d messages are parked", len(parked))
+			}
+			var b strings.Builder
+			must(t, g.Metrics(t.Context(), &b))
+			if want := "\netui_retries_total{cause=\"panic\"} "; !strings.Contains(b.String(), want) {
+				t.Errorf("the metrics lack %q", want)
+			}
+			if want := fmt.Sprintf("\netui_panics_total{} %d\n", tries.Load()); !strings.Contains(b.String(), want) {
+				t.Errorf("the metrics lack %q", want)
+			}
+		})
+	}
+}
+
+// The question of an old session is stored with the first step of its turn. Until then it
+// waits, for people to see; when the process ends, the next one answers it, once.
+func TestQuestionWaits(t *testing.T) {
+	t.Parallel()
+	asked, answer := make(chan struct{}), make(chan struct{})
 	kept := &store.Memory{}
 	g, _ := newEngine(t, func(c *engine.Config) {
 		c.Store = kept
 		c.Agents[0].Model = asking(func(text string) {
-			if text == "poison" {
-				tries.Add(1)
-				panic("it is poisonous")
+			if text == "second" {
+				close(asked)
+				<-answer
 			}
 		})
 	})
-	if _, err := send(g, t.Context(), engine.Message{Text: "poison"}); err == nil {
-		t.Error("the sender learns nothing")
+	if _, err := send(g, t.Context(), engine.Message{Text: "first", Session: "s"}); err != nil {
+		t.Fatal(err)
 	}
-	if text, err := send(g, t.Context(), engine.Message{Text: "and then?"}); err != nil || text != "yes" {
-		t.Errorf("the next message: %q, %v", text, err)
+	done := make(chan error)
+	go func() {
+		_, err := send(g, t.Context(), engine.Message{Text: "second", Session: "s"})
+		done <- err
+	}()
+	<-asked
+	waiting := items(t, kept, store.Waiting)
+	if len(waiting) != 1 {
+		t.Fatalf("%d messages wait", len(waiting))
 	}
-	if n := tries.Load(); n < 2 || n > 5 {
-		t.Errorf("it was tried %d times", n)
+	key := waiting[0].Session
+	c, err := g.Session(t.Context(), key, -1, 10)
+	must(t, err)
+	if len(c.Said) != 2 || len(c.Waiting) != 1 || c.Waiting[0].Text != "second" {
+		t.Errorf("while it is answered: %d messages, %+v wait", len(c.Said), c.Waiting)
 	}
-	if left := items(t, kept, store.Waiting); len(left) > 0 {
-		t.Errorf("%d messages wait", len(left))
-	}
-	var b strings.Builder
-	must(t, g.Metrics(t.Context(), &b))
-	if want := "\netui_retries_total{cause=\"panic\"} "; !strings.Contains(b.String(), want) {
-		t.Errorf("the metrics lack %q", want)
-	}
-	if want := fmt.Sprintf("\netui_panics_total{} %d\n", tries.Load()); !strings.Contains(b.String(), want) {
-		t.Errorf("the metrics lack %q", want)
+	// Another process that finds what this one left: it asks anew, and stores the question once.
+	left, err := kept.Load(t.Context(), key, 10)
+	must(t, err)
+	copied := &store.Memory{}
+	must(t, copied.Append(t.Context(), key, left.State, left.Messages...))
+	_, _, err = copied.Accept(t.Context(), waiting[0])
+	must(t, err)
+	next, _ := newEngine(t, func(c *engine.Config) {
+		c.Store = copied
+		c.Agents[0].Model = asking(func(string) {})
+	})
+	must(t, next.Resume(t.Context()))
+	close(answer)
+	must(t, <-done)
+	for name, s := range map[string]*store.Memory{"this process": kept, "the next": copied} {
+		now, err := s.Load(t.Context(), key, 10)
+		must(t, err)
+		var said []string
+		for _, m := range now.Messages {
+			said = append(said, m.Text)
+		}
+		if want := []string{"first", "yes", "second", "yes"}; !slices.Equal(said, want) {
+			t.Errorf("%s has %q, not %q", name, said, want)
+		}
+		if left := items(t, s, store.Waiting); len(left) > 0 {
+			t.Errorf("%s: %d messages wait", name, len(left))
+		}
 	}
 }
 

@@ -116,16 +116,19 @@ func (e *Engine) receive(said *Message) (*running, *Message, error) {
 // [store.Shared], processes may end at any time, and Resume goes on until ctx ends. Call it
 // once, before or while the engine serves, and with any other store in one process only.
 func (e *Engine) Resume(ctx context.Context) error {
-	var w resuming
-	defer func() {
+	w := resuming{left: make(chan session.Key)}
+	end := sync.OnceFunc(func() {
 		close(w.left)
 		w.workers.Wait()
-	}()
-	w.left = make(chan session.Key)
+	})
+	defer end()
 	if err := e.resumeLeft(ctx, &w, true); err != nil && e.shared == nil {
 		return err
 	}
 	if e.shared == nil {
+		end()
+		left, err := e.config.Store.Mailboxes(ctx, e.holder)
+		e.settled.Store(err == nil && len(left) == 0)
 		return ctx.Err()
 	}
 	w.workers.Go(func() {
@@ -341,7 +344,7 @@ func (e *Engine) lost(ctx context.Context, key session.Key) error {
 // in their order. The open turn of the session comes first. The caller has the session to
 // itself.
 func (e *Engine) leftovers(ctx context.Context, key session.Key, before store.Item, of hears) error {
-	for {
+	for !e.settled.Load() {
 		left, err := e.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting, NotOf: e.holder, Limit: 1})
 		if err != nil || len(left) == 0 || e.shared != nil && !left[0].Before(before) {
 			return err
@@ -360,6 +363,7 @@ func (e *Engine) leftovers(ctx context.Context, key session.Key, before store.It
 			}
 		}
 	}
+	return nil
 }
 
 // finish runs the open turn of a session to its end, or until it waits. The caller has

@@ -19,7 +19,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"slices"
 	"syscall"
 	"time"
@@ -119,14 +118,14 @@ func (s *Store) Load(now time.Time, owner string) (*Memory, error) {
 		names = append(names, noteFile(day))
 	}
 	for i, place := range []struct{ base, folder string }{{s.config.Workspace, shared}, {s.own(owner), owner}} {
-		root, err := open(place.base)
+		root, err := open(place.base, place.folder)
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
 			st := stamp{name: fmt.Sprint(i), size: -1}
 			if root != nil {
-				st = look(root, path.Join(place.folder, name))
+				st = look(root, name)
 			}
 			stamps = append(stamps, st)
 			texts = append(texts, func() (string, error) { return read(root, st) })
@@ -183,8 +182,8 @@ func (s *Store) own(owner string) string {
 // noteFile is the name of a day's note.
 func noteFile(day time.Time) string { return day.Format("200601/20060102") + ".md" }
 
-// open opens a folder; nil where there is none.
-func open(dir string) (*os.Root, error) {
+// open opens a folder that is in another one; nil where there is none.
+func open(dir, folder string) (*os.Root, error) {
 	if dir == "" {
 		return nil, nil
 	}
@@ -195,7 +194,12 @@ func open(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the memory: %w", err)
 	}
-	return root, nil
+	defer root.Close()
+	within, err := root.OpenRoot(folder)
+	if err != nil { // there is none, or it leads out of the first one
+		return nil, nil // no folder is empty memory
+	}
+	return within, nil
 }
 
 // Read returns the text of a file in a workspace, as Load reads its files; a missing one is

@@ -67,7 +67,7 @@ func (s *Store) sharedNotes(owner string, n int) (notes []Note, err error) {
 // the memory, to what they share, and removes them. Lines that are there already are not
 // added again. It returns how many files there were. Without the folder it does nothing.
 func (s *Store) Move(ctx context.Context, dir string) (n int, err error) {
-	root, err := open(dir)
+	root, err := open(dir, ".")
 	if err != nil || root == nil {
 		return 0, err
 	}

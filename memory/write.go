@@ -117,18 +117,18 @@ func (s *Store) Notes(owner string, n int) ([]Note, error) {
 	if owner == "" {
 		base, folder = s.config.Workspace, shared
 	}
-	root, err := open(base)
+	root, err := open(base, folder)
 	if err != nil || root == nil {
 		return nil, err
 	}
 	defer root.Close()
 	var notes []Note
-	for _, month := range names(root, folder, monthName) {
-		for _, day := range names(root, path.Join(folder, month), dayName) {
+	for _, month := range names(root, ".", monthName) {
+		for _, day := range names(root, month, dayName) {
 			if len(notes) == n {
 				return notes, nil
 			}
-			text, err := read(root, look(root, path.Join(folder, month, day)))
+			text, err := read(root, look(root, path.Join(month, day)))
 			if err != nil {
 				return nil, err
 			}

@@ -239,6 +239,9 @@ func Answer(stream iter.Seq2[Event, error]) (chat.Message, Tokens, Stop, error) 
 // text, and a line for each picture or PDF. A part may be missing; empty lines separate them.
 // Models that see pictures get [Seen] instead.
 func UserText(m chat.Message) string {
+	if m.Note == "" && len(m.Files) == 0 {
+		return m.Text
+	}
 	parts := []string{m.Note, m.Text}
 	for _, f := range m.Files {
 		kind, why := "picture", "this model cannot see pictures"

@@ -414,7 +414,8 @@ type run struct {
 	prompt   prompt.Prompt
 	round    *round         // the calls in progress; nil when the model's answer comes next
 	called   int            // calls of the turn before the round
-	opened   bool           // the turn is stored
+	opened   bool           // the turn has begun, so that it is to be closed if it fails
+	unstored []chat.Message // what the next step begins with: the question, which the inbox has until then
 	before   []chat.Message // of the session: what is sent before the question, as the store has it
 	waits    bool           // calls may wait for approval
 	done     Done
@@ -453,8 +454,11 @@ func (r *Runner) begin(ctx context.Context, in *Input, yield func(Event, error) 
 	t.account(broke(t.in.cold, in.Session.State, t.state))
 	t.emit(Event{Selection: t.selected})
 	t.state.Sent = len(t.in.stored) - len(left)
-	t.store(append(left, question)...)
+	t.unstored = append(left, question)
 	t.opened = true
+	if len(t.in.stored) == 0 || len(left) > 0 || t.flows() { // others look for them: a session, an approval that is void, a workflow
+		t.store()
+	}
 	return t
 }
 
@@ -619,6 +623,9 @@ func (t *run) remember(messages ...chat.Message) bool {
 
 // store yields a step.
 func (t *run) store(messages ...chat.Message) bool {
+	if len(t.unstored) > 0 {
+		messages, t.unstored = append(t.unstored, messages...), nil
+	}
 	t.state.Sent += len(messages)
 	step := &Step{State: t.state.Clone(), Messages: withoutImages(messages), Failed: t.failed, Taken: t.taken}
 	if t.ending {

@@ -13,6 +13,7 @@ import (
 	"flag"
 	"log"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -25,6 +26,9 @@ func main() {
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "chaos")
 	if err != nil {
+		log.Fatal(err)
+	}
+	if *etui, err = filepath.Abs(*etui); err != nil { // it runs in a folder of its own
 		log.Fatal(err)
 	}
 	began := time.Now()

@@ -76,7 +76,7 @@ func run(c config) (r *report, err error) {
 	gateways := make([]*gateway, max(1, c.replicas))
 	defer func() {
 		for _, g := range gateways {
-			if g != nil && g.cmd != nil {
+			if g != nil && g.cmd != nil && g.cmd.Process != nil {
 				_ = g.kill()
 			}
 		}

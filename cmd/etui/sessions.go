@@ -246,6 +246,9 @@ func describeConversation(c engine.Conversation, width int) string {
 		b.WriteString(describeMessage(m, c.Said[i+1:], width))
 	}
 	summary(c.Skip + len(c.Said))
+	for _, m := range c.Waiting {
+		fmt.Fprintf(&b, "\n%s %s (waits for its answer)\n%s", m.Accepted.Local().Format(time.DateTime), printable.Line(cmp.Or(m.User, "user"), session.MaxTitle), indented("", m.Text, width))
+	}
 	return b.String()
 }
 

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
 )
 
-// request is the body of a chat completion.
+// request is the body of a chat completion, without its messages, which come last.
 type request struct {
 	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
 	MaxTokens           int               `json:"max_tokens,omitempty"`
@@ -25,7 +27,6 @@ type request struct {
 	Temperature         *float64          `json:"temperature,omitempty"`
 	TopP                *float64          `json:"top_p,omitempty"`
 	Tools               []json.RawMessage `json:"tools,omitempty"`
-	Messages            []message         `json:"messages"`
 }
 
 // perMessage is about how many bytes a message takes beside its text.
@@ -97,29 +98,85 @@ func (m *Model) request(req model.Request) ([]byte, error) {
 	for i := range req.Messages {
 		size += len(req.Messages[i].Text) + len(req.Messages[i].Note) + perMessage
 	}
-	out.Messages = make([]message, 0, len(req.Messages)+1)
+	for _, raw := range out.Tools {
+		size += len(raw) + 1
+	}
+	b := &body{}
+	b.Grow(size + size/16)
+	if err := b.encode(out); err != nil {
+		return nil, err
+	}
+	b.Truncate(b.Len() - len("}"))
+	b.WriteString(`,"messages":[`)
 	if req.System != "" {
-		out.Messages = append(out.Messages, message{Role: "system", Content: req.System})
+		b.text("system", req.System)
 	}
 	var images []chat.File
-	for i, said := range req.Messages {
-		out.Messages = append(out.Messages, write(said, names))
+	for i := range req.Messages {
+		said := &req.Messages[i]
+		if err := b.message(said, names); err != nil {
+			return nil, err
+		}
 		if said.Result != nil {
 			images = append(images, said.Result.Images...)
 		}
 		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != chat.Tool; last && len(images) > 0 {
-			out.Messages, images = append(out.Messages, show(resultPictures, images)), nil
+			b.next()
+			if err := b.encode(show(resultPictures, images)); err != nil {
+				return nil, err
+			}
+			images = nil
 		}
 	}
-	for _, raw := range out.Tools {
-		size += len(raw) + 1
+	b.WriteString("]}")
+	return b.Bytes(), nil
+}
+
+// body is a request as it is written.
+type body struct{ bytes.Buffer }
+
+// encode writes a value as JSON. It keeps the bytes of schemas.
+func (b *body) encode(value any) error {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return err
 	}
-	var b bytes.Buffer
-	b.Grow(size + size/16)
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // keep the bytes of schemas
-	err := e.Encode(out)
-	return bytes.TrimRight(b.Bytes(), "\n"), err
+	b.Truncate(b.Len() - len("\n"))
+	return nil
+}
+
+// next begins the next element of a list.
+func (b *body) next() {
+	if last := b.Bytes()[b.Len()-1]; last != '[' {
+		b.WriteByte(',')
+	}
+}
+
+// text writes a message that is a text, as almost all of a long conversation are: without
+// reflection, and without a copy of the text.
+func (b *body) text(role, text string) {
+	b.next()
+	b.WriteString(`{"role":"` + role + `","content":`)
+	quoted, _ := jsontext.AppendQuote(b.AvailableBuffer(), text) // what is not UTF-8 is replaced
+	b.Write(quoted)
+	b.WriteByte('}')
+}
+
+// message writes a message of the conversation.
+func (b *body) message(said *chat.Message, names model.Names) error {
+	switch {
+	case said.Role == chat.Assistant && len(said.Calls) == 0:
+		b.text("assistant", said.Text)
+		return nil
+	case said.Role == chat.User:
+		if text, pictures := model.Seen(*said); len(pictures) == 0 {
+			b.text("user", text)
+			return nil
+		}
+	}
+	b.next()
+	return b.encode(write(*said, names))
 }
 
 // newLimit reports whether a server wants the newer name of the token limit. OpenAI's
