@@ -214,24 +214,10 @@ const maxTries = 3
 // it, or its turn could not be stored. The caller has the session to itself. An error
 // means that the item still waits. Crashed says that the last attempt ended unexpectedly.
 func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
-	if crashed {
-		i.Tries++
-	}
-	if i.Tries > maxTries {
-		i.State, i.Reason = store.Parked, fmt.Sprintf("its turn ended unexpectedly, %d times", i.Tries)
-		e.config.Log.ErrorContext(ctx, "message parked", "item", i.ID, "session", i.Session, "reason", i.Reason)
-	}
 	if crashed || i.Holder != e.holder {
-		if i.Holder != e.holder {
-			e.meter.retry("left")
-		}
-		i.Holder = e.holder
-		if err := e.config.Store.Update(ctx, i); err != nil {
+		var err error
+		if i, err = e.hold(ctx, i, crashed && i.Holder != ""); err != nil || i.State == store.Parked {
 			return err
-		}
-		if i.State == store.Parked {
-			e.tellParked(ctx, i)
-			return nil
 		}
 	}
 	a, m, err := e.message(i)
@@ -244,8 +230,51 @@ func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
 	r := &running{Engine: e, agent: a, key: i.Session, item: i, late: newLate(false)}
 	defer r.late.close()
 	r.answer(ctx, &m, silent)
+	e.handOver(i, r.kept)
 	return r.kept
 }
+
+// hold makes an item this process's own, or parks it if its turn ended unexpectedly too
+// often. Crashed says that it ended so once more.
+func (e *Engine) hold(ctx context.Context, i store.Item, crashed bool) (store.Item, error) {
+	if crashed {
+		i.Tries++
+	}
+	if i.Tries > maxTries {
+		i.State, i.Reason = store.Parked, fmt.Sprintf("its turn ended unexpectedly, %d times", i.Tries)
+		e.config.Log.ErrorContext(ctx, "message parked", "item", i.ID, "session", i.Session, "reason", i.Reason)
+	}
+	if i.Holder != e.holder {
+		e.meter.retry("left")
+	}
+	i.Holder = e.holder
+	err := e.config.Store.Update(ctx, i)
+	if err == nil && i.State == store.Parked {
+		e.tellParked(ctx, i)
+	}
+	return i, err
+}
+
+// handOver gives an item up whose turn was suspended because this process stops, so that
+// nobody counts that as an unexpected end.
+func (e *Engine) handOver(i store.Item, why error) {
+	if i.ID == 0 || !errors.Is(why, turn.ErrSuspended) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), handingOver)
+	defer cancel()
+	now, err := e.item(ctx, i.ID)
+	if err != nil || now.State != store.Waiting || now.Holder != e.holder {
+		return
+	}
+	now.Holder = ""
+	if err := e.config.Store.Update(ctx, now); err != nil {
+		e.config.Log.Debug("a message was not handed over", "item", i.ID, "session", i.Session, "error", err)
+	}
+}
+
+// handingOver is how long that may take while etui stops.
+const handingOver = time.Second
 
 // tellParked tells the sender of a parked message, on the channel that it came from.
 func (e *Engine) tellParked(ctx context.Context, i store.Item) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -551,4 +552,64 @@ func TestRepeatDoesNotWaitForLaterMessages(t *testing.T) {
 		close(m["second"])
 		all.Wait()
 	})
+}
+
+// A process that is stopped hands what it works on over, and nobody counts that as a crash,
+// however often it happens. A crash counts, also when the sender repeats the message before
+// Resume finds it, and too many of them park it.
+func TestStopsAreNoCrashes(t *testing.T) {
+	t.Parallel()
+	kept := &store.Memory{}
+	old, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "hello"})
+	if _, err := send(old, t.Context(), engine.Message{Text: "hello", User: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	message := engine.Message{Text: "slow", User: "ann", IdempotencyKey: "k"}
+	for i := range 6 {
+		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "never", Wait: make(chan struct{})})
+		var works sync.WaitGroup
+		works.Go(func() {
+			if i%2 == 0 {
+				if _, err := send(g, t.Context(), message); !errors.Is(err, engine.ErrStopping) {
+					t.Errorf("stop %d: %v", i, err)
+				}
+			} else if err := g.Resume(t.Context()); err != nil {
+				t.Errorf("stop %d: %v", i, err)
+			}
+		})
+		for len(m.Requests()) == 0 {
+			runtime.Gosched()
+		}
+		stop, cancel := context.WithCancel(t.Context())
+		cancel()
+		g.Stop(stop)
+		works.Wait()
+		if left := items(t, kept, store.Waiting); len(left) != 1 || left[0].Tries != 0 {
+			t.Fatalf("after stop %d: %+v", i, left)
+		}
+	}
+	for crash := range 4 {
+		left := items(t, kept, store.Waiting)
+		left[0].Holder, left[0].Tries = "one that died", crash
+		must(t, kept.Update(t.Context(), left[0]))
+		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "never", Wait: make(chan struct{})})
+		if crash == 3 {
+			if _, err := send(g, t.Context(), message); !errors.Is(err, engine.ErrParked) || len(m.Requests()) != 0 {
+				t.Errorf("after 4 crashes: %v, the model was asked %d times", err, len(m.Requests()))
+			}
+			break
+		}
+		var works sync.WaitGroup
+		works.Go(func() { _, _ = send(g, t.Context(), message) })
+		for len(m.Requests()) == 0 {
+			runtime.Gosched()
+		}
+		if now := items(t, kept, store.Waiting); len(now) != 1 || now[0].Tries != crash+1 {
+			t.Errorf("after crash %d: %+v", crash+1, now)
+		}
+		stop, cancel := context.WithCancel(t.Context())
+		cancel()
+		g.Stop(stop)
+		works.Wait()
+	}
 }

@@ -568,6 +568,7 @@ func (r *running) next(ctx context.Context, place *place, m *Message, alone bool
 		r.kept, alone = nil, false
 		f.anew()
 	}
+	r.handOver(r.item, r.kept)
 	if r.kept != nil && r.item.ID != 0 && !errors.Is(r.kept, turn.ErrSuspended) {
 		leave = func() {}
 		r.later(r.item, r.kept, place)
@@ -653,8 +654,19 @@ func (r *running) catchUp(ctx context.Context, alone bool, of hears) (*store.Ite
 	if err != nil || now.State != store.Waiting {
 		return &now, err
 	}
-	now.Holder = r.holder
-	return nil, r.config.Store.Update(ctx, now)
+	crashed := now.Holder != r.holder && now.Holder != ""
+	if crashed && r.shared != nil {
+		alive, err := r.shared.Alive(ctx)
+		if err != nil {
+			return nil, err
+		}
+		crashed = !slices.Contains(alive, now.Holder)
+	}
+	now, err = r.hold(ctx, now, crashed)
+	if err == nil && now.State == store.Parked {
+		return &now, nil
+	}
+	return nil, err
 }
 
 // asked is a message that needs a turn, with its session.
