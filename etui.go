@@ -146,16 +146,15 @@ func (g *Gateway) Ask(ctx context.Context, question string) (string, error) {
 	return reply.String(), nil
 }
 
-// Run resumes the turns that an earlier process left open in the store, and returns
-// when ctx ends. Messages can be sent before and while it runs. A gateway that keeps
-// its sessions in memory does not need it.
+// Run resumes the turns that an earlier process left open in the store, and returns nil
+// when ctx ends, or at once with why the store cannot be read. Messages can be sent before
+// and while it runs. A gateway that keeps its sessions in memory does not need it.
 func (g *Gateway) Run(ctx context.Context) error {
-	err := g.Resume(ctx)
-	<-ctx.Done()
-	if errors.Is(err, ctx.Err()) {
-		return nil
+	if err := g.Resume(ctx); err != nil && ctx.Err() == nil {
+		return err
 	}
-	return err
+	<-ctx.Done()
+	return nil
 }
 
 // closing is how long Close waits for running turns.

@@ -427,7 +427,7 @@ func (a *account) sayParts(ctx context.Context, to Address, parts []string, firs
 	return nil
 }
 
-// whole reports whether a text needs no second message.
+// fits reports whether a text needs no second message.
 func (t Traits) fits(text string) bool { return t.MaxText == 0 || t.length(text) <= t.MaxText }
 
 func (t Traits) length(text string) int {

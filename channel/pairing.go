@@ -46,17 +46,11 @@ func (a *account) paired(ctx context.Context, user string) bool {
 	if !a.Pairing {
 		return false
 	}
-	list, err := a.pairings(ctx, pairedKind)
+	list, err := a.records.Records(ctx, pairedKind, a.Name+":"+user)
 	if err != nil {
 		a.log.WarnContext(ctx, "who was let in cannot be read, so strangers stay outside", "channel", a.Name, "error", err)
-		return false
 	}
-	for _, p := range list {
-		if p.Channel == a.Name && p.User == user {
-			return true
-		}
-	}
-	return false
+	return err == nil && len(list) > 0
 }
 
 func (h *Host) pairings(ctx context.Context, kind string) ([]Pairing, error) {

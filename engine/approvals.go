@@ -276,7 +276,7 @@ func answeringOf(text string) (a answering, ok bool) {
 	return a, true
 }
 
-// answer returns what a message answers and how. Waiting are the approvals of its own
+// answerOf returns what a message answers and how. Waiting are the approvals of its own
 // session, any of which it can mean without an ID if it is the only one.
 func (e *Engine) answerOf(ctx context.Context, own session.Session, text answering) (Approval, session.Answer, error) {
 	var here []Approval
@@ -342,14 +342,15 @@ func (r *running) decided(ctx context.Context, m Message, s session.Session, tex
 	if err == nil {
 		err = r.mayAnswer(ctx, s.Key, m, found)
 	}
+	if err == nil && found.Session == s.Key {
+		here := m
+		here.Text, here.Answers = "", []session.Answer{said}
+		if here, err = r.answered(ctx, s, here); err == nil {
+			return r.run(ctx, &asked{here, s}, yield)
+		}
+	}
 	if errors.Is(err, ErrStore) {
 		return r.refuse(ctx, err, yield)
-	}
-	if err == nil && found.Session == s.Key {
-		m.Text, m.Answers = "", []session.Answer{said}
-		if m, err = r.answered(ctx, s, m); err == nil {
-			return r.run(ctx, &asked{m, s}, yield)
-		}
 	}
 	done := turn.Done{Reply: "Denied; the conversation in which it was asked goes on."}
 	if text.chooses {
@@ -378,9 +379,9 @@ func (r *running) decided(ctx context.Context, m Message, s session.Session, tex
 }
 
 // toldText makes a text the answer to the question for which the turn waits, if there is
-// one and the sender may answer it.
+// one and the sender may answer it. What the clock says is none, and neither is a command.
 func (r *running) toldText(ctx context.Context, m Message, s session.Session) Message {
-	if turn.PhaseOf(s) != turn.Waiting || m.Text == "" || m.Text == Compact || m.Text == Stop || m.outcome != nil || len(m.Files) > 0 {
+	if turn.PhaseOf(s) != turn.Waiting || m.Text == "" || m.Background || r.commands(m, s) || m.outcome != nil || len(m.Files) > 0 {
 		return m
 	}
 	for _, a := range s.Awaits {

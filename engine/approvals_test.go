@@ -2,9 +2,12 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -338,4 +341,70 @@ func TestQuestion(t *testing.T) {
 	if all := m.Requests()[len(m.Requests())-1].Messages; all[len(all)-1].Result == nil || all[len(all)-1].Result.Text != "The user answered: the red one" {
 		t.Errorf("the model reads %+v", all[len(all)-1])
 	}
+}
+
+// A question waits for a person. What the clock says meanwhile is no answer, and neither is a
+// command.
+func TestWhatAnswersNoQuestion(t *testing.T) {
+	t.Parallel()
+	now := newClock("2026-03-02 08:30:00")
+	g, m := newEngine(t, func(c *engine.Config) {
+		approving(c)
+		c.Turn.Decide, c.Now = nil, now.Now
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "ask_user", Description: "Ask"}, func(context.Context, struct{}) (string, error) {
+			return "", &tool.Question{Text: "Which one?"}
+		})))
+	}, fake.Step{Calls: []chat.Call{fake.Call("1", "ask_user", `{}`)}}, fake.Step{Text: "I looked."})
+	ann := engine.Message{Text: "paint it", User: "ann", Session: "s"}
+	task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "look at the mail", User: "ann", Session: "s"})
+	must(t, err)
+	wait(t, g, ann)
+	for text, want := range map[string]string{engine.Anew: "answer it first", engine.Switch: "Now active: full"} {
+		ann.Text = text
+		if done, err := ended(g, t.Context(), ann); !strings.Contains(done.Reply+fmt.Sprint(err), want) {
+			t.Errorf("%s: %q, %v, want %q", text, done.Reply, err, want)
+		}
+	}
+	now.set("2026-03-02 09:00:00")
+	tick(t, g)
+	all := m.Requests()[1].Messages
+	if last := all[len(all)-1]; last.Result != nil || !strings.HasSuffix(last.Text, task.Text) {
+		t.Errorf("the model reads %+v after the task", last)
+	}
+}
+
+// unput is a store that cannot keep records for a time.
+type unput struct {
+	*store.Memory
+	failures atomic.Int32
+}
+
+func (u *unput) Put(ctx context.Context, kind, key string, value json.RawMessage) error {
+	if kind == "approval" && u.failures.Add(-1) >= 0 {
+		return errStore
+	}
+	return u.Memory.Put(ctx, kind, key, value)
+}
+
+// An approval that cannot be stored is stored later: it is not lost, and its sender is not
+// shown what the database says.
+func TestApprovalIsStoredLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		kept := &unput{Memory: &store.Memory{}}
+		kept.failures.Store(2)
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c) }, weather("It is sunny.")...)
+		wait(t, g, engine.Message{Text: "weather?", User: "ann"})
+		if done, err := ended(g, t.Context(), engine.Message{Text: "/approve always", User: "ann"}); !errors.Is(err, engine.ErrStore) {
+			t.Errorf("while the database is away: %q, %v", done.Reply, err)
+		}
+		idle(t, g)
+		lasting, err := g.Grants(t.Context())
+		must(t, err)
+		s, err := kept.Load(t.Context(), keyOf(t, g, engine.Message{User: "ann"}), 0)
+		must(t, err)
+		if len(lasting) != 1 || s.Open() || s.Messages[len(s.Messages)-1].Text != "It is sunny." {
+			t.Errorf("the lasting approvals are %+v, the conversation %+v", lasting, s.Messages)
+		}
+	})
 }

@@ -50,7 +50,10 @@ func (e *Engine) beat(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	due := now.Truncate(h.Every)
-	if last := e.beaten.Load(); last != nil && !due.After(*last) {
+	sent := func(last time.Time) bool { // one far ahead is from before the clock was set back
+		return !due.After(last) && !last.After(now.Add(h.Every))
+	}
+	if last := e.beaten.Load(); last != nil && sent(*last) {
 		return nil
 	}
 	done, err := e.firings(ctx)
@@ -58,7 +61,7 @@ func (e *Engine) beat(ctx context.Context, now time.Time) error {
 		return err
 	}
 	last, began := done[heartbeat]
-	if began && !due.After(last.Last) {
+	if began && sent(last.Last) {
 		e.beaten.Store(&last.Last)
 		return nil
 	}
@@ -69,8 +72,11 @@ func (e *Engine) beat(ctx context.Context, now time.Time) error {
 		}
 		if text != "" {
 			err := e.send(ctx, Message{Agent: h.Agent, User: h.User, Session: heartbeat, Text: text, Background: true, NoHistory: true, IdempotencyKey: fmt.Sprintf("%s-%d", heartbeat, due.Unix())})
-			if err != nil {
+			if passing(ctx, err) {
 				return fmt.Errorf("the heartbeat: %w", err)
+			}
+			if err != nil { // it is too long, say: the next one may be better
+				e.config.Log.ErrorContext(ctx, "the heartbeat could not be sent", "error", err)
 			}
 		}
 	}

@@ -30,6 +30,18 @@ const (
 	Auto = "auto"
 )
 
+// commands reports whether a message says what is to become of its conversation, instead of
+// being a part of it.
+func (r *running) commands(m Message, s session.Session) bool {
+	switch name, _, _ := strings.Cut(m.Text, " "); {
+	case m.Workflow != "", name == Switch:
+		return true
+	case m.Text == Run:
+		return s.Flow != nil || len(r.Workflows().Names()) > 0
+	}
+	return m.Text == Compact || m.Text == Stop || m.Text == Anew
+}
+
 // ErrOpen says that a call of the conversation awaits approval.
 var ErrOpen = errors.New("a call of this conversation awaits approval; answer it first")
 

@@ -34,6 +34,7 @@ func (e *Engine) beginning(m Message) (Message, error) {
 		m.Workflow, m.Text = name, strings.TrimSpace(input)
 	}
 	if m.Workflow == "" {
+		m.Target, m.Params = "", nil // nothing reads them
 		return m, nil
 	}
 	if _, ok := set.Get(m.Workflow); !ok {

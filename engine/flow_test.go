@@ -253,6 +253,31 @@ func TestWorkflowAfterFailure(t *testing.T) {
 	}
 }
 
+// keeping is a store that shows what it is given to keep.
+type keeping struct {
+	*store.Memory
+	kept []string
+}
+
+func (k *keeping) Accept(ctx context.Context, i store.Item) (store.Item, bool, error) {
+	k.kept = append(k.kept, string(i.Message))
+	return k.Memory.Accept(ctx, i)
+}
+
+// TestTargetWithoutWorkflow: what only a workflow reads is not kept without one, where nothing
+// hides the secrets in it.
+func TestTargetWithoutWorkflow(t *testing.T) {
+	t.Parallel()
+	kept := &keeping{Memory: &store.Memory{}}
+	e := flowEngine(t, fake.New(fake.Step{Text: "hi"}), work(), toolsets(), kept)
+	if o := flow(t, e, engine.Message{Text: "hello", Target: "the-target", Params: map[string]string{"key": "the-param"}}); o.err != nil {
+		t.Fatal(o.err)
+	}
+	if got := strings.Join(kept.kept, "\n"); got == "" || strings.Contains(got, "the-target") || strings.Contains(got, "the-param") {
+		t.Errorf("kept is %s", got)
+	}
+}
+
 // TestNoWorkflow: what does not begin a workflow is as without any.
 func TestNoWorkflow(t *testing.T) {
 	t.Parallel()

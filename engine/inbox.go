@@ -23,19 +23,20 @@ import (
 // record is a message as the inbox keeps it.
 type record struct {
 	Message
-	Guest    string        `json:"guest,omitempty"`
-	Outcome  *turn.Outcome `json:"outcome,omitempty"`
-	To       session.Key   `json:"to,omitempty"`
-	Operator bool          `json:"operator,omitempty"`
-	Origin   *origin       `json:"origin,omitempty"`
-	Notice   string        `json:"notice,omitempty"`
-	Trace    string        `json:"trace,omitempty"`
+	Reply    json.RawMessage `json:"reply,omitempty"`
+	Guest    string          `json:"guest,omitempty"`
+	Outcome  *turn.Outcome   `json:"outcome,omitempty"`
+	To       session.Key     `json:"to,omitempty"`
+	Operator bool            `json:"operator,omitempty"`
+	Origin   *origin         `json:"origin,omitempty"`
+	Notice   string          `json:"notice,omitempty"`
+	Trace    string          `json:"trace,omitempty"`
 }
 
 // message returns the message of a record.
 func (rec record) message() Message {
 	m := rec.Message
-	m.guest, m.outcome, m.to, m.operator, m.origin, m.notice, m.trace = rec.Guest, rec.Outcome, rec.To, rec.Operator, rec.Origin, rec.Notice, rec.Trace
+	m.Reply, m.guest, m.outcome, m.to, m.operator, m.origin, m.notice, m.trace = rec.Reply, rec.Guest, rec.Outcome, rec.To, rec.Operator, rec.Origin, rec.Notice, rec.Trace
 	return m
 }
 
@@ -49,7 +50,7 @@ func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.
 	if m.trace == "" && e.config.Tracer != nil { // the turn of another message sends it
 		m.trace = span.Parent(ctx)
 	}
-	rec := record{m, m.guest, m.outcome, m.to, m.operator, m.origin, m.notice, m.trace}
+	rec := record{m, m.Reply, m.guest, m.outcome, m.to, m.operator, m.origin, m.notice, m.trace}
 	rec.Wait, rec.IdempotencyKey = false, ""
 	var err error
 	if i.Message, err = json.Marshal(rec); err != nil {
@@ -92,6 +93,7 @@ func (e *Engine) message(i store.Item) (*agent, Message, error) {
 		return nil, Message{}, fmt.Errorf("the message cannot be read: %w", err)
 	}
 	m := rec.message()
+	m.to = i.Session // whatever the configuration says of its sender by now: its turn has that one to itself
 	a, err := e.addressed(m)
 	return a, m, err
 }

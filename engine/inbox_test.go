@@ -13,9 +13,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/session"
@@ -612,4 +615,94 @@ func TestStopsAreNoCrashes(t *testing.T) {
 		g.Stop(stop)
 		works.Wait()
 	}
+}
+
+// A message is answered in the conversation in which it was accepted, also if the configuration
+// has another one for its sender by now: in that one, another turn may be running.
+func TestAnsweredWhereItWasAccepted(t *testing.T) {
+	t.Parallel()
+	for _, restart := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			kept, goOn := &store.Memory{}, make(chan struct{})
+			var users atomic.Pointer[identity.Users]
+			users.Store(&identity.Users{})
+			process := func() *engine.Engine {
+				g, _ := newEngine(t, func(c *engine.Config) {
+					c.Store, c.Users = kept, func(*catalog.Catalog) *identity.Users { return users.Load() }
+				}, fake.Step{Text: "yes", Wait: goOn}, fake.Step{Text: "yes", Wait: goOn})
+				return g
+			}
+			g := process()
+			ann := engine.Message{Text: "hello", Channel: "web", User: "1", IdempotencyKey: "1"}
+			before := keyOf(t, g, ann)
+			var sending sync.WaitGroup
+			for i := range 2 {
+				m := ann
+				m.IdempotencyKey = fmt.Sprint(i)
+				sending.Go(func() { _, _ = send(g, t.Context(), m) })
+				synctest.Wait()
+			}
+			known, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"web:1"}}})
+			must(t, err)
+			users.Store(known)
+			if restart {
+				gone, end := context.WithCancel(t.Context())
+				end()
+				g.Stop(gone)
+				sending.Wait()
+				g = process()
+			}
+			close(goOn)
+			must(t, g.Resume(t.Context()))
+			sending.Wait()
+			idle(t, g)
+			s, err := kept.Load(t.Context(), before, 0)
+			must(t, err)
+			if got := strings.Join(asked(s), " "); got != "hello hello" {
+				t.Errorf("restart %v: %s has %q", restart, before, got)
+			}
+		})
+	}
+}
+
+// unread is a store whose sessions cannot be read for a while.
+type unread struct {
+	*store.Memory
+	is atomic.Bool
+}
+
+func (u *unread) Load(ctx context.Context, key session.Key, limit int) (session.Session, error) {
+	if u.is.Load() {
+		return session.Session{}, errStore
+	}
+	return u.Memory.Load(ctx, key, limit)
+}
+
+// What an earlier process left is answered however long the database is away at the start; a
+// session that stays unreadable keeps no others waiting.
+func TestResumeWhenTheDatabaseIsBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		kept := &unread{Memory: &store.Memory{}}
+		for i := range 20 { // more than are resumed at once
+			_, _, err := kept.Accept(t.Context(), store.Item{Session: session.Key(fmt.Sprint("agent:main:", i)), Message: []byte(`{"text":"hello"}`), Holder: "an earlier process"})
+			must(t, err)
+		}
+		var answered atomic.Int32
+		g, _ := newEngine(t, func(c *engine.Config) {
+			c.Store, c.Agents[0].Model = kept, asking(func(string) { answered.Add(1) })
+		})
+		kept.is.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var resuming sync.WaitGroup
+		resuming.Go(func() { _ = g.Resume(ctx) })
+		time.Sleep(10 * time.Minute)
+		kept.is.Store(false)
+		time.Sleep(time.Minute)
+		if n := answered.Load(); n != 20 {
+			t.Errorf("%d of 20 messages are answered", n)
+		}
+		resuming.Wait() // all is done
+	})
 }

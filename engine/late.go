@@ -17,7 +17,8 @@ const (
 	// maxWait is how long Send waits for the outcome of a call that goes on. After that
 	// the outcome is stored when it comes.
 	maxWait = 10 * time.Minute
-	// maxStore is how long storing outcomes may take once the session is free.
+	// maxStore is how long the store may be away when an outcome comes, or a name is to be
+	// removed. After that the outcome counts as lost.
 	maxStore = time.Minute
 )
 

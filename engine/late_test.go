@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -380,4 +381,24 @@ func TestOutcomeOfACallerWhoLeft(t *testing.T) {
 	if got := notes(load(t, store), "the outcome"); got != 1 {
 		t.Errorf("the outcome is stored %d times", got)
 	}
+}
+
+// An outcome that cannot be stored at once is stored when the database is back.
+func TestOutcomeIsStoredLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		kept, s := &away{Store: &store.Memory{}}, &slow{}
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept; must(t, c.Registry.Register(s.tool())) }, call("1", "slow"), fake.Step{Text: "It is running."})
+		if _, err := send(g, t.Context(), engine.Message{Text: "go"}); err != nil {
+			t.Fatal(err)
+		}
+		kept.is.Store(true)
+		s.finish(0, "42")
+		time.Sleep(5 * time.Second) // of the test's clock
+		kept.is.Store(false)
+		idle(t, g)
+		if s := load(t, kept); s.Open() || notes(s, "42") != 1 {
+			t.Errorf("the conversation awaits %+v and has %+v", s.Awaits, s.Messages)
+		}
+	})
 }

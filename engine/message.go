@@ -104,8 +104,9 @@ type Message struct {
 	Background bool `json:"background,omitempty"`
 	// Reply, when not empty, says where the answer goes, in the words of the program that
 	// delivers it, see [Engine.Letters]: the caller need not stay. It is kept in the session,
-	// too, for what the agent says there later without being asked.
-	Reply json.RawMessage `json:"reply,omitempty"`
+	// too, for what the agent says there later without being asked. No client over a network
+	// can set it: it would have etui write to anybody.
+	Reply json.RawMessage `json:"-"`
 	// Accepted, if not nil, is called once the message is in the inbox.
 	Accepted func() `json:"-"`
 	// to, when not empty, is the session that the message is for, whoever sends it.
@@ -258,8 +259,8 @@ func (e *Engine) stored(m Message) json.RawMessage {
 		return nil
 	}
 	m.Text, m.Files, m.Skill, m.Answers, m.Wait, m.IdempotencyKey = "", nil, "", nil, false, ""
-	m.Workflow, m.Target, m.Params = "", "", nil                                 // the session has them
-	raw, _ := json.Marshal(record{Message: m, Origin: m.origin, Trace: m.trace}) // texts, numbers and lists of them
+	m.Workflow, m.Target, m.Params = "", "", nil                                                 // the session has them
+	raw, _ := json.Marshal(record{Message: m, Reply: m.Reply, Origin: m.origin, Trace: m.trace}) // texts, numbers and lists of them
 	return raw
 }
 

@@ -172,9 +172,11 @@ func (e *Engine) Post(ctx context.Context, key session.Key, to json.RawMessage, 
 	if err != nil || !fresh {
 		return err
 	}
-	// Nothing else takes the item up: it waits for nobody's turn. After a crash in between, it
-	// is a notice.
-	return e.write(ctx, store.End{ID: i.ID, Result: resultOf(&turn.Done{Reply: text}, nil), Deliver: true})
+	// It waits for nobody's turn. After a crash or a failure in between, it is a notice.
+	if err := e.write(ctx, store.End{ID: i.ID, Result: resultOf(&turn.Done{Reply: text}, nil), Deliver: true}); err != nil {
+		e.storeLate(i)
+	}
+	return nil
 }
 
 // said reports whether a reply only repeats what the turn has posted.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -107,7 +108,8 @@ func (e *Engine) receive(said *Message) (*running, *Message, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &running{Engine: e, agent: a, key: e.key(a, m), late: newLate(m.Wait)}, &m, nil
+	m.to = e.key(a, m) // also if the configuration changes while it waits
+	return &running{Engine: e, agent: a, key: m.to, late: newLate(m.Wait)}, &m, nil
 }
 
 // Resume goes on with what other processes left: it resumes open turns, works on what
@@ -117,16 +119,17 @@ func (e *Engine) receive(said *Message) (*running, *Message, error) {
 // once, before or while the engine serves, and with any other store in one process only.
 func (e *Engine) Resume(ctx context.Context) error {
 	w := resuming{left: make(chan session.Key)}
-	end := sync.OnceFunc(func() {
+	defer func() {
 		close(w.left)
 		w.workers.Wait()
-	})
-	defer end()
+	}()
 	if err := e.resumeLeft(ctx, &w, true); err != nil && e.shared == nil {
 		return err
 	}
 	if e.shared == nil {
-		end()
+		if err := w.again(ctx); err != nil {
+			return err
+		}
 		left, err := e.config.Store.Mailboxes(ctx, e.holder)
 		e.settled.Store(err == nil && len(left) == 0)
 		return ctx.Err()
@@ -171,6 +174,53 @@ type resuming struct {
 	started int
 	workers sync.WaitGroup
 	busy    sync.Map // of the keys that they work on
+
+	handed sync.WaitGroup // the same, for whoever waits for their end
+	failed sync.Map       // of the keys that could not be resumed
+	later  atomic.Bool    // they were tried for long before
+}
+
+// hand hands sessions to the workers, but for those that they work on.
+func (w *resuming) hand(ctx context.Context, keys []session.Key) error {
+	for _, key := range keys {
+		if _, busy := w.busy.LoadOrStore(key, nil); busy {
+			continue
+		}
+		w.handed.Add(1)
+		select {
+		case w.left <- key:
+		case <-ctx.Done():
+			w.handed.Done()
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// again hands out again what could not be resumed, now and then, until all is done. With a
+// [store.Shared], what was left is found again.
+func (w *resuming) again(ctx context.Context) error {
+	for {
+		w.handed.Wait()
+		var keys []session.Key
+		w.failed.Range(func(key, _ any) bool {
+			keys = append(keys, key.(session.Key))
+			return true
+		})
+		if len(keys) == 0 {
+			return ctx.Err()
+		}
+		select {
+		case <-time.After(lastPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		w.later.Store(true)
+		w.failed.Clear()
+		if err := w.hand(ctx, keys); err != nil {
+			return err
+		}
+	}
 }
 
 // resumeLeft hands the sessions that were left to workers. All means also those without an
@@ -203,39 +253,36 @@ func (e *Engine) resumeLeft(ctx context.Context, w *resuming, all bool) error {
 		w.workers.Go(func() {
 			defer panics.Log(e.config.Log, "resuming turns") // each turn has its own
 			for key := range w.left {
-				e.resumeUntil(ctx, key)
+				if !e.resumeUntil(ctx, key, w.later.Load()) {
+					w.failed.Store(key, nil)
+				}
 				w.busy.Delete(key)
+				w.handed.Done()
 			}
 		})
 	}
-	for _, key := range keys {
-		if _, busy := w.busy.LoadOrStore(key, nil); busy {
-			continue
-		}
-		select {
-		case w.left <- key:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
+	return w.hand(ctx, keys)
 }
 
-// resumeUntil resumes a session. It tries again while the store fails.
-func (e *Engine) resumeUntil(ctx context.Context, key session.Key) {
+// resumeUntil resumes a session. It tries again for a while when the store fails, or once only
+// if it has done so before. It reports false if the session is to be tried again later.
+func (e *Engine) resumeUntil(ctx context.Context, key session.Key, once bool) (done bool) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := e.guard("resuming a turn", key, func() error { return e.resume(ctx, key) })
+		panicked := errors.Is(err, errPanic)
 		switch {
 		case err == nil || errors.Is(err, turn.ErrSuspended) || ctx.Err() != nil:
-			return
-		case errors.Is(err, errPanic) || pause == lastPause: // what others left is found again
+			return true
+		case once && !panicked:
+			return false
+		case panicked || pause == lastPause:
 			e.config.Log.ErrorContext(ctx, "a session could not be resumed", "session", key, "error", err)
-			return
+			return panicked
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return
+			return true
 		}
 	}
 }
@@ -925,11 +972,22 @@ func (r *running) take(asked Message, o turn.Outcome) {
 			ctx, cancel := context.WithTimeout(context.Background(), maxStore)
 			defer cancel()
 			asked.Text, asked.Files, asked.Answers, asked.IdempotencyKey, asked.outcome = "", nil, nil, "", o.Storable()
-			item, _, err := r.accept(ctx, r.key, asked)
-			if err == nil && !r.late.hand(item) {
-				r.storeLate(item)
+			for pause := firstPause; ; pause = min(2*pause, lastPause) {
+				item, _, err := r.accept(ctx, r.key, asked)
+				if err == nil && !r.late.hand(item) {
+					r.storeLate(item)
+				}
+				if !errors.Is(err, ErrStore) {
+					return err
+				}
+				select { // one that was stored all the same is not awaited any more when it comes again
+				case <-time.After(pause):
+				case <-ctx.Done():
+					return err
+				case <-r.life.Done():
+					return err
+				}
 			}
-			return err
 		})
 		if err != nil {
 			r.config.Log.Error("the outcome of a call could not be stored", "session", r.key, "error", err)

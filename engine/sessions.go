@@ -220,6 +220,9 @@ func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error)
 	}
 	f.names = e.Names(user)
 	err := f.sessions(ctx)
+	if err == nil {
+		err = f.items(ctx)
+	}
 	for _, name := range f.names {
 		if err == nil {
 			err = f.own(ctx, name)
@@ -322,6 +325,34 @@ func (f *forgetting) session(ctx context.Context, s session.Summary) error {
 		}
 	}
 	return nil
+}
+
+// items removes the items of the inbox that no session took with it, as those of messages
+// that were parked before a turn began.
+func (f *forgetting) items(ctx context.Context) error {
+	for after := int64(-1); ; { // no ID is so low: the order is that of the IDs
+		list, err := f.config.Store.Items(ctx, store.ItemFilter{After: after, Limit: page})
+		if err != nil {
+			return err
+		}
+		for _, i := range list {
+			after = i.ID
+			if i.State == store.Waiting || !f.is(i.User) {
+				continue
+			}
+			now, err := f.config.Store.Load(ctx, i.Session, 1)
+			if err != nil {
+				return err
+			}
+			n, err := f.config.Store.Erase(ctx, i.Session, now.State, i.User)
+			if f.done.Messages += n; err != nil {
+				return err
+			}
+		}
+		if len(list) < page {
+			return nil
+		}
+	}
 }
 
 // is reports whether a name is one of the person's.

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
@@ -38,6 +40,38 @@ func texts(messages []chat.Message) string {
 		b.WriteString(m.Text + " ")
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// TestForgetUserInTheInbox: what somebody wrote goes also where no turn has made it a part of
+// a conversation.
+func TestForgetUserInTheInbox(t *testing.T) {
+	t.Parallel()
+	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "etui.db"))
+	must(t, err)
+	defer file.Close()
+	for name, kept := range map[string]store.Store{"memory": &store.Memory{}, "sqlite": file} {
+		for _, user := range []string{"web:ann", "web:bob"} {
+			for _, state := range []store.State{store.Parked, store.Answered} {
+				i, _, err := kept.Accept(t.Context(), store.Item{Session: "s", User: user, Message: []byte(`{"text":"secret"}`), Holder: "x"})
+				must(t, err)
+				if i.State = state; state == store.Answered {
+					err = kept.Finish(t.Context(), store.End{ID: i.ID, Result: []byte(`{"done":{"reply":"secret"}}`), Deliver: true})
+				} else {
+					err = kept.Update(t.Context(), i)
+				}
+				must(t, err)
+			}
+		}
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
+		if _, err := g.ForgetUser(t.Context(), "web:ann"); err != nil {
+			t.Fatal(err)
+		}
+		left, err := kept.Items(t.Context(), store.ItemFilter{})
+		must(t, err)
+		if len(left) != 2 || left[0].User != "web:bob" || left[1].User != "web:bob" {
+			t.Errorf("%s: the inbox has %+v", name, left)
+		}
+	}
 }
 
 // TestForgetUser: a person's own sessions go, and what they said among others; the rest

@@ -63,6 +63,7 @@ func (r *running) steers(running, next Message) bool {
 	if len(running.Reply) == 0 == (len(next.Reply) == 0) {
 		running.Reply = next.Reply // another message of the same chat
 	}
+	running.trace = next.trace
 	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 && next.outcome == nil &&
 		next.guest == running.guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(r.stored(next), r.stored(running))
 }

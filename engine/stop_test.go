@@ -2,15 +2,20 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
+	"go.opentelemetry.io/otel/trace/noop"
+
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
@@ -160,6 +165,7 @@ func TestSteer(t *testing.T) {
 			kept, began, goOn := &store.Memory{}, make(chan struct{}), make(chan struct{})
 			g, m := newEngine(t, func(c *engine.Config) {
 				c.Store, c.Agents[0].Steer = kept, steer
+				c.Tracer = noop.NewTracerProvider().Tracer("") // the spans are those of the senders
 				must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "work", Description: "Work"}, func(context.Context, struct{}) (string, error) {
 					close(began)
 					<-goOn
@@ -172,7 +178,8 @@ func TestSteer(t *testing.T) {
 				m.Channel, m.Chat = "web", "room"
 				senders.Go(func() {
 					var err error
-					if got[i], err = ended(g, t.Context(), m); err != nil {
+					ctx := span.Below(t.Context(), fmt.Sprintf("00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333%d-01", i))
+					if got[i], err = ended(g, ctx, m); err != nil {
 						t.Errorf("message %d: %v", i, err)
 					}
 				})
@@ -244,6 +251,27 @@ func TestReplyIsWrittenLater(t *testing.T) {
 		}
 		if s := load(t, kept.Memory); len(s.Messages) != 2 {
 			t.Errorf("the conversation has %d messages, want 2", len(s.Messages))
+		}
+	})
+}
+
+// What an agent says before its reply is delivered later if the database is away just then.
+func TestPostIsWrittenLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		kept := &full{Memory: &store.Memory{}}
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
+		kept.failures.Store(1)
+		for range 2 { // the same once more
+			if err := g.Post(t.Context(), mainKey, json.RawMessage(`{"to": "ann"}`), "I have begun.", "k"); err != nil {
+				t.Error(err)
+			}
+		}
+		idle(t, g)
+		letters, err := g.Letters(t.Context(), 0, 10)
+		must(t, err)
+		if len(letters) != 1 || letters[0].Text != "I have begun." {
+			t.Errorf("the letters are %+v", letters)
 		}
 	})
 }

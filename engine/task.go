@@ -335,10 +335,12 @@ func (e *Engine) runDue(ctx context.Context) error {
 	}
 	now, errs := e.config.Now(), []error(nil)
 	for _, t := range list {
-		if next := t.after(now); t.Last.After(now) && next.Before(t.Next) { // the clock was set back
-			t.Next, t.Last = next, now
-			if err := e.putFiring(ctx, t); err != nil {
-				errs = append(errs, err)
+		if t.Last.After(now) { // the clock was set back
+			if next := t.after(now); next.Before(t.Next) {
+				t.Next, t.Last = next, now
+				if err := e.putFiring(ctx, t); err != nil {
+					errs = append(errs, err)
+				}
 			}
 		}
 		if t.Next.IsZero() || t.Next.After(now) {
@@ -351,12 +353,18 @@ func (e *Engine) runDue(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// passing reports whether what the clock failed to send is to be tried again, because the engine,
+// and not the message, is the cause.
+func passing(ctx context.Context, err error) bool {
+	return err != nil && (errors.Is(err, ErrStore) || errors.Is(err, ErrStopping) || ctx.Err() != nil)
+}
+
 // runTask sends the messages of a task that is due, and moves it on.
 func (e *Engine) runTask(ctx context.Context, t Task, now time.Time) error {
 	for _, due := range t.due(now) {
 		err := e.send(ctx, t.message(due))
-		if err != nil && (errors.Is(err, ErrStore) || errors.Is(err, ErrStopping) || ctx.Err() != nil) {
-			return err // it is tried again
+		if passing(ctx, err) {
+			return err
 		}
 		if err != nil { // its agent is gone, say: the next time may be better
 			e.config.Log.ErrorContext(ctx, "a task could not run", "task", t.ID, "error", err)

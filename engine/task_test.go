@@ -335,3 +335,35 @@ func TestHeartbeat(t *testing.T) {
 		t.Errorf("the conversation has %d messages, want 4", len(s.Messages))
 	}
 }
+
+// A clock that is a year ahead for a moment does not silence the heartbeat for a year, and a
+// text that cannot be sent does not keep it from the next one.
+func TestHeartbeatGoesOn(t *testing.T) {
+	t.Parallel()
+	kept, now := &store.Memory{}, newClock("2026-03-02 08:31:00")
+	text := "one"
+	g, m := newEngine(t, func(c *engine.Config) {
+		c.Now, c.Store, c.MaxMessage = now.Now, kept, 10
+		c.Heartbeat = engine.Heartbeat{Every: 30 * time.Minute, Text: func() (string, error) { return text, nil }}
+	}, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	tick(t, g)
+	for _, at := range []string{"2027-03-02 10:00:00", "2026-03-02 09:00:00", "2026-03-02 09:00:01"} {
+		now.set(at)
+		tick(t, g)
+	}
+	text = "much too long for a message"
+	now.set("2026-03-02 09:30:00")
+	tick(t, g)
+	text = "two"
+	for _, at := range []string{"2026-03-02 09:30:01", "2026-03-02 10:00:00"} {
+		now.set(at)
+		tick(t, g)
+	}
+	var got []string
+	for _, r := range m.Requests() {
+		got = append(got, r.Messages[0].Text)
+	}
+	if strings.Join(got, " ") != "one one two" {
+		t.Errorf("the model was asked %q", got)
+	}
+}

@@ -226,7 +226,10 @@ func look(root *os.Root, name string) stamp {
 	return stamp{name, info.Size(), info.ModTime()}
 }
 
-func read(root *os.Root, s stamp) (string, error) {
+func read(root *os.Root, s stamp) (string, error) { return readTo(root, s, MaxFile) }
+
+// readTo returns the text of a file, cut after so many bytes.
+func readTo(root *os.Root, s stamp, most int64) (string, error) {
 	if s.size <= 0 {
 		return "", nil
 	}
@@ -241,11 +244,11 @@ func read(root *os.Root, s stamp) (string, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return "", nil // the next Load sees what it is
 	}
-	text, err := io.ReadAll(io.LimitReader(f, MaxFile))
+	text, err := io.ReadAll(io.LimitReader(f, most))
 	if err != nil {
 		return "", fmt.Errorf("reading the memory: %w", err)
 	}
-	if s.size > MaxFile {
+	if s.size > most {
 		return string(text) + cut, nil
 	}
 	return string(text), nil

@@ -280,3 +280,29 @@ func TestMove(t *testing.T) {
 		t.Errorf("it is edited to %.10q, %v", text, err)
 	}
 }
+
+// TestMoveLosesNothing: a memory that people made longer than what is read moves whole, and
+// what is no memory stays where it is.
+func TestMoveLosesNothing(t *testing.T) {
+	dir, shared := t.TempDir(), texts{}
+	own := memory.New(memory.Config{Own: dir})
+	if _, err := own.Change(t.Context(), "main", memory.Change{New: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("likes tea\n", memory.MaxFile/8)
+	other := filepath.Join(dir, "main", "draft.txt")
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "main", "MEMORY.md"), []byte(long), 0o600), os.WriteFile(other, []byte("mine"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if n, err := memory.New(memory.Config{Shared: shared}).Move(t.Context(), dir); n != 1-i || err != nil {
+			t.Errorf("move %d: %d files, %v", i, n, err)
+		}
+	}
+	if got := shared["main MEMORY.md"]; got != long {
+		t.Errorf("of %d bytes %d are moved", len(long), len(got))
+	}
+	if raw, err := os.ReadFile(other); string(raw) != "mine" {
+		t.Errorf("what is no memory: %q, %v", raw, err)
+	}
+}

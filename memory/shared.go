@@ -65,15 +65,20 @@ func (s *Store) sharedNotes(owner string, n int) (notes []Note, err error) {
 
 // Move adds the files of a folder, one that Config.Own named before several processes shared
 // the memory, to what they share, and removes them. Lines that are there already are not
-// added again. It returns how many files there were. Without the folder it does nothing.
+// added again, and other files stay where they are. It returns how many files there were.
+// Without the folder it does nothing.
 func (s *Store) Move(ctx context.Context, dir string) (n int, err error) {
 	root, err := open(dir, ".")
 	if err != nil || root == nil {
 		return 0, err
 	}
 	defer root.Close()
+	var folders []string
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
+			if err == nil && entry.IsDir() && name != "." {
+				folders = append(folders, name)
+			}
 			return err
 		}
 		owner, file := path.Split(name) // of the lock, for example, the owner is empty
@@ -87,7 +92,11 @@ func (s *Store) Move(ctx context.Context, dir string) (n int, err error) {
 			}
 			owner, file = path.Dir(path.Clean(owner)), path.Join(month, file)
 		}
-		text, err := read(root, look(root, name))
+		st := look(root, name)
+		if st.size > maxMoved {
+			return fmt.Errorf("%s has %d bytes; shorten it with an editor to %d", name, st.size, maxMoved)
+		}
+		text, err := readTo(root, st, maxMoved)
 		if err != nil {
 			return err
 		}
@@ -107,8 +116,17 @@ func (s *Store) Move(ctx context.Context, dir string) (n int, err error) {
 	if err != nil {
 		return n, fmt.Errorf("moving the memory of %s into the database: %w", dir, err)
 	}
-	return n, os.RemoveAll(dir) //nolint:forbidigo // what is left are empty folders, and the lock
+	_ = root.Remove(lock)
+	for _, folder := range slices.Backward(folders) {
+		_ = root.Remove(folder) // one with other files stays
+	}
+	_ = os.Remove(dir) //nolint:forbidigo // it is no workspace's, and the same
+	return n, nil
 }
+
+// maxMoved is how many bytes a file may have that moves. People can have made it longer than
+// what is read of it.
+const maxMoved = 8 << 20
 
 // changeShared changes a text that several processes share.
 func (s *Store) changeShared(ctx context.Context, owner, name string, change func(string) (string, error)) error {

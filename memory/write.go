@@ -246,6 +246,9 @@ func replace(root *os.Root, name, text string) error {
 	return nil
 }
 
+// lock is the file that a process holds while it changes the memory.
+const lock = ".lock"
+
 // locked runs work while no other process changes the memory.
 func (s *Store) locked(ctx context.Context, owner string, work func(*os.Root) error) error {
 	if !filepath.IsLocal(filepath.FromSlash(owner)) {
@@ -261,7 +264,7 @@ func (s *Store) locked(ctx context.Context, owner string, work func(*os.Root) er
 	defer root.Close()
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
-	l := flock.New(filepath.Join(s.config.Own, ".lock"))
+	l := flock.New(filepath.Join(s.config.Own, lock))
 	if _, err := l.TryLockContext(ctx, time.Millisecond); err != nil {
 		return fmt.Errorf("writing the memory: another program is changing it: %w", err)
 	}

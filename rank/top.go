@@ -10,15 +10,16 @@ type Top[T any] struct {
 	compare func(a, b T) int
 }
 
-// NewTop returns a Top of at most limit values. Compare is negative when a is
-// better than b.
+// NewTop returns a Top of at most limit values, and of none when that is not above zero.
+// Compare is negative when a is better than b.
 func NewTop[T any](limit int, compare func(a, b T) int) *Top[T] {
+	limit = max(limit, 0)
 	return &Top[T]{make([]T, 0, min(limit, 1024)+1), limit, compare}
 }
 
 // Add adds a value.
 func (t *Top[T]) Add(v T) {
-	if len(t.List) == t.limit && t.compare(v, t.List[t.limit-1]) > 0 {
+	if len(t.List) == t.limit && (t.limit == 0 || t.compare(v, t.List[t.limit-1]) > 0) {
 		return
 	}
 	i, _ := slices.BinarySearchFunc(t.List, v, t.compare)

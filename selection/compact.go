@@ -99,7 +99,7 @@ func (sel *Selection) bestOf(entries []*catalog.Entry, limit int) []*catalog.Ent
 	for i, e := range entries {
 		if Meta(e.Definition.Name) {
 			list = append(list, e)
-		} else if limit > 0 {
+		} else {
 			top.Add(i)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -344,5 +345,26 @@ func TestOnlyOperatorsReadOfHidden(t *testing.T) {
 	}
 	if got := send("client", "GET /api/tools", "", "X-Etui-User", "ann", "X-Etui-Roles", "books"); !strings.Contains(got, "pay_invoice") {
 		t.Errorf("a client that speaks for a bookkeeper reads %s", got)
+	}
+}
+
+// TestReplyIsTheChannels: only the channels of the program say where a reply is delivered. A
+// client over HTTP cannot have etui write to a chat.
+func TestReplyIsTheChannels(t *testing.T) {
+	keys, secrets := keyring(t)
+	users, kept := twoUsers(t), &store.Memory{}
+	s := newServer(t, server.Config{Key: "right", Keys: keys, Users: users}, func(c *engine.Config) {
+		c.Users, c.Store, c.Agents[0].Model = by(users), kept, fake.New(fake.Step{Text: "hi"}, fake.Step{Text: "hi"})
+	})
+	secrets["api.key"] = "Bearer right"
+	for _, key := range []string{"person", "api.key"} {
+		status, body := ask(t.Context(), s, "POST", "http://localhost/api/chat", `{"text":"hi","reply":{"account":"telegram","chat":"42"}}`, "Authorization", secrets[key])
+		if status != 400 || !strings.Contains(body, "reply") {
+			t.Errorf("%s: %d %s", key, status, body)
+		}
+	}
+	letters, err := kept.Items(t.Context(), store.ItemFilter{State: store.Answered})
+	if err != nil || len(letters) > 0 {
+		t.Errorf("to be delivered: %+v, %v", letters, err)
 	}
 }

@@ -255,6 +255,7 @@ func (m *Memory) Delete(_ context.Context, key session.Key) error {
 func (m *Memory) Erase(_ context.Context, key session.Key, state session.State, user string) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.dropItems(func(i Item) bool { return i.Session == key && i.User == user })
 	s, ok := m.sessions[key]
 	if !ok {
 		return 0, nil
@@ -268,7 +269,6 @@ func (m *Memory) Erase(_ context.Context, key session.Key, state session.State, 
 			kept = append(kept, message)
 		}
 	}
-	m.dropItems(func(i Item) bool { return i.Session == key && i.User == user })
 	removed := len(s.Messages) - len(kept)
 	if removed > 0 {
 		s.Messages, s.State = kept, state.Clone()

@@ -25,7 +25,7 @@ type Options struct {
 	// Usage is a file with past questions that vote. The set is then also scored with
 	// these votes.
 	Usage string
-	// Enriched is a file with texts about the tools, see [LoadEnriched]. The set is then
+	// Enriched is a file with texts about the tools, see [Set.LoadEnriched]. The set is then
 	// also scored with them.
 	Enriched string
 	// Limit is how many tools would be sent for a question.

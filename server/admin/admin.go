@@ -365,7 +365,7 @@ func hasVersion(e *skill.Entry, version string) error {
 }
 
 // Calls answers with what the skill {name} did, or all skills: a list of
-// [audit.Call].
+// [audit.Record].
 func (a *API) Calls(w http.ResponseWriter, r *http.Request) {
 	q, ok := wire.Query(w, r, "user", "outcome", "limit")
 	if !ok {

@@ -274,7 +274,7 @@ func (s *Store) Erase(ctx context.Context, key session.Key, state session.State,
 func (s *Store) Sweep(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, `DELETE FROM sessions WHERE key IN (SELECT key FROM sessions WHERE updated < $1 AND NOT open
-			AND NOT EXISTS (SELECT 1 FROM claims WHERE session = key) ORDER BY updated LIMIT $2 FOR UPDATE SKIP LOCKED)`, before.UnixMilli(), limit)
+			AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.session = key AND alive(c.holder)) ORDER BY updated LIMIT $2 FOR UPDATE SKIP LOCKED)`, before.UnixMilli(), limit)
 		n = int(done.RowsAffected())
 		return err
 	})

@@ -175,6 +175,22 @@ func TestWhatIsLeftIsFound(t *testing.T) {
 	}
 }
 
+// A session that a process had when it ended is swept as any other.
+func TestSweepAfterAProcessEnded(t *testing.T) {
+	url := server.Database(t)
+	a, b := open(t, url), open(t, url)
+	must(t, a.Append(t.Context(), "s", session.State{}, chat.Message{Role: chat.User, Text: "hi"}))
+	must(t, a.Claim(t.Context(), store.Claim{Session: "s"}))
+	later := time.Now().Add(time.Hour)
+	if n, err := b.Sweep(t.Context(), later, 10); n != 0 || err != nil {
+		t.Errorf("while it works on it: %d, %v", n, err)
+	}
+	must(t, a.Close())
+	if n, err := b.Sweep(t.Context(), later, 10); n != 1 || err != nil {
+		t.Errorf("after its end: %d, %v", n, err)
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	newer, foreign := server.Database(t), server.Database(t)
 	s := open(t, newer)

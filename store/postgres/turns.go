@@ -48,12 +48,15 @@ func (s *Store) Turns(l TurnLimits) *Turns {
 func (t *Turns) oldest() int64 { return t.limits.Now().Add(-t.limits.Age).UnixMilli() }
 
 // Add implements [usage.Log].
-func (t *Turns) Add(ctx context.Context, turn usage.Turn) error { return t.add(ctx, turn) }
+func (t *Turns) Add(ctx context.Context, turn usage.Turn) error { return t.add(ctx, true, turn) }
 
 // Move adds turns that were kept elsewhere, unless they are there already.
-func (t *Turns) Move(ctx context.Context, turns []usage.Turn) error { return t.add(ctx, turns...) }
+func (t *Turns) Move(ctx context.Context, turns []usage.Turn) error {
+	return t.add(ctx, false, turns...)
+}
 
-func (t *Turns) add(ctx context.Context, turns ...usage.Turn) error {
+// add adds turns, which are new or may be there already.
+func (t *Turns) add(ctx context.Context, fresh bool, turns ...usage.Turn) error {
 	return t.store.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		agents := map[string]bool{}
 		b := &pgx.Batch{}
@@ -65,7 +68,7 @@ func (t *Turns) add(ctx context.Context, turns ...usage.Turn) error {
 			}
 			agents[turn.Agent] = true
 			b.Queue(`INSERT INTO turns (time, agent, sender, turn) SELECT $1, $2, $3, $4 WHERE $5 OR NOT EXISTS (SELECT 1 FROM turns WHERE time = $1 AND turn = $4)`,
-				turn.Time.UnixMilli(), turn.Agent, turn.User, string(raw), len(turns) == 1)
+				turn.Time.UnixMilli(), turn.Agent, turn.User, string(raw), fresh)
 		}
 		b.Queue(`DELETE FROM turns WHERE time < $1`, t.oldest())
 		for agent := range agents {

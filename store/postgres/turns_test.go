@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -26,10 +27,11 @@ func TestMovedTurns(t *testing.T) {
 	now := time.Now()
 	must(t, a.Add(t.Context(), usage.Turn{Time: now, Agent: "main", Text: "second"}))
 	before := []usage.Turn{{Time: now.Add(-time.Hour), Agent: "main", Text: "first"}, {Time: now.Add(time.Hour), Agent: "main", Text: "third"}}
+	must(t, a.Move(t.Context(), before[:1])) // one alone
 	var both sync.WaitGroup
 	for range 2 {
 		both.Go(func() {
-			if err := a.Move(t.Context(), before); err != nil {
+			if err := errors.Join(a.Move(t.Context(), before[:1]), a.Move(t.Context(), before)); err != nil {
 				t.Error(err)
 			}
 		})

@@ -62,15 +62,17 @@ func (s *Store) newest(ctx context.Context, tx trail.Tx, key session.Key, limit 
 	}
 	var all kept
 	if ok && limit > 0 {
-		more, err := rowsAfter(ctx, tx, key, k.numbers[len(k.numbers)-1], limit)
+		more, whole, err := rowsAfter(ctx, tx, key, k.numbers[len(k.numbers)-1], limit)
 		if err != nil {
 			return nil, err
 		}
-		all = k.with(more)
+		if whole { // else messages are missing between them
+			all = k.with(more)
+		}
 	}
 	if limit == 0 || len(all.messages) < limit { // what is kept is not enough
 		var err error
-		if all, err = rowsAfter(ctx, tx, key, 0, limit); err != nil {
+		if all, _, err = rowsAfter(ctx, tx, key, 0, limit); err != nil {
 			return nil, err
 		}
 	}
@@ -95,34 +97,35 @@ func (k kept) there(ctx context.Context, tx trail.Tx, key session.Key) (bool, er
 }
 
 // rowsAfter reads the newest messages of a session after a number, at most limit of
-// them and [session.MaxLoad] bytes; 0 means all.
-func rowsAfter(ctx context.Context, tx trail.Tx, key session.Key, number int64, limit int) (kept, error) {
+// them and [session.MaxLoad] bytes; 0 means all. Whole means that the bytes left none out.
+func rowsAfter(ctx context.Context, tx trail.Tx, key session.Key, number int64, limit int) (k kept, whole bool, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT id, message FROM messages WHERE session = ? AND id > ? ORDER BY id DESC`+limited, key, number, all(limit))
 	if err != nil {
-		return kept{}, err
+		return kept{}, false, err
 	}
 	defer rows.Close()
-	var k kept
 	total := 0
+	whole = true
 	for rows.Next() {
 		var id int64
 		var raw sql.RawBytes
 		if err := rows.Scan(&id, &raw); err != nil {
-			return kept{}, err
+			return kept{}, false, err
 		}
 		if total += len(raw); total > session.MaxLoad && limit > 0 && len(k.numbers) > 0 {
+			whole = false
 			break
 		}
 		m, err := row.Decode(raw)
 		if err != nil {
-			return kept{}, fmt.Errorf("a message of session %q: %w", key, err)
+			return kept{}, false, fmt.Errorf("a message of session %q: %w", key, err)
 		}
 		k.numbers, k.messages, k.bytes = append(k.numbers, id), append(k.messages, m), append(k.bytes, len(raw))
 	}
 	slices.Reverse(k.numbers)
 	slices.Reverse(k.messages)
 	slices.Reverse(k.bytes)
-	return k, rows.Err()
+	return k, whole, rows.Err()
 }
 
 // with returns what is kept and what came after it, as a new value. What is kept stays as it

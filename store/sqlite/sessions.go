@@ -232,12 +232,22 @@ func (s *Store) keys(ctx context.Context, query string, args ...any) ([]session.
 // Delete implements [session.Store]. Nothing of the session is left in the file or its
 // journal.
 func (s *Store) Delete(ctx context.Context, key session.Key) error {
-	if _, err := s.write.ExecContext(ctx, `DELETE FROM inbox WHERE session = ? AND state <> 'waiting'`, key); err != nil {
-		return s.explain(err)
-	}
-	n, err := s.remove(ctx, `DELETE FROM sessions WHERE key = ?`, key)
-	if err == nil && n == 0 {
+	err := s.update(ctx, func(tx trail.Tx) error {
+		result, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE key = ?`, key)
+		if err != nil {
+			return err
+		}
+		if n, err := affected(result); err != nil || n == 0 {
+			return cmp.Or(err, session.ErrNotFound)
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE session = ? AND state <> 'waiting'`, key)
+		return err
+	})
+	if errors.Is(err, session.ErrNotFound) {
 		return session.ErrNotFound
+	}
+	if err == nil {
+		err = s.truncate(ctx)
 	}
 	return s.explain(err)
 }
@@ -248,12 +258,16 @@ func (s *Store) Erase(ctx context.Context, key session.Key, state session.State,
 	if err != nil {
 		return 0, err
 	}
-	n := 0
+	n, items := 0, 0
 	err = s.update(ctx, func(tx trail.Tx) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM inbox WHERE session = ? AND user = ? AND state <> 'waiting'`, key, user); err != nil {
+		result, err := tx.ExecContext(ctx, `DELETE FROM inbox WHERE session = ? AND user = ? AND state <> 'waiting'`, key, user)
+		if err != nil {
 			return err
 		}
-		result, err := tx.ExecContext(ctx, `DELETE FROM messages WHERE id IN (SELECT id FROM (
+		if items, err = affected(result); err != nil {
+			return err
+		}
+		result, err = tx.ExecContext(ctx, `DELETE FROM messages WHERE id IN (SELECT id FROM (
 			SELECT id, (SELECT q.user FROM messages q WHERE q.session = m.session AND q.id <= m.id AND +q.role = 'user' ORDER BY q.id DESC LIMIT 1) AS author
 			FROM messages m WHERE session = ?) WHERE author = ?)`, key, user)
 		if err != nil {
@@ -265,7 +279,7 @@ func (s *Store) Erase(ctx context.Context, key session.Key, state session.State,
 		_, err = tx.ExecContext(ctx, `UPDATE sessions SET state = ?, open = ? WHERE key = ?`, string(saved), state.Open(), key)
 		return err
 	})
-	if err == nil && n > 0 {
+	if err == nil && n+items > 0 {
 		err = s.truncate(ctx)
 	}
 	return n, s.explain(err)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/sqlite"
@@ -445,6 +447,18 @@ func TestNothingIsLeft(t *testing.T) {
 			_, err := s.Erase(t.Context(), "k", session.State{}, "ann")
 			return err
 		},
+		"erase an item": func(s *sqlite.Store) error { // of a message that never became a part of the session
+			i, _, err := s.Accept(t.Context(), store.Item{Session: "i", User: "ann", Message: []byte(`"` + word + `"`)})
+			if err != nil {
+				return err
+			}
+			i.State = store.Parked
+			if err := errors.Join(s.Update(t.Context(), i), s.Delete(t.Context(), "k")); err != nil {
+				return err
+			}
+			_, err = s.Erase(t.Context(), "i", session.State{}, "ann")
+			return err
+		},
 		"sweep": func(s *sqlite.Store) error {
 			_, err := s.Sweep(t.Context(), time.Now().Add(time.Hour), 10)
 			return err
@@ -511,5 +525,35 @@ func TestWritersTogether(t *testing.T) {
 		if want := map[bool]int{true: 0, false: 1}[i%3 == 0]; len(got.Messages) != want {
 			t.Errorf("session %d has %d messages, want %d", i, len(got.Messages), want)
 		}
+	}
+}
+
+// TestPanicIsTheCallersOwn: writers share transactions, but not their panics.
+func TestPanicIsTheCallersOwn(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "etui.db"))
+	var all sync.WaitGroup
+	for i := range 60 {
+		all.Go(func() {
+			var got any
+			func() {
+				defer func() { got = recover() }()
+				if err := s.Change(t.Context(), "kind", fmt.Sprint(i), func(json.RawMessage) (json.RawMessage, error) {
+					if i%3 == 0 {
+						panic(i)
+					}
+					return json.RawMessage("1"), nil
+				}); err != nil {
+					t.Error(err)
+				}
+			}()
+			if p, ok := got.(*panics.Error); ok != (i%3 == 0) || ok && p.Value != i {
+				t.Errorf("writer %d panicked with %v", i, got)
+			}
+		})
+	}
+	all.Wait()
+	list, err := s.Records(t.Context(), "kind")
+	if err != nil || len(list) != 40 {
+		t.Errorf("%d records, want 40: %v", len(list), err)
 	}
 }

@@ -3,9 +3,11 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"slices"
 	"sync"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/store/internal/trail"
 )
 
@@ -24,6 +26,27 @@ type write struct {
 	do   func(trail.Tx) error
 	done chan struct{} // closed when err says what became of it
 	err  error
+
+	panicked *panics.Error // by do, which may run in the goroutine of another caller
+}
+
+// run does the write. A panic undoes it, and is its own caller's.
+func (w *write) run(tx trail.Tx) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.panicked = &panics.Error{Value: p, Stack: debug.Stack()}
+			err = w.panicked
+		}
+	}()
+	return w.do(tx)
+}
+
+// end returns what became of the write.
+func (w *write) end() error {
+	if w.panicked != nil {
+		panic(w.panicked)
+	}
+	return w.err
 }
 
 // maxTogether is how many writes one transaction takes. The rest waits for the next one.
@@ -38,7 +61,7 @@ func (s *Store) update(ctx context.Context, f func(trail.Tx) error) error {
 	s.writers.mu.Unlock()
 	select {
 	case <-w.done:
-		return w.err
+		return w.end()
 	case s.writers.busy <- struct{}{}:
 		defer func() { <-s.writers.busy }()
 	case <-ctx.Done():
@@ -46,12 +69,12 @@ func (s *Store) update(ctx context.Context, f func(trail.Tx) error) error {
 			return ctx.Err()
 		}
 		<-w.done // it is being written: at most as long as a locked file is waited for
-		return w.err
+		return w.end()
 	}
 	for {
 		select {
 		case <-w.done:
-			return w.err
+			return w.end()
 		default:
 			s.together(s.writers.next())
 		}
@@ -99,7 +122,7 @@ func (s *Store) together(batch []*write) {
 	failed := make([]error, len(batch))
 	err := within(ctx, s.write, lock, func(tx trail.Tx) error {
 		if len(batch) == 1 {
-			return batch[0].do(tx)
+			return batch[0].run(tx)
 		}
 		for i, w := range batch {
 			if failed[i] = apart(tx, w); errors.Is(failed[i], errUndone) {
@@ -110,7 +133,7 @@ func (s *Store) together(batch []*write) {
 	})
 	for i, w := range batch {
 		if errors.Is(err, errUndone) {
-			w.err = within(w.ctx, s.write, lock, w.do)
+			w.err = within(w.ctx, s.write, lock, w.run)
 		} else {
 			w.err = err
 			if err == nil {
@@ -127,7 +150,7 @@ func apart(tx trail.Tx, w *write) error {
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT one"); err != nil {
 		return errors.Join(errUndone, err)
 	}
-	failed := w.do(tx)
+	failed := w.run(tx)
 	if failed != nil {
 		if _, err := tx.ExecContext(ctx, "ROLLBACK TO one"); err != nil {
 			return errors.Join(errUndone, failed, err)

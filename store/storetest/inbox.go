@@ -220,11 +220,21 @@ func leaveWithSession(t *testing.T, s store.Store) {
 		must(t, s.Finish(t.Context(), store.End{ID: done.ID, Result: []byte(`{}`)}))
 	}
 	waits := accept(t, s, store.Item{Session: "a", User: "ann"})
+	letter := accept(t, s, store.Item{Session: "c"}) // of a session that there is not
+	must(t, s.Finish(t.Context(), store.End{ID: letter.ID, Result: []byte(`{}`), Deliver: true}))
+	if err := s.Delete(t.Context(), "c"); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("deleting what is not there: %v", err)
+	}
 	must(t, s.Delete(t.Context(), "a"))
-	_, err := s.Erase(t.Context(), "b", session.State{}, "ann")
-	must(t, err)
-	if got := ids(t, s, store.ItemFilter{}); !slices.Equal(got, []int64{waits.ID}) {
-		t.Errorf("the inbox has %d, want %d", got, waits.ID)
+	lost := accept(t, s, store.Item{Session: "d", User: "ann"})
+	lost.State = store.Parked
+	must(t, s.Update(t.Context(), lost))
+	for _, key := range []session.Key{"b", "d"} { // there is no session d
+		_, err := s.Erase(t.Context(), key, session.State{}, "ann")
+		must(t, err)
+	}
+	if got := ids(t, s, store.ItemFilter{}); !slices.Equal(got, []int64{waits.ID, letter.ID}) {
+		t.Errorf("the inbox has %d, want %d and %d", got, waits.ID, letter.ID)
 	}
 }
 

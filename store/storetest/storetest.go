@@ -203,6 +203,15 @@ func longMessages(t *testing.T, store session.Store) {
 	if got := load(t, store, "k", 2000).Messages; len(got) != 15 || got[14].Text[:2] != "20" {
 		t.Errorf("after another one, %d are loaded; want the newest 15", len(got))
 	}
+	// What does not fit any more between two loads leaves no gap.
+	must(t, store.Append(t.Context(), "g", session.State{}, chat.Message{Role: chat.User, Text: "first"}, chat.Message{Role: chat.User, Text: "second"}))
+	load(t, store, "g", 2)
+	for range 3 {
+		must(t, store.Append(t.Context(), "g", session.State{}, chat.Message{Role: chat.User, Text: strings.Repeat(text, 6)}))
+	}
+	if got := load(t, store, "g", 4).Messages; len(got) != 2 || got[0].Text == "second" {
+		t.Errorf("%d messages are loaded, the first with %.6q; want the last two of 6 MiB", len(got), got[0].Text)
+	}
 	page, err := store.Messages(t.Context(), "k", 3, 500)
 	must(t, err)
 	if len(page) != 15 || page[0].Text[:2] != "03" {

@@ -45,8 +45,6 @@ type Server struct {
 	tokens  map[string]*user
 	rooms   map[string]*room
 	media   map[string]file
-	typing  map[string]bool // by room and person
-	read    map[string]string
 }
 
 type user struct {
@@ -97,7 +95,6 @@ type problem struct {
 func Start() *Server {
 	s := &Server{
 		changed: make(chan struct{}), users: map[string]*user{}, tokens: map[string]*user{}, rooms: map[string]*room{}, media: map[string]file{},
-		typing: map[string]bool{}, read: map[string]string{},
 	}
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]func(*user, *http.Request) (any, *problem){
@@ -158,20 +155,6 @@ func (s *Server) Register(name string) (token string) {
 	token = "syt_" + name + "_" + strconv.Itoa(len(s.tokens))
 	s.users[u.id], s.tokens[token] = u, u
 	return token
-}
-
-// Typing reports whether a person is typing in a room.
-func (s *Server) Typing(room, person string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.typing[room+" "+person]
-}
-
-// Read returns the last message of a room that a person has read.
-func (s *Server) Read(room, person string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.read[room+" "+person]
 }
 
 // touch wakes those that wait for something new.
@@ -528,29 +511,18 @@ func (s *Server) redact(u *user, r *http.Request) (any, *problem) {
 	return Object{"event_id": s.add(m, &event{Type: "m.room.redaction", Sender: u.id, Content: Object{"redacts": r.PathValue("event")}}).ID}, nil
 }
 
+// type_ takes that somebody types, which nobody is shown.
 func (s *Server) type_(u *user, r *http.Request) (any, *problem) {
-	o, p := read(r)
-	if p != nil {
+	if _, p := read(r); p != nil {
 		return nil, p
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, p := s.in(u, r)
-	if p == nil {
-		s.typing[m.id+" "+u.id] = o["typing"] == true
-		s.touch()
-	}
-	return Object{}, p
+	return s.receipt(u, r)
 }
 
 func (s *Server) receipt(u *user, r *http.Request) (any, *problem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, p := s.in(u, r)
-	if p == nil {
-		s.read[m.id+" "+u.id] = r.PathValue("event")
-		s.touch()
-	}
+	_, p := s.in(u, r)
 	return Object{}, p
 }
 

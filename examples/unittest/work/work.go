@@ -232,7 +232,7 @@ func result(data any, text string) (chat.Result, error) {
 	return chat.Result{Text: text, View: &chat.View{Data: raw}}, nil
 }
 
-// target is the file that a tool reads: the one given, or that of the run.
+// file is the file that a tool reads: the one given, or that of the run.
 func (w *Work) file(name string) (string, error) {
 	if name == "" {
 		return w.Target, nil
