@@ -183,7 +183,8 @@ type Engine struct {
 	turns    lines        // all turns, under one key
 	looks    lines        // callers who look at conversations, under one key
 	stops    stops
-	inLine   sync.Map                  // of *inLine, by the IDs of items whose senders wait here
+	inLine   waitingSenders
+	resuming atomic.Int64              // sessions in which Resume works
 	expired  atomic.Pointer[time.Time] // when expire looked last
 	beaten   atomic.Pointer[time.Time] // the last heartbeat
 	replays  *replays

@@ -95,16 +95,21 @@ func (e *Engine) flow(m Message, s *session.Session) *workflow.Plan {
 }
 
 // following is where the events go of a turn that is taken up before a message is answered:
-// to the sender of [Run].
-func (r *running) following(m Message, f *follower) func(turn.Event, error) bool {
-	if m.Text != Run {
-		return silent
-	}
-	return func(e turn.Event, err error) bool {
-		if e.Done != nil {
-			r.resumed = e.Done
+// to the sender of [Run], or of the message if the turn is its own.
+func (r *running) following(m Message, f *follower) hears {
+	return func(item int64) func(turn.Event, error) bool {
+		switch {
+		case item != 0 && item == r.item.ID:
+			return f.resumed
+		case m.Text != Run:
+			return silent
 		}
-		return f.hand(e, err)
+		return func(e turn.Event, err error) bool {
+			if e.Done != nil {
+				r.resumed = e.Done
+			}
+			return f.hand(e, err)
+		}
 	}
 }
 

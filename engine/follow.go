@@ -47,17 +47,60 @@ type follower struct {
 	yield func(turn.Event, error) bool
 	part  []byte     // of a line of news
 	said  string     // of the reply, or before the last call
+	had   string     // what was said when the answer began anew
 	done  *turn.Done // of another process
 	gone  bool       // the sender
 }
 
-// hand hands an event of this process over.
+// follow returns a follower that hands nothing over any more once its sender is gone.
+func follow(yield func(turn.Event, error) bool) *follower {
+	f := &follower{}
+	f.yield = func(e turn.Event, err error) bool {
+		f.gone = f.gone || !yield(e, err)
+		return !f.gone
+	}
+	return f
+}
+
+// anew is for a process that begins the answer anew: what the sender has of it is not
+// handed over again.
+func (f *follower) anew() {
+	if f.said != "" {
+		f.had = f.said
+	}
+	f.said, f.part = "", nil
+}
+
+// hand hands an event over, from whichever process.
 func (f *follower) hand(e turn.Event, err error) bool {
-	f.said += e.Text
 	if e.Call != nil || e.Result != nil {
-		f.said = ""
+		f.said, f.had = "", ""
+	}
+	f.said += e.Text
+	if e.Text != "" && f.had != "" {
+		rest, whole := strings.CutPrefix(f.said, f.had)
+		switch {
+		case whole:
+			e.Text = rest
+		case strings.HasPrefix(f.had, f.said):
+			return !f.gone
+		default:
+			e.Text = "\n\n" + f.said // it is another answer
+		}
+		if f.had = ""; e.Text == "" {
+			return !f.gone
+		}
 	}
 	return f.yield(e, err)
+}
+
+// resumed hands over what happens in the message's own turn, which another process began.
+// How it ends comes from the inbox. The turn goes on when the sender is gone.
+func (f *follower) resumed(e turn.Event, err error) bool {
+	if err == nil && e.Done == nil && e.Selection == nil && e.Step == nil {
+		f.hand(e, nil)
+	}
+	return true
 }
 
 // news hands over what another process has told.
@@ -77,12 +120,15 @@ func (f *follower) news(told []byte) {
 			f.done = n.Done // it is handed over once it is stored
 			continue
 		}
-		f.gone = !f.hand(turn.Event{Text: n.Text, Call: n.Call, Await: n.Await, Progress: n.Progress, Result: n.Result, Phase: n.Phase}, nil)
+		f.hand(turn.Event{Text: n.Text, Call: n.Call, Await: n.Await, Progress: n.Progress, Result: n.Result, Phase: n.Phase}, nil)
 	}
 }
 
 // unsaid hands over an event of [repeat] without the part of the reply that the sender has.
 func (f *follower) unsaid(e turn.Event, err error) bool {
+	if f.had != "" {
+		f.said, f.had = f.had, ""
+	}
 	if e.Text != "" && f.said != "" {
 		if rest, ok := strings.CutPrefix(e.Text, f.said); ok {
 			e.Text = rest

@@ -165,9 +165,19 @@ func repeat(i store.Item, yield func(turn.Event, error) bool) bool {
 	return (r.Done.Reply == "" || yield(turn.Event{Text: r.Done.Reply}, nil)) && yield(turn.Event{Done: r.Done}, nil)
 }
 
-// write stores a step, and ends the item with it if it is the last one. An item that has
-// ended already does not keep the step from the session.
+// write stores a step, and ends the item with it if it is the last one: then its senders
+// that wait here learn it. An item that has ended already does not keep the step from the
+// session.
 func (e *Engine) write(ctx context.Context, end store.End) error {
+	err := e.put(ctx, end)
+	if err == nil && end.ID != 0 {
+		e.inLine.tell(end.ID, store.ErrEnded)
+	}
+	return err
+}
+
+// put is write without telling the senders.
+func (e *Engine) put(ctx context.Context, end store.End) error {
 	ctx = context.WithoutCancel(ctx) // what was done is stored even when the caller has gone
 	err := store.ErrEnded
 	if end.ID != 0 {
@@ -206,24 +216,10 @@ const maxTries = 3
 // it, or its turn could not be stored. The caller has the session to itself. An error
 // means that the item still waits. Crashed says that the last attempt ended unexpectedly.
 func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
-	if crashed {
-		i.Tries++
-	}
-	if i.Tries > maxTries {
-		i.State, i.Reason = store.Parked, fmt.Sprintf("its turn ended unexpectedly, %d times", i.Tries)
-		e.config.Log.ErrorContext(ctx, "message parked", "item", i.ID, "session", i.Session, "reason", i.Reason)
-	}
 	if crashed || i.Holder != e.holder {
-		if i.Holder != e.holder {
-			e.meter.retry("left")
-		}
-		i.Holder = e.holder
-		if err := e.config.Store.Update(ctx, i); err != nil {
+		var err error
+		if i, err = e.hold(ctx, i, crashed && i.Holder != ""); err != nil || i.State == store.Parked {
 			return err
-		}
-		if i.State == store.Parked {
-			e.tellParked(ctx, i)
-			return nil
 		}
 	}
 	a, m, err := e.message(i)
@@ -236,8 +232,51 @@ func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
 	r := &running{Engine: e, agent: a, key: i.Session, item: i, late: newLate(false)}
 	defer r.late.close()
 	r.answer(ctx, &m, silent)
+	e.handOver(i, r.kept)
 	return r.kept
 }
+
+// hold makes an item this process's own, or parks it if its turn ended unexpectedly too
+// often. Crashed says that it ended so once more.
+func (e *Engine) hold(ctx context.Context, i store.Item, crashed bool) (store.Item, error) {
+	if crashed {
+		i.Tries++
+	}
+	if i.Tries > maxTries {
+		i.State, i.Reason = store.Parked, fmt.Sprintf("its turn ended unexpectedly, %d times", i.Tries)
+		e.config.Log.ErrorContext(ctx, "message parked", "item", i.ID, "session", i.Session, "reason", i.Reason)
+	}
+	if i.Holder != e.holder {
+		e.meter.retry("left")
+	}
+	i.Holder = e.holder
+	err := e.config.Store.Update(ctx, i)
+	if err == nil && i.State == store.Parked {
+		e.tellParked(ctx, i)
+	}
+	return i, err
+}
+
+// handOver gives an item up whose turn was suspended because this process stops, so that
+// nobody counts that as an unexpected end.
+func (e *Engine) handOver(i store.Item, why error) {
+	if i.ID == 0 || !errors.Is(why, turn.ErrSuspended) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), handingOver)
+	defer cancel()
+	now, err := e.item(ctx, i.ID)
+	if err != nil || now.State != store.Waiting || now.Holder != e.holder {
+		return
+	}
+	now.Holder = ""
+	if err := e.config.Store.Update(ctx, now); err != nil {
+		e.config.Log.Debug("a message was not handed over", "item", i.ID, "session", i.Session, "error", err)
+	}
+}
+
+// handingOver is how long that may take while etui stops.
+const handingOver = time.Second
 
 // tellParked tells the sender of a parked message, on the channel that it came from.
 func (e *Engine) tellParked(ctx context.Context, i store.Item) {
@@ -253,6 +292,11 @@ func (e *Engine) tellParked(ctx context.Context, i store.Item) {
 
 // silent receives events for which nobody waits.
 func silent(turn.Event, error) bool { return true }
+
+// hears returns who receives the events of an item's turn.
+type hears func(item int64) func(turn.Event, error) bool
+
+func nobody(int64) func(turn.Event, error) bool { return silent }
 
 const (
 	// firstPause and lastPause are how long an item rests between two attempts to store its
@@ -329,7 +373,7 @@ func (e *Engine) retry(ctx context.Context, id int64, crashed bool) error {
 		return nil
 	}
 	if err == nil && i.State == store.Waiting {
-		err = e.finish(ctx, i.Session, silent) // it may be the item's own turn
+		err = e.finish(ctx, i.Session, nobody) // it may be the item's own turn
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -434,7 +435,7 @@ func TestDatabaseIsAwayAndComesBack(t *testing.T) {
 		c.Store = kept
 		c.Agents[0].Model = asking(func(string) { once.Do(func() { kept.is.Store(true) }) })
 	})
-	if _, err := send(g, t.Context(), engine.Message{Text: "one", IdempotencyKey: "1"}); !errors.Is(err, engine.ErrStore) {
+	if _, err := send(g, t.Context(), engine.Message{Text: "one", IdempotencyKey: "1"}); !errors.Is(err, engine.ErrStore) || !strings.Contains(err.Error(), "is kept") {
 		t.Errorf("a message whose reply cannot be stored: %v", err)
 	}
 	if _, err := send(g, t.Context(), engine.Message{Text: "two", Session: "other"}); !errors.Is(err, engine.ErrStore) || !strings.Contains(err.Error(), "not accepted") {
@@ -507,6 +508,112 @@ func TestParkedIsTold(t *testing.T) {
 	}
 	if text, err := send(g, t.Context(), engine.Message{Text: "and then?"}); err != nil || text != "yes" {
 		t.Errorf("the next message: %q, %v", text, err)
+	}
+}
+
+// gated answers each message with its text, after its gate was closed.
+type gated map[string]chan struct{}
+
+func (g gated) Info() model.Info { return model.Info{Name: "gated"} }
+
+func (g gated) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		for text, gate := range g {
+			if strings.HasSuffix(r.Messages[len(r.Messages)-1].Text, text) {
+				<-gate
+				_ = yield(model.Event{Text: text}, nil) && yield(model.Event{Stop: model.Done}, nil)
+			}
+		}
+	}
+}
+
+// A repeated message is answered with the first one, not after what came in between.
+func TestRepeatDoesNotWaitForLaterMessages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := gated{"first": make(chan struct{}), "second": make(chan struct{})}
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store, c.Agents[0].Model = &store.Memory{}, m })
+		var all sync.WaitGroup
+		ended := make(chan string, 3)
+		for _, text := range []string{"first", "second", "first", "first"} {
+			all.Go(func() {
+				reply, err := send(g, t.Context(), engine.Message{Text: text, User: "ann", IdempotencyKey: text})
+				if err != nil || reply != text {
+					t.Errorf("%s: %q, %v", text, reply, err)
+				}
+				if text == "first" {
+					ended <- reply
+				}
+			})
+			synctest.Wait()
+		}
+		close(m["first"])
+		synctest.Wait()
+		if len(ended) != 3 {
+			t.Errorf("%d of 3 senders of the first message have its reply while the second one is answered", len(ended))
+		}
+		close(m["second"])
+		all.Wait()
+	})
+}
+
+// A process that is stopped hands what it works on over, and nobody counts that as a crash,
+// however often it happens. A crash counts, also when the sender repeats the message before
+// Resume finds it, and too many of them park it.
+func TestStopsAreNoCrashes(t *testing.T) {
+	t.Parallel()
+	kept := &store.Memory{}
+	old, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "hello"})
+	if _, err := send(old, t.Context(), engine.Message{Text: "hello", User: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	message := engine.Message{Text: "slow", User: "ann", IdempotencyKey: "k"}
+	for i := range 6 {
+		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "never", Wait: make(chan struct{})})
+		var works sync.WaitGroup
+		works.Go(func() {
+			if i%2 == 0 {
+				if _, err := send(g, t.Context(), message); !errors.Is(err, engine.ErrStopping) {
+					t.Errorf("stop %d: %v", i, err)
+				}
+			} else if err := g.Resume(t.Context()); err != nil {
+				t.Errorf("stop %d: %v", i, err)
+			}
+		})
+		for len(m.Requests()) == 0 {
+			runtime.Gosched()
+		}
+		stop, cancel := context.WithCancel(t.Context())
+		cancel()
+		g.Stop(stop)
+		works.Wait()
+		if left := items(t, kept, store.Waiting); len(left) != 1 || left[0].Tries != 0 {
+			t.Fatalf("after stop %d: %+v", i, left)
+		}
+	}
+	for crash := range 4 {
+		left := items(t, kept, store.Waiting)
+		left[0].Holder, left[0].Tries = "one that died", crash
+		must(t, kept.Update(t.Context(), left[0]))
+		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "never", Wait: make(chan struct{})})
+		if crash == 3 {
+			if _, err := send(g, t.Context(), message); !errors.Is(err, engine.ErrParked) || len(m.Requests()) != 0 {
+				t.Errorf("after 4 crashes: %v, the model was asked %d times", err, len(m.Requests()))
+			}
+			break
+		}
+		var works sync.WaitGroup
+		works.Go(func() { _, _ = send(g, t.Context(), message) })
+		for len(m.Requests()) == 0 {
+			runtime.Gosched()
+		}
+		if now := items(t, kept, store.Waiting); len(now) != 1 || now[0].Tries != crash+1 {
+			t.Errorf("after crash %d: %+v", crash+1, now)
+		}
+		stop, cancel := context.WithCancel(t.Context())
+		cancel()
+		g.Stop(stop)
+		works.Wait()
 	}
 }
 

@@ -140,6 +140,7 @@ func add(to *map[string]uint64, labels string, n int) {
 func (e *Engine) Metrics(ctx context.Context, w io.Writer) error {
 	var b strings.Builder
 	running, waiting := e.turns.depth()
+	running += int(e.resuming.Load()) // they do not wait for a place
 	_, inSessions := e.sessions.depth()
 	m := &e.meter
 	m.mu.Lock()

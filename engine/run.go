@@ -329,12 +329,14 @@ func (e *Engine) resumeOne(ctx context.Context, key session.Key) (more bool, err
 	case err != nil:
 		return false, err
 	}
+	e.resuming.Add(1)
+	defer e.resuming.Add(-1)
 	ctx, cancel := e.suspendable(context.WithoutCancel(ctx), ctx)
 	defer cancel()
 	if err := e.lost(ctx, key); err != nil {
 		return false, err
 	}
-	if err := e.finish(ctx, key, silent); err != nil || len(left) == 0 {
+	if err := e.finish(ctx, key, nobody); err != nil || len(left) == 0 {
 		return false, err
 	}
 	switch now, err := e.item(ctx, left[0].ID); {
@@ -388,13 +390,13 @@ func (e *Engine) lost(ctx context.Context, key session.Key) error {
 // leftovers works on the items that ended processes have left in a session before an item,
 // in their order. The open turn of the session comes first. The caller has the session to
 // itself.
-func (e *Engine) leftovers(ctx context.Context, key session.Key, before store.Item, yield func(turn.Event, error) bool) error {
+func (e *Engine) leftovers(ctx context.Context, key session.Key, before store.Item, of hears) error {
 	for !e.settled.Load() {
 		left, err := e.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting, NotOf: e.holder, Limit: 1})
 		if err != nil || len(left) == 0 || e.shared != nil && !left[0].Before(before) {
 			return err
 		}
-		if err := e.finish(ctx, key, yield); err != nil { // it may be the item's own turn
+		if err := e.finish(ctx, key, of); err != nil { // it may be the item's own turn
 			return err
 		}
 		switch now, err := e.item(ctx, left[0].ID); {
@@ -413,8 +415,8 @@ func (e *Engine) leftovers(ctx context.Context, key session.Key, before store.It
 
 // finish runs the open turn of a session to its end, or until it waits. The caller has
 // the session to itself. An error means that the turn is still open; that a turn failed
-// is none. What happens is yielded.
-func (e *Engine) finish(ctx context.Context, key session.Key, yield func(turn.Event, error) bool) error {
+// is none. What happens is yielded to who hears the turn's item.
+func (e *Engine) finish(ctx context.Context, key session.Key, of hears) error {
 	s, err := e.config.Store.Load(ctx, key, session.Sent)
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return err
@@ -430,7 +432,7 @@ func (e *Engine) finish(ctx context.Context, key session.Key, yield func(turn.Ev
 	defer ended()
 	r := &running{Engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, late: newLate(false)}
 	defer r.late.close()
-	r.run(ctx, &asked{m, s}, yield)
+	r.run(ctx, &asked{m, s}, of(s.Turn.Item))
 	return r.kept
 }
 
@@ -476,6 +478,8 @@ type running struct {
 	kept  error      // why the item still waits; nil when it has ended
 	gone  bool       // the caller
 
+	keyed, repeated bool // it has an idempotency key; it was in the inbox before
+
 	given   []chat.File // by tools, for the user; without bytes
 	resumed *turn.Done  // how the open turn ended that the sender of Run followed
 	replies bool        // the answer goes to where the message came from, whoever waits for it
@@ -516,6 +520,7 @@ func (r *running) enter(ctx context.Context, m *Message, yield func(turn.Event, 
 		}
 		return yield(turn.Event{}, err) && false
 	}
+	r.keyed, r.repeated = m.IdempotencyKey != "", !fresh
 	// With a key, another sender of the message may have come to the session first, and a
 	// running turn may have taken the message in.
 	return r.next(ctx, place, m, fresh && m.IdempotencyKey == "" && !r.agent.Steer && !strings.HasPrefix(m.Text, Switch+" "), yield)
@@ -578,7 +583,7 @@ func (r *running) alone(ctx context.Context, m *Message, yield func(turn.Event, 
 }
 
 // errLeft is [ErrStopping] for the sender of an accepted message.
-var errLeft = fmt.Errorf("%w; the message is kept, and the next start answers it", ErrStopping)
+var errLeft = fmt.Errorf("%w; the message is kept and will be answered", ErrStopping)
 
 // stopped is the error of a sender whose accepted message the engine leaves because it
 // stops.
@@ -594,7 +599,12 @@ func stopped(err error) error {
 func (r *running) next(ctx context.Context, place *place, m *Message, alone bool, yield func(turn.Event, error) bool) (ok bool) {
 	leave := place.leave
 	defer func() { leave() }()
-	f := &follower{yield: yield}
+	f := follow(func(e turn.Event, err error) bool {
+		if errors.Is(err, ErrStore) {
+			err = fmt.Errorf("the message is kept and will be answered: %w", err)
+		}
+		return yield(e, err)
+	})
 	r.by = f
 	for {
 		ok = r.attempt(ctx, place, m, alone, f)
@@ -603,7 +613,9 @@ func (r *running) next(ctx context.Context, place *place, m *Message, alone bool
 		}
 		// Another process took the session over. It may answer the message, or this one.
 		r.kept, alone = nil, false
+		f.anew()
 	}
+	r.handOver(r.item, r.kept)
 	if r.kept != nil && r.item.ID != 0 && !errors.Is(r.kept, turn.ErrSuspended) {
 		leave = func() {}
 		r.later(r.item, r.kept, place)
@@ -613,7 +625,7 @@ func (r *running) next(ctx context.Context, place *place, m *Message, alone bool
 
 // attempt is next until it is done, or until the session is lost.
 func (r *running) attempt(ctx context.Context, place *place, m *Message, alone bool, f *follower) (ok bool) {
-	lined, out := r.lineUp(ctx, r.item.ID)
+	lined, out := r.lineUp(ctx)
 	err := place.waitFor(lined, store.Claim{Item: r.item.ID, News: f.news})
 	out()
 	if errors.Is(err, errTaken) {
@@ -642,6 +654,7 @@ func (r *running) attempt(ctx context.Context, place *place, m *Message, alone b
 		return r.unasked(ctx, err, f.yield)
 	}
 	defer end()
+	f.anew() // another process may have told a part before it ended
 	err = r.guard("running a turn", r.key, func() error {
 		ended, err := r.catchUp(ctx, alone, r.following(*m, f))
 		switch {
@@ -677,8 +690,8 @@ func (r *running) unasked(ctx context.Context, why error, yield func(turn.Event,
 
 // catchUp works on what ended processes have left in the session before the item. It
 // returns the item if it has ended.
-func (r *running) catchUp(ctx context.Context, alone bool, yield func(turn.Event, error) bool) (*store.Item, error) {
-	if err := r.leftovers(ctx, r.key, r.item, yield); err != nil || alone {
+func (r *running) catchUp(ctx context.Context, alone bool, of hears) (*store.Item, error) {
+	if err := r.leftovers(ctx, r.key, r.item, of); err != nil || alone {
 		return nil, err
 	}
 	now, err := r.Engine.item(ctx, r.item.ID)
@@ -688,8 +701,19 @@ func (r *running) catchUp(ctx context.Context, alone bool, yield func(turn.Event
 	if err != nil || now.State != store.Waiting {
 		return &now, err
 	}
-	now.Holder = r.holder
-	return nil, r.config.Store.Update(ctx, now)
+	crashed := now.Holder != r.holder && now.Holder != ""
+	if crashed && r.shared != nil {
+		alive, err := r.shared.Alive(ctx)
+		if err != nil {
+			return nil, err
+		}
+		crashed = !slices.Contains(alive, now.Holder)
+	}
+	now, err = r.hold(ctx, now, crashed)
+	if err == nil && now.State == store.Parked {
+		return &now, nil
+	}
+	return nil, err
 }
 
 // asked is a message that needs a turn, with its session.
@@ -716,12 +740,13 @@ func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Ev
 	s, err := r.load(ctx, r.agent, m)
 	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
 		// The process that ran it ended, and nobody has taken it up. It may be the item's own.
-		if err = r.finish(ctx, r.key, r.following(m, &follower{yield: yield})); err == nil {
+		f := cmp.Or(r.by, follow(yield))
+		if err = r.finish(ctx, r.key, r.following(m, f)); err == nil {
 			s, err = r.load(ctx, r.agent, m)
 		}
 		if err == nil && r.item.ID != 0 {
 			if now, err := r.Engine.item(ctx, r.item.ID); errors.Is(err, store.ErrEnded) || err == nil && now.State != store.Waiting {
-				return nil, r.elsewhere(ctx, cmp.Or(r.by, &follower{yield: yield}))
+				return nil, r.elsewhere(ctx, f)
 			}
 		}
 	}
@@ -894,7 +919,7 @@ func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, erro
 				end.Deliver = r.replies && (e.Step.Done == nil || len(r.given) > 0 || e.Step.Done.Reply != "" && !r.said(ctx, e.Step.Done))
 				write = func(ctx context.Context, end store.End) error { return r.finishItem(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
-				end.ID, end.Result = e.Step.Taken, resultOf(taken(), nil)
+				end.ID, end.Result, write = e.Step.Taken, resultOf(taken(), nil), r.put
 			}
 			for i, a := range end.State.Awaits {
 				if a.For == session.Outcome && a.Holder == "" {

@@ -22,9 +22,6 @@ func taken() *turn.Done {
 	return &turn.Done{Reply: "(taken into the answer that is being written)", Taken: true}
 }
 
-// inLine is a message whose sender waits here for its turn.
-type inLine struct{ cancel context.CancelCauseFunc }
-
 // steering returns the messages that the running turn can take in: the next ones of its
 // mailbox, while they are texts of the same sender, from the same place and with the same
 // wishes. While a workflow runs, it also takes a person's choice of the skill. Any other
@@ -73,18 +70,7 @@ func (r *running) steers(running, next Message) bool {
 
 // tellTaken tells the sender of a message that the running turn has taken it in.
 func (e *Engine) tellTaken(item int64) {
-	if waiting, ok := e.inLine.LoadAndDelete(item); ok {
-		waiting.(*inLine).cancel(errTaken)
-	}
-}
-
-// lineUp returns a context that ends with errTaken when the running turn takes the item
-// in.
-func (e *Engine) lineUp(ctx context.Context, item int64) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	me := &inLine{cancel}
-	e.inLine.Store(item, me)
-	return ctx, func() { e.inLine.CompareAndDelete(item, me) }
+	e.inLine.tell(item, errTaken)
 }
 
 // unwritten is the end of an item that could not be stored. Its turn must not run again.

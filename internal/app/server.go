@@ -129,7 +129,7 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 		}
 		// While turns end, the server answers: a client that asks now learns that etui stops.
 		if left := s.stop(ctx); left > 0 {
-			s.log.WarnContext(ctx, "messages stay in the inbox; the next start answers them", "messages", left)
+			s.log.WarnContext(ctx, "messages stay in the inbox; the next start, or another etui with the same store, answers them", "messages", left)
 		}
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
 		if err = server.Shutdown(ending); err != nil {

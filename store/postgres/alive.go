@@ -110,6 +110,10 @@ func (s *Store) renew(ctx context.Context, db interface {
 	}
 	s.mu.Unlock()
 	b := &pgx.Batch{}
+	// If the database was away, nobody could renew a lease: those that ended with this one say
+	// nothing about their processes, and last once more.
+	b.Queue(`UPDATE replicas o SET expires = clock_timestamp() + $2::interval FROM replicas me
+		WHERE me.holder = $1 AND me.expires < clock_timestamp() AND o.holder <> $1 AND o.expires < clock_timestamp() AND o.expires BETWEEN me.expires - $2::interval AND me.expires + $2::interval`, s.holder, Lease)
 	b.Queue(`INSERT INTO replicas (holder, expires) VALUES ($1, clock_timestamp() + $2) ON CONFLICT (holder) DO UPDATE SET expires = excluded.expires`, s.holder, Lease)
 	b.Queue(`DELETE FROM replicas WHERE expires < clock_timestamp() - interval '1 hour'`)
 	if len(doubts) > 0 {

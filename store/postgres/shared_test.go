@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -595,5 +597,224 @@ func TestForgetAtAllProcesses(t *testing.T) {
 	must(t, err)
 	if len(asked) != 0 {
 		t.Errorf("the request is still there: %+v", asked)
+	}
+}
+
+// After the database was away for longer than a lease, a process that comes back first does
+// not take what another one works on: that one could not renew its lease either.
+func TestAnOutageIsNoDeath(t *testing.T) {
+	url := server.Database(t)
+	s, looks := open(t, url), open(t, url)
+	alive := func(holder string) bool {
+		holders, err := looks.Alive(t.Context())
+		must(t, err)
+		return slices.Contains(holders, holder)
+	}
+	must(t, server.Exec(t.Context(), database(url),
+		`INSERT INTO etui.claims (session, holder, number) VALUES ('s', 'other', nextval('etui.claim_numbers'))`,
+		`INSERT INTO etui.replicas VALUES ('dead', clock_timestamp() - interval '30 s')`,
+		`WITH away AS (UPDATE etui.replicas SET expires = clock_timestamp() - interval '6 s' WHERE holder = '`+s.Holder()+`')
+			INSERT INTO etui.replicas VALUES ('other', clock_timestamp() - interval '7 s')`))
+	for began := false; !began; began = alive(s.Holder()) {
+		if err := s.Claim(t.Context(), store.Claim{Session: "s", Try: true}); !errors.Is(err, store.ErrClaimed) {
+			t.Fatalf("claiming what a process works on that could not renew its lease: %v", err)
+		}
+	}
+	if !alive("other") || alive("dead") {
+		t.Errorf("the other process is alive: %v, the one that was dead before: %v", alive("other"), alive("dead"))
+	}
+	must(t, server.Exec(t.Context(), database(url), `DELETE FROM etui.replicas WHERE holder = 'other'`))
+	must(t, s.Claim(t.Context(), store.Claim{Session: "s", Try: true}))
+}
+
+// gated answers each message with its text and " done", after its gate was closed.
+type gated map[string]chan struct{}
+
+func (g gated) Info() model.Info { return piecemeal{}.Info() }
+
+func (g gated) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		said := r.Messages[len(r.Messages)-1].Text
+		for text, gate := range g {
+			if !strings.HasSuffix(said, text) {
+				continue
+			}
+			if !yield(model.Event{Text: text}, nil) {
+				return
+			}
+			select {
+			case <-gate:
+			case <-ctx.Done():
+				yield(model.Event{}, ctx.Err())
+				return
+			}
+			if yield(model.Event{Text: " done"}, nil) {
+				yield(model.Event{Stop: model.Done}, nil)
+			}
+		}
+	}
+}
+
+// A repeated message is answered when its turn ends, whatever waits before it in the line of
+// the process to which it was repeated.
+func TestARepeatDoesNotWaitForLaterMessages(t *testing.T) {
+	url := server.Database(t)
+	m := gated{"first": make(chan struct{}), "second": make(chan struct{})}
+	a, b := newEngine(t, open(t, url), m), newEngine(t, open(t, url), m)
+	var all sync.WaitGroup
+	begun, ended := make(chan string, 8), make(chan string, 8)
+	say := func(e *engine.Engine, text string) {
+		all.Go(func() {
+			var read string
+			for event, err := range e.Send(t.Context(), engine.Message{Text: text, User: "ann", IdempotencyKey: text, Accepted: func() { begun <- text }}) {
+				if err != nil {
+					t.Error(err)
+				}
+				if read += event.Text; read == text {
+					begun <- text
+				}
+			}
+			ended <- read
+		})
+	}
+	wait := func(n int) {
+		for range n {
+			<-begun
+		}
+	}
+	say(a, "first")
+	wait(2) // it is accepted, and its turn runs
+	say(b, "second")
+	wait(1) // it is accepted, and first in the line of b
+	say(b, "first")
+	wait(1)
+	close(m["first"])
+	for range 2 {
+		if read := <-ended; read != "first done" {
+			t.Errorf("a client read %q", read)
+		}
+	}
+	close(m["second"])
+	all.Wait()
+}
+
+// A client whose process loses the conversation in the middle of an answer gets each word
+// once, from the process that took it over.
+func TestStreamGoesOnAfterALoss(t *testing.T) {
+	url := server.Database(t)
+	mine, theirs := gated{"hi": make(chan struct{})}, gated{"hi": make(chan struct{})}
+	kept := open(t, url)
+	a := newEngine(t, kept, mine)
+	follows := make(chan struct{})
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	_, err = conn.Exec(t.Context(), "LISTEN etui")
+	must(t, err)
+	begun := make(chan struct{})
+	var read string
+	var all sync.WaitGroup
+	all.Go(func() {
+		for event, err := range a.Send(t.Context(), engine.Message{Text: "hi", User: "ann", IdempotencyKey: "k"}) {
+			if err != nil {
+				t.Error(err)
+			}
+			if read += event.Text; read == "hi" {
+				close(begun)
+			}
+		}
+	})
+	<-begun
+	asked := make(chan struct{}, 1)
+	b := newEngine(t, open(t, url), noting{theirs, asked})
+	for taken := false; !taken; {
+		must(t, server.Exec(t.Context(), database(url), "DELETE FROM etui.replicas WHERE holder = '"+kept.Holder()+"'"))
+		select {
+		case <-asked:
+			taken = true
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	var metrics strings.Builder
+	must(t, b.Metrics(t.Context(), &metrics))
+	if !strings.Contains(metrics.String(), "\netui_turns_running 1\n") {
+		t.Errorf("the turn that was taken over does not run:\n%s", metrics.String())
+	}
+	all.Go(func() {
+		defer close(follows)
+		for {
+			if n, err := conn.WaitForNotification(t.Context()); err != nil || strings.HasPrefix(n.Payload, "news ") {
+				return // the follower has been told what was said
+			}
+		}
+	})
+	close(mine["hi"])
+	<-follows
+	close(theirs["hi"])
+	all.Wait()
+	if read != "hi done" {
+		t.Errorf("the client read %q", read)
+	}
+}
+
+// noting says when a model is asked.
+type noting struct {
+	gated
+	asked chan struct{}
+}
+
+func (n noting) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	n.asked <- struct{}{}
+	return n.gated.Stream(ctx, r)
+}
+
+// A client that leaves while it follows another process does not disturb the turn, if its
+// own process takes that over.
+func TestAFollowerLeaves(t *testing.T) {
+	url := server.Database(t)
+	theirs, mine := gated{"hi": make(chan struct{})}, gated{"hi": make(chan struct{})}
+	close(mine["hi"])
+	first := open(t, url)
+	a := newEngine(t, first, theirs)
+	asked := make(chan struct{}, 8)
+	b := newEngine(t, open(t, url), noting{mine, asked})
+	message := engine.Message{Text: "hi", User: "ann", IdempotencyKey: "k"}
+	begun := make(chan struct{})
+	texts := make([]string, 2)
+	var all sync.WaitGroup
+	read := func(n int, e *engine.Engine, until string) {
+		for event, err := range e.Send(t.Context(), message) {
+			if err != nil {
+				t.Error(err)
+			}
+			if texts[n] += event.Text; event.Text == "hi" {
+				begun <- struct{}{}
+			}
+			if texts[n] == until {
+				break
+			}
+		}
+	}
+	all.Go(func() { read(0, a, "hi done") })
+	<-begun
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		read(1, b, "hi")
+	}()
+	<-begun
+	for taken := false; !taken; {
+		must(t, server.Exec(t.Context(), database(url), "DELETE FROM etui.replicas WHERE holder = '"+first.Holder()+"'"))
+		select {
+		case <-asked:
+			taken = true
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	<-left
+	close(theirs["hi"])
+	all.Wait()
+	if texts[0] != "hi done" || texts[1] != "hi" {
+		t.Errorf("the clients read %q", texts)
 	}
 }

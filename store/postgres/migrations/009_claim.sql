@@ -1,0 +1,29 @@
+-- A process that does not count as alive itself takes no session over: after the database
+-- was away, nobody does until each could come back.
+CREATE OR REPLACE FUNCTION claim(k text, me text, wanted_item bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	c claims;
+	i inbox;
+BEGIN
+	LOOP
+		INSERT INTO claims (session) VALUES (k) ON CONFLICT DO NOTHING;
+		SELECT * INTO c FROM claims WHERE session = k FOR UPDATE;
+		EXIT WHEN FOUND; -- it was released in between
+	END LOOP;
+	IF wanted_item <> 0 THEN
+		SELECT * INTO i FROM inbox WHERE id = wanted_item AND state = 'waiting';
+		IF NOT FOUND THEN
+			DELETE FROM claims WHERE session = k AND holder = '' AND NOT wanted;
+			RETURN -1;
+		END IF;
+	END IF;
+	IF (c.holder IN ('', me) OR (NOT alive(c.holder) AND alive(me))) AND (wanted_item = 0 OR NOT EXISTS (
+		SELECT 1 FROM inbox b WHERE b.session = k AND b.state = 'waiting' AND b.holder <> me AND (b.priority, b.id) < (i.priority, i.id) AND alive(b.holder)
+		AND NOT EXISTS (SELECT 1 FROM inbox m WHERE m.session = k AND m.state = 'waiting' AND m.holder = me AND (m.priority, m.id) < (b.priority, b.id))
+	)) THEN
+		UPDATE claims SET holder = me, number = nextval('claim_numbers') WHERE session = k RETURNING number INTO c.number;
+		RETURN c.number;
+	END IF;
+	UPDATE claims SET wanted = true WHERE session = k;
+	RETURN 0;
+END $$;
