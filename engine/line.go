@@ -23,7 +23,8 @@ type waitingSender struct {
 	keyed  bool // the result is kept for it
 }
 
-// join returns a context that ends with the cause of which the sender is told, and leave.
+// join adds a sender of an item, until leave. The context ends when the sender is told
+// something, with that as its cause.
 func (w *waitingSenders) join(ctx context.Context, item int64, keyed bool) (waiting context.Context, leave func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	me := &waitingSender{cancel, keyed}
@@ -43,8 +44,8 @@ func (w *waitingSenders) join(ctx context.Context, item int64, keyed bool) (wait
 	}
 }
 
-// tell ends the waiting of an item's senders: with [errTaken], or with [store.ErrEnded] of
-// those who can read the result.
+// tell tells the senders of an item why they wait no longer. [store.ErrEnded] is told only
+// to those with a key: they can read the result.
 func (w *waitingSenders) tell(item int64, why error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

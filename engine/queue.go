@@ -2,12 +2,16 @@ package engine
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
+
+// unbounded is how many may wait where nothing may be refused: what waits was accepted.
+const unbounded = math.MaxInt
 
 // lines let those in who share a key, so many at once: first the ones with the lowest
 // priority, of these the ones of whom the fewest are in, and of these the one that came

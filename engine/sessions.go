@@ -34,13 +34,13 @@ type Conversation struct {
 	Skip int `json:"skip"`
 	// Said are messages of it, oldest first.
 	Said []chat.Message `json:"said"`
-	// Waiting are messages that were accepted and are not in Said yet, at most [MaxWaiting] of
-	// them. The first one is perhaps being answered.
+	// Waiting are messages that were accepted and are not in Said yet, the first 20 of them.
+	// The first one is perhaps being answered.
 	Waiting []InboxItem `json:"waiting,omitempty"`
 }
 
-// MaxWaiting is how many waiting messages a [Conversation] shows.
-const MaxWaiting = 20
+// showWaiting is how many waiting messages a [Conversation] shows.
+const showWaiting = 20
 
 // The bounds of looking at conversations: how many callers read one at a time, and how many
 // more wait; the next one gets [ErrBusy].
@@ -104,7 +104,7 @@ func (e *Engine) Session(ctx context.Context, key session.Key, skip, limit int) 
 
 // waiting returns what users wrote in a session that is not among its messages yet.
 func (e *Engine) waiting(ctx context.Context, s session.Session) (list []InboxItem, err error) {
-	items, err := e.config.Store.Items(ctx, store.ItemFilter{Session: s.Key, State: store.Waiting, Limit: MaxWaiting})
+	items, err := e.config.Store.Items(ctx, store.ItemFilter{Session: s.Key, State: store.Waiting, Limit: showWaiting})
 	for _, i := range items {
 		if shown := e.shown(i); shown.Text != "" && i.ID != s.Turn.Item {
 			list = append(list, shown)

@@ -196,8 +196,8 @@ func open(dir, folder string) (*os.Root, error) {
 	}
 	defer root.Close()
 	within, err := root.OpenRoot(folder)
-	if err != nil { // there is none, or it leads out of the first one
-		return nil, nil // no folder is empty memory
+	if err != nil { // there is none, or it leads out of the first one: empty memory
+		return nil, nil
 	}
 	return within, nil
 }

@@ -121,7 +121,6 @@ func (m *Model) request(req model.Request) ([]byte, error) {
 			images = append(images, said.Result.Images...)
 		}
 		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != chat.Tool; last && len(images) > 0 {
-			b.next()
 			if err := b.encode(show(resultPictures, images)); err != nil {
 				return nil, err
 			}
@@ -135,8 +134,9 @@ func (m *Model) request(req model.Request) ([]byte, error) {
 // body is a request as it is written.
 type body struct{ bytes.Buffer }
 
-// encode writes a value as JSON. It keeps the bytes of schemas.
+// encode writes the request or a message as JSON. It keeps the bytes of schemas.
 func (b *body) encode(value any) error {
+	b.next()
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(value); err != nil {
@@ -146,9 +146,9 @@ func (b *body) encode(value any) error {
 	return nil
 }
 
-// next begins the next element of a list.
+// next separates a message from the one before it.
 func (b *body) next() {
-	if last := b.Bytes()[b.Len()-1]; last != '[' {
+	if n := b.Len(); n > 0 && b.Bytes()[n-1] != '[' {
 		b.WriteByte(',')
 	}
 }
@@ -166,17 +166,20 @@ func (b *body) text(role, text string) {
 // message writes a message of the conversation.
 func (b *body) message(said *chat.Message, names model.Names) error {
 	switch {
+	case said.Role == chat.Tool && said.Result != nil:
+		return b.encode(message{Role: "tool", Content: said.Result.Text, ToolCallID: said.Result.CallID})
 	case said.Role == chat.Assistant && len(said.Calls) == 0:
 		b.text("assistant", said.Text)
 		return nil
-	case said.Role == chat.User:
-		if text, pictures := model.Seen(*said); len(pictures) == 0 {
-			b.text("user", text)
-			return nil
-		}
+	case said.Role == chat.Assistant:
+		return b.encode(calling(said, names))
 	}
-	b.next()
-	return b.encode(write(*said, names))
+	text, pictures := model.Seen(*said)
+	if len(pictures) == 0 {
+		b.text("user", text)
+		return nil
+	}
+	return b.encode(show(text, pictures))
 }
 
 // newLimit reports whether a server wants the newer name of the token limit. OpenAI's
@@ -189,29 +192,20 @@ func newLimit(host string) bool {
 // themselves cannot contain pictures.
 const resultPictures = "(The pictures of the results above.)"
 
-func write(said chat.Message, names model.Names) message {
-	switch {
-	case said.Role == chat.Tool && said.Result != nil:
-		return message{Role: "tool", Content: said.Result.Text, ToolCallID: said.Result.CallID}
-	case said.Role == chat.Assistant:
-		out := message{Role: "assistant", Content: said.Text}
-		for _, c := range said.Calls {
-			args := string(c.Arguments)
-			if args == "" {
-				args = "{}"
-			}
-			out.ToolCalls = append(out.ToolCalls, toolCall{c.ID, "function", function{names.Provider(c.Name), args}})
-		}
-		if said.Text == "" && len(said.Calls) > 0 {
-			out.Content = nil
-		}
-		return out
+// calling returns an assistant's message that makes calls.
+func calling(said *chat.Message, names model.Names) message {
+	out := message{Role: "assistant"}
+	if said.Text != "" {
+		out.Content = said.Text
 	}
-	text, pictures := model.Seen(said)
-	if len(pictures) == 0 {
-		return message{Role: "user", Content: text}
+	for _, c := range said.Calls {
+		args := string(c.Arguments)
+		if args == "" {
+			args = "{}"
+		}
+		out.ToolCalls = append(out.ToolCalls, toolCall{c.ID, "function", function{names.Provider(c.Name), args}})
 	}
-	return show(text, pictures)
+	return out
 }
 
 // show returns a user's message with a text, if there is one, pictures and PDFs.

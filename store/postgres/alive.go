@@ -110,8 +110,8 @@ func (s *Store) renew(ctx context.Context, db interface {
 	}
 	s.mu.Unlock()
 	b := &pgx.Batch{}
-	// If the database was away, nobody could renew a lease: those that ended with this one say
-	// nothing about their processes, and last once more.
+	// While the database was away, no process could renew its lease. So a lease that ended
+	// together with this one does not mean that its process ended, and is renewed, too.
 	b.Queue(`UPDATE replicas o SET expires = clock_timestamp() + $2::interval FROM replicas me
 		WHERE me.holder = $1 AND me.expires < clock_timestamp() AND o.holder <> $1 AND o.expires < clock_timestamp() AND o.expires BETWEEN me.expires - $2::interval AND me.expires + $2::interval`, s.holder, Lease)
 	b.Queue(`INSERT INTO replicas (holder, expires) VALUES ($1, clock_timestamp() + $2) ON CONFLICT (holder) DO UPDATE SET expires = excluded.expires`, s.holder, Lease)

@@ -187,7 +187,7 @@ func TestWhatIsLeftIsFound(t *testing.T) {
 	}
 }
 
-// A session that a process had when it ended is swept as any other.
+// A session whose process has ended is swept like any other.
 func TestSweepAfterAProcessEnded(t *testing.T) {
 	url := server.Database(t)
 	a, b := open(t, url), open(t, url)
