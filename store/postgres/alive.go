@@ -100,7 +100,9 @@ func (s *Store) hearUntil(ctx context.Context, conn *pgx.Conn, until time.Time) 
 func (s *Store) renew(ctx context.Context, db interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }) error {
-	ctx, done := context.WithTimeout(ctx, maxRenewal)
+	// Close waits for it: a renewal that is given up could still reach the database, after
+	// Close has said there that the process ended.
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), maxRenewal)
 	defer done()
 	s.mu.Lock()
 	doubts := slices.Collect(maps.Keys(s.doubts))
