@@ -155,3 +155,36 @@ func TestEditsWin(t *testing.T) {
 		t.Errorf("a mistake gives %v", err)
 	}
 }
+
+// What a person wrote is never dropped unread: a second line about a tool, and what
+// follows an object on its line, are mistakes.
+func TestReadLosesNothing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "enriched.jsonl")
+	f := enrich.Open(path)
+	c := office(t, "mail", "post")
+	_, list := left(t, c, f)
+	answer := fake.Step{Text: `{"aliases":["letters"],"examples":["write home"]}`}
+	if _, err := (&enrich.Writer{Model: fake.New(answer), File: f}).Write(t.Context(), list[:1], 0); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, own := range []struct{ line, want string }{
+		{`{"tool":"mail","aliases":["mine"]}` + "\n", "enriched.jsonl:2: line 1 is about mail, too"},
+		{`{"tool":"own","aliases":["mine"]} {"tool":"two","aliases":["mine"]}` + "\n", "enriched.jsonl:1: it has more than one object"},
+		{`{"tool":"own","aliases":["mine"]} mine` + "\n", "enriched.jsonl:1: it has more than one object"},
+	} {
+		if err := os.WriteFile(path, []byte(own.line+string(written)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if lines, err := f.Read(); err == nil || !strings.Contains(err.Error(), own.want) {
+			t.Errorf("%s is read as %v, %v", own.line, lines, err)
+		}
+		if _, err := f.Drop(office(t, "other")); err == nil {
+			t.Errorf("%s: the file was changed", own.line)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -70,7 +71,8 @@ func Open(path string) *File { return &File{path: path} }
 func (f *File) Path() string { return f.path }
 
 // Read returns the lines by the names that [catalog.Registry.Enrich] takes. A file with a
-// line that cannot be read is an error.
+// line that cannot be read is an error, and so is a second line about the same tool or
+// skill: the next change would drop one of them, which may be a person's.
 func (f *File) Read() (map[string]Line, error) {
 	lines := map[string]Line{}
 	info, err := os.Stat(f.path)
@@ -92,23 +94,38 @@ func (f *File) Read() (map[string]Line, error) {
 		return nil, fmt.Errorf("reading %s: %w", f.path, err)
 	}
 	n := 0
+	numbers := map[string]int{} // of the lines, by name
 	for text := range bytes.Lines(text) {
 		n++
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
 		}
-		var l Line
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.DisallowUnknownFields()
-		if err = d.Decode(&l); err == nil && (l.Tool == "") == (l.Skill == "") {
-			err = errors.New(`it needs "tool" or "skill"`)
+		l, err := parseLine(text)
+		if first, again := numbers[l.key()]; err == nil && again {
+			err = fmt.Errorf("line %d is about %s, too: join the two lines", first, l.key())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", f.path, n, err)
 		}
-		lines[l.key()] = l
+		lines[l.key()], numbers[l.key()] = l, n
 	}
 	return lines, nil
+}
+
+// parseLine reads a line, which must be one JSON object and nothing else.
+func parseLine(text []byte) (l Line, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err = d.Decode(&l); err != nil {
+		return l, err
+	}
+	if _, err = d.Token(); err != io.EOF {
+		return l, errors.New("it has more than one object: write each on a line of its own")
+	}
+	if (l.Tool == "") == (l.Skill == "") {
+		return l, errors.New(`it needs "tool" or "skill"`)
+	}
+	return l, nil
 }
 
 // Texts returns lines as a registry takes them.
