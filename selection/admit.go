@@ -35,6 +35,15 @@ func (s Stage) String() string {
 	return [...]string{"sent", "enabled", "groups", "visibility", "skill", "request", "rank", "budget"}[s]
 }
 
+// earlier returns the stage that runs first, of two that judged a tool before it was
+// ranked: what one caller may not see is not left out by the toolset of another.
+func earlier(a, b Stage) Stage {
+	if a == Sent || b != Sent && b < a {
+		return b
+	}
+	return a
+}
+
 // compareSent puts Sent before the other stages.
 func compareSent(a, b Stage) int { return cmp.Compare(min(a, 1), min(b, 1)) }
 
@@ -79,9 +88,7 @@ func (sel *Selection) admitTools() {
 	for i := range sel.stages {
 		sel.stages[i] = a.judge(i)
 		for _, b := range sel.bounds {
-			if sel.stages[i] == Sent {
-				sel.stages[i] = b.stages[i]
-			}
+			sel.stages[i] = earlier(sel.stages[i], b.stages[i])
 		}
 		if sel.stages[i].seen() {
 			sel.all++
@@ -92,7 +99,7 @@ func (sel *Selection) admitTools() {
 			sel.usableTokens += int(sel.selector.tokens[i])
 		}
 	}
-	sel.failed = a.failed
+	sel.own = a
 }
 
 // Admit judges one tool by name, as Select does, for a call that the model makes.
@@ -112,9 +119,8 @@ func (s *Selector) Admit(req Request, name string) (*catalog.Entry, Stage) {
 	a.denied, _ = s.catalog.Denied(&req.Facts)
 	stage := a.judge(e.Position())
 	for _, b := range req.Bounds {
-		if stage == Sent {
-			_, stage = s.Admit(b.request(), name)
-		}
+		_, bound := s.Admit(b.request(), name)
+		stage = earlier(stage, bound)
 	}
 	return e, stage
 }

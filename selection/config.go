@@ -21,10 +21,10 @@ type Config struct {
 	// means 1500. It never has more than 5 % of the model's window.
 	Skills int
 	// Limit is how many tools are sent for a question, besides pinned ones; 0 means
-	// 8.
+	// 8, and a negative number means none.
 	Limit int
 	// Budget is how many tokens their definitions may have together; 0 means
-	// 3000.
+	// 3000, and a negative number means none.
 	Budget int
 	// WindowShare is the part of the model's window that they may take, as a
 	// fraction; 0 means 0.1.

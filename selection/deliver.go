@@ -13,10 +13,18 @@ import (
 // with the message, at the end, unless declaring them costs nothing.
 func (sel *Selection) deliver() {
 	sent := sel.sent()
+	sel.fresh = sel.anew
 	if !sel.anew {
+		stages := sel.stages
+		if sel.Request.Uncached {
+			stages = slices.Clone(stages)
+		}
 		sel.keep()
+		if sel.Request.Uncached && sel.overgrown(sent) {
+			sel.fresh, sel.stages = true, stages // what was kept is not sent after all
+		}
 	}
-	if sel.anew || sel.Request.Uncached && sel.overgrown(sent) {
+	if sel.fresh {
 		sel.newFront(sent)
 	}
 	if use, _ := metaEntry(UseSkill); sel.Mode == Direct && !sel.selector.config.Off && sel.hasSkills() && !slices.Contains(sel.Declared, use) {
@@ -66,6 +74,7 @@ func (sel *Selection) announce(e *catalog.Entry, tokens int) {
 	switch {
 	case enough && len(sel.Named) >= maxNamed:
 		sel.stages[e.Position()] = Budget
+		sel.unnamed = append(sel.unnamed, e)
 	case !enough && (len(sel.Announced) == 0 || sel.Request.Phase != ""):
 		sel.Announced = append(sel.Announced, e)
 	default:

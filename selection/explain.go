@@ -66,7 +66,7 @@ func (sel *Selection) Explain() Explanation {
 		Tools: make([]Verdict, 0, len(sel.stages)), Skills: sel.Skills(),
 		Preferred: sel.Request.Preferred, Advice: sel.Request.Advice,
 	}
-	because := reasons{Selection: sel, admission: sel.admission(), ranks: sel.ranks(), least: rank.Round(sel.ranking.Noise(sel.best()))}
+	because := reasons{Selection: sel, ranks: sel.ranks(), least: rank.Round(sel.ranking.Noise(sel.best()))}
 	for e := range sel.selector.catalog.All() {
 		x.Tools = append(x.Tools, because.verdict(e))
 	}
@@ -97,10 +97,14 @@ func (sel *Selection) place(v Verdict) int {
 // Stage returns the stage that dropped a tool of the catalog, or Sent.
 func (sel *Selection) Stage(e *catalog.Entry) Stage { return sel.stages[e.Position()] }
 
-// Failed returns the errors of filters that panicked and of rules that failed.
-// Their tools are hidden.
+// Failed returns the errors of filters that panicked, in order of registration, and of
+// rules that failed. Their tools are hidden.
 func (sel *Selection) Failed() []error {
-	return append(slices.Collect(maps.Values(sel.failed)), sel.failedRules...)
+	var list []error
+	for _, filter := range slices.Sorted(maps.Keys(sel.own.failed)) {
+		list = append(list, sel.own.failed[filter])
+	}
+	return append(list, sel.failedRules...)
 }
 
 // Unranked returns the error of a ranking that panicked; nil otherwise. Such a selection

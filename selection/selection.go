@@ -59,8 +59,8 @@ type Selection struct {
 	selector *Selector
 	stages   []Stage // by position: where the tool was dropped, or Sent
 	ranking  rank.Ranking
-	hidden   []hiding      // by place of the skill
-	failed   map[int]error // filters that panicked, by number
+	hidden   []hiding  // by place of the skill
+	own      admission // what the request itself admits, without the bounds
 	// failedRules are the errors of rules that therefore hide their targets.
 	failedRules []error
 	bounds      []*Selection    // what each of the bounds may use
@@ -68,9 +68,11 @@ type Selection struct {
 	limit       int
 	budget      int
 
-	all, allTokens       int  // how many tools the caller may see, and their tokens
-	usable, usableTokens int  // how many of them may be used now, and their tokens
-	anew                 bool // the session's front is made anew
+	all, allTokens       int              // how many tools the caller may see, and their tokens
+	usable, usableTokens int              // how many of them may be used now, and their tokens
+	anew                 bool             // the session's front is made anew
+	fresh                bool             // and so is it when a front without a cache has grown too large
+	unnamed              []*catalog.Entry // that fit, but the session's messages announce enough
 }
 
 // Select picks what a question gets: it admits what the caller may use, ranks it
@@ -92,8 +94,8 @@ func (s *Selector) begin(req Request) *Selection {
 	sel := &Selection{
 		Request: req, selector: s,
 		stages: make([]Stage, s.catalog.Len()),
-		limit:  min(cmp.Or(max(req.Limit, 0), s.config.Limit), s.catalog.Len()),
+		limit:  max(0, min(cmp.Or(max(req.Limit, 0), s.config.Limit), s.catalog.Len())),
 	}
-	sel.budget = req.within(cmp.Or(max(req.Budget, 0), s.config.Budget), s.config.WindowShare)
+	sel.budget = max(0, req.within(cmp.Or(max(req.Budget, 0), s.config.Budget), s.config.WindowShare))
 	return sel
 }

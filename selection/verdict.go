@@ -35,9 +35,8 @@ type Verdict struct {
 // reasons puts a selection's decisions into words.
 type reasons struct {
 	*Selection
-	admission admission
-	ranks     map[int]int
-	least     float64 // the score below which a tool is noise
+	ranks map[int]int
+	least float64 // the score below which a tool is noise
 }
 
 func (sel *reasons) verdict(e *catalog.Entry) Verdict {
@@ -58,7 +57,7 @@ func (sel *reasons) verdict(e *catalog.Entry) Verdict {
 func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	s, i := sel.selector, e.Position()
 	for n, b := range sel.bounds {
-		if !v.Stage.Usable() && sel.admission.judge(i) == Sent && b.stages[i] == v.Stage {
+		if !v.Stage.Usable() && sel.own.judge(i) != v.Stage && b.stages[i] == v.Stage {
 			return fmt.Sprintf("not for the agent %s, which started this sub-agent", sel.Request.Bounds[n].Facts.Agent)
 		}
 	}
@@ -74,7 +73,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		if !e.On(sel.Request.Facts.Channel) {
 			return onlyOn(e.Definition.Channels)
 		}
-		if err := sel.failed[e.Filter()]; err != nil {
+		if err := sel.own.failed[e.Filter()]; err != nil {
 			return err.Error()
 		}
 		if denied, _ := s.catalog.Denied(&sel.Request.Facts); set(denied).has(i) {
@@ -82,12 +81,12 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		}
 		return "its filter hides it from this caller"
 	case Toolset:
-		if !sel.admission.known {
+		if !sel.own.known {
 			return fmt.Sprintf("there is no skill %q", sel.Request.Facts.Skill)
 		}
 		return fmt.Sprintf("not part of the active skill %q", sel.Request.Facts.Skill)
 	case Requested:
-		if sel.admission.exclude.has(i) {
+		if sel.own.exclude.has(i) {
 			return "excluded by the request"
 		}
 		return "not among the tools that the request includes"
@@ -104,7 +103,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		}
 		return fmt.Sprintf("rank %d: others fit better, %d are sent", v.Rank, sel.limit)
 	case Budget:
-		if before := sel.announced(); before > 0 && before+v.Tokens > maxAnnounced*sel.budget {
+		if slices.Contains(sel.unnamed, e) {
 			return fmt.Sprintf("rank %d: the session's messages announce enough tools; find_tools finds it", v.Rank)
 		}
 		return fmt.Sprintf("rank %d: its %d tokens do not fit what was left of %d", v.Rank, v.Tokens, sel.budget)
@@ -114,9 +113,11 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		return "all are sent: " + sel.Why
 	case s.pinned.has(i):
 		return "pinned"
-	case slices.Contains(sel.Request.Declared, v.Tool):
+	case sel.fresh && !slices.ContainsFunc(sel.Ranked, func(m Match) bool { return m.Entry == e }):
+		return "called earlier in the session"
+	case !sel.fresh && slices.Contains(sel.Request.Declared, v.Tool):
 		return "declared since the session began"
-	case slices.Contains(sel.Request.Announced, v.Tool):
+	case slices.Contains(sel.Request.Announced, v.Tool) && !slices.Contains(sel.Declared, e):
 		return "announced by an earlier message"
 	case slices.Contains(sel.Named, e):
 		return fmt.Sprintf("rank %d, named with the message", v.Rank)
