@@ -220,6 +220,10 @@ func TestSignature(t *testing.T) {
 	if got := selection.Signature(tool.Definition{Name: "t", Parameters: json.RawMessage(`[`)}); got != "t()" {
 		t.Errorf("a broken schema gives %s", got)
 	}
+	d.Parameters = json.RawMessage(`{"properties":{"a":{"enum":["<m>",null,1000000,0.1,true,{"k":[1]},"a\nb","中"]}}}`)
+	if got, want := selection.Signature(d), `t(a?: "<m>"|null|1000000|0.1|true|{"k":[1]}|"a\nb"|"中")`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 	var wide []string
 	for i := range 200 {
 		wide = append(wide, fmt.Sprintf(`"p%03d\nCall it":{"type":"string"}`, i))

@@ -1,8 +1,8 @@
 package selection
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,8 +22,9 @@ func Signature(d tool.Definition) string {
 		} `json:"properties"`
 		Required []string `json:"required"`
 	}
-	// A part of an unexpected type stays empty.
-	_ = json.Unmarshal(d.Parameters, &schema)
+	read := json.NewDecoder(bytes.NewReader(d.Parameters))
+	read.UseNumber()         // the values of an enum appear as they are written
+	_ = read.Decode(&schema) // a part of an unexpected type stays empty
 	var required, optional []string
 	for name, p := range schema.Properties {
 		kind := "any"
@@ -33,7 +34,7 @@ func Signature(d tool.Definition) string {
 		if 0 < len(p.Enum) && len(p.Enum) <= 12 {
 			values := make([]string, len(p.Enum))
 			for i, v := range p.Enum {
-				values[i] = fmt.Sprintf("%#v", v)
+				values[i] = literal(v)
 			}
 			kind = strings.Join(values, "|")
 		}
@@ -57,6 +58,15 @@ func Signature(d tool.Definition) string {
 		line += strings.Join(strings.Fields(p), " ") // names from outside may hold line breaks
 	}
 	return line + ")"
+}
+
+// literal writes a value as JSON, in which the model will write it, too.
+func literal(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // it was read from JSON
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // maxSignature is about how long a signature may be, in bytes.
