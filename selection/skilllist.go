@@ -50,15 +50,16 @@ func SkillLine(t *catalog.Skill) string { return skillLine(t, maxSkillLine) }
 // skillLine describes a skill in a line, with at most length characters of its
 // description.
 func skillLine(t *catalog.Skill, length int) string {
-	if t.Description == "" {
+	description := strings.Join(strings.Fields(t.Description), " ") // it adds no lines to the list
+	if description == "" {
 		return "- " + t.Name
 	}
-	return "- " + t.Name + ": " + shorten(t.Description, length)
+	return "- " + t.Name + ": " + shorten(description, length)
 }
 
 // saidIn returns the line of each skill in a list; empty in a list of names
 // alone.
-func saidIn(list string) map[string]string {
+func (s *skills) saidIn(list string) map[string]string {
 	said := map[string]string{}
 	for line := range strings.SplitSeq(list, "\n") {
 		if names, ok := strings.CutPrefix(line, skillNames); ok {
@@ -66,15 +67,35 @@ func saidIn(list string) map[string]string {
 				said[name] = ""
 			}
 		} else if text, ok := strings.CutPrefix(line, "- "); ok {
-			name, _, _ := strings.Cut(text, ": ")
-			said[name] = line
+			said[s.named(text)] = line
 		}
 	}
 	return said
 }
 
+// named returns the name of the skill that a line describes: the longest one with which
+// its text begins, because a name may hold a colon. It is empty for a skill that is gone.
+func (s *skills) named(text string) (name string) {
+	if _, ok := s.byName[text]; ok {
+		return text
+	}
+	for at := strings.Index(text, ": "); at >= 0; {
+		if _, ok := s.byName[text[:at]]; ok {
+			name = text[:at]
+		}
+		next := strings.Index(text[at+1:], ": ")
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+	}
+	return name
+}
+
 // Describes reports whether the system prompt describes a skill.
-func (sel *Selection) Describes(skill string) bool { return saidIn(sel.SkillList)[skill] != "" }
+func (sel *Selection) Describes(skill string) bool {
+	return sel.selector.skills.saidIn(sel.SkillList)[skill] != ""
+}
 
 // listSkills makes the system prompt's list of skills and decides which skills are
 // described with the message. Like the directory, the list changes only when the
@@ -86,10 +107,10 @@ func (sel *Selection) listSkills() {
 		return
 	}
 	sel.SkillList = sel.Request.SkillList
-	said := saidIn(sel.SkillList)
+	said := sel.selector.skills.saidIn(sel.SkillList)
 	if sel.anew || sel.SkillList == "" || len(sel.Request.IncludeSkills) > 0 || sel.withdrawn(said) {
 		sel.SkillList = ListSkills(sel.listed(), sel.Request.within(sel.selector.config.Skills, directoryShare))
-		said = saidIn(sel.SkillList)
+		said = sel.selector.skills.saidIn(sel.SkillList)
 	}
 	if sel.active() {
 		return // nothing is recommended beside an explicit choice

@@ -34,7 +34,7 @@ func (sel *Selection) Skills() []SkillVerdict {
 	s := sel.selector
 	ranking := s.skills.rank(sel.Request.Query)
 	candidates := sel.candidateSkills()
-	said := saidIn(sel.SkillList)
+	said := s.skills.saidIn(sel.SkillList)
 	list := make([]SkillVerdict, len(s.skills.list))
 	for i, skill := range s.skills.list {
 		v := &list[i]
