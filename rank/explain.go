@@ -21,6 +21,8 @@ type Term struct {
 	// Why says of "(usage)" which questions voted: how many by the user and by others, and
 	// how many of them were searched for or corrected.
 	Why string `json:"why,omitempty"`
+
+	meant bool // Chinese words of the definition mean it, as in Index.glossed
 }
 
 // The terms of an explanation that are not words: what similar questions of the
@@ -37,7 +39,7 @@ func (r *Ranking) Words(position int) (terms []Term, sum float32) {
 	x := r.index
 	for _, q := range r.terms {
 		if score := x.impact(q.term, position, r.examples) * q.weight; score > 0 {
-			terms = append(terms, Term{Word: x.names[q.term], From: q.from, Score: Round(score)})
+			terms = append(terms, Term{Word: x.names[q.term], From: q.from, Score: Round(score), meant: x.meant(q.term)})
 			sum += score
 		}
 	}
@@ -73,18 +75,19 @@ func sortTerms(terms []Term) {
 	slices.SortStableFunc(terms, func(a, b Term) int { return cmp.Compare(b.Score, a.Score) })
 }
 
-// Fields divides the scores of a definition's terms among its fields. The index
-// keeps only their sums, so the definition is read again.
+// Fields divides the scores of a definition's terms, as [Ranking.Explain] returned them,
+// among its fields. The index keeps only their sums, so the definition is read again.
 func (x *Index) Fields(d *tool.Definition, terms []Term) {
 	v := newVocabulary()
 	doc := v.read(textsOf(d, x.enriched[d.Name]))
 	norms := x.norms(x.lengths(doc))
 	for i := range terms {
 		t := &terms[i]
-		number, ok := v.terms[t.Word]
-		if !ok {
-			number, ok = v.glossed[t.Word]
+		kind := v.terms
+		if t.meant {
+			kind = v.glossed
 		}
+		number, ok := kind[t.Word]
 		if !ok {
 			continue
 		}

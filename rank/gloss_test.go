@@ -71,3 +71,28 @@ func TestBothLanguages(t *testing.T) {
 		t.Errorf("terms[0].Fields[\"translation\"] = %v, want more than 0", terms[0].Fields["translation"])
 	}
 }
+
+// An English word that a definition has, and that its Chinese words mean, too, adds to the
+// score twice: the explanation says from which fields.
+func TestFieldsOfWordsThatAreMeant(t *testing.T) {
+	t.Parallel()
+	d := &tool.Definition{Name: "find_flight", Description: "航班"}
+	index := rank.New([]*tool.Definition{d, {Name: "get_weather"}}, rank.DefaultWeights())
+	r := index.Rank(rank.Query{Text: "flight"})
+	terms, _ := r.Explain(0)
+	index.Fields(d, terms)
+	got := map[string]bool{}
+	for _, term := range terms {
+		for field := range term.Fields {
+			got[term.Word+" from "+term.From+" in "+field] = true
+		}
+	}
+	for _, want := range []string{"flight from  in name", "flight from flight in translation"} {
+		if !got[want] {
+			t.Errorf("no %q in %v", want, terms)
+		}
+	}
+	if got["flight from flight in name"] {
+		t.Errorf("a meaning comes from the name: %v", terms)
+	}
+}

@@ -40,6 +40,12 @@ type Index struct {
 	scratch    sync.Pool
 }
 
+// meant reports whether a term is in glossed.
+func (x *Index) meant(term int32) bool {
+	own, ok := x.glossed[x.names[term]]
+	return ok && own == term
+}
+
 // posting is what a term adds to a document's score.
 type posting struct {
 	doc    int32
