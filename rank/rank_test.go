@@ -225,3 +225,15 @@ func TestMatches(t *testing.T) {
 		t.Errorf("found %v, want the text with the word", found)
 	}
 }
+
+// What the conversation says for a definition that is not admitted alone adds nothing to
+// its score, and the explanation says the same.
+func TestPastOfTheNotAdmittedIsExplained(t *testing.T) {
+	t.Parallel()
+	index := rank.New([]*tool.Definition{{Name: "open_safe"}, {Name: "send_mail"}}, rank.DefaultWeights())
+	history := []chat.Message{{Role: chat.User, Text: "open the safe"}, {Role: chat.Assistant, Text: "Which one?"}}
+	r := index.Rank(rank.Query{Text: "the second", History: history, Admitted: []bool{false, true}})
+	if terms, _ := r.Explain(0); r.Scores[0] != 0 || len(terms) > 0 {
+		t.Errorf("a score of %v has the terms %+v", r.Scores[0], terms)
+	}
+}

@@ -58,12 +58,12 @@ func (x *Index) scorePast(asked question, admitted []bool, scores, past []float3
 	clear(past)
 	x.add(&asked, terms, true, past)
 	own, most := highest(scores, admitted), highest(past, admitted)
-	if most == 0 {
-		return
+	scale := float32(0) // what no admitted definition has adds nothing to the others either
+	if most > 0 {
+		clarity := min(1, own/x.unknown())
+		share := pastShare + asked.lean*(answerShare-pastShare)
+		scale = 1 - clarity + clarity*min(1, share*own/most)
 	}
-	clarity := min(1, own/x.unknown())
-	share := pastShare + asked.lean*(answerShare-pastShare)
-	scale := 1 - clarity + clarity*min(1, share*own/most)
 	for i, score := range past {
 		scores[i] += scale * score
 	}
