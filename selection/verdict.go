@@ -104,9 +104,9 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		return fmt.Sprintf("rank %d: others fit better, %d are sent", v.Rank, sel.limit)
 	case Budget:
 		if slices.Contains(sel.unnamed, e) {
-			return fmt.Sprintf("rank %d: the session's messages announce enough tools; find_tools finds it", v.Rank)
+			return sel.standing(v, i) + ": the session's messages announce enough tools; find_tools finds it"
 		}
-		return fmt.Sprintf("rank %d: its %d tokens do not fit what was left of %d", v.Rank, v.Tokens, sel.budget)
+		return fmt.Sprintf("%s: its %d tokens do not fit what was left of %d", sel.standing(v, i), v.Tokens, sel.budget)
 	}
 	switch {
 	case sel.Mode == Direct:
@@ -120,12 +120,23 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	case slices.Contains(sel.Request.Announced, v.Tool) && !slices.Contains(sel.Declared, e):
 		return "announced by an earlier message"
 	case slices.Contains(sel.Named, e):
-		return fmt.Sprintf("rank %d, named with the message", v.Rank)
+		return sel.standing(v, i) + ", named with the message"
 	}
 	if v.Recommendation != nil {
 		return fmt.Sprintf("rank %d, %s", v.Rank, recommended(v.Recommendation))
 	}
-	return fmt.Sprintf("rank %d", v.Rank)
+	return sel.standing(v, i)
+}
+
+// standing says why a tool is a candidate: it has a rank, or needs none.
+func (sel *reasons) standing(v Verdict, position int) string {
+	switch {
+	case v.Rank > 0:
+		return fmt.Sprintf("rank %d", v.Rank)
+	case sel.selector.pinned.has(position):
+		return "pinned"
+	}
+	return "a tool of the phase"
 }
 
 func onlyOn(channels []string) string { return "exists only on " + strings.Join(channels, ", ") }
