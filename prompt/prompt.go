@@ -191,10 +191,11 @@ func (b *Builder) system(c *catalog.Catalog, now time.Time, opts Options) (strin
 	if last, ok := b.cached.Get(of); ok && last.memory == remembered && last.options.equal(opts) && (opts.SkillList != nil || sameSkills(last.skills, c.Skills())) {
 		return last.text, nil
 	}
-	if opts.SkillList != nil { // the pointer's target may change
+	if opts.SkillList != nil { // what the caller passed may change
 		list := *opts.SkillList
 		opts.SkillList = &list
 	}
+	opts.IncludeSkills, opts.ExcludeSkills = slices.Clone(opts.IncludeSkills), slices.Clone(opts.ExcludeSkills)
 	next := &system{options: opts, memory: remembered}
 	if opts.SkillList == nil {
 		next.skills = c.Skills()
@@ -206,7 +207,7 @@ func (b *Builder) system(c *catalog.Catalog, now time.Time, opts Options) (strin
 
 func sameSkills(a, b []catalog.Skill) bool {
 	return slices.EqualFunc(a, b, func(x, y catalog.Skill) bool {
-		return x.Name == y.Name && x.Description == y.Description
+		return x.Name == y.Name && x.Description == y.Description && x.Manual == y.Manual
 	})
 }
 
@@ -250,13 +251,14 @@ func (s *system) skillList() string {
 	return SkillsSummary(s.skills, s.options.IncludeSkills, s.options.ExcludeSkills)
 }
 
-// SkillsSummary lists skills in at most 1,500 tokens, see [selection.ListSkills]. An
-// empty include means all of them.
+// SkillsSummary lists skills in at most 1,500 tokens, see [selection.ListSkills], without
+// those that only people activate. An empty include means all of them. It knows no caller:
+// for one who may not see all skills, take selection.Selection.SkillList.
 func SkillsSummary(skills []catalog.Skill, include, exclude []string) string {
 	var list []*catalog.Skill
 	for i := range skills {
 		name := skills[i].Name
-		if (len(include) == 0 || slices.Contains(include, name)) && !slices.Contains(exclude, name) {
+		if !skills[i].Manual && (len(include) == 0 || slices.Contains(include, name)) && !slices.Contains(exclude, name) {
 			list = append(list, &skills[i])
 		}
 	}

@@ -110,6 +110,31 @@ func TestCacheFollowsContent(t *testing.T) {
 	}
 }
 
+// Skills that only people activate are hidden from models.
+func TestManualSkillsAreNotListed(t *testing.T) {
+	_, b, r := setUp(t)
+	for _, manual := range []bool{false, true, false} {
+		_, err := r.SetSkills(catalog.Skill{Name: "office", Description: "Mail"}, catalog.Skill{Name: "audit", Description: "Books", Manual: manual})
+		must(t, err)
+		for _, include := range [][]string{nil, {"office", "audit"}} {
+			if got := strings.Contains(build(t, b, r, prompt.Options{IncludeSkills: include}).System, "audit"); got == manual {
+				t.Errorf("manual %v, include %v: listed %v", manual, include, got)
+			}
+		}
+	}
+}
+
+// A builder keeps no memory of the caller: whoever reuses a slice gets another prompt.
+func TestOptionsMayBeReused(t *testing.T) {
+	_, b, r := setUp(t)
+	include := []string{"office"}
+	build(t, b, r, prompt.Options{IncludeSkills: include})
+	include[0] = "oncall"
+	if got := build(t, b, r, prompt.Options{IncludeSkills: include}).System; strings.Contains(got, "office") || !strings.Contains(got, "oncall") {
+		t.Errorf("after the list changed:\n%s", got)
+	}
+}
+
 func TestParseStrategy(t *testing.T) {
 	for _, s := range []prompt.Strategy{prompt.Full, prompt.Lite, prompt.Custom} {
 		if got, err := prompt.ParseStrategy(s.String()); got != s || err != nil {
