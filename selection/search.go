@@ -14,7 +14,7 @@ import (
 func (s *Selector) Search(req Request, limit int) []Match {
 	req.History = nil
 	sel := s.begin(req)
-	sel.limit = limit
+	sel.limit = max(0, min(limit, s.catalog.Len()))
 	sel.admitTools()
 	sel.rank()
 	found := append(sel.named(), sel.Ranked...)

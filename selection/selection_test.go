@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -177,6 +178,21 @@ func TestSearchKeepsToItsLimit(t *testing.T) {
 	}
 	if found := s.Search(selection.Request{Query: "refund.payment"}, 1); len(found) != 1 || found[0].Definition.Name != "refund.payment" {
 		t.Errorf("found %+v", found)
+	}
+}
+
+// However large the limit is, all tools that match are found.
+func TestSearchWithoutLimit(t *testing.T) {
+	t.Parallel()
+	r := catalog.NewRegistry(nil)
+	for i := range 40 {
+		must(t, r.Register(define(fmt.Sprint("list", i), "List parcels"), define(fmt.Sprint("other", i), "Do something")))
+	}
+	s := selection.New(r.Catalog(), selection.Config{})
+	for _, limit := range []int{40, 1000, math.MaxInt} {
+		if got := len(s.Search(selection.Request{Query: "parcels"}, limit)); got != 40 {
+			t.Errorf("a limit of %d finds %d tools, want 40", limit, got)
+		}
 	}
 }
 
