@@ -66,16 +66,15 @@ func (sel *Selection) hideSkills() {
 		if !away && !ruled && !bounded && (len(tools) == 0 || slices.ContainsFunc(tools, sel.Visible)) {
 			continue
 		}
-		active := sel.Request.Facts
-		active.Skill = skill.Name
+		active := sel.with(skill.Name)
 		switch {
 		case away:
 			sel.hidden[i] = byChannel
 		case bounded:
 			sel.hidden[i] = byBound
-		case ruled && set(sel.selector.catalog.DeniedSkills(&active)).has(s.places[i]):
+		case ruled && set(sel.selector.catalog.DeniedSkills(active)).has(s.places[i]):
 			sel.hidden[i] = byRule
-		case len(tools) > 0 && !slices.ContainsFunc(tools, sel.Visible) && !sel.opens(&active, tools):
+		case len(tools) > 0 && !slices.ContainsFunc(tools, sel.Visible) && !sel.opens(active, tools):
 			sel.hidden[i] = byTools
 		default:
 			continue
@@ -102,8 +101,8 @@ func (sel *Selection) Visible(e *catalog.Entry) bool {
 	return stage == Sent || stage > Visibility
 }
 
-// opens reports whether rules and filters would let the caller see at least one of
-// the tools with these facts.
+// opens reports whether rules and filters would let the caller, and all bounds, see at
+// least one of the tools with these facts and their skill.
 func (sel *Selection) opens(facts *chat.Facts, tools []*catalog.Entry) bool {
 	denied, _ := sel.selector.catalog.Denied(facts)
 	asked, visible := 0, true // the last filter and its answer
@@ -115,11 +114,18 @@ func (sel *Selection) opens(facts *chat.Facts, tools []*catalog.Entry) bool {
 			asked = e.Filter()
 			visible, _ = e.Visible(facts)
 		}
-		if visible {
+		if visible && !slices.ContainsFunc(sel.bounds, func(b *Selection) bool { return !b.Visible(e) && !b.opens(b.with(facts.Skill), []*catalog.Entry{e}) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// with returns the caller's facts with another active skill.
+func (sel *Selection) with(skill string) *chat.Facts {
+	facts := sel.Request.Facts
+	facts.Skill = skill
+	return &facts
 }
 
 // offered reports whether the model may take up the skill at a place: the caller

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 )
 
@@ -179,5 +180,24 @@ func TestNegativeLimits(t *testing.T) {
 		if got := sent(sel); sel.Mode != selection.Direct && got != "find_tools call_tool" || len(sel.Ranked) > 0 {
 			t.Errorf("%+v sends %s", cfg, got)
 		}
+	}
+}
+
+// A skill of a sub-agent is hidden when no tool of it is visible to both, the sub-agent
+// and its starter, and shown when taking it up opens one to both.
+func TestSkillsOfBounds(t *testing.T) {
+	t.Parallel()
+	r := registry(t, define("safe", "Open the safe"), define("till", "Open the till"), define("gate", "Open the gate"))
+	_, err := r.SetSkills(catalog.Skill{Name: "keys", Tools: []string{"safe", "till"}}, catalog.Skill{Name: "garden", Tools: []string{"gate", "till"}})
+	must(t, err)
+	r.SetRules(compile(t, rules.Rule{Allow: []string{"gate"}, When: `skill == "garden"`}, rules.Rule{Allow: []string{"safe"}, When: `agent == "helper"`}, rules.Rule{Allow: []string{"till"}, When: `agent == "main"`}))
+	s := selection.New(r.Catalog(), selection.Config{})
+	req := selection.Request{Query: "open", Facts: chat.Facts{Agent: "helper"}, Bounds: []selection.Bound{{Facts: chat.Facts{Agent: "main"}}}}
+	sel := s.Select(req)
+	if got := slices.Collect(sel.OfferedSkills()); !slices.Equal(got, []string{"garden"}) {
+		t.Errorf("offers %v", got)
+	}
+	if _, ok := s.AdmitSkill(req, "keys"); ok {
+		t.Error("a skill without a tool may be taken up")
 	}
 }
