@@ -53,7 +53,9 @@ func (t *texts) look(ctx context.Context) {
 		return
 	}
 	t.seen = stamp
-	if err != nil {
+	if err == nil {
+		t.says = ""
+	} else {
 		if t.says != err.Error() {
 			t.says = err.Error()
 			t.app.log.ErrorContext(ctx, "the texts about tools cannot be used; the previous ones stay in effect", "error", err)
