@@ -82,6 +82,9 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		}
 		return "its filter hides it from this caller"
 	case Toolset:
+		if sel.Request.Facts.Skill == catalog.None {
+			return "the phase has no tools: its skill cannot be used"
+		}
 		if !sel.admission.known {
 			return fmt.Sprintf("there is no skill %q", sel.Request.Facts.Skill)
 		}

@@ -427,7 +427,7 @@ type run struct {
 	found    map[string][]string // by tool: the queries of the turn's searches that found it
 	shown    int                 // bytes of the pictures of results
 	attached int                 // bytes of the pictures of messages
-	warning  string              // of the phase: why it has all tools
+	warning  string              // of the phase: what is not as its workflow says
 }
 
 // begin selects, builds the prompt and yields both.

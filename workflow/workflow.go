@@ -73,8 +73,9 @@ type Phase struct {
 	// Name is unique in the workflow. Required.
 	Name string
 	// Skill is the skill whose tools the phase has; empty means all. If the skill or one of
-	// its tools does not exist, the phase has all tools, and a warning says so. It never
-	// gives a tool that the caller may not use.
+	// its tools does not exist, the phase has all tools; if it exists and the caller cannot
+	// use it, as by the policy or because it is disabled, the phase has none. A warning says
+	// so. It never gives a tool that the caller may not use.
 	Skill string
 	// Instructions are what the model reads when the phase begins.
 	Instructions string
