@@ -20,7 +20,9 @@ import (
 // waits in the inbox, and reports calls that went on after their turn as lost. It returns
 // when all of that is done, or when ctx ends: then the rest is left for the next time. With a
 // [store.Shared], processes may end at any time, and Resume goes on until ctx ends. Call it
-// once, before or while the engine serves, and with any other store in one process only.
+// once, before or while the engine serves, and with any other store in one process only. If
+// it fails while ctx goes on, the store could not be read, nothing was taken up, and it may be
+// called again.
 func (e *Engine) Resume(ctx context.Context) error {
 	w := resuming{left: make(chan session.Key)}
 	defer func() {
