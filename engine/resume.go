@@ -29,7 +29,8 @@ func (e *Engine) Resume(ctx context.Context) error {
 		close(w.left)
 		w.workers.Wait()
 	}()
-	if err := e.resumeLeft(ctx, &w, true); err != nil && e.shared == nil {
+	err := e.resumeLeft(ctx, &w, true)
+	if err != nil && e.shared == nil {
 		return err
 	}
 	if e.shared == nil {
@@ -57,6 +58,7 @@ func (e *Engine) Resume(ctx context.Context) error {
 		e.followTurns(ctx)
 	})
 	var alive []string
+	all := err != nil // the store was away
 	for {
 		select {
 		case <-e.shared.Left():
@@ -67,9 +69,9 @@ func (e *Engine) Resume(ctx context.Context) error {
 		if err != nil {
 			continue // the store says when it is away
 		}
-		died := slices.ContainsFunc(alive, func(holder string) bool { return !slices.Contains(now, holder) })
-		if e.resumeLeft(ctx, &w, died) == nil {
-			alive = now
+		all = w.clear() || all || slices.ContainsFunc(alive, func(holder string) bool { return !slices.Contains(now, holder) })
+		if e.resumeLeft(ctx, &w, all) == nil {
+			alive, all = now, false
 		}
 	}
 }
@@ -101,6 +103,17 @@ func (w *resuming) hand(ctx context.Context, keys []session.Key) error {
 		}
 	}
 	return nil
+}
+
+// clear forgets which sessions could not be resumed, and reports whether there were any: they
+// are to be looked for again.
+func (w *resuming) clear() (some bool) {
+	w.failed.Range(func(key, _ any) bool {
+		w.failed.Delete(key)
+		some = true
+		return true
+	})
+	return some
 }
 
 // again hands out again what could not be resumed, now and then, until all is done. With a
