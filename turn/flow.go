@@ -344,7 +344,11 @@ func (t *run) ended(before ...chat.Message) bool {
 		if n > 0 && !t.remember(before...) {
 			return false
 		}
-		text := fmt.Sprintf("The workflow %s ended in the phase %s: %s. %s", f.Workflow, f.Phase, f.Outcome, sentence(f.Reason))
+		in := ""
+		if f.Phase != "" {
+			in = " in the phase " + f.Phase
+		}
+		text := fmt.Sprintf("The workflow %s ended%s: %s. %s", f.Workflow, in, f.Outcome, sentence(f.Reason))
 		if f.Reply != "" && n == 0 {
 			text = f.Reply + "\n\n" + text
 		}
