@@ -469,7 +469,7 @@ func (t *run) switchPhase() *session.Switch {
 	err := t.prompts(nil, chat.Message{Time: in.Facts.Time})
 	t.prompt.Messages = messages
 	if err != nil {
-		t.config.Log.WarnContext(t.ctx, "the prompt stays as it was", "error", err, "session", t.in.Session.Key)
+		t.config.Log.WarnContext(t.ctx, "the system prompt stays as it was", "error", err, "session", t.in.Session.Key)
 	}
 	entered = &t.state.Flow.Path[len(t.state.Flow.Path)-1] // advance has made a copy
 	tokens, counts := t.selected.Tokens(), t.selected.Counts()
