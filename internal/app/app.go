@@ -226,6 +226,7 @@ func (a *App) openCatalog(ctx context.Context, stored bool) error {
 		return err
 	}
 	a.programs = programs
+	a.close = append(a.close, programs.Close)
 	if err := a.addTools(ctx); err != nil {
 		return err
 	}
