@@ -167,12 +167,14 @@ func (r *reloader) look(ctx context.Context) {
 		r.text, r.found, r.wrong.change = text, true, change
 	}
 	r.seen, r.waits, r.wrong.file = seen, false, err
-	r.report(ctx, "the changed configuration cannot be used; the previous rules and skills stay in effect", err == nil)
+	if news := r.report(err == nil); news != "" {
+		r.log.ErrorContext(ctx, "the changed configuration cannot be used; the previous rules and skills stay in effect", "error", news)
+	}
 }
 
-// report puts what is wrong into the status, and logs it as says if it has changed. Applied
-// means that what was read last was to be put in effect.
-func (r *reloader) report(ctx context.Context, says string, applied bool) {
+// report puts what is wrong into the status, and returns it if that is new. Applied means
+// that what was read last was to be put in effect.
+func (r *reloader) report(applied bool) (news string) {
 	before, now := r.status.Load(), api.Configuration{File: r.file}
 	if err := errors.Join(r.wrong.file, r.wrong.flows, r.wrong.change); err != nil {
 		now.Error = err.Error()
@@ -180,10 +182,11 @@ func (r *reloader) report(ctx context.Context, says string, applied bool) {
 	if now.Since = before.Since; applied && r.wrong.change == nil {
 		now.Since = time.Now()
 	}
-	if now.Error != "" && now.Error != before.Error {
-		r.log.ErrorContext(ctx, says, "error", now.Error)
-	}
 	r.status.Store(&now)
+	if now.Error == before.Error {
+		return ""
+	}
+	return now.Error
 }
 
 // lookAtKeys puts the file of API keys in effect if it has changed, unless a program runs
@@ -233,7 +236,9 @@ func (r *reloader) lookAtFlows(ctx context.Context) {
 		r.flows, r.wrong.change = now, change
 	}
 	r.wrong.flows = err
-	r.report(ctx, "the changed workflows cannot be used; the previous ones stay in effect", changed)
+	if news := r.report(changed); news != "" {
+		r.log.ErrorContext(ctx, "the changed workflows cannot be used; the previous ones stay in effect", "error", news)
+	}
 }
 
 func (r *reloader) flowFolder() string { return filepath.Join(r.app.Workspace.Dir, config.FlowFolder) }
