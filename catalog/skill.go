@@ -12,7 +12,7 @@ import (
 const Full = "full"
 
 // None is a name that, alone in a list of skills in which an empty list means all, means
-// no skill. No skill has this name.
+// no skill. No skill has this name; as the active skill it lets no tool through.
 const None = "none"
 
 // Skill is a skill as the model sees it: a toolset, which is a choice of tools that

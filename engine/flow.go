@@ -66,32 +66,35 @@ func (e *Engine) beginning(m Message) (Message, error) {
 }
 
 // flow begins the workflow that a message names in its session, and returns the plan of the
-// one that runs there; nil when none does.
+// one that runs there; nil when none does. One that was removed meanwhile is [workflow.Gone]:
+// its work is not done without its phases.
 func (e *Engine) flow(m Message, s *session.Session) *workflow.Plan {
-	set := e.Workflows()
 	if m.Workflow != "" {
-		if p, ok := set.Get(m.Workflow); ok {
-			before := s.Skill
-			if s.Flow.Runs() {
-				before = s.Flow.Before
-			}
-			s.Flow = p.Begin(m.Text, m.Target, m.Params)
-			s.Flow.Skill, s.Flow.Before = m.Skill, before
-			return p
+		before := s.Skill
+		if s.Flow.Runs() {
+			before = s.Flow.Before
 		}
+		p := e.plan(m.Workflow)
+		s.Flow = p.Begin(m.Text, m.Target, m.Params)
+		s.Flow.Skill, s.Flow.Before = m.Skill, before
+		return p
 	}
 	if !s.Flow.Runs() {
 		return nil
 	}
-	p, ok := set.Get(s.Flow.Workflow)
 	s.Flow = s.Flow.Clone()
-	switch {
-	case !ok:
-		workflow.End(s.Flow, workflow.Failed, "the workflow "+s.Flow.Workflow+" does not exist any more")
-	case m.Skill != "":
+	if m.Skill != "" {
 		s.Flow.Skill = m.Skill
 	}
-	return p
+	return e.plan(s.Flow.Workflow)
+}
+
+// plan returns the workflow of a name.
+func (e *Engine) plan(name string) *workflow.Plan {
+	if p, ok := e.Workflows().Get(name); ok {
+		return p
+	}
+	return workflow.Gone(name)
 }
 
 // following is where the events go of a turn that is taken up before a message is answered:

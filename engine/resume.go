@@ -20,14 +20,17 @@ import (
 // waits in the inbox, and reports calls that went on after their turn as lost. It returns
 // when all of that is done, or when ctx ends: then the rest is left for the next time. With a
 // [store.Shared], processes may end at any time, and Resume goes on until ctx ends. Call it
-// once, before or while the engine serves, and with any other store in one process only.
+// once, before or while the engine serves, and with any other store in one process only. If
+// it fails while ctx goes on, the store could not be read, nothing was taken up, and it may be
+// called again.
 func (e *Engine) Resume(ctx context.Context) error {
 	w := resuming{left: make(chan session.Key)}
 	defer func() {
 		close(w.left)
 		w.workers.Wait()
 	}()
-	if err := e.resumeLeft(ctx, &w, true); err != nil && e.shared == nil {
+	err := e.resumeLeft(ctx, &w, true)
+	if err != nil && e.shared == nil {
 		return err
 	}
 	if e.shared == nil {
@@ -55,6 +58,7 @@ func (e *Engine) Resume(ctx context.Context) error {
 		e.followTurns(ctx)
 	})
 	var alive []string
+	all := err != nil // the store was away
 	for {
 		select {
 		case <-e.shared.Left():
@@ -65,9 +69,9 @@ func (e *Engine) Resume(ctx context.Context) error {
 		if err != nil {
 			continue // the store says when it is away
 		}
-		died := slices.ContainsFunc(alive, func(holder string) bool { return !slices.Contains(now, holder) })
-		if e.resumeLeft(ctx, &w, died) == nil {
-			alive = now
+		all = w.clear() || all || slices.ContainsFunc(alive, func(holder string) bool { return !slices.Contains(now, holder) })
+		if e.resumeLeft(ctx, &w, all) == nil {
+			alive, all = now, false
 		}
 	}
 }
@@ -99,6 +103,17 @@ func (w *resuming) hand(ctx context.Context, keys []session.Key) error {
 		}
 	}
 	return nil
+}
+
+// clear forgets which sessions could not be resumed, and reports whether there were any: they
+// are to be looked for again.
+func (w *resuming) clear() (some bool) {
+	w.failed.Range(func(key, _ any) bool {
+		w.failed.Delete(key)
+		some = true
+		return true
+	})
+	return some
 }
 
 // again hands out again what could not be resumed, now and then, until all is done. With a

@@ -81,6 +81,9 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		}
 		return "its filter hides it from this caller"
 	case Toolset:
+		if sel.Request.Facts.Skill == catalog.None {
+			return "the phase has no tools: its skill cannot be used"
+		}
 		if !sel.own.known {
 			return fmt.Sprintf("there is no skill %q", sel.Request.Facts.Skill)
 		}

@@ -44,8 +44,8 @@ type PhaseEvent struct {
 	Unpriced  int     `json:"unpriced,omitempty"`
 	Cost      float64 `json:"cost,omitempty"`
 	// Began is set in the event with which the phase begins. Then Skill is its toolset,
-	// Model who answers, Warning why it has all tools instead of its own, and Switch what
-	// the switch cost.
+	// Model who answers, Warning what of the phase is not as its workflow says, such as
+	// which tools it has instead of its own, and Switch what the switch cost.
 	Began   bool            `json:"began,omitempty"`
 	Skill   string          `json:"skill,omitempty"`
 	Model   string          `json:"model,omitempty"`
@@ -93,7 +93,7 @@ func (t *run) takePhase() {
 		t.warn("the model %s of the phase %s does not exist; the agent's model answers", ph.Model, ph.Name)
 	}
 	if t.warning != "" {
-		t.config.Log.WarnContext(t.ctx, "a phase has all tools", "workflow", f.Workflow, "phase", f.Phase, "reason", t.warning, "session", t.in.Session.Key)
+		t.config.Log.WarnContext(t.ctx, "a phase is not as its workflow says", "workflow", f.Workflow, "phase", f.Phase, "reason", t.warning, "session", t.in.Session.Key)
 	}
 }
 
@@ -101,7 +101,8 @@ func (t *run) warn(format string, args ...any) {
 	t.warning = strings.TrimPrefix(t.warning+"; "+fmt.Sprintf(format, args...), "; ")
 }
 
-// toolset returns the skill whose tools a phase has: its own or, with a warning, full.
+// toolset returns the skill whose tools a phase has: its own; full, with a warning, if that
+// does not exist; or none, with a warning, if it exists and this caller cannot use it now.
 func (t *run) toolset(ph workflow.Phase) (name, warning string) {
 	if ph.Skill == "" || ph.Skill == catalog.Full {
 		return catalog.Full, ""
@@ -109,22 +110,39 @@ func (t *run) toolset(ph workflow.Phase) (name, warning string) {
 	c := t.selector.Catalog()
 	skill, ok := c.Skill(ph.Skill)
 	facts, _ := t.in.current(c, t.in.Facts)
-	if !ok || t.selector.HidesSkill(facts, t.in.Groups, ph.Skill) { // both read the same
+	switch {
+	case !ok && unavailable(c, ph.Skill), ok && t.selector.HidesSkill(facts, t.in.Groups, ph.Skill):
+		return catalog.None, fmt.Sprintf("the skill %s of the phase %s cannot be used by this caller now; the phase has no tools", ph.Skill, ph.Name)
+	case !ok:
 		var names []string
 		for _, s := range c.Skills() {
 			if !t.selector.HidesSkill(facts, t.in.Groups, s.Name) {
 				names = append(names, s.Name)
 			}
 		}
-		return catalog.Full, fmt.Sprintf("the phase %s names the skill %s, which does not exist%s", ph.Name, ph.Skill, nearest.Hint(ph.Skill, slices.Values(names)))
+		return catalog.Full, fmt.Sprintf("the phase %s names the skill %s, which does not exist%s; the phase has all tools", ph.Name, ph.Skill, nearest.Hint(ph.Skill, slices.Values(names)))
 	}
-	if _, unknown := c.Members(skill); len(unknown) > 0 {
-		return catalog.Full, fmt.Sprintf("the skill %s of the phase %s names tools that do not exist: %s", ph.Skill, ph.Name, strings.Join(unknown, ", "))
+	if d := t.decide(t.ctx, moment{Selector: t.selector, request: selection.Request{Facts: facts, Bounds: t.in.bounds(facts)}}, rules.Attempt{Skill: ph.Skill, Arguments: fileArguments("")}); d.Effect != rules.Allow {
+		return catalog.None, fmt.Sprintf("the policy does not let this caller take up the skill %s of the phase %s; the phase has no tools", ph.Skill, ph.Name)
 	}
-	if d := t.decide(t.ctx, moment{Selector: t.selector, request: selection.Request{Facts: facts}}, rules.Attempt{Skill: ph.Skill, Arguments: fileArguments("")}); d.Effect != rules.Allow {
-		return catalog.Full, fmt.Sprintf("the policy does not let this caller take up the skill %s of the phase %s", ph.Skill, ph.Name)
+	members, unknown := c.Members(skill)
+	missing := slices.DeleteFunc(slices.Clone(unknown), func(name string) bool { return unavailable(c, name) })
+	switch {
+	case len(missing) > 0:
+		return catalog.Full, fmt.Sprintf("the skill %s of the phase %s names tools that do not exist: %s; the phase has all tools", ph.Skill, ph.Name, strings.Join(missing, ", "))
+	case len(unknown) > 0 && len(members) == 0:
+		return catalog.None, fmt.Sprintf("no tool of the skill %s of the phase %s is available now; the phase has no tools", ph.Skill, ph.Name)
+	case len(unknown) > 0:
+		return ph.Skill, fmt.Sprintf("the phase %s lacks tools that are not available now: %s", ph.Name, strings.Join(unknown, ", "))
 	}
 	return ph.Skill, ""
+}
+
+// unavailable reports whether a skill exists that nobody can use now: it is disabled, say.
+func unavailable(c *catalog.Catalog, name string) bool {
+	return slices.ContainsFunc(c.Unavailable(), func(u catalog.Unavailable) bool {
+		return u.Name == name || u.Name == strings.TrimSuffix(name, "Tool")
+	})
 }
 
 // with returns the runner that asks another model, by its name.
@@ -326,7 +344,11 @@ func (t *run) ended(before ...chat.Message) bool {
 		if n > 0 && !t.remember(before...) {
 			return false
 		}
-		text := fmt.Sprintf("The workflow %s ended in the phase %s: %s. %s", f.Workflow, f.Phase, f.Outcome, sentence(f.Reason))
+		in := ""
+		if f.Phase != "" {
+			in = " in the phase " + f.Phase
+		}
+		text := fmt.Sprintf("The workflow %s ended%s: %s. %s", f.Workflow, in, f.Outcome, sentence(f.Reason))
 		if f.Reply != "" && n == 0 {
 			text = f.Reply + "\n\n" + text
 		}
@@ -397,7 +419,10 @@ func (t *run) phaseNote() string {
 	if ph.Instructions != "" {
 		text.WriteString("\n" + strings.TrimSpace(ph.Instructions))
 	}
-	if usable := t.selected.Usable(); t.selected.ActiveSkill() != "" && len(usable) <= maxPhaseTools {
+	switch usable := t.selected.Usable(); {
+	case len(usable) == 0:
+		text.WriteString("\nNo tools can be used in this phase.")
+	case t.selected.ActiveSkill() != "" && len(usable) <= maxPhaseTools:
 		names := make([]string, len(usable))
 		for i, e := range usable {
 			names[i] = e.Definition.Name
@@ -444,7 +469,7 @@ func (t *run) switchPhase() *session.Switch {
 	err := t.prompts(nil, chat.Message{Time: in.Facts.Time})
 	t.prompt.Messages = messages
 	if err != nil {
-		t.config.Log.WarnContext(t.ctx, "the prompt stays as it was", "error", err, "session", t.in.Session.Key)
+		t.config.Log.WarnContext(t.ctx, "the system prompt stays as it was", "error", err, "session", t.in.Session.Key)
 	}
 	entered = &t.state.Flow.Path[len(t.state.Flow.Path)-1] // advance has made a copy
 	tokens, counts := t.selected.Tokens(), t.selected.Counts()

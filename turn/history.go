@@ -170,11 +170,13 @@ func (t *run) squeeze(room int) (changed bool) {
 		t.state.Sent -= from
 		t.summarize()
 		t.state.Summary = t.in.Session.Summary
-		t.state.Front.First = first(t.in, own[0])
-		if err := t.prompts(t.in.kept, own[0]); err != nil {
-			t.config.Log.WarnContext(t.ctx, "the prompt stays as it was", "error", err, "session", t.in.Session.Key)
+		question := t.own[0] // without an earlier summary
+		t.state.Front.First = first(t.in, question)
+		if err := t.prompts(t.in.kept, question); err != nil {
+			t.config.Log.WarnContext(t.ctx, "the system prompt stays as it was", "error", err, "session", t.in.Session.Key)
+			t.prompt.Messages = append(t.Runner.prompt.History(t.in.kept), own[0])
 		}
-		t.prompt.Messages = append(t.prompt.Messages[:len(t.prompt.Messages)-1], own...)
+		t.prompt.Messages = append(t.prompt.Messages, own[1:]...)
 		t.show()
 		t.account(Compaction)
 		changed = true

@@ -179,7 +179,8 @@ func (t *run) resume() {
 		t.in.Text = t.phaseQuestion()
 	}
 	t.in = t.know(t.in)
-	t.before = t.in.stored[:max(0, lastQuestion(t.in.stored))]
+	newest := max(0, lastQuestion(t.in.stored))
+	t.before, t.own = t.in.stored[:newest], slices.Clone(t.in.stored[newest:])
 	if t.summarize(); t.stopped {
 		return
 	}

@@ -175,7 +175,7 @@ func (t *run) switchTo(name string) {
 	err := t.prompts(nil, chat.Message{Time: in.Facts.Time})
 	t.prompt.Messages = messages
 	if err != nil {
-		t.config.Log.WarnContext(t.ctx, "the prompt stays as it was", "error", err, "session", t.in.Session.Key)
+		t.config.Log.WarnContext(t.ctx, "the system prompt stays as it was", "error", err, "session", t.in.Session.Key)
 	}
 	t.account(broke(SkillSwitch, before, t.state))
 }

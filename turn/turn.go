@@ -22,6 +22,7 @@ import (
 	"iter"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -416,7 +417,8 @@ type run struct {
 	called   int            // calls of the turn before the round
 	opened   bool           // the turn has begun, so that it is to be closed if it fails
 	unstored []chat.Message // what the next step begins with: the question, which the inbox has until then
-	before   []chat.Message // of the session: what is sent before the question, as the store has it
+	before   []chat.Message // of the session: what is sent before the newest message of the user, as the store has it
+	own      []chat.Message // from that message on
 	waits    bool           // calls may wait for approval
 	done     Done
 	stopped  bool
@@ -427,7 +429,7 @@ type run struct {
 	found    map[string][]string // by tool: the queries of the turn's searches that found it
 	shown    int                 // bytes of the pictures of results
 	attached int                 // bytes of the pictures of messages
-	warning  string              // of the phase: why it has all tools
+	warning  string              // of the phase: what is not as its workflow says
 }
 
 // begin selects, builds the prompt and yields both.
@@ -454,7 +456,7 @@ func (r *Runner) begin(ctx context.Context, in *Input, yield func(Event, error) 
 	t.account(broke(t.in.cold, in.Session.State, t.state))
 	t.emit(Event{Selection: t.selected})
 	t.state.Sent = len(t.in.stored) - len(left)
-	t.unstored = append(left, question)
+	t.unstored, t.own = append(left, question), []chat.Message{question}
 	t.opened = true
 	if len(t.in.stored) == 0 || len(left) > 0 || t.flows() { // others look for them: a session, an approval that is void, a workflow
 		t.store()
@@ -483,12 +485,15 @@ func (t *run) open() chat.Message {
 }
 
 // prompts builds the prompt, with the directory and the skills as the state has
-// them.
-func (t *run) prompts(history []chat.Message, question chat.Message) (err error) {
+// them. If it fails, the prompt stays as it was.
+func (t *run) prompts(history []chat.Message, question chat.Message) error {
 	opts := t.in.Options
 	opts.Directory, opts.SkillList, opts.Summary = t.state.Directory, &t.selected.SkillList, t.state.Summary
-	t.prompt, err = t.Runner.prompt.BuildMessagesWithOptions(t.selector.Catalog(), history, question, opts)
-	t.prompt.System = t.cleanSystem(opts.Strategy, t.prompt.System)
+	built, err := t.Runner.prompt.BuildMessagesWithOptions(t.selector.Catalog(), history, question, opts)
+	if err == nil {
+		t.prompt = built
+		t.prompt.System = t.cleanSystem(opts.Strategy, t.prompt.System)
+	}
 	t.state.Front.System, t.state.Front.Size = hash(t.prompt.System), t.frontSize()
 	return err
 }
@@ -616,6 +621,15 @@ func (t *run) question() model.Request {
 
 // remember makes messages part of the conversation.
 func (t *run) remember(messages ...chat.Message) bool {
+	for _, m := range messages {
+		if m.Role == chat.User { // what the turn has had so far may give way to what follows
+			for i := range t.own {
+				t.own[i].Files = chat.WithoutData(t.own[i].Files)
+			}
+			t.before, t.own = append(slices.Clip(t.before), withoutImages(t.own)...), nil
+		}
+		t.own = append(t.own, m)
+	}
 	t.prompt.Messages = append(t.prompt.Messages, messages...)
 	t.touch()
 	return t.store(messages...)

@@ -21,8 +21,11 @@ const (
 	MaxFiles = 100
 )
 
-// Begin returns a run in the first phase.
+// Begin returns a run in the first phase; in none if the workflow is [Gone].
 func (p *Plan) Begin(input, target string, params map[string]string) *session.Flow {
+	if len(p.Phases) == 0 {
+		return &session.Flow{Workflow: p.Name, Input: cut(input), Target: target, Params: params}
+	}
 	first := p.Phases[0].Name
 	return &session.Flow{Workflow: p.Name, Phase: first, Input: cut(input), Target: target, Params: params, Visits: map[string]int{first: 1}, Path: []session.Switch{{To: first}}}
 }
@@ -103,7 +106,10 @@ type Verdict struct {
 // that call.
 func (p *Plan) Judge(f *session.Flow, finish *Finish) (v Verdict) {
 	ph, ok := p.Phase(f.Phase)
-	if !ok {
+	switch {
+	case len(p.Phases) == 0:
+		return Verdict{To: Failed, Why: fmt.Sprintf("the workflow %s does not exist any more", p.Name)}
+	case !ok:
 		return Verdict{To: Failed, Why: fmt.Sprintf("the workflow %s has no phase %s any more", p.Name, f.Phase)}
 	}
 	values := facts(f, finish)

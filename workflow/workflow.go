@@ -73,8 +73,9 @@ type Phase struct {
 	// Name is unique in the workflow. Required.
 	Name string
 	// Skill is the skill whose tools the phase has; empty means all. If the skill or one of
-	// its tools does not exist, the phase has all tools, and a warning says so. It never
-	// gives a tool that the caller may not use.
+	// its tools does not exist, the phase has all tools; if it exists and the caller cannot
+	// use it, as by the policy or because it is disabled, the phase has none. A warning says
+	// so. It never gives a tool that the caller may not use.
 	Skill string
 	// Instructions are what the model reads when the phase begins.
 	Instructions string
@@ -131,6 +132,10 @@ type Plan struct {
 	conditions map[string][]*rules.Condition // by phase, as in its Next
 	disk       fs.FS
 }
+
+// Gone returns the plan of a workflow that does not exist any more. It has no phase, so a run
+// of it fails and says why.
+func Gone(name string) *Plan { return &Plan{Workflow: Workflow{Name: name}} }
 
 // In returns the plan with the files that its conditions read as disk; nil means none. The
 // files must not lead out of their folder, and opening one must not wait: os.Root's do the

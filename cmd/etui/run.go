@@ -284,7 +284,7 @@ func (r *reply) phase(p turn.PhaseEvent) {
 		r.note("· %s round %d, %d tokens so far%s", p.Name, p.Round+1, p.AllTokens, cost)
 	}
 	if p.Warning != "" && (p.Began || p.Rounds == 0) {
-		r.note("· warning: %s; the phase has all tools", p.Warning)
+		r.note("· warning: %s", p.Warning)
 	}
 }
 

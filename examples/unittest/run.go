@@ -532,7 +532,7 @@ func showPhase(out io.Writer, p *turn.PhaseEvent) {
 		fmt.Fprintf(out, "  %s, round %d: %d tokens so far%s\n", p.Name, p.Round+1, p.AllTokens, cost)
 	}
 	if p.Warning != "" && (p.Began || p.Rounds == 0) {
-		fmt.Fprintf(out, "  warning: %s; the phase has all tools\n", p.Warning)
+		fmt.Fprintf(out, "  warning: %s\n", p.Warning)
 	}
 }
 

@@ -171,15 +171,31 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	return nil
 }
 
-// resume takes up in the background what the last process left open. What is still
-// running when the grace of a stop is over stays open for the next start.
+// The pauses between two attempts to resume what was left, while the store cannot be read.
+const (
+	firstResume = time.Second
+	lastResume  = time.Minute
+)
+
+// resume takes up in the background what the last process left open. While the store cannot
+// be read, it tries again. What is still running when the grace of a stop is over stays open
+// for the next start.
 func (a *App) resume(ctx context.Context) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var resuming sync.WaitGroup
 	resuming.Go(func() {
 		defer panics.Log(a.log, "resuming open turns")
-		if err := a.Engine.Resume(ctx); err != nil && ctx.Err() == nil {
-			a.log.ErrorContext(ctx, "open turns could not be resumed", "error", err)
+		for pause := firstResume; ; pause = min(2*pause, lastResume) {
+			err := a.Engine.Resume(ctx)
+			if err == nil || ctx.Err() != nil {
+				return
+			}
+			a.log.ErrorContext(ctx, "open turns could not be resumed; etui tries again", "after", pause, "error", err)
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return
+			}
 		}
 	})
 	a.close = append(a.close, func() error {
@@ -210,6 +226,7 @@ func (a *App) openCatalog(ctx context.Context, stored bool) error {
 		return err
 	}
 	a.programs = programs
+	a.close = append(a.close, programs.Close)
 	if err := a.addTools(ctx); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill/control"
@@ -49,30 +50,28 @@ type reloader struct {
 
 	// What follows belongs to run, but for status.
 	text   []byte // as it was last read
-	seen   fileStamp
+	seen   filestamp.Stamp
 	waits  bool // a change waits for the end of a command
 	found  bool // the file has been there
 	served *config.Config
 	limits control.Limits // in effect
 	flows  string         // stamps of the files of workflows, as they were read last
 	keys   string         // why the file of API keys cannot be used; empty if it can
+	wrong  struct {
+		file   error // the configuration cannot be read
+		flows  error // the folder of workflows cannot be read
+		change error // what was read last cannot be put in effect
+	}
 	status atomic.Pointer[api.Configuration]
-}
-
-// fileStamp distinguishes versions of a file without reading it.
-type fileStamp struct {
-	modified time.Time
-	size     int64
 }
 
 func newReloader(a *App) *reloader {
 	w := a.Workspace
 	r := &reloader{
 		file: w.File, environ: w.environ, app: a, registry: a.registry, secrets: a.secrets, skills: a.skills, gateway: a.Engine,
-		steady: a.steady, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config, limits: limits(w.Config),
+		steady: a.steady, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config, limits: limits(w.Config), flows: w.flows,
 	}
 	r.status.Store(&api.Configuration{File: w.File, Since: time.Now()})
-	r.flows, _ = r.stampFlows()
 	return r
 }
 
@@ -135,12 +134,9 @@ func (r *reloader) again() {
 	}
 }
 
-func (r *reloader) stamp() fileStamp {
-	info, err := os.Stat(r.file)
-	if err != nil {
-		return fileStamp{}
-	}
-	return fileStamp{info.ModTime(), info.Size()}
+func (r *reloader) stamp() filestamp.Stamp {
+	info, _ := os.Stat(r.file) // it has the zero stamp then
+	return filestamp.Of(info)
 }
 
 // look reads the file and applies it if it has changed. A file that a program may have
@@ -153,27 +149,44 @@ func (r *reloader) look(ctx context.Context) {
 		r.wait(ctx, seen)
 		return
 	}
-	r.seen, r.waits = seen, false
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !r.found:
-		return // there is still none
-	case err == nil && bytes.Equal(text, r.text) && r.status.Load().Error == "":
+	case errors.Is(err, fs.ErrNotExist) && !r.found: // there is still none
+		r.seen, r.waits = seen, false
+		return
+	case err == nil && bytes.Equal(text, r.text) && r.wrong.file == nil && r.wrong.change == nil:
+		r.seen, r.waits = seen, false
 		return
 	case err == nil && len(bytes.TrimSpace(text)) == 0:
 		err = config.Error{File: r.file, Message: "the file is empty"}
 	case err == nil:
-		r.text, r.found = text, true
-		err = r.apply(ctx)
+		change := r.apply(ctx, text)
+		if errors.Is(change, errUnsteady) {
+			r.wait(ctx, seen)
+			return
+		}
+		r.text, r.found, r.wrong.change = text, true, change
 	}
-	if err == nil {
-		r.status.Store(&api.Configuration{File: r.file, Since: time.Now()})
-		return
+	r.seen, r.waits, r.wrong.file = seen, false, err
+	if news := r.report(err == nil); news != "" {
+		r.log.ErrorContext(ctx, "the changed configuration cannot be used; the previous rules and skills stay in effect", "error", news)
 	}
-	before := r.status.Load()
-	if before.Error != err.Error() {
-		r.log.ErrorContext(ctx, "the changed configuration cannot be used; the previous rules and skills stay in effect", "error", err)
-		r.status.Store(&api.Configuration{File: r.file, Since: before.Since, Error: err.Error()})
+}
+
+// report puts what is wrong into the status, and returns it if that is new. Applied means
+// that what was read last was to be put in effect.
+func (r *reloader) report(applied bool) (news string) {
+	before, now := r.status.Load(), api.Configuration{File: r.file}
+	if err := errors.Join(r.wrong.file, r.wrong.flows, r.wrong.change); err != nil {
+		now.Error = err.Error()
 	}
+	if now.Since = before.Since; applied && r.wrong.change == nil {
+		now.Since = time.Now()
+	}
+	r.status.Store(&now)
+	if now.Error == before.Error {
+		return ""
+	}
+	return now.Error
 }
 
 // lookAtKeys puts the file of API keys in effect if it has changed, unless a program runs
@@ -206,43 +219,48 @@ func (a *App) followKeys(ctx context.Context) {
 // lookAtFlows puts changed files of workflows in effect, unless a program runs that could
 // have written them. Then, or if one of them cannot be used, what was in effect stays.
 func (r *reloader) lookAtFlows(ctx context.Context) {
-	still := r.steady(filepath.Join(r.app.Workspace.Dir, config.FlowFolder))
-	now, err := r.stampFlows()
-	if err == nil && now == r.flows || !still() {
+	still := r.steady(r.flowFolder())
+	now, err := flowStamps(r.app.Workspace.Dir)
+	if !still() {
 		return
 	}
-	if now != r.flows {
-		r.flows = now
-		err = r.apply(ctx)
+	changed := err == nil && (now != r.flows || r.wrong.flows != nil)
+	if !changed && err == nil {
+		return
 	}
-	before := r.status.Load()
-	switch {
-	case err == nil:
-		r.status.Store(&api.Configuration{File: r.file, Since: time.Now()})
-	case before.Error != err.Error():
-		r.log.ErrorContext(ctx, "the changed workflows cannot be used; the previous ones stay in effect", "error", err)
-		r.status.Store(&api.Configuration{File: r.file, Since: before.Since, Error: err.Error()})
+	if changed {
+		change := r.apply(ctx, r.text)
+		if errors.Is(change, errUnsteady) {
+			return
+		}
+		r.flows, r.wrong.change = now, change
+	}
+	r.wrong.flows = err
+	if news := r.report(changed); news != "" {
+		r.log.ErrorContext(ctx, "the changed workflows cannot be used; the previous ones stay in effect", "error", news)
 	}
 }
 
-// stampFlows distinguishes versions of the files of workflows, and of their scripts beside
-// them, without reading them.
-func (r *reloader) stampFlows() (string, error) {
-	entries, err := os.ReadDir(filepath.Join(r.app.Workspace.Dir, config.FlowFolder))
+func (r *reloader) flowFolder() string { return filepath.Join(r.app.Workspace.Dir, config.FlowFolder) }
+
+// flowStamps distinguishes versions of the files of workflows in a workspace, and of their
+// scripts beside them, without reading them.
+func flowStamps(dir string) (string, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, config.FlowFolder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return r.flows, err
+		return "", err
 	}
-	var stamp strings.Builder
+	var stamps strings.Builder
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && !e.IsDir() {
-			fmt.Fprintln(&stamp, e.Name(), info.ModTime().UnixNano(), info.Size())
+			fmt.Fprintf(&stamps, "%s %+v\n", e.Name(), filestamp.Of(info))
 		}
 	}
-	return stamp.String(), nil
+	return stamps.String(), nil
 }
 
 // wait leaves a changed file for the next look.
-func (r *reloader) wait(ctx context.Context, seen fileStamp) {
+func (r *reloader) wait(ctx context.Context, seen filestamp.Stamp) {
 	if seen == r.seen || r.waits {
 		return
 	}
@@ -250,15 +268,24 @@ func (r *reloader) wait(ctx context.Context, seen fileStamp) {
 	r.log.WarnContext(ctx, "the configuration has changed while a command runs that could have done it; it is looked at again when the command has ended", "file", r.file)
 }
 
-func (r *reloader) apply(ctx context.Context) error {
-	c, err := config.Parse(r.file, r.text, r.environ)
+// errUnsteady says that a program runs that could have written the workflows which were read.
+var errUnsteady = errors.New("a command runs that could have changed the workflows")
+
+// apply puts a configuration in effect, with the files of workflows as they are now.
+func (r *reloader) apply(ctx context.Context, text []byte) error {
+	still := r.steady(r.flowFolder())
+	c, err := config.Parse(r.file, text, r.environ)
 	if err != nil {
 		return err
 	}
-	if err := c.AddFlows(r.app.Workspace.Dir, r.environ); err != nil {
-		return err
+	err = c.AddFlows(r.app.Workspace.Dir, r.environ)
+	var p *rulebook
+	if err == nil {
+		p, err = rulebookOf(c) // it reads the scripts of workflows
 	}
-	p, err := rulebookOf(c)
+	if !still() {
+		return errUnsteady
+	}
 	if err != nil {
 		return err
 	}

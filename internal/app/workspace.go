@@ -29,6 +29,7 @@ type Workspace struct {
 	texts   string   // the file of texts about tools; empty is the one in State
 	environ []string // the variables that override keys
 	ports   []uint16 // that this process listens on
+	flows   string   // stamps of the files of workflows, before they were read
 }
 
 //go:embed demo
@@ -79,6 +80,7 @@ func open(dir, file string, optional bool, environ []string) (*Workspace, error)
 	if w.Config, err = config.Parse(w.File, w.Text, environ); err != nil {
 		return nil, err
 	}
+	w.flows, _ = flowStamps(w.Dir) // reading them says what is wrong
 	if err := w.Config.AddFlows(w.Dir, environ); err != nil {
 		return nil, err
 	}
