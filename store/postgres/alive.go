@@ -112,10 +112,13 @@ func (s *Store) renew(ctx context.Context, db interface {
 	}
 	s.mu.Unlock()
 	b := &pgx.Batch{}
-	// While the database was away, no process could renew its lease. So a lease that ended
-	// together with this one does not mean that its process ended, and is renewed, too.
+	// While the database was away, no process could renew its lease. So where this one missed
+	// a renewal, too, a lease that ended since the last one does not mean that its process
+	// ended, and is renewed, too. The lock keeps another renewal of this process out.
+	b.Queue(`SELECT FROM replicas WHERE holder = $1 FOR UPDATE`, s.holder)
 	b.Queue(`UPDATE replicas o SET expires = clock_timestamp() + $2::interval FROM replicas me
-		WHERE me.holder = $1 AND me.expires < clock_timestamp() AND o.holder <> $1 AND o.expires < clock_timestamp() AND o.expires BETWEEN me.expires - $2::interval AND me.expires + $2::interval`, s.holder, Lease)
+		WHERE me.holder = $1 AND me.expires < clock_timestamp() + $3::interval AND o.holder <> $1 AND o.expires < clock_timestamp() AND o.expires BETWEEN me.expires - $2::interval AND me.expires + $2::interval`,
+		s.holder, Lease, Lease-2*renewal)
 	b.Queue(`INSERT INTO replicas (holder, expires) VALUES ($1, clock_timestamp() + $2) ON CONFLICT (holder) DO UPDATE SET expires = excluded.expires`, s.holder, Lease)
 	b.Queue(`DELETE FROM replicas WHERE expires < clock_timestamp() - interval '1 hour'`)
 	if len(doubts) > 0 {
