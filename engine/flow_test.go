@@ -205,6 +205,17 @@ func TestWorkflowFallback(t *testing.T) {
 			t.Errorf("%s: %+v", want, o)
 		}
 	}
+	// A tool of an MCP server that is away is not missing: the phase has what is there.
+	for _, there := range [][]string{{}, {"look"}} {
+		m := fake.New(says(called("burn", `{}`)), says(called("look", `{}`)), says(called("finish_phase", `{}`)), says(called("mend", `{}`), called("mend", `{}`), called("check", `{}`)), fake.Step{Text: "ok"})
+		o := flow(t, flowEngine(t, m, work(), []catalog.Skill{{Name: "looking", Tools: append(there, "mcp__far__telescope")}, {Name: "mending", Tools: []string{"mend", "check"}}}, nil), engine.Message{Workflow: "work", Text: "go"})
+		if want := map[int]string{0: "has no tools", 1: "lacks tools that are not available now: mcp__far__telescope"}[len(there)]; len(o.warnings) == 0 || !strings.Contains(o.warnings[0], want) {
+			t.Errorf("with %q: warnings %q", there, o.warnings)
+		}
+		if o.results[0] == "burnt" || strings.Contains(o.results[1], "is not among the tools") == (len(there) > 0) {
+			t.Errorf("with %q: results %q", there, o.results)
+		}
+	}
 	// A class name of another program is the tool.
 	class := []catalog.Skill{{Name: "looking", Tools: []string{"lookTool"}}, {Name: "mending", Tools: []string{"mend", "checkTool"}}}
 	m := fake.New(says(called("burn", `{}`)), says(called("look", `{}`)), says(called("finish_phase", `{}`)), says(called("mend", `{}`), called("mend", `{}`), called("check", `{}`)), fake.Step{Text: "ok"})

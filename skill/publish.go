@@ -129,6 +129,7 @@ func (p *Publisher) publish() {
 	}
 	supply.Tools = append(supply.Tools, servers.Tools...)
 	supply.Skills = append(supply.Skills, servers.Skills...)
+	supply.Unavailable = append(supply.Unavailable, servers.Unavailable...)
 	p.tell(p.registry.Supply(Source, supply))
 }
 

@@ -212,7 +212,7 @@ func TestPublishServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		event(tools(r))
-		want := []string{"run 1", ":push :pull git[push pull]", ":push git[push]", "end 1", "run 2", "", "end 2", "run 2", "end 2", "skill:git", "run 3", "end 3", ""}
+		want := []string{"run 1", ":push :pull git[push pull]", ":push git[push]", "end 1", "run 2", "git(its server offers no tools now)", "end 2", "run 2", "end 2", "skill:git", "run 3", "end 3", ""}
 		if !slices.Equal(got, want) {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}

@@ -98,7 +98,9 @@ func (v *server) supply(e *Entry, to *catalog.Supply) {
 		v.tools[name] = b
 		to.Tools, set.Tools = append(to.Tools, b.shown), append(set.Tools, name)
 	}
-	if len(set.Tools) > 0 {
-		to.Skills = append(to.Skills, *set)
+	if len(set.Tools) == 0 {
+		to.Unavailable = append(to.Unavailable, catalog.Unavailable{Name: set.Name, Reason: "its server offers no tools now"})
+		return
 	}
+	to.Skills = append(to.Skills, *set)
 }

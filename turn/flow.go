@@ -138,9 +138,11 @@ func (t *run) toolset(ph workflow.Phase) (name, warning string) {
 	return ph.Skill, ""
 }
 
-// unavailable reports whether a skill exists that nobody can use now: it is disabled, say.
+// unavailable reports whether something exists that nobody can use now: a skill that is
+// disabled, say. Nobody can tell whether a tool of an MCP server exists while the server is
+// away, so none of them counts as missing.
 func unavailable(c *catalog.Catalog, name string) bool {
-	return slices.ContainsFunc(c.Unavailable(), func(u catalog.Unavailable) bool {
+	return strings.HasPrefix(name, "mcp__") || slices.ContainsFunc(c.Unavailable(), func(u catalog.Unavailable) bool {
 		return u.Name == name || u.Name == strings.TrimSuffix(name, "Tool")
 	})
 }
