@@ -32,9 +32,14 @@ func bound(tools []*tool.Definition, enriched map[string]tool.Texts) map[string]
 		named[aliasKey(d.Name)], sources[d.Name] = d, d.Source
 	}
 	claims := make(map[string]int, 4*len(enriched))
+	own := map[string]bool{} // what one definition claims, however often
 	for _, texts := range enriched {
+		clear(own)
 		for _, alias := range texts.Aliases {
-			claims[aliasKey(alias)]++
+			if key := aliasKey(alias); !own[key] {
+				own[key] = true
+				claims[key]++
+			}
 		}
 	}
 	kept := maps.Clone(enriched)

@@ -69,6 +69,9 @@ func TestEnrichedIsBounded(t *testing.T) {
 	if got := best(index(claim("payday", names[1:]...)), tools, "payday"); got != "" {
 		t.Errorf("an alias of four finds %q", got)
 	}
+	if got := best(index(enriched("buy", []string{"payday", "Payday", "pay-day", "PAY DAY"}, nil)), tools, "payday"); got != "buy" {
+		t.Errorf("an alias of one that writes it four times finds %q", got)
+	}
 	score := func(texts map[string]tool.Texts) float32 {
 		r := index(texts).Rank(rank.Query{Text: "get the invoice"})
 		return r.Scores[1]

@@ -240,16 +240,6 @@ func leave(f *session.Flow) {
 	f.Round, f.Calls, f.Failures, f.Tokens = 0, 0, 0, 0
 }
 
-// Exhaust ends the visit because a limit is reached.
-func (p *Plan) Exhaust(f *session.Flow, limit string, all bool) {
-	ph, _ := p.Phase(f.Phase)
-	if all || ph.Otherwise == "" {
-		End(f, Limit, limit)
-		return
-	}
-	p.Enter(f, ph.Otherwise, limit)
-}
-
 // End ends a run with an outcome.
 func End(f *session.Flow, outcome, why string) {
 	f.Outcome, f.Reason, f.Leave = outcome, why, ""

@@ -158,7 +158,11 @@ func TestAlwaysEnds(t *testing.T) {
 		steps := 0
 		for ; f.Runs() && steps < 10_000; steps++ {
 			if limit, all := p.Reached(f); limit != "" {
-				p.Exhaust(f, limit, all)
+				if ph, _ := p.Phase(f.Phase); all || ph.Otherwise == "" {
+					workflow.End(f, workflow.Limit, limit)
+				} else {
+					p.Enter(f, ph.Otherwise, limit)
+				}
 				continue
 			}
 			f.Round, f.Rounds, f.Tokens, f.AllTokens = f.Round+1, f.Rounds+1, f.Tokens+100, f.AllTokens+100

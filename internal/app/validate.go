@@ -61,6 +61,7 @@ func (v *Validation) Run(ctx context.Context, w *Workspace, c Config, paths ...s
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, programs.Close()) }()
 	v.workspace = w
 	if v.providers, err = newProviders(w, out, programs, nil, nil, "", nil); err != nil {
 		return err

@@ -17,8 +17,8 @@ type calculateInput struct {
 //etui:tool groups=util risk=read
 //etui:zh 计算算术表达式。
 //etui:example what is 17 * 23?
-//etui:alias calc, math, sum, 2 + 3, plus, add up, 5 - 4, minus, subtract, 6 * 7, times, multiply, 8 / 9, divided by, 2 ^ 8, power, percent, square root, how much is
-//etui:alias 计算器, 算一下, 等于多少, 加减乘除, 加, 减, 乘以, 除以
+//etui:alias calc, math, sum, numbers, 2 + 3, plus, add up, 5 - 4, minus, subtract, 6 * 7, times, multiply, 8 / 9, divided by, 2 ^ 8, power, percent, square root, how much is
+//etui:alias 计算器, 算一下, 等于多少, 加减乘除, 加, 减, 相加, 数字, 乘以, 除以
 func calculate(in calculateInput) (string, error) { return Evaluate(in.Expression) }
 
 const (

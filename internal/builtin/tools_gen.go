@@ -344,7 +344,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 			Name:         "calculate",
 			Description:  "Evaluates arithmetic: + - * / % ^, brackets, sqrt, round, log, sin, pi ...",
 			Translations: map[string]string{"zh": "计算算术表达式。"},
-			Aliases:      []string{"calc", "math", "sum", "2 + 3", "plus", "add up", "5 - 4", "minus", "subtract", "6 * 7", "times", "multiply", "8 / 9", "divided by", "2 ^ 8", "power", "percent", "square root", "how much is", "计算器", "算一下", "等于多少", "加减乘除", "加", "减", "乘以", "除以"},
+			Aliases:      []string{"calc", "math", "sum", "numbers", "2 + 3", "plus", "add up", "5 - 4", "minus", "subtract", "6 * 7", "times", "multiply", "8 / 9", "divided by", "2 ^ 8", "power", "percent", "square root", "how much is", "计算器", "算一下", "等于多少", "加减乘除", "加", "减", "相加", "数字", "乘以", "除以"},
 			Examples:     []string{"what is 17 * 23?"},
 			Groups:       []string{"util"},
 			Parameters:   json.RawMessage(`{"type":"object","properties":{"expression":{"type":"string","description":"such as (2+3)*4"}},"required":["expression"],"additionalProperties":false}`),
