@@ -228,9 +228,7 @@ func (c *Channel) answer(a *arrival) any {
 	type object map[string]any
 	chosen := "✓ " + printable.Line(a.pressed, 60)
 	reply := object{"toast": object{"type": "success", "content": chosen}}
-	message := messageOf(a.ID)
-	if text, ok := c.cards.Get(message); ok && !a.Group {
-		c.cards.Remove(message)
+	if text, ok := c.cards.Get(messageOf(a.ID)); ok && !a.Group {
 		reply["card"] = object{"type": "raw", "data": card(strings.TrimSpace(text+"\n\n"+escape(chosen)), nil)}
 	}
 	return reply

@@ -40,7 +40,7 @@ const (
 	maxLoading = 4        // messages with files among them, as they are in memory
 	maxSeen    = 4096     // messages that are known to be safe; the oldest are forgotten
 	maxPeople  = 1000     // people and chats of which something is known
-	maxCards   = 1 << 20  // bytes of the texts of cards whose buttons nobody has pressed
+	maxCards   = 1 << 20  // bytes of the texts of cards with buttons
 
 	callTime = 30 * time.Second // of a call of the API
 	fileTime = 2 * time.Minute  // of loading or sending a file

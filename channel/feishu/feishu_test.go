@@ -415,6 +415,16 @@ func TestButtons(t *testing.T) {
 		if answer := d.Answer(); !strings.Contains(answer, `"toast":{"content":"✓ Yes"`) || !strings.Contains(answer, `"card":{`) || strings.Contains(answer, "callback") {
 			t.Errorf("answer: %s", answer)
 		}
+		again := func() {
+			t.Helper()
+			before := d.Answer()
+			s.Again(t)
+			s.acknowledged(d)
+			if got := d.Answer(); got != before {
+				t.Errorf("a press that comes again gets %s, before %s", got, before)
+			}
+		}
+		again()
 		// In a group others may still have to press, so they stay; the reply quotes the card.
 		group := ask(channel.Address{Chat: "oc_g"})
 		d = s.Server.Press("ou_owner", group, "No")
@@ -426,6 +436,7 @@ func TestButtons(t *testing.T) {
 		if answer := d.Answer(); !strings.Contains(answer, "✓ No") || strings.Contains(answer, `"card"`) {
 			t.Errorf("answer: %s", answer)
 		}
+		again()
 		if _, err := c.Send(t.Context(), channel.Outgoing{To: m.At, Text: "done"}); err != nil {
 			t.Fatal(err)
 		}

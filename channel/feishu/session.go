@@ -101,11 +101,12 @@ func (s *session) start(ctx context.Context, a *arrival, done func(error)) error
 
 // take completes a message and hands it over, unless that was done before.
 func (s *session) take(ctx context.Context, a *arrival) error {
-	if _, seen := s.seen.Get(a.ID); seen {
-		return nil
-	}
+	// A press that comes again is placed, too: its answer must be the same.
 	if err := s.place(ctx, a); err != nil {
 		return err
+	}
+	if _, seen := s.seen.Get(a.ID); seen {
+		return nil
 	}
 	m := a.Incoming
 	if channel.Wanted(ctx, s.in, m) {
