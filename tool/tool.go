@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/etui-run/etui/chat"
 )
 
@@ -180,19 +182,20 @@ func (d Definition) Schema() json.RawMessage {
 
 // MarshalJSON writes the definition as an OpenAI function tool. The bytes
 // depend on nothing but name, description and parameters, so that they are the
-// same from turn to turn and from process to process.
+// same from turn to turn and from process to process. What is not UTF-8 is replaced.
 func (d Definition) MarshalJSON() ([]byte, error) {
-	type function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters"`
+	schema := d.Schema()
+	b := make([]byte, 0, len(d.Name)+len(d.Description)+len(schema)+perDefinition)
+	b = append(b, `{"type":"function","function":{"name":`...)
+	b, _ = jsontext.AppendQuote(b, d.Name)
+	if d.Description != "" {
+		b = append(b, `,"description":`...)
+		b, _ = jsontext.AppendQuote(b, d.Description)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}{"function", function{d.Name, d.Description, d.Schema()}})
-	return bytes.TrimRight(b.Bytes(), "\n"), err
+	b = append(b, `,"parameters":`...)
+	b = append(b, schema...)
+	return append(b, "}}"...), nil
 }
+
+// perDefinition is about how many bytes a definition takes beside its texts.
+const perDefinition = 96

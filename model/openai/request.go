@@ -14,23 +14,24 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-// request is the body of a chat completion, without its messages, which come last.
+// request is the body of a chat completion, without its tools and messages, which come
+// last.
 type request struct {
-	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
-	MaxTokens           int               `json:"max_tokens,omitempty"`
-	Model               string            `json:"model"`
-	ResponseFormat      json.RawMessage   `json:"response_format,omitempty"`
-	Seed                *int64            `json:"seed,omitempty"`
-	Stop                []string          `json:"stop,omitempty"`
-	Stream              bool              `json:"stream"`
-	StreamOptions       streamOptions     `json:"stream_options"`
-	Temperature         *float64          `json:"temperature,omitempty"`
-	TopP                *float64          `json:"top_p,omitempty"`
-	Tools               []json.RawMessage `json:"tools,omitempty"`
+	MaxCompletionTokens int             `json:"max_completion_tokens,omitempty"`
+	MaxTokens           int             `json:"max_tokens,omitempty"`
+	Model               string          `json:"model"`
+	ResponseFormat      json.RawMessage `json:"response_format,omitempty"`
+	Seed                *int64          `json:"seed,omitempty"`
+	Stop                []string        `json:"stop,omitempty"`
+	Stream              bool            `json:"stream"`
+	StreamOptions       streamOptions   `json:"stream_options"`
+	Temperature         *float64        `json:"temperature,omitempty"`
+	TopP                *float64        `json:"top_p,omitempty"`
 }
 
-// perMessage is about how many bytes a message takes beside its text.
-const perMessage = 32
+// perMessage and perTool are about how many bytes a message and a tool take beside their
+// texts.
+const perMessage, perTool = 32, 128
 
 type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
@@ -86,20 +87,12 @@ func (m *Model) request(req model.Request) ([]byte, error) {
 	} else {
 		out.MaxTokens = limit
 	}
-	for _, d := range req.Tools {
-		d.Name = names.Provider(d.Name)
-		raw, err := d.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		out.Tools = append(out.Tools, raw)
-	}
 	size := len(req.System)
 	for i := range req.Messages {
 		size += len(req.Messages[i].Text) + len(req.Messages[i].Note) + perMessage
 	}
-	for _, raw := range out.Tools {
-		size += len(raw) + 1
+	for i := range req.Tools {
+		size += len(req.Tools[i].Description) + len(req.Tools[i].Parameters) + perTool
 	}
 	b := &body{}
 	b.Grow(size + size/16)
@@ -107,6 +100,19 @@ func (m *Model) request(req model.Request) ([]byte, error) {
 		return nil, err
 	}
 	b.Truncate(b.Len() - len("}"))
+	if len(req.Tools) > 0 {
+		b.WriteString(`,"tools":[`)
+		for _, d := range req.Tools {
+			d.Name = names.Provider(d.Name)
+			raw, err := d.MarshalJSON()
+			if err != nil {
+				return nil, err
+			}
+			b.next()
+			b.Write(raw)
+		}
+		b.WriteByte(']')
+	}
 	b.WriteString(`,"messages":[`)
 	if req.System != "" {
 		b.text("system", req.System)
@@ -134,7 +140,7 @@ func (m *Model) request(req model.Request) ([]byte, error) {
 // body is a request as it is written.
 type body struct{ bytes.Buffer }
 
-// encode writes the request or a message as JSON. It keeps the bytes of schemas.
+// encode writes the request or a message as JSON.
 func (b *body) encode(value any) error {
 	b.next()
 	e := json.NewEncoder(b)
