@@ -125,7 +125,8 @@ func (s *Store) Finish(ctx context.Context, e store.End) error {
 			return err
 		}
 	}
-	return s.explain(s.update(ctx, func(tx trail.Tx) error {
+	var first int64
+	err := s.update(ctx, func(tx trail.Tx) error {
 		result := string(e.Result)
 		var err error
 		if e.Deliver {
@@ -133,11 +134,15 @@ func (s *Store) Finish(ctx context.Context, e store.End) error {
 		} else {
 			err = end(ctx, tx, e.ID, `state NOT IN ('answered', 'done')`, &result)
 		}
-		if err != nil || step == nil {
-			return err
+		if err == nil && step != nil {
+			first, err = s.add(ctx, tx, step)
 		}
-		return s.add(ctx, tx, step)
-	}))
+		return err
+	})
+	if err == nil && step != nil {
+		s.keep(step, first)
+	}
+	return s.explain(err)
 }
 
 // Delivered implements [store.Inbox].

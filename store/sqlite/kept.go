@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -15,8 +17,8 @@ import (
 )
 
 // Stored messages never change. So the newest messages of recent sessions stay decoded
-// in memory, and a load reads only what came after them. In the same transaction it
-// makes sure that all of them are still there: a number is not used again while the
+// in memory, and each step adds its own once they are stored. One query reads the state and
+// makes sure that the file has just these messages: a number is not used again while the
 // store is open, so it always means the same message.
 
 const (
@@ -50,82 +52,120 @@ func newKept() *recent.Cache[session.Key, kept] {
 	})
 }
 
+// errNotKept says that a session has to be read.
+var errNotKept = errors.New("the session is not kept")
+
+// loadKept loads a session of which all that the limit wants is kept.
+func (s *Store) loadKept(ctx context.Context, key session.Key, limit int) (session.Session, error) {
+	out := session.Session{Key: key}
+	k, ok := s.kept.Get(key)
+	if !ok {
+		return out, errNotKept
+	}
+	var state sql.RawBytes
+	var there int
+	var newest sql.NullInt64
+	rows, err := s.read.QueryContext(ctx, `SELECT state, (SELECT count(*) FROM messages WHERE session = ?1 AND id BETWEEN ?2 AND ?3),
+		(SELECT max(id) FROM messages WHERE session = ?1) FROM sessions WHERE key = ?1`, key, k.numbers[0], k.last())
+	if err != nil {
+		return out, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return out, cmp.Or(rows.Err(), errNotKept)
+	}
+	if err = rows.Scan(&state, &there, &newest); err != nil {
+		return out, err
+	}
+	if there != len(k.numbers) || newest.Int64 != k.last() {
+		return out, errNotKept
+	}
+	if err = decodeState(key, state, &out.State); err != nil {
+		return out, err
+	}
+	limit = out.Limit(limit)
+	if limit == 0 || limit > len(k.messages) {
+		return out, errNotKept
+	}
+	k = k.newest(limit)
+	s.kept.Put(key, k)
+	out.Messages = whole(k.messages)
+	return out, rows.Err()
+}
+
 // newest returns the newest messages of a session, oldest first, at most limit of them;
 // 0 means all.
 func (s *Store) newest(ctx context.Context, tx trail.Tx, key session.Key, limit int) ([]chat.Message, error) {
-	k, ok := s.kept.Get(key)
-	if ok {
-		var err error
-		if ok, err = k.there(ctx, tx, key); err != nil {
-			return nil, err
-		}
+	k, err := stored(ctx, tx, key, limit)
+	if err != nil || limit == 0 {
+		return k.messages, err
 	}
-	var all kept
-	if ok && limit > 0 {
-		more, whole, err := rowsAfter(ctx, tx, key, k.numbers[len(k.numbers)-1], limit)
+	if len(k.messages) > 0 {
+		s.kept.Put(key, k)
+	}
+	return whole(k.messages), nil
+}
+
+// whole copies messages without leading results whose calls were cut off.
+func whole(list []chat.Message) []chat.Message {
+	for len(list) > 0 && list[0].Role == chat.Tool {
+		list = list[1:]
+	}
+	return slices.Clone(list)
+}
+
+// keep adds the messages of a stored step to those of its session that are kept.
+func (s *Store) keep(step *row.Step, first int64) {
+	k, ok := s.kept.Get(step.Key)
+	if !ok || len(step.Rows) == 0 || k.last() >= first {
+		return
+	}
+	var more kept
+	for i, raw := range step.Rows {
+		m, err := row.Decode([]byte(raw)) // as the next start reads it
 		if err != nil {
-			return nil, err
+			return // the next load says so
 		}
-		if whole { // else messages are missing between them
-			all = k.with(more)
-		}
+		more.add(first+int64(i), m, len(raw))
 	}
-	if limit == 0 || len(all.messages) < limit { // what is kept is not enough
-		var err error
-		if all, _, err = rowsAfter(ctx, tx, key, 0, limit); err != nil {
-			return nil, err
-		}
-	}
-	all = all.newest(limit)
-	if limit > 0 && len(all.messages) > 0 {
-		s.kept.Put(key, all)
-	}
-	messages := slices.Clone(all.messages)
-	// Drop leading results whose calls were truncated.
-	for limit > 0 && len(messages) > 0 && messages[0].Role == chat.Tool {
-		messages = messages[1:]
-	}
-	return messages, nil
+	s.kept.Put(step.Key, k.with(more))
 }
 
-// there reports whether a session has all messages that are kept of it, and none between
-// them.
-func (k kept) there(ctx context.Context, tx trail.Tx, key session.Key) (bool, error) {
-	var n int
-	err := tx.QueryRowContext(ctx, `SELECT count(*) FROM messages WHERE session = ? AND id BETWEEN ? AND ?`, key, k.numbers[0], k.numbers[len(k.numbers)-1]).Scan(&n)
-	return n == len(k.numbers), err
+// last is the number of the newest message.
+func (k kept) last() int64 { return k.numbers[len(k.numbers)-1] }
+
+func (k *kept) add(number int64, m chat.Message, bytes int) {
+	k.numbers, k.messages, k.bytes = append(k.numbers, number), append(k.messages, m), append(k.bytes, bytes)
 }
 
-// rowsAfter reads the newest messages of a session after a number, at most limit of
-// them and [session.MaxLoad] bytes; 0 means all. Whole means that the bytes left none out.
-func rowsAfter(ctx context.Context, tx trail.Tx, key session.Key, number int64, limit int) (k kept, whole bool, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, message FROM messages WHERE session = ? AND id > ? ORDER BY id DESC`+limited, key, number, all(limit))
+// stored reads the newest messages of a session, at most limit of them and [session.MaxLoad]
+// bytes; 0 means all.
+func stored(ctx context.Context, tx trail.Tx, key session.Key, limit int) (k kept, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT id, message FROM messages WHERE session = ? ORDER BY id DESC`+limited, key, all(limit))
 	if err != nil {
-		return kept{}, false, err
+		return kept{}, err
 	}
 	defer rows.Close()
 	total := 0
-	whole = true
 	for rows.Next() {
 		var id int64
 		var raw sql.RawBytes
 		if err := rows.Scan(&id, &raw); err != nil {
-			return kept{}, false, err
+			return kept{}, err
 		}
 		if total += len(raw); total > session.MaxLoad && limit > 0 && len(k.numbers) > 0 {
-			whole = false
 			break
 		}
 		m, err := row.Decode(raw)
 		if err != nil {
-			return kept{}, false, fmt.Errorf("a message of session %q: %w", key, err)
+			return kept{}, fmt.Errorf("a message of session %q: %w", key, err)
 		}
-		k.numbers, k.messages, k.bytes = append(k.numbers, id), append(k.messages, m), append(k.bytes, len(raw))
+		k.add(id, m, len(raw))
 	}
 	slices.Reverse(k.numbers)
 	slices.Reverse(k.messages)
 	slices.Reverse(k.bytes)
-	return k, whole, rows.Err()
+	return k, rows.Err()
 }
 
 // with returns what is kept and what came after it, as a new value. What is kept stays as it
@@ -140,12 +180,8 @@ func (k kept) with(more kept) kept {
 	return kept{append(k.numbers, more.numbers...), append(k.messages, more.messages...), append(k.bytes, more.bytes...), end, k.taken}
 }
 
-// newest returns the last limit of the messages, at most [session.MaxLoad] bytes of them;
-// 0 means all.
+// newest returns the last limit of the messages, at most [session.MaxLoad] bytes of them.
 func (k kept) newest(limit int) kept {
-	if limit == 0 {
-		return k
-	}
 	from, total := len(k.numbers), 0
 	for from > max(0, len(k.numbers)-limit) {
 		if total += k.bytes[from-1]; total > session.MaxLoad && from < len(k.numbers) {

@@ -117,3 +117,26 @@ func TestNumbersAreNotUsedAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestKeptBesideAnother: what another process adds to a session is loaded, with the state
+// that belongs to it.
+func TestKeptBesideAnother(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "etui.db")
+	stores := []*sqlite.Store{open(t, path), open(t, path)}
+	for i := range 40 {
+		said := chat.Message{Role: chat.User, Text: fmt.Sprint(i)}
+		if err := stores[i/3%2].Append(t.Context(), "k", session.State{Sent: i + 1}, said); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range stores {
+			got, err := s.Load(t.Context(), "k", session.Sent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Messages) != i+1 || got.Messages[i].Text != said.Text || got.Sent != i+1 {
+				t.Fatalf("after %d messages: %d loaded, %d sent", i+1, len(got.Messages), got.Sent)
+			}
+		}
+	}
+}

@@ -18,26 +18,42 @@ import (
 
 // Load implements [session.Store]. State and messages belong to the same moment.
 func (s *Store) Load(ctx context.Context, key session.Key, limit int) (session.Session, error) {
-	out := session.Session{Key: key}
-	err := s.view(ctx, func(tx trail.Tx) error {
-		var state []byte
-		err := tx.QueryRowContext(ctx, `SELECT state FROM sessions WHERE key = ?`, key).Scan(&state)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err == nil {
-			err = json.Unmarshal(state, &out.State)
-		}
-		if err != nil {
-			return fmt.Errorf("the state of session %q: %w", key, err)
-		}
-		out.Messages, err = s.newest(ctx, tx, key, out.Limit(limit))
-		return err
-	})
+	out, err := s.loadKept(ctx, key, limit)
+	if errors.Is(err, errNotKept) {
+		err = s.view(ctx, func(tx trail.Tx) error {
+			var err error
+			out, err = s.loadStored(ctx, tx, key, limit)
+			return err
+		})
+	}
 	if err != nil {
 		return session.Session{Key: key}, s.explain(err)
 	}
 	return out, nil
+}
+
+// loadStored reads a session, and keeps its messages for the next load.
+func (s *Store) loadStored(ctx context.Context, tx trail.Tx, key session.Key, limit int) (session.Session, error) {
+	out := session.Session{Key: key}
+	var state []byte
+	err := tx.QueryRowContext(ctx, `SELECT state FROM sessions WHERE key = ?`, key).Scan(&state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return out, nil
+	}
+	if err == nil {
+		err = decodeState(key, state, &out.State)
+	}
+	if err == nil {
+		out.Messages, err = s.newest(ctx, tx, key, out.Limit(limit))
+	}
+	return out, err
+}
+
+func decodeState(key session.Key, raw []byte, into *session.State) error {
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("the state of session %q: %w", key, err)
+	}
+	return nil
 }
 
 // decodeAll reads messages of a session and closes the rows. If they are bounded, it stops
@@ -77,18 +93,28 @@ func (s *Store) Append(ctx context.Context, key session.Key, state session.State
 	if err != nil {
 		return err
 	}
-	return s.explain(s.update(ctx, func(tx trail.Tx) error { return s.add(ctx, tx, step) }))
+	var first int64
+	err = s.update(ctx, func(tx trail.Tx) (err error) {
+		first, err = s.add(ctx, tx, step)
+		return err
+	})
+	if err == nil {
+		s.keep(step, first)
+	}
+	return s.explain(err)
 }
 
-// add adds a step to its session.
-func (s *Store) add(ctx context.Context, tx trail.Tx, step *row.Step) error {
+// add adds a step to its session. It returns the number of its first message; the others
+// follow it.
+func (s *Store) add(ctx context.Context, tx trail.Tx, step *row.Step) (first int64, err error) {
 	now := time.Now().UnixMilli()
-	_, err := tx.ExecContext(ctx, `INSERT INTO sessions (key, state, open, created, updated) VALUES (?, ?, ?, ?, ?)
+	_, err = tx.ExecContext(ctx, `INSERT INTO sessions (key, state, open, created, updated) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET state = excluded.state, open = excluded.open, updated = excluded.updated`, step.Key, step.State, step.Open, now, now)
 	if err != nil || len(step.Rows) == 0 {
-		return err
+		return 0, err
 	}
-	id, err := s.nextID(ctx, tx)
+	first, err = s.nextID(ctx, tx)
+	id := first
 	for i, raw := range step.Rows {
 		if err != nil {
 			break
@@ -99,7 +125,7 @@ func (s *Store) add(ctx context.Context, tx trail.Tx, step *row.Step) error {
 		id++
 		s.highest.Store(id)
 	}
-	return err
+	return first, err
 }
 
 // addFiles adds the files of a message, each once for all messages.
