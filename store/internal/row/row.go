@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	jsonv1 "github.com/go-json-experiment/json/v1" // decodes as encoding/json does, in half the time
+
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
 )
@@ -85,10 +87,18 @@ func encode(m chat.Message) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
+// DecodeState reads the stored state of a session.
+func DecodeState(key session.Key, raw []byte) (s session.State, err error) {
+	if err = jsonv1.Unmarshal(raw, &s); err != nil {
+		return session.State{}, fmt.Errorf("the state of session %q: %w", key, err)
+	}
+	return s, nil
+}
+
 // Decode reads a stored message.
 func Decode(raw []byte) (chat.Message, error) {
 	var r row
-	if err := json.Unmarshal(raw, &r); err != nil {
+	if err := jsonv1.Unmarshal(raw, &r); err != nil {
 		return chat.Message{}, err
 	}
 	for _, c := range r.Calls {
