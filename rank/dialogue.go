@@ -13,7 +13,7 @@ import (
 const (
 	// recent is the weight of the words of the last exchange; those of a question that the
 	// assistant asked count answered. The words of each exchange before count decay times
-	// as much.
+	// as much, but those that opened the request that is answered count recent at least.
 	recent, answered, decay = 0.7, 1.0, 0.6
 	// stated scales the words of the assistant when it asks for nothing.
 	stated = 0.5
@@ -45,7 +45,7 @@ var closing = []string{
 
 // asks reports whether a message of the assistant ends with a question about the request.
 func asks(m chat.Message) bool {
-	text := ending(m)
+	text := lowerASCII(ending(m))
 	return holds(text, asking) && !holds(text, closing)
 }
 
@@ -54,7 +54,7 @@ func holds(text string, phrases []string) bool {
 	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
 }
 
-// ending returns the end of a message of the assistant in lower case; empty for others.
+// ending returns the end of a message of the assistant; empty for others.
 func ending(m chat.Message) string {
 	if m.Role != chat.Assistant {
 		return ""
@@ -63,7 +63,7 @@ func ending(m chat.Message) string {
 	for text != "" && !utf8.RuneStart(text[0]) {
 		text = text[1:]
 	}
-	return lowerASCII(text)
+	return text
 }
 
 // dialogue returns the part of a conversation that is read, newest message first, and how
@@ -101,18 +101,28 @@ func (q *Query) called(m chat.Message) string {
 	return names.String()
 }
 
-// open returns the user's messages of the request that the last question of the assistant
-// belongs to, oldest first. Read is the conversation, newest message first.
-func open(read []chat.Message) string {
-	var texts []string
+// open returns the messages of the request that the last question of the assistant
+// belongs to, newest first: the last one opened it. Read is the conversation, newest
+// message first.
+func open(read []chat.Message) []chat.Message {
+	length := 0
 	for i, m := range read {
 		if m.Role == chat.User {
-			texts = append(texts, m.Text)
+			length = i + 1
 		} else if i > 0 && !asks(m) {
 			break
 		}
-		if len(texts) == maxOpen {
-			break
+	}
+	return read[:length]
+}
+
+// wording returns the last messages of the user, at most maxOpen, as a text. Read are
+// messages, newest first.
+func wording(read []chat.Message) string {
+	var texts []string
+	for _, m := range read {
+		if m.Role == chat.User && len(texts) < maxOpen {
+			texts = append(texts, m.Text)
 		}
 	}
 	slices.Reverse(texts)

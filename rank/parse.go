@@ -42,6 +42,8 @@ type question struct {
 	// sentences are the terms of each sentence when there are several: each may ask
 	// for a tool of its own.
 	sentences [][]queryTerm
+	// inquiry are the terms of the question of the assistant that this one answers.
+	inquiry []queryTerm
 	// lean is how much the question leans on the conversation before it, from 0 to 1.
 	lean float32
 	// examples is the share that the words of examples in [tool.Texts] have.
@@ -95,13 +97,18 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	p.readPast(q, past, lean)
 	result := question{terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
 	if lean > openFrom {
-		text = withoutAddresses(head(open(past), maxQuery)) + "\n" + text
+		text = withoutAddresses(head(wording(open(past)), maxQuery)) + "\n" + text
 	}
-	if first, rest := sentence(text); rest != "" {
+	answers := lean == 1
+	if first, rest := sentence(text); rest != "" || answers {
 		for ; first != "" && len(result.sentences) < maxSentences; first, rest = sentence(rest) {
 			p.read(fold(first), 1, false)
 			result.sentences = append(result.sentences, p.take())
 		}
+	}
+	if answers {
+		p.read(fold(withoutAddresses(ending(past[0]))), 1, false)
+		result.inquiry = p.take()
 	}
 	return result
 }
@@ -111,9 +118,9 @@ func (p *parser) readPast(q *Query, past []chat.Message, lean float32) {
 	p.past = true
 	defer func() { p.past = false }()
 	left := maxQuery
-	weight := float32(recent)
+	weight, opening := float32(recent), -1
 	if lean == 1 {
-		weight = answered
+		weight, opening = answered, len(open(past))-1
 	}
 	for i, m := range past {
 		if left == 0 {
@@ -124,6 +131,9 @@ func (p *parser) readPast(q *Query, past []chat.Message, lean float32) {
 		own := weight
 		if m.Role == chat.Assistant && (i > 0 || lean < 1) && !asks(m) {
 			own *= stated
+		}
+		if i == opening {
+			own = max(own, recent)
 		}
 		p.read(fold(withoutAddresses(said)), own, false)
 		if len(m.Calls) > 0 {
@@ -144,17 +154,27 @@ func (p *parser) narrowShare() float32 {
 	return float32(p.narrow) / (float32(p.narrow) + widePart*float32(p.wide))
 }
 
-// take returns the collected terms that say most, and empties the list.
+// take returns the collected terms that say most, and empties the list. The conversation
+// before, which is read last, takes no room from the question.
 func (p *parser) take() []queryTerm {
 	defer p.empty()
-	if len(p.list) <= maxTerms {
-		return slices.Clone(p.list)
+	own := slices.IndexFunc(p.list, func(q queryTerm) bool { return q.past })
+	if own < 0 {
+		own = len(p.list)
+	}
+	return slices.Concat(p.most(p.list[:own]), p.most(p.list[own:]))
+}
+
+// most returns the terms of a list that say most.
+func (p *parser) most(list []queryTerm) []queryTerm {
+	if len(list) <= maxTerms {
+		return list
 	}
 	rarity := p.index.rarity
-	slices.SortStableFunc(p.list, func(a, b queryTerm) int {
+	slices.SortStableFunc(list, func(a, b queryTerm) int {
 		return cmp.Compare(b.weight*rarity[b.term], a.weight*rarity[a.term])
 	})
-	return slices.Clone(p.list[:maxTerms])
+	return list[:maxTerms]
 }
 
 // empty clears the list and its slots.

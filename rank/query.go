@@ -34,7 +34,7 @@ type Query struct {
 // asks for nothing more.
 const (
 	maxQuery     = 16 << 10 // bytes of the question, and of all earlier messages together
-	maxTerms     = 64       // different words that are searched for, the rarest
+	maxTerms     = 64       // different words that are searched for, the rarest; and as many of earlier messages
 	maxSentences = 8
 	maxHistory   = 12 // earlier messages of user and assistant
 )

@@ -157,6 +157,58 @@ func TestDialogue(t *testing.T) {
 	}
 }
 
+// What the assistant asks for is what the wanted tool needs, whatever the answer is about.
+func TestInquiry(t *testing.T) {
+	t.Parallel()
+	tools := []*tool.Definition{
+		{Name: "count_likes", Description: "Counts the likes and comments of posts about outdoor activities."},
+		{Name: "segment_audience", Description: "Divides people into groups.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"data":{"type":"string","description":"What the audience bought."}}}`)},
+		{Name: "draw_chart"}, {Name: "plan_activities"}, {Name: "send_mail"}, {Name: "book_hotel"}, {Name: "open_ticket"}, {Name: "get_weather"},
+	}
+	history := []chat.Message{{Role: chat.User, Text: "help me with our customers"}, {Role: chat.Assistant, Text: "What has your audience bought?"}}
+	if got := strings.Join(found(tools, rank.Query{Text: "1200 likes", History: history}, 1), " "); got != "segment_audience" {
+		t.Errorf("the answer finds %q, want segment_audience", got)
+	}
+}
+
+// However many questions of the assistant it takes, the message that opened a request says
+// what it is about.
+func TestOpening(t *testing.T) {
+	t.Parallel()
+	tools := []*tool.Definition{
+		{Name: "add_reminder"}, {Name: "add_meeting"}, {Name: "change_meeting"}, {Name: "find_room"}, {Name: "send_mail"}, {Name: "get_weather"},
+	}
+	history := []chat.Message{
+		{Role: chat.User, Text: "add a reminder"}, {Role: chat.Assistant, Text: "When?"},
+		{Role: chat.User, Text: "at 9"}, {Role: chat.Assistant, Text: "On which day?"},
+		{Role: chat.User, Text: "on Monday"}, {Role: chat.Assistant, Text: "And what for?"},
+	}
+	if got := strings.Join(found(tools, rank.Query{Text: "for the meeting", History: history}, 1), " "); got != "add_reminder" {
+		t.Errorf("the answer finds %q, want add_reminder", got)
+	}
+}
+
+// A long conversation takes no room from the words of the question.
+func TestLongHistory(t *testing.T) {
+	t.Parallel()
+	var tools []*tool.Definition
+	var said []string
+	for i := range 100 {
+		word := fmt.Sprintf("word%c%c", 'a'+i/10, 'a'+i%10)
+		said = append(said, word)
+		tools = append(tools, &tool.Definition{Name: word})
+	}
+	for _, other := range []string{"pods", "mails", "rooms", "posts", "songs"} {
+		tools = append(tools, &tool.Definition{Name: "list_" + other}, &tool.Definition{Name: other + "_of_users"})
+	}
+	tools = append(tools, &tool.Definition{Name: "list_users"})
+	history := []chat.Message{{Role: chat.User, Text: strings.Join(said, " ")}, {Role: chat.Assistant, Text: "Done."}}
+	if got := strings.Join(found(tools, rank.Query{Text: "now list the users", History: history}, 1), " "); got != "list_users" {
+		t.Errorf("found %q, want list_users", got)
+	}
+}
+
 // Definitions that are not admitted have scores and no influence on the others.
 func TestAdmitted(t *testing.T) {
 	t.Parallel()

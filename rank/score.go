@@ -42,7 +42,7 @@ func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch)
 	x.scoreLikeness(q.narrow*(1-q.lean), own, admitted, scores, s)
 	best = highest(scores, admitted)
 	x.scoreGroups(scores, admitted, floor*best, s.groups)
-	if len(q.sentences) > 1 {
+	if len(q.sentences) > 1 || q.inquiry != nil {
 		x.scoreSentences(&q, admitted, scores, s)
 	}
 }
@@ -122,7 +122,9 @@ func (x *Index) scoreGroups(scores []float32, admitted []bool, least float32, be
 }
 
 // scoreSentences adds to the definitions that fit a sentence best, so that a
-// request that needs several tools gets them all.
+// request that needs several tools gets them all. The question of the assistant that is
+// answered is one more sentence, as far as it is clear: it asks for what a tool needs,
+// in the words of that tool.
 func (x *Index) scoreSentences(q *question, admitted []bool, scores []float32, s *scratch) {
 	best := highest(scores, admitted)
 	var all float32
@@ -131,23 +133,32 @@ func (x *Index) scoreSentences(q *question, admitted []bool, scores []float32, s
 	}
 	clear(s.share)
 	for _, terms := range q.sentences {
-		if x.mass(terms) < leastSentence*all {
-			continue
+		if x.mass(terms) >= leastSentence*all {
+			x.shareSentence(q, terms, 0, admitted, s)
 		}
-		clear(s.total)
-		x.add(q, terms, false, s.total)
-		most := highest(s.total, admitted)
-		if most == 0 {
-			continue
-		}
-		for i, score := range s.total {
-			if score > 0 {
-				s.share[i] = max(s.share[i], min(score/most, 1))
-			}
-		}
+	}
+	if q.inquiry != nil {
+		x.shareSentence(q, q.inquiry, x.unknown(), admitted, s)
 	}
 	for i, share := range s.share {
 		scores[i] += sentenceShare * best * share
+	}
+}
+
+// shareSentence raises the share of each definition to how well it fits a sentence
+// compared with the one that fits best, or with least if that is more.
+func (x *Index) shareSentence(q *question, terms []queryTerm, least float32, admitted []bool, s *scratch) {
+	clear(s.total)
+	x.add(q, terms, false, s.total)
+	most := highest(s.total, admitted)
+	if most == 0 {
+		return
+	}
+	most = max(most, least)
+	for i, score := range s.total {
+		if score > 0 {
+			s.share[i] = max(s.share[i], min(score/most, 1))
+		}
 	}
 }
 
