@@ -206,7 +206,8 @@ type Input struct {
 	// called between two rounds. Nil means that nothing is taken in.
 	Steer func() []Steered
 	// Late receives the outcome of a call that goes on after its turn. It may be called
-	// at any time, from any goroutine. Nil makes tools finish before they return.
+	// at any time, from any goroutine. Nil makes tools finish before they return, and so
+	// does a workflow that runs.
 	Late func(call chat.Call, result chat.Result)
 
 	kept    []chat.Message // of the session: what is still sent

@@ -30,9 +30,13 @@ func (p *Plan) Begin(input, target string, params map[string]string) *session.Fl
 	return &session.Flow{Workflow: p.Name, Phase: first, Input: cut(input), Target: target, Params: params, Visits: map[string]int{first: 1}, Path: []session.Switch{{To: first}}}
 }
 
-// Observe adds the result of a tool's call to the evidence.
+// Observe adds the result of a tool's call to the evidence. One whose outcome is not known
+// yet only counts as a call.
 func Observe(f *session.Flow, tool string, r chat.Result) {
 	f.Calls++
+	if r.Pending {
+		return
+	}
 	if r.Failed {
 		f.Failures++
 	}
