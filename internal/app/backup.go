@@ -175,7 +175,7 @@ func add(t *tar.Writer, root *os.Root, name string) (int64, error) {
 func transient(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	switch {
-	case first == "etui.lock", first == "instance.json":
+	case first == lockFile, first == "instance.json":
 		return true
 	case strings.HasPrefix(first, "."), strings.HasPrefix(first, before):
 		return true
@@ -328,7 +328,7 @@ func (w *Workspace) replace(fresh string) (aside string, err error) {
 		return "", err
 	}
 	old = slices.DeleteFunc(old, func(e os.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), before) || e.Name() == "etui.lock" || e.Name() == "instance.json"
+		return strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), before) || e.Name() == lockFile || e.Name() == "instance.json"
 	})
 	if len(old) > 0 {
 		aside = filepath.Join(w.State, before+time.Now().UTC().Format("20060102-150405"))
