@@ -102,6 +102,8 @@ func (w *Workspace) archive(ctx context.Context, root *os.Root, out io.Writer, b
 	}
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && name != ".":
+			return ctx.Err() // it is gone
 		case err != nil:
 			return err
 		case name == ".":
@@ -121,8 +123,8 @@ func (w *Workspace) archive(ctx context.Context, root *os.Root, out io.Writer, b
 			}
 			defer from.Close()
 		}
-		n, err := add(t, from, name)
-		if err == nil && !e.IsDir() {
+		n, added, err := add(t, from, name)
+		if err == nil && added && !e.IsDir() {
 			b.Files++
 			b.Bytes += n
 		}
@@ -135,39 +137,52 @@ func (w *Workspace) archive(ctx context.Context, root *os.Root, out io.Writer, b
 }
 
 // add writes one file, folder or link of root to an archive, and returns its size. It
-// leaves out links that lead out of root, and sockets, which are of use only to the process
-// that made them.
-func add(t *tar.Writer, root *os.Root, name string) (int64, error) {
+// leaves out links that lead out of root, sockets, which are of use only to the process
+// that made them, and what is gone meanwhile. A file that is replaced meanwhile is as it was
+// or as it is.
+func add(t *tar.Writer, root *os.Root, name string) (size int64, added bool, err error) {
 	info, err := root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	var f *os.File
+	if err == nil && info.Mode().IsRegular() {
+		if f, err = root.Open(name); errors.Is(err, fs.ErrNotExist) {
+			return 0, false, nil
+		}
+		if err == nil {
+			defer f.Close()
+			info, err = f.Stat()
+		}
+	}
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	link := ""
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		if link, err = root.Readlink(name); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		if !leadsInside(name, link) {
-			return 0, nil
+			return 0, false, nil
 		}
 	case !info.Mode().IsRegular() && !info.IsDir():
-		return 0, nil
+		return 0, false, nil
 	}
 	h, err := tar.FileInfoHeader(info, link)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	h.Name, h.Uid, h.Gid, h.Uname, h.Gname = name, 0, 0, "", ""
-	if err := t.WriteHeader(h); err != nil || !info.Mode().IsRegular() {
-		return 0, err
+	if err := t.WriteHeader(h); err != nil || f == nil {
+		return 0, true, err
 	}
-	f, err := root.Open(name)
-	if err != nil {
-		return 0, err
+	size, err = io.Copy(t, io.LimitReader(f, h.Size)) // what is appended meanwhile is left out
+	if err == nil && size < h.Size {
+		err = fmt.Errorf("%s became shorter while it was read; try again", name)
 	}
-	n, err := io.Copy(t, io.LimitReader(f, h.Size)) // what is appended meanwhile is left out
-	return n, errors.Join(err, f.Close())
+	return size, true, err
 }
 
 // transient reports whether an entry of the state folder belongs to a running process, or

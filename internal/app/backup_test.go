@@ -4,12 +4,18 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/atomicfile"
 )
 
 // archived returns a tar file with gzip.
@@ -104,5 +110,53 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestBackupOfWhatChanges: a file that is replaced or removed while the backup runs is in it
+// whole, or not at all.
+func TestBackupOfWhatChanges(t *testing.T) {
+	dir := t.TempDir()
+	state := filepath.Join(dir, "state")
+	memory := filepath.Join(state, "memory", "main")
+	must(t, os.MkdirAll(memory, 0o700))
+	w, err := app.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+	must(t, err)
+	texts := []string{strings.Repeat("a", 10), strings.Repeat("b", 40_000)}
+	done := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if err := atomicfile.Write(filepath.Join(memory, "MEMORY.md"), []byte(texts[i%2])); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	defer func() { close(done); writing.Wait() }()
+	for i := range 100 {
+		b, err := w.Backup(t.Context(), "test", filepath.Join(dir, fmt.Sprint("backup-", i)))
+		must(t, err)
+		f, err := os.Open(b.File)
+		must(t, err)
+		zipped, err := gzip.NewReader(f)
+		must(t, err)
+		for in := tar.NewReader(zipped); ; {
+			h, err := in.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			must(t, err)
+			text, err := io.ReadAll(in)
+			must(t, err)
+			if h.Name == "memory/main/MEMORY.md" && !slices.Contains(texts, string(text)) {
+				t.Fatalf("%d bytes of MEMORY.md are in the backup", len(text))
+			}
+		}
+		must(t, f.Close())
 	}
 }
