@@ -92,6 +92,39 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// What was written and paid for is kept although the file could not be read in between: a
+// person had half an edit in it.
+func TestWriteBesideAPerson(t *testing.T) {
+	t.Parallel()
+	f := enrich.Open(filepath.Join(t.TempDir(), "enriched.jsonl"))
+	c := office(t, strings.Fields("a1 b2 c3 d4 e5 f6 g7 h8 i9 j10 k11 l12 m13 n14 o15 p16")...)
+	_, list := left(t, c, f)
+	m := fake.New()
+	for range list {
+		m.Add(fake.Step{Text: `{"aliases":["x"],"examples":["y"]}`})
+	}
+	edit := func(text string) {
+		if err := os.WriteFile(f.Path(), []byte(text), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	w := enrich.Writer{Model: m, File: f, Wrote: func(_ string, so enrich.Cost, _ error) {
+		switch so.Tools {
+		case 9:
+			edit("half an ed")
+		case 10: // which the file could not take
+			edit("")
+		}
+	}}
+	spent, err := w.Write(t.Context(), list, 0)
+	if err == nil || !strings.Contains(err.Error(), "enriched.jsonl:1") {
+		t.Errorf("got %v", err)
+	}
+	if names, _ := left(t, c, f); len(names) != len(list)-spent.Tools || spent.Tools < 10 {
+		t.Errorf("%d were written, and are left to write: %v", spent.Tools, names)
+	}
+}
+
 // A model that always fails is given up, and a spent budget ends the writing.
 func TestWriteGivesUp(t *testing.T) {
 	t.Parallel()
