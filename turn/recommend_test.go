@@ -99,6 +99,36 @@ func TestChooser(t *testing.T) {
 	}
 }
 
+// TestAnnouncedLikeAnother: a skill is described with its message although the line of another
+// one, which an earlier message shows, begins with its line.
+func TestAnnouncedLikeAnother(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	for i := range 6 {
+		if err := r.Register(tool.Func(tool.Definition{Name: fmt.Sprint("tool_", i)}, sunny)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tools := []string{"tool_1", "tool_2"}
+	if _, err := r.SetSkills(catalog.Skill{Name: "travel", Tools: tools}, catalog.Skill{Name: "post", Tools: tools}, catalog.Skill{Name: "post-merge", Description: "Join letters", Tools: tools}); err != nil {
+		t.Fatal(err)
+	}
+	m := fake.New(fake.Step{Text: "yes"}, fake.Step{Text: "yes"}, fake.Step{Text: "yes"})
+	b := &bench{turn.New(m, selection.Follow(r, selection.Config{Direct: -1, Recommend: selection.Recommend{On: true}}), prompt.New(prompt.Config{}), turn.Config{}), m}
+	var s session.Session
+	for _, text := range []string{"travel", "join letters", "post"} {
+		o := run(b, t.Context(), turn.Input{Session: s, Text: text})
+		for _, step := range o.steps {
+			s.State = step.State
+			s.Messages = append(s.Messages, step.Messages...)
+		}
+	}
+	for i, line := range map[int]string{2: "- post-merge: Join letters", 4: "- post"} {
+		if !slices.Contains(strings.Split(s.Messages[i].Note, "\n"), line) {
+			t.Errorf("the note of %q is %q", s.Messages[i].Text, s.Messages[i].Note)
+		}
+	}
+}
+
 // TestChooserOfNamesWithBlanks: a candidate has one line, whatever its description holds, and
 // may have blanks in its name.
 func TestChooserOfNamesWithBlanks(t *testing.T) {
