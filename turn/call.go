@@ -360,8 +360,8 @@ func (t *run) do(j *job, progress chan<- Progress) {
 		j.result.Pending = j.result.Pending && (t.late() != nil || j.result.Session != "")
 		t.logCall(j)
 	}
-	j.result = t.hide(j.result)
 	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
+	j.result = t.hide(j.result)
 	if !j.whole {
 		j.result.Text = shorten(j.result.Text, t.maxResult())
 	}
