@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
@@ -77,15 +76,9 @@ func data(r chat.Result) json.RawMessage {
 	return json.RawMessage(text)
 }
 
+// cut returns the beginning of a text, as it can be stored.
 func cut(text string) string {
-	if len(text) <= MaxText {
-		return text
-	}
-	text = text[:MaxText]
-	for !utf8.ValidString(text) {
-		text = text[:len(text)-1]
-	}
-	return text
+	return strings.ToValidUTF8(text[:min(len(text), MaxText)], "")
 }
 
 // Replied notes an answer of the model that made no calls.
