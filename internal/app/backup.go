@@ -83,7 +83,7 @@ func (w *Workspace) Backup(ctx context.Context, version, file string) (b Backup,
 
 // archive writes the files below root to out and counts them in b.
 func (w *Workspace) archive(ctx context.Context, root *os.Root, out io.Writer, b *Backup) (err error) {
-	copies, err := os.MkdirTemp(w.State, ".backup-") // on the disk that has the databases
+	copies, err := w.temporary(".etui-backup-") // on the disk that has the databases
 	if err != nil {
 		return err
 	}
@@ -134,6 +134,30 @@ func (w *Workspace) archive(ctx context.Context, root *os.Root, out io.Writer, b
 		return err
 	}
 	return errors.Join(t.Close(), zipped.Close())
+}
+
+// abandoned is how old a temporary folder is of which no backup and no restore can be at work
+// any more.
+const abandoned = 24 * time.Hour
+
+// temporary makes a folder in the state folder, and removes those that earlier backups and
+// restores left when they were killed: they hold what people have said.
+func (w *Workspace) temporary(prefix string) (string, error) {
+	entries, err := os.ReadDir(w.State)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".etui-backup-") && !strings.HasPrefix(e.Name(), ".etui-restore-") {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+			if err := os.RemoveAll(filepath.Join(w.State, e.Name())); err != nil {
+				return "", err
+			}
+		}
+	}
+	return os.MkdirTemp(w.State, prefix)
 }
 
 // add writes one file, folder or link of root to an archive, and returns its size. It
@@ -221,7 +245,7 @@ func (w *Workspace) Restore(ctx context.Context, file string) (b Backup, err err
 		return b, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	fresh, err := os.MkdirTemp(w.State, ".restore-")
+	fresh, err := w.temporary(".etui-restore-")
 	if err != nil {
 		return b, err
 	}

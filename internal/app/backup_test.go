@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/atomicfile"
@@ -110,6 +111,29 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLeftoversOfBackups: copies of databases that a killed backup or restore has left are
+// removed by a later one; those of one that may still run are not.
+func TestLeftoversOfBackups(t *testing.T) {
+	dir := t.TempDir()
+	state := filepath.Join(dir, "state")
+	left := map[string]time.Duration{".etui-backup-1": 48 * time.Hour, ".etui-restore-1": 48 * time.Hour, ".etui-backup-2": 0}
+	for name, age := range left {
+		must(t, os.MkdirAll(filepath.Join(state, name), 0o700))
+		must(t, os.WriteFile(filepath.Join(state, name, "etui.db"), nil, 0o600))
+		then := time.Now().Add(-age)
+		must(t, os.Chtimes(filepath.Join(state, name), then, then))
+	}
+	w, err := app.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+	must(t, err)
+	_, err = w.Backup(t.Context(), "test", filepath.Join(dir, "backup"))
+	must(t, err)
+	for name, age := range left {
+		if _, err := os.Stat(filepath.Join(state, name)); (err == nil) != (age == 0) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
