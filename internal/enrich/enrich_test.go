@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +90,21 @@ func TestWrite(t *testing.T) {
 	}
 	if enrich.Texts(lines)["mail"].For == "" {
 		t.Error("a model's texts hold for every version")
+	}
+}
+
+// Looking for what is left costs little while nothing is: a gateway does it every minute.
+func TestNothingLeft(t *testing.T) {
+	var names []string
+	lines := map[string]enrich.Line{}
+	for i := range 100 {
+		name := fmt.Sprint("tool_", i)
+		names = append(names, name)
+		lines[name] = enrich.Line{Tool: name}
+	}
+	c := office(t, names...)
+	if allocs := testing.AllocsPerRun(5, func() { enrich.Subjects(c, lines, []string{"English"}, nil) }); allocs > 500 {
+		t.Errorf("%.0f allocations for 100 tools with texts", allocs)
 	}
 }
 
