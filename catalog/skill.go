@@ -75,6 +75,9 @@ func (s Skill) Check() error {
 	if s.Name == None {
 		return fmt.Errorf("no skill can have the name %q: in lists of skills it means that there are none", None)
 	}
+	if strings.ContainsAny(s.Name, ",\r\n") {
+		return fmt.Errorf("the skill %q: a name must have no commas and no line breaks, because names are listed with commas between them", s.Name)
+	}
 	if slices.Contains(s.Channels, "") {
 		return fmt.Errorf("the skill %q: a channel is empty", s.Name)
 	}

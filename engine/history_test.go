@@ -164,6 +164,40 @@ func TestRefusedMessage(t *testing.T) {
 	}
 }
 
+// TestAfterARefusedMessage: the next request begins with the bytes of the one before the
+// refused message, which the provider still has.
+func TestAfterARefusedMessage(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		window, known int
+		said, refused string
+	}{
+		"window known":          {8192, 8192, "tell me about Rome", strings.Repeat("word ", 10_000)},
+		"window learned":        {8192, 0, "tell me about Rome", strings.Repeat("word ", 10_000)},
+		"beyond the usual size": {0, 0, strings.Repeat("tell me about Rome ", 5000), "what the provider forbids"},
+	} {
+		m := &narrow{info: model.Info{Window: c.known, CacheLife: time.Hour}, window: c.window, says: "prompt is too long", summary: "They talked about Rome."}
+		m.answer = func(req model.Request) fake.Step {
+			if req.Messages[len(req.Messages)-1].Text == "what the provider forbids" {
+				return fake.Step{Err: model.Failure(t.Context(), errors.New("no"), model.Error{Model: "narrow", Kind: model.ErrRequest}, "", nil)}
+			}
+			return fake.Step{Text: "ok"}
+		}
+		g, _ := newEngine(t, func(c *engine.Config) { c.Agents = []engine.Agent{{Name: "main", Model: m}} })
+		talk := talker{Engine: g}
+		must(t, talk.say(t.Context(), c.said))
+		before := flat(m.requests[len(m.requests)-1])
+		if err := talk.say(t.Context(), c.refused); !errors.Is(err, model.ErrTooLong) && !errors.Is(err, model.ErrRequest) {
+			t.Fatalf("%s: it was not refused: %v", name, err)
+		}
+		must(t, talk.say(t.Context(), "hi"))
+		last := flat(m.requests[len(m.requests)-1])
+		if kept := common(before, last); kept < len(before) {
+			t.Errorf("%s: only %d of %d bytes are the same", name, kept, len(before))
+		}
+	}
+}
+
 // TestLongResults: a turn whose results outgrow the window goes on with less of them.
 func TestLongResults(t *testing.T) {
 	t.Parallel()

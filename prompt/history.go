@@ -47,7 +47,8 @@ type Cut struct {
 // so that calls keep their results, or at the end. A conversation that outgrows a limit
 // is cut to half of it, so that the beginning stays the same for many turns. The place
 // depends on the messages alone: when the conversation goes on, it begins where it began
-// before, until it outgrows the limit again. The last turn is sent if Room allows it.
+// before, until it outgrows the limit again. The last turn is sent if Room allows it. One
+// that was refused is not sent, and counts for nothing.
 func (b *Builder) Begin(history []chat.Message, c Cut) int {
 	room, count := c.Room, c.Count
 	if room <= 0 {
@@ -66,7 +67,7 @@ func (b *Builder) Begin(history []chat.Message, c Cut) int {
 		if !fits(limit, count) {
 			for first < i && !fits(limit/2, count/2) {
 				oldest := turnAt(history, first, 0)
-				if oldest.end == i && fits(room, count) {
+				if oldest.bytes == bytes && fits(room, count) { // it is the last turn that is sent
 					break
 				}
 				bytes -= oldest.bytes

@@ -202,6 +202,10 @@ func TestLongTurnIsKept(t *testing.T) {
 	if kept := b.History(history); len(kept) != 4 || kept[0].Text != "read it" {
 		t.Errorf("%d messages kept", len(kept))
 	}
+	history = append(history, chat.Message{Role: chat.User, Text: "?"}, chat.Message{Role: chat.Assistant, Text: "forbidden", Refused: true})
+	if kept := b.History(history); len(kept) != 4 || kept[0].Text != "read it" {
+		t.Errorf("after a refused turn: %d messages kept", len(kept))
+	}
 }
 
 func TestHistoryIsMended(t *testing.T) {

@@ -289,3 +289,13 @@ func TestPastOfTheNotAdmittedIsExplained(t *testing.T) {
 		t.Errorf("a score of %v has the terms %+v", r.Scores[0], terms)
 	}
 }
+
+// TestManyRequests: words that start another request are looked for once, not once for each
+// of them.
+func TestManyRequests(t *testing.T) {
+	index := rank.New(deals, rank.Weights{})
+	question := rank.Query{Text: strings.Repeat(" Then  Then ", 1365) + "great"}
+	if allocs := testing.AllocsPerRun(10, func() { index.Rank(question) }); allocs > 300 {
+		t.Errorf("%.0f allocations", allocs)
+	}
+}

@@ -43,3 +43,13 @@ func TestSkillsWithColonsInTheirNames(t *testing.T) {
 		t.Errorf("a guest reads %q", sel.SkillList)
 	}
 }
+
+// A name with a comma would be two in a list of names alone.
+func TestSkillsWithCommasInTheirNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"bills, paid", "bills\nBy name: mail"} {
+		if _, err := office(t).SetSkills(catalog.Skill{Name: name}); err == nil || !strings.Contains(err.Error(), "no commas") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

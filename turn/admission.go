@@ -375,8 +375,8 @@ func (t *run) foreseeTool(now moment, e *catalog.Entry, stage selection.Stage, a
 	return j
 }
 
-// hide removes the secrets from a result. Every result passes here before anybody reads
-// or stores it.
+// hide removes the secrets from a result, and data that is no JSON, which could not be
+// stored. Every result passes here before anybody reads or stores it.
 func (t *run) hide(r chat.Result) chat.Result {
 	secrets := t.config.Secrets.Redactor()
 	r.Text = secrets.Text(r.Text)
@@ -385,6 +385,10 @@ func (t *run) hide(r chat.Result) chat.Result {
 	}
 	view := *r.View
 	view.Text, view.Error, view.Data = secrets.Text(view.Text), secrets.Text(view.Error), secrets.JSON(view.Data)
+	if len(view.Data) > 0 && !json.Valid(view.Data) {
+		t.config.Log.ErrorContext(t.ctx, "a tool gave data that is no JSON; it is left out", "tool", r.Name, "session", t.in.Session.Key)
+		view.Data = nil
+	}
 	view.Files = slices.Clone(view.Files)
 	for i := range view.Files {
 		f := &view.Files[i]

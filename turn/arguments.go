@@ -34,7 +34,8 @@ var (
 
 // repair returns a call's arguments as a JSON object. It repairs mistakes that have only
 // one reading (trailing commas, single quotes, a missing last brace, a code fence), but
-// not text that was cut off, because its end is unknown.
+// not text that was cut off, because its end is unknown, nor the text in a JSON string:
+// valid has tried that once.
 func repair(args json.RawMessage) (json.RawMessage, error) {
 	args = bytes.TrimSpace(args)
 	if len(args) == 0 || string(args) == "null" {
@@ -43,17 +44,16 @@ func repair(args json.RawMessage) (json.RawMessage, error) {
 	if len(args) > maxArguments {
 		return nil, errTooLong
 	}
-	// Some servers send the object as a JSON text.
-	var text string
-	if args[0] == '"' && json.Unmarshal(args, &text) == nil {
-		args = bytes.TrimSpace([]byte(text))
-	}
+	args, quoted := unquoted(args)
 	if !json.Valid(args) {
 		if cutOff(args) {
 			return nil, errCutOff
 		}
 		if len(args) > maxRepair {
 			return nil, errTooBroken
+		}
+		if quoted {
+			return nil, errNotJSON
 		}
 		repaired, err := jsonrepair.Repair(string(args))
 		if err != nil || !json.Valid([]byte(repaired)) {
@@ -68,6 +68,15 @@ func repair(args json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("ambiguous: duplicate key %q", key)
 	}
 	return args, nil
+}
+
+// unquoted returns the text in a JSON string: some servers send the object in one.
+func unquoted(args json.RawMessage) (_ json.RawMessage, quoted bool) {
+	var text string
+	if len(args) > 0 && args[0] == '"' && json.Unmarshal(args, &text) == nil {
+		return bytes.TrimSpace([]byte(text)), true
+	}
+	return args, false
 }
 
 // duplicate finds a key that an object has twice. JSON parsers differ in the value that
@@ -142,7 +151,11 @@ func valid(ctx context.Context, args json.RawMessage) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	if len(args) <= maxArguments && json.Valid(args) {
-		return args
+		text, quoted := unquoted(bytes.TrimSpace(args))
+		if !quoted || json.Valid(text) {
+			return args
+		}
+		args = text
 	}
 	if ctx.Err() == nil {
 		if repaired, err := repair(args); err == nil {

@@ -357,14 +357,23 @@ func (t *run) do(j *job, progress chan<- Progress) {
 		if j.result = t.execute(j, progress); j.awaits != nil {
 			return
 		}
-		j.result.Pending = j.result.Pending && t.in.Late != nil
+		j.result.Pending = j.result.Pending && (t.late() != nil || j.result.Session != "")
 		t.logCall(j)
 	}
-	j.result = t.hide(j.result)
 	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
+	j.result = t.hide(j.result)
 	if !j.whole {
 		j.result.Text = shorten(j.result.Text, t.maxResult())
 	}
+}
+
+// late receives the outcomes of calls that go on after the turn; nil when none may. While a
+// workflow runs none may: its conditions judge what calls did, and a run is one turn.
+func (t *run) late() func(chat.Call, chat.Result) {
+	if t.flows() {
+		return nil
+	}
+	return t.in.Late
 }
 
 // logCall logs a call under the name of the tool that it reached. Read-only calls are
@@ -394,8 +403,8 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 		default:
 		}
 	}}
-	if t.in.Late != nil {
-		host.Finish = func(r chat.Result) { t.in.Late(j.call, t.hide(r)) }
+	if late := t.late(); late != nil {
+		host.Finish = func(r chat.Result) { late(j.call, t.hide(r)) }
 	}
 	limit := t.config.CallTimeout
 	at := *t // the policy may take longer than it may, while the turn goes on

@@ -138,7 +138,8 @@ func (c *Chooser) ask(ctx context.Context, text string, candidates []selection.C
 	var question strings.Builder
 	fmt.Fprintf(&question, "Message:\n%s\n\nCandidates:\n", text)
 	for _, d := range candidates {
-		fmt.Fprintf(&question, "%s: %s\n", d.Name, cutBytes(d.Description, maxDescription))
+		description := strings.Join(strings.Fields(d.Description), " ") // it cannot speak for other candidates
+		fmt.Fprintf(&question, "%s: %s\n", d.Name, cutBytes(description, maxDescription))
 	}
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -179,19 +180,29 @@ func (c *Chooser) answered(ok bool) {
 	}
 }
 
-// readChoice reads a list of candidates. Every word must be one of them.
+// readChoice reads a list of candidates. All of it must be names of candidates, which may
+// hold blanks.
 func readChoice(text string, candidates []selection.Candidate) (chosen []string, ok bool) {
-	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n\"'`[]*，、", r) })
-	if len(words) == 1 && strings.EqualFold(strings.Trim(words[0], "."), "none") {
+	if strings.EqualFold(strings.Trim(text, " \t\r\n\"'`[]*."), "none") {
 		return nil, true
 	}
-	words = slices.DeleteFunc(words, func(w string) bool { return w == "-" }) // of a list
-	for _, word := range words {
-		if !slices.ContainsFunc(candidates, func(c selection.Candidate) bool { return c.Name == word }) {
-			return nil, false
+	known := func(name string) bool {
+		return slices.ContainsFunc(candidates, func(c selection.Candidate) bool { return c.Name == name })
+	}
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(",\t\r\n\"'`[]*，、", r) }) {
+		part = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(part), "- "))
+		names := []string{part}
+		if !known(part) {
+			names = strings.Fields(part)
 		}
-		if !slices.Contains(chosen, word) {
-			chosen = append(chosen, word)
+		for _, name := range names {
+			switch {
+			case name == "-": // of a list
+			case !known(name):
+				return nil, false
+			case !slices.Contains(chosen, name):
+				chosen = append(chosen, name)
+			}
 		}
 	}
 	return chosen, len(chosen) > 0

@@ -109,3 +109,41 @@ func names(list []tool.Definition) (names []string) {
 	}
 	return names
 }
+
+// TestNothingGoesOnBehindAPhase: while a workflow runs, a tool finishes before it returns, so
+// that the phase is judged by the outcome, and a sub-agent that was started is no result yet.
+func TestNothingGoesOnBehindAPhase(t *testing.T) {
+	t.Parallel()
+	r := catalog.NewRegistry(nil)
+	deploy := tool.Func(tool.Definition{Name: "deploy"}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
+		if finish, ok := tool.Later(ctx); ok {
+			finish(tool.Failure("no room"))
+			return chat.Result{Text: "deploying", Pending: true}, nil
+		}
+		return tool.Failure("no room"), nil
+	})
+	spawn := tool.Func(tool.Definition{Name: "spawn"}, func(context.Context, struct{}) (chat.Result, error) {
+		return chat.Result{Text: "begun", Pending: true, Session: "s/sub"}, nil
+	})
+	if err := r.Register(deploy, spawn); err != nil {
+		t.Fatal(err)
+	}
+	set, err := workflow.Compile(workflow.Workflow{Name: "w", Phases: []workflow.Phase{{Name: "deploy", Next: []workflow.Next{
+		{When: "!results.deploy.failed || results.spawn.count > 0", To: workflow.Done}, {When: "calls == 2", To: workflow.Failed},
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, _ := set.Get("w")
+	m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "spawn", "{}"), fake.Call("2", "deploy", "{}")}})
+	b := &bench{turn.New(m, selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), turn.Config{}), m}
+	in := turn.Input{Text: "deploy", Plan: plan, Session: session.Session{Key: "s"}, Late: func(chat.Call, chat.Result) { t.Error("a call went on after the turn") }}
+	in.Session.Flow = plan.Begin(in.Text, "", nil)
+	o := run(b, t.Context(), in)
+	if o.err != nil || o.done == nil || o.done.Flow.Outcome != workflow.Failed {
+		t.Fatalf("%v, %+v", o.err, o.done)
+	}
+	if awaits := o.steps[len(o.steps)-1].State.Awaits; len(awaits) != 1 || awaits[0].For != session.SubAgent {
+		t.Errorf("the session awaits %+v", awaits)
+	}
+}

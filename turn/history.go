@@ -29,7 +29,7 @@ func (r *Runner) know(in Input) Input {
 		next = prompt.Size(messages[asked:]...)
 	}
 	from := r.prompt.Begin(messages[:asked], prompt.Cut{Next: next, Room: r.room(in.Session.Front.Size)})
-	in.stored = messages[from:]
+	in.stored, in.cut = messages[from:], from
 	in.kept, in.dropped = prompt.Live(in.stored), prompt.Live(messages[:from])
 	in.cold = r.cold(in)
 	return in
@@ -168,6 +168,7 @@ func (t *run) squeeze(room int) (changed bool) {
 		t.before = t.before[from:]
 		t.in.kept = prompt.Live(t.before)
 		t.state.Sent -= from
+		t.in.cut += from
 		t.summarize()
 		t.state.Summary = t.in.Session.Summary
 		question := t.own[0] // without an earlier summary
@@ -214,6 +215,18 @@ func (t *run) refusal(err error) chat.Message {
 		text += fmt.Sprintf(" These calls had been made: %s.", strings.Join(ran, ", "))
 	}
 	return chat.Message{Role: chat.Assistant, Text: text, Refused: true, Time: t.in.Facts.Time}
+}
+
+// takeBack makes the next request begin as the last one before the turn did, which the
+// provider may still have in its cache: the message alone was refused, and it is not sent
+// again. Once calls have run, the provider has what began with them.
+func (t *run) takeBack() {
+	was := t.was
+	if was.Front.Mode == "" { // nothing was sent before
+		return
+	}
+	t.state.Sent, t.state.Summary = t.state.Sent+t.in.cut, was.Summary
+	t.state.Declared, t.state.Directory, t.state.SkillList, t.state.Front = was.Declared, was.Directory, was.SkillList, was.Front
 }
 
 // Compact summarizes everything that is still sent of a session, so that the next

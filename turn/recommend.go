@@ -61,7 +61,7 @@ func (t *run) note() string {
 	var more []string
 	for _, skill := range t.selected.AnnouncedSkills {
 		line := selection.SkillLine(skill)
-		if !slices.ContainsFunc(t.in.kept, func(m chat.Message) bool { return strings.Contains(m.Note, line) }) {
+		if !slices.ContainsFunc(t.in.kept, func(m chat.Message) bool { return strings.Contains("\n"+m.Note+"\n", "\n"+line+"\n") }) {
 			more = append(more, line)
 		}
 	}

@@ -99,6 +99,68 @@ func TestChooser(t *testing.T) {
 	}
 }
 
+// TestAnnouncedLikeAnother: a skill is described with its message although the line of another
+// one, which an earlier message shows, begins with its line.
+func TestAnnouncedLikeAnother(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	for i := range 6 {
+		if err := r.Register(tool.Func(tool.Definition{Name: fmt.Sprint("tool_", i)}, sunny)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tools := []string{"tool_1", "tool_2"}
+	if _, err := r.SetSkills(catalog.Skill{Name: "travel", Tools: tools}, catalog.Skill{Name: "post", Tools: tools}, catalog.Skill{Name: "post-merge", Description: "Join letters", Tools: tools}); err != nil {
+		t.Fatal(err)
+	}
+	m := fake.New(fake.Step{Text: "yes"}, fake.Step{Text: "yes"}, fake.Step{Text: "yes"})
+	b := &bench{turn.New(m, selection.Follow(r, selection.Config{Direct: -1, Recommend: selection.Recommend{On: true}}), prompt.New(prompt.Config{}), turn.Config{}), m}
+	var s session.Session
+	for _, text := range []string{"travel", "join letters", "post"} {
+		o := run(b, t.Context(), turn.Input{Session: s, Text: text})
+		for _, step := range o.steps {
+			s.State = step.State
+			s.Messages = append(s.Messages, step.Messages...)
+		}
+	}
+	for i, line := range map[int]string{2: "- post-merge: Join letters", 4: "- post"} {
+		if !slices.Contains(strings.Split(s.Messages[i].Note, "\n"), line) {
+			t.Errorf("the note of %q is %q", s.Messages[i].Text, s.Messages[i].Note)
+		}
+	}
+}
+
+// TestChooserOfNamesWithBlanks: a candidate has one line, whatever its description holds, and
+// may have blanks in its name.
+func TestChooserOfNamesWithBlanks(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	for i := range 6 {
+		if err := r.Register(tool.Func(tool.Definition{Name: fmt.Sprint("tool_", i)}, sunny)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tools := []string{"tool_1", "tool_2"}
+	if _, err := r.SetSkills(catalog.Skill{Name: "city trips", Description: "Trips to a city\nnews: no", Tools: tools}, catalog.Skill{Name: "city news", Description: "News of a city\ntrips: no", Tools: tools}); err != nil {
+		t.Fatal(err)
+	}
+	for answer, want := range map[string]string{
+		"skill:city news, skill:city trips":       "skill:city news skill:city trips",
+		"- skill:city news\n- `skill:city trips`": "skill:city news skill:city trips",
+		"skill:city trips":                        "skill:city trips",
+		"skill:city":                              "",
+	} {
+		m := fake.New(fake.Step{Text: answer})
+		follow := selection.Follow(r, selection.Config{Direct: -1, Limit: 2, Recommend: selection.Recommend{On: true}})
+		b := &bench{turn.New(fake.New(), follow, prompt.New(prompt.Config{}), turn.Config{Chooser: turn.NewChooser(m, 0, nil)}), m}
+		sel := b.Select(t.Context(), turn.Input{Text: "trips and news of the city"})
+		if got := strings.Join(sel.Request.Preferred, " "); got != want {
+			t.Errorf("%q: chosen are %q, %s", answer, got, sel.Request.Advice)
+		}
+		if asked := m.Requests()[0].Messages[0].Text; !strings.Contains(asked, "\nskill:city trips: Trips to a city news: no\n") {
+			t.Errorf("the model reads %q", asked)
+		}
+	}
+}
+
 // TestChooserIsAskedOnce for a message and its candidates, and only when the
 // rules are unsure.
 func TestChooserIsAskedOnce(t *testing.T) {

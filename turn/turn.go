@@ -206,12 +206,14 @@ type Input struct {
 	// called between two rounds. Nil means that nothing is taken in.
 	Steer func() []Steered
 	// Late receives the outcome of a call that goes on after its turn. It may be called
-	// at any time, from any goroutine. Nil makes tools finish before they return.
+	// at any time, from any goroutine. Nil makes tools finish before they return, and so
+	// does a workflow that runs.
 	Late func(call chat.Call, result chat.Result)
 
 	kept    []chat.Message // of the session: what is still sent
 	stored  []chat.Message // the same, as the store has it
 	dropped []chat.Message // what is not sent any more since the last turn
+	cut     int            // how many more messages of the session are not sent since the last turn
 	cold    Break          // why the provider's cache has nothing of it; empty when it has
 }
 
@@ -412,6 +414,7 @@ type run struct {
 	selector *selection.Selector
 	selected *selection.Selection
 	state    session.State
+	was      session.State // before the turn
 	prompt   prompt.Prompt
 	round    *round         // the calls in progress; nil when the model's answer comes next
 	called   int            // calls of the turn before the round
@@ -434,7 +437,7 @@ type run struct {
 
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in *Input, yield func(Event, error) bool) *run {
-	t := &run{Runner: r, agent: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: *in, yield: yield, selector: r.selector(), begun: time.Now(), waits: r.config.Approvals && !in.Unstored}
+	t := &run{Runner: r, agent: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: *in, was: in.Session.State, yield: yield, selector: r.selector(), begun: time.Now(), waits: r.config.Approvals && !in.Unstored}
 	t.takePhase()
 	if in.resumes() {
 		t.resume()
@@ -532,6 +535,9 @@ func (t *run) fail(err error) {
 		var left, told []chat.Message
 		if errors.Is(err, model.ErrTooLong) || errors.Is(err, model.ErrRequest) {
 			left = append(left, t.refusal(err))
+			if t.done.Steps == 1 && (len(t.before) == 0 || !errors.Is(err, model.ErrTooLong)) {
+				t.takeBack()
+			}
 		}
 		t.state, told = closed(t.state, t.in.Facts.Time)
 		t.failed = err

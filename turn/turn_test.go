@@ -599,6 +599,32 @@ func TestLongResultIsCut(t *testing.T) {
 	}
 }
 
+// TestBrokenArgumentsAreReadOnce: arguments in which a mistake could not be repaired cost
+// nothing when later questions look at the conversation. One call took seconds.
+func TestBrokenArgumentsAreReadOnce(t *testing.T) {
+	b := newBench(t, turn.Config{}, selection.Config{Recommend: selection.Recommend{On: true}}, []tool.Tool{weather(tool.Read, sunny)},
+		fake.Step{Calls: []chat.Call{fake.Call("1", "call_tool", `{"name":`+strings.Repeat(`"a"b`, 100)+"]")}}, fake.Step{Text: "ok"})
+	var s session.Session
+	for _, step := range run(b, t.Context(), turn.Input{Text: "weather"}).steps {
+		s.State = step.State
+		s.Messages = append(s.Messages, step.Messages...)
+	}
+	if allocs := testing.AllocsPerRun(3, func() { b.Select(t.Context(), turn.Input{Session: s, Text: "weather"}) }); allocs > 200 {
+		t.Errorf("%.0f allocations", allocs)
+	}
+}
+
+// TestDataThatIsNoJSON: a mistake of a tool does not keep the turn from being stored.
+func TestDataThatIsNoJSON(t *testing.T) {
+	b := newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{weather(tool.Read, func(context.Context, city) (chat.Result, error) {
+		return chat.Result{Text: "sunny", View: &chat.View{Text: "Sunny", Data: json.RawMessage("{sunny")}}, nil
+	})}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"x"}`)}}, fake.Step{Text: "ok"})
+	got := run(b, t.Context(), turn.Input{Text: "?"}).results()[0]
+	if _, err := json.Marshal(got); err != nil || got.Text != "sunny" || got.View.Text != "Sunny" {
+		t.Errorf("%+v: %v", got, err)
+	}
+}
+
 func TestProgressAndLateOutcome(t *testing.T) {
 	late := make(chan chat.Result, 1)
 	report := tool.Func(tool.Definition{Name: "report"}, func(ctx context.Context, _ struct{}) (chat.Result, error) {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
@@ -30,9 +29,13 @@ func (p *Plan) Begin(input, target string, params map[string]string) *session.Fl
 	return &session.Flow{Workflow: p.Name, Phase: first, Input: cut(input), Target: target, Params: params, Visits: map[string]int{first: 1}, Path: []session.Switch{{To: first}}}
 }
 
-// Observe adds the result of a tool's call to the evidence.
+// Observe adds the result of a tool's call to the evidence. One whose outcome is not known
+// yet only counts as a call.
 func Observe(f *session.Flow, tool string, r chat.Result) {
 	f.Calls++
+	if r.Pending {
+		return
+	}
 	if r.Failed {
 		f.Failures++
 	}
@@ -73,15 +76,9 @@ func data(r chat.Result) json.RawMessage {
 	return json.RawMessage(text)
 }
 
+// cut returns the beginning of a text, as it can be stored.
 func cut(text string) string {
-	if len(text) <= MaxText {
-		return text
-	}
-	text = text[:MaxText]
-	for !utf8.ValidString(text) {
-		text = text[:len(text)-1]
-	}
-	return text
+	return strings.ToValidUTF8(text[:min(len(text), MaxText)], "")
 }
 
 // Replied notes an answer of the model that made no calls.

@@ -102,6 +102,25 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// TestLongEvidence: a long text keeps its beginning, also one that is no UTF-8 or is cut within
+// a character, and is the same when it comes back from a store.
+func TestLongEvidence(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"x\xff" + strings.Repeat("y", workflow.MaxText), strings.Repeat("天", workflow.MaxText), "\xff"} {
+		f := plan(t, phases(workflow.Phase{Name: "a", Next: []workflow.Next{{To: "done"}}})).Begin("", "", nil)
+		workflow.Observe(f, "x", chat.Result{Text: text})
+		kept := f.Results["x"].Text
+		raw, err := json.Marshal(f)
+		var again session.Flow
+		if err != nil || json.Unmarshal(raw, &again) != nil || again.Results["x"].Text != kept {
+			t.Errorf("%d bytes become %d: %v", len(kept), len(again.Results["x"].Text), err)
+		}
+		if len(text) > workflow.MaxText && (len(kept) > workflow.MaxText || len(kept) < workflow.MaxText-4) {
+			t.Errorf("%d bytes of %d are kept", len(kept), len(text))
+		}
+	}
+}
+
 // TestFinish: the model's word counts only where a condition reads it, and only with the
 // rest of the condition.
 func TestFinish(t *testing.T) {

@@ -72,7 +72,7 @@ func (a *App) newEmbedder(stored bool) (*embedding.Embedder, error) {
 	e, err := embedding.New(embedding.Config{
 		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
 		Weights: rank.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
-		File:    filepath.Join(a.Workspace.State, "embeddings.jsonl"), ReadOnly: !stored, Log: a.log,
+		File:    filepath.Join(a.Workspace.State, vectorsFile), ReadOnly: !stored, Log: a.log,
 	})
 	if err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func (w *Workspace) Backup(ctx context.Context, version, file string) (b Backup,
 
 // archive writes the files below root to out and counts them in b.
 func (w *Workspace) archive(ctx context.Context, root *os.Root, out io.Writer, b *Backup) (err error) {
-	copies, err := os.MkdirTemp(w.State, ".backup-") // on the disk that has the databases
+	copies, err := w.temporary(".etui-backup-") // on the disk that has the databases
 	if err != nil {
 		return err
 	}
@@ -102,6 +102,8 @@ func (w *Workspace) archive(ctx context.Context, root *os.Root, out io.Writer, b
 	}
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && name != ".":
+			return ctx.Err() // it is gone
 		case err != nil:
 			return err
 		case name == ".":
@@ -121,8 +123,8 @@ func (w *Workspace) archive(ctx context.Context, root *os.Root, out io.Writer, b
 			}
 			defer from.Close()
 		}
-		n, err := add(t, from, name)
-		if err == nil && !e.IsDir() {
+		n, added, err := add(t, from, name)
+		if err == nil && added && !e.IsDir() {
 			b.Files++
 			b.Bytes += n
 		}
@@ -134,40 +136,77 @@ func (w *Workspace) archive(ctx context.Context, root *os.Root, out io.Writer, b
 	return errors.Join(t.Close(), zipped.Close())
 }
 
-// add writes one file, folder or link of root to an archive, and returns its size. It
-// leaves out links that lead out of root, and sockets, which are of use only to the process
-// that made them.
-func add(t *tar.Writer, root *os.Root, name string) (int64, error) {
-	info, err := root.Lstat(name)
+// abandoned is how old a temporary folder is of which no backup and no restore can be at work
+// any more.
+const abandoned = 24 * time.Hour
+
+// temporary makes a folder in the state folder, and removes those that earlier backups and
+// restores left when they were killed: they hold what people have said.
+func (w *Workspace) temporary(prefix string) (string, error) {
+	entries, err := os.ReadDir(w.State)
 	if err != nil {
-		return 0, err
+		return "", err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".etui-backup-") && !strings.HasPrefix(e.Name(), ".etui-restore-") {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+			if err := os.RemoveAll(filepath.Join(w.State, e.Name())); err != nil {
+				return "", err
+			}
+		}
+	}
+	return os.MkdirTemp(w.State, prefix)
+}
+
+// add writes one file, folder or link of root to an archive, and returns its size. It
+// leaves out links that lead out of root, sockets, which are of use only to the process
+// that made them, and what is gone meanwhile. A file that is replaced meanwhile is as it was
+// or as it is.
+func add(t *tar.Writer, root *os.Root, name string) (size int64, added bool, err error) {
+	info, err := root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	var f *os.File
+	if err == nil && info.Mode().IsRegular() {
+		if f, err = root.Open(name); errors.Is(err, fs.ErrNotExist) {
+			return 0, false, nil
+		}
+		if err == nil {
+			defer f.Close()
+			info, err = f.Stat()
+		}
+	}
+	if err != nil {
+		return 0, false, err
 	}
 	link := ""
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		if link, err = root.Readlink(name); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		if !leadsInside(name, link) {
-			return 0, nil
+			return 0, false, nil
 		}
 	case !info.Mode().IsRegular() && !info.IsDir():
-		return 0, nil
+		return 0, false, nil
 	}
 	h, err := tar.FileInfoHeader(info, link)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	h.Name, h.Uid, h.Gid, h.Uname, h.Gname = name, 0, 0, "", ""
-	if err := t.WriteHeader(h); err != nil || !info.Mode().IsRegular() {
-		return 0, err
+	if err := t.WriteHeader(h); err != nil || f == nil {
+		return 0, true, err
 	}
-	f, err := root.Open(name)
-	if err != nil {
-		return 0, err
+	size, err = io.Copy(t, io.LimitReader(f, h.Size)) // what is appended meanwhile is left out
+	if err == nil && size < h.Size {
+		err = fmt.Errorf("%s became shorter while it was read; try again", name)
 	}
-	n, err := io.Copy(t, io.LimitReader(f, h.Size)) // what is appended meanwhile is left out
-	return n, errors.Join(err, f.Close())
+	return size, true, err
 }
 
 // transient reports whether an entry of the state folder belongs to a running process, or
@@ -175,7 +214,7 @@ func add(t *tar.Writer, root *os.Root, name string) (int64, error) {
 func transient(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	switch {
-	case first == "etui.lock", first == "instance.json":
+	case first == lockFile, first == "instance.json":
 		return true
 	case strings.HasPrefix(first, "."), strings.HasPrefix(first, before):
 		return true
@@ -206,7 +245,7 @@ func (w *Workspace) Restore(ctx context.Context, file string) (b Backup, err err
 		return b, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	fresh, err := os.MkdirTemp(w.State, ".restore-")
+	fresh, err := w.temporary(".etui-restore-")
 	if err != nil {
 		return b, err
 	}
@@ -328,7 +367,7 @@ func (w *Workspace) replace(fresh string) (aside string, err error) {
 		return "", err
 	}
 	old = slices.DeleteFunc(old, func(e os.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), before) || e.Name() == "etui.lock" || e.Name() == "instance.json"
+		return strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), before) || e.Name() == lockFile || e.Name() == "instance.json"
 	})
 	if len(old) > 0 {
 		aside = filepath.Join(w.State, before+time.Now().UTC().Format("20060102-150405"))

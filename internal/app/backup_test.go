@@ -4,12 +4,19 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/atomicfile"
 )
 
 // archived returns a tar file with gzip.
@@ -104,5 +111,76 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLeftoversOfBackups: copies of databases that a killed backup or restore has left are
+// removed by a later one; those of one that may still run are not.
+func TestLeftoversOfBackups(t *testing.T) {
+	dir := t.TempDir()
+	state := filepath.Join(dir, "state")
+	left := map[string]time.Duration{".etui-backup-1": 48 * time.Hour, ".etui-restore-1": 48 * time.Hour, ".etui-backup-2": 0}
+	for name, age := range left {
+		must(t, os.MkdirAll(filepath.Join(state, name), 0o700))
+		must(t, os.WriteFile(filepath.Join(state, name, "etui.db"), nil, 0o600))
+		then := time.Now().Add(-age)
+		must(t, os.Chtimes(filepath.Join(state, name), then, then))
+	}
+	w, err := app.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+	must(t, err)
+	_, err = w.Backup(t.Context(), "test", filepath.Join(dir, "backup"))
+	must(t, err)
+	for name, age := range left {
+		if _, err := os.Stat(filepath.Join(state, name)); (err == nil) != (age == 0) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestBackupOfWhatChanges: a file that is replaced or removed while the backup runs is in it
+// whole, or not at all.
+func TestBackupOfWhatChanges(t *testing.T) {
+	dir := t.TempDir()
+	state := filepath.Join(dir, "state")
+	memory := filepath.Join(state, "memory", "main")
+	must(t, os.MkdirAll(memory, 0o700))
+	w, err := app.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+	must(t, err)
+	texts := []string{strings.Repeat("a", 10), strings.Repeat("b", 40_000)}
+	done := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if err := atomicfile.Write(filepath.Join(memory, "MEMORY.md"), []byte(texts[i%2])); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	defer func() { close(done); writing.Wait() }()
+	for i := range 100 {
+		b, err := w.Backup(t.Context(), "test", filepath.Join(dir, fmt.Sprint("backup-", i)))
+		must(t, err)
+		f, err := os.Open(b.File)
+		must(t, err)
+		zipped, err := gzip.NewReader(f)
+		must(t, err)
+		for in := tar.NewReader(zipped); ; {
+			h, err := in.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			must(t, err)
+			text, err := io.ReadAll(in)
+			must(t, err)
+			if h.Name == "memory/main/MEMORY.md" && !slices.Contains(texts, string(text)) {
+				t.Fatalf("%d bytes of MEMORY.md are in the backup", len(text))
+			}
+		}
+		must(t, f.Close())
 	}
 }

@@ -43,7 +43,7 @@ func lock(state string, i Instance) (unlock func() error, err error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, fmt.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE", err)
 	}
-	lock := flock.New(filepath.Join(state, "etui.lock"), flock.SetPermissions(0o600))
+	lock := flock.New(filepath.Join(state, lockFile), flock.SetPermissions(0o600))
 	ok, err := lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("locking the state folder %s: %w; it must be writable", state, err)
@@ -86,7 +86,7 @@ func readInstance(state string) Instance {
 // Running returns the process that uses the workspace's state folder; the zero value
 // means that there is none.
 func (w *Workspace) Running() Instance {
-	lock := flock.New(filepath.Join(w.State, "etui.lock"))
+	lock := flock.New(filepath.Join(w.State, lockFile))
 	if _, err := os.Stat(lock.Path()); err != nil {
 		return Instance{}
 	}

@@ -38,8 +38,9 @@ type ServerFile struct {
 const tryTime = 90 * time.Second
 
 // AddServer makes a skill of an MCP server: it installs the npm package that the command
-// runs by npx, writes the file, and starts the server once to learn its tools. It does not
-// keep a server that cannot be started. Force replaces a file of that name.
+// runs by npx, starts the server once to learn its tools, and writes the file. It does not
+// keep a server that cannot be started, nor puts it in the place of another one. Force
+// replaces a file of that name.
 func (w *Workspace) AddServer(ctx context.Context, s ServerFile, force bool, version string, log *slog.Logger) (file string, st mcp.Status, err error) {
 	file = filepath.Join(installFolder(w), s.Name+".yaml")
 	before, err := os.ReadFile(file)
@@ -65,16 +66,23 @@ func (w *Workspace) AddServer(ctx context.Context, s ServerFile, force bool, ver
 	}
 	defer func() { err = errors.Join(err, programs.Close()) }()
 	if len(s.Command) > 0 {
-		p, err := mcp.Install(ctx, filepath.Join(w.State, serversFolder), s.Name, s.Command)
+		p, failed := mcp.Install(ctx, filepath.Join(w.State, serversFolder), s.Name, s.Command)
 		switch {
-		case err == nil:
+		case failed == nil:
+			defer func() {
+				if err == nil {
+					err = p.Keep()
+				} else {
+					err = errors.Join(err, p.Undo())
+				}
+			}()
 			s.Command, s.Version = p.Command, p.Version
 			if text, err = yaml.Dump(s); err != nil {
 				return file, st, err
 			}
 			text = append(fmt.Appendf(nil, "# %s %s, installed by etui mcp add in the state folder.\n", p.Name, p.Version), text...)
-		case !errors.Is(err, mcp.ErrNoPackage):
-			return file, st, err
+		case !errors.Is(failed, mcp.ErrNoPackage):
+			return file, st, failed
 		}
 	}
 	c, err := skill.ParseYAML(filepath.Base(file), text, variables)

@@ -51,6 +51,8 @@ const (
 	decisionsFile = "skills.json"
 	callsFile     = "calls.db"
 	pinsFile      = "pins.json"
+	vectorsFile   = "embeddings.jsonl"
+	lockFile      = "etui.lock"
 )
 
 // The folders of skills when the configuration names none.
@@ -233,8 +235,12 @@ func protected(w *Workspace) []string {
 	if w.State != w.Dir {
 		return append(list, w.State)
 	}
-	for _, name := range []string{decisionsFile, callsFile, pinsFile, textsFile, "etui.db", "usage.db", "instance.json", "etui.lock"} {
+	list = append(list, w.keys(), instanceFile(w.State), WeightsFile(w.State))
+	for _, name := range []string{decisionsFile, pinsFile, textsFile, vectorsFile, lockFile, serversFolder} {
 		list = append(list, filepath.Join(w.State, name))
+	}
+	for _, file := range []string{w.file(), filepath.Join(w.State, callsFile), filepath.Join(w.State, usageFile)} {
+		list = append(list, file, file+"-wal", file+"-shm", file+"-journal")
 	}
 	return list
 }

@@ -147,6 +147,7 @@ func TestMistakes(t *testing.T) {
 		{"models: [{name: fast, provider: offline}]\nagents: [{name: a, model: fats}]\n", "", `etui.yaml:2:10: agent a: there is no model "fats"; did you mean "fast"?`},
 		{"skills: [{name: a}, {name: a}]\n", "", `the toolset "a" is defined twice`},
 		{"skills: [{name: full, tools: [x]}]\n", "", "always means all tools"},
+		{"skills: [{name: \"bills, paid\", tools: [x]}]\n", "", `the toolset "bills, paid": a name must have no commas`},
 		{"skills: {toolsets: [{name: a}, {name: a}]}\n", "", `the toolset "a" is defined twice`},
 		{"skills: {dirs: x}\n", "", `etui.yaml:1:10: unknown key "dirs" in skills; did you mean "dir"?`},
 		{"skills: {deny: ['a[']}\n", "", `etui.yaml:1:17: skills.deny: "a[" is neither a name nor a pattern`},

@@ -347,6 +347,9 @@ func (r *reader) skills(s Skills, n *yaml.Node) {
 		if t.Name == "none" {
 			r.fail(at, "no toolset can have the name none: in lists of skills it means that there are none")
 		}
+		if strings.ContainsAny(t.Name, ",\r\n") {
+			r.fail(at, "the toolset %q: a name must have no commas and no line breaks, because names are listed with commas between them", t.Name)
+		}
 		names[t.Name] = true
 	}
 	for i, p := range slices.Concat(s.Allow, s.Deny) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +90,54 @@ func TestWrite(t *testing.T) {
 	}
 	if enrich.Texts(lines)["mail"].For == "" {
 		t.Error("a model's texts hold for every version")
+	}
+}
+
+// Looking for what is left costs little while nothing is: a gateway does it every minute.
+func TestNothingLeft(t *testing.T) {
+	var names []string
+	lines := map[string]enrich.Line{}
+	for i := range 100 {
+		name := fmt.Sprint("tool_", i)
+		names = append(names, name)
+		lines[name] = enrich.Line{Tool: name}
+	}
+	c := office(t, names...)
+	if allocs := testing.AllocsPerRun(5, func() { enrich.Subjects(c, lines, []string{"English"}, nil) }); allocs > 500 {
+		t.Errorf("%.0f allocations for 100 tools with texts", allocs)
+	}
+}
+
+// What was written and paid for is kept although the file could not be read in between: a
+// person had half an edit in it.
+func TestWriteBesideAPerson(t *testing.T) {
+	t.Parallel()
+	f := enrich.Open(filepath.Join(t.TempDir(), "enriched.jsonl"))
+	c := office(t, strings.Fields("a1 b2 c3 d4 e5 f6 g7 h8 i9 j10 k11 l12 m13 n14 o15 p16")...)
+	_, list := left(t, c, f)
+	m := fake.New()
+	for range list {
+		m.Add(fake.Step{Text: `{"aliases":["x"],"examples":["y"]}`})
+	}
+	edit := func(text string) {
+		if err := os.WriteFile(f.Path(), []byte(text), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	w := enrich.Writer{Model: m, File: f, Wrote: func(_ string, so enrich.Cost, _ error) {
+		switch so.Tools {
+		case 9:
+			edit("half an ed")
+		case 10: // which the file could not take
+			edit("")
+		}
+	}}
+	spent, err := w.Write(t.Context(), list, 0)
+	if err == nil || !strings.Contains(err.Error(), "enriched.jsonl:1") {
+		t.Errorf("got %v", err)
+	}
+	if names, _ := left(t, c, f); len(names) != len(list)-spent.Tools || spent.Tools < 10 {
+		t.Errorf("%d were written, and are left to write: %v", spent.Tools, names)
 	}
 }
 

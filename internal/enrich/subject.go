@@ -45,12 +45,11 @@ func Subjects(c *catalog.Catalog, lines map[string]Line, languages, names []stri
 		l, ok := lines[key]
 		return (len(names) == 0 || slices.Contains(names, name) || slices.Contains(names, key)) && (!ok || !l.Edited() && l.For != hash)
 	}
-	var tools []*tool.Definition
+	var tools, skills crowd
 	for e := range c.All() {
-		tools = append(tools, &e.Definition)
+		tools.all = append(tools.all, &e.Definition)
 	}
 	var list []Subject
-	index := rank.New(tools, rank.Weights{})
 	for e := range c.All() {
 		d := &e.Definition
 		if wanted(d.Name, d.Name, e.Hash()) {
@@ -58,35 +57,51 @@ func Subjects(c *catalog.Catalog, lines map[string]Line, languages, names []stri
 			if len(d.Parameters) <= maxParameters {
 				about.Parameters = d.Parameters
 			}
-			list = append(list, subject(Line{Tool: d.Name, For: e.Hash()}, about, tools, index, languages))
+			list = append(list, subject(Line{Tool: d.Name, For: e.Hash()}, about, &tools, languages))
 		}
 	}
-	tools = nil
 	for _, s := range c.Skills() {
 		if s.Name != catalog.Full {
-			tools = append(tools, &tool.Definition{Name: s.Name, Description: s.Description})
+			skills.all = append(skills.all, &tool.Definition{Name: s.Name, Description: s.Description})
 		}
 	}
-	index = rank.New(tools, rank.Weights{})
-	for _, d := range tools {
+	for _, d := range skills.all {
 		s, _ := c.Skill(d.Name)
 		if key := catalog.SkillTexts(s.Name); wanted(key, s.Name, s.Hash()) {
-			list = append(list, subject(Line{Skill: s.Name, For: s.Hash()}, described{Name: s.Name, Description: s.Description}, tools, index, languages))
+			list = append(list, subject(Line{Skill: s.Name, For: s.Hash()}, described{Name: s.Name, Description: s.Description}, &skills, languages))
 		}
 	}
 	return list
 }
 
-func subject(l Line, about described, all []*tool.Definition, index *rank.Index, languages []string) Subject {
+// crowd is definitions that may be near each other. Its index is made for the first subject
+// only: mostly there is none.
+type crowd struct {
+	all   []*tool.Definition
+	index *rank.Index
+}
+
+// near returns the definitions that a text fits best, at most limit.
+func (c *crowd) near(text string, limit int) (list []*tool.Definition) {
+	if c.index == nil {
+		c.index = rank.New(c.all, rank.Weights{})
+	}
+	ranking := c.index.Rank(rank.Query{Text: text})
+	for _, hit := range ranking.Hits(limit) {
+		list = append(list, c.all[hit.Position])
+	}
+	return list
+}
+
+func subject(l Line, about described, all *crowd, languages []string) Subject {
 	about.Description = printable.Text(about.Description[:min(len(about.Description), maxDescription)])
 	task := struct {
 		About      described   `json:"about"`
 		Neighbours []described `json:"neighbours"`
 		Languages  []string    `json:"languages"`
 	}{About: about, Neighbours: []described{}, Languages: languages}
-	ranking := index.Rank(rank.Query{Text: about.Name + " " + about.Description})
-	for _, hit := range ranking.Hits(neighbours + 1) {
-		if d := all[hit.Position]; d.Name != about.Name && len(task.Neighbours) < neighbours {
+	for _, d := range all.near(about.Name+" "+about.Description, neighbours+1) {
+		if d.Name != about.Name && len(task.Neighbours) < neighbours {
 			task.Neighbours = append(task.Neighbours, described{Name: d.Name, Description: printable.Line(d.Description, maxNeighbour)})
 		}
 	}

@@ -97,8 +97,11 @@ func (w *Writer) Write(ctx context.Context, list []Subject, budget int) (Cost, e
 					unkept = append(unkept, line)
 				}
 				if len(unkept) >= batch {
-					gaveUp = w.File.add(unkept)
-					unkept = nil
+					if err := w.File.add(unkept); err != nil {
+						gaveUp = err
+					} else {
+						unkept = nil
+					}
 				}
 				if failed == hopeless {
 					gaveUp = fmt.Errorf("%d tools in a row failed, the last one with: %w", hopeless, err)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
@@ -157,7 +158,7 @@ func (c Config) engine(s *script) engine.Config {
 		Scope:     c.Engine.Scope, Users: c.Engine.Users, MaxMessage: c.Engine.MaxMessage,
 		Now: func() time.Time { return s.now },
 	}
-	g.Turn.Chooser = nil
+	g.Turn.Chooser, g.Turn.Audit, g.Turn.Summarizer = nil, nil, extracts{s}
 	g.Turn.MaxSteps = 3 * maxNeeds // a search and a call for each, and the reply
 	for i := range g.Agents {
 		g.Agents[i].Model = s
@@ -165,6 +166,13 @@ func (c Config) engine(s *script) engine.Config {
 	c.Mode.apply(&g)
 	return g
 }
+
+// extracts stands in for the model that writes summaries: with an offline one, they are
+// extracts.
+type extracts struct{ model.Model }
+
+// Info implements [model.Model].
+func (extracts) Info() model.Info { return model.Info{Offline: true} }
 
 // play replays one conversation.
 func play(ctx context.Context, run *engine.Engine, s *script, session string, c Conversation) (Replayed, error) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -97,6 +98,27 @@ func TestReach(t *testing.T) {
 	}
 	if told := run.Conversations[0].Turns[2].Told; !slices.Equal(told, []string{"book_flight"}) {
 		t.Errorf("turn 3 shows %q for the first time", told)
+	}
+}
+
+// TestLongReplay: no model is asked for a summary of a long conversation, neither the one that
+// the configuration names nor the script, which would take the request for the next question.
+func TestLongReplay(t *testing.T) {
+	summarizer := fake.New()
+	cfg := replay.Config{Engine: serve(small(t), selection.Config{Direct: -1, Limit: 1, Directory: -1}), Mode: replay.Configured, Provider: replay.Providers()[0]}
+	cfg.Engine.Agents[0].HistoryTokens = 100
+	cfg.Engine.Turn.Summarizer = summarizer
+	cfg.Engine.Turn.Audit = func(audit.Decision, json.RawMessage) { t.Error("a replay is in the audit") }
+	var turns []string
+	for range 20 {
+		turns = append(turns, `{"text":"weather in Rome","tools":["get_weather",{"name":"send_mail","search":"send e-mail"}]}`)
+	}
+	run := play(t, cfg, read(t, `{"id":"a","turns":[`+strings.Join(turns, ",")+`]}`))
+	if run.Missed > 0 || run.Needs != 40 {
+		t.Errorf("got %+v", run.Figures)
+	}
+	if n := len(summarizer.Requests()); n > 0 {
+		t.Errorf("a model was asked for %d summaries", n)
 	}
 }
 

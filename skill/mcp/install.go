@@ -24,6 +24,31 @@ type Package struct {
 	Name, Version string
 	// Command runs the package in the skill's file.
 	Command []string
+
+	folder string
+}
+
+// The folders of the installed package and of the one before it, in the folder of a server.
+const packageFolder, replacedFolder = "package", ".replaced"
+
+// Keep ends an installation: what it replaced is removed.
+func (p *Package) Keep() error { return os.RemoveAll(filepath.Join(p.folder, replacedFolder)) }
+
+// Undo puts back what an installation replaced.
+func (p *Package) Undo() error {
+	final := filepath.Join(p.folder, packageFolder)
+	if err := os.RemoveAll(final); err != nil {
+		return err
+	}
+	return rename(filepath.Join(p.folder, replacedFolder), final)
+}
+
+// rename renames a folder, if it is there.
+func rename(from, to string) error {
+	if err := os.Rename(from, to); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // ErrNoPackage says that a command line runs no npm package by npx.
@@ -39,7 +64,8 @@ var fromEnvironment = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_pr
 // Install installs the npm package that a command line such as "npx -y
 // @modelcontextprotocol/server-memory" runs, in the newest version that it allows, and
 // returns the command that runs it without a network. state is Config.State. It replaces
-// what was installed for the server before. npm runs with the rights of etui's user and
+// what was installed for the server before, until [Package.Undo]; the caller ends with that
+// or with [Package.Keep]. npm runs with the rights of etui's user and
 // runs no scripts of packages. The error wraps ErrNoPackage for other commands.
 func Install(ctx context.Context, state, server string, command []string) (_ *Package, err error) {
 	spec, program, args := npx(command)
@@ -70,8 +96,9 @@ func Install(ctx context.Context, state, server string, command []string) (_ *Pa
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", spec, err)
 	}
-	final := filepath.Join(folder, "package")
-	if err := os.RemoveAll(final); err != nil {
+	p.folder = folder
+	final, replaced := filepath.Join(folder, packageFolder), filepath.Join(folder, replacedFolder)
+	if err := errors.Join(os.RemoveAll(replaced), rename(final, replaced)); err != nil {
 		return nil, err
 	}
 	return p, os.Rename(fresh, final)

@@ -122,7 +122,7 @@ func (p *Provider) Load(c skill.Config) (_ skill.Skill, err error) {
 		return nil, fmt.Errorf("write: %w", err)
 	}
 	if p.config.State != "" && len(c.Command) > 0 {
-		s.home, s.pack = filepath.Join(p.config.State, c.Name, "state"), filepath.Join(p.config.State, c.Name, "package")
+		s.home, s.pack = filepath.Join(p.config.State, c.Name, "state"), filepath.Join(p.config.State, c.Name, packageFolder)
 	}
 	s.details.Unmet = append(s.details.Unmet, p.unmet(c, s)...)
 	if len(c.Command) > 0 {
