@@ -359,14 +359,18 @@ func (r *running) decided(ctx context.Context, m Message, s session.Session, tex
 	if err == nil {
 		there := m
 		there.Text, there.Answers, there.to, there.Wait, there.IdempotencyKey, there.History = "", []session.Answer{said}, found.Session, false, "", nil
-		if err = r.submit(ctx, found.Session, there); errors.Is(err, ErrStore) {
+		waits := m.Wait && slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == found.Session })
+		if waits { // before the sub-agent goes on: it may end at once
+			r.waiters.expect(found.Session, r.late)
+		}
+		if err = r.submit(ctx, found.Session, there); err != nil && waits {
+			r.waiters.hand(found.Session, "", store.Item{}) // nothing comes
+		}
+		if errors.Is(err, ErrStore) {
 			return r.refuse(ctx, err, yield)
 		}
 		if text.approved {
 			done.Reply = "Approved; the conversation in which it was asked goes on."
-		}
-		if m.Wait && slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == found.Session }) {
-			r.waiters.expect(found.Session, r.late)
 		}
 	}
 	if err != nil {
