@@ -257,8 +257,8 @@ func (e *Engine) hold(ctx context.Context, i store.Item, crashed bool) (store.It
 	return i, err
 }
 
-// handOver gives an item up whose turn was suspended because this process stops, so that
-// nobody counts that as an unexpected end.
+// handOver gives an item up that was suspended because this process stops: another one may
+// take it up at once, and nobody counts that as an unexpected end.
 func (e *Engine) handOver(i store.Item, why error) {
 	if i.ID == 0 || !errors.Is(why, turn.ErrSuspended) {
 		return
@@ -266,11 +266,15 @@ func (e *Engine) handOver(i store.Item, why error) {
 	ctx, cancel := context.WithTimeout(context.Background(), handingOver)
 	defer cancel()
 	now, err := e.item(ctx, i.ID)
-	if err != nil || now.State != store.Waiting || now.Holder != e.holder {
+	if errors.Is(err, store.ErrEnded) || err == nil && (now.State != store.Waiting || now.Holder != e.holder) {
 		return
 	}
-	now.Holder = ""
-	if err := e.config.Store.Update(ctx, now); err != nil {
+	e.left.Add(1)
+	if err == nil {
+		now.Holder = ""
+		err = e.config.Store.Update(ctx, now)
+	}
+	if err != nil {
 		e.config.Log.Debug("a message was not handed over", "item", i.ID, "session", i.Session, "error", err)
 	}
 }
@@ -320,7 +324,8 @@ func (e *Engine) guard(doing string, key session.Key, f func() error) (err error
 }
 
 // later works on an item until it has ended, in the background. It takes over the place
-// in the session, so that the messages behind it wait as they would for its turn.
+// in the session, so that the messages behind it wait as they would for its turn. When the
+// engine stops, only the end of a turn is still stored.
 func (e *Engine) later(i store.Item, why error, place *place) {
 	e.running.begin()
 	e.here.Add(1)
@@ -328,13 +333,21 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 		defer e.running.end()
 		defer e.here.Add(-1)
 		defer place.leave()
-		for pause := time.Duration(0); why != nil && e.life.Err() == nil; pause = min(max(2*pause, firstPause), lastPause) {
+		for pause := time.Duration(0); why != nil; pause = min(max(2*pause, firstPause), lastPause) {
 			if pause == lastPause {
 				e.config.Log.Warn("a message still waits", "item", i.ID, "session", i.Session, "error", why)
 			}
+			var left *unwritten
+			until, unwrote := e.begins, errors.As(why, &left) && !errors.Is(why, store.ErrLost)
+			if unwrote {
+				until = e.life
+			}
 			select {
 			case <-time.After(pause):
-			case <-e.life.Done():
+			case <-until.Done():
+			}
+			if until.Err() != nil {
+				e.handOver(i, turn.ErrSuspended)
 				return
 			}
 			cause := "store"
@@ -343,9 +356,7 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 			}
 			e.meter.retry(cause)
 			why = e.guard("taking up a message", i.Session, func() error {
-				var left *unwritten
-				unwrote := errors.As(why, &left) && !errors.Is(why, store.ErrLost)
-				if err := place.waitFor(e.life, store.Claim{Item: i.ID}); err != nil {
+				if err := place.waitFor(until, store.Claim{Item: i.ID}); err != nil {
 					if unwrote {
 						err = &unwritten{left.end, left.turn, err}
 					}

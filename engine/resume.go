@@ -145,7 +145,7 @@ func (w *resuming) again(ctx context.Context) error {
 // resumeLeft hands the sessions that were left to workers. All means also those without an
 // item in the inbox.
 func (e *Engine) resumeLeft(ctx context.Context, w *resuming, all bool) error {
-	if e.stopping.Load() {
+	if e.stopping() {
 		return nil
 	}
 	var keys []session.Key
@@ -237,7 +237,9 @@ func (e *Engine) resumeOne(ctx context.Context, key session.Key) (more bool, err
 		return false, err
 	}
 	defer place.leave()
-	switch err := place.waitFor(ctx, claim); {
+	coming, cancel := e.suspendable(ctx, e.begins)
+	defer cancel()
+	switch err := place.waitFor(coming, claim); {
 	case errors.Is(err, store.ErrClaimed):
 		return false, nil
 	case errors.Is(err, store.ErrEnded):
@@ -247,7 +249,7 @@ func (e *Engine) resumeOne(ctx context.Context, key session.Key) (more bool, err
 	}
 	e.resuming.Add(1)
 	defer e.resuming.Add(-1)
-	ctx, cancel := e.suspendable(context.WithoutCancel(ctx), ctx)
+	ctx, cancel = e.suspendable(context.WithoutCancel(ctx), ctx)
 	defer cancel()
 	if err := e.lost(ctx, key); err != nil {
 		return false, err
