@@ -200,6 +200,9 @@ func (e *Engine) put(ctx context.Context, end store.End) error {
 
 // item returns an item as it is now. One that is gone has ended.
 func (e *Engine) item(ctx context.Context, id int64) (store.Item, error) {
+	if id == 0 { // a filter without an ID matches all
+		return store.Item{}, store.ErrEnded
+	}
 	list, err := e.config.Store.Items(ctx, store.ItemFilter{ID: id})
 	if err != nil || len(list) == 0 {
 		return store.Item{}, cmp.Or(err, store.ErrEnded)
@@ -377,14 +380,14 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 }
 
 // retry takes an item up, after what its session has left. The caller has the session to
-// itself.
+// itself. Crashed says that the last attempt here ended unexpectedly.
 func (e *Engine) retry(ctx context.Context, id int64, crashed bool) error {
 	i, err := e.item(ctx, id)
 	if errors.Is(err, store.ErrEnded) {
 		return nil
 	}
 	if err == nil && i.State == store.Waiting {
-		err = e.finish(ctx, i.Session, nobody) // it may be the item's own turn
+		err = e.finish(ctx, i.Session, crashed, nobody) // it may be the item's own turn
 	}
 	if err != nil {
 		return err

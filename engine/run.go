@@ -135,6 +135,7 @@ type running struct {
 	gone  bool       // the caller
 
 	keyed, repeated bool // it has an idempotency key; it was in the inbox before
+	left            bool // its turn is open, but no process ended in it
 
 	given   []chat.File // by tools, for the user; without bytes
 	resumed *turn.Done  // how the open turn ended that the sender of Run followed
@@ -399,7 +400,7 @@ func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Ev
 	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
 		// The process that ran it ended, and nobody has taken it up. It may be the item's own.
 		f := cmp.Or(r.by, follow(yield))
-		if err = r.finish(ctx, r.key, r.following(m, f)); err == nil {
+		if err = r.finish(ctx, r.key, false, r.following(m, f)); err == nil {
 			s, err = r.load(ctx, r.agent, m)
 		}
 		if err == nil && r.item.ID != 0 {
@@ -499,6 +500,7 @@ func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, erro
 		r.give(givenBefore(s.Messages))
 	}
 	in := r.asks(ctx, q)
+	in.Left = r.left
 	s.Messages = nil // they are in the input
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -81,7 +81,7 @@ type Turn struct {
 	Request json.RawMessage `json:"request,omitempty"`
 	// Item is the ID of the message in the inbox that the turn works on; 0 means none.
 	Item int64 `json:"item,omitempty"`
-	// Resumed counts how often the turn was resumed.
+	// Resumed counts how often the turn was resumed after its process had ended unexpectedly.
 	Resumed int `json:"resumed,omitempty"`
 	// Steps and Calls count what came before the newest message of the user, if the turn
 	// took that one in while it ran.
