@@ -211,7 +211,8 @@ func (e *Engine) item(ctx context.Context, id int64) (store.Item, error) {
 }
 
 // maxTries is how often an item is taken up whose turn had stored nothing when its process
-// ended, or panicked. After that it is parked: the item itself is probably the cause. A
+// ended, or panicked. After that it is parked: the item itself is probably the cause. If an
+// operator has it tried again, it is taken up as often once more. A
 // turn that has stored a step counts for itself, see [turn.Runner.Run].
 const maxTries = 3
 
@@ -245,19 +246,18 @@ func (e *Engine) hold(ctx context.Context, i store.Item, crashed bool) (store.It
 	if crashed {
 		i.Tries++
 	}
-	if i.Tries > maxTries {
+	if crashed && i.Tries%(maxTries+1) == 0 {
 		i.State, i.Reason = store.Parked, fmt.Sprintf("its turn ended unexpectedly, %d times", i.Tries)
 		e.config.Log.ErrorContext(ctx, "message parked", "item", i.ID, "session", i.Session, "reason", i.Reason)
+		if err := e.tellParked(ctx, i); err != nil {
+			return i, err
+		}
 	}
 	if i.Holder != e.holder {
 		e.meter.retry("left")
 	}
 	i.Holder = e.holder
-	err := e.config.Store.Update(ctx, i)
-	if err == nil && i.State == store.Parked {
-		e.tellParked(ctx, i)
-	}
-	return i, err
+	return i, e.config.Store.Update(ctx, i)
 }
 
 // handOver gives an item up that was suspended because this process stops: another one may
@@ -285,16 +285,23 @@ func (e *Engine) handOver(i store.Item, why error) {
 // handingOver is how long that may take while etui stops.
 const handingOver = time.Second
 
-// tellParked tells the sender of a parked message, on the channel that it came from.
-func (e *Engine) tellParked(ctx context.Context, i store.Item) {
+// tellParked tells the sender of a message that it is about to be parked, on the channel that
+// it came from. It is told once, whatever ends the process in between. An error means that the
+// store failed.
+func (e *Engine) tellParked(ctx context.Context, i store.Item) error {
 	_, m, err := e.message(i)
 	if err != nil || len(m.Reply) == 0 || m.outcome != nil {
-		return
+		return nil
 	}
 	text := fmt.Sprintf("This message could not be answered, again and again, and was set aside: “%s”. An operator can have it tried again.", printable.Line(m.Text, 100))
-	if err := e.Post(ctx, i.Session, m.Reply, text, fmt.Sprint("parked-", i.ID)); err != nil {
+	err = e.Post(ctx, i.Session, m.Reply, text, fmt.Sprintf("parked-%d-%d", i.ID, i.Tries))
+	if errors.Is(err, ErrStore) {
+		return err
+	}
+	if err != nil {
 		e.config.Log.ErrorContext(ctx, "the sender of a parked message was not told", "item", i.ID, "session", i.Session, "error", err)
 	}
+	return nil
 }
 
 // silent receives events for which nobody waits.
