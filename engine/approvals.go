@@ -111,8 +111,11 @@ func (e *Engine) Revoke(ctx context.Context, id string) error {
 }
 
 // Approvals returns what waits for an answer, in the sessions that changed least recently first.
-func (e *Engine) Approvals(ctx context.Context) ([]Approval, error) {
-	keys, err := e.config.Store.Open(ctx)
+func (e *Engine) Approvals(ctx context.Context) ([]Approval, error) { return e.waitingUnder(ctx, "") }
+
+// waitingUnder returns what waits for an answer in the sessions in which an ID does, or in all.
+func (e *Engine) waitingUnder(ctx context.Context, id string) ([]Approval, error) {
+	keys, err := e.config.Store.Asking(ctx, id)
 	list := []Approval{}
 	for _, key := range keys {
 		s, err := e.config.Store.Load(ctx, key, 1)
@@ -136,7 +139,7 @@ func (e *Engine) Approvals(ctx context.Context) ([]Approval, error) {
 
 // awaited returns what waits under an ID, in any session.
 func (e *Engine) awaited(ctx context.Context, id string) (Approval, error) {
-	list, err := e.Approvals(ctx)
+	list, err := e.waitingUnder(ctx, id)
 	if err != nil {
 		return Approval{}, err
 	}
