@@ -111,8 +111,11 @@ func (e *Engine) Revoke(ctx context.Context, id string) error {
 }
 
 // Approvals returns what waits for an answer, in the sessions that changed least recently first.
-func (e *Engine) Approvals(ctx context.Context) ([]Approval, error) {
-	keys, err := e.config.Store.Open(ctx)
+func (e *Engine) Approvals(ctx context.Context) ([]Approval, error) { return e.waitingUnder(ctx, "") }
+
+// waitingUnder returns what waits for an answer in the sessions in which an ID does, or in all.
+func (e *Engine) waitingUnder(ctx context.Context, id string) ([]Approval, error) {
+	keys, err := e.config.Store.Asking(ctx, id)
 	list := []Approval{}
 	for _, key := range keys {
 		s, err := e.config.Store.Load(ctx, key, 1)
@@ -136,7 +139,7 @@ func (e *Engine) Approvals(ctx context.Context) ([]Approval, error) {
 
 // awaited returns what waits under an ID, in any session.
 func (e *Engine) awaited(ctx context.Context, id string) (Approval, error) {
-	list, err := e.Approvals(ctx)
+	list, err := e.waitingUnder(ctx, id)
 	if err != nil {
 		return Approval{}, err
 	}
@@ -359,14 +362,18 @@ func (r *running) decided(ctx context.Context, m Message, s session.Session, tex
 	if err == nil {
 		there := m
 		there.Text, there.Answers, there.to, there.Wait, there.IdempotencyKey, there.History = "", []session.Answer{said}, found.Session, false, "", nil
-		if err = r.submit(ctx, found.Session, there); errors.Is(err, ErrStore) {
+		waits := m.Wait && slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == found.Session })
+		if waits { // before the sub-agent goes on: it may end at once
+			r.waiters.expect(found.Session, r.late)
+		}
+		if err = r.submit(ctx, found.Session, there); err != nil && waits {
+			r.waiters.hand(found.Session, "", store.Item{}) // nothing comes
+		}
+		if errors.Is(err, ErrStore) {
 			return r.refuse(ctx, err, yield)
 		}
 		if text.approved {
 			done.Reply = "Approved; the conversation in which it was asked goes on."
-		}
-		if m.Wait && slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == found.Session }) {
-			r.waiters.expect(found.Session, r.late)
 		}
 	}
 	if err != nil {

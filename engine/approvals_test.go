@@ -60,6 +60,40 @@ func reply(t *testing.T, g *engine.Engine, m engine.Message) string {
 	return done.Reply
 }
 
+// counting counts how often sessions are loaded.
+type counting struct {
+	*store.Memory
+	loads int
+}
+
+func (c *counting) Load(ctx context.Context, key session.Key, limit int) (session.Session, error) {
+	c.loads++
+	return c.Memory.Load(ctx, key, limit)
+}
+
+// What waits is looked for only where something can: other open sessions are not read, and of
+// those that wait, only the one that an ID names.
+func TestApprovalsReadWhatWaits(t *testing.T) {
+	t.Parallel()
+	kept := &counting{Memory: &store.Memory{}}
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c) })
+	for i := range 300 {
+		s := session.State{Turn: session.Turn{ID: "t"}}
+		if i%100 == 0 {
+			s.Awaits = []session.Await{{Call: "1", Tool: "get_weather", User: "ann", For: session.Approval, ID: fmt.Sprintf("aaaaa%d", 2+i/100)}}
+		}
+		must(t, kept.Append(t.Context(), session.Key(fmt.Sprint("agent:main:", i)), s, chat.Message{Role: chat.User, Text: "go"}))
+	}
+	list, err := g.ApprovalsFor(t.Context(), engine.Message{User: "ann"})
+	if err != nil || len(list) != 3 || kept.loads != 3 {
+		t.Errorf("%d sessions were read for %+v, %v", kept.loads, list, err)
+	}
+	kept.loads = 0
+	if a, err := g.Answer(t.Context(), engine.Message{User: "bob"}, "aaaaa3", session.Answer{}, false); !errors.Is(err, engine.ErrNotYours) || a.Session != "agent:main:100" || kept.loads != 1 {
+		t.Errorf("%d sessions were read for %+v, %v", kept.loads, a, err)
+	}
+}
+
 // A call waits in the store: the question names it, and a message answers it, also in
 // another process.
 func TestApproveByMessage(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 func (e *Engine) Call(ctx context.Context, m Message, tool string, args json.RawMessage) (chat.Result, error) {
 	e.running.begin()
 	defer e.running.end()
-	if e.stopping.Load() {
+	if e.stopping() {
 		return chat.Result{}, ErrStopping
 	}
 	ctx, cancel := e.suspendable(ctx)

@@ -176,9 +176,11 @@ type Engine struct {
 	shared   store.Shared    // the store, if several processes use it; else nil
 	life     context.Context //nolint:containedctx // ends when running turns are to be left to another process
 	suspend  context.CancelCauseFunc
-	stopping atomic.Bool  // nothing new is accepted
+	begins   context.Context //nolint:containedctx // ends when nothing new is accepted, and no turn begins any more
+	drain    context.CancelCauseFunc
 	settled  atomic.Bool  // no message waits that an ended process accepted, and none can come
 	here     atomic.Int64 // messages that run or wait
+	left     atomic.Int64 // messages that are left in the inbox because the engine stops
 	sessions lines        // the mailboxes that are worked on
 	turns    lines        // all turns, under one key
 	looks    lines        // callers who look at conversations, under one key
@@ -204,20 +206,27 @@ func (e *Engine) Wait(ctx context.Context) { e.running.wait(ctx) }
 // that.
 const maxStoring = 5 * time.Second
 
-// Stop accepts nothing new, and lets what was accepted end. When ctx ends, it suspends
-// the turns that still run: they stay open in the store, and what waits stays in the
-// inbox, for the next [Engine.Resume]. It returns how many messages stay, when the last
-// turn has stored what it had done. Nothing can be sent any more.
+// Stop accepts nothing new, begins no turn, and lets those that run end. When ctx ends, it
+// suspends them: they stay open in the store, and what waits stays in the inbox, for the next
+// [Engine.Resume]. It returns how many messages stay, when the last turn has stored what it
+// had done. Nothing can be sent any more.
 func (e *Engine) Stop(ctx context.Context) (left int) {
-	e.stopping.Store(true)
+	e.drain(turn.ErrSuspended)
+	e.inLine.leave()
 	e.running.wait(ctx)
-	left = int(e.here.Load())
 	e.suspend(turn.ErrSuspended)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStoring)
 	defer cancel()
 	e.running.wait(ctx)
-	return left
+	if e.shared == nil { // nobody else takes anything up
+		if n, _, err := e.config.Store.Depth(ctx, store.Waiting); err == nil {
+			return n
+		}
+	}
+	return int(e.left.Load() + e.here.Load())
 }
+
+func (e *Engine) stopping() bool { return e.begins.Err() != nil }
 
 // agent is an Agent at work.
 type agent struct {
@@ -252,7 +261,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
-	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), letters: make(chan struct{}, 1), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, holder: rand.Text(), looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), letters: make(chan struct{}, 1), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.granted
 		cfg.Turn.Granted = e.granted
@@ -261,6 +270,8 @@ func New(cfg Config) (*Engine, error) {
 		e.shared, e.sessions.shared, e.holder, e.asks = shared, shared, shared.Holder(), shared.Changed(forgetKind)
 	}
 	e.life, e.suspend = context.WithCancelCause(context.Background())
+	e.begins, e.drain = context.WithCancelCause(context.Background())
+	e.turns = lines{width: cfg.MaxTurns, until: e.begins.Done()}
 	if cfg.Embedder != nil {
 		e.selector = cfg.Embedder.Follow(e.selector)
 		// A change of the registry computes the vectors, so that the next turn need not.
@@ -338,7 +349,7 @@ func (e *Engine) Now() time.Time { return e.config.Now() }
 // Ready returns an error when the engine cannot answer: when the store cannot be
 // read, or [ErrStopping].
 func (e *Engine) Ready(ctx context.Context) error {
-	if e.stopping.Load() {
+	if e.stopping() {
 		return ErrStopping
 	}
 	_, err := e.config.Store.List(ctx, session.Filter{Limit: 1})

@@ -200,6 +200,9 @@ func (e *Engine) put(ctx context.Context, end store.End) error {
 
 // item returns an item as it is now. One that is gone has ended.
 func (e *Engine) item(ctx context.Context, id int64) (store.Item, error) {
+	if id == 0 { // a filter without an ID matches all
+		return store.Item{}, store.ErrEnded
+	}
 	list, err := e.config.Store.Items(ctx, store.ItemFilter{ID: id})
 	if err != nil || len(list) == 0 {
 		return store.Item{}, cmp.Or(err, store.ErrEnded)
@@ -208,7 +211,8 @@ func (e *Engine) item(ctx context.Context, id int64) (store.Item, error) {
 }
 
 // maxTries is how often an item is taken up whose turn had stored nothing when its process
-// ended, or panicked. After that it is parked: the item itself is probably the cause. A
+// ended, or panicked. After that it is parked: the item itself is probably the cause. If an
+// operator has it tried again, it is taken up as often once more. A
 // turn that has stored a step counts for itself, see [turn.Runner.Run].
 const maxTries = 3
 
@@ -242,23 +246,22 @@ func (e *Engine) hold(ctx context.Context, i store.Item, crashed bool) (store.It
 	if crashed {
 		i.Tries++
 	}
-	if i.Tries > maxTries {
+	if crashed && i.Tries%(maxTries+1) == 0 {
 		i.State, i.Reason = store.Parked, fmt.Sprintf("its turn ended unexpectedly, %d times", i.Tries)
 		e.config.Log.ErrorContext(ctx, "message parked", "item", i.ID, "session", i.Session, "reason", i.Reason)
+		if err := e.tellParked(ctx, i); err != nil {
+			return i, err
+		}
 	}
 	if i.Holder != e.holder {
 		e.meter.retry("left")
 	}
 	i.Holder = e.holder
-	err := e.config.Store.Update(ctx, i)
-	if err == nil && i.State == store.Parked {
-		e.tellParked(ctx, i)
-	}
-	return i, err
+	return i, e.config.Store.Update(ctx, i)
 }
 
-// handOver gives an item up whose turn was suspended because this process stops, so that
-// nobody counts that as an unexpected end.
+// handOver gives an item up that was suspended because this process stops: another one may
+// take it up at once, and nobody counts that as an unexpected end.
 func (e *Engine) handOver(i store.Item, why error) {
 	if i.ID == 0 || !errors.Is(why, turn.ErrSuspended) {
 		return
@@ -266,11 +269,15 @@ func (e *Engine) handOver(i store.Item, why error) {
 	ctx, cancel := context.WithTimeout(context.Background(), handingOver)
 	defer cancel()
 	now, err := e.item(ctx, i.ID)
-	if err != nil || now.State != store.Waiting || now.Holder != e.holder {
+	if errors.Is(err, store.ErrEnded) || err == nil && (now.State != store.Waiting || now.Holder != e.holder) {
 		return
 	}
-	now.Holder = ""
-	if err := e.config.Store.Update(ctx, now); err != nil {
+	e.left.Add(1)
+	if err == nil {
+		now.Holder = ""
+		err = e.config.Store.Update(ctx, now)
+	}
+	if err != nil {
 		e.config.Log.Debug("a message was not handed over", "item", i.ID, "session", i.Session, "error", err)
 	}
 }
@@ -278,16 +285,23 @@ func (e *Engine) handOver(i store.Item, why error) {
 // handingOver is how long that may take while etui stops.
 const handingOver = time.Second
 
-// tellParked tells the sender of a parked message, on the channel that it came from.
-func (e *Engine) tellParked(ctx context.Context, i store.Item) {
+// tellParked tells the sender of a message that it is about to be parked, on the channel that
+// it came from. It is told once, whatever ends the process in between. An error means that the
+// store failed.
+func (e *Engine) tellParked(ctx context.Context, i store.Item) error {
 	_, m, err := e.message(i)
 	if err != nil || len(m.Reply) == 0 || m.outcome != nil {
-		return
+		return nil
 	}
 	text := fmt.Sprintf("This message could not be answered, again and again, and was set aside: “%s”. An operator can have it tried again.", printable.Line(m.Text, 100))
-	if err := e.Post(ctx, i.Session, m.Reply, text, fmt.Sprint("parked-", i.ID)); err != nil {
+	err = e.Post(ctx, i.Session, m.Reply, text, fmt.Sprintf("parked-%d-%d", i.ID, i.Tries))
+	if errors.Is(err, ErrStore) {
+		return err
+	}
+	if err != nil {
 		e.config.Log.ErrorContext(ctx, "the sender of a parked message was not told", "item", i.ID, "session", i.Session, "error", err)
 	}
+	return nil
 }
 
 // silent receives events for which nobody waits.
@@ -320,7 +334,8 @@ func (e *Engine) guard(doing string, key session.Key, f func() error) (err error
 }
 
 // later works on an item until it has ended, in the background. It takes over the place
-// in the session, so that the messages behind it wait as they would for its turn.
+// in the session, so that the messages behind it wait as they would for its turn. When the
+// engine stops, only the end of a turn is still stored.
 func (e *Engine) later(i store.Item, why error, place *place) {
 	e.running.begin()
 	e.here.Add(1)
@@ -328,13 +343,21 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 		defer e.running.end()
 		defer e.here.Add(-1)
 		defer place.leave()
-		for pause := time.Duration(0); why != nil && e.life.Err() == nil; pause = min(max(2*pause, firstPause), lastPause) {
+		for pause := time.Duration(0); why != nil; pause = min(max(2*pause, firstPause), lastPause) {
 			if pause == lastPause {
 				e.config.Log.Warn("a message still waits", "item", i.ID, "session", i.Session, "error", why)
 			}
+			var left *unwritten
+			until, unwrote := e.begins, errors.As(why, &left) && !errors.Is(why, store.ErrLost)
+			if unwrote {
+				until = e.life
+			}
 			select {
 			case <-time.After(pause):
-			case <-e.life.Done():
+			case <-until.Done():
+			}
+			if until.Err() != nil {
+				e.handOver(i, turn.ErrSuspended)
 				return
 			}
 			cause := "store"
@@ -343,9 +366,7 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 			}
 			e.meter.retry(cause)
 			why = e.guard("taking up a message", i.Session, func() error {
-				var left *unwritten
-				unwrote := errors.As(why, &left) && !errors.Is(why, store.ErrLost)
-				if err := place.waitFor(e.life, store.Claim{Item: i.ID}); err != nil {
+				if err := place.waitFor(until, store.Claim{Item: i.ID}); err != nil {
 					if unwrote {
 						err = &unwritten{left.end, left.turn, err}
 					}
@@ -366,14 +387,14 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 }
 
 // retry takes an item up, after what its session has left. The caller has the session to
-// itself.
+// itself. Crashed says that the last attempt here ended unexpectedly.
 func (e *Engine) retry(ctx context.Context, id int64, crashed bool) error {
 	i, err := e.item(ctx, id)
 	if errors.Is(err, store.ErrEnded) {
 		return nil
 	}
 	if err == nil && i.State == store.Waiting {
-		err = e.finish(ctx, i.Session, nobody) // it may be the item's own turn
+		err = e.finish(ctx, i.Session, crashed, nobody) // it may be the item's own turn
 	}
 	if err != nil {
 		return err

@@ -493,7 +493,7 @@ func TestParkedIsTold(t *testing.T) {
 	kept := &store.Memory{}
 	i, _, err := kept.Accept(t.Context(), store.Item{Session: mainKey, Message: []byte(`{"text":"poison","reply":{"chat":"7"}}`), Holder: "an earlier process"})
 	must(t, err)
-	i.Tries = 10 // processes have ended with it
+	i.Tries = 3 // processes have ended with it
 	must(t, kept.Update(t.Context(), i))
 	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "yes"})
 	must(t, g.Resume(t.Context()))
@@ -509,6 +509,65 @@ func TestParkedIsTold(t *testing.T) {
 	if text, err := send(g, t.Context(), engine.Message{Text: "and then?"}); err != nil || text != "yes" {
 		t.Errorf("the next message: %q, %v", text, err)
 	}
+}
+
+// A parked message that is tried again has as many tries as before, and its sender is told each
+// time that it is parked: once, also if the process ends in between.
+func TestParkedAgainIsToldAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		kept, asked := &unparking{Memory: &store.Memory{}}, 0
+		g, _ := newEngine(t, func(c *engine.Config) {
+			c.Store, c.Agents[0].Model = kept, asking(func(text string) {
+				if text == "poison" {
+					asked++
+					panic("it is poisonous")
+				}
+			})
+		})
+		for _, text := range []string{"hello", "poison"} {
+			for _, err := range g.Send(t.Context(), engine.Message{Text: text, Reply: []byte(`{"chat":"7"}`)}) {
+				_ = err
+			}
+		}
+		idle(t, g)
+		for range 2 {
+			parked := items(t, kept, store.Parked)
+			if len(parked) != 1 {
+				t.Fatalf("parked are %+v", parked)
+			}
+			kept.parks.Store(true) // the first time that it is parked again, that is not stored
+			must(t, g.RetryItem(t.Context(), parked[0].ID))
+			idle(t, g)
+		}
+		if asked != 4+2*(4+1) {
+			t.Errorf("the model was asked %d times, want 14", asked)
+		}
+		letters, err := g.Letters(t.Context(), 0, 10)
+		must(t, err)
+		told := 0
+		for _, l := range letters {
+			if strings.Contains(l.Text, "“poison”") {
+				told++
+			}
+		}
+		if told != 3 {
+			t.Errorf("the sender was told %d times, want 3: %+v", told, letters)
+		}
+	})
+}
+
+// unparking is a store that loses that an item was parked, once for each time that it is told to.
+type unparking struct {
+	*store.Memory
+	parks atomic.Bool
+}
+
+func (f *unparking) Update(ctx context.Context, i store.Item) error {
+	if i.State == store.Parked && f.parks.Swap(false) {
+		return errStore
+	}
+	return f.Memory.Update(ctx, i)
 }
 
 // gated answers each message with its text, after its gate was closed.

@@ -172,8 +172,9 @@ func (e *Engine) storeLate(items ...store.Item) {
 		go func() {
 			defer e.running.end()
 			defer panics.Log(e.config.Log, "waiting to store the outcome of a call")
-			if _ = place.wait(e.life); e.life.Err() != nil { // later claims the session again
-				place.leave() // it stays in the inbox
+			if _ = place.wait(e.begins); e.stopping() { // later claims the session again
+				place.leave()
+				e.handOver(i, turn.ErrSuspended)
 				return
 			}
 			e.later(i, errLate, place)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
 )
 
 // waitingSenders are the senders that wait here for the turns of their messages, by the
@@ -44,6 +45,18 @@ func (w *waitingSenders) join(ctx context.Context, item int64, keyed bool) (wait
 	}
 }
 
+// leave tells all senders that their messages are left to another process, unless their turn
+// has come.
+func (w *waitingSenders) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, senders := range w.by {
+		for _, s := range senders {
+			s.cancel(turn.ErrSuspended)
+		}
+	}
+}
+
 // tell tells the senders of an item why they wait no longer. [store.ErrEnded] is told only
 // to those with a key: they can read the result.
 func (w *waitingSenders) tell(item int64, why error) {
@@ -61,10 +74,14 @@ func (w *waitingSenders) tell(item int64, why error) {
 const lookAgain = time.Second
 
 // lineUp returns a context that ends when the message needs no turn any more: with
-// [errTaken] when the running turn takes it in, with [store.ErrEnded] when it has ended. So
+// [errTaken] when the running turn takes it in, with [store.ErrEnded] when it has ended, and
+// with [turn.ErrSuspended] when the engine stops. So
 // the sender of a repeated message does not wait for what came after the first one.
 func (r *running) lineUp(ctx context.Context) (context.Context, func()) {
 	waiting, leave := r.inLine.join(ctx, r.item.ID, r.keyed)
+	if r.stopping() { // perhaps before it joined
+		r.inLine.tell(r.item.ID, turn.ErrSuspended)
+	}
 	if !r.repeated {
 		return waiting, leave
 	}

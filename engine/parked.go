@@ -74,14 +74,14 @@ func (e *Engine) shown(i store.Item) InboxItem {
 	return s
 }
 
-// RetryItem takes a parked message up again, in the background, as if it had never been
+// RetryItem takes a parked message up again, in the background, as often as if it had never been
 // tried. It returns [ErrNoItem] or [ErrNotParked] where that cannot be.
 func (e *Engine) RetryItem(ctx context.Context, id int64) error {
 	i, err := e.parked(ctx, id, false)
 	if err != nil {
 		return err
 	}
-	i.State, i.Reason, i.Tries, i.Holder = store.Waiting, "", 0, e.holder
+	i.State, i.Reason, i.Holder = store.Waiting, "", e.holder
 	if err := e.config.Store.Update(ctx, i); err != nil {
 		return err
 	}

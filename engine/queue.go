@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
 )
 
 // unbounded is how many may wait where nothing may be refused: what waits was accepted.
@@ -19,8 +20,9 @@ const unbounded = math.MaxInt
 // memory. Nothing can wake up too late: leaving and joining exclude each other, and a
 // place is handed on by the one that leaves.
 type lines struct {
-	width  int          // how many are in at once under one key; 0 means 1
-	shared store.Shared // claims the session that the key names, for the place that is in; nil claims nothing
+	width  int             // how many are in at once under one key; 0 means 1
+	shared store.Shared    // claims the session that the key names, for the place that is in; nil claims nothing
+	until  <-chan struct{} // closed when nobody is to wait any more; nil never is
 
 	mu   sync.Mutex
 	open map[string]*line
@@ -102,7 +104,7 @@ func (q *lines) admit(l *line) {
 }
 
 // wait returns when the place is in. It returns the cause of ctx when ctx ends, also if
-// both come at once.
+// both come at once, and [turn.ErrSuspended] when nobody is to wait any more.
 func (p *place) wait(ctx context.Context) error { return p.waitFor(ctx, store.Claim{}) }
 
 // waitFor is wait for what a session is claimed for. It also fails as [store.Shared.Claim]
@@ -111,13 +113,19 @@ func (p *place) waitFor(ctx context.Context, c store.Claim) error {
 	select {
 	case <-p.turn:
 	case <-ctx.Done():
+	case <-p.lines.until:
+		return turn.ErrSuspended
 	}
 	if err := context.Cause(ctx); err != nil || p.lines.shared == nil {
 		return err
 	}
 	p.claimed = true
 	c.Session = session.Key(p.key)
-	return p.lines.shared.Claim(ctx, c)
+	err := p.lines.shared.Claim(ctx, c)
+	if err != nil && ctx.Err() != nil { // the store may not say why
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // leave gives the place up, and lets the next one in.

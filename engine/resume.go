@@ -145,7 +145,7 @@ func (w *resuming) again(ctx context.Context) error {
 // resumeLeft hands the sessions that were left to workers. All means also those without an
 // item in the inbox.
 func (e *Engine) resumeLeft(ctx context.Context, w *resuming, all bool) error {
-	if e.stopping.Load() {
+	if e.stopping() {
 		return nil
 	}
 	var keys []session.Key
@@ -237,7 +237,9 @@ func (e *Engine) resumeOne(ctx context.Context, key session.Key) (more bool, err
 		return false, err
 	}
 	defer place.leave()
-	switch err := place.waitFor(ctx, claim); {
+	coming, cancel := e.suspendable(ctx, e.begins)
+	defer cancel()
+	switch err := place.waitFor(coming, claim); {
 	case errors.Is(err, store.ErrClaimed):
 		return false, nil
 	case errors.Is(err, store.ErrEnded):
@@ -247,12 +249,12 @@ func (e *Engine) resumeOne(ctx context.Context, key session.Key) (more bool, err
 	}
 	e.resuming.Add(1)
 	defer e.resuming.Add(-1)
-	ctx, cancel := e.suspendable(context.WithoutCancel(ctx), ctx)
+	ctx, cancel = e.suspendable(context.WithoutCancel(ctx), ctx)
 	defer cancel()
 	if err := e.lost(ctx, key); err != nil {
 		return false, err
 	}
-	if err := e.finish(ctx, key, nobody); err != nil || len(left) == 0 {
+	if err := e.finish(ctx, key, false, nobody); err != nil || len(left) == 0 {
 		return false, err
 	}
 	switch now, err := e.item(ctx, left[0].ID); {
@@ -312,7 +314,7 @@ func (e *Engine) leftovers(ctx context.Context, key session.Key, before store.It
 		if err != nil || len(left) == 0 || e.shared != nil && !left[0].Before(before) {
 			return err
 		}
-		if err := e.finish(ctx, key, of); err != nil { // it may be the item's own turn
+		if err := e.finish(ctx, key, false, of); err != nil { // it may be the item's own turn
 			return err
 		}
 		switch now, err := e.item(ctx, left[0].ID); {
@@ -331,8 +333,9 @@ func (e *Engine) leftovers(ctx context.Context, key session.Key, before store.It
 
 // finish runs the open turn of a session to its end, or until it waits. The caller has
 // the session to itself. An error means that the turn is still open; that a turn failed
-// is none. What happens is yielded to who hears the turn's item.
-func (e *Engine) finish(ctx context.Context, key session.Key, of hears) error {
+// is none. What happens is yielded to who hears the turn's item. Crashed says that an attempt
+// here ended unexpectedly.
+func (e *Engine) finish(ctx context.Context, key session.Key, crashed bool, of hears) error {
 	s, err := e.config.Store.Load(ctx, key, session.Sent)
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return err
@@ -343,12 +346,21 @@ func (e *Engine) finish(ctx context.Context, key session.Key, of hears) error {
 		state, left := turn.Close(s, e.Catalog(), "its turn could not be resumed", e.config.Now())
 		return e.write(ctx, store.End{ID: s.Turn.Item, Result: resultOf(nil, err), Deliver: len(m.Reply) > 0, Session: key, State: state, Messages: left})
 	}
+	i, err := e.item(ctx, s.Turn.Item)
+	left := err == nil && !crashed && (i.Holder == "" || i.Holder == e.holder)
+	if err == nil && i.Holder != e.holder { // if this process ends, too, that is another end
+		i, err = e.hold(ctx, i, false)
+	}
+	if err != nil && !errors.Is(err, store.ErrEnded) {
+		return err
+	}
 	e.config.Log.InfoContext(ctx, "turn resumed", "session", key, "agent", a.Name)
 	ctx, ended := e.stops.begin(ctx, key)
 	defer ended()
-	r := &running{Engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, late: newLate(false)}
+	r := &running{Engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, left: left, late: newLate(false)}
 	defer r.late.close()
 	r.run(ctx, &asked{m, s}, of(s.Turn.Item))
+	e.handOver(i, r.kept)
 	return r.kept
 }
 

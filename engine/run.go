@@ -135,6 +135,7 @@ type running struct {
 	gone  bool       // the caller
 
 	keyed, repeated bool // it has an idempotency key; it was in the inbox before
+	left            bool // its turn is open, but no process ended in it
 
 	given   []chat.File // by tools, for the user; without bytes
 	resumed *turn.Done  // how the open turn ended that the sender of Run followed
@@ -194,7 +195,9 @@ func (r *running) enterLate(ctx context.Context, item store.Item, yield func(tur
 	defer r.here.Add(-1)
 	waiting, cancel := r.suspendable(ctx)
 	defer cancel()
-	if err := place.wait(waiting); err != nil {
+	coming, cancel := r.suspendable(ctx, r.begins)
+	defer cancel()
+	if err := place.wait(coming); err != nil {
 		place.leave()
 		r.storeLate(item) // the caller has gone: the outcome is stored without a turn
 		return yield(turn.Event{}, stopped(err)) && false
@@ -207,7 +210,7 @@ func (r *running) enterLate(ctx context.Context, item store.Item, yield func(tur
 // counts the message until the caller takes it from here.
 func (r *running) join(m *Message) (*place, error) {
 	switch {
-	case r.stopping.Load():
+	case r.stopping():
 		return nil, ErrStopping
 	case r.here.Add(1) > 2*int64(r.config.MaxTurns):
 		r.here.Add(-1)
@@ -297,7 +300,7 @@ func (r *running) attempt(ctx context.Context, place *place, m *Message, alone b
 		ctx = stoppable
 		end, err = r.turns.enter(ctx, "", r.item.User, r.item.Priority, unbounded)
 	}
-	if err == nil && r.life.Err() != nil { // ctx learns it a moment later
+	if err == nil && r.stopping() { // both came at once
 		end()
 		err = turn.ErrSuspended
 	}
@@ -335,11 +338,11 @@ func (r *running) attempt(ctx context.Context, place *place, m *Message, alone b
 // unasked is for a message whose turn has not come when its sender goes or the engine
 // stops. In the first case it leaves nothing behind.
 func (r *running) unasked(ctx context.Context, why error, yield func(turn.Event, error) bool) bool {
-	if !errors.Is(why, turn.ErrSuspended) {
-		if err := r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, why)}); err != nil {
-			r.config.Log.ErrorContext(ctx, "a message whose sender has gone stays in the inbox", "item", r.item.ID, "error", err)
-			r.storeLate(r.item)
-		}
+	if errors.Is(why, turn.ErrSuspended) {
+		r.kept = why
+	} else if err := r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, why)}); err != nil {
+		r.config.Log.ErrorContext(ctx, "a message whose sender has gone stays in the inbox", "item", r.item.ID, "error", err)
+		r.storeLate(r.item)
 	}
 	return yield(turn.Event{}, stopped(why)) && false
 }
@@ -397,7 +400,7 @@ func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Ev
 	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
 		// The process that ran it ended, and nobody has taken it up. It may be the item's own.
 		f := cmp.Or(r.by, follow(yield))
-		if err = r.finish(ctx, r.key, r.following(m, f)); err == nil {
+		if err = r.finish(ctx, r.key, false, r.following(m, f)); err == nil {
 			s, err = r.load(ctx, r.agent, m)
 		}
 		if err == nil && r.item.ID != 0 {
@@ -477,6 +480,9 @@ func (r *running) refuse(ctx context.Context, err error, yield func(turn.Event, 
 // run runs one turn, and reports whether it ended well and the caller still ranges.
 func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, error) bool) bool {
 	m, s := &q.message, &q.session
+	if r.stopping() { // the turn of another message ran before
+		return r.refuse(ctx, turn.ErrSuspended, yield)
+	}
 	if len(m.Reply) > 0 {
 		s.Reply = m.Reply
 	} else if m.Background || m.operator || m.outcome != nil {
@@ -494,6 +500,7 @@ func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, erro
 		r.give(givenBefore(s.Messages))
 	}
 	in := r.asks(ctx, q)
+	in.Left = r.left
 	s.Messages = nil // they are in the input
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -81,7 +81,7 @@ type Turn struct {
 	Request json.RawMessage `json:"request,omitempty"`
 	// Item is the ID of the message in the inbox that the turn works on; 0 means none.
 	Item int64 `json:"item,omitempty"`
-	// Resumed counts how often the turn was resumed.
+	// Resumed counts how often the turn was resumed after its process had ended unexpectedly.
 	Resumed int `json:"resumed,omitempty"`
 	// Steps and Calls count what came before the newest message of the user, if the turn
 	// took that one in while it ran.
@@ -336,6 +336,10 @@ type Store interface {
 	// Open returns the keys of sessions with something left to do, see [State.Open],
 	// least recently changed first.
 	Open(ctx context.Context) ([]Key, error)
+	// Asking returns the keys of the open sessions in which a call waits for an [Approval], least
+	// recently changed first; with the [Await.ID] of one, only of that session. It may return
+	// others, too: the state says what waits.
+	Asking(ctx context.Context, id string) ([]Key, error)
 	// Delete removes a session and all its messages, or returns ErrNotFound.
 	Delete(ctx context.Context, key Key) error
 	// Erase removes what a user said in a session: each of their messages with all that

@@ -222,11 +222,23 @@ func (s *stored) summary() session.Summary {
 
 // Open implements [session.Store].
 func (m *Memory) Open(context.Context) ([]session.Key, error) {
+	return m.keys(session.State.Open), nil
+}
+
+// Asking implements [session.Store].
+func (m *Memory) Asking(_ context.Context, id string) ([]session.Key, error) {
+	return m.keys(func(s session.State) bool {
+		return slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.Approval && (id == "" || a.ID == id) })
+	}), nil
+}
+
+// keys returns the keys of sessions that a condition chooses, least recently changed first.
+func (m *Memory) keys(chosen func(session.State) bool) []session.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var open []*stored
 	for _, s := range m.sessions {
-		if s.Open() {
+		if chosen(s.State) {
 			open = append(open, s)
 		}
 	}
@@ -235,7 +247,7 @@ func (m *Memory) Open(context.Context) ([]session.Key, error) {
 	for i, s := range open {
 		keys[i] = s.Key
 	}
-	return keys, nil
+	return keys
 }
 
 // Delete implements [session.Store].

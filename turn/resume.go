@@ -163,7 +163,7 @@ func answered(messages []chat.Message, c chat.Call) bool {
 	return slices.ContainsFunc(messages, func(m chat.Message) bool { return m.Result != nil && m.Result.CallID == c.ID })
 }
 
-// maxResumed is how often a turn is resumed after its process ended. After that, the
+// maxResumed is how often a turn is resumed after its process ended unexpectedly. After that, the
 // turn itself is probably what ends the process.
 const maxResumed = 3
 
@@ -202,7 +202,7 @@ func (t *run) resume() {
 		t.reopen(kept[at])
 	}
 	t.state.Turn.Item = t.in.Item
-	if len(t.in.Answers) == 0 {
+	if len(t.in.Answers) == 0 && !t.in.Left {
 		t.state.Turn.Resumed++
 	}
 	t.state.Sent = len(t.in.stored)

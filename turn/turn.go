@@ -170,6 +170,9 @@ type Input struct {
 	// Input again. It is stored with the turn. An Input without text, outcome and
 	// answers resumes the session's open turn.
 	Request json.RawMessage
+	// Left says that the open turn was left in order, and not because its process ended: that
+	// it is resumed does not count.
+	Left bool
 	// Item is the ID of the message in the host's inbox; 0 means none. It is stored with
 	// the turn.
 	Item int64

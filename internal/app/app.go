@@ -165,7 +165,7 @@ func (a *App) open(ctx context.Context, settings Config) error {
 		a.resume(ctx)
 	}
 	a.close = append(a.close, func() error {
-		a.stop(ctx) // what turns leave behind is stored before the store is closed
+		a.settle(ctx)
 		return nil
 	})
 	return nil
@@ -214,6 +214,15 @@ func (a *App) stop(ctx context.Context) (left int) {
 	ending, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer done()
 	return a.Engine.Stop(ending)
+}
+
+// settle lets what was accepted end, too: a command that ends may have left a turn to come. What
+// turns leave behind is stored before the store is closed.
+func (a *App) settle(ctx context.Context) {
+	ending, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer done()
+	a.Engine.Wait(ending)
+	a.Engine.Stop(ending)
 }
 
 // openCatalog fills the catalog with the tools and skills of the workspace, under

@@ -213,6 +213,12 @@ func (s *Store) Open(ctx context.Context) ([]session.Key, error) {
 	return s.keys(ctx, `SELECT key FROM sessions WHERE open ORDER BY updated, key`)
 }
 
+// Asking implements [session.Store].
+func (s *Store) Asking(ctx context.Context, id string) ([]session.Key, error) {
+	// In the words of the index asking_sessions.
+	return s.keys(ctx, `SELECT key FROM sessions WHERE open AND strpos(state, '"for":"approval"') > 0 AND strpos(state, $1) > 0 ORDER BY updated, key`, row.ID(id))
+}
+
 // keys returns the keys of sessions that a query gives.
 func (s *Store) keys(ctx context.Context, query string, args ...any) (keys []session.Key, err error) {
 	err = s.read(ctx, func(ctx context.Context) error {

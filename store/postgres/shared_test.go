@@ -705,6 +705,55 @@ func TestARepeatDoesNotWaitForLaterMessages(t *testing.T) {
 	all.Wait()
 }
 
+// What waits at a process that stops is taken over by another one while the turns of the
+// first still run; the client learns that the first one stops, and gets the answer from the other.
+func TestAStopLeavesWhatWaits(t *testing.T) {
+	url := server.Database(t)
+	m := gated{"first": make(chan struct{}), "second": make(chan struct{})}
+	close(m["second"])
+	a, b := newEngine(t, open(t, url), m, func(c *engine.Config) { c.MaxTurns = 1 }), newEngine(t, open(t, url), m)
+	var all sync.WaitGroup
+	ended := map[string]chan error{"first": make(chan error, 1), "second": make(chan error, 1)}
+	say := func(text string, begun chan struct{}) {
+		all.Go(func() {
+			for event, err := range a.Send(t.Context(), engine.Message{Text: text, User: "ann", Session: text, IdempotencyKey: text, Accepted: func() { begun <- struct{}{} }}) {
+				if event.Text == text {
+					begun <- struct{}{}
+				}
+				if err != nil || event.Done != nil {
+					ended[text] <- err
+				}
+			}
+		})
+	}
+	begun := make(chan struct{}, 3)
+	say("first", begun)
+	<-begun
+	<-begun // its turn runs
+	say("second", begun)
+	<-begun // it is accepted, and waits
+	stopped := make(chan int, 1)
+	go func() { stopped <- a.Stop(t.Context()) }()
+	if err := <-ended["second"]; !errors.Is(err, engine.ErrStopping) {
+		t.Errorf("the client that waits learns %v", err)
+	}
+	var text string
+	for event, err := range b.Send(t.Context(), engine.Message{Text: "second", User: "ann", Session: "second", IdempotencyKey: "second"}) {
+		if text += event.Text; err != nil {
+			t.Error(err)
+		}
+	}
+	if text != "second done" {
+		t.Errorf("the other process answers %q", text)
+	}
+	close(m["first"])
+	if err := <-ended["first"]; err != nil {
+		t.Errorf("the turn that ran: %v", err)
+	}
+	all.Wait()
+	<-stopped
+}
+
 // A client whose process loses the conversation in the middle of an answer gets each word
 // once, from the process that took it over.
 func TestStreamGoesOnAfterALoss(t *testing.T) {

@@ -49,6 +49,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 	t.Run("erase removes what a user said", func(t *testing.T) { erase(t, open(t)) })
 	t.Run("sweep removes old sessions", func(t *testing.T) { sweep(t, open(t)) })
 	t.Run("open sessions are found", func(t *testing.T) { openSessions(t, open(t)) })
+	t.Run("sessions that ask are found", func(t *testing.T) { asking(t, open(t)) })
 	t.Run("what is sent is loaded", func(t *testing.T) { sent(t, open(t)) })
 	t.Run("keys are kept apart", func(t *testing.T) { keys(t, open(t)) })
 	t.Run("a session can be renamed, where the store can do that", func(t *testing.T) { renamed(t, open(t)) })
@@ -310,6 +311,27 @@ func openSessions(t *testing.T, store session.Store) {
 	}
 	must(t, store.Delete(t.Context(), "turn"))
 	if keys, err := store.Open(t.Context()); err != nil || !slices.Equal(keys, []session.Key{"await"}) {
+		t.Errorf("after one was deleted: %q, %v", keys, err)
+	}
+}
+
+func asking(t *testing.T, store session.Store) {
+	waits := func(id string, what session.Awaited) session.State {
+		return session.State{Turn: session.Turn{ID: "t", Request: []byte(`{"text":"\"for\":\"approval\""}`)}, Awaits: []session.Await{{Call: "1", Tool: "act", For: what, ID: id}}}
+	}
+	for _, s := range []struct {
+		key   session.Key
+		state session.State
+	}{{"b", waits("bbbbbb", session.Approval)}, {"turn", session.State{Turn: waits("", "").Turn}}, {"outcome", waits("cccccc", session.Outcome)}, {"a", waits("aaaaaa", session.Approval)}, {"answered", waits("dddddd", session.Approval)}, {"answered", session.State{}}} {
+		must(t, store.Append(t.Context(), s.key, s.state, chat.Message{Role: chat.User, Text: "go"}))
+	}
+	for id, want := range map[string][]session.Key{"": {"b", "a"}, "aaaaaa": {"a"}, "cccccc": nil, "dddddd": nil, "aaa": nil, "%": nil, `"`: nil} {
+		if keys, err := store.Asking(t.Context(), id); err != nil || !slices.Equal(keys, want) {
+			t.Errorf("Asking(%q) = %q, %v, want %q", id, keys, err, want)
+		}
+	}
+	must(t, store.Delete(t.Context(), "b"))
+	if keys, err := store.Asking(t.Context(), ""); err != nil || !slices.Equal(keys, []session.Key{"a"}) {
 		t.Errorf("after one was deleted: %q, %v", keys, err)
 	}
 }

@@ -27,6 +27,15 @@ func CheckKey(key session.Key) error {
 	return nil
 }
 
+// ID is how the state of a session, as it is stored, holds the ID of an await; empty for none.
+func ID(id string) string {
+	if id == "" {
+		return ""
+	}
+	text, _ := json.Marshal(id) // a text
+	return `"id":` + string(text)
+}
+
 // Step is what becomes part of a session, as it is stored.
 type Step struct {
 	Key      session.Key
