@@ -86,15 +86,19 @@ func describeApprovals(list api.Approvals) string {
 	if len(list.Waiting) == 0 {
 		b.WriteString("Nothing waits for an approval.\n")
 	} else {
-		rows := [][]string{{"ID", "TOOL", "RISK", "USER", "EXPIRES", "ARGUMENTS"}}
+		rows := [][]string{{"ID", "TOOL", "RISK", "EXPIRES", "USER"}}
 		for _, x := range list.Waiting {
 			until := "never"
 			if !x.Until.IsZero() {
 				until = x.Until.Local().Format(time.DateTime)
 			}
-			rows = append(rows, []string{x.ID, x.Tool, x.Risk, x.User, until, printable.Line(cmp.Or(x.Question, x.Arguments), 60)})
+			rows = append(rows, []string{x.ID, x.Tool, x.Risk, until, x.User})
 		}
-		b.WriteString(columns(rows))
+		lines := strings.SplitAfter(layout(rows, 4, width()), "\n")
+		b.WriteString(lines[0])
+		for i, x := range list.Waiting {
+			b.WriteString(lines[i+1] + hanging("    ", printable.Line(cmp.Or(x.Question, x.Arguments), 300), width()))
+		}
 	}
 	if len(list.Lasting) > 0 {
 		rows := [][]string{{"ALWAYS", "TOOL", "AGENT", "USER", "BY", "SINCE"}}

@@ -92,7 +92,7 @@ func describeTasks(list []engine.Task) string {
 		case !t.Next.IsZero():
 			next = t.Next.Local().Format(time.DateTime)
 		}
-		rows = append(rows, []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, printable.Line(t.Text, 60)})
+		rows = append(rows, []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text})
 	}
-	return columns(rows)
+	return layout(rows, 5, width())
 }

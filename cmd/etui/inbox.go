@@ -73,9 +73,9 @@ func describeInbox(list []engine.InboxItem) string {
 	}
 	rows := [][]string{{"ID", "STATE", "ACCEPTED", "SESSION", "TEXT"}}
 	for _, i := range list {
-		rows = append(rows, []string{strconv.FormatInt(i.ID, 10), string(i.State), i.Accepted.Local().Format(time.DateTime), shortKey(i.Session), printable.Line(i.Text, 60)})
+		rows = append(rows, []string{strconv.FormatInt(i.ID, 10), string(i.State), i.Accepted.Local().Format(time.DateTime), shortKey(i.Session), i.Text})
 	}
-	return columns(rows)
+	return layout(rows, 4, width())
 }
 
 func describeItem(i engine.InboxItem) string {

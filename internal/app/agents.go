@@ -141,7 +141,9 @@ func (a *App) agents(ctx context.Context, models map[string]model.Model, stored 
 			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy, NoMemory: !g.Custom.Memory, NoRuntime: !g.Custom.Runtime, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
 			Spawn: engine.Spawn(g.Spawn), Steer: g.Steer, Disk: disk, Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
 		}
-		a.models = append(a.models, agents[i].Model.Info().Name)
+		if name := agents[i].Model.Info().Name; !slices.Contains(a.models, name) {
+			a.models = append(a.models, name)
+		}
 	}
 	return agents, nil
 }

@@ -93,7 +93,7 @@ func (a *App) openCalls(ctx context.Context) (list []Finding) {
 	}
 	if n := len(destructive); n > 0 {
 		list = gapIn("asking", fmt.Sprintf("A model runs %s without asking you, for anyone: %s.", printable.Count(n, "destructive tool"), listed(destructive, 4)),
-			"policy: {default: {destructive: ask}} refuses them; rules allow some for some: docs/policy.md")
+			"policy: {default: {destructive: ask}} lets them wait for your /approve; rules let some run: docs/policy.md")
 	}
 	if len(reading) > 0 {
 		list = append(list, gapIn("pages", fmt.Sprintf("Texts from outside (%s) can hold instructions: prompt injection. A model may follow them, with %s that it may run, and tell strangers what it has read.",

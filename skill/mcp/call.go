@@ -42,11 +42,13 @@ func (t *serverTool) Definition() tool.Definition { return t.definition }
 // keyMeta is the key of the idempotency key in _meta. The protocol does not define one.
 const keyMeta = "run.etui/idempotency-key"
 
-// Call sends the call to the server. Its answer is data for the model, cleaned and
-// bounded.
+// Call sends the call to the server, and waits for its start if that has not failed yet. The
+// answer is data for the model, cleaned and bounded.
 func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 	s := t.server
-	n := s.state.Load()
+	ctx, cancel := context.WithTimeoutCause(ctx, s.file.Timeout, skill.ErrProviderTimeout)
+	defer cancel()
+	n := s.tried(ctx)
 	if why, ok := n.held[t.name]; ok {
 		return chat.Result{}, fmt.Errorf("%s: %w: its definition has changed and waits for the operator's approval (%s)", t.definition.Name, skill.ErrProviderUnavailable, cut(why, 300))
 	}
@@ -56,8 +58,6 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 	if n.connection == nil {
 		return chat.Result{}, s.away(n)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.file.Timeout, skill.ErrProviderTimeout)
-	defer cancel()
 	ctx, gone := context.WithCancelCause(ctx)
 	defer gone(nil)
 	defer context.AfterFunc(n.connection.ctx, func() { gone(errGone) })()
@@ -80,9 +80,9 @@ func (s *Server) away(n *state) error {
 	err := fmt.Errorf("MCP server %s: %w", s.file.Name, skill.ErrProviderUnavailable)
 	switch {
 	case n.phase == Stopped:
-		err = fmt.Errorf("%w: it was stopped after it failed several times", err)
+		err = fmt.Errorf("%w: it was stopped after it failed; etui skills show %s says why", err, s.file.Name)
 	case !n.retry.IsZero():
-		err = fmt.Errorf("%w: it is tried again at %s", err, n.retry.UTC().Format(time.TimeOnly+" MST"))
+		err = fmt.Errorf("%w: it is tried again at %s; etui skills show %s says what failed", err, n.retry.UTC().Format(time.TimeOnly+" MST"), s.file.Name)
 	case n.phase == Away:
 		err = fmt.Errorf("%w: it has just gone away", err)
 	default:

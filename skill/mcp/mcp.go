@@ -132,7 +132,7 @@ func (p *Provider) Load(c skill.Config) (_ skill.Skill, err error) {
 	}
 	s.file.Folder = nil
 	known, _, err := p.config.Pins.know(c.Name)
-	first := &state{phase: Waiting, err: err}
+	first := &state{phase: Waiting, err: err, next: make(chan struct{})}
 	first.set(s, known)
 	s.state.Store(first)
 	return s, nil

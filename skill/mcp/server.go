@@ -67,6 +67,7 @@ type state struct {
 	err        error
 	retry      time.Time
 	restarts   int
+	next       chan struct{} // closed when another state replaces this one
 }
 
 // Name returns the server's name.
@@ -96,9 +97,27 @@ func (s *Server) Tools() []tool.Tool { return s.state.Load().tools }
 
 // update replaces the state by a changed copy.
 func (s *Server) update(change func(*state)) {
-	next := *s.state.Load()
+	before := s.state.Load()
+	next := *before
+	next.next = make(chan struct{})
 	change(&next)
 	s.state.Store(&next)
+	close(before.next)
+}
+
+// tried returns the state once the first attempt to connect has ended, or ctx has.
+func (s *Server) tried(ctx context.Context) *state {
+	for {
+		n := s.state.Load()
+		if n.restarts > 0 || n.phase != Waiting && n.phase != Trying {
+			return n
+		}
+		select {
+		case <-ctx.Done():
+			return n
+		case <-n.next:
+		}
+	}
 }
 
 // Run connects to the server, and again after failures, until ctx ends. It calls changed
@@ -112,7 +131,7 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 		reached, err := s.serve(ctx, legacy, changed)
 		switch {
 		case ctx.Err() != nil:
-			s.update(func(n *state) { n.phase, n.err = Waiting, nil })
+			s.update(func(n *state) { n.phase, n.err = Away, nil })
 			return
 		case !reached:
 			legacy = !legacy // some older servers crash when offered the newer protocol
