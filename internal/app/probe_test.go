@@ -13,8 +13,11 @@ func TestProbeIsLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := try(t.Context(), s); err == nil || !strings.Contains(err.Error(), "read a file outside") {
-		t.Error(err)
+	err = try(t.Context(), s)
+	for _, what := range []string{"read a file outside", "changed a file outside", "made a file outside", "connected to a service", "reached the process", "read the environment"} {
+		if err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("it finds %v, and not that a command %s", err, what)
+		}
 	}
 	err = tryGuard(t.Context(), s, false)
 	for _, what := range []string{"replaced the workspace of another agent", "changed etui.yaml", "left settings", "left a repository"} {
