@@ -174,7 +174,7 @@ func (e *Engine) Answer(ctx context.Context, m Message, id string, said session.
 		return a, err
 	}
 	said.Call = a.Call
-	m.Text, m.Files, m.Answers, m.IdempotencyKey, m.Wait, m.History = "", nil, []session.Answer{said}, "", false, nil
+	m.Text, m.Files, m.Answers, m.IdempotencyKey, m.Wait, m.History, m.Reply = "", nil, []session.Answer{said}, "", false, nil, nil
 	if _, m, err = e.ready(m); err != nil {
 		return a, err
 	}
@@ -362,6 +362,7 @@ func (r *running) decided(ctx context.Context, m Message, s session.Session, tex
 	if err == nil {
 		there := m
 		there.Text, there.Answers, there.to, there.Wait, there.IdempotencyKey, there.History = "", []session.Answer{said}, found.Session, false, "", nil
+		there.Reply = nil // the turn replies where it was asked
 		waits := m.Wait && slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == found.Session })
 		if waits { // before the sub-agent goes on: it may end at once
 			r.waiters.expect(found.Session, r.late)

@@ -442,3 +442,37 @@ func TestApprovalIsStoredLater(t *testing.T) {
 		}
 	})
 }
+
+// An answer from another chat goes on with the turn where it was asked: the reply, and what comes
+// later, go to whoever asked, and not to whoever answered.
+func TestApproveFromAnotherChat(t *testing.T) {
+	t.Parallel()
+	kept := &store.Memory{}
+	g, _ := newEngine(t, func(c *engine.Config) {
+		c.Store = kept
+		approving(c)
+		c.Approvers = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Allow} }
+	}, weather("It is sunny.")...)
+	chats := map[string]json.RawMessage{"ann": []byte(`{"chat":"1"}`), "bob": []byte(`{"chat":"2"}`)}
+	say := func(who, text string) []session.Await {
+		done, err := ended(g, t.Context(), engine.Message{Text: text, User: who, Channel: "web", Session: who, Reply: chats[who]})
+		must(t, err)
+		return done.Awaits
+	}
+	asked := say("ann", "weather?")
+	say("bob", "/approve "+asked[0].ID)
+	idle(t, g)
+	letters, err := g.Letters(t.Context(), 0, 10)
+	must(t, err)
+	got := map[string]string{}
+	for _, l := range letters {
+		got[string(l.To)] += l.Text + l.Failed + "\n"
+	}
+	if !strings.HasSuffix(got[`{"chat":"1"}`], "It is sunny.\n") || strings.Contains(got[`{"chat":"2"}`], "sunny") {
+		t.Errorf("the letters are %q", got)
+	}
+	s, err := kept.Load(t.Context(), keyOf(t, g, engine.Message{User: "ann", Channel: "web", Session: "ann"}), 0)
+	if err != nil || string(s.Reply) != `{"chat":"1"}` {
+		t.Errorf("later letters go to %s, %v", s.Reply, err)
+	}
+}

@@ -158,7 +158,7 @@ var (
 	// ErrStopping: the engine stops. A message that was accepted stays in the inbox.
 	ErrStopping = errors.New("etui is stopping")
 	// ErrStore: the store did not take the message, or a step of its turn.
-	ErrStore = errors.New("the database is unavailable")
+	ErrStore = store.ErrAway
 	// ErrKeyReused: another message of the sender has the same idempotency key.
 	ErrKeyReused = errors.New("the idempotency key belongs to another message")
 	// ErrParked: the turn of the message failed unexpectedly, again and again.

@@ -346,6 +346,9 @@ func (e *Engine) finish(ctx context.Context, key session.Key, crashed bool, of h
 		state, left := turn.Close(s, e.Catalog(), "its turn could not be resumed", e.config.Now())
 		return e.write(ctx, store.End{ID: s.Turn.Item, Result: resultOf(nil, err), Deliver: len(m.Reply) > 0, Session: key, State: state, Messages: left})
 	}
+	if e.stopping() {
+		return turn.ErrSuspended
+	}
 	i, err := e.item(ctx, s.Turn.Item)
 	left := err == nil && !crashed && (i.Holder == "" || i.Holder == e.holder)
 	if err == nil && i.Holder != e.holder { // if this process ends, too, that is another end

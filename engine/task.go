@@ -177,9 +177,25 @@ func (e *Engine) AddTask(ctx context.Context, t Task) (Task, error) {
 	if err := checkKey(t.Key); err != nil {
 		return t, err
 	}
+	if err := e.room(ctx, t, 1); err != nil {
+		return t, err
+	}
+	if err := e.putTask(ctx, t); err != nil {
+		return t, err
+	}
+	if err := e.room(ctx, t, 0); errors.Is(err, ErrBusy) { // others were added at once
+		_, gone := e.RemoveTask(context.WithoutCancel(ctx), t.ID)
+		return t, errors.Join(err, gone)
+	}
+	t.Next = t.after(t.Created)
+	return t, nil
+}
+
+// room refuses a task if there would be too many with so many more.
+func (e *Engine) room(ctx context.Context, t Task, more int) error {
 	list, err := e.Tasks(ctx)
 	if err != nil {
-		return t, err
+		return err
 	}
 	// Of those without a name, the operator and each group have a share of their own.
 	share := func(t Task) string { return cmp.Or(e.taskOwner(t), route.Remembered(t.Key)) }
@@ -189,14 +205,10 @@ func (e *Engine) AddTask(ctx context.Context, t Task) (Task, error) {
 			owned++
 		}
 	}
-	if len(list) >= maxTasks || owned >= maxOwned {
-		return t, fmt.Errorf("%w: there are %d tasks, %d of them of this user; at most %d and %d are kept", ErrBusy, len(list), owned, maxTasks, maxOwned)
+	if len(list)+more > maxTasks || owned+more > maxOwned {
+		return fmt.Errorf("%w: there are %d tasks, %d of them of this user; at most %d and %d are kept", ErrBusy, len(list), owned, maxTasks, maxOwned)
 	}
-	if err := e.putTask(ctx, t); err != nil {
-		return t, err
-	}
-	t.Next = t.after(t.Created)
-	return t, nil
+	return nil
 }
 
 // taskOwner returns who a task belongs to, as [identity.Sender.Record] has it.

@@ -367,3 +367,46 @@ func TestHeartbeatGoesOn(t *testing.T) {
 		t.Errorf("the model was asked %q", got)
 	}
 }
+
+// together is a store in which several tasks are added at once: each has seen those before.
+type together struct {
+	*store.Memory
+	at   int
+	adds atomic.Int32
+	all  chan struct{}
+}
+
+func (m *together) Put(ctx context.Context, kind, key string, value json.RawMessage) error {
+	if n := int(m.adds.Add(1)); n == m.at {
+		close(m.all)
+	} else if n > m.at-3 {
+		<-m.all
+	}
+	return m.Memory.Put(ctx, kind, key, value)
+}
+
+// No user has more tasks than may be, also if several are added at once.
+func TestTasksAreBounded(t *testing.T) {
+	t.Parallel()
+	kept := &together{Memory: &store.Memory{}, at: 52, all: make(chan struct{})}
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
+	add := func() error {
+		_, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Text: "look", User: "ann"})
+		return err
+	}
+	for range 49 {
+		must(t, add())
+	}
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if err := add(); err != nil && !errors.Is(err, engine.ErrBusy) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if list, err := g.Tasks(t.Context()); err != nil || len(list) > 50 {
+		t.Errorf("%d tasks, %v", len(list), err)
+	}
+}

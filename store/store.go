@@ -163,6 +163,18 @@ type End struct {
 // ErrEnded says that an item has ended, or is gone.
 var ErrEnded = errors.New("the message has ended")
 
+// ErrAway says that a database could not do what was asked of it: it is away, full or locked.
+// Nothing is wrong with the question, which can be asked again.
+var ErrAway = errors.New("the database is unavailable")
+
+// Away makes an error of a database an [ErrAway], with the same text.
+func Away(err error) error { return &away{err} }
+
+type away struct{ error }
+
+func (a *away) Unwrap() error      { return a.error }
+func (*away) Is(target error) bool { return target == ErrAway }
+
 // Shared is a store that several processes use at once, each with a [Store] of its own.
 //
 // One process at a time works on a session: the one that has claimed it. A process that

@@ -46,9 +46,18 @@ func clash(err error) bool {
 	return false
 }
 
-// explain adds the database and a remedy to an error. It returns a context's error, and
-// those that a caller asks for, unchanged.
+// explain adds the database and a remedy to an error, which is a [store.ErrAway] if the database
+// or the connection is its cause. It returns a context's error, and those that a caller asks for,
+// unchanged.
 func (s *Store) explain(err error) error {
+	explained := s.advise(err)
+	if !errors.Is(err, context.Canceled) && (code(err) != "" || broken(err) || errors.Is(err, context.DeadlineExceeded)) {
+		return store.Away(explained)
+	}
+	return explained
+}
+
+func (s *Store) advise(err error) error {
 	for _, own := range []error{context.Canceled, store.ErrEnded, store.ErrLost, session.ErrNotFound, session.ErrNoFile} {
 		if err == nil || errors.Is(err, own) {
 			return err

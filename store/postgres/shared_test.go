@@ -381,6 +381,9 @@ func TestServerIsAwayAndComesBack(t *testing.T) {
 			t.Errorf("a new message: %v", err)
 		}
 	}
+	if _, err := e.AddTask(t.Context(), engine.Task{When: "@daily", Text: "look"}); !errors.Is(err, engine.ErrStore) {
+		t.Errorf("a new task: %v", err)
+	}
 	must(t, own.Run())
 	var text string
 	for began := time.Now(); text == "" && time.Since(began) < time.Minute; {

@@ -7,15 +7,21 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/etui-run/etui/store"
 )
 
-// explain adds the file and a remedy to an error of SQLite. It returns a context's
-// error unchanged.
+// explain adds the file and a remedy to an error of SQLite, which is a [store.ErrAway] then. It
+// returns a context's error unchanged.
 func (s *Store) explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return fmt.Errorf("database %s: %w%s", s.path, err, advice(err))
+	explained := fmt.Errorf("database %s: %w%s", s.path, err, advice(err))
+	if code(err) != 0 {
+		return store.Away(explained)
+	}
+	return explained
 }
 
 func advice(err error) string {

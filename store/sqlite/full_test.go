@@ -66,7 +66,19 @@ func TestFullDisk(t *testing.T) {
 	if _, _, body := say("first", "hi"); !strings.Contains(body, `"database_unavailable"`) || !strings.Contains(body, "disk is full") {
 		t.Errorf("the accepted message: %.300s", body[max(0, len(body)-300):])
 	}
+	ask := func(method, path, body string) int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, web.URL+path, strings.NewReader(body))
+		must(t, err)
+		resp, err := http.DefaultClient.Do(req)
+		must(t, err)
+		must(t, resp.Body.Close())
+		return resp.StatusCode
+	}
 	long := strings.Repeat("more ", 1<<15)
+	if status := ask(http.MethodPost, "/admin/tasks", `{"when": "@daily", "text": "`+long+`"}`); status != http.StatusServiceUnavailable {
+		t.Errorf("a new task: %d", status)
+	}
 	if status, retry, body := say("second", long); status != http.StatusServiceUnavailable || retry == "" || !strings.Contains(body, "not accepted") {
 		t.Errorf("a new message: %d, Retry-After %q, %s", status, retry, body)
 	}
