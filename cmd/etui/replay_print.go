@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/replay"
 )
 
@@ -45,7 +46,7 @@ func summary(r replay.Run) string {
 	for _, c := range r.Conversations {
 		turns += len(c.Turns)
 	}
-	text := fmt.Sprintf("%d conversations, %d turns, %d tools needed", len(r.Conversations), turns, r.Needs)
+	text := fmt.Sprintf("%s, %s, %s needed", printable.Count(len(r.Conversations), "conversation"), printable.Count(turns, "turn"), printable.Count(r.Needs, "tool"))
 	for _, more := range []struct {
 		n    int
 		what string

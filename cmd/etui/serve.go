@@ -105,7 +105,7 @@ func (a *cli) heed(ctx context.Context, s *app.Server, stop func()) {
 // greet says where to go and what to try.
 func (a *cli) greet(s *app.Server, took time.Duration) {
 	w := s.Workspace
-	fmt.Fprintf(a.out, "etui %s serves %d tools at %s (ready in %d ms)\n", version(), s.Engine.Catalog().Len(), s.URL, took.Milliseconds())
+	fmt.Fprintf(a.out, "etui %s serves %s at %s (ready in %d ms)\n", version(), printable.Count(s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
 	fmt.Fprintf(a.out, "  workspace  %s\n  database   %s\n  model      %s\n", home(w.Dir), home(w.Database()), s.Models())
 	if s.Admin != "" {
 		fmt.Fprintf(a.out, "  admin API  %s\n", s.Admin)

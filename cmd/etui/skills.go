@@ -267,7 +267,7 @@ func serverOf(s admin.SkillStatus) (server mcp.Status) {
 }
 
 func printServer(line func(label, text string), s mcp.Status) {
-	line("server", fmt.Sprintf("%s, %d tools, restarted %d times, %s", s.Phase, len(s.Tools), s.Restarts, s.Identity))
+	line("server", fmt.Sprintf("%s, %s, restarted %s, %s", s.Phase, printable.Count(len(s.Tools), "tool"), printable.Count(s.Restarts, "time"), s.Identity))
 	for _, grant := range []struct {
 		label string
 		list  []string
@@ -378,7 +378,7 @@ to the highest. NAME alone makes the skill the active toolset of an agent of a r
 			}
 			put := request{http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": args[0]}, "set workflow.default_skill in etui.yaml instead"}
 			return show(cmd.Context(), a, put, func(s api.Toolsets) string {
-				return fmt.Sprintf("The skill %s is active for %s: %d tools, %d tokens.\n", s.Active, s.Agent, s.Tools, s.Tokens[s.Active])
+				return fmt.Sprintf("The skill %s is active for %s: %s, %d tokens.\n", s.Active, s.Agent, printable.Count(s.Tools, "tool"), s.Tokens[s.Active])
 			})
 		},
 	}

@@ -89,7 +89,7 @@ func describeTools(list []api.Tool) string {
 		}
 		rows = append(rows, []string{name, strconv.Itoa(t.Tokens), string(t.Risk), printable.Line(strings.Join(t.Groups, ","), 12), t.Description})
 	}
-	return layout(rows, 4, width()) + fmt.Sprintf("%d tools, %d tokens if all were sent\n", len(list), tokens)
+	return layout(rows, 4, width()) + fmt.Sprintf("%s, %d tokens if all were sent\n", printable.Count(len(list), "tool"), tokens)
 }
 
 func (a *cli) toolsShowCommand() *cobra.Command {
@@ -133,7 +133,15 @@ func (a *cli) toolsShowCommand() *cobra.Command {
 					fmt.Fprintf(a.out, "  only on the channels: %s\n", strings.Join(t.Channels, ", "))
 				}
 				fmt.Fprintf(a.out, "  %s\n", judged(call))
-				fmt.Fprintf(a.out, "  risk %s, groups %s, source %s, version %s, %d tokens\n  parameters:\n", t.Risk, strings.Join(t.Groups, ", "), t.Source, t.Version, t.Tokens)
+				facts := []string{"risk " + string(t.Risk)}
+				if len(t.Groups) > 0 {
+					facts = append(facts, "groups "+strings.Join(t.Groups, ", "))
+				}
+				facts = append(facts, "source "+t.Source)
+				if t.Version != "" {
+					facts = append(facts, "version "+t.Version)
+				}
+				fmt.Fprintf(a.out, "  %s, %d tokens\n  parameters:\n", strings.Join(facts, ", "), t.Tokens)
 				return a.printJSON(t.Parameters)
 			})
 		},

@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/internal/enrich"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/model"
 )
 
 func (a *cli) toolsEnrichCommand() *cobra.Command {
@@ -51,8 +52,9 @@ type enriched struct {
 	Model    string      `json:"model,omitempty"`
 	File     string      `json:"file"`
 	Estimate enrich.Cost `json:"estimate"`
-	// Dollars are estimated; nil if the price of the model is unknown.
-	Dollars *float64 `json:"estimated_dollars"`
+	// Price is estimated: at the model's price in etui.yaml, else in dollars at that of its
+	// provider. It is nil if neither is known.
+	Price *float64 `json:"estimated_cost"`
 	// Used is what it took; Dropped are texts about what no longer exists.
 	Used    enrich.Cost `json:"used"`
 	Failed  []string    `json:"failed"`
@@ -66,16 +68,25 @@ func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, na
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	r := enriched{File: e.File.Path(), Estimate: e.Cost, Failed: []string{}}
+	unit := ""
 	if e.Model != nil {
-		r.Model = e.Model.Info().Name
-		r.Dollars = priceOf(r.Model, e.Cost)
+		info := e.Model.Info()
+		r.Model = info.Name
+		price := info.Price
+		if price == (model.Price{}) {
+			unit, price = "$", priceOf(info.Name)
+		}
+		if price != (model.Price{}) {
+			costs := (float64(e.Cost.Input)*price.Input + float64(e.Cost.Output)*price.Output) / 1e6
+			r.Price = &costs
+		}
 	}
 	said := fmt.Sprintf("%s to write about: about %d tokens to read and %d to write", printable.Count(e.Cost.Tools, "tool"), e.Cost.Input, e.Cost.Output)
 	switch {
-	case r.Dollars != nil:
-		said += fmt.Sprintf(", about $%.2f with %s", *r.Dollars, r.Model)
+	case r.Price != nil:
+		said += fmt.Sprintf(", about %s%.2f with %s", unit, *r.Price, r.Model)
 	case r.Model != "":
-		said += fmt.Sprintf("; the price of %s is unknown", r.Model)
+		said += fmt.Sprintf("; the price of %s is unknown; models[].price sets it", r.Model)
 	}
 	if dry {
 		return a.print(r, func() string { return said + "\n" })
@@ -110,15 +121,14 @@ func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, na
 	return a.print(r, func() string { return describeEnriched(r) })
 }
 
-// priceOf returns the price, if it is known for the model.
-func priceOf(model string, c enrich.Cost) *float64 {
+// priceOf returns the price in dollars of a model that etui knows, or zero.
+func priceOf(name string) model.Price {
 	for _, p := range replay.Providers() {
-		if strings.HasSuffix(model, "/"+p.Model) {
-			price := (float64(c.Input)*p.Input + float64(c.Output)*p.Output) / 1e6
-			return &price
+		if strings.HasSuffix(name, "/"+p.Model) {
+			return model.Price{Input: p.Input, Output: p.Output}
 		}
 	}
-	return nil
+	return model.Price{}
 }
 
 func describeEnriched(r enriched) string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/toolgen"
 )
 
@@ -117,7 +118,7 @@ func (a *cli) printGenerated(list []generatedPackage, check bool) error {
 		case g.Changed:
 			did = "written"
 		}
-		fmt.Fprintf(a.out, "%s: %s, %d tools\n", g.File, did, len(g.Tools))
+		fmt.Fprintf(a.out, "%s: %s, %s\n", g.File, did, printable.Count(len(g.Tools), "tool"))
 	}
 	if len(list) == 0 {
 		fmt.Fprintln(a.out, "No function says //etui:tool.")

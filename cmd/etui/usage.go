@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -130,7 +129,7 @@ messages do; the turns of all channels are erased.`,
 			}
 			path := "/api/usage?" + url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}.Encode()
 			return show(cmd.Context(), a, request{method: http.MethodDelete, path: path}, func(f api.Forgotten) string {
-				return fmt.Sprintf("%d turns erased.\n", f.Erased)
+				return printable.Count(f.Erased, "turn") + " erased.\n"
 			})
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/session"
 )
@@ -84,7 +85,7 @@ func Examine(ctx context.Context, w *Workspace, c Config) (report []Finding) {
 		add("start", err, "")
 		return report
 	}
-	add("tools", nil, fmt.Sprintf("%d tools in %d groups", a.Engine.Catalog().Len(), len(a.Engine.Catalog().GroupNames())))
+	add("tools", nil, fmt.Sprintf("%s in %s", printable.Count(a.Engine.Catalog().Len(), "tool"), printable.Count(len(a.Engine.Catalog().GroupNames()), "group")))
 	for _, err := range a.Misnamed.Unknown {
 		add("names", err, "")
 	}

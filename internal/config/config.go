@@ -76,7 +76,7 @@ type Model struct {
 	Headers   map[string]secret.Value `yaml:"headers" help:"Sent with every request."`
 	Timeout   time.Duration           `yaml:"timeout" default:"60s" help:"How long the model may take to begin an answer."`
 	CacheLife time.Duration           `yaml:"cache_life" negative:"true" help:"How long the provider caches the beginning of a request. Default: 5m for anthropic, 1h for openai. -1s: not at all."`
-	Price     Price                   `yaml:"price" help:"What a million tokens cost, in any currency: for the cost of workflows."`
+	Price     Price                   `yaml:"price" help:"What a million tokens cost, in any currency: for the cost of workflows and of etui tools enrich."`
 	Script    string                  `yaml:"script" help:"scripted: file with its answers, see workflows.md."`
 	Mode      string                  `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach this model. Default: selection.mode."`
 	Blind     bool                    `yaml:"blind" help:"The model takes neither pictures nor PDFs: it reads about them instead."`

@@ -79,16 +79,16 @@ func Parse(text string, depth int) (*yaml.Node, *SyntaxError) {
 		err = loader.Load(&doc)
 	}
 	if err != nil || len(doc.Content) == 0 {
-		return nil, syntax(err, deep)
+		return nil, syntax(text, err, deep)
 	}
 	if err = loader.Load(&next); err == nil {
 		return doc.Content[0], &SyntaxError{Line: next.Line, Column: next.Column, Message: "a second document begins here", Second: true}
 	}
-	return doc.Content[0], syntax(err, deep)
+	return doc.Content[0], syntax(text, err, deep)
 }
 
-// syntax takes an error of the YAML package apart. The end of the text is none.
-func syntax(err error, deep bool) *SyntaxError {
+// syntax takes an error of the YAML package about a text apart. The end of the text is none.
+func syntax(text string, err error, deep bool) *SyntaxError {
 	if err == nil || errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -99,9 +99,31 @@ func syntax(err error, deep bool) *SyntaxError {
 		if mark.Line == 0 {
 			mark = at.ContextMark
 		}
-		e.Line, e.Column, e.Message = mark.Line, mark.Column, at.Message
+		e.Line, e.Column, e.Message = mark.Line, mark.Column, advise(at.Message, text, mark)
 	}
 	return e
+}
+
+// advise says what to do about a usual mistake.
+func advise(message, text string, at yaml.Mark) string {
+	switch {
+	case strings.Contains(message, "found a tab character"):
+		return "a tab cannot indent a line; use spaces"
+	case strings.Contains(message, "cannot start any token"):
+		if lines := strings.Split(text, "\n"); at.Line >= 1 && at.Line <= len(lines) {
+			if line := []rune(lines[at.Line-1]); at.Column >= 1 && at.Column <= len(line) {
+				if c := line[at.Column-1]; c != '\t' {
+					return fmt.Sprintf("a text that begins with %q must be in quotes", c)
+				}
+				return "a tab cannot indent a line; use spaces"
+			}
+		}
+	case strings.Contains(message, "mapping values are not allowed"):
+		return message + `; put a text with ": " into quotes, or check the indentation`
+	case strings.HasPrefix(message, "did not find expected '-'"), strings.HasPrefix(message, "did not find expected key"):
+		return message + "; check the indentation"
+	}
+	return message
 }
 
 // InvalidLine returns the first line of a text that is not UTF-8.

@@ -188,3 +188,20 @@ func TestOtherNames(t *testing.T) {
 		}
 	}
 }
+
+// The usual mistakes are named with what to do, in words for people who do not know YAML.
+func TestSyntax(t *testing.T) {
+	for text, want := range map[string]string{
+		"a:\n\t- b\n":           "2:1: a tab cannot indent a line; use spaces",
+		"a:\n  - b: c\n\td: e":  "3:1: a tab cannot indent a line; use spaces",
+		"a: @b\n":               "1:4: a text that begins with '@' must be in quotes",
+		"é: `b`\n":              "1:4: a text that begins with '`' must be in quotes",
+		"a: b: c\n":             `1:5: mapping values are not allowed in this context; put a text with ": " into quotes, or check the indentation`,
+		"a:\n  - b: c\n   d: e": "3:4: did not find expected '-' indicator; check the indentation",
+	} {
+		_, bad := form.Parse(text, 10)
+		if got := fmt.Sprintf("%d:%d: %v", bad.Line, bad.Column, bad); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"html"
 	"slices"
 	"strings"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // Row is what a table or picture shows of a mode: its runs, one for each provider.
@@ -81,7 +83,7 @@ func SVG(before, after Report) string {
 		for _, c := range r.Conversations {
 			turns += len(c.Turns)
 		}
-		text(24, 32, heading, "%d conversations, %d turns, %d tools needed", len(r.Conversations), turns, r.Needs)
+		text(24, 32, heading, "%s, %s, %s needed", printable.Count(len(r.Conversations), "conversation"), printable.Count(turns, "turn"), printable.Count(r.Needs, "tool"))
 	}
 	x := needsAt
 	for _, part := range []struct{ colour, what string }{{dark, "at hand"}, {pale, "after a search"}, {red, "missed"}} {

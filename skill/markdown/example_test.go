@@ -27,7 +27,7 @@ Sweep first.
 	fmt.Println(markdown.Tools(d.AllowedTools))
 	fmt.Println(d.Body)
 	// Output:
-	// line 3: the frontmatter is not valid YAML: mapping values are not allowed in this context
+	// line 3: the frontmatter is not valid YAML: mapping values are not allowed in this context; put a text with ": " into quotes, or check the indentation
 	// Tidies up: files, folders and mail.
 	// [read_file exec]
 	// Sweep first.
