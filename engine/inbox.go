@@ -289,18 +289,15 @@ const handingOver = time.Second
 // it came from. It is told once, whatever ends the process in between. An error means that the
 // store failed.
 func (e *Engine) tellParked(ctx context.Context, i store.Item) error {
-	_, m, err := e.message(i)
-	if err != nil || len(m.Reply) == 0 || m.outcome != nil {
-		return nil
+	var posted error
+	if _, m, err := e.message(i); err == nil && len(m.Reply) > 0 && m.outcome == nil {
+		text := fmt.Sprintf("This message could not be answered, again and again, and was set aside: “%s”. An operator can have it tried again.", printable.Line(m.Text, 100))
+		posted = e.Post(ctx, i.Session, m.Reply, text, fmt.Sprintf("parked-%d-%d", i.ID, i.Tries))
 	}
-	text := fmt.Sprintf("This message could not be answered, again and again, and was set aside: “%s”. An operator can have it tried again.", printable.Line(m.Text, 100))
-	err = e.Post(ctx, i.Session, m.Reply, text, fmt.Sprintf("parked-%d-%d", i.ID, i.Tries))
-	if errors.Is(err, ErrStore) {
-		return err
+	if posted == nil || errors.Is(posted, ErrStore) {
+		return posted
 	}
-	if err != nil {
-		e.config.Log.ErrorContext(ctx, "the sender of a parked message was not told", "item", i.ID, "session", i.Session, "error", err)
-	}
+	e.config.Log.ErrorContext(ctx, "the sender of a parked message was not told", "item", i.ID, "session", i.Session, "error", posted)
 	return nil
 }
 

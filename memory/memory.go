@@ -19,7 +19,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -186,10 +185,6 @@ func noteFile(day time.Time) string { return day.Format("200601/20060102") + ".m
 // open opens a folder that is in another one; nil where there is none.
 func open(dir, folder string) (*os.Root, error) {
 	if dir == "" {
-		return nil, nil
-	}
-	// Most owners have none, and each turn looks.
-	if _, err := os.Lstat(filepath.Join(dir, folder)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	root, err := os.OpenRoot(dir)
