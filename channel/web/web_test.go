@@ -283,7 +283,14 @@ func (c *tabs) take(e event) {
 func welcomed(c *tabs, whole client) (client, event) {
 	c.t.Helper()
 	select {
-	case e := <-c.events:
+	case e, ok := <-c.events:
+		if !ok { // the connection has ended; a refusal came before
+			select {
+			case e = <-c.answers:
+			default:
+			}
+			return nil, e
+		}
 		n, _ := e["missed"].(float64)
 		c.count = int(n)
 		return whole, e
