@@ -145,6 +145,7 @@ func TestDoctorAsksProviders(t *testing.T) {
 	defer server.Close()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("ETUI_LISTEN", "127.0.0.1:0")
+	t.Setenv("ETUI_SANDBOX", "{mode: off}") // no attack on the walls
 	for _, tt := range []struct {
 		model, url, want string
 		ok               bool
