@@ -3,11 +3,9 @@
 package hub
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/wire"
 )
@@ -22,7 +20,7 @@ func Tools(finder *Finder, installer *Installer) []tool.Tool {
 	var made []tool.Tool
 	if finder != nil {
 		made = append(made,
-			tool.New(tool.Definition{
+			wire.Tool(tool.Definition{
 				Name:         "find_skills",
 				Description:  "Finds skills - instructions and tools for a kind of work - among those that are loaded and in the registries. Use it when no tool fits what is asked.",
 				Translations: map[string]string{"zh": "查找技能：先查已加载的，再查技能注册表。没有合适的工具时使用。"},
@@ -32,24 +30,12 @@ func Tools(finder *Finder, installer *Installer) []tool.Tool {
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in findInput
-				r := wire.Read(args)
-				readFindInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := finder.findSkills(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
+			}, finder.findSkills),
 		)
 	}
 	if installer != nil {
 		made = append(made,
-			tool.New(tool.Definition{
+			wire.Tool(tool.Definition{
 				Name:         "install_skill",
 				Description:  "Installs a skill that find_skills has found, so that it can be used from the next message on. Only when the user asked for it or agreed.",
 				Translations: map[string]string{"zh": "安装 find_skills 找到的技能，下一条消息起可用。仅在用户要求或同意时使用。"},
@@ -59,15 +45,7 @@ func Tools(finder *Finder, installer *Installer) []tool.Tool {
 				Risk:         "write",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in installInput
-				r := wire.Read(args)
-				readInstallInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				return installer.installSkill(ctx, in)
-			}),
+			}, installer.installSkill),
 		)
 	}
 	return made
@@ -77,33 +55,5 @@ func Tools(finder *Finder, installer *Installer) []tool.Tool {
 func Groups() map[string][]string {
 	return map[string][]string{
 		"skills": {"find_skills", "install_skill"},
-	}
-}
-
-func readFindInputJSON(r *wire.Reader, v *findInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "query":
-			v.Query = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readInstallInputJSON(r *wire.Reader, v *installInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "name":
-			v.Name = r.String()
-		case "registry":
-			v.Registry = r.String()
-		case "version":
-			v.Version = r.String()
-		default:
-			r.Skip()
-		}
 	}
 }

@@ -3,11 +3,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/wire"
 )
@@ -22,7 +20,7 @@ func Tools(stock *Stock) []tool.Tool {
 	var made []tool.Tool
 	if stock != nil {
 		made = append(made,
-			tool.New(tool.Definition{
+			wire.Tool(tool.Definition{
 				Name:         "find_parts",
 				Description:  "Tells how many parts of a kind there are, and on which shelf.",
 				Translations: map[string]string{"zh": "查询零件的数量和所在货架。"},
@@ -31,51 +29,15 @@ func Tools(stock *Stock) []tool.Tool {
 				Groups:       []string{"stock"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"part":{"type":"string","description":"A name or a part of one.","examples":["screw M4"],"minLength":1},"shelf":{"type":"string","description":"Shelf, when given, is the only one that is looked at.","enum":["front","back","attic"]},"limit":{"type":"integer","description":"most that are listed","default":10,"minimum":1,"maximum":100}},"required":["part"],"additionalProperties":false}`),
 				Risk:         "read",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in findInput
-				r := wire.Read(args)
-				readFindInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := stock.findParts(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				b := make([]byte, 0, 512)
-				if out == nil {
-					b = append(b, "null"...)
-				} else {
-					b = append(b, '[')
-					for i1 := range out {
-						if i1 > 0 {
-							b = append(b, ',')
-						}
-						b = appendLotJSON(b, &out[i1])
-					}
-					b = append(b, ']')
-				}
-				return chat.Result{Text: string(b), View: &chat.View{Data: b}}, nil
-			}),
-			tool.New(tool.Definition{
+			}, stock.findParts),
+			wire.Tool(tool.Definition{
 				Name:         "move_parts",
 				Description:  "Moves parts to other shelves: all of them, or none.",
 				Translations: map[string]string{"zh": "把零件移到其他货架。"},
 				Groups:       []string{"stock"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"moves":{"type":"array","description":"what to move, and where to","minItems":1,"maxItems":50,"items":{"type":"object","properties":{"part":{"type":"string"},"shelf":{"type":"string","enum":["front","back","attic"]},"amount":{"type":"integer"}},"required":["part","shelf","amount"],"additionalProperties":false}},"from":{"type":"string","enum":["front","back","attic"]}},"required":["moves","from"],"additionalProperties":false}`),
 				Risk:         "write",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in moveInput
-				r := wire.Read(args)
-				readMoveInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				if err := stock.moveParts(in); err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text("Done."), nil
-			}),
+			}, stock.moveParts),
 		)
 	}
 	return made
@@ -85,79 +47,5 @@ func Tools(stock *Stock) []tool.Tool {
 func Groups() map[string][]string {
 	return map[string][]string{
 		"stock": {"find_parts", "move_parts"},
-	}
-}
-
-func readFindInputJSON(r *wire.Reader, v *findInput) {
-	v.Limit = 10
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "part":
-			v.Part = r.String()
-		case "shelf":
-			if r.Null() {
-				v.Shelf = nil
-			} else {
-				e1 := Shelf(r.String())
-				v.Shelf = &e1
-			}
-		case "limit":
-			v.Limit = int(r.Int(64))
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func appendLotJSON(b []byte, v *Lot) []byte {
-	b = append(b, '{')
-	b = wire.Field(b, "part")
-	b = wire.String(b, v.Part)
-	b = wire.Field(b, "shelf")
-	b = wire.String(b, v.Shelf)
-	b = wire.Field(b, "amount")
-	b = wire.Int(b, v.Amount)
-	b = append(b, '}')
-	return b
-}
-
-func readMoveInputJSON(r *wire.Reader, v *moveInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "moves":
-			if r.Null() {
-				v.Moves = nil
-			} else {
-				v.Moves = []Lot{}
-				r.Array()
-				for r.Element() {
-					var e1 Lot
-					readLotJSON(r, &e1)
-					v.Moves = append(v.Moves, e1)
-				}
-			}
-		case "from":
-			v.From = Shelf(r.String())
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readLotJSON(r *wire.Reader, v *Lot) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "part":
-			v.Part = r.String()
-		case "shelf":
-			v.Shelf = Shelf(r.String())
-		case "amount":
-			v.Amount = int(r.Int(64))
-		default:
-			r.Skip()
-		}
 	}
 }

@@ -3,11 +3,9 @@
 package builtin
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/wire"
 )
@@ -22,7 +20,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 	var made []tool.Tool
 	if clock != nil {
 		made = append(made,
-			tool.New(tool.Definition{
+			wire.Tool(tool.Definition{
 				Name:         "get_time",
 				Description:  "Tells the current date and time.",
 				Translations: map[string]string{"zh": "查询当前日期和时间。"},
@@ -32,24 +30,12 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in timeInput
-				r := wire.Read(args)
-				readTimeInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := clock.getTime(in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
+			}, clock.getTime),
 		)
 	}
 	if files != nil {
 		made = append(made,
-			tool.New(tool.Definition{
+			wire.Tool(tool.Definition{
 				Name:         "append_file",
 				Description:  "Adds text to the end of a file of the workspace, or makes the file.",
 				Translations: map[string]string{"zh": "在工作区文件末尾追加文字。"},
@@ -59,20 +45,8 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "write",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in appendInput
-				r := wire.Read(args)
-				readAppendInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := files.appendFile(in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
-			tool.New(tool.Definition{
+			}, files.appendFile),
+			wire.Tool(tool.Definition{
 				Name:         "diff_files",
 				Description:  "Shows in which lines two text files of the workspace differ.",
 				Translations: map[string]string{"zh": "比较工作区中两个文本文件的差异。"},
@@ -82,20 +56,8 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in diffInput
-				r := wire.Read(args)
-				readDiffInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := files.diffFiles(in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
-			tool.New(tool.Definition{
+			}, files.diffFiles),
+			wire.Tool(tool.Definition{
 				Name:         "edit_file",
 				Description:  "Replaces a text in a file of the workspace. The old text must occur exactly once.",
 				Translations: map[string]string{"zh": "替换工作区文件中的一段文字。"},
@@ -105,16 +67,8 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "write",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in editInput
-				r := wire.Read(args)
-				readEditInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				return files.editFile(in)
-			}),
-			tool.New(tool.Definition{
+			}, files.editFile),
+			wire.Tool(tool.Definition{
 				Name:         "find_files",
 				Description:  "Finds files and folders of the workspace by name.",
 				Translations: map[string]string{"zh": "按文件名查找工作区中的文件。"},
@@ -124,20 +78,8 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in findInput
-				r := wire.Read(args)
-				readFindInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := files.findFiles(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
-			tool.New(tool.Definition{
+			}, files.findFiles),
+			wire.Tool(tool.Definition{
 				Name:         "list_dir",
 				Description:  "Lists a folder of the workspace.",
 				Translations: map[string]string{"zh": "列出工作区文件夹的内容。"},
@@ -147,20 +89,8 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in listInput
-				r := wire.Read(args)
-				readListInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := files.listDir(in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
-			tool.New(tool.Definition{
+			}, files.listDir),
+			wire.Tool(tool.Definition{
 				Name:         "make_dir",
 				Description:  "Makes a folder in the workspace, with those above it.",
 				Translations: map[string]string{"zh": "在工作区中新建文件夹。"},
@@ -171,20 +101,8 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "write",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in makeDirInput
-				r := wire.Read(args)
-				readMakeDirInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := files.makeDir(in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
-			tool.New(tool.Definition{
+			}, files.makeDir),
+			wire.Tool(tool.Definition{
 				Name:         "multi_edit",
 				Description:  "Replaces several texts in a file of the workspace: all of them, or none when one does not fit.",
 				Translations: map[string]string{"zh": "一次替换工作区文件中的多段文字，要么全部成功，要么都不改。"},
@@ -194,16 +112,8 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "write",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in multiEditInput
-				r := wire.Read(args)
-				readMultiEditInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				return files.multiEdit(in)
-			}),
-			tool.New(tool.Definition{
+			}, files.multiEdit),
+			wire.Tool(tool.Definition{
 				Name:         "read_file",
 				Description:  "Reads a text file of the workspace.",
 				Translations: map[string]string{"zh": "读取工作区中的文本文件。"},
@@ -213,20 +123,8 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in readInput
-				r := wire.Read(args)
-				readReadInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := files.readFile(in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
-			tool.New(tool.Definition{
+			}, files.readFile),
+			wire.Tool(tool.Definition{
 				Name:         "read_image",
 				Description:  "Shows you a picture of the workspace: PNG, JPEG, GIF or WebP.",
 				Translations: map[string]string{"zh": "查看工作区中的图片。"},
@@ -236,16 +134,8 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in imageInput
-				r := wire.Read(args)
-				readImageInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				return files.readImage(in)
-			}),
-			tool.New(tool.Definition{
+			}, files.readImage),
+			wire.Tool(tool.Definition{
 				Name:         "remove_file",
 				Description:  "Removes a file or folder of the workspace for good.",
 				Translations: map[string]string{"zh": "永久删除工作区中的文件或文件夹。"},
@@ -255,20 +145,8 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "destructive",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in removeInput
-				r := wire.Read(args)
-				readRemoveInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := files.removeFile(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
-			tool.New(tool.Definition{
+			}, files.removeFile),
+			wire.Tool(tool.Definition{
 				Name:         "rename_file",
 				Description:  "Renames or moves a file or folder of the workspace.",
 				Translations: map[string]string{"zh": "移动或重命名工作区中的文件或文件夹。"},
@@ -278,20 +156,8 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "write",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in renameInput
-				r := wire.Read(args)
-				readRenameInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := files.renameFile(in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
-			tool.New(tool.Definition{
+			}, files.renameFile),
+			wire.Tool(tool.Definition{
 				Name:         "search_text",
 				Description:  "Finds lines in files of the workspace.",
 				Translations: map[string]string{"zh": "在工作区文件内容中搜索文字。"},
@@ -301,20 +167,8 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in searchInput
-				r := wire.Read(args)
-				readSearchInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := files.searchText(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
-			tool.New(tool.Definition{
+			}, files.searchText),
+			wire.Tool(tool.Definition{
 				Name:         "write_file",
 				Description:  "Writes a text file of the workspace, replacing what was there.",
 				Translations: map[string]string{"zh": "写入（覆盖）工作区中的文本文件。"},
@@ -324,23 +178,11 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Risk:         "write",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in writeInput
-				r := wire.Read(args)
-				readWriteInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := files.writeFile(in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
+			}, files.writeFile),
 		)
 	}
 	made = append(made,
-		tool.New(tool.Definition{
+		wire.Tool(tool.Definition{
 			Name:         "calculate",
 			Description:  "Evaluates arithmetic: + - * / % ^, brackets, sqrt, round, log, sin, pi ...",
 			Translations: map[string]string{"zh": "计算算术表达式。"},
@@ -351,19 +193,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 			Risk:         "read",
 			Version:      "1",
 			Source:       "builtin",
-		}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-			var in calculateInput
-			r := wire.Read(args)
-			readCalculateInputJSON(&r, &in)
-			if err := r.End(); err != nil {
-				return chat.Result{}, err
-			}
-			out, err := calculate(in)
-			if err != nil {
-				return chat.Result{}, err
-			}
-			return tool.Text(out), nil
-		}),
+		}, calculate),
 	)
 	return made
 }
@@ -373,241 +203,5 @@ func Groups() map[string][]string {
 	return map[string][]string{
 		"file": {"append_file", "diff_files", "edit_file", "find_files", "list_dir", "make_dir", "multi_edit", "read_file", "read_image", "remove_file", "rename_file", "search_text", "write_file"},
 		"util": {"calculate", "get_time"},
-	}
-}
-
-func readTimeInputJSON(r *wire.Reader, v *timeInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "zone":
-			v.Zone = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readAppendInputJSON(r *wire.Reader, v *appendInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "path":
-			v.Path = r.String()
-		case "content":
-			v.Content = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readDiffInputJSON(r *wire.Reader, v *diffInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "from":
-			v.From = r.String()
-		case "to":
-			v.To = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readEditInputJSON(r *wire.Reader, v *editInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "path":
-			v.Path = r.String()
-		case "old":
-			v.replacement.Old = r.String()
-		case "new":
-			v.replacement.New = r.String()
-		case "all":
-			v.replacement.All = r.Bool()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readFindInputJSON(r *wire.Reader, v *findInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "pattern":
-			v.Pattern = r.String()
-		case "path":
-			v.Path = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readListInputJSON(r *wire.Reader, v *listInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "path":
-			v.Path = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readMakeDirInputJSON(r *wire.Reader, v *makeDirInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "path":
-			v.Path = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readMultiEditInputJSON(r *wire.Reader, v *multiEditInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "path":
-			v.Path = r.String()
-		case "edits":
-			if r.Null() {
-				v.Edits = nil
-			} else {
-				v.Edits = []replacement{}
-				r.Array()
-				for r.Element() {
-					var e1 replacement
-					readReplacementJSON(r, &e1)
-					v.Edits = append(v.Edits, e1)
-				}
-			}
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readReadInputJSON(r *wire.Reader, v *readInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "path":
-			v.Path = r.String()
-		case "start":
-			v.Start = int(r.Int(64))
-		case "lines":
-			v.Lines = int(r.Int(64))
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readImageInputJSON(r *wire.Reader, v *imageInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "path":
-			v.Path = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readRemoveInputJSON(r *wire.Reader, v *removeInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "path":
-			v.Path = r.String()
-		case "recursive":
-			v.Recursive = r.Bool()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readRenameInputJSON(r *wire.Reader, v *renameInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "from":
-			v.From = r.String()
-		case "to":
-			v.To = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readSearchInputJSON(r *wire.Reader, v *searchInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "pattern":
-			v.Pattern = r.String()
-		case "path":
-			v.Path = r.String()
-		case "files":
-			v.Files = r.String()
-		case "around":
-			v.Around = int(r.Int(64))
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readWriteInputJSON(r *wire.Reader, v *writeInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "path":
-			v.Path = r.String()
-		case "content":
-			v.Content = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readCalculateInputJSON(r *wire.Reader, v *calculateInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "expression":
-			v.Expression = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readReplacementJSON(r *wire.Reader, v *replacement) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "old":
-			v.Old = r.String()
-		case "new":
-			v.New = r.String()
-		case "all":
-			v.All = r.Bool()
-		default:
-			r.Skip()
-		}
 	}
 }

@@ -29,13 +29,9 @@ type generator struct {
 	problems []*Problem
 	comments map[place]*ast.Field // of structs, also of other packages
 
-	imports   map[string]string     // name by path
-	receivers []receiver            // of the tools
-	text      bytes.Buffer          // of the declarations
-	structs   map[string]types.Type // structs by the name of their reader or writer
-	pending   []func()              // readers and writers to generate
-	writing   []types.Type          // types around the current statement, except structs
-	depth     int                   // of the current statement, for names
+	imports   map[string]string // name by path
+	receivers []receiver        // of the tools
+	text      bytes.Buffer      // of the declarations
 }
 
 // generate generates the package's file or collects problems.
@@ -64,29 +60,20 @@ func (g *generator) generate() (Package, error) {
 		p.Tools = append(p.Tools, f.definition)
 	}
 	g.imports = map[string]string{}
-	switch {
-	case len(g.problems) > 0: // writing the results finds further problems
-		for _, f := range functions {
-			if f.out != nil {
-				g.write("out", f.out, f.pos)
-			}
+	for _, f := range functions {
+		if f.out != nil && !is(f.out, module+"chat.Result") {
+			g.writable(f.out, f.pos, nil)
 		}
-	default:
-		if len(functions) > 0 {
-			g.tools(functions)
-			g.groups(functions)
-		}
-		if len(declared) > 0 {
-			g.definitions(declared)
-		}
-	}
-	for len(g.pending) > 0 {
-		next := g.pending[0]
-		g.pending = g.pending[1:]
-		next()
 	}
 	if len(g.problems) > 0 {
 		return p, nil
+	}
+	if len(functions) > 0 {
+		g.tools(functions)
+		g.groups(functions)
+	}
+	if len(declared) > 0 {
+		g.definitions(declared)
 	}
 	text, err := format.Source(g.file())
 	if err != nil {
@@ -118,9 +105,9 @@ func (g *generator) free(functions, declared []*function) {
 			g.fail(f.pos, "%s is a name that the generated code uses; rename the function, and set name=%s to keep the name of the tool", f.name, f.definition.Name)
 		}
 	}
-	for _, name := range g.pkg.Types.Scope().Names() {
-		if types.Universe.Lookup(name) != nil && len(functions)+len(declared) > 0 {
-			g.fail(g.pkg.Types.Scope().Lookup(name).Pos(), "%s is a name of Go that the generated code needs; rename this one", name)
+	for _, name := range []string{"append", "error", "map", "nil", "string"} {
+		if taken := g.pkg.Types.Scope().Lookup(name); taken != nil && len(functions)+len(declared) > 0 {
+			g.fail(taken.Pos(), "%s is a name of Go that the generated code needs; rename this one", name)
 		}
 	}
 }
@@ -173,7 +160,7 @@ func (g *generator) taken(name string) bool {
 }
 
 // locals matches the names of variables in the generated functions.
-var locals = regexp.MustCompile(`^(registry|made|ctx|args|in|out|err|r|b|v|i|name|ok|[eik]\d+)$`)
+var locals = regexp.MustCompile(`^(registry|made|args|in|err)$`)
 
 // local reports whether a name has another meaning inside the generated functions than
 // in the package.
@@ -221,8 +208,7 @@ func lower(name string) string {
 
 // tools writes the functions that return and register the tools.
 func (g *generator) tools(functions []*function) {
-	tools, catalog := g.use(module+"tool"), g.use(module+"catalog")
-	context, raw, chat := g.use("context"), g.use("encoding/json"), g.use(module+"chat")
+	tools, wire, catalog := g.use(module+"tool"), g.use(module+"tool/wire"), g.use(module+"catalog")
 	var params, names []string
 	g.receive(functions)
 	for _, r := range g.receivers {
@@ -244,9 +230,11 @@ func (g *generator) tools(functions []*function) {
 		}
 		g.printf("made = append(made,\n")
 		for _, f := range of {
-			g.printf("\t\t%s.New(%s, func(ctx %s.Context, args %s.RawMessage) (%s.Result, error) {\n", tools, g.definition(&f.definition), context, raw, chat)
-			g.call(f, r.name)
-			g.printf("\t\t}),\n")
+			name := f.name
+			if f.receiver != nil {
+				name = r.name + "." + name
+			}
+			g.printf("\t\t%s.Tool(%s, %s),\n", wire, g.definition(&f.definition), name)
 		}
 		g.printf(")\n")
 		if pointer {
@@ -301,44 +289,6 @@ func quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// call writes the body of a tool.
-func (g *generator) call(f *function, receiver string) {
-	var args []string
-	if f.context {
-		args = append(args, "ctx")
-	}
-	if f.in != nil {
-		g.printf("var in %s\nr := %s.Read(args)\n%s(&r, &in)\nif err := r.End(); err != nil {\nreturn %s.Result{}, err\n}\n",
-			g.typeName(f.in), g.use(module+"tool/wire"), g.reader(f.in), g.use(module+"chat"))
-		args = append(args, map[bool]string{true: "&in", false: "in"}[f.pointer])
-	}
-	name := f.name
-	if f.receiver != nil {
-		name = receiver + "." + name
-	}
-	call := fmt.Sprintf("%s(%s)", name, strings.Join(args, ", "))
-	chat, tools := g.use(module+"chat"), g.use(module+"tool")
-	switch {
-	case f.out == nil:
-		g.printf("if err := %s; err != nil {\nreturn %s.Result{}, err\n}\nreturn %s.Text(\"Done.\"), nil\n", call, chat, tools)
-	case is(f.out, module+"chat.Result"):
-		g.printf("return %s\n", call)
-	default:
-		g.printf("out, err := %s\nif err != nil {\nreturn %s.Result{}, err\n}\n", call, chat)
-		if b, ok := f.out.Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
-			text := "string(out)"
-			if f.out == types.Typ[types.String] {
-				text = "out"
-			}
-			g.printf("return %s.Text(%s), nil\n", tools, text)
-			return
-		}
-		g.printf("b := make([]byte, 0, 512)\n")
-		g.writeUsed("out", f.out, f.pos)
-		g.printf("return %s.Result{Text: string(b), View: &%s.View{Data: b}}, nil\n", chat, chat)
-	}
-}
-
 // definitions writes the function that returns the definitions of the tools that the
 // program implements itself, and for each of them a function that reads its arguments.
 func (g *generator) definitions(declared []*function) {
@@ -349,8 +299,8 @@ func (g *generator) definitions(declared []*function) {
 	}
 	g.printf("}\n}\n")
 	for _, f := range declared {
-		g.printf("\n// %[1]s reads the arguments of %[2]s.\nfunc %[1]s(args %[3]s.RawMessage) (in %[4]s, err error) {\nr := %[5]s.Read(args)\n%[6]s(&r, &in)\nreturn in, r.End()\n}\n",
-			readerOf(f), f.definition.Name, raw, g.typeName(f.in), wire, g.reader(f.in))
+		g.printf("\n// %[1]s reads the arguments of %[2]s.\nfunc %[1]s(args %[3]s.RawMessage) (in %[4]s, err error) {\nerr = %[5]s.Read(args, &in)\nreturn in, err\n}\n",
+			readerOf(f), f.definition.Name, raw, g.typeName(f.in), wire)
 	}
 }
 

@@ -1,14 +1,12 @@
 package toolgen
 
 import (
-	"go/types"
-
 	"golang.org/x/tools/go/packages"
 )
 
 // GeneratePackage makes the tools of a loaded package.
 func GeneratePackage(p *packages.Package) (Package, error) {
-	g := &generator{pkg: p, structs: map[string]types.Type{}}
+	g := &generator{pkg: p}
 	made, err := g.generate()
 	if err == nil {
 		err = join(g.problems)

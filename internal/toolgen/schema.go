@@ -110,11 +110,12 @@ var closed = new(bool)
 
 // schema returns the JSON Schema of a type. above holds the types around it.
 func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *schema {
-	if !g.named(t, pos) {
+	if t.Underlying() == types.Typ[types.Invalid] {
+		g.broken()
 		return &schema{}
 	}
-	if known := g.wellKnown(t); known != nil {
-		return known.schema()
+	if known := wellKnown(t); known != nil {
+		return known
 	}
 	if slices.ContainsFunc(above, func(a types.Type) bool { return types.Identical(a, t) }) {
 		g.fail(pos, "%s contains itself; use json.RawMessage for the inner one", types.TypeString(t, g.qualify))
@@ -147,29 +148,79 @@ func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *sch
 	return &schema{}
 }
 
-// named reports whether the package of the tools can name a type, and fails if not.
-func (g *generator) named(t types.Type, pos token.Pos) bool {
+// wellKnown returns the schema of a type that is read and written as a whole; nil for
+// other types.
+func wellKnown(t types.Type) *schema {
+	switch types.TypeString(types.Unalias(t), nil) {
+	case "time.Time":
+		return &schema{Type: "string", Format: "date-time"}
+	case "time.Duration":
+		return &schema{Type: "string", Examples: []json.RawMessage{json.RawMessage(`"1m30s"`)}}
+	case "encoding/json.Number":
+		return &schema{Type: "number"}
+	case "encoding/json.RawMessage":
+		return &schema{}
+	}
+	if s, ok := t.Underlying().(*types.Slice); ok && types.Identical(s.Elem(), types.Typ[types.Byte]) {
+		return &schema{Type: "string", ContentEncoding: "base64"}
+	}
+	if i, ok := t.Underlying().(*types.Interface); ok && i.Empty() {
+		return &schema{}
+	}
+	if _, pointer := t.(*types.Pointer); pointer || types.IsInterface(t) {
+		return nil
+	}
+	switch {
+	case hasMethod(t, "UnmarshalJSON"):
+		return &schema{}
+	case hasMethod(t, "UnmarshalText"):
+		return &schema{Type: "string"}
+	case hasMethod(t, "MarshalJSON"), hasMethod(t, "MarshalText"):
+		return &schema{}
+	}
+	return nil
+}
+
+func hasMethod(t types.Type, name string) bool {
+	m, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, nil, name)
+	_, ok := m.(*types.Func)
+	return ok
+}
+
+// writable checks that a result can be written as JSON. above holds the types around it.
+func (g *generator) writable(t types.Type, pos token.Pos, above []types.Type) {
 	if t.Underlying() == types.Typ[types.Invalid] {
 		g.broken()
-		return false
+		return
 	}
-	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || named.Obj().Pkg() == nil {
-		return true
+	if wellKnown(t) != nil || slices.ContainsFunc(above, func(a types.Type) bool { return types.Identical(a, t) }) {
+		return
 	}
-	switch at := named.Obj().Pkg().Path(); {
-	case named.Obj().Pkg() == g.pkg.Types && local(named.Obj().Name()):
-		g.fail(named.Obj().Pos(), "the type %s has a name that the generated code uses; rename it", named.Obj().Name())
-	case named.Obj().Pkg() == g.pkg.Types:
-		return true
-	case !named.Obj().Exported():
-		g.fail(pos, "%s is not exported by its package; use a type that is", types.TypeString(t, g.qualify))
-	case !internalTo(at, g.pkg.PkgPath):
-		g.fail(pos, "%s is from package %s, which cannot be imported here; use a type of your own", types.TypeString(t, g.qualify), at)
-	default:
-		return true
+	above = append(above[:len(above):len(above)], t)
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		if u.Info()&(types.IsBoolean|types.IsInteger|types.IsFloat|types.IsString) != 0 {
+			return
+		}
+	case *types.Map:
+		if b, ok := u.Key().Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
+			g.writable(u.Elem(), pos, above)
+			return
+		}
+		g.fail(pos, "%s cannot be written as JSON: its keys are not strings", types.TypeString(t, g.qualify))
+		return
+	case *types.Struct:
+		for _, f := range g.fields(u, pos) {
+			g.writable(f.typ, f.pos, above)
+		}
+		return
+	case interface{ Elem() types.Type }: // a pointer, a list or a channel
+		if _, channel := u.(*types.Chan); !channel {
+			g.writable(u.Elem(), pos, above)
+			return
+		}
 	}
-	return false
+	g.fail(pos, "%s cannot be written as JSON", types.TypeString(t, g.qualify))
 }
 
 // broken reports the compiler's errors of a package with an unknown type, except for
@@ -184,13 +235,6 @@ func (g *generator) broken() {
 
 // generated matches the names that the generated file may declare.
 var generated = regexp.MustCompile(`^(Register|Tools|Groups|Definitions|[Rr]ead\p{Lu}.*)$`)
-
-// internalTo reports whether one package may import another one: packages below a
-// folder internal can only be imported from beside that folder.
-func internalTo(imported, by string) bool {
-	i := strings.LastIndex("/"+imported+"/", "/internal/")
-	return i < 0 || strings.HasPrefix("/"+by+"/", ("/" + imported)[:i]+"/")
-}
 
 func (g *generator) basic(t types.Type, u *types.Basic, pos token.Pos) *schema {
 	switch info := u.Info(); {
@@ -532,7 +576,7 @@ func (g *generator) checkValues(s *schema, f field) {
 	b, _ := f.typ.Underlying().(*types.Basic)
 	switch {
 	case s.Default == nil:
-	case b == nil || g.wellKnown(f.typ) != nil:
+	case b == nil || wellKnown(f.typ) != nil:
 		g.fail(f.pos, "default is for strings, numbers and bools; set the default of %s in the function", f.selector)
 		return
 	case !representable(string(s.Default), b):

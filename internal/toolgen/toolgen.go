@@ -10,10 +10,9 @@
 //	//etui:example what is in notes.md?
 //	func (f *Files) readFile(ctx context.Context, in readInput) (chat.Result, error)
 //
-// [Generate] reads a package and writes one file: for each tool a definition, a JSON
-// Schema and code that reads arguments and writes results without reflection; an index
-// of the groups; and functions that return and register the tools. The same package
-// gives the same bytes.
+// [Generate] reads a package and writes one file: a definition with its JSON Schema for
+// each tool; an index of the groups; and functions that return and register the tools.
+// Package tool/wire runs them. The same package gives the same bytes.
 //
 // Above the package clause, //etui:tools sets the same keys for all tools of the
 // package. docs/tools-in-go.md is the reference.
@@ -28,7 +27,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,7 +91,7 @@ func Generate(ctx context.Context, dir string, patterns ...string) ([]Package, e
 	var made []Package
 	var problems []*Problem
 	for _, p := range loaded {
-		g := &generator{pkg: p, dir: dir, structs: map[string]types.Type{}}
+		g := &generator{pkg: p, dir: dir}
 		pkg, err := g.generate()
 		if err != nil {
 			return nil, err

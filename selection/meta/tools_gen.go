@@ -57,119 +57,30 @@ func Definitions() []tool.Definition {
 
 // ReadCallTool reads the arguments of call_tool.
 func ReadCallTool(args json.RawMessage) (in CallTool, err error) {
-	r := wire.Read(args)
-	readCallToolJSON(&r, &in)
-	return in, r.End()
+	err = wire.Read(args, &in)
+	return in, err
 }
 
 // ReadDescribeTool reads the arguments of describe_tool.
 func ReadDescribeTool(args json.RawMessage) (in DescribeTool, err error) {
-	r := wire.Read(args)
-	readDescribeToolJSON(&r, &in)
-	return in, r.End()
+	err = wire.Read(args, &in)
+	return in, err
 }
 
 // ReadFindTools reads the arguments of find_tools.
 func ReadFindTools(args json.RawMessage) (in FindTools, err error) {
-	r := wire.Read(args)
-	readFindToolsJSON(&r, &in)
-	return in, r.End()
+	err = wire.Read(args, &in)
+	return in, err
 }
 
 // ReadFinishPhase reads the arguments of finish_phase.
 func ReadFinishPhase(args json.RawMessage) (in FinishPhase, err error) {
-	r := wire.Read(args)
-	readFinishPhaseJSON(&r, &in)
-	return in, r.End()
+	err = wire.Read(args, &in)
+	return in, err
 }
 
 // ReadUseSkill reads the arguments of use_skill.
 func ReadUseSkill(args json.RawMessage) (in UseSkill, err error) {
-	r := wire.Read(args)
-	readUseSkillJSON(&r, &in)
-	return in, r.End()
-}
-
-func readCallToolJSON(r *wire.Reader, v *CallTool) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "name":
-			v.Name = r.String()
-		case "arguments":
-			if r.Null() {
-				v.Arguments = nil
-			} else {
-				v.Arguments = map[string]json.RawMessage{}
-				r.Object()
-				for name, ok := r.Field(); ok; name, ok = r.Field() {
-					e1 := r.Raw()
-					v.Arguments[name] = e1
-				}
-			}
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readDescribeToolJSON(r *wire.Reader, v *DescribeTool) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "name":
-			v.Name = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readFindToolsJSON(r *wire.Reader, v *FindTools) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "queries":
-			if r.Null() {
-				v.Queries = nil
-			} else {
-				v.Queries = []string{}
-				r.Array()
-				for r.Element() {
-					e1 := r.String()
-					v.Queries = append(v.Queries, e1)
-				}
-			}
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readFinishPhaseJSON(r *wire.Reader, v *FinishPhase) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "summary":
-			v.Summary = r.String()
-		case "next":
-			v.Next = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readUseSkillJSON(r *wire.Reader, v *UseSkill) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "name":
-			v.Name = r.String()
-		case "file":
-			v.File = r.String()
-		default:
-			r.Skip()
-		}
-	}
+	err = wire.Read(args, &in)
+	return in, err
 }

@@ -1,394 +1,243 @@
-// Package wire reads and writes the JSON of tools without reflection. It serves the
-// code that `etui tools gen` generates.
+// Package wire runs the tools that `etui tools gen` writes: it reads the arguments of a
+// call, calls the Go function, and writes the result.
 package wire
 
 import (
-	"encoding"
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
 )
 
-// Reader walks through a JSON value. Its methods return zero values after the
-// first error, which [Reader.End] returns. The zero Reader is at its end.
-type Reader struct {
-	data string
-	at   int
-	name string // of the current field
-	err  error
-}
-
-// Read returns a reader of a JSON value and first checks that the value is valid.
-// Empty data counts as an empty object. The data is copied once; strings that are read
-// share that copy and keep it in memory.
-func Read(data []byte) Reader {
-	switch {
-	case len(data) == 0:
-		return Reader{data: "{}"}
-	case !json.Valid(data):
-		return Reader{err: errors.New("the arguments are not JSON")}
+// Tool makes a Go function a tool. The function has the form
+//
+//	func([context.Context,] [struct]) ([result,] error)
+//
+// where the struct may be a pointer. [Read] fills it. A [chat.Result] is returned as it is,
+// a string is the text of the result, and any other value is written as JSON. Without a
+// result the text is "Done.".
+//
+// Tool panics when def is not valid, or when fn has another form.
+func Tool(def tool.Definition, fn any) tool.Tool {
+	f := reflect.ValueOf(fn)
+	t := f.Type()
+	params := t.NumIn()
+	takesContext := params > 0 && t.In(0) == reflect.TypeFor[context.Context]()
+	if takesContext {
+		params--
 	}
-	return Reader{data: string(data)}
-}
-
-// End returns the first error.
-func (r *Reader) End() error { return r.err }
-
-// fail stops the reader at the value that begins at an offset. From then on, every
-// list ends at once.
-func (r *Reader) fail(at int, want string) {
-	r.at = at
-	r.peek()
-	r.broken(fmt.Errorf("%s is needed, not %.40s", want, r.token()))
-	r.data, r.at = "", 0
-}
-
-// broken keeps the first error, with the name of its field.
-func (r *Reader) broken(err error) {
-	switch {
-	case r.err != nil || err == nil:
-	case r.name == "":
-		r.err = fmt.Errorf("the arguments: %w", err)
-	default:
-		r.err = fmt.Errorf("%s: %w", r.name, err)
+	if n := t.NumOut(); n == 0 || n > 2 || t.Out(n-1) != reflect.TypeFor[error]() || params > 1 || params == 1 && structOf(t.In(t.NumIn()-1)) == nil {
+		panic(fmt.Sprintf("tool %s: %s is no func([context.Context,] [struct]) ([result,] error)", def.Name, t))
 	}
-}
-
-// peek returns the first byte of the next value; 0 at the end.
-func (r *Reader) peek() byte {
-	for ; r.at < len(r.data); r.at++ {
-		switch c := r.data[r.at]; c {
-		case ' ', '\t', '\n', '\r':
-		default:
-			return c
+	return tool.New(def, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
+		var in []reflect.Value
+		if takesContext {
+			in = append(in, reflect.ValueOf(ctx))
 		}
-	}
-	return 0
+		if params == 1 {
+			last := t.In(t.NumIn() - 1)
+			value := reflect.New(structOf(last))
+			if err := Read(args, value.Interface()); err != nil {
+				return chat.Result{}, err
+			}
+			if last.Kind() != reflect.Pointer {
+				value = value.Elem()
+			}
+			in = append(in, value)
+		}
+		out := f.Call(in)
+		if err, _ := out[len(out)-1].Interface().(error); err != nil {
+			return chat.Result{}, err
+		}
+		if len(out) == 1 {
+			return tool.Text("Done."), nil
+		}
+		return result(out[0])
+	})
 }
 
-// Object enters an object; [Reader.Field] iterates over it.
-func (r *Reader) Object() { r.enter('{', "an object") }
-
-// Array enters an array; [Reader.Element] iterates over it.
-func (r *Reader) Array() { r.enter('[', "an array") }
-
-func (r *Reader) enter(open byte, what string) {
-	if r.peek() != open {
-		r.fail(r.at, what)
-		return
+// structOf returns a struct type, also behind a pointer; nil for other types.
+func structOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
-	r.at++
-}
-
-// Element moves to the next element and reports whether there is one.
-func (r *Reader) Element() bool { return r.next(']') }
-
-func (r *Reader) next(end byte) bool {
-	switch r.peek() {
-	case 0:
-		return false
-	case end:
-		r.at++
-		return false
-	case ',':
-		r.at++
-	}
-	return r.err == nil
-}
-
-// Field moves to the next field of an object and returns its name.
-func (r *Reader) Field() (name string, ok bool) {
-	if !r.next('}') {
-		return "", false
-	}
-	r.peek()
-	r.name = unquoted(r.token())
-	r.peek()
-	r.at++ // the colon
-	return r.name, true
-}
-
-// Null reports whether the value is null; if so, it skips it.
-func (r *Reader) Null() bool {
-	if r.peek() != 'n' {
-		return false
-	}
-	r.at += len("null")
-	return true
-}
-
-// Skip skips a value.
-func (r *Reader) Skip() {
-	if r.err == nil {
-		r.peek()
-		r.token()
-	}
-}
-
-// Raw returns a copy of a value, unparsed.
-func (r *Reader) Raw() json.RawMessage {
-	if r.err != nil {
+	if t.Kind() != reflect.Struct {
 		return nil
 	}
-	r.peek()
-	return json.RawMessage(r.token())
+	return t
 }
 
-// token returns the value at the current offset.
-func (r *Reader) token() string {
-	begin, depth := r.at, 0
-	for r.at < len(r.data) {
-		switch c := r.data[r.at]; c {
-		case '"':
-			r.quoted()
-		case '{', '[':
-			depth++
-			r.at++
-		case '}', ']':
-			depth--
-			r.at++
-		case ',', ':', ' ', '\t', '\n', '\r':
-			r.at++
-		default:
-			r.word()
-		}
-		if depth == 0 {
-			break
-		}
+// result returns what a function has returned as the result of a call.
+func result(out reflect.Value) (chat.Result, error) {
+	if r, ok := out.Interface().(chat.Result); ok {
+		return r, nil
 	}
-	return r.data[begin:r.at]
-}
-
-func (r *Reader) quoted() {
-	for r.at++; r.data[r.at] != '"'; r.at++ {
-		if r.data[r.at] == '\\' {
-			r.at++
-		}
+	if out.Kind() == reflect.String {
+		return tool.Text(out.String()), nil
 	}
-	r.at++
-}
-
-// word skips a number, true, false or null.
-func (r *Reader) word() {
-	for ; r.at < len(r.data); r.at++ {
-		switch r.data[r.at] {
-		case ',', ':', '}', ']', ' ', '\t', '\n', '\r':
-			return
-		}
+	data, err := jsonv2.Marshal(out.Interface(), options)
+	if wrong := (*jsonv2.SemanticError)(nil); errors.As(err, &wrong) && wrong.Err == nil {
+		err = fmt.Errorf("JSON has no %s", wrong.GoType) // the library's own text varies
 	}
-}
-
-// String reads a text.
-func (r *Reader) String() string {
-	if r.peek() != '"' {
-		r.fail(r.at, "a text")
-		return ""
+	if err != nil {
+		return chat.Result{}, fmt.Errorf("writing the result: %w", err)
 	}
-	return unquoted(r.token())
+	return chat.Result{Text: string(data), View: &chat.View{Data: data}}, nil
 }
 
-// unquoted decodes a quoted string.
-func unquoted(raw string) string {
-	if inner := raw[1 : len(raw)-1]; strings.IndexByte(inner, '\\') < 0 && utf8.ValidString(inner) {
-		return inner
+// Read reads the arguments of a call into a struct, as encoding/json does, with four
+// differences. A field that is left out gets the value of its tag `default`. A
+// [time.Duration] is a text such as "1m30s". A whole number may be written as 5.0 or 1e3.
+// Names match also when case, '_' and '-' differ. Empty arguments are an empty object. The
+// error names the argument, for the model.
+func Read(args json.RawMessage, into any) error {
+	if len(bytes.TrimSpace(args)) == 0 {
+		args = json.RawMessage("{}")
+	}
+	err := jsonv2.Unmarshal(args, into, options)
+	if err == nil {
+		return nil
+	}
+	var wrong *jsonv2.SemanticError
+	if !errors.As(err, &wrong) {
+		return errors.New("the arguments are not JSON")
+	}
+	name := strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", ".")
+	if name == "" {
+		name = "the arguments"
+	}
+	if wrong.Err != nil {
+		return fmt.Errorf("%s: %w", name, wrong.Err)
+	}
+	got := names[wrong.JSONKind]
+	if wrong.JSONValue != nil {
+		got = fmt.Sprintf("%.40s", wrong.JSONValue)
+	}
+	return fmt.Errorf("%s: %s is needed, not %s", name, wanted(wrong.GoType), got)
+}
+
+var names = map[jsontext.Kind]string{'n': "null", 'f': "false", 't': "true", '"': "a text", '0': "a number", '{': "an object", '[': "an array"}
+
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float32, reflect.Float64:
+		return fmt.Sprintf("a number of %d bits", t.Bits())
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	return "another value"
+}
+
+// options are those of encoding/json, with the differences that [Read] lists. In results,
+// NaN and infinities become null.
+var options = jsonv2.JoinOptions(
+	jsonv1.DefaultOptionsV1(),
+	jsonv1.ReportErrorsWithLegacySemantics(false),
+	jsonv1.MatchCaseSensitiveDelimiter(false),
+	jsontext.EscapeForHTML(false),
+	jsontext.EscapeForJS(false),
+	jsonv2.WithUnmarshalers(jsonv2.JoinUnmarshalers(jsonv2.UnmarshalFromFunc(readDuration), jsonv2.UnmarshalFromFunc(readValue))),
+	jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error { return e.WriteToken(jsontext.String(d.String())) }),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, v any) error {
+			if x := reflect.Indirect(reflect.ValueOf(v)); x.CanFloat() && (math.IsNaN(x.Float()) || math.IsInf(x.Float(), 0)) {
+				return e.WriteToken(jsontext.Null)
+			}
+			return jsonv2.SkipFunc
+		}),
+	)),
+)
+
+func readDuration(d *jsontext.Decoder, into *time.Duration) error {
+	raw, err := d.ReadValue()
+	if err != nil {
+		return err
 	}
 	var text string
-	_ = json.Unmarshal([]byte(raw), &text) // it is valid
-	return text
-}
-
-// Bool reads true or false.
-func (r *Reader) Bool() bool {
-	switch r.peek() {
-	case 't':
-		r.at += len("true")
-		return true
-	case 'f':
-		r.at += len("false")
-		return false
-	}
-	r.fail(r.at, "true or false")
-	return false
-}
-
-// Int reads an integer of at most the given number of bits. It may be written as 1e3
-// or 5.0.
-func (r *Reader) Int(bits int) int64 {
-	at := r.at
-	text := r.number()
-	if n, err := strconv.ParseInt(text, 10, bits); err == nil {
-		return n
-	}
-	// Floats above 2^53 are not exact.
-	x, err := strconv.ParseFloat(text, 64)
-	if limit := math.Ldexp(1, min(bits-1, 53)); err != nil || x != math.Trunc(x) || x < -limit || x >= limit {
-		r.fail(at, fmt.Sprintf("a whole number of %d bits", bits))
-		return 0
-	}
-	return int64(x)
-}
-
-// Uint reads an integer that is not negative.
-func (r *Reader) Uint(bits int) uint64 {
-	at := r.at
-	text := r.number()
-	if n, err := strconv.ParseUint(text, 10, bits); err == nil {
-		return n
-	}
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || x != math.Trunc(x) || x < 0 || x >= math.Ldexp(1, min(bits, 53)) {
-		r.fail(at, fmt.Sprintf("a whole number of %d bits that is not negative", bits))
-		return 0
-	}
-	return uint64(x)
-}
-
-// Float reads a number.
-func (r *Reader) Float(bits int) float64 {
-	at := r.at
-	x, err := strconv.ParseFloat(r.number(), bits)
-	if err != nil {
-		r.fail(at, fmt.Sprintf("a number of %d bits", bits))
-		return 0
-	}
-	return x
-}
-
-// Number reads a number as written.
-func (r *Reader) Number() json.Number {
-	at := r.at
-	text := r.number()
-	if text == "" {
-		r.fail(at, "a number")
-	}
-	return json.Number(text)
-}
-
-// number returns the number at the current offset; empty if there is none.
-func (r *Reader) number() string {
-	if c := r.peek(); c != '-' && (c < '0' || c > '9') {
-		return ""
-	}
-	return r.token()
-}
-
-// Duration reads a duration such as "1m30s".
-func (r *Reader) Duration() time.Duration {
-	at := r.at
-	d, err := time.ParseDuration(r.String())
-	if err != nil && r.err == nil {
-		r.fail(at, `a time such as "1m30s"`)
-	}
-	return d
-}
-
-// Text reads a string into a value that can unmarshal it.
-func (r *Reader) Text(v encoding.TextUnmarshaler) {
-	if text := r.String(); r.err == nil {
-		r.broken(v.UnmarshalText([]byte(text)))
-	}
-}
-
-// JSON reads a value into a value that can unmarshal it.
-func (r *Reader) JSON(v json.Unmarshaler) {
-	raw := r.Raw()
-	if r.err == nil {
-		r.broken(v.UnmarshalJSON(raw))
-	}
-}
-
-// Any reads a value of any kind, as encoding/json does.
-func (r *Reader) Any() (v any) {
-	if raw := r.Raw(); r.err == nil {
-		r.broken(json.Unmarshal(raw, &v))
-	}
-	return v
-}
-
-// Bytes reads base64.
-func (r *Reader) Bytes() (b []byte) {
-	if raw := r.Raw(); r.err == nil {
-		r.broken(json.Unmarshal(raw, &b))
-	}
-	return b
-}
-
-// Field appends the name of a field, with a comma before it unless it is the first.
-func Field(b []byte, name string) []byte {
-	if b[len(b)-1] != '{' {
-		b = append(b, ',')
-	}
-	return append(String(b, name), ':')
-}
-
-// Bool appends true or false.
-func Bool[T ~bool](b []byte, v T) []byte { return strconv.AppendBool(b, bool(v)) }
-
-// Int appends an integer.
-func Int[T ~int | ~int8 | ~int16 | ~int32 | ~int64](b []byte, v T) []byte {
-	return strconv.AppendInt(b, int64(v), 10)
-}
-
-// Uint appends an unsigned integer.
-func Uint[T ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr](b []byte, v T) []byte {
-	return strconv.AppendUint(b, uint64(v), 10)
-}
-
-// Float appends a number; NaN and infinities become null.
-func Float[T ~float32 | ~float64](b []byte, v T) []byte {
-	if x := float64(v); math.IsNaN(x) || math.IsInf(x, 0) {
-		return append(b, "null"...)
-	}
-	bits := 64
-	if float64(T(1)/3) != 1.0/3 { // true of 32 bits, also for named types
-		bits = 32
-	}
-	return strconv.AppendFloat(b, float64(v), 'g', -1, bits)
-}
-
-// String appends a quoted string. Invalid UTF-8 is replaced.
-func String[T ~string](b []byte, v T) []byte {
-	b = append(b, '"')
-	for at := range len(v) {
-		if c := v[at]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			return append(escaped(append(b, v[:at]...), string(v[at:])), '"')
+	if json.Unmarshal(raw, &text) == nil {
+		if *into, err = time.ParseDuration(text); err == nil {
+			return nil
 		}
 	}
-	return append(append(b, v...), '"')
+	return fmt.Errorf(`a time such as "1m30s" is needed, not %.40s`, raw)
 }
 
-// escaped appends a string with escapes, without quotes.
-func escaped(b []byte, text string) []byte {
-	for _, c := range text {
+// readValue reads a whole number, or sets the defaults of a struct before it is read.
+func readValue(d *jsontext.Decoder, pointer any) error {
+	v := reflect.ValueOf(pointer).Elem()
+	switch {
+	case v.Kind() == reflect.Struct:
+		setDefaults(v)
+	case (v.CanInt() || v.CanUint()) && d.PeekKind() != 'n':
+		raw, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		return setWhole(v, string(raw))
+	}
+	return jsonv2.SkipFunc
+}
+
+// setDefaults sets the fields that have a default.
+func setDefaults(v reflect.Value) {
+	for i := range v.NumField() {
+		text, ok := v.Type().Field(i).Tag.Lookup("default")
+		f := v.Field(i)
 		switch {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', byte(c))
-		case c == '\n':
-			b = append(b, '\\', 'n')
-		case c == '\t':
-			b = append(b, '\\', 't')
-		case c < ' ':
-			b = fmt.Appendf(b, `\u%04x`, c)
-		default:
-			b = utf8.AppendRune(b, c)
+		case !f.CanSet():
+		case ok && f.Kind() == reflect.String:
+			f.SetString(text)
+		case ok:
+			_ = jsonv2.Unmarshal([]byte(text), f.Addr().Interface()) // the generator has checked it
+		case v.Type().Field(i).Anonymous && f.Kind() == reflect.Struct:
+			setDefaults(f)
 		}
 	}
-	return b
 }
 
-// Value appends the JSON that encoding/json produces for a value, or null if it fails.
-func Value(b []byte, v any) []byte {
-	if v == nil {
-		return append(b, "null"...)
+// setWhole sets an integer. Beyond 2^53 only integers without a point or an exponent are
+// exact.
+func setWhole(v reflect.Value, text string) error {
+	bits := v.Type().Bits()
+	x, err := strconv.ParseFloat(text, 64)
+	exact := err == nil && x == math.Trunc(x)
+	if v.CanInt() {
+		n, err := strconv.ParseInt(text, 10, bits)
+		if limit := math.Ldexp(1, min(bits-1, 53)); err != nil && exact && -limit <= x && x < limit {
+			n, err = int64(x), nil
+		}
+		if err == nil {
+			v.SetInt(n)
+			return nil
+		}
+		return fmt.Errorf("a whole number of %d bits is needed, not %.40s", bits, text)
 	}
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return append(b, "null"...)
+	n, err := strconv.ParseUint(text, 10, bits)
+	if err != nil && exact && 0 <= x && x < math.Ldexp(1, min(bits, 53)) {
+		n, err = uint64(x), nil
 	}
-	return append(b, raw...)
+	if err == nil {
+		v.SetUint(n)
+		return nil
+	}
+	return fmt.Errorf("a whole number of %d bits that is not negative is needed, not %.40s", bits, text)
 }

@@ -3,11 +3,9 @@
 package work
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/wire"
 )
@@ -22,7 +20,7 @@ func Tools(work *Work) []tool.Tool {
 	var made []tool.Tool
 	if work != nil {
 		made = append(made,
-			tool.New(tool.Definition{
+			wire.Tool(tool.Definition{
 				Name:         "BoundaryAnalyzer",
 				Description:  "Lists the comparisons in a source file, each with the values below, at and above the boundary that tests should try.",
 				Translations: map[string]string{"zh": "列出源代码中的边界条件和应测试的值。"},
@@ -31,16 +29,8 @@ func Tools(work *Work) []tool.Tool {
 				Groups:       []string{"unittest"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"target":{"type":"string","description":"A source file; by default the one under test.","default":""},"function":{"type":"string","description":"describes only this one","default":""}},"additionalProperties":false}`),
 				Risk:         "read",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in targetInput
-				r := wire.Read(args)
-				readTargetInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				return work.boundaryAnalyzer(in)
-			}),
-			tool.New(tool.Definition{
+			}, work.boundaryAnalyzer),
+			wire.Tool(tool.Definition{
 				Name:         "BuildInspector",
 				Description:  "Shows the project's build file, which says what libraries tests may use and which version of the language they are compiled with.",
 				Translations: map[string]string{"zh": "显示项目的构建文件和可用的库。"},
@@ -48,10 +38,8 @@ func Tools(work *Work) []tool.Tool {
 				Examples:     []string{"may the tests use Mockito?"},
 				Groups:       []string{"unittest"},
 				Risk:         "read",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				return work.buildInspector()
-			}),
-			tool.New(tool.Definition{
+			}, work.buildInspector),
+			wire.Tool(tool.Definition{
 				Name:         "CodeAnalyzer",
 				Description:  "Reads the structure of a source file: types with their members, and of each function the signature, lines, branches with conditions, and errors.",
 				Translations: map[string]string{"zh": "分析源代码的结构：类型、函数、分支和可能的错误。"},
@@ -60,16 +48,8 @@ func Tools(work *Work) []tool.Tool {
 				Groups:       []string{"unittest"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"target":{"type":"string","description":"A source file; by default the one under test.","default":""},"function":{"type":"string","description":"describes only this one","default":""}},"additionalProperties":false}`),
 				Risk:         "read",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in targetInput
-				r := wire.Read(args)
-				readTargetInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				return work.codeAnalyzer(in)
-			}),
-			tool.New(tool.Definition{
+			}, work.codeAnalyzer),
+			wire.Tool(tool.Definition{
 				Name:         "Coverage",
 				Description:  "Tells which share of the lines and branches of the target the newest run reached, the goal, and which branches are still open.",
 				Translations: map[string]string{"zh": "报告行覆盖率和分支覆盖率，以及未覆盖的分支。"},
@@ -77,10 +57,8 @@ func Tools(work *Work) []tool.Tool {
 				Examples:     []string{"is the coverage goal reached?"},
 				Groups:       []string{"unittest"},
 				Risk:         "read",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				return work.coverage()
-			}),
-			tool.New(tool.Definition{
+			}, work.coverage),
+			wire.Tool(tool.Definition{
 				Name:         "Directory",
 				Description:  "Lists the files of the project below a folder.",
 				Translations: map[string]string{"zh": "列出项目文件夹中的文件。"},
@@ -89,16 +67,8 @@ func Tools(work *Work) []tool.Tool {
 				Groups:       []string{"unittest"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","default":"."},"tests":{"type":"boolean","description":"only tests","default":false}},"additionalProperties":false}`),
 				Risk:         "read",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in directoryInput
-				r := wire.Read(args)
-				readDirectoryInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				return work.directory(in)
-			}),
-			tool.New(tool.Definition{
+			}, work.directory),
+			wire.Tool(tool.Definition{
 				Name:         "FileSystem",
 				Description:  "Reads files of the project, and writes new test files, whole or by replacing a piece. Nothing else can be changed.",
 				Translations: map[string]string{"zh": "读取项目中的文件，写入测试文件。"},
@@ -108,16 +78,8 @@ func Tools(work *Work) []tool.Tool {
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"action":{"type":"string","enum":["read","write","replace"]},"path":{"type":"string","minLength":1},"content":{"type":"string","description":"The new file, or with replace what comes in place of Old.","default":""},"old":{"type":"string","description":"text to replace, once in the file","default":""},"from":{"type":"integer","description":"first line to read","default":1,"minimum":1}},"required":["action","path"],"additionalProperties":false}`),
 				Replay:       tool.Keyed,
 				Risk:         "write",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in fileInput
-				r := wire.Read(args)
-				readFileInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				return work.fileSystem(ctx, in)
-			}),
-			tool.New(tool.Definition{
+			}, work.fileSystem),
+			wire.Tool(tool.Definition{
 				Name:         "KnowledgeBase",
 				Description:  "Searches the project's notes and existing tests, and shows the best pieces: conventions, examples, pitfalls.",
 				Translations: map[string]string{"zh": "在笔记和已有测试中搜索约定和示例。"},
@@ -126,16 +88,8 @@ func Tools(work *Work) []tool.Tool {
 				Groups:       []string{"unittest"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","minLength":2},"limit":{"type":"integer","default":3,"minimum":1,"maximum":10}},"required":["query"],"additionalProperties":false}`),
 				Risk:         "read",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in knowledgeInput
-				r := wire.Read(args)
-				readKnowledgeInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				return work.knowledgeBase(in)
-			}),
-			tool.New(tool.Definition{
+			}, work.knowledgeBase),
+			wire.Tool(tool.Definition{
 				Name:         "MavenExecutor",
 				Description:  "Runs the tests with the project's own tool (Maven, JUnit, go test) and measures coverage. TestReport shows failures, Coverage what is not reached.",
 				Translations: map[string]string{"zh": "运行测试并测量覆盖率。"},
@@ -145,16 +99,8 @@ func Tools(work *Work) []tool.Tool {
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"case":{"type":"string","description":"the only test to run; by default all, with coverage","default":""}},"additionalProperties":false}`),
 				Replay:       tool.Safe,
 				Risk:         "write",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in runInput
-				r := wire.Read(args)
-				readRunInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				return work.mavenExecutor(ctx, in)
-			}),
-			tool.New(tool.Definition{
+			}, work.mavenExecutor),
+			wire.Tool(tool.Definition{
 				Name:         "MutationChecker",
 				Description:  "Changes the target a little, in a copy - an operator, a boundary, a returned value - and runs the tests: at least one must fail. It finds tests that run code and assert nothing. Call it when all tests pass.",
 				Translations: map[string]string{"zh": "在副本中改动目标代码，检查测试是否能发现。"},
@@ -163,10 +109,8 @@ func Tools(work *Work) []tool.Tool {
 				Groups:       []string{"unittest"},
 				Replay:       tool.Safe,
 				Risk:         "write",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				return work.mutationChecker(ctx)
-			}),
-			tool.New(tool.Definition{
+			}, work.mutationChecker),
+			wire.Tool(tool.Definition{
 				Name:         "RunHistory",
 				Description:  "Lists the runs of the tests so far, with cases, failures and coverage: whether the work gets on.",
 				Translations: map[string]string{"zh": "列出以前各次测试运行的结果和覆盖率。"},
@@ -174,10 +118,8 @@ func Tools(work *Work) []tool.Tool {
 				Examples:     []string{"did the last repair help?"},
 				Groups:       []string{"unittest"},
 				Risk:         "read",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				return work.runHistory()
-			}),
-			tool.New(tool.Definition{
+			}, work.runHistory),
+			wire.Tool(tool.Definition{
 				Name:         "StyleAnalyzer",
 				Description:  "Tells how tests are written in this project: framework, the file for new tests, naming, assertions, and an existing test as an example.",
 				Translations: map[string]string{"zh": "说明本项目中测试的写法：框架、命名、断言和示例。"},
@@ -186,16 +128,8 @@ func Tools(work *Work) []tool.Tool {
 				Groups:       []string{"unittest"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"example":{"type":"boolean","description":"whether to show an existing test","default":true}},"additionalProperties":false}`),
 				Risk:         "read",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in styleInput
-				r := wire.Read(args)
-				readStyleInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				return work.styleAnalyzer(in)
-			}),
-			tool.New(tool.Definition{
+			}, work.styleAnalyzer),
+			wire.Tool(tool.Definition{
 				Name:         "SymbolFinder",
 				Description:  "Finds where a type, function, method or constant is declared and used in the project, line by line, the declarations first. Use it for collaborators of the target.",
 				Translations: map[string]string{"zh": "查找类型、函数或常量在项目中的声明和使用位置。"},
@@ -204,16 +138,8 @@ func Tools(work *Work) []tool.Tool {
 				Groups:       []string{"unittest"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"A type, function, method or constant.","pattern":"^[A-Za-z_$][A-Za-z0-9_$]*$","minLength":2,"maxLength":100}},"required":["name"],"additionalProperties":false}`),
 				Risk:         "read",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in symbolInput
-				r := wire.Read(args)
-				readSymbolInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				return work.symbolFinder(in)
-			}),
-			tool.New(tool.Definition{
+			}, work.symbolFinder),
+			wire.Tool(tool.Definition{
 				Name:         "SyntaxChecker",
 				Description:  "Compiles the tests that were written, without running them, and says what is wrong, with file, line and the compiler's words.",
 				Translations: map[string]string{"zh": "编译测试而不运行，报告编译错误。"},
@@ -222,10 +148,8 @@ func Tools(work *Work) []tool.Tool {
 				Groups:       []string{"unittest"},
 				Replay:       tool.Safe,
 				Risk:         "write",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				return work.syntaxChecker(ctx)
-			}),
-			tool.New(tool.Definition{
+			}, work.syntaxChecker),
+			wire.Tool(tool.Definition{
 				Name:         "TestReport",
 				Description:  "Tells what is wrong with the tests after the newest run: what does not compile, which tests fail and why, which branches are not reached, and which mutants no test noticed.",
 				Translations: map[string]string{"zh": "报告最近一次运行中失败的测试、未覆盖的分支和未被发现的变异。"},
@@ -233,10 +157,8 @@ func Tools(work *Work) []tool.Tool {
 				Examples:     []string{"why do the tests fail?"},
 				Groups:       []string{"unittest"},
 				Risk:         "read",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				return work.testReport()
-			}),
-			tool.New(tool.Definition{
+			}, work.testReport),
+			wire.Tool(tool.Definition{
 				Name:         "TestSkeleton",
 				Description:  "Gives an empty test file that compiles, with the package, the imports and the usual layout for the target, and says where to write it.",
 				Translations: map[string]string{"zh": "给出一个可以编译的空测试文件及其路径。"},
@@ -244,9 +166,7 @@ func Tools(work *Work) []tool.Tool {
 				Examples:     []string{"how does a new test file begin?"},
 				Groups:       []string{"unittest"},
 				Risk:         "read",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				return work.testSkeleton()
-			}),
+			}, work.testSkeleton),
 		)
 	}
 	return made
@@ -256,113 +176,5 @@ func Tools(work *Work) []tool.Tool {
 func Groups() map[string][]string {
 	return map[string][]string{
 		"unittest": {"BoundaryAnalyzer", "BuildInspector", "CodeAnalyzer", "Coverage", "Directory", "FileSystem", "KnowledgeBase", "MavenExecutor", "MutationChecker", "RunHistory", "StyleAnalyzer", "SymbolFinder", "SyntaxChecker", "TestReport", "TestSkeleton"},
-	}
-}
-
-func readTargetInputJSON(r *wire.Reader, v *targetInput) {
-	v.Target = ""
-	v.Function = ""
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "target":
-			v.Target = r.String()
-		case "function":
-			v.Function = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readDirectoryInputJSON(r *wire.Reader, v *directoryInput) {
-	v.Path = "."
-	v.Tests = false
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "path":
-			v.Path = r.String()
-		case "tests":
-			v.Tests = r.Bool()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readFileInputJSON(r *wire.Reader, v *fileInput) {
-	v.Content = ""
-	v.Old = ""
-	v.From = 1
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "action":
-			v.Action = Action(r.String())
-		case "path":
-			v.Path = r.String()
-		case "content":
-			v.Content = r.String()
-		case "old":
-			v.Old = r.String()
-		case "from":
-			v.From = int(r.Int(64))
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readKnowledgeInputJSON(r *wire.Reader, v *knowledgeInput) {
-	v.Limit = 3
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "query":
-			v.Query = r.String()
-		case "limit":
-			v.Limit = int(r.Int(64))
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readRunInputJSON(r *wire.Reader, v *runInput) {
-	v.Case = ""
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "case":
-			v.Case = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readStyleInputJSON(r *wire.Reader, v *styleInput) {
-	v.Example = true
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "example":
-			v.Example = r.Bool()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readSymbolInputJSON(r *wire.Reader, v *symbolInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "name":
-			v.Name = r.String()
-		default:
-			r.Skip()
-		}
 	}
 }

@@ -3,11 +3,9 @@
 package memories
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/wire"
 )
@@ -22,7 +20,7 @@ func Tools(keeper *Keeper) []tool.Tool {
 	var made []tool.Tool
 	if keeper != nil {
 		made = append(made,
-			tool.New(tool.Definition{
+			wire.Tool(tool.Definition{
 				Name:         "memory",
 				Description:  "Keeps something for later conversations with the same person or group: who they are, what they prefer, what was decided. No passwords or keys.",
 				Translations: map[string]string{"zh": "记住以后的对话需要知道的事：用户是谁、有什么偏好、做了什么决定。不存密码和密钥。"},
@@ -32,20 +30,8 @@ func Tools(keeper *Keeper) []tool.Tool {
 				Risk:         "write",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in change
-				r := wire.Read(args)
-				readChangeJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := keeper.remember(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
-			tool.New(tool.Definition{
+			}, keeper.remember),
+			wire.Tool(tool.Definition{
 				Name:         "search_memory",
 				Description:  "Finds what was said, noted or decided in earlier conversations with the same person or group.",
 				Translations: map[string]string{"zh": "查找以前和同一个人或群聊说过、记过、决定过的事。"},
@@ -55,19 +41,7 @@ func Tools(keeper *Keeper) []tool.Tool {
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in search
-				r := wire.Read(args)
-				readSearchJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := keeper.searchMemory(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
+			}, keeper.searchMemory),
 		)
 	}
 	return made
@@ -77,35 +51,5 @@ func Tools(keeper *Keeper) []tool.Tool {
 func Groups() map[string][]string {
 	return map[string][]string{
 		"memory": {"memory", "search_memory"},
-	}
-}
-
-func readChangeJSON(r *wire.Reader, v *change) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "action":
-			v.Action = r.String()
-		case "text":
-			v.Text = r.String()
-		case "old":
-			v.Old = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readSearchJSON(r *wire.Reader, v *search) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "query":
-			v.Query = r.String()
-		case "limit":
-			v.Limit = int(r.Int(64))
-		default:
-			r.Skip()
-		}
 	}
 }

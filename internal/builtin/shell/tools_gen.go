@@ -3,11 +3,9 @@
 package shell
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/wire"
 )
@@ -22,7 +20,7 @@ func Tools(shell *Shell) []tool.Tool {
 	var made []tool.Tool
 	if shell != nil {
 		made = append(made,
-			tool.New(tool.Definition{
+			wire.Tool(tool.Definition{
 				Name:         "background_output",
 				Description:  "Gives what a command in the background has written since the last time, and whether it runs.",
 				Translations: map[string]string{"zh": "查看后台命令的新输出和状态。"},
@@ -32,20 +30,8 @@ func Tools(shell *Shell) []tool.Tool {
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in outputInput
-				r := wire.Read(args)
-				readOutputInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := shell.backgroundOutput(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
-			tool.New(tool.Definition{
+			}, shell.backgroundOutput),
+			wire.Tool(tool.Definition{
 				Name:         "exec",
 				Description:  "Runs a shell command in the workspace, isolated from the machine.",
 				Translations: map[string]string{"zh": "在工作区的沙箱中运行 shell 命令。"},
@@ -55,20 +41,8 @@ func Tools(shell *Shell) []tool.Tool {
 				Risk:         "destructive",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in execInput
-				r := wire.Read(args)
-				readExecInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := shell.exec(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
-			tool.New(tool.Definition{
+			}, shell.exec),
+			wire.Tool(tool.Definition{
 				Name:         "stop_background",
 				Description:  "Ends a command that runs in the background.",
 				Translations: map[string]string{"zh": "结束后台命令。"},
@@ -78,19 +52,7 @@ func Tools(shell *Shell) []tool.Tool {
 				Risk:         "write",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in stopInput
-				r := wire.Read(args)
-				readStopInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := shell.stopBackground(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
+			}, shell.stopBackground),
 		)
 	}
 	return made
@@ -100,51 +62,5 @@ func Tools(shell *Shell) []tool.Tool {
 func Groups() map[string][]string {
 	return map[string][]string{
 		"shell": {"background_output", "exec", "stop_background"},
-	}
-}
-
-func readOutputInputJSON(r *wire.Reader, v *outputInput) {
-	v.Wait = 5
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "id":
-			v.ID = r.String()
-		case "wait":
-			v.Wait = int(r.Int(64))
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readExecInputJSON(r *wire.Reader, v *execInput) {
-	v.Timeout = 50
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "command":
-			v.Command = r.String()
-		case "dir":
-			v.Dir = r.String()
-		case "timeout":
-			v.Timeout = int(r.Int(64))
-		case "background":
-			v.Background = r.Bool()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readStopInputJSON(r *wire.Reader, v *stopInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "id":
-			v.ID = r.String()
-		default:
-			r.Skip()
-		}
 	}
 }

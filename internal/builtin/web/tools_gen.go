@@ -3,11 +3,9 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/wire"
 )
@@ -22,7 +20,7 @@ func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
 	var made []tool.Tool
 	if fetcher != nil {
 		made = append(made,
-			tool.New(tool.Definition{
+			wire.Tool(tool.Definition{
 				Name:         "web_fetch",
 				Description:  "Reads a web page as Markdown, or a text or JSON document.",
 				Translations: map[string]string{"zh": "读取网页内容（转为 Markdown）。"},
@@ -32,24 +30,12 @@ func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in fetchInput
-				r := wire.Read(args)
-				readFetchInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := fetcher.webFetch(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
+			}, fetcher.webFetch),
 		)
 	}
 	if searcher != nil {
 		made = append(made,
-			tool.New(tool.Definition{
+			wire.Tool(tool.Definition{
 				Name:         "web_search",
 				Description:  "Searches the web; gives titles, addresses and excerpts.",
 				Translations: map[string]string{"zh": "搜索互联网，返回标题、网址和摘要。"},
@@ -59,19 +45,7 @@ func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in searchInput
-				r := wire.Read(args)
-				readSearchInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := searcher.webSearch(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(out), nil
-			}),
+			}, searcher.webSearch),
 		)
 	}
 	return made
@@ -81,36 +55,5 @@ func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
 func Groups() map[string][]string {
 	return map[string][]string{
 		"web": {"web_fetch", "web_search"},
-	}
-}
-
-func readFetchInputJSON(r *wire.Reader, v *fetchInput) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "url":
-			v.URL = r.String()
-		case "start":
-			v.Start = int(r.Int(64))
-		case "all":
-			v.All = r.Bool()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readSearchInputJSON(r *wire.Reader, v *searchInput) {
-	v.Count = 5
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "query":
-			v.Query = r.String()
-		case "count":
-			v.Count = int(r.Int(64))
-		default:
-			r.Skip()
-		}
 	}
 }

@@ -3,14 +3,9 @@
 package sample
 
 import (
-	"context"
 	"encoding/json"
-	"maps"
-	"slices"
-	"time"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/wire"
 )
@@ -25,7 +20,7 @@ func Tools(service *Service) []tool.Tool {
 	var made []tool.Tool
 	if service != nil {
 		made = append(made,
-			tool.New(tool.Definition{
+			wire.Tool(tool.Definition{
 				Name:         "forecast",
 				Description:  "Tells the weather of the coming days.",
 				Translations: map[string]string{"zh": "查询未来几天的天气。"},
@@ -35,73 +30,30 @@ func Tools(service *Service) []tool.Tool {
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","description":"The name of the city, in any language.","examples":["Rome"],"minLength":1},"days":{"type":"integer","description":"Days to look ahead.","default":3,"minimum":1,"maximum":14},"unit":{"type":"string","enum":["C","F"]},"near":{"type":"object","description":"Near, when given, is looked at in the place of the city.","properties":{"lat":{"type":"number","description":"Latitude in degrees.","minimum":-90,"maximum":90},"lon":{"type":"number","description":"degrees, east is positive"}},"required":["lat","lon"],"additionalProperties":false},"wants":{"type":"array","maxItems":2,"items":{"type":"string","enum":["rain","wind"]}},"limit":{"type":"integer","minimum":0,"maximum":255},"extra":{},"since":{"type":"string","format":"date-time"},"wait":{"type":"string","examples":["1m30s"]},"tags":{"type":"object","additionalProperties":{"type":"integer"}},"grid":{"type":"array","items":{"type":"array","items":{"type":"number"}}},"pair":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"boolean"}},"blob":{"type":"string","contentEncoding":"base64"}},"required":["city"],"additionalProperties":false}`),
 				Risk:         "read",
 				Version:      "2",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in Forecast
-				r := wire.Read(args)
-				readForecastJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := service.forecast(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				b := make([]byte, 0, 512)
-				if out == nil {
-					b = append(b, "null"...)
-				} else {
-					b = appendWeatherJSON(b, out)
-				}
-				return chat.Result{Text: string(b), View: &chat.View{Data: b}}, nil
-			}),
+			}, service.forecast),
 		)
 	}
 	made = append(made,
-		tool.New(tool.Definition{
+		wire.Tool(tool.Definition{
 			Name:        "forget_all",
 			Description: "Forgets everything.",
 			Replay:      tool.Safe,
 			Risk:        "destructive",
-		}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-			if err := forgetAll(ctx); err != nil {
-				return chat.Result{}, err
-			}
-			return tool.Text("Done."), nil
-		}),
-		tool.New(tool.Definition{
+		}, forgetAll),
+		wire.Tool(tool.Definition{
 			Name:        "say_hello",
 			Description: "Says hello.",
 			Groups:      []string{"social"},
 			Parameters:  json.RawMessage(`{"type":"object","properties":{"who":{"type":"string"}},"additionalProperties":false}`),
 			Risk:        "read",
-		}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-			var in struct1
-			r := wire.Read(args)
-			readStruct1JSON(&r, &in)
-			if err := r.End(); err != nil {
-				return chat.Result{}, err
-			}
-			out, err := Greet(&in)
-			if err != nil {
-				return chat.Result{}, err
-			}
-			return tool.Text(out), nil
-		}),
-		tool.New(tool.Definition{
+		}, Greet),
+		wire.Tool(tool.Definition{
 			Name:        "show_map",
 			Description: "shows shows a picture.",
 			Groups:      []string{"weather"},
 			Parameters:  json.RawMessage(`{"type":"object","properties":{"lat":{"type":"number","description":"Latitude in degrees.","minimum":-90,"maximum":90},"lon":{"type":"number","description":"degrees, east is positive"}},"required":["lat","lon"],"additionalProperties":false}`),
 			Risk:        "read",
-		}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-			var in Place
-			r := wire.Read(args)
-			readPlaceJSON(&r, &in)
-			if err := r.End(); err != nil {
-				return chat.Result{}, err
-			}
-			return showMap(ctx, in)
-		}),
+		}, showMap),
 	)
 	return made
 }
@@ -130,297 +82,6 @@ func Definitions() []tool.Definition {
 
 // readRingBell reads the arguments of ring_bell.
 func readRingBell(args json.RawMessage) (in ringBell, err error) {
-	r := wire.Read(args)
-	readRingBellJSON(&r, &in)
-	return in, r.End()
-}
-
-func readForecastJSON(r *wire.Reader, v *Forecast) {
-	v.Days = 3
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "city":
-			v.City = r.String()
-		case "days":
-			v.Days = int(r.Int(64))
-		case "unit":
-			v.Unit = Unit(r.String())
-		case "near":
-			if r.Null() {
-				v.Near = nil
-			} else {
-				var e1 Place
-				readPlaceJSON(r, &e1)
-				v.Near = &e1
-			}
-		case "wants":
-			if r.Null() {
-				v.Wants = nil
-			} else {
-				v.Wants = []string{}
-				r.Array()
-				for r.Element() {
-					e1 := r.String()
-					v.Wants = append(v.Wants, e1)
-				}
-			}
-		case "limit":
-			v.Paging.Limit = uint8(r.Uint(8))
-		case "extra":
-			v.Extra = r.Raw()
-		case "since":
-			var e1 time.Time
-			r.Text(&e1)
-			v.Since = e1
-		case "wait":
-			v.Wait = r.Duration()
-		case "tags":
-			if r.Null() {
-				v.Tags = nil
-			} else {
-				v.Tags = map[string]int{}
-				r.Object()
-				for name, ok := r.Field(); ok; name, ok = r.Field() {
-					e1 := int(r.Int(64))
-					v.Tags[name] = e1
-				}
-			}
-		case "grid":
-			if r.Null() {
-				v.Grid = nil
-			} else {
-				v.Grid = [][]float32{}
-				r.Array()
-				for r.Element() {
-					var e1 []float32
-					if r.Null() {
-						e1 = nil
-					} else {
-						e1 = []float32{}
-						r.Array()
-						for r.Element() {
-							e2 := float32(r.Float(32))
-							e1 = append(e1, e2)
-						}
-					}
-					v.Grid = append(v.Grid, e1)
-				}
-			}
-		case "pair":
-			r.Array()
-			for i := 0; r.Element(); i++ {
-				e1 := r.Bool()
-				if i < len(v.Pair) {
-					v.Pair[i] = e1
-				}
-			}
-		case "blob":
-			v.Blob = r.Bytes()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func appendWeatherJSON(b []byte, v *Weather) []byte {
-	b = append(b, '{')
-	b = wire.Field(b, "input")
-	b = appendForecastJSON(b, &v.Input)
-	if v.Note != "" {
-		b = wire.Field(b, "note")
-		b = wire.String(b, v.Note)
-	}
-	b = wire.Field(b, "any")
-	b = wire.Value(b, v.Any)
-	b = append(b, '}')
-	return b
-}
-
-func readStruct1JSON(r *wire.Reader, v *struct1) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "who":
-			v.Who = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readPlaceJSON(r *wire.Reader, v *Place) {
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "lat":
-			v.Latitude = r.Float(64)
-		case "lon":
-			v.Longitude = r.Float(64)
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readRingBellJSON(r *wire.Reader, v *ringBell) {
-	v.Times = 1
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch name {
-		case "times":
-			v.Times = int(r.Int(64))
-		case "notes":
-			if r.Null() {
-				v.Notes = nil
-			} else {
-				v.Notes = map[string]any{}
-				r.Object()
-				for name, ok := r.Field(); ok; name, ok = r.Field() {
-					e1 := r.Any()
-					v.Notes[name] = e1
-				}
-			}
-		case "chime":
-			if r.Null() {
-				v.Chime = nil
-			} else {
-				v.Chime = [][]time.Duration{}
-				r.Array()
-				for r.Element() {
-					var e1 []time.Duration
-					if r.Null() {
-						e1 = nil
-					} else {
-						e1 = []time.Duration{}
-						r.Array()
-						for r.Element() {
-							e2 := r.Duration()
-							e1 = append(e1, e2)
-						}
-					}
-					v.Chime = append(v.Chime, e1)
-				}
-			}
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func appendForecastJSON(b []byte, v *Forecast) []byte {
-	b = append(b, '{')
-	b = wire.Field(b, "city")
-	b = wire.String(b, v.City)
-	b = wire.Field(b, "days")
-	b = wire.Int(b, v.Days)
-	if v.Unit != "" {
-		b = wire.Field(b, "unit")
-		b = wire.String(b, v.Unit)
-	}
-	b = wire.Field(b, "near")
-	if v.Near == nil {
-		b = append(b, "null"...)
-	} else {
-		b = appendPlaceJSON(b, v.Near)
-	}
-	if len(v.Wants) > 0 {
-		b = wire.Field(b, "wants")
-		if v.Wants == nil {
-			b = append(b, "null"...)
-		} else {
-			b = append(b, '[')
-			for i1 := range v.Wants {
-				if i1 > 0 {
-					b = append(b, ',')
-				}
-				b = wire.String(b, v.Wants[i1])
-			}
-			b = append(b, ']')
-		}
-	}
-	if v.Paging.Limit != 0 {
-		b = wire.Field(b, "limit")
-		b = wire.Uint(b, v.Paging.Limit)
-	}
-	if len(v.Extra) > 0 {
-		b = wire.Field(b, "extra")
-		b = wire.Value(b, v.Extra)
-	}
-	if !v.Since.IsZero() {
-		b = wire.Field(b, "since")
-		b = wire.Value(b, v.Since)
-	}
-	if v.Wait != 0 {
-		b = wire.Field(b, "wait")
-		b = wire.String(b, v.Wait.String())
-	}
-	if len(v.Tags) > 0 {
-		b = wire.Field(b, "tags")
-		if v.Tags == nil {
-			b = append(b, "null"...)
-		} else {
-			b = append(b, '{')
-			for i, k1 := range slices.Sorted(maps.Keys(v.Tags)) {
-				if i > 0 {
-					b = append(b, ',')
-				}
-				b = append(wire.String(b, k1), ':')
-				e1 := v.Tags[k1]
-				b = wire.Int(b, e1)
-			}
-			b = append(b, '}')
-		}
-	}
-	if len(v.Grid) > 0 {
-		b = wire.Field(b, "grid")
-		if v.Grid == nil {
-			b = append(b, "null"...)
-		} else {
-			b = append(b, '[')
-			for i1 := range v.Grid {
-				if i1 > 0 {
-					b = append(b, ',')
-				}
-				if v.Grid[i1] == nil {
-					b = append(b, "null"...)
-				} else {
-					b = append(b, '[')
-					for i2 := range v.Grid[i1] {
-						if i2 > 0 {
-							b = append(b, ',')
-						}
-						b = wire.Float(b, v.Grid[i1][i2])
-					}
-					b = append(b, ']')
-				}
-			}
-			b = append(b, ']')
-		}
-	}
-	b = wire.Field(b, "pair")
-	b = append(b, '[')
-	for i1 := range v.Pair {
-		if i1 > 0 {
-			b = append(b, ',')
-		}
-		b = wire.Bool(b, v.Pair[i1])
-	}
-	b = append(b, ']')
-	if len(v.Blob) > 0 {
-		b = wire.Field(b, "blob")
-		b = wire.Value(b, v.Blob)
-	}
-	b = append(b, '}')
-	return b
-}
-
-func appendPlaceJSON(b []byte, v *Place) []byte {
-	b = append(b, '{')
-	b = wire.Field(b, "lat")
-	b = wire.Float(b, v.Latitude)
-	b = wire.Field(b, "lon")
-	b = wire.Float(b, v.Longitude)
-	b = append(b, '}')
-	return b
+	err = wire.Read(args, &in)
+	return in, err
 }
