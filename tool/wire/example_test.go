@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -16,7 +17,7 @@ type order struct {
 // Generated code makes a tool like this.
 func Example() {
 	t := wire.Tool(tool.Definition{Name: "order_parts", Risk: tool.Write}, func(in order) (order, error) { return in, nil })
-	result, err := t.Call(nil, json.RawMessage(`{"part": "hinge", "note": "other fields are ignored"}`))
+	result, err := t.Call(context.Background(), json.RawMessage(`{"part": "hinge", "note": "other fields are ignored"}`))
 	fmt.Println(result.Text, err)
 	// Output: {"part":"hinge","amount":1} <nil>
 }
