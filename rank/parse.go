@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/lexicon"
+	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
 // How much a word counts that the question does not have itself.

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/lexicon"
+	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
 // maxSmallTalk is how long a message of small talk is at most, in bytes.

@@ -3,7 +3,7 @@ package rank
 import (
 	"strings"
 
-	"github.com/etui-run/etui/internal/lexicon"
+	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
 // cut is a word of a run of Chinese characters.

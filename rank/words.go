@@ -8,7 +8,7 @@ import (
 	"github.com/kljensen/snowball/english"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/lexicon"
+	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
 // soft separates the parts of one word: read_file, readFile and read-file are

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/etui-run/etui/internal/shelltext"
+	"github.com/etui-run/etui/rules/internal/shelltext"
 )
 
 // errNoCall is the outcome of conditions on a call where there is none yet.

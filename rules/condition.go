@@ -20,7 +20,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
-	"github.com/etui-run/etui/internal/shelltext"
+	"github.com/etui-run/etui/rules/internal/shelltext"
 )
 
 // condition is a compiled condition.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/internal/lexicon"
+	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
 func TestGloss(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/etui-run/etui/internal/lexicon"
+	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
 func TestLookup(t *testing.T) {

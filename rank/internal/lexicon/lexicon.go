@@ -3,7 +3,7 @@
 //
 // The data is in two files beside this one: gloss.txt is made from CC-CEDICT, and
 // synonyms.txt from WordNet. Each has a licence of its own, which its first lines
-// and NOTICE.md state. `go run ./internal/lexicon/generate` makes the files. The
+// and NOTICE.md state. `go run ./rank/internal/lexicon/generate` makes the files. The
 // build tag etui_nogloss leaves gloss.txt out; then Chinese questions find only
 // tools that are described in Chinese, and English questions only tools that are
 // described in English.

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/etui-run/etui/internal/shelltext"
+	"github.com/etui-run/etui/rules/internal/shelltext"
 )
 
 // TestRisks: the risks of commands in many spellings.

@@ -27,7 +27,7 @@ import (
 
 	"github.com/kljensen/snowball/english"
 
-	"github.com/etui-run/etui/internal/lexicon"
+	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
 func main() {
@@ -57,7 +57,7 @@ const glossHead = `# Chinese words and the stems of English words that mean them
 # (https://cc-cedict.org), which its contributors license under the Creative Commons
 # Attribution-ShareAlike 4.0 International License (https://creativecommons.org/licenses/by-sa/4.0/).
 # Changes: simplified forms only, meanings cut to at most four English stems, names, idioms and long words
-# left out. This file is under the same licence. Made by internal/lexicon/generate; do not edit.
+# left out. This file is under the same licence. Made by rank/internal/lexicon/generate; do not edit.
 `
 
 // maxStems is how many English stems a Chinese word keeps.
@@ -187,7 +187,7 @@ const synonymsHead = `# Stems of English words with how common they are (0-9), t
 # WordNet Release 3.1. Copyright 2011 by Princeton University. All rights reserved. THIS SOFTWARE AND DATABASE IS
 # PROVIDED "AS IS" AND PRINCETON UNIVERSITY MAKES NO REPRESENTATIONS OR WARRANTIES, EXPRESS OR IMPLIED. The whole
 # licence, which permits use, copying and changes for any purpose, is in NOTICE.md.
-# Made by internal/lexicon/generate; do not edit.
+# Made by rank/internal/lexicon/generate; do not edit.
 `
 
 // Limits of what is kept of WordNet.

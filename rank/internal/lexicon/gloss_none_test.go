@@ -5,7 +5,7 @@ package lexicon_test
 import (
 	"testing"
 
-	"github.com/etui-run/etui/internal/lexicon"
+	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
 func TestNoGloss(t *testing.T) {
