@@ -357,7 +357,7 @@ func (l *Loader) read(r *root, dir *tree, f found, again bool) reading {
 		return reading{file: next, same: same, err: next.problems}
 	}
 	next.sum = maphash.Bytes(seed, text)
-	next.fresh = (known == nil || known.stamp != next.stamp) && time.Since(next.stamp.Modified) < soon
+	next.fresh = (known == nil || known.stamp != next.stamp) && time.Since(time.Unix(0, next.stamp.Modified)) < soon
 	retry := known != nil && (again && (known.unmet || len(known.problems) > 0) || known.beside != dir.stamp(known.module))
 	if known != nil && known.sum == next.sum && !retry {
 		next.names, next.unmet, next.problems, next.module, next.beside = known.names, known.unmet, known.problems, known.module, known.beside

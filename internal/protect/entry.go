@@ -21,18 +21,41 @@ const (
 	maxNew     = 100      // new entries of a folder that are moved aside one by one; with more, the folder is
 )
 
-// entry is a file or folder; nil means that there is none.
+// entry is how a file or folder looked; nil means that there was none. The journal keeps it.
 type entry struct {
-	info   fs.FileInfo
-	sealed bool
-	kept   bool // text is the content of the file
-	text   []byte
-	link   string
-	list   map[string]*entry // the content of the folder
+	info  fs.FileInfo // nil if it was read from a journal
+	Mode  fs.FileMode
+	Stamp filestamp.Stamp // of a folder only the identity
+	User  int             // the owner; -1 if it is unknown
+	Group int
+
+	Sealed bool              `json:",omitzero"`
+	Kept   bool              `json:",omitzero"` // Text is the content of the file
+	Text   []byte            `json:",omitzero"`
+	Link   string            `json:",omitzero"`
+	List   map[string]*entry `json:",omitzero"` // the content of the folder; of a sealed one only the files with a second name
 }
 
-func (e *entry) isDir() bool  { return e != nil && e.info.IsDir() }
-func (e *entry) isFile() bool { return e != nil && e.info.Mode().IsRegular() }
+// entryOf returns the entry of a file or folder without its content.
+func entryOf(info fs.FileInfo) *entry {
+	e := &entry{info: info, Mode: info.Mode(), Stamp: filestamp.Of(info)}
+	if e.User, e.Group = filestamp.Owner(info); info.IsDir() {
+		e.Stamp = filestamp.Stamp{Identity: e.Stamp.Identity}
+	}
+	return e
+}
+
+func (e *entry) isDir() bool  { return e != nil && e.Mode.IsDir() }
+func (e *entry) isFile() bool { return e != nil && e.Mode.IsRegular() }
+
+// is reports whether info describes the same file or folder, whatever its name.
+func (e *entry) is(info fs.FileInfo) bool {
+	if e.info != nil {
+		return os.SameFile(e.info, info)
+	}
+	id := filestamp.IdentityOf(info)
+	return id != filestamp.Identity{} && id == e.Stamp.Identity
+}
 
 // same reports whether a file is unchanged. It returns false for folders, whose content
 // must be compared.
@@ -40,16 +63,16 @@ func (e *entry) same(now *entry) bool {
 	switch {
 	case e == nil || now == nil:
 		return e == now
-	case e.sealed && os.SameFile(e.info, now.info):
+	case e.Sealed && e.is(now.info):
 		return true
-	case e.info.Mode() != now.info.Mode():
+	case e.Mode != now.Mode || e.User != now.User:
 		return false
-	case e.isFile() && e.kept && now.kept:
-		return bytes.Equal(e.text, now.text)
-	case e.info.Mode()&fs.ModeSymlink != 0:
-		return e.link == now.link
+	case e.isFile() && e.Kept && now.Kept:
+		return bytes.Equal(e.Text, now.Text)
+	case e.Mode&fs.ModeSymlink != 0:
+		return e.Link == now.Link
 	}
-	return !e.isDir() && filestamp.Of(e.info) == filestamp.Of(now.info)
+	return !e.isDir() && e.Stamp == now.Stamp
 }
 
 // reading records entries within its limits.
@@ -57,6 +80,7 @@ type reading struct {
 	root    *os.Root
 	entries int
 	bytes   int
+	names   int // in sealed folders
 	err     error
 }
 
@@ -66,7 +90,7 @@ func (r *reading) deep(name string) *entry {
 	if !e.isDir() || r.err != nil {
 		return e
 	}
-	e.list = map[string]*entry{}
+	e.List = map[string]*entry{}
 	names, err := list(r.root, name, maxEntries)
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
@@ -76,9 +100,44 @@ func (r *reading) deep(name string) *entry {
 		return e
 	}
 	for _, child := range names {
-		e.list[child] = r.deep(path.Join(name, child))
+		e.List[child] = r.deep(path.Join(name, child))
 	}
 	return e
+}
+
+// linked records those files in a sealed folder that have a second name, by which a program
+// may change them.
+func (r *reading) linked(folder string) map[string]*entry {
+	names, err := list(r.root, folder, maxNames-r.names)
+	if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) && r.err == nil {
+		r.err = err
+	}
+	r.names += len(names)
+	var found map[string]*entry
+	for _, child := range names {
+		name := path.Join(folder, child)
+		info, err := r.root.Lstat(name)
+		if err != nil {
+			continue // etui removes nothing there, so a person did
+		}
+		var e *entry
+		switch {
+		case info.IsDir():
+			if list := r.linked(name); len(list) > 0 {
+				e = entryOf(info)
+				e.Sealed, e.List = true, list
+			}
+		case info.Mode().IsRegular() && filestamp.Links(info) > 1:
+			e = r.shallow(name)
+		}
+		if e != nil {
+			if found == nil {
+				found = map[string]*entry{}
+			}
+			found[child] = e
+		}
+	}
+	return found
 }
 
 // shallow records a file or folder without its content.
@@ -90,13 +149,13 @@ func (r *reading) shallow(name string) *entry {
 	if r.entries++; r.entries > maxEntries && r.err == nil {
 		r.err = fmt.Errorf("there are more than %d files at protected names such as %s: too many to restore after a command. Keep skills in a folder outside of the workspace (skills.global)", maxEntries, name)
 	}
-	e := &entry{info: info}
+	e := entryOf(info)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
-		e.link, _ = r.root.Readlink(name) // if it was removed meanwhile, it differs
+		e.Link, _ = r.root.Readlink(name) // if it was removed meanwhile, it differs
 	case info.Mode().IsRegular() && info.Size() <= maxText && r.bytes+int(info.Size()) <= maxKept:
-		e.text, e.kept = read(r.root, name)
-		r.bytes += len(e.text)
+		e.Text, e.Kept = read(r.root, name)
+		r.bytes += len(e.Text)
 	}
 	return e
 }

@@ -72,10 +72,11 @@ type Guard struct {
 
 // state is the state of the names of a workspace.
 type state struct {
-	mode    fs.FileMode // of the workspace
-	entries map[string]*entry
-	folders map[string]*entry      // the parents of names, without their content
-	repos   map[string]fs.FileInfo // the folders of repositories
+	Mode    fs.FileMode        // of the workspace
+	Folder  filestamp.Identity // of the workspace
+	Entries map[string]*entry
+	Folders map[string]*entry // the parents of names, without their content
+	Repos   map[string]*entry // the folders of repositories, without their content
 }
 
 // New returns a guard.
@@ -157,20 +158,20 @@ func (g *Guard) Begin() (seal []string, err error) {
 // toSeal returns the names that the sandbox seals for a program.
 func (g *Guard) toSeal() (paths []string, err error) {
 	for _, name := range append(g.own, g.names...) {
-		switch e := g.before.entries[name]; {
-		case g.config.Mode == sandbox.Strong && e != nil && e.sealed:
+		switch e := g.before.Entries[name]; {
+		case g.config.Mode == sandbox.Strong && e != nil && e.Sealed:
 		case name == "." || slices.Contains(g.own, name) && e != nil:
 			return nil, fmt.Errorf("%s is in the workspace, and in mode %s of the sandbox commands could change it. Set state, skills.dir or the workspace of the other agent in etui.yaml to a folder outside of the workspace", g.path(name), g.config.Mode)
 		}
 	}
 	if g.config.Mode == sandbox.Seatbelt { // it can seal missing names, too
-		for _, name := range slices.Sorted(maps.Keys(g.before.entries)) {
+		for _, name := range slices.Sorted(maps.Keys(g.before.Entries)) {
 			paths = append(paths, g.path(name))
 		}
 		return paths, nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(g.before.entries)) {
-		if e := g.before.entries[name]; e != nil && e.sealed {
+	for _, name := range slices.Sorted(maps.Keys(g.before.Entries)) {
+		if e := g.before.Entries[name]; e != nil && e.Sealed {
 			paths = append(paths, g.path(name))
 		}
 	}
@@ -245,7 +246,7 @@ func (g *Guard) Steady(abs string) (still func() bool) {
 		return func() bool { return true }
 	}
 	steady, begun := g.steady(name), g.begun
-	first := g.sealable(name)
+	first := g.firm(name)
 	return func() bool {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -253,7 +254,7 @@ func (g *Guard) Steady(abs string) (still func() bool) {
 			return steady
 		}
 		// Programs that began later found the name there and had it sealed.
-		now := g.sealable(name)
+		now := g.firm(name)
 		return first != nil && now != nil && filestamp.Of(first) == filestamp.Of(now)
 	}
 }
@@ -262,9 +263,21 @@ func (g *Guard) steady(name string) bool {
 	if g.before == nil {
 		return true
 	}
-	was := g.before.entries[name]
-	now := g.sealable(name)
-	return was != nil && was.sealed && now != nil && os.SameFile(was.info, now)
+	was := g.before.Entries[name]
+	now := g.firm(name)
+	return was != nil && was.Sealed && now != nil && was.is(now)
+}
+
+// firm returns the entry of a name if nothing in it can change while it is sealed.
+func (g *Guard) firm(name string) fs.FileInfo {
+	info := g.sealable(name)
+	if info == nil || !info.IsDir() {
+		return info
+	}
+	if r := (reading{root: g.root}); len(r.linked(name)) > 0 || r.err != nil {
+		return nil
+	}
+	return info
 }
 
 // sealable returns the entry of a name if the sandbox can seal it: a folder, or a file
@@ -295,35 +308,40 @@ func (g *Guard) look() (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &state{mode: info.Mode(), entries: map[string]*entry{}, folders: map[string]*entry{}, repos: found.repos}
+	s := &state{Mode: info.Mode(), Folder: filestamp.IdentityOf(info), Entries: map[string]*entry{}, Folders: map[string]*entry{}, Repos: map[string]*entry{}}
 	r := reading{root: g.root}
 	for _, name := range found.marks {
-		s.entries[name] = g.enter(&r, name, path.Dir(name) == ".")
+		s.Entries[name] = g.enter(&r, name, path.Dir(name) == ".")
 	}
-	for repo := range found.repos {
+	for repo, info := range found.repos {
+		s.Repos[repo] = entryOf(info)
 		for _, name := range controls(repo) {
-			s.entries[name] = g.enter(&r, name, repo == ".git")
-			s.folders[path.Dir(name)] = r.shallow(path.Dir(name))
+			s.Entries[name] = g.enter(&r, name, repo == ".git")
+			s.Folders[path.Dir(name)] = r.shallow(path.Dir(name))
 		}
 	}
 	for _, name := range slices.Concat(g.names, g.own) {
-		s.entries[name] = g.enter(&r, name, true)
+		s.Entries[name] = g.enter(&r, name, true)
 		for _, folder := range parents(name) {
-			s.folders[folder] = r.shallow(folder)
+			s.Folders[folder] = r.shallow(folder)
 		}
 	}
-	delete(s.folders, ".")
+	delete(s.Folders, ".")
 	return s, r.err
 }
 
-// enter records the entry of a name. It keeps no content of a sealed folder, which cannot
-// change.
+// enter records the entry of a name. Of a sealed folder it keeps only what can change.
 func (g *Guard) enter(r *reading, name string, seal bool) *entry {
 	if info := g.sealable(name); seal && info != nil {
-		e := &entry{info: info, sealed: true}
-		if info.Mode().IsRegular() {
+		e := entryOf(info)
+		switch {
+		case info.Mode().IsRegular():
 			e = r.shallow(name)
-			e.sealed = true
+		case !slices.Contains(g.own, name):
+			e.List = r.linked(name)
+		}
+		if e != nil {
+			e.Sealed = true
 		}
 		return e
 	}

@@ -437,3 +437,36 @@ func BenchmarkGuard(b *testing.B) {
 		g.End()
 	}
 }
+
+// TestSecondNameInSealedFolder: a file in a sealed folder that can be changed by another name
+// is put back, and not used meanwhile.
+func TestSecondNameInSealedFolder(t *testing.T) {
+	for _, name := range []string{"skills/a/run.sh", ".vscode/tasks.json", ".git/hooks/pre-commit"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t, sandbox.Strong, map[string]string{name: "good", ".git/HEAD": "ref", "skills/b.yaml": "good"})
+			aside := w.path("aside") // where a person puts it, and from where it comes back
+			w.must(os.Rename(w.path(name), aside))
+			w.must(os.Link(aside, w.path("other")))
+			w.must(os.Rename(aside, w.path(name)))
+			sealed, err := w.Begin()
+			folder := w.path(filepath.Dir(name))
+			if err != nil || !slices.ContainsFunc(sealed, func(s string) bool { return strings.HasPrefix(folder+"/", s+"/") }) {
+				t.Fatal(sealed, err)
+			}
+			if w.Steady(w.path("skills"))() == strings.HasPrefix(name, "skills/") {
+				t.Error("skills that can be changed are read, or others are not")
+			}
+			w.must(os.WriteFile(w.path("other"), []byte("evil"), 0o644))
+			if done := w.End(); len(done) == 0 || w.files()[name] != "good" || w.files()["skills/b.yaml"] != "good" {
+				t.Errorf("it says %q, and there are %v", done, w.files())
+			}
+			if _, err := w.Begin(); err != nil {
+				t.Fatal(err)
+			}
+			w.must(os.WriteFile(w.path("other"), []byte("evil again"), 0o644)) // now another file
+			if done := w.End(); len(done) != 0 || w.files()[name] != "good" {
+				t.Errorf("it says %q, and there are %v", done, w.files())
+			}
+		})
+	}
+}

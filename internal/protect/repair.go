@@ -57,21 +57,21 @@ func (r *repair) all() {
 // search, it restores what was there before.
 func (r *repair) pass() {
 	g, before := r.guard, r.guard.before
-	if info, err := g.folder.Stat(); err == nil && info.Mode() != before.mode {
-		if err := g.folder.Chmod(before.mode); err != nil {
+	if info, err := g.folder.Stat(); err == nil && info.Mode() != before.Mode {
+		if err := g.folder.Chmod(before.Mode); err != nil {
 			r.errs = append(r.errs, err)
 		} else {
 			r.say("the permissions of the workspace were changed; they are as before")
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(before.folders)) {
-		r.folder(name, before.folders[name])
+	for _, name := range slices.Sorted(maps.Keys(before.Folders)) {
+		r.folder(name, before.Folders[name])
 	}
 	now, err := g.search.find(g.root, g.held())
 	if err != nil {
 		r.errs = append(r.errs, err)
 	}
-	wanted := maps.Clone(before.entries)
+	wanted := maps.Clone(before.Entries)
 	names := slices.AppendSeq(slices.Clone(now.marks), maps.Keys(now.repos))
 	slices.SortFunc(names, func(a, b string) int { // what is inside of another first
 		return cmp.Or(cmp.Compare(strings.Count(b, "/"), strings.Count(a, "/")), strings.Compare(a, b))
@@ -83,7 +83,7 @@ func (r *repair) pass() {
 				r.defuse(name)
 			case was != "" && was != name:
 				for i, control := range controls(name) {
-					wanted[control] = before.entries[controls(was)[i]]
+					wanted[control] = before.Entries[controls(was)[i]]
 				}
 			}
 		}
@@ -109,12 +109,12 @@ func (r *repair) pass() {
 // earlierRepo returns the earlier name of a repository, which may have been moved; empty
 // means that it is new.
 func (r *repair) earlierRepo(name string, info fs.FileInfo) string {
-	repos := r.guard.before.repos
+	repos := r.guard.before.Repos
 	if repos[name] != nil {
 		return name
 	}
 	for was, old := range repos {
-		if os.SameFile(old, info) && path.Base(was) == path.Base(name) && !r.still(was, old) {
+		if old.is(info) && path.Base(was) == path.Base(name) && !r.still(was, old) {
 			return was
 		}
 	}
@@ -127,8 +127,8 @@ func (r *repair) earlier(name string) *entry {
 	if err != nil {
 		return nil
 	}
-	for was, old := range r.guard.before.entries {
-		if old != nil && os.SameFile(old.info, info) && path.Base(was) == path.Base(name) && !r.still(was, old.info) {
+	for was, old := range r.guard.before.Entries {
+		if old != nil && old.is(info) && path.Base(was) == path.Base(name) && !r.still(was, old) {
 			return old
 		}
 	}
@@ -136,9 +136,9 @@ func (r *repair) earlier(name string) *entry {
 }
 
 // still reports whether a name means the same file or folder as before.
-func (r *repair) still(name string, was fs.FileInfo) bool {
+func (r *repair) still(name string, was *entry) bool {
 	info, err := r.plain(name)
-	return err == nil && os.SameFile(was, info)
+	return err == nil && was.is(info)
 }
 
 // defuse makes a new repository none: without its HEAD, git reads nothing in a folder.
@@ -208,11 +208,16 @@ func (r *repair) entry(name string, was *entry) {
 	now := read.shallow(name)
 	switch {
 	case was.same(now):
+		if was.isDir() && was.Sealed {
+			for _, child := range slices.Sorted(maps.Keys(was.List)) {
+				r.entry(path.Join(name, child), was.List[child])
+			}
+		}
 	case now == nil:
 		if r.restore(name, was) {
 			r.say("%s was removed; it is there again", told(name))
 		}
-	case now.isDir() && was.isDir() && !was.sealed:
+	case now.isDir() && was.isDir() && !was.Sealed:
 		r.children(name, was)
 	case was == nil:
 		r.aside(name, "is a name that other programs trust")
@@ -225,14 +230,14 @@ func (r *repair) entry(name string, was *entry) {
 
 // children restores the content of a folder.
 func (r *repair) children(name string, was *entry) {
-	names, err := list(r.guard.root, name, len(was.list)+maxNew)
+	names, err := list(r.guard.root, name, len(was.List)+maxNew)
 	if err != nil {
 		if r.aside(name, "was changed") && r.restore(name, was) {
 			r.say("%s is as it was before", told(name))
 		}
 		return
 	}
-	for child := range was.list {
+	for child := range was.List {
 		if !slices.Contains(names, child) {
 			names = append(names, child)
 		}
@@ -240,7 +245,7 @@ func (r *repair) children(name string, was *entry) {
 	slices.Sort(names)
 	keep := r.guard.config.KeepNew && r.isSetting(name)
 	for _, child := range names {
-		if old := was.list[child]; old != nil || !keep {
+		if old := was.List[child]; old != nil || !keep {
 			r.entry(path.Join(name, child), old)
 		}
 	}
@@ -332,29 +337,32 @@ func (r *repair) write(name string, was *entry) error {
 		}
 	}
 	switch {
-	case was.isDir() && was.list == nil, was.isFile() && !was.kept:
+	case was.isDir() && (was.Sealed || was.List == nil), was.isFile() && !was.Kept:
 		r.say("%s cannot be put back: what was in it is not kept", told(name))
 		return nil
 	case was.isDir():
-		if err := root.Mkdir(name, was.info.Mode().Perm()|0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := root.Mkdir(name, was.Mode.Perm()|0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		for child, e := range was.list {
+		for child, e := range was.List {
 			if err := r.write(path.Join(name, child), e); err != nil {
 				return err
 			}
 		}
-		return nil
-	case was.info.Mode()&fs.ModeSymlink != 0:
-		return root.Symlink(was.link, name)
+		return r.own(name, was)
+	case was.Mode&fs.ModeSymlink != 0:
+		return root.Symlink(was.Link, name)
 	case !was.isFile():
 		return errors.New("it was no regular file, and was removed")
 	}
 	temporary := ".etui-" + rand.Text() + ".tmp"
-	if err := root.WriteFile(temporary, was.text, 0o600); err != nil {
+	if err := root.WriteFile(temporary, was.Text, 0o600); err != nil {
 		return err
 	}
-	err := root.Chmod(temporary, was.info.Mode().Perm())
+	err := r.own(temporary, was)
+	if err == nil {
+		err = root.Chmod(temporary, was.Mode.Perm())
+	}
 	if err == nil {
 		err = root.Rename(temporary, name)
 	}
@@ -362,6 +370,14 @@ func (r *repair) write(name string, was *entry) error {
 		return errors.Join(err, root.Remove(temporary))
 	}
 	return nil
+}
+
+// own gives a restored file or folder to its earlier owner. Only root can.
+func (r *repair) own(name string, was *entry) error {
+	if os.Geteuid() != 0 || was.User < 0 {
+		return nil
+	}
+	return r.guard.root.Lchown(name, was.User, was.Group)
 }
 
 // try does something with a name. If that is not permitted, it first makes the parents
