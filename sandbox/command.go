@@ -31,6 +31,9 @@ type Command struct {
 	// knows only paths, another folder can be put there between the check and the start.
 	// Nil is whatever is at the path when the program is started.
 	Folder *os.File
+	// Hold is a file that stays open until the program and its children have ended, also if
+	// this process ends before: a lock on it says so. Only modes Strong and Landlock do this.
+	Hold *os.File
 	// Write are further folders that it may write, as absolute paths.
 	Write []string
 	// ReadOnly are further folders and files that it may read, as absolute paths.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -221,7 +222,11 @@ func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, 
 	if p.cgroup != nil {
 		spec.Memory, spec.Tasks = unwatched, spec.Tasks+2*helperTasks // the kernel's limits apply first
 	}
-	if err := s.begin(p, who, files, folders); err != nil {
+	passed := folders
+	if spec.Holds = c.Hold != nil; spec.Holds {
+		passed = append(slices.Clip(folders), c.Hold)
+	}
+	if err := s.begin(p, who, files, passed); err != nil {
 		return nil, err
 	}
 	s.step()

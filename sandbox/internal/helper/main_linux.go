@@ -117,6 +117,9 @@ func (h *helper) hide() error {
 	} else if h.spec.HasFolder {
 		folders = 1
 	}
+	if h.spec.Holds {
+		folders++
+	}
 	if err := unix.CloseRange(wire.Control, wire.Folders+folders-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return err
 	}
@@ -221,10 +224,17 @@ func (h *helper) reap() (ending unix.WaitStatus, done bool) {
 }
 
 // end kills the remaining processes and exits. The exit of the first process of a name
-// space kills all others, and its parent waits for all of them.
+// space kills all others, and its parent waits for all of them. Without a parent, the helper
+// waits: what it holds says that they have ended.
 func (h *helper) end(e wire.Ending) {
-	if !h.spec.Isolate {
+	switch {
+	case !h.spec.Isolate:
 		h.clear()
+	case h.stopped:
+		unix.Kill(-1, unix.SIGKILL)
+		for err := error(nil); err == nil || err == unix.EINTR; {
+			_, err = unix.Wait4(-1, nil, 0, nil)
+		}
 	}
 	send(wire.Ended, e.Body())
 	unix.Exit(0)

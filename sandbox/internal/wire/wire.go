@@ -6,7 +6,7 @@ package wire
 import "errors"
 
 // Version is the version of the protocol. The helper refuses any other.
-const Version = 1
+const Version = 2
 
 // The events that the helper sends. After Started comes Ended, after Failed nothing.
 const (
@@ -52,6 +52,8 @@ type Spec struct {
 	// mounted. Where the program sees the machine's own files, Writable and Dir name it as
 	// Held then.
 	HasTrees, HasFolder bool
+	// Holds says that after these comes a descriptor that the helper only keeps open.
+	Holds bool
 	// OldKernel makes the helper ignore features of newer kernels: for tests.
 	OldKernel bool
 	// Proxy gives the program a proxy on ProxyPort.
@@ -156,7 +158,7 @@ func (c *coder) texts(list *[]string) {
 
 func (c *coder) spec(s *Spec) {
 	c.number(&s.Version)
-	for _, b := range []*bool{&s.Isolate, &s.Probe, &s.HasTrees, &s.HasFolder, &s.OldKernel, &s.Proxy} {
+	for _, b := range []*bool{&s.Isolate, &s.Probe, &s.HasTrees, &s.HasFolder, &s.Holds, &s.OldKernel, &s.Proxy} {
 		c.flag(b)
 	}
 	for _, l := range []*[]string{&s.Args, &s.Env, &s.Writable, &s.Readable, &s.Links} {
