@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server/api"
 	"github.com/lmittmann/tint"
 )
@@ -24,10 +25,19 @@ func (a *cli) open() (*app.Workspace, error) {
 	if a.listen != "" {
 		environ = append(environ, config.Prefix+"LISTEN="+a.listen)
 	}
+	var w *app.Workspace
+	var err error
 	if a.demo {
-		return app.OpenDemo(a.config, environ)
+		w, err = app.OpenDemo(a.config, environ)
+	} else {
+		w, err = app.Open(a.workspace, a.config, environ)
 	}
-	return app.Open(a.workspace, a.config, environ)
+	if w != nil {
+		for _, done := range w.Restored {
+			fmt.Fprintln(a.err, "etui:", printable.OneLine(done))
+		}
+	}
+	return w, err
 }
 
 // settings are those of an engine that stores nothing.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -76,7 +78,16 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", programs+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Setenv("HOME", e.WorkDir)
-			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/state")
+			// The state is outside of the workspace, as it has to be, and scripts name it as state/.
+			inside, state := filepath.Join(e.WorkDir, "state"), e.WorkDir+"-state"
+			err := os.Rename(inside, state)
+			if errors.Is(err, fs.ErrNotExist) {
+				err = os.Mkdir(state, 0o700)
+			}
+			if err := errors.Join(err, os.Symlink(state, inside)); err != nil {
+				return err
+			}
+			e.Setenv("XDG_STATE_HOME", state)
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("ETUI_LISTEN", "127.0.0.1:0")
 			e.Setenv("COLUMNS", "110")

@@ -157,7 +157,7 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 	}
 	guard, err := protect.New(protect.Config{
 		Dir: dir, Names: trusted(w, dir), Own: append(inner, w.State), Mode: mode,
-		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Log: a.log,
+		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Journal: filepath.Dir(disorder), Log: a.log,
 	})
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/etui-run/etui/examples"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/protect"
 )
 
 // Workspace is a folder with its configuration.
@@ -25,6 +26,9 @@ type Workspace struct {
 	Dir    string // the folder
 	State  string // the state folder
 	Config *config.Config
+	// Restored says what was restored because etui had ended while commands ran, in any
+	// workspace of this user.
+	Restored []string
 
 	texts   string   // the file of texts about tools; empty is the one in State
 	environ []string // the variables that override keys
@@ -69,6 +73,9 @@ func open(dir, file string, optional bool, environ []string) (*Workspace, error)
 	}
 	if info, err := os.Stat(w.Dir); err != nil || !info.IsDir() {
 		return nil, Usagef("there is no folder %s", w.Dir)
+	}
+	if err := w.recover(); err != nil {
+		return nil, err
 	}
 	if _, err := w.disorder(w.Dir); err != nil {
 		return nil, err
@@ -157,18 +164,46 @@ func stateFolder(dir string) (string, error) {
 	return filepath.Join(home, "etui", name+"-"+hex.EncodeToString(sum[:4])), nil
 }
 
+// recover restores what commands changed that ran when their etui ended, before anything is
+// read: also in other workspaces, which may hold this one or be named in its configuration.
+func (w *Workspace) recover() error {
+	for _, file := range w.disorders(w.Dir) {
+		done, err := protect.Recover(filepath.Dir(file), nil)
+		w.Restored = append(w.Restored, done...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // disorder returns the file that says that a command's changes of a workspace could not be
 // undone. It fails if the file exists: then nothing is loaded from the workspace.
+func (w *Workspace) disorder(dir string) (string, error) {
+	files := w.disorders(dir)
+	for _, file := range files {
+		switch text, err := os.ReadFile(file); {
+		case err == nil:
+			return "", Usagef("the workspace %s is not in order: a command changed what etui or other programs trust, and etui could not undo it. Look at it:\n%sThen remove %s", realFolder(dir), text, file)
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", err
+		}
+	}
+	return files[len(files)-1], nil
+}
+
+// disorders returns where the file of [Workspace.disorder] can be, beside the journals of
+// commands; the last is where it is made.
 //
-// The file is in the folder that the variable ETUI_STATE names, or beside the user's usual
+// It is in the folder that the variable ETUI_STATE names, or beside the user's usual
 // state, but never inside the workspace. It does not depend on etui.yaml, which the command
 // may have written. Both places are looked at, since an etui without the variable may have
 // run before.
-func (w *Workspace) disorder(dir string) (string, error) {
+func (w *Workspace) disorders(dir string) []string {
 	dir = realFolder(dir)
 	folder, err := stateFolder(dir)
 	if err != nil { // nobody's home: a container
-		folder = filepath.Join(os.TempDir(), "etui"+strings.ReplaceAll(dir, "/", "-"))
+		folder = filepath.Join(os.TempDir(), fmt.Sprintf("etui-%d", os.Geteuid()), strings.ReplaceAll(dir, "/", "-"))
 	}
 	files := []string{folder + ".disorder"}
 	for _, variable := range w.environ {
@@ -177,15 +212,7 @@ func (w *Workspace) disorder(dir string) (string, error) {
 			files = append(files, filepath.Join(file, filepath.Base(folder)+".disorder"))
 		}
 	}
-	for _, file := range files {
-		switch text, err := os.ReadFile(file); {
-		case err == nil:
-			return "", Usagef("the workspace %s is not in order: a command changed what etui or other programs trust, and etui could not undo it. Look at it:\n%sThen remove %s", dir, text, file)
-		case !errors.Is(err, fs.ErrNotExist):
-			return "", err
-		}
-	}
-	return files[len(files)-1], nil
+	return files
 }
 
 // demoWorkspace makes the demo's workspace where it is missing, and returns its

@@ -46,10 +46,14 @@ type Config struct {
 	// Disorder is a file outside of the workspace that exists while something could not be
 	// restored, and holds the reason; empty means that none is written.
 	Disorder string
+	// Journal is a folder outside of the workspace, where the guard keeps what [Recover]
+	// needs after a crash: that programs run, and how the names looked before. Empty means
+	// that nothing is restored then.
+	Journal string
 	// Mode is the mode of the sandbox.
 	Mode sandbox.Mode
 	// Log reports everything that was restored or moved aside. Nil discards.
-	Log *slog.Logger
+	Log *slog.Logger `json:"-"`
 }
 
 // Guard protects the names of a workspace. It is safe for concurrent use.
@@ -64,6 +68,7 @@ type Guard struct {
 	search search
 
 	mu       sync.Mutex
+	journal  journal
 	running  int    // programs
 	begun    uint64 // programs, ever
 	before   *state // the state to keep; nil if no program runs and all is restored
@@ -97,6 +102,7 @@ func New(c Config) (*Guard, error) {
 		g.dirs = append(g.dirs, plain)
 	}
 	g.names, g.own = g.inside(c.Names), g.inside(c.Own)
+	g.journal = journal{under: c.Journal, name: filepath.Base(g.dirs[len(g.dirs)-1])}
 	return g, nil
 }
 
@@ -104,8 +110,20 @@ func New(c Config) (*Guard, error) {
 // folder that the guard looks after, also if another program puts one in its place.
 func (g *Guard) Folder() *os.File { return g.folder }
 
-// Close closes the workspace.
-func (g *Guard) Close() error { return errors.Join(g.folder.Close(), g.root.Close()) }
+// Hold returns a file for [sandbox.Command], by which Recover knows that a program of a
+// process that has ended still runs. It is nil before Begin, and without a journal.
+func (g *Guard) Hold() *os.File {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.journal.held
+}
+
+// Close closes the workspace. No program may run.
+func (g *Guard) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return errors.Join(g.folder.Close(), g.root.Close(), g.journal.close())
+}
 
 // inside returns the paths that are in the workspace, as names.
 func (g *Guard) inside(paths []string) (names []string) {
@@ -150,9 +168,26 @@ func (g *Guard) Begin() (seal []string, err error) {
 		}
 		return nil, err
 	}
+	if g.running == 0 {
+		if err := g.record(); err != nil {
+			g.before = nil
+			return nil, err
+		}
+	}
 	g.running++
 	g.begun++
 	return seal, nil
+}
+
+// record writes into the journal that programs run. Without that, none does.
+func (g *Guard) record() error {
+	if _, inside := g.name(g.config.Journal); inside && g.config.Journal != "" {
+		return fmt.Errorf("what etui keeps for the case of a crash would be in the workspace, in %s. Set the variable ETUI_STATE to a folder outside of the workspace", g.config.Journal)
+	}
+	if err := g.journal.begin(g.config, g.before); err != nil {
+		return fmt.Errorf("keeping how the protected names look, for the case of a crash: %w. If etui cannot write there, set the variable ETUI_STATE to another folder outside of the workspace", err)
+	}
+	return nil
 }
 
 // toSeal returns the names that the sandbox seals for a program.
@@ -207,14 +242,18 @@ func (g *Guard) End() (done []string) {
 // settle restores the names. If that succeeds and no program runs, the next Begin records
 // the state anew. If it fails, the file Disorder says so until it succeeds.
 func (g *Guard) settle() ([]string, error) {
-	r := repair{guard: g}
+	r := repair{guard: g, found: map[string]*entry{}}
 	r.all()
 	for _, what := range r.done {
 		g.log.Warn("a command touched a protected name", "workspace", g.dirs[0], "done", what)
 	}
 	err := errors.Join(r.errs...)
+	if len(r.done) > 0 && g.config.Journal != "" {
+		err = errors.Join(err, syncAll(g.folder)) // before the journal says that all is in order
+	}
 	if err == nil && g.running == 0 {
 		g.before = nil
+		err = g.journal.end()
 	}
 	return r.done, errors.Join(err, g.persist(err))
 }

@@ -24,6 +24,7 @@ type repair struct {
 	guard *Guard
 	put   string // the folder of what is moved aside, once it exists
 	moved int
+	found map[string]*entry // the earlier entries of what was moved elsewhere
 	done  []string
 	more  int // sentences that are not in done
 	errs  []error
@@ -93,8 +94,12 @@ func (r *repair) pass() {
 		if _, known := wanted[name]; known {
 			continue
 		}
-		if was := r.earlier(name); was != nil {
-			wanted[name] = was
+		was := r.found[name]
+		if was == nil {
+			was = r.earlier(name)
+		}
+		if was != nil {
+			wanted[name], r.found[name] = was, was // once it is restored, it is another file
 		} else if !g.config.KeepNew {
 			r.aside(name, "is a name that other programs trust")
 		}
