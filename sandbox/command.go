@@ -42,6 +42,9 @@ type Command struct {
 	// paths without links below Workspace. Only modes Strong and Seatbelt enforce
 	// this. In mode Strong they must exist; in mode Seatbelt they cannot be created.
 	Sealed []string
+	// Kept are files and folders in Workspace, as absolute paths, that stay root's where etui
+	// runs as root and gives the rest of the workspace to the program's user.
+	Kept []string
 	// Network are the hosts that it may reach over HTTP and HTTPS, through a proxy in
 	// etui: "api.example.org" (ports 80 and 443), "api.example.org:8443", or
 	// "*.example.org" for all names below. Empty means none. Modes Strong and
@@ -181,7 +184,7 @@ type view struct {
 	dir                       string
 	workspace                 *os.File // writable[0]; nil: the program has none
 	writable, readable, links []string // links are pairs of another path and the real one
-	sealed                    []string // below writable[0]
+	sealed, kept              []string // below writable[0]
 }
 
 // systemFolders hold programs and are visible in every mode that isolates.
@@ -254,12 +257,18 @@ func look(c Command) (v view, err error) {
 			return v, err
 		}
 	}
-	for _, path := range c.Sealed {
-		below, err := filepath.Rel(c.Workspace, path)
-		if err != nil || !filepath.IsLocal(below) {
-			return v, fmt.Errorf("%s cannot be sealed: it is not in the workspace", path)
+	inside := func(list *[]string, paths []string, what string) error {
+		for _, path := range paths {
+			below, err := filepath.Rel(c.Workspace, path)
+			if err != nil || !filepath.IsLocal(below) {
+				return fmt.Errorf("%s cannot be %s: it is not in the workspace", path, what)
+			}
+			*list = append(*list, filepath.Join(v.writable[0], below))
 		}
-		v.sealed = append(v.sealed, filepath.Join(v.writable[0], below))
+		return nil
+	}
+	if err := errors.Join(inside(&v.sealed, c.Sealed, "sealed"), inside(&v.kept, c.Kept, "kept")); err != nil {
+		return v, err
 	}
 	for _, path := range c.ReadOnly {
 		if _, err := add(&v.readable, "a folder to read", path); err != nil {

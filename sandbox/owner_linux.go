@@ -51,6 +51,12 @@ func ownerOf(m Mode, v view) owner {
 	return o
 }
 
+// IsProgramUser reports whether a user is one that programs run as where etui runs as root and
+// root owns the workspace. What belongs to that user, any such program could have written.
+func IsProgramUser(uid int) bool {
+	return os.Geteuid() == 0 && (uid == dedicated || uid == nobody)
+}
+
 func isNamed(uid int) bool {
 	_, err := user.LookupId(strconv.Itoa(uid))
 	return err == nil
@@ -82,7 +88,7 @@ func (o owner) admit(v view, temporary string) (err error) {
 	for i, path := range slices.Concat(v.writable, v.readable, []string{temporary}) {
 		err = errors.Join(err, v.use(path, func(f *os.File) error {
 			if i < len(v.writable) {
-				if err := o.handOver(f); err != nil {
+				if err := o.handOver(f, v.kept); err != nil {
 					return err
 				}
 			}
@@ -96,11 +102,18 @@ func (o owner) admit(v view, temporary string) (err error) {
 }
 
 // handOver gives root's files in a folder, which is open, to the program's user, so that it
-// may write them. Files with several names are left out: another name may be outside.
-func (o owner) handOver(folder *os.File) error {
+// may write them. Files with several names are left out: another name may be outside. So are
+// those that are kept.
+func (o owner) handOver(folder *os.File, kept []string) error {
+	names := map[string]bool{}
+	for _, path := range kept {
+		if below, err := filepath.Rel(folder.Name(), path); err == nil {
+			names[below] = true
+		}
+	}
 	root, err := os.OpenRoot(descriptor(folder))
 	if err == nil {
-		err = errors.Join(o.handOverAll(root), root.Close())
+		err = errors.Join(o.handOverAll(root, names), root.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("giving %s to user %d, the user of programs: %w", folder.Name(), o.uid, err)
@@ -110,7 +123,7 @@ func (o owner) handOver(folder *os.File) error {
 
 // handOverAll does so with a folder and everything in it. Another program may put links
 // in the way meanwhile, so each file is opened before it is checked.
-func (o owner) handOverAll(root *os.Root) error {
+func (o owner) handOverAll(root *os.Root, kept map[string]bool) error {
 	for todo := []string{"."}; len(todo) > 0; {
 		name := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -121,7 +134,9 @@ func (o owner) handOverAll(root *os.Root) error {
 		err = o.giveIn(folder, ".")
 		entries, _ := folder.ReadDir(-1) // removed meanwhile
 		for _, e := range entries {
-			if below := path.Join(name, e.Name()); !e.IsDir() {
+			if below := path.Join(name, e.Name()); kept[below] {
+				continue
+			} else if !e.IsDir() {
 				err = errors.Join(err, o.giveIn(folder, e.Name()))
 			} else if len(below) < unix.PathMax {
 				todo = append(todo, below)
@@ -214,7 +229,7 @@ func (s *Sandbox) trees(o owner, v view) (list []*os.File, err error) {
 				return nil
 			}
 			if err := s.remap(fd); err != nil && i < len(v.writable) {
-				return o.handOver(f)
+				return o.handOver(f, v.kept)
 			}
 			return nil
 		})

@@ -3,6 +3,7 @@ package app_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,5 +49,33 @@ func TestDisorder(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// TestGivenAway: root does not read what the user of programs could have written.
+func TestGivenAway(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root has programs of another user")
+	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	for _, name := range []string{"etui.yaml", "skills", "workflows"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, name)
+		make := func() error { return os.Mkdir(path, 0o755) }
+		if name == "etui.yaml" {
+			make = func() error { return os.WriteFile(path, []byte("log: {level: warn}\n"), 0o600) }
+		}
+		if err := errors.Join(make(), os.Chown(path, 65534, 65534)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := app.Open(dir, "", nil); err == nil || !strings.Contains(err.Error(), "chown -R root "+path) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := os.Chown(path, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := app.Open(dir, "", nil); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -285,14 +285,14 @@ func pick(lists map[string][]tool.Tool, i int) map[string]tool.Tool {
 	return tools
 }
 
-// steady reports whether the file at a path can be used: see [protect.Guard.Steady].
+// steady reports whether the file at a path can be used: see [protect.Guard.Steady] and ours.
 func (a *App) steady(path string) (still func() bool) {
 	all := make([]func() bool, len(a.guards))
 	for i, g := range a.guards {
 		all[i] = g.Steady(path)
 	}
 	return func() bool {
-		return !slices.ContainsFunc(all, func(still func() bool) bool { return !still() })
+		return ours(path) == nil && !slices.ContainsFunc(all, func(still func() bool) bool { return !still() })
 	}
 }
 

@@ -15,7 +15,9 @@ import (
 
 	"github.com/etui-run/etui/examples"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/internal/protect"
+	"github.com/etui-run/etui/sandbox"
 )
 
 // Workspace is a folder with its configuration.
@@ -80,11 +82,17 @@ func open(dir, file string, optional bool, environ []string) (*Workspace, error)
 	if _, err := w.disorder(w.Dir); err != nil {
 		return nil, err
 	}
+	if err := ours(w.File, filepath.Join(w.Dir, config.FlowFolder)); err != nil {
+		return nil, err
+	}
 	w.Text, err = config.Read(w.File)
 	if w.Found = err == nil; !w.Found && (!optional || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, err
 	}
 	if w.Config, err = config.Parse(w.File, w.Text, environ); err != nil {
+		return nil, err
+	}
+	if err := ours(skillFolders(w)...); err != nil {
 		return nil, err
 	}
 	w.flows, _ = flowStamps(w.Dir) // reading them says what is wrong
@@ -96,6 +104,21 @@ func open(dir, file string, optional bool, environ []string) (*Workspace, error)
 		return w, err
 	}
 	return w, nil
+}
+
+// ours checks that files and folders which configure etui do not belong to the user of
+// programs, where etui runs as root: any program of that user could have put them there.
+func ours(paths ...string) error {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			continue // reading it says what is wrong
+		}
+		if user, _ := filestamp.Owner(info); sandbox.IsProgramUser(user) {
+			return Usagef("%s belongs to user %d, as which commands run because etui runs as root, so etui does not read it. If its content is yours, take it back: chown -R root %[1]s. Or run etui as an ordinary user", path, user)
+		}
+	}
+	return nil
 }
 
 // UsageError is a mistake in how etui was called or set up.

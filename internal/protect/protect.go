@@ -118,6 +118,22 @@ func (g *Guard) Hold() *os.File {
 	return g.journal.held
 }
 
+// Kept returns the protected files and folders that exist, as absolute paths, for
+// [sandbox.Command]: programs never get them. It is empty while no program runs.
+func (g *Guard) Kept() (paths []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.before == nil {
+		return nil
+	}
+	for name, e := range g.before.Entries {
+		if e != nil {
+			paths = append(paths, g.path(name))
+		}
+	}
+	return paths
+}
+
 // Close closes the workspace. No program may run.
 func (g *Guard) Close() error {
 	g.mu.Lock()

@@ -223,6 +223,9 @@ func (r *repair) entry(name string, was *entry) {
 			r.say("%s was removed; it is there again", told(name))
 		}
 	case now.isDir() && was.isDir() && !was.Sealed:
+		if now.User != was.User {
+			r.note(r.own(name, was), "%s belongs to its owner again", told(name))
+		}
 		r.children(name, was)
 	case was == nil:
 		r.aside(name, "is a name that other programs trust")
@@ -375,6 +378,15 @@ func (r *repair) write(name string, was *entry) error {
 		return errors.Join(err, root.Remove(temporary))
 	}
 	return nil
+}
+
+// note says what was done, or that it failed.
+func (r *repair) note(err error, format string, args ...any) {
+	if err != nil {
+		r.errs = append(r.errs, err)
+		return
+	}
+	r.say(format, args...)
 }
 
 // own gives a restored file or folder to its earlier owner. Only root can.
