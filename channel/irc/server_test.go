@@ -35,7 +35,7 @@ func ngircd(t *testing.T, password string) string {
 	program := "/usr/sbin/ngircd"
 	if _, err := os.Stat(program); err != nil {
 		if program, err = exec.LookPath("ngircd"); err != nil {
-			t.Fatal("ngircd is not installed, which this test runs: apt-get install ngircd")
+			t.Fatal("this test runs ngircd, which is not installed: `make test` fetches it once")
 		}
 	}
 	config := filepath.Join(t.TempDir(), "ngircd.conf")

@@ -157,7 +157,8 @@ type Run struct {
 	Tests []string
 	// Case, when not empty, is the only test to run, by the name of a [Case].
 	Case string
-	// Timeout is how long it may take; 0 means two minutes.
+	// Timeout is how long the tests may take; 0 means two minutes. A compiler that runs
+	// apart has two minutes of its own.
 	Timeout time.Duration
 }
 

@@ -65,8 +65,8 @@ func (g Go) Test(ctx context.Context, p *lang.Project, run lang.Run) (*lang.Repo
 	if dir == "." && run.Target == "" && len(run.Tests) == 0 {
 		return nil, errors.New("name a target or a file of tests")
 	}
-	wall := cmp.Or(run.Timeout, 2*time.Minute)
-	args := []string{"test", "-json", "-count=1", "-vet=off", "-gcflags=-e", "-timeout=" + max(wall-5*time.Second, time.Second).String()}
+	tests := cmp.Or(run.Timeout, 2*time.Minute)
+	args := []string{"test", "-json", "-count=1", "-vet=off", "-gcflags=-e", "-timeout=" + tests.String()}
 	profile := ""
 	if run.Target != "" {
 		profile = filepath.Join(p.Bench, profileFile)
@@ -77,7 +77,7 @@ func (g Go) Test(ctx context.Context, p *lang.Project, run lang.Run) (*lang.Repo
 		args = append(args, "-run="+chosen)
 	}
 	args = append(args, "./"+dir)
-	r, err := g.run(ctx, p, wall, args...)
+	r, err := g.run(ctx, p, tests+compiling, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +103,9 @@ func (g Go) Test(ctx context.Context, p *lang.Project, run lang.Run) (*lang.Repo
 	}
 	return report, nil
 }
+
+// compiling is how long the compiler may take beside the tests.
+const compiling = 2 * time.Minute
 
 // chosen is the pattern of the tests to run; empty means all.
 func (g Go) chosen(p *lang.Project, run lang.Run) string {

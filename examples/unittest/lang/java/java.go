@@ -7,6 +7,7 @@
 package java
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -122,18 +123,19 @@ func (Java) TestFile(p *lang.Project, target string, n int) (string, error) {
 	return path.Join(at.tests, strings.ReplaceAll(at.pkg, ".", "/"), name), nil
 }
 
-// jars are Debian's, in this folder.
-const jars = "/usr/share/java"
+// debian is the folder with Debian's packages of Java: $UNITTEST_DEBIAN, or the root.
+var debian = cmp.Or(os.Getenv("UNITTEST_DEBIAN"), "/")
 
 // What Bench and tests need.
 var (
+	jars   = filepath.Join(debian, "usr/share/java")
 	junit  = jars + "/junit-platform-console-standalone.jar"
 	agent  = jars + "/org.jacoco.agent.jar" // with jacocoagent.jar in it
 	jacoco = []string{jars + "/org.jacoco.core.jar", jars + "/asm.jar", jars + "/asm-tree.jar", jars + "/asm-commons.jar", jars + "/asm-analysis.jar"}
 )
 
 // repository is the Maven repository that Debian's packages fill.
-const repository = "/usr/share/maven-repo"
+var repository = filepath.Join(debian, "usr/share/maven-repo")
 
 // Ready implements [lang.Language].
 func (Java) Ready(p *lang.Project) error {

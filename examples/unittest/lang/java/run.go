@@ -255,6 +255,9 @@ func (j Java) java(ctx context.Context, p *lang.Project, name string, timeout ti
 	if home := filepath.Dir(filepath.Dir(program)); !strings.HasPrefix(home, "/usr") {
 		c.ReadOnly = append(c.ReadOnly, home)
 	}
+	if debian != "/" {
+		c.ReadOnly = append(c.ReadOnly, debian)
+	}
 	return p.Run(ctx, c)
 }
 
