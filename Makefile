@@ -20,7 +20,7 @@ run: build
 	bin/etui demo
 
 build: needs-go
-	go build -ldflags '-s -w -X main.stamp=$(VERSION)' -o bin/etui ./cmd/etui
+	@tools/build -ldflags '-s -w -X main.stamp=$(VERSION)' -o bin/etui ./cmd/etui
 
 # What users install, in dist/: the same commit and Go give the same bytes. PLATFORMS is
 # a part of linux/amd64,linux/arm64,darwin/amd64,darwin/arm64.
@@ -92,18 +92,18 @@ check: $(LINT)
 	cd examples/unittest && go vet ./...
 	$(LINT) run ./...
 	test -z "$$(gofmt -l .)" || { gofmt -l . ; exit 1; }
-	go test -run 'Generated' ./sandbox ./internal/toolgen ./cmd/etui
+	go test -run 'Generated' ./sandbox ./internal/toolgen ./cmd/etui ./bench/funnel
 
 $(LINT): tools/go.mod tools/go.sum
 	cd tools && go build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-generate:
+generate: picture
 	go test -run 'Generated' ./sandbox ./internal/toolgen -update
 	go test -run 'Generated' ./cmd/etui -update
 
 # The picture in the README: a real selection.
-picture: build
-	bin/etui select --demo --skill oncall --json "show me the error logs of the checkout pod in namespace prod" 2>/dev/null | go run ./bench/funnel > docs/funnel.svg
+picture:
+	go test -run Generated ./bench/funnel -update
 
 bench: build
 	go run ./bench/table

@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"server"},
 	{"internal/client"},
 	{"internal/app"},
-	{"cmd/*", "examples/*", "bench/*"},
+	{"cmd/*", "examples/*", "bench/*", "packaging"},
 }
 
 // allowed lists what certain packages may import at most, beside the standard

@@ -159,6 +159,9 @@ func (s *Server) Close() error {
 	return os.RemoveAll(s.dir)
 }
 
+// Dir is the folder of the server's socket.
+func (s *Server) Dir() string { return s.dir }
+
 // URL returns the address of a database.
 func (s *Server) URL(database string) string {
 	return "postgres://etui@/" + database + "?host=" + url.QueryEscape(s.dir)
