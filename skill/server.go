@@ -2,6 +2,8 @@ package skill
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/panics"
@@ -58,6 +60,19 @@ func (p *Publisher) forget(v *server) {
 	defer p.mu.Unlock()
 	if name := v.skill.Name(); p.stopped[name] == v {
 		delete(p.stopped, name)
+	}
+}
+
+// Settle waits until the servers that left the catalog have ended, or until ctx ends.
+func (p *Publisher) Settle(ctx context.Context) {
+	p.mu.Lock()
+	stopped := slices.Collect(maps.Values(p.stopped))
+	p.mu.Unlock()
+	for _, v := range stopped {
+		select {
+		case <-v.ended:
+		case <-ctx.Done():
+		}
 	}
 }
 

@@ -2,13 +2,18 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/server/admin"
+	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
 )
 
@@ -68,6 +73,9 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 				return err
 			}
 			file, st, err := w.AddServer(cmd.Context(), s, force, version(), slog.New(slog.DiscardHandler))
+			if err == nil {
+				err = a.reloadSkills(cmd.Context(), w)
+			}
 			if err != nil {
 				return err
 			}
@@ -102,15 +110,29 @@ func (a *cli) mcpRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove the skill of an MCP server, what was installed for it and what it kept", Args: cobra.ExactArgs(1),
 		Example: "  etui mcp remove files",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := a.open()
 			if err != nil {
 				return err
 			}
-			if _, err := w.RemoveServer(args[0]); err != nil {
+			if err := w.RemoveServer(args[0], func() error { return a.reloadSkills(cmd.Context(), w) }); err != nil {
 				return err
 			}
 			return a.changedSkill("Removed", args[0])
 		},
 	}
+}
+
+// reloadSkills returns when the gateway of a workspace, if one runs, has read the skills again.
+func (a *cli) reloadSkills(ctx context.Context, w *app.Workspace) error {
+	i := w.Running()
+	if i.URL == "" {
+		return nil
+	}
+	var report skill.Report
+	err := client.New(i.URL, i.Admin, string(w.Config.API.Key)).Do(ctx, http.MethodPost, "/admin/skills/reload", admin.Change{By: userName(), Reason: "skills were added or removed"}, &report)
+	if err != nil {
+		return fmt.Errorf("the change is stored, but the gateway did not say that it follows: %w", err)
+	}
+	return nil
 }

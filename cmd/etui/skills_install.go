@@ -38,6 +38,21 @@ func (a *cli) installing(run func(*cobra.Command, *hub.Installer, []string) erro
 	}
 }
 
+// changing is installing for a command that changes the folder of skills: it returns when a
+// running gateway has followed.
+func (a *cli) changing(run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
+	return a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+		if err := run(cmd, in, args); err != nil {
+			return err
+		}
+		w, err := a.open()
+		if err != nil {
+			return err
+		}
+		return a.reloadSkills(cmd.Context(), w)
+	})
+}
+
 func (a *cli) skillsFindCommand() *cobra.Command {
 	var registry string
 	var limit int
@@ -90,7 +105,7 @@ a slash: ./my-skill.zip.
 A package that is malicious, damaged or not what its registry describes is refused. If a person should
 look at something in it first, the command prints file and line, and installs the skill only with --yes.`,
 		Example: "  etui skills install pdf\n  etui skills install @steipete/gifgrep --version 1.2.3\n  etui skills install anthropics/skills@pdf\n  etui skills install ./my-skill.zip",
-		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+		RunE: a.changing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			var s hub.Source
 			var err error
 			ref := hub.Ref{Version: version}
@@ -238,7 +253,7 @@ func (a *cli) skillsUpdateCommand() *cobra.Command {
 		Long: `Bring installed skills to their newest version. Pinned skills stay as they are, and so do skills whose
 files were changed here, unless --force. A skill goes back to a lower version only with its name and
 --force. A skill that its registry now calls malicious is removed.`,
-		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+		RunE: a.changing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			o.Progress = a.progress()
 			list, err := in.Update(cmd.Context(), o, args...)
 			if err != nil {
@@ -286,7 +301,7 @@ func (a *cli) skillsRemoveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "remove NAME", Short: "Remove an installed skill with its files", Args: cobra.ExactArgs(1),
 		Example: "  etui skills remove pdf",
-		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+		RunE: a.changing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if err := in.Remove(cmd.Context(), args[0], o); err != nil {
 				return err
 			}

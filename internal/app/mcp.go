@@ -145,23 +145,26 @@ func tryServer(ctx context.Context, s *mcp.Server) (mcp.Status, error) {
 	}
 }
 
-// RemoveServer removes the file of an MCP server, and what was installed for it and what
-// it kept.
-func (w *Workspace) RemoveServer(name string) (file string, err error) {
-	file = filepath.Join(installFolder(w), name+".yaml")
+// RemoveServer removes the file of an MCP server, and then what was installed for it and
+// what it kept. In between it calls ended, which returns when no gateway runs the server.
+func (w *Workspace) RemoveServer(name string, ended func() error) (err error) {
+	file := filepath.Join(installFolder(w), name+".yaml")
 	if filepath.Base(file) != name+".yaml" {
-		return file, Usagef("%q is not the name of a skill", name)
+		return Usagef("%q is not the name of a skill", name)
 	}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return file, Usagef("there is no MCP server %s: %s does not exist", name, file)
+		return Usagef("there is no MCP server %s: %s does not exist", name, file)
 	}
 	if err != nil {
-		return file, err
+		return err
 	}
 	var kind struct{ Provider string }
 	if err := yaml.Load(text, &kind); err != nil || kind.Provider != "mcp" {
-		return file, Usagef("%s is no file of an MCP server", file)
+		return Usagef("%s is no file of an MCP server", file)
 	}
-	return file, errors.Join(os.Remove(file), os.RemoveAll(filepath.Join(w.State, serversFolder, name)))
+	if err := os.Remove(file); err != nil {
+		return err
+	}
+	return errors.Join(ended(), os.RemoveAll(filepath.Join(w.State, serversFolder, name)))
 }

@@ -39,6 +39,7 @@ type skills struct {
 	table   *skill.Table
 	loader  *skill.Loader
 	control *control.Control
+	shown   *skill.Publisher
 	calls   *audit.Recorder
 	pins    *mcp.Pins // which tools of servers may be used
 	given   *given
@@ -102,8 +103,8 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 	if s.calls, err = a.newCalls(ctx, stored, log); err != nil {
 		return err
 	}
-	published := skill.Publish(s.table, a.registry, skill.PublishConfig{Observe: observer(s.calls, a.traces), Idle: !stored, Log: log})
-	a.close = append(a.close, published.Close)
+	s.shown = skill.Publish(s.table, a.registry, skill.PublishConfig{Observe: observer(s.calls, a.traces), Idle: !stored, Log: log})
+	a.close = append(a.close, s.shown.Close)
 	return nil
 }
 
@@ -170,13 +171,35 @@ func (s *skills) reload(ctx context.Context, by, why string) skill.Report {
 	return r
 }
 
+// settling bounds how long settle waits.
+const settling = 15 * time.Second
+
+// settle waits until the servers that are gone have ended, and the others were tried once.
+func (s *skills) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settling)
+	defer cancel()
+	s.shown.Settle(ctx)
+	for _, one := range s.table.ListEnabled() {
+		server, ok := one.(*mcp.Server)
+		for ok && slices.Contains([]mcp.Phase{mcp.Waiting, mcp.Trying}, server.Status().Phase) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+}
+
 // admin returns what the admin API shows and changes.
 func (s *skills) admin() admin.Config {
 	return admin.Config{
 		Table: s.table, Decide: s.control.Change, Decision: s.control.Decision, Trouble: s.control.Err, Calls: s.calls,
 		Server: serverStatus, Approve: s.approve, Warn: s.warn,
 		Reload: func(ctx context.Context, by, why string) (any, error) {
-			return s.reload(ctx, by, cmp.Or(why, "asked to read everything again")), nil
+			report := s.reload(ctx, by, cmp.Or(why, "asked to read everything again"))
+			s.settle(ctx)
+			return report, nil
 		},
 	}
 }
