@@ -373,7 +373,7 @@ func toMarkdown(text string) (markdown string) {
 			markdown = ""
 		}
 	}()
-	doc, err := html.Parse(strings.NewReader(text))
+	doc, err := htmltext.Parse(text)
 	if err != nil {
 		return ""
 	}

@@ -1,5 +1,5 @@
-// Package htmltext turns HTML that strangers have written into Markdown. What that costs grows with
-// the length of the HTML, whatever it says.
+// Package htmltext parses HTML that strangers have written, and turns it into Markdown. Its cost grows
+// with the length of the HTML, whatever the HTML says.
 package htmltext
 
 import (

@@ -1,18 +1,17 @@
 package htmltext_test
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/html"
 
 	"github.com/etui-run/etui/internal/htmltext"
 )
 
 func convert(t *testing.T, page string) string {
 	t.Helper()
-	doc, err := html.Parse(strings.NewReader(page))
+	doc, err := htmltext.Parse(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +43,10 @@ func TestMarkdown(t *testing.T) {
 
 // A page of half a megabyte costs no more than some hundreds of megabytes, whatever it says.
 func TestBounds(t *testing.T) { //nolint:paralleltest // it counts the bytes of the whole process
+	var open []string
+	for i := range 500 {
+		open = append(open, fmt.Sprintf("<b a=%d>", i))
+	}
 	times := func(s string, n int) string { return strings.Repeat(s, n) }
 	for name, page := range map[string]string{
 		"a cell over many rows":       `<table><tr><td rowspan="100000000">x</td></tr><tr><td>a</td></tr></table>`,
@@ -56,13 +59,14 @@ func TestBounds(t *testing.T) { //nolint:paralleltest // it counts the bytes of 
 		"lists in lists":              times("<ul><li>", 240) + times("x<br>", 10_000),
 		"tables in tables":            times("<table><tr><td>", 120) + times("x<br>", 10_000),
 		"bold in bold":                times("<b>", 480) + times("x<br>", 10_000),
+		"bold in each paragraph":      strings.Join(open, "") + times("<p>x", 30_000),
 		"items":                       `<ol start="999999999999999999999">` + times("<li>x", 10_000),
 		"marks":                       times("*_`[|", 8_000),
 		"brackets that never close":   times("[", 50_000) + "<p>" + times("<i>[</i>", 5_000),
 		"brackets that close late":    times("[", 40_000) + times("]", 10_000),
 		"brackets in a title":         `<a title="` + times("[", 40_000) + `" href="x">y</a>`,
 	} {
-		doc, err := html.Parse(strings.NewReader(page))
+		doc, err := htmltext.Parse(page)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -30,7 +30,7 @@ func (d document) markdown(all bool) (text string, err error) {
 	if err != nil {
 		return "", err
 	}
-	doc, err := html.Parse(strings.NewReader(written))
+	doc, err := htmltext.Parse(written)
 	if err != nil {
 		return "", fmt.Errorf("the page at %s cannot be read as HTML: %w", d.url, err)
 	}

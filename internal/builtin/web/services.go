@@ -15,6 +15,8 @@ import (
 	"unicode"
 
 	"golang.org/x/net/html"
+
+	"github.com/etui-run/etui/internal/htmltext"
 )
 
 // Limits of a service.
@@ -135,7 +137,7 @@ func (c SearchConfig) duckduckgo(ctx context.Context, query string, _ int) (hits
 	if err != nil {
 		return nil, err
 	}
-	doc, err := html.Parse(bytes.NewReader(raw))
+	doc, err := htmltext.Parse(string(raw))
 	if err != nil {
 		return nil, err
 	}
