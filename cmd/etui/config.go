@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
@@ -61,7 +64,7 @@ func (a *cli) configCommand() *cobra.Command {
 				return fmt.Sprintf("config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing, w.Dir, w.State)
 			})
 		},
-	}, &cobra.Command{
+	}, a.configApply(), &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of etui.yaml", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := a.out.Write(config.Schema())
@@ -69,6 +72,69 @@ func (a *cli) configCommand() *cobra.Command {
 		},
 	})
 	return c
+}
+
+func (a *cli) configApply() *cobra.Command {
+	return &cobra.Command{
+		Use: "apply [FILE]", Short: "Put a change of etui.yaml in effect while commands run", Args: cobra.MaximumNArgs(1),
+		Long: `etui reads changes of etui.yaml by itself. While a command of a model runs that could
+have made a change, it waits for the end of the command, and then restores the file.
+
+This shows the change and asks whether it is yours. With FILE, which no command can
+write, it writes what is in FILE to etui.yaml and does not ask.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			w, err := a.open()
+			if err != nil {
+				return err
+			}
+			from := strings.Join(args, "")
+			e, err := w.Edit(from)
+			switch {
+			case err != nil:
+				return err
+			case bytes.Equal(e.Before, e.Now):
+				_, err = fmt.Fprintf(a.out, "%s says what is in effect.\n", w.File)
+				return err
+			case !e.Waits && from == "":
+				_, err = fmt.Fprintln(a.out, "No command runs that could have made the change: etui reads it by itself.")
+				return err
+			case from == "":
+				if err := a.secrets.Set(w.File, w.Config.Secrets()...); err != nil {
+					return err
+				}
+				if _, err := io.WriteString(a.secrets.Writer(a.err), difference(string(e.Before), string(e.Now))); err != nil {
+					return err
+				}
+				if err := a.confirm("Is this change of %s yours?", w.File); err != nil {
+					return err
+				}
+			}
+			if err := e.Accept(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.out, "%s is changed; etui status shows when it is in effect.\n", w.File)
+			return err
+		},
+	}
+}
+
+// difference returns the lines between the first and the last that differ.
+func difference(before, now string) string {
+	a, b := strings.Split(before, "\n"), strings.Split(now, "\n")
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	var text strings.Builder
+	for _, line := range a {
+		fmt.Fprintf(&text, "- %s\n", printable.Text(line))
+	}
+	for _, line := range b {
+		fmt.Fprintf(&text, "+ %s\n", printable.Text(line))
+	}
+	return text.String()
 }
 
 // validate checks the configuration as serve would, and the names in it.

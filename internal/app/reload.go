@@ -45,6 +45,7 @@ type reloader struct {
 	skills   *skills
 	gateway  *engine.Engine
 	steady   func(path string) (still func() bool)
+	before   func(path string) (text []byte, known bool)
 	log      *slog.Logger
 	asked    chan struct{} // to look at the file now
 
@@ -56,6 +57,7 @@ type reloader struct {
 	served *config.Config
 	limits control.Limits // in effect
 	flows  string         // stamps of the files of workflows, as they were read last
+	behind bool           // workflows of the configuration wait for the end of a command
 	keys   string         // why the file of API keys cannot be used; empty if it can
 	wrong  struct {
 		file   error // the configuration cannot be read
@@ -69,7 +71,7 @@ func newReloader(a *App) *reloader {
 	w := a.Workspace
 	r := &reloader{
 		file: w.File, environ: w.environ, app: a, registry: a.registry, secrets: a.secrets, skills: a.skills, gateway: a.Engine,
-		steady: a.steady, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config, limits: limits(w.Config), flows: w.flows,
+		steady: a.steady, before: a.before, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config, limits: limits(w.Config), flows: w.flows,
 	}
 	r.status.Store(&api.Configuration{File: w.File, Since: time.Now()})
 	return r
@@ -94,6 +96,15 @@ func (r *reloader) run(ctx context.Context) {
 	defer ticker.Stop()
 	written := time.NewTimer(0) // what changed since the file was first read
 	defer written.Stop()
+	var first time.Time // of the changes that written waits for
+	changed := func() {
+		if first.IsZero() {
+			first = time.Now()
+		}
+		if time.Since(first) < poll { // a program that never stops writing keeps nobody from looking
+			written.Reset(settle)
+		}
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -102,7 +113,7 @@ func (r *reloader) run(ctx context.Context) {
 			if !ok {
 				changes = nil
 			} else if filepath.Base(e.Name) == filepath.Base(r.file) {
-				written.Reset(settle)
+				changed()
 			}
 		case err := <-failures:
 			if err != nil {
@@ -112,7 +123,7 @@ func (r *reloader) run(ctx context.Context) {
 			}
 		case <-ticker.C:
 			if r.stamp() != r.seen {
-				written.Reset(settle)
+				changed()
 			}
 			r.lookAtKeys(ctx)
 			r.lookAtFlows(ctx)
@@ -121,6 +132,7 @@ func (r *reloader) run(ctx context.Context) {
 			r.lookAtKeys(ctx)
 			r.lookAtFlows(ctx)
 		case <-written.C:
+			first = time.Time{}
 			r.look(ctx)
 		}
 	}
@@ -140,14 +152,18 @@ func (r *reloader) stamp() filestamp.Stamp {
 }
 
 // look reads the file and applies it if it has changed. A file that a program may have
-// just written is read again later.
+// just written is read again later; until then only a change that a person accepts counts.
 func (r *reloader) look(ctx context.Context) {
 	still := r.steady(r.file)
 	seen := r.stamp()
 	text, err := config.Read(r.file)
 	if !still() {
-		r.wait(ctx, seen)
-		return
+		before, known := r.before(r.file)
+		if !known || bytes.Equal(before, r.text) {
+			r.wait(ctx, seen)
+			return
+		}
+		text, err = before, nil // a person has accepted a change
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !r.found: // there is still none
@@ -224,7 +240,7 @@ func (r *reloader) lookAtFlows(ctx context.Context) {
 	if !still() {
 		return
 	}
-	changed := err == nil && (now != r.flows || r.wrong.flows != nil)
+	changed := err == nil && (now != r.flows || r.behind || r.wrong.flows != nil)
 	if !changed && err == nil {
 		return
 	}
@@ -265,25 +281,30 @@ func (r *reloader) wait(ctx context.Context, seen filestamp.Stamp) {
 		return
 	}
 	r.waits = true
-	r.log.WarnContext(ctx, "the configuration has changed while a command runs that could have done it; it is looked at again when the command has ended", "file", r.file)
+	r.log.WarnContext(ctx, "the configuration has changed while a command runs that could have done it; it is looked at again when the command has ended. If it is yours, etui config apply puts it in effect now", "file", r.file)
 }
 
 // errUnsteady says that a program runs that could have written the workflows which were read.
 var errUnsteady = errors.New("a command runs that could have changed the workflows")
 
-// apply puts a configuration in effect, with the files of workflows as they are now.
+// apply puts a configuration in effect, with the files of workflows as they are now. While a
+// program runs that could have written these, the workflows in effect stay.
 func (r *reloader) apply(ctx context.Context, text []byte) error {
 	still := r.steady(r.flowFolder())
 	c, err := config.Parse(r.file, text, r.environ)
 	if err != nil {
 		return err
 	}
-	err = c.AddFlows(r.app.Workspace.Dir, r.environ)
+	behind := !still()
 	var p *rulebook
-	if err == nil {
+	if behind {
+		if p, err = rulesOf(c); err == nil {
+			p.flows = r.app.flows.Load()
+		}
+	} else if err = c.AddFlows(r.app.Workspace.Dir, r.environ); err == nil {
 		p, err = rulebookOf(c) // it reads the scripts of workflows
 	}
-	if !still() {
+	if !behind && !still() {
 		return errUnsteady
 	}
 	if err != nil {
@@ -303,7 +324,7 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 		r.skills.control.Restrict(r.limits)
 		return fmt.Errorf("%s: %w", r.file, err)
 	}
-	r.limits = limits(c)
+	r.behind, r.limits = behind, limits(c)
 	r.skills.control.Restrict(r.limits)
 	r.replaceSkills(ctx, c)
 	for _, warning := range append(names.warnings(), p.warnings(r.app)...) {

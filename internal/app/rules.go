@@ -26,9 +26,17 @@ type rulebook struct {
 	flows     *workflow.Set
 }
 
-// rulebookOf compiles the rules of a configuration. The error joins a
+// rulebookOf compiles the rules and workflows of a configuration. The error joins a
 // [config.Error] for every mistake.
 func rulebookOf(c *config.Config) (*rulebook, error) {
+	r, err := rulesOf(c)
+	var noFlows error
+	r.flows, noFlows = compileFlows(c)
+	return r, errors.Join(err, noFlows)
+}
+
+// rulesOf compiles the rules of a configuration, without its workflows.
+func rulesOf(c *config.Config) (*rulebook, error) {
 	visible := make([]config.CallRule, len(c.Visibility.Rules))
 	for i, r := range c.Visibility.Rules {
 		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, Place: r.Place, WhenPlace: r.WhenPlace}
@@ -39,9 +47,7 @@ func rulebookOf(c *config.Config) (*rulebook, error) {
 	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default))
 	r.calls, alsoWrong = compileRules(rules.Policy, c.Policy.Rules, c.Policy.Default)
 	r.approvers, notApprovers = compileRules(rules.Policy, c.Policy.Approvals.Rules, config.CallDefaults{Read: "ask", Write: "ask", Destructive: "ask"})
-	var noFlows error
-	r.flows, noFlows = compileFlows(c)
-	return r, errors.Join(unclear, wrong, alsoWrong, notApprovers, noFlows)
+	return r, errors.Join(unclear, wrong, alsoWrong, notApprovers)
 }
 
 func compileRules(kind rules.Kind, from []config.CallRule, defaults config.CallDefaults) (*rules.Rules, error) {

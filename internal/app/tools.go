@@ -296,6 +296,17 @@ func (a *App) steady(path string) (still func() bool) {
 	}
 }
 
+// before returns what a file keeps when the running programs have ended: see
+// [protect.Guard.Before].
+func (a *App) before(path string) (text []byte, known bool) {
+	for _, g := range a.guards {
+		if text, known = g.Before(path); known {
+			break
+		}
+	}
+	return text, known
+}
+
 // addWeb registers the tools that read the web. web_search exists only if a search
 // service is configured.
 func addWeb(registry *catalog.Registry, w *Workspace) error {

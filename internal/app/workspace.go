@@ -32,10 +32,11 @@ type Workspace struct {
 	// workspace of this user.
 	Restored []string
 
-	texts   string   // the file of texts about tools; empty is the one in State
-	environ []string // the variables that override keys
-	ports   []uint16 // that this process listens on
-	flows   string   // stamps of the files of workflows, before they were read
+	running []protect.Running // commands of other processes, here and elsewhere
+	texts   string            // the file of texts about tools; empty is the one in State
+	environ []string          // the variables that override keys
+	ports   []uint16          // that this process listens on
+	flows   string            // stamps of the files of workflows, before they were read
 }
 
 //go:embed demo
@@ -85,7 +86,10 @@ func open(dir, file string, optional bool, environ []string) (*Workspace, error)
 	if err := ours(w.File, filepath.Join(w.Dir, config.FlowFolder)); err != nil {
 		return nil, err
 	}
-	w.Text, err = config.Read(w.File)
+	if err := w.findRunning(); err != nil {
+		return nil, err
+	}
+	w.Text, err = w.read()
 	if w.Found = err == nil; !w.Found && (!optional || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, err
 	}

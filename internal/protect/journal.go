@@ -25,6 +25,7 @@ const (
 	recordFile  = "before"
 	aliveFile   = "alive"
 	heldFile    = "held"
+	acceptFile  = "accepted"
 	journalName = ".commands"
 )
 
@@ -83,7 +84,7 @@ func (j *journal) open() (err error) {
 
 // begin records that programs run from now on, and is back when a loss of power cannot undo
 // that.
-func (j *journal) begin(c Config, s *state) (err error) {
+func (j *journal) begin(c Config, s *state) error {
 	if j.under == "" {
 		return nil
 	}
@@ -92,6 +93,14 @@ func (j *journal) begin(c Config, s *state) (err error) {
 			return err
 		}
 	}
+	if err := gone(os.Remove(filepath.Join(j.folder, acceptFile))); err != nil {
+		return err // what a person accepted once holds no more
+	}
+	return j.write(c, s)
+}
+
+// write records that programs run, and how the names looked before.
+func (j *journal) write(c Config, s *state) error {
 	body, err := json.Marshal(recorded{c, s})
 	if err != nil {
 		return err

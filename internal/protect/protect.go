@@ -98,7 +98,7 @@ func New(c Config) (*Guard, error) {
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
-	if plain, err := filepath.EvalSymlinks(c.Dir); err == nil && plain != g.dirs[0] {
+	if plain := plainPath(c.Dir); plain != g.dirs[0] {
 		g.dirs = append(g.dirs, plain)
 	}
 	g.names, g.own = g.inside(c.Names), g.inside(c.Own)
@@ -141,6 +141,14 @@ func (g *Guard) Close() error {
 	return errors.Join(g.folder.Close(), g.root.Close(), g.journal.close())
 }
 
+// plainPath returns a path without links, or its clean path if they cannot be resolved.
+func plainPath(path string) string {
+	if plain, err := filepath.EvalSymlinks(path); err == nil {
+		return plain
+	}
+	return filepath.Clean(path)
+}
+
 // inside returns the paths that are in the workspace, as names.
 func (g *Guard) inside(paths []string) (names []string) {
 	for _, p := range paths {
@@ -151,8 +159,11 @@ func (g *Guard) inside(paths []string) (names []string) {
 	return names
 }
 
-func (g *Guard) name(abs string) (string, bool) {
-	for _, dir := range g.dirs {
+func (g *Guard) name(abs string) (string, bool) { return nameIn(g.dirs, abs) }
+
+// nameIn returns the name of a path below one of the paths of a folder.
+func nameIn(dirs []string, abs string) (string, bool) {
+	for _, dir := range dirs {
 		if below, err := filepath.Rel(dir, abs); err == nil && filepath.IsLocal(below) {
 			return filepath.ToSlash(below), true
 		}
@@ -258,6 +269,7 @@ func (g *Guard) End() (done []string) {
 // settle restores the names. If that succeeds and no program runs, the next Begin records
 // the state anew. If it fails, the file Disorder says so until it succeeds.
 func (g *Guard) settle() ([]string, error) {
+	g.accept()
 	r := repair{guard: g, found: map[string]*entry{}}
 	r.all()
 	for _, what := range r.done {

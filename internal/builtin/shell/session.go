@@ -28,6 +28,7 @@ type session struct {
 	unread  []byte
 	dropped int
 	done    bool   // all output has arrived
+	gaveWay bool   // to a command of another conversation
 	notes   string // from the guard
 }
 
@@ -35,7 +36,7 @@ type session struct {
 func (s *Shell) begin(ctx context.Context, c sandbox.Command, command string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.makeRoom(); err != nil {
+	if err := s.makeRoom(owner(ctx)); err != nil {
 		return "", err
 	}
 	var err error
@@ -61,20 +62,53 @@ func (s *Shell) begin(ctx context.Context, c sandbox.Command, command string) (s
 	return fmt.Sprintf("Running as %s (sandbox: %s); background_output returns its output, stop_background ends it. It is stopped after 2 hours.", v.id, s.config.Sandbox.Mode()), nil
 }
 
-// makeRoom forgets the oldest finished command if there are too many.
-func (s *Shell) makeRoom() error {
-	if s.closed {
-		return errClosed
+// makeRoom finds a place for a command of a conversation. If all are taken, the conversation
+// with the most commands gives up its newest one, unless the caller would have as many then.
+// It unlocks the shell while that command ends.
+func (s *Shell) makeRoom(caller string) error {
+	for {
+		known, running, total := map[string]int{}, map[string]int{}, 0
+		for _, v := range s.sessions {
+			if known[v.owner]++; !v.over() {
+				running[v.owner]++
+				total++
+			}
+		}
+		if s.closed {
+			return errClosed
+		}
+		for len(s.sessions) >= maxSessions { // total is less
+			at := first(s.sessions, known, (*session).over)
+			known[s.sessions[at].owner]--
+			s.sessions = slices.Delete(s.sessions, at, at+1)
+		}
+		if total < maxRunning {
+			return nil
+		}
+		newest := slices.Clone(s.sessions)
+		slices.Reverse(newest)
+		v := newest[first(newest, running, func(v *session) bool { return !v.over() })]
+		if running[v.owner] <= running[caller]+1 {
+			return fmt.Errorf("%d commands are already running in the background; end one of yours with stop_background, or wait", total)
+		}
+		v.mu.Lock()
+		v.gaveWay = true
+		v.mu.Unlock()
+		s.mu.Unlock()
+		v.stop()
+		s.mu.Lock()
 	}
-	if len(s.sessions) < maxSessions {
-		return nil
+}
+
+// first returns the first session that matches, among those of the conversation with the most.
+func first(list []*session, count map[string]int, matches func(*session) bool) int {
+	best := -1
+	for i, v := range list {
+		if matches(v) && (best < 0 || count[v.owner] > count[list[best].owner]) {
+			best = i
+		}
 	}
-	at := slices.IndexFunc(s.sessions, (*session).over)
-	if at < 0 {
-		return fmt.Errorf("%d commands are already running in the background; end one with stop_background", maxSessions)
-	}
-	s.sessions = slices.Delete(s.sessions, at, at+1)
-	return nil
+	return best
 }
 
 func (v *session) over() bool {
@@ -95,6 +129,9 @@ func (v *session) read() {
 	v.end()
 	notes := guarded(v.guard.End())
 	v.mu.Lock()
+	if v.gaveWay {
+		notes = "\n(It was ended: all places were taken, and another conversation had fewer.)" + notes
+	}
 	v.notes, v.done = notes, true
 	v.mu.Unlock()
 	v.tell()

@@ -27,7 +27,8 @@ import (
 const (
 	maxShown    = 30 << 10      // bytes of output in a result: a turn keeps 32 KiB
 	maxKept     = 256 << 10     // bytes of unread background output
-	maxSessions = 8             // background commands, running or remembered
+	maxRunning  = 16            // background commands at once
+	maxSessions = 32            // running or remembered
 	maxLife     = 2 * time.Hour // of a command in the background
 	maxWait     = 50            // seconds that background_output waits
 )

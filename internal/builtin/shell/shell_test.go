@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -140,18 +141,34 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// TestPlaces checks that a finished command makes room for another one, and a running
-// one does not.
+// TestPlaces checks that conversations share the places: one that has fewer than another gets
+// one of its, and none is taken from those that have as few.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	_, call := open(t)
-	for range 8 {
-		want(t, call("a", "exec", `{"command":"sleep 600","background":true}`), "Running as")
+	begin := func(who, says string) {
+		t.Helper()
+		want(t, call(who, "exec", `{"command":"sleep 600","background":true}`), says)
 	}
-	want(t, call("a", "exec", `{"command":"sleep 600","background":true}`), "! 8 commands are already running in the background")
+	for range 16 {
+		begin("a", "Running as")
+	}
+	begin("a", "! 16 commands are already running in the background")
 	want(t, call("a", "stop_background", `{"id":"cmd-3"}`), "has ended")
 	want(t, call("a", "background_output", `{"id":"cmd-3","wait":50}`), "(the program ended")
-	want(t, call("a", "exec", `{"command":"true","background":true}`), "Running as cmd-9")
+	begin("a", "Running as cmd-17")
+	for n := range 8 {
+		begin("b", fmt.Sprintf("Running as cmd-%d", 18+n))
+	}
+	begin("b", "! 16 commands")
+	want(t, call("a", "background_output", `{"id":"cmd-17","wait":0}`), "another conversation had fewer.)")
+	want(t, call("a", "background_output", `{"id":"cmd-1","wait":0}`), "still running")
+	for n := range 14 {
+		begin(fmt.Sprint("c", n), "Running as")
+	}
+	begin("late", "! 16 commands")
+	want(t, call("a", "background_output", `{"id":"cmd-1","wait":0}`), "still running")
+	want(t, call("b", "background_output", `{"id":"cmd-18","wait":0}`), "still running")
 }
 
 // TestProtected checks that trusted files stay unchanged in every mode, and that the
