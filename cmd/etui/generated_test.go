@@ -136,8 +136,8 @@ const builtinToolsPage = `etui has these tools unless etui.yaml says ` + "`tools
 - **Web**: the tools reach public addresses, and those of ` + "`tools.local`" + `. They read 5 MiB of a page, within 30 seconds and 5 redirects. web_search exists if
   ` + "`tools.search`" + ` names a service: Perplexity, Brave, SearXNG or DuckDuckGo. Each service has 12 seconds before etui asks the next one.
 - **Shell**: commands run in the workspace, inside the [sandbox](sandbox.md), and reach only the hosts of ` + "`sandbox.network`" + `; every result names the mode. The tools exist
-  if the sandbox can run programs. In every mode, what other programs trust stays unchanged: see [protected names](sandbox.md#protected-names). In the background, 8
-  commands may run, for 2 hours each; only the conversation that started one sees it.
+  if the sandbox can run programs. In every mode, what other programs trust stays unchanged: see [protected names](sandbox.md#protected-names). In the background, 16
+  commands may run, for 2 hours each, shared by the conversations; only the conversation that started one sees it.
 - **An agent** can have its own files, commands and memory: ` + "`workspace`" + ` of [its configuration](configuration.md) names a folder, in or beside the workspace.
 - **Skills**: ` + "`skills.model`" + ` decides whether the model may find and install skills: ` + "`off`, `find` or `install`" + `. Both search the registries of
   ` + "`skills.registries`" + `; the model cannot install what needs a person's yes. ` + "`tools.builtin`" + ` does not affect these tools.
