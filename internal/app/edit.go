@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/protect"
@@ -35,7 +36,15 @@ func (w *Workspace) read() ([]byte, error) {
 			return text, nil
 		}
 	}
+	if err := ours(w.File); err != nil {
+		return nil, err
+	}
 	return config.Read(w.File)
+}
+
+// changing reports whether a command runs that has changed a file or folder.
+func (w *Workspace) changing(path string) bool {
+	return slices.ContainsFunc(w.running, func(r protect.Running) bool { return !r.Unchanged(path) })
 }
 
 // Edit is a person's change of etui.yaml.

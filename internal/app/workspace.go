@@ -83,9 +83,6 @@ func open(dir, file string, optional bool, environ []string) (*Workspace, error)
 	if _, err := w.disorder(w.Dir); err != nil {
 		return nil, err
 	}
-	if err := ours(w.File, filepath.Join(w.Dir, config.FlowFolder)); err != nil {
-		return nil, err
-	}
 	if err := w.findRunning(); err != nil {
 		return nil, err
 	}
@@ -96,12 +93,15 @@ func open(dir, file string, optional bool, environ []string) (*Workspace, error)
 	if w.Config, err = config.Parse(w.File, w.Text, environ); err != nil {
 		return nil, err
 	}
-	if err := ours(skillFolders(w)...); err != nil {
+	flows := filepath.Join(w.Dir, config.FlowFolder)
+	if err := ours(slices.DeleteFunc(append(skillFolders(w), flows), w.changing)...); err != nil {
 		return nil, err
 	}
-	w.flows, _ = flowStamps(w.Dir) // reading them says what is wrong
-	if err := w.Config.AddFlows(w.Dir, environ); err != nil {
-		return nil, err
+	if !w.changing(flows) { // otherwise the process whose command runs has them
+		w.flows, _ = flowStamps(w.Dir) // reading them says what is wrong
+		if err := w.Config.AddFlows(w.Dir, environ); err != nil {
+			return nil, err
+		}
 	}
 	if w.State = config.Abs(w.File, w.Config.State); w.State == "" {
 		w.State, err = stateFolder(w.Dir)

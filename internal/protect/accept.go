@@ -65,6 +65,37 @@ func (r Running) Before(abs string) (text []byte, there, known bool) {
 	return e.Text, true, true
 }
 
+// Unchanged reports whether a file or folder is as it was before the programs began. Outside
+// of their workspace everything is.
+func (r Running) Unchanged(abs string) bool {
+	name, ok := nameIn([]string{r.Config.Dir, plainPath(r.Config.Dir)}, abs)
+	if !ok {
+		return true
+	}
+	was, protected := r.State.Entries[name]
+	root, err := os.OpenRoot(r.Config.Dir)
+	if err != nil || !protected {
+		return false
+	}
+	defer func() { _ = root.Close() }()
+	now := reading{root: root}
+	return was.equals(now.deep(name)) && now.err == nil
+}
+
+// equals reports whether a file or folder with its content is as another one. Of a sealed
+// folder only some of the content is known; the rest cannot change.
+func (e *entry) equals(now *entry) bool {
+	if !e.isDir() || !now.isDir() {
+		return e.same(now)
+	}
+	for name, was := range e.List {
+		if !was.equals(now.List[name]) {
+			return false
+		}
+	}
+	return e.User == now.User && (e.Sealed && e.is(now.info) || len(e.List) == len(now.List))
+}
+
 // Accept tells the process that a person writes this text into a protected file: that is what
 // the file keeps when the programs have ended. Programs cannot say so, since they cannot reach
 // the journal.

@@ -70,3 +70,30 @@ func TestAccept(t *testing.T) {
 		}
 	}
 }
+
+// TestUnchanged: other processes know what a running command has changed.
+func TestUnchanged(t *testing.T) {
+	for _, mode := range []sandbox.Mode{sandbox.Landlock, sandbox.Strong} {
+		w, folder := newJournal(t, mode, map[string]string{"etui.yaml": "mine", "skills/a/x": "mine", "skills/b": "mine"})
+		_, err := w.Begin()
+		w.must(err)
+		list, err := protect.FindRunning(folder)
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		is := func(name string, want bool) {
+			t.Helper()
+			if got := list[0].Unchanged(w.path(name)); got != want {
+				t.Errorf("%s: %s unchanged is %v", mode, name, got)
+			}
+		}
+		is("etui.yaml", true)
+		is("skills", true)
+		is("../elsewhere", true)
+		is("notes.txt", false) // nobody knows
+		w.write(map[string]string{"etui.yaml": "other", "skills/a/x": "other"})
+		is("etui.yaml", mode == sandbox.Strong) // sealed: a person did
+		is("skills", mode == sandbox.Strong)
+		w.End()
+	}
+}
