@@ -72,6 +72,25 @@ func TestKilledTwice(t *testing.T) {
 	}
 }
 
+// A call that ends its process ends two: the second one stores that it runs, and the third refuses it.
+func TestPoisonedCall(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if !child(t, dir, "poisoned", 0) || !child(t, dir, "resume", 0) {
+		t.Fatal("the process was not killed")
+	}
+	if child(t, dir, "resume", 0) {
+		t.Fatal("the call ran a third time")
+	}
+	s := loaded(t, dir)
+	if last := s.Messages[len(s.Messages)-1]; turn.PhaseOf(s) != turn.Finished || last.Text != "Without it." {
+		t.Errorf("the phase is %s, and the last message %+v", turn.PhaseOf(s), last)
+	}
+	if r := s.Messages[len(s.Messages)-2].Result; r == nil || !r.Failed || !strings.Contains(r.Text, "The program ended while poison ran") {
+		t.Errorf("the model read %+v", r)
+	}
+}
+
 // checkOutcome checks that the turn has ended, and that nothing ran that was not to.
 func checkOutcome(t *testing.T, at int, dir string, stored []string, before []string) {
 	t.Helper()
@@ -223,11 +242,19 @@ func TestChild(t *testing.T) {
 			return name + " is done", err
 		})
 	}
+	must(t, r.Register(tool.Func(tool.Definition{Name: "poison", Description: "Ends the process.", Risk: tool.Read}, func(context.Context, struct{}) (string, error) {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	})))
 	must(t, r.Register(act("look", tool.Read, ""), act("list", tool.Read, ""), act("check", tool.Read, ""), act("pay", tool.Write, tool.Keyed), act("send", tool.Write, "")))
 	e, err := engine.New(engine.Config{Registry: r, Store: killing{store, k}, Agents: []engine.Agent{{Name: "main", Model: worker{}}}})
 	must(t, err)
 	if do == "resume" {
 		must(t, e.Resume(t.Context()))
+		return
+	}
+	if do == "poisoned" {
+		_, _ = send(e, t.Context(), engine.Message{Text: "poison", User: "ann"})
 		return
 	}
 	if text, err := send(e, t.Context(), engine.Message{Text: "look, then pay, check and send", User: "ann"}); err != nil || text != "All done." {
@@ -248,6 +275,14 @@ func (worker) Stream(_ context.Context, req model.Request) iter.Seq2[model.Event
 			if m.Role == chat.Assistant {
 				answers++
 			}
+		}
+		if slices.ContainsFunc(req.Messages, func(m chat.Message) bool { return m.Role == chat.User && m.Text == "poison" }) {
+			if answers == 0 {
+				_ = yield(model.Event{Call: &chat.Call{ID: "1", Name: "poison", Arguments: []byte("{}")}}, nil) && yield(model.Event{Stop: model.ToolCalls}, nil)
+				return
+			}
+			_ = yield(model.Event{Text: "Without it."}, nil) && yield(model.Event{Stop: model.Done}, nil)
+			return
 		}
 		rounds := [][]string{{"look", "list"}, {"call_tool", "use_skill", "check", "send"}}
 		args := map[string]string{"call_tool": `{"name":"pay"}`, "use_skill": `{"name":"full"}`}

@@ -369,6 +369,7 @@ func (r *running) catchUp(ctx context.Context, alone bool, of hears) (*store.Ite
 		crashed = !slices.Contains(alive, now.Holder)
 	}
 	now, err = r.hold(ctx, now, crashed)
+	r.item.Tries = now.Tries
 	if err == nil && now.State == store.Parked {
 		return &now, nil
 	}
@@ -612,7 +613,7 @@ func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, erro
 // asks returns what the turn of a message gets.
 func (r *running) asks(ctx context.Context, q *asked) *turn.Input {
 	in := r.input(r.agent, q.message, q.session)
-	in.Item = r.item.ID
+	in.Item, in.Crashed = r.item.ID, r.item.Tries > 0
 	if q.message.History == nil {
 		in.Late = func(call chat.Call, result chat.Result) {
 			r.take(q.message, turn.Outcome{Call: call, Result: result})

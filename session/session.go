@@ -90,6 +90,12 @@ type Turn struct {
 	// Once are the IDs of the calls of the last round that must not run twice, as
 	// their tools said before they ran.
 	Once []string `json:"once,omitempty"`
+	// Marked are the IDs of calls of the last round that were stored as running: one that has no
+	// result when the process has ended was running then. Each mark counts.
+	Marked []string `json:"marked,omitempty"`
+	// Ended are the IDs of the calls that were running when a process ended unexpectedly. Equal
+	// calls are refused for the rest of the turn.
+	Ended []string `json:"ended,omitempty"`
 	// Answers are what people have said about the calls of the turn.
 	Answers []Answer `json:"answers,omitempty"`
 }
@@ -213,6 +219,8 @@ func (s State) Clone() State {
 	s.Declared = slices.Clone(s.Declared)
 	s.Turn.Request = slices.Clone(s.Turn.Request)
 	s.Turn.Once = slices.Clone(s.Turn.Once)
+	s.Turn.Marked = slices.Clone(s.Turn.Marked)
+	s.Turn.Ended = slices.Clone(s.Turn.Ended)
 	s.Turn.Answers = slices.Clone(s.Turn.Answers)
 	s.Awaits = slices.Clone(s.Awaits)
 	s.Granted = slices.Clone(s.Granted)

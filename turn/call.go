@@ -49,7 +49,7 @@ type job struct {
 // intend begins the round of an answer's calls. It stores the answer before the first
 // call runs, unless all calls may run twice.
 func (t *run) intend(answer chat.Message) {
-	t.state.Turn.Once = nil
+	t.state.Turn.Once, t.state.Turn.Marked = nil, nil
 	safe := true
 	repairing, done := context.WithTimeout(t.ctx, maxRepairing)
 	defer done()
@@ -113,6 +113,9 @@ func (t *run) call() bool {
 		}
 		batch := t.next(rest)
 		rest = rest[len(batch):]
+		if t.careful() && batch[0].entry != nil && !batch[0].result.Failed {
+			t.mark(batch)
+		}
 		t.runAll(batch)
 		if t.suspended() {
 			break // what the batch did counts as unknown
@@ -157,8 +160,11 @@ func answer(c chat.Call, r chat.Result) chat.Message {
 
 // next returns the jobs at the beginning of rest that run together.
 func (t *run) next(rest []*job) []*job {
-	n := 1
-	for t.resolve(rest[0]); n < len(rest) && n < t.config.Parallel && rest[n-1].together(); n++ {
+	n, most := 1, t.config.Parallel
+	if t.careful() {
+		most = 1
+	}
+	for t.resolve(rest[0]); n < len(rest) && n < most && rest[n-1].together(); n++ {
 		if t.resolve(rest[n]); !rest[n].together() {
 			break
 		}
@@ -227,7 +233,15 @@ func (t *run) runAll(jobs []*job) {
 	// Progress that comes faster than it is read is dropped.
 	progress := make(chan Progress, 16)
 	finished := make(chan *job, len(jobs))
+	slow := time.NewTimer(markAfter)
+	defer slow.Stop()
+	before := *t // the turn goes on while a call runs, or a policy that takes longer than it may
 	for _, j := range jobs {
+		of := &before
+		if j.meta != nil { // it changes the turn
+			of = t
+			slow.Stop()
+		}
 		go func() {
 			defer func() {
 				if p := recover(); p != nil {
@@ -237,13 +251,15 @@ func (t *run) runAll(jobs []*job) {
 				}
 				finished <- j
 			}()
-			t.do(j, progress)
+			of.do(j, progress)
 		}()
 	}
 	for running := len(jobs); running > 0; {
 		select {
 		case p := <-progress:
 			t.emit(Event{Progress: &p})
+		case <-slow.C:
+			t.markSlow(jobs)
 		case j := <-finished:
 			// Progress that was reported before the end comes before the result.
 			for reported := len(progress); reported > 0; reported-- {
@@ -311,8 +327,12 @@ func (t *run) resolve(j *job) {
 		return
 	}
 	j.entry = entry
-	if j.broken && (entry.Definition.Repeats() == tool.Never || slices.Contains(t.state.Turn.Once, j.call.ID)) {
+	switch {
+	case j.broken && (entry.Definition.Repeats() == tool.Never || slices.Contains(t.state.Turn.Once, j.call.ID)):
 		j.result = t.unknown(j.call)
+	case t.endedBy(j):
+		j.result = ended(j.call)
+		t.config.Log.WarnContext(t.ctx, "the program ended while a call ran; it is not run again", "tool", entry.Definition.Name, "user", t.in.Facts.User, "session", t.in.Session.Key)
 	}
 }
 
@@ -407,9 +427,8 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 		host.Finish = func(r chat.Result) { late(j.call, t.hide(r)) }
 	}
 	limit := t.config.CallTimeout
-	at := *t // the policy may take longer than it may, while the turn goes on
 	result, err := wait(t.ctx, limit, func(ctx context.Context) (chat.Result, error) {
-		return chat.Result{}, at.allow(ctx, j.entry, args, at.said(j.call.ID))
+		return chat.Result{}, t.allow(ctx, j.entry, args, t.said(j.call.ID))
 	})
 	switch {
 	case err != nil && t.ctx.Err() != nil:

@@ -198,11 +198,12 @@ func (t *run) resume() {
 	t.prompt.Messages = append(t.prompt.Messages[:len(t.prompt.Messages)-1], kept[at:]...)
 	t.show()
 	t.count()
+	crashed := len(t.in.Answers) == 0 && !t.in.Left
 	if at < len(kept) {
-		t.reopen(kept[at])
+		t.reopen(kept[at], crashed)
 	}
 	t.state.Turn.Item = t.in.Item
-	if len(t.in.Answers) == 0 && !t.in.Left {
+	if crashed {
 		t.state.Turn.Resumed++
 	}
 	t.state.Sent = len(t.in.stored)
@@ -236,14 +237,21 @@ func (t *run) count() {
 }
 
 // reopen begins a round with the calls of a stored answer that have no result. The first
-// of them may have run before the process ended, unless it awaits approval.
-func (t *run) reopen(answer chat.Message) {
+// of them may have run before the process ended, unless it awaits approval. Crashed says that the
+// process ended unexpectedly.
+func (t *run) reopen(answer chat.Message, crashed bool) {
 	t.called -= len(answer.Calls)
 	t.round = &round{answer: answer, stored: true, jobs: t.jobs(answer.Calls)}
 	t.round.jobs = slices.DeleteFunc(t.round.jobs, func(j *job) bool { return answered(t.prompt.Messages, j.call) })
 	first := t.round.jobs[0]
 	said := t.said(first.call.ID)
 	first.broken = !t.state.Waits(first.call.ID, session.Approval) && (said == nil || said.Approved) && t.told(first.call.ID) == nil
+	switch {
+	case !crashed:
+		t.state.Turn.Marked = nil
+	case first.broken && (slices.Contains(t.state.Turn.Once, first.call.ID) || t.marks(first.call) >= marksOf(repeats(t.selector.Catalog(), first.call))):
+		t.state.Turn.Ended = append(t.state.Turn.Ended, first.call.ID)
+	}
 	for _, said := range t.in.Answers {
 		i := slices.IndexFunc(t.state.Awaits, func(a session.Await) bool { return a.Call == said.Call && a.For == session.Approval })
 		if i < 0 {

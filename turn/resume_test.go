@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -53,7 +54,9 @@ func (c *calls) tool(name string, replay tool.Replay) tool.Tool {
 	if replay == tool.Safe {
 		risk = tool.Read
 	}
-	return tool.Func(tool.Definition{Name: name, Description: "Do " + name, Risk: risk, Replay: replay}, func(ctx context.Context, _ struct{}) (string, error) {
+	return tool.Func(tool.Definition{Name: name, Description: "Do " + name, Risk: risk, Replay: replay}, func(ctx context.Context, _ struct {
+		B int `json:"b,omitempty"`
+	}) (string, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.ran == nil {
@@ -210,26 +213,90 @@ func TestTurnThatEndsItsProcessIsAbandoned(t *testing.T) {
 	t.Parallel()
 	var c calls
 	tools := []tool.Tool{c.tool("act", tool.Keyed)}
-	s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}), turn.Input{Text: "go"}, isResult)
-	for range 3 {
-		s = until(t, newBench(t, turn.Config{}, selection.Config{}, tools), turn.Input{Session: s}, isResult)
+	act := fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}
+	s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, act), turn.Input{Text: "go"}, isResult)
+	for n := range 3 { // what the model answers ends the process
+		s = until(t, newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Text: "..."}), turn.Input{Session: s}, func(e turn.Event) bool { return n < 2 && isResult(e) || e.Text != "" })
 	}
 	o := run(newBench(t, turn.Config{}, selection.Config{}, tools), t.Context(), turn.Input{Session: s})
-	if o.err != nil {
-		t.Fatalf("unexpected error: %v", o.err)
-	}
-	if o.done == nil {
-		t.Fatalf("the turn is not done: %v", o.err)
-	}
-	if !strings.Contains(o.done.Reply, "could not finish") {
-		t.Fatalf("o.done.Reply = %q, want %q in it", o.done.Reply, "could not finish")
-	}
-	if c.ran["act"] != 4 {
-		t.Errorf("the call ran %d times, want 4: the turn is not taken up a fourth time", c.ran["act"])
+	if o.err != nil || o.done == nil || !strings.Contains(o.done.Reply, "could not finish") {
+		t.Fatalf("got %+v, %v, want a reply that the turn could not be finished", o.done, o.err)
 	}
 	if last := o.steps[len(o.steps)-1].State; last.Turn.ID != "" {
 		t.Error("the turn is still open")
 	}
+}
+
+// A call that ends the process is found, and refused for the rest of its turn. The model reads why.
+func TestCallThatEndsItsProcess(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		replay tool.Replay
+		begins int // how often the call runs
+		more   int // how often the same call runs that the model makes after that
+	}{
+		"safe": {tool.Safe, 2, 0}, "keyed": {tool.Keyed, 3, 0}, "never": {tool.Never, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var ran calls
+			tools := []tool.Tool{ran.tool("look", tool.Safe), ran.tool("act", c.replay), ran.tool("other", tool.Never)}
+			round := fake.Step{Calls: []chat.Call{fake.Call("1", "look", "{}"), fake.Call("2", "act", `{"b":1}`), fake.Call("3", "other", "{}")}}
+			dies := func(e turn.Event) bool { return e.Result != nil && e.Result.Name == "act" }
+			s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, round), turn.Input{Text: "go"}, dies)
+			for n := 1; n < c.begins; n++ {
+				s = until(t, newBench(t, turn.Config{}, selection.Config{}, tools), turn.Input{Session: s}, dies)
+			}
+			again := fake.Step{Calls: []chat.Call{fake.Call("4", "act", `{"b":1}`), fake.Call("5", "act", `{"b":2}`)}}
+			o := run(newBench(t, turn.Config{}, selection.Config{}, tools, again, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
+			if o.err != nil || o.done == nil || o.done.Reply != "done" {
+				t.Fatalf("the turn did not end well: %+v, %v", o.done, o.err)
+			}
+			if ran.ran["act"] != c.begins+1+c.more || ran.ran["other"] != 1 {
+				t.Errorf("the calls ran %v times, want act %d, with other arguments once more, and other 1", ran.ran, c.begins+c.more)
+			}
+			for _, r := range o.results() {
+				want := ""
+				switch {
+				case r.CallID == "2" && c.replay == tool.Never:
+					want = "unknown"
+				case r.CallID == "2", r.CallID == "4" && c.more == 0:
+					want = "The program ended while act ran"
+				}
+				if r.Failed != (want != "") || !strings.Contains(r.Text, want) || r.Failed && r.View.Error == "" {
+					t.Errorf("the result of call %s is %+v, want %q", r.CallID, r, want)
+				}
+			}
+		})
+	}
+}
+
+// A call that takes a while is stored as running in the first attempt, so that the second one refuses it.
+func TestSlowCallThatEndsItsProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ran calls
+		fetched := 0
+		slow := tool.Func(tool.Definition{Name: "fetch", Description: "Fetches.", Risk: tool.Read}, func(context.Context, struct{}) (string, error) {
+			time.Sleep(time.Second)
+			fetched++
+			return "ok", nil
+		})
+		tools := []tool.Tool{slow, ran.tool("look", tool.Safe)}
+		s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Calls: []chat.Call{fake.Call("1", "fetch", "{}")}}), turn.Input{Text: "go"}, isResult)
+		o := run(newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
+		if o.err != nil || o.done == nil || fetched != 1 {
+			t.Fatalf("%v, %v, the call ran %d times, want 1", o.done, o.err, fetched)
+		}
+		// Of two, each runs once more, alone.
+		s = until(t, newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Calls: []chat.Call{fake.Call("1", "fetch", "{}"), fake.Call("2", "look", "{}")}}), turn.Input{Text: "go"}, func(e turn.Event) bool {
+			return e.Result != nil && e.Result.Name == "fetch"
+		})
+		o = run(newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
+		if o.err != nil || o.done == nil || fetched != 3 || ran.ran["look"] != 2 {
+			t.Fatalf("%v, %v, the calls ran %d and %d times", o.done, o.err, fetched, ran.ran["look"])
+		}
+	})
 }
 
 // asking lets everything wait for approval.

@@ -173,6 +173,9 @@ type Input struct {
 	// Left says that the open turn was left in order, and not because its process ended: that
 	// it is resumed does not count.
 	Left bool
+	// Crashed says that a process ended unexpectedly while it worked on the message, so that this
+	// turn looks for the call that ends it: calls run one by one, and each is stored first.
+	Crashed bool
 	// Item is the ID of the message in the host's inbox; 0 means none. It is stored with
 	// the turn.
 	Item int64
