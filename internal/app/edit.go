@@ -90,17 +90,26 @@ func (e *Edit) Accept() error {
 			return err
 		}
 	}
-	root, err := os.OpenRoot(filepath.Dir(e.file)) // a command may have put a link there
+	root, err := os.OpenRoot(filepath.Dir(e.file))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	now, err := root.ReadFile(filepath.Base(e.file))
-	if err == nil && bytes.Equal(now, e.Now) {
-		return nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	name := filepath.Base(e.file)
+	switch info, err := root.Lstat(name); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
 		return err
+	case !info.Mode().IsRegular() && !e.Waits:
+		return Usagef("%s is no regular file; change what it leads to", e.file)
+	case !info.Mode().IsRegular(): // a command put a link or a pipe there
+		if err := root.RemoveAll(name); err != nil {
+			return err
+		}
+	default:
+		if now, err := root.ReadFile(name); err == nil && bytes.Equal(now, e.Now) {
+			return nil
+		}
 	}
-	return root.WriteFile(filepath.Base(e.file), e.Now, 0o600) // in place: another file would not be sealed
+	return root.WriteFile(name, e.Now, 0o600) // in place: another file would not be sealed
 }
