@@ -704,7 +704,7 @@ func TestTasksAreDelivered(t *testing.T) {
 		defer w.stop()
 		w.say(t, person("1", "hello"))
 		time.Sleep(time.Second)
-		if _, err := w.engine.AddTask(t.Context(), engine.Task{When: "@every 1h", Text: "drink water", Channel: "test", User: "1"}); err != nil {
+		if _, err := w.engine.AddTask(t.Context(), engine.Task{When: "@every 1h", Text: "drink water", Caller: identity.Caller{Channel: "test", User: "1"}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(61 * time.Minute)

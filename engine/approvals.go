@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
@@ -52,8 +51,8 @@ type Approval struct {
 type Grant struct {
 	// ID is that of the approval which made it.
 	ID string `json:"id"`
-	// Tool may be called through Agent for User, on Channel if that is a guest. Hash is
-	// that of its definition: a tool that changes is asked about again.
+	// Tool may be called through Agent for User. An empty User is the operator, on Channel.
+	// Hash is that of the tool's definition: a tool that changes is asked about again.
 	Tool    string `json:"tool"`
 	Hash    string `json:"hash,omitempty"`
 	Agent   string `json:"agent,omitempty"`
@@ -83,7 +82,7 @@ func (e *Engine) granted(ctx context.Context, f chat.Facts, tool, hash string) (
 }
 
 func (g Grant) covers(f chat.Facts, tool, hash string) bool {
-	return g.Tool == tool && g.Hash == hash && g.Agent == f.Agent && g.User == f.Record() && (g.User != "" || g.Channel == f.Channel)
+	return g.Tool == tool && g.Hash == hash && g.Agent == f.Agent && g.User == f.Record() && (g.User != "" || g.Channel == f.Channel && operators(session.Key(f.Session)))
 }
 
 // Grants returns the lasting approvals.
@@ -349,7 +348,7 @@ func (r *running) decided(ctx context.Context, m Message, s session.Session, tex
 		here := m
 		here.Text, here.Answers = "", []session.Answer{said}
 		if here, err = r.answered(ctx, s, here); err == nil {
-			return r.run(ctx, &asked{here, s}, yield)
+			return r.run(ctx, &question{here, s}, yield)
 		}
 	}
 	if errors.Is(err, ErrStore) {
@@ -450,7 +449,7 @@ func (r *running) answered(ctx context.Context, s session.Session, m Message) (M
 	for _, await := range lasting {
 		by := answers[slices.IndexFunc(answers, func(said session.Answer) bool { return said.Call == await.Call })].By
 		g := Grant{ID: await.ID, Tool: await.Tool, Hash: await.Hash, Agent: a.Name, User: await.User, Channel: begun.Channel, By: by, Time: r.config.Now().Round(time.Second)}
-		if g.User == "" && !identity.Direct(g.Channel) {
+		if g.User == "" && !operators(s.Key) {
 			return begun, fmt.Errorf("%w: the one who asked has no name, so an approval cannot count always; leave it out, or write %s", ErrInvalid, session.ForSession)
 		}
 		value, _ := json.Marshal(g) // texts and a time

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
@@ -269,6 +270,27 @@ func TestApprovalsLast(t *testing.T) {
 	}
 }
 
+// Of those without a name, only the operator can approve always: a nameless sender of a
+// program could be anybody.
+func TestNobodyApprovesAlways(t *testing.T) {
+	t.Parallel()
+	for channel, refused := range map[string]bool{"api": true, "web": true, "cli": false} {
+		g, _ := newEngine(t, approving, weather("1", "2")...)
+		m := engine.Message{Text: "weather?", Channel: channel, Session: "s"}
+		wait(t, g, m)
+		m.Text = "/approve always"
+		_, err := ended(g, t.Context(), m)
+		if refused != (err != nil && strings.Contains(err.Error(), "has no name")) {
+			t.Errorf("%s: %v", channel, err)
+		}
+		list, err := g.Grants(t.Context())
+		must(t, err)
+		if (len(list) == 0) != refused {
+			t.Errorf("%s: lasting %+v", channel, list)
+		}
+	}
+}
+
 // A tool that has changed is asked about again.
 func TestLastingApprovalEndsWithTheTool(t *testing.T) {
 	t.Parallel()
@@ -390,7 +412,7 @@ func TestWhatAnswersNoQuestion(t *testing.T) {
 		})))
 	}, fake.Step{Calls: []chat.Call{fake.Call("1", "ask_user", `{}`)}}, fake.Step{Text: "I looked."})
 	ann := engine.Message{Text: "paint it", User: "ann", Session: "s"}
-	task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "look at the mail", User: "ann", Session: "s"})
+	task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "look at the mail", Caller: identity.Caller{User: "ann"}, Session: "s"})
 	must(t, err)
 	wait(t, g, ann)
 	for text, want := range map[string]string{engine.Anew: "answer it first", engine.Switch: "Now active: full"} {

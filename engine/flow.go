@@ -118,7 +118,7 @@ func (r *running) following(m Message, f *follower) hears {
 
 // goOn answers [Run] without a name: it goes on with the workflow of the session, or says how
 // it ended.
-func (r *running) goOn(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) (*asked, bool) {
+func (r *running) goOn(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) (*question, bool) {
 	says := ""
 	switch {
 	case r.resumed != nil: // the sender has seen it
@@ -138,7 +138,7 @@ func (r *running) goOn(ctx context.Context, m Message, s session.Session, yield 
 		return nil, r.ends(ctx, m, s, turn.Done{Reply: asking(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
 	case s.Flow.Runs():
 		m.Text = "Go on."
-		return &asked{m, s}, false
+		return &question{m, s}, false
 	default:
 		says = strings.TrimSpace(fmt.Sprintf("%s\n\nThe workflow %s ended: %s (%s).", s.Flow.Reply, s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason))
 	}

@@ -29,14 +29,20 @@ type record struct {
 	To       session.Key     `json:"to,omitempty"`
 	Operator bool            `json:"operator,omitempty"`
 	Origin   *origin         `json:"origin,omitempty"`
+	Asked    *asked          `json:"asked,omitempty"`
 	Notice   string          `json:"notice,omitempty"`
 	Trace    string          `json:"trace,omitempty"`
+}
+
+// record returns a message as it is kept.
+func (m Message) record() record {
+	return record{Message: m, Reply: m.Reply, Guest: m.guest, Outcome: m.outcome, To: m.to, Operator: m.operator, Origin: m.origin, Asked: m.asked, Notice: m.notice, Trace: m.trace}
 }
 
 // message returns the message of a record.
 func (rec record) message() Message {
 	m := rec.Message
-	m.Reply, m.guest, m.outcome, m.to, m.operator, m.origin, m.notice, m.trace = rec.Reply, rec.Guest, rec.Outcome, rec.To, rec.Operator, rec.Origin, rec.Notice, rec.Trace
+	m.Reply, m.guest, m.outcome, m.to, m.operator, m.origin, m.asked, m.notice, m.trace = rec.Reply, rec.Guest, rec.Outcome, rec.To, rec.Operator, rec.Origin, rec.Asked, rec.Notice, rec.Trace
 	return m
 }
 
@@ -50,7 +56,7 @@ func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.
 	if m.trace == "" && e.config.Tracer != nil { // the turn of another message sends it
 		m.trace = span.Parent(ctx)
 	}
-	rec := record{m, m.Reply, m.guest, m.outcome, m.to, m.operator, m.origin, m.notice, m.trace}
+	rec := m.record()
 	rec.Wait, rec.IdempotencyKey = false, ""
 	var err error
 	if i.Message, err = json.Marshal(rec); err != nil {

@@ -34,6 +34,9 @@ type Learning struct {
 	// OwnOnly lets a user's questions vote for this user only, and anonymous ones not
 	// at all. Otherwise questions vote for all users of the agent.
 	OwnOnly bool
+	// Guests keeps the turns of guests, too: of senders without a name, other than the
+	// operator, and of those whom their platform calls guests.
+	Guests bool
 }
 
 // past is what an agent has learned from its turns.
@@ -77,7 +80,7 @@ func (p *past) voting(selector func() *selection.Selector) func() *selection.Sel
 // wait for the record.
 func (e *Engine) keep(a *agent, m Message, s session.Session, done *turn.Done) {
 	l := e.config.Learning
-	if !l.Keep || l.Log == nil || m.Text == "" || len(done.Used) == 0 {
+	if !l.Keep || l.Log == nil || m.Text == "" || len(done.Used) == 0 || !l.Guests && e.isGuest(m, s.Key) {
 		return
 	}
 	t := usage.Turn{Time: e.config.Now(), Agent: a.Name, User: e.sender(m).Record(), Channel: m.Channel, Text: usage.Clean(m.Text)}

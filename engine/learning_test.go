@@ -125,6 +125,32 @@ func TestUsageIsAChoice(t *testing.T) {
 	}
 }
 
+// TestGuestsTeachNothing: a sender whom anybody could be is kept only if the operator says so.
+func TestGuestsTeachNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		message engine.Message
+		guests  bool
+		kept    int
+	}{
+		"nobody over the API":   {engine.Message{Channel: "api"}, false, 0},
+		"nobody, as configured": {engine.Message{Channel: "api"}, true, 1},
+		"a guest of a page":     {engine.Message{Channel: "web", User: "guest-1", PlatformRoles: []string{"guest"}}, false, 0},
+		"a peer":                {engine.Message{Channel: "web", User: "7"}, false, 1},
+		"the operator":          {engine.Message{Channel: "cli"}, false, 1},
+	} {
+		log := &turns{}
+		g, _ := newEngine(t, func(e *engine.Config) { e.Learning = engine.Learning{Log: log, Keep: true, Guests: c.guests} },
+			fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{}`)}}, fake.Step{Text: "sunny"})
+		c.message.Text = "shall my aunt bring her parasol?"
+		_, err := send(g, t.Context(), c.message)
+		must(t, err)
+		g.Wait(t.Context())
+		if len(log.list) != c.kept {
+			t.Errorf("%s: %d turns kept, want %d", name, len(log.list), c.kept)
+		}
+	}
+}
+
 // taught runs questions of alice in one conversation. Each has a model's answers.
 func taught(t *testing.T, log *turns, answers ...fake.Step) *engine.Engine {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
@@ -115,6 +116,9 @@ type Message struct {
 	operator bool
 	// guest distinguishes a sender who has no name from all others.
 	guest string
+	// asked, if not nil, is what was true when somebody asked for the task that sends the
+	// message: what was not allowed then is not allowed now.
+	asked *asked
 	// origin is set if the message is for a sub-agent.
 	origin *origin
 	// trace names the span in which it was received, as a traceparent; empty for most.
@@ -126,6 +130,30 @@ type Message struct {
 	// Wait asks to stay until calls that outlive the reply have finished, and to
 	// receive what the model says about their outcome.
 	Wait bool `json:"wait,omitempty"`
+}
+
+// Caller returns who sends the message and where it comes from.
+func (m Message) Caller() identity.Caller {
+	return identity.Caller{
+		Channel: m.Channel, Account: m.Account, Chat: m.Chat, Thread: m.Thread, Direct: m.Direct, User: m.User, Guest: m.guest,
+		Roles: m.Roles, PlatformRoles: m.PlatformRoles, Attrs: m.Attrs,
+	}
+}
+
+// From returns the message as one of a caller.
+func (m Message) From(c identity.Caller) Message {
+	m.Channel, m.Account, m.Chat, m.Thread, m.Direct, m.User, m.guest = c.Channel, c.Account, c.Chat, c.Thread, c.Direct, c.User, c.Guest
+	m.Roles, m.PlatformRoles, m.Attrs = c.Roles, c.PlatformRoles, c.Attrs
+	return m
+}
+
+// asked is what was true when somebody asked for something that is done later.
+type asked struct {
+	Facts         chat.Facts `json:"facts"`
+	Include       []string   `json:"include,omitempty"`
+	Exclude       []string   `json:"exclude,omitempty"`
+	IncludeSkills []string   `json:"include_skills,omitempty"`
+	ExcludeSkills []string   `json:"exclude_skills,omitempty"`
 }
 
 // ready is the door for messages: it hides the secrets of one, since it will be
@@ -259,8 +287,9 @@ func (e *Engine) stored(m Message) json.RawMessage {
 		return nil
 	}
 	m.Text, m.Files, m.Skill, m.Answers, m.Wait, m.IdempotencyKey = "", nil, "", nil, false, ""
-	m.Workflow, m.Target, m.Params = "", "", nil                                                 // the session has them
-	raw, _ := json.Marshal(record{Message: m, Reply: m.Reply, Origin: m.origin, Trace: m.trace}) // texts, numbers and lists of them
+	m.Workflow, m.Target, m.Params = "", "", nil // the session has them
+	m.outcome, m.notice, m.operator = nil, "", false
+	raw, _ := json.Marshal(m.record()) // texts, numbers and lists of them
 	return raw
 }
 

@@ -362,7 +362,7 @@ func (e *Engine) finish(ctx context.Context, key session.Key, crashed bool, of h
 	defer ended()
 	r := &running{Engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, left: left, late: newLate(false)}
 	defer r.late.close()
-	r.run(ctx, &asked{m, s}, of(s.Turn.Item))
+	r.run(ctx, &question{m, s}, of(s.Turn.Item))
 	e.handOver(i, r.kept)
 	return r.kept
 }

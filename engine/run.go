@@ -376,8 +376,8 @@ func (r *running) catchUp(ctx context.Context, alone bool, of hears) (*store.Ite
 	return nil, err
 }
 
-// asked is a message that needs a turn, with its session.
-type asked struct {
+// question is a message that needs a turn, with its session.
+type question struct {
 	message Message
 	session session.Session
 }
@@ -394,7 +394,7 @@ func (r *running) answer(ctx context.Context, m *Message, yield func(turn.Event,
 
 // shortly answers a message without a turn, or returns it as one that needs one. It is apart
 // from answer to keep its large variables off the stack of a turn that waits for its model.
-func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Event, error) bool) (needs *asked, ok bool) {
+func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Event, error) bool) (needs *question, ok bool) {
 	m := *said
 	r.replies = len(m.Reply) > 0
 	s, err := r.load(ctx, r.agent, m)
@@ -462,7 +462,7 @@ func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Ev
 	if m.outcome != nil {
 		r.pending.Delete(pending{r.key, m.outcome.Call.ID})
 	}
-	return &asked{m, s}, false
+	return &question{m, s}, false
 }
 
 // refuse ends a message with an error, unless the store failed: then it waits.
@@ -479,7 +479,7 @@ func (r *running) refuse(ctx context.Context, err error, yield func(turn.Event, 
 }
 
 // run runs one turn, and reports whether it ended well and the caller still ranges.
-func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, error) bool) bool {
+func (r *running) run(ctx context.Context, q *question, yield func(turn.Event, error) bool) bool {
 	m, s := &q.message, &q.session
 	if r.stopping() { // the turn of another message ran before
 		return r.refuse(ctx, turn.ErrSuspended, yield)
@@ -611,7 +611,7 @@ func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, erro
 }
 
 // asks returns what the turn of a message gets.
-func (r *running) asks(ctx context.Context, q *asked) *turn.Input {
+func (r *running) asks(ctx context.Context, q *question) *turn.Input {
 	in := r.input(r.agent, q.message, q.session)
 	in.Item, in.Crashed = r.item.ID, r.item.Tries > 0
 	if q.message.History == nil {

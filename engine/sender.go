@@ -120,6 +120,13 @@ func (e *Engine) sender(m Message) identity.Sender {
 	return e.users(e.Catalog()).Sender(m.Channel, m.User)
 }
 
+// isGuest reports whether anybody could be the sender of a message in a conversation: the
+// sender has no name and is not the operator, or is only a guest to the platform.
+func (e *Engine) isGuest(m Message, key session.Key) bool {
+	s := e.sender(m)
+	return s.Kind() == identity.Guest && !operators(key) || s.User == nil && slices.Contains(m.PlatformRoles, "guest")
+}
+
 func (e *Engine) place(a *agent, m Message) route.Place {
 	if m.Direct {
 		m.Chat, m.Thread = "", ""

@@ -236,11 +236,11 @@ func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m Message, s 
 		o.Steps, o.Time, o.Tokens = lower(o.Steps, m.origin.Steps), lower(o.Time, m.origin.Time), lower(o.Tokens, m.origin.Tokens)
 	}
 	o.Within = append(o.Within, ancestor{a.Name, s.Key, skill, m.Include, m.Exclude, m.IncludeSkills, m.ExcludeSkills})
-	return Message{
-		Text:    "Task: " + task, // so that it is never a command such as /approve
-		Channel: m.Channel, Chat: m.Chat, Thread: m.Thread, Direct: m.Direct, Account: m.Account, User: m.User, Roles: m.Roles, PlatformRoles: m.PlatformRoles, Attrs: m.Attrs,
-		NoMemory: m.NoMemory, NoRuntime: m.NoRuntime, Instructions: instructions, Background: true, origin: o,
-	}, nil
+	sub := Message{
+		Text:     "Task: " + task, // so that it is never a command such as /approve
+		NoMemory: m.NoMemory, NoRuntime: m.NoRuntime, Instructions: instructions, Background: true, origin: o, asked: m.asked,
+	}
+	return sub.From(m.Caller()), nil
 }
 
 // lower returns the lower one of two limits; one of 0 or less is none.
@@ -289,10 +289,21 @@ func (e *Engine) bound(f chat.Facts, of ancestor) selection.Bound {
 	return b
 }
 
-// within adds to an input what bounds a sub-agent.
+// then is what the sender of a task's message might use when they asked for it.
+func (e *Engine) then(m Message) selection.Bound {
+	of := ancestor{Agent: m.asked.Facts.Agent, Session: session.Key(m.asked.Facts.Session), Include: m.asked.Include, Exclude: m.asked.Exclude, IncludeSkills: m.asked.IncludeSkills, ExcludeSkills: m.asked.ExcludeSkills}
+	b := e.bound(m.asked.Facts, of)
+	b.Past = true
+	return b
+}
+
+// within adds to an input what bounds the message of a task, or a sub-agent.
 func (e *Engine) within(in turn.Input, a *agent, m Message) turn.Input {
 	if (a.Spawn.AtOnce > 0 || m.origin != nil) && left(a, m) == 0 {
 		in.Options.ExcludeTools = append(slices.Clone(in.Options.ExcludeTools), SpawnTool)
+	}
+	if m.asked != nil {
+		in.Bounds = append(in.Bounds, e.then(m))
 	}
 	o := m.origin
 	if o == nil {
@@ -462,7 +473,7 @@ func (r *running) returned(ctx context.Context, m Message, s session.Session, yi
 		end.State, end.Messages = turn.Beside(state, chat.Message{Role: chat.User, Note: m.outcome.Note(), User: user, Channel: identity.System, Time: r.config.Now()})
 	default:
 		m.outcome.Call = chat.Call{ID: s.Awaits[i].Call, Name: s.Awaits[i].Tool}
-		return r.run(ctx, &asked{m, s}, yield)
+		return r.run(ctx, &question{m, s}, yield)
 	}
 	if err := r.write(ctx, end); err != nil {
 		return r.refuse(ctx, err, yield)

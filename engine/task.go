@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
 )
 
 // ErrNoTask says that there is no task with an ID.
@@ -53,13 +54,14 @@ type Task struct {
 	// CatchUp is what becomes of missed times; empty means once.
 	CatchUp CatchUp `json:"catch_up,omitempty"`
 	Paused  bool    `json:"paused,omitempty"`
-	// Text is what it says. Agent, Channel, Chat, User and Session are as in [Message].
+	// Text is what it says. Agent, Session and the caller, its owner, are as in [Message].
 	Text    string `json:"text"`
 	Agent   string `json:"agent,omitempty"`
-	Channel string `json:"channel,omitempty"`
-	Chat    string `json:"chat,omitempty"`
-	User    string `json:"user,omitempty"`
 	Session string `json:"session,omitempty"`
+	identity.Caller
+	// Asked is what was true when somebody asked for the task in a conversation: it may use
+	// only what was allowed then and is allowed when it runs. Nil for a task of an operator.
+	Asked *asked `json:"asked,omitempty"`
 	// Key is the conversation; the engine finds it when the task is added.
 	Key     session.Key `json:"key,omitempty"`
 	Created time.Time   `json:"created,omitzero"`
@@ -147,9 +149,9 @@ func (t Task) check(now time.Time) error {
 func (t Task) message(due time.Time) Message {
 	return Message{
 		Text:  fmt.Sprintf("(scheduled task %s, due %s)\n%s", t.ID, due.In(t.zone()).Format("2006-01-02 15:04 MST"), t.Text),
-		Agent: t.Agent, Channel: t.Channel, Chat: t.Chat, User: t.User, Session: t.Session, Background: true, to: t.Key,
+		Agent: t.Agent, Session: t.Session, Background: true, to: t.Key, asked: t.Asked,
 		IdempotencyKey: fmt.Sprintf("task-%s-%d", t.ID, due.Unix()),
-	}
+	}.From(t.Caller)
 }
 
 // AddTask stores a task, and returns it with its ID and when it runs first.
@@ -213,7 +215,7 @@ func (e *Engine) room(ctx context.Context, t Task, more int) error {
 
 // taskOwner returns who a task belongs to, as [identity.Sender.Record] has it.
 func (e *Engine) taskOwner(t Task) string {
-	return e.sender(Message{Channel: t.Channel, User: t.User}).Record()
+	return e.sender(Message{}.From(t.Caller)).Record()
 }
 
 func (e *Engine) putTask(ctx context.Context, t Task) error {
@@ -415,35 +417,22 @@ func (t Task) due(now time.Time) (list []time.Time) {
 	return []time.Time{last}
 }
 
-// Owner returns the message of somebody for whom a turn runs, without a text: who they
-// are to their channel, as far as that is known.
-func (e *Engine) Owner(f chat.Facts) (Message, error) {
-	m := Message{Agent: f.Agent, Channel: f.Channel, Chat: f.Chat, to: session.Key(f.Session)}
-	s := e.users(e.Catalog()).Sender("", f.Record())
-	switch {
-	case f.Record() == "":
-	case identity.Direct(f.Channel):
-		m.User = f.Record()
-	case s.User == nil:
-		m.User = s.ID
-	default:
-		for _, known := range s.User.Identities {
-			if id, ok := strings.CutPrefix(known, f.Channel+":"); ok {
-				m.User = id
-				return m, nil
-			}
-		}
-		return m, fmt.Errorf("%w: %s has no identity on the channel %s any more", ErrInvalid, s.User.Name, f.Channel)
+// Schedule adds a task for the caller of the turn that calls a tool with the context, in the
+// same conversation. The task may use what the caller may use both now and when it runs.
+func (e *Engine) Schedule(ctx context.Context, t Task) (Task, error) {
+	f := tool.Caller(ctx)
+	s, err := e.config.Store.Load(ctx, session.Key(f.Session), 1)
+	if err != nil {
+		return t, fmt.Errorf("%w: %w", ErrStore, err)
 	}
-	return m, nil
-}
-
-// Schedule adds a task for the one for whom a turn runs, in the same conversation.
-func (e *Engine) Schedule(ctx context.Context, f chat.Facts, t Task) (Task, error) {
-	m, err := e.Owner(f)
+	if s.Turn.ID == "" {
+		return t, errors.New("there is no conversation to come back to")
+	}
+	_, m, err := e.begun(s)
 	if err != nil {
 		return t, err
 	}
-	t.Agent, t.Channel, t.Chat, t.User, t.Session, t.Key = m.Agent, m.Channel, m.Chat, m.User, "", m.to
+	t.Agent, t.Session, t.Key, t.Caller = f.Agent, "", s.Key, m.Caller()
+	t.Asked = &asked{Facts: f, Include: m.Include, Exclude: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills}
 	return e.AddTask(ctx, t)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/tool"
 )
 
 // clock is a time that tests set.
@@ -84,7 +85,7 @@ func TestTaskRunsOnce(t *testing.T) {
 	kept, now := &store.Memory{}, newClock("2026-03-02 07:00:00") // a Monday
 	a, _ := timed(t, now, kept, 9)
 	b, _ := timed(t, now, kept, 9)
-	task, err := a.AddTask(t.Context(), engine.Task{When: "0 9 * * 1-5", Zone: "Europe/Berlin", Text: "what is on today?", User: "ann"})
+	task, err := a.AddTask(t.Context(), engine.Task{When: "0 9 * * 1-5", Zone: "Europe/Berlin", Text: "what is on today?", Caller: identity.Caller{User: "ann"}})
 	must(t, err)
 	if want := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC); !task.Next.Equal(want) {
 		t.Errorf("it runs next %v, want %v", task.Next, want)
@@ -109,7 +110,7 @@ func TestTaskAfterAWrongClock(t *testing.T) {
 	t.Parallel()
 	kept, now := &store.Memory{}, newClock("2026-03-02 07:00:00")
 	g, _ := timed(t, now, kept, 9)
-	task, err := g.AddTask(t.Context(), engine.Task{When: "0 9 * * *", Zone: "UTC", Text: "x", User: "ann"})
+	task, err := g.AddTask(t.Context(), engine.Task{When: "0 9 * * *", Zone: "UTC", Text: "x", Caller: identity.Caller{User: "ann"}})
 	must(t, err)
 	for _, at := range []string{"2027-03-02 10:00:00", "2026-03-02 08:00:00", "2026-03-02 09:00:00", "2026-03-02 09:00:01"} {
 		now.set(at)
@@ -126,7 +127,7 @@ func TestTaskCatchesUp(t *testing.T) {
 	for rule, want := range map[engine.CatchUp]string{"": "11:00", engine.CatchOnce: "11:00", engine.CatchSkip: "", engine.CatchAll: "09:00 10:00 11:00"} {
 		kept, now := &store.Memory{}, newClock("2026-03-02 08:30:00")
 		g, _ := timed(t, now, kept, 9)
-		task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "x", User: "ann", CatchUp: rule})
+		task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "x", CatchUp: rule, Caller: identity.Caller{User: "ann"}})
 		must(t, err)
 		now.set("2026-03-02 11:45:00")
 		g, _ = timed(t, now, kept, 9) // another process
@@ -166,7 +167,7 @@ func TestTaskSurvives(t *testing.T) {
 	kept, now := &forgetful{Memory: &store.Memory{}}, newClock("2026-03-02 08:30:00")
 	kept.failures.Store(2)
 	g, _ := timed(t, now, kept, 9)
-	task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "x", User: "ann"})
+	task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "x", Caller: identity.Caller{User: "ann"}})
 	must(t, err)
 	now.set("2026-03-02 09:00:00")
 	for i := range 4 {
@@ -186,9 +187,9 @@ func TestTasksChange(t *testing.T) {
 	t.Parallel()
 	kept, now := &store.Memory{}, newClock("2026-03-02 08:30:00")
 	g, _ := timed(t, now, kept, 9)
-	once, err := g.AddTask(t.Context(), engine.Task{When: "2026-03-02T10:15", Zone: "UTC", Text: "once", User: "ann"})
+	once, err := g.AddTask(t.Context(), engine.Task{When: "2026-03-02T10:15", Zone: "UTC", Text: "once", Caller: identity.Caller{User: "ann"}})
 	must(t, err)
-	hourly, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "hourly", User: "bob", CatchUp: engine.CatchAll})
+	hourly, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "hourly", CatchUp: engine.CatchAll, Caller: identity.Caller{User: "bob"}})
 	must(t, err)
 	_, err = g.PauseTask(t.Context(), hourly.ID, true)
 	must(t, err)
@@ -224,12 +225,15 @@ func TestTasksChange(t *testing.T) {
 	}
 }
 
-// A task runs with the rights that its owner has when it runs.
+// A task that somebody asked for may use what they might use then, and still may when it
+// runs.
 func TestTaskHasItsOwnersRights(t *testing.T) {
 	t.Parallel()
 	kept, now := &store.Memory{}, newClock("2026-03-02 08:30:00")
 	var role atomic.Value
 	role.Store("admin")
+	var g *engine.Engine
+	call := fake.Step{Calls: []chat.Call{fake.Call("1", "schedule", "{}")}}
 	g, m := newEngine(t, func(c *engine.Config) {
 		c.Now, c.Store = now.Now, kept
 		c.Users = func(*catalog.Catalog) *identity.Users {
@@ -237,23 +241,39 @@ func TestTaskHasItsOwnersRights(t *testing.T) {
 			must(t, err)
 			return users
 		}
-	}, fake.Step{Text: "1"}, fake.Step{Text: "2"})
-	task, err := g.Schedule(t.Context(), chat.Facts{Agent: "main", Channel: "web", User: "ann", Sender: "ann", Session: "agent:main:here"}, engine.Task{When: "@hourly", Zone: "UTC", Text: "restart everything"})
-	must(t, err)
-	if task.User != "7" || task.Key != "agent:main:here" {
-		t.Errorf("the task is of %q in %q", task.User, task.Key)
-	}
-	for i, r := range []string{"admin", "guest"} {
-		role.Store(r)
-		now.set(fmt.Sprintf("2026-03-02 %02d:00:00", 9+i))
-		tick(t, g)
-		request := m.Requests()[i]
-		offered := fmt.Sprint(request.Tools, request.System)
-		if strings.Contains(offered, "admin_only") != (r == "admin") {
-			t.Errorf("as %s the model is offered %v", r, request.Tools)
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "schedule", Description: "Do it later"}, func(ctx context.Context, _ struct{}) (string, error) {
+			task, err := g.Schedule(ctx, engine.Task{When: "@hourly", Zone: "UTC", Text: "restart everything"})
+			return task.ID, err
+		})))
+	}, call, fake.Step{Text: "later"}, fake.Step{Text: "1"}, fake.Step{Text: "2"}, call, fake.Step{Text: "later"}, fake.Step{Text: "3"})
+	ask := func() engine.Task {
+		t.Helper()
+		_, err := send(g, t.Context(), engine.Message{Channel: "web", User: "7", Text: "restart everything every hour"})
+		must(t, err)
+		list, err := g.TasksOf(t.Context(), chat.Facts{User: "ann", Sender: "ann"})
+		must(t, err)
+		if len(list) != 1 || list[0].User != "7" {
+			t.Fatalf("the tasks of ann: %+v", list)
 		}
+		return list[0]
 	}
-	if got := said(t, kept, task); len(got) != 2 {
+	offered := func(hour int) bool {
+		t.Helper()
+		now.set(fmt.Sprintf("2026-03-02 %02d:00:00", hour))
+		tick(t, g)
+		requests := m.Requests()
+		last := requests[len(requests)-1]
+		return strings.Contains(fmt.Sprint(last.Tools, last.System), "admin_only")
+	}
+	task := ask()
+	if !offered(9) {
+		t.Error("an admin who asked as an admin is offered nothing")
+	}
+	role.Store("guest")
+	if offered(10) {
+		t.Error("a task keeps a right that its owner has lost")
+	}
+	if got := said(t, kept, task); len(got) != 3 {
 		t.Errorf("said %q", got)
 	}
 	if list, err := g.TasksOf(t.Context(), chat.Facts{User: "bob", Sender: "bob"}); err != nil || len(list) != 0 {
@@ -264,6 +284,11 @@ func TestTaskHasItsOwnersRights(t *testing.T) {
 	}
 	if list, err := g.Tasks(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("tasks of a forgotten person: %+v, %v", list, err)
+	}
+	ask()
+	role.Store("admin")
+	if offered(11) {
+		t.Error("a task has a right that its owner had not when they asked")
 	}
 }
 
@@ -286,14 +311,14 @@ func TestTasksRefused(t *testing.T) {
 		}
 	}
 	for i := range 51 {
-		if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", User: "ann"}); errors.Is(err, engine.ErrBusy) != (i == 50) {
+		if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", Caller: identity.Caller{User: "ann"}}); errors.Is(err, engine.ErrBusy) != (i == 50) {
 			t.Errorf("task %d: %v", i, err)
 		}
-		if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", Channel: "shop", Session: fmt.Sprint(i)}); errors.Is(err, engine.ErrBusy) != (i == 50) {
+		if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", Session: fmt.Sprint(i), Caller: identity.Caller{Channel: "shop"}}); errors.Is(err, engine.ErrBusy) != (i == 50) {
 			t.Errorf("task %d of guests: %v", i, err)
 		}
 	}
-	if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", Channel: "cli"}); err != nil {
+	if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", Caller: identity.Caller{Channel: "cli"}}); err != nil {
 		t.Errorf("guests leave no place for the operator: %v", err)
 	}
 }
@@ -391,7 +416,7 @@ func TestTasksAreBounded(t *testing.T) {
 	kept := &together{Memory: &store.Memory{}, at: 52, all: make(chan struct{})}
 	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
 	add := func() error {
-		_, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Text: "look", User: "ann"})
+		_, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Text: "look", Caller: identity.Caller{User: "ann"}})
 		return err
 	}
 	for range 49 {

@@ -78,6 +78,9 @@ type Bound struct {
 	Groups                       string
 	Include, Exclude             []string
 	IncludeSkills, ExcludeSkills []string
+	// Past says that the facts are those of an earlier time, at which somebody asked for
+	// what is done now. They do not follow what changes.
+	Past bool
 }
 
 func (b Bound) request() Request {

@@ -58,6 +58,9 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	s, i := sel.selector, e.Position()
 	for n, b := range sel.bounds {
 		if !v.Stage.Usable() && sel.own.judge(i) != v.Stage && b.stages[i] == v.Stage {
+			if sel.Request.Bounds[n].Past {
+				return "not for the person who asked for this task, at that time"
+			}
 			return fmt.Sprintf("not for the agent %s, which started this sub-agent", sel.Request.Bounds[n].Facts.Agent)
 		}
 	}

@@ -51,6 +51,9 @@ func (in Input) current(now *catalog.Catalog, f chat.Facts) (_ chat.Facts, chang
 func (in Input) bounds(now chat.Facts) []selection.Bound {
 	list := slices.Clone(in.Bounds)
 	for i := range list {
+		if list[i].Past {
+			continue
+		}
 		f := &list[i].Facts
 		f.User, f.Sender, f.Roles, f.Groups, f.Attrs = now.User, now.Sender, now.Roles, now.Groups, now.Attrs
 	}

@@ -76,7 +76,7 @@ func (a *App) scheduleTool() tool.Tool {
 		}
 		switch in.Action {
 		case "add":
-			t, err := a.Engine.Schedule(ctx, f, engine.Task{Text: in.Text, When: in.When, Zone: in.Zone})
+			t, err := a.Engine.Schedule(ctx, engine.Task{Text: in.Text, When: in.When, Zone: in.Zone})
 			if err != nil {
 				return "", err
 			}

@@ -19,7 +19,7 @@ import (
 // learnt then, and requests for past turns fail with the reason.
 func (a *App) openUsage(ctx context.Context, stored bool) engine.Learning {
 	c := a.Workspace.Config
-	u := engine.Learning{Keep: c.Usage.Keep, Vote: c.Usage.Vote, OwnOnly: c.Usage.Share == "user"}
+	u := engine.Learning{Keep: c.Usage.Keep, Vote: c.Usage.Vote, OwnOnly: c.Usage.Share == "user", Guests: c.Usage.Guests}
 	open := a.usageFile
 	if c.Store != "" {
 		open = a.sharedUsage

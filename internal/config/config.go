@@ -415,6 +415,8 @@ type Usage struct {
 	Vote  bool   `yaml:"vote" default:"true" help:"Let past questions vote for the tools that answered them."`
 	Share string `yaml:"share" default:"agent" enum:"agent,user" help:"Whether a user's questions vote for all users of the agent or only for this user."`
 	Days  int    `yaml:"days" default:"90" help:"How many days a turn is kept. At most 5000 turns of each agent are."`
+	// Guests are senders without a name.
+	Guests bool `yaml:"guests" help:"Keep the turns of guests, too, and let them vote. Anybody can be a guest."`
 }
 
 // Limits limits messages, turns and calls.

@@ -1,0 +1,107 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/tool"
+)
+
+// everything is a caller of whom all is known. A field that is added to [identity.Caller] is
+// filled, too.
+func everything(t *testing.T) identity.Caller {
+	var c identity.Caller
+	v := reflect.ValueOf(&c).Elem()
+	for i := range v.NumField() {
+		switch f, name := v.Field(i), v.Type().Field(i).Name; f.Interface().(type) {
+		case string:
+			f.SetString("a-" + name)
+		case bool:
+			f.SetBool(true)
+		case []string:
+			f.Set(reflect.ValueOf([]string{"a-" + name}))
+		case map[string]string:
+			f.Set(reflect.ValueOf(map[string]string{name: "x"}))
+		default:
+			t.Fatalf("fill the field %s of identity.Caller here", name)
+		}
+	}
+	return c
+}
+
+// TestCallerIsWhole holds that a message carries all of its caller where etui makes one
+// message of another: for a task, for a sub-agent and for its result.
+func TestCallerIsWhole(t *testing.T) {
+	t.Parallel()
+	who := everything(t)
+	if got := (engine.Message{}).From(who).Caller(); !reflect.DeepEqual(got, who) {
+		t.Fatalf("a message makes of the caller\n%+v:\n%+v", who, got)
+	}
+	who.Guest = "" // only those without a name have one
+	var mu sync.Mutex
+	seen := map[string]chat.Facts{} // by the word of the call
+	kept, now := &store.Memory{}, newClock("2026-03-02 08:30:00")
+	var g *engine.Engine
+	note := func(id string) fake.Step {
+		return fake.Step{Calls: []chat.Call{fake.Call(id, "note", fmt.Sprintf(`{"word":%q}`, id))}}
+	}
+	done := fake.Step{Text: "done"}
+	start := func() {
+		g, _ = newEngine(t, func(c *engine.Config) {
+			c.Now, c.Store = now.Now, kept
+			c.Agents[0].Spawn = engine.Spawn{AtOnce: 1}
+			must(t, c.Registry.Register(
+				tool.Func(tool.Definition{Name: "note", Description: "Note a word"}, func(ctx context.Context, w word) (string, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					seen[w.Word] = tool.Caller(ctx)
+					return "noted", nil
+				}),
+				tool.Func(tool.Definition{Name: "schedule", Description: "Do it later"}, func(ctx context.Context, _ struct{}) (string, error) {
+					task, err := g.Schedule(ctx, engine.Task{When: "@hourly", Zone: "UTC", Text: "note it"})
+					return task.ID, err
+				}),
+				tool.New(tool.Definition{Name: "spawn", Description: "Start a sub-agent", Replay: tool.Keyed}, func(ctx context.Context, _ json.RawMessage) (chat.Result, error) {
+					return g.Spawn(ctx, engine.SubAgent{Task: "note it"})
+				}),
+			))
+		}, note("asked"), fake.Step{Calls: []chat.Call{fake.Call("s", "schedule", "{}")}}, done, // the question
+			note("task"), done, // the task
+			fake.Step{Calls: []chat.Call{fake.Call("p", "spawn", "{}")}}, done, note("sub-agent"), done, note("result"), done)
+	}
+	start()
+	_, err := send(g, t.Context(), engine.Message{Text: "note it now and every hour"}.From(who))
+	must(t, err)
+	now.set("2026-03-02 09:00:00")
+	tick(t, g)
+	_, err = send(g, t.Context(), engine.Message{Text: "have it noted", Wait: true}.From(who))
+	must(t, err)
+	idle(t, g)
+	mu.Lock()
+	defer mu.Unlock()
+	want := caller(seen["asked"])
+	if want.User == "" || want.Channel == "" || want.Chat == "" || len(want.PlatformRoles)+len(want.Roles)+len(want.Attrs) != 3 {
+		t.Errorf("rules know of the caller %+v", want)
+	}
+	for _, where := range []string{"task", "sub-agent", "result"} {
+		if got := caller(seen[where]); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: rules know of the caller\n%+v, want\n%+v", where, got, want)
+		}
+	}
+}
+
+// caller returns facts without those that are of the turn, and not of its caller.
+func caller(f chat.Facts) chat.Facts {
+	f.Agent, f.Session, f.Skill, f.Time = "", "", "", time.Time{}
+	return f
+}
