@@ -279,15 +279,53 @@ func TestNobodyApprovesAlways(t *testing.T) {
 		m := engine.Message{Text: "weather?", Channel: channel, Session: "s"}
 		wait(t, g, m)
 		m.Text = "/approve always"
-		_, err := ended(g, t.Context(), m)
-		if refused != (err != nil && strings.Contains(err.Error(), "has no name")) {
-			t.Errorf("%s: %v", channel, err)
+		done, err := ended(g, t.Context(), m)
+		if said := done.Reply + fmt.Sprint(err); refused != strings.Contains(said, "has no name") {
+			t.Errorf("%s: %s", channel, said)
 		}
 		list, err := g.Grants(t.Context())
 		must(t, err)
 		if (len(list) == 0) != refused {
 			t.Errorf("%s: lasting %+v", channel, list)
 		}
+	}
+}
+
+// leading is a tool whose paths lead elsewhere later, as through a link.
+type leading struct {
+	tool.Tool
+	to *atomic.Value
+}
+
+func (l leading) Normalize(context.Context, json.RawMessage) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(`{"word":%q}`, l.to.Load()))
+}
+
+// What a person has seen is what runs. A call whose arguments mean something else by then is
+// asked about again.
+func TestApprovedArgumentsRun(t *testing.T) {
+	t.Parallel()
+	var to atomic.Value
+	var ran []string
+	to.Store("notes.txt")
+	write := tool.Func(tool.Definition{Name: "write", Description: "Write a file"}, func(_ context.Context, w word) (string, error) {
+		ran = append(ran, w.Word)
+		return "written", nil
+	})
+	g, _ := newEngine(t, func(c *engine.Config) {
+		approving(c)
+		must(t, c.Registry.Register(leading{write, &to}))
+	}, fake.Step{Calls: []chat.Call{fake.Call("1", "write", `{"word":"notes.txt"}`)}}, fake.Step{Text: "done"})
+	m := engine.Message{Text: "write it", User: "ann", Session: "s"}
+	first := wait(t, g, m)
+	to.Store("important.txt")
+	m.Text = "/approve"
+	second := wait(t, g, m)
+	if second.ID == first.ID || !strings.Contains(second.Arguments, "important.txt") || len(ran) > 0 {
+		t.Fatalf("asked %+v, and then %+v; ran with %q", first, second, ran)
+	}
+	if got := reply(t, g, m); got != "done" || len(ran) != 1 || ran[0] != "important.txt" {
+		t.Errorf("%q, ran with %q", got, ran)
 	}
 }
 

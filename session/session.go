@@ -116,8 +116,10 @@ type Answer struct {
 	Reason string `json:"reason,omitempty"`
 	// Question is the one that was answered; empty for an approval. The turn sets it.
 	Question string `json:"question,omitempty"`
-	// Hash is that of the tool that was asked about. The turn sets it, too.
-	Hash string `json:"hash,omitempty"`
+	// Hash is that of the tool that was asked about, and Digest that of the arguments. The
+	// turn sets them, too.
+	Hash   string `json:"hash,omitempty"`
+	Digest string `json:"digest,omitempty"`
 }
 
 // Lasts is how long an approval counts.
@@ -155,13 +157,15 @@ type Await struct {
 	// Hash are those of the tool, Arguments those of the call, without secrets and cut;
 	// a Question, with Choices, is what the tool wants to know instead of a yes. Until is
 	// when nobody can answer any more; zero means never.
-	ID        string    `json:"id,omitempty"`
-	Risk      string    `json:"risk,omitempty"`
-	Hash      string    `json:"hash,omitempty"`
-	Arguments string    `json:"arguments,omitempty"`
-	Question  string    `json:"question,omitempty"`
-	Choices   []string  `json:"choices,omitempty"`
-	Until     time.Time `json:"until,omitzero"`
+	ID        string `json:"id,omitempty"`
+	Risk      string `json:"risk,omitempty"`
+	Hash      string `json:"hash,omitempty"`
+	Arguments string `json:"arguments,omitempty"`
+	// Digest is that of the whole arguments, as the tool would get them.
+	Digest   string    `json:"digest,omitempty"`
+	Question string    `json:"question,omitempty"`
+	Choices  []string  `json:"choices,omitempty"`
+	Until    time.Time `json:"until,omitzero"`
 	// Holder is the process in which the call goes on, where several share the store.
 	Holder string `json:"holder,omitempty"`
 	// Note is an outcome that came while a turn was open. It becomes a message when

@@ -140,8 +140,11 @@ func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision,
 	}
 	asked := d.Effect == rules.Ask && a.Entry != nil && t.waits
 	if asked {
-		if answer == nil {
-			return &awaits{session.Await{Tool: record.Tool, Risk: record.Risk, Hash: record.Hash, Arguments: audit.Arguments(t.config.Secrets, a.Arguments)}}
+		digest := digestOf(a.Arguments)
+		// What the arguments mean may have changed since a person saw them: a link leads
+		// elsewhere now, say. Then the person is asked again.
+		if answer == nil || answer.Approved && answer.Lasts == session.Once && answer.Digest != "" && answer.Digest != digest {
+			return &awaits{session.Await{Tool: record.Tool, Risk: record.Risk, Hash: record.Hash, Digest: digest, Arguments: audit.Arguments(t.config.Secrets, a.Arguments)}}
 		}
 		d.Effect, d.Reason = verdict(*answer)
 		if d.Effect == rules.Allow && answer.Hash != "" && answer.Hash != record.Hash {
@@ -163,6 +166,12 @@ func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision,
 		return fmt.Errorf("%s was not called: %s", record.Tool, d.Reason)
 	}
 	return &rules.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
+}
+
+// digestOf tells arguments apart.
+func digestOf(args json.RawMessage) string {
+	sum := sha256.Sum256(args)
+	return hex.EncodeToString(sum[:16])
 }
 
 // granted returns why a call that the policy asks about may run: an approval that counts

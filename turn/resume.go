@@ -259,7 +259,7 @@ func (t *run) reopen(answer chat.Message, crashed bool) {
 		}
 		a := t.state.Awaits[i]
 		t.state.Awaits = without(t.state.Awaits, said.Call)
-		said.Question, said.Hash = a.Question, a.Hash
+		said.Question, said.Hash, said.Digest = a.Question, a.Hash, a.Digest
 		t.state.Turn.Answers = append(t.state.Turn.Answers, said)
 		if said.Approved && said.Lasts == session.ForSession && a.Question == "" {
 			granted := append(t.state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})
@@ -305,6 +305,9 @@ func (t *run) wait(jobs []*job, results []chat.Message) {
 			continue
 		}
 		a := *j.awaits
+		t.state.Turn.Answers = slices.DeleteFunc(slices.Clone(t.state.Turn.Answers), func(said session.Answer) bool { // it is asked again
+			return said.Call == j.call.ID && said.Question == "" && a.Question == ""
+		})
 		a.Call, a.User, a.For, a.ID = j.call.ID, t.in.Facts.Record(), session.Approval, strings.ToLower(rand.Text()[:IDLength])
 		if t.config.Expire > 0 {
 			a.Until = time.Now().Add(t.config.Expire).Round(time.Second)

@@ -97,7 +97,7 @@ func describeApprovals(list api.Approvals) string {
 		lines := strings.SplitAfter(layout(rows, 4, width()), "\n")
 		b.WriteString(lines[0])
 		for i, x := range list.Waiting {
-			b.WriteString(lines[i+1] + hanging("    ", printable.Line(cmp.Or(x.Question, x.Arguments), 300), width()))
+			b.WriteString(lines[i+1] + "    " + strings.ReplaceAll(printable.Text(cmp.Or(x.Question, x.Arguments)), "\n", "\n    ") + "\n")
 		}
 	}
 	if len(list.Lasting) > 0 {
