@@ -111,7 +111,7 @@ func TestTroubleshooting(t *testing.T) {
 }
 
 // mostSkipped is how many blocks of the pages may say that they cannot be tried here.
-const mostSkipped = 14
+const mostSkipped = 15
 
 type pageCount struct{ run, known, loaded, skipped int }
 
