@@ -159,6 +159,7 @@ func (b *burst) start(dir string, telegram *telegramtest.Server, model string) (
 		return nil, err
 	}
 	cmd := exec.CommandContext(context.Background(), b.etui, "serve", "-w", dir)
+	cmd.Env = append(os.Environ(), "ETUI_TRUST="+dir)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, err

@@ -310,7 +310,7 @@ func (g *gateway) start() error {
 	_ = os.Remove(filepath.Join(g.dir, "state", "instance.json"))
 	g.said.Reset()
 	g.cmd = exec.CommandContext(context.Background(), g.etui, "serve")
-	g.cmd.Dir, g.cmd.Env = g.dir, []string{"HOME=" + g.dir, "PATH=" + os.Getenv("PATH"), "NO_COLOR=1"}
+	g.cmd.Dir, g.cmd.Env = g.dir, []string{"HOME=" + g.dir, "ETUI_TRUST=" + g.dir, "PATH=" + os.Getenv("PATH"), "NO_COLOR=1"}
 	g.cmd.Stdout, g.cmd.Stderr = &g.said, &g.said
 	if err := g.cmd.Start(); err != nil {
 		return err

@@ -38,7 +38,11 @@ func measureTests(out io.Writer) (err error) {
 		return err
 	}
 	return inHome(func() error {
-		w, err := app.Open(unitTests, "", append(os.Environ(), "ANTHROPIC_API_KEY=unused", "OPENAI_API_KEY=unused"))
+		dir, err := filepath.Abs(unitTests)
+		if err != nil {
+			return err
+		}
+		w, err := app.Open(unitTests, "", append(os.Environ(), app.TrustVariable+"="+dir, "ANTHROPIC_API_KEY=unused", "OPENAI_API_KEY=unused"))
 		if err != nil {
 			return err
 		}

@@ -170,7 +170,7 @@ func processes(b *strings.Builder) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	env := append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "ETUI_LISTEN=127.0.0.1:0", "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "ANTHROPIC_API_KEY=")
+	env := append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "ETUI_TRUST="+home, "ETUI_LISTEN=127.0.0.1:0", "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "ANTHROPIC_API_KEY=")
 	command := func(args ...string) *exec.Cmd {
 		c := exec.Command(binary, args...)
 		c.Env, c.Dir = env, home
@@ -267,7 +267,7 @@ func requests(b *strings.Builder) {
 		defer cancel()
 		c := exec.CommandContext(ctx, binary, append(args, "--session", session)...)
 		c.Dir = home
-		c.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "ETUI_LISTEN=127.0.0.1:0", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=bench")
+		c.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "ETUI_TRUST="+home, "ETUI_LISTEN=127.0.0.1:0", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=bench")
 		if out, err := c.CombinedOutput(); err != nil {
 			log.Fatalf("%v: %s", args, out)
 		}
@@ -302,7 +302,7 @@ func requests(b *strings.Builder) {
 func saved(binary, home, skill string) float64 {
 	c := exec.Command(binary, "select", "--json", "--skill", skill, "go on")
 	c.Dir = "cmd/etui/testdata/fixtures/phases"
-	c.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home)
+	c.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "ETUI_TRUST="+home)
 	out, err := c.Output()
 	var x struct {
 		Tokens struct {

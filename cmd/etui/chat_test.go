@@ -57,6 +57,9 @@ func startChat(t *testing.T) *chatting {
 		c.done <- cmd.Wait()
 	}()
 	t.Cleanup(func() { c.keys.Close() })
+	c.shows("base_url: " + model.URL + "/v1") // nobody has confirmed the configuration yet
+	c.shows("may it do that? [y/N] ")
+	c.press("y\r")
 	c.shows("\x1b[?2004h") // it reads keys now, and knows what is pasted
 	return c
 }

@@ -69,6 +69,7 @@ func (a *cli) completes(most int, list names) cobra.CompletionFunc {
 		if most > 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		a.silent = true
 		_ = a.with(cmd.Context(), false, func(c *client.Client) error { // an error would only disturb the line
 			found = beginning(text, list(cmd.Context(), c))
 			return nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,7 +65,7 @@ func (a *cli) configCommand() *cobra.Command {
 				return fmt.Sprintf("config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing, w.Dir, w.State)
 			})
 		},
-	}, a.configApply(), &cobra.Command{
+	}, a.configTrust(), a.configApply(), &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of etui.yaml", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := a.out.Write(config.Schema())
@@ -72,6 +73,25 @@ func (a *cli) configCommand() *cobra.Command {
 		},
 	})
 	return c
+}
+
+func (a *cli) configTrust() *cobra.Command {
+	return &cobra.Command{
+		Use: "trust", Short: "Let the configuration take effect as it is now", Args: cobra.NoArgs,
+		Long: `etui asks before it uses a configuration that nobody on this machine has confirmed,
+if it switches the sandbox off, names variables, hosts or other folders, or comes
+with skills. This confirms it. Later changes are asked about only if they allow
+more. A running gateway takes a confirmed change up by itself.`,
+		RunE: func(*cobra.Command, []string) error {
+			file, powers, err := app.Confirm(a.workspace, a.config, os.Environ())
+			if err != nil {
+				return err
+			}
+			return a.print(map[string]any{"config": file, "powers": powers}, func() string {
+				return strings.Join(append([]string{"Confirmed " + home(file) + "."}, powers...), "\n  ") + "\n"
+			})
+		},
+	}
 }
 
 func (a *cli) configApply() *cobra.Command {
@@ -108,6 +128,9 @@ write, it writes what is in FILE to etui.yaml and does not ask.`,
 				if err := a.confirm("Is this change of %s yours?", w.File); err != nil {
 					return err
 				}
+			}
+			if _, err := w.Confirm(e.Now); err != nil {
+				return err
 			}
 			if err := e.Accept(); err != nil {
 				return err

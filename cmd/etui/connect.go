@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -25,13 +28,12 @@ func (a *cli) open() (*app.Workspace, error) {
 	if a.listen != "" {
 		environ = append(environ, config.Prefix+"LISTEN="+a.listen)
 	}
-	var w *app.Workspace
-	var err error
-	if a.demo {
-		w, err = app.OpenDemo(a.config, environ)
-	} else {
-		w, err = app.Open(a.workspace, a.config, environ)
-	}
+	w, err := a.asking(func() (*app.Workspace, error) {
+		if a.demo {
+			return app.OpenDemo(a.config, environ)
+		}
+		return app.Open(a.workspace, a.config, environ)
+	})
 	if w != nil {
 		for _, done := range w.Restored {
 			fmt.Fprintln(a.err, "etui:", printable.OneLine(done))
@@ -39,6 +41,34 @@ func (a *cli) open() (*app.Workspace, error) {
 	}
 	return w, err
 }
+
+// asking opens a workspace. It asks the person at the terminal if nobody has confirmed it.
+func (a *cli) asking(open func() (*app.Workspace, error)) (*app.Workspace, error) {
+	w, err := open()
+	if unconfirmed := (*app.Unconfirmed)(nil); errors.As(err, &unconfirmed) && a.confirms(unconfirmed) {
+		if err = unconfirmed.Confirm(); err == nil {
+			w, err = open()
+		}
+	}
+	return w, err
+}
+
+// confirms asks the person at the terminal, if there is one, whether a configuration may take effect.
+func (a *cli) confirms(u *app.Unconfirmed) bool {
+	if a.json || a.silent || !isTerminal(a.in) || !isTerminal(a.err) {
+		return false
+	}
+	fmt.Fprintf(a.err, "%s\nIs this yours, and may it do that? [y/N] ", printable.Text(u.Says()))
+	q := &questions{cli: a, ctx: a.ctx, lines: bufio.NewReader(oneByOne{a.in})}
+	line, _ := q.read() // the end of the input is no
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
+}
+
+// oneByOne reads a byte at a time: what follows the answer belongs to the command.
+type oneByOne struct{ io.Reader }
+
+func (r oneByOne) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(1, len(p))]) }
 
 // settings are those of an engine that stores nothing.
 func (a *cli) settings(log *slog.Logger) app.Config {

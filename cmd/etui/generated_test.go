@@ -70,6 +70,22 @@ models:
 
 A key that ends in [] belongs to each item of a list.
 
+## Confirming a configuration
+
+A folder that you have cloned or unpacked may bring an etui.yaml and skills of somebody else. So etui asks once before it uses a configuration that nobody on this machine has confirmed and that could do
+something to you: switch the sandbox off, send variables (` + "`${NAME}`" + `) somewhere, name hosts or addresses, reach folders outside of its own, open channels, or bring skills as YAML files. The question lists
+that, a line each. Until somebody has said yes, nothing of it is in effect.
+
+- At a terminal etui asks. Everywhere else it ends with the list and the exit code 2; ` + "`etui config trust`" + ` confirms the configuration as it is.
+- For services, containers and CI, ` + "`ETUI_TRUST`" + ` lists configurations, or folders that hold them at any depth, as absolute paths with ` + "`:`" + ` between them. The packages and images list /etc/etui/etui.yaml.
+- What ` + "`etui init`" + ` writes counts as confirmed, and so does a change that ` + "`etui config apply`" + ` accepts. A folder with nothing to confirm needs no question, and skills that you add there later need none.
+- A change is asked about only if it allows more than before; instructions, rules and names change as you like. A running gateway keeps what was in effect until the change is confirmed, and says so in its
+  log, in ` + "`etui status`" + ` and in ` + "`etui doctor`" + `. Then it takes the change up by itself.
+
+What was confirmed is kept in the user's state folder, in ` + "`etui/trust`" + `, by the path of the configuration and the workspace. [Why it works like this](decisions/0028-when-is-a-configuration-trusted.md).
+
+## Keys
+
 `
 
 const skillFilesPage = `# Skills as YAML files

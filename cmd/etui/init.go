@@ -50,6 +50,11 @@ func (a *cli) init(ctx context.Context, dir string, yes bool) error {
 	if _, err := os.Lstat(file); err == nil {
 		return app.Usagef("%s is there already; etui config validate checks it", file)
 	}
+	if _, err := os.Stat(filepath.Dir(file)); err == nil { // it may have skills of somebody else
+		if _, err := a.asking(func() (*app.Workspace, error) { return app.Open(filepath.Dir(file), "", os.Environ()) }); err != nil {
+			return err
+		}
+	}
 	q := &questions{cli: a, ctx: ctx, lines: bufio.NewReader(a.in), silent: yes}
 	s, err := q.starter()
 	if err != nil {
@@ -64,6 +69,9 @@ func (a *cli) init(ctx context.Context, dir string, yes bool) error {
 	}
 	_, err = f.Write(s.Text())
 	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if _, _, err := app.Confirm(filepath.Dir(file), "", os.Environ()); err != nil {
 		return err
 	}
 	if _, err := app.Open(filepath.Dir(file), "", os.Environ()); err != nil {

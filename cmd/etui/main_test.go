@@ -88,6 +88,7 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 				return err
 			}
 			e.Setenv("XDG_STATE_HOME", state)
+			e.Setenv("ETUI_TRUST", e.WorkDir) // the configurations of scripts; unconfirmed is without it
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("ETUI_LISTEN", "127.0.0.1:0")
 			e.Setenv("COLUMNS", "110")

@@ -89,6 +89,7 @@ func TestFallbackChain(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("KEY", modeltest.Key)
+	t.Setenv("ETUI_TRUST", dir)
 	text := `listen: 127.0.0.1:0
 models:
   - {name: first, provider: openai, model: m, base_url: "` + away.URL + `", api_key: "${KEY}", retries: 0}

@@ -70,6 +70,7 @@ func codes(err error) (exit int, code string) {
 	var misconfigured config.Error
 	var refused *client.Error
 	var run ended
+	var unconfirmed *app.Unconfirmed
 	switch {
 	case err == nil:
 		return exitOK, ""
@@ -77,6 +78,8 @@ func codes(err error) (exit int, code string) {
 		return run.code, "workflow"
 	case errors.As(err, &misconfigured):
 		return exitUsage, "configuration"
+	case errors.As(err, &unconfirmed):
+		return exitUsage, "unconfirmed"
 	case errors.As(err, &usage), isUsage(err):
 		return exitUsage, "usage"
 	case errors.As(err, &refused):
@@ -112,12 +115,14 @@ func isUsage(err error) bool {
 // cli is what the sub-commands share: the global flags and the streams.
 type cli struct {
 	streams
+	ctx       context.Context //nolint:containedctx // of the one command that runs
 	workspace string
 	config    string
 	demo      bool
 	url       string
 	json      bool
 	listen    string // of serve and demo
+	silent    bool   // ask nothing: the output is for a shell
 	screen    bool   // the output is part of a terminal's screen
 	secrets   *secret.Known
 }
@@ -136,8 +141,9 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
   etui chat -m "show me the error logs of the checkout pod in namespace prod"
   etui select "who is on call this week?"`,
 		SilenceUsage: true, SilenceErrors: true, Version: version(),
-		Args: unknownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:             unknownCommand,
+		PersistentPreRun: func(c *cobra.Command, _ []string) { a.ctx = c.Context() },
+		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetHelpFunc(a.help)
 	root.SetIn(std.in)

@@ -122,7 +122,7 @@ func (r *reloader) run(ctx context.Context) {
 				failures = nil
 			}
 		case <-ticker.C:
-			if r.stamp() != r.seen {
+			if waits := (*Unconfirmed)(nil); r.stamp() != r.seen || errors.As(r.wrong.change, &waits) {
 				changed()
 			}
 			r.lookAtKeys(ctx)
@@ -292,6 +292,9 @@ var errUnsteady = errors.New("a command runs that could have changed the workflo
 func (r *reloader) apply(ctx context.Context, text []byte) error {
 	still := r.steady(r.flowFolder())
 	c, err := config.Parse(r.file, text, r.environ)
+	if err == nil {
+		err = r.app.Workspace.confirmed(text)
+	}
 	if err != nil {
 		return err
 	}

@@ -207,7 +207,7 @@ func newWorld(t *testing.T, mode string) *world {
 			t.Fatal(err)
 		}
 	}
-	space, err := app.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir(), "ETUI_SANDBOX_MODE=off", "HOME=" + dir})
+	space, err := app.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir(), "ETUI_SANDBOX_MODE=off", "HOME=" + dir, app.TrustVariable + "=" + dir})
 	if err != nil {
 		t.Fatal(err)
 	}

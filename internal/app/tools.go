@@ -247,6 +247,15 @@ func trusted(w *Workspace, dir string) []string {
 	for _, name := range workspaceFolders {
 		list = append(list, filepath.Join(dir, name))
 	}
+	for _, c := range confirmedIn(dir) { // etui reads these without a question
+		list = append(list, c.File, filepath.Join(c.Dir, config.FlowFolder))
+		for _, name := range workspaceFolders {
+			list = append(list, filepath.Join(c.Dir, name))
+		}
+	}
+	if folder, err := confirmations(); err == nil {
+		list = append(list, folder)
+	}
 	return list
 }
 

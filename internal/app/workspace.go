@@ -44,9 +44,10 @@ var demoFiles embed.FS
 
 // Open finds and reads a workspace: the folder dir with its etui.yaml, or the
 // configuration file wherever it is. Both may be empty: that is the current folder. The
-// environment's variables override keys, as in ETUI_LISTEN=127.0.0.1:80.
+// environment's variables override keys, as in ETUI_LISTEN=127.0.0.1:80. A configuration that
+// could do more than was confirmed is an [Unconfirmed].
 func Open(dir, file string, environ []string) (*Workspace, error) {
-	return open(dir, file, file == "", environ)
+	return open(dir, file, file == "", environ, false)
 }
 
 // OpenDemo reads the demo's workspace, which it makes where it is missing.
@@ -55,14 +56,47 @@ func OpenDemo(file string, environ []string) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := open(dir, file, false, environ)
+	w, err := open(dir, file, false, environ, file == "")
 	if err == nil && w.Config.State == "" {
 		w.State = filepath.Dir(w.Dir)
 	}
 	return w, err
 }
 
-func open(dir, file string, optional bool, environ []string) (*Workspace, error) {
+// open reads a workspace. Its configuration takes effect only if it was confirmed, or is written, which
+// says that it is etui's own.
+func open(dir, file string, optional bool, environ []string, written bool) (*Workspace, error) {
+	w, err := find(dir, file, optional, environ)
+	if err != nil {
+		return nil, err
+	}
+	if w.Config, err = config.Parse(w.File, w.Text, environ); err != nil {
+		return nil, err
+	}
+	if !written {
+		if err := w.confirmed(w.Text); err != nil {
+			return nil, err
+		}
+	}
+	flows := filepath.Join(w.Dir, config.FlowFolder)
+	if err := ours(slices.DeleteFunc(append(skillFolders(w), flows), w.changing)...); err != nil {
+		return nil, err
+	}
+	if !w.changing(flows) { // otherwise the process whose command runs has them
+		w.flows, _ = flowStamps(w.Dir) // reading them says what is wrong
+		if err := w.Config.AddFlows(w.Dir, environ); err != nil {
+			return nil, err
+		}
+	}
+	if w.State = config.Abs(w.File, w.Config.State); w.State == "" {
+		w.State, err = stateFolder(w.Dir)
+		return w, err
+	}
+	return w, nil
+}
+
+// find finds a workspace and reads the text of its configuration.
+func find(dir, file string, optional bool, environ []string) (*Workspace, error) {
 	w := &Workspace{environ: environ}
 	var err error
 	if w.File, err = filepath.Abs(cmp.Or(file, filepath.Join(dir, config.File))); err != nil {
@@ -89,23 +123,6 @@ func open(dir, file string, optional bool, environ []string) (*Workspace, error)
 	w.Text, err = w.read()
 	if w.Found = err == nil; !w.Found && (!optional || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, err
-	}
-	if w.Config, err = config.Parse(w.File, w.Text, environ); err != nil {
-		return nil, err
-	}
-	flows := filepath.Join(w.Dir, config.FlowFolder)
-	if err := ours(slices.DeleteFunc(append(skillFolders(w), flows), w.changing)...); err != nil {
-		return nil, err
-	}
-	if !w.changing(flows) { // otherwise the process whose command runs has them
-		w.flows, _ = flowStamps(w.Dir) // reading them says what is wrong
-		if err := w.Config.AddFlows(w.Dir, environ); err != nil {
-			return nil, err
-		}
-	}
-	if w.State = config.Abs(w.File, w.Config.State); w.State == "" {
-		w.State, err = stateFolder(w.Dir)
-		return w, err
 	}
 	return w, nil
 }
@@ -157,7 +174,13 @@ func (w *Workspace) As(file string) (*Workspace, error) {
 	if changed.File, err = filepath.Abs(file); err != nil {
 		return nil, err
 	}
-	changed.Config, err = config.Load(changed.File, false, w.environ)
+	if changed.Text, err = config.Read(changed.File); err != nil {
+		return nil, err
+	}
+	if err := changed.check(changed.Text, false); err != nil {
+		return nil, err
+	}
+	changed.Config, err = config.Parse(changed.File, changed.Text, w.environ)
 	return &changed, err
 }
 

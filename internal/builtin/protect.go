@@ -26,18 +26,18 @@ func (f *Files) changeable(s spot) error {
 	if strings.ContainsFunc(s.name, unicode.IsControl) {
 		return fmt.Errorf("%q contains control characters", s.name)
 	}
-	parts := strings.Split(protect.Fold(s.name), "/")
-	if isControl(parts) || f.inRepository(s.name) {
-		return fmt.Errorf("%s %w", s.shown, errControl)
-	}
-	for part := s.name; ; part = path.Dir(part) {
-		if f.isProtected(part) {
+	for part := s.name; part != "."; part = path.Dir(part) {
+		if f.isProtected(part) || path.Base(protect.Fold(part)) == "etui.yaml" {
 			return errProtected
 		}
-		if part == "." {
-			return nil
-		}
 	}
+	switch {
+	case isControl(strings.Split(protect.Fold(s.name), "/")) || f.inRepository(s.name):
+		return fmt.Errorf("%s %w", s.shown, errControl)
+	case f.isProtected("."):
+		return errProtected
+	}
+	return nil
 }
 
 // isControl reports whether other programs trust a name, in the workspace or in any of

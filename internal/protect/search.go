@@ -44,6 +44,7 @@ var repositories = []string{".git", ".hg", ".jj", ".sl", ".pijul", ".bzr", "_dar
 // when the user opens or enters a folder, or commits or pushes what is in it. What has one
 // only when the user runs or builds the project is left out: any of its sources does that.
 var settings = []string{
+	"etui.yaml",                                                                                                          // etui's own
 	".vscode", ".vs", ".idea", ".cursor", ".windsurf", ".zed", ".fleet", ".helix", ".devcontainer", ".devcontainer.json", // editors
 	".claude", ".codex", ".gemini", ".kiro", ".roo", ".continue", ".opencode", ".amazonq", ".aider.conf.yml", ".mcp.json", // agents
 	".envrc", ".mise.toml", "mise.toml", ".mise", ".tool-versions", ".cargo/config", ".cargo/config.toml", // shells and version managers

@@ -310,7 +310,7 @@ func configured(image v1.Image, arch string, r *release) *v1.ConfigFile {
 		User: fmt.Sprintf("%d:%[1]d", user), WorkingDir: "/workspace",
 		Env: []string{
 			"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/var/lib/etui", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt",
-			"ETUI_CONFIG=/etc/etui/etui.yaml", "ETUI_WORKSPACE=/workspace", "ETUI_STATE=/var/lib/etui", "ETUI_LISTEN=0.0.0.0:3884",
+			"ETUI_CONFIG=/etc/etui/etui.yaml", "ETUI_TRUST=/etc/etui/etui.yaml", "ETUI_WORKSPACE=/workspace", "ETUI_STATE=/var/lib/etui", "ETUI_LISTEN=0.0.0.0:3884",
 			"ETUI_SANDBOX_MODE=none", // there are no programs; packaging/Containerfile adds some
 		},
 		Entrypoint: []string{"/usr/bin/etui"}, Cmd: []string{"serve"},
