@@ -109,7 +109,7 @@ func (w *Workspace) check(text []byte, skills bool) error {
 // skills in it, and workflows with variables.
 func (w *Workspace) unseen() (list []string) {
 	for _, dir := range append(skillFolders(w), filepath.Join(w.Dir, config.FlowFolder)) {
-		if !within(realFolder(w.Dir), realFolder(dir)) {
+		if !within(w.Dir, dir) {
 			continue
 		}
 		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
