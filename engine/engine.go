@@ -93,7 +93,9 @@ type Config struct {
 	// MaxTurns is how many turns may run at once, of all sessions and of clients that
 	// keep their conversation themselves; 0 means 256. As many more messages may wait; the
 	// next one is refused with [ErrBusy]. People come before the clock, and of people the
-	// ones with the fewest running turns.
+	// ones with the fewest running turns; guests are one of them. Of all places guests have
+	// at most a quarter, each account and each API key half, each sender a quarter, and all
+	// who are no persons of the configuration three quarters.
 	MaxTurns int
 	// Tracer makes spans of messages, turns, tool calls and deliveries, see docs/deployment.md.
 	// Those of requests to models come from [model.Trace]. Nil makes none.
@@ -184,6 +186,7 @@ type Engine struct {
 	sessions lines        // the mailboxes that are worked on
 	turns    lines        // all turns, under one key
 	looks    lines        // callers who look at conversations, under one key
+	shares   shares       // of the places of messages
 	stops    stops
 	inLine   waitingSenders
 	resuming atomic.Int64              // sessions in which Resume works
@@ -261,7 +264,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
-	e := &Engine{config: cfg, holder: rand.Text(), looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), letters: make(chan struct{}, 1), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, holder: rand.Text(), shares: shares{places: 2 * cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), letters: make(chan struct{}, 1), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.granted
 		cfg.Turn.Granted = e.granted

@@ -101,6 +101,9 @@ type Message struct {
 	// Client names the program that hands the message over, for others perhaps: each has
 	// idempotency keys of its own. A server sets it to the API key's name.
 	Client string `json:"-"`
+	// Trusted says that the client has the powers of an operator: its messages take the places
+	// of no share, see [Config.MaxTurns]. A server sets it.
+	Trusted bool `json:"-"`
 	// Background marks a message for which nobody waits: it comes after those of people.
 	Background bool `json:"background,omitempty"`
 	// Reply, when not empty, says where the answer goes, in the words of the program that

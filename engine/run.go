@@ -145,14 +145,14 @@ type running struct {
 // enter accepts a message, waits for the session and runs its turn. It reports whether the
 // turn ended well and the caller still ranges.
 func (r *running) enter(ctx context.Context, m *Message, yield func(turn.Event, error) bool) bool {
-	place, err := r.join(m)
+	place, leave, err := r.join(m)
 	if err != nil {
 		if r.item.ID != 0 { // stopNow has accepted it
 			r.storeLate(r.item)
 		}
 		return yield(turn.Event{}, err) && false
 	}
-	defer r.here.Add(-1)
+	defer leave()
 	if place == nil {
 		return r.alone(ctx, m, yield)
 	}
@@ -206,31 +206,39 @@ func (r *running) enterLate(ctx context.Context, item store.Item, yield func(tur
 	return r.next(waiting, place, &m, true, yield)
 }
 
-// join takes a place in the session for a message; nil for one that is not stored. It
-// counts the message until the caller takes it from here.
-func (r *running) join(m *Message) (*place, error) {
+// join takes a place in the session for a message; nil for one that is not stored. The
+// message is counted, and has its part of the shares, until leave is called.
+func (r *running) join(m *Message) (place *place, leave func(), err error) {
+	if r.stopping() {
+		return nil, nil, ErrStopping
+	}
+	free := func() {}
+	if !m.Trusted && !m.Background {
+		if free, err = r.shares.take(r.sharesOf(*m, r.key)); err != nil {
+			return nil, nil, err
+		}
+	}
+	leave = func() { r.here.Add(-1); free() }
 	switch {
-	case r.stopping():
-		return nil, ErrStopping
-	case r.here.Add(1) > 2*int64(r.config.MaxTurns):
-		r.here.Add(-1)
-		return nil, fmt.Errorf("%w in all sessions; try again in a moment", ErrBusy)
+	case r.here.Add(1) > int64(r.shares.places):
+		leave()
+		return nil, nil, fmt.Errorf("%w in all sessions; try again in a moment", ErrBusy)
 	case m.History != nil:
-		return nil, nil
+		return nil, leave, nil
 	}
-	place, err := r.sessions.join(string(r.key), r.sender(*m).Record(), priority(*m), r.config.MaxWaiting)
+	place, err = r.sessions.join(string(r.key), r.waiter(*m), priority(*m), r.config.MaxWaiting)
 	if err != nil {
-		r.here.Add(-1)
-		return nil, ErrFull
+		leave()
+		return nil, nil, ErrFull
 	}
-	return place, nil
+	return place, leave, nil
 }
 
 // alone runs the turn of a message that is not stored.
 func (r *running) alone(ctx context.Context, m *Message, yield func(turn.Event, error) bool) bool {
 	ctx, cancel := r.suspendable(ctx)
 	defer cancel()
-	leave, err := r.turns.enter(ctx, "", r.sender(*m).Record(), priority(*m), unbounded)
+	leave, err := r.turns.enter(ctx, "", r.waiter(*m), priority(*m), unbounded)
 	if errors.Is(err, turn.ErrSuspended) {
 		err = ErrStopping
 	}
@@ -298,7 +306,7 @@ func (r *running) attempt(ctx context.Context, place *place, m *Message, alone b
 		stoppable, ended := r.stops.begin(ctx, r.key)
 		defer ended()
 		ctx = stoppable
-		end, err = r.turns.enter(ctx, "", r.item.User, r.item.Priority, unbounded)
+		end, err = r.turns.enter(ctx, "", r.waiter(*m), r.item.Priority, unbounded)
 	}
 	if err == nil && r.stopping() { // both came at once
 		end()

@@ -127,6 +127,14 @@ func (e *Engine) isGuest(m Message, key session.Key) bool {
 	return s.Kind() == identity.Guest && !operators(key) || s.User == nil && slices.Contains(m.PlatformRoles, "guest")
 }
 
+// waiter names the sender of a message where senders take turns: guests are one.
+func (e *Engine) waiter(m Message) string {
+	if e.isGuest(m, m.to) {
+		return ""
+	}
+	return e.sender(m).Record()
+}
+
 func (e *Engine) place(a *agent, m Message) route.Place {
 	if m.Direct {
 		m.Chat, m.Thread = "", ""

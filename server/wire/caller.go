@@ -73,7 +73,7 @@ func Sender(r *http.Request, m *engine.Message) error {
 		}
 	}
 	c := CallerOf(r)
-	m.Client, m.Channel = c.Key, cmp.Or(m.Channel, "api")
+	m.Client, m.Channel, m.Trusted = c.Key, cmp.Or(m.Channel, "api"), c.Operator
 	switch {
 	case len(m.PlatformRoles) > 0 && !c.Operator:
 		return fmt.Errorf("%w: roles of a platform come from its channel; only an operator may try them out", ErrForbidden)

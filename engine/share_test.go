@@ -1,0 +1,158 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/fake"
+)
+
+// TestShares: nobody uses up the places of others. Of eight places, guests, an account or a
+// sender fill their own only, and a person of the configuration still gets in.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	users, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"web:7"}}})
+	must(t, err)
+	for name, c := range map[string]struct {
+		message func(i int) engine.Message
+		in      int
+	}{
+		"guests of a page": {func(i int) engine.Message {
+			return engine.Message{Channel: "web", User: fmt.Sprint("guest-", i), PlatformRoles: []string{"guest"}}
+		}, 2},
+		"nameless requests": {func(int) engine.Message { return engine.Message{Channel: "api"} }, 2},
+		"one sender":        {func(i int) engine.Message { return engine.Message{Channel: "web", User: "42", Session: fmt.Sprint(i)} }, 2},
+		"an account": {func(i int) engine.Message {
+			return engine.Message{Channel: "irc", Account: "libera", User: fmt.Sprint(i)}
+		}, 4},
+		"a key": {func(i int) engine.Message { return engine.Message{Channel: "api", Client: "shop", User: fmt.Sprint(i)} }, 4},
+		"strangers": {func(i int) engine.Message {
+			return engine.Message{Channel: "irc", Account: fmt.Sprint(i), User: fmt.Sprint(i)}
+		}, 6},
+		"trusted programs": {func(int) engine.Message { return engine.Message{Channel: "api", Trusted: true} }, 8},
+	} {
+		hold := make(chan struct{})
+		var steps []fake.Step
+		for range 9 {
+			steps = append(steps, fake.Step{Text: "1", Wait: hold})
+		}
+		g, _ := newEngine(t, func(c *engine.Config) {
+			c.MaxTurns, c.Users = 4, func(*catalog.Catalog) *identity.Users { return users }
+		}, steps...)
+		var all sync.WaitGroup
+		refused := 0
+		for i := range 8 {
+			accepted, ended := make(chan struct{}), make(chan error, 1)
+			m := c.message(i)
+			m.Text, m.Accepted = "x", func() { close(accepted) }
+			all.Go(func() {
+				_, err := send(g, t.Context(), m)
+				ended <- err
+			})
+			select {
+			case <-accepted:
+			case err := <-ended:
+				if refused++; !errors.Is(err, engine.ErrBusy) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+		if refused != 8-c.in {
+			t.Errorf("%s: %d of 8 are refused, want %d", name, refused, 8-c.in)
+		}
+		if c.in < 8 {
+			accepted := make(chan struct{})
+			all.Go(func() {
+				if _, err := send(g, t.Context(), engine.Message{Text: "x", Channel: "web", User: "7", Accepted: func() { close(accepted) }}); err != nil {
+					t.Errorf("%s: a person of the configuration: %v", name, err)
+				}
+			})
+			select {
+			case <-accepted:
+			case <-t.Context().Done():
+			}
+		}
+		close(hold)
+		all.Wait()
+	}
+}
+
+// pausing is a model that takes ten milliseconds.
+type pausing struct{}
+
+func (pausing) Info() model.Info { return model.Info{Name: "pausing"} }
+func (pausing) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		select {
+		case <-time.After(10 * time.Millisecond):
+			_ = yield(model.Event{Text: "hello"}, nil) && yield(model.Event{Stop: model.Done}, nil)
+		case <-ctx.Done():
+			yield(model.Event{}, ctx.Err())
+		}
+	}
+}
+
+// BenchmarkHonest measures the messages of eight people while nobody else writes, and while
+// 64 guests write as fast as they can. p99-ms is how long an answer takes at the most but for
+// one in a hundred; refused counts messages of the people.
+func BenchmarkHonest(b *testing.B) {
+	users, err := identity.New([]identity.User{{Name: "u0"}, {Name: "u1"}, {Name: "u2"}, {Name: "u3"}, {Name: "u4"}, {Name: "u5"}, {Name: "u6"}, {Name: "u7"}})
+	must(b, err)
+	for name, abusers := range map[string]int{"alone": 0, "beside_abusers": 64} {
+		b.Run(name, func(b *testing.B) {
+			g, _ := newEngine(b, func(c *engine.Config) {
+				c.Agents[0].Model = pausing{}
+				c.Users = func(*catalog.Catalog) *identity.Users { return users }
+			})
+			ctx, stop := context.WithCancel(b.Context())
+			var others, people sync.WaitGroup
+			for i := range abusers {
+				others.Go(func() {
+					for n := 0; ctx.Err() == nil; n++ {
+						if _, err := send(g, ctx, engine.Message{Text: "x", Channel: "web", User: fmt.Sprintf("guest-%d-%d", i, n), PlatformRoles: []string{"guest"}}); errors.Is(err, engine.ErrBusy) {
+							select {
+							case <-time.After(2 * time.Millisecond): // over a network
+							case <-ctx.Done():
+							}
+						}
+					}
+				})
+			}
+			var refused atomic.Int64
+			var mu sync.Mutex
+			var took []time.Duration
+			b.ResetTimer()
+			for i := range 8 {
+				people.Go(func() {
+					for range (b.N + 7) / 8 {
+						began := time.Now()
+						if _, err := send(g, ctx, engine.Message{Text: "hello", User: fmt.Sprint("u", i), Channel: "api"}); err != nil {
+							refused.Add(1)
+						}
+						mu.Lock()
+						took = append(took, time.Since(began))
+						mu.Unlock()
+					}
+				})
+			}
+			people.Wait()
+			b.StopTimer()
+			stop()
+			others.Wait()
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+			b.ReportMetric(float64(refused.Load()), "refused")
+		})
+	}
+}
