@@ -161,6 +161,8 @@ var (
 	ErrStopping = errors.New("etui is stopping")
 	// ErrStore: the store did not take the message, or a step of its turn.
 	ErrStore = store.ErrAway
+	// ErrKept: the store failed after it had taken the message, which will be answered.
+	ErrKept = errors.New("the message is kept and will be answered")
 	// ErrKeyReused: another message of the sender has the same idempotency key.
 	ErrKeyReused = errors.New("the idempotency key belongs to another message")
 	// ErrParked: the turn of the message failed unexpectedly, again and again.

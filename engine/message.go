@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -177,7 +176,7 @@ func (e *Engine) ready(m Message) (*agent, Message, error) {
 	case m.Text == "" && len(m.Files) == 0 && len(m.Answers) == 0:
 		return nil, m, ErrEmpty
 	case (m.Text != "" || len(m.Files) > 0) && len(m.Answers) > 0:
-		return nil, m, errors.New("a message has a text or answers, not both")
+		return nil, m, fmt.Errorf("%w: it has a text or answers, not both", ErrInvalid)
 	}
 	if m, err = withPictures(m); err != nil {
 		return nil, m, err
@@ -260,7 +259,7 @@ func known(mode selection.Mode, strategy *prompt.Strategy) error {
 		}))
 	}
 	if strategy != nil && (*strategy < prompt.Full || *strategy > prompt.Custom) {
-		return fmt.Errorf("unknown strategy %d: it is full, lite or custom", int(*strategy))
+		return fmt.Errorf("%w: unknown strategy %d: it is full, lite or custom", ErrInvalid, int(*strategy))
 	}
 	return nil
 }

@@ -268,7 +268,7 @@ func (r *running) next(ctx context.Context, place *place, m *Message, alone bool
 	defer func() { leave() }()
 	f := follow(func(e turn.Event, err error) bool {
 		if errors.Is(err, ErrStore) {
-			err = fmt.Errorf("the message is kept and will be answered: %w", err)
+			err = fmt.Errorf("%w: %w", ErrKept, err)
 		}
 		return yield(e, err)
 	})

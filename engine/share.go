@@ -39,9 +39,12 @@ type share struct {
 	every  time.Duration // between two messages; 0 means that the pace is free
 }
 
+// fewest is how many places a share has at least, if there are so many.
+const fewest = 8
+
 // sharesOf returns the shares of which a message in a conversation takes a place.
 func (e *Engine) sharesOf(m Message, key session.Key) []share {
-	part := func(n, of int) int { return max(1, e.shares.places*n/of) }
+	part := func(n, of int) int { return max(e.shares.places*n/of, min(e.shares.places, fewest)) }
 	s := e.sender(m)
 	list := []share{{name: "sender " + s.Record(), says: "of yours", places: part(1, 4)}}
 	switch {

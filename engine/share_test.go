@@ -18,7 +18,7 @@ import (
 	"github.com/etui-run/etui/model/fake"
 )
 
-// TestShares: nobody uses up the places of others. Of eight places, guests, an account or a
+// TestShares: nobody uses up the places of others. Of 64 places, guests, an account or a
 // sender fill their own only, and a person of the configuration still gets in.
 func TestShares(t *testing.T) {
 	t.Parallel()
@@ -30,29 +30,29 @@ func TestShares(t *testing.T) {
 	}{
 		"guests of a page": {func(i int) engine.Message {
 			return engine.Message{Channel: "web", User: fmt.Sprint("guest-", i), PlatformRoles: []string{"guest"}}
-		}, 2},
-		"nameless requests": {func(int) engine.Message { return engine.Message{Channel: "api"} }, 2},
-		"one sender":        {func(i int) engine.Message { return engine.Message{Channel: "web", User: "42", Session: fmt.Sprint(i)} }, 2},
+		}, 16},
+		"nameless requests": {func(int) engine.Message { return engine.Message{Channel: "api"} }, 16},
+		"one sender":        {func(i int) engine.Message { return engine.Message{Channel: "web", User: "42", Session: fmt.Sprint(i)} }, 16},
 		"an account": {func(i int) engine.Message {
 			return engine.Message{Channel: "irc", Account: "libera", User: fmt.Sprint(i)}
-		}, 4},
-		"a key": {func(i int) engine.Message { return engine.Message{Channel: "api", Client: "shop", User: fmt.Sprint(i)} }, 4},
+		}, 32},
+		"a key": {func(i int) engine.Message { return engine.Message{Channel: "api", Client: "shop", User: fmt.Sprint(i)} }, 32},
 		"strangers": {func(i int) engine.Message {
 			return engine.Message{Channel: "irc", Account: fmt.Sprint(i), User: fmt.Sprint(i)}
-		}, 6},
-		"trusted programs": {func(int) engine.Message { return engine.Message{Channel: "api", Trusted: true} }, 8},
+		}, 48},
+		"trusted programs": {func(int) engine.Message { return engine.Message{Channel: "api", Trusted: true} }, 64},
 	} {
 		hold := make(chan struct{})
 		var steps []fake.Step
-		for range 9 {
+		for range 65 {
 			steps = append(steps, fake.Step{Text: "1", Wait: hold})
 		}
 		g, _ := newEngine(t, func(c *engine.Config) {
-			c.MaxTurns, c.Users = 4, func(*catalog.Catalog) *identity.Users { return users }
+			c.MaxTurns, c.Users = 32, func(*catalog.Catalog) *identity.Users { return users }
 		}, steps...)
 		var all sync.WaitGroup
 		refused := 0
-		for i := range 8 {
+		for i := range 64 {
 			accepted, ended := make(chan struct{}), make(chan error, 1)
 			m := c.message(i)
 			m.Text, m.Accepted = "x", func() { close(accepted) }
@@ -68,10 +68,10 @@ func TestShares(t *testing.T) {
 				}
 			}
 		}
-		if refused != 8-c.in {
-			t.Errorf("%s: %d of 8 are refused, want %d", name, refused, 8-c.in)
+		if refused != 64-c.in {
+			t.Errorf("%s: %d of 64 are refused, want %d", name, refused, 64-c.in)
 		}
-		if c.in < 8 {
+		if c.in < 64 {
 			accepted := make(chan struct{})
 			all.Go(func() {
 				if _, err := send(g, t.Context(), engine.Message{Text: "x", Channel: "web", User: "7", Accepted: func() { close(accepted) }}); err != nil {

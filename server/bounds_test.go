@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +17,8 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 )
 
 // TestBoundsOfMessages: what a message names is refused at the door if there is too much of
@@ -145,4 +149,38 @@ func TestSlowBodies(t *testing.T) {
 		_ = web.Close()
 		synctest.Wait()
 	})
+}
+
+// TestErrorsOfTheDatabase: an operator reads what the database said, anybody else that it is
+// away. What no database can hold is the client's mistake.
+func TestErrorsOfTheDatabase(t *testing.T) {
+	keys, secrets := keyring(t)
+	s := newServer(t, server.Config{Keys: keys, Users: twoUsers(t)}, func(c *engine.Config) {
+		c.Users, c.Store = by(twoUsers(t)), awayStore{&store.Memory{}}
+	})
+	for key, says := range map[string]string{"person": "the database is unavailable; try again in a moment", "operator": "db.internal"} {
+		status, body := ask(t.Context(), s, "POST", "http://localhost/api/chat", `{"text":"hi"}`, "Authorization", secrets[key])
+		if status != http.StatusServiceUnavailable || !strings.Contains(body, says) || (key == "person" && strings.Contains(body, "db.internal")) {
+			t.Errorf("%s: %d %s, want %s", key, status, body, says)
+		}
+	}
+	for _, path := range []string{"/api/sessions/a%00b", "/api/sessions?part=%00"} {
+		if status, body := ask(t.Context(), s, "GET", "http://localhost"+path, "", "Authorization", secrets["operator"]); status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	if status, body := ask(t.Context(), s, "POST", "http://localhost/api/chat", `{"text":"hi","answers":[{"call":"1","approved":true}]}`, "Authorization", secrets["operator"]); status != http.StatusBadRequest {
+		t.Errorf("a text and answers: %d %s", status, body)
+	}
+}
+
+// awayStore is a database that is away.
+type awayStore struct{ store.Store }
+
+func (awayStore) Load(context.Context, session.Key, int) (session.Session, error) {
+	return session.Session{}, store.Away(errors.New("database db.internal: SQLSTATE 57P01"))
+}
+
+func (awayStore) Accept(context.Context, store.Item) (store.Item, bool, error) {
+	return store.Item{}, false, store.Away(errors.New("database db.internal: SQLSTATE 57P01"))
 }

@@ -31,7 +31,8 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pace(w, r)
 		connection := w
-		w = &answer{w, s.engine.Secrets()}
+		out := &answer{w, s.engine.Secrets(), false}
+		w = out
 		if len(r.TransferEncoding) > 0 {
 			// Content-Length may have been there, too, which net/http does not tell. Two
 			// lengths are how requests are smuggled past a proxy, so nothing follows this one.
@@ -45,7 +46,10 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			return
 		}
 		c, known := s.caller(r)
+		out.operator = known && c.Operator
 		switch {
+		case strings.ContainsRune(r.URL.Path, 0) || strings.Contains(r.URL.RawQuery, "%00"):
+			wire.Refuse(w, http.StatusBadRequest, "the address contains a NUL character")
 		case !s.ownHost(r.Host):
 			wire.Refuse(w, http.StatusMisdirectedRequest, fmt.Sprintf("%q is not a name of this gateway; add it to api.hosts in etui.yaml", r.Host))
 		case cross.Check(r) != nil && !s.trusts(pattern, r):
@@ -177,8 +181,12 @@ func hostname(address string) string {
 // on each piece of JSON being written at once.
 type answer struct {
 	http.ResponseWriter
-	secrets *secret.Known
+	secrets  *secret.Known
+	operator bool
 }
+
+// Whole implements [wire.Whole].
+func (a *answer) Whole() bool { return a.operator }
 
 func (a *answer) Write(p []byte) (int, error) {
 	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(slowest)) // not every writer has one

@@ -163,6 +163,10 @@ type End struct {
 // ErrEnded says that an item has ended, or is gone.
 var ErrEnded = errors.New("the message has ended")
 
+// ErrText says that a text cannot be stored, because it has a character that the database
+// cannot hold.
+var ErrText = errors.New("the text has a character that cannot be stored, such as NUL")
+
 // ErrAway says that a database could not do what was asked of it: it is away, full or locked.
 // Nothing is wrong with the question, which can be asked again.
 var ErrAway = errors.New("the database is unavailable")

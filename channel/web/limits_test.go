@@ -225,13 +225,18 @@ func TestGuests(t *testing.T) {
 		}
 	}
 	ann, _ := p.tab(`{"type": "hello"}`, browser(cookieOf("ann")))
+	for _, key := range []string{``, `"key": "wrong", `, `"key": "` + ann.(*sse).stream + `", `} { // the name alone, as access logs have it
+		if e, res := p.post("?stream="+ann.(*sse).stream, `{"type": "say", "id": "a", `+key+`"text": "x"}`, browser("")); res.StatusCode != http.StatusNotFound || e.str("code") != "stream" {
+			t.Errorf("somebody who knows the name of a stream only is answered %v", e)
+		}
+	}
 	file := `"files": [{"name": "a.png", "url": "data:image/png;base64,AAAA"}]`
-	if e, res := p.post("?stream="+ann.(*sse).stream, `{"type": "say", "id": "a", "text": "x", `+file+`}`, browser("")); res.StatusCode != http.StatusBadRequest || e.str("code") != "bad" {
+	if e, res := p.post("?stream="+ann.(*sse).stream, `{"type": "say", "id": "a", "text": "x", "key": "`+ann.(*sse).key+`", `+file+`}`, browser("")); res.StatusCode != http.StatusBadRequest || e.str("code") != "bad" {
 		t.Errorf("a guest's file is answered %v", e)
 	}
 	signed := token(secret, hs256, map[string]any{"sub": "4711", "exp": in(time.Hour)})
 	e, _ := p.post("", `{"type": "hello", "token": "`+signed+`"}`, browser(""))
-	if e, _ := p.post("?stream="+e.str("stream"), `{"type": "say", "id": "a", "text": "x", `+file+`}`, browser("")); e.str("type") != "ack" {
+	if e, _ := p.post("?stream="+e.str("stream"), `{"type": "say", "id": "a", "text": "x", "key": "`+e.str("key")+`", `+file+`}`, browser("")); e.str("type") != "ack" {
 		t.Errorf("a file is answered %v", e)
 	}
 	if m := <-got; len(m.Files) != 1 || m.Files[0].MediaType != "image/png" || len(m.Files[0].Data) != 3 {
@@ -408,7 +413,7 @@ func TestStreams(t *testing.T) {
 	mine := first.next()
 	header := browser("")
 	header.Set("Last-Event-ID", fmt.Sprintf("%.0f", mine["seq"]))
-	second, welcome := p.fetch(first.(*sse).stream, header)
+	second, welcome := p.fetch(first.(*sse).stream, first.(*sse).key, header)
 	if welcome["missed"] != nil {
 		t.Errorf("a stream that is fetched again begins with %v", welcome)
 	}

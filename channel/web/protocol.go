@@ -39,7 +39,7 @@ type request struct {
 	Type   string `json:"type"` // hello or say
 	Token  string `json:"token"`
 	Since  int64  `json:"since"`
-	Stream string `json:"stream"`
+	Key    string `json:"key"` // of the stream
 	ID     string `json:"id"`
 	Text   string `json:"text"`
 	Files  []file `json:"files"`
@@ -56,6 +56,7 @@ type event struct {
 	Type    string   `json:"type"` // welcome, message, typing, ack or error
 	User    string   `json:"user,omitempty"`
 	Stream  string   `json:"stream,omitempty"`
+	Key     string   `json:"key,omitempty"`
 	Missed  int      `json:"missed,omitempty"` // how many messages follow the welcome
 	ID      string   `json:"id,omitempty"`
 	Seq     int64    `json:"seq,omitempty"`

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"crypto/rand"
+	"crypto/subtle"
 	"errors"
 	"io"
 	"net/http"
@@ -16,10 +17,12 @@ import (
 const streamTime = 15 * time.Second
 
 // stream is a connection by server-sent events: the client posts a hello, fetches the events
-// and posts what the person says. Its name is known to the client only.
+// and posts what the person says. Only the client knows its name and its key. The name is a
+// part of addresses, which logs keep, so it takes the key to speak.
 type stream struct {
 	*talk
 	name    string
+	key     string
 	person  person
 	since   int64
 	release func()
@@ -69,9 +72,6 @@ func (c *Channel) post(w http.ResponseWriter, r *http.Request) {
 	case name != "" && s == nil:
 		refuse(w, errStream)
 		return
-	case s != nil && !c.pace(s.person.ID).Allow():
-		refuse(w, errFast)
-		return
 	case s != nil && !s.person.guest():
 		most = maxLarge
 	}
@@ -91,6 +91,10 @@ func (c *Channel) post(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 	case s == nil:
 		c.greet(w, r, in)
+	case subtle.ConstantTimeCompare([]byte(in.Key), []byte(s.key)) != 1:
+		refuse(w, errStream)
+	case !c.pace(s.person.ID).Allow():
+		refuse(w, errFast)
 	default:
 		said, status := s.say(ctx, s.person, in)
 		answer(w, status, said)
@@ -117,7 +121,7 @@ func (c *Channel) greet(w http.ResponseWriter, r *http.Request, hello request) {
 		refuse(w, err)
 		return
 	}
-	s := &stream{talk: c.open(p.ID), name: rand.Text(), person: p, since: hello.Since, release: release}
+	s := &stream{talk: c.open(p.ID), name: rand.Text(), key: rand.Text(), person: p, since: hello.Since, release: release}
 	s.unread = time.AfterFunc(streamTime, func() { c.drop(s.name) })
 	s.life = time.AfterFunc(time.Until(p.until), func() { c.drop(s.name) })
 	c.mu.Lock()
@@ -131,7 +135,7 @@ func (c *Channel) greet(w http.ResponseWriter, r *http.Request, hello request) {
 		refuse(w, errStopping)
 		return
 	}
-	answer(w, http.StatusOK, event{Type: "welcome", User: p.ID, Stream: s.name})
+	answer(w, http.StatusOK, event{Type: "welcome", User: p.ID, Stream: s.name, Key: s.key})
 }
 
 // events sends the events of a stream. Fetched again, it goes on after Last-Event-ID; who

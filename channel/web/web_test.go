@@ -379,6 +379,7 @@ type sse struct {
 	p      *platform
 	header http.Header
 	stream string
+	key    string
 }
 
 // post posts a body and returns what is answered.
@@ -405,10 +406,10 @@ func (p *platform) stream(hello string, header http.Header) (client, event) {
 	if res.StatusCode != http.StatusOK {
 		return nil, e
 	}
-	return p.fetch(e.str("stream"), header)
+	return p.fetch(e.str("stream"), e.str("key"), header)
 }
 
-func (p *platform) fetch(stream string, header http.Header) (client, event) {
+func (p *platform) fetch(stream, key string, header http.Header) (client, event) {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(p.t.Context()))
 	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+"?stream="+stream, nil)
@@ -435,12 +436,12 @@ func (p *platform) fetch(stream string, header http.Header) (client, event) {
 			}
 		}
 	}()
-	return welcomed(c, &sse{c, p, header, stream})
+	return welcomed(c, &sse{c, p, header, stream, key})
 }
 
 func (s *sse) say(id, text string) event {
 	s.t.Helper()
-	said, _ := json.Marshal(event{"type": "say", "id": id, "text": text})
+	said, _ := json.Marshal(event{"type": "say", "id": id, "text": text, "key": s.key})
 	e, _ := s.p.post("?stream="+s.stream, string(said), s.header)
 	return e
 }

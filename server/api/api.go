@@ -136,7 +136,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) {
 		}
 		out := eventOf(e)
 		if err != nil {
-			_, p := wire.ProblemOf(err)
+			_, p := wire.ProblemFor(w, err)
 			out.Error, out.Code = p.Error.Message, p.Error.Code
 		}
 		if lines.Encode(out) != nil || flusher.Flush() != nil {

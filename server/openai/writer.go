@@ -168,7 +168,7 @@ func (c *completionWriter) fail(err error) {
 		wire.Fail(c.w, err)
 		return
 	}
-	_, p := wire.ProblemOf(err)
+	_, p := wire.ProblemFor(c.w, err)
 	data, _ := json.Marshal(p) // a struct of strings always marshals
 	_ = c.line(data)           // the client may have gone
 }

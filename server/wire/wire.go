@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -102,10 +103,11 @@ var codes = map[int]string{
 	http.StatusGatewayTimeout:        "timeout",
 }
 
-// Fail answers with the [Problem] of err, under the status of its kind.
+// Fail answers with the [Problem] of err, under the status of its kind. An operator reads
+// the whole error, see [Whole].
 func Fail(w http.ResponseWriter, err error) {
 	var e *model.Error
-	status, p := ProblemOf(err)
+	status, p := ProblemFor(w, err)
 	switch {
 	case errors.As(err, &e) && e.RetryAfter > 0:
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
@@ -115,7 +117,22 @@ func Fail(w http.ResponseWriter, err error) {
 	Reply(w, status, p)
 }
 
-// ProblemOf returns the [Problem] of an error, and its status.
+// Whole is implemented by the writers of answers to operators, who may read where the
+// database is and what it said.
+type Whole interface{ Whole() bool }
+
+// ProblemFor returns the [Problem] of an error for whoever reads what w writes, and its
+// status.
+func ProblemFor(w http.ResponseWriter, err error) (status int, p Problem) {
+	status, p = ProblemOf(err)
+	if to, ok := w.(Whole); !ok || to.Whole() { // without a guard, the program vouches for the client
+		p.Error.Message = problem(status, "", "", err.Error()).Error.Message
+	}
+	return status, p
+}
+
+// ProblemOf returns the [Problem] of an error, and its status, for anybody: where the
+// database, or etui itself, is the cause, the text is always the same.
 func ProblemOf(err error) (status int, p Problem) {
 	status, code, field := http.StatusInternalServerError, "", ""
 	for _, s := range statuses {
@@ -123,6 +140,14 @@ func ProblemOf(err error) (status int, p Problem) {
 			status, code = s.status, s.code
 			break
 		}
+	}
+	switch {
+	case code == "database_unavailable" && errors.Is(err, engine.ErrKept):
+		return status, problem(status, code, "", "the database is unavailable; the message is kept and will be answered")
+	case code == "database_unavailable":
+		return status, problem(status, code, "", "the database is unavailable; try again in a moment")
+	case code == "":
+		return status, problem(status, codes[status], "", "etui failed; its log says why")
 	}
 	var setting *model.SettingError
 	if errors.As(err, &setting) {
@@ -154,6 +179,7 @@ var statuses = []struct {
 	{memory.ErrFull, http.StatusBadRequest, "invalid_request"},
 	{identity.ErrInvalidKey, http.StatusBadRequest, "invalid_request"},
 	{identity.ErrNoKey, http.StatusNotFound, "key_not_found"},
+	{store.ErrText, http.StatusBadRequest, "invalid_request"},
 	{engine.ErrBusy, http.StatusTooManyRequests, "conversation_busy"},
 	{engine.ErrStopping, http.StatusServiceUnavailable, "stopping"},
 	{engine.ErrStore, http.StatusServiceUnavailable, "database_unavailable"},

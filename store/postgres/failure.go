@@ -50,6 +50,9 @@ func clash(err error) bool {
 // or the connection is its cause. It returns a context's error, and those that a caller asks for,
 // unchanged.
 func (s *Store) explain(err error) error {
+	if c := code(err); c == "22021" || c == "22P05" { // bytes, or an escape in JSON, that its texts cannot hold
+		return store.ErrText
+	}
 	explained := s.advise(err)
 	if !errors.Is(err, context.Canceled) && (code(err) != "" || broken(err) || errors.Is(err, context.DeadlineExceeded)) {
 		return store.Away(explained)
