@@ -21,6 +21,7 @@ type binding struct {
 // class is tools that the same rules name.
 type class struct {
 	allow, deny, ask []int // numbers of rules
+	denyDefault      []int
 	otherwise        Effect
 	byDefault        string // otherwise, in words
 }
@@ -112,6 +113,8 @@ func (r *Rules) class(rules []int, risk tool.Risk) class {
 	}
 	for _, i := range rules {
 		switch rule := &r.rules[i]; {
+		case rule.Default:
+			c.denyDefault = append(c.denyDefault, i)
 		case len(rule.Deny) > 0:
 			c.deny = append(c.deny, i)
 		case len(rule.Ask) > 0:
@@ -143,6 +146,11 @@ func (r *Rules) effect(c class, of []outcome) (Effect, int) {
 	}
 	if len(c.allow) > 0 {
 		return Deny, -1
+	}
+	for _, i := range c.denyDefault {
+		if o := r.rules[i].outcome(of); o.holds || o.err != nil {
+			return Deny, i
+		}
 	}
 	return c.otherwise, -1
 }

@@ -19,7 +19,8 @@
 //     approval. Visibility has no ask rules.
 //  3. Else, when allow rules name the tool, one of them must hold: otherwise the tool
 //     is hidden, or the call refused.
-//  4. Else the default of the tool's risk decides, which is to allow.
+//  4. Else a deny rule that is a default and holds hides the tool, or refuses the call.
+//  5. Else the default of the tool's risk decides, which is to allow.
 //
 // A rule whose condition fails - a missing attribute, too much work - still guards
 // what it names: an allow rule that fails does not allow, ask and deny rules that fail
@@ -107,6 +108,9 @@ type Rule struct {
 	// names a skill names the skill itself and its tools, but not the tools that its
 	// instructions ask for.
 	Allow, Deny, Ask []string
+	// Default makes a deny rule a default: it decides only where no allow rule names the
+	// tool, before the default of the risk.
+	Default bool
 	// When is the condition; empty means always.
 	When string
 	// Reason is shown to operators where the rule decides; it may be empty.
@@ -404,7 +408,7 @@ func (r *Rules) Unsupplied(supplied func(fact string) bool) (warnings []error) {
 	}
 	for i := range r.rules {
 		rule := &r.rules[i]
-		if rule.condition < 0 {
+		if rule.condition < 0 || rule.Default { // a default is for whatever comes
 			continue
 		}
 		for _, name := range r.conditions[rule.condition].facts.names() {
@@ -425,7 +429,7 @@ func (r *Rules) Unknown(c *catalog.Catalog) (warnings []error) {
 	for i := range r.rules {
 		rule := &r.rules[i]
 		for _, t := range rule.targets {
-			if t.kind != riskKind && !t.names(c) {
+			if t.kind != riskKind && !rule.Default && !t.names(c) {
 				warnings = append(warnings, &Error{rule.Place, r.nameOf(rule.Rule) + ": " + t.missing(c)})
 			}
 		}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -24,7 +25,7 @@ import (
 // gaps lists what this configuration leaves unprotected on this machine, and how to
 // change that.
 func (a *App) gaps(ctx context.Context) []Finding {
-	return slices.Concat(a.openCommands(), a.openCalls(ctx), a.openPeople(), a.openReaders(), a.openSkills(ctx), openPlace(a.Workspace, a.readable))
+	return slices.Concat(a.openCommands(), a.openCalls(ctx), a.openPeople(), a.openToGuests(), a.openReaders(), a.openSkills(ctx), openPlace(a.Workspace, a.readable))
 }
 
 func gapIn(check, says, do string) []Finding {
@@ -130,6 +131,31 @@ func (a *App) openPeople() (list []Finding) {
 	v := w.Config.Visibility
 	if w.Config.API.Key != "" && len(v.Rules) == 0 && v.Default.Write == "allow" && v.Default.Destructive == "allow" {
 		list = append(list, gapIn("visibility", fmt.Sprintf("All callers see all %s.", printable.Count(a.registry.Catalog().Len(), "tool")), "visibility: {rules: ...}: docs/visibility.md")...)
+	}
+	return list
+}
+
+// openToGuests lists what anybody may use who opens a page with a chat for guests.
+func (a *App) openToGuests() (list []Finding) {
+	for _, ch := range a.Workspace.Config.Channels {
+		if !ch.Guests {
+			continue
+		}
+		c := a.registry.Catalog()
+		f := chat.Facts{Agent: a.Engine.Agents()[0], Channel: ch.Type, Chat: "guest", User: "guest", Sender: ch.Type + ":guest", PlatformRoles: []string{"guest"}, Attrs: map[string]string{"account": cmp.Or(ch.Name, ch.Type)}, Time: time.Now()}
+		denied, _ := c.Denied(&f)
+		var names []string
+		for e := range c.All() {
+			visible, _ := e.Visible(&f) // a filter that fails hides
+			if visible && e.On(f.Channel) && (denied == nil || !denied[e.Position()]) {
+				names = append(names, e.Definition.Name)
+			}
+		}
+		says := "Guests of the channel " + cmp.Or(ch.Name, ch.Type) + " may use no tools."
+		if len(names) > 0 {
+			says = fmt.Sprintf("Guests of the channel %s, which is anybody, may use %s: %s.", cmp.Or(ch.Name, ch.Type), printable.Count(len(names), "tool"), printable.List(names))
+		}
+		list = append(list, gapIn("guests", says, `rules under visibility with '"guest" in platform.roles' allow them more, or less: docs/channels/web.md`)...)
 	}
 	return list
 }

@@ -44,21 +44,35 @@ func rulesOf(c *config.Config) (*rulebook, error) {
 	r := &rulebook{people: c.Users, toolsets: toolsets(c)}
 	var unclear, wrong, alsoWrong, notApprovers error
 	r.users, unclear = usersOf(c.Users)
-	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default))
+	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default), guestsOf(c)...)
 	r.calls, alsoWrong = compileRules(rules.Policy, c.Policy.Rules, c.Policy.Default)
 	r.approvers, notApprovers = compileRules(rules.Policy, c.Policy.Approvals.Rules, config.CallDefaults{Read: "ask", Write: "ask", Destructive: "ask"})
 	return r, errors.Join(unclear, wrong, alsoWrong, notApprovers)
 }
 
-func compileRules(kind rules.Kind, from []config.CallRule, defaults config.CallDefaults) (*rules.Rules, error) {
-	list := make([]rules.Rule, len(from))
+// guestsOf returns what holds for guests until a rule of the configuration allows them more.
+// Anybody can be a guest, once there are channels.
+func guestsOf(c *config.Config) []rules.Rule {
+	if len(c.Channels) == 0 {
+		return nil
+	}
+	return []rules.Rule{{
+		Name: "guests", Default: true, Deny: closedToGuests, When: `"guest" in platform.roles || user.id == "" && !(channel in ["", "cli", "api"])`,
+		Reason: "guests have no files, programs, memory and MCP servers until a rule allows them",
+	}}
+}
+
+var closedToGuests = []string{"group:file", "group:shell", "group:memory", "source:mcp"}
+
+func compileRules(kind rules.Kind, from []config.CallRule, defaults config.CallDefaults, more ...rules.Rule) (*rules.Rules, error) {
+	list := make([]rules.Rule, len(from), len(from)+len(more))
 	for i, r := range from {
 		list[i] = rules.Rule{
 			Name: r.Name, Allow: r.Allow, Ask: r.Ask, Deny: r.Deny, When: r.When, Reason: r.Reason,
 			Place: rules.Place(r.Place), WhenPlace: rules.Place(r.WhenPlace),
 		}
 	}
-	compiled, err := rules.Compile(kind, list, map[tool.Risk]rules.Effect{
+	compiled, err := rules.Compile(kind, append(list, more...), map[tool.Risk]rules.Effect{
 		tool.Read: rules.Effect(defaults.Read), tool.Write: rules.Effect(defaults.Write), tool.Destructive: rules.Effect(defaults.Destructive),
 	})
 	return compiled, configErrors(err)
