@@ -234,6 +234,9 @@ func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error)
 	if err == nil {
 		err = f.elsewhere(ctx)
 	}
+	if s, ok := f.config.Store.(store.Scrubber); ok && err == nil {
+		err = s.Scrub(ctx)
+	}
 	return f.done, err
 }
 

@@ -179,6 +179,13 @@ type away struct{ error }
 func (a *away) Unwrap() error      { return a.error }
 func (*away) Is(target error) bool { return target == ErrAway }
 
+// Scrubber is a store whose files may hold copies of what was removed.
+type Scrubber interface {
+	// Scrub overwrites these copies. It may take time in proportion to the whole store, and
+	// others wait for it.
+	Scrub(ctx context.Context) error
+}
+
 // Shared is a store that several processes use at once, each with a [Store] of its own.
 //
 // One process at a time works on a session: the one that has claimed it. A process that

@@ -335,6 +335,33 @@ func affected(r sql.Result) (int, error) {
 	return int(n), err
 }
 
+// scrubbing bounds how long Scrub waits for readers.
+const scrubbing = 10 * time.Second
+
+// Scrub implements [store.Scrubber]: it writes the file anew. SQLite overwrites what it
+// deletes, but not the copies that it leaves behind when rows move to other pages.
+func (s *Store) Scrub(ctx context.Context) error {
+	if _, err := s.write.ExecContext(ctx, "VACUUM"); err != nil {
+		return s.explain(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, scrubbing)
+	defer cancel()
+	for {
+		var busy, pages, moved int
+		if err := s.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(truncate)").Scan(&busy, &pages, &moved); err != nil {
+			return s.explain(err)
+		}
+		if busy == 0 {
+			return nil
+		}
+		select { // somebody reads the file as it was
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%s: its journal still holds what was removed, because somebody reads the file; remove it again", s.path)
+		}
+	}
+}
+
 // truncate empties the journal. While somebody reads, it does nothing: the next one, or
 // closing the file, does it then.
 func (s *Store) truncate(ctx context.Context) error {

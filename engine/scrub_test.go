@@ -1,0 +1,65 @@
+package engine_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/store/sqlite"
+)
+
+// TestForgottenLeaveNoByte: of a hundred people with conversations and tasks, those who are
+// forgotten leave no byte in the files of the database, while it is open.
+func TestForgottenLeaveNoByte(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	kept, err := sqlite.Open(t.Context(), filepath.Join(dir, "etui.db"))
+	must(t, err)
+	defer kept.Close()
+	const people = 100
+	users := make([]identity.User, people)
+	steps := make([]fake.Step, people)
+	for i := range people {
+		users[i].Name, steps[i] = fmt.Sprintf("person-%03d", i), fake.Step{Text: fmt.Sprintf("an answer for person-%03d", i)}
+	}
+	known, err := identity.New(users)
+	must(t, err)
+	g, _ := newEngine(t, func(c *engine.Config) {
+		c.Store, c.Users = kept, func(*catalog.Catalog) *identity.Users { return known }
+	}, steps...)
+	for _, u := range users {
+		_, err := send(g, t.Context(), engine.Message{Text: "a question of " + u.Name, User: u.Name})
+		must(t, err)
+		task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Text: "a task of " + u.Name + ": " + fmt.Sprintf("%0300d", 7), Caller: identity.Caller{User: u.Name}})
+		must(t, err)
+		for _, paused := range []bool{true, false} {
+			_, err = g.PauseTask(t.Context(), task.ID, paused)
+			must(t, err)
+		}
+	}
+	g.Wait(t.Context())
+	for i := 0; i < people; i += 9 {
+		_, err := g.ForgetUser(t.Context(), users[i].Name)
+		must(t, err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	must(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		for i, u := range users {
+			if n := bytes.Count(text, []byte(u.Name)); i%9 == 0 && n > 0 {
+				t.Errorf("%s is %d times in %s", u.Name, n, filepath.Base(file))
+			}
+		}
+	}
+	if list, err := g.Tasks(t.Context()); err != nil || len(list) != people-12 {
+		t.Errorf("%d tasks are left, %v", len(list), err)
+	}
+}
