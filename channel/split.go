@@ -10,7 +10,7 @@ import (
 // table repeats its head, and a longer paragraph is cut between sentences or words, but not
 // in a link.
 func split(text string, t Traits) (parts []string) {
-	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+	text = boundTables(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")))
 	if text == "" {
 		return nil
 	}
@@ -44,6 +44,22 @@ func split(text string, t Traits) (parts []string) {
 		parts = append(parts, now)
 	}
 	return slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" })
+}
+
+// maxCells is how many cells the tables of a text may have, if each line is as long as the longest row.
+const maxCells = 50_000
+
+// boundTables makes tables beyond maxCells plain text: whoever reads Markdown fills each row up to the
+// number of columns, so a table of 60 kB could mean 100 million cells.
+func boundTables(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		row := strings.TrimLeft(line, "> \t*+-0123456789.)") // a table may be in quotations and lists
+		if columns := strings.Count(row, "|") + 1; columns*len(lines) > maxCells && strings.Trim(row, "|-: \t\f\v\r") == "" {
+			lines[i] = strings.ReplaceAll(line, "-", "\u2013")
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // fence returns the fence that a line opens or closes; empty if it is none.

@@ -5,6 +5,12 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	source "github.com/yuin/goldmark/text"
 )
 
 func TestSplit(t *testing.T) {
@@ -74,6 +80,47 @@ func TestSplitDoesNotMultiply(t *testing.T) {
 		if parts := split(text, Traits{MaxText: 2000}); len(parts) > 10 {
 			t.Errorf("%d bytes became %d messages", len(text), len(parts))
 		}
+	}
+}
+
+// cells is how many cells the tables of a text have.
+func cells(text string) (n int) {
+	root := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(source.NewReader([]byte(text)))
+	_ = ast.Walk(root, func(node ast.Node, in bool) (ast.WalkStatus, error) {
+		if in && node.Kind() == extast.KindTableCell {
+			n++
+		}
+		return ast.WalkContinue, nil
+	})
+	return n
+}
+
+// A small reply does not become a table of many more cells.
+func TestBoundTables(t *testing.T) {
+	times := strings.Repeat
+	for _, mark := range []string{"", "> ", "> > ", "  ", "1. "} {
+		next := mark
+		if mark == "1. " {
+			next = "   "
+		}
+		text := mark + times("|a", 400) + "|\n" + next + times("|-", 400) + "|\n" + times(next+"|x|\n", 400)
+		if n := cells(text); n < maxCells {
+			t.Errorf("%q: %d cells without a bound", mark, n)
+		}
+		if n := cells(boundTables(text)); n > maxCells {
+			t.Errorf("%q: %d cells", mark, n)
+		}
+		text = strings.ReplaceAll(text, "|-", "-|")
+		if n := cells(boundTables(text)); n > maxCells {
+			t.Errorf("%q: %d cells", mark, n)
+		}
+		if parts := split(text, Traits{Length: cells, MaxText: maxCells}); len(parts) != 1 {
+			t.Errorf("%q became %d messages", mark, len(parts))
+		}
+	}
+	text := "|a|b|\n|-|-|\n" + times("|x|y|\n", 1000) + "\n---\n"
+	if boundTables(text) != text {
+		t.Error("an ordinary table was changed")
 	}
 }
 
