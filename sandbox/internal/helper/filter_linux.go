@@ -119,7 +119,7 @@ func (h *helper) calls() (list []call) {
 			unix.SYS_FREMOVEXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT,
 			unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_FGETXATTR, unix.SYS_GETXATTRAT,
 			unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR, unix.SYS_FLISTXATTR, unix.SYS_LISTXATTRAT) // of files outside
-		always(eperm, unix.SYS_SEMGET, unix.SYS_FILE_SETATTR)
+		always(eperm, unix.SYS_SEMGET, unix.SYS_FILE_SETATTR, unix.SYS_FILE_GETATTR)
 		for number := range decided {
 			always(unix.SECCOMP_RET_USER_NOTIF, number)
 		}
@@ -245,8 +245,12 @@ var modes = append([]call{
 // creates are the flags with which open uses its mode argument.
 const creates = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
-// assemble makes a program of the list. Other calls are allowed; calls of another
-// architecture kill the process.
+// newest is the last call that the list was made for: that of Linux 6.17. A later one, which
+// nobody has judged, is one that the kernel does not have: programs fall back to another.
+const newest = unix.SYS_FILE_SETATTR
+
+// assemble makes a program of the list. Other calls up to the newest are allowed; calls of
+// another architecture kill the process.
 func assemble(list []call) []unix.SockFilter {
 	const load, jump, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_K, unix.BPF_RET | unix.BPF_K
 	code := []unix.SockFilter{
@@ -256,6 +260,8 @@ func assemble(list []call) []unix.SockFilter {
 		{Code: load, K: 0}, // the call
 		{Code: jump | unix.BPF_JGE, K: foreign, Jf: 1},
 		{Code: ret, K: unix.SECCOMP_RET_KILL_PROCESS},
+		{Code: jump | unix.BPF_JGT, K: newest, Jf: 1},
+		{Code: ret, K: enosys},
 	}
 	for _, c := range list {
 		var body []unix.SockFilter
