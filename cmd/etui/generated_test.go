@@ -73,7 +73,7 @@ A key that ends in [] belongs to each item of a list.
 ## Confirming a configuration
 
 A folder that you have cloned or unpacked may bring an etui.yaml and skills of somebody else. So etui asks once before it uses a configuration that nobody on this machine has confirmed and that could do
-something to you: switch the sandbox off, send variables (` + "`${NAME}`" + `) somewhere, name hosts or addresses, reach folders outside of its own, open channels, or bring skills as YAML files. The question lists
+something to you: switch the sandbox off, send variables (` + "`${NAME}`" + `) somewhere, name hosts or addresses, reach folders outside of its own, bring a state folder, open channels, or bring skills as YAML files. The question lists
 that, a line each. Until somebody has said yes, nothing of it is in effect.
 
 - At a terminal etui asks. Everywhere else it ends with the list and the exit code 2; ` + "`etui config trust`" + ` confirms the configuration as it is.

@@ -96,7 +96,7 @@ var powers = map[string]func(value string) bool{
 	"channels.smtp":       always,
 	"agents.workspace":    outside,
 	"store":               always,
-	"state":               outside,
+	"state":               always, // it may bring conversations, API keys and the programs of MCP servers
 	"listen": func(value string) bool {
 		host, _, err := net.SplitHostPort(value)
 		return err != nil || !Loopback(host)

@@ -14,9 +14,9 @@ func TestPowers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
 		"": nil,
-		"log: {level: debug}\nlisten: 127.0.0.1:1\nsandbox: {mode: strong, keep_new: false}\nstate: state\nagents: [{name: a, workspace: sub}]": nil,
+		"log: {level: debug}\nlisten: 127.0.0.1:1\nsandbox: {mode: strong, keep_new: false}\nagents: [{name: a, workspace: sub}]": nil,
 		"sandbox: {mode: off}":                              {"sandbox.mode: off"},
-		"listen: 0.0.0.0:1\nstate: ../x":                    {"listen: 0.0.0.0:1", "state: ../x"},
+		"listen: 0.0.0.0:1\nstate: x":                       {"listen: 0.0.0.0:1", "state: x"},
 		"agents: [{name: a, instructions: 'hi ${A} ${B}'}]": {"agents: instructions: ${A} ${B}"},
 		"models:\n- {name: m, provider: openai, base_url: 'http://u:p@h/v1', api_key: '${K}'}\n- {name: n, provider: offline}": {"models: provider: openai, base_url: http://...@h/v1, api_key: ${K}"},
 		"models:\n- &m {name: m, base_url: 'http://h', api_key: '${K}'}\n- {<<: *m, base_url: 'http://other'}":                 {"models: base_url: http://h, api_key: ${K}", "models: base_url: http://other, api_key: ${K}"},
