@@ -26,6 +26,7 @@ func TestTuneRecommender(t *testing.T) {
 		}
 	}
 	state := filepath.Join(dir, "state")
+	t.Setenv(app.TrustVariable, dir)
 	if err := os.Mkdir(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestTuneRecommender(t *testing.T) {
 	if report.Written != app.WeightsFile(state) {
 		t.Errorf("written to %q", report.Written)
 	}
-	w, err := app.Open(dir, "", nil)
+	w, err := app.Open(dir, "", []string{app.TrustVariable + "=" + dir})
 	if err != nil {
 		t.Fatal(err)
 	}
