@@ -32,7 +32,7 @@ func (f *Files) changeable(s spot) error {
 		}
 	}
 	switch {
-	case isControl(strings.Split(protect.Fold(s.name), "/")) || f.inRepository(s.name):
+	case protect.Trusted(s.name, s.has) || f.inRepository(s.name):
 		return fmt.Errorf("%s %w", s.shown, errControl)
 	case f.isProtected("."):
 		return errProtected
@@ -40,20 +40,10 @@ func (f *Files) changeable(s spot) error {
 	return nil
 }
 
-// isControl reports whether other programs trust a name, in the workspace or in any of
-// its folders.
-func isControl(parts []string) bool {
-	return slices.ContainsFunc(protect.Names(), func(c string) bool {
-		want, all := strings.CutSuffix(c, "/")
-		wants := strings.Split(want, "/")
-		for at := range parts {
-			rest := parts[at:]
-			if len(rest) >= len(wants) && slices.Equal(rest[:len(wants)], wants) && (all || len(rest) == len(wants)) {
-				return true
-			}
-		}
-		return false
-	})
+// has reports whether something is at a path of the place.
+func (s spot) has(name string) bool {
+	_, err := s.root.Lstat(name)
+	return err == nil
 }
 
 // inRepository reports whether a name is in a folder that git takes for a repository's own,

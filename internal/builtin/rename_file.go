@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/etui-run/etui/internal/protect"
 )
@@ -59,15 +58,13 @@ func (f *Files) renameFile(in renameInput) (string, error) {
 // holdsControl reports whether a folder that is moved here brings something that other
 // programs trust under its new name: workflows become .github/workflows.
 func (s spot) holdsControl(from spot) bool {
-	parts := strings.Split(protect.Fold(s.name), "/")
-	return slices.ContainsFunc(protect.Names(), func(c string) bool {
-		folder, rest, ok := strings.Cut(strings.TrimSuffix(c, "/"), "/")
-		if !ok || folder != parts[len(parts)-1] {
-			return false
-		}
-		_, err := from.root.Lstat(path.Join(from.name, rest))
-		return err == nil
-	})
+	folder, err := from.root.Open(from.name)
+	if err != nil {
+		return false // no folder
+	}
+	defer folder.Close()
+	names, _ := folder.Readdirnames(-1) // none of a file
+	return slices.ContainsFunc(names, func(name string) bool { return protect.TrustedIn(path.Base(s.name), name) })
 }
 
 // findRemoval resolves a path for moving or removing it. If it is a link, the

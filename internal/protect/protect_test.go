@@ -89,7 +89,7 @@ const (
 // TestEnd: whatever a program does to the names, afterwards they are as before.
 func TestEnd(t *testing.T) {
 	existing := map[string]string{
-		"etui.yaml": "log: {}\n", "skills/a.yaml": "name: a\n", "skills/b/SKILL.md": "b", ".vscode/tasks.json": "{}", "main.go": "package main\n",
+		"etui.yaml": "log: {}\n", "skills/a.yaml": "name: a\n", "skills/b/SKILL.md": "b", "direnv/.envrc": "dotenv", ".vscode/tasks.json": "{}", "main.go": "package main\n",
 		".git/HEAD": "ref", ".git/refs/x": "r", "deep/.vscode/tasks.json": "{}", ".git/config": plainConfig + "[alias]\n\tx = !mine\n", ".git/hooks/pre-commit": "mine", ".git/hooks/a.sample": "s", ".git/objects/x": "o",
 		"sub/lib/.git/HEAD": "ref", "sub/lib/.git/refs/x": "r", "sub/lib/.git/objects/x": "r", "sub/lib/.git/config": plainConfig, "sub/lib/.git/hooks/post-merge": "mine",
 		".git/modules/m/HEAD": "ref", ".git/modules/m/refs/x": "r", ".git/modules/m/objects/x": "r", ".git/modules/m/config": plainConfig, ".claude/settings.json": "x",
@@ -163,6 +163,14 @@ func TestEnd(t *testing.T) {
 		{"old remotes", []string{"write .git/remotes/origin URL: evil"}, ".git/remotes is a name", nil},
 		{"steps of a rebase", []string{"write .git/rebase-merge/git-rebase-todo exec evil"}, ".git/rebase-merge is a name", nil},
 		{"other version control", []string{"write x/.hg/hgrc evil", "write .jj/repo/config.toml evil"}, "x/.hg is a new repository", nil},
+		{"neighbours of settings", []string{
+			"write lefthook-local.yml evil", "write a/lefthook.toml evil", "write mise.local.toml evil", "write .config/mise/config.toml evil", "write .config/mise.toml evil", "write opencode.json evil", "write .github/actions/x/action.yml evil",
+		}, "lefthook-local.yml is a name that other programs trust", nil},
+		{"more neighbours of settings", []string{
+			"write .vim/plugin/x.vim evil", "write .lvimrc evil", "write .yarnrc evil", "write .pnpmfile.mjs evil", "write Jenkinsfile evil", "write a/x.code-workspace evil", "write azure-pipelines-nightly.yml evil", "write .drone.star evil", "write .npmrc evil",
+		}, ".vim is a name that other programs trust", nil},
+		{"an .env beside an .envrc", []string{"write direnv/.env evil", "write direnv/.direnv/x evil"}, "direnv/.env is a name that other programs trust", nil},
+		{"an .env of the project", []string{"write app/.env mine"}, "", []string{"app/.env"}},
 		{"settings in folders", []string{"write a/b/.vscode/tasks.json evil", "write a/.envrc evil", "write a/.ENVRC evil", "write .github/workflows/x.yml evil"}, "a/b/.vscode is a name that other programs trust", nil},
 		{"a folder with settings removed", []string{"remove deep"}, "", []string{"- deep/.vscode/tasks.json"}},
 		{"a folder with settings moved", []string{"move deep other"}, "", []string{"- deep/.vscode/tasks.json", "other/.vscode/tasks.json"}},

@@ -26,37 +26,26 @@ const (
 	maxNames   = 2_000_000 // in the folders that have changed since the last search
 )
 
-// Names are the names that other programs trust in any folder: they run or obey what is
-// there when the user opens or uses the folder. A slash at the end includes everything
-// below.
-func Names() []string {
-	var names []string
-	for _, name := range slices.Concat(repositories, settings) {
-		names = append(names, name+"/")
+// Trusted reports whether other programs trust a path, or a part of it, in any folder: they
+// run or obey what is there when the user opens or uses the folder. Exists reports whether
+// something is at a path, which may decide about another one beside it.
+func Trusted(name string, exists func(string) bool) bool {
+	parts, folder := strings.Split(name, "/"), ""
+	for i, part := range parts {
+		part = Fold(part)
+		if slices.Contains(repositories, part) || isSetting(folder, part) || besideEnvrc[part] && exists(path.Join(path.Join(parts[:i]...), ".envrc")) {
+			return true
+		}
+		folder = part
 	}
-	return names
+	return false
 }
+
+// TrustedIn reports whether other programs trust an entry of a folder with a name.
+func TrustedIn(folder, entry string) bool { return isSetting(Fold(folder), Fold(entry)) }
 
 // repositories are the names at which version control looks for a repository.
 var repositories = []string{".git", ".hg", ".jj", ".sl", ".pijul", ".bzr", "_darcs"}
-
-// settings are files and folders that do not belong to a repository. They have an effect
-// when the user opens or enters a folder, or commits or pushes what is in it. What has one
-// only when the user runs or builds the project is left out: any of its sources does that.
-var settings = []string{
-	"etui.yaml",                                                                                                          // etui's own
-	".vscode", ".vs", ".idea", ".cursor", ".windsurf", ".zed", ".fleet", ".helix", ".devcontainer", ".devcontainer.json", // editors
-	".claude", ".codex", ".gemini", ".kiro", ".roo", ".continue", ".opencode", ".amazonq", ".aider.conf.yml", ".mcp.json", // agents
-	".envrc", ".mise.toml", "mise.toml", ".mise", ".tool-versions", ".cargo/config", ".cargo/config.toml", // shells and version managers
-	".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".dir-locals-2.el", ".gdbinit", ".lldbinit", // editors and debuggers of terminals
-	".husky", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".yarnrc.yml", ".pnpmfile.cjs", // tools that run at a commit or with any command
-	".github/workflows", ".gitea/workflows", ".forgejo/workflows", ".gitlab-ci.yml", ".circleci", // services that run what is pushed
-}
-
-// isSetting reports whether a name in a folder is one of settings. Both are folded.
-func isSetting(folder, name string) bool {
-	return slices.Contains(settings, name) || slices.Contains(settings, folder+"/"+name)
-}
 
 // Fold maps names to one form if some file system treats them as equal: different
 // case, composed letters, invisible characters, and trailing blanks, dots or streams.
@@ -177,10 +166,14 @@ func (f *folder) read(root *os.Root, name string) (names int, err error) {
 	}
 	defer d.Close()
 	has := map[string]bool{}
+	var envs []string // marks, if there is an .envrc
 	for {
 		entries, err := d.ReadDir(1000)
 		for _, e := range entries {
 			f.take(name, e, has)
+			if besideEnvrc[folded(e.Name())] {
+				envs = append(envs, path.Join(name, e.Name()))
+			}
 		}
 		names += len(entries)
 		if errors.Is(err, io.EOF) || names > maxNames {
@@ -189,6 +182,9 @@ func (f *folder) read(root *os.Root, name string) (names int, err error) {
 		if err != nil {
 			return names, fmt.Errorf("a folder cannot be checked: %w", err)
 		}
+	}
+	if has[".envrc"] {
+		f.marks = append(f.marks, envs...)
 	}
 	// git asks for more: see is_git_directory in its setup.c. HEAD must name a branch or
 	// a commit, and objects and refs may be in another folder, which commondir names.
@@ -205,7 +201,7 @@ func isRepoName(name string) bool { return slices.Contains(repositories, folded(
 func (f *folder) take(name string, e fs.DirEntry, has map[string]bool) {
 	below, base := path.Join(name, e.Name()), folded(e.Name())
 	switch base {
-	case "head", "objects", "refs", "commondir":
+	case "head", "objects", "refs", "commondir", ".envrc":
 		has[base] = true
 	}
 	isFolder := e.Type() == fs.ModeDir
