@@ -203,9 +203,10 @@ func TestSpeakingForOthers(t *testing.T) {
 		{"client", `{"as":"telegram:42","roles":["x"]}`, nil, 200, `"roles":["admin","x"]`},
 		{"client", `{}`, []string{"X-Etui-User", "42", "X-Etui-Channel", "telegram"}, 200, `"user":"alice"`},
 		{"client", `{"platform_roles":["owner"]}`, nil, 403, "roles of a platform"},
-		{"client", `{"channel":"cli"}`, nil, 403, "the operator's terminal"},
-		{"client", `{}`, []string{"X-Etui-Channel", "cli"}, 403, "the operator's terminal"},
-		{"assistant", `{"channel":"cli","session":"main"}`, nil, 403, "the operator's terminal"},
+		{"client", `{"channel":"cli"}`, nil, 200, `"channel":"api"`},
+		{"client", `{"channel":"cli"}`, nil, 200, `"session":"agent:main:guest:api:`},
+		{"client", `{}`, []string{"X-Etui-Channel", "cli"}, 200, `"channel":"api"`},
+		{"assistant", `{"channel":"cli","session":"main"}`, nil, 200, `"session":"agent:main:session:main:person:alice"`},
 		{"api.key", `{"channel":"cli"}`, nil, 200, `"channel":"cli"`},
 		{"api.key", `{"user":"zoe","platform_roles":["owner"]}`, nil, 200, `"kind":"peer"`},
 	} {

@@ -167,7 +167,7 @@ func TestEnd(t *testing.T) {
 			"write lefthook-local.yml evil", "write a/lefthook.toml evil", "write mise.local.toml evil", "write .config/mise/config.toml evil", "write .config/mise.toml evil", "write opencode.json evil", "write .github/actions/x/action.yml evil",
 		}, "lefthook-local.yml is a name that other programs trust", nil},
 		{"more neighbours of settings", []string{
-			"write .vim/plugin/x.vim evil", "write .lvimrc evil", "write .yarnrc evil", "write .pnpmfile.mjs evil", "write Jenkinsfile evil", "write a/x.code-workspace evil", "write azure-pipelines-nightly.yml evil", "write .drone.star evil", "write .npmrc evil",
+			"write .vim/plugin/x.vim evil", "write .lvimrc evil", "write .yarnrc evil", "write .pnpmfile.mjs evil", "write Jenkinsfile evil", "write azure-pipelines-nightly.yml evil", "write .drone.star evil", "write .npmrc evil",
 		}, ".vim is a name that other programs trust", nil},
 		{"an .env beside an .envrc", []string{"write direnv/.env evil", "write direnv/.direnv/x evil"}, "direnv/.env is a name that other programs trust", nil},
 		{"an .env of the project", []string{"write app/.env mine"}, "", []string{"app/.env"}},

@@ -44,9 +44,6 @@ var families = []string{
 	".gitlab-ci", "azure-pipelines", ".drone.", ".woodpecker.", ".travis.", "appveyor.y", ".appveyor.", "bitbucket-pipelines.", "jenkinsfile", ".cirrus.", "cloudbuild.", "buildspec.", "codefresh.y", ".gitpod.",
 }
 
-// workspaces end the names of files that an editor opens as a folder.
-const workspaces = ".code-workspace"
-
 // besideEnvrc are names that direnv obeys, or keeps what it runs in, in a folder with an
 // .envrc. Elsewhere they are like any other: programs read an .env when they are run.
 var besideEnvrc = set(".env", ".env.local", ".direnv")
@@ -54,7 +51,7 @@ var besideEnvrc = set(".env", ".env.local", ".direnv")
 // isSetting reports whether a name in a folder is one of settings. Both are folded.
 func isSetting(folder, name string) bool {
 	inFolder := folder + "/" + name
-	return settings[name] || settings[inFolder] || strings.HasSuffix(name, workspaces) ||
+	return settings[name] || settings[inFolder] ||
 		slices.ContainsFunc(families, func(family string) bool {
 			return strings.HasPrefix(name, family) || strings.HasPrefix(inFolder, family)
 		})

@@ -77,9 +77,10 @@ func Sender(r *http.Request, m *engine.Message) error {
 	switch {
 	case len(m.PlatformRoles) > 0 && !c.Operator:
 		return fmt.Errorf("%w: roles of a platform come from its channel; only an operator may try them out", ErrForbidden)
-	case !c.Operator && m.Channel == "cli" && c.ForOthers:
-		return fmt.Errorf("%w: the channel cli is the operator's terminal; name another one", ErrForbidden)
 	case c.ForOthers:
+		if m.Channel == "cli" && !c.Operator { // that is the operator's terminal; etui's own commands say cli
+			m.Channel = "api"
+		}
 		if m.User == "" && m.As == "" && m.Chat == "" && identity.Direct(m.Channel) {
 			m.User = c.User // it says nothing of anybody else
 		}
