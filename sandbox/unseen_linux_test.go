@@ -124,6 +124,11 @@ func TestWallQuotas(t *testing.T) {
 			c.Network = nil
 			c.Env["OUTSIDE"] = filepath.Join(filepath.Dir(c.Workspace), "outside", "secret.txt")
 			_, out := run(t, s, c)
+			if strings.Contains(out, "watches the workspace: invalid argument") {
+				// Once in some hundred runs on a busy machine; why is not known. Programs try again.
+				t.Log("the watch of the workspace failed, and is tried again")
+				_, out = run(t, s, c)
+			}
 			if m != sandbox.Off && (strings.Contains(out, "reads flags outside") || strings.Contains(out, "nobody has judged")) {
 				t.Errorf("a newer call passes:\n%s", out)
 			}
