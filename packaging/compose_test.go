@@ -273,7 +273,7 @@ func entryPoint(t *testing.T) []string {
 	var args []string
 	for _, word := range []string{"ENTRYPOINT", "CMD"} {
 		var part []string
-		if err := json.Unmarshal(regexp.MustCompile(`(?m)^`+word+` (.*)$`).FindSubmatch(text)[1], &part); err != nil {
+		if err := json.Unmarshal(regexp.MustCompile(`(?m)^` + word + ` (.*)$`).FindSubmatch(text)[1], &part); err != nil {
 			t.Fatal(err)
 		}
 		args = append(args, part...)

@@ -36,13 +36,13 @@ const (
 
 // request is what clients send.
 type request struct {
-	Type   string `json:"type"` // hello or say
-	Token  string `json:"token"`
-	Since  int64  `json:"since"`
-	Key    string `json:"key"` // of the stream
-	ID     string `json:"id"`
-	Text   string `json:"text"`
-	Files  []file `json:"files"`
+	Type  string `json:"type"` // hello or say
+	Token string `json:"token"`
+	Since int64  `json:"since"`
+	Key   string `json:"key"` // of the stream
+	ID    string `json:"id"`
+	Text  string `json:"text"`
+	Files []file `json:"files"`
 }
 
 // file is one as FileReader.readAsDataURL gives it.

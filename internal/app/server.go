@@ -178,7 +178,11 @@ func listen(ctx context.Context, address, key string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("the address %s %w: another etui or program listens there; stop it, or set %s in etui.yaml or %s%s", address, errInUse, key, config.Prefix, strings.ToUpper(key))
+		other := fmt.Sprintf("set %s in etui.yaml or %s%s", key, config.Prefix, strings.ToUpper(key))
+		if key == "listen" {
+			other = "start etui with --listen, or " + other
+		}
+		return nil, fmt.Errorf("the address %s %w: another etui or program listens there; stop it, or %s", address, errInUse, other)
 	case err != nil:
 		return nil, fmt.Errorf("listening on %s: %w", address, err)
 	}
