@@ -35,6 +35,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -74,14 +75,14 @@ type Config struct {
 
 // Channel is a bot. It is safe for concurrent use.
 type Channel struct {
-	token  string
-	always bool
-	api    *url.URL
-	client *http.Client
-	log    *slog.Logger
-	markup markup
-	pace   *rate.Limiter // of all calls
-	limits *limits
+	token   string
+	always  bool
+	api     *url.URL
+	client  *http.Client
+	log     *slog.Logger
+	dialect markup.Dialect
+	pace    *rate.Limiter // of all calls
+	limits  *limits
 
 	self       atomic.Pointer[account] // once Discord was asked
 	last       resumable               // Run's
@@ -125,7 +126,7 @@ func New(config Config) (*Channel, error) {
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c := &Channel{
-		token: token, always: config.Always, api: api, client: &client, log: config.Log, markup: newMarkup(), limits: newLimits(),
+		token: token, always: config.Always, api: api, client: &client, log: config.Log, dialect: dialect(), limits: newLimits(),
 		pace:    rate.NewLimiter(40, 40), // Discord allows 50 a second
 		between: 5 * time.Second,         // Discord's time for max_concurrency, which is 1 for almost all bots
 		seen:    recent.New[string, struct{}](maxKnown), posted: recent.New[string, string](maxKnown),
@@ -162,7 +163,7 @@ func (c *Channel) leads(u *url.URL, domains ...string) bool {
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.markup.length, MaxFile: maxFile, Buttons: true}
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxFile, Buttons: true}
 }
 
 // account is who the token belongs to.

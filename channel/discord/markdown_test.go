@@ -36,11 +36,11 @@ func TestRender(t *testing.T) {
 		{"me@x.org", "me@x.org"},
 		{"[ref]: https://x.org", `\[ref]: https://x.org`},
 	} {
-		if got := newMarkup().render(c[0]); got != c[1] {
+		if got := dialect().Render(c[0]); got != c[1] {
 			t.Errorf("%q:\n got %q\nwant %q", c[0], got, c[1])
 		}
 	}
-	if n := newMarkup().length("a_b😀"); n != 6 {
+	if n := (&Channel{dialect: dialect()}).length("a_b😀"); n != 6 {
 		t.Errorf("length %d", n)
 	}
 }
@@ -53,8 +53,8 @@ func FuzzRender(f *testing.F) {
 		if len(text) > 10_000 {
 			t.Skip()
 		}
-		_ = newMarkup().render(text)
-		_ = newMarkup().length(text)
+		_ = dialect().Render(text)
+		_ = (&Channel{dialect: dialect()}).length(text)
 	})
 }
 

@@ -115,7 +115,7 @@ const suppressEmbeds = 1 << 2
 
 // body returns a message as the API wants it.
 func (c *Channel) body(ctx context.Context, m channel.Outgoing) map[string]any {
-	body := map[string]any{"content": c.markup.render(m.Text), "allowed_mentions": none, "flags": suppressEmbeds}
+	body := map[string]any{"content": c.dialect.Render(m.Text), "allowed_mentions": none, "flags": suppressEmbeds}
 	if rows := c.rows(ctx, m.Buttons); len(rows) > 0 {
 		body["components"] = rows
 	}
@@ -246,7 +246,7 @@ func (c *Channel) custom(text string, n int) string {
 
 // Edit implements [channel.Editor]. Buttons go away.
 func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string) error {
-	body := map[string]any{"content": c.markup.render(text), "allowed_mentions": none, "flags": suppressEmbeds, "components": []any{}}
+	body := map[string]any{"content": c.dialect.Render(text), "allowed_mentions": none, "flags": suppressEmbeds, "components": []any{}}
 	return c.call(ctx, "PATCH", "channels/{}/messages/{}", []string{cmp.Or(to.Thread, to.Chat), id}, body, nil)
 }
 

@@ -11,8 +11,8 @@ var (
 	}
 	ReadContent = readContent
 	Unseal      = func(encryptKey, sealed string) ([]byte, error) { return unseal(aesKey(encryptKey), sealed) }
-	Render      = newMarkup().render
-	Length      = newMarkup().length
+	Render      = dialect().Render
+	Length      = (&Channel{dialect: dialect()}).length
 )
 
 // MaxText is the bound of a text.

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/recent"
 )
@@ -67,12 +68,12 @@ type Config struct {
 
 // Channel is the bot of an app. It is safe for concurrent use.
 type Channel struct {
-	config Config
-	api    *url.URL
-	key    [32]byte // of AES
-	client *http.Client
-	log    *slog.Logger
-	markup markup
+	config  Config
+	api     *url.URL
+	key     [32]byte // of AES
+	client  *http.Client
+	log     *slog.Logger
+	dialect markup.Dialect
 
 	token  accessToken
 	open   atomic.Pointer[session] // while Run runs
@@ -121,7 +122,7 @@ func New(config Config) (*Channel, error) {
 	// A redirect would carry the access token to another host.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c := &Channel{
-		config: config, api: api, key: aesKey(config.EncryptKey), client: &client, log: config.Log, markup: newMarkup(),
+		config: config, api: api, key: aesKey(config.EncryptKey), client: &client, log: config.Log, dialect: dialect(),
 		token:  accessToken{lock: make(chan struct{}, 1)},
 		seen:   recent.New[string, struct{}](maxSeen),
 		mine:   recent.New[string, kind](maxSeen),
@@ -150,7 +151,7 @@ func (c *Channel) pushed() bool { return c.config.EncryptKey != "" }
 // Traits implements [channel.Channel]. The platform sends messages with the same key once
 // within an hour; later, the channel itself remembers as long as it runs.
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.markup.length, MaxFile: maxFile, Buttons: true, Pushed: c.pushed(), Once: true}
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxFile, Buttons: true, Pushed: c.pushed(), Once: true}
 }
 
 // account is the bot.

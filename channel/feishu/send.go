@@ -98,7 +98,7 @@ func (c *Channel) compose(m channel.Outgoing) (parts []part) {
 // text returns the message with the text and the buttons: a card, or if the platform cannot
 // make it a card, a rich text without markup.
 func (c *Channel) text(m channel.Outgoing, text string, send func(func(context.Context) (kind, any, error)) part) part {
-	markdown := c.markup.render(text)
+	markdown := c.dialect.Render(text)
 	asCard := send(func(context.Context) (kind, any, error) { return kindCard, card(markdown, buttons(m)), nil })
 	asPost := send(func(context.Context) (kind, any, error) { return kindPost, plainPost(text, m.Buttons), nil })
 	return func(ctx context.Context) (string, error) {
@@ -279,7 +279,7 @@ func (c *Channel) Edit(ctx context.Context, _ channel.Address, id, text string) 
 		method, content = http.MethodPut, plainPost(text, nil)
 		body["msg_type"] = kindPost
 	} else {
-		content = card(c.markup.render(text), nil)
+		content = card(c.dialect.Render(text), nil)
 	}
 	out, err := json.Marshal(content)
 	if err != nil {

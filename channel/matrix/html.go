@@ -3,7 +3,6 @@ package matrix
 import (
 	"bytes"
 	"html"
-	"net/url"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -13,23 +12,25 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	write "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/etui-run/etui/channel/markup"
 )
 
-// markup turns Markdown into the HTML that clients show, org.matrix.custom.html: the elements
+// markdown turns Markdown into the HTML that clients show, org.matrix.custom.html: the elements
 // that "Instant messaging" lists, and no others. HTML in the text stays text, a picture becomes
 // a link, as clients would load it from wherever it is, and links lead to web and mail
 // addresses only.
-type markup struct{ goldmark.Markdown }
+type markdown struct{ goldmark.Markdown }
 
-func newMarkup() markup {
-	return markup{goldmark.New(
+func newMarkdown() markdown {
+	return markdown{goldmark.New(
 		goldmark.WithExtensions(extension.Strikethrough, extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)), extension.TaskList),
 		goldmark.WithRendererOptions(write.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{}, 1))),
 	)}
 }
 
 // render returns the HTML of a text; empty if it says no more than the text.
-func (m markup) render(text string) string {
+func (m markdown) render(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	var b bytes.Buffer
 	if m.Convert([]byte(text), &b) != nil { // it writes into memory
@@ -60,15 +61,11 @@ func (safe) block(w util.BufWriter, source []byte, node ast.Node, entering bool)
 		return ast.WalkContinue, nil
 	}
 	n := node.(*ast.HTMLBlock)
-	var b strings.Builder
-	for i := range n.Lines().Len() {
-		line := n.Lines().At(i)
-		b.Write(line.Value(source))
-	}
+	text := string(n.Lines().Value(source))
 	if n.HasClosure() {
-		b.Write(n.ClosureLine.Value(source))
+		text += string(n.ClosureLine.Value(source))
 	}
-	text := strings.ReplaceAll(html.EscapeString(strings.TrimRight(b.String(), "\n")), "\n", "<br>\n")
+	text = strings.ReplaceAll(html.EscapeString(strings.TrimRight(text, "\n")), "\n", "<br>\n")
 	_, err := w.WriteString("<p>" + text + "</p>\n")
 	return ast.WalkContinue, err
 }
@@ -77,15 +74,11 @@ func (safe) raw(w util.BufWriter, source []byte, node ast.Node, entering bool) (
 	if !entering {
 		return ast.WalkSkipChildren, nil
 	}
-	var b strings.Builder
-	n := node.(*ast.RawHTML)
-	for i := range n.Segments.Len() {
-		segment := n.Segments.At(i)
-		b.Write(segment.Value(source))
-	}
-	text := html.EscapeString(b.String())
-	if t := strings.ToLower(strings.ReplaceAll(b.String(), " ", "")); t == "<br>" || t == "<br/>" {
+	text := string(node.(*ast.RawHTML).Segments.Value(source))
+	if markup.IsBreak(text) {
 		text = "<br>"
+	} else {
+		text = html.EscapeString(text)
 	}
 	_, err := w.WriteString(text)
 	return ast.WalkSkipChildren, err
@@ -93,26 +86,27 @@ func (safe) raw(w util.BufWriter, source []byte, node ast.Node, entering bool) (
 
 // link writes a link or picture. What leads elsewhere becomes its text and address.
 func (safe) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	var to []byte
+	to := ""
 	switch n := node.(type) {
 	case *ast.Link:
-		to = n.Destination
+		to = markup.Resolve(n.Destination)
 	case *ast.Image:
-		to = n.Destination
+		to = markup.Resolve(n.Destination)
 	}
-	target, ok := leads(to)
-	var err error
+	target, ok := markup.Address(to)
+	out := ""
 	switch {
 	case ok && entering:
-		_, err = w.WriteString(`<a href="` + html.EscapeString(target) + `">`)
-		if err == nil && node.FirstChild() == nil {
-			_, err = w.WriteString(html.EscapeString(string(to)))
+		out = `<a href="` + html.EscapeString(target) + `">`
+		if node.FirstChild() == nil {
+			out += html.EscapeString(to)
 		}
 	case ok:
-		_, err = w.WriteString("</a>")
-	case !entering && len(to) > 0:
-		_, err = w.WriteString(" (" + html.EscapeString(string(to)) + ")")
+		out = "</a>"
+	case !entering && to != "":
+		out = " (" + html.EscapeString(to) + ")"
 	}
+	_, err := w.WriteString(out)
 	return ast.WalkContinue, err
 }
 
@@ -120,12 +114,9 @@ func (safe) auto(w util.BufWriter, source []byte, node ast.Node, entering bool) 
 	if !entering {
 		return ast.WalkContinue, nil
 	}
-	n := node.(*ast.AutoLink)
-	label, to := html.EscapeString(string(n.Label(source))), n.URL(source)
-	if n.AutoLinkType == ast.AutoLinkEmail && !bytes.HasPrefix(bytes.ToLower(to), []byte("mailto:")) {
-		to = append([]byte("mailto:"), to...)
-	}
-	if target, ok := leads(to); ok {
+	label, to := markup.AutoLink(node.(*ast.AutoLink), source)
+	label = html.EscapeString(label)
+	if target, ok := markup.Address(to); ok {
 		label = `<a href="` + html.EscapeString(target) + `">` + label + "</a>"
 	}
 	_, err := w.WriteString(label)
@@ -142,11 +133,4 @@ func (safe) box(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.W
 	}
 	_, err := w.WriteString(mark)
 	return ast.WalkContinue, err
-}
-
-// leads returns the address of a link to the web or to a mailbox.
-func leads(to []byte) (string, bool) {
-	target := string(util.URLEscape(to, true))
-	u, err := url.Parse(target)
-	return target, err == nil && (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "mailto")
 }

@@ -81,11 +81,11 @@ type Config struct {
 
 // Channel is an account. It is safe for concurrent use.
 type Channel struct {
-	config Config
-	base   string // of the homeserver, without a slash at its end
-	client *http.Client
-	log    *slog.Logger
-	markup markup
+	config   Config
+	base     string // of the homeserver, without a slash at its end
+	client   *http.Client
+	log      *slog.Logger
+	markdown markdown
 
 	self    atomic.Pointer[account] // once the homeserver was asked
 	salt    atomic.Pointer[string]  // of transaction IDs
@@ -143,7 +143,7 @@ func New(config Config) (*Channel, error) {
 		config.Records = &store.Memory{}
 	}
 	c := &Channel{
-		config: config, base: strings.TrimRight(u.String(), "/"), client: &client, log: config.Log, markup: newMarkup(), tries: map[string]int{},
+		config: config, base: strings.TrimRight(u.String(), "/"), client: &client, log: config.Log, markdown: newMarkdown(), tries: map[string]int{},
 		seen: recent.New[string, struct{}](maxKnown), mine: recent.New[string, struct{}](maxKnown), events: recent.New[string, cited](maxKnown / 4),
 		posted: recent.New[string, string](maxKnown), reacted: recent.New[string, reaction](maxKnown), names: recent.New[string, string](maxKnown),
 		places: recent.New[string, place](maxKnown), levels: recent.New[string, powerLevels](maxKnown / 8), told: recent.New[string, struct{}](maxKnown),

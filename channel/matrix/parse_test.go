@@ -31,7 +31,7 @@ func TestRender(t *testing.T) {
 		{"<div>\n\n**b**\n\n</div>", "<p>&lt;div&gt;</p>\n<p><strong>b</strong></p>\n<p>&lt;/div&gt;</p>"},
 		{"> q", "<blockquote>\n<p>q</p>\n</blockquote>"},
 	} {
-		if got := newMarkup().render(c[0]); got != c[1] {
+		if got := newMarkdown().render(c[0]); got != c[1] {
 			t.Errorf("%q:\n got %q\nwant %q", c[0], got, c[1])
 		}
 	}
@@ -52,7 +52,7 @@ func FuzzRender(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	m := newMarkup()
+	m := newMarkdown()
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 10_000 {
 			t.Skip()

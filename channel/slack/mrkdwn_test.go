@@ -42,14 +42,14 @@ func TestRender(t *testing.T) {
 		{"[a|b>](https://x.org/|c)", "<https://x.org/%7Cc|a¦b&gt;>"},
 		{"&lt;!channel&gt; &#60;@U1>", "&lt;!channel&gt; &lt;@U1&gt;"},
 	} {
-		if got := newMarkup().render(c[0]); got != c[1] {
+		if got := dialect().Render(c[0]); got != c[1] {
 			t.Errorf("%q:\n got %q\nwant %q", c[0], got, c[1])
 		}
 	}
 }
 
 func TestLength(t *testing.T) {
-	m := newMarkup()
+	m := &Channel{dialect: dialect()}
 	for text, want := range map[string]int{"": 0, "abc": 3, "a & b": 9, "好😀": 3, "**b**": 3} {
 		if got := m.length(text); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
@@ -70,7 +70,7 @@ func FuzzRender(f *testing.F) {
 		if len(markdown) > 1<<13 {
 			return
 		}
-		out := newMarkup().render(markdown)
+		out := dialect().Render(markdown)
 		if len(out) > 100*len(markdown)+100 {
 			t.Errorf("%d bytes become %d", len(markdown), len(out))
 		}

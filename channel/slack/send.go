@@ -58,7 +58,7 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 
 // post posts a text and buttons.
 func (c *Channel) post(ctx context.Context, m channel.Outgoing) (string, error) {
-	text := c.markup.render(m.Text)
+	text := c.dialect.Render(m.Text)
 	args := url.Values{
 		"channel": {m.To.Chat}, "text": {text},
 		// Slack would load the pages of links. A link that a model was tricked into writing
@@ -153,7 +153,7 @@ func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string)
 	if chat == "" {
 		chat = to.Chat
 	}
-	return c.call(ctx, c.config.Token, "chat.update", url.Values{"channel": {chat}, "ts": {ts}, "text": {c.markup.render(text)}, "blocks": {"[]"}}, nil)
+	return c.call(ctx, c.config.Token, "chat.update", url.Values{"channel": {chat}, "ts": {ts}, "text": {c.dialect.Render(text)}, "blocks": {"[]"}}, nil)
 }
 
 // React implements [channel.Reactor]. The bot has one emoji on a message; another one

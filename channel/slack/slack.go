@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -76,11 +77,11 @@ type Config struct {
 
 // Channel is a bot in a workspace. It is safe for concurrent use.
 type Channel struct {
-	config Config
-	api    *url.URL
-	client *http.Client
-	log    *slog.Logger
-	markup markup
+	config  Config
+	api     *url.URL
+	client  *http.Client
+	log     *slog.Logger
+	dialect markup.Dialect
 
 	open    atomic.Pointer[session] // while Run runs
 	self    atomic.Pointer[account] // once Slack was asked
@@ -125,7 +126,7 @@ func New(config Config) (*Channel, error) {
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c := &Channel{
-		config: config, api: api, client: &client, log: config.Log, markup: newMarkup(),
+		config: config, api: api, client: &client, log: config.Log, dialect: dialect(),
 		seen:   recent.New[string, struct{}](maxSeen),
 		posted: recent.New[string, string](maxSeen), reacted: recent.New[string, string](maxSeen),
 		people: recent.New[string, person](maxPeople),
@@ -165,7 +166,7 @@ func (c *Channel) trusted(u *url.URL) bool {
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.markup.length, MaxFile: maxFile, Buttons: true, Pushed: c.config.AppToken == ""}
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxFile, Buttons: true, Pushed: c.config.AppToken == ""}
 }
 
 // account is who the token belongs to.

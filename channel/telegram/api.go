@@ -31,6 +31,7 @@ const (
 	maxAnswer  = 32 << 20 // a hundred updates are far smaller
 	maxFile    = 20 << 20 // what getFile gives
 	maxUpload  = 50 << 20
+	maxText    = 4096     // characters of a message
 	maxPicture = 10 << 20 // of sendPhoto
 )
 

@@ -24,9 +24,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/yuin/goldmark/parser"
-
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/recent"
 )
@@ -58,7 +57,7 @@ type Channel struct {
 	webhook string
 	secret  string // what Telegram sends with its deliveries
 	log     *slog.Logger
-	parser  parser.Parser
+	dialect markup.Dialect
 
 	run    atomic.Pointer[run]             // what Run has begun; nil before and after
 	offset int64                           // of the next update; Run's
@@ -122,7 +121,7 @@ func New(cfg Config) (*Channel, error) {
 	secret.Write([]byte("etui: webhook"))
 	return &Channel{
 		api: &api{base, cfg.Token, &client}, id: id, webhook: cfg.Webhook, secret: hex.EncodeToString(secret.Sum(nil)),
-		log: cmp.Or(cfg.Log, slog.Default()), parser: newParser(),
+		log: cmp.Or(cfg.Log, slog.Default()), dialect: dialect(),
 		done:  recent.New[int64, struct{}](4096),
 		roles: recent.New[member, standing](10_000),
 		moved: recent.New[string, string](1000),
@@ -133,7 +132,7 @@ func New(cfg Config) (*Channel, error) {
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: 4096, Length: c.length, MaxFile: maxUpload, Buttons: true, Pushed: c.webhook != ""}
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxUpload, Buttons: true, Pushed: c.webhook != ""}
 }
 
 // Probe implements [channel.Prober].
