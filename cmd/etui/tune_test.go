@@ -18,14 +18,18 @@ import (
 // TestTuneRecommender: etui tune fits the recommender's weights to kept turns, the next
 // start uses them, and weights in etui.yaml win.
 func TestTuneRecommender(t *testing.T) {
-	dir, state := t.TempDir(), t.TempDir()
+	dir := t.TempDir()
 	configure := func(recommend string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "etui.yaml"), []byte("state: "+state+"\nusage: {keep: true, vote: false}\nrecommend: "+recommend+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "etui.yaml"), []byte("state: state\nusage: {keep: true, vote: false}\nrecommend: "+recommend+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	state := filepath.Join(dir, "state")
 	t.Setenv(app.TrustVariable, dir)
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	log, err := sqlite.OpenUsage(t.Context(), filepath.Join(state, "usage.db"), sqlite.Limits{})
 	if err != nil {
 		t.Fatal(err)

@@ -92,30 +92,7 @@ func open(dir, file string, optional bool, environ []string, written bool) (*Wor
 		w.State, err = stateFolder(w.Dir)
 		return w, err
 	}
-	return w, w.private()
-}
-
-// private checks that no tool reaches the state folder that the configuration names: with the
-// tools for files, every user could read what others have said.
-func (w *Workspace) private() error {
-	open := []string{w.Dir}
-	for _, a := range w.Config.Agents {
-		open = append(open, a.Workspace)
-	}
-	for _, dir := range open {
-		if dir = config.Abs(w.File, dir); dir != "" && within(plainPlace(dir), plainPlace(w.State)) {
-			return w.wrongf("state: %s is in %s, where the tools for files work: everybody could read the conversations and the memory of others. Name a folder outside of it, or leave state out", w.State, dir)
-		}
-	}
-	return nil
-}
-
-// plainPlace returns a path without links. What does not exist yet is as its folder is.
-func plainPlace(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil || filepath.Dir(path) == path {
-		return cmp.Or(real, path)
-	}
-	return filepath.Join(plainPlace(filepath.Dir(path)), filepath.Base(path))
+	return w, nil
 }
 
 // find finds a workspace and reads the text of its configuration.
