@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -28,11 +29,15 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	own, err := os.ReadFile("go.mod") // with what etui requires, Go looks at no other module
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"main.go": string(found[0][1]),
 		"go.sum":  string(sums),
-		"go.mod":  "module reader\n\ngo 1.26\n\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + here + "\n",
+		"go.mod":  strings.Replace(string(own), "module "+module, "module reader", 1) + "\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + here + "\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)

@@ -42,6 +42,9 @@ type Command struct {
 	// paths without links below Workspace. Only modes Strong and Seatbelt enforce
 	// this. In mode Strong they must exist; in mode Seatbelt they cannot be created.
 	Sealed []string
+	// Hidden are those of Sealed that it does not see: folders that are empty for it. Only
+	// modes Strong and Seatbelt enforce this.
+	Hidden []string
 	// Kept are files and folders in Workspace, as absolute paths, that stay root's where etui
 	// runs as root and gives the rest of the workspace to the program's user.
 	Kept []string
@@ -184,7 +187,7 @@ type view struct {
 	dir                       string
 	workspace                 *os.File // writable[0]; nil: the program has none
 	writable, readable, links []string // links are pairs of another path and the real one
-	sealed, kept              []string // below writable[0]
+	sealed, hidden, kept      []string // below writable[0]
 }
 
 // systemFolders hold programs and are visible in every mode that isolates.
@@ -267,7 +270,7 @@ func look(c Command) (v view, err error) {
 		}
 		return nil
 	}
-	if err := errors.Join(inside(&v.sealed, c.Sealed, "sealed"), inside(&v.kept, c.Kept, "kept")); err != nil {
+	if err := errors.Join(inside(&v.sealed, c.Sealed, "sealed"), inside(&v.hidden, c.Hidden, "hidden"), inside(&v.kept, c.Kept, "kept")); err != nil {
 		return v, err
 	}
 	for _, path := range c.ReadOnly {

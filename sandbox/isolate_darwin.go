@@ -97,6 +97,9 @@ func profile(v view, home string) string {
 			fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", quoted(folder)) // nor moved away
 		}
 	}
+	for _, path := range v.hidden {
+		fmt.Fprintf(&b, "(deny file-read* (subpath %s))\n", quoted(path))
+	}
 	return b.String()
 }
 

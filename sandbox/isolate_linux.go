@@ -163,7 +163,7 @@ func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, 
 		v = v.seal()
 	}
 	spec := wire.Spec{
-		Isolate: m == Strong, Probe: path == "", Dir: v.dir, Writable: v.writable, Readable: v.readable, Links: v.links,
+		Isolate: m == Strong, Probe: path == "", Dir: v.dir, Writable: v.writable, Readable: v.readable, Hidden: v.hidden, Links: v.links,
 		HasFolder: v.workspace != nil, OldKernel: s.oldKernel, UID: uint64(who.uid), GID: uint64(who.gid),
 		CPU: uint64(c.Limits.CPU / time.Second), Data: uint64(c.Limits.ProcessMemory), Memory: uint64(c.Limits.Memory),
 		Processes: uint64(c.Limits.Processes), Tasks: 3 * uint64(c.Limits.Processes), FileSize: uint64(c.Limits.FileSize),

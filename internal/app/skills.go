@@ -252,21 +252,7 @@ func folders(configured config.Paths, otherwise []string) []string {
 
 // protected returns the files and folders that tools may not change, because with them
 // an agent could extend its own rights.
-func protected(w *Workspace) []string {
-	list := []string{w.File}
-	list = append(list, skillFolders(w)...)
-	if w.State != w.Dir {
-		return append(list, w.State)
-	}
-	list = append(list, w.keys(), instanceFile(w.State), WeightsFile(w.State))
-	for _, name := range []string{decisionsFile, pinsFile, textsFile, vectorsFile, lockFile, serversFolder} {
-		list = append(list, filepath.Join(w.State, name))
-	}
-	for _, file := range []string{w.file(), filepath.Join(w.State, callsFile), filepath.Join(w.State, usageFile)} {
-		list = append(list, file, file+"-wal", file+"-shm", file+"-journal")
-	}
-	return list
-}
+func protected(w *Workspace) []string { return append(skillFolders(w), w.File, w.State) }
 
 // skillFolders returns the folders that skills come from. Tools may read them, but not
 // change them.

@@ -92,6 +92,9 @@ func open(dir, file string, optional bool, environ []string, written bool) (*Wor
 		w.State, err = stateFolder(w.Dir)
 		return w, err
 	}
+	if realFolder(w.State) == realFolder(w.Dir) {
+		return nil, w.wrongf("state: it is the workspace itself, where every user's tools would read what others said. Name a folder of its own, such as state: .state, which tools do not see")
+	}
 	return w, nil
 }
 

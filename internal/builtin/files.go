@@ -44,6 +44,9 @@ type FilesConfig struct {
 	// ReadOnly are more folders whose files can be read by absolute path. They need
 	// not exist.
 	ReadOnly []string
+	// Hidden are files and folders in Dir that tools neither read nor list, with everything
+	// below them. They need not exist.
+	Hidden []string
 	// Told are those of ReadOnly that the descriptions of tools name, see
 	// [Files.Registered].
 	Told []string
@@ -53,6 +56,7 @@ type FilesConfig struct {
 type Files struct {
 	place
 	protected []string
+	hidden    []string
 	readOnly  []string
 	told      []string
 
@@ -69,7 +73,7 @@ func Open(c FilesConfig) (*Files, error) {
 		return nil, fmt.Errorf("opening the workspace: %w", err)
 	}
 	f := &Files{place: p, told: c.Told}
-	for list, paths := range map[*[]string][]string{&f.protected: c.Protected, &f.readOnly: c.ReadOnly} {
+	for list, paths := range map[*[]string][]string{&f.protected: c.Protected, &f.hidden: c.Hidden, &f.readOnly: c.ReadOnly} {
 		for _, given := range paths {
 			absolute, err := filepath.Abs(given)
 			if err != nil {
@@ -283,9 +287,10 @@ func (s spot) mode() (mode fs.FileMode, there bool, err error) {
 
 // walk calls each for every file and folder below a folder, in order and with the name
 // that the model knows, except for the contents of .git and node_modules. It does not
-// follow links. It reports whether it visited everything within maxWalk entries.
-func (s spot) walk(ctx context.Context, each func(found spot, e fs.DirEntry) error) (all bool, err error) {
-	seen := 0
+// follow links, and leaves out what is hidden. It reports whether it visited everything
+// within maxWalk entries.
+func (f *Files) walk(ctx context.Context, s spot, each func(found spot, e fs.DirEntry) error) (all bool, err error) {
+	seen, hides := 0, f.hides(s)
 	err = fs.WalkDir(s.root.FS(), s.name, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			if name == s.name {
@@ -304,6 +309,11 @@ func (s spot) walk(ctx context.Context, each func(found spot, e fs.DirEntry) err
 		}
 		if e.IsDir() && (e.Name() == ".git" || e.Name() == "node_modules") {
 			return fs.SkipDir
+		}
+		if hidden := hides(name); hidden && e.IsDir() {
+			return fs.SkipDir
+		} else if hidden {
+			return nil
 		}
 		return each(s.below(name), e)
 	})

@@ -38,7 +38,7 @@ func (f *Files) findFiles(ctx context.Context, in findInput) (string, error) {
 	}
 	var found strings.Builder
 	count, more := 0, false
-	all, err := s.walk(ctx, func(file spot, e fs.DirEntry) error {
+	all, err := f.walk(ctx, s, func(file spot, e fs.DirEntry) error {
 		if e.IsDir() && strings.HasSuffix(in.Pattern, "**") || !pattern.match(file.within(s)) {
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 )
@@ -27,6 +28,8 @@ func (f *Files) listDir(in listInput) (string, error) {
 	}
 	defer s.close()
 	entries, err := s.entries()
+	hides := f.hides(s)
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return hides(path.Join(s.name, e.Name())) })
 	if err != nil {
 		return "", err
 	}

@@ -70,7 +70,9 @@ func (f *Files) find(given string) (spot, error) {
 		return f.findReadOnly(name)
 	}
 	s := spot{place: f.place, shown: name, close: func() {}}
-	s.name, err = s.plain(name)
+	if s.name, err = s.plain(name); err == nil {
+		err = f.visible(s)
+	}
 	return s, err
 }
 

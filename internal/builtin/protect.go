@@ -40,6 +40,44 @@ func (f *Files) changeable(s spot) error {
 	return nil
 }
 
+var errHidden = errors.New("etui keeps its state there, which tools cannot read")
+
+// visible refuses what is hidden, under any name. The name has no links.
+func (f *Files) visible(s spot) error {
+	hides := f.hides(s)
+	for part := s.name; ; part = path.Dir(part) {
+		if hides(part) {
+			return fmt.Errorf("%s: %w", s.shown, errHidden)
+		}
+		if part == "." {
+			return nil
+		}
+	}
+}
+
+// hides returns what tells the hidden names of a place.
+func (f *Files) hides(s spot) func(name string) bool {
+	var names []string
+	var infos []fs.FileInfo
+	for _, hidden := range f.hidden {
+		below, ok := inside(f.dirs, hidden)
+		if !ok || s.root != f.root {
+			continue
+		}
+		names = append(names, protect.Fold(below))
+		if info, err := f.root.Lstat(below); err == nil {
+			infos = append(infos, info)
+		}
+	}
+	return func(name string) bool {
+		if len(names) == 0 {
+			return false
+		}
+		info, err := f.root.Lstat(name)
+		return slices.Contains(names, protect.Fold(name)) || err == nil && slices.ContainsFunc(infos, func(h fs.FileInfo) bool { return os.SameFile(h, info) })
+	}
+}
+
 // has reports whether something is at a path of the place.
 func (s spot) has(name string) bool {
 	_, err := s.root.Lstat(name)

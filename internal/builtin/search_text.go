@@ -47,7 +47,7 @@ func (f *Files) searchText(ctx context.Context, in searchInput) (string, error) 
 	if h.re, err = regexp.Compile(in.Pattern); err != nil {
 		h.re = regexp.MustCompile(regexp.QuoteMeta(in.Pattern)) // then search for it literally
 	}
-	if err := h.search(ctx, s, files); err != nil {
+	if err := h.search(ctx, f, s, files); err != nil {
 		return "", err
 	}
 	if h.count == 0 {
@@ -71,11 +71,11 @@ type hits struct {
 
 // search finds lines in a file, or in the files below a folder whose names match. In
 // folders it skips binary files and files with several names.
-func (h *hits) search(ctx context.Context, s spot, files glob) error {
+func (h *hits) search(ctx context.Context, f *Files, s spot, files glob) error {
 	if info, err := s.root.Stat(s.name); err == nil && !info.IsDir() {
 		return h.find(s)
 	}
-	all, err := s.walk(ctx, func(file spot, e fs.DirEntry) error {
+	all, err := f.walk(ctx, s, func(file spot, e fs.DirEntry) error {
 		if !e.Type().IsRegular() || files != nil && !files.match(file.within(s)) {
 			return nil
 		}

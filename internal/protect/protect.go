@@ -40,6 +40,8 @@ type Config struct {
 	// Own are files and folders that etui itself writes, such as its state. In Dir they
 	// can be sealed but not restored: if they cannot be sealed, no program runs.
 	Own []string
+	// Hidden are those of Own that programs do not see either.
+	Hidden []string
 	// KeepNew leaves new repositories and new files that other programs trust where a
 	// program put them. What existed before is restored all the same.
 	KeepNew bool
@@ -128,6 +130,19 @@ func (g *Guard) Kept() (paths []string) {
 	}
 	for name, e := range g.before.Entries {
 		if e != nil {
+			paths = append(paths, g.path(name))
+		}
+	}
+	return paths
+}
+
+// Hidden returns the files and folders of Config.Hidden that exist in the workspace, as
+// absolute paths, for [sandbox.Command]. It is empty while no program runs.
+func (g *Guard) Hidden() (paths []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, name := range g.inside(g.config.Hidden) {
+		if g.before != nil && g.before.Entries[name] != nil {
 			paths = append(paths, g.path(name))
 		}
 	}

@@ -19,6 +19,10 @@ import (
 // asks again.
 const maxInterruptions = 64
 
+// lateAnswer is how long an answer may take after the end of the claim: it comes on another
+// connection, from a process that may be busy.
+const lateAnswer = 5 * poll
+
 // Interruptions implements [store.Shared].
 func (s *Store) Interruptions() <-chan store.Interruption { return s.interruptions }
 
@@ -44,7 +48,7 @@ func (s *Store) Interrupt(ctx context.Context, key session.Key) (stopped bool, e
 			return stopped, err
 		}
 		if now == 0 { // the answer may come after the end
-			again.Reset(poll)
+			again.Reset(lateAnswer)
 			select {
 			case <-answered:
 				return true, nil

@@ -148,7 +148,7 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	if c.Sealed, err = s.config.Guard.Begin(); err != nil {
 		return "", err
 	}
-	c.Hold, c.Kept = s.config.Guard.Hold(), s.config.Guard.Kept()
+	c.Hold, c.Kept, c.Hidden = s.config.Guard.Hold(), s.config.Guard.Kept(), s.config.Guard.Hidden()
 	r, err := s.config.Sandbox.Run(ctx, c)
 	notes := guarded(s.config.Guard.End())
 	if err != nil {

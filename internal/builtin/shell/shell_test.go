@@ -194,7 +194,9 @@ func TestProtected(t *testing.T) {
 		script := "exec 2>&1; for f in etui.yaml skills/a.yaml skills/b.yaml .git/hooks/pre-commit .git/config .envrc; do echo evil > $f; done; " +
 			"rm -rf skills; mv etui.yaml x; mv .git g; mkdir -p .git/hooks; echo evil > .git/hooks/post-commit; mkdir .vscode; echo evil > .vscode/tasks.json; chmod 500 .vscode"
 		want(t, call("a", "exec", `{"command":"`+script+`"}`), ".vscode is a name that other programs trust; it is etui-aside-")
-		want(t, call("a", "exec", `{"command":"`+script+`; sleep 600","background":true}`), "cmd-1")
+		want(t, call("a", "exec", `{"command":"`+script+`; echo done; sleep 600","background":true}`), "cmd-1")
+		for !strings.Contains(call("a", "background_output", `{"id":"cmd-1","wait":20}`), "done\n") {
+		}
 		want(t, call("a", "stop_background", `{"id":"cmd-1"}`), "cmd-1 has ended.")
 		for name, text := range files {
 			if now, err := os.ReadFile(filepath.Join(dir, name)); name != ".git/HEAD" && string(now) != text {

@@ -59,6 +59,11 @@ func (h *helper) isolate() error {
 			return err
 		}
 	}
+	for _, path := range h.spec.Hidden {
+		if err := unix.Mount("tmpfs", "."+path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY, "size=4k,nr_inodes=2,mode=555"); err != nil {
+			return err
+		}
+	}
 	for i := 0; i+1 < len(h.spec.Links); i += 2 {
 		name := "." + h.spec.Links[i]
 		makeParents(name)

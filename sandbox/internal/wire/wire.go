@@ -6,7 +6,7 @@ package wire
 import "errors"
 
 // Version is the version of the protocol. The helper refuses any other.
-const Version = 2
+const Version = 3
 
 // The events that the helper sends. After Started comes Ended, after Failed nothing.
 const (
@@ -62,8 +62,9 @@ type Spec struct {
 	Args, Env []string
 	Dir       string
 	// Writable and Readable are the visible folders besides the system's, as real paths.
-	// Links are other paths to them: pairs of name and target.
-	Writable, Readable, Links []string
+	// Hidden are folders in them that are empty for an isolated program. Links are other paths
+	// to visible folders: pairs of name and target.
+	Writable, Readable, Hidden, Links []string
 
 	UID, GID uint64
 
@@ -161,7 +162,7 @@ func (c *coder) spec(s *Spec) {
 	for _, b := range []*bool{&s.Isolate, &s.Probe, &s.HasTrees, &s.HasFolder, &s.Holds, &s.OldKernel, &s.Proxy} {
 		c.flag(b)
 	}
-	for _, l := range []*[]string{&s.Args, &s.Env, &s.Writable, &s.Readable, &s.Links} {
+	for _, l := range []*[]string{&s.Args, &s.Env, &s.Writable, &s.Readable, &s.Hidden, &s.Links} {
 		c.texts(l)
 	}
 	c.text(&s.Dir)
