@@ -256,6 +256,38 @@ func trusted(w *Workspace, dir string) []string {
 	if folder, err := confirmations(); err == nil {
 		list = append(list, folder)
 	}
+	list = append(list, named(w)...)
+	for _, path := range list { // etui follows links
+		if plain := realFolder(path); plain != filepath.Clean(path) {
+			list = append(list, plain)
+		}
+	}
+	return list
+}
+
+// named returns the files and folders that the configuration names, and that etui trusts as
+// it does the configuration: local registries, root certificates, and scripts of models and
+// workflows.
+func named(w *Workspace) (list []string) {
+	c := w.Config
+	for _, r := range c.Skills.Registries {
+		if r.Type == "folder" && r.URL != "" {
+			list = append(list, config.Abs(w.File, r.URL))
+		}
+		for _, file := range r.Roots {
+			list = append(list, config.Abs(w.File, file))
+		}
+	}
+	for _, m := range c.Models {
+		if m.Script != "" {
+			list = append(list, config.Abs(w.File, m.Script))
+		}
+	}
+	for _, f := range append([]config.Flow{{Script: c.Workflow.Script, Place: c.Workflow.Place}}, c.Workflows...) {
+		if f.Script != "" {
+			list = append(list, config.Abs(f.Place.File, f.Script))
+		}
+	}
 	return list
 }
 
