@@ -191,6 +191,7 @@ type Engine struct {
 	shares   shares       // of the places of messages
 	stops    stops
 	inLine   waitingSenders
+	answers  answers
 	resuming atomic.Int64              // sessions in which Resume works
 	expired  atomic.Pointer[time.Time] // when expire looked last
 	beaten   atomic.Pointer[time.Time] // the last heartbeat

@@ -151,7 +151,10 @@ func (r *running) elsewhere(ctx context.Context, f *follower) bool {
 	if f.gone {
 		return false
 	}
-	switch now, err := r.Engine.item(context.WithoutCancel(ctx), r.item.ID); {
+	now, err := r.Engine.item(context.WithoutCancel(ctx), r.item.ID)
+	switch given := r.answers.of(r.item.ID); {
+	case given != nil:
+		return repeat(store.Item{State: store.Done, Result: given}, f.unsaid)
 	case err == nil:
 		return repeat(now, f.unsaid)
 	case errors.Is(err, store.ErrEnded) && f.done != nil:

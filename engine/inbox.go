@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -53,6 +54,9 @@ func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.
 	if m.IdempotencyKey != "" {
 		i.Key, i.Digest = hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}), digest(m)
 	}
+	if m.joins() {
+		i.Key, i.Digest = e.passing(m), digest(m)
+	}
 	if m.trace == "" && e.config.Tracer != nil { // the turn of another message sends it
 		m.trace = span.Parent(ctx)
 	}
@@ -71,6 +75,11 @@ func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.
 		return i, false, fmt.Errorf("%w: send this one with a key of its own", ErrKeyReused)
 	}
 	return i, fresh, err
+}
+
+// passing is the key of a message that others may join.
+func (e *Engine) passing(m Message) string {
+	return store.Passing + hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, e.sender(m).Record(), digest(m)})
 }
 
 func priority(m Message) store.Priority {
@@ -177,6 +186,7 @@ func repeat(i store.Item, yield func(turn.Event, error) bool) bool {
 func (e *Engine) write(ctx context.Context, end store.End) error {
 	err := e.put(ctx, end)
 	if err == nil && end.ID != 0 {
+		e.answers.end(end.ID, end.Result, e.config.Now())
 		e.inLine.tell(end.ID, store.ErrEnded)
 	}
 	return err
@@ -239,6 +249,10 @@ func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
 	}
 	ctx, ended := e.stops.begin(ctx, i.Session)
 	defer ended()
+	if strings.HasPrefix(i.Key, store.Passing) { // its sender may send it again
+		e.answers.join(i, nil)
+		defer e.answers.leave(i.ID)
+	}
 	r := &running{Engine: e, agent: a, key: i.Session, item: i, late: newLate(false)}
 	defer r.late.close()
 	r.answer(ctx, &m, silent)

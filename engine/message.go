@@ -95,6 +95,16 @@ type Message struct {
 	// that has a key is answered even when its sender has gone; a turn without one is
 	// cancelled then. It means nothing for a message with a History, which is not stored.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	// Received, when not nil, makes a message without an IdempotencyKey and a History safe to
+	// send again, too: as long as it is not answered, or Received of none of its senders reports
+	// that the answer arrived, the same text of the same sender in the same session is this
+	// message, and gets its answer. So a program that repeats a request whose connection broke
+	// asks once, and a person can ask the same again after an answer. The turn goes on for 30
+	// seconds when the sender has gone. A lost answer is kept for five minutes, in memory.
+	Received func() bool `json:"-"`
+	// Repeated says that the sender sends it again because no answer arrived: an answer of the
+	// last minute is given again, whatever Received reported.
+	Repeated bool `json:"-"`
 	// NoHistory leaves out what was said before in the conversation; it stays in the store.
 	NoHistory bool `json:"no_history,omitempty"`
 	// Client names the program that hands the message over, for others perhaps: each has

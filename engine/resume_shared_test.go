@@ -45,6 +45,8 @@ func (r *replica) Changed(string) <-chan struct{}           { return nil }
 func (r *replica) Interrupt(context.Context, session.Key) (bool, error) {
 	return false, nil
 }
+func (r *replica) Wanted(context.Context, session.Key) (bool, error) { return false, nil }
+
 func (r *replica) Interruptions() <-chan store.Interruption { return nil }
 
 // TestResumeLostCalls: a call that ended with its process is reported as lost, also if the

@@ -156,7 +156,14 @@ func (r *running) enter(ctx context.Context, m *Message, yield func(turn.Event, 
 	if place == nil {
 		return r.alone(ctx, m, yield)
 	}
-	if m.IdempotencyKey != "" {
+	if m.joins() {
+		if given := r.answers.lost(r.passing(*m), *m, r.config.Now()); given != nil {
+			place.leave()
+			return repeat(store.Item{State: store.Done, Result: given}, yield)
+		}
+	}
+	caller := ctx
+	if m.IdempotencyKey != "" || m.joins() {
 		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, cancel := r.suspendable(ctx)
@@ -177,10 +184,18 @@ func (r *running) enter(ctx context.Context, m *Message, yield func(turn.Event, 
 		}
 		return yield(turn.Event{}, err) && false
 	}
-	r.keyed, r.repeated = m.IdempotencyKey != "", !fresh
+	r.keyed, r.repeated = m.IdempotencyKey != "" || m.joins(), !fresh
+	if m.joins() {
+		r.answers.join(r.item, m.Received)
+		defer r.answers.leave(r.item.ID)
+		var end context.CancelCauseFunc
+		ctx, end = context.WithCancelCause(ctx)
+		defer end(nil)
+		defer r.linger(caller, r.item, end)()
+	}
 	// With a key, another sender of the message may have come to the session first, and a
 	// running turn may have taken the message in.
-	return r.next(ctx, place, m, fresh && m.IdempotencyKey == "" && !r.agent.Steer && !strings.HasPrefix(m.Text, Switch+" "), yield)
+	return r.next(ctx, place, m, fresh && m.IdempotencyKey == "" && (!m.joins() || r.shared == nil) && !r.agent.Steer && !strings.HasPrefix(m.Text, Switch+" "), yield)
 }
 
 // enterLate does the same with an outcome of the inbox, for the sender who waits for it.
@@ -323,7 +338,7 @@ func (r *running) attempt(ctx context.Context, place *place, m *Message, alone b
 	defer end()
 	f.anew() // another process may have told a part before it ended
 	err = r.guard("running a turn", r.key, func() error {
-		ended, err := r.catchUp(ctx, alone, r.following(*m, f))
+		ended, err := r.catchUp(ctx, alone && r.answers.senders(r.item.ID) < 2, r.following(*m, f))
 		switch {
 		case errors.Is(err, store.ErrLost):
 			r.kept = err
@@ -362,6 +377,9 @@ func (r *running) catchUp(ctx context.Context, alone bool, of hears) (*store.Ite
 		return nil, err
 	}
 	now, err := r.Engine.item(ctx, r.item.ID)
+	if given := r.answers.of(r.item.ID); errors.Is(err, store.ErrEnded) && given != nil {
+		return &store.Item{State: store.Done, Result: given}, nil
+	}
 	if errors.Is(err, store.ErrEnded) { // it has no key
 		return &store.Item{State: store.Done, Result: resultOf(taken(), nil)}, nil
 	}
@@ -568,7 +586,7 @@ func (r *running) run(ctx context.Context, q *question, yield func(turn.Event, e
 				r.keep(r.agent, *m, in.Session, e.Done)
 			}
 			if !r.gone && !yield(e, nil) {
-				if r.gone = true; m.IdempotencyKey == "" {
+				if r.gone = true; m.IdempotencyKey == "" && !m.joins() {
 					cancel(nil)
 				}
 			}

@@ -427,7 +427,7 @@ func (m *Memory) Delivered(_ context.Context, id int64) error {
 // end ends an item. The caller holds the lock.
 func (m *Memory) end(at int) {
 	now := time.Now()
-	if i := &m.inbox[at]; i.Key == "" {
+	if i := &m.inbox[at]; i.Key == "" || strings.HasPrefix(i.Key, Passing) {
 		m.inbox = slices.Delete(m.inbox, at, at+1)
 	} else {
 		i.State, i.Message, i.Ended = Done, nil, now

@@ -67,8 +67,8 @@ type Inbox interface {
 	// where the item has ended.
 	Update(ctx context.Context, item Item) error
 	// Finish ends an item and makes the last step of its turn part of the session, both
-	// or neither. An item with a Key stays for [Kept], with its result and without its
-	// message; any other is removed. Finish changes nothing and returns [ErrEnded] where
+	// or neither. An item with a Key that is not [Passing] stays for [Kept], with its result
+	// and without its message; any other is removed. Finish changes nothing and returns [ErrEnded] where
 	// the item has ended.
 	Finish(ctx context.Context, e End) error
 	// Delivered ends an item that is [Answered], as Finish ends one: its reply has arrived,
@@ -84,8 +84,9 @@ type Item struct {
 	// [chat.Message].
 	Session session.Key
 	User    string
-	// Key is the item's idempotency key, unique in the inbox; empty means none. Digest
-	// tells whether two messages with the same key are the same message.
+	// Key is the item's idempotency key, unique in the inbox; empty means none. One that begins
+	// with [Passing] ends with the item. Digest tells whether two messages with the same key are
+	// the same message.
 	Key, Digest string
 	// Priority decides which item comes first.
 	Priority Priority
@@ -105,6 +106,10 @@ type Item struct {
 	// then.
 	Accepted, Ended time.Time
 }
+
+// Passing begins a Key that is for the time in which the item waits: at its end the item is
+// removed, as one without a key, and the next one with this key is a new item.
+const Passing = "passing:"
 
 // Before reports whether an item comes before another one of its mailbox.
 func (i Item) Before(j Item) bool {
@@ -213,6 +218,8 @@ type Shared interface {
 	// Changed returns a channel that receives a value when records of a kind may have
 	// changed, soon after any process changed one, and every second or so.
 	Changed(kind string) <-chan struct{}
+	// Wanted reports whether another process waits for a session that this one has claimed.
+	Wanted(ctx context.Context, key session.Key) (bool, error)
 	// Interrupt asks the process that works on a session to end what runs there. It
 	// returns when that process has given the session up, or with the cause of ctx, and
 	// reports whether something ran. It returns false at once where no other process works

@@ -124,7 +124,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) {
 	}
 	flusher := http.NewResponseController(w)
 	lines := json.NewEncoder(w)
-	begun := false
+	begun, sent := false, wire.Joins(r, &m)
 	for e, err := range a.engine.Send(r.Context(), m) {
 		if err != nil && !begun {
 			wire.Fail(w, err)
@@ -140,7 +140,10 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) {
 			out.Error, out.Code = p.Error.Message, p.Error.Code
 		}
 		if lines.Encode(out) != nil || flusher.Flush() != nil {
-			return // the client has gone, which cancels the turn
+			return // the client has gone, which ends the turn unless it comes back
+		}
+		if e.Done != nil {
+			sent()
 		}
 	}
 }

@@ -159,13 +159,17 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer out.close()
+	sent := wire.Joins(r, m)
 	for e, err := range a.engine.Send(r.Context(), *m) {
 		if err != nil {
 			out.fail(err)
 			return
 		}
 		if out.event(e) != nil {
-			return // the client has gone, which cancels the turn
+			return // the client has gone, which ends the turn unless it comes back
+		}
+		if e.Done != nil {
+			sent()
 		}
 	}
 }

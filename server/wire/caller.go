@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
@@ -40,6 +42,21 @@ func CallerOf(r *http.Request) Caller {
 		return c
 	}
 	return Caller{ForOthers: true, Operator: true}
+}
+
+// Joins makes a message the same as one that its client sends again without a key, see
+// [engine.Message.Received]. Call sent when the answer is written.
+func Joins(r *http.Request, m *engine.Message) (sent func()) {
+	var arrived atomic.Bool
+	m.Received = arrived.Load
+	// The clients of OpenAI, Anthropic and others count in it.
+	again, err := strconv.Atoi(r.Header.Get("X-Stainless-Retry-Count"))
+	m.Repeated = err == nil && again > 0
+	return func() {
+		if r.Context().Err() == nil { // it ends with the connection
+			arrived.Store(true)
+		}
+	}
 }
 
 // ErrForbidden says that the client may not do what it asks for.

@@ -108,6 +108,14 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) error {
 	}
 }
 
+// Wanted implements [store.Shared].
+func (s *Store) Wanted(ctx context.Context, key session.Key) (wanted bool, err error) {
+	err = s.read(ctx, func(ctx context.Context) error {
+		return s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM claims WHERE session = $1 AND wanted)`, key).Scan(&wanted)
+	})
+	return wanted, err
+}
+
 // Release implements [store.Shared].
 func (s *Store) Release(key session.Key) {
 	s.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,7 +17,7 @@ import (
 )
 
 // columns are those of an item, in the order in which item reads them.
-const columns = `id, session, author, CASE WHEN keyed THEN key ELSE '' END, digest, priority, state, reason, tries, holder, message, result, accepted, coalesce(ended, 0)`
+const columns = `id, session, author, CASE WHEN keyed OR key LIKE '` + store.Passing + `%' THEN key ELSE '' END, digest, priority, state, reason, tries, holder, message, result, accepted, coalesce(ended, 0)`
 
 func item(r pgx.CollectableRow) (i store.Item, err error) {
 	var accepted, ended int64
@@ -44,7 +45,7 @@ func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, err
 	err := s.read(ctx, func(ctx context.Context) error {
 		rows, err := s.pool.Query(ctx, `INSERT INTO inbox (session, author, key, keyed, digest, priority, state, reason, tries, holder, message, accepted)
 			VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', 0, $7, $8, now_ms()) ON CONFLICT (key) DO NOTHING RETURNING `+columns,
-			i.Session, clean(i.User), key, i.Key != "", i.Digest, i.Priority, i.Holder, string(i.Message))
+			i.Session, clean(i.User), key, i.Key != "" && !strings.HasPrefix(i.Key, store.Passing), i.Digest, i.Priority, i.Holder, string(i.Message))
 		if err != nil {
 			return err
 		}

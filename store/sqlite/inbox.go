@@ -153,7 +153,7 @@ func (s *Store) Delivered(ctx context.Context, id int64) error {
 // end ends an item if a condition holds; without a result, it keeps the one that it has. An
 // item with an idempotency key stays for a while, so that its repetition is answered.
 func end(ctx context.Context, tx trail.Tx, id int64, condition string, result *string) error {
-	err := changed(tx.ExecContext(ctx, `DELETE FROM inbox WHERE id = ? AND key IS NULL AND `+condition, id))
+	err := changed(tx.ExecContext(ctx, `DELETE FROM inbox WHERE id = ? AND (key IS NULL OR key LIKE '`+store.Passing+`%') AND `+condition, id))
 	if !errors.Is(err, store.ErrEnded) {
 		return err
 	}

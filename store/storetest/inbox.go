@@ -81,6 +81,17 @@ func acceptedOnce(t *testing.T, s store.Store) {
 	if got := ids(t, s, store.ItemFilter{}); len(got) != 1 {
 		t.Errorf("the inbox has %d", got)
 	}
+	// A passing key is free again when its item has ended.
+	passing := store.Item{Session: "a", Key: store.Passing + "p", Digest: "1"}
+	second := accept(t, s, passing)
+	passing.Message = []byte(`{}`)
+	if again, fresh, err := s.Accept(t.Context(), passing); err != nil || fresh || again.ID != second.ID || again.Key != passing.Key {
+		t.Errorf("a passing key: %+v, new: %v, %v", again, fresh, err)
+	}
+	must(t, s.Finish(t.Context(), store.End{ID: second.ID, Result: []byte(`{}`)}))
+	if third := accept(t, s, passing); third.ID == second.ID {
+		t.Error("a passing key is still taken after the end of its item")
+	}
 	// Items without a key are never the same.
 	accept(t, s, store.Item{Session: "a"})
 	accept(t, s, store.Item{Session: "a"})
