@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -146,6 +148,26 @@ func (a *answers) lost(key string, m Message, now time.Time) json.RawMessage {
 	}
 	j.received = append(j.received, m.Received)
 	return j.result
+}
+
+// goOnWith makes a question that the same sender has just asked, and that got no answer because
+// its turn failed or was cancelled, the turn of a message: it goes on where that one ended.
+func (r *running) goOnWith(q *question) {
+	m, s := &q.message, &q.session
+	at := len(s.Messages) - 1
+	for at >= 0 && s.Messages[at].Role != chat.User {
+		at--
+	}
+	if at < 0 || s.Turn.ID != "" || s.Flow.Runs() || len(s.Awaits) > 0 || m.History != nil || m.outcome != nil || len(m.Answers) > 0 {
+		return
+	}
+	asked, last := s.Messages[at], s.Messages[len(s.Messages)-1]
+	if last.Role == chat.Assistant && len(last.Calls) == 0 || asked.Text != m.Text || asked.User != r.sender(*m).Record() || asked.Channel != m.Channel ||
+		!slices.EqualFunc(asked.Files, m.Files, func(a, b chat.File) bool { return a.SHA256 == b.SHA256 }) || r.config.Now().Sub(asked.Time) > lostFor {
+		return
+	}
+	s.Turn = session.Turn{ID: rand.Text(), Request: r.stored(*m)}
+	m.Text, m.Files, r.left = "", nil, true
 }
 
 // linger ends a turn some time after its sender has gone, unless the sender has come back or

@@ -519,6 +519,7 @@ func (r *running) run(ctx context.Context, q *question, yield func(turn.Event, e
 	if m.NoHistory && s.Turn.ID == "" {
 		s.Messages, s.Sent, s.Summary, s.Front = nil, session.None, "", session.Front{}
 	}
+	r.goOnWith(q)
 	defer r.waiters.begin(s.Key, r.late)()
 	if m.origin != nil {
 		s.Parent = m.origin.parent()

@@ -555,6 +555,47 @@ func TestStopAtAnotherProcess(t *testing.T) {
 	}
 }
 
+// A request that a program repeats without a key, and that a balancer hands to another process
+// the second time, is one message.
+func TestRepeatedElsewhere(t *testing.T) {
+	url, goOn := server.Database(t), make(chan struct{})
+	m := piecemeal{"hello", goOn}
+	kept := open(t, url)
+	a, b := newEngine(t, kept, m), newEngine(t, open(t, url), m)
+	message := engine.Message{Text: "hi", User: "ann", Received: func() bool { return false }}
+	first, leave := context.WithCancel(t.Context())
+	var both sync.WaitGroup
+	begun := make(chan struct{}, 2)
+	read := func(ctx context.Context, e *engine.Engine, text *string) error {
+		for event, err := range e.Send(ctx, message) {
+			if err != nil {
+				return err
+			}
+			if *text += event.Text; event.Text == "hello" {
+				begun <- struct{}{}
+			}
+		}
+		return nil
+	}
+	var texts [2]string
+	both.Go(func() { _ = read(first, a, &texts[0]) })
+	<-begun
+	leave()
+	both.Go(func() {
+		if err := read(t.Context(), b, &texts[1]); err != nil {
+			t.Error(err)
+		}
+	})
+	<-begun
+	close(goOn)
+	both.Wait()
+	list, err := kept.List(t.Context(), session.Filter{})
+	must(t, err)
+	if texts[1] != "hello world" || len(list) != 1 || list[0].Messages != 2 {
+		t.Errorf("the second process gives %q, and the sessions are %+v", texts[1], list)
+	}
+}
+
 // What people change of an agent is in effect at every process, and after a restart.
 func TestControlsAreShared(t *testing.T) {
 	url := server.Database(t)

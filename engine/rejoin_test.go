@@ -1,0 +1,172 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+)
+
+// questions returns the messages of the user in Ann's session.
+func questions(t *testing.T, s store.Store) (texts []string) {
+	t.Helper()
+	list, err := s.List(t.Context(), session.Filter{})
+	must(t, err)
+	for _, found := range list {
+		messages, err := s.Messages(t.Context(), found.Key, 0, 0)
+		must(t, err)
+		for _, m := range messages {
+			if m.Role == chat.User {
+				texts = append(texts, m.Text)
+			}
+		}
+	}
+	return texts
+}
+
+func never() bool  { return false }
+func always() bool { return true }
+
+// TestRepeatedRequest: a request that a program sends again without a key, because the
+// connection broke, is one message. After an answer, the same text is another one.
+func TestRepeatedRequest(t *testing.T) {
+	message := func(received func() bool) engine.Message {
+		return engine.Message{Text: "pay", User: "ann", Channel: "api", Received: received}
+	}
+	t.Run("while it runs", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			kept, goOn := &store.Memory{}, make(chan struct{})
+			g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Wait: goOn, Text: "paid"})
+			var both sync.WaitGroup
+			for n := range 2 {
+				both.Go(func() {
+					if text, err := send(g, t.Context(), message(always)); text != "paid" || err != nil {
+						t.Errorf("sender %d: %q, %v", n, text, err)
+					}
+				})
+			}
+			synctest.Wait()
+			close(goOn)
+			both.Wait()
+			if got := questions(t, kept); !slices.Equal(got, []string{"pay"}) || len(m.Requests()) != 1 {
+				t.Errorf("asked %q with %d requests", got, len(m.Requests()))
+			}
+		})
+	})
+	t.Run("when its sender has gone", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			kept, goOn := &store.Memory{}, make(chan struct{})
+			g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Wait: goOn, Text: "paid"})
+			first, leave := context.WithCancel(t.Context())
+			var both sync.WaitGroup
+			both.Go(func() { _, _ = send(g, first, message(never)) })
+			synctest.Wait()
+			leave()
+			synctest.Wait()
+			both.Go(func() {
+				if text, err := send(g, t.Context(), message(always)); text != "paid" || err != nil {
+					t.Errorf("the second sender: %q, %v", text, err)
+				}
+			})
+			synctest.Wait()
+			close(goOn)
+			both.Wait()
+			if got := questions(t, kept); !slices.Equal(got, []string{"pay"}) || len(m.Requests()) != 1 {
+				t.Errorf("asked %q with %d requests", got, len(m.Requests()))
+			}
+		})
+	})
+	t.Run("when nobody comes back", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			g, m := newEngine(t, nil, fake.Step{Wait: make(chan struct{})}, fake.Step{Text: "paid"})
+			first, leave := context.WithCancel(t.Context())
+			var gone error
+			var one sync.WaitGroup
+			one.Go(func() { _, gone = send(g, first, message(never)) })
+			synctest.Wait()
+			leave()
+			one.Wait() // half a minute
+			if !errors.Is(gone, context.Canceled) {
+				t.Errorf("the turn of a sender who has gone ends with %v", gone)
+			}
+			if text, err := send(g, t.Context(), message(always)); text != "paid" || err != nil || m.Left() != 0 {
+				t.Errorf("asked anew: %q, %v", text, err)
+			}
+		})
+	})
+	t.Run("when its answer was lost", func(t *testing.T) {
+		kept := &store.Memory{}
+		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+		for _, c := range []struct {
+			received func() bool
+			repeated bool
+			user     string
+			want     string
+		}{
+			{never, false, "ann", "1"}, {never, false, "ann", "1"}, {always, false, "ann", "1"}, // the same message
+			{always, false, "ann", "2"}, {always, true, "ann", "2"}, // another one, and its client repeats it
+			{never, false, "bob", "3"},
+		} {
+			again := message(c.received)
+			again.Repeated, again.User = c.repeated, c.user
+			if text, err := send(g, t.Context(), again); text != c.want || err != nil {
+				t.Errorf("%+v: %q, %v", c, text, err)
+			}
+		}
+		if got := questions(t, kept); len(got) != 3 || m.Left() != 0 {
+			t.Errorf("asked %q", got)
+		}
+	})
+	t.Run("when its turn failed", func(t *testing.T) {
+		kept, ran := &store.Memory{}, 0
+		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept },
+			fake.Step{Err: model.ErrUnavailable}, fake.Step{Calls: []chat.Call{fake.Call("1", "echo", `{"word":"x"}`)}}, fake.Step{Err: model.ErrUnavailable},
+			fake.Step{Check: func(r model.Request) error {
+				for _, m := range r.Messages {
+					if m.Result != nil {
+						ran++
+					}
+				}
+				return nil
+			}, Text: "paid"}, fake.Step{Text: "again"})
+		for _, want := range []string{"", "", "paid", "again"} {
+			text, err := send(g, t.Context(), message(always))
+			if text != want || (err == nil) != (want != "") {
+				t.Errorf("%q, %v, want %q", text, err, want)
+			}
+		}
+		if got := questions(t, kept); !slices.Equal(got, []string{"pay", "pay"}) || ran != 1 || m.Left() != 0 {
+			t.Errorf("asked %q, results %d", got, ran)
+		}
+	})
+	t.Run("when its process ended", func(t *testing.T) {
+		kept := &store.Memory{}
+		var g *engine.Engine
+		g, _ = newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Check: func(model.Request) error {
+			now, cancel := context.WithCancel(t.Context())
+			cancel()
+			go g.Stop(now)
+			return nil
+		}, Wait: make(chan struct{})})
+		if _, err := send(g, t.Context(), message(never)); err == nil {
+			t.Error("the process has answered")
+		}
+		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "paid"})
+		if text, err := send(g, t.Context(), message(always)); !strings.HasSuffix(text, "paid") || err != nil {
+			t.Errorf("the next process: %q, %v", text, err)
+		}
+		if got := questions(t, kept); !slices.Equal(got, []string{"pay"}) || m.Left() != 0 {
+			t.Errorf("asked %q", got)
+		}
+	})
+}
