@@ -94,7 +94,7 @@ func (a *cli) explain(ctx context.Context, c *client.Client, who api.Message, te
 	if a.json {
 		return a.printJSON(x)
 	}
-	_, err = fmt.Fprint(a.out, render(x.Explanation, all, width())+renderRefused(x.Refused, width()))
+	_, err = fmt.Fprint(a.out, render(x.Explanation, all, a.whole())+renderRefused(x.Refused, a.whole()))
 	return err
 }
 
@@ -324,6 +324,17 @@ func metaTools(declared []string) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// maxLine is wider than any line of reasons.
+const maxLine = 10_000
+
+// whole is how wide a line of reasons may be: a file or a program gets whole lines.
+func (a *cli) whole() int {
+	if os.Getenv("COLUMNS") == "" && !a.onTerminal() {
+		return maxLine
+	}
+	return width()
 }
 
 // width is how wide a line may be: as COLUMNS says, as the terminal is, or 80.

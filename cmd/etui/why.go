@@ -27,7 +27,7 @@ func (a *cli) why(ctx context.Context, c *client.Client, who api.Message) error 
 	case a.json:
 		return a.printJSON(turns[0])
 	}
-	_, err := fmt.Fprint(a.out, renderTurn(turns[0], width()))
+	_, err := fmt.Fprint(a.out, renderTurn(turns[0], a.whole()))
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -374,6 +375,12 @@ func onlyPolicyDiffers(a, b config.Config) bool {
 	a.Names, a.Workflows = b.Names, b.Workflows
 	a.Workflow.Name, a.Workflow.Description, a.Workflow.Limits, a.Workflow.Phases, a.Workflow.Place = b.Workflow.Name, b.Workflow.Description, b.Workflow.Limits, b.Workflow.Phases, b.Workflow.Place
 	a.Workflow.Script = b.Workflow.Script
+	for _, c := range []*config.Config{&a, &b} { // lines above may have come or gone
+		c.Channels = slices.Clone(c.Channels)
+		for i := range c.Channels {
+			c.Channels[i].Place = config.Position{}
+		}
+	}
 	a.Skills.Toolsets, a.Skills.Allow, a.Skills.Deny = b.Skills.Toolsets, b.Skills.Allow, b.Skills.Deny
 	return reflect.DeepEqual(a, b)
 }

@@ -28,6 +28,7 @@ type Starter struct {
 // Text returns the file, with a comment for what a reader may want to add.
 func (s Starter) Text() []byte {
 	var b strings.Builder
+	b.WriteString("# yaml-language-server: $schema=" + SchemaURL + "\n")
 	b.WriteString(`# The configuration of etui. "etui config validate" checks it, and
 # "etui config schema" prints all keys. Without this file each has its default.
 
