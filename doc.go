@@ -14,7 +14,7 @@
 // reply: select, ask, call, repeat. Package session is the memory of a conversation.
 // Package engine runs the turns of each session in order, stores every step and resumes
 // what a process left open. Package server offers an engine over HTTP:
-// server.New(gateway.Engine, server.Config{}) is an http.Handler.
+// server.Handler(gateway) is an http.Handler.
 //
 // Packages rank, catalog and selection know no model, network or store and can be used
 // alone; see the examples of package selection.

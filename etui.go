@@ -5,17 +5,22 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/markdown"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
@@ -43,14 +48,17 @@ type Config struct {
 	Disk fs.FS
 	// Models are the models that phases of Workflows may name.
 	Models map[string]model.Model
-	// Folder is a folder of skills. It is loaded and followed as [skill.Open] does,
-	// with FolderConfig. Empty means none.
+	// Folder is a folder of skills: YAML files, and folders with a SKILL.md. It is loaded and
+	// followed as [skill.Open] does, with FolderConfig. Empty means none.
 	Folder       string
 	FolderConfig skill.OpenConfig
-	// Approve decides on each call of a tool that does more than read, and on nothing
-	// else. It may wait, within Turn.CallTimeout, and must be safe for concurrent use.
-	// Nil approves every call. Set Turn.Decide instead to decide on all calls.
-	Approve func(ctx context.Context, a rules.Attempt) bool
+	// Channels are where people talk to the agents, while [Gateway.Run] runs.
+	Channels []channel.Account
+	// Decide decides on each call of a tool that does more than read: [AskPeople],
+	// [OnlyRead], or a function of your own. It may wait, within Turn.CallTimeout, and must be
+	// safe for concurrent use. Nil lets every call run. Set Turn.Decide instead to decide on
+	// all calls.
+	Decide func(ctx context.Context, a rules.Attempt) rules.Decision
 	// Selection bounds what reaches the model.
 	Selection selection.Config
 	// Turn bounds how turns run.
@@ -62,14 +70,33 @@ type Config struct {
 	Log *slog.Logger
 }
 
+// AskPeople lets calls wait for the yes of the person who asked, see docs/approvals.md.
+func AskPeople(context.Context, rules.Attempt) rules.Decision {
+	return rules.Decision{Effect: rules.Ask}
+}
+
+// OnlyRead refuses calls of tools that do more than read.
+func OnlyRead(context.Context, rules.Attempt) rules.Decision {
+	return rules.Decision{Effect: rules.Deny, Reason: "only tools that read may be called here"}
+}
+
 // Gateway answers messages. It is safe for concurrent use.
 type Gateway struct {
-	// Engine runs the agents. Package server serves it over HTTP.
-	*engine.Engine
-	// Registry is where tools are added and removed while the gateway runs.
-	Registry *catalog.Registry
+	engine   *engine.Engine
+	registry *catalog.Registry
+	channels *channel.Host
 	folder   *skill.Folder // nil when there is none
+	log      *slog.Logger
 }
+
+// Engine returns what runs the agents, for those who need more than Send.
+func (g *Gateway) Engine() *engine.Engine { return g.engine }
+
+// Registry returns where tools are added and removed while the gateway runs.
+func (g *Gateway) Registry() *catalog.Registry { return g.registry }
+
+// Channels returns where people talk to the agents. Package server serves their webhooks.
+func (g *Gateway) Channels() *channel.Host { return g.channels }
 
 // New returns a gateway whose agents ask m unless they have a model of their own. The
 // error says which part of the configuration does not fit. Close the gateway after use.
@@ -81,11 +108,11 @@ func New(m model.Model, cfg Config) (*Gateway, error) {
 	if _, err := registry.SetSkills(cfg.Skills...); err != nil {
 		return nil, err
 	}
-	if cfg.Approve != nil {
+	if cfg.Decide != nil {
 		if cfg.Turn.Decide != nil {
-			return nil, errors.New("set Approve or Turn.Decide, not both")
+			return nil, errors.New("set Decide or Turn.Decide, not both")
 		}
-		cfg.Turn.Decide = approving(cfg.Approve)
+		cfg.Turn.Decide, cfg.Turn.Approvals = beyondReading(cfg.Decide), true
 	}
 	flows := &workflow.Table{}
 	set, err := workflow.Compile(cfg.Workflows...)
@@ -93,8 +120,11 @@ func New(m model.Model, cfg Config) (*Gateway, error) {
 		return nil, err
 	}
 	flows.Store(set)
-	g := &Gateway{Registry: registry}
+	g := &Gateway{registry: registry, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
 	if cfg.Folder != "" {
+		if cfg.FolderConfig.Package == nil {
+			cfg.FolderConfig.Package = markdown.Here().Load
+		}
 		if g.folder, err = skill.Open(cfg.Folder, registry, cfg.FolderConfig); err != nil {
 			return nil, err
 		}
@@ -113,23 +143,30 @@ func New(m model.Model, cfg Config) (*Gateway, error) {
 			agents[i].Disk = cfg.Disk
 		}
 	}
-	g.Engine, err = engine.New(engine.Config{
+	g.engine, err = engine.New(engine.Config{
 		Registry: registry, Agents: agents, Store: cfg.Store, Selection: cfg.Selection, Turn: cfg.Turn, Log: cfg.Log,
 		Workflows: flows, Models: cfg.Models,
 	})
+	if err == nil {
+		var records store.Records // nil stays nil
+		if cfg.Store != nil {
+			records = cfg.Store
+		}
+		g.channels, err = channel.New(channel.Config{Engine: g.engine, Accounts: cfg.Channels, Records: records, Log: cfg.Log})
+	}
 	if err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
 }
 
-// approving makes an approval of calls a decision about them.
-func approving(approve func(context.Context, rules.Attempt) bool) func(context.Context, rules.Attempt) rules.Decision {
+// beyondReading asks about the calls that do more than read.
+func beyondReading(decide func(context.Context, rules.Attempt) rules.Decision) func(context.Context, rules.Attempt) rules.Decision {
 	return func(ctx context.Context, a rules.Attempt) rules.Decision {
-		if a.Entry == nil || a.Entry.Definition.Risk == tool.Read || approve(ctx, a) {
+		if a.Entry == nil || a.Entry.Definition.Risk == tool.Read {
 			return rules.Decision{Effect: rules.Allow}
 		}
-		return rules.Decision{Effect: rules.Deny, Reason: "not approved"}
+		return decide(ctx, a)
 	}
 }
 
@@ -146,27 +183,45 @@ func (g *Gateway) Ask(ctx context.Context, question string) (string, error) {
 	return reply.String(), nil
 }
 
-// Run resumes the turns that an earlier process left open in the store, and returns nil
-// when ctx ends, or at once with why the store cannot be read. Messages can be sent before
-// and while it runs. A gateway that keeps its sessions in memory does not need it.
+// Send answers a message, see [engine.Engine.Send].
+func (g *Gateway) Send(ctx context.Context, m engine.Message) iter.Seq2[turn.Event, error] {
+	return g.engine.Send(ctx, m)
+}
+
+// Run resumes the turns that an earlier process left open in the store, runs the channels,
+// and does what the clock decides: tasks, and approvals that nobody answers. It returns when
+// ctx ends and all is stored, or at once with why the store cannot be read. Messages can be
+// sent before and while it runs, not after. A gateway without a store, channels, tasks and
+// approvals does not need it.
 func (g *Gateway) Run(ctx context.Context) error {
-	if err := g.Resume(ctx); err != nil && ctx.Err() == nil {
+	if err := g.engine.Resume(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
+	var loops sync.WaitGroup
+	loops.Go(func() {
+		defer panics.Log(g.log, "running the channels")
+		g.channels.Run(ctx)
+	})
+	loops.Go(func() {
+		defer panics.Log(g.log, "running the clock")
+		g.engine.Clock(ctx)
+	})
 	<-ctx.Done()
-	return nil
+	loops.Wait()
+	return g.Close()
 }
 
 // closing is how long Close waits for running turns.
 const closing = 10 * time.Second
 
-// Close waits for running turns, at most ten seconds, and stops following the folder of
-// skills. Send nothing meanwhile or after.
+// Close lets running turns end, for at most ten seconds; what is left is resumed by the next
+// process with the same store. It stops following the folder of skills. Nothing can be sent
+// any more.
 func (g *Gateway) Close() error {
-	if g.Engine != nil {
+	if g.engine != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closing)
 		defer cancel()
-		g.Wait(ctx)
+		g.engine.Stop(ctx)
 	}
 	if g.folder == nil {
 		return nil

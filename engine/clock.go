@@ -40,6 +40,27 @@ func (e *Engine) Tick(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
+// ticking is how often Clock looks at what the clock decides.
+const ticking = time.Second
+
+// Clock calls Tick every second until ctx ends, and logs the first of several failures.
+func (e *Engine) Clock(ctx context.Context) {
+	ticker := time.NewTicker(ticking)
+	defer ticker.Stop()
+	for failed := false; ; {
+		err := e.Tick(ctx)
+		if err != nil && ctx.Err() == nil && !failed {
+			e.config.Log.ErrorContext(ctx, "what the clock decides could not be looked up; etui goes on trying", "error", err)
+		}
+		failed = err != nil
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // heartbeat is the key of its record, and the name of its conversation.
 const heartbeat = "heartbeat"
 

@@ -49,6 +49,18 @@ type Config struct {
 	Log *slog.Logger
 }
 
+// Gateway is what Handler serves; *etui.Gateway is one.
+type Gateway interface {
+	Engine() *engine.Engine
+	Channels() *channel.Host
+}
+
+// Handler returns the HTTP API of a gateway, with the webhooks of its channels, for programs on
+// this machine. New takes keys for others.
+func Handler(g Gateway) http.Handler {
+	return New(g.Engine(), Config{Channels: g.Channels()})
+}
+
 // Server is the HTTP handler of all routes. It is safe for concurrent use.
 type Server struct {
 	engine *engine.Engine

@@ -116,11 +116,11 @@ func (c *chatting) shows(text string) {
 }
 
 // types waits until the prompt shows a text. The screen gets it in parts, with commands
-// for the cursor between them.
+// for the cursor between them, also in place of blanks.
 func (c *chatting) types(text string) {
 	c.Helper()
-	c.waits(text, func(screen string) string {
-		return strings.NewReplacer("\r", "", "\n", "").Replace(ansi.Strip(screen))
+	c.waits(strings.ReplaceAll(text, " ", ""), func(screen string) string {
+		return strings.NewReplacer("\r", "", "\n", "", " ", "").Replace(ansi.Strip(screen))
 	})
 }
 

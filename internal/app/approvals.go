@@ -3,32 +3,10 @@ package app
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/tool"
 )
-
-// ticking is how often etui looks at what the clock decides.
-const ticking = time.Second
-
-// tick does, every second until ctx ends, what the clock decides.
-func (a *App) tick(ctx context.Context) {
-	ticker := time.NewTicker(ticking)
-	defer ticker.Stop()
-	for failed := false; ; {
-		err := a.Engine.Tick(ctx)
-		if err != nil && ctx.Err() == nil && !failed {
-			a.log.ErrorContext(ctx, "what the clock decides could not be looked up; etui goes on trying", "error", err)
-		}
-		failed = err != nil
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
 
 // approvers says who may answer what waits for an approval, by the rules in effect.
 func approvers(ctx context.Context, a rules.Attempt) rules.Decision {
