@@ -99,8 +99,9 @@ type Message struct {
 	// send again, too: as long as it is not answered, or Received of none of its senders reports
 	// that the answer arrived, the same text of the same sender in the same session is this
 	// message, and gets its answer. So a program that repeats a request whose connection broke
-	// asks once, and a person can ask the same again after an answer. The turn goes on for 30
-	// seconds when the sender has gone. A lost answer is kept for five minutes, in memory.
+	// asks once, and a person can ask the same again after an answer. The turn goes on for ten
+	// seconds when the sender has gone, or until another message comes to the session. A lost
+	// answer is kept for five minutes, in memory.
 	Received func() bool `json:"-"`
 	// Repeated says that the sender sends it again because no answer arrived: an answer of the
 	// last minute is given again, whatever Received reported.

@@ -19,8 +19,8 @@ import (
 
 const (
 	// lingering is how long a turn goes on when its sender has gone: programs repeat a request
-	// after at most some seconds.
-	lingering = 30 * time.Second
+	// within some seconds.
+	lingering = 10 * time.Second
 	// lostFor is how long an answer is kept that nobody got, and repeatedFor one that somebody
 	// may have got, for a sender who says that the request is a repeated one.
 	lostFor, repeatedFor = 5 * time.Minute, time.Minute
@@ -171,24 +171,35 @@ func (r *running) goOnWith(q *question) {
 }
 
 // linger ends a turn some time after its sender has gone, unless the sender has come back or
-// another one has joined.
+// another one has joined; at once when the conversation goes on with another message.
 func (e *Engine) linger(ctx context.Context, item store.Item, end context.CancelCauseFunc) (stop func()) {
 	left := make(chan struct{})
 	gone := context.AfterFunc(ctx, func() {
 		defer panics.Log(e.config.Log, "waiting for a sender to come back")
-		for {
+		for alone := lookAgain; ; alone += lookAgain {
 			select {
-			case <-time.After(lingering):
+			case <-time.After(lookAgain):
 			case <-left:
 				return
 			}
-			if e.answers.senders(item.ID) < 2 && !e.wanted(item.Session) {
+			switch {
+			case e.answers.senders(item.ID) > 1:
+				alone = 0
+			case e.goesOn(item), alone >= lingering && !e.wanted(item.Session):
 				end(context.Cause(ctx))
 				return
 			}
 		}
 	})
 	return func() { gone(); close(left) }
+}
+
+// goesOn reports whether people have sent something else to the session of an item.
+func (e *Engine) goesOn(item store.Item) bool {
+	ctx, cancel := context.WithTimeout(e.life, maxStore)
+	defer cancel()
+	list, err := e.config.Store.Items(ctx, store.ItemFilter{Session: item.Session, State: store.Waiting, Limit: 2})
+	return err == nil && slices.ContainsFunc(list, func(i store.Item) bool { return i.ID != item.ID && i.Priority == store.People })
 }
 
 // wanted reports whether somebody waits for a session at another process.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -95,13 +96,29 @@ func TestRepeatedRequest(t *testing.T) {
 			one.Go(func() { _, gone = send(g, first, message(never)) })
 			synctest.Wait()
 			leave()
-			one.Wait() // half a minute
+			one.Wait() // ten seconds
 			if !errors.Is(gone, context.Canceled) {
 				t.Errorf("the turn of a sender who has gone ends with %v", gone)
 			}
 			if text, err := send(g, t.Context(), message(always)); text != "paid" || err != nil || m.Left() != 0 {
 				t.Errorf("asked anew: %q, %v", text, err)
 			}
+		})
+	})
+	t.Run("when its sender has gone and asks something else", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			g, _ := newEngine(t, nil, fake.Step{Wait: make(chan struct{})}, fake.Step{Text: "other"})
+			first, leave := context.WithCancel(t.Context())
+			var one sync.WaitGroup
+			one.Go(func() { _, _ = send(g, first, message(never)) })
+			synctest.Wait()
+			leave()
+			began, other := time.Now(), message(always)
+			other.Text = "something else"
+			if text, err := send(g, t.Context(), other); text != "other" || err != nil || time.Since(began) > 2*time.Second {
+				t.Errorf("after %v: %q, %v", time.Since(began), text, err)
+			}
+			one.Wait()
 		})
 	})
 	t.Run("when its answer was lost", func(t *testing.T) {

@@ -65,7 +65,7 @@ func (f *Files) hides(s spot) func(name string) bool {
 			continue
 		}
 		names = append(names, protect.Fold(below))
-		if info, err := f.root.Lstat(below); err == nil {
+		if info, err := f.root.Stat(below); err == nil { // also behind a link
 			infos = append(infos, info)
 		}
 	}

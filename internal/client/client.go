@@ -169,6 +169,7 @@ func (c *Client) Chat(ctx context.Context, m api.Message) iter.Seq2[api.Event, e
 	return func(yield func(api.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
+		m.StopWithConnection = true
 		resp, err := c.send(ctx, http.MethodPost, "/api/chat", m)
 		if err != nil {
 			yield(api.Event{}, err)

@@ -33,6 +33,9 @@ type Message struct {
 	// the agent's.
 	Strategy string `json:"strategy,omitempty"`
 	Mode     string `json:"mode,omitempty"`
+	// StopWithConnection ends the turn as soon as the client has gone: the client is a person's,
+	// who stops it like that, and does not send the message again by itself.
+	StopWithConnection bool `json:"stop_with_connection,omitempty"`
 }
 
 // parse returns the message as the engine takes it.
@@ -124,7 +127,10 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) {
 	}
 	flusher := http.NewResponseController(w)
 	lines := json.NewEncoder(w)
-	begun, sent := false, wire.Joins(r, &m)
+	begun, sent := false, func() {}
+	if !in.StopWithConnection {
+		sent = wire.Joins(r, &m)
+	}
 	for e, err := range a.engine.Send(r.Context(), m) {
 		if err != nil && !begun {
 			wire.Fail(w, err)

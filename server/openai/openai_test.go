@@ -269,3 +269,54 @@ func TestModels(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatedRequest: a client whose connection broke, and that sends its request again without a
+// key, gets the answer of the first one; after an answer, the same question is a new one.
+func TestRepeatedRequest(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	api, m := newAPI(t, fake.Step{Check: func(model.Request) error { close(begun); return nil }, Wait: goOn, Text: "paid"}, fake.Step{Text: "paid again"})
+	s := httptest.NewServer(http.HandlerFunc(api.Completions))
+	defer s.Close()
+	ask := func(ctx context.Context, attempt string) string {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader(`{"model":"main","messages":[{"role":"user","content":"pay"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Etui-User", "ann")
+		r.Header.Set("X-Etui-Session", "1")
+		r.Header.Set("X-Stainless-Retry-Count", attempt)
+		res, err := s.Client().Do(r)
+		if err != nil {
+			return ""
+		}
+		defer res.Body.Close()
+		var answer struct {
+			Choices []struct{ Message struct{ Content string } }
+		}
+		if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || len(answer.Choices) != 1 {
+			t.Errorf("status %d, %v", res.StatusCode, err)
+			return ""
+		}
+		return answer.Choices[0].Message.Content
+	}
+	first, breaks := context.WithCancel(t.Context())
+	var both sync.WaitGroup
+	both.Go(func() { ask(first, "0") })
+	<-begun
+	breaks()
+	both.Go(func() {
+		if got := ask(t.Context(), "1"); got != "paid" {
+			t.Errorf("the repeated request gets %q", got)
+		}
+	})
+	close(goOn)
+	both.Wait()
+	for _, c := range [][2]string{{"1", "paid"}, {"0", "paid again"}} {
+		if got := ask(t.Context(), c[0]); got != c[1] {
+			t.Errorf("attempt %s gets %q, want %q", c[0], got, c[1])
+		}
+	}
+	if m.Left() != 0 {
+		t.Errorf("%d answers are left", m.Left())
+	}
+}
