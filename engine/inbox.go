@@ -77,9 +77,10 @@ func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.
 	return i, fresh, err
 }
 
-// passing is the key of a message that others may join.
+// passing is the key of a message that others may join: those of the same client, sender and
+// session. Each guest has a session of their own.
 func (e *Engine) passing(m Message) string {
-	return store.Passing + hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, e.sender(m).Record(), digest(m)})
+	return store.Passing + hashed([]string{m.Client, string(m.to), e.sender(m).Record(), digest(m)})
 }
 
 func priority(m Message) store.Priority {

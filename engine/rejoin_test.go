@@ -64,6 +64,27 @@ func TestRepeatedRequest(t *testing.T) {
 			}
 		})
 	})
+	t.Run("not of another guest", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			goOn := make(chan struct{})
+			g, m := newEngine(t, nil, fake.Step{Wait: goOn, Text: "1"}, fake.Step{Wait: goOn, Text: "2"})
+			var both sync.WaitGroup
+			texts := make([]string, 2)
+			for n := range texts {
+				both.Go(func() { texts[n], _ = send(g, t.Context(), engine.Message{Text: "mine?", Channel: "api", Received: never}) })
+			}
+			synctest.Wait()
+			close(goOn)
+			both.Wait()
+			if slices.Sort(texts); !slices.Equal(texts, []string{"1", "2"}) || m.Left() != 0 {
+				t.Errorf("the guests read %q", texts)
+			}
+			m.Add(fake.Step{Text: "3"})
+			if text, err := send(g, t.Context(), engine.Message{Text: "mine?", Channel: "api", Received: never, Repeated: true}); text != "3" || err != nil {
+				t.Errorf("a third guest reads %q, %v", text, err)
+			}
+		})
+	})
 	t.Run("when its sender has gone", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			kept, goOn := &store.Memory{}, make(chan struct{})
