@@ -27,6 +27,8 @@ const (
 	// maxAnswers and maxAnswered bound the answers that are kept, and their bytes. The oldest
 	// go first.
 	maxAnswers, maxAnswered = 1000, 8 << 20
+	// maxRepeats is how often an answer is given again.
+	maxRepeats = 100
 )
 
 // joins reports whether a message is the same as one with the same sender and content.
@@ -142,7 +144,7 @@ func (a *answers) lost(key string, m Message, now time.Time) json.RawMessage {
 		return nil
 	}
 	got := slices.ContainsFunc(j.received, func(received func() bool) bool { return received() })
-	if age := now.Sub(j.at); got && (!m.Repeated || age > repeatedFor) || age > lostFor {
+	if age := now.Sub(j.at); got && (!m.Repeated || age > repeatedFor) || age > lostFor || len(j.received) == maxRepeats {
 		a.drop(j)
 		return nil
 	}
@@ -158,7 +160,7 @@ func (r *running) goOnWith(q *question) {
 	for at >= 0 && s.Messages[at].Role != chat.User {
 		at--
 	}
-	if at < 0 || s.Turn.ID != "" || s.Flow.Runs() || len(s.Awaits) > 0 || m.History != nil || m.outcome != nil || len(m.Answers) > 0 {
+	if at < 0 || s.Turn.ID != "" || s.Flow.Runs() || m.Workflow != "" || len(s.Awaits) > 0 || m.History != nil || m.outcome != nil || len(m.Answers) > 0 {
 		return
 	}
 	asked, last := s.Messages[at], s.Messages[len(s.Messages)-1]
