@@ -27,13 +27,7 @@ func (a *App) heartbeat() (engine.Heartbeat, error) {
 	if c.Interval < time.Minute {
 		return engine.Heartbeat{}, w.wrongf("heartbeat.interval: %v is less than 1m", c.Interval)
 	}
-	dir := w.Dir
-	known := c.Agent == "" || len(w.Config.Agents) == 0 && c.Agent == "main"
-	for i, g := range w.Config.Agents {
-		if g.Name == c.Agent || c.Agent == "" && i == 0 {
-			known, dir = true, cmp.Or(config.Abs(w.File, g.Workspace), w.Dir)
-		}
-	}
+	dir, known := w.heartbeatFolder()
 	if !known {
 		return engine.Heartbeat{}, w.wrongf("heartbeat.agent: there is no agent %q", c.Agent)
 	}
@@ -47,6 +41,18 @@ func (a *App) heartbeat() (engine.Heartbeat, error) {
 		}
 		return "This is what " + heartbeatFile + " says. Do what is due now; if nothing is, say so in one line.\n\n" + text, err
 	}}, nil
+}
+
+// heartbeatFolder returns the workspace of the agent that has the heartbeat, and whether there is
+// such an agent.
+func (w *Workspace) heartbeatFolder() (dir string, known bool) {
+	name := w.Config.Heartbeat.Agent
+	for i, g := range w.Config.Agents {
+		if g.Name == name || name == "" && i == 0 {
+			return cmp.Or(config.Abs(w.File, g.Workspace), w.Dir), true
+		}
+	}
+	return w.Dir, name == "" || len(w.Config.Agents) == 0 && name == "main"
 }
 
 // scheduleInput are the arguments of the tool schedule.

@@ -266,8 +266,8 @@ func trusted(w *Workspace, dir string) []string {
 }
 
 // named returns the files and folders that the configuration names, and that etui trusts as
-// it does the configuration: local registries, root certificates, and scripts of models and
-// workflows.
+// it does the configuration: local registries, root certificates, scripts of models and
+// workflows, and what a heartbeat says with the rights of a person.
 func named(w *Workspace) (list []string) {
 	c := w.Config
 	for _, r := range c.Skills.Registries {
@@ -287,6 +287,10 @@ func named(w *Workspace) (list []string) {
 		if f.Script != "" {
 			list = append(list, config.Abs(f.Place.File, f.Script))
 		}
+	}
+	if h := c.Heartbeat; h.Interval != 0 && h.User != "" {
+		dir, _ := w.heartbeatFolder() // the heartbeat says what is wrong
+		list = append(list, filepath.Join(dir, heartbeatFile))
 	}
 	return list
 }
