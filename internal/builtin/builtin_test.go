@@ -221,8 +221,8 @@ func TestConfigurationIsProtected(t *testing.T) {
 	}
 	w.want("read_file", `{"path":"etui.yaml"}`, "listen: x")
 	for _, name := range []string{"etui.yaml", "./etui.yaml", "x/../etui.yaml", "alias", "hard", filepath.Join(w.dir, "etui.yaml")} {
-		w.want("write_file", `{"path":"`+name+`","content":"tools: {}"}`, "! the configuration of the workspace")
-		w.want("edit_file", `{"path":"`+name+`","old":"listen","new":"x"}`, "! the configuration of the workspace")
+		w.want("write_file", `{"path":"`+name+`","content":"tools: {}"}`, "! etui's configuration")
+		w.want("edit_file", `{"path":"`+name+`","old":"listen","new":"x"}`, "! etui's configuration")
 	}
 	w.put("sub/deep/x", "")
 	for name, target := range map[string]string{"d": "sub/deep", "sub/deep/tricky": "../../etui.yaml", "here": "."} {
@@ -230,14 +230,14 @@ func TestConfigurationIsProtected(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.want("write_file", `{"path":"d/tricky","content":"x"}`, "! the configuration")
+	w.want("write_file", `{"path":"d/tricky","content":"x"}`, "! etui's configuration")
 	w.want("write_file", `{"path":"here/other","content":"x"}`, "Wrote")
-	w.want("write_file", `{"path":"here/etui.yaml","content":"x"}`, "! the configuration")
+	w.want("write_file", `{"path":"here/etui.yaml","content":"x"}`, "! etui's configuration")
 	if err := os.Remove(filepath.Join(w.dir, "etui.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	w.want("write_file", `{"path":"etui.yaml","content":"x"}`, "! the configuration")
-	w.want("write_file", `{"path":"ETUI.YAML","content":"x"}`, "! the configuration")
+	w.want("write_file", `{"path":"etui.yaml","content":"x"}`, "! etui's configuration")
+	w.want("write_file", `{"path":"ETUI.YAML","content":"x"}`, "! etui's configuration")
 }
 
 // TestSkillsAreProtected tries skill folders that exist and some that do not.
@@ -250,9 +250,9 @@ func TestSkillsAreProtected(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"skills/a.yaml", "skills/new/SKILL.md", "Skills/b.yaml", "skills", "own/b.yaml", ".agents/skills/x/SKILL.md", ".agents/x/../skills/b"} {
-		w.want("write_file", `{"path":"`+name+`","content":"x"}`, "! the configuration of the workspace, its skills")
+		w.want("write_file", `{"path":"`+name+`","content":"x"}`, "! etui's configuration and what it names")
 	}
-	w.want("write_file", `{"path":"own.yaml","content":"x"}`, "! the configuration")
+	w.want("write_file", `{"path":"own.yaml","content":"x"}`, "! etui's configuration")
 	w.want("read_file", `{"path":"skills/a.yaml"}`, "name: a")
 	w.want("write_file", `{"path":"skills.md","content":"y"}`, "")
 	w.want("write_file", `{"path":".agents/other.md","content":"y"}`, "")

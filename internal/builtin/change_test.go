@@ -46,7 +46,7 @@ func TestAppendRenameRemove(t *testing.T) {
 	w.want("rename_file", `{"from":"d/x","to":"f/g/x"}`, "Moved d/x to f/g/x.")
 	w.want("rename_file", `{"from":"log","to":"keep"}`, "! keep already exists")
 	w.want("rename_file", `{"from":"none","to":"keep2"}`, "! there is no file or folder \"none\"")
-	w.want("rename_file", `{"from":"skills","to":"old"}`, "! the configuration")
+	w.want("rename_file", `{"from":"skills","to":"old"}`, "! etui's configuration")
 	w.want("rename_file", `{"from":"f","to":".vscode"}`, "! .vscode is run or read by other programs")
 	w.want("rename_file", `{"from":"f","to":"../f"}`, "! ../f is outside")
 	w.want("remove_file", `{"path":"d"}`, "! d is not empty; set recursive to remove it with everything in it")

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	errProtected = errors.New("the configuration of the workspace, its skills and its state cannot be changed by tools")
+	errProtected = errors.New("etui's configuration and what it names, skills and state cannot be changed by tools")
 	errControl   = errors.New("is run or read by other programs and cannot be changed by tools")
 )
 

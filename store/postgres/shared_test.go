@@ -272,6 +272,7 @@ func newEngine(t *testing.T, s store.Store, m model.Model, change ...func(*engin
 	t.Cleanup(func() {
 		stop()
 		resuming.Wait()
+		e.Stop(ctx) // what it does in the background is over before the store is closed
 	})
 	return e
 }
