@@ -7,9 +7,12 @@ import (
 	"io/fs"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/etui-run/etui/store/internal/row"
 )
 
-// migrations holds one file a version: 001_… makes version 1 of an empty schema.
+// migrations holds the schema of the first release, whose file's number is its version, and
+// then one file for each version.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
@@ -29,18 +32,19 @@ func (s *Store) migrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if have > len(files) {
-			return fmt.Errorf("it was written by a newer etui (version %d, this one knows %d); use that one, or another database", have, len(files))
+		missing, err := row.Missing(files, have)
+		if err != nil {
+			return fmt.Errorf("%w, or another database", err)
 		}
-		for ; have < len(files); have++ {
-			text, err := migrations.ReadFile(files[have])
+		for _, file := range missing {
+			text, err := migrations.ReadFile(file)
 			if err != nil {
 				return err
 			}
 			if _, err := tx.Exec(ctx, string(text)); err != nil {
-				return fmt.Errorf("bringing it to version %d: %w", have+1, err)
+				return fmt.Errorf("bringing it to version %d: %w", row.Version(file), err)
 			}
-			if _, err := tx.Exec(ctx, `UPDATE version SET version = $1`, have+1); err != nil {
+			if _, err := tx.Exec(ctx, `UPDATE version SET version = $1`, row.Version(file)); err != nil {
 				return err
 			}
 		}

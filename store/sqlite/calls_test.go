@@ -243,39 +243,3 @@ func TestChainWithLimits(t *testing.T) {
 		t.Errorf("%d dropped, at most nine gaps: %s, %v", v.Dropped, gaps, err)
 	}
 }
-
-// TestRecordsOfEarlierVersions: they are listed and counted, and the chain begins behind them.
-func TestRecordsOfEarlierVersions(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "calls.db")
-	for _, file := range []string{"001_calls.sql", "002_decisions.sql", "003_classes.sql"} {
-		text, err := os.ReadFile("calls/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := sqlite.Exec(path, string(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	at := time.Now().UnixMilli()
-	if err := sqlite.Exec(path, fmt.Sprintf(`PRAGMA application_id=%d; PRAGMA user_version=3;
-		INSERT INTO calls (time, skill, user, outcome, call) VALUES (%d, 's', 'ann', 'ok', '{"skill":"s","user":"ann","outcome":"ok"}');
-		INSERT INTO decisions (time, tool, user, allowed, decision) VALUES (%d, 't', '42', 0, '{"tool":"t","user":"42","channel":"telegram","stage":"policy"}')`, 0x65747569, at, at+1)); err != nil {
-		t.Fatal(err)
-	}
-	calls := sqlite.NewCalls(path, sqlite.Limits{})
-	t.Cleanup(func() { _ = calls.Close() })
-	if err := calls.Add(t.Context(), audit.Record{Time: time.Now(), Skill: "new"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, n, err := calls.Erase(t.Context(), "telegram:42"); err != nil || n != 1 {
-		t.Errorf("%d decisions made anonymous, %v", n, err)
-	}
-	list, err := calls.List(t.Context(), audit.Filter{Skill: "s"})
-	if err != nil || len(list) != 1 {
-		t.Errorf("%+v, %v", list, err)
-	}
-	v, err := calls.Verify(t.Context(), nil)
-	if err != nil || !v.Unbroken || v.Older != 1 || v.Records != 2 {
-		t.Errorf("%+v, %v", v, err)
-	}
-}

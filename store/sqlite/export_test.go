@@ -50,12 +50,6 @@ func Lock(path string, f func()) error {
 	})
 }
 
-// Migration returns the text of a migration.
-func Migration(file string) (string, error) {
-	text, err := migrations.ReadFile("migrations/" + file)
-	return string(text), err
-}
-
 func other(path string, f func(*sql.Conn) error) error {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {

@@ -8,11 +8,12 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/etui-run/etui/store/internal/row"
 	"github.com/etui-run/etui/store/internal/trail"
 )
 
-// migrations holds one file a version: 001_… makes version 1 of an empty file.
-// Sessions, past turns and calls of skills have a schema each.
+// migrations holds the schema of the first release, whose file's number is its version, and
+// then one file for each version. Sessions, past turns and calls of skills have a schema each.
 //
 //go:embed migrations/*.sql usage/*.sql calls/*.sql
 var migrations embed.FS
@@ -29,11 +30,11 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	have, err := version(ctx, s.write, len(files))
+	missing, err := missing(ctx, s.write, files)
 	if err != nil {
 		return err
 	}
-	if have < len(files) {
+	if len(missing) > 0 {
 		if err := s.update(ctx, func(tx trail.Tx) error { return apply(ctx, tx, files) }); err != nil {
 			return err
 		}
@@ -61,38 +62,39 @@ func (s *Store) setJournal(ctx context.Context) error {
 // apply runs the migrations that are missing. Another program may have run them
 // since the version was first read.
 func apply(ctx context.Context, tx trail.Tx, files []string) error {
-	have, err := version(ctx, tx, len(files))
+	missing, err := missing(ctx, tx, files)
 	if err != nil {
 		return err
 	}
-	for ; have < len(files); have++ {
-		text, err := migrations.ReadFile(files[have])
+	for _, file := range missing {
+		text, err := migrations.ReadFile(file)
 		if err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, string(text)); err != nil {
-			return fmt.Errorf("bringing the file to version %d: %w", have+1, err)
+			return fmt.Errorf("bringing the file to version %d: %w", row.Version(file), err)
 		}
 	}
-	_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", application, have))
+	_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", application, row.Version(files[len(files)-1])))
 	return err
 }
 
-// version returns the version of a file, 0 of an empty one. It refuses a file
-// that is not ours or newer than this program.
-func version(ctx context.Context, db interface {
+// missing returns the migrations that a file needs. It refuses a file that is not ours, newer
+// than this program, or older than the first release.
+func missing(ctx context.Context, db interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}, known int) (int, error) {
+}, files []string) ([]string, error) {
 	var app, have, tables int
-	row := db.QueryRowContext(ctx, `SELECT (SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`)
-	if err := row.Scan(&app, &have, &tables); err != nil {
-		return 0, err
+	found := db.QueryRowContext(ctx, `SELECT (SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`)
+	if err := found.Scan(&app, &have, &tables); err != nil {
+		return nil, err
 	}
-	switch {
-	case app != application && (app != 0 || have != 0 || tables > 0):
-		return 0, fmt.Errorf("the file is another program's database; move it away or choose another state folder")
-	case have > known:
-		return 0, fmt.Errorf("the file was written by a newer etui (version %d, this one knows %d); use that one, or another state folder", have, known)
+	if app != application && (app != 0 || have != 0 || tables > 0) {
+		return nil, fmt.Errorf("the file is another program's database; move it away or choose another state folder")
 	}
-	return have, nil
+	missing, err := row.Missing(files, have)
+	if err != nil {
+		return nil, fmt.Errorf("%w, or another state folder", err)
+	}
+	return missing, nil
 }

@@ -3,10 +3,12 @@ package sqlite_test
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,12 +18,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/store/storetest"
+	"github.com/etui-run/etui/usage"
 )
 
 func open(t testing.TB, path string) *sqlite.Store {
@@ -243,31 +247,56 @@ func TestOpenAtOnce(t *testing.T) {
 	}
 }
 
-// TestVersion1 opens a file of the first version, with what it held.
-func TestVersion1(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "etui.db")
-	first, err := sqlite.Migration("001_sessions.sql")
+// TestFirstVersion opens files that etui wrote when it had this schema for the first time. It
+// refuses older ones.
+func TestFirstVersion(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"etui.db", "calls.db", "usage.db"} {
+		packed, err := os.Open(filepath.Join("testdata", name+".gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer packed.Close()
+		text, err := gzip.NewReader(packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, filepath.Join(dir, "etui.db"))
+	storetest.Filled(t, s, "ann")
+	storetest.Fill(t, s, "bob")
+	storetest.Filled(t, s, "bob")
+	always := sqlite.Limits{Most: 100, Age: 100 * 365 * 24 * time.Hour}
+	calls := sqlite.NewCalls(filepath.Join(dir, "calls.db"), always)
+	defer calls.Close()
+	if err := calls.Add(t.Context(), audit.Record{Time: time.Now(), Skill: "weather", User: "bob", Outcome: audit.OK}); err != nil {
+		t.Error(err)
+	}
+	if v, err := calls.Verify(t.Context(), nil); err != nil || !v.Unbroken || v.Records != 3 {
+		t.Errorf("the audit is %+v, %v", v, err)
+	}
+	turns, err := sqlite.OpenUsage(t.Context(), filepath.Join(dir, "usage.db"), always)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sql(t, path, first+`; PRAGMA application_id=1702131049; PRAGMA user_version=1;
-		INSERT INTO sessions VALUES ('k', '{"skill":"s"}', 1, 2);
-		INSERT INTO messages (session, message) VALUES ('k', '{"role":"assistant","calls":[{"id":"1","name":"a","arguments":{"x":1}}],"time":"2026-03-01T09:00:00Z"}')`)
-	s, err := open(t, path).Load(t.Context(), "k", 0)
-	if err != nil {
-		t.Fatal(err)
+	defer turns.Close()
+	if err := turns.Add(t.Context(), usage.Turn{Time: time.Now(), Agent: "main", User: "bob", Text: "ho"}); err != nil {
+		t.Error(err)
 	}
-	if s.Skill != "s" {
-		t.Errorf("s.Skill = %q, want %q", s.Skill, "s")
+	if list, err := turns.List(t.Context(), usage.Filter{Agent: "main"}); err != nil || len(list) != 2 {
+		t.Errorf("the turns are %+v, %v", list, err)
 	}
-	if len(s.Messages) != 1 {
-		t.Fatalf("len(s.Messages) = %v, want 1: %+v", len(s.Messages), s.Messages)
-	}
-	if string(s.Messages[0].Calls[0].Arguments) != `{"x":1}` {
-		t.Errorf("string(s.Messages[0].Calls[0].Arguments) = %q, want %q", string(s.Messages[0].Calls[0].Arguments), `{"x":1}`)
-	}
-	if got, err := sqlite.Query(path, `SELECT role || ' ' || time FROM messages`); err != nil || got != "assistant 2026-03-01T09:00:00Z" {
-		t.Errorf("columns: %q, %v", got, err)
+	old := filepath.Join(dir, "old.db")
+	sql(t, old, `CREATE TABLE sessions (key TEXT); PRAGMA application_id=1702131049; PRAGMA user_version=3`)
+	if _, err := sqlite.Open(t.Context(), old); err == nil || !strings.Contains(err.Error(), "before the first release (version 3") {
+		t.Errorf("an older file: %v", err)
 	}
 }
 

@@ -4,6 +4,9 @@ package row
 import (
 	"encoding/json"
 	"fmt"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	jsonv1 "github.com/go-json-experiment/json/v1" // decodes as encoding/json does, in half the time
@@ -66,6 +69,26 @@ func NewStep(key session.Key, state session.State, messages []chat.Message) (*St
 	return &Step{key, string(saved), state.Open(), messages, rows}, nil
 }
 
+// Version is the version that a migration makes: the number at the beginning of its name.
+func Version(file string) int {
+	n, _, _ := strings.Cut(path.Base(file), "_")
+	version, _ := strconv.Atoi(n) // 0 for a file that a test would find at once
+	return version
+}
+
+// Missing returns those of the migrations, in their order, that a database of a version needs;
+// 0 is an empty one. The first migration makes a whole schema.
+func Missing(files []string, have int) ([]string, error) {
+	first, last := Version(files[0]), Version(files[len(files)-1])
+	switch {
+	case have > last:
+		return nil, fmt.Errorf("it was written by a newer etui (version %d, this one knows %d); use that one", have, last)
+	case have > 0 && have < first:
+		return nil, fmt.Errorf("it was written by an etui before the first release (version %d, this one knows %d); use that one", have, first)
+	}
+	return slices.DeleteFunc(slices.Clone(files), func(file string) bool { return Version(file) <= have }), nil
+}
+
 // row is a stored message: chat.Message as JSON, except for its calls.
 type row struct {
 	chat.Message
@@ -79,8 +102,6 @@ type call struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Written string `json:"written,omitempty"`
-	// Arguments holds the arguments in files of version 1.
-	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
 func encode(m chat.Message) (string, error) {
@@ -111,10 +132,11 @@ func Decode(raw []byte) (chat.Message, error) {
 		return chat.Message{}, err
 	}
 	for _, c := range r.Calls {
+		made := chat.Call{ID: c.ID, Name: c.Name}
 		if c.Written != "" {
-			c.Arguments = json.RawMessage(c.Written)
+			made.Arguments = json.RawMessage(c.Written)
 		}
-		r.Message.Calls = append(r.Message.Calls, chat.Call{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+		r.Message.Calls = append(r.Message.Calls, made)
 	}
 	return r.Message, nil
 }

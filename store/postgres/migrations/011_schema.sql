@@ -1,7 +1,9 @@
+-- Conversations.
 CREATE TABLE sessions (
 	key     text COLLATE "C" PRIMARY KEY,
 	state   text    NOT NULL,           -- session.State as JSON
 	skill   text    NOT NULL,           -- of the state
+	parent  text COLLATE "C" NOT NULL DEFAULT '', -- of a sub-agent: the session that started it
 	sends   integer NOT NULL,           -- how many of the newest messages the next turn needs
 	open    boolean NOT NULL,           -- something is left to do
 	created bigint  NOT NULL,           -- Unix milliseconds
@@ -10,6 +12,8 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_update ON sessions (updated DESC, key);
 CREATE INDEX open_sessions ON sessions (updated) WHERE open;
+-- Those in which a call waits for an approval, as their state says.
+CREATE INDEX asking_sessions ON sessions (updated, key) WHERE open AND strpos(state, '"for":"approval"') > 0;
 
 CREATE TABLE messages (
 	id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in order of arrival
@@ -46,7 +50,8 @@ END $$;
 
 CREATE TRIGGER unused_files AFTER DELETE ON message_files FOR EACH ROW EXECUTE FUNCTION drop_unused_file();
 
--- Messages that were accepted, until they are answered; those with a key a day longer.
+-- Messages that were accepted, until they are answered and the reply is delivered; those with
+-- a key a day longer.
 CREATE TABLE inbox (
 	id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in the order in which they were accepted
 	session  text COLLATE "C" NOT NULL,
@@ -66,6 +71,7 @@ CREATE TABLE inbox (
 );
 
 CREATE INDEX mailboxes ON inbox (session, priority, id) WHERE state = 'waiting';
+CREATE INDEX outbox ON inbox (id) WHERE state = 'answered';
 CREATE INDEX ended_items ON inbox (ended) WHERE ended IS NOT NULL;
 
 -- The processes that use the database. One whose time is over counts as dead.
@@ -95,6 +101,14 @@ $$;
 -- process has it, or an item that came before is for another process to answer; -1 when the
 -- item does not wait any more. The row of the session is locked meanwhile, as it is by fence
 -- and release.
+--
+-- Items wait for those that came before and that another process will answer, unless one of its
+-- own came before those: two messages that come to one process at once may wait there in another
+-- order than that of their numbers, and the processes would wait for each other.
+--
+-- A process takes a session over only from one whose lease ended before its own was last
+-- renewed, 4 seconds before it ends: so after the database was away each process gets the
+-- time to come back. One query looks at both leases, as they are at one moment.
 CREATE FUNCTION claim(k text, me text, wanted_item bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	c claims;
@@ -112,8 +126,12 @@ BEGIN
 			RETURN -1;
 		END IF;
 	END IF;
-	IF (c.holder IN ('', me) OR NOT alive(c.holder)) AND (wanted_item = 0 OR NOT EXISTS (
+	IF (c.holder IN ('', me) OR EXISTS (
+		SELECT 1 FROM replicas r WHERE r.holder = me AND r.expires > clock_timestamp()
+		AND NOT EXISTS (SELECT 1 FROM replicas o WHERE o.holder = c.holder AND o.expires > r.expires - interval '4 s')
+	)) AND (wanted_item = 0 OR NOT EXISTS (
 		SELECT 1 FROM inbox b WHERE b.session = k AND b.state = 'waiting' AND b.holder <> me AND (b.priority, b.id) < (i.priority, i.id) AND alive(b.holder)
+		AND NOT EXISTS (SELECT 1 FROM inbox m WHERE m.session = k AND m.state = 'waiting' AND m.holder = me AND (m.priority, m.id) < (b.priority, b.id))
 	)) THEN
 		UPDATE claims SET holder = me, number = nextval('claim_numbers') WHERE session = k RETURNING number INTO c.number;
 		RETURN c.number;
@@ -143,19 +161,97 @@ BEGIN
 	END IF;
 END $$;
 
--- finish ends an item, and fails where it has ended.
-CREATE FUNCTION finish(item bigint, what text, kept_ms bigint) RETURNS void LANGUAGE plpgsql AS $$
+-- finish ends an item, or leaves it answered until its reply is delivered. It fails where the
+-- item has ended.
+CREATE FUNCTION finish(item bigint, what text, deliver boolean, kept_ms bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	i inbox;
 BEGIN
-	SELECT * INTO i FROM inbox WHERE id = item AND state <> 'done' FOR UPDATE;
+	SELECT * INTO i FROM inbox WHERE id = item AND state NOT IN ('answered', 'done') FOR UPDATE;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'the message has ended' USING ERRCODE = 'ET002';
+	END IF;
+	UPDATE inbox SET state = 'answered', reason = '', tries = 0, result = what, ended = now_ms() WHERE id = item;
+	IF NOT deliver THEN
+		PERFORM delivered(item, kept_ms);
+	END IF;
+END $$;
+
+-- delivered ends an item that is answered, and fails where there is none.
+CREATE FUNCTION delivered(item bigint, kept_ms bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	i inbox;
+BEGIN
+	SELECT * INTO i FROM inbox WHERE id = item AND state = 'answered' FOR UPDATE;
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'the message has ended' USING ERRCODE = 'ET002';
 	END IF;
 	IF i.keyed THEN
-		UPDATE inbox SET state = 'done', message = NULL, result = what, ended = now_ms() WHERE id = item;
-		DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE ended < now_ms() - kept_ms LIMIT 100 FOR UPDATE SKIP LOCKED);
+		UPDATE inbox SET state = 'done', message = NULL, ended = now_ms() WHERE id = item;
+		DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE ended < now_ms() - kept_ms AND state = 'done' LIMIT 100 FOR UPDATE SKIP LOCKED);
 	ELSE
 		DELETE FROM inbox WHERE id = item;
 	END IF;
 END $$;
+
+-- Small values of the engine: lasting approvals, tasks.
+CREATE TABLE records (
+	kind  text NOT NULL,
+	key   text NOT NULL,
+	value text NOT NULL, -- JSON
+	PRIMARY KEY (kind, key)
+);
+
+-- Processes learn at once that records of a kind have changed.
+CREATE FUNCTION tell_records() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM pg_notify('etui', 'records ' || coalesce(NEW.kind, OLD.kind));
+	RETURN NULL;
+END $$;
+
+CREATE TRIGGER changed_records AFTER INSERT OR UPDATE OR DELETE ON records FOR EACH ROW EXECUTE FUNCTION tell_records();
+
+-- The audit of all processes: one chain of hashes, as package audit describes it. The
+-- columns beside the record are for finding and dropping it.
+CREATE TABLE audit (
+	number  bigint PRIMARY KEY,
+	class   text   NOT NULL,         -- call, mark, or the class of a decision
+	time    bigint NOT NULL,         -- Unix milliseconds
+	who     text COLLATE "C" NOT NULL,
+	name    text COLLATE "C" NOT NULL, -- of the skill or tool
+	outcome text   NOT NULL,
+	salt    bytea,
+	record  text   NOT NULL,         -- JSON
+	hash    bytea
+);
+
+CREATE INDEX audit_by_time ON audit (time, number);
+CREATE INDEX audit_by_user ON audit (class, who, time, number);
+
+-- What was dropped: the entries from the first number to the last, whose hash is kept.
+CREATE TABLE audit_gaps (
+	begins bigint PRIMARY KEY,
+	ends   bigint NOT NULL,
+	hash   bytea  NOT NULL
+);
+
+-- The newest entry. Who adds one has this row to itself until the end of the transaction.
+CREATE TABLE audit_head (
+	number bigint NOT NULL,
+	hash   bytea  NOT NULL
+);
+
+INSERT INTO audit_head VALUES (0, decode(repeat('00', 32), 'hex'));
+
+-- Past turns of all processes: votes and recommendations come from them.
+CREATE TABLE turns (
+	id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	time  bigint NOT NULL, -- Unix milliseconds
+	agent text   NOT NULL,
+	sender text  NOT NULL,
+	turn  text   NOT NULL  -- usage.Turn as JSON
+);
+
+CREATE INDEX turns_by_agent ON turns (agent, time, id);
+CREATE INDEX turns_by_sender ON turns (sender);
+CREATE INDEX turns_by_time ON turns (time, id);
