@@ -22,7 +22,7 @@ import (
 // The bounds of a definition.
 const (
 	maxDescription = 1024     // characters that models are shown; the ranking reads the rest, too
-	maxText        = 16 << 10 // bytes of a description; tools with more are refused
+	maxText        = 16 << 10 // bytes of a description that are read at all
 	maxSchema      = 16 << 10 // bytes of the parameters; tools with more are refused
 	maxDefinition  = 64 << 10 // bytes of the whole definition
 	maxDefinitions = 1 << 20  // bytes of all definitions of a server; further tools are refused
@@ -97,11 +97,11 @@ func define(t *sdk.Tool, identity string) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(t.Description) > maxText || len(raw) > maxDefinition {
-		return nil, fmt.Errorf("its definition has %d bytes, and its description %d of them", len(raw), len(t.Description))
+	if len(raw) > maxDefinition {
+		return nil, fmt.Errorf("its definition has %d bytes, at most %d are allowed", len(raw), maxDefinition)
 	}
 	hash := sha256.Sum256(raw)
-	d := &Definition{size: len(raw), Hash: "sha256:" + hex.EncodeToString(hash[:]), Server: identity, Title: cut(printable.Text(t.Title), 200), Description: strings.TrimSpace(printable.Text(t.Description))}
+	d := &Definition{size: len(raw), Hash: "sha256:" + hex.EncodeToString(hash[:]), Server: identity, Title: cut(printable.Text(t.Title), 200), Description: strings.TrimSpace(printable.Text(strings.ToValidUTF8(t.Description[:min(len(t.Description), maxText)], "")))}
 	if t.Annotations != nil {
 		if d.Annotations, err = marshal(t.Annotations); err != nil {
 			return nil, err

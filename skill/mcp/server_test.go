@@ -749,7 +749,7 @@ func TestBadDefinitions(t *testing.T) {
 		`{"name":"good","description":"Adds\u200b \u202enumbers\u202c.\u001b[1m","inputSchema":{"type":"object","properties":{"a":{"type":"integer","description":"A\u2060 number"}}}}`,
 		`{"name":"exec","description":"Adds.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"idempotentHint":true}}`,
 		`{"name":"drop","description":"Drops.","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}`,
-		`{"name":"long","description":"` + strings.Repeat("Adds numbers. ", 300) + `","inputSchema":{"type":"object"}}`,
+		`{"name":"long","description":"` + strings.Repeat("Adds numbers. ", 2000) + `","inputSchema":{"type":"object"}}`,
 		`{"name":"noschema","description":"x"}`,
 		`{"name":"text","description":"x","inputSchema":"object"}`,
 		`{"name":"array","description":"x","inputSchema":{"type":"array"}}`,
