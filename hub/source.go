@@ -63,6 +63,9 @@ func versioned(name, version string) string { return strings.TrimSpace(name + " 
 func parse(words, version string) (ref Ref, repository bool, err error) {
 	words = strings.TrimSpace(words)
 	ref = Ref{Name: words, Version: version}
+	if strings.Contains(words, "://") {
+		return ref, false, fmt.Errorf("%s is an address, and a skill is named: a name, @owner/name or owner/repository@name. A folder of skills can be a registry: skills.registries in etui.yaml, with type: folder", archive.Quote(words))
+	}
 	if rest, ok := strings.CutPrefix(words, "@"); ok {
 		ref.Owner, ref.Name, ok = strings.Cut(rest, "/")
 		if !ok || checkSlug(strings.ToLower(ref.Owner)) != nil {

@@ -67,7 +67,7 @@ type API struct {
 // Model is a language model.
 type Model struct {
 	Name      string                  `yaml:"name" required:"true" help:"Name by which agents refer to it."`
-	Provider  string                  `yaml:"provider" required:"true" enum:"openai,anthropic,offline,scripted" help:"openai is any server with OpenAI's chat completions API; scripted plays the answers of a file, for tests and first looks."`
+	Provider  string                  `yaml:"provider" required:"true" enum:"openai,anthropic,offline,scripted" hint:"; Ollama, vLLM, OpenRouter and other servers with OpenAI's API are openai, with their address as base_url" help:"openai is any server with OpenAI's chat completions API; scripted plays the answers of a file, for tests and first looks."`
 	Model     string                  `yaml:"model" help:"The provider's name of the model."`
 	BaseURL   string                  `yaml:"base_url" help:"URL of the provider, for a server of your own: http://127.0.0.1:11434/v1."`
 	APIKey    secret.Value            `yaml:"api_key" help:"Use ${NAME}."`
