@@ -71,7 +71,9 @@ func TestRepeatedRequest(t *testing.T) {
 			var both sync.WaitGroup
 			texts := make([]string, 2)
 			for n := range texts {
-				both.Go(func() { texts[n], _ = send(g, t.Context(), engine.Message{Text: "mine?", Channel: "api", Received: never}) })
+				both.Go(func() {
+					texts[n], _ = send(g, t.Context(), engine.Message{Text: "mine?", Channel: "api", Received: never})
+				})
 			}
 			synctest.Wait()
 			close(goOn)
