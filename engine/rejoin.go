@@ -134,6 +134,15 @@ func (a *answers) of(item int64) json.RawMessage {
 	return nil
 }
 
+// clear forgets all answers that may have been lost.
+func (a *answers) clear() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(a.ended) > 0 {
+		a.drop(a.ended[0])
+	}
+}
+
 // lost returns the answer to a message that its sender did not get. Said says that the sender
 // repeats it. Once somebody has an answer, the next message with this key is another one.
 func (a *answers) lost(key string, m Message, now time.Time) json.RawMessage {
@@ -174,10 +183,11 @@ func (r *running) goOnWith(q *question) {
 
 // linger ends a turn some time after its sender has gone, unless the sender has come back or
 // another one has joined; at once when the conversation goes on with another message.
-func (e *Engine) linger(ctx context.Context, item store.Item, end context.CancelCauseFunc) (stop func()) {
-	left := make(chan struct{})
+func (r *running) linger(ctx context.Context, end context.CancelCauseFunc) (stop func()) {
+	left, item := make(chan struct{}), r.item
 	gone := context.AfterFunc(ctx, func() {
-		defer panics.Log(e.config.Log, "waiting for a sender to come back")
+		defer panics.Log(r.config.Log, "waiting for a sender to come back")
+		r.unheard.Store(true)
 		for alone := lookAgain; ; alone += lookAgain {
 			select {
 			case <-time.After(lookAgain):
@@ -185,9 +195,9 @@ func (e *Engine) linger(ctx context.Context, item store.Item, end context.Cancel
 				return
 			}
 			switch {
-			case e.answers.senders(item.ID) > 1:
+			case r.answers.senders(item.ID) > 1:
 				alone = 0
-			case e.goesOn(item), alone >= lingering && !e.wanted(item.Session):
+			case r.goesOn(item), alone >= lingering && !r.wanted(item.Session):
 				end(context.Cause(ctx))
 				return
 			}

@@ -167,6 +167,22 @@ func TestRepeatedRequest(t *testing.T) {
 			t.Errorf("asked %q", got)
 		}
 	})
+	t.Run("not after its conversation was removed", func(t *testing.T) {
+		kept := &store.Memory{}
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+		for _, want := range []string{"1", "2", "3"} {
+			if text, err := send(g, t.Context(), message(never)); text != want || err != nil {
+				t.Errorf("%q, %v, want %q", text, err, want)
+			}
+			if want == "1" {
+				list, err := kept.List(t.Context(), session.Filter{})
+				must(t, err)
+				must(t, g.DeleteSession(t.Context(), list[0].Key))
+			} else if _, err := g.ForgetUser(t.Context(), "api:ann"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 	t.Run("when its turn failed", func(t *testing.T) {
 		kept, ran := &store.Memory{}, 0
 		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept },

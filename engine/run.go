@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -134,8 +135,9 @@ type running struct {
 	kept  error      // why the item still waits; nil when it has ended
 	gone  bool       // the caller
 
-	keyed, repeated bool // it has an idempotency key; it was in the inbox before
-	left            bool // its turn is open, but no process ended in it
+	keyed, repeated bool        // it has an idempotency key; it was in the inbox before
+	left            bool        // its turn is open, but no process ended in it
+	unheard         atomic.Bool // the sender has gone, see linger
 
 	given   []chat.File // by tools, for the user; without bytes
 	resumed *turn.Done  // how the open turn ended that the sender of Run followed
@@ -191,7 +193,7 @@ func (r *running) enter(ctx context.Context, m *Message, yield func(turn.Event, 
 		var end context.CancelCauseFunc
 		ctx, end = context.WithCancelCause(ctx)
 		defer end(nil)
-		defer r.linger(caller, r.item, end)()
+		defer r.linger(caller, end)()
 	}
 	// With a key, another sender of the message may have come to the session first, and a
 	// running turn may have taken the message in.

@@ -152,6 +152,7 @@ func (e *Engine) DeleteSession(ctx context.Context, key session.Key) error {
 }
 
 func (e *Engine) deleteAlone(ctx context.Context, key session.Key) error {
+	defer e.answers.clear() // of this session and, which costs little, of others
 	leave, err := e.sessions.enter(ctx, string(key), "", store.People, unbounded)
 	if err != nil {
 		return err
@@ -214,6 +215,7 @@ type Forgotten struct {
 // in a session ends first. With a [store.Shared], the other processes that are alive remove
 // what each keeps by itself; an error says if one did not answer.
 func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error) {
+	defer e.answers.clear()
 	f := forgetting{Engine: e, done: Forgotten{User: user}}
 	if user == "" {
 		return f.done, errors.New("the name of a person is missing")

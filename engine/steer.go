@@ -27,7 +27,7 @@ func taken() *turn.Done {
 // wishes. While a workflow runs, it also takes a person's choice of the skill. Any other
 // message, and what comes after it, has a turn of its own.
 func (r *running) steering(ctx context.Context, m Message, s session.Session) (list []turn.Steered) {
-	if r.sessions.waiting(string(r.key)) == 0 {
+	if r.sessions.waiting(string(r.key)) == 0 || r.unheard.Load() && r.answers.senders(r.item.ID) < 2 { // what comes now ends the turn
 		return nil
 	}
 	waiting, err := r.config.Store.Items(ctx, store.ItemFilter{Session: r.key, State: store.Waiting, Limit: maxSteered + 1})
