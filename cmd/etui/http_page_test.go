@@ -47,14 +47,15 @@ A request that addresses the gateway by a name that is not its own (` + "`api.ho
 
 // headerMeans describes the headers that the server reads.
 var headerMeans = map[string]string{
-	"Authorization":   "`Bearer` and the key",
-	"X-Etui-Session":  "the stored conversation that the message belongs to; without it the client sends the whole conversation",
-	"X-Etui-User":     "the user whom the message is from; without it OpenAI's field `user`",
-	"X-Etui-Roles":    "the user's roles, separated by commas",
-	"X-Etui-Channel":  "the channel; `api` by default",
-	"X-Etui-Chat":     "the chat or group in the channel",
-	"Idempotency-Key": "a text of the client's choice, at most 200 bytes: a request that repeats it gets the answer of the first one, see [reliability](reliability.md)",
-	"X-Etui-Skill":    "the skill that is active for this message",
+	"Authorization":           "`Bearer` and the key",
+	"X-Etui-Session":          "the stored conversation that the message belongs to; without it the client sends the whole conversation",
+	"X-Etui-User":             "the user whom the message is from; without it OpenAI's field `user`",
+	"X-Etui-Roles":            "the user's roles, separated by commas",
+	"X-Etui-Channel":          "the channel; `api` by default",
+	"X-Etui-Chat":             "the chat or group in the channel",
+	"Idempotency-Key":         "a text of the client's choice, at most 200 bytes: a request that repeats it gets the answer of the first one, see [reliability](reliability.md)",
+	"X-Stainless-Retry-Count": "more than 0: the client sends the request again, as the SDKs of OpenAI and Anthropic say by themselves, see [reliability](reliability.md#if-the-connection-breaks)",
+	"X-Etui-Skill":            "the skill that is active for this message",
 }
 
 const routesPage = `
@@ -131,7 +132,7 @@ func headersRead(t *testing.T) (names []string) {
 			return err
 		}
 		source, err := os.ReadFile(path)
-		for _, found := range regexp.MustCompile(`"(X-Etui-[A-Za-z-]+|Authorization|Idempotency-Key)"`).FindAllSubmatch(source, -1) {
+		for _, found := range regexp.MustCompile(`"(X-Etui-[A-Za-z-]+|Authorization|Idempotency-Key|X-Stainless-Retry-Count)"`).FindAllSubmatch(source, -1) {
 			if name := string(found[1]); !seen[name] {
 				seen[name] = true
 				names = append(names, name)
