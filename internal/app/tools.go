@@ -142,7 +142,7 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := builtin.Open(builtin.FilesConfig{Dir: dir, Protected: slices.Concat(trusted(w, dir), protected(w), inner), Hidden: []string{w.State}, ReadOnly: slices.Concat(a.readable, skillFolders(w)), Told: a.readable})
+	files, err := builtin.Open(builtin.FilesConfig{Dir: dir, Protected: slices.Concat(trusted(w, dir), protected(w), inner, w.states()), Hidden: w.states(), ReadOnly: slices.Concat(a.readable, skillFolders(w)), Told: a.readable})
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 		return tools, nil
 	}
 	guard, err := protect.New(protect.Config{
-		Dir: dir, Names: trusted(w, dir), Own: append(inner, w.State), Hidden: []string{w.State}, Mode: mode,
+		Dir: dir, Names: trusted(w, dir), Own: append(inner, w.states()...), Hidden: w.states(), Mode: mode,
 		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Journal: filepath.Dir(disorder), Log: a.log,
 	})
 	if err != nil {

@@ -217,6 +217,16 @@ func stateFolder(dir string) (string, error) {
 	return filepath.Join(home, "etui", name+"-"+hex.EncodeToString(sum[:4])), nil
 }
 
+// states returns the folders of state that tools do not see: that of this workspace, and the
+// user's, which has those of other workspaces. A workspace can hold it: the home folder does.
+func (w *Workspace) states() []string {
+	list := []string{w.State}
+	if home, err := stateHome(); err == nil {
+		list = append(list, filepath.Join(home, "etui"))
+	}
+	return list
+}
+
 // recover restores what commands changed that ran when their etui ended, before anything is
 // read: also in other workspaces, which may hold this one or be named in its configuration.
 func (w *Workspace) recover() error {

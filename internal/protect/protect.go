@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/etui-run/etui/sandbox"
@@ -141,8 +142,10 @@ func (g *Guard) Kept() (paths []string) {
 func (g *Guard) Hidden() (paths []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, name := range g.inside(g.config.Hidden) {
-		if g.before != nil && g.before.Entries[name] != nil {
+	names := g.inside(g.config.Hidden)
+	for _, name := range names {
+		inner := slices.ContainsFunc(names, func(outer string) bool { return strings.HasPrefix(name, outer+"/") })
+		if g.before != nil && g.before.Entries[name] != nil && !inner {
 			paths = append(paths, g.path(name))
 		}
 	}

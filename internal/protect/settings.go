@@ -16,7 +16,7 @@ var settings = set(
 	"etui.yaml", // etui's own
 	// Editors, when they open a folder.
 	".vscode", ".vs", ".idea", ".cursor", ".windsurf", ".zed", ".fleet", ".helix", ".nova", ".theia", ".devcontainer", ".devcontainer.json", "devfile.yaml", ".devfile.yaml",
-	".exrc", ".vimrc", ".vim", ".lvimrc", ".local.vimrc", ".nvimrc", ".nvim", ".nvim.lua", ".ycm_extra_conf.py", ".dir-locals.el", ".dir-locals-2.el", ".kakrc.local",
+	".exrc", ".vimrc", ".vim", ".lvimrc", ".local.vimrc", ".nvimrc", ".nvim", ".nvim.lua", ".lazy.lua", ".ycm_extra_conf.py", ".dir-locals.el", ".dir-locals-2.el", ".kakrc.local",
 	".gdbinit", ".lldbinit", ".radare2rc", ".pdbrc",
 	// Coding agents: hooks, MCP servers and commands.
 	".claude", ".codex", ".gemini", ".kiro", ".roo", ".continue", ".opencode", "opencode.json", "opencode.jsonc", ".amazonq", ".mcp.json", ".cline", ".clinerules", ".qwen", ".crush", ".crush.json",
