@@ -215,7 +215,6 @@ type Forgotten struct {
 // in a session ends first. With a [store.Shared], the other processes that are alive remove
 // what each keeps by itself; an error says if one did not answer.
 func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error) {
-	defer e.answers.clear()
 	f := forgetting{Engine: e, done: Forgotten{User: user}}
 	if user == "" {
 		return f.done, errors.New("the name of a person is missing")
