@@ -100,6 +100,9 @@ type shelf struct {
 }
 
 func (s *shelf) AddDecisions(_ context.Context, d ...audit.Decision) error {
+	if s.wait != nil {
+		<-s.wait
+	}
 	s.decisions = append(s.decisions, d...)
 	return s.err
 }
@@ -228,10 +231,12 @@ func TestWeightyDecisionsAreNotLost(t *testing.T) {
 	done := make(chan struct{})
 	go func() { defer close(done); r.Run(ctx) }()
 	const n = 3000
+	r.Decide(audit.Decision{User: "mallory", Tool: "wipe", Stage: "policy"}, nil)
+	log.wait <- struct{}{} // Run writes now
 	all := make(chan struct{})
 	go func() {
 		defer close(all)
-		for range n {
+		for range n - 1 {
 			r.Decide(audit.Decision{User: "mallory", Tool: "wipe", Stage: "policy"}, nil)
 		}
 	}()

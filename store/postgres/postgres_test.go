@@ -60,7 +60,7 @@ func TestFirstVersion(t *testing.T) {
 	storetest.Fill(t, s, "bob")
 	storetest.Filled(t, s, "bob")
 	must(t, s.Calls().Add(t.Context(), audit.Record{Time: time.Now(), Skill: "weather", User: "bob", Outcome: audit.OK}))
-	if v, err := s.Calls().Verify(t.Context(), nil); err != nil || !v.Unbroken || v.Records != 2 {
+	if v, err := s.Calls().Verify(t.Context(), nil); err != nil || !v.Unbroken || int64(v.Records)+v.Dropped != 2 { // the log drops the copy's in April 2027
 		t.Errorf("the audit is %+v, %v", v, err)
 	}
 	turns := s.Turns(postgres.TurnLimits{})
