@@ -89,7 +89,7 @@ func newProviders(w *Workspace, out *egress.Guard, programs *sandbox.Sandbox, pi
 
 // newServers makes the provider of MCP servers.
 func newServers(w *Workspace, out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, version string, log *slog.Logger) *mcp.Provider {
-	closed := []string{w.File, w.State}
+	closed := append(w.states(), w.File)
 	for _, r := range roots(w) {
 		if filepath.IsAbs(r.Dir) {
 			closed = append(closed, r.Dir)

@@ -263,7 +263,7 @@ func openPlace(w *Workspace, readable []string) (list []Finding) {
 			list = append(list, gapIn("workspace", "The workspace "+dir+" contains your home folder: tools can read the keys in it.", "A folder of its own: etui --workspace FOLDER")...)
 		}
 		if within(dir, w.State) {
-			list = append(list, gapIn("state", "The state folder is in "+place+": tools can read what all users wrote.", "state: a folder elsewhere")...)
+			list = append(list, gapIn("state", "The state folder is in "+place+": a command without a sandbox can read what all users wrote.", "state: a folder elsewhere")...)
 		}
 		if keys := keyFiles(dir); len(keys) > 0 {
 			list = append(list, gapIn("keys", "Tools and commands can read "+listed(keys, 4)+" in "+place+".", "Move them elsewhere.")...)

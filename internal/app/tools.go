@@ -79,6 +79,9 @@ func (a *App) addBuiltin() error {
 	if err != nil {
 		a.Warnings = append(a.Warnings, err)
 	}
+	if err := checkSkillFolders(w); err != nil {
+		return err
+	}
 	if a.readable, err = readFolders(w); err != nil {
 		return err
 	}
@@ -169,6 +172,23 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 	return append(tools, s.Registered()...), nil
 }
 
+// checkSkillFolders refuses folders of skills that hold the state or the user's home folder: tools
+// and commands read everything in a folder of skills.
+func checkSkillFolders(w *Workspace) error {
+	closed := w.states()
+	if home, err := os.UserHomeDir(); err == nil {
+		closed = append(closed, home)
+	}
+	for _, dir := range skillFolders(w) {
+		for _, path := range closed {
+			if within(realFolder(dir), realPlace(path)) {
+				return w.wrongf("skills: tools read the folder %s with everything in it, and it holds %s; name a folder that has only skills", dir, path)
+			}
+		}
+	}
+	return nil
+}
+
 // maxReadable is the number of folders of tools.read: descriptions of tools name them all.
 const maxReadable = 10
 
@@ -201,7 +221,7 @@ func readFolder(w *Workspace, dir string) (string, error) {
 	if within(w.Dir, dir) {
 		return "", fmt.Errorf("%s is in the workspace, where tools read anyway", dir)
 	}
-	resolved, err := sandbox.Folders([]string{dir}, append(workspaces(w), w.File, w.State))
+	resolved, err := sandbox.Folders([]string{dir}, slices.Concat(workspaces(w), []string{w.File}, w.states()))
 	if err != nil {
 		return "", err
 	}
