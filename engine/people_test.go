@@ -12,10 +12,8 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
-	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -185,39 +183,5 @@ func TestSkillLostDuringTurn(t *testing.T) {
 	last := m.Requests()[2].Messages
 	if result := last[len(last)-1].Result; result == nil || !result.Failed || !strings.Contains(result.Text, "there is no skill") {
 		t.Errorf("the skill was taken up: %+v", result)
-	}
-}
-
-// TestFormerSession: a conversation from before keys said what their sender is goes on.
-func TestFormerSession(t *testing.T) {
-	t.Parallel()
-	store := &store.Memory{}
-	now, _ := people(t, identity.User{Name: "alice", Identities: []string{"telegram:42"}})
-	g, m := newEngine(t, func(c *engine.Config) { c.Store, c.Users = store, now }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
-	earlier := []chat.Message{{Role: chat.User, Text: "before"}, {Role: chat.Assistant, Text: "yes"}}
-	for _, key := range []session.Key{"agent:main:telegram:dm:42", "agent:main:session:s:user:bob", "agent:main:main"} {
-		must(t, store.Append(t.Context(), key, session.State{}, earlier...))
-	}
-	for i, c := range []struct {
-		m    engine.Message
-		want int
-	}{
-		{engine.Message{Channel: "telegram", User: "42"}, 3},
-		{engine.Message{Channel: "api", Session: "s", User: "bob"}, 3},
-		{engine.Message{Channel: "web", Session: "s", User: "bob"}, 1}, // another bob, who comes too late
-	} {
-		c.m.Text = "now"
-		_, err := send(g, t.Context(), c.m)
-		must(t, err)
-		if got := len(m.Requests()[i].Messages); got != c.want {
-			t.Errorf("%s %s: %d messages were sent, want %d", c.m.Channel, c.m.User, got, c.want)
-		}
-	}
-	list, err := store.List(t.Context(), session.Filter{})
-	must(t, err)
-	for _, s := range list {
-		if kind, _ := route.Owner(s.Key); kind == "" && s.Key != "agent:main:main" {
-			t.Errorf("%s has its former key", s.Key)
-		}
 	}
 }

@@ -36,12 +36,6 @@ func (e *Engine) loadLast(ctx context.Context, a *agent, m Message, limit int) (
 		return session.Session{}, err
 	}
 	s, err := e.config.Store.Load(ctx, key, limit)
-	if err == nil && m.origin == nil && len(s.Messages) == 0 && !s.Open() {
-		var found bool
-		if found, err = e.takeOver(ctx, e.place(a, m), m.User, key); found {
-			s, err = e.config.Store.Load(ctx, key, limit)
-		}
-	}
 	if err != nil {
 		return s, fmt.Errorf("loading the session: %w: %w", ErrStore, err)
 	}

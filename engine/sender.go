@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -173,41 +171,6 @@ func (e *Engine) facts(m Message, now *catalog.Catalog) chat.Facts {
 		maps.Copy(f.Attrs, s.User.Attrs)
 	}
 	return f
-}
-
-// renamer is a store that can give a session another key.
-type renamer interface {
-	// Rename returns [session.ErrNotFound] where there is no session from, and leaves
-	// both alone where there is a session to.
-	Rename(ctx context.Context, from, to session.Key) error
-}
-
-// takeOver gives a place that has no session yet the one that it had before keys said
-// what their sender is, and reports whether there was one. A session with an open turn
-// stays where it is: that turn knows its key.
-func (e *Engine) takeOver(ctx context.Context, p route.Place, sender string, key session.Key) (bool, error) {
-	store, ok := e.config.Store.(renamer)
-	if !ok {
-		return false, nil
-	}
-	for _, former := range route.Former(p, sender) {
-		s, err := e.config.Store.Load(ctx, former, 1)
-		if err != nil {
-			return false, err
-		}
-		if len(s.Messages) == 0 || s.Open() {
-			continue
-		}
-		switch err := store.Rename(ctx, former, key); {
-		case errors.Is(err, session.ErrNotFound): // another place was first
-		case err != nil:
-			return false, err
-		default:
-			e.config.Log.InfoContext(ctx, "session renamed", "from", former, "to", key)
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // Whoami says who the sender of a message is to the engine.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,12 +124,10 @@ func (e *Engine) Names(user string) []string {
 }
 
 // Belongs reports whether a session is the own one of a person with some names: nobody
-// else wrote in it. Where messages do not name their authors, as those of earlier
-// versions, the key decides.
+// else wrote in it. Where no message names its author the key decides.
 func Belongs(s session.Summary, names []string) bool {
 	if len(s.Users) == 0 {
 		_, owner := route.Owner(s.Key)
-		owner = cmp.Or(owner, route.FormerOwner(s.Key))
 		return owner != "" && slices.Contains(names, owner)
 	}
 	return len(s.Users) < session.MaxUsers && !slices.ContainsFunc(s.Users, func(user string) bool { return !slices.Contains(names, user) })
@@ -271,7 +268,7 @@ func (f *forgetting) sessions(ctx context.Context) error {
 			}
 		}
 	}
-	// Messages of earlier versions do not name their authors, but some keys do.
+	// Some sessions have no message with an author, but a key that names their owner.
 	for after := (session.Cursor{}); ; {
 		list, err := f.config.Store.List(ctx, session.Filter{After: after, Limit: page})
 		if err != nil {

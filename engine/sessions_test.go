@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/sqlite"
@@ -86,8 +87,10 @@ func TestForgetUser(t *testing.T) {
 		m.Channel, m.Chat = "web", "team"
 		say(t, g, m)
 	}
-	must(t, store.Append(t.Context(), "agent:main:web:dm:ann%20b", session.State{}, chat.Message{Role: chat.User, Text: "of an earlier version"}))
-	must(t, store.Append(t.Context(), "agent:main:old:dm:web%3Aann", session.State{}, chat.Message{Role: chat.User, Text: "of an earlier version"}))
+	for _, peer := range []string{"ann", "ann b"} {
+		key := route.Key(route.Place{Agent: "other", Channel: "web", Sender: identity.Sender{Channel: "web", ID: peer}}, route.Peer)
+		must(t, store.Append(t.Context(), key, session.State{}, chat.Message{Role: chat.User, Text: "without an author"}))
+	}
 
 	f, err := g.ForgetUser(t.Context(), "web:ann")
 	must(t, err)

@@ -181,26 +181,6 @@ func Remembered(key session.Key) string {
 	return ""
 }
 
-// Former returns the keys that a place had before keys said what their sender is, most
-// likely first. The sender is what the channel calls it.
-func Former(p Place, sender string) []session.Key {
-	switch {
-	case p.Session != "" && sender != "":
-		return []session.Key{join("agent", p.Agent, "session", p.Session, "user", sender)}
-	case p.Session != "":
-		return []session.Key{join("agent", p.Agent, "session", p.Session)}
-	case p.Chat != "":
-		return []session.Key{join("agent", p.Agent, p.Channel, "group", p.Chat)}
-	case sender == "":
-		return nil // everybody's
-	}
-	keys := []session.Key{join("agent", p.Agent, p.Channel, "dm", sender), join("agent", p.Agent, "dm", sender)}
-	if p.Account != "" {
-		keys = append(keys, join("agent", p.Agent, p.Channel, p.Account, "dm", sender))
-	}
-	return keys
-}
-
 // Agent returns the agent of a key; empty if it is none of [Key].
 func Agent(key session.Key) string {
 	parts := split(key)
@@ -218,17 +198,6 @@ func Named(key session.Key) (agent, name string, ok bool) {
 		return "", "", false
 	}
 	return parts[1], parts[3], true
-}
-
-// FormerOwner returns whose conversation a key of [Former] names, as the channel calls the
-// sender; empty when it names nobody.
-func FormerOwner(key session.Key) string {
-	parts := split(key)
-	n := len(parts)
-	if n >= 4 && n <= 6 && parts[n-2] == "dm" || n == 6 && parts[2] == "session" && parts[4] == "user" {
-		return parts[n-1]
-	}
-	return ""
 }
 
 // split is the reverse of join; nil when the key is none of [Key].

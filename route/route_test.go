@@ -3,7 +3,6 @@ package route_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -125,28 +124,6 @@ func TestOwnerOfNobody(t *testing.T) {
 	}
 }
 
-// TestFormer are keys that older versions wrote.
-func TestFormer(t *testing.T) {
-	place := route.Place{Agent: "main", Channel: "telegram", Chat: ""}
-	if got := route.Former(place, "42"); !slices.Equal(got, []session.Key{"agent:main:telegram:dm:42", "agent:main:dm:42"}) {
-		t.Errorf("direct: %s", got)
-	}
-	place.Chat = "g1"
-	if got := route.Former(place, "42"); !slices.Equal(got, []session.Key{"agent:main:telegram:group:g1"}) {
-		t.Errorf("group: %s", got)
-	}
-	place.Session = "s"
-	if got := route.Former(place, "42"); !slices.Equal(got, []session.Key{"agent:main:session:s:user:42"}) {
-		t.Errorf("session: %s", got)
-	}
-	if got := route.Former(place, ""); !slices.Equal(got, []session.Key{"agent:main:session:s"}) {
-		t.Errorf("session of a guest: %s", got)
-	}
-	if got := route.Former(route.Place{Agent: "main", Channel: "cli"}, ""); got != nil {
-		t.Errorf("a guest takes over %s", got)
-	}
-}
-
 func TestParseScope(t *testing.T) {
 	if s, err := route.ParseScope(""); s != route.Peer || err != nil {
 		t.Errorf("%v, %v", s, err)
@@ -156,23 +133,23 @@ func TestParseScope(t *testing.T) {
 	}
 }
 
-// TestReadKey: a key says which name a client chose, and a former one whose it was.
+// TestReadKey: a key says which name a client chose.
 func TestReadKey(t *testing.T) {
 	for _, c := range []struct {
-		key                session.Key
-		agent, name, owner string
+		key         session.Key
+		agent, name string
 	}{
-		{"agent:main:telegram:dm:4%202", "", "", "4 2"},
-		{"agent:main:dm:42", "", "", "42"},
-		{"agent:main:telegram:bot:dm:x%3Ay", "", "", "x:y"},
-		{"agent:main:telegram:group:dm%3Ax", "", "", ""},
-		{"agent:a%3Ab:session:s%3Auser%3Ax:user:bob", "a:b", "s:user:x", "bob"},
-		{route.Key(route.Place{Agent: "a:b", Session: "s:x"}, route.Peer), "a:b", "s:x", ""},
-		{"agent:main:session:s", "main", "s", ""},
-		{"agent:main:main", "", "", ""},
-		{"mine:main:session:s", "", "", ""},
-		{"agent:%zz:session:s", "", "", ""},
-		{"", "", "", ""},
+		{"agent:main:telegram:dm:4%202", "", ""},
+		{"agent:main:dm:42", "", ""},
+		{"agent:main:telegram:bot:dm:x%3Ay", "", ""},
+		{"agent:main:telegram:group:dm%3Ax", "", ""},
+		{"agent:a%3Ab:session:s%3Auser%3Ax:user:bob", "a:b", "s:user:x"},
+		{route.Key(route.Place{Agent: "a:b", Session: "s:x"}, route.Peer), "a:b", "s:x"},
+		{"agent:main:session:s", "main", "s"},
+		{"agent:main:main", "", ""},
+		{"mine:main:session:s", "", ""},
+		{"agent:%zz:session:s", "", ""},
+		{"", "", ""},
 	} {
 		agent, name, _ := route.Named(c.key)
 		if agent != c.agent {
@@ -180,9 +157,6 @@ func TestReadKey(t *testing.T) {
 		}
 		if name != c.name {
 			t.Errorf("%s: name %q, want %q", c.key, name, c.name)
-		}
-		if got := route.FormerOwner(c.key); got != c.owner {
-			t.Errorf("%s: owner %q, want %q", c.key, got, c.owner)
 		}
 	}
 }

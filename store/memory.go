@@ -93,20 +93,6 @@ func (m *Memory) add(key session.Key, state session.State, messages []chat.Messa
 	s.updated = time.Now()
 }
 
-// Rename gives a session another key. It returns [session.ErrNotFound] when there is none, and
-// changes nothing when the other key has one already.
-func (m *Memory) Rename(_ context.Context, from, to session.Key) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, ok := m.sessions[from]
-	if _, taken := m.sessions[to]; !ok || taken {
-		return session.ErrNotFound
-	}
-	s.Key, m.sessions[to] = to, s
-	delete(m.sessions, from)
-	return nil
-}
-
 // Messages implements [session.Store].
 func (m *Memory) Messages(_ context.Context, key session.Key, skip, limit int) ([]chat.Message, error) {
 	m.mu.Lock()

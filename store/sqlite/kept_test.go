@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,20 +51,6 @@ func TestKeptMessages(t *testing.T) {
 		case n < 62:
 			sent[k] = 0
 			both(func(s session.Store) error { return s.Delete(t.Context(), k) })
-		case n < 64:
-			other := key()
-			if other == k {
-				continue
-			}
-			both(func(s session.Store) error {
-				return s.(renamer).Rename(t.Context(), k, other)
-			})
-			if s, _ := want.Load(t.Context(), other, 0); len(s.Messages) > 0 {
-				sent[other] = s.Sent
-			}
-			if s, _ := want.Load(t.Context(), k, 0); len(s.Messages) == 0 {
-				sent[k] = 0
-			}
 		default:
 			limit := []int{session.Sent, session.Sent, session.Sent, 0, 1, 5}[r.IntN(6)]
 			got, err := file.Load(t.Context(), k, limit)
@@ -82,10 +67,6 @@ func TestKeptMessages(t *testing.T) {
 			_ = append(got.Messages, chat.Message{Text: "added by a caller"})
 		}
 	}
-}
-
-type renamer interface {
-	Rename(ctx context.Context, from, to session.Key) error
 }
 
 func text(t *testing.T, s session.Session) string {

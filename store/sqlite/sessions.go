@@ -153,25 +153,6 @@ func (s *Store) nextID(ctx context.Context, tx trail.Tx) (int64, error) {
 	return max(last+1, s.highest.Load()), err
 }
 
-// Rename gives a session another key. It returns [session.ErrNotFound] when there is
-// none, and changes nothing when the other key has one already.
-func (s *Store) Rename(ctx context.Context, from, to session.Key) error {
-	return s.explain(s.update(ctx, func(tx trail.Tx) error {
-		if _, err := tx.ExecContext(ctx, `PRAGMA defer_foreign_keys = ON`); err != nil {
-			return err
-		}
-		result, err := tx.ExecContext(ctx, `UPDATE OR IGNORE sessions SET key = ? WHERE key = ?`, to, from)
-		if err != nil {
-			return err
-		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
-			return cmp.Or(err, session.ErrNotFound)
-		}
-		_, err = tx.ExecContext(ctx, `UPDATE messages SET session = ? WHERE session = ?`, to, from)
-		return err
-	}))
-}
-
 // Messages implements [session.Store].
 func (s *Store) Messages(ctx context.Context, key session.Key, skip, limit int) ([]chat.Message, error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT message FROM messages WHERE session = ? ORDER BY id LIMIT ? OFFSET ?`, key, all(limit), skip)

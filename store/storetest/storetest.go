@@ -8,7 +8,6 @@
 package storetest
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -52,7 +51,6 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 	t.Run("sessions that ask are found", func(t *testing.T) { asking(t, open(t)) })
 	t.Run("what is sent is loaded", func(t *testing.T) { sent(t, open(t)) })
 	t.Run("keys are kept apart", func(t *testing.T) { keys(t, open(t)) })
-	t.Run("a session can be renamed, where the store can do that", func(t *testing.T) { renamed(t, open(t)) })
 	t.Run("bytes have a limit", func(t *testing.T) { longMessages(t, open(t)) })
 	t.Run("keys have a limit", func(t *testing.T) { longKey(t, open(t)) })
 	t.Run("many writers", func(t *testing.T) { many(t, open(t)) })
@@ -628,34 +626,5 @@ func sweep(t *testing.T, store session.Store) {
 		if got := listed(t, store, session.Filter{}); got != c.left {
 			t.Errorf("left are %q, want %q", got, c.left)
 		}
-	}
-}
-
-func renamed(t *testing.T, store session.Store) {
-	r, ok := store.(interface {
-		Rename(ctx context.Context, from, to session.Key) error
-	})
-	if !ok {
-		return // it need not
-	}
-	must(t, store.Append(t.Context(), "a", session.State{Skill: "s"}, chat.Message{Role: chat.User, Text: "hi"}))
-	must(t, store.Append(t.Context(), "taken", session.State{}, chat.Message{Role: chat.User, Text: "other"}))
-	must(t, r.Rename(t.Context(), "a", "b"))
-	for key, want := range map[session.Key]int{"a": 0, "b": 1, "taken": 1} {
-		if got := len(load(t, store, key, 0).Messages); got != want {
-			t.Errorf("%s has %d messages, want %d", key, got, want)
-		}
-	}
-	if got := load(t, store, "b", 0).Skill; got != "s" {
-		t.Errorf("the state says %q", got)
-	}
-	if err := r.Rename(t.Context(), "none", "c"); !errors.Is(err, session.ErrNotFound) {
-		t.Errorf("no session: %v", err)
-	}
-	if err := r.Rename(t.Context(), "b", "taken"); !errors.Is(err, session.ErrNotFound) {
-		t.Errorf("another has the key: %v", err)
-	}
-	if got := load(t, store, "taken", 0).Messages[0].Text; got != "other" {
-		t.Errorf("the other session was replaced: %q", got)
 	}
 }
