@@ -22,7 +22,7 @@ type workspace struct {
 	tools map[string]tool.Tool
 }
 
-func open(t *testing.T, files map[string]string) *workspace {
+func open(t *testing.T, files map[string]string, hidden ...string) *workspace {
 	dir := filepath.Join(t.TempDir(), "workspace")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -31,8 +31,12 @@ func open(t *testing.T, files map[string]string) *workspace {
 	for name, text := range files {
 		w.put(name, text)
 	}
+	for i := range hidden {
+		hidden[i] = filepath.Join(dir, hidden[i])
+	}
 	f, err := builtin.Open(builtin.FilesConfig{
 		Dir:       dir,
+		Hidden:    hidden,
 		Protected: []string{filepath.Join(dir, "etui.yaml"), filepath.Join(dir, "skills"), filepath.Join(dir, ".agents/skills")},
 		ReadOnly:  []string{filepath.Join(dir, "../readonly")},
 	})

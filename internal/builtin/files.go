@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -82,6 +83,10 @@ func Open(c FilesConfig) (*Files, error) {
 			*list = append(*list, absolute)
 		}
 	}
+	f.holdsHidden = slices.ContainsFunc(f.hidden, func(path string) bool {
+		_, ok := inside(f.dirs, path)
+		return ok
+	})
 	return f, nil
 }
 
@@ -115,9 +120,9 @@ func (d disk) Open(name string) (fs.File, error) {
 // names is opened only if all of them are in the same place: another name could belong
 // to a file outside of the workspace.
 func (s spot) open() (*os.File, fs.FileInfo, error) {
-	file, err := s.root.OpenFile(s.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := s.openAny()
 	if err != nil {
-		return nil, nil, say(s.shown, err)
+		return nil, nil, err
 	}
 	info, err := file.Stat()
 	switch {
@@ -133,6 +138,31 @@ func (s spot) open() (*os.File, fs.FileInfo, error) {
 		return file, info, nil
 	}
 	return nil, nil, errors.Join(err, file.Close())
+}
+
+// openAny opens a file or folder for reading.
+func (s spot) openAny() (*os.File, error) {
+	if !s.holdsHidden {
+		file, err := s.root.OpenFile(s.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		return file, say(s.shown, err)
+	}
+	at, err := s.enter(false)
+	if err != nil {
+		return nil, err
+	}
+	defer at.close()
+	before, err := at.root.Lstat(at.name)
+	if err != nil {
+		return nil, say(s.shown, err)
+	}
+	file, err := at.root.OpenFile(at.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, say(s.shown, err)
+	}
+	if info, err := file.Stat(); err != nil || !os.SameFile(before, info) {
+		return nil, errors.Join(fmt.Errorf("%s was changed by another program meanwhile", s.shown), file.Close())
+	}
+	return file, nil
 }
 
 // namesOf counts the names that a file has within the place.

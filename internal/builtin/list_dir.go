@@ -65,9 +65,9 @@ func (s spot) entries() ([]fs.DirEntry, error) {
 	case !info.IsDir():
 		return []fs.DirEntry{fs.FileInfoToDirEntry(info)}, nil
 	}
-	folder, err := s.root.Open(s.name)
+	folder, err := s.openAny()
 	if err != nil {
-		return nil, say(s.shown, err)
+		return nil, err
 	}
 	defer folder.Close()
 	entries, err := folder.ReadDir(maxWalk)
