@@ -55,8 +55,9 @@ test: needs-go
 	go build -buildvcs=false -ldflags '-s -w' -o bin/etui.test ./cmd/etui
 	@race='$(RACE)'; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
-	$(WITH_PROGRAMS) set -x; TEST_ETUI=$(CURDIR)/bin/etui.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES)
-	cd examples/unittest && $(WITH_PROGRAMS) go test -vet=off -ldflags '-s -w' ./...
+	$(WITH_PROGRAMS) set -x; (cd examples/unittest && go test -vet=off -ldflags '-s -w' ./...) & other=$$!; \
+	TEST_ETUI=$(CURDIR)/bin/etui.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
+	failed=$$?; wait $$other && exit $$failed
 
 # Where tools/test-programs unpacks what is not installed.
 DEBIAN := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/etui/$(shell . /etc/os-release 2>/dev/null && echo $$ID-$$VERSION_ID)
