@@ -3,12 +3,12 @@ package matrix_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"crypto/hmac"
 	"crypto/sha1" //nolint:gosec // the registration is signed with it
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
