@@ -118,7 +118,7 @@ func newWalls(w *Workspace) (*egress.Guard, *sandbox.Sandbox, error) {
 	}
 	programs, err := sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(c.Sandbox.Mode), Require: sandbox.Mode(c.Sandbox.Require),
-		Read: c.Sandbox.Read, Closed: slices.Concat(workspaces(w), []string{w.File}, w.states()), Dial: out.DialContext,
+		Read: c.Sandbox.Read, Closed: w.closed(), Dial: out.DialContext,
 	})
 	if err != nil {
 		return nil, nil, w.wrongf("%w", err)

@@ -221,7 +221,7 @@ func readFolder(w *Workspace, dir string) (string, error) {
 	if within(w.Dir, dir) {
 		return "", fmt.Errorf("%s is in the workspace, where tools read anyway", dir)
 	}
-	resolved, err := sandbox.Folders([]string{dir}, slices.Concat(workspaces(w), []string{w.File}, w.states()))
+	resolved, err := sandbox.Folders([]string{dir}, w.closed())
 	if err != nil {
 		return "", err
 	}

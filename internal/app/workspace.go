@@ -227,6 +227,9 @@ func (w *Workspace) states() []string {
 	return list
 }
 
+// closed returns what no folder to read may hold: the workspaces, the configuration and the state.
+func (w *Workspace) closed() []string { return slices.Concat(workspaces(w), []string{w.File}, w.states()) }
+
 // recover restores what commands changed that ran when their etui ended, before anything is
 // read: also in other workspaces, which may hold this one or be named in its configuration.
 func (w *Workspace) recover() error {

@@ -140,7 +140,8 @@ func (s spot) open() (*os.File, fs.FileInfo, error) {
 	return nil, nil, errors.Join(err, file.Close())
 }
 
-// openAny opens a file or folder for reading.
+// openAny opens a file or folder for reading. Where the place holds something hidden it follows no
+// link: a program may have made one since the path was resolved.
 func (s spot) openAny() (*os.File, error) {
 	if !s.holdsHidden {
 		file, err := s.root.OpenFile(s.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)

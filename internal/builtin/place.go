@@ -19,8 +19,7 @@ import (
 type place struct {
 	root *os.Root
 	dirs []string // its absolute names: as given, and with links resolved
-	// holdsHidden says that something in it is hidden. Then a path is not opened through a link that
-	// a program made after the path was resolved.
+	// holdsHidden says that something in it is hidden, see [spot.openAny].
 	holdsHidden bool
 }
 
