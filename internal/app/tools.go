@@ -124,13 +124,18 @@ func (a *App) addBuiltin() error {
 	return addWeb(a.registry, w)
 }
 
-// realFolder returns a folder's path without links, or its clean path if they cannot be
-// resolved.
+// realFolder returns where a folder is, with links resolved. What is missing at its end stays as
+// it is named.
 func realFolder(dir string) string {
-	if place, err := filepath.EvalSymlinks(dir); err == nil {
-		return place
+	for at, below := filepath.Clean(dir), ""; ; {
+		if place, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(place, below)
+		}
+		if at == filepath.Dir(at) {
+			return filepath.Clean(dir)
+		}
+		at, below = filepath.Dir(at), filepath.Join(filepath.Base(at), below)
 	}
-	return filepath.Clean(dir)
 }
 
 // toolsIn returns the tools that work in a folder. Tools that run commands, which reach
@@ -159,8 +164,8 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 		return tools, nil
 	}
 	guard, err := protect.New(protect.Config{
-		Dir: dir, Names: trusted(w, dir), Own: append(inner, w.states()...), Hidden: w.states(), Mode: mode,
-		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Journal: filepath.Dir(disorder), Log: a.log,
+		Dir: dir, Names: trusted(w, dir), Own: slices.Concat(inner, w.states(), w.linksFrom(dir)), Hidden: w.states(), Mode: mode,
+		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Journal: realFolder(filepath.Dir(disorder)), Log: a.log,
 	})
 	if err != nil {
 		return nil, err
@@ -181,7 +186,7 @@ func checkSkillFolders(w *Workspace) error {
 	}
 	for _, dir := range skillFolders(w) {
 		for _, path := range closed {
-			if within(realFolder(dir), realPlace(path)) {
+			if within(realFolder(dir), realFolder(path)) {
 				return w.wrongf("skills: tools read the folder %s with everything in it, and it holds %s; name a folder that has only skills", dir, path)
 			}
 		}

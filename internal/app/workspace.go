@@ -219,12 +219,33 @@ func stateFolder(dir string) (string, error) {
 
 // states returns the folders of state that tools do not see: that of this workspace, and the
 // user's, which has those of other workspaces. A workspace can hold it: the home folder does.
+// Each is there as it is named and where it is, which a link on the way makes two.
 func (w *Workspace) states() []string {
 	list := []string{w.State}
 	if home, err := stateHome(); err == nil {
 		list = append(list, filepath.Join(home, "etui"))
 	}
+	for _, path := range list {
+		if place := realFolder(path); place != filepath.Clean(path) {
+			list = append(list, place)
+		}
+	}
 	return list
+}
+
+// linksFrom returns the links in a folder that lead to the state or to the workspace of an agent.
+// What a program puts in the place of one would be taken for the state or the workspace.
+func (w *Workspace) linksFrom(dir string) (links []string) {
+	dir = realFolder(dir)
+	for _, path := range append(w.states(), workspaces(w)...) {
+		for at := filepath.Clean(path); at != filepath.Dir(at); at = filepath.Dir(at) {
+			info, err := os.Lstat(at)
+			if err == nil && info.Mode()&fs.ModeSymlink != 0 && within(dir, realFolder(filepath.Dir(at))) {
+				links = append(links, realPlace(at))
+			}
+		}
+	}
+	return links
 }
 
 // closed returns what no folder to read may hold: the workspaces, the configuration and the state.
