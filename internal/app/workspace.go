@@ -249,7 +249,9 @@ func (w *Workspace) linksFrom(dir string) (links []string) {
 }
 
 // closed returns what no folder to read may hold: the workspaces, the configuration and the state.
-func (w *Workspace) closed() []string { return slices.Concat(workspaces(w), []string{w.File}, w.states()) }
+func (w *Workspace) closed() []string {
+	return slices.Concat(workspaces(w), []string{w.File}, w.states())
+}
 
 // recover restores what commands changed that ran when their etui ended, before anything is
 // read: also in other workspaces, which may hold this one or be named in its configuration.
