@@ -172,7 +172,7 @@ func (e *Engine) Answer(ctx context.Context, m Message, id string, said session.
 	if err != nil {
 		return a, err
 	}
-	said.Call = a.Call
+	said.Call, said.ID = a.Call, a.ID
 	m.Text, m.Files, m.Answers, m.IdempotencyKey, m.Wait, m.History, m.Reply = "", nil, []session.Answer{said}, "", false, nil, nil
 	if _, m, err = e.ready(m); err != nil {
 		return a, err
@@ -313,11 +313,11 @@ func (e *Engine) answerOf(ctx context.Context, own session.Session, text answeri
 	default:
 		found, err = e.awaited(ctx, text.id)
 	}
-	said := session.Answer{Call: found.Call, Approved: text.approved, Reason: text.rest}
+	said := session.Answer{Call: found.Call, ID: found.ID, Approved: text.approved, Reason: text.rest}
 	switch {
 	case err != nil:
 	case text.chooses && found.Question != "" && text.rest != "":
-		return found, session.Answer{Call: found.Call, Approved: true, Text: found.choice(text.rest)}, nil
+		return found, session.Answer{Call: found.Call, ID: found.ID, Approved: true, Text: found.choice(text.rest)}, nil
 	case text.chooses:
 		err = fmt.Errorf("write %s, the ID of a question, and your answer; %s or %s decide about a call", Choose, Approve, Deny)
 	case text.approved && found.Question != "":
@@ -393,7 +393,7 @@ func (r *running) toldText(ctx context.Context, m Message, s session.Session) Me
 	}
 	for _, a := range s.Awaits {
 		if a.For == session.Approval && a.Question != "" && r.mayAnswer(ctx, s.Key, m, Approval{Await: a, Session: s.Key}) == nil {
-			m.Text, m.Answers = "", []session.Answer{{Call: a.Call, Approved: true, Text: Approval{Await: a}.choice(m.Text)}}
+			m.Text, m.Answers = "", []session.Answer{{Call: a.Call, ID: a.ID, Approved: true, Text: Approval{Await: a}.choice(m.Text)}}
 			break
 		}
 	}
@@ -418,7 +418,9 @@ func (r *running) answered(ctx context.Context, s session.Session, m Message) (M
 	var lasting []session.Await
 	for i := range answers {
 		said := &answers[i]
-		at := slices.IndexFunc(s.Awaits, func(a session.Await) bool { return a.Call == said.Call && a.For == session.Approval && a.Note == "" })
+		at := slices.IndexFunc(s.Awaits, func(a session.Await) bool { 
+			return a.Call == said.Call && (said.ID == "" || a.ID == said.ID) && a.For == session.Approval && a.Note == ""
+		})
 		if turn.PhaseOf(s) != turn.Waiting || at < 0 {
 			return m, fmt.Errorf("call %q: %w", said.Call, ErrNothingAwaited)
 		}
@@ -436,7 +438,7 @@ func (r *running) answered(ctx context.Context, s session.Session, m Message) (M
 			said.By = r.sender(m).Record()
 		}
 		if !a.Until.IsZero() && r.config.Now().After(a.Until) {
-			*said = session.Answer{Call: said.Call, Reason: expired}
+			*said = session.Answer{Call: said.Call, ID: said.ID, Reason: expired}
 		}
 		if said.Approved && said.Lasts == session.Always && a.Question == "" {
 			lasting = append(lasting, a)
@@ -498,7 +500,7 @@ func (e *Engine) expire(ctx context.Context) error {
 	for _, a := range list {
 		if err == nil && !a.Until.IsZero() && now.After(a.Until) {
 			// The key makes it one answer, however many processes look.
-			err = e.submit(ctx, a.Session, Message{to: a.Session, operator: true, Background: true, IdempotencyKey: "expired-" + a.ID, Answers: []session.Answer{{Call: a.Call, Reason: expired}}})
+			err = e.submit(ctx, a.Session, Message{to: a.Session, operator: true, Background: true, IdempotencyKey: "expired-" + a.ID, Answers: []session.Answer{{Call: a.Call, ID: a.ID, Reason: expired}}})
 		}
 	}
 	return err

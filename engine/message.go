@@ -167,6 +167,9 @@ type asked struct {
 	Exclude       []string   `json:"exclude,omitempty"`
 	IncludeSkills []string   `json:"include_skills,omitempty"`
 	ExcludeSkills []string   `json:"exclude_skills,omitempty"`
+	// First is what was true when somebody asked for the task that asked for this, if one did:
+	// the one that nobody but people asked for.
+	First *asked `json:"first,omitempty"`
 }
 
 // ready is the door for messages: it hides the secrets of one, since it will be

@@ -224,7 +224,7 @@ func (r *running) join(m *Message) (place *place, leave func(), err error) {
 		return nil, nil, ErrStopping
 	}
 	free := func() {}
-	if !m.Trusted && !m.Background {
+	if !m.Trusted {
 		if free, err = r.shares.take(r.sharesOf(*m, r.key)); err != nil {
 			return nil, nil, err
 		}

@@ -124,8 +124,12 @@ func (e *Engine) Names(user string) []string {
 }
 
 // Belongs reports whether a session is the own one of a person with some names: nobody
-// else wrote in it. Where no message names its author the key decides.
+// else wrote in it, and it is no group's, where people without a name may have. Where no
+// message names its author the key decides.
 func Belongs(s session.Summary, names []string) bool {
+	if route.Group(s.Key) {
+		return false
+	}
 	if len(s.Users) == 0 {
 		_, owner := route.Owner(s.Key)
 		return owner != "" && slices.Contains(names, owner)

@@ -289,10 +289,13 @@ func (e *Engine) bound(f chat.Facts, of ancestor) selection.Bound {
 	return b
 }
 
-// then is what the sender of a task's message might use when they asked for it.
-func (e *Engine) then(m Message) selection.Bound {
-	of := ancestor{Agent: m.asked.Facts.Agent, Session: session.Key(m.asked.Facts.Session), Include: m.asked.Include, Exclude: m.asked.Exclude, IncludeSkills: m.asked.IncludeSkills, ExcludeSkills: m.asked.ExcludeSkills}
-	b := e.bound(m.asked.Facts, of)
+// then is what somebody might use when they asked for a task.
+func (e *Engine) then(a *asked) selection.Bound {
+	of := ancestor{
+		Agent: a.Facts.Agent, Session: session.Key(a.Facts.Session),
+		Include: a.Include, Exclude: a.Exclude, IncludeSkills: a.IncludeSkills, ExcludeSkills: a.ExcludeSkills,
+	}
+	b := e.bound(a.Facts, of)
 	b.Past = true
 	return b
 }
@@ -302,8 +305,8 @@ func (e *Engine) within(in turn.Input, a *agent, m Message) turn.Input {
 	if (a.Spawn.AtOnce > 0 || m.origin != nil) && left(a, m) == 0 {
 		in.Options.ExcludeTools = append(slices.Clone(in.Options.ExcludeTools), SpawnTool)
 	}
-	if m.asked != nil {
-		in.Bounds = append(in.Bounds, e.then(m))
+	for a := m.asked; a != nil; a = a.First {
+		in.Bounds = append(in.Bounds, e.then(a))
 	}
 	o := m.origin
 	if o == nil {

@@ -432,7 +432,14 @@ func (e *Engine) Schedule(ctx context.Context, t Task) (Task, error) {
 	if err != nil {
 		return t, err
 	}
+	now := e.facts(m, e.Catalog())
+	if now.Sender != f.Sender || now.Channel != f.Channel || now.Chat != f.Chat || !slices.Equal(now.PlatformRoles, f.PlatformRoles) {
+		return t, errors.New("somebody else's message is being answered in this conversation; try again when it is")
+	}
 	t.Agent, t.Session, t.Key, t.Caller = f.Agent, "", s.Key, m.Caller()
 	t.Asked = &asked{Facts: f, Include: m.Include, Exclude: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills}
+	if m.asked != nil {
+		t.Asked.First = cmp.Or(m.asked.First, m.asked)
+	}
 	return e.AddTask(ctx, t)
 }

@@ -162,7 +162,7 @@ func Owner(key session.Key) (kind identity.Kind, record string) {
 // under the scope Main, everybody's. It is empty for guests, of whom nothing is remembered.
 func Remembered(key session.Key) string {
 	parts := placed(split(key))
-	if (len(parts) == 5 || len(parts) == 7 && parts[5] == "thread") && parts[2] == "group" {
+	if isGroup(parts) {
 		return memory.Owner("groups", parts[3]+":"+parts[4])
 	}
 	if len(parts) == 3 && parts[2] == "main" {
@@ -179,6 +179,13 @@ func Remembered(key session.Key) string {
 		}
 	}
 	return ""
+}
+
+// Group reports whether a conversation is that of a group, or of a sub-agent for one.
+func Group(key session.Key) bool { return isGroup(placed(split(key))) }
+
+func isGroup(parts []string) bool {
+	return (len(parts) == 5 || len(parts) == 7 && parts[5] == "thread") && parts[2] == "group"
 }
 
 // Agent returns the agent of a key; empty if it is none of [Key].

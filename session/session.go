@@ -102,8 +102,10 @@ type Turn struct {
 
 // Answer is a person's decision on a call that awaits approval.
 type Answer struct {
-	// Call is the ID of the call.
+	// Call is the ID of the call. Models use such IDs again: ID, when not empty, is that of the
+	// request that is answered, and the answer is for no other one.
 	Call string `json:"call"`
+	ID   string `json:"id,omitempty"`
 	// Approved lets the call run; otherwise the model learns that it may not.
 	Approved bool `json:"approved"`
 	// Text answers a question, instead.

@@ -98,6 +98,9 @@ func Sender(r *http.Request, m *engine.Message) error {
 		if m.Channel == "cli" && !c.Operator { // that is the operator's terminal; etui's own commands say cli
 			m.Channel = "api"
 		}
+		if strings.HasPrefix(m.As, "cli:") && !c.Operator {
+			return fmt.Errorf("%w: cli is the terminal of operators; name the user without it", ErrForbidden)
+		}
 		if m.User == "" && m.As == "" && m.Chat == "" && identity.Direct(m.Channel) {
 			m.User = c.User // it says nothing of anybody else
 		}
