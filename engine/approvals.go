@@ -418,7 +418,7 @@ func (r *running) answered(ctx context.Context, s session.Session, m Message) (M
 	var lasting []session.Await
 	for i := range answers {
 		said := &answers[i]
-		at := slices.IndexFunc(s.Awaits, func(a session.Await) bool { 
+		at := slices.IndexFunc(s.Awaits, func(a session.Await) bool {
 			return a.Call == said.Call && (said.ID == "" || a.ID == said.ID) && a.For == session.Approval && a.Note == ""
 		})
 		if turn.PhaseOf(s) != turn.Waiting || at < 0 {

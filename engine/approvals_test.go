@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -267,6 +268,48 @@ func TestApprovalsLast(t *testing.T) {
 			}
 			wait(t, g, m)
 		}
+	}
+}
+
+// TestApprovalOfAnotherCall: an approval is for the call that was shown. Models use the IDs of
+// calls again where the earlier ones are out of their sight: what was said to the first of them
+// does not let the second one run.
+func TestApprovalOfAnotherCall(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	call := fake.Step{Calls: []chat.Call{fake.Call("a", "get_weather", `{}`)}}
+	g, m := newEngine(t, func(c *engine.Config) { c.MaxTurns = 1; approving(c) }, call, fake.Step{Text: "busy", Wait: hold}, fake.Step{Text: "denied"}, call)
+	ann := engine.Message{Text: "weather?", User: "ann"}
+	first := wait(t, g, ann)
+	var all sync.WaitGroup
+	begin := func(m engine.Message) {
+		accepted := make(chan struct{})
+		m.Accepted = func() { close(accepted) }
+		all.Go(func() {
+			_, err := send(g, t.Context(), m)
+			must(t, err)
+		})
+		<-accepted
+	}
+	answer := func(approved bool) {
+		_, err := g.Answer(t.Context(), ann, first.ID, session.Answer{Approved: approved}, false)
+		must(t, err)
+	}
+	begin(engine.Message{Text: "work", User: "bob"}) // what follows waits for it
+	answer(false)
+	begin(engine.Message{Text: "and tomorrow?", User: "ann", NoHistory: true})
+	answer(true)
+	close(hold)
+	all.Wait()
+	idle(t, g)
+	list, err := g.Approvals(t.Context())
+	must(t, err)
+	if len(list) != 1 || list[0].Call != first.Call || list[0].ID == first.ID || len(m.Requests()) != 4 {
+		t.Fatalf("%+v waits after %d requests: the answer to %+v let it run", list, len(m.Requests()), first)
+	}
+	_, err = send(g, t.Context(), engine.Message{User: "ann", Answers: []session.Answer{{Call: first.Call, ID: first.ID, Approved: true}}})
+	if !errors.Is(err, engine.ErrNothingAwaited) {
+		t.Errorf("the answer to a request that is over: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -240,5 +241,35 @@ func TestForgetPerson(t *testing.T) {
 	must(t, err)
 	if len(left) != 1 || left[0].Key != "agent:main:peer:discord:42" {
 		t.Errorf("left are %+v, want the session of another", left)
+	}
+}
+
+// A group in which one person has a name is not that person's: the others there may have none.
+func TestGroupWithNamelessPeople(t *testing.T) {
+	t.Parallel()
+	kept := &store.Memory{}
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "1"}, fake.Step{Text: "2"})
+	room := engine.Message{Channel: "web", Chat: "room"}
+	for _, m := range []struct{ user, text string }{{"", "a word of somebody"}, {"ann", "a word of ann"}} {
+		room.User, room.Text = m.user, m.text
+		_, err := send(g, t.Context(), room)
+		must(t, err)
+	}
+	list, err := g.Sessions(t.Context(), session.Filter{})
+	must(t, err)
+	names := g.Names("web:ann")
+	if len(list) != 1 || !slices.Equal(list[0].Users, names) {
+		t.Fatalf("the sessions are %+v, want one of %v", list, names)
+	}
+	if engine.Belongs(list[0], names) {
+		t.Error("the group belongs to ann")
+	}
+	if f, err := g.ForgetUser(t.Context(), "web:ann"); err != nil || f.Sessions != 0 || f.Messages == 0 {
+		t.Errorf("forgotten: %+v, %v", f, err)
+	}
+	s, err := kept.Load(t.Context(), list[0].Key, 0)
+	must(t, err)
+	if len(s.Messages) != 2 || s.Messages[0].Text != "a word of somebody" {
+		t.Errorf("left are %+v", s.Messages)
 	}
 }

@@ -31,8 +31,9 @@ func TestShares(t *testing.T) {
 		"guests of a page": {func(i int) engine.Message {
 			return engine.Message{Channel: "web", User: fmt.Sprint("guest-", i), PlatformRoles: []string{"guest"}}
 		}, 16},
-		"nameless requests": {func(int) engine.Message { return engine.Message{Channel: "api"} }, 16},
-		"one sender":        {func(i int) engine.Message { return engine.Message{Channel: "web", User: "42", Session: fmt.Sprint(i)} }, 16},
+		"nameless requests":          {func(int) engine.Message { return engine.Message{Channel: "api"} }, 16},
+		"requests in the background": {func(int) engine.Message { return engine.Message{Channel: "api", Background: true} }, 16},
+		"one sender":                 {func(i int) engine.Message { return engine.Message{Channel: "web", User: "42", Session: fmt.Sprint(i)} }, 16},
 		"an account": {func(i int) engine.Message {
 			return engine.Message{Channel: "irc", Account: "libera", User: fmt.Sprint(i)}
 		}, 32},

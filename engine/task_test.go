@@ -292,6 +292,82 @@ func TestTaskHasItsOwnersRights(t *testing.T) {
 	}
 }
 
+// A task that a task asks for may not use what the person who asked for the first one might not,
+// though its owner has gained rights meanwhile.
+func TestTaskOfATask(t *testing.T) {
+	t.Parallel()
+	kept, now := &store.Memory{}, newClock("2026-03-02 08:30:00")
+	var role atomic.Value
+	role.Store("guest")
+	var g *engine.Engine
+	call := fake.Step{Calls: []chat.Call{fake.Call("1", "schedule", "{}")}}
+	g, m := newEngine(t, func(c *engine.Config) {
+		c.Now, c.Store = now.Now, kept
+		c.Users = func(*catalog.Catalog) *identity.Users {
+			users, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"web:7"}, Roles: []string{role.Load().(string)}}})
+			must(t, err)
+			return users
+		}
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "schedule", Description: "Do it later"}, func(ctx context.Context, _ struct{}) (string, error) {
+			task, err := g.Schedule(ctx, engine.Task{When: now.Now().Add(time.Hour).Format(time.RFC3339), Text: "restart everything"})
+			return task.ID, err
+		})))
+	}, call, fake.Step{Text: "later"}, call, fake.Step{Text: "still later"}, call, fake.Step{Text: "later yet"}, fake.Step{Text: "3"})
+	_, err := send(g, t.Context(), engine.Message{Channel: "web", User: "7", Text: "restart everything in an hour"})
+	must(t, err)
+	role.Store("admin")
+	for _, hour := range []string{"09:30:00", "10:30:00", "11:30:00"} {
+		now.set("2026-03-02 " + hour)
+		tick(t, g)
+	}
+	requests := m.Requests()
+	if len(requests) != 7 {
+		t.Fatalf("the model was asked %d times, want 7", len(requests))
+	}
+	for i, r := range requests {
+		if strings.Contains(fmt.Sprint(r.Tools, r.System), "admin_only") {
+			t.Errorf("request %d offers what the one who asked might not use", i)
+		}
+	}
+}
+
+// What somebody schedules by calling the tool themselves is not done in the name of the member
+// whose message is being answered in the group.
+func TestScheduledInNoOthersName(t *testing.T) {
+	t.Parallel()
+	hold, begun := make(chan struct{}), make(chan struct{})
+	var g *engine.Engine
+	g, _ = newEngine(t, func(c *engine.Config) {
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "schedule", Description: "Do it later"}, func(ctx context.Context, _ struct{}) (string, error) {
+			task, err := g.Schedule(ctx, engine.Task{When: "@hourly", Text: "restart everything"})
+			return task.ID, err
+		})))
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "work", Description: "Work long"}, func(context.Context, struct{}) (string, error) {
+			close(begun)
+			<-hold
+			return "done", nil
+		})))
+	}, fake.Step{Calls: []chat.Call{fake.Call("1", "work", `{}`)}}, fake.Step{Text: "done"})
+	room := engine.Message{Channel: "web", Chat: "room", User: "bob", Text: "work"}
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, err := send(g, t.Context(), room)
+		must(t, err)
+	})
+	<-begun
+	for _, user := range []string{"ann", ""} {
+		room.User = user
+		if result, err := g.Call(t.Context(), room, "schedule", []byte(`{}`)); !result.Failed {
+			t.Errorf("%q has scheduled %q, %v", user, result.Text, err)
+		}
+	}
+	close(hold)
+	all.Wait()
+	if list, err := g.Tasks(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("the tasks are %+v, %v", list, err)
+	}
+}
+
 func TestTasksRefused(t *testing.T) {
 	t.Parallel()
 	g, _ := timed(t, newClock("2026-03-02 08:30:00"), &store.Memory{}, 0)

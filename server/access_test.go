@@ -207,6 +207,9 @@ func TestSpeakingForOthers(t *testing.T) {
 		{"client", `{"channel":"cli"}`, nil, 200, `"session":"agent:main:guest:api:`},
 		{"client", `{}`, []string{"X-Etui-Channel", "cli"}, 200, `"channel":"api"`},
 		{"assistant", `{"channel":"cli","session":"main"}`, nil, 200, `"session":"agent:main:session:main:person:alice"`},
+		{"client", `{"as":"cli:alice"}`, nil, 403, "the terminal of operators"},
+		{"client", `{"as":"cli:alice","session":"s"}`, nil, 403, "the terminal of operators"},
+		{"api.key", `{"as":"cli:alice"}`, nil, 200, `"channel":"cli"`},
 		{"api.key", `{"channel":"cli"}`, nil, 200, `"channel":"cli"`},
 		{"api.key", `{"user":"zoe","platform_roles":["owner"]}`, nil, 200, `"kind":"peer"`},
 	} {
