@@ -35,8 +35,7 @@ type words struct {
 // NewRedactor returns a redactor of values.
 func NewRedactor(values ...Value) Redactor {
 	var exact, loose []string
-	for _, v := range values {
-		text := strings.TrimSpace(string(v))
+	for _, text := range withLines(values) {
 		if len(text) < Shortest {
 			continue
 		}
@@ -68,6 +67,25 @@ func NewRedactor(values ...Value) Redactor {
 		return Redactor{}
 	}
 	return Redactor{w}
+}
+
+// withLines returns the texts to hide: the values and, of those with several lines, such as keys in
+// PEM, also each line that is not found by chance, because tools show texts in part.
+func withLines(values []Value) (texts []string) {
+	for _, v := range values {
+		text := strings.TrimSpace(string(v))
+		texts = append(texts, text)
+		lines := strings.Split(text, "\n")
+		if len(lines) == 1 {
+			continue
+		}
+		for _, line := range lines {
+			if line = strings.TrimSpace(line); len(fold(line)) >= shortestFolded && !strings.HasPrefix(line, "-----") {
+				texts = append(texts, line)
+			}
+		}
+	}
+	return texts
 }
 
 // encodings returns a text in hexadecimal and base64.

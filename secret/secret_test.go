@@ -319,6 +319,25 @@ func FuzzRedactor(f *testing.F) {
 	})
 }
 
+// TestLines: a tool that shows one line of a key shows none of it; the lines around the key and
+// short ones are ordinary text.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	key := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nq83kZpLw0vXyT5nBhR7sJdUeGfKcMaOi\nwQIDAQAB\n-----END PRIVATE KEY-----\n"
+	r := secret.NewRedactor(secret.Value(key))
+	for in, want := range map[string]string{
+		"2: MIIEvQIBADANBgkqhkiG9w0BAQEFAASC":                                              "2: (hidden)",
+		"q83kZpLw0vXyT5nBhR7sJdUeGfKcMaOi\nwQIDAQAB\n-----END PRIVATE KEY-----":            "(hidden)\nwQIDAQAB\n-----END PRIVATE KEY-----",
+		"-----BEGIN PRIVATE KEY-----":                                                      "-----BEGIN PRIVATE KEY-----",
+		base64.StdEncoding.EncodeToString([]byte("xq83kZpLw0vXyT5nBhR7sJdUeGfKcMaOi and")): "eH(hidden)IGFuZA==",
+		key: "(hidden)\n",
+	} {
+		if got := r.Text(in); got != want {
+			t.Errorf("%q gives %q, want %q", in, got, want)
+		}
+	}
+}
+
 func BenchmarkText(b *testing.B) {
 	var values []secret.Value
 	random := rand.New(rand.NewPCG(1, 2))

@@ -150,7 +150,11 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := builtin.Open(builtin.FilesConfig{Dir: dir, Protected: slices.Concat(trusted(w, dir), protected(w), inner, w.states()), Hidden: w.states(), ReadOnly: slices.Concat(a.readable, skillFolders(w)), Told: a.readable})
+	files, err := builtin.Open(builtin.FilesConfig{
+		Dir: dir, Protected: slices.Concat(trusted(w, dir), protected(w), inner, w.states()), Hidden: w.states(),
+		ReadOnly: slices.Concat(a.readable, skillFolders(w)), Told: a.readable,
+		Redact: func(text string) string { return a.secrets.Redactor().Text(text) },
+	})
 	if err != nil {
 		return nil, err
 	}

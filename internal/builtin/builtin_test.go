@@ -22,6 +22,9 @@ type workspace struct {
 	tools map[string]tool.Tool
 }
 
+// password is a secret that the tools of a test workspace hide where they cut.
+const password = "tr0ub4dor-tr0ub4dor-tr0ub4dor-tr0ub4dor-tr0ub4dor"
+
 func open(t *testing.T, files map[string]string, hidden ...string) *workspace {
 	dir := filepath.Join(t.TempDir(), "workspace")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -39,6 +42,7 @@ func open(t *testing.T, files map[string]string, hidden ...string) *workspace {
 		Hidden:    hidden,
 		Protected: []string{filepath.Join(dir, "etui.yaml"), filepath.Join(dir, "skills"), filepath.Join(dir, ".agents/skills")},
 		ReadOnly:  []string{filepath.Join(dir, "../readonly")},
+		Redact:    func(text string) string { return strings.ReplaceAll(text, password, "(hidden)") },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -89,6 +89,23 @@ func TestControlFiles(t *testing.T) {
 	}
 }
 
+// TestLinkedControlFiles: what other programs run or read does not change through its name where
+// that is a link. The file that it leads to stays an ordinary one under its own name.
+func TestLinkedControlFiles(t *testing.T) {
+	t.Parallel()
+	w := open(t, map[string]string{"notes.txt": "old", "hooks/x": "old"})
+	for link, to := range map[string]string{".envrc": "notes.txt", "sub": ".", ".husky": "hooks"} {
+		if err := os.Symlink(to, filepath.Join(w.dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{".envrc", "sub/.envrc", ".husky/x", ".husky/new"} {
+		w.want("write_file", `{"path":"`+name+`","content":"new"}`, "! "+name+" is run or read by other programs")
+		w.want("append_file", `{"path":"`+name+`","content":"new"}`, "! "+name+" is run or read by other programs")
+	}
+	w.want("write_file", `{"path":"notes.txt","content":"new"}`, "Wrote")
+}
+
 // TestFolderBecomesControl: a folder does not become what other programs trust by its new
 // name.
 func TestFolderBecomesControl(t *testing.T) {

@@ -51,6 +51,9 @@ type FilesConfig struct {
 	// Told are those of ReadOnly that the descriptions of tools name, see
 	// [Files.Registered].
 	Told []string
+	// Redact hides the secrets of a text before a piece of it is cut out: half a secret is not
+	// found later. Nil leaves all texts as they are.
+	Redact func(text string) string
 }
 
 // Files implements the file tools of one workspace. It is safe for concurrent use.
@@ -60,6 +63,7 @@ type Files struct {
 	hidden    []string
 	readOnly  []string
 	told      []string
+	redact    func(string) string
 
 	// changing is held from reading a file to replacing it, so that no session undoes
 	// the change of another one.
@@ -73,7 +77,10 @@ func Open(c FilesConfig) (*Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the workspace: %w", err)
 	}
-	f := &Files{place: p, told: c.Told}
+	f := &Files{place: p, told: c.Told, redact: c.Redact}
+	if f.redact == nil {
+		f.redact = func(text string) string { return text }
+	}
 	for list, paths := range map[*[]string][]string{&f.protected: c.Protected, &f.hidden: c.Hidden, &f.readOnly: c.ReadOnly} {
 		for _, given := range paths {
 			absolute, err := filepath.Abs(given)

@@ -17,8 +17,9 @@ var (
 	errControl   = errors.New("is run or read by other programs and cannot be changed by tools")
 )
 
-// changeable refuses changes to protected files under any name. The name has no links,
-// except for the last element if the link itself is meant.
+// changeable refuses changes to protected files under any name, and through the name of one
+// that is a link. The name has no links, except for the last element if the link itself is
+// meant.
 func (f *Files) changeable(s spot) error {
 	if notPaths.MatchString(s.shown) {
 		return fmt.Errorf("%s is not a path in the workspace: names are not expanded", s.shown)
@@ -32,7 +33,7 @@ func (f *Files) changeable(s spot) error {
 		}
 	}
 	switch {
-	case protect.Trusted(s.name, s.has) || f.inRepository(s.name):
+	case protect.Trusted(s.name, s.has) || protect.Trusted(s.shown, s.has) || f.inRepository(s.name):
 		return fmt.Errorf("%s %w", s.shown, errControl)
 	case f.isProtected("."):
 		return errProtected

@@ -23,7 +23,7 @@ func (f *Files) readFile(in readInput) (string, error) {
 		return "", err
 	}
 	defer s.close()
-	p := part{first: max(in.Start, 1), count: maxLines}
+	p := part{first: max(in.Start, 1), count: maxLines, redact: f.redact}
 	if in.Lines > 0 {
 		p.count = min(in.Lines, maxLines)
 	}
@@ -42,6 +42,7 @@ func (f *Files) readFile(in readInput) (string, error) {
 // part is some lines of a text.
 type part struct {
 	first, count int // the requested lines
+	redact       func(string) string
 
 	text        []byte // at most maxText
 	last, total int    // lines
@@ -68,7 +69,8 @@ func (p *part) take(n int, piece []byte) (more bool) {
 	}
 	if p.full = true; n == p.first {
 		p.long, p.last = len(p.text)+len(piece), n
-		p.text = append(p.text, piece[:maxText-len(p.text)]...)
+		clean := p.redact(string(p.text) + string(piece))
+		p.text = []byte(clean[:min(len(clean), maxText)])
 	}
 	return true
 }

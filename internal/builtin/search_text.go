@@ -43,7 +43,7 @@ func (f *Files) searchText(ctx context.Context, in searchInput) (string, error) 
 	if in.Pattern == "" || len(in.Pattern) > 1000 {
 		return "", errors.New("the pattern must have 1 to 1000 characters")
 	}
-	h := hits{around: min(in.Around, 10), scanner: newScanner()}
+	h := hits{around: min(in.Around, 10), scanner: newScanner(), redact: f.redact}
 	if h.re, err = regexp.Compile(in.Pattern); err != nil {
 		h.re = regexp.MustCompile(regexp.QuoteMeta(in.Pattern)) // then search for it literally
 	}
@@ -61,6 +61,7 @@ type hits struct {
 	scanner
 	re     *regexp.Regexp
 	around int
+	redact func(string) string
 
 	text  strings.Builder
 	count int
@@ -117,18 +118,18 @@ func (h *hits) find(s spot) error {
 			for i, line := range before {
 				h.add(s.shown, n-len(before)+i, "-", line)
 			}
-			h.add(s.shown, n, ":", excerpt(piece, at[0]))
+			h.add(s.shown, n, ":", h.excerpt(piece))
 			h.count++
 			before, shown, after = before[:0], n, h.around
 		case again:
 		case after > 0:
-			h.add(s.shown, n, "-", excerpt(piece, 0))
+			h.add(s.shown, n, "-", h.excerpt(piece))
 			shown, after = n, after-1
 		case h.around > 0:
 			if len(before) == h.around {
 				before = append(before[:0], before[1:]...)
 			}
-			before = append(before, excerpt(piece, 0))
+			before = append(before, h.excerpt(piece))
 		}
 		return h.note == ""
 	})
@@ -154,18 +155,22 @@ func (h *hits) add(name string, n int, sign, line string) {
 	fmt.Fprintf(&h.text, "%s%s%d%s %s", told(name), sign, n, sign, line)
 }
 
-// excerpt returns a line, or the part of a long line around an offset.
-func excerpt(line []byte, at int) string {
-	line = bytes.TrimRight(line, "\r\n")
-	if len(line) <= maxWidth {
-		return strings.ToValidUTF8(string(line), "\uFFFD")
+// excerpt returns a line, or the part of a long line around what is found in it, else its beginning.
+func (h *hits) excerpt(piece []byte) string {
+	piece = bytes.TrimRight(piece, "\r\n")
+	if len(piece) <= maxWidth {
+		return strings.ToValidUTF8(string(piece), "\uFFFD")
 	}
-	from := max(0, min(at-maxWidth/3, len(line)-maxWidth))
-	text := strings.ToValidUTF8(string(line[from:from+maxWidth]), "")
+	line, from := h.redact(string(piece)), 0
+	if at := h.re.FindStringIndex(line); at != nil {
+		from = max(0, min(at[0]-maxWidth/3, len(line)-maxWidth))
+	}
+	to := min(len(line), from+maxWidth)
+	text := strings.ToValidUTF8(line[from:to], "")
 	if from > 0 {
 		text = "…" + text
 	}
-	if from+maxWidth < len(line) {
+	if to < len(line) {
 		text += "…"
 	}
 	return text

@@ -86,6 +86,19 @@ func TestSearch(t *testing.T) {
 
 // TestBounds checks that no result is larger than a turn keeps, and that a cut result
 // says so at its end.
+// TestNoHalfSecrets: a long line is cut after its secrets are hidden, not within one.
+func TestNoHalfSecrets(t *testing.T) {
+	t.Parallel()
+	for _, at := range []int{100, 180, 230, 280, 30<<10 - 40} {
+		w := open(t, map[string]string{"long": strings.Repeat("a", at) + password + strings.Repeat("b", 40<<10)})
+		for tool, args := range map[string]string{"read_file": `{"path":"long"}`, "search_text": `{"pattern":"tr0|aaab","path":"long"}`} {
+			if got := w.call(tool, args); strings.Contains(got, "tr0") || strings.Contains(got, "dor") {
+				t.Errorf("%s shows a part of the secret after %d bytes", tool, at)
+			}
+		}
+	}
+}
+
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	w := open(t, map[string]string{"wide": strings.Repeat("宽", 200_000), "lines": strings.Repeat(strings.Repeat("长", 90)+"\n", 3000), "empty": ""})

@@ -170,8 +170,12 @@ func (v *session) take() (text string, done bool) {
 	if n < len(v.unread) || !v.done {
 		n = whole(v.unread[:n])
 	}
-	text = plain(sandbox.Output{Head: slices.Clone(v.unread[:n])})
+	from := 0
 	if v.dropped > 0 {
+		from = rest(v.unread[:n])
+	}
+	text = plain(sandbox.Output{Head: slices.Clone(v.unread[from:n])})
+	if v.dropped += from; v.dropped > 0 {
 		text = fmt.Sprintf("(%d bytes before this were dropped)\n", v.dropped) + text
 	}
 	v.unread, v.dropped = slices.Delete(v.unread, 0, n), 0
@@ -203,6 +207,23 @@ func whole(text []byte) int {
 	}
 	return len(text)
 }
+
+// words returns an output without the incomplete words where bytes are missing: half a secret is
+// not found.
+func words(o sandbox.Output) sandbox.Output {
+	if o.Dropped == 0 {
+		return o
+	}
+	n := whole(o.Head)
+	o.Dropped += int64(len(o.Head) - n)
+	o.Head, n = o.Head[:n], rest(o.Tail)
+	o.Tail = o.Tail[n:]
+	o.Dropped += int64(n)
+	return o
+}
+
+// rest returns the length of the incomplete word at the beginning of a text.
+func rest(text []byte) int { return bytes.IndexAny(text[:min(len(text), maxWord)], " \n") + 1 }
 
 // told returns the guard's notes about a finished command, once.
 func (v *session) told() (notes string) {

@@ -154,7 +154,7 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	if err != nil {
 		return "", noted(err, notes)
 	}
-	text := plain(r.Stdout)
+	text := plain(words(r.Stdout))
 	if text == "" {
 		text = "(no output)"
 	}

@@ -119,6 +119,33 @@ func TestWordsAreNotCut(t *testing.T) {
 	}
 }
 
+// TestNoHalfWords: where output is left out, neither the beginning nor the end of a word stays, in
+// which a secret would not be found.
+func TestNoHalfWords(t *testing.T) {
+	t.Parallel()
+	_, call := open(t)
+	word := strings.Repeat("tr0ub4dor", 9)
+	for _, before := range []int{15300, 15340, 15400} { // the first half of what is shown ends in a word
+		command := fmt.Sprintf(`yes a | head -c %d; echo %s; yes b | head -c 40000; echo; echo %[2]s; yes c | head -c %[1]d`, before, word)
+		args, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := call("a", "exec", string(args))
+		if left := strings.ReplaceAll(got, word, ""); strings.ContainsAny(left, "04") && strings.Contains(left, "tr0") || strings.Contains(left, "4dor") {
+			t.Errorf("%d bytes before the word: a part of it is shown", before)
+		}
+		want(t, got, "bytes left out")
+	}
+	want(t, call("a", "exec", `{"command":"yes `+word+` | head -c 300000; touch all; sleep 600","background":true}`), "cmd-1")
+	want(t, call("a", "exec", `{"command":"until test -e all; do sleep 0.1; done; sleep 0.3"}`), "no output")
+	got := call("a", "background_output", `{"id":"cmd-1"}`)
+	want(t, got, "bytes before this were dropped")
+	if _, shown, _ := strings.Cut(got, "\n"); !strings.HasPrefix(shown, word) {
+		t.Errorf("it begins with %.100q", shown)
+	}
+}
+
 func TestBackground(t *testing.T) {
 	t.Parallel()
 	_, call := open(t)
