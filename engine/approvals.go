@@ -123,8 +123,8 @@ func (e *Engine) waitingUnder(ctx context.Context, id string) ([]Approval, error
 		}
 		var from session.Key
 		if s.Parent != "" {
-			if _, m, err := e.begun(s); err == nil && m.origin != nil {
-				from = m.origin.root()
+			if _, m, err := e.begun(s); err == nil && m.Origin != nil {
+				from = m.Origin.root()
 			}
 		}
 		for _, a := range s.Awaits {
@@ -151,8 +151,8 @@ func (e *Engine) awaited(ctx context.Context, id string) (Approval, error) {
 }
 
 // ApprovalsFor returns what the sender of a message, whose text is not needed, may answer.
-func (e *Engine) ApprovalsFor(ctx context.Context, m Message) ([]Approval, error) {
-	m, err := e.told(m)
+func (e *Engine) ApprovalsFor(ctx context.Context, sender Message) ([]Approval, error) {
+	m, err := e.told(newMail(sender))
 	if err != nil {
 		return nil, err
 	}
@@ -167,17 +167,18 @@ func (e *Engine) ApprovalsFor(ctx context.Context, m Message) ([]Approval, error
 // Answer answers what waits under an ID, in the name of the sender of a message, whose
 // text is not needed. The turn goes on in the background. An operator's answer always
 // counts. It returns what was answered, [ErrNoApproval] or [ErrNotYours].
-func (e *Engine) Answer(ctx context.Context, m Message, id string, said session.Answer, operator bool) (Approval, error) {
+func (e *Engine) Answer(ctx context.Context, sender Message, id string, said session.Answer, operator bool) (Approval, error) {
 	a, err := e.awaited(ctx, id)
 	if err != nil {
 		return a, err
 	}
 	said.Call, said.ID = a.Call, a.ID
-	m.Text, m.Files, m.Answers, m.IdempotencyKey, m.Wait, m.History, m.Reply = "", nil, []session.Answer{said}, "", false, nil, nil
-	if _, m, err = e.ready(m); err != nil {
+	sender.Text, sender.Files, sender.Answers, sender.IdempotencyKey, sender.Wait, sender.History, sender.Reply = "", nil, []session.Answer{said}, "", false, nil, nil
+	_, m, err := e.ready(newMail(sender))
+	if err != nil {
 		return a, err
 	}
-	m.operator, m.Background = operator, false
+	m.Operator, m.Background = operator, false
 	if !said.Lasts.Known() {
 		return a, wrongLasts(said.Lasts)
 	}
@@ -186,14 +187,14 @@ func (e *Engine) Answer(ctx context.Context, m Message, id string, said session.
 		err = e.mayAnswer(ctx, key, m, a)
 	}
 	if err == nil {
-		m.to = a.Session
+		m.To = a.Session
 		err = e.submit(ctx, a.Session, m)
 	}
 	return a, err
 }
 
 // from returns the conversation from which the sender of a message answers.
-func (e *Engine) from(m Message) (session.Key, error) {
+func (e *Engine) from(m mail) (session.Key, error) {
 	a, err := e.agent(m.Agent)
 	if err != nil {
 		return "", err
@@ -207,7 +208,7 @@ func wrongLasts(l session.Lasts) error {
 
 // submit puts a message of the engine's own into the mailbox of a session, and has it
 // answered in the background.
-func (e *Engine) submit(ctx context.Context, key session.Key, m Message) error {
+func (e *Engine) submit(ctx context.Context, key session.Key, m mail) error {
 	item, fresh, err := e.accept(ctx, key, m)
 	if err == nil && fresh {
 		e.storeLate(item)
@@ -218,8 +219,8 @@ func (e *Engine) submit(ctx context.Context, key session.Key, m Message) error {
 // mayAnswer returns why the sender of a message may not answer what waits: a rule names
 // its tool and does not allow it, or no rule does, and somebody else asked. Somebody
 // without a name is known by the conversation only that the message came from.
-func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m Message, a Approval) error {
-	if m.operator || e.config.Approvers == nil {
+func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m mail, a Approval) error {
+	if m.Operator || e.config.Approvers == nil {
 		return nil
 	}
 	f := e.facts(m, e.Catalog())
@@ -339,7 +340,7 @@ func idLike(word string) bool {
 
 // decided answers a message that approves or denies a call: of its own conversation, whose
 // turn goes on for it, or of another one, where that happens in the background.
-func (r *running) decided(ctx context.Context, m Message, s session.Session, text answering, yield func(turn.Event, error) bool) bool {
+func (r *running) decided(ctx context.Context, m mail, s session.Session, text answering, yield func(turn.Event, error) bool) bool {
 	found, said, err := r.answerOf(ctx, s, text)
 	if err == nil {
 		err = r.mayAnswer(ctx, s.Key, m, found)
@@ -360,7 +361,7 @@ func (r *running) decided(ctx context.Context, m Message, s session.Session, tex
 	}
 	if err == nil {
 		there := m
-		there.Text, there.Answers, there.to, there.Wait, there.IdempotencyKey, there.History = "", []session.Answer{said}, found.Session, false, "", nil
+		there.Text, there.Answers, there.To, there.Wait, there.IdempotencyKey, there.History = "", []session.Answer{said}, found.Session, false, "", nil
 		there.Reply = nil // the turn replies where it was asked
 		waits := m.Wait && slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == found.Session })
 		if waits { // before the sub-agent goes on: it may end at once
@@ -387,8 +388,8 @@ func (r *running) decided(ctx context.Context, m Message, s session.Session, tex
 
 // toldText makes a text the answer to the question for which the turn waits, if there is
 // one and the sender may answer it. What the clock says is none, and neither is a command.
-func (r *running) toldText(ctx context.Context, m Message, s session.Session) Message {
-	if turn.PhaseOf(s) != turn.Waiting || m.Text == "" || m.Background || r.commands(m, s) || m.outcome != nil || len(m.Files) > 0 {
+func (r *running) toldText(ctx context.Context, m mail, s session.Session) mail {
+	if turn.PhaseOf(s) != turn.Waiting || m.Text == "" || m.Background || r.commands(m, s) || m.Outcome != nil || len(m.Files) > 0 {
 		return m
 	}
 	for _, a := range s.Awaits {
@@ -413,7 +414,7 @@ const expired = "nobody answered in time, so the request has expired"
 
 // answered returns the message that a session's turn began with, with the answers, and
 // makes its agent that of the turn. A lasting approval is stored.
-func (r *running) answered(ctx context.Context, s session.Session, m Message) (Message, error) {
+func (r *running) answered(ctx context.Context, s session.Session, m mail) (mail, error) {
 	answers := slices.Clone(m.Answers)
 	var lasting []session.Await
 	for i := range answers {
@@ -500,7 +501,9 @@ func (e *Engine) expire(ctx context.Context) error {
 	for _, a := range list {
 		if err == nil && !a.Until.IsZero() && now.After(a.Until) {
 			// The key makes it one answer, however many processes look.
-			err = e.submit(ctx, a.Session, Message{to: a.Session, operator: true, Background: true, IdempotencyKey: "expired-" + a.ID, Answers: []session.Answer{{Call: a.Call, ID: a.ID, Reason: expired}}})
+			err = e.submit(ctx, a.Session, mail{Kind: KindAnswer, To: a.Session, Operator: true, Message: Message{
+				Background: true, IdempotencyKey: "expired-" + a.ID, Answers: []session.Answer{{Call: a.Call, ID: a.ID, Reason: expired}},
+			}})
 		}
 	}
 	return err

@@ -24,7 +24,7 @@ func (e *Engine) Call(ctx context.Context, m Message, tool string, args json.Raw
 	}
 	ctx, cancel := e.suspendable(ctx)
 	defer cancel()
-	a, in, err := e.silent(ctx, m)
+	a, in, err := e.silent(ctx, newMail(m))
 	if err != nil {
 		return chat.Result{}, err
 	}
@@ -66,7 +66,7 @@ func (e *Engine) Seen(f chat.Facts) (*selection.Selection, error) {
 
 // SeenBy returns what the sender of a message, whose text is not needed, may see.
 func (e *Engine) SeenBy(ctx context.Context, m Message) (*selection.Selection, error) {
-	_, in, err := e.silent(ctx, m)
+	_, in, err := e.silent(ctx, newMail(m))
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (e *Engine) SeenBy(ctx context.Context, m Message) (*selection.Selection, e
 // Judge returns what would become of a call; nothing runs. Nil arguments leave out
 // what depends on them.
 func (e *Engine) Judge(ctx context.Context, m Message, tool string, args json.RawMessage) (turn.Judgement, error) {
-	a, in, err := e.silent(ctx, m)
+	a, in, err := e.silent(ctx, newMail(m))
 	switch {
 	case err != nil:
 		return turn.Judgement{}, err
@@ -88,7 +88,7 @@ func (e *Engine) Judge(ctx context.Context, m Message, tool string, args json.Ra
 
 // silent finds the agent of a message whose text does not matter, and what a turn
 // may know of it.
-func (e *Engine) silent(ctx context.Context, m Message) (*agent, turn.Input, error) {
+func (e *Engine) silent(ctx context.Context, m mail) (*agent, turn.Input, error) {
 	m, err := e.told(m)
 	if err != nil {
 		return nil, turn.Input{}, err

@@ -92,7 +92,7 @@ func (e *Engine) beat(ctx context.Context, now time.Time) error {
 			e.config.Log.ErrorContext(ctx, "the heartbeat could not be read", "error", err)
 		}
 		if text != "" {
-			err := e.send(ctx, Message{Agent: h.Agent, User: h.User, Session: heartbeat, Text: text, Background: true, NoHistory: true, IdempotencyKey: fmt.Sprintf("%s-%d", heartbeat, due.Unix())})
+			err := e.send(ctx, mail{Message: Message{Agent: h.Agent, User: h.User, Session: heartbeat, Text: text, Background: true, NoHistory: true, IdempotencyKey: fmt.Sprintf("%s-%d", heartbeat, due.Unix())}})
 			if passing(ctx, err) {
 				return fmt.Errorf("the heartbeat: %w", err)
 			}

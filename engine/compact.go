@@ -32,7 +32,7 @@ const (
 
 // commands reports whether a message says what is to become of its conversation, instead of
 // being a part of it.
-func (r *running) commands(m Message, s session.Session) bool {
+func (r *running) commands(m mail, s session.Session) bool {
 	switch name, _, _ := strings.Cut(m.Text, " "); {
 	case m.Workflow != "", name == Switch:
 		return true
@@ -47,7 +47,7 @@ var ErrOpen = errors.New("a call of this conversation awaits approval; answer it
 
 // compact summarizes what is still sent of a session, and yields a reply that says so.
 // The messages stay in the store.
-func (r *running) compact(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+func (r *running) compact(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	var done turn.Done
 	switch {
 	case m.History != nil:
@@ -76,7 +76,7 @@ func (r *running) compact(ctx context.Context, m Message, s session.Session, yie
 }
 
 // anew begins the conversation anew.
-func (r *running) anew(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+func (r *running) anew(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	if s.Turn.ID != "" {
 		return r.refuse(ctx, ErrOpen, yield)
 	}
@@ -89,7 +89,7 @@ func (r *running) anew(ctx context.Context, m Message, s session.Session, yield 
 }
 
 // switchSkill makes a skill active in the conversation.
-func (r *running) switchSkill(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+func (r *running) switchSkill(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, Switch))
 	if m.Skill == "" {
 		return r.says(ctx, m, s, "Name a skill: /skill NAME. "+Switch+" full takes all tools, "+Switch+" "+Auto+" those of the phase or the agent. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+"."+inPhase(s.Flow), yield)
@@ -109,7 +109,7 @@ func (r *running) switchSkill(ctx context.Context, m Message, s session.Session,
 }
 
 // choice returns the skill that a person chose, which must exist for them; empty is [Auto].
-func (r *running) choice(m Message, s session.Session) (string, error) {
+func (r *running) choice(m mail, s session.Session) (string, error) {
 	if unknown := r.checkSkill(m.Skill) != nil; unknown && m.Skill == Auto {
 		return "", nil
 	}
@@ -128,12 +128,12 @@ func inPhase(f *session.Flow) string {
 }
 
 // says ends a message with a text that no model wrote, and stores what has changed.
-func (r *running) says(ctx context.Context, m Message, s session.Session, text string, yield func(turn.Event, error) bool) bool {
+func (r *running) says(ctx context.Context, m mail, s session.Session, text string, yield func(turn.Event, error) bool) bool {
 	return r.ends(ctx, m, s, turn.Done{Reply: text}, yield)
 }
 
 // ends is says with more than a text.
-func (r *running) ends(ctx context.Context, m Message, s session.Session, done turn.Done, yield func(turn.Event, error) bool) bool {
+func (r *running) ends(ctx context.Context, m mail, s session.Session, done turn.Done, yield func(turn.Event, error) bool) bool {
 	if m.History == nil {
 		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies, Session: s.Key, State: s.State}
 		if err := r.write(ctx, end); err != nil {

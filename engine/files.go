@@ -97,7 +97,7 @@ func (e *Engine) File(ctx context.Context, sha256 string) (chat.File, error) {
 
 // file returns what reads the pictures of earlier messages: from the store, or from the
 // conversation that came with the message.
-func (e *Engine) file(m Message) func(ctx context.Context, sha256 string) ([]byte, error) {
+func (e *Engine) file(m mail) func(ctx context.Context, sha256 string) ([]byte, error) {
 	if m.History == nil {
 		return e.config.Store.File
 	}

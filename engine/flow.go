@@ -68,7 +68,7 @@ func (e *Engine) beginning(m Message) (Message, error) {
 // flow begins the workflow that a message names in its session, and returns the plan of the
 // one that runs there; nil when none does. One that was removed meanwhile is [workflow.Gone]:
 // its work is not done without its phases.
-func (e *Engine) flow(m Message, s *session.Session) *workflow.Plan {
+func (e *Engine) flow(m mail, s *session.Session) *workflow.Plan {
 	if m.Workflow != "" {
 		before := s.Skill
 		if s.Flow.Runs() {
@@ -99,7 +99,7 @@ func (e *Engine) plan(name string) *workflow.Plan {
 
 // following is where the events go of a turn that is taken up before a message is answered:
 // to the sender of [Run], or of the message if the turn is its own.
-func (r *running) following(m Message, f *follower) hears {
+func (r *running) following(m mail, f *follower) hears {
 	return func(item int64) func(turn.Event, error) bool {
 		switch {
 		case item != 0 && item == r.item.ID:
@@ -118,7 +118,7 @@ func (r *running) following(m Message, f *follower) hears {
 
 // goOn answers [Run] without a name: it goes on with the workflow of the session, or says how
 // it ended.
-func (r *running) goOn(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) (*question, bool) {
+func (r *running) goOn(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (*question, bool) {
 	says := ""
 	switch {
 	case r.resumed != nil: // the sender has seen it

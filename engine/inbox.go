@@ -21,46 +21,20 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// record is a message as the inbox keeps it.
-type record struct {
-	Message
-	Reply    json.RawMessage `json:"reply,omitempty"`
-	Guest    string          `json:"guest,omitempty"`
-	Outcome  *turn.Outcome   `json:"outcome,omitempty"`
-	To       session.Key     `json:"to,omitempty"`
-	Operator bool            `json:"operator,omitempty"`
-	Origin   *origin         `json:"origin,omitempty"`
-	Asked    *asked          `json:"asked,omitempty"`
-	Notice   string          `json:"notice,omitempty"`
-	Trace    string          `json:"trace,omitempty"`
-}
-
-// record returns a message as it is kept.
-func (m Message) record() record {
-	return record{Message: m, Reply: m.Reply, Guest: m.guest, Outcome: m.outcome, To: m.to, Operator: m.operator, Origin: m.origin, Asked: m.asked, Notice: m.notice, Trace: m.trace}
-}
-
-// message returns the message of a record.
-func (rec record) message() Message {
-	m := rec.Message
-	m.Reply, m.guest, m.outcome, m.to, m.operator, m.origin, m.asked, m.notice, m.trace = rec.Reply, rec.Guest, rec.Outcome, rec.To, rec.Operator, rec.Origin, rec.Asked, rec.Notice, rec.Trace
-	return m
-}
-
 // accept puts a message into the mailbox of its session. It reports whether the message
 // is new: with an idempotency key it may be there already.
-func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.Item, bool, error) {
+func (e *Engine) accept(ctx context.Context, key session.Key, m mail) (store.Item, bool, error) {
 	i := store.Item{Session: key, User: e.sender(m).Record(), Holder: e.holder, Priority: priority(m)}
 	if m.IdempotencyKey != "" {
-		i.Key, i.Digest = hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}), digest(m)
+		i.Key, i.Digest = hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}), digest(m.Message)
 	}
 	if m.joins() {
-		i.Key, i.Digest = e.passing(m), digest(m)
+		i.Key, i.Digest = e.passing(m), digest(m.Message)
 	}
-	if m.trace == "" && e.config.Tracer != nil { // the turn of another message sends it
-		m.trace = span.Parent(ctx)
+	if m.Trace == "" && e.config.Tracer != nil { // the turn of another message sends it
+		m.Trace = span.Parent(ctx)
 	}
-	rec := m.record()
+	rec := m
 	rec.Wait, rec.IdempotencyKey = false, ""
 	var err error
 	if i.Message, err = json.Marshal(rec); err != nil {
@@ -79,11 +53,11 @@ func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.
 
 // passing is the key of a message that others may join: those of the same client, sender and
 // session. Each guest has a session of their own.
-func (e *Engine) passing(m Message) string {
-	return store.Passing + hashed([]string{m.Client, string(m.to), e.sender(m).Record(), digest(m)})
+func (e *Engine) passing(m mail) string {
+	return store.Passing + hashed([]string{m.Client, string(m.To), e.sender(m).Record(), digest(m.Message)})
 }
 
-func priority(m Message) store.Priority {
+func priority(m mail) store.Priority {
 	if m.Background {
 		return store.Background
 	}
@@ -103,13 +77,12 @@ func hashed(value any) string {
 }
 
 // message returns the message of an item.
-func (e *Engine) message(i store.Item) (*agent, Message, error) {
-	var rec record
-	if err := json.Unmarshal(i.Message, &rec); err != nil {
-		return nil, Message{}, fmt.Errorf("the message cannot be read: %w", err)
+func (e *Engine) message(i store.Item) (*agent, mail, error) {
+	m, err := read(i.Message)
+	if err != nil {
+		return nil, m, err
 	}
-	m := rec.message()
-	m.to = i.Session // whatever the configuration says of its sender by now: its turn has that one to itself
+	m.To = i.Session // whatever the configuration says of its sender by now: its turn has that one to itself
 	a, err := e.addressed(m)
 	return a, m, err
 }
@@ -311,7 +284,7 @@ const handingOver = time.Second
 // store failed.
 func (e *Engine) tellParked(ctx context.Context, i store.Item) error {
 	var posted error
-	if _, m, err := e.message(i); err == nil && len(m.Reply) > 0 && m.outcome == nil {
+	if _, m, err := e.message(i); err == nil && len(m.Reply) > 0 && m.Outcome == nil {
 		text := fmt.Sprintf("This message could not be answered, again and again, and was set aside: “%s”. An operator can have it tried again.", printable.Line(m.Text, 100))
 		posted = e.Post(ctx, i.Session, m.Reply, text, fmt.Sprintf("parked-%d-%d", i.ID, i.Tries))
 	}

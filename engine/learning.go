@@ -78,7 +78,7 @@ func (p *past) voting(selector func() *selection.Selector) func() *selection.Sel
 // keep records what a turn was asked and which tools answered, if turns are kept
 // and this one used a tool. The session is as it was before the turn, which does not
 // wait for the record.
-func (e *Engine) keep(a *agent, m Message, s session.Session, done *turn.Done) {
+func (e *Engine) keep(a *agent, m mail, s session.Session, done *turn.Done) {
 	l := e.config.Learning
 	if !l.Keep || l.Log == nil || m.Text == "" || len(done.Used) == 0 || !l.Guests && e.isGuest(m, s.Key) {
 		return

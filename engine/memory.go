@@ -34,8 +34,8 @@ const maxNotes = 400
 
 // Caller returns the facts of a message's sender by which tools, and the methods that read
 // and write memory, know the conversation. Its text is not needed.
-func (e *Engine) Caller(m Message) (chat.Facts, error) {
-	m, err := e.told(m)
+func (e *Engine) Caller(sender Message) (chat.Facts, error) {
+	m, err := e.told(newMail(sender))
 	if err != nil {
 		return chat.Facts{}, err
 	}

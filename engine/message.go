@@ -8,7 +8,6 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
@@ -123,41 +122,9 @@ type Message struct {
 	Reply json.RawMessage `json:"-"`
 	// Accepted, if not nil, is called once the message is in the inbox.
 	Accepted func() `json:"-"`
-	// to, when not empty, is the session that the message is for, whoever sends it.
-	to session.Key
-	// operator marks an answer that counts whatever the rules say.
-	operator bool
-	// guest distinguishes a sender who has no name from all others.
-	guest string
-	// asked, if not nil, is what was true when somebody asked for the task that sends the
-	// message: what was not allowed then is not allowed now.
-	asked *asked
-	// origin is set if the message is for a sub-agent.
-	origin *origin
-	// trace names the span in which it was received, as a traceparent; empty for most.
-	trace string
-	// notice, instead of a text, is shown in the conversation.
-	notice string
-	// outcome, instead of a text, is the result of a call that outlived its turn.
-	outcome *turn.Outcome
 	// Wait asks to stay until calls that outlive the reply have finished, and to
 	// receive what the model says about their outcome.
 	Wait bool `json:"wait,omitempty"`
-}
-
-// Caller returns who sends the message and where it comes from.
-func (m Message) Caller() identity.Caller {
-	return identity.Caller{
-		Channel: m.Channel, Account: m.Account, Chat: m.Chat, Thread: m.Thread, Direct: m.Direct, User: m.User, Guest: m.guest,
-		Roles: m.Roles, PlatformRoles: m.PlatformRoles, Attrs: m.Attrs,
-	}
-}
-
-// From returns the message as one of a caller.
-func (m Message) From(c identity.Caller) Message {
-	m.Channel, m.Account, m.Chat, m.Thread, m.Direct, m.User, m.guest = c.Channel, c.Account, c.Chat, c.Thread, c.Direct, c.User, c.Guest
-	m.Roles, m.PlatformRoles, m.Attrs = c.Roles, c.PlatformRoles, c.Attrs
-	return m
 }
 
 // asked is what was true when somebody asked for something that is done later.
@@ -174,14 +141,17 @@ type asked struct {
 
 // ready is the door for messages: it hides the secrets of one, since it will be
 // stored and repeated, finds its agent, and refuses what cannot be answered.
-func (e *Engine) ready(m Message) (*agent, Message, error) {
+func (e *Engine) ready(m mail) (*agent, mail, error) {
 	m, err := e.told(m)
 	if err != nil {
 		return nil, m, err
 	}
 	secrets := e.config.Turn.Secrets.Redactor()
-	if m, err = e.beginning(m); err != nil {
+	if m.Message, err = e.beginning(m.Message); err != nil {
 		return nil, m, err
+	}
+	if m.Kind == "" {
+		m.Kind = kindOf(m.Message)
 	}
 	m.Text, m.Instructions = secrets.Text(m.Text), secrets.Text(m.Instructions)
 	switch {
@@ -192,7 +162,7 @@ func (e *Engine) ready(m Message) (*agent, Message, error) {
 	case (m.Text != "" || len(m.Files) > 0) && len(m.Answers) > 0:
 		return nil, m, fmt.Errorf("%w: it has a text or answers, not both", ErrInvalid)
 	}
-	if m, err = withPictures(m); err != nil {
+	if m.Message, err = withPictures(m.Message); err != nil {
 		return nil, m, err
 	}
 	m.Answers = slices.Clone(m.Answers)
@@ -209,7 +179,7 @@ func (e *Engine) ready(m Message) (*agent, Message, error) {
 
 // addressed finds the agent of a message and refuses a mode, a strategy or a setting that
 // does not exist.
-func (e *Engine) addressed(m Message) (*agent, error) {
+func (e *Engine) addressed(m mail) (*agent, error) {
 	a, err := e.agent(m.Agent)
 	if err == nil {
 		err = known(m.Mode, m.Strategy)
@@ -223,7 +193,7 @@ func (e *Engine) addressed(m Message) (*agent, error) {
 // named refuses the names of tools and skills that do not exist for the sender of a
 // message in its session. What is hidden from the sender does not exist: the answer is
 // the same, and no hint names it.
-func (e *Engine) named(a *agent, m Message, s session.Session) error {
+func (e *Engine) named(a *agent, m mail, s session.Session) error {
 	included, err := namesOf(m.IncludeSkills)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -298,20 +268,20 @@ func (e *Engine) cleanSaid(m chat.Message) chat.Message {
 // stored returns the record of a message for the time that its turn is open: all but the
 // text, the pictures and the conversation, which are stored as messages, and the skill, which is
 // stored with the session and may change during the turn.
-func (e *Engine) stored(m Message) json.RawMessage {
+func (e *Engine) stored(m mail) json.RawMessage {
 	if m.History != nil {
 		return nil
 	}
-	m.Text, m.Files, m.Skill, m.Answers, m.Wait, m.IdempotencyKey = "", nil, "", nil, false, ""
+	m.Kind, m.Text, m.Files, m.Skill, m.Answers, m.Wait, m.IdempotencyKey = "", "", nil, "", nil, false, ""
 	m.Workflow, m.Target, m.Params = "", "", nil // the session has them
-	m.outcome, m.notice, m.operator = nil, "", false
-	raw, _ := json.Marshal(m.record()) // texts, numbers and lists of them
+	m.Outcome, m.Notice, m.Operator = nil, "", false
+	raw, _ := json.Marshal(m) // texts, numbers and lists of them
 	return raw
 }
 
 // seen is what the sender of a message may see in a session, whatever the message asks
 // for.
-func (e *Engine) seen(a *agent, m Message, s session.Session) *selection.Selection {
+func (e *Engine) seen(a *agent, m mail, s session.Session) *selection.Selection {
 	in, now := e.input(a, m, s), e.selector()
 	if in.Current != nil {
 		known := in.Current(now.Catalog())
@@ -321,7 +291,7 @@ func (e *Engine) seen(a *agent, m Message, s session.Session) *selection.Selecti
 }
 
 // input makes what a turn may know of a message that is ready.
-func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
+func (e *Engine) input(a *agent, m mail, s session.Session) turn.Input {
 	now := a.controls.load()
 	plan := e.flow(m, &s)
 	if plan != nil {
@@ -344,7 +314,7 @@ func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 	include, exclude := now.filter(m.IncludeSkills, m.ExcludeSkills)
 	in := turn.Input{
 		Settings: m.Settings, Plan: plan,
-		Session: s, Unstored: m.History != nil, Text: m.Text, Files: m.Files, File: e.file(m), Outcome: m.outcome, Answers: m.Answers, Request: e.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
+		Session: s, Unstored: m.History != nil, Text: m.Text, Files: m.Files, File: e.file(m), Outcome: m.Outcome, Answers: m.Answers, Request: e.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
 		Facts: facts,
 		Options: prompt.Options{
 			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,

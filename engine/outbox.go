@@ -168,7 +168,9 @@ func (e *Engine) Post(ctx context.Context, key session.Key, to json.RawMessage, 
 			return ErrNowhere
 		}
 	}
-	i, fresh, err := e.accept(ctx, key, Message{notice: text, Reply: to, Background: true, Client: "etui", IdempotencyKey: short("post-" + idempotencyKey)})
+	i, fresh, err := e.accept(ctx, key, mail{
+		Kind: KindNotice, Notice: text, Reply: to, Message: Message{Background: true, Client: "etui", IdempotencyKey: short("post-" + idempotencyKey)},
+	})
 	if err != nil || !fresh {
 		return err
 	}

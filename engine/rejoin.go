@@ -32,7 +32,7 @@ const (
 )
 
 // joins reports whether a message is the same as one with the same sender and content.
-func (m Message) joins() bool {
+func (m mail) joins() bool {
 	return m.Received != nil && m.IdempotencyKey == "" && m.History == nil && len(m.Reply) == 0
 }
 
@@ -145,7 +145,7 @@ func (a *answers) clear() {
 
 // lost returns the answer to a message that its sender did not get. Said says that the sender
 // repeats it. Once somebody has an answer, the next message with this key is another one.
-func (a *answers) lost(key string, m Message, now time.Time) json.RawMessage {
+func (a *answers) lost(key string, m mail, now time.Time) json.RawMessage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	j := a.lookUp[key]
@@ -164,12 +164,12 @@ func (a *answers) lost(key string, m Message, now time.Time) json.RawMessage {
 // goOnWith makes a question that the same sender has just asked, and that got no answer because
 // its turn failed or was cancelled, the turn of a message: it goes on where that one ended.
 func (r *running) goOnWith(q *question) {
-	m, s := &q.message, &q.session
+	m, s := &q.mail, &q.session
 	at := len(s.Messages) - 1
 	for at >= 0 && s.Messages[at].Role != chat.User {
 		at--
 	}
-	if at < 0 || s.Turn.ID != "" || s.Flow.Runs() || m.Workflow != "" || len(s.Awaits) > 0 || m.History != nil || m.outcome != nil || len(m.Answers) > 0 {
+	if at < 0 || s.Turn.ID != "" || s.Flow.Runs() || m.Workflow != "" || len(s.Awaits) > 0 || m.History != nil || m.Outcome != nil || len(m.Answers) > 0 {
 		return
 	}
 	asked, last := s.Messages[at], s.Messages[len(s.Messages)-1]

@@ -37,13 +37,13 @@ func newReplays() *replays {
 // replay makes the session of a conversation that the client sends: the same
 // selections for the same earlier questions, so that every request begins with the same
 // bytes. The beginning that an earlier request has sent is not made again.
-func (e *Engine) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
+func (e *Engine) replay(ctx context.Context, a *agent, m mail, key session.Key) session.Session {
 	secrets := e.config.Turn.Secrets.Redactor()
 	from := a.runner.Begin(m.History, prompt.Size(chat.Message{Text: m.Text, Files: m.Files}), maxReplayed)
 	s := session.Session{Key: key}
 	s.Summary = secrets.Text(a.runner.Extract(m.History[:from]))
 	history := m.History[from:]
-	sums := e.sums(m, key, s.Summary, history)
+	sums := e.sums(m.Message, key, s.Summary, history)
 	at := len(history)
 	for ; at > 0; at-- {
 		if known, ok := e.replays.Get(sums[at]); ok {

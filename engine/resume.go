@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -284,8 +283,8 @@ func (e *Engine) lost(ctx context.Context, key session.Key) error {
 		return err
 	}
 	for _, i := range waiting {
-		if _, m, err := e.message(i); err == nil && m.outcome != nil {
-			e.pending.Store(pending{key, m.outcome.Call.ID}, nil)
+		if _, m, err := e.message(i); err == nil && m.Outcome != nil {
+			e.pending.Store(pending{key, m.Outcome.Call.ID}, nil)
 		}
 	}
 	var alive []string
@@ -368,13 +367,12 @@ func (e *Engine) finish(ctx context.Context, key session.Key, crashed bool, of h
 }
 
 // begun returns the agent and the message of a session's open turn, without its text.
-func (e *Engine) begun(s session.Session) (*agent, Message, error) {
-	var rec record
-	if err := json.Unmarshal(s.Turn.Request, &rec); err != nil {
-		return nil, rec.Message, fmt.Errorf("the message of the open turn cannot be read: %w", err)
+func (e *Engine) begun(s session.Session) (*agent, mail, error) {
+	m, err := read(s.Turn.Request)
+	if err != nil {
+		return nil, m, err
 	}
-	m := rec.message()
-	m.to = s.Key
+	m.To = s.Key
 	a, err := e.agent(m.Agent)
 	if err == nil {
 		err = known(m.Mode, m.Strategy)

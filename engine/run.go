@@ -22,12 +22,12 @@ import (
 // session.
 var ErrNothingAwaited = errors.New("it awaits no answer in this session")
 
-func (e *Engine) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
+func (e *Engine) load(ctx context.Context, a *agent, m mail) (session.Session, error) {
 	return e.loadLast(ctx, a, m, session.Sent)
 }
 
 // loadLast loads the session of a message with its newest messages.
-func (e *Engine) loadLast(ctx context.Context, a *agent, m Message, limit int) (session.Session, error) {
+func (e *Engine) loadLast(ctx context.Context, a *agent, m mail, limit int) (session.Session, error) {
 	key := e.key(a, m)
 	if m.History != nil {
 		return e.replay(ctx, a, m, key), nil
@@ -93,13 +93,13 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 // receive returns a message that can be accepted, and how it is to be run. Here and below, a
 // message is a pointer: large variables on the stack of a turn that waits for its model cost
 // memory for each of them.
-func (e *Engine) receive(said *Message) (*running, *Message, error) {
-	a, m, err := e.ready(*said)
+func (e *Engine) receive(said *Message) (*running, *mail, error) {
+	a, m, err := e.ready(newMail(*said))
 	if err != nil {
 		return nil, nil, err
 	}
-	m.to = e.key(a, m) // also if the configuration changes while it waits
-	return &running{Engine: e, agent: a, key: m.to, late: newLate(m.Wait)}, &m, nil
+	m.To = e.key(a, m) // also if the configuration changes while it waits
+	return &running{Engine: e, agent: a, key: m.To, late: newLate(m.Wait)}, &m, nil
 }
 
 // suspendable returns a context like ctx that ends with [turn.ErrSuspended] as its cause
@@ -140,7 +140,7 @@ type running struct {
 
 // enter accepts a message, waits for the session and runs its turn. It reports whether the
 // turn ended well and the caller still ranges.
-func (r *running) enter(ctx context.Context, m *Message, yield func(turn.Event, error) bool) bool {
+func (r *running) enter(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
 	place, leave, err := r.join(m)
 	if err != nil {
 		if r.item.ID != 0 { // stopNow has accepted it
@@ -219,7 +219,7 @@ func (r *running) enterLate(ctx context.Context, item store.Item, yield func(tur
 
 // join takes a place in the session for a message; nil for one that is not stored. The
 // message is counted, and has its part of the shares, until leave is called.
-func (r *running) join(m *Message) (place *place, leave func(), err error) {
+func (r *running) join(m *mail) (place *place, leave func(), err error) {
 	if r.stopping() {
 		return nil, nil, ErrStopping
 	}
@@ -246,7 +246,7 @@ func (r *running) join(m *Message) (place *place, leave func(), err error) {
 }
 
 // alone runs the turn of a message that is not stored.
-func (r *running) alone(ctx context.Context, m *Message, yield func(turn.Event, error) bool) bool {
+func (r *running) alone(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
 	ctx, cancel := r.suspendable(ctx)
 	defer cancel()
 	leave, err := r.turns.enter(ctx, "", r.waiter(*m), priority(*m), unbounded)
@@ -274,7 +274,7 @@ func stopped(err error) error {
 
 // next waits for the session of an accepted message, and answers it. Then it leaves the
 // place. Alone says that no other sender can have had the message answered before.
-func (r *running) next(ctx context.Context, place *place, m *Message, alone bool, yield func(turn.Event, error) bool) (ok bool) {
+func (r *running) next(ctx context.Context, place *place, m *mail, alone bool, yield func(turn.Event, error) bool) (ok bool) {
 	leave := place.leave
 	defer func() { leave() }()
 	f := follow(func(e turn.Event, err error) bool {
@@ -302,7 +302,7 @@ func (r *running) next(ctx context.Context, place *place, m *Message, alone bool
 }
 
 // attempt is next until it is done, or until the session is lost.
-func (r *running) attempt(ctx context.Context, place *place, m *Message, alone bool, f *follower) (ok bool) {
+func (r *running) attempt(ctx context.Context, place *place, m *mail, alone bool, f *follower) (ok bool) {
 	lined, out := r.lineUp(ctx)
 	err := place.waitFor(lined, store.Claim{Item: r.item.ID, News: f.news})
 	out()
@@ -400,13 +400,13 @@ func (r *running) catchUp(ctx context.Context, alone bool, of hears) (*store.Ite
 
 // question is a message that needs a turn, with its session.
 type question struct {
-	message Message
+	mail    mail
 	session session.Session
 }
 
 // answer answers a message: with a turn, unless there is a shorter way. The caller has
 // the session to itself.
-func (r *running) answer(ctx context.Context, m *Message, yield func(turn.Event, error) bool) bool {
+func (r *running) answer(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
 	q, ok := r.shortly(ctx, m, yield)
 	if q == nil {
 		return ok
@@ -416,7 +416,7 @@ func (r *running) answer(ctx context.Context, m *Message, yield func(turn.Event,
 
 // shortly answers a message without a turn, or returns it as one that needs one. It is apart
 // from answer to keep its large variables off the stack of a turn that waits for its model.
-func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Event, error) bool) (needs *question, ok bool) {
+func (r *running) shortly(ctx context.Context, said *mail, yield func(turn.Event, error) bool) (needs *question, ok bool) {
 	m := *said
 	r.replies = len(m.Reply) > 0
 	s, err := r.load(ctx, r.agent, m)
@@ -436,20 +436,20 @@ func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Ev
 		return nil, r.refuse(ctx, err, yield)
 	}
 	switch {
-	case m.notice != "":
+	case m.Notice != "":
 		return nil, r.noticed(ctx, m, s, yield)
-	case m.outcome != nil && m.outcome.System:
+	case m.Outcome != nil && m.Outcome.System:
 		return nil, r.returned(ctx, m, s, yield)
-	case m.origin != nil && m.outcome == nil && len(m.Answers) == 0:
-		switch gone, err := r.orphan(ctx, m.origin, s.Key); {
+	case m.Origin != nil && m.Outcome == nil && len(m.Answers) == 0:
+		switch gone, err := r.orphan(ctx, m.Origin, s.Key); {
 		case err != nil:
 			return nil, r.refuse(ctx, err, yield)
 		case gone:
 			return nil, r.refuse(ctx, turn.ErrStopped, yield)
 		}
 	}
-	if m.outcome != nil && (!m.Wait || s.Turn.ID != "" || !s.Waits(m.outcome.Call.ID, session.Outcome)) {
-		_, err = r.storeOutcome(ctx, r.key, s.State, *m.outcome, r.item.ID) // no turn of its own
+	if m.Outcome != nil && (!m.Wait || s.Turn.ID != "" || !s.Waits(m.Outcome.Call.ID, session.Outcome)) {
+		_, err = r.storeOutcome(ctx, r.key, s.State, *m.Outcome, r.item.ID) // no turn of its own
 		r.kept = err
 		return nil, err == nil || !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
 	}
@@ -458,7 +458,7 @@ func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Ev
 	}
 	m = r.toldText(ctx, m, s)
 	switch {
-	case m.outcome != nil || m.origin != nil: // the names were checked before
+	case m.Outcome != nil || m.Origin != nil: // the names were checked before
 	case len(m.Answers) > 0:
 		m, err = r.answered(ctx, s, m)
 	default:
@@ -481,8 +481,8 @@ func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Ev
 	if m.Text == Switch || strings.HasPrefix(m.Text, Switch+" ") {
 		return nil, r.switchSkill(ctx, m, s, yield)
 	}
-	if m.outcome != nil {
-		r.pending.Delete(pending{r.key, m.outcome.Call.ID})
+	if m.Outcome != nil {
+		r.pending.Delete(pending{r.key, m.Outcome.Call.ID})
 	}
 	return &question{m, s}, false
 }
@@ -502,13 +502,13 @@ func (r *running) refuse(ctx context.Context, err error, yield func(turn.Event, 
 
 // run runs one turn, and reports whether it ended well and the caller still ranges.
 func (r *running) run(ctx context.Context, q *question, yield func(turn.Event, error) bool) bool {
-	m, s := &q.message, &q.session
+	m, s := &q.mail, &q.session
 	if r.stopping() { // the turn of another message ran before
 		return r.refuse(ctx, turn.ErrSuspended, yield)
 	}
 	if len(m.Reply) > 0 {
 		s.Reply = m.Reply
-	} else if m.Background || m.operator || m.outcome != nil {
+	} else if m.Background || m.Operator || m.Outcome != nil {
 		m.Reply = s.Reply
 	}
 	r.replies = len(m.Reply) > 0 && m.History == nil
@@ -517,8 +517,8 @@ func (r *running) run(ctx context.Context, q *question, yield func(turn.Event, e
 	}
 	r.goOnWith(q)
 	defer r.waiters.begin(s.Key, r.late)()
-	if m.origin != nil {
-		s.Parent = m.origin.parent()
+	if m.Origin != nil {
+		s.Parent = m.Origin.parent()
 	}
 	if s.Turn.ID != "" {
 		r.give(givenBefore(s.Messages))
@@ -528,7 +528,7 @@ func (r *running) run(ctx context.Context, q *question, yield func(turn.Event, e
 	s.Messages = nil // they are in the input
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if o := m.origin; o != nil {
+	if o := m.Origin; o != nil {
 		defer time.AfterFunc(o.Time, func() { cancel(errTime) }).Stop()
 	}
 	var failed error
@@ -558,8 +558,8 @@ func (r *running) run(ctx context.Context, q *question, yield func(turn.Event, e
 			case !ended && errors.Is(err, memory.ErrAway): // the turn has not begun, or is as it was stored
 				r.kept = fmt.Errorf("%w: %w", ErrStore, err)
 				err = r.kept
-			case !ended && m.History == nil && m.origin != nil:
-				if r.kept = r.report(ctx, m.origin, s.Key, nil, err); r.kept != nil {
+			case !ended && m.History == nil && m.Origin != nil:
+				if r.kept = r.report(ctx, m.Origin, s.Key, nil, err); r.kept != nil {
 					break
 				}
 				fallthrough
@@ -619,8 +619,8 @@ func (r *running) run(ctx context.Context, q *question, yield func(turn.Event, e
 				return !r.gone && !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
 			}
 			r.stopAll(ctx, stopped)
-			if m.origin != nil && !ended {
-				if gone, err := r.orphan(ctx, m.origin, s.Key); err == nil && gone {
+			if m.Origin != nil && !ended {
+				if gone, err := r.orphan(ctx, m.Origin, s.Key); err == nil && gone {
 					cancel(turn.ErrStopped)
 				}
 			}
@@ -635,14 +635,14 @@ func (r *running) run(ctx context.Context, q *question, yield func(turn.Event, e
 
 // asks returns what the turn of a message gets.
 func (r *running) asks(ctx context.Context, q *question) *turn.Input {
-	in := r.input(r.agent, q.message, q.session)
+	in := r.input(r.agent, q.mail, q.session)
 	in.Item, in.Crashed = r.item.ID, r.item.Tries > 0
-	if q.message.History == nil {
+	if q.mail.History == nil {
 		in.Late = func(call chat.Call, result chat.Result) {
-			r.take(q.message, turn.Outcome{Call: call, Result: result})
+			r.take(q.mail, turn.Outcome{Call: call, Result: result})
 		}
-		if (r.agent.Steer || in.Plan != nil) && q.message.outcome == nil {
-			in.Steer = func() []turn.Steered { return r.steering(ctx, q.message, q.session) }
+		if (r.agent.Steer || in.Plan != nil) && q.mail.Outcome == nil {
+			in.Steer = func() []turn.Steered { return r.steering(ctx, q.mail, q.session) }
 		}
 	}
 	return &in
@@ -651,14 +651,14 @@ func (r *running) asks(ctx context.Context, q *question) *turn.Input {
 // take receives the outcome of a call that went on. It may come before the turn of the
 // call has ended. The outcome is a message of the inbox: for the sender, who may wait for
 // it, or for the next turn of the session to see.
-func (r *running) take(asked Message, o turn.Outcome) {
+func (r *running) take(asked mail, o turn.Outcome) {
 	r.running.begin()
 	go func() {
 		defer r.running.end()
 		err := r.guard("storing the outcome of a call", r.key, func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), maxStore)
 			defer cancel()
-			asked.Text, asked.Files, asked.Answers, asked.IdempotencyKey, asked.outcome = "", nil, nil, "", o.Storable()
+			asked.Text, asked.Files, asked.Answers, asked.IdempotencyKey, asked.Outcome = "", nil, nil, "", o.Storable()
 			for pause := firstPause; ; pause = min(2*pause, lastPause) {
 				item, _, err := r.accept(ctx, r.key, asked)
 				if err == nil && !r.late.hand(item) {

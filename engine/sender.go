@@ -25,8 +25,8 @@ const maxKey = 512
 // told checks what a message says about its sender and finds whom its As means. A guest
 // who names no conversation gets one of its own, but for the one at the terminal and the
 // one of a program that names no channel: these are the operator.
-func (e *Engine) told(m Message) (Message, error) {
-	if err := bounded(m); err != nil {
+func (e *Engine) told(m mail) (mail, error) {
+	if err := bounded(m.Message); err != nil {
 		return m, err
 	}
 	if m.As != "" {
@@ -46,8 +46,8 @@ func (e *Engine) told(m Message) (Message, error) {
 	if m.Channel == identity.System {
 		return m, fmt.Errorf("%w: the channel %s is etui's own", ErrInvalid, m.Channel)
 	}
-	if m.Channel != "" && m.Channel != "cli" && m.User == "" && m.Session == "" && m.Chat == "" && m.guest == "" && e.config.Scope != route.Main {
-		m.guest = rand.Text()
+	if m.Channel != "" && m.Channel != "cli" && m.User == "" && m.Session == "" && m.Chat == "" && m.Guest == "" && e.config.Scope != route.Main {
+		m.Guest = rand.Text()
 	}
 	return m, nil
 }
@@ -114,44 +114,44 @@ func (e *Engine) users(now *catalog.Catalog) *identity.Users {
 }
 
 // sender returns who a message is from, by the configuration as it is now.
-func (e *Engine) sender(m Message) identity.Sender {
+func (e *Engine) sender(m mail) identity.Sender {
 	return e.users(e.Catalog()).Sender(m.Channel, m.User)
 }
 
 // isGuest reports whether anybody could be the sender of a message in a conversation: the
 // sender has no name and is not the operator, or is only a guest to the platform.
-func (e *Engine) isGuest(m Message, key session.Key) bool {
+func (e *Engine) isGuest(m mail, key session.Key) bool {
 	s := e.sender(m)
 	return s.Kind() == identity.Guest && !operators(key) || s.User == nil && slices.Contains(m.PlatformRoles, "guest")
 }
 
 // waiter names the sender of a message where senders take turns: guests are one.
-func (e *Engine) waiter(m Message) string {
-	if e.isGuest(m, m.to) {
+func (e *Engine) waiter(m mail) string {
+	if e.isGuest(m, m.To) {
 		return ""
 	}
 	return e.sender(m).Record()
 }
 
-func (e *Engine) place(a *agent, m Message) route.Place {
+func (e *Engine) place(a *agent, m mail) route.Place {
 	if m.Direct {
 		m.Chat, m.Thread = "", ""
 	}
 	return route.Place{
-		Agent: a.Name, Channel: m.Channel, Account: m.Account, Sender: e.sender(m), Guest: m.guest, Chat: m.Chat, Thread: m.Thread, Session: m.Session,
+		Agent: a.Name, Channel: m.Channel, Account: m.Account, Sender: e.sender(m), Guest: m.Guest, Chat: m.Chat, Thread: m.Thread, Session: m.Session,
 	}
 }
 
-func (e *Engine) key(a *agent, m Message) session.Key {
-	if m.to != "" {
-		return m.to
+func (e *Engine) key(a *agent, m mail) session.Key {
+	if m.To != "" {
+		return m.To
 	}
 	return route.Key(e.place(a, m), e.config.Scope)
 }
 
 // facts returns what is known of the sender of a message while a catalog is in effect. What
 // a client states adds to what the configuration says of a person, which wins.
-func (e *Engine) facts(m Message, now *catalog.Catalog) chat.Facts {
+func (e *Engine) facts(m mail, now *catalog.Catalog) chat.Facts {
 	s := e.users(now).Sender(m.Channel, m.User)
 	f := chat.Facts{
 		Channel: m.Channel, Chat: m.Chat, User: s.Fact(), Sender: s.Record(), Roles: m.Roles, PlatformRoles: m.PlatformRoles, Attrs: m.Attrs,
@@ -193,8 +193,8 @@ type Whoami struct {
 }
 
 // Whoami returns who the sender of a message is. Its text is not needed.
-func (e *Engine) Whoami(m Message) (Whoami, error) {
-	m, err := e.told(m)
+func (e *Engine) Whoami(sender Message) (Whoami, error) {
+	m, err := e.told(newMail(sender))
 	if err != nil {
 		return Whoami{}, err
 	}

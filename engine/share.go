@@ -43,7 +43,7 @@ type share struct {
 const fewest = 8
 
 // sharesOf returns the shares of which a message in a conversation takes a place.
-func (e *Engine) sharesOf(m Message, key session.Key) []share {
+func (e *Engine) sharesOf(m mail, key session.Key) []share {
 	part := func(n, of int) int { return max(e.shares.places*n/of, min(e.shares.places, fewest)) }
 	s := e.sender(m)
 	list := []share{{name: "sender " + s.Record(), says: "of yours", places: part(1, 4)}}

@@ -158,7 +158,7 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 	if err != nil {
 		return chat.Result{}, err
 	}
-	sub.Agent, sub.to, sub.IdempotencyKey, sub.origin.ID = name, key, "spawn-"+call, id
+	sub.Agent, sub.To, sub.IdempotencyKey, sub.Origin.ID = name, key, "spawn-"+call, id
 	_, sub, err = e.ready(sub)
 	if err == nil && t.Toolset != "" {
 		sub.Skill = t.Toolset
@@ -179,7 +179,7 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 }
 
 // maySpawn returns the limit that keeps an agent from starting one more.
-func (e *Engine) maySpawn(a *agent, m Message, s session.Session) error {
+func (e *Engine) maySpawn(a *agent, m mail, s session.Session) error {
 	limits := a.Spawn.filled()
 	running := 0
 	for _, w := range s.Awaits {
@@ -201,19 +201,19 @@ func (e *Engine) maySpawn(a *agent, m Message, s session.Session) error {
 }
 
 // left is how deep the sub-agents of the turn of a message may be nested.
-func left(a *agent, m Message) int {
+func left(a *agent, m mail) int {
 	switch {
 	case a.Spawn.AtOnce <= 0 || m.History != nil:
 		return 0
-	case m.origin != nil:
-		return min(m.origin.Left, a.Spawn.filled().Depth)
+	case m.Origin != nil:
+		return min(m.Origin.Left, a.Spawn.filled().Depth)
 	}
 	return a.Spawn.filled().Depth
 }
 
 // handed makes the message for a sub-agent from that of the turn that starts it. Who sends
 // it stays the same.
-func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m Message, s session.Session, skill string) (Message, error) {
+func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m mail, s session.Session, skill string) (mail, error) {
 	task := strings.TrimSpace(t.Task)
 	if task == "" {
 		return m, errors.New("the task is empty: say what the sub-agent is to do, with all that it must know")
@@ -231,16 +231,16 @@ func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m Message, s 
 		Turn: s.Turn.ID, Left: left(a, m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: e.stored(m),
 		Steps: lower(cmp.Or(limits.Steps, e.config.Turn.MaxSteps, maxSteps), t.Steps), Time: lower(limits.Time, t.Time), Tokens: lower(limits.Tokens, t.Tokens),
 	}
-	if m.origin != nil {
-		o.Within = slices.Clone(m.origin.Within)
-		o.Steps, o.Time, o.Tokens = lower(o.Steps, m.origin.Steps), lower(o.Time, m.origin.Time), lower(o.Tokens, m.origin.Tokens)
+	if m.Origin != nil {
+		o.Within = slices.Clone(m.Origin.Within)
+		o.Steps, o.Time, o.Tokens = lower(o.Steps, m.Origin.Steps), lower(o.Time, m.Origin.Time), lower(o.Tokens, m.Origin.Tokens)
 	}
 	o.Within = append(o.Within, ancestor{a.Name, s.Key, skill, m.Include, m.Exclude, m.IncludeSkills, m.ExcludeSkills})
-	sub := Message{
+	sub := mail{Origin: o, Asked: m.Asked, Message: Message{
 		Text:     "Task: " + task, // so that it is never a command such as /approve
-		NoMemory: m.NoMemory, NoRuntime: m.NoRuntime, Instructions: instructions, Background: true, origin: o, asked: m.asked,
-	}
-	return sub.From(m.Caller()), nil
+		NoMemory: m.NoMemory, NoRuntime: m.NoRuntime, Instructions: instructions, Background: true,
+	}}
+	return sub.from(m.Caller()), nil
 }
 
 // lower returns the lower one of two limits; one of 0 or less is none.
@@ -252,14 +252,14 @@ func lower[T int | time.Duration](limit, wanted T) T {
 }
 
 // mayTakeUp refuses a toolset that the sub-agent of a message could not take up itself.
-func (e *Engine) mayTakeUp(ctx context.Context, sub Message) error {
+func (e *Engine) mayTakeUp(ctx context.Context, sub mail) error {
 	a, err := e.agent(sub.Agent)
 	if err != nil {
 		return err
 	}
 	toolset := sub.Skill
 	sub.Skill = ""
-	return takesUp(ctx, a, e.input(a, sub, session.Session{Key: sub.to}), toolset)
+	return takesUp(ctx, a, e.input(a, sub, session.Session{Key: sub.To}), toolset)
 }
 
 // takesUp returns why an agent may not take up a toolset.
@@ -301,14 +301,14 @@ func (e *Engine) then(a *asked) selection.Bound {
 }
 
 // within adds to an input what bounds the message of a task, or a sub-agent.
-func (e *Engine) within(in turn.Input, a *agent, m Message) turn.Input {
-	if (a.Spawn.AtOnce > 0 || m.origin != nil) && left(a, m) == 0 {
+func (e *Engine) within(in turn.Input, a *agent, m mail) turn.Input {
+	if (a.Spawn.AtOnce > 0 || m.Origin != nil) && left(a, m) == 0 {
 		in.Options.ExcludeTools = append(slices.Clone(in.Options.ExcludeTools), SpawnTool)
 	}
-	for a := m.asked; a != nil; a = a.First {
+	for a := m.Asked; a != nil; a = a.First {
 		in.Bounds = append(in.Bounds, e.then(a))
 	}
-	o := m.origin
+	o := m.Origin
 	if o == nil {
 		return in
 	}
@@ -349,7 +349,7 @@ func (e *Engine) orphan(ctx context.Context, o *origin, key session.Key) (bool, 
 // it gives the result of a sub-agent to its parent, and what came for sub-agents of its own
 // while the turn was open to a turn. What the user stopped leaves the step. Doing it twice
 // changes nothing.
-func (r *running) beside(ctx context.Context, m Message, end *store.End, step *turn.Step) (stopped []session.Await, err error) {
+func (r *running) beside(ctx context.Context, m mail, end *store.End, step *turn.Step) (stopped []session.Await, err error) {
 	if errors.Is(context.Cause(ctx), turn.ErrStopped) {
 		var told []chat.Message
 		end.State, told, stopped = turn.StopSubAgents(end.State, r.config.Now())
@@ -363,11 +363,11 @@ func (r *running) beside(ctx context.Context, m Message, end *store.End, step *t
 		}
 	}
 	switch {
-	case err != nil || m.origin == nil:
+	case err != nil || m.Origin == nil:
 	case step.Done != nil && len(step.Done.Awaits) > 0:
-		err = r.askAbout(ctx, m.origin, end.Session, step.Done.Awaits)
+		err = r.askAbout(ctx, m.Origin, end.Session, step.Done.Awaits)
 	case end.State.Turn.ID == "" && len(subAgents(end.State)) == 0:
-		err = r.report(ctx, m.origin, end.Session, step.Done, step.Failed)
+		err = r.report(ctx, m.Origin, end.Session, step.Done, step.Failed)
 	}
 	return stopped, err
 }
@@ -384,8 +384,8 @@ func (e *Engine) again(ctx context.Context, key session.Key, a session.Await) er
 
 // deliver accepts a message of etui's own once, however often it is tried. It goes to the
 // sender who waits for the sub-agent, if it is here.
-func (e *Engine) deliver(ctx context.Context, key session.Key, m Message, from session.Key) error {
-	m.to, m.Background = key, true
+func (e *Engine) deliver(ctx context.Context, key session.Key, m mail, from session.Key) error {
+	m.To, m.Background = key, true
 	m.IdempotencyKey = short(m.IdempotencyKey)
 	item, fresh, err := e.accept(context.WithoutCancel(ctx), key, m)
 	if errors.Is(err, ErrKeyReused) {
@@ -409,9 +409,9 @@ func short(text string) string {
 
 // report gives the result of a sub-agent to its parent.
 func (r *running) report(ctx context.Context, o *origin, key session.Key, done *turn.Done, failed error) error {
-	var back record
-	if err := json.Unmarshal(o.Back, &back); err != nil {
-		return fmt.Errorf("the message of the parent cannot be read: %w", err)
+	m, err := read(o.Back)
+	if err != nil {
+		return fmt.Errorf("of the parent: %w", err)
 	}
 	how, text := "finished", ""
 	switch {
@@ -425,8 +425,7 @@ func (r *running) report(ctx context.Context, o *origin, key session.Key, done *
 			how = "been stopped"
 		}
 	}
-	m := back.message()
-	m.outcome = &turn.Outcome{System: true, Result: chat.Result{
+	m.Kind, m.Outcome = KindResult, &turn.Outcome{System: true, Result: chat.Result{
 		Session: string(key), Failed: failed != nil,
 		Text: fmt.Sprintf("[system: the sub-agent %s has %s. Its task was: %s\nThe user does not see this message. Decide what to tell them.]\n%s", o.ID, how, o.Title, text),
 	}}
@@ -437,18 +436,18 @@ func (r *running) report(ctx context.Context, o *origin, key session.Key, done *
 // askAbout tells the person for whom a sub-agent works what waits for an approval.
 func (r *running) askAbout(ctx context.Context, o *origin, key session.Key, list []session.Await) error {
 	text := fmt.Sprintf("The sub-agent %s asks (its task: %s)\n%s", o.ID, o.Title, asking(list))
-	m := Message{Agent: o.Within[0].Agent, notice: text, IdempotencyKey: "notice-" + list[0].ID}
+	m := mail{Kind: KindNotice, Notice: text, Message: Message{Agent: o.Within[0].Agent, IdempotencyKey: "notice-" + list[0].ID}}
 	return r.deliver(ctx, o.root(), m, key)
 }
 
 // noticed shows a notice to the person of the conversation. It asks no model, and none can
 // withhold it.
-func (r *running) noticed(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
-	done := turn.Done{Reply: m.notice}
+func (r *running) noticed(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
+	done := turn.Done{Reply: m.Notice}
 	end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply)+len(s.Reply) > 0}
 	if s.Turn.ID == "" { // else it would come between calls and their results
 		end.Session = s.Key
-		end.State, end.Messages = turn.Beside(s.State, chat.Message{Role: chat.Assistant, Text: m.notice, Time: r.config.Now()})
+		end.State, end.Messages = turn.Beside(s.State, chat.Message{Role: chat.Assistant, Text: m.Notice, Time: r.config.Now()})
 	}
 	if err := r.write(ctx, end); err != nil {
 		return r.refuse(ctx, err, yield)
@@ -458,24 +457,24 @@ func (r *running) noticed(ctx context.Context, m Message, s session.Session, yie
 
 // returned takes the result of a sub-agent up: with a turn, in which the agent decides what
 // the user is told. While a turn waits for a person, the session holds it.
-func (r *running) returned(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+func (r *running) returned(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	i := slices.IndexFunc(s.Awaits, func(a session.Await) bool {
-		return a.For == session.SubAgent && string(a.Session) == m.outcome.Result.Session
+		return a.For == session.SubAgent && string(a.Session) == m.Outcome.Result.Session
 	})
 	end := store.End{ID: r.item.ID, Result: resultOf(nil, nil)}
 	switch {
-	case i < 0 || s.Awaits[i].Held != nil && (m.operator || s.Turn.ID != ""): // it was stopped, or has a result
+	case i < 0 || s.Awaits[i].Held != nil && (m.Operator || s.Turn.ID != ""): // it was stopped, or has a result
 	case s.Turn.ID != "":
 		end.Session, end.State = s.Key, s.Clone()
 		end.State.Awaits[i].Held = r.item.Message
-	case m.operator: // nobody knows in whose name a turn would be
+	case m.Operator: // nobody knows in whose name a turn would be
 		end.Session = s.Key
 		state := s.Clone()
 		user := state.Awaits[i].User
 		state.Awaits = slices.Delete(state.Awaits, i, i+1)
-		end.State, end.Messages = turn.Beside(state, chat.Message{Role: chat.User, Note: m.outcome.Note(), User: user, Channel: identity.System, Time: r.config.Now()})
+		end.State, end.Messages = turn.Beside(state, chat.Message{Role: chat.User, Note: m.Outcome.Note(), User: user, Channel: identity.System, Time: r.config.Now()})
 	default:
-		m.outcome.Call = chat.Call{ID: s.Awaits[i].Call, Name: s.Awaits[i].Tool}
+		m.Outcome.Call = chat.Call{ID: s.Awaits[i].Call, Name: s.Awaits[i].Tool}
 		return r.run(ctx, &question{m, s}, yield)
 	}
 	if err := r.write(ctx, end); err != nil {
@@ -492,7 +491,7 @@ func (e *Engine) stopAll(ctx context.Context, list []session.Await) {
 		if e.stops.stop(a.Session) != nil {
 			continue
 		}
-		m := Message{Agent: route.Agent(a.Session), Text: Stop, to: a.Session, IdempotencyKey: short("stop-" + string(a.Session))}
+		m := mail{Kind: KindStop, To: a.Session, Message: Message{Agent: route.Agent(a.Session), Text: Stop, IdempotencyKey: short("stop-" + string(a.Session))}}
 		if err := e.submit(context.WithoutCancel(ctx), a.Session, m); err != nil && !errors.Is(err, ErrKeyReused) {
 			e.config.Log.WarnContext(ctx, "a sub-agent learns later that it was stopped", "session", a.Session, "error", err)
 		}
@@ -531,9 +530,10 @@ func (e *Engine) ended(ctx context.Context) error {
 			if err = errors.Join(err, loading, looking); err != nil || sub.Open() || len(waiting) > 0 {
 				continue
 			}
-			m := Message{Agent: route.Agent(key), operator: true, IdempotencyKey: "result-" + string(a.Session), outcome: &turn.Outcome{System: true, Result: chat.Result{
+			m := mail{Kind: KindResult, Operator: true, Message: Message{Agent: route.Agent(key), IdempotencyKey: "result-" + string(a.Session)}}
+			m.Outcome = &turn.Outcome{System: true, Result: chat.Result{
 				Session: string(a.Session), Failed: true, Text: "[system: a sub-agent has ended without a result; what it did is in its conversation, " + string(a.Session) + "]",
-			}}}
+			}}
 			err = errors.Join(err, e.deliver(ctx, key, m, a.Session))
 		}
 	}

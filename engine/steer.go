@@ -26,7 +26,7 @@ func taken() *turn.Done {
 // mailbox, while they are texts of the same sender, from the same place and with the same
 // wishes. While a workflow runs, it also takes a person's choice of the skill. Any other
 // message, and what comes after it, has a turn of its own.
-func (r *running) steering(ctx context.Context, m Message, s session.Session) (list []turn.Steered) {
+func (r *running) steering(ctx context.Context, m mail, s session.Session) (list []turn.Steered) {
 	if r.sessions.waiting(string(r.key)) == 0 || r.unheard.Load() && r.answers.senders(r.item.ID) < 2 { // what comes now ends the turn
 		return nil
 	}
@@ -59,13 +59,13 @@ func (r *running) steering(ctx context.Context, m Message, s session.Session) (l
 }
 
 // steers reports whether a message can join the turn of another one.
-func (r *running) steers(running, next Message) bool {
+func (r *running) steers(running, next mail) bool {
 	if len(running.Reply) == 0 == (len(next.Reply) == 0) {
 		running.Reply = next.Reply // another message of the same chat
 	}
-	running.trace = next.trace
-	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 && next.outcome == nil &&
-		next.guest == running.guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(r.stored(next), r.stored(running))
+	running.Trace = next.Trace
+	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 && next.Outcome == nil &&
+		next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(r.stored(next), r.stored(running))
 }
 
 // tellTaken tells the sender of a message that the running turn has taken it in.

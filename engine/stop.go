@@ -164,7 +164,7 @@ func (e *Engine) halt(ctx context.Context, s session.Session, item int64, delive
 
 // stopNow answers a message that stops the running turn. It reports whether it did. One with a
 // key is in the inbox first: sent again, it does not stop a turn that began later.
-func (r *running) stopNow(ctx context.Context, m *Message, yield func(turn.Event, error) bool) bool {
+func (r *running) stopNow(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
 	var item store.Item
 	if m.IdempotencyKey != "" {
 		var fresh bool
@@ -207,7 +207,7 @@ func (r *running) stopNow(ctx context.Context, m *Message, yield func(turn.Event
 }
 
 // stopWaiting answers a message that stops a turn that waits, if there is one.
-func (r *running) stopWaiting(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+func (r *running) stopWaiting(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	done := turn.Done{Reply: "Nothing is running."}
 	var err error
 	switch {

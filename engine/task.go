@@ -146,12 +146,12 @@ func (t Task) check(now time.Time) error {
 }
 
 // message is what the clock says for the task at a time.
-func (t Task) message(due time.Time) Message {
-	return Message{
+func (t Task) message(due time.Time) mail {
+	return mail{To: t.Key, Asked: t.Asked, Message: Message{
 		Text:  fmt.Sprintf("(scheduled task %s, due %s)\n%s", t.ID, due.In(t.zone()).Format("2006-01-02 15:04 MST"), t.Text),
-		Agent: t.Agent, Session: t.Session, Background: true, to: t.Key, asked: t.Asked,
+		Agent: t.Agent, Session: t.Session, Background: true,
 		IdempotencyKey: fmt.Sprintf("task-%s-%d", t.ID, due.Unix()),
-	}.From(t.Caller)
+	}}.from(t.Caller)
 }
 
 // AddTask stores a task, and returns it with its ID and when it runs first.
@@ -215,7 +215,7 @@ func (e *Engine) room(ctx context.Context, t Task, more int) error {
 
 // taskOwner returns who a task belongs to, as [identity.Sender.Record] has it.
 func (e *Engine) taskOwner(t Task) string {
-	return e.sender(Message{}.From(t.Caller)).Record()
+	return e.sender(mail{}.from(t.Caller)).Record()
 }
 
 func (e *Engine) putTask(ctx context.Context, t Task) error {
@@ -331,7 +331,7 @@ func (e *Engine) putFiring(ctx context.Context, t Task) error {
 }
 
 // send accepts a message of the clock, and has it answered in the background.
-func (e *Engine) send(ctx context.Context, m Message) error {
+func (e *Engine) send(ctx context.Context, m mail) error {
 	a, m, err := e.ready(m)
 	if err != nil {
 		return err
@@ -438,8 +438,8 @@ func (e *Engine) Schedule(ctx context.Context, t Task) (Task, error) {
 	}
 	t.Agent, t.Session, t.Key, t.Caller = f.Agent, "", s.Key, m.Caller()
 	t.Asked = &asked{Facts: f, Include: m.Include, Exclude: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills}
-	if m.asked != nil {
-		t.Asked.First = cmp.Or(m.asked.First, m.asked)
+	if m.Asked != nil {
+		t.Asked.First = cmp.Or(m.Asked.First, m.Asked)
 	}
 	return e.AddTask(ctx, t)
 }

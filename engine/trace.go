@@ -18,24 +18,24 @@ import (
 
 // received begins the span in which a message is accepted. Its end says with which error it
 // was not.
-func (r *running) received(ctx context.Context, m *Message) (end func(error)) {
+func (r *running) received(ctx context.Context, m *mail) (end func(error)) {
 	if r.config.Tracer == nil {
 		return func(error) {}
 	}
-	if m.trace != "" {
-		ctx = span.Below(ctx, m.trace)
+	if m.Trace != "" {
+		ctx = span.Below(ctx, m.Trace)
 	}
 	ctx, s := span.Start(ctx, r.config.Tracer, "receive message", trace.WithSpanKind(trace.SpanKindConsumer), about(r.agent.Name, r.key), span.Texts("etui.channel", m.Channel))
-	m.trace = span.Parent(ctx)
+	m.Trace = span.Parent(ctx)
 	return func(err error) { span.End(s, failureOf(err)) }
 }
 
 // traced begins the span of a turn, after one of the time that its message waited.
-func (r *running) traced(ctx context.Context, m *Message) (_ context.Context, end func(error)) {
+func (r *running) traced(ctx context.Context, m *mail) (_ context.Context, end func(error)) {
 	if r.config.Tracer == nil {
 		return ctx, func(error) {}
 	}
-	ctx = span.Below(ctx, m.trace)
+	ctx = span.Below(ctx, m.Trace)
 	if !r.item.Accepted.IsZero() {
 		_, waited := span.Start(ctx, r.config.Tracer, "wait in inbox", trace.WithTimestamp(r.item.Accepted), about(r.agent.Name, r.key), trace.WithAttributes(attribute.Int("etui.tries", r.item.Tries)))
 		waited.End()

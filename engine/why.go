@@ -37,8 +37,8 @@ func (e *Engine) Explain(ctx context.Context, m Message) (*selection.Selection, 
 }
 
 // asked finds the agent of a message, and what a turn may know of it.
-func (e *Engine) asked(ctx context.Context, m Message) (*agent, turn.Input, error) {
-	a, m, err := e.ready(m)
+func (e *Engine) asked(ctx context.Context, said Message) (*agent, turn.Input, error) {
+	a, m, err := e.ready(newMail(said))
 	if err != nil {
 		return nil, turn.Input{}, err
 	}
@@ -47,7 +47,7 @@ func (e *Engine) asked(ctx context.Context, m Message) (*agent, turn.Input, erro
 }
 
 // loaded returns what a turn of a message may know, in its session.
-func (e *Engine) loaded(ctx context.Context, a *agent, m Message) (turn.Input, error) {
+func (e *Engine) loaded(ctx context.Context, a *agent, m mail) (turn.Input, error) {
 	s, err := e.load(ctx, a, m)
 	if err == nil {
 		err = e.named(a, m, s)
@@ -78,9 +78,9 @@ type Turn struct {
 //
 // The answer is for operators, unless own is set: then tools that the sender may
 // not use are left out, in names and in counts, and rule names are withheld.
-func (e *Engine) Why(ctx context.Context, m Message, n int, own bool) ([]Turn, error) {
-	m.History = nil
-	m, err := e.told(m)
+func (e *Engine) Why(ctx context.Context, sender Message, n int, own bool) ([]Turn, error) {
+	sender.History = nil
+	m, err := e.told(newMail(sender))
 	if err != nil {
 		return nil, err
 	}
