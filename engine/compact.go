@@ -32,12 +32,12 @@ const (
 
 // commands reports whether a message says what is to become of its conversation, instead of
 // being a part of it.
-func (r *running) commands(m mail, s session.Session) bool {
+func (j *job) commands(m mail, s session.Session) bool {
 	switch name, _, _ := strings.Cut(m.Text, " "); {
 	case m.Workflow != "", name == Switch:
 		return true
 	case m.Text == Run:
-		return s.Flow != nil || len(r.Workflows().Names()) > 0
+		return s.Flow != nil || len(j.engine.Workflows().Names()) > 0
 	}
 	return m.Text == Compact || m.Text == Stop || m.Text == Anew
 }
@@ -47,73 +47,73 @@ var ErrOpen = errors.New("a call of this conversation awaits approval; answer it
 
 // compact summarizes what is still sent of a session, and yields a reply that says so.
 // The messages stay in the store.
-func (r *running) compact(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
+func (j *job) compact(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	var done turn.Done
 	switch {
 	case m.History != nil:
 		done.Reply = "The client keeps this conversation, so it cannot be summarized here."
 	case s.Turn.ID != "":
-		return r.refuse(ctx, ErrOpen, yield)
+		return j.refuse(ctx, ErrOpen, yield)
 	default:
 		m.Text, m.Files = "", nil
-		state, left, usage := r.agent.runner.Compact(ctx, r.input(r.agent, m, s))
+		state, left, usage := j.agent.runner.Compact(ctx, j.engine.input(j.agent, m, s))
 		if err := context.Cause(ctx); err != nil {
-			return r.refuse(ctx, fmt.Errorf("summarizing the conversation: %w", err), yield)
+			return j.refuse(ctx, fmt.Errorf("summarizing the conversation: %w", err), yield)
 		}
 		done.Usage, done.Reply = usage, "There is nothing to summarize."
 		if left > 0 {
 			done.Reply = fmt.Sprintf("The conversation so far, %d messages, is now a summary of about %d tokens. The messages are kept.", left, chat.Tokens(state.Summary))
 		}
-		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies}
+		end := store.End{ID: j.item.ID, Result: resultOf(&done, nil), Deliver: j.replies}
 		if left > 0 {
 			end.Session, end.State = s.Key, state
 		}
-		if err := r.write(ctx, end); err != nil {
-			return r.refuse(ctx, fmt.Errorf("summarizing the conversation: %w", err), yield)
+		if err := j.engine.write(ctx, end); err != nil {
+			return j.refuse(ctx, fmt.Errorf("summarizing the conversation: %w", err), yield)
 		}
 	}
 	return yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)
 }
 
 // anew begins the conversation anew.
-func (r *running) anew(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
+func (j *job) anew(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	if s.Turn.ID != "" {
-		return r.refuse(ctx, ErrOpen, yield)
+		return j.refuse(ctx, ErrOpen, yield)
 	}
 	if m.History != nil {
-		return r.says(ctx, m, s, "The client keeps this conversation, so it begins anew there.", yield)
+		return j.says(ctx, m, s, "The client keeps this conversation, so it begins anew there.", yield)
 	}
 	s.Sent, s.Summary, s.Front, s.Skill, s.Granted = session.None, "", session.Front{}, "", nil
 	s.Declared, s.Directory, s.SkillList = nil, "", ""
-	return r.says(ctx, m, s, "A new conversation.", yield)
+	return j.says(ctx, m, s, "A new conversation.", yield)
 }
 
 // switchSkill makes a skill active in the conversation.
-func (r *running) switchSkill(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
+func (j *job) switchSkill(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, Switch))
 	if m.Skill == "" {
-		return r.says(ctx, m, s, "Name a skill: /skill NAME. "+Switch+" full takes all tools, "+Switch+" "+Auto+" those of the phase or the agent. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+"."+inPhase(s.Flow), yield)
+		return j.says(ctx, m, s, "Name a skill: /skill NAME. "+Switch+" full takes all tools, "+Switch+" "+Auto+" those of the phase or the agent. Now active: "+cmp.Or(s.Skill, j.agent.controls.load().skill, catalog.Full)+"."+inPhase(s.Flow), yield)
 	}
-	skill, err := r.choice(m, s)
+	skill, err := j.choice(m, s)
 	if err != nil {
-		return r.refuse(ctx, err, yield)
+		return j.refuse(ctx, err, yield)
 	}
-	says := "The skill " + cmp.Or(skill, r.agent.controls.load().skill, catalog.Full) + " is active."
+	says := "The skill " + cmp.Or(skill, j.agent.controls.load().skill, catalog.Full) + " is active."
 	if s.Skill = skill; s.Flow.Runs() {
 		s.Flow = s.Flow.Clone()
 		if s.Flow.Skill = skill; skill == "" {
-			return r.says(ctx, m, s, fmt.Sprintf("Each phase of the workflow %s has its own tools again.", s.Flow.Workflow), yield)
+			return j.says(ctx, m, s, fmt.Sprintf("Each phase of the workflow %s has its own tools again.", s.Flow.Workflow), yield)
 		}
 	}
-	return r.says(ctx, m, s, says+inPhase(s.Flow), yield)
+	return j.says(ctx, m, s, says+inPhase(s.Flow), yield)
 }
 
 // choice returns the skill that a person chose, which must exist for them; empty is [Auto].
-func (r *running) choice(m mail, s session.Session) (string, error) {
-	if unknown := r.checkSkill(m.Skill) != nil; unknown && m.Skill == Auto {
+func (j *job) choice(m mail, s session.Session) (string, error) {
+	if unknown := j.engine.checkSkill(m.Skill) != nil; unknown && m.Skill == Auto {
 		return "", nil
 	}
-	return m.Skill, r.named(r.agent, m, s)
+	return m.Skill, j.engine.named(j.agent, m, s)
 }
 
 // inPhase says which phase of a workflow a conversation is in, and who chose its tools.
@@ -128,16 +128,16 @@ func inPhase(f *session.Flow) string {
 }
 
 // says ends a message with a text that no model wrote, and stores what has changed.
-func (r *running) says(ctx context.Context, m mail, s session.Session, text string, yield func(turn.Event, error) bool) bool {
-	return r.ends(ctx, m, s, turn.Done{Reply: text}, yield)
+func (j *job) says(ctx context.Context, m mail, s session.Session, text string, yield func(turn.Event, error) bool) bool {
+	return j.ends(ctx, m, s, turn.Done{Reply: text}, yield)
 }
 
 // ends is says with more than a text.
-func (r *running) ends(ctx context.Context, m mail, s session.Session, done turn.Done, yield func(turn.Event, error) bool) bool {
+func (j *job) ends(ctx context.Context, m mail, s session.Session, done turn.Done, yield func(turn.Event, error) bool) bool {
 	if m.History == nil {
-		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies, Session: s.Key, State: s.State}
-		if err := r.write(ctx, end); err != nil {
-			return r.refuse(ctx, err, yield)
+		end := store.End{ID: j.item.ID, Result: resultOf(&done, nil), Deliver: j.replies, Session: s.Key, State: s.State}
+		if err := j.engine.write(ctx, end); err != nil {
+			return j.refuse(ctx, err, yield)
 		}
 	}
 	return yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)

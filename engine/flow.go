@@ -99,17 +99,17 @@ func (e *Engine) plan(name string) *workflow.Plan {
 
 // following is where the events go of a turn that is taken up before a message is answered:
 // to the sender of [Run], or of the message if the turn is its own.
-func (r *running) following(m mail, f *follower) hears {
+func (j *job) following(m mail, f *follower) hears {
 	return func(item int64) func(turn.Event, error) bool {
 		switch {
-		case item != 0 && item == r.item.ID:
+		case item != 0 && item == j.item.ID:
 			return f.resumed
 		case m.Text != Run:
 			return silent
 		}
 		return func(e turn.Event, err error) bool {
 			if e.Done != nil {
-				r.resumed = e.Done
+				j.resumed = e.Done
 			}
 			return f.hand(e, err)
 		}
@@ -118,16 +118,16 @@ func (r *running) following(m mail, f *follower) hears {
 
 // goOn answers [Run] without a name: it goes on with the workflow of the session, or says how
 // it ended.
-func (r *running) goOn(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (*question, bool) {
+func (j *job) goOn(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (*question, bool) {
 	says := ""
 	switch {
-	case r.resumed != nil: // the sender has seen it
-		if err := r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(r.resumed, nil), Deliver: r.replies}); err != nil {
-			return nil, r.refuse(ctx, err, yield)
+	case j.resumed != nil: // the sender has seen it
+		if err := j.engine.write(ctx, store.End{ID: j.item.ID, Result: resultOf(j.resumed, nil), Deliver: j.replies}); err != nil {
+			return nil, j.refuse(ctx, err, yield)
 		}
 		return nil, true
 	case s.Flow == nil:
-		says = "No workflow has run here. " + Run + " NAME begins one: " + strings.Join(r.Workflows().Names(), ", ") + "."
+		says = "No workflow has run here. " + Run + " NAME begins one: " + strings.Join(j.engine.Workflows().Names(), ", ") + "."
 	case turn.PhaseOf(s) == turn.Waiting:
 		var waiting []session.Await
 		for _, a := range s.Awaits {
@@ -135,14 +135,14 @@ func (r *running) goOn(ctx context.Context, m mail, s session.Session, yield fun
 				waiting = append(waiting, a)
 			}
 		}
-		return nil, r.ends(ctx, m, s, turn.Done{Reply: asking(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
+		return nil, j.ends(ctx, m, s, turn.Done{Reply: asking(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
 	case s.Flow.Runs():
 		m.Text = "Go on."
 		return &question{m, s}, false
 	default:
 		says = strings.TrimSpace(fmt.Sprintf("%s\n\nThe workflow %s ended: %s (%s).", s.Flow.Reply, s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason))
 	}
-	return nil, r.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow.Brief()}, yield)
+	return nil, j.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow.Brief()}, yield)
 }
 
 // Flow returns the run of a workflow in a session, as it was stored last; nil when there was

@@ -27,8 +27,8 @@ type news struct {
 }
 
 // tell lets senders of the item at other processes see what happens.
-func (r *running) tell(e turn.Event) {
-	if r.shared == nil || r.item.ID == 0 || e.Step != nil || e.Selection != nil {
+func (j *job) tell(e turn.Event) {
+	if j.engine.shared == nil || j.item.ID == 0 || e.Step != nil || e.Selection != nil {
 		return
 	}
 	n := news{Text: e.Text, Call: e.Call, Await: e.Await, Progress: e.Progress, Result: e.Result, Phase: e.Phase, Done: e.Done}
@@ -38,7 +38,7 @@ func (r *running) tell(e turn.Event) {
 		n.Result = &short
 	}
 	if line, err := json.Marshal(n); err == nil { // arguments may be no JSON: the client does without
-		r.shared.Tell(r.key, r.item.ID, append(line, '\n'))
+		j.engine.shared.Tell(j.key, j.item.ID, append(line, '\n'))
 	}
 }
 
@@ -147,12 +147,12 @@ func (f *follower) unsaid(e turn.Event, err error) bool {
 var errElsewhere = errors.New("another etui has answered the message; the conversation shows the answer")
 
 // elsewhere hands over how a message ended that another process has answered.
-func (r *running) elsewhere(ctx context.Context, f *follower) bool {
+func (j *job) elsewhere(ctx context.Context, f *follower) bool {
 	if f.gone {
 		return false
 	}
-	now, err := r.Engine.item(context.WithoutCancel(ctx), r.item.ID)
-	switch given := r.answers.of(r.item.ID); {
+	now, err := j.engine.item(context.WithoutCancel(ctx), j.item.ID)
+	switch given := j.engine.answers.of(j.item.ID); {
 	case given != nil:
 		return repeat(store.Item{State: store.Done, Result: given}, f.unsaid)
 	case err == nil:

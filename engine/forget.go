@@ -34,28 +34,28 @@ type forgetRequest struct {
 // elsewhere has the other processes remove what each keeps by itself: past turns, calls of
 // before the database, memory.
 func (f *forgetting) elsewhere(ctx context.Context) error {
-	if f.shared == nil {
+	if f.engine.shared == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, maxForgetting, errNotForgotten)
 	defer cancel()
-	changed, key := f.asks, rand.Text()
-	value, _ := json.Marshal(forgetRequest{Names: f.names, At: f.config.Now(), By: f.holder}) // texts and a time
-	if err := f.config.Store.Put(ctx, forgetKind, key, value); err != nil {
+	changed, key := f.engine.asks, rand.Text()
+	value, _ := json.Marshal(forgetRequest{Names: f.names, At: f.engine.config.Now(), By: f.engine.holder}) // texts and a time
+	if err := f.engine.config.Store.Put(ctx, forgetKind, key, value); err != nil {
 		return fmt.Errorf("asking the other etui: %w: %w", ErrStore, err)
 	}
 	defer func() { // the name is not kept either
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStore)
 		defer cancel()
-		if _, err := f.config.Store.Remove(ctx, forgetKind, key); err != nil {
-			f.config.Log.ErrorContext(ctx, "the name of a person who was forgotten could not be removed; the next one who is forgotten removes it", "error", err)
+		if _, err := f.engine.config.Store.Remove(ctx, forgetKind, key); err != nil {
+			f.engine.config.Log.ErrorContext(ctx, "the name of a person who was forgotten could not be removed; the next one who is forgotten removes it", "error", err)
 		}
 	}()
 	for {
-		requests, err := f.forgetRequests(ctx)
+		requests, err := f.engine.forgetRequests(ctx)
 		var alive []string
 		if err == nil {
-			alive, err = f.shared.Alive(ctx)
+			alive, err = f.engine.shared.Alive(ctx)
 		}
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (e *Engine) forgetAsked(ctx context.Context) error {
 
 // forgetFor removes what only this process keeps of a person, and answers.
 func (e *Engine) forgetFor(ctx context.Context, key string, names []string) error {
-	f := forgetting{Engine: e, names: names}
+	f := forgetting{engine: e, names: names}
 	for _, name := range names {
 		if err := f.own(ctx, name); err != nil {
 			return err
@@ -148,8 +148,8 @@ func (e *Engine) forgetFor(ctx context.Context, key string, names []string) erro
 
 // own removes what each process keeps by itself of the person under a name, but for calls.
 func (f *forgetting) own(ctx context.Context, name string) error {
-	f.answers.clear() // of everybody: an answer to others may name the person
-	turns, err := f.Forget(ctx, name, false)
+	f.engine.answers.clear() // of everybody: an answer to others may name the person
+	turns, err := f.engine.Forget(ctx, name, false)
 	f.done.Turns += turns
 	if err == nil {
 		err = f.memories(ctx, name)
@@ -159,7 +159,7 @@ func (f *forgetting) own(ctx context.Context, name string) error {
 
 // memories removes what the agents remember of the person under a name.
 func (f *forgetting) memories(ctx context.Context, name string) error {
-	for _, a := range f.config.Agents {
+	for _, a := range f.engine.config.Agents {
 		if a.Memory == nil {
 			continue
 		}

@@ -43,10 +43,10 @@ func storable(messages []chat.Message) (_ []chat.Message, given []chat.File) {
 }
 
 // give adds files to those that come with the reply, each once.
-func (r *running) give(files []chat.File) {
+func (j *job) give(files []chat.File) {
 	for _, f := range files {
-		if len(r.given) < maxGiven && !slices.ContainsFunc(r.given, func(g chat.File) bool { return g.SHA256 == f.SHA256 }) {
-			r.given = append(r.given, f)
+		if len(j.given) < maxGiven && !slices.ContainsFunc(j.given, func(g chat.File) bool { return g.SHA256 == f.SHA256 }) {
+			j.given = append(j.given, f)
 		}
 	}
 }

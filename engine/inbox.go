@@ -227,7 +227,7 @@ func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
 		e.answers.join(i, nil)
 		defer e.answers.leave(i.ID)
 	}
-	r := &running{Engine: e, agent: a, key: i.Session, item: i, late: newLate(false)}
+	r := &job{engine: e, agent: a, key: i.Session, item: i, late: newLate(false)}
 	defer r.late.close()
 	r.answer(ctx, &m, silent)
 	e.handOver(i, r.kept)

@@ -184,21 +184,3 @@ func (e *Engine) storeLate(items ...store.Item) {
 
 // errLate is why the outcome of a call waits in the inbox.
 var errLate = errors.New("the outcome of a call came")
-
-// pending names a call of this process that goes on after its turn.
-type pending struct {
-	session session.Key
-	call    string
-}
-
-// storeOutcome stores an outcome that its session awaits, and ends its item; 0 means that
-// it has none. The caller has the session to itself.
-func (e *Engine) storeOutcome(ctx context.Context, key session.Key, s session.State, o turn.Outcome, item int64) (session.State, error) {
-	end := store.End{ID: item, Result: resultOf(nil, nil)}
-	if s.Waits(o.Call.ID, session.Outcome) { // else its call was not stored, its session was deleted, or it came before
-		e.pending.Delete(pending{key, o.Call.ID})
-		s, end.Messages = o.Arrived(s, e.config.Now())
-		end.Session, end.State = key, s
-	}
-	return s, e.write(ctx, end)
-}

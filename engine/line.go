@@ -77,25 +77,25 @@ const lookAgain = time.Second
 // [errTaken] when the running turn takes it in, with [store.ErrEnded] when it has ended, and
 // with [turn.ErrSuspended] when the engine stops. So
 // the sender of a repeated message does not wait for what came after the first one.
-func (r *running) lineUp(ctx context.Context) (context.Context, func()) {
-	waiting, leave := r.inLine.join(ctx, r.item.ID, r.keyed)
-	if r.stopping() { // perhaps before it joined
-		r.inLine.tell(r.item.ID, turn.ErrSuspended)
+func (j *job) lineUp(ctx context.Context) (context.Context, func()) {
+	waiting, leave := j.engine.inLine.join(ctx, j.item.ID, j.keyed)
+	if j.engine.stopping() { // perhaps before it joined
+		j.engine.inLine.tell(j.item.ID, turn.ErrSuspended)
 	}
-	if !r.repeated {
+	if !j.repeated {
 		return waiting, leave
 	}
 	looking, stop := context.WithCancel(waiting)
 	var looks sync.WaitGroup
 	looks.Go(func() {
-		defer panics.Log(r.config.Log, "looking for the end of a repeated message")
+		defer panics.Log(j.engine.config.Log, "looking for the end of a repeated message")
 		for {
 			// The first look comes after the sender is in the line: it may have ended before.
-			if now, err := r.Engine.item(looking, r.item.ID); err == nil && now.State != store.Waiting || errors.Is(err, store.ErrEnded) {
-				r.inLine.tell(r.item.ID, store.ErrEnded)
+			if now, err := j.engine.item(looking, j.item.ID); err == nil && now.State != store.Waiting || errors.Is(err, store.ErrEnded) {
+				j.engine.inLine.tell(j.item.ID, store.ErrEnded)
 				return
 			}
-			if r.shared == nil {
+			if j.engine.shared == nil {
 				return
 			}
 			select {

@@ -182,11 +182,11 @@ func (e *Engine) Post(ctx context.Context, key session.Key, to json.RawMessage, 
 }
 
 // said reports whether a reply only repeats what the turn has posted.
-func (r *running) said(ctx context.Context, done *turn.Done) bool {
+func (j *job) said(ctx context.Context, done *turn.Done) bool {
 	if !slices.ContainsFunc(done.Used, func(u turn.Used) bool { return u.Tool == PostTool }) {
 		return false
 	}
-	items, err := r.config.Store.Items(ctx, store.ItemFilter{Session: r.key, After: r.item.ID, Limit: maxCounted})
+	items, err := j.engine.config.Store.Items(ctx, store.ItemFilter{Session: j.key, After: j.item.ID, Limit: maxCounted})
 	return err == nil && slices.ContainsFunc(items, func(i store.Item) bool {
 		var posted result
 		return json.Unmarshal(i.Result, &posted) == nil && posted.Done != nil && strings.TrimSpace(posted.Done.Reply) == strings.TrimSpace(done.Reply)

@@ -163,7 +163,7 @@ func (a *answers) lost(key string, m mail, now time.Time) json.RawMessage {
 
 // goOnWith makes a question that the same sender has just asked, and that got no answer because
 // its turn failed or was cancelled, the turn of a message: it goes on where that one ended.
-func (r *running) goOnWith(q *question) {
+func (j *job) goOnWith(q *question) {
 	m, s := &q.mail, &q.session
 	at := len(s.Messages) - 1
 	for at >= 0 && s.Messages[at].Role != chat.User {
@@ -173,21 +173,21 @@ func (r *running) goOnWith(q *question) {
 		return
 	}
 	asked, last := s.Messages[at], s.Messages[len(s.Messages)-1]
-	if last.Role == chat.Assistant && len(last.Calls) == 0 || asked.Text != m.Text || asked.User != r.sender(*m).Record() || asked.Channel != m.Channel ||
-		!slices.EqualFunc(asked.Files, m.Files, func(a, b chat.File) bool { return a.SHA256 == b.SHA256 }) || r.config.Now().Sub(asked.Time) > lostFor {
+	if last.Role == chat.Assistant && len(last.Calls) == 0 || asked.Text != m.Text || asked.User != j.engine.sender(*m).Record() || asked.Channel != m.Channel ||
+		!slices.EqualFunc(asked.Files, m.Files, func(a, b chat.File) bool { return a.SHA256 == b.SHA256 }) || j.engine.config.Now().Sub(asked.Time) > lostFor {
 		return
 	}
-	s.Turn = session.Turn{ID: rand.Text(), Request: r.stored(*m)}
-	m.Text, m.Files, r.left = "", nil, true
+	s.Turn = session.Turn{ID: rand.Text(), Request: j.engine.stored(*m)}
+	m.Text, m.Files, j.left = "", nil, true
 }
 
 // linger ends a turn some time after its sender has gone, unless the sender has come back or
 // another one has joined; at once when the conversation goes on with another message.
-func (r *running) linger(ctx context.Context, end context.CancelCauseFunc) (stop func()) {
-	left, item := make(chan struct{}), r.item
+func (j *job) linger(ctx context.Context, end context.CancelCauseFunc) (stop func()) {
+	left, item := make(chan struct{}), j.item
 	gone := context.AfterFunc(ctx, func() {
-		defer panics.Log(r.config.Log, "waiting for a sender to come back")
-		r.unheard.Store(true)
+		defer panics.Log(j.engine.config.Log, "waiting for a sender to come back")
+		j.unheard.Store(true)
 		for alone := lookAgain; ; alone += lookAgain {
 			select {
 			case <-time.After(lookAgain):
@@ -195,9 +195,9 @@ func (r *running) linger(ctx context.Context, end context.CancelCauseFunc) (stop
 				return
 			}
 			switch {
-			case r.answers.senders(item.ID) > 1:
+			case j.engine.answers.senders(item.ID) > 1:
 				alone = 0
-			case r.goesOn(item), alone >= lingering && !r.wanted(item.Session):
+			case j.engine.goesOn(item), alone >= lingering && !j.engine.wanted(item.Session):
 				end(context.Cause(ctx))
 				return
 			}

@@ -359,7 +359,7 @@ func (e *Engine) finish(ctx context.Context, key session.Key, crashed bool, of h
 	e.config.Log.InfoContext(ctx, "turn resumed", "session", key, "agent", a.Name)
 	ctx, ended := e.stops.begin(ctx, key)
 	defer ended()
-	r := &running{Engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, left: left, late: newLate(false)}
+	r := &job{engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, left: left, late: newLate(false)}
 	defer r.late.close()
 	r.run(ctx, &question{m, s}, of(s.Turn.Item))
 	e.handOver(i, r.kept)

@@ -216,7 +216,7 @@ type Forgotten struct {
 // in a session ends first. With a [store.Shared], the other processes that are alive remove
 // what each keeps by itself; an error says if one did not answer.
 func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error) {
-	f := forgetting{Engine: e, done: Forgotten{User: user}}
+	f := forgetting{engine: e, done: Forgotten{User: user}}
 	if user == "" {
 		return f.done, errors.New("the name of a person is missing")
 	}
@@ -236,7 +236,7 @@ func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error)
 	if err == nil {
 		err = f.elsewhere(ctx)
 	}
-	if s, ok := f.config.Store.(store.Scrubber); ok && err == nil {
+	if s, ok := f.engine.config.Store.(store.Scrubber); ok && err == nil {
 		err = s.Scrub(ctx)
 	}
 	return f.done, err
@@ -244,9 +244,9 @@ func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error)
 
 // forgetting is a person who is being forgotten.
 type forgetting struct {
-	*Engine
-	names []string
-	done  Forgotten
+	engine *Engine
+	names  []string
+	done   Forgotten
 }
 
 const (
@@ -259,7 +259,7 @@ const (
 // sessions removes what all sessions keep of the person.
 func (f *forgetting) sessions(ctx context.Context) error {
 	for range maxPages {
-		wrote, err := f.config.Store.List(ctx, session.Filter{Users: f.names, Limit: page})
+		wrote, err := f.engine.config.Store.List(ctx, session.Filter{Users: f.names, Limit: page})
 		if err != nil {
 			return err
 		}
@@ -274,7 +274,7 @@ func (f *forgetting) sessions(ctx context.Context) error {
 	}
 	// Some sessions have no message with an author, but a key that names their owner.
 	for after := (session.Cursor{}); ; {
-		list, err := f.config.Store.List(ctx, session.Filter{After: after, Limit: page})
+		list, err := f.engine.config.Store.List(ctx, session.Filter{After: after, Limit: page})
 		if err != nil {
 			return err
 		}
@@ -295,27 +295,27 @@ func (f *forgetting) sessions(ctx context.Context) error {
 // session removes what a session keeps of the person.
 func (f *forgetting) session(ctx context.Context, s session.Summary) error {
 	if Belongs(s, f.names) {
-		err := f.DeleteSession(ctx, s.Key)
+		err := f.engine.DeleteSession(ctx, s.Key)
 		if errors.Is(err, session.ErrNotFound) {
 			return nil
 		}
 		f.done.Sessions++
 		return err
 	}
-	leave, err := f.Engine.sessions.enter(ctx, string(s.Key), "", store.People, unbounded)
+	leave, err := f.engine.sessions.enter(ctx, string(s.Key), "", store.People, unbounded)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	now, err := f.config.Store.Load(ctx, s.Key, session.Sent)
+	now, err := f.engine.config.Store.Load(ctx, s.Key, session.Sent)
 	if err != nil {
 		return err
 	}
 	state := now.Clone()
 	if now.Turn.ID != "" && f.is(lastAuthor(now.Messages)) {
 		var left []chat.Message
-		state, left = turn.Close(now, f.Catalog(), "what is kept of its user was removed", f.config.Now())
-		if err := f.config.Store.Append(ctx, s.Key, state, left...); err != nil {
+		state, left = turn.Close(now, f.engine.Catalog(), "what is kept of its user was removed", f.engine.config.Now())
+		if err := f.engine.config.Store.Append(ctx, s.Key, state, left...); err != nil {
 			return err
 		}
 	}
@@ -323,7 +323,7 @@ func (f *forgetting) session(ctx context.Context, s session.Summary) error {
 	state.Sent, state.Summary, state.Front = 0, "", session.Front{}
 	state.Awaits = slices.DeleteFunc(state.Awaits, func(a session.Await) bool { return f.is(a.User) })
 	for _, name := range f.names {
-		n, err := f.config.Store.Erase(ctx, s.Key, state, name)
+		n, err := f.engine.config.Store.Erase(ctx, s.Key, state, name)
 		f.done.Messages += n
 		if err != nil {
 			return err
@@ -336,7 +336,7 @@ func (f *forgetting) session(ctx context.Context, s session.Summary) error {
 // that were parked before a turn began.
 func (f *forgetting) items(ctx context.Context) error {
 	for after := int64(-1); ; { // no ID is so low: the order is that of the IDs
-		list, err := f.config.Store.Items(ctx, store.ItemFilter{After: after, Limit: page})
+		list, err := f.engine.config.Store.Items(ctx, store.ItemFilter{After: after, Limit: page})
 		if err != nil {
 			return err
 		}
@@ -345,11 +345,11 @@ func (f *forgetting) items(ctx context.Context) error {
 			if i.State == store.Waiting || !f.is(i.User) {
 				continue
 			}
-			now, err := f.config.Store.Load(ctx, i.Session, 1)
+			now, err := f.engine.config.Store.Load(ctx, i.Session, 1)
 			if err != nil {
 				return err
 			}
-			n, err := f.config.Store.Erase(ctx, i.Session, now.State, i.User)
+			n, err := f.engine.config.Store.Erase(ctx, i.Session, now.State, i.User)
 			if f.done.Messages += n; err != nil {
 				return err
 			}
@@ -368,27 +368,27 @@ func (f *forgetting) records(ctx context.Context, name string) error {
 	if err := f.standing(ctx, name); err != nil {
 		return err
 	}
-	calls, decisions, err := f.config.Calls.Erase(ctx, name)
+	calls, decisions, err := f.engine.config.Calls.Erase(ctx, name)
 	f.done.Calls, f.done.Decisions = f.done.Calls+calls, f.done.Decisions+decisions
 	return err
 }
 
 // standing removes the tasks of a person, and the approvals that count always for them.
 func (f *forgetting) standing(ctx context.Context, name string) error {
-	list, err := f.Tasks(ctx)
+	list, err := f.engine.Tasks(ctx)
 	for _, t := range list {
-		if err == nil && f.taskOwner(t) == name {
-			_, err = f.RemoveTask(ctx, t.ID)
+		if err == nil && f.engine.taskOwner(t) == name {
+			_, err = f.engine.RemoveTask(ctx, t.ID)
 			f.done.Tasks++
 		}
 	}
 	if err != nil {
 		return err
 	}
-	lasting, err := f.Grants(ctx)
+	lasting, err := f.engine.Grants(ctx)
 	for _, g := range lasting {
 		if err == nil && g.User == name {
-			err = f.Revoke(ctx, g.ID)
+			err = f.engine.Revoke(ctx, g.ID)
 			f.done.Approvals++
 		}
 	}

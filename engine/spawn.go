@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
@@ -349,37 +348,27 @@ func (e *Engine) orphan(ctx context.Context, o *origin, key session.Key) (bool, 
 // it gives the result of a sub-agent to its parent, and what came for sub-agents of its own
 // while the turn was open to a turn. What the user stopped leaves the step. Doing it twice
 // changes nothing.
-func (r *running) beside(ctx context.Context, m mail, end *store.End, step *turn.Step) (stopped []session.Await, err error) {
+func (j *job) beside(ctx context.Context, m mail, end *store.End, step *turn.Step) (stopped []session.Await, err error) {
 	if errors.Is(context.Cause(ctx), turn.ErrStopped) {
 		var told []chat.Message
-		end.State, told, stopped = turn.StopSubAgents(end.State, r.config.Now())
+		end.State, told, stopped = turn.StopSubAgents(end.State, j.engine.config.Now())
 		end.Messages = append(slices.Clip(end.Messages), told...)
 	}
 	if end.State.Turn.ID == "" {
 		for _, a := range subAgents(end.State) {
 			if a.Held != nil {
-				err = errors.Join(err, r.again(ctx, end.Session, a))
+				err = errors.Join(err, j.engine.again(ctx, end.Session, a))
 			}
 		}
 	}
 	switch {
 	case err != nil || m.Origin == nil:
 	case step.Done != nil && len(step.Done.Awaits) > 0:
-		err = r.askAbout(ctx, m.Origin, end.Session, step.Done.Awaits)
+		err = j.askAbout(ctx, m.Origin, end.Session, step.Done.Awaits)
 	case end.State.Turn.ID == "" && len(subAgents(end.State)) == 0:
-		err = r.report(ctx, m.Origin, end.Session, step.Done, step.Failed)
+		err = j.report(ctx, m.Origin, end.Session, step.Done, step.Failed)
 	}
 	return stopped, err
-}
-
-// again submits a result that came while a turn was open.
-func (e *Engine) again(ctx context.Context, key session.Key, a session.Await) error {
-	_, m, err := e.message(store.Item{Message: a.Held})
-	if err != nil {
-		return err
-	}
-	m.IdempotencyKey = "again-" + string(a.Session)
-	return e.deliver(ctx, key, m, "")
 }
 
 // deliver accepts a message of etui's own once, however often it is tried. It goes to the
@@ -405,82 +394,6 @@ func short(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	kind, _, _ := strings.Cut(text, "-")
 	return kind + "-" + base32.StdEncoding.EncodeToString(sum[:])
-}
-
-// report gives the result of a sub-agent to its parent.
-func (r *running) report(ctx context.Context, o *origin, key session.Key, done *turn.Done, failed error) error {
-	m, err := read(o.Back)
-	if err != nil {
-		return fmt.Errorf("of the parent: %w", err)
-	}
-	how, text := "finished", ""
-	switch {
-	case failed != nil:
-		how, text = "failed", r.config.Turn.Secrets.Redactor().Error(failed).Error()
-	case done != nil:
-		text = done.Reply
-		if errors.Is(context.Cause(ctx), errTime) {
-			how = fmt.Sprintf("not finished: its time of %v was up", o.Time)
-		} else if done.Stopped {
-			how = "been stopped"
-		}
-	}
-	m.Kind, m.Outcome = KindResult, &turn.Outcome{System: true, Result: chat.Result{
-		Session: string(key), Failed: failed != nil,
-		Text: fmt.Sprintf("[system: the sub-agent %s has %s. Its task was: %s\nThe user does not see this message. Decide what to tell them.]\n%s", o.ID, how, o.Title, text),
-	}}
-	m.IdempotencyKey = "result-" + string(key)
-	return r.deliver(ctx, o.parent(), m, key)
-}
-
-// askAbout tells the person for whom a sub-agent works what waits for an approval.
-func (r *running) askAbout(ctx context.Context, o *origin, key session.Key, list []session.Await) error {
-	text := fmt.Sprintf("The sub-agent %s asks (its task: %s)\n%s", o.ID, o.Title, asking(list))
-	m := mail{Kind: KindNotice, Notice: text, Message: Message{Agent: o.Within[0].Agent, IdempotencyKey: "notice-" + list[0].ID}}
-	return r.deliver(ctx, o.root(), m, key)
-}
-
-// noticed shows a notice to the person of the conversation. It asks no model, and none can
-// withhold it.
-func (r *running) noticed(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
-	done := turn.Done{Reply: m.Notice}
-	end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply)+len(s.Reply) > 0}
-	if s.Turn.ID == "" { // else it would come between calls and their results
-		end.Session = s.Key
-		end.State, end.Messages = turn.Beside(s.State, chat.Message{Role: chat.Assistant, Text: m.Notice, Time: r.config.Now()})
-	}
-	if err := r.write(ctx, end); err != nil {
-		return r.refuse(ctx, err, yield)
-	}
-	return yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)
-}
-
-// returned takes the result of a sub-agent up: with a turn, in which the agent decides what
-// the user is told. While a turn waits for a person, the session holds it.
-func (r *running) returned(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
-	i := slices.IndexFunc(s.Awaits, func(a session.Await) bool {
-		return a.For == session.SubAgent && string(a.Session) == m.Outcome.Result.Session
-	})
-	end := store.End{ID: r.item.ID, Result: resultOf(nil, nil)}
-	switch {
-	case i < 0 || s.Awaits[i].Held != nil && (m.Operator || s.Turn.ID != ""): // it was stopped, or has a result
-	case s.Turn.ID != "":
-		end.Session, end.State = s.Key, s.Clone()
-		end.State.Awaits[i].Held = r.item.Message
-	case m.Operator: // nobody knows in whose name a turn would be
-		end.Session = s.Key
-		state := s.Clone()
-		user := state.Awaits[i].User
-		state.Awaits = slices.Delete(state.Awaits, i, i+1)
-		end.State, end.Messages = turn.Beside(state, chat.Message{Role: chat.User, Note: m.Outcome.Note(), User: user, Channel: identity.System, Time: r.config.Now()})
-	default:
-		m.Outcome.Call = chat.Call{ID: s.Awaits[i].Call, Name: s.Awaits[i].Tool}
-		return r.run(ctx, &question{m, s}, yield)
-	}
-	if err := r.write(ctx, end); err != nil {
-		return r.refuse(ctx, err, yield)
-	}
-	return true
 }
 
 // stopAll stops sub-agents that no session awaits any more. One that does not learn it now

@@ -26,31 +26,31 @@ func taken() *turn.Done {
 // mailbox, while they are texts of the same sender, from the same place and with the same
 // wishes. While a workflow runs, it also takes a person's choice of the skill. Any other
 // message, and what comes after it, has a turn of its own.
-func (r *running) steering(ctx context.Context, m mail, s session.Session) (list []turn.Steered) {
-	if r.sessions.waiting(string(r.key)) == 0 || r.unheard.Load() && r.answers.senders(r.item.ID) < 2 { // what comes now ends the turn
+func (j *job) steering(ctx context.Context, m mail, s session.Session) (list []turn.Steered) {
+	if j.engine.sessions.waiting(string(j.key)) == 0 || j.unheard.Load() && j.engine.answers.senders(j.item.ID) < 2 { // what comes now ends the turn
 		return nil
 	}
-	waiting, err := r.config.Store.Items(ctx, store.ItemFilter{Session: r.key, State: store.Waiting, Limit: maxSteered + 1})
+	waiting, err := j.engine.config.Store.Items(ctx, store.ItemFilter{Session: j.key, State: store.Waiting, Limit: maxSteered + 1})
 	if err != nil {
 		return nil // they wait
 	}
 	for _, i := range waiting {
-		if i.ID == r.item.ID {
+		if i.ID == j.item.ID {
 			continue
 		}
-		_, next, err := r.message(i)
-		if err != nil || i.Holder != r.holder {
+		_, next, err := j.engine.message(i)
+		if err != nil || i.Holder != j.engine.holder {
 			break
 		}
 		steered := turn.Steered{Text: next.Text, Item: i.ID}
 		if name, ok := strings.CutPrefix(next.Text, Switch+" "); ok && (m.Workflow != "" || s.Flow.Runs()) {
 			next.Skill = strings.TrimSpace(name)
-			skill, err := r.choice(next, s)
+			skill, err := j.choice(next, s)
 			if err != nil {
 				break // it is told so when the turn has ended
 			}
 			steered.Skill = &skill
-		} else if !r.agent.Steer || !r.steers(m, next) {
+		} else if !j.agent.Steer || !j.steers(m, next) {
 			break
 		}
 		list = append(list, steered)
@@ -59,13 +59,13 @@ func (r *running) steering(ctx context.Context, m mail, s session.Session) (list
 }
 
 // steers reports whether a message can join the turn of another one.
-func (r *running) steers(running, next mail) bool {
+func (j *job) steers(running, next mail) bool {
 	if len(running.Reply) == 0 == (len(next.Reply) == 0) {
 		running.Reply = next.Reply // another message of the same chat
 	}
 	running.Trace = next.Trace
 	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 && next.Outcome == nil &&
-		next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(r.stored(next), r.stored(running))
+		next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(j.engine.stored(next), j.engine.stored(running))
 }
 
 // tellTaken tells the sender of a message that the running turn has taken it in.

@@ -164,34 +164,34 @@ func (e *Engine) halt(ctx context.Context, s session.Session, item int64, delive
 
 // stopNow answers a message that stops the running turn. It reports whether it did. One with a
 // key is in the inbox first: sent again, it does not stop a turn that began later.
-func (r *running) stopNow(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
+func (j *job) stopNow(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
 	var item store.Item
 	if m.IdempotencyKey != "" {
 		var fresh bool
 		var err error
-		if item, fresh, err = r.accept(ctx, r.key, *m); err != nil || !fresh {
+		if item, fresh, err = j.engine.accept(ctx, j.key, *m); err != nil || !fresh {
 			return false // it is accepted again below, with the same outcome
 		}
 		ctx = context.WithoutCancel(ctx)
 	}
-	stopped, err := r.interrupt(ctx, r.key)
+	stopped, err := j.engine.interrupt(ctx, j.key)
 	if !stopped {
-		r.item = item
+		j.item = item
 		return false
 	}
 	done := turn.Done{Reply: "Stopped."}
 	if errors.Is(err, context.DeadlineExceeded) {
 		done.Reply, err = "The running turn is being stopped.", nil
 	}
-	if n := r.sessions.waiting(string(r.key)); n > 0 {
+	if n := j.engine.sessions.waiting(string(j.key)); n > 0 {
 		done.Reply += fmt.Sprintf(" Messages that still wait for their turn: %d.", n)
 	}
 	if item.ID != 0 {
 		if err == nil {
-			err = r.write(ctx, store.End{ID: item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply) > 0})
+			err = j.engine.write(ctx, store.End{ID: item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply) > 0})
 		}
 		if err != nil {
-			r.storeLate(item) // it is answered later
+			j.engine.storeLate(item) // it is answered later
 			err = nil
 		}
 		if m.Accepted != nil {
@@ -207,19 +207,19 @@ func (r *running) stopNow(ctx context.Context, m *mail, yield func(turn.Event, e
 }
 
 // stopWaiting answers a message that stops a turn that waits, if there is one.
-func (r *running) stopWaiting(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
+func (j *job) stopWaiting(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	done := turn.Done{Reply: "Nothing is running."}
 	var err error
 	switch {
 	case m.History != nil:
 		done.Reply = "The client keeps this conversation, so it can only be stopped there: close the connection of the request."
 	case s.Turn.ID == "" && len(subAgents(s.State)) == 0 && !s.Flow.Runs():
-		err = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies})
+		err = j.engine.write(ctx, store.End{ID: j.item.ID, Result: resultOf(&done, nil), Deliver: j.replies})
 	default:
-		done, err = r.halt(ctx, s, r.item.ID, r.replies)
+		done, err = j.engine.halt(ctx, s, j.item.ID, j.replies)
 	}
 	if err != nil {
-		return r.refuse(ctx, err, yield)
+		return j.refuse(ctx, err, yield)
 	}
 	return yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)
 }

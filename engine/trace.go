@@ -18,29 +18,29 @@ import (
 
 // received begins the span in which a message is accepted. Its end says with which error it
 // was not.
-func (r *running) received(ctx context.Context, m *mail) (end func(error)) {
-	if r.config.Tracer == nil {
+func (j *job) received(ctx context.Context, m *mail) (end func(error)) {
+	if j.engine.config.Tracer == nil {
 		return func(error) {}
 	}
 	if m.Trace != "" {
 		ctx = span.Below(ctx, m.Trace)
 	}
-	ctx, s := span.Start(ctx, r.config.Tracer, "receive message", trace.WithSpanKind(trace.SpanKindConsumer), about(r.agent.Name, r.key), span.Texts("etui.channel", m.Channel))
+	ctx, s := span.Start(ctx, j.engine.config.Tracer, "receive message", trace.WithSpanKind(trace.SpanKindConsumer), about(j.agent.Name, j.key), span.Texts("etui.channel", m.Channel))
 	m.Trace = span.Parent(ctx)
 	return func(err error) { span.End(s, failureOf(err)) }
 }
 
 // traced begins the span of a turn, after one of the time that its message waited.
-func (r *running) traced(ctx context.Context, m *mail) (_ context.Context, end func(error)) {
-	if r.config.Tracer == nil {
+func (j *job) traced(ctx context.Context, m *mail) (_ context.Context, end func(error)) {
+	if j.engine.config.Tracer == nil {
 		return ctx, func(error) {}
 	}
 	ctx = span.Below(ctx, m.Trace)
-	if !r.item.Accepted.IsZero() {
-		_, waited := span.Start(ctx, r.config.Tracer, "wait in inbox", trace.WithTimestamp(r.item.Accepted), about(r.agent.Name, r.key), trace.WithAttributes(attribute.Int("etui.tries", r.item.Tries)))
+	if !j.item.Accepted.IsZero() {
+		_, waited := span.Start(ctx, j.engine.config.Tracer, "wait in inbox", trace.WithTimestamp(j.item.Accepted), about(j.agent.Name, j.key), trace.WithAttributes(attribute.Int("etui.tries", j.item.Tries)))
 		waited.End()
 	}
-	ctx, s := span.Start(ctx, r.config.Tracer, "invoke_agent "+r.agent.Name, about(r.agent.Name, r.key), span.Texts("gen_ai.operation.name", "invoke_agent", "etui.channel", m.Channel))
+	ctx, s := span.Start(ctx, j.engine.config.Tracer, "invoke_agent "+j.agent.Name, about(j.agent.Name, j.key), span.Texts("gen_ai.operation.name", "invoke_agent", "etui.channel", m.Channel))
 	return ctx, func(err error) { span.End(s, failureOf(err)) }
 }
 

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
+)
+
+// takeOutcome stores the outcome of a call for the next turn to see. A sender who waits for it has a
+// turn at once, unless one waits for a person.
+func (j *job) takeOutcome(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *question, ok bool) {
+	if m.Wait && s.Turn.ID == "" && s.Waits(m.Outcome.Call.ID, session.Outcome) {
+		j.engine.pending.Delete(pending{j.key, m.Outcome.Call.ID})
+		return &question{m, s}, false
+	}
+	_, j.kept = j.engine.storeOutcome(ctx, j.key, s.State, *m.Outcome, j.item.ID)
+	return nil, j.kept == nil || !errors.Is(j.kept, store.ErrLost) && yield(turn.Event{}, j.kept) && false
+}
+
+// receiveOutcome receives the outcome of a call that went on. It may come before the turn of the
+// call has ended. The outcome is a message of the inbox: for the sender, who may wait for
+// it, or for the next turn of the session to see.
+func (j *job) receiveOutcome(asked mail, o turn.Outcome) {
+	j.engine.running.begin()
+	go func() {
+		defer j.engine.running.end()
+		err := j.engine.guard("storing the outcome of a call", j.key, func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), maxStore)
+			defer cancel()
+			asked.Text, asked.Files, asked.Answers, asked.IdempotencyKey = "", nil, nil, ""
+			asked.Kind, asked.Outcome = KindOutcome, o.Storable()
+			for pause := firstPause; ; pause = min(2*pause, lastPause) {
+				item, _, err := j.engine.accept(ctx, j.key, asked)
+				if err == nil && !j.late.hand(item) {
+					j.engine.storeLate(item)
+				}
+				if !errors.Is(err, ErrStore) {
+					return err
+				}
+				select { // one that was stored all the same is not awaited any more when it comes again
+				case <-time.After(pause):
+				case <-ctx.Done():
+					return err
+				case <-j.engine.life.Done():
+					return err
+				}
+			}
+		})
+		if err != nil {
+			j.engine.config.Log.Error("the outcome of a call could not be stored", "session", j.key, "error", err)
+		}
+	}()
+}
+
+// pending names a call of this process that goes on after its turn.
+type pending struct {
+	session session.Key
+	call    string
+}
+
+// storeOutcome stores an outcome that its session awaits, and ends its item; 0 means that
+// it has none. The caller has the session to itself.
+func (e *Engine) storeOutcome(ctx context.Context, key session.Key, s session.State, o turn.Outcome, item int64) (session.State, error) {
+	end := store.End{ID: item, Result: resultOf(nil, nil)}
+	if s.Waits(o.Call.ID, session.Outcome) { // else its call was not stored, its session was deleted, or it came before
+		e.pending.Delete(pending{key, o.Call.ID})
+		s, end.Messages = o.Arrived(s, e.config.Now())
+		end.Session, end.State = key, s
+	}
+	return s, e.write(ctx, end)
+}
