@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"channel/markup", "identity", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "rank/internal/lexicon/*", "internal/protect"},
 	{"model", "route", "store", "rank", "internal/toolgen", "tool/*", "store/internal/*"},
-	{"selection/meta", "store/*"},
+	{"selection/meta", "store/*", "mailbox"},
 	{"catalog", "model/*", "internal/demo"},
 	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
 	{"workflow", "skill/markdown", "hub/scan", "hub/internal/archive", "internal/eval"},
@@ -48,6 +48,7 @@ var allowed = map[string][]string{
 	"rank":      {"chat", "tool", "rank/internal/lexicon", "internal/panics"},
 	"selection": {"chat", "tool", "catalog", "rank", "selection/meta"},
 	"rules":     {"chat", "tool", "catalog", "internal/nearest", "rules/internal/shelltext"},
+	"mailbox":   {"session", "store", "internal/panics"},
 	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/panics", "internal/printable"},
 }
 

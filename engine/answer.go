@@ -146,7 +146,7 @@ func (j *job) decided(ctx context.Context, m mail, s session.Session, text answe
 	if err != nil {
 		done.Reply = err.Error() + "."
 	}
-	if err := j.engine.write(ctx, store.End{ID: j.item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply) > 0}); err != nil {
+	if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply) > 0}); err != nil {
 		return nil, j.refuse(ctx, err, yield)
 	}
 	return nil, yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)

@@ -208,7 +208,7 @@ func wrongLasts(l session.Lasts) error {
 func (e *Engine) submit(ctx context.Context, key session.Key, m mail) error {
 	item, fresh, err := e.accept(ctx, key, m)
 	if err == nil && fresh {
-		e.storeLate(item)
+		e.box.TakeUp(item)
 	}
 	return err
 }

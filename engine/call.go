@@ -17,12 +17,12 @@ import (
 // when the call failed; the error says what failed. A tool that does not exist,
 // or that the sender may not use, is [turn.ErrNoTool].
 func (e *Engine) Call(ctx context.Context, m Message, tool string, args json.RawMessage) (chat.Result, error) {
-	e.running.begin()
-	defer e.running.end()
-	if e.stopping() {
+	e.box.Running.Begin()
+	defer e.box.Running.End()
+	if e.box.Stopping() {
 		return chat.Result{}, ErrStopping
 	}
-	ctx, cancel := e.suspendable(ctx)
+	ctx, cancel := e.box.Suspendable(ctx)
 	defer cancel()
 	a, in, err := e.silent(ctx, newMail(m))
 	if err != nil {

@@ -25,7 +25,7 @@ type Heartbeat struct {
 // and answers what nobody has answered in time. Call it every second or so, and not twice
 // at once. However many processes do, each thing happens once.
 func (e *Engine) Tick(ctx context.Context) error {
-	if e.stopping() {
+	if e.box.Stopping() {
 		return nil
 	}
 	now := e.config.Now()

@@ -68,7 +68,7 @@ func (j *job) compact(ctx context.Context, m mail, s session.Session, yield func
 		if left > 0 {
 			end.Session, end.State = s.Key, state
 		}
-		if err := j.engine.write(ctx, end); err != nil {
+		if err := j.engine.box.Write(ctx, end); err != nil {
 			return j.refuse(ctx, fmt.Errorf("summarizing the conversation: %w", err), yield)
 		}
 	}
@@ -136,7 +136,7 @@ func (j *job) says(ctx context.Context, m mail, s session.Session, text string, 
 func (j *job) ends(ctx context.Context, m mail, s session.Session, done turn.Done, yield func(turn.Event, error) bool) bool {
 	if m.History == nil {
 		end := store.End{ID: j.item.ID, Result: resultOf(&done, nil), Deliver: j.replies, Session: s.Key, State: s.State}
-		if err := j.engine.write(ctx, end); err != nil {
+		if err := j.engine.box.Write(ctx, end); err != nil {
 			return j.refuse(ctx, err, yield)
 		}
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
@@ -176,23 +177,11 @@ type Engine struct {
 	config   Config
 	selector func() *selection.Selector
 	agents   map[string]*agent
-	holder   string          // this process, in the inbox
-	shared   store.Shared    // the store, if several processes use it; else nil
-	life     context.Context //nolint:containedctx // ends when running turns are to be left to another process
-	suspend  context.CancelCauseFunc
-	begins   context.Context //nolint:containedctx // ends when nothing new is accepted, and no turn begins any more
-	drain    context.CancelCauseFunc
-	settled  atomic.Bool  // no message waits that an ended process accepted, and none can come
-	here     atomic.Int64 // messages that run or wait
-	left     atomic.Int64 // messages that are left in the inbox because the engine stops
-	sessions lines        // the mailboxes that are worked on
-	turns    lines        // all turns, under one key
-	looks    lines        // callers who look at conversations, under one key
-	shares   shares       // of the places of messages
-	stops    stops
-	inLine   waitingSenders
-	answers  answers
-	resuming atomic.Int64              // sessions in which Resume works
+	holder   string       // this process, in the inbox
+	shared   store.Shared // the store, if several processes use it; else nil
+	box      *mailbox.Box
+	looks    mailbox.Lines             // callers who look at conversations, under one key
+	shares   shares                    // of the places of messages
 	expired  atomic.Pointer[time.Time] // when expire looked last
 	beaten   atomic.Pointer[time.Time] // the last heartbeat
 	replays  *replays
@@ -200,39 +189,17 @@ type Engine struct {
 	asks     <-chan struct{} // receives when forgetRequests may have changed; nil without a shared store
 	pending  sync.Map        // of pending, while the session awaits the outcome
 	meter    meter
-	running  work // turns, and what is being stored after them
-	letters  chan struct{}
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
 // to the gateway meanwhile.
-func (e *Engine) Wait(ctx context.Context) { e.running.wait(ctx) }
-
-// maxStoring is how long Stop waits for turns that it has suspended: a tool may not heed
-// that.
-const maxStoring = 5 * time.Second
+func (e *Engine) Wait(ctx context.Context) { e.box.Running.Wait(ctx) }
 
 // Stop accepts nothing new, begins no turn, and lets those that run end. When ctx ends, it
 // suspends them: they stay open in the store, and what waits stays in the inbox, for the next
 // [Engine.Resume]. It returns how many messages stay, when the last turn has stored what it
 // had done. Nothing can be sent any more.
-func (e *Engine) Stop(ctx context.Context) (left int) {
-	e.drain(turn.ErrSuspended)
-	e.inLine.leave()
-	e.running.wait(ctx)
-	e.suspend(turn.ErrSuspended)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStoring)
-	defer cancel()
-	e.running.wait(ctx)
-	if e.shared == nil { // nobody else takes anything up
-		if n, _, err := e.config.Store.Depth(ctx, store.Waiting); err == nil {
-			return n
-		}
-	}
-	return int(e.left.Load() + e.here.Load())
-}
-
-func (e *Engine) stopping() bool { return e.begins.Err() != nil }
+func (e *Engine) Stop(ctx context.Context) (left int) { return e.box.Stop(ctx) }
 
 // agent is an Agent at work.
 type agent struct {
@@ -267,17 +234,17 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
-	e := &Engine{config: cfg, holder: rand.Text(), shares: shares{places: 2 * cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), letters: make(chan struct{}, 1), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, holder: rand.Text(), shares: shares{places: 2 * cfg.MaxTurns}, looks: mailbox.Lines{Width: looking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.granted
 		cfg.Turn.Granted = e.granted
 	}
 	if shared, ok := cfg.Store.(store.Shared); ok {
-		e.shared, e.sessions.shared, e.holder, e.asks = shared, shared, shared.Holder(), shared.Changed(forgetKind)
+		e.shared, e.holder, e.asks = shared, shared.Holder(), shared.Changed(forgetKind)
 	}
-	e.life, e.suspend = context.WithCancelCause(context.Background())
-	e.begins, e.drain = context.WithCancelCause(context.Background())
-	e.turns = lines{width: cfg.MaxTurns, until: e.begins.Done()}
+	e.box = mailbox.New(mailbox.Config{
+		Store: cfg.Store, Worker: worker{e}, Log: cfg.Log, Now: cfg.Now, Holder: e.holder, Width: cfg.MaxTurns, Retry: e.meter.retry,
+	})
 	if cfg.Embedder != nil {
 		e.selector = cfg.Embedder.Follow(e.selector)
 		// A change of the registry computes the vectors, so that the next turn need not.
@@ -355,7 +322,7 @@ func (e *Engine) Now() time.Time { return e.config.Now() }
 // Ready returns an error when the engine cannot answer: when the store cannot be
 // read, or [ErrStopping].
 func (e *Engine) Ready(ctx context.Context) error {
-	if e.stopping() {
+	if e.box.Stopping() {
 		return ErrStopping
 	}
 	_, err := e.config.Store.List(ctx, session.Filter{Limit: 1})

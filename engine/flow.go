@@ -122,7 +122,7 @@ func (j *job) goOn(ctx context.Context, m mail, s session.Session, yield func(tu
 	says := ""
 	switch {
 	case j.resumed != nil: // the sender has seen it
-		if err := j.engine.write(ctx, store.End{ID: j.item.ID, Result: resultOf(j.resumed, nil), Deliver: j.replies}); err != nil {
+		if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: resultOf(j.resumed, nil), Deliver: j.replies}); err != nil {
 			return nil, j.refuse(ctx, err, yield)
 		}
 		return nil, true

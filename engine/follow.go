@@ -151,8 +151,8 @@ func (j *job) elsewhere(ctx context.Context, f *follower) bool {
 	if f.gone {
 		return false
 	}
-	now, err := j.engine.item(context.WithoutCancel(ctx), j.item.ID)
-	switch given := j.engine.answers.of(j.item.ID); {
+	now, err := j.engine.box.Item(context.WithoutCancel(ctx), j.item.ID)
+	switch given := j.engine.box.Answers.Of(j.item.ID); {
 	case given != nil:
 		return repeat(store.Item{State: store.Done, Result: given}, f.unsaid)
 	case err == nil:

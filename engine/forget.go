@@ -148,7 +148,7 @@ func (e *Engine) forgetFor(ctx context.Context, key string, names []string) erro
 
 // own removes what each process keeps by itself of the person under a name, but for calls.
 func (f *forgetting) own(ctx context.Context, name string) error {
-	f.engine.answers.clear() // of everybody: an answer to others may name the person
+	f.engine.box.Answers.Clear() // of everybody: an answer to others may name the person
 	turns, err := f.engine.Forget(ctx, name, false)
 	f.done.Turns += turns
 	if err == nil {

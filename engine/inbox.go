@@ -1,18 +1,14 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/model"
@@ -154,131 +150,6 @@ func repeat(i store.Item, yield func(turn.Event, error) bool) bool {
 	return (r.Done.Reply == "" || yield(turn.Event{Text: r.Done.Reply}, nil)) && yield(turn.Event{Done: r.Done}, nil)
 }
 
-// write stores a step, and ends the item with it if it is the last one: then its senders
-// that wait here learn it. An item that has ended already does not keep the step from the
-// session.
-func (e *Engine) write(ctx context.Context, end store.End) error {
-	err := e.put(ctx, end)
-	if err == nil && end.ID != 0 {
-		e.answers.end(end.ID, end.Result, e.config.Now())
-		e.inLine.tell(end.ID, store.ErrEnded)
-	}
-	return err
-}
-
-// put is write without telling the senders.
-func (e *Engine) put(ctx context.Context, end store.End) error {
-	ctx = context.WithoutCancel(ctx) // what was done is stored even when the caller has gone
-	err := store.ErrEnded
-	if end.ID != 0 {
-		err = e.config.Store.Finish(ctx, end)
-		if err == nil && end.Deliver {
-			e.answered()
-		}
-	}
-	if errors.Is(err, store.ErrEnded) {
-		err = nil
-		if end.Session != "" {
-			err = e.config.Store.Append(ctx, end.Session, end.State, end.Messages...)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("storing the session: %w: %w", ErrStore, err)
-	}
-	return nil
-}
-
-// item returns an item as it is now. One that is gone has ended.
-func (e *Engine) item(ctx context.Context, id int64) (store.Item, error) {
-	if id == 0 { // a filter without an ID matches all
-		return store.Item{}, store.ErrEnded
-	}
-	list, err := e.config.Store.Items(ctx, store.ItemFilter{ID: id})
-	if err != nil || len(list) == 0 {
-		return store.Item{}, cmp.Or(err, store.ErrEnded)
-	}
-	return list[0], nil
-}
-
-// maxTries is how often an item is taken up whose turn had stored nothing when its process
-// ended, or panicked. After that it is parked: the item itself is probably the cause. If an
-// operator has it tried again, it is taken up as often once more. A
-// turn that has stored a step counts for itself, see [turn.Runner.Run].
-const maxTries = 3
-
-// takeUp works on an item that waits and that nobody works on: another process accepted
-// it, or its turn could not be stored. The caller has the session to itself. An error
-// means that the item still waits. Crashed says that the last attempt ended unexpectedly.
-func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
-	if crashed || i.Holder != e.holder {
-		var err error
-		if i, err = e.hold(ctx, i, crashed && i.Holder != ""); err != nil || i.State == store.Parked {
-			return err
-		}
-	}
-	a, m, err := e.message(i)
-	if err != nil { // its agent is gone, say
-		e.config.Log.ErrorContext(ctx, "a message of the inbox cannot be answered", "item", i.ID, "session", i.Session, "error", err)
-		return e.write(ctx, store.End{ID: i.ID, Result: resultOf(nil, err), Deliver: len(m.Reply) > 0})
-	}
-	ctx, ended := e.stops.begin(ctx, i.Session)
-	defer ended()
-	if strings.HasPrefix(i.Key, store.Passing) { // its sender may send it again
-		e.answers.join(i, nil)
-		defer e.answers.leave(i.ID)
-	}
-	r := &job{engine: e, agent: a, key: i.Session, item: i, late: newLate(false)}
-	defer r.late.close()
-	r.answer(ctx, &m, silent)
-	e.handOver(i, r.kept)
-	return r.kept
-}
-
-// hold makes an item this process's own, or parks it if its turn ended unexpectedly too
-// often. Crashed says that it ended so once more.
-func (e *Engine) hold(ctx context.Context, i store.Item, crashed bool) (store.Item, error) {
-	if crashed {
-		i.Tries++
-	}
-	if crashed && i.Tries%(maxTries+1) == 0 {
-		i.State, i.Reason = store.Parked, fmt.Sprintf("its turn ended unexpectedly, %d times", i.Tries)
-		e.config.Log.ErrorContext(ctx, "message parked", "item", i.ID, "session", i.Session, "reason", i.Reason)
-		if err := e.tellParked(ctx, i); err != nil {
-			return i, err
-		}
-	}
-	if i.Holder != e.holder {
-		e.meter.retry("left")
-	}
-	i.Holder = e.holder
-	return i, e.config.Store.Update(ctx, i)
-}
-
-// handOver gives an item up that was suspended because this process stops: another one may
-// take it up at once, and nobody counts that as an unexpected end.
-func (e *Engine) handOver(i store.Item, why error) {
-	if i.ID == 0 || !errors.Is(why, turn.ErrSuspended) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), handingOver)
-	defer cancel()
-	now, err := e.item(ctx, i.ID)
-	if errors.Is(err, store.ErrEnded) || err == nil && (now.State != store.Waiting || now.Holder != e.holder) {
-		return
-	}
-	e.left.Add(1)
-	if err == nil {
-		now.Holder = ""
-		err = e.config.Store.Update(ctx, now)
-	}
-	if err != nil {
-		e.config.Log.Debug("a message was not handed over", "item", i.ID, "session", i.Session, "error", err)
-	}
-}
-
-// handingOver is how long that may take while etui stops.
-const handingOver = time.Second
-
 // tellParked tells the sender of a message that it is about to be parked, on the channel that
 // it came from. It is told once, whatever ends the process in between. An error means that the
 // store failed.
@@ -302,104 +173,3 @@ func silent(turn.Event, error) bool { return true }
 type hears func(item int64) func(turn.Event, error) bool
 
 func nobody(int64) func(turn.Event, error) bool { return silent }
-
-const (
-	// firstPause and lastPause are how long an item rests between two attempts to store its
-	// turn: twice as long each time. The first attempt is at once.
-	firstPause, lastPause = 20 * time.Millisecond, 10 * time.Second
-)
-
-// errPanic is a panic of a turn.
-var errPanic = errors.New("the engine failed unexpectedly")
-
-// guard runs f and makes a panic an error, so that one turn does not end the process and
-// so the turns of all others.
-func (e *Engine) guard(doing string, key session.Key, f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			_ = panics.Report(e.config.Log.With("session", key), doing, p) // it is logged
-			err = errPanic
-		}
-	}()
-	return f()
-}
-
-// later works on an item until it has ended, in the background. It takes over the place
-// in the session, so that the messages behind it wait as they would for its turn. When the
-// engine stops, only the end of a turn is still stored.
-func (e *Engine) later(i store.Item, why error, place *place) {
-	e.running.begin()
-	e.here.Add(1)
-	go func() {
-		defer e.running.end()
-		defer e.here.Add(-1)
-		defer place.leave()
-		for pause := time.Duration(0); why != nil; pause = min(max(2*pause, firstPause), lastPause) {
-			if pause == lastPause {
-				e.config.Log.Warn("a message still waits", "item", i.ID, "session", i.Session, "error", why)
-			}
-			var left *unwritten
-			until, unwrote := e.begins, errors.As(why, &left) && !errors.Is(why, store.ErrLost)
-			if unwrote {
-				until = e.life
-			}
-			select {
-			case <-time.After(pause):
-			case <-until.Done():
-			}
-			if until.Err() != nil {
-				e.handOver(i, turn.ErrSuspended)
-				return
-			}
-			cause := "store"
-			if errors.Is(why, errPanic) {
-				cause = "panic"
-			}
-			e.meter.retry(cause)
-			why = e.guard("taking up a message", i.Session, func() error {
-				if err := place.waitFor(until, store.Claim{Item: i.ID}); err != nil {
-					if unwrote {
-						err = &unwritten{left.end, left.turn, err}
-					}
-					return err
-				}
-				if unwrote {
-					if err := e.writeAgain(e.life, left); err != nil {
-						return err
-					}
-				}
-				return e.retry(e.life, i.ID, errors.Is(why, errPanic))
-			})
-			if errors.Is(why, store.ErrEnded) {
-				return // another process has answered it
-			}
-		}
-	}()
-}
-
-// retry takes an item up, after what its session has left. The caller has the session to
-// itself. Crashed says that the last attempt here ended unexpectedly.
-func (e *Engine) retry(ctx context.Context, id int64, crashed bool) error {
-	i, err := e.item(ctx, id)
-	if errors.Is(err, store.ErrEnded) {
-		return nil
-	}
-	if err == nil && i.State == store.Waiting {
-		err = e.finish(ctx, i.Session, crashed, nobody) // it may be the item's own turn
-	}
-	if err != nil {
-		return err
-	}
-	if i, err = e.item(ctx, id); errors.Is(err, store.ErrEnded) || err == nil && i.State != store.Waiting {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	leave, err := e.turns.enter(ctx, "", i.User, i.Priority, unbounded)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return e.takeUp(ctx, i, crashed)
-}

@@ -89,7 +89,7 @@ func (j *job) open(ctx context.Context, m mail, yield func(turn.Event, error) bo
 		s, err = j.engine.load(ctx, j.agent, m)
 	}
 	if err == nil && j.item.ID != 0 {
-		now, gone := j.engine.item(ctx, j.item.ID)
+		now, gone := j.engine.box.Item(ctx, j.item.ID)
 		ended = errors.Is(gone, store.ErrEnded) || gone == nil && now.State != store.Waiting
 	}
 	return s, ended, err
@@ -103,7 +103,7 @@ func (j *job) refuse(ctx context.Context, err error, yield func(turn.Event, erro
 	if errors.Is(err, ErrStore) || errors.Is(err, turn.ErrSuspended) || errors.Is(err, store.ErrLost) {
 		j.kept, err = err, stopped(err)
 	} else if j.item.ID != 0 {
-		j.kept = j.engine.write(ctx, store.End{ID: j.item.ID, Result: resultOf(nil, err), Deliver: j.replies})
+		j.kept = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: resultOf(nil, err), Deliver: j.replies})
 	}
 	return !errors.Is(j.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 }
@@ -111,7 +111,7 @@ func (j *job) refuse(ctx context.Context, err error, yield func(turn.Event, erro
 // run runs one turn, and reports whether it ended well and the caller still ranges.
 func (j *job) run(ctx context.Context, q *question, yield func(turn.Event, error) bool) bool {
 	m, s := &q.mail, &q.session
-	if j.engine.stopping() { // the turn of another message ran before
+	if j.engine.box.Stopping() { // the turn of another message ran before
 		return j.refuse(ctx, turn.ErrSuspended, yield)
 	}
 	if len(m.Reply) > 0 {
@@ -172,7 +172,7 @@ func (j *job) run(ctx context.Context, q *question, yield func(turn.Event, error
 				}
 				fallthrough
 			case !ended && m.History == nil:
-				j.kept = j.engine.finishItem(ctx, store.End{ID: j.item.ID, Result: resultOf(nil, err), Deliver: j.replies}, open)
+				j.kept = j.engine.box.Finish(ctx, store.End{ID: j.item.ID, Result: resultOf(nil, err), Deliver: j.replies}, open)
 			}
 			return !j.gone && !errors.Is(j.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 		case e.Step == nil:
@@ -200,7 +200,7 @@ func (j *job) run(ctx context.Context, q *question, yield func(turn.Event, error
 			j.give(given)
 			end := store.End{Session: s.Key, State: e.Step.State, Messages: messages}
 			var stopped []session.Await
-			write := j.engine.write
+			write := j.engine.box.Write
 			if e.Step.Done != nil && len(e.Step.Done.Awaits) > 0 {
 				e.Step.Done.Reply = asking(e.Step.Done.Awaits)
 			}
@@ -212,9 +212,9 @@ func (j *job) run(ctx context.Context, q *question, yield func(turn.Event, error
 				}
 				end.ID, end.Result = j.item.ID, resultWith(e.Step.Done, e.Step.Failed, j.given)
 				end.Deliver = j.replies && (e.Step.Done == nil || len(j.given) > 0 || e.Step.Done.Reply != "" && !j.said(ctx, e.Step.Done))
-				write = func(ctx context.Context, end store.End) error { return j.engine.finishItem(ctx, end, open) }
+				write = func(ctx context.Context, end store.End) error { return j.engine.box.Finish(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
-				end.ID, end.Result, write = e.Step.Taken, resultOf(taken(), nil), j.engine.put
+				end.ID, end.Result, write = e.Step.Taken, resultOf(taken(), nil), j.engine.box.Put
 			}
 			for i, a := range end.State.Awaits {
 				if a.For == session.Outcome && a.Holder == "" {
@@ -234,7 +234,7 @@ func (j *job) run(ctx context.Context, q *question, yield func(turn.Event, error
 			}
 			open = e.Step.State.Turn
 			if e.Step.Taken != 0 {
-				j.engine.tellTaken(e.Step.Taken)
+				j.engine.box.Tell(e.Step.Taken, errTaken)
 			}
 		}
 	}

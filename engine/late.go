@@ -2,15 +2,12 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"sync"
 	"time"
 
-	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/turn"
 )
 
 const (
@@ -161,26 +158,3 @@ func (w *waiters) leave(l *late) {
 	defer w.mu.Unlock()
 	maps.DeleteFunc(w.subs, func(_ session.Key, other *late) bool { return other == l })
 }
-
-// storeLate stores outcomes of the inbox in their session, for its next turn to see, as
-// soon as the session is free. It does not wait for that, but Engine.Wait does. Any
-// number of messages may come first: each of them ends.
-func (e *Engine) storeLate(items ...store.Item) {
-	for _, i := range items {
-		place, _ := e.sessions.join(string(i.Session), i.User, i.Priority, unbounded) // it never fails
-		e.running.begin()
-		go func() {
-			defer e.running.end()
-			defer panics.Log(e.config.Log, "waiting to store the outcome of a call")
-			if _ = place.wait(e.begins); e.stopping() { // later claims the session again
-				place.leave()
-				e.handOver(i, turn.ErrSuspended)
-				return
-			}
-			e.later(i, errLate, place)
-		}()
-	}
-}
-
-// errLate is why the outcome of a call waits in the inbox.
-var errLate = errors.New("the outcome of a call came")

@@ -96,11 +96,11 @@ func (e *Engine) keep(a *agent, m mail, s session.Session, done *turn.Done) {
 		e.config.Log.Warn("a turn is not kept: too many turns are waiting to be added", "agent", a.Name)
 		return
 	}
-	e.running.begin()
+	e.box.Running.Begin()
 	go func() {
-		defer e.running.end()
+		defer e.box.Running.End()
 		defer a.past.waiting.Add(-1)
-		_ = e.guard("adding a turn to the usage", "", func() error { a.past.add(t); return nil })
+		_ = e.box.Guard("adding a turn to the usage", "", func() error { a.past.add(t); return nil })
 	}()
 }
 

@@ -139,9 +139,7 @@ func add(to *map[string]uint64, labels string, n int) {
 // text format of Prometheus. It fails when w does.
 func (e *Engine) Metrics(ctx context.Context, w io.Writer) error {
 	var b strings.Builder
-	running, waiting := e.turns.depth()
-	running += int(e.resuming.Load()) // they do not wait for a place
-	_, inSessions := e.sessions.depth()
+	running, waiting := e.box.Depth()
 	m := &e.meter
 	m.mu.Lock()
 	counter(&b, "etui_turns_total", "Turns that ended.", m.turns)
@@ -154,7 +152,7 @@ func (e *Engine) Metrics(ctx context.Context, w io.Writer) error {
 	m.mu.Unlock()
 	counter(&b, "etui_panics_total", "Panics that were caught: each is a mistake in etui or in a program's own tool, and is logged.", map[string]uint64{"": panics.Count(e.config.Log)})
 	gauge(&b, "etui_turns_running", "Turns that run.", running)
-	gauge(&b, "etui_messages_waiting", "Messages that wait for their turn.", waiting+inSessions)
+	gauge(&b, "etui_messages_waiting", "Messages that wait for their turn.", waiting)
 	gauge(&b, "etui_tools", "Tools in the catalog.", e.Catalog().Len())
 	depth, age := map[string]uint64{}, map[string]uint64{}
 	for _, state := range []store.State{store.Waiting, store.Answered, store.Parked} {

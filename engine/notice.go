@@ -26,7 +26,7 @@ func (j *job) showNotice(ctx context.Context, m mail, s session.Session, yield f
 		end.Session = s.Key
 		end.State, end.Messages = turn.Beside(s.State, chat.Message{Role: chat.Assistant, Text: m.Notice, Time: j.engine.config.Now()})
 	}
-	if err := j.engine.write(ctx, end); err != nil {
+	if err := j.engine.box.Write(ctx, end); err != nil {
 		return j.refuse(ctx, err, yield)
 	}
 	return yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)

@@ -116,14 +116,7 @@ func (e *Engine) Undelivered(ctx context.Context, l Letter) error {
 
 // Answered receives a value when this process may have new letters. With a [store.Shared],
 // other processes leave letters, too: look from time to time.
-func (e *Engine) Answered() <-chan struct{} { return e.letters }
-
-func (e *Engine) answered() {
-	select {
-	case e.letters <- struct{}{}:
-	default:
-	}
-}
+func (e *Engine) Answered() <-chan struct{} { return e.box.Answered() }
 
 // Shared reports whether other processes use the engine's store, too.
 func (e *Engine) Shared() (store.Shared, bool) { return e.shared, e.shared != nil }
@@ -175,8 +168,8 @@ func (e *Engine) Post(ctx context.Context, key session.Key, to json.RawMessage, 
 		return err
 	}
 	// It waits for nobody's turn. After a crash or a failure in between, it is a notice.
-	if err := e.write(ctx, store.End{ID: i.ID, Result: resultOf(&turn.Done{Reply: text}, nil), Deliver: true}); err != nil {
-		e.storeLate(i)
+	if err := e.box.Write(ctx, store.End{ID: i.ID, Result: resultOf(&turn.Done{Reply: text}, nil), Deliver: true}); err != nil {
+		e.box.TakeUp(i)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -25,18 +26,18 @@ func (j *job) takeOutcome(ctx context.Context, m mail, s session.Session, yield 
 // call has ended. The outcome is a message of the inbox: for the sender, who may wait for
 // it, or for the next turn of the session to see.
 func (j *job) receiveOutcome(asked mail, o turn.Outcome) {
-	j.engine.running.begin()
+	j.engine.box.Running.Begin()
 	go func() {
-		defer j.engine.running.end()
-		err := j.engine.guard("storing the outcome of a call", j.key, func() error {
+		defer j.engine.box.Running.End()
+		err := j.engine.box.Guard("storing the outcome of a call", j.key, func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), maxStore)
 			defer cancel()
 			asked.Text, asked.Files, asked.Answers, asked.IdempotencyKey = "", nil, nil, ""
 			asked.Kind, asked.Outcome = KindOutcome, o.Storable()
-			for pause := firstPause; ; pause = min(2*pause, lastPause) {
+			for pause := mailbox.FirstPause; ; pause = min(2*pause, mailbox.LastPause) {
 				item, _, err := j.engine.accept(ctx, j.key, asked)
 				if err == nil && !j.late.hand(item) {
-					j.engine.storeLate(item)
+					j.engine.box.TakeUp(item)
 				}
 				if !errors.Is(err, ErrStore) {
 					return err
@@ -45,7 +46,7 @@ func (j *job) receiveOutcome(asked mail, o turn.Outcome) {
 				case <-time.After(pause):
 				case <-ctx.Done():
 					return err
-				case <-j.engine.life.Done():
+				case <-j.engine.box.Life().Done():
 					return err
 				}
 			}
@@ -71,5 +72,5 @@ func (e *Engine) storeOutcome(ctx context.Context, key session.Key, s session.St
 		s, end.Messages = o.Arrived(s, e.config.Now())
 		end.Session, end.State = key, s
 	}
-	return s, e.write(ctx, end)
+	return s, e.box.Write(ctx, end)
 }

@@ -59,7 +59,7 @@ func (e *Engine) InboxItem(ctx context.Context, id int64) (InboxItem, error) {
 }
 
 func (e *Engine) unended(ctx context.Context, id int64) (store.Item, error) {
-	i, err := e.item(ctx, id)
+	i, err := e.box.Item(ctx, id)
 	if errors.Is(err, store.ErrEnded) || err == nil && i.State == store.Done {
 		err = fmt.Errorf("%d: %w", id, ErrNoItem)
 	}
@@ -85,7 +85,7 @@ func (e *Engine) RetryItem(ctx context.Context, id int64) error {
 	if err := e.config.Store.Update(ctx, i); err != nil {
 		return err
 	}
-	e.storeLate(i)
+	e.box.TakeUp(i)
 	return nil
 }
 

@@ -61,7 +61,7 @@ func (j *job) takeResult(ctx context.Context, m mail, s session.Session, yield f
 		m.Outcome.Call = chat.Call{ID: s.Awaits[i].Call, Name: s.Awaits[i].Tool}
 		return &question{m, s}, false
 	}
-	if err := j.engine.write(ctx, end); err != nil {
+	if err := j.engine.box.Write(ctx, end); err != nil {
 		return nil, j.refuse(ctx, err, yield)
 	}
 	return nil, true

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -59,28 +60,28 @@ func checkKey(key session.Key) error {
 // turns of their outcomes; other messages of the session run in between.
 func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		r, m, err := e.receive(&m)
+		j, m, err := e.receive(&m)
 		if err != nil {
 			yield(turn.Event{}, err)
 			return
 		}
-		e.running.begin()
-		defer e.running.end()
+		e.box.Running.Begin()
+		defer e.box.Running.End()
 		defer func() {
-			e.waiters.leave(r.late)
-			e.storeLate(r.late.close()...)
+			e.waiters.leave(j.late)
+			e.box.TakeUp(j.late.close()...)
 		}()
-		if m.Kind == KindStop && m.History == nil && r.stopNow(ctx, m, yield) {
+		if m.Kind == KindStop && m.History == nil && j.stopNow(ctx, m, yield) {
 			return
 		}
-		waiting, cancel := e.suspendable(ctx)
+		waiting, cancel := e.box.Suspendable(ctx)
 		defer cancel()
-		for ok := r.enter(ctx, m, yield); ok; {
-			item := r.late.next(waiting)
+		for ok := j.enter(ctx, m, yield); ok; {
+			item := j.late.next(waiting)
 			if item == nil {
 				return
 			}
-			ok = item.ID == 0 || r.enterLate(ctx, *item, yield)
+			ok = item.ID == 0 || j.enterLate(ctx, *item, yield)
 		}
 	}
 }
@@ -97,29 +98,13 @@ func (e *Engine) receive(said *Message) (*job, *mail, error) {
 	return &job{engine: e, agent: a, key: m.To, late: newLate(m.Wait)}, &m, nil
 }
 
-// suspendable returns a context like ctx that ends with [turn.ErrSuspended] as its cause
-// when the engine stops, or when one of others ends.
-func (e *Engine) suspendable(ctx context.Context, others ...context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	var stops []func() bool
-	for _, other := range append(others, e.life) {
-		stops = append(stops, context.AfterFunc(other, func() { cancel(turn.ErrSuspended) }))
-	}
-	return ctx, func() {
-		for _, stop := range stops {
-			stop()
-		}
-		cancel(nil)
-	}
-}
-
 // enter accepts a message, waits for the session and runs its turn. It reports whether the
 // turn ended well and the caller still ranges.
 func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
 	place, leave, err := j.join(m)
 	if err != nil {
 		if j.item.ID != 0 { // stopNow has accepted it
-			j.engine.storeLate(j.item)
+			j.engine.box.TakeUp(j.item)
 		}
 		return yield(turn.Event{}, err) && false
 	}
@@ -128,8 +113,8 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 		return j.alone(ctx, m, yield)
 	}
 	if m.joins() {
-		if given := j.engine.answers.lost(j.engine.passing(*m), *m, j.engine.config.Now()); given != nil {
-			place.leave()
+		if given := j.engine.box.Answers.Lost(j.engine.passing(*m), m.Repeated, m.Received, j.engine.config.Now()); given != nil {
+			place.Leave()
 			return repeat(store.Item{State: store.Done, Result: given}, yield)
 		}
 	}
@@ -137,7 +122,7 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 	if m.IdempotencyKey != "" || m.joins() {
 		ctx = context.WithoutCancel(ctx)
 	}
-	ctx, cancel := j.engine.suspendable(ctx)
+	ctx, cancel := j.engine.box.Suspendable(ctx)
 	defer cancel()
 	fresh := false
 	received := j.received(ctx, m)
@@ -149,7 +134,7 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 		m.Accepted()
 	}
 	if err != nil || j.item.State != store.Waiting {
-		place.leave()
+		place.Leave()
 		if err == nil {
 			return repeat(j.item, yield)
 		}
@@ -157,8 +142,8 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 	}
 	j.keyed, j.repeated = m.IdempotencyKey != "" || m.joins(), !fresh
 	if m.joins() {
-		j.engine.answers.join(j.item, m.Received)
-		defer j.engine.answers.leave(j.item.ID)
+		j.engine.box.Answers.Join(j.item, m.Received)
+		defer j.engine.box.Answers.Leave(j.item.ID)
 		var end context.CancelCauseFunc
 		ctx, end = context.WithCancelCause(ctx)
 		defer end(nil)
@@ -176,16 +161,16 @@ func (j *job) enterLate(ctx context.Context, item store.Item, yield func(turn.Ev
 		return yield(turn.Event{}, err) && false
 	}
 	m.Wait = true
-	place, _ := j.engine.sessions.join(string(j.key), item.User, item.Priority, unbounded) // it never fails
-	j.engine.here.Add(1)
-	defer j.engine.here.Add(-1)
-	waiting, cancel := j.engine.suspendable(ctx)
+	place, _ := j.engine.box.Join(j.key, item.User, item.Priority, mailbox.Unbounded) // it never fails
+	j.engine.box.Here.Add(1)
+	defer j.engine.box.Here.Add(-1)
+	waiting, cancel := j.engine.box.Suspendable(ctx)
 	defer cancel()
-	coming, cancel := j.engine.suspendable(ctx, j.engine.begins)
+	coming, cancel := j.engine.box.Suspendable(ctx, j.engine.box.Begins())
 	defer cancel()
-	if err := place.wait(coming); err != nil {
-		place.leave()
-		j.engine.storeLate(item) // the caller has gone: the outcome is stored without a turn
+	if err := place.Wait(coming); err != nil {
+		place.Leave()
+		j.engine.box.TakeUp(item) // the caller has gone: the outcome is stored without a turn
 		return yield(turn.Event{}, stopped(err)) && false
 	}
 	j.item = item
@@ -194,8 +179,8 @@ func (j *job) enterLate(ctx context.Context, item store.Item, yield func(turn.Ev
 
 // join takes a place in the session for a message; nil for one that is not stored. The
 // message is counted, and has its part of the shares, until leave is called.
-func (j *job) join(m *mail) (place *place, leave func(), err error) {
-	if j.engine.stopping() {
+func (j *job) join(m *mail) (place *mailbox.Place, leave func(), err error) {
+	if j.engine.box.Stopping() {
 		return nil, nil, ErrStopping
 	}
 	free := func() {}
@@ -204,15 +189,15 @@ func (j *job) join(m *mail) (place *place, leave func(), err error) {
 			return nil, nil, err
 		}
 	}
-	leave = func() { j.engine.here.Add(-1); free() }
+	leave = func() { j.engine.box.Here.Add(-1); free() }
 	switch {
-	case j.engine.here.Add(1) > int64(j.engine.shares.places):
+	case j.engine.box.Here.Add(1) > int64(j.engine.shares.places):
 		leave()
 		return nil, nil, fmt.Errorf("%w in all sessions; try again in a moment", ErrBusy)
 	case m.History != nil:
 		return nil, leave, nil
 	}
-	place, err = j.engine.sessions.join(string(j.key), j.engine.waiter(*m), priority(*m), j.engine.config.MaxWaiting)
+	place, err = j.engine.box.Join(j.key, j.engine.waiter(*m), priority(*m), j.engine.config.MaxWaiting)
 	if err != nil {
 		leave()
 		return nil, nil, ErrFull
@@ -222,9 +207,9 @@ func (j *job) join(m *mail) (place *place, leave func(), err error) {
 
 // alone runs the turn of a message that is not stored.
 func (j *job) alone(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
-	ctx, cancel := j.engine.suspendable(ctx)
+	ctx, cancel := j.engine.box.Suspendable(ctx)
 	defer cancel()
-	leave, err := j.engine.turns.enter(ctx, "", j.engine.waiter(*m), priority(*m), unbounded)
+	leave, err := j.engine.box.Turns.Enter(ctx, "", j.engine.waiter(*m), priority(*m), mailbox.Unbounded)
 	if errors.Is(err, turn.ErrSuspended) {
 		err = ErrStopping
 	}
@@ -249,8 +234,8 @@ func stopped(err error) error {
 
 // next waits for the session of an accepted message, and answers it. Then it leaves the
 // place. Alone says that no other sender can have had the message answered before.
-func (j *job) next(ctx context.Context, place *place, m *mail, alone bool, yield func(turn.Event, error) bool) (ok bool) {
-	leave := place.leave
+func (j *job) next(ctx context.Context, place *mailbox.Place, m *mail, alone bool, yield func(turn.Event, error) bool) (ok bool) {
+	leave := place.Leave
 	defer func() { leave() }()
 	f := follow(func(e turn.Event, err error) bool {
 		if errors.Is(err, ErrStore) {
@@ -268,18 +253,18 @@ func (j *job) next(ctx context.Context, place *place, m *mail, alone bool, yield
 		j.kept, alone = nil, false
 		f.anew()
 	}
-	j.engine.handOver(j.item, j.kept)
+	j.engine.box.HandOver(j.item, j.kept)
 	if j.kept != nil && j.item.ID != 0 && !errors.Is(j.kept, turn.ErrSuspended) {
 		leave = func() {}
-		j.engine.later(j.item, j.kept, place)
+		j.engine.box.Later(j.item, j.kept, place)
 	}
 	return ok
 }
 
 // attempt is next until it is done, or until the session is lost.
-func (j *job) attempt(ctx context.Context, place *place, m *mail, alone bool, f *follower) (ok bool) {
-	lined, out := j.lineUp(ctx)
-	err := place.waitFor(lined, store.Claim{Item: j.item.ID, News: f.news})
+func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone bool, f *follower) (ok bool) {
+	lined, out := j.engine.box.LineUp(ctx, j.item.ID, j.keyed, j.repeated)
+	err := place.WaitFor(lined, store.Claim{Item: j.item.ID, News: f.news})
 	out()
 	if errors.Is(err, errTaken) {
 		return f.yield(turn.Event{Text: taken().Reply}, nil) && f.yield(turn.Event{Done: taken()}, nil)
@@ -289,12 +274,12 @@ func (j *job) attempt(ctx context.Context, place *place, m *mail, alone bool, f 
 	}
 	end := func() {}
 	if err == nil && m.Kind != KindStop { // it asks no model, sub-agents may have the places of all turns, and a second one stops no first
-		stoppable, ended := j.engine.stops.begin(ctx, j.key)
+		stoppable, ended := j.engine.box.Begin(ctx, j.key)
 		defer ended()
 		ctx = stoppable
-		end, err = j.engine.turns.enter(ctx, "", j.engine.waiter(*m), j.item.Priority, unbounded)
+		end, err = j.engine.box.Turns.Enter(ctx, "", j.engine.waiter(*m), j.item.Priority, mailbox.Unbounded)
 	}
-	if err == nil && j.engine.stopping() { // both came at once
+	if err == nil && j.engine.box.Stopping() { // both came at once
 		end()
 		err = turn.ErrSuspended
 	}
@@ -308,8 +293,8 @@ func (j *job) attempt(ctx context.Context, place *place, m *mail, alone bool, f 
 	}
 	defer end()
 	f.anew() // another process may have told a part before it ended
-	err = j.engine.guard("running a turn", j.key, func() error {
-		ended, err := j.catchUp(ctx, alone && j.engine.answers.senders(j.item.ID) < 2, j.following(*m, f))
+	err = j.engine.box.Guard("running a turn", j.key, func() error {
+		ended, err := j.catchUp(ctx, alone && j.engine.box.Answers.Senders(j.item.ID) < 2, j.following(*m, f))
 		switch {
 		case errors.Is(err, store.ErrLost):
 			j.kept = err
@@ -334,9 +319,9 @@ func (j *job) attempt(ctx context.Context, place *place, m *mail, alone bool, f 
 func (j *job) unasked(ctx context.Context, why error, yield func(turn.Event, error) bool) bool {
 	if errors.Is(why, turn.ErrSuspended) {
 		j.kept = why
-	} else if err := j.engine.write(ctx, store.End{ID: j.item.ID, Result: resultOf(nil, why)}); err != nil {
+	} else if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: resultOf(nil, why)}); err != nil {
 		j.engine.config.Log.ErrorContext(ctx, "a message whose sender has gone stays in the inbox", "item", j.item.ID, "error", err)
-		j.engine.storeLate(j.item)
+		j.engine.box.TakeUp(j.item)
 	}
 	return yield(turn.Event{}, stopped(why)) && false
 }
@@ -344,11 +329,11 @@ func (j *job) unasked(ctx context.Context, why error, yield func(turn.Event, err
 // catchUp works on what ended processes have left in the session before the item. It
 // returns the item if it has ended.
 func (j *job) catchUp(ctx context.Context, alone bool, of hears) (*store.Item, error) {
-	if err := j.engine.leftovers(ctx, j.key, j.item, of); err != nil || alone {
+	if err := j.engine.box.Leftovers(ctx, j.key, j.item, func() error { return j.engine.finish(ctx, j.key, false, of) }); err != nil || alone {
 		return nil, err
 	}
-	now, err := j.engine.item(ctx, j.item.ID)
-	if given := j.engine.answers.of(j.item.ID); errors.Is(err, store.ErrEnded) && given != nil {
+	now, err := j.engine.box.Item(ctx, j.item.ID)
+	if given := j.engine.box.Answers.Of(j.item.ID); errors.Is(err, store.ErrEnded) && given != nil {
 		return &store.Item{State: store.Done, Result: given}, nil
 	}
 	if errors.Is(err, store.ErrEnded) { // it has no key
@@ -365,7 +350,7 @@ func (j *job) catchUp(ctx context.Context, alone bool, of hears) (*store.Item, e
 		}
 		crashed = !slices.Contains(alive, now.Holder)
 	}
-	now, err = j.engine.hold(ctx, now, crashed)
+	now, err = j.engine.box.Hold(ctx, now, crashed)
 	j.item.Tries = now.Tries
 	if err == nil && now.State == store.Parked {
 		return &now, nil

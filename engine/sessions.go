@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -47,9 +48,9 @@ const looking, maxLooking = 4, 64
 
 // look waits until a caller may read a conversation.
 func (e *Engine) look(ctx context.Context, who string) (leave func(), err error) {
-	leave, err = e.looks.enter(ctx, "", who, store.People, maxLooking)
-	if errors.Is(err, ErrBusy) {
-		err = fmt.Errorf("%w to be shown conversations; try again in a moment", err)
+	leave, err = e.looks.Enter(ctx, "", who, store.People, maxLooking)
+	if errors.Is(err, mailbox.ErrCrowded) {
+		err = fmt.Errorf("%w to be shown conversations; try again in a moment", ErrBusy)
 	}
 	return leave, err
 }
@@ -153,8 +154,8 @@ func (e *Engine) DeleteSession(ctx context.Context, key session.Key) error {
 }
 
 func (e *Engine) deleteAlone(ctx context.Context, key session.Key) error {
-	defer e.answers.clear() // of this session and, which costs little, of others
-	leave, err := e.sessions.enter(ctx, string(key), "", store.People, unbounded)
+	defer e.box.Answers.Clear() // of this session and, which costs little, of others
+	leave, err := e.box.Enter(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -302,7 +303,7 @@ func (f *forgetting) session(ctx context.Context, s session.Summary) error {
 		f.done.Sessions++
 		return err
 	}
-	leave, err := f.engine.sessions.enter(ctx, string(s.Key), "", store.People, unbounded)
+	leave, err := f.engine.box.Enter(ctx, s.Key)
 	if err != nil {
 		return err
 	}

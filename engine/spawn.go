@@ -384,7 +384,7 @@ func (e *Engine) deliver(ctx context.Context, key session.Key, m mail, from sess
 		return err
 	}
 	if from == "" || !e.waiters.hand(from, key, item) {
-		e.storeLate(item)
+		e.box.TakeUp(item)
 	}
 	return nil
 }
@@ -401,7 +401,7 @@ func short(text string) string {
 func (e *Engine) stopAll(ctx context.Context, list []session.Await) {
 	for _, a := range list {
 		e.waiters.hand(a.Session, "", store.Item{}) // nothing comes
-		if e.stops.stop(a.Session) != nil {
+		if e.box.Interrupt(a.Session) != nil {
 			continue
 		}
 		m := mail{Kind: KindStop, To: a.Session, Message: Message{Agent: route.Agent(a.Session), Text: Stop, IdempotencyKey: short("stop-" + string(a.Session))}}
@@ -411,11 +411,11 @@ func (e *Engine) stopAll(ctx context.Context, list []session.Await) {
 		if e.shared == nil {
 			continue
 		}
-		e.running.begin()
+		e.box.Running.Begin()
 		go func() {
-			defer e.running.end()
+			defer e.box.Running.End()
 			defer panics.Log(e.config.Log, "stopping a sub-agent")
-			ctx, cancel := context.WithTimeout(e.life, maxStopping)
+			ctx, cancel := context.WithTimeout(e.box.Life(), maxStopping)
 			defer cancel()
 			_, _ = e.interruptElsewhere(ctx, a.Session) // what does not hear it looks itself
 		}()

@@ -27,7 +27,7 @@ func taken() *turn.Done {
 // wishes. While a workflow runs, it also takes a person's choice of the skill. Any other
 // message, and what comes after it, has a turn of its own.
 func (j *job) steering(ctx context.Context, m mail, s session.Session) (list []turn.Steered) {
-	if j.engine.sessions.waiting(string(j.key)) == 0 || j.unheard.Load() && j.engine.answers.senders(j.item.ID) < 2 { // what comes now ends the turn
+	if j.engine.box.Waiting(j.key) == 0 || j.unheard.Load() && j.engine.box.Answers.Senders(j.item.ID) < 2 { // what comes now ends the turn
 		return nil
 	}
 	waiting, err := j.engine.config.Store.Items(ctx, store.ItemFilter{Session: j.key, State: store.Waiting, Limit: maxSteered + 1})
@@ -66,49 +66,4 @@ func (j *job) steers(running, next mail) bool {
 	running.Trace = next.Trace
 	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 && next.Outcome == nil &&
 		next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(j.engine.stored(next), j.engine.stored(running))
-}
-
-// tellTaken tells the sender of a message that the running turn has taken it in.
-func (e *Engine) tellTaken(item int64) {
-	e.inLine.tell(item, errTaken)
-}
-
-// unwritten is the end of an item that could not be stored. Its turn must not run again.
-type unwritten struct {
-	end  store.End
-	turn session.Turn // as it was stored last
-	err  error
-}
-
-func (u *unwritten) Error() string { return u.err.Error() }
-func (u *unwritten) Unwrap() error { return u.err }
-
-// finishItem writes the end of a message; if that fails, only the write is tried again. The
-// turn is the open one, as it was stored last.
-func (e *Engine) finishItem(ctx context.Context, end store.End, open session.Turn) error {
-	if err := e.write(ctx, end); err != nil {
-		return &unwritten{end, open, err}
-	}
-	return nil
-}
-
-// writeAgain tries to store it once more, unless another process has gone on with the turn
-// meanwhile.
-func (e *Engine) writeAgain(ctx context.Context, u *unwritten) error {
-	switch i, err := e.item(ctx, u.end.ID); {
-	case errors.Is(err, store.ErrEnded) || err == nil && i.State != store.Waiting:
-		return nil // it was stored after all
-	case err != nil:
-		return &unwritten{u.end, u.turn, err}
-	}
-	if u.end.Session != "" {
-		s, err := e.config.Store.Load(ctx, u.end.Session, 1)
-		if err != nil {
-			return &unwritten{u.end, u.turn, err}
-		}
-		if s.Turn.ID != u.turn.ID || s.Turn.Resumed != u.turn.Resumed {
-			return nil
-		}
-	}
-	return e.finishItem(ctx, u.end, u.turn)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -22,61 +21,13 @@ const Stop = "/stop"
 // maxStopping is how long a message that stops a turn waits for its end.
 const maxStopping = 10 * time.Second
 
-// stops end what runs in a session. The zero value is ready to use.
-type stops struct {
-	mu      sync.Mutex
-	running map[session.Key]*stoppable
-}
-
-// stoppable is the work of one session on one message.
-type stoppable struct {
-	cancel context.CancelCauseFunc
-	ended  chan struct{}
-	outer  *stoppable // what goes on after it
-}
-
-// begin returns a context that ends with [turn.ErrStopped] when the session is stopped.
-// The caller has the session to itself, and calls end when its work is done.
-func (s *stops) begin(ctx context.Context, key session.Key) (_ context.Context, end func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running == nil {
-		s.running = map[session.Key]*stoppable{}
-	}
-	now := &stoppable{cancel, make(chan struct{}), s.running[key]}
-	s.running[key] = now
-	return ctx, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.running[key] = now.outer; now.outer == nil {
-			delete(s.running, key)
-		}
-		cancel(nil)
-		close(now.ended)
-	}
-}
-
-// stop cancels what runs in a session, and returns what is closed at its end; nil if
-// nothing runs.
-func (s *stops) stop(key session.Key) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.running[key]
-	if now == nil {
-		return nil
-	}
-	now.cancel(turn.ErrStopped)
-	return now.ended
-}
-
 // StopTurn ends the turn of a session that runs, or waits for an approval. It returns
 // when the turn has ended, and false if there was none.
 func (e *Engine) StopTurn(ctx context.Context, key session.Key) (bool, error) {
 	if stopped, err := e.interrupt(ctx, key); stopped || err != nil {
 		return stopped, err
 	}
-	leave, err := e.sessions.enter(ctx, string(key), "", store.People, unbounded)
+	leave, err := e.box.Enter(ctx, key)
 	if err != nil {
 		return false, err
 	}
@@ -93,7 +44,7 @@ func (e *Engine) StopTurn(ctx context.Context, key session.Key) (bool, error) {
 func (e *Engine) interrupt(ctx context.Context, key session.Key) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxStopping)
 	defer cancel()
-	ended := e.stops.stop(key)
+	ended := e.box.Interrupt(key)
 	if ended == nil {
 		return e.interruptElsewhere(ctx, key)
 	}
@@ -122,20 +73,6 @@ func (e *Engine) interruptElsewhere(ctx context.Context, key session.Key) (bool,
 	return stopped, err
 }
 
-// heedOthers ends the turns that other processes ask to end, until ctx ends.
-func (e *Engine) heedOthers(ctx context.Context) {
-	for {
-		select {
-		case i := <-e.shared.Interruptions():
-			if e.stops.stop(i.Session) != nil {
-				i.Stopped()
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // halt ends the turn of a session that waits, if there is one, its sub-agents, and an item
 // of the inbox with them.
 func (e *Engine) halt(ctx context.Context, s session.Session, item int64, deliver bool) (turn.Done, error) {
@@ -155,7 +92,7 @@ func (e *Engine) halt(ctx context.Context, s session.Session, item int64, delive
 		workflow.End(state.Flow, workflow.Stopped, "a person stopped it")
 		done.Flow, done.Reply = state.Flow.Brief(), strings.TrimSpace(done.Reply+" The workflow "+state.Flow.Workflow+" is stopped.")
 	}
-	err := e.write(ctx, store.End{ID: item, Result: resultOf(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told})
+	err := e.box.Write(ctx, store.End{ID: item, Result: resultOf(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told})
 	if err == nil {
 		e.stopAll(ctx, stopped)
 	}
@@ -183,15 +120,15 @@ func (j *job) stopNow(ctx context.Context, m *mail, yield func(turn.Event, error
 	if errors.Is(err, context.DeadlineExceeded) {
 		done.Reply, err = "The running turn is being stopped.", nil
 	}
-	if n := j.engine.sessions.waiting(string(j.key)); n > 0 {
+	if n := j.engine.box.Waiting(j.key); n > 0 {
 		done.Reply += fmt.Sprintf(" Messages that still wait for their turn: %d.", n)
 	}
 	if item.ID != 0 {
 		if err == nil {
-			err = j.engine.write(ctx, store.End{ID: item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply) > 0})
+			err = j.engine.box.Write(ctx, store.End{ID: item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply) > 0})
 		}
 		if err != nil {
-			j.engine.storeLate(item) // it is answered later
+			j.engine.box.TakeUp(item) // it is answered later
 			err = nil
 		}
 		if m.Accepted != nil {
@@ -214,7 +151,7 @@ func (j *job) stopWaiting(ctx context.Context, m mail, s session.Session, yield 
 	case m.History != nil:
 		done.Reply = "The client keeps this conversation, so it can only be stopped there: close the connection of the request."
 	case s.Turn.ID == "" && len(subAgents(s.State)) == 0 && !s.Flow.Runs():
-		err = j.engine.write(ctx, store.End{ID: j.item.ID, Result: resultOf(&done, nil), Deliver: j.replies})
+		err = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: resultOf(&done, nil), Deliver: j.replies})
 	default:
 		done, err = j.engine.halt(ctx, s, j.item.ID, j.replies)
 	}

@@ -284,6 +284,14 @@ type Cursor struct {
 // ErrNotFound says that there is no session with a key.
 var ErrNotFound = errors.New("no such session")
 
+// The causes with which the work of a session ends before it is done.
+var (
+	// ErrSuspended: this process leaves it to another one.
+	ErrSuspended = errors.New("the turn is suspended")
+	// ErrStopped: a person stopped it.
+	ErrStopped = errors.New("the turn was stopped")
+)
+
 // ErrNoFile says that a store has no file with a hash.
 var ErrNoFile = errors.New("no such file")
 

@@ -64,7 +64,7 @@ func verdict(a session.Answer) (effect rules.Effect, text string) {
 
 // ErrSuspended is the cause with which a host cancels the context of a turn to leave the
 // turn open, so that another process can resume it. With any other cause the turn ends.
-var ErrSuspended = errors.New("the turn is suspended")
+var ErrSuspended = session.ErrSuspended
 
 func (t *run) suspended() bool { return errors.Is(context.Cause(t.ctx), ErrSuspended) }
 

@@ -17,7 +17,7 @@ import (
 
 // ErrStopped is the cause with which a host cancels the context of a turn that a person
 // stopped. The turn ends with a reply that says which calls ran.
-var ErrStopped = errors.New("the turn was stopped")
+var ErrStopped = session.ErrStopped
 
 func (t *run) halted() bool { return errors.Is(context.Cause(t.ctx), ErrStopped) }
 

@@ -1,4 +1,4 @@
-package engine
+package mailbox
 
 import (
 	"context"
@@ -8,38 +8,38 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/turn"
 )
 
-// waitingSenders are the senders that wait here for the turns of their messages, by the
+// senders are the senders that wait here for the turns of their messages, by the
 // IDs of the items. The zero value is ready to use.
-type waitingSenders struct {
+type senders struct {
 	mu sync.Mutex
-	by map[int64][]*waitingSender
+	by map[int64][]*sender
 }
 
-type waitingSender struct {
+type sender struct {
 	cancel context.CancelCauseFunc
 	keyed  bool // the result is kept for it
 }
 
 // join adds a sender of an item, until leave. The context ends when the sender is told
 // something, with that as its cause.
-func (w *waitingSenders) join(ctx context.Context, item int64, keyed bool) (waiting context.Context, leave func()) {
+func (w *senders) join(ctx context.Context, item int64, keyed bool) (waiting context.Context, leave func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	me := &waitingSender{cancel, keyed}
+	me := &sender{cancel, keyed}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.by == nil {
-		w.by = map[int64][]*waitingSender{}
+		w.by = map[int64][]*sender{}
 	}
 	w.by[item] = append(w.by[item], me)
 	return ctx, func() {
 		cancel(nil)
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if w.by[item] = slices.DeleteFunc(w.by[item], func(s *waitingSender) bool { return s == me }); len(w.by[item]) == 0 {
+		if w.by[item] = slices.DeleteFunc(w.by[item], func(s *sender) bool { return s == me }); len(w.by[item]) == 0 {
 			delete(w.by, item)
 		}
 	}
@@ -47,19 +47,19 @@ func (w *waitingSenders) join(ctx context.Context, item int64, keyed bool) (wait
 
 // leave tells all senders that their messages are left to another process, unless their turn
 // has come.
-func (w *waitingSenders) leave() {
+func (w *senders) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, senders := range w.by {
 		for _, s := range senders {
-			s.cancel(turn.ErrSuspended)
+			s.cancel(session.ErrSuspended)
 		}
 	}
 }
 
 // tell tells the senders of an item why they wait no longer. [store.ErrEnded] is told only
 // to those with a key: they can read the result.
-func (w *waitingSenders) tell(item int64, why error) {
+func (w *senders) tell(item int64, why error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, s := range w.by[item] {
@@ -69,37 +69,37 @@ func (w *waitingSenders) tell(item int64, why error) {
 	}
 }
 
-// lookAgain is how often the sender of a repeated message looks whether another process has
+// LookAgain is how often the sender of a repeated message looks whether another process has
 // ended it, while other messages of its session have the line here.
-const lookAgain = time.Second
+const LookAgain = time.Second
 
-// lineUp returns a context that ends when the message needs no turn any more: with
+// LineUp returns a context that ends when the message needs no turn any more: with
 // [errTaken] when the running turn takes it in, with [store.ErrEnded] when it has ended, and
-// with [turn.ErrSuspended] when the engine stops. So
+// with [session.ErrSuspended] when the engine stops. So
 // the sender of a repeated message does not wait for what came after the first one.
-func (j *job) lineUp(ctx context.Context) (context.Context, func()) {
-	waiting, leave := j.engine.inLine.join(ctx, j.item.ID, j.keyed)
-	if j.engine.stopping() { // perhaps before it joined
-		j.engine.inLine.tell(j.item.ID, turn.ErrSuspended)
+func (b *Box) LineUp(ctx context.Context, item int64, keyed, repeated bool) (context.Context, func()) {
+	waiting, leave := b.senders.join(ctx, item, keyed)
+	if b.Stopping() { // perhaps before it joined
+		b.senders.tell(item, session.ErrSuspended)
 	}
-	if !j.repeated {
+	if !repeated {
 		return waiting, leave
 	}
 	looking, stop := context.WithCancel(waiting)
 	var looks sync.WaitGroup
 	looks.Go(func() {
-		defer panics.Log(j.engine.config.Log, "looking for the end of a repeated message")
+		defer panics.Log(b.config.Log, "looking for the end of a repeated message")
 		for {
 			// The first look comes after the sender is in the line: it may have ended before.
-			if now, err := j.engine.item(looking, j.item.ID); err == nil && now.State != store.Waiting || errors.Is(err, store.ErrEnded) {
-				j.engine.inLine.tell(j.item.ID, store.ErrEnded)
+			if now, err := b.Item(looking, item); err == nil && now.State != store.Waiting || errors.Is(err, store.ErrEnded) {
+				b.senders.tell(item, store.ErrEnded)
 				return
 			}
-			if j.engine.shared == nil {
+			if b.shared == nil {
 				return
 			}
 			select {
-			case <-time.After(lookAgain):
+			case <-time.After(LookAgain):
 			case <-looking.Done():
 				return
 			}
@@ -111,3 +111,6 @@ func (j *job) lineUp(ctx context.Context) (context.Context, func()) {
 		leave()
 	}
 }
+
+// Tell says to the senders of an item why they wait no longer.
+func (b *Box) Tell(item int64, why error) { b.senders.tell(item, why) }

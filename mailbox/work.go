@@ -1,26 +1,28 @@
-package engine
+package mailbox
 
 import (
 	"context"
 	"sync"
 )
 
-// work counts running tasks. Unlike with a sync.WaitGroup, a task may begin while a
+// Work counts running tasks. Unlike with a sync.WaitGroup, a task may begin while a
 // caller waits for the end of all, because the outcome of a call can come at any time.
 // The zero value is ready to use.
-type work struct {
+type Work struct {
 	mu   sync.Mutex
 	n    int
 	idle chan struct{} // closed when n becomes 0; nil if no caller waits
 }
 
-func (w *work) begin() {
+// Begin is called before a task, and End after it.
+func (w *Work) Begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.n++
 }
 
-func (w *work) end() {
+// End is called after a task.
+func (w *Work) End() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.n--; w.n == 0 && w.idle != nil {
@@ -29,8 +31,8 @@ func (w *work) end() {
 	}
 }
 
-// wait returns when no task is running, or when ctx ends.
-func (w *work) wait(ctx context.Context) {
+// Wait returns when no task is running, or when ctx ends.
+func (w *Work) Wait(ctx context.Context) {
 	w.mu.Lock()
 	if w.n == 0 {
 		w.mu.Unlock()
