@@ -27,6 +27,7 @@ var layers = [][]string{
 	{"prompt", "embedding", "internal/tune", "internal/enrich", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},
+	{"command"},
 	{"internal/replay", "channel"},
 	{"."},
 	{"server/wire", "channel/*"},

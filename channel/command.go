@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
 )
 
 // Commands are what people can write in every channel.
 func Commands() []Command {
 	var list []Command
-	for _, c := range engine.Commands() {
+	for _, c := range command.List() {
 		list = append(list, Command{c.Name, c.Help})
 	}
 	return list
@@ -27,11 +28,11 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 	if isCommand && name == "start" { // Telegram's button for the first message says that
 		name, em.Text = "help", "/help"
 	}
-	text, done, err := a.engine.Command(ctx, em)
+	text, done, err := command.Answer(ctx, a.engine, em)
 	if err != nil || !done { // the platform sends it again after an error
 		return done, err
 	}
-	if known := slices.ContainsFunc(engine.Commands(), func(c engine.Command) bool { return c.Name == name }); !known && m.Group && !m.Mentioned {
+	if known := slices.ContainsFunc(command.List(), func(c command.Command) bool { return c.Name == name }); !known && m.Group && !m.Mentioned {
 		return true, nil // another program's, probably
 	}
 	if a.handled.Add(m.key(), true) {

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
@@ -261,7 +262,7 @@ func chatCommands() []chatCommand {
 		{"/help", "", "this list", func(_ context.Context, t *conversation, _ string) error { return t.help() }},
 		{"/quit", "", "leave (or Ctrl-D)", func(context.Context, *conversation, string) error { return terminal.ErrLeave }},
 	}
-	for _, c := range engine.Commands() { // the rest of what all channels have
+	for _, c := range command.List() { // the rest of what all channels have
 		name := "/" + c.Name
 		if !slices.ContainsFunc(list, func(own chatCommand) bool { return own.name == name }) {
 			list = append(list, chatCommand{name, c.Args, c.Help, tell(name)})

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -19,6 +20,6 @@ func (a *API) Command(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	reply, done, err := a.engine.Command(r.Context(), m)
+	reply, done, err := command.Answer(r.Context(), a.engine, m)
 	wire.Answer(w, Reply{reply, done}, err)
 }

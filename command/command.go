@@ -1,4 +1,6 @@
-package engine
+// Package command answers the commands that need no turn, such as /tools and /why, the same on every
+// channel.
+package command
 
 import (
 	"cmp"
@@ -10,54 +12,74 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/usage"
+	"github.com/etui-run/etui/workflow"
 )
+
+// Engine is what commands ask, see [engine.Engine].
+type Engine interface {
+	Agents() []string
+	AgentStatus(name string) (engine.AgentStatus, error)
+	ApprovalsFor(ctx context.Context, m engine.Message) ([]engine.Approval, error)
+	Caller(m engine.Message) (chat.Facts, error)
+	Flow(ctx context.Context, key session.Key) (*session.Flow, error)
+	PastTurns(ctx context.Context, f usage.Filter) (engine.PastTurns, error)
+	Remembered(caller chat.Facts, notes int) (engine.Remembered, error)
+	Select(ctx context.Context, m engine.Message) (*selection.Selection, error)
+	Waiting(ctx context.Context, key session.Key) (int, error)
+	Whoami(m engine.Message) (engine.Whoami, error)
+	Why(ctx context.Context, m engine.Message, n int, own bool) ([]engine.Turn, error)
+	Workflows() *workflow.Set
+}
 
 // Command is what people can write instead of a message, the same in every channel.
 type Command struct {
 	Name, Args, Help string
 	// answer is nil for a command that is a message: Send answers it.
-	answer func(e *Engine, ctx context.Context, m Message, rest string) (string, error)
+	answer func(ctx context.Context, e Engine, m engine.Message, rest string) (string, error)
 }
 
-// Commands lists the commands. [Run] comes in addition where there are workflows.
-func Commands() []Command {
+// List lists the commands. [engine.Run] comes in addition where there are workflows.
+func List() []Command {
 	return []Command{
-		{"help", "", "this list", (*Engine).help},
+		{"help", "", "this list", help},
 		{"new", "", "start a new conversation", nil},
 		{"stop", "", "stop what is running", nil},
-		{"status", "", "what runs, and what waits for you", (*Engine).status},
+		{"status", "", "what runs, and what waits for you", status},
 		{"skill", "NAME", "make a skill active; full is everything, auto what the agent or the phase of a workflow has", nil},
-		{"tools", "WORDS", "find the tools that you can use", (*Engine).tools},
-		{"why", "", "which tools your last message got, and why", (*Engine).whyLast},
-		{"model", "", "which model answers", (*Engine).modelOf},
-		{"usage", "", "which tools your last turns used", (*Engine).used},
-		{"memory", "", "what is remembered of this conversation", (*Engine).remembers},
+		{"tools", "WORDS", "find the tools that you can use", tools},
+		{"why", "", "which tools your last message got, and why", whyLast},
+		{"model", "", "which model answers", modelOf},
+		{"usage", "", "which tools your last turns used", used},
+		{"memory", "", "what is remembered of this conversation", remembers},
 		{"approve", "[ID]", "let a call run that waits", nil},
 		{"deny", "[ID] [WHY]", "decline a call that waits", nil},
-		{"whoami", "", "who you are here", (*Engine).whoIs},
+		{"whoami", "", "who you are here", whoIs},
 	}
 }
 
 // maxCommand is how long a command may take that needs no turn.
 const maxCommand = 20 * time.Second
 
-// Command answers a message whose text is a command that needs no turn. Without done it is
-// a message for [Engine.Send], as are /stop and /approve. Mistakes of the sender are in the
-// reply; an error is the engine's, such as [ErrStore].
-func (e *Engine) Command(ctx context.Context, m Message) (reply string, done bool, err error) {
+// Answer answers a message whose text is a command that needs no turn. Without done it is
+// a message for [engine.Engine.Send], as are /stop and /approve. Mistakes of the sender are in the
+// reply; an error is the engine's, such as [engine.ErrStore].
+func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done bool, err error) {
 	name, rest, _ := strings.Cut(m.Text, " ")
 	name, found := strings.CutPrefix(strings.TrimSpace(name), "/")
 	if !found || name == "" || strings.ContainsAny(name, "/.\n") {
 		return "", false, nil
 	}
-	if "/"+name == Compact || "/"+name == Choose || "/"+name == Run && len(e.Workflows().Names()) > 0 {
+	if "/"+name == engine.Compact || "/"+name == engine.Choose || "/"+name == engine.Run && len(e.Workflows().Names()) > 0 {
 		return "", false, nil
 	}
-	list := Commands()
+	list := List()
 	i := slices.IndexFunc(list, func(c Command) bool { return c.Name == name })
 	if i < 0 {
 		return fmt.Sprintf("There is no command /%s%s\n/help lists them all.", printable.Line(name, 40), cmp.Or(nearest.Hint(name, names(list)), ".")), true, nil
@@ -67,9 +89,9 @@ func (e *Engine) Command(ctx context.Context, m Message) (reply string, done boo
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxCommand)
 	defer cancel()
-	reply, err = list[i].answer(e, ctx, m, strings.TrimSpace(rest))
-	if err != nil && !errors.Is(err, ErrStore) && !errors.Is(err, ErrBusy) {
-		return Excuse(err), true, nil
+	reply, err = list[i].answer(ctx, e, m, strings.TrimSpace(rest))
+	if err != nil && !errors.Is(err, engine.ErrStore) && !errors.Is(err, engine.ErrBusy) {
+		return engine.Excuse(err), true, nil
 	}
 	return reply, true, err
 }
@@ -84,18 +106,18 @@ func names(list []Command) func(yield func(string) bool) {
 	}
 }
 
-func (e *Engine) help(context.Context, Message, string) (string, error) {
+func help(_ context.Context, e Engine, _ engine.Message, _ string) (string, error) {
 	var b strings.Builder
 	if workflows := e.Workflows().Names(); len(workflows) > 0 {
-		fmt.Fprintf(&b, "- %s NAME TEXT: run a workflow (%s); alone: go on with it\n", Run, strings.Join(workflows, ", "))
+		fmt.Fprintf(&b, "- %s NAME TEXT: run a workflow (%s); alone: go on with it\n", engine.Run, strings.Join(workflows, ", "))
 	}
-	for _, c := range Commands() {
+	for _, c := range List() {
 		fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Help)
 	}
 	return b.String(), nil
 }
 
-func (e *Engine) whoIs(_ context.Context, m Message, _ string) (string, error) {
+func whoIs(_ context.Context, e Engine, m engine.Message, _ string) (string, error) {
 	w, err := e.Whoami(m)
 	if err != nil {
 		return "", err
@@ -113,7 +135,7 @@ func (e *Engine) whoIs(_ context.Context, m Message, _ string) (string, error) {
 	return b.String(), nil
 }
 
-func (e *Engine) status(ctx context.Context, m Message, _ string) (string, error) {
+func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, error) {
 	w, err := e.Whoami(m)
 	if err != nil {
 		return "", err
@@ -140,7 +162,7 @@ func (e *Engine) status(ctx context.Context, m Message, _ string) (string, error
 }
 
 // tools lists what the sender's words find among what the sender may use.
-func (e *Engine) tools(ctx context.Context, m Message, words string) (string, error) {
+func tools(ctx context.Context, e Engine, m engine.Message, words string) (string, error) {
 	if words == "" {
 		return "Say what to find: /tools WORDS", nil
 	}
@@ -167,7 +189,7 @@ func (e *Engine) tools(ctx context.Context, m Message, words string) (string, er
 	return b.String(), nil
 }
 
-func (e *Engine) whyLast(ctx context.Context, m Message, _ string) (string, error) {
+func whyLast(ctx context.Context, e Engine, m engine.Message, _ string) (string, error) {
 	m.Text, m.Files = "", nil
 	turns, err := e.Why(ctx, m, 1, true)
 	if err != nil {
@@ -194,7 +216,7 @@ func (e *Engine) whyLast(ctx context.Context, m Message, _ string) (string, erro
 	return b.String(), nil
 }
 
-func (e *Engine) modelOf(_ context.Context, m Message, _ string) (string, error) {
+func modelOf(_ context.Context, e Engine, m engine.Message, _ string) (string, error) {
 	s, err := e.AgentStatus(m.Agent)
 	if err != nil {
 		return "", err
@@ -202,7 +224,7 @@ func (e *Engine) modelOf(_ context.Context, m Message, _ string) (string, error)
 	return fmt.Sprintf("%s answers with the model %s.", s.Name, s.Model), nil
 }
 
-func (e *Engine) used(ctx context.Context, m Message, _ string) (string, error) {
+func used(ctx context.Context, e Engine, m engine.Message, _ string) (string, error) {
 	w, err := e.Whoami(m)
 	if err != nil {
 		return "", err
@@ -231,7 +253,7 @@ func (e *Engine) used(ctx context.Context, m Message, _ string) (string, error) 
 	return b.String(), nil
 }
 
-func (e *Engine) remembers(_ context.Context, m Message, _ string) (string, error) {
+func remembers(_ context.Context, e Engine, m engine.Message, _ string) (string, error) {
 	f, err := e.Caller(m)
 	if err != nil {
 		return "", err
