@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "rank/internal/lexicon/*", "internal/protect"},
 	{"model", "route", "store", "rank", "internal/toolgen", "tool/*", "store/internal/*"},
 	{"selection/meta", "store/*", "mailbox"},
-	{"catalog", "model/*", "internal/demo"},
+	{"catalog", "model/*", "examples/demo"},
 	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
 	{"workflow", "skill/markdown", "hub/scan", "hub/internal/archive", "internal/eval"},
 	{"prompt", "embedding", "internal/tune", "internal/enrich", "skill/*", "hub", "hub/hubtest"},

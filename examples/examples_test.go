@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/internal/demo"
+	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/replay"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/demo"
+	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/selection"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/internal/demo"
+	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/internal/enrich"
 	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/internal/nearest"

@@ -10,9 +10,9 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/builtin/web"
-	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 )

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/demo"
+	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/tool"
 )
 
