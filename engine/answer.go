@@ -131,10 +131,10 @@ func (j *job) decided(ctx context.Context, m mail, s session.Session, text answe
 		there.Reply = nil // the turn replies where it was asked
 		waits := m.Wait && slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == found.Session })
 		if waits { // before the sub-agent goes on: it may end at once
-			j.engine.waiters.expect(found.Session, j.late)
+			j.ticket.ExpectFrom(found.Session)
 		}
 		if err = j.engine.submit(ctx, found.Session, there); err != nil && waits {
-			j.engine.waiters.hand(found.Session, "", store.Item{}) // nothing comes
+			j.engine.box.Nothing(found.Session)
 		}
 		if errors.Is(err, ErrStore) {
 			return nil, j.refuse(ctx, err, yield)

@@ -185,7 +185,6 @@ type Engine struct {
 	expired  atomic.Pointer[time.Time] // when expire looked last
 	beaten   atomic.Pointer[time.Time] // the last heartbeat
 	replays  *replays
-	waiters  waiters
 	asks     <-chan struct{} // receives when forgetRequests may have changed; nil without a shared store
 	pending  sync.Map        // of pending, while the session awaits the outcome
 	meter    meter

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -21,7 +22,7 @@ type job struct {
 	engine *Engine
 	agent  *agent
 	key    session.Key
-	late   *late
+	ticket *mailbox.Ticket
 	by     *follower  // whoever waits for the answer; nil when nobody does
 	item   store.Item // in the inbox; its ID is 0 for a message that is not stored
 	kept   error      // why the item still waits; nil when it has ended
@@ -124,7 +125,7 @@ func (j *job) run(ctx context.Context, q *question, yield func(turn.Event, error
 		s.Messages, s.Sent, s.Summary, s.Front = nil, session.None, "", session.Front{}
 	}
 	j.goOnWith(q)
-	defer j.engine.waiters.begin(s.Key, j.late)()
+	defer j.ticket.Working(s.Key)()
 	if m.Origin != nil {
 		s.Parent = m.Origin.parent()
 	}
@@ -181,10 +182,10 @@ func (j *job) run(ctx context.Context, q *question, yield func(turn.Event, error
 			}
 			if e.Result != nil && e.Result.Pending {
 				if e.Result.Session != "" {
-					j.engine.waiters.expect(session.Key(e.Result.Session), j.late)
+					j.ticket.ExpectFrom(session.Key(e.Result.Session))
 				} else {
 					j.engine.pending.Store(pending{j.key, e.Result.CallID}, nil)
-					j.late.expect()
+					j.ticket.Expect()
 				}
 			}
 			if e.Done != nil {

@@ -11,6 +11,10 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
+// maxStore is how long the store may be away when an outcome comes, or a name is to be removed. After
+// that the outcome counts as lost.
+const maxStore = time.Minute
+
 // takeOutcome stores the outcome of a call for the next turn to see. A sender who waits for it has a
 // turn at once, unless one waits for a person.
 func (j *job) takeOutcome(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *question, ok bool) {
@@ -36,8 +40,8 @@ func (j *job) receiveOutcome(asked mail, o turn.Outcome) {
 			asked.Kind, asked.Outcome = KindOutcome, o.Storable()
 			for pause := mailbox.FirstPause; ; pause = min(2*pause, mailbox.LastPause) {
 				item, _, err := j.engine.accept(ctx, j.key, asked)
-				if err == nil && !j.late.hand(item) {
-					j.engine.box.TakeUp(item)
+				if err == nil {
+					j.ticket.Hand(item)
 				}
 				if !errors.Is(err, ErrStore) {
 					return err

@@ -100,11 +100,11 @@ func (e *Engine) finish(ctx context.Context, key session.Key, crashed bool, of h
 	e.config.Log.InfoContext(ctx, "turn resumed", "session", key, "agent", a.Name)
 	ctx, ended := e.box.Begin(ctx, key)
 	defer ended()
-	r := &job{engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, left: left, late: newLate(false)}
-	defer r.late.close()
-	r.run(ctx, &question{m, s}, of(s.Turn.Item))
-	e.box.HandOver(i, r.kept)
-	return r.kept
+	j := &job{engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, left: left, ticket: e.box.Ticket(false)}
+	defer j.ticket.Close()
+	j.run(ctx, &question{m, s}, of(s.Turn.Item))
+	e.box.HandOver(i, j.kept)
+	return j.kept
 }
 
 // begun returns the agent and the message of a session's open turn, without its text.

@@ -67,17 +67,14 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 		}
 		e.box.Running.Begin()
 		defer e.box.Running.End()
-		defer func() {
-			e.waiters.leave(j.late)
-			e.box.TakeUp(j.late.close()...)
-		}()
+		defer j.ticket.Close()
 		if m.Kind == KindStop && m.History == nil && j.stopNow(ctx, m, yield) {
 			return
 		}
 		waiting, cancel := e.box.Suspendable(ctx)
 		defer cancel()
 		for ok := j.enter(ctx, m, yield); ok; {
-			item := j.late.next(waiting)
+			item := j.ticket.Next(waiting)
 			if item == nil {
 				return
 			}
@@ -95,7 +92,7 @@ func (e *Engine) receive(said *Message) (*job, *mail, error) {
 		return nil, nil, err
 	}
 	m.To = e.key(a, m) // also if the configuration changes while it waits
-	return &job{engine: e, agent: a, key: m.To, late: newLate(m.Wait)}, &m, nil
+	return &job{engine: e, agent: a, key: m.To, ticket: e.box.Ticket(m.Wait)}, &m, nil
 }
 
 // enter accepts a message, waits for the session and runs its turn. It reports whether the

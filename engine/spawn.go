@@ -383,8 +383,10 @@ func (e *Engine) deliver(ctx context.Context, key session.Key, m mail, from sess
 	if err != nil || !fresh {
 		return err
 	}
-	if from == "" || !e.waiters.hand(from, key, item) {
+	if from == "" {
 		e.box.TakeUp(item)
+	} else {
+		e.box.Hand(from, key, item)
 	}
 	return nil
 }
@@ -400,7 +402,7 @@ func short(text string) string {
 // does so before its next step.
 func (e *Engine) stopAll(ctx context.Context, list []session.Await) {
 	for _, a := range list {
-		e.waiters.hand(a.Session, "", store.Item{}) // nothing comes
+		e.box.Nothing(a.Session)
 		if e.box.Interrupt(a.Session) != nil {
 			continue
 		}

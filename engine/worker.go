@@ -22,8 +22,8 @@ func (w worker) Work(ctx context.Context, i store.Item) error {
 		w.engine.config.Log.ErrorContext(ctx, "a message of the inbox cannot be answered", "item", i.ID, "session", i.Session, "error", err)
 		return w.engine.box.Write(ctx, store.End{ID: i.ID, Result: resultOf(nil, err), Deliver: len(m.Reply) > 0})
 	}
-	j := &job{engine: w.engine, agent: a, key: i.Session, item: i, late: newLate(false)}
-	defer j.late.close()
+	j := &job{engine: w.engine, agent: a, key: i.Session, item: i, ticket: w.engine.box.Ticket(false)}
+	defer j.ticket.Close()
 	j.answer(ctx, &m, silent)
 	return j.kept
 }

@@ -68,6 +68,7 @@ type Box struct {
 	sessions Lines        // those that are worked on
 	senders  senders
 	stops    stops
+	tickets  tickets
 	answered chan struct{}
 }
 
