@@ -1,0 +1,131 @@
+package etui_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"testing"
+)
+
+const (
+	// maxMethods is how many methods a type may have, and maxLines how many lines a package: more is
+	// several things under one name.
+	maxMethods, maxLines = 40, 4800
+)
+
+// larger are the types and packages that are still larger, with what they may have at most. Lower a
+// number, or remove a row, when you have made one smaller.
+var larger = map[string]int{
+	"engine.Engine": 162, "engine.job": 47, "cmd/etui.cli": 134, "turn.run": 123, "selection.Selection": 77, "store/postgres.Store": 61,
+	"internal/app.App": 59, "sandbox/internal/helper.helper": 55, "server/api.API": 50, "channel/feishu/feishutest.Server": 49,
+	"channel.account": 42, "internal/toolgen.generator": 42,
+	"engine": 7200, "cmd/etui": 7100, "internal/app": 6700, "turn": 4850,
+}
+
+// TestShape holds that no type and no package grows beyond what a reader can hold, and that no type
+// embeds the engine: its methods would be in one namespace with those of the engine.
+func TestShape(t *testing.T) {
+	t.Parallel()
+	methods, lines := map[string]int{}, map[string]int{}
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (strings.HasPrefix(e.Name(), ".") && name != "." || e.Name() == "node_modules" || e.Name() == "testdata" || e.Name() == "bin"):
+			return fs.SkipDir
+		case !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		folder := path.Dir(name)
+		lines[folder] += bytes.Count(text, []byte("\n"))
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					methods[folder+"."+typeName(d.Recv.List[0].Type)]++
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if embedsEngine(spec) {
+						t.Errorf("%s: %s embeds the engine; give it a field", name, spec.(*ast.TypeSpec).Name.Name)
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if methods["engine.Engine"] == 0 || lines["engine"] == 0 {
+		t.Fatal("the engine was not looked at")
+	}
+	for what, count := range map[string]struct {
+		of  map[string]int
+		max int
+	}{"methods": {methods, maxMethods}, "lines": {lines, maxLines}} {
+		for name, n := range count.of {
+			allowed, known := larger[name]
+			switch {
+			case n > max(allowed, count.max):
+				t.Errorf("%s has %d %s, at most %d are allowed", name, n, what, max(allowed, count.max))
+			case known && n <= count.max:
+				t.Errorf("%s has %d %s only: remove it from the table of larger ones", name, n, what)
+			}
+		}
+	}
+}
+
+// typeName returns the name of a receiver's type, without its parameters.
+func typeName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return typeName(e.X)
+	case *ast.IndexExpr:
+		return typeName(e.X)
+	case *ast.IndexListExpr:
+		return typeName(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+func embedsEngine(spec ast.Spec) bool {
+	ts, ok := spec.(*ast.TypeSpec)
+	if !ok {
+		return false
+	}
+	st, ok := ts.Type.(*ast.StructType)
+	if !ok {
+		return false
+	}
+	for _, f := range st.Fields.List {
+		name := ""
+		switch x := f.Type.(type) {
+		case *ast.StarExpr:
+			if sel, ok := x.X.(*ast.SelectorExpr); ok {
+				name = sel.Sel.Name
+			} else {
+				name = typeName(x)
+			}
+		}
+		if len(f.Names) == 0 && name == "Engine" {
+			return true
+		}
+	}
+	return false
+}
