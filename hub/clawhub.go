@@ -196,6 +196,9 @@ func (c *ClawHub) version(ctx context.Context, r *Release) error {
 		}
 		r.Reason = cmp.Or(r.Reason, why)
 	}
+	if r.Files == nil && r.Verdict != Malicious { // what was judged could be another package
+		return fmt.Errorf("the files of %s are unknown: %w", r.Ref, c.unavailable(errors.New("it lists no digests")))
+	}
 	return nil
 }
 

@@ -3,10 +3,12 @@ package hub_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -538,4 +540,41 @@ func TestTagMovesBack(t *testing.T) {
 		t.Errorf("%q does not contain %q", got[0].Why, want)
 	}
 	h.want("greet/.skill-origin.json", "greet/SKILL.md", "greet/old.md")
+}
+
+// TestManyValues: an answer of 8 MiB with millions of results does not take gigabytes.
+func TestManyValues(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"results":[`+strings.Repeat("{},", 2<<20)+`{}],"skills":[`+strings.Repeat("{},", 1<<19)+`{}]}`)
+	}))
+	t.Cleanup(server.Close)
+	c := hub.HTTPConfig{URL: server.URL, Client: server.Client()}
+	claw, err := hub.NewClawHub("hub", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := hub.NewWellKnown("site", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range []hub.Source{claw, site} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := source.Search(t.Context(), "x", 5)
+		runtime.ReadMemStats(&after)
+		if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 100 || !errors.Is(err, hub.ErrUnavailable) {
+			t.Errorf("%s took %d MiB: %v", source.Name(), n, err)
+		}
+	}
+}
+
+// TestNoList: what ClawHub judged is not known without digests, so nothing is installed.
+func TestNoList(t *testing.T) {
+	v := version("1", "greet")
+	v.Listed = map[string]string{}
+	h := begin(t, greet(v))
+	if _, err := h.get("hub", "greet", hub.Options{}); err == nil {
+		t.Error("a skill without a list of its files was installed")
+	}
+	h.want()
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/etui-run/etui/hub/internal/archive"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/jsonsize"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 )
@@ -36,6 +37,7 @@ type HTTPConfig struct {
 
 const (
 	maxAnswer   = 8 << 20          // bytes of an answer that is no package
+	maxValues   = 300_000          // of JSON in it: each takes many times its bytes
 	maxExcerpt  = 80               // characters of a text from outside in a message
 	maxWait     = 20 * time.Second // pause that a server may ask for
 	maxAttempts = 3                // requests for one answer
@@ -170,6 +172,9 @@ func (r *remote) json(ctx context.Context, address string, into any) error {
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err == nil && len(raw) > maxAnswer {
 		err = fmt.Errorf("its answer has more than %s", archive.MB(maxAnswer))
+	}
+	if err == nil && jsonsize.Values(raw) > maxValues {
+		err = fmt.Errorf("its answer has more than %d values", maxValues)
 	}
 	if err == nil {
 		err = json.Unmarshal(raw, into)

@@ -1,9 +1,9 @@
 package sandbox
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
@@ -289,17 +289,44 @@ func (s *Sandbox) idle(attr *syscall.SysProcAttr, use func(pid int) error) error
 	return err
 }
 
-// removeAll removes a folder in which a program may have made unreadable folders.
-func removeAll(path string) {
-	for range 3 {
-		if os.RemoveAll(path) == nil {
-			return
-		}
-		_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, _ error) error {
-			if d != nil && d.IsDir() {
-				_ = os.Chmod(path, 0o700) // the next attempt shows
-			}
-			return nil
-		})
+// removeAll removes a folder in which a program may have made unreadable folders, and has
+// perhaps nested more of them than this process may open: [os.RemoveAll] keeps each open that
+// it is in.
+func removeAll(folder string) {
+	_ = os.Chmod(folder, 0o700) // the next step shows
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return // it is gone
 	}
+	for empty(root, ".", 0) {
+	}
+	_ = root.Close()      // it was only used for removing
+	_ = os.Remove(folder) // it may be another user's
+}
+
+// maxOpen is how many folders in one another empty opens.
+const maxOpen = 30
+
+// empty removes what is in a folder. It moves folders that lie deeper than it goes to the top,
+// and reports whether there were any.
+func empty(root *os.Root, folder string, depth int) (deeper bool) {
+	at, err := root.Open(folder)
+	if err != nil {
+		return false
+	}
+	entries, _ := at.ReadDir(-1) // those that could be read
+	_ = at.Close()               // it was only read
+	for _, e := range entries {
+		name := path.Join(folder, e.Name())
+		if e.IsDir() {
+			_ = root.Chmod(name, 0o700) // the next step shows
+			if depth == maxOpen {
+				deeper = root.Rename(name, rand.Text()) == nil || deeper
+				continue
+			}
+			deeper = empty(root, name, depth+1) || deeper
+		}
+		_ = root.Remove(name) // it may be another user's
+	}
+	return deeper
 }

@@ -121,15 +121,48 @@ func (r Redactor) Text(text string) string {
 	if r.words == nil || len(text) < Shortest || !r.words.in(text) {
 		return text
 	}
+	if len(text) > longest {
+		return r.words.long(text)
+	}
+	return without(text, r.words.spans(text))
+}
+
+// without returns a text without some of its places, which are sorted and disjoint.
+func without(text string, places []span) string {
 	var out strings.Builder
 	end := 0
-	for _, s := range r.words.spans(text) {
+	for _, s := range places {
 		out.WriteString(text[end:s.from])
 		out.WriteString(hidden)
 		end = s.to
 	}
 	out.WriteString(text[end:])
 	return out.String()
+}
+
+const (
+	// longest is the most bytes of a text whose places are looked for at once: that takes a
+	// hundred times the memory, and a file that a tool gives has 20 MiB.
+	longest = 512 << 10
+	// overlap is how many bytes a piece of a longer text shares with the next one.
+	overlap = 64 << 10
+)
+
+// long returns a text without the secrets, which it looks for in pieces that overlap. If that
+// misses one that is spread over more than a piece, nothing of the text is left.
+func (w *words) long(text string) string {
+	var all []span
+	for from := 0; from < len(text); from += longest - overlap {
+		piece := text[from:min(len(text), from+longest)]
+		for _, s := range w.spans(piece) {
+			all = append(all, span{s.from + from, s.to + from})
+		}
+	}
+	out := without(text, joined(all))
+	if w.in(out) {
+		return hidden
+	}
+	return out
 }
 
 // in reports whether a text contains a secret.
@@ -150,6 +183,11 @@ func (w *words) spans(text string) (all []span) {
 		all = append(all, v.places(w.exact)...)
 	}
 	all = append(all, forms[len(forms)-1].folded().places(w.folded)...)
+	return joined(all)
+}
+
+// joined sorts spans and joins those that touch.
+func joined(all []span) []span {
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	joined := all[:0]
 	for _, s := range all {

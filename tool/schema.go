@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,10 +112,19 @@ func (r *references) follow(v any) (nodes int, err error) {
 		}
 	case map[string]any:
 		for key, inner := range v {
-			if target, ok := inner.(string); ok && (key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef") {
-				add(r.enter(target))
-			} else {
+			text, isText := inner.(string)
+			switch {
+			case isText && (key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef"):
+				add(r.enter(text))
+			case isText && key == "pattern":
+				add(instructions(text), nil)
+			default:
 				add(r.follow(inner))
+			}
+			if patterns, ok := inner.(map[string]any); ok && key == "patternProperties" {
+				for pattern := range patterns {
+					add(instructions(pattern), nil)
+				}
 			}
 			if err != nil {
 				break
@@ -123,6 +133,21 @@ func (r *references) follow(v any) (nodes int, err error) {
 	}
 	add(1, nil)
 	return nodes, err
+}
+
+// instructions returns the size of a pattern once it is compiled, which is its work for each
+// byte: a short one such as (.?.?.?){1000} means thousands. The compiler reports what is no
+// pattern.
+func instructions(pattern string) int {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 1
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 1
+	}
+	return len(program.Inst)
 }
 
 // following marks a reference that is being followed.
@@ -182,7 +207,7 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("the reference %s leads outside the schema", url)
 }
 
-// Mismatch lists everything in which arguments differ from a schema.
+// Mismatch lists in what arguments differ from a schema: the first 50 mistakes, if there are more.
 type Mismatch struct {
 	// Problems holds one sentence each: "at /level: value must be one of …".
 	Problems []string
@@ -244,11 +269,22 @@ func hugeNumber(value any) (string, bool) {
 	return "", false
 }
 
+// The most that a mismatch says: the same mistake in each of a hundred thousand items, with all
+// values that were possible, would be a text of hundreds of megabytes.
+const (
+	maxProblems = 50
+	maxProblem  = 2000 // bytes of each
+)
+
 func (m *Mismatch) collect(e *jsonschema.ValidationError, p *message.Printer) {
 	for _, cause := range e.Causes {
 		m.collect(cause, p)
 	}
-	if len(e.Causes) == 0 {
-		m.Problems = append(m.Problems, fmt.Sprintf("at /%s: %s", strings.Join(e.InstanceLocation, "/"), e.ErrorKind.LocalizedString(p)))
+	if len(e.Causes) == 0 && len(m.Problems) < maxProblems {
+		text := fmt.Sprintf("at /%s: %s", strings.Join(e.InstanceLocation, "/"), e.ErrorKind.LocalizedString(p))
+		if len(text) > maxProblem {
+			text = strings.ToValidUTF8(text[:maxProblem], "") + "…"
+		}
+		m.Problems = append(m.Problems, text)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -174,5 +175,46 @@ func TestSchemaBounds(t *testing.T) {
 	}
 	if err := s.Validate(json.RawMessage(`{"x":[` + strings.Repeat(`"a",`, 200_000) + `"a"]}`)); err == nil || !strings.Contains(err.Error(), "too long for so large a schema") {
 		t.Error(err)
+	}
+}
+
+// TestSlowPatterns: a pattern of a schema counts with the size that it has when it is compiled.
+func TestSlowPatterns(t *testing.T) {
+	slow := `(?:` + strings.Repeat(".?", 200) + `){900}z`
+	for _, schema := range []string{`{"properties":{"a":{"pattern":"` + slow + `"}}}`, `{"patternProperties":{"` + slow + `":{}}}`} {
+		if _, err := tool.CompileSchema(json.RawMessage(schema)); err == nil || !strings.Contains(err.Error(), "more than 50000 parts") {
+			t.Errorf("%.40s: %v", schema, err)
+		}
+	}
+	// A middling one takes short arguments only. A property may be called pattern.
+	s, err := tool.CompileSchema(json.RawMessage(`{"properties":{"a":{"pattern":"(?:` + strings.Repeat(".?", 20) + `){100}z"},"pattern":{"type":"string"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Validate(json.RawMessage(`{"a":"aaz","pattern":"x"}`)); err != nil {
+		t.Error(err)
+	}
+	if err := s.Validate(json.RawMessage(`{"a":"` + strings.Repeat("a", 500_000) + `"}`)); err == nil || !strings.Contains(err.Error(), "too long for so large a schema") {
+		t.Error(err)
+	}
+}
+
+// TestManyProblems: arguments with a hundred thousand mistakes do not become a text of hundreds
+// of megabytes.
+func TestManyProblems(t *testing.T) {
+	var values []string
+	for i := range 200 {
+		values = append(values, fmt.Sprintf(`"value number %d"`, i))
+	}
+	s, err := tool.CompileSchema(json.RawMessage(`{"properties":{"a":{"items":{"enum":[` + strings.Join(values, ",") + `]}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err = s.Validate(json.RawMessage(`{"a":[` + strings.Repeat("0,", 100_000) + `0]}`))
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 300 || err == nil || len(err.Error()) > 200_000 {
+		t.Errorf("it took %d MiB: %.200v", n, err)
 	}
 }

@@ -405,8 +405,10 @@ func (t *run) hide(r chat.Result) chat.Result {
 	for i := range view.Files {
 		f := &view.Files[i]
 		f.Name = secrets.Text(f.Name)
-		if data := string(f.Data); secrets.Text(data) != data {
-			f.Data = []byte(secrets.Text(data))
+		if data := string(f.Data); len(data) > 0 {
+			if clean := secrets.Text(data); clean != data {
+				f.Data = []byte(clean)
+			}
 		}
 	}
 	r.View = &view

@@ -175,6 +175,7 @@ func (t *run) next(rest []*job) []*job {
 // result makes the result of a job a message, and counts it.
 func (t *run) result(j *job) chat.Message {
 	t.limitImages(&j.result)
+	t.limitFiles(&j.result)
 	t.done.Calls++
 	if j.entry != nil {
 		name := j.entry.Definition.Name

@@ -23,6 +23,28 @@ func (t *run) limitImages(r *chat.Result) {
 	t.shown += size
 }
 
+// maxFiles bounds the bytes of the files that the tools of one turn give to the user. They stay
+// in memory until it ends, and one answer of a model may ask for a thousand.
+const maxFiles = 64 << 20
+
+// limitFiles removes the files that exceed the turn's limit.
+func (t *run) limitFiles(r *chat.Result) {
+	if r.View == nil {
+		return
+	}
+	size := 0
+	for _, f := range r.View.Files {
+		size += len(f.Data)
+	}
+	if t.given+size > maxFiles {
+		view := *r.View
+		view.Files = nil
+		r.View, r.Text = &view, r.Text+"\n(But its files are not given to the user: this turn has given 64 MiB. Give them after the next message.)"
+		return
+	}
+	t.given += size
+}
+
 // show adds the bytes of the messages' pictures to the next request. When all of them
 // have more than maxImages, the older ones are described in words, up to half of it at
 // once, so that the beginning of the requests changes rarely.

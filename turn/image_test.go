@@ -72,3 +72,32 @@ func TestImages(t *testing.T) {
 		}
 	}
 }
+
+// TestFiles: a turn keeps a limited amount of files, however many calls one answer has.
+func TestFiles(t *testing.T) {
+	file := make([]byte, 20<<20)
+	give := tool.Func(tool.Definition{Name: "give", Risk: tool.Read}, func(context.Context, city) (chat.Result, error) {
+		return chat.Result{Text: "it goes to the user", View: &chat.View{Files: []chat.File{{Name: "a", Data: file}}}}, nil
+	})
+	var calls []chat.Call
+	for i := range 20 {
+		calls = append(calls, fake.Call(strings.Repeat("x", i+1), "give", `{"city":"x"}`))
+	}
+	b := newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{give}, fake.Step{Calls: calls[:10]}, fake.Step{Calls: calls[10:]}, fake.Step{Text: "Here they are."})
+	o := run(b, t.Context(), turn.Input{Text: "give"})
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	size := 0
+	for i, r := range o.results() {
+		for _, f := range r.View.Files {
+			size += len(f.Data)
+		}
+		if late := strings.Contains(r.Text, "not given"); late != (i >= 3) {
+			t.Errorf("result %d says %q", i+1, r.Text)
+		}
+	}
+	if size != 60<<20 {
+		t.Errorf("the results have %d MiB of files", size>>20)
+	}
+}

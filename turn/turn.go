@@ -438,6 +438,7 @@ type run struct {
 	found    map[string][]string // by tool: the queries of the turn's searches that found it
 	shown    int                 // bytes of the pictures of results
 	attached int                 // bytes of the pictures of messages
+	given    int                 // bytes of the files of results
 	warning  string              // of the phase: what is not as its workflow says
 }
 

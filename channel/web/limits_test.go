@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -461,4 +462,24 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"type": "say", "id": "1", "files": [{"name": "a", "url": "data:;base64,AAAA"}]}`))
 	f.Add([]byte(`{"type": "hello", "since": -1}`))
 	f.Fuzz(func(_ *testing.T, b []byte) { _ = web.Decode(b) })
+}
+
+// TestManyFiles: a frame of 8 MiB with millions of empty files does not take many times as much.
+func TestManyFiles(t *testing.T) {
+	frame := []byte(`{"type":"say","id":"1","files":[` + strings.Repeat("{},", 8<<20/3) + `{}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := web.Decode(frame)
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 20 || err == nil {
+		t.Errorf("it took %d MiB: %v", n, err)
+	}
+	for _, good := range []string{`{"type":"say","id":"1","text":"a","files":null}`, `{"type":"say","id":"1","files":[{"name":"a","url":"data:text/plain;base64,YQ=="}]}`} {
+		if err := web.Decode([]byte(good)); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	if err := web.Decode([]byte(`{"type":"say","id":"1","files":[{},{},{},{},{}]}`)); err == nil || !strings.Contains(err.Error(), "at most 4") {
+		t.Error(err)
+	}
 }

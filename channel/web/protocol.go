@@ -14,6 +14,7 @@ import (
 
 	"github.com/coder/websocket"
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel"
@@ -42,7 +43,36 @@ type request struct {
 	Key   string `json:"key"` // of the stream
 	ID    string `json:"id"`
 	Text  string `json:"text"`
-	Files []file `json:"files"`
+	Files files  `json:"files"`
+}
+
+// files are some files. Many more than a message has are not read: 8 MiB are room for millions
+// of empty ones, each of which takes many times its bytes.
+type files []file
+
+// UnmarshalJSONFrom implements [jsonv2.UnmarshalerFrom].
+func (f *files) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	*f = nil
+	switch t, err := d.ReadToken(); {
+	case err != nil:
+		return err
+	case t.Kind() == 'n':
+		return nil
+	case t.Kind() != '[':
+		return errBad
+	}
+	for d.PeekKind() != ']' {
+		var one file
+		if len(*f) == 10*maxFiles {
+			return errBad
+		}
+		if err := jsonv2.UnmarshalDecode(d, &one); err != nil {
+			return err
+		}
+		*f = append(*f, one)
+	}
+	_, err := d.ReadToken()
+	return err
 }
 
 // file is one as FileReader.readAsDataURL gives it.

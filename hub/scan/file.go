@@ -87,3 +87,13 @@ func isData(name string) bool {
 	}
 	return false
 }
+
+// isText reports files that shells, interpreters, programs and models read as text.
+func isText(name string, text []byte) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case "", ".sh", ".bash", ".zsh", ".ksh", ".fish", ".awk", ".py", ".pyw", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".tsx", ".rb", ".pl", ".php", ".lua", ".tcl", ".r",
+		".ps1", ".psm1", ".bat", ".cmd", ".vbs", ".applescript", ".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc", ".html", ".htm", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".env":
+		return true
+	}
+	return bytes.HasPrefix(text, []byte("#!"))
+}

@@ -86,6 +86,9 @@ func file(name string, text []byte) (flags []Flag, read int) {
 		return append(flags, Flag{File: name, Rule: "program", Why: why}), 0
 	}
 	if bytes.IndexByte(text[:min(len(text), 8000)], 0) >= 0 {
+		if isText(name, text) {
+			flags = append(flags, Flag{File: name, Rule: "program", Why: "it holds bytes of zero, so it was not looked at; programs run or read it all the same"})
+		}
 		return flags, 0 // pictures, fonts and such
 	}
 	if len(text) > maxFile && !isData(name) {

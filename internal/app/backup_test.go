@@ -64,13 +64,14 @@ func TestRestoreRefuses(t *testing.T) {
 		"no manifest":       {archived(t, file("keys.json", "new")), "not a backup"},
 		"half":              {sound[:len(sound)-9], "unexpected EOF"},
 		"flipped":           {append(bytes.Clone(sound[:len(sound)-6]), 0, 0, 0, 0, 0, 0), "checksum"},
-		"links outside":     {archived(t, begin, tar.Header{Name: "a/b/", Typeflag: tar.TypeDir}, link("a/b/up", "../.."), link("out", "a/b/up/../outside")), "leads out"},
+		"links outside":     {archived(t, begin, tar.Header{Name: "a/b/", Typeflag: tar.TypeDir}, link("a/b/up", "../.."), link("a/b/up/out", "../../outside")), "leads out"},
 		"a path outside":    {archived(t, begin, file("../outside", "x")), "not part of a backup"},
 		"an absolute path":  {archived(t, begin, file("/tmp/outside", "x")), "escapes"},
 		"a link outside":    {archived(t, begin, link("out", "../.."), file("out/outside", "x")), "outside of the state"},
 		"an absolute link":  {archived(t, begin, link("out", "/tmp")), "outside of the state"},
 		"a hard link":       {archived(t, begin, tar.Header{Name: "x", Typeflag: tar.TypeLink, Linkname: "/etc/passwd"}), "neither a file"},
 		"a device":          {archived(t, begin, tar.Header{Name: "x", Typeflag: tar.TypeChar}), "neither a file"},
+		"a link to nothing": {archived(t, begin, tar.Header{Name: "a/b/", Typeflag: tar.TypeDir}, link("a/b/up", "../.."), link("out", "before/../a/b/up/..")), "outside of the state"},
 		"the lock":          {archived(t, begin, file("etui.lock", "")), "not part of a backup"},
 		"the lock, hidden":  {archived(t, begin, file("./x/../etui.lock", "")), "not part of a backup"},
 		"a file twice":      {archived(t, begin, file("x", "1"), file("x", "2")), "exists"},
@@ -182,5 +183,74 @@ func TestBackupOfWhatChanges(t *testing.T) {
 			}
 		}
 		must(t, f.Close())
+	}
+}
+
+// TestBackupWhereToolsRead: a backup holds what everybody said, so it is not made where tools
+// read.
+func TestBackupWhereToolsRead(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"ws", "docs", "programs", "skills", "state", "elsewhere"} {
+		must(t, os.MkdirAll(filepath.Join(dir, name, "below"), 0o700))
+	}
+	must(t, os.Symlink(filepath.Join(dir, "docs"), filepath.Join(dir, "link")))
+	must(t, os.WriteFile(filepath.Join(dir, "ws", "etui.yaml"), []byte("tools: {read: [../docs]}\nsandbox: {read: ["+dir+"/programs]}\nskills: {dir: [../skills]}\n"), 0o600))
+	w, err := app.Open(filepath.Join(dir, "ws"), "", []string{"ETUI_STATE=" + filepath.Join(dir, "state"), app.TrustVariable + "=" + dir})
+	must(t, err)
+	for _, folder := range []string{"ws", "docs", "docs/below", "link", "programs", "skills", "state"} {
+		if b, err := w.Backup(t.Context(), "test", filepath.Join(dir, folder, "backup")); err == nil {
+			t.Errorf("%s: it was made", b.File)
+		}
+	}
+	_, err = w.Backup(t.Context(), "test", filepath.Join(dir, "elsewhere", "backup"))
+	must(t, err)
+}
+
+// TestBackupOfServers: what an MCP server leaves in its private folder, which is in the state,
+// neither prevents a backup nor its restoration.
+func TestBackupOfServers(t *testing.T) {
+	dir := t.TempDir()
+	state := filepath.Join(dir, "state")
+	home := filepath.Join(state, "mcp", "server", "state")
+	must(t, os.MkdirAll(filepath.Join(home, "d", "closed"), 0o700))
+	must(t, os.WriteFile(filepath.Join(state, "keys.json"), []byte("kept"), 0o600))
+	for name, to := range map[string]string{"loop": "loop", "a": "b", "b": "a", "out": "../../../../..", "etc": "/etc", "up": "d/../../x", "nothing": "gone"} {
+		must(t, os.Symlink(to, filepath.Join(home, name)))
+	}
+	must(t, os.WriteFile(filepath.Join(home, "unreadable"), []byte("x"), 0))
+	must(t, os.Chmod(filepath.Join(home, "d", "closed"), 0))
+	t.Cleanup(func() { _ = os.Chmod(filepath.Join(home, "d", "closed"), 0o700) })
+	growing, err := os.Create(filepath.Join(home, "truncated"))
+	must(t, err)
+	done := make(chan struct{})
+	var changing sync.WaitGroup
+	changing.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				_, _ = growing.WriteAt([]byte("x"), 8<<20)
+				_ = growing.Truncate(0)
+			}
+		}
+	})
+	w, err := app.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+	must(t, err)
+	for i := range 20 {
+		if _, err := w.Backup(t.Context(), "test", filepath.Join(dir, fmt.Sprint("backup-", i))); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(done)
+	changing.Wait()
+	_, err = w.Backup(t.Context(), "test", filepath.Join(dir, "backup"))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(state, "keys.json"), []byte("changed"), 0o600))
+	_, err = w.Restore(t.Context(), filepath.Join(dir, "backup"))
+	must(t, err)
+	if text, _ := os.ReadFile(filepath.Join(state, "keys.json")); string(text) != "kept" {
+		t.Errorf("keys.json holds %q", text)
 	}
 }

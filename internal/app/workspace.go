@@ -248,9 +248,16 @@ func (w *Workspace) linksFrom(dir string) (links []string) {
 	return links
 }
 
-// closed returns what no folder to read may hold: the workspaces, the configuration and the state.
+// closed returns what no folder to read may hold: the workspaces, the configuration and the state,
+// as they are named and where they are.
 func (w *Workspace) closed() []string {
-	return slices.Concat(workspaces(w), []string{w.File}, w.states())
+	list := append(workspaces(w), w.File)
+	for _, path := range list {
+		if place := realFolder(path); place != filepath.Clean(path) {
+			list = append(list, place)
+		}
+	}
+	return append(list, w.states()...)
 }
 
 // recover restores what commands changed that ran when their etui ended, before anything is

@@ -65,6 +65,9 @@ func (r replacement) apply(name, text string) (c changed, err error) {
 	case n > 1 && !r.All:
 		return c, fmt.Errorf("the old text occurs %d times in %s, in lines %s; add lines around it, or set all", n, name, places(text, old, n))
 	}
+	if size := len(text) + n*(len(replaced)-len(old)); size > maxFile { // before it takes the memory
+		return c, fmt.Errorf("%s would have %d bytes with it; write at most 1 MiB", name, size)
+	}
 	line := strings.Count(text[:strings.Index(text, old)], "\n") + 1
 	return changed{strings.ReplaceAll(text, old, replaced), n, line}, nil
 }

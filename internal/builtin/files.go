@@ -176,9 +176,12 @@ func (s spot) openAny() (*os.File, error) {
 // namesOf counts the names that a file has within the place.
 func (p place) namesOf(file fs.FileInfo) (n uint64) {
 	seen := 0
-	_ = fs.WalkDir(p.root.FS(), ".", func(_ string, e fs.DirEntry, err error) error {
+	_ = fs.WalkDir(p.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if seen++; seen > maxWalk || n == filestamp.Links(file) {
 			return fs.SkipAll
+		}
+		if err == nil && tooDeep(name, e) {
+			return fs.SkipDir
 		}
 		if err == nil && e.Type().IsRegular() {
 			if info, err := e.Info(); err == nil && os.SameFile(info, file) {
@@ -328,7 +331,7 @@ func (s spot) mode() (mode fs.FileMode, there bool, err error) {
 // follow links, and leaves out what is hidden. It reports whether it visited everything
 // within maxWalk entries.
 func (f *Files) walk(ctx context.Context, s spot, each func(found spot, e fs.DirEntry) error) (all bool, err error) {
-	seen, hides := 0, f.hides(s)
+	seen, deep, hides := 0, false, f.hides(s)
 	err = fs.WalkDir(s.root.FS(), s.name, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			if name == s.name {
@@ -345,6 +348,10 @@ func (f *Files) walk(ctx context.Context, s spot, each func(found spot, e fs.Dir
 		if name == s.name {
 			return nil
 		}
+		if tooDeep(name, e) {
+			deep = true
+			return fs.SkipDir
+		}
 		if e.IsDir() && (e.Name() == ".git" || e.Name() == "node_modules") {
 			return fs.SkipDir
 		}
@@ -355,11 +362,15 @@ func (f *Files) walk(ctx context.Context, s spot, each func(found spot, e fs.Dir
 		}
 		return each(s.below(name), e)
 	})
-	return seen <= maxWalk, err
+	return seen <= maxWalk && !deep, err
 }
 
-// tooMany is the note about a walk that stopped early.
-var tooMany = fmt.Sprintf("\n(only the first %d entries were searched: narrow path)", maxWalk)
+// tooDeep reports a folder whose name is too long for any tool. A program can nest thousands,
+// and names of everything below them would take memory with the square of their depth.
+func tooDeep(name string, e fs.DirEntry) bool { return e.IsDir() && len(name) > maxPath }
+
+// tooMany is the note about a walk that left something out.
+var tooMany = fmt.Sprintf("\n(only the first %d entries were searched, with names of up to %d bytes: narrow path)", maxWalk, maxPath)
 
 // below returns the spot of a file below a folder.
 func (s spot) below(name string) spot {

@@ -120,19 +120,28 @@ func (g glob) match(name string) bool {
 	})
 }
 
+// matchParts goes back to the last ** only: what an earlier one could take, it can take as
+// well. So the time does not grow with the number of ways to match.
 func matchParts(pattern, name []string) bool {
-	// Repeated ** mean the same as one.
-	for len(pattern) > 1 && pattern[0] == "**" && pattern[1] == "**" {
-		pattern = pattern[1:]
+	p, n := 0, 0
+	last, taken := -1, 0 // the last **, and up to where it has taken elements
+	for n < len(name) {
+		if p < len(pattern) && pattern[p] == "**" {
+			last, taken = p, n
+			p++
+			continue
+		}
+		if p < len(pattern) {
+			if ok, _ := path.Match(pattern[p], name[n]); ok { // validated before
+				p, n = p+1, n+1
+				continue
+			}
+		}
+		if last < 0 {
+			return false
+		}
+		taken++
+		p, n = last+1, taken
 	}
-	switch {
-	case len(pattern) == 0:
-		return len(name) == 0
-	case pattern[0] == "**":
-		return matchParts(pattern[1:], name) || len(name) > 0 && matchParts(pattern, name[1:])
-	case len(name) == 0:
-		return false
-	}
-	ok, _ := path.Match(pattern[0], name[0]) // validated before
-	return ok && matchParts(pattern[1:], name[1:])
+	return !slices.ContainsFunc(pattern[p:], func(part string) bool { return part != "**" })
 }

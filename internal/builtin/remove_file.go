@@ -47,13 +47,21 @@ func (f *Files) removeFile(ctx context.Context, in removeInput) (string, error) 
 	return fmt.Sprintf("Removed %s with everything in it: %d files and folders.", s.shown, count), say(s.shown, s.root.RemoveAll(s.name))
 }
 
-var errMany = errors.New("it contains more than 50,000 files; remove its folders one by one")
+var (
+	errMany = errors.New("it contains more than 50,000 files; remove its folders one by one")
+	// Removing keeps each folder open that it is in: a deep one would take all files that
+	// this process may open.
+	errDeep = fmt.Errorf("it contains folders whose names have more than %d bytes; move those up and remove them first", maxPath)
+)
 
 // count counts everything below a folder.
 func (s spot) count(ctx context.Context) (n int, err error) {
-	err = fs.WalkDir(s.root.FS(), s.name, func(string, fs.DirEntry, error) error {
+	err = fs.WalkDir(s.root.FS(), s.name, func(name string, e fs.DirEntry, err error) error {
 		if n++; n > maxWalk {
 			return errMany
+		}
+		if err == nil && tooDeep(name, e) {
+			return errDeep
 		}
 		return ctx.Err()
 	})

@@ -2,11 +2,13 @@ package builtin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/etui-run/etui/internal/filestamp"
@@ -47,6 +49,9 @@ func (f *Files) searchText(ctx context.Context, in searchInput) (string, error) 
 	if h.re, err = regexp.Compile(in.Pattern); err != nil {
 		h.re = regexp.MustCompile(regexp.QuoteMeta(in.Pattern)) // then search for it literally
 	}
+	if size := instructions(h.re); size > maxInstructions {
+		return "", fmt.Errorf("the pattern means %d steps for each character, at most %d are possible: use smaller numbers in {}", size, maxInstructions)
+	}
 	if err := h.search(ctx, f, s, files); err != nil {
 		return "", err
 	}
@@ -54,6 +59,23 @@ func (f *Files) searchText(ctx context.Context, in searchInput) (string, error) 
 		return fmt.Sprintf("No line matches %s.%s", in.Pattern, h.note+h.part), nil
 	}
 	return h.text.String() + h.note + h.part, nil
+}
+
+// maxInstructions bounds the work for each byte: a short pattern such as (.?.?.?){1000} means
+// thousands of steps, and nothing ends a match before it is over.
+const maxInstructions = 2000
+
+// instructions returns the size of a pattern once it is compiled.
+func instructions(re *regexp.Regexp) int {
+	parsed, err := syntax.Parse(re.String(), syntax.Perl)
+	if err != nil {
+		return 0 // it was compiled before
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
 }
 
 // hits are the lines that match.
@@ -74,7 +96,7 @@ type hits struct {
 // folders it skips binary files and files with several names.
 func (h *hits) search(ctx context.Context, f *Files, s spot, files glob) error {
 	if info, err := s.root.Stat(s.name); err == nil && !info.IsDir() {
-		return h.find(s)
+		return h.find(ctx, s)
 	}
 	all, err := f.walk(ctx, s, func(file spot, e fs.DirEntry) error {
 		if !e.Type().IsRegular() || files != nil && !files.match(file.within(s)) {
@@ -83,7 +105,7 @@ func (h *hits) search(ctx context.Context, f *Files, s spot, files glob) error {
 		if info, err := e.Info(); err != nil || filestamp.Links(info) > 1 {
 			return nil //nolint:nilerr // skipped
 		}
-		_ = h.find(file) // unreadable files are skipped
+		_ = h.find(ctx, file) // unreadable files are skipped
 		if h.bytes > maxSearch {
 			h.note = "\n(not all files were searched: narrow path or files)"
 		}
@@ -99,10 +121,13 @@ func (h *hits) search(ctx context.Context, f *Files, s spot, files glob) error {
 }
 
 // find finds the lines of one file.
-func (h *hits) find(s spot) error {
+func (h *hits) find(ctx context.Context, s spot) error {
 	var before []string // possible context before a hit
 	shown, last, after := 0, 0, 0
 	file, err := h.lines(s, func(n int, piece []byte) bool {
+		if ctx.Err() != nil {
+			return false
+		}
 		again := n == last
 		last = n
 		at := h.re.FindIndex(bytes.TrimRight(piece, "\r\n"))
@@ -137,7 +162,7 @@ func (h *hits) find(s spot) error {
 	if err == nil && !file.whole {
 		h.part = fmt.Sprintf("\n(of %s, only the first 64 MiB were searched)", told(s.shown))
 	}
-	return err
+	return cmp.Or(err, ctx.Err())
 }
 
 // add adds a line if there is room.

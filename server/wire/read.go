@@ -14,6 +14,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/etui-run/etui/internal/jsonsize"
 	"github.com/etui-run/etui/internal/nearest"
 )
 
@@ -31,7 +32,7 @@ func Read(w http.ResponseWriter, r *http.Request, into any) bool {
 
 // ReadBody is [Read] for a request that also has a query.
 func ReadBody(w http.ResponseWriter, r *http.Request, into any) bool {
-	err := jsonv2.UnmarshalRead(r.Body, into, jsonv2.RejectUnknownMembers(true))
+	err := jsonv2.UnmarshalRead(&jsonsize.Reader{From: r.Body, Most: maxValues}, into, jsonv2.RejectUnknownMembers(true))
 	return err == nil || refuseBody(w, err, bodyProblem(err))
 }
 
@@ -39,9 +40,12 @@ func ReadBody(w http.ResponseWriter, r *http.Request, into any) bool {
 // clients may send fields that etui does not know: they are skipped. When it cannot
 // decode the body, it answers why and returns false.
 func ReadForeign(w http.ResponseWriter, r *http.Request, into any) bool {
-	err := jsonv2.UnmarshalRead(r.Body, into)
+	err := jsonv2.UnmarshalRead(&jsonsize.Reader{From: r.Body, Most: maxValues}, into)
 	return err == nil || refuseBody(w, err, bodyProblem(err))
 }
+
+// maxValues bounds the values of a body: once it is read, each takes many times its bytes.
+const maxValues = 100_000
 
 // refuseBody answers why a body cannot be decoded, and returns false.
 func refuseBody(w http.ResponseWriter, err error, problem string) bool {
@@ -49,6 +53,8 @@ func refuseBody(w http.ResponseWriter, err error, problem string) bool {
 	switch {
 	case errors.As(err, &tooLong):
 		Refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request is longer than %d bytes", tooLong.Limit))
+	case errors.Is(err, jsonsize.ErrMany):
+		Refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request has more than %d values", maxValues))
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		w.Header().Set("Connection", "close")
 		Refuse(w, http.StatusRequestTimeout, "the body of the request arrives too slowly")

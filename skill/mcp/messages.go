@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/etui-run/etui/internal/jsonsize"
 )
 
 // messages is the output of a program without the lines that are no messages: greetings,
@@ -37,7 +39,7 @@ func (m *messages) Read(p []byte) (int, error) {
 	for len(m.left) == 0 {
 		line, err := m.line()
 		if len(bytes.TrimSpace(line)) > 0 {
-			if message, answers := isMessage(line); message {
+			if message, answers := isMessage(line); message && (answers || jsonsize.Values(line) <= maxValues) {
 				if !answers && m.floods() {
 					return 0, m.noise.stop(fmt.Errorf("it sends more than %d notifications and requests in a second", maxUnrequested))
 				}
@@ -98,6 +100,9 @@ func isMessage(line []byte) (message, answers bool) {
 		Method  string `json:"method"`
 	}
 	line = bytes.TrimSpace(line)
+	if line[0] != '{' && jsonsize.Values(line) > maxValues {
+		return false, false
+	}
 	switch line[0] {
 	case '{':
 		message = json.Unmarshal(line, &one) == nil && one.Version == "2.0"

@@ -9,8 +9,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/etui-run/etui/internal/jsonsize"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -29,6 +31,9 @@ const brokenMeta = "run.etui/broken"
 // stay as they are, byte for byte.
 func repair(message []byte) []byte {
 	message = bytes.TrimSpace(message)
+	if jsonsize.Values(message) > maxValues {
+		return refusal(message)
+	}
 	if bytes.HasPrefix(message, []byte("[")) {
 		var batch []json.RawMessage
 		if json.Unmarshal(message, &batch) != nil {
@@ -49,6 +54,9 @@ func repair(message []byte) []byte {
 		if result[key] == nil || json.Unmarshal(result[key], &list) != nil {
 			continue
 		}
+		if len(list) > maxParts {
+			return refusal(message)
+		}
 		now := repairEach(result[key], list, readable)
 		changed = changed || !bytes.Equal(now, result[key])
 		result[key] = now
@@ -64,6 +72,26 @@ func repair(message []byte) []byte {
 	}
 	fields["result"] = encoded(result)
 	return encoded(fields)
+}
+
+// maxValues bounds the values of a message: once it is read, each takes many times its bytes.
+// maxParts bounds the parts of a result, and the tools of a list, each of which is read by itself.
+const (
+	maxValues = 500_000
+	maxParts  = 10_000
+)
+
+// refusal is an error in the place of an answer that has too many values or parts.
+func refusal(message []byte) []byte {
+	asked := struct {
+		ID json.RawMessage `json:"id"`
+	}{}
+	if json.Unmarshal(message, &asked) != nil || asked.ID == nil || jsonsize.Values(asked.ID) > 1 {
+		asked.ID = json.RawMessage("null")
+	}
+	return encoded(map[string]any{"jsonrpc": "2.0", "id": asked.ID, "error": map[string]any{
+		"code": jsonrpc.CodeInternalError, "message": fmt.Sprintf("the server's answer has more than %d values, or %d parts", maxValues, maxParts),
+	}})
 }
 
 // repairEach replaces the members of a list that one cannot read. Without any, the list
@@ -159,6 +187,7 @@ type repaired struct {
 	r      *bufio.Reader
 	stream bool
 	left   []byte
+	values int   // in the lines of the event so far
 	err    error // after left
 }
 
@@ -202,5 +231,10 @@ func (b *repaired) fill() {
 				b.left = append(append([]byte("data: "), now...), '\n')
 			}
 		}
+		if b.values += jsonsize.Values(b.left); b.values > maxValues { // an event may have several lines
+			b.left, b.err = nil, errTooLong
+		}
+	} else if len(bytes.TrimSpace(line)) == 0 {
+		b.values = 0
 	}
 }
