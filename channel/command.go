@@ -2,8 +2,10 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
@@ -29,6 +31,10 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 		name, em.Text = "help", "/help"
 	}
 	text, done, err := command.Answer(ctx, a.engine, em)
+	if errors.Is(err, engine.ErrBusy) { // it can be asked again, and others go on meanwhile
+		a.tell(m, "busy", time.Minute, "That cannot be answered now: "+engine.ErrBusy.Error()+". Please try again in a moment.")
+		return true, nil
+	}
 	if err != nil || !done { // the platform sends it again after an error
 		return done, err
 	}

@@ -247,7 +247,7 @@ func (a *account) refused(m Incoming, err error) error {
 	switch {
 	case err == nil, errors.Is(err, engine.ErrKeyReused): // a message has one ID: it was here before
 		return nil
-	case errors.Is(err, engine.ErrFull):
+	case errors.Is(err, engine.ErrFull), errors.Is(err, engine.ErrShare): // others go on meanwhile
 		a.tell(m, "full", time.Minute, "So many of your messages wait for an answer that this one was left out. Please write again later.")
 		return nil
 	case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrStopping), errors.Is(err, engine.ErrStore), errors.Is(err, context.Canceled):

@@ -221,7 +221,7 @@ func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m mail, a Appr
 		return nil
 	}
 	f := e.facts(m, e.Catalog())
-	f.Time = e.config.Now()
+	f.Agent, f.Session, f.Time = route.Agent(a.Session), string(a.Session), e.config.Now()
 	asker := e.sender(m).Record() == a.User && (a.User != "" || from == cmp.Or(a.From, a.Session) || operators(from) && operators(a.Session))
 	attrs := map[string]string{"asker": a.User}
 	if asker {

@@ -15,8 +15,9 @@ import (
 // Call runs one tool for the sender of a message, judged as in a turn of the
 // message, whose text is not needed. The result has a text for the sender, also
 // when the call failed; the error says what failed. A tool that does not exist,
-// or that the sender may not use, is [turn.ErrNoTool].
-func (e *Engine) Call(ctx context.Context, m Message, tool string, args json.RawMessage) (chat.Result, error) {
+// or that the sender may not use, is [turn.ErrNoTool]. The call takes a place of the sender's
+// shares, as a message does.
+func (e *Engine) Call(ctx context.Context, sender Message, tool string, args json.RawMessage) (chat.Result, error) {
 	e.box.Running.Begin()
 	defer e.box.Running.End()
 	if e.box.Stopping() {
@@ -24,7 +25,20 @@ func (e *Engine) Call(ctx context.Context, m Message, tool string, args json.Raw
 	}
 	ctx, cancel := e.box.Suspendable(ctx)
 	defer cancel()
-	a, in, err := e.silent(ctx, newMail(m))
+	m, err := e.told(newMail(sender))
+	if err != nil {
+		return chat.Result{}, err
+	}
+	a, err := e.agent(m.Agent)
+	if err != nil {
+		return chat.Result{}, err
+	}
+	leave, err := e.share(m, e.key(a, m)) // the tool takes as much as in a turn
+	if err != nil {
+		return chat.Result{}, err
+	}
+	defer leave()
+	a, in, err := e.silent(ctx, m)
 	if err != nil {
 		return chat.Result{}, err
 	}
@@ -65,25 +79,44 @@ func (e *Engine) Seen(f chat.Facts) (*selection.Selection, error) {
 }
 
 // SeenBy returns what the sender of a message, whose text is not needed, may see.
-func (e *Engine) SeenBy(ctx context.Context, m Message) (*selection.Selection, error) {
-	_, in, err := e.silent(ctx, newMail(m))
+func (e *Engine) SeenBy(ctx context.Context, sender Message) (*selection.Selection, error) {
+	_, in, leave, err := e.glance(ctx, sender)
 	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	return e.selector().Select(selection.Request{Facts: in.Facts, Groups: in.Groups}), nil
 }
 
 // Judge returns what would become of a call; nothing runs. Nil arguments leave out
 // what depends on them.
-func (e *Engine) Judge(ctx context.Context, m Message, tool string, args json.RawMessage) (turn.Judgement, error) {
-	a, in, err := e.silent(ctx, newMail(m))
-	switch {
-	case err != nil:
+func (e *Engine) Judge(ctx context.Context, sender Message, tool string, args json.RawMessage) (turn.Judgement, error) {
+	a, in, leave, err := e.glance(ctx, sender)
+	if err != nil {
 		return turn.Judgement{}, err
-	case args == nil:
+	}
+	defer leave()
+	if args == nil {
 		return a.runner.Judge(ctx, in, tool)[0], nil
 	}
 	return a.runner.JudgeCall(ctx, in, tool, args), nil
+}
+
+// glance is silent for one of a few callers at a time, until leave is called: each has a
+// conversation in memory.
+func (e *Engine) glance(ctx context.Context, sender Message) (_ *agent, _ turn.Input, leave func(), err error) {
+	m, err := e.told(newMail(sender))
+	if err != nil {
+		return nil, turn.Input{}, nil, err
+	}
+	if leave, err = e.look(ctx, e.sender(m).Record()); err != nil {
+		return nil, turn.Input{}, nil, err
+	}
+	a, in, err := e.silent(ctx, m)
+	if err != nil {
+		leave()
+	}
+	return a, in, leave, err
 }
 
 // silent finds the agent of a message whose text does not matter, and what a turn

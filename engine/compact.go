@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
@@ -92,20 +93,35 @@ func (j *job) anew(ctx context.Context, m mail, s session.Session, yield func(tu
 func (j *job) switchSkill(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, Switch))
 	if m.Skill == "" {
-		return j.says(ctx, m, s, "Name a skill: /skill NAME. "+Switch+" full takes all tools, "+Switch+" "+Auto+" those of the phase or the agent. Now active: "+cmp.Or(s.Skill, j.agent.controls.load().skill, catalog.Full)+"."+inPhase(s.Flow), yield)
+		return j.says(ctx, m, s, "Name a skill: /skill NAME. "+Switch+" full takes all tools, "+Switch+" "+Auto+" those of the phase or the agent. Now active: "+j.active(m, s)+"."+inPhase(s.Flow), yield)
 	}
 	skill, err := j.choice(m, s)
 	if err != nil {
 		return j.refuse(ctx, err, yield)
 	}
-	says := "The skill " + cmp.Or(skill, j.agent.controls.load().skill, catalog.Full) + " is active."
-	if s.Skill = skill; s.Flow.Runs() {
+	s.Skill = skill
+	says := "Now active: " + j.active(m, s) + "."
+	if skill != "" {
+		says = "The skill " + skill + " is active."
+	}
+	if s.Flow.Runs() {
 		s.Flow = s.Flow.Clone()
 		if s.Flow.Skill = skill; skill == "" {
 			return j.says(ctx, m, s, fmt.Sprintf("Each phase of the workflow %s has its own tools again.", s.Flow.Workflow), yield)
 		}
 	}
 	return j.says(ctx, m, s, says+inPhase(s.Flow), yield)
+}
+
+// active names the skill that is active for the sender of a message, unless it is hidden from
+// them: another member of a chat may have chosen it, and the agent may have one for others.
+func (j *job) active(m mail, s session.Session) string {
+	m.Skill = ""
+	skill := cmp.Or(j.engine.input(j.agent, m, s).Facts.Skill, catalog.Full)
+	if slices.Contains(j.engine.seen(j.agent, m, s).HiddenSkills, skill) {
+		return "that of the agent"
+	}
+	return skill
 }
 
 // choice returns the skill that a person chose, which must exist for them; empty is [Auto].

@@ -158,6 +158,8 @@ var (
 	ErrBusy = errors.New("too many messages are waiting")
 	// ErrFull: too many messages of the same session are waiting. It is an ErrBusy.
 	ErrFull = fmt.Errorf("%w in this session", ErrBusy)
+	// ErrShare: too many messages of the same sender run or wait. It is an ErrBusy.
+	ErrShare = fmt.Errorf("%w from one sender", ErrBusy)
 	// ErrStopping: the engine stops. A message that was accepted stays in the inbox.
 	ErrStopping = errors.New("etui is stopping")
 	// ErrStore: the store did not take the message, or a step of its turn.
@@ -233,7 +235,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
-	e := &Engine{config: cfg, holder: rand.Text(), shares: shares{places: 2 * cfg.MaxTurns}, looks: mailbox.Lines{Width: looking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, holder: rand.Text(), shares: shares{places: 2 * cfg.MaxTurns}, looks: mailbox.Lines{Width: looking, Each: eachLooking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.granted
 		cfg.Turn.Granted = e.granted

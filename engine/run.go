@@ -180,11 +180,9 @@ func (j *job) join(m *mail) (place *mailbox.Place, leave func(), err error) {
 	if j.engine.box.Stopping() {
 		return nil, nil, ErrStopping
 	}
-	free := func() {}
-	if !m.Trusted {
-		if free, err = j.engine.shares.take(j.engine.sharesOf(*m, j.key)); err != nil {
-			return nil, nil, err
-		}
+	free, err := j.engine.share(*m, j.key)
+	if err != nil {
+		return nil, nil, err
 	}
 	leave = func() { j.engine.box.Here.Add(-1); free() }
 	switch {

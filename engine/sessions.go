@@ -43,8 +43,8 @@ type Conversation struct {
 const showWaiting = 20
 
 // The bounds of looking at conversations: how many callers read one at a time, and how many
-// more wait; the next one gets [ErrBusy].
-const looking, maxLooking = 4, 64
+// more wait, of all and of one; the next one gets [ErrBusy].
+const looking, maxLooking, eachLooking = 4, 64, 8
 
 // look waits until a caller may read a conversation.
 func (e *Engine) look(ctx context.Context, who string) (leave func(), err error) {
@@ -59,7 +59,8 @@ func (e *Engine) look(ctx context.Context, who string) (leave func(), err error)
 // them and [session.MaxLoad] bytes; a negative skip means its newest ones. An unknown key is
 // [session.ErrNotFound]. Arguments of calls that are not JSON become a text.
 func (e *Engine) Session(ctx context.Context, key session.Key, skip, limit int) (Conversation, error) {
-	leave, err := e.look(ctx, "")
+	_, owner := route.Owner(key) // who looks, as a rule
+	leave, err := e.look(ctx, owner)
 	if err != nil {
 		return Conversation{}, err
 	}
@@ -125,10 +126,10 @@ func (e *Engine) Names(user string) []string {
 }
 
 // Belongs reports whether a session is the own one of a person with some names: nobody
-// else wrote in it, and it is no group's, where people without a name may have. Where no
-// message names its author the key decides.
+// else wrote in it, and it is neither a group's nor that of all, where people without a name
+// may have. Where no message names its author the key decides.
 func Belongs(s session.Summary, names []string) bool {
-	if route.Group(s.Key) {
+	if route.Group(s.Key) || operators(s.Key) {
 		return false
 	}
 	if len(s.Users) == 0 {
@@ -323,6 +324,11 @@ func (f *forgetting) session(ctx context.Context, s session.Summary) error {
 	// The next request is built anew from what is left.
 	state.Sent, state.Summary, state.Front = 0, "", session.Front{}
 	state.Awaits = slices.DeleteFunc(state.Awaits, func(a session.Await) bool { return f.is(a.User) })
+	state.Granted = slices.DeleteFunc(state.Granted, func(g session.Granted) bool { return f.is(g.User) || f.is(g.By) })
+	if state.Flow.Runs() { // as when somebody stops it
+		state.Skill = state.Flow.Before
+	}
+	state.Flow = nil // its input, answers and results do not say whose they are
 	for _, name := range f.names {
 		n, err := f.engine.config.Store.Erase(ctx, s.Key, state, name)
 		f.done.Messages += n
@@ -388,9 +394,15 @@ func (f *forgetting) standing(ctx context.Context, name string) error {
 	}
 	lasting, err := f.engine.Grants(ctx)
 	for _, g := range lasting {
-		if err == nil && g.User == name {
+		switch {
+		case err != nil:
+		case g.User == name:
 			err = f.engine.Revoke(ctx, g.ID)
 			f.done.Approvals++
+		case g.By == name: // it is somebody else's, and counts on
+			g.By = ""
+			value, _ := json.Marshal(g) // texts and a time
+			err = f.engine.config.Store.Put(ctx, grants, g.ID, value)
 		}
 	}
 	return err

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -37,6 +38,7 @@ type share struct {
 	says   string // whose it is, for people
 	places int
 	every  time.Duration // between two messages; 0 means that the pace is free
+	busy   error         // when it is used up; nil is [ErrBusy]
 }
 
 // fewest is how many places a share has at least, if there are so many.
@@ -46,7 +48,7 @@ const fewest = 8
 func (e *Engine) sharesOf(m mail, key session.Key) []share {
 	part := func(n, of int) int { return max(e.shares.places*n/of, min(e.shares.places, fewest)) }
 	s := e.sender(m)
-	list := []share{{name: "sender " + s.Record(), says: "of yours", places: part(1, 4)}}
+	list := []share{{name: "sender " + s.Record(), says: "of yours", places: part(1, 4), busy: ErrShare}}
 	switch {
 	case operators(key):
 		return nil
@@ -63,6 +65,15 @@ func (e *Engine) sharesOf(m mail, key session.Key) []share {
 	return append(list, share{name: "strangers", says: "of people whom etui does not know", places: part(3, 4)})
 }
 
+// share takes a place of the shares of a message's sender until leave is called. The clients of
+// operators need none.
+func (e *Engine) share(m mail, key session.Key) (leave func(), err error) {
+	if m.Trusted {
+		return func() {}, nil
+	}
+	return e.shares.take(e.sharesOf(m, key))
+}
+
 // take takes a place of each share until leave is called, or says which one is used up.
 func (s *shares) take(list []share) (leave func(), err error) {
 	s.mu.Lock()
@@ -72,7 +83,7 @@ func (s *shares) take(list []share) (leave func(), err error) {
 	}
 	for _, one := range list {
 		if s.held[one.name] >= one.places {
-			return nil, fmt.Errorf("%w: there are too many %s; try again in a moment", ErrBusy, one.says)
+			return nil, fmt.Errorf("%w: there are too many %s; try again in a moment", cmp.Or(one.busy, ErrBusy), one.says)
 		}
 	}
 	for _, one := range list {

@@ -34,8 +34,9 @@ const (
 )
 
 const (
-	// maxTasks is how many tasks there may be, and maxOwned of one person.
-	maxTasks, maxOwned = 1000, 50
+	// maxTasks is how many tasks there may be, maxStrange of all who are no persons of the
+	// configuration and not the operator, and maxOwned of one person.
+	maxTasks, maxStrange, maxOwned = 1000, 750, 50
 	// maxCaught is how many missed times are caught up; the oldest are left out.
 	maxCaught = 24
 	// missed is how late a task may run and still be in time.
@@ -201,11 +202,20 @@ func (e *Engine) room(ctx context.Context, t Task, more int) error {
 	}
 	// Of those without a name, the operator and each group have a share of their own.
 	share := func(t Task) string { return cmp.Or(e.taskOwner(t), route.Remembered(t.Key)) }
-	owned := 0
+	stranger := func(t Task) bool {
+		return e.sender(mail{}.from(t.Caller)).Kind() != identity.Person && !operators(t.Key)
+	}
+	owned, strange := 0, 0
 	for _, other := range list {
 		if share(other) == share(t) {
 			owned++
 		}
+		if stranger(other) {
+			strange++
+		}
+	}
+	if stranger(t) && strange+more > maxStrange {
+		return fmt.Errorf("%w: there are %d tasks of people whom etui does not know; at most %d are kept", ErrBusy, strange, maxStrange)
 	}
 	if len(list)+more > maxTasks || owned+more > maxOwned {
 		return fmt.Errorf("%w: there are %d tasks, %d of them of this user; at most %d and %d are kept", ErrBusy, len(list), owned, maxTasks, maxOwned)

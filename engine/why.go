@@ -14,20 +14,22 @@ import (
 // Select makes the selection that a message would get now, without running a
 // turn or storing anything.
 func (e *Engine) Select(ctx context.Context, m Message) (*selection.Selection, error) {
-	a, in, err := e.asked(ctx, m)
+	a, in, leave, err := e.asked(ctx, m)
 	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	return a.runner.Select(ctx, in), nil
 }
 
 // Explain is Select and tells which of the selected tools the policy would not let
 // the sender call.
 func (e *Engine) Explain(ctx context.Context, m Message) (*selection.Selection, []turn.Judgement, error) {
-	a, in, err := e.asked(ctx, m)
+	a, in, leave, err := e.asked(ctx, m)
 	if err != nil {
 		return nil, nil, err
 	}
+	defer leave()
 	sel := a.runner.Select(ctx, in)
 	var sent []string
 	for _, entry := range slices.Concat(sel.Declared, sel.Announced, sel.Named) {
@@ -36,14 +38,21 @@ func (e *Engine) Explain(ctx context.Context, m Message) (*selection.Selection, 
 	return sel, refused(ctx, a, in, sent), nil
 }
 
-// asked finds the agent of a message, and what a turn may know of it.
-func (e *Engine) asked(ctx context.Context, said Message) (*agent, turn.Input, error) {
+// asked finds the agent of a message, and what a turn may know of it. The selection takes a place
+// of the sender's shares until leave is called: it may ask a model.
+func (e *Engine) asked(ctx context.Context, said Message) (_ *agent, _ turn.Input, leave func(), err error) {
 	a, m, err := e.ready(newMail(said))
 	if err != nil {
-		return nil, turn.Input{}, err
+		return nil, turn.Input{}, nil, err
+	}
+	if leave, err = e.share(m, e.key(a, m)); err != nil {
+		return nil, turn.Input{}, nil, err
 	}
 	in, err := e.loaded(ctx, a, m)
-	return a, in, err
+	if err != nil {
+		leave()
+	}
+	return a, in, leave, err
 }
 
 // loaded returns what a turn of a message may know, in its session.

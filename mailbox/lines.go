@@ -26,6 +26,7 @@ type Lines struct {
 	Width  int             // how many are in at once under one key; 0 means 1
 	Shared store.Shared    // claims the session that the key names, for the place that is in; nil claims nothing
 	Until  <-chan struct{} // closed when nobody is to wait any more; nil never is
+	Each   int             // how many of one who may wait under one key; 0 means that all may be theirs
 
 	mu   sync.Mutex
 	open map[string]*line
@@ -36,6 +37,16 @@ type line struct {
 	in      map[string]int // how many are in, by who they are
 	total   int            // of them
 	waiting []*Place       // in the order in which they came
+}
+
+// waits returns how many wait that are of the same one.
+func (l *line) waits(who string) (n int) {
+	for _, p := range l.waiting {
+		if p.who == who {
+			n++
+		}
+	}
+	return n
 }
 
 // Place is a place in a line.
@@ -80,7 +91,7 @@ func (q *Lines) Join(key, who string, priority store.Priority, waiting int) (*Pl
 		l = &line{in: map[string]int{}}
 		q.open[key] = l
 	}
-	if l.total >= max(q.Width, 1) && len(l.waiting) >= waiting {
+	if l.total >= max(q.Width, 1) && (len(l.waiting) >= waiting || q.Each > 0 && l.waits(who) >= q.Each) {
 		return nil, ErrCrowded
 	}
 	p := &Place{lines: q, key: key, who: who, priority: priority, turn: make(chan struct{})}

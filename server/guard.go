@@ -67,7 +67,9 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			// Room for the longest message, as JSON escapes it, its history, and pictures
 			// as base64.
 			if pattern != toChannel { // the host bounds deliveries
-				r.Body = http.MaxBytesReader(connection, r.Body, int64(8*s.engine.MaxMessage()+8<<20+engine.MaxPictureBytes/3*4))
+				body := &largeBody{ReadCloser: http.MaxBytesReader(connection, r.Body, int64(8*s.engine.MaxMessage()+8<<20+engine.MaxPictureBytes/3*4)), ctx: r.Context(), larges: &s.larges, client: c.Key}
+				defer body.end()
+				r.Body = body
 			}
 			if pattern == "" {
 				unmatched(w, r, mux)

@@ -68,6 +68,7 @@ type Server struct {
 	routes []Route
 	all    http.Handler
 	wrong  wrongKeys
+	larges larges
 }
 
 // New returns a server for an engine.

@@ -112,7 +112,8 @@ func (t *run) toolset(ph workflow.Phase) (name, warning string) {
 	facts, _ := t.in.current(c, t.in.Facts)
 	switch {
 	case !ok && unavailable(c, ph.Skill), ok && t.selector.HidesSkill(facts, t.in.Groups, ph.Skill):
-		return catalog.None, fmt.Sprintf("the skill %s of the phase %s cannot be used by this caller now; the phase has no tools", ph.Skill, ph.Name)
+		// The caller reads this, and what is hidden from them has no name.
+		return catalog.None, fmt.Sprintf("the skill of the phase %s cannot be used by this caller now; the phase has no tools", ph.Name)
 	case !ok:
 		var names []string
 		for _, s := range c.Skills() {

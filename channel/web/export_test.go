@@ -35,7 +35,7 @@ func (c *Channel) EndStreams() {
 func (c *Channel) Busy() (chats, connections int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.chats), c.slots.all + c.slots.unknown + len(c.slots.of)
+	return len(c.chats), c.slots.all + len(c.slots.unknown) + len(c.slots.of)
 }
 
 // Verify checks a token.

@@ -17,8 +17,8 @@ const (
 	// maxMessages and maxBytes bound what is kept of a chat; beyond them, its oldest messages
 	// are forgotten. The agent's own memory of the conversation does not depend on it.
 	maxMessages, maxBytes = 100, 256 << 10
-	// maxChats bounds the chats that are kept. Beyond it, the ones whose person was here
-	// longest ago are removed.
+	// maxChats bounds the chats that are kept, of people and of guests, who push out nobody else.
+	// Beyond it, the ones whose person was here longest ago are removed.
 	maxChats = 10_000
 	// remembered bounds the memory of how much people write.
 	remembered = 10_000
@@ -233,8 +233,13 @@ func (c *Channel) tidy(ctx context.Context, now time.Time) error {
 		}
 	}
 	slices.SortFunc(visits, func(a, b visit) int { return b.at.Compare(a.at) })
-	for i, v := range visits {
-		if i < maxChats && now.Sub(v.at) < keep {
+	var people, guests int
+	for _, v := range visits {
+		n := &people
+		if strings.HasPrefix(v.id, guestPrefix) {
+			n = &guests
+		}
+		if *n++; *n <= maxChats && now.Sub(v.at) < keep {
 			continue
 		}
 		if err := c.forget(ctx, v.id); err != nil {

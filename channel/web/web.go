@@ -52,7 +52,8 @@ type Config struct {
 	// means that only programs that are no browsers can.
 	Origins []string
 	// Connections is how many there are at once; 0 means 1000. Guests have at most half of
-	// them, and those that have not said who they are an eighth.
+	// them. Beside them, an eighth wait for those who have not said who they are; of more, the one
+	// that has waited for longest ends.
 	Connections int
 	// Records keeps the chats; nil keeps them in memory.
 	Records store.Records

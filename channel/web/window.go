@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/coder/websocket"
@@ -48,22 +48,40 @@ func (w *window) offer(e event) {
 
 // slots counts connections.
 type slots struct {
-	all, guests, unknown int
-	of                   map[string]int // those of a person
+	all, guests int
+	of          map[string]int // those of a person
+	unknown     []*silent      // those that have not said who they are yet, in the order in which they came
+}
+
+// silent is a connection that waits for its hello.
+type silent struct{ end context.CancelCauseFunc }
+
+// await counts a connection that waits for its hello until release is called. When there are
+// too many, the one that has waited for longest ends: a hello comes at once, and whoever says
+// nothing must not keep the others out.
+func (c *Channel) await(end context.CancelCauseFunc) (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, me := &c.slots, &silent{end}
+	if s.unknown = append(s.unknown, me); len(s.unknown) > max(c.config.Connections/8, 1) {
+		s.unknown[0].end(errBusy)
+		s.unknown = slices.Delete(s.unknown, 0, 1)
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		s.unknown = slices.DeleteFunc(s.unknown, func(other *silent) bool { return other == me })
+	}
 }
 
 // admit counts a connection of a person until release is called, or says that there are too
-// many. An empty ID is somebody who has not said who they are yet.
+// many.
 func (c *Channel) admit(p person) (release func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, most := &c.slots, c.config.Connections
 	add := func(n int) {
-		switch {
-		case p.ID == "":
-			s.unknown += n
-			return
-		case p.guest():
+		if p.guest() {
 			s.guests += n
 		}
 		s.all += n
@@ -71,7 +89,7 @@ func (c *Channel) admit(p person) (release func(), err error) {
 			delete(s.of, p.ID)
 		}
 	}
-	if p.ID == "" && s.unknown > most/8 || p.ID != "" && (s.all >= most || s.of[p.ID] >= perPerson) || p.guest() && s.guests > most/2 {
+	if s.all >= most || s.of[p.ID] >= perPerson || p.guest() && s.guests > most/2 {
 		return nil, errBusy
 	}
 	add(1)
@@ -113,12 +131,9 @@ func (c *Channel) frame(ctx context.Context, r io.Reader) ([]byte, error) {
 
 // socket serves a WebSocket.
 func (c *Channel) socket(life context.Context, w http.ResponseWriter, r *http.Request) {
-	release, err := c.admit(person{})
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	release = sync.OnceFunc(release)
+	ctx, end := context.WithCancelCause(r.Context())
+	defer end(nil)
+	release := c.await(end)
 	defer release()
 	var guest *person
 	if c.config.Guests && r.URL.Query().Has("guest") {
@@ -136,8 +151,6 @@ func (c *Channel) socket(life context.Context, w http.ResponseWriter, r *http.Re
 	}
 	defer func() { _ = ws.CloseNow() }()
 	ws.SetReadLimit(maxSmall)
-	ctx, end := context.WithCancelCause(r.Context())
-	defer end(nil)
 	defer context.AfterFunc(life, func() { end(errStopping) })()
 	p, since, err := c.greeted(ctx, ws, guest)
 	release()

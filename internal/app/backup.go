@@ -15,8 +15,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/store/sqlite"
 )
 
@@ -50,7 +52,13 @@ func (w *Workspace) Backup(ctx context.Context, version, file string) (b Backup,
 	if file, err = filepath.Abs(file); err != nil {
 		return b, err
 	}
-	for _, dir := range append(workspaces(w), w.State) {
+	read, _ := readFolders(w) // the start says what is wrong with the others
+	for _, entry := range w.Config.Sandbox.Read {
+		if list, err := sandbox.Folders([]string{entry}, nil); err == nil {
+			read = append(read, list...)
+		}
+	}
+	for _, dir := range slices.Concat(workspaces(w), []string{w.State}, skillFolders(w), read) {
 		if within(realFolder(dir), filepath.Join(realFolder(filepath.Dir(file)), filepath.Base(file))) {
 			return b, Usagef("%s is in %s; tools or the next backup could read it there: choose another folder", file, dir)
 		}
@@ -104,6 +112,8 @@ func (w *Workspace) archive(ctx context.Context, root *os.Root, out io.Writer, b
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && name != ".":
 			return ctx.Err() // it is gone
+		case err != nil && ofServer(name):
+			return ctx.Err() // a program has closed it
 		case err != nil:
 			return err
 		case name == ".":
@@ -124,6 +134,9 @@ func (w *Workspace) archive(ctx context.Context, root *os.Root, out io.Writer, b
 			defer from.Close()
 		}
 		n, added, err := add(t, from, name)
+		if errors.Is(err, fs.ErrPermission) && ofServer(name) {
+			return ctx.Err()
+		}
 		if err == nil && added && !e.IsDir() {
 			b.Files++
 			b.Bytes += n
@@ -203,11 +216,25 @@ func add(t *tar.Writer, root *os.Root, name string) (size int64, added bool, err
 		return 0, true, err
 	}
 	size, err = io.Copy(t, io.LimitReader(f, h.Size)) // what is appended meanwhile is left out
-	if err == nil && size < h.Size {
+	if err == nil && size < h.Size && ofServer(name) {
+		_, err = io.CopyN(t, zeros{}, h.Size-size)
+	} else if err == nil && size < h.Size {
 		err = fmt.Errorf("%s became shorter while it was read; try again", name)
 	}
 	return size, true, err
 }
+
+// ofServer reports whether an entry is in the private folder of an MCP server, whose program
+// does there as it likes, and must not prevent a backup.
+func ofServer(name string) bool {
+	parts := strings.Split(name, "/")
+	return len(parts) >= 3 && parts[0] == serversFolder && parts[2] == "state"
+}
+
+// zeros stand for what a program has cut off.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // transient reports whether an entry of the state folder belongs to a running process, or
 // to an earlier restore.
@@ -222,9 +249,10 @@ func transient(name string) bool {
 	return strings.HasSuffix(name, ".db-wal") || strings.HasSuffix(name, ".db-shm") || strings.HasSuffix(name, ".db-journal")
 }
 
-// leadsInside reports whether a link stays in the folder that its name is relative to.
+// leadsInside reports whether a link stays in the folder that its name is relative to. A ".."
+// behind a name is refused: where it leads depends on what is there later.
 func leadsInside(name, link string) bool {
-	return !path.IsAbs(link) && filepath.IsLocal(path.Join(path.Dir(name), link))
+	return !path.IsAbs(link) && path.Clean(link) == link && filepath.IsLocal(path.Join(path.Dir(name), link))
 }
 
 // database reports whether an entry of the state folder is one of etui's databases.
@@ -307,7 +335,8 @@ func unpack(ctx context.Context, in io.Reader, dir string) (b Backup, err error)
 // of them are there.
 func inside(root *os.Root, links []string) error {
 	for _, name := range links {
-		if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		// A link that leads in a circle leads nowhere.
+		if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ELOOP) {
 			return fmt.Errorf("the link %q leads out of the state: %w", name, err)
 		}
 	}

@@ -40,7 +40,7 @@ func (a *API) Select(w http.ResponseWriter, r *http.Request) {
 	x := Answer{Explanation: sel.Explain(), Refused: refused}
 	switch {
 	case !wire.CallerOf(r).Operator:
-		x.own()
+		x.own(sel.HiddenSkills)
 	case q.Alternatives:
 		x.Alternatives = sel.Alternatives(q.Try)
 	}
@@ -49,8 +49,11 @@ func (a *API) Select(w http.ResponseWriter, r *http.Request) {
 
 // own leaves in the answer what the sender of the message may read: no tool or skill
 // that is hidden, no count of them, and no rule.
-func (x *Answer) own() {
+func (x *Answer) own(hidden []string) {
 	x.Funnel, x.Advice = []selection.Step{}, ""
+	if slices.Contains(hidden, x.Facts.Skill) { // the agent's, or that of another member of a chat
+		x.Facts.Skill = ""
+	}
 	x.Tools = slices.DeleteFunc(x.Tools, func(v selection.Verdict) bool { return !v.Stage.Usable() })
 	x.Skills = slices.DeleteFunc(x.Skills, func(s selection.SkillVerdict) bool { return !s.Stage.Usable() })
 	for i, j := range x.Refused {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/etui-run/etui/server/wire"
 )
@@ -27,9 +28,14 @@ type Phase struct {
 	Next []string `json:"next"`
 }
 
-// Workflows answers with the [Workflows] in effect.
+// Workflows answers with the [Workflows] in effect. Callers that are no operators do not read
+// which toolsets of phases are hidden from the sender, whom the headers name.
 func (a *API) Workflows(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); !ok {
+		return
+	}
+	seen, ok := a.seen(w, r, "")
+	if !ok {
 		return
 	}
 	all := Workflows{Workflows: []Workflow{}}
@@ -39,6 +45,9 @@ func (a *API) Workflows(w http.ResponseWriter, r *http.Request) {
 			next := []string{}
 			for _, n := range ph.Next {
 				next = append(next, n.To)
+			}
+			if seen != nil && slices.Contains(seen.HiddenSkills, ph.Skill) {
+				ph.Skill = ""
 			}
 			one.Phases = append(one.Phases, Phase{ph.Name, ph.Skill, ph.Model, next})
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/session"
 )
 
 // Caller is what the server's guard knows of the client of a request.
@@ -94,7 +95,12 @@ func Sender(r *http.Request, m *engine.Message) error {
 	switch {
 	case len(m.PlatformRoles) > 0 && !c.Operator:
 		return fmt.Errorf("%w: roles of a platform come from its channel; only an operator may try them out", ErrForbidden)
+	case m.Background && !c.Operator: // its answer goes to the chat where the conversation is
+		return fmt.Errorf("%w: only an operator sends in the background", ErrForbidden)
 	case c.ForOthers:
+		if !c.Operator { // nobody else says who gave an answer
+			m.Answers = signed(m.Answers, "")
+		}
 		if m.Channel == "cli" && !c.Operator { // that is the operator's terminal; etui's own commands say cli
 			m.Channel = "api"
 		}
@@ -118,9 +124,15 @@ func Sender(r *http.Request, m *engine.Message) error {
 		}
 	}
 	m.User, m.Channel = c.User, "api" // etui's own commands say cli
-	m.Answers = slices.Clone(m.Answers)
-	for i := range m.Answers {
-		m.Answers[i].By = c.User
-	}
+	m.Answers = signed(m.Answers, c.User)
 	return nil
+}
+
+// signed returns answers of somebody; empty means the sender of their message.
+func signed(answers []session.Answer, by string) []session.Answer {
+	answers = slices.Clone(answers)
+	for i := range answers {
+		answers[i].By = by
+	}
+	return answers
 }

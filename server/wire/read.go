@@ -47,12 +47,18 @@ func ReadForeign(w http.ResponseWriter, r *http.Request, into any) bool {
 // maxValues bounds the values of a body: once it is read, each takes many times its bytes.
 const maxValues = 100_000
 
+// ErrManyLarge is the error of a body that was not read because too many large ones were.
+var ErrManyLarge = errors.New("too many large requests are being read; try again in a moment")
+
 // refuseBody answers why a body cannot be decoded, and returns false.
 func refuseBody(w http.ResponseWriter, err error, problem string) bool {
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLong):
 		Refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request is longer than %d bytes", tooLong.Limit))
+	case errors.Is(err, ErrManyLarge):
+		w.Header().Set("Retry-After", "5")
+		Refuse(w, http.StatusTooManyRequests, ErrManyLarge.Error())
 	case errors.Is(err, jsonsize.ErrMany):
 		Refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request has more than %d values", maxValues))
 	case errors.Is(err, os.ErrDeadlineExceeded):

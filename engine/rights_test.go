@@ -1,0 +1,297 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/workflow"
+)
+
+// TestHiddenSkillIsNotNamedByACommand: /skill names no skill that is hidden from its sender,
+// neither one that another member of the chat has chosen nor that of the agent.
+func TestHiddenSkillIsNotNamedByACommand(t *testing.T) {
+	r := tenants(t)
+	if _, err := r.SetSkills(catalog.Skill{Name: "takeover", Description: "Plan the takeover", Tools: []string{"restart_server"}}); err != nil {
+		t.Fatal(err)
+	}
+	ann := engine.Message{User: "ann", Channel: "irc", Chat: "ops", Roles: []string{"user", "admin"}, Text: "/skill takeover"}
+	bob := engine.Message{User: "bob", Channel: "irc", Chat: "ops", Roles: []string{"user"}}
+	for _, agents := range []bool{false, true} {
+		g, _ := newEngine(t, func(c *engine.Config) {
+			if c.Registry = r; agents {
+				c.Agents[0].Skill = "takeover"
+			}
+		})
+		if !agents {
+			reply(t, g, ann)
+		}
+		for _, text := range []string{"/skill", "/skill auto"} {
+			bob.Text = text
+			if got := reply(t, g, bob); agents || text == "/skill" {
+				if strings.Contains(got, "takeover") {
+					t.Errorf("%s, the agent's is %v: %s", text, agents, got)
+				}
+			}
+		}
+	}
+}
+
+// TestFewLookForAll: one caller who looks at conversations again and again does not keep
+// others from it.
+func TestFewLookForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := &held{Store: &store.Memory{}, hold: make(chan struct{})}
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
+		for range 200 {
+			go func() {
+				if _, err := g.Why(t.Context(), engine.Message{User: "eve", Channel: "web"}, 1, true); err != nil && !errors.Is(err, engine.ErrBusy) {
+					t.Error(err)
+				}
+			}()
+		}
+		synctest.Wait()
+		looked := make(chan error, 1)
+		go func() {
+			_, err := g.Why(t.Context(), engine.Message{User: "ann", Channel: "web"}, 1, true)
+			looked <- err
+		}()
+		synctest.Wait()
+		close(kept.hold)
+		if err := <-looked; err != nil {
+			t.Errorf("ann: %v", err)
+		}
+		synctest.Wait()
+	})
+}
+
+// TestDirectCallsTakePlaces: a tool that is called without a model takes a place of its
+// sender's shares, as a message does.
+func TestDirectCallsTakePlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hold := make(chan struct{})
+		var running, refused atomic.Int32
+		r := catalog.NewRegistry(nil)
+		must(t, r.Register(tool.Func(tool.Definition{Name: "slow", Description: "Take long"}, func(context.Context, struct{}) (string, error) {
+			running.Add(1)
+			<-hold
+			return "", nil
+		})))
+		g, _ := newEngine(t, func(c *engine.Config) { c.Registry, c.MaxTurns = r, 32 })
+		for range 100 {
+			go func() {
+				if _, err := g.Call(t.Context(), engine.Message{User: "eve", Channel: "api", Client: "laptop"}, "slow", json.RawMessage(`{}`)); errors.Is(err, engine.ErrBusy) {
+					refused.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		if running.Load() != 16 || refused.Load() != 84 {
+			t.Errorf("%d calls of one sender run at once, want 16; %d are refused", running.Load(), refused.Load())
+		}
+		close(hold)
+		synctest.Wait()
+	})
+}
+
+// TestForgottenFlow: of a person who began a workflow in a chat, nothing stays of its input,
+// its answers and its results.
+func TestForgottenFlow(t *testing.T) {
+	kept := &store.Memory{}
+	set, err := workflow.Compile(workflow.Workflow{Name: "work", Phases: []workflow.Phase{{Name: "one", Next: []workflow.Next{{When: `reply != ""`, To: workflow.Done}}}}})
+	must(t, err)
+	flows := &workflow.Table{}
+	flows.Store(set)
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store, c.Workflows = kept, flows }, fake.Step{Text: "hi"}, fake.Step{Text: "Your diagnosis is secret."})
+	bob := engine.Message{User: "bob", Channel: "irc", Chat: "ops", Text: "hello"}
+	ann := engine.Message{User: "ann", Channel: "irc", Chat: "ops", Text: "/run work my diagnosis"}
+	reply(t, g, bob)
+	reply(t, g, ann)
+	_, err = g.ForgetUser(t.Context(), "irc:ann")
+	must(t, err)
+	bob.Text = "/run"
+	if got := reply(t, g, bob); strings.Contains(got, "diagnosis") {
+		t.Errorf("bob reads %q", got)
+	}
+	list, err := kept.List(t.Context(), session.Filter{})
+	must(t, err)
+	for _, s := range list {
+		now, err := kept.Load(t.Context(), s.Key, 0)
+		must(t, err)
+		if raw := asJSON(t, now); strings.Contains(raw, "diagnosis") || strings.Contains(raw, "irc:ann") {
+			t.Errorf("it is kept: %s", raw)
+		}
+	}
+}
+
+// TestForgottenApprover: an approval that a person gave somebody else counts on, without the
+// person's name.
+func TestForgottenApprover(t *testing.T) {
+	kept := &store.Memory{}
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c) }, weather("sunny")...)
+	a := wait(t, g, engine.Message{Text: "weather?", User: "bob"})
+	reply(t, g, engine.Message{Text: "/approve " + a.ID + " always", User: "carol", Roles: []string{"admin"}})
+	g.Wait(t.Context())
+	_, err := g.ForgetUser(t.Context(), "carol")
+	must(t, err)
+	grants, err := g.Grants(t.Context())
+	if err != nil || len(grants) != 1 || grants[0].User != "bob" || strings.Contains(asJSON(t, grants), "carol") {
+		t.Errorf("grants: %+v, %v", grants, err)
+	}
+}
+
+// TestConversationOfAll: under the scope main, where people without a name write, too, the
+// conversation is nobody's own.
+func TestConversationOfAll(t *testing.T) {
+	kept := &store.Memory{}
+	users, err := identity.New([]identity.User{{Name: "bob"}})
+	must(t, err)
+	g, _ := newEngine(t, func(c *engine.Config) {
+		c.Store, c.Scope, c.Users = kept, route.Main, func(*catalog.Catalog) *identity.Users { return users }
+	}, fake.Step{Text: "1"}, fake.Step{Text: "2"})
+	reply(t, g, engine.Message{Channel: "cli", Text: "what the operator says"})
+	reply(t, g, engine.Message{Channel: "api", User: "bob", Text: "hi"})
+	list, err := kept.List(t.Context(), session.Filter{})
+	must(t, err)
+	for _, s := range list {
+		if engine.Belongs(s, g.Names("bob")) {
+			t.Errorf("%s is bob's", s.Key)
+		}
+	}
+}
+
+// TestTasksOfStrangers: people whom etui does not know do not use up the tasks of all.
+func TestTasksOfStrangers(t *testing.T) {
+	kept := &store.Memory{}
+	users, err := identity.New([]identity.User{{Name: "bob"}})
+	must(t, err)
+	g, _ := newEngine(t, func(c *engine.Config) {
+		c.Store, c.Users = kept, func(*catalog.Catalog) *identity.Users { return users }
+	})
+	task := func(channel, user string) engine.Task {
+		return engine.Task{When: "@every 1h", Text: "x", Caller: identity.Caller{Channel: channel, User: user}}
+	}
+	for i := range 749 { // as AddTask stores them, which takes its time
+		one := task("irc", fmt.Sprint("eve", i/50))
+		one.ID = fmt.Sprint(i)
+		must(t, kept.Put(t.Context(), "task", one.ID, json.RawMessage(asJSON(t, one))))
+	}
+	_, err = g.AddTask(t.Context(), task("irc", "mallory"))
+	must(t, err)
+	if _, err := g.AddTask(t.Context(), task("irc", "mallory")); !errors.Is(err, engine.ErrBusy) {
+		t.Errorf("the 751st task of strangers: %v", err)
+	}
+	for _, one := range []engine.Task{task("api", "bob"), task("", "")} {
+		if _, err := g.AddTask(t.Context(), one); err != nil {
+			t.Errorf("%+v: %v", one.Caller, err)
+		}
+	}
+}
+
+// TestApproversReadTheAgent: a rule for approvals that reads the agent or the conversation
+// means those of the call.
+func TestApproversReadTheAgent(t *testing.T) {
+	g, _ := newEngine(t, func(c *engine.Config) {
+		asks(c)
+		list, err := rules.Compile(rules.Policy, []rules.Rule{{Deny: []string{"*"}, When: `agent == "main" || session.startsWith("agent:main:")`}}, nil)
+		must(t, err)
+		c.Approvers = list.Decide
+	}, weather("x")...)
+	a := wait(t, g, engine.Message{Text: "weather?", User: "ann"})
+	if got := reply(t, g, engine.Message{Text: "/approve " + a.ID, User: "ann"}); !strings.Contains(got, "does not count") {
+		t.Errorf("by the one who asked: %s", got)
+	}
+	if _, err := g.Answer(t.Context(), engine.Message{User: "ann", Agent: "other"}, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, engine.ErrNotYours) {
+		t.Errorf("through another agent: %v", err)
+	}
+}
+
+// slowModel answers when it may, and counts who asks.
+type slowModel struct {
+	asked *atomic.Int32
+	hold  chan struct{}
+}
+
+func (slowModel) Info() model.Info { return model.Info{Name: "slow"} }
+func (m slowModel) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		m.asked.Add(1)
+		select {
+		case <-m.hold:
+		case <-ctx.Done():
+		}
+		_ = yield(model.Event{Text: "none"}, nil) && yield(model.Event{Stop: model.Done}, nil)
+	}
+}
+
+// TestSelectionsTakePlaces: a question what a message would get may ask the model that
+// chooses among close candidates, so it takes a place, too.
+func TestSelectionsTakePlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := slowModel{&atomic.Int32{}, make(chan struct{})}
+		g, _ := newEngine(t, func(c *engine.Config) {
+			_, err := c.Registry.SetSkills(catalog.Skill{Name: "a", Description: "Weather"}, catalog.Skill{Name: "b", Description: "Weather"})
+			must(t, err)
+			c.MaxTurns, c.Turn.Chooser = 32, turn.NewChooser(m, time.Minute, nil)
+			c.Selection = selection.Config{Direct: -1, Recommend: selection.Recommend{On: true}}
+		})
+		for i := range 100 {
+			go func() {
+				_, _ = g.Select(t.Context(), engine.Message{User: "eve", Channel: "api", Client: "laptop", Text: fmt.Sprint("the weather? ", i)})
+			}()
+		}
+		synctest.Wait()
+		if n := m.asked.Load(); n != 16 {
+			t.Errorf("%d questions of one sender ask the model at once, want 16", n)
+		}
+		close(m.hold)
+		synctest.Wait()
+	})
+}
+
+// TestFewAreToldAtOnce: long conversations are in memory for a few callers at a time, also of
+// those who ask which tools there are, or what would become of a call.
+func TestFewAreToldAtOnce(t *testing.T) {
+	m := engine.Message{User: "eve", Channel: "api", Client: "laptop", Session: "long"}
+	for name, ask := range map[string]func(ctx context.Context, g *engine.Engine) error{
+		"tools": func(ctx context.Context, g *engine.Engine) error { _, err := g.SeenBy(ctx, m); return err },
+		"judge": func(ctx context.Context, g *engine.Engine) error { _, err := g.Judge(ctx, m, "echo", nil); return err },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			kept := &held{Store: &store.Memory{}, hold: make(chan struct{})}
+			g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
+			for range 50 {
+				go func() {
+					if err := ask(t.Context(), g); err != nil && !errors.Is(err, engine.ErrBusy) {
+						t.Error(err)
+					}
+				}()
+			}
+			synctest.Wait()
+			if n := kept.loads.Load(); n != 4 {
+				t.Errorf("%s: %d load at once, want 4", name, n)
+			}
+			close(kept.hold)
+			synctest.Wait()
+		})
+	}
+}
