@@ -81,8 +81,8 @@ do not count. etui remembers 4,096 addresses; of more, it forgets the one whose 
 **Slow clients.** The head of a request must arrive within 10 seconds, and its body within 30 seconds plus one for every 32 KiB that came; otherwise the connection ends, with 408
 if the request was good so far. A client that takes nothing of an answer for 30 seconds loses its connection.
 
-**Sizes.** A body may have some 30 MB with the default ` + "`limits.message`" + `. Names of users, channels, sessions, agents, tools and skills have at most 200 bytes, attributes
-1,024; there are at most 64 roles and 64 attributes, and 4,096 tools or skills in a list. More is refused with 400.
+**Sizes.** A body may have some 30 MB with the default ` + "`limits.message`" + `, and 100,000 values; more is a 413. Of bodies beyond 1 MiB, eight are
+read at a time, two of one key; the others wait, 30 seconds at most. Names of users, channels, sessions, agents, tools and skills have at most 200 bytes, attributes 1,024; there are at most 64 roles and 64 attributes, and 4,096 tools or skills in a list. More is refused with 400.
 
 **Twice.** A repeated field or ` + "`X-Etui-*`" + ` header is a 400, two ` + "`Authorization`" + ` headers are a wrong key. The connection ends after a request with ` + "`Transfer-Encoding`" + `.
 
