@@ -371,14 +371,14 @@ func BenchmarkText(b *testing.B) {
 	})
 }
 
-// TestLongTexts: a secret in a file of 20 MiB is found wherever it is, and looking for its place
-// does not take gigabytes.
+// TestLongTexts: a secret in a file of 4 MiB is found wherever it is, and looking for its place
+// does not take a hundred times as much.
 func TestLongTexts(t *testing.T) {
 	const key = "tr0ub4dor-tr0ub4dor-tr0ub4dor"
 	r := secret.NewRedactor(key)
 	part := strings.Repeat("%25%2525\x01\u00e9 ", 28_000)
 	var b strings.Builder
-	for i := 0; b.Len() < 20<<20; i++ {
+	for i := 0; b.Len() < 4<<20; i++ {
 		b.WriteString(part[:len(part)-i*1000] + "<" + url.QueryEscape(key[:i%9+1]) + key[i%9+1:] + ">")
 		if i == 20 {
 			i = 0
@@ -389,14 +389,14 @@ func TestLongTexts(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	clean := r.Text(b.String())
 	runtime.ReadMemStats(&after)
-	if n := int64(after.HeapSys-before.HeapSys) >> 20; n > 500 {
+	if n := int64(after.HeapSys-before.HeapSys) >> 20; n > 200 {
 		t.Errorf("it took %d MiB", n)
 	}
 	if n := strings.Count(b.String(), "<"); strings.Count(clean, "<(hidden)>") != n || r.Text(clean) != clean {
 		t.Errorf("%d of %d are hidden", strings.Count(clean, "<(hidden)>"), n)
 	}
 	// One that is spread over more than a piece is not in the text either.
-	spread := "begin " + key[:10] + strings.Repeat(" ", 2<<20) + key[10:]
+	spread := "begin " + key[:10] + strings.Repeat(" ", 1<<20) + key[10:]
 	if got := r.Text(spread); strings.Contains(got, key[10:]) {
 		t.Errorf("%.40q is left", got)
 	}

@@ -171,7 +171,7 @@ func survives(f ast.Expr) bool {
 				guarded = guarded || deferred && (n.Name == "recover" || n.Name == "survive")
 			case *ast.SelectorExpr:
 				x, _ := n.X.(*ast.Ident)
-				guarded = guarded || n.Sel.Name == "guard" || x != nil && x.Name == "panics" && (deferred && n.Sel.Name == "Log" || n.Sel.Name == "Try")
+				guarded = guarded || n.Sel.Name == "Guard" || x != nil && x.Name == "panics" && (deferred && n.Sel.Name == "Log" || n.Sel.Name == "Try")
 			}
 			return true
 		})
