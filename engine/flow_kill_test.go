@@ -242,7 +242,7 @@ func TestFlowKilled(t *testing.T) {
 		t.Run(kill, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFlowChild$")
+			cmd := exec.CommandContext(t.Context(), program(), "-test.run=^TestFlowChild$")
 			cmd.Env = append(os.Environ(), "ETUI_TEST_FLOW="+dir, "ETUI_TEST_FLOW_KILL="+kill)
 			if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 				t.Fatalf("the process was not killed: %v\n%s", err, out)
