@@ -53,11 +53,11 @@ test: needs-go
 	@tools/test-programs '$(DEBIAN)'
 	@$(MAKE) --no-print-directory $(FROM_NPM:%=%/node_modules) bin/dendrite/dendrite
 	go build -buildvcs=false -ldflags '-s -w' -o bin/etui.test ./cmd/etui
-	go test -c -vet=off -ldflags '-s -w' -o bin/engine.test ./engine
+	go test -c -vet=off -ldflags '-s -w' -o bin/ ./engine ./sandbox
 	@race='$(RACE)'; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
 	$(WITH_PROGRAMS) set -x; go -C examples/unittest test -vet=off -ldflags '-s -w' ./... & other=$$!; \
-	TEST_ETUI=$(CURDIR)/bin/etui.test TEST_ENGINE=$(CURDIR)/bin/engine.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
+	TEST_ETUI=$(CURDIR)/bin/etui.test TEST_ENGINE=$(CURDIR)/bin/engine.test TEST_SANDBOX=$(CURDIR)/bin/sandbox.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
 	failed=$$?; wait $$other && exit $$failed
 
 # Where tools/test-programs unpacks what is not installed.

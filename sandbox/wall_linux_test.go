@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,7 +97,7 @@ func TestOrdinaryUser(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "tests")
-	copied, err := exec.Command("cp", os.Args[0], program).CombinedOutput()
+	copied, err := exec.Command("cp", cmp.Or(os.Getenv("TEST_SANDBOX"), os.Args[0]), program).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, copied)
 	}
