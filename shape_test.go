@@ -27,6 +27,12 @@ var larger = map[string]int{
 	"engine": 7280, "cmd/etui": 7100, "internal/app": 6710, "turn": 4870,
 }
 
+// core are the packages that a reader has to hold to know how etui answers a message, and maxCore
+// how many lines they have together. ARCHITECTURE.md gives the number.
+var core = []string{"chat", "tool", "catalog", "rank", "selection", "rules", "session", "store", "prompt", "model", "turn", "mailbox", "engine", "channel"}
+
+const maxCore = 29_300
+
 // TestShape holds that no type and no package grows beyond what a reader can hold, and that no type
 // embeds the engine: its methods would be in one namespace with those of the engine.
 func TestShape(t *testing.T) {
@@ -72,6 +78,13 @@ func TestShape(t *testing.T) {
 	}
 	if methods["engine.Engine"] == 0 || lines["engine"] == 0 {
 		t.Fatal("the engine was not looked at")
+	}
+	sum := 0
+	for _, name := range core {
+		sum += lines[name]
+	}
+	if sum > maxCore || sum < maxCore-1000 {
+		t.Errorf("the core has %d lines; maxCore and ARCHITECTURE.md say %d", sum, maxCore)
 	}
 	for what, count := range map[string]struct {
 		of  map[string]int

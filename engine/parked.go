@@ -16,6 +16,8 @@ type InboxItem struct {
 	ID      int64       `json:"id"`
 	Session session.Key `json:"session"`
 	User    string      `json:"user,omitempty"`
+	// Kind says what it is; empty if it cannot be read.
+	Kind Kind `json:"kind,omitempty"`
 	// State is waiting, also while its turn runs; parked, with the Reason; or answered while
 	// the reply waits to be delivered, with why that failed.
 	State  store.State `json:"state"`
@@ -69,7 +71,7 @@ func (e *Engine) unended(ctx context.Context, id int64) (store.Item, error) {
 func (e *Engine) shown(i store.Item) InboxItem {
 	s := InboxItem{ID: i.ID, Session: i.Session, User: i.User, State: i.State, Reason: i.Reason, Tries: i.Tries, Accepted: i.Accepted}
 	if _, m, err := e.message(i); err == nil {
-		s.Text = m.Text
+		s.Kind, s.Text = m.Kind, m.Text
 	}
 	return s
 }
