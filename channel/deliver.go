@@ -333,7 +333,7 @@ func (a *account) sendLetter(ctx context.Context, to Address, l engine.Letter) e
 			return err
 		}
 	}
-	return a.sendFiles(ctx, to, l)
+	return a.writer.writeFiles(ctx, to, l)
 }
 
 // sendText sends the text of a letter: it completes the draft that people have seen grow.
@@ -349,13 +349,13 @@ func (a *account) sendText(ctx context.Context, to Address, l engine.Letter) err
 	key := fmt.Sprint(letterKey, l.ID)
 	d := a.draft(to)
 	if d == nil {
-		return a.say(ctx, to, text, buttons, key)
+		return a.writer.writeText(ctx, to, text, buttons, key)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
 	if d.id == "" {
-		return a.say(ctx, to, text, buttons, key)
+		return a.writer.writeText(ctx, to, text, buttons, key)
 	}
 	parts, first := split(text, a.traits), 0
 	if editor, ok := a.Channel.(Editor); ok && len(buttons) == 0 && len(parts) > 0 {
@@ -366,14 +366,14 @@ func (a *account) sendText(ctx context.Context, to Address, l engine.Letter) err
 					return err
 				}
 				// The draft cannot be changed any more: the reply comes whole.
-				return a.say(ctx, to, text, buttons, key)
+				return a.writer.writeText(ctx, to, text, buttons, key)
 			}
 			d.shown = parts[0]
 		}
 		first = 1
-		a.sent.Put(key, true)
+		a.writer.sent.Put(key, true)
 	}
-	if err := a.sayParts(ctx, to, parts, first, buttons, key); err != nil {
+	if err := a.writer.writeParts(ctx, to, parts, first, buttons, key); err != nil {
 		return err
 	}
 	a.drafts.Remove(draftKey(to))
@@ -396,35 +396,6 @@ func buttonsOf(l engine.Letter) (list []Button) {
 		{"Approve", engine.Approve + " " + w.ID}, {"Approve for this conversation", engine.Approve + " " + w.ID + " session"},
 		{"Deny", engine.Deny + " " + w.ID},
 	}
-}
-
-// say sends a text in as many messages as it takes.
-func (a *account) say(ctx context.Context, to Address, text string, buttons []Button, key string) error {
-	return a.sayParts(ctx, to, split(text, a.traits), 0, buttons, key)
-}
-
-// sayParts sends the parts of a text from the first one on, each once for a key of a letter.
-func (a *account) sayParts(ctx context.Context, to Address, parts []string, first int, buttons []Button, key string) error {
-	for i := first; i < len(parts); i++ {
-		m := Outgoing{To: to, Text: parts[i], Key: key}
-		if i > 0 {
-			m.Key = fmt.Sprintf("%s-%d", key, i)
-			m.To.Message = ""
-		}
-		if i == len(parts)-1 {
-			m.Buttons = buttons
-		}
-		if a.wasSent(m.Key) {
-			continue
-		}
-		if _, err := a.Channel.Send(ctx, m); err != nil {
-			return err
-		}
-		if strings.HasPrefix(key, letterKey) {
-			a.sent.Put(m.Key, true)
-		}
-	}
-	return nil
 }
 
 // fits reports whether a text needs no second message.

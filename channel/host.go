@@ -101,7 +101,7 @@ type account struct {
 	told    *recent.Cache[string, time.Time] // when a stranger was told something last
 	handled *recent.Cache[string, bool]      // commands that were answered here
 	drafts  *recent.Cache[string, *draft]
-	sent    *recent.Cache[string, bool] // parts of replies, so that one that is tried again repeats none
+	writer  *writer
 
 	underWay chan struct{} // one for each letter that is being sent
 	settled  chan struct{} // has an element when one was
@@ -163,7 +163,8 @@ func New(c Config) (*Host, error) {
 		h.accounts = append(h.accounts, &account{
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered),
-			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered), sent: recent.New[string, bool](remembered),
+			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered),
+			writer:   &writer{a.Channel, traits, h.engine.File, recent.New[string, bool](remembered)},
 			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})
 	}
@@ -391,7 +392,7 @@ func (h *Host) Say(ctx context.Context, name string, to Address, text string) er
 	if err != nil {
 		return err
 	}
-	return a.say(ctx, to, text, nil, "")
+	return a.writer.writeText(ctx, to, text, nil, "")
 }
 
 // Place returns where something for a chat of a channel goes, for [engine.Engine.Post]. An

@@ -114,7 +114,7 @@ func (a *account) answer(m Incoming, text string) {
 		defer panics.Log(a.log, "answering a command")
 		ctx, done := context.WithTimeout(a.life, time.Minute)
 		defer done()
-		err := a.say(ctx, m.At, text, nil, "answer-"+m.ID)
+		err := a.writer.writeText(ctx, m.At, text, nil, "answer-"+m.ID)
 		var limited *Limited
 		switch {
 		case errors.As(err, &limited), errors.Is(err, ErrRefused):
