@@ -32,7 +32,7 @@ func (a Access) String() string { return [...]string{"operator", "client", "pers
 // AccessOf returns who may use the route of a request, [Operator] where there is none.
 func AccessOf(r *http.Request) Access {
 	mux, access := http.NewServeMux(), map[string]Access{}
-	for _, route := range table(&Server{}, nil, nil, nil) { // nothing is handled
+	for _, route := range table(&Server{}, nil, &api.API{}, nil) { // nothing is handled
 		mux.HandleFunc(route.Pattern, route.handle)
 		access[route.Pattern] = route.Access
 	}
@@ -86,10 +86,10 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"PUT /api/agents/{name}", Operator, "a Control in, the AgentStatus out", own.Control},
 		{"GET /api/usage", Operator, "the record of past turns: ?agent= ?user= ?limit=", own.PastTurns},
 		{"DELETE /api/usage", Operator, "erase it: ?user=, or ?everybody=true", own.Forget},
-		{"GET /api/sessions", Person, "the conversations of a person, newest first: ?user= ?part= ?limit= ?after=", own.OwnSessions},
-		{"GET /api/sessions/{key}", Person, "one of them, its newest messages or those after ?skip=: ?user= ?limit=", own.OwnSession},
-		{"DELETE /api/sessions/{key}", Person, "delete one of them: ?user=", own.DeleteOwnSession},
-		{"POST /api/sessions/{key}/stop", Person, "stop its running turn, or the one that waits: {} in; ?user=", own.StopOwnTurn},
+		{"GET /api/sessions", Person, "the conversations of a person, newest first: ?user= ?part= ?limit= ?after=", own.Conversations.ListOwn},
+		{"GET /api/sessions/{key}", Person, "one of them, its newest messages or those after ?skip=: ?user= ?limit=", own.Conversations.ShowOwn},
+		{"DELETE /api/sessions/{key}", Person, "delete one of them: ?user=", own.Conversations.DeleteOwn},
+		{"POST /api/sessions/{key}/stop", Person, "stop its running turn, or the one that waits: {} in; ?user=", own.Conversations.StopOwn},
 		{"POST /api/memory", Person, "a MemoryLook in, what is remembered in its conversation out; with a query, what of it fits", own.Memory},
 		{"PUT /api/memory", Person, "a MemoryEdit in, the Edited text out", own.EditMemory},
 		{"GET /api/approvals", Person, "the calls and questions that a person may answer: ?user=", own.OwnApprovals},
@@ -108,11 +108,11 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"POST /admin/channels/{name}/test", Operator, "ask the platform for the account: {} in, a ChannelAccount out", s.testChannel},
 
 		{"GET /metrics", Operator, "counters and latencies in Prometheus' text format", s.metrics},
-		{"GET /admin/sessions", Operator, "all conversations: ?user= ?part= ?key= ?limit= ?after=", own.Sessions},
-		{"GET /admin/sessions/{key}", Operator, "any of them: ?skip= ?limit=", own.Session},
-		{"DELETE /admin/sessions/{key}", Operator, "delete it", own.DeleteSession},
-		{"POST /admin/sessions/{key}/stop", Operator, "stop its turn: {} in", own.StopTurn},
-		{"GET /admin/files/{sha256}", Operator, "a picture or PDF of a message, with its bytes in data", own.File},
+		{"GET /admin/sessions", Operator, "all conversations: ?user= ?part= ?key= ?limit= ?after=", own.Conversations.List},
+		{"GET /admin/sessions/{key}", Operator, "any of them: ?skip= ?limit=", own.Conversations.Show},
+		{"DELETE /admin/sessions/{key}", Operator, "delete it", own.Conversations.Delete},
+		{"POST /admin/sessions/{key}/stop", Operator, "stop its turn: {} in", own.Conversations.Stop},
+		{"GET /admin/files/{sha256}", Operator, "a picture or PDF of a message, with its bytes in data", own.Conversations.File},
 		{"GET /admin/approvals", Operator, "all Approvals: what waits, and what counts always", own.Approvals},
 		{"POST /admin/approvals/{id}", Operator, "an ApprovalAnswer in, which always counts", own.Answer},
 		{"DELETE /admin/approvals/{id}", Operator, "revoke an approval that counts always", own.Revoke},

@@ -19,12 +19,15 @@ import (
 
 // API has a handler for each request.
 type API struct {
+	// Conversations are the handlers about them.
+	Conversations Conversations
+
 	engine *engine.Engine
 	config Config
 }
 
 // New returns the API of an engine.
-func New(e *engine.Engine, cfg Config) *API { return &API{e, cfg} }
+func New(e *engine.Engine, cfg Config) *API { return &API{Conversations{e}, e, cfg} }
 
 // Message is an [engine.Message] as clients send it.
 type Message struct {

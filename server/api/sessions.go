@@ -29,19 +29,22 @@ const (
 	maxMessages, someMessages = 1000, 100
 )
 
-// OwnSessions answers with the [SessionPage] of the person that the query names: only
+// Conversations answers requests about conversations: those of one person, and all of them.
+type Conversations struct{ engine *engine.Engine }
+
+// ListOwn answers with the [SessionPage] of the person that the query names: only
 // sessions that belong to them, see [engine.Belongs].
-func (a *API) OwnSessions(w http.ResponseWriter, r *http.Request) {
+func (c Conversations) ListOwn(w http.ResponseWriter, r *http.Request) {
 	if q, ok := person(w, r, "part", "limit", "after"); ok {
-		a.listSessions(w, r, q, a.own(q.Get("user")))
+		c.list(w, r, q, c.own(q.Get("user")))
 	}
 }
 
-// OwnSession answers with an [engine.Conversation] that belongs to a person, without what
+// ShowOwn answers with an [engine.Conversation] that belongs to a person, without what
 // only operators read: see [chat.Message].
-func (a *API) OwnSession(w http.ResponseWriter, r *http.Request) {
-	if q, ok := person(w, r, "skip", "limit"); ok && a.owns(w, r, q.Get("user")) {
-		a.showSession(w, r, q, func(m *chat.Message) {
+func (c Conversations) ShowOwn(w http.ResponseWriter, r *http.Request) {
+	if q, ok := person(w, r, "skip", "limit"); ok && c.owns(w, r, q.Get("user")) {
+		c.show(w, r, q, func(m *chat.Message) {
 			m.Why, m.Tools = nil, nil
 			if m.Text != "" { // otherwise the note is the message: the outcome of a call
 				m.Note = ""
@@ -50,48 +53,48 @@ func (a *API) OwnSession(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// DeleteOwnSession deletes a session that belongs to a person.
-func (a *API) DeleteOwnSession(w http.ResponseWriter, r *http.Request) {
-	if q, ok := person(w, r); ok && a.owns(w, r, q.Get("user")) {
-		a.deleteSession(w, r)
+// DeleteOwn deletes a session that belongs to a person.
+func (c Conversations) DeleteOwn(w http.ResponseWriter, r *http.Request) {
+	if q, ok := person(w, r); ok && c.owns(w, r, q.Get("user")) {
+		c.delete(w, r)
 	}
 }
 
-// Sessions answers with a [SessionPage] of the sessions that the query chooses.
-func (a *API) Sessions(w http.ResponseWriter, r *http.Request) {
+// List answers with a [SessionPage] of the sessions that the query chooses.
+func (c Conversations) List(w http.ResponseWriter, r *http.Request) {
 	if q, ok := wire.Query(w, r, "user", "part", "key", "limit", "after"); ok {
-		a.listSessions(w, r, q, func(session.Summary) bool { return true })
+		c.list(w, r, q, func(session.Summary) bool { return true })
 	}
 }
 
-// Session answers with an [engine.Conversation]: its newest messages, or those after the
+// Show answers with an [engine.Conversation]: its newest messages, or those after the
 // first skip of them.
-func (a *API) Session(w http.ResponseWriter, r *http.Request) {
+func (c Conversations) Show(w http.ResponseWriter, r *http.Request) {
 	if q, ok := wire.Query(w, r, "skip", "limit"); ok {
-		a.showSession(w, r, q, func(*chat.Message) {})
+		c.show(w, r, q, func(*chat.Message) {})
 	}
 }
 
-// DeleteSession deletes a session when its running turn has ended.
-func (a *API) DeleteSession(w http.ResponseWriter, r *http.Request) {
+// Delete deletes a session when its running turn has ended.
+func (c Conversations) Delete(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); ok {
-		a.deleteSession(w, r)
+		c.delete(w, r)
 	}
 }
 
 // File answers with a picture or PDF of a message, by its hash, as a [chat.File].
-func (a *API) File(w http.ResponseWriter, r *http.Request) {
+func (c Conversations) File(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); ok {
-		f, err := a.engine.File(r.Context(), r.PathValue("sha256"))
+		f, err := c.engine.File(r.Context(), r.PathValue("sha256"))
 		wire.Answer(w, f, err)
 	}
 }
 
-func (a *API) listSessions(w http.ResponseWriter, r *http.Request, q url.Values, shown func(session.Summary) bool) {
+func (c Conversations) list(w http.ResponseWriter, r *http.Request, q url.Values, shown func(session.Summary) bool) {
 	limit, err := wire.Limit(q, "sessions")
 	f := session.Filter{Key: session.Key(q.Get("key")), Part: q.Get("part"), Limit: min(cmp.Or(limit, someSessions), maxSessions)}
 	if user := q.Get("user"); user != "" {
-		f.Users = a.engine.Names(user)
+		f.Users = c.engine.Names(user)
 	}
 	if err == nil {
 		f.After, err = parseCursor(q.Get("after"))
@@ -100,7 +103,7 @@ func (a *API) listSessions(w http.ResponseWriter, r *http.Request, q url.Values,
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	list, err := a.engine.Sessions(r.Context(), f)
+	list, err := c.engine.Sessions(r.Context(), f)
 	page := SessionPage{Sessions: []session.Summary{}}
 	for _, s := range list {
 		if shown(s) {
@@ -127,7 +130,7 @@ func parseCursor(after string) (session.Cursor, error) {
 	return session.Cursor{Updated: time.UnixMilli(milli), Key: session.Key(key)}, nil
 }
 
-func (a *API) showSession(w http.ResponseWriter, r *http.Request, q url.Values, clean func(*chat.Message)) {
+func (c Conversations) show(w http.ResponseWriter, r *http.Request, q url.Values, clean func(*chat.Message)) {
 	limit, err := wire.Limit(q, "messages")
 	skip := -1
 	if text := q.Get("skip"); err == nil && text != "" {
@@ -139,11 +142,11 @@ func (a *API) showSession(w http.ResponseWriter, r *http.Request, q url.Values, 
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	c, err := a.engine.Session(r.Context(), session.Key(r.PathValue("key")), skip, min(cmp.Or(limit, someMessages), maxMessages))
-	for i := range c.Said {
-		clean(&c.Said[i])
+	found, err := c.engine.Session(r.Context(), session.Key(r.PathValue("key")), skip, min(cmp.Or(limit, someMessages), maxMessages))
+	for i := range found.Said {
+		clean(&found.Said[i])
 	}
-	wire.Answer(w, c, err)
+	wire.Answer(w, found, err)
 }
 
 // StoppedTurn says whether a turn of a session was stopped: false means that none ran.
@@ -151,28 +154,28 @@ type StoppedTurn struct {
 	Stopped bool `json:"stopped"`
 }
 
-// StopOwnTurn stops the turn of a session that belongs to a person. The body is {}.
-func (a *API) StopOwnTurn(w http.ResponseWriter, r *http.Request) {
+// StopOwn stops the turn of a session that belongs to a person. The body is {}.
+func (c Conversations) StopOwn(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r, "user"); !ok || !wire.ReadBody(w, r, &struct{}{}) {
 		return
 	}
-	if q, ok := person(w, r); ok && a.owns(w, r, q.Get("user")) {
-		a.stopTurn(w, r)
+	if q, ok := person(w, r); ok && c.owns(w, r, q.Get("user")) {
+		c.stop(w, r)
 	}
 }
 
-// StopTurn stops the turn of any session. The body is {}.
-func (a *API) StopTurn(w http.ResponseWriter, r *http.Request) {
+// Stop stops the turn of any session. The body is {}.
+func (c Conversations) Stop(w http.ResponseWriter, r *http.Request) {
 	if !wire.Read(w, r, &struct{}{}) {
 		return
 	}
 	if _, ok := wire.Query(w, r); ok {
-		a.stopTurn(w, r)
+		c.stop(w, r)
 	}
 }
 
-func (a *API) stopTurn(w http.ResponseWriter, r *http.Request) {
-	stopped, err := a.engine.StopTurn(r.Context(), session.Key(r.PathValue("key")))
+func (c Conversations) stop(w http.ResponseWriter, r *http.Request) {
+	stopped, err := c.engine.StopTurn(r.Context(), session.Key(r.PathValue("key")))
 	wire.Answer(w, StoppedTurn{stopped}, err)
 }
 
@@ -181,9 +184,9 @@ type DeletedSession struct {
 	Deleted session.Key `json:"deleted"`
 }
 
-func (a *API) deleteSession(w http.ResponseWriter, r *http.Request) {
+func (c Conversations) delete(w http.ResponseWriter, r *http.Request) {
 	key := session.Key(r.PathValue("key"))
-	wire.Answer(w, DeletedSession{key}, a.engine.DeleteSession(r.Context(), key))
+	wire.Answer(w, DeletedSession{key}, c.engine.DeleteSession(r.Context(), key))
 }
 
 // person reads a query that says whose sessions are meant, with parameters beside that.
@@ -210,17 +213,17 @@ func person(w http.ResponseWriter, r *http.Request, names ...string) (url.Values
 }
 
 // own returns what tells the sessions of a person from those of others.
-func (a *API) own(user string) func(session.Summary) bool {
-	names := a.engine.Names(user)
+func (c Conversations) own(user string) func(session.Summary) bool {
+	names := c.engine.Names(user)
 	return func(s session.Summary) bool { return engine.Belongs(s, names) }
 }
 
 // owns reports whether the session of a request belongs to a person. Otherwise it answers
 // as if there were no such session.
-func (a *API) owns(w http.ResponseWriter, r *http.Request, user string) bool {
+func (c Conversations) owns(w http.ResponseWriter, r *http.Request, user string) bool {
 	key := session.Key(r.PathValue("key"))
-	list, err := a.engine.Sessions(r.Context(), session.Filter{Key: key, Limit: 1})
-	if err == nil && (len(list) == 0 || !a.own(user)(list[0])) {
+	list, err := c.engine.Sessions(r.Context(), session.Filter{Key: key, Limit: 1})
+	if err == nil && (len(list) == 0 || !c.own(user)(list[0])) {
 		err = fmt.Errorf("session %q: %w", key, session.ErrNotFound)
 	}
 	if err != nil {
