@@ -226,3 +226,41 @@ func TestRepeatedRequest(t *testing.T) {
 		}
 	})
 }
+
+// ending is a store in which the first message ends while the second one is being accepted.
+type ending struct {
+	*store.Memory
+	accepted int
+	end      func()
+}
+
+func (e *ending) Accept(ctx context.Context, i store.Item) (store.Item, bool, error) {
+	if e.accepted++; e.accepted == 2 {
+		e.end()
+	}
+	return e.Memory.Accept(ctx, i)
+}
+
+// TestRepeatedAtTheEnd: a repeated request that is accepted just when the first one has ended gets its
+// answer, too.
+func TestRepeatedAtTheEnd(t *testing.T) {
+	t.Parallel()
+	goOn, begun, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	kept := &ending{Memory: &store.Memory{}, end: func() { close(goOn); <-ended }}
+	g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Check: func(model.Request) error { close(begun); return nil }, Wait: goOn, Text: "paid"}, fake.Step{Text: "paid again"})
+	message := engine.Message{Text: "pay", User: "ann", Channel: "api", Received: never}
+	go func() {
+		defer close(ended)
+		if _, err := send(g, t.Context(), message); err != nil {
+			t.Error(err)
+		}
+	}()
+	<-begun
+	text, err := send(g, t.Context(), message)
+	if text != "paid" || err != nil || len(m.Requests()) != 1 {
+		t.Errorf("the repeated request gets %q, %v, with %d requests", text, err, len(m.Requests()))
+	}
+	if items, err := g.Inbox(t.Context(), 10); err != nil || len(items) != 0 {
+		t.Errorf("left are %+v, %v", items, err)
+	}
+}

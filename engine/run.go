@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -109,11 +110,9 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 	if place == nil {
 		return j.alone(ctx, m, yield)
 	}
-	if m.joins() {
-		if given := j.engine.box.Answers.Lost(j.engine.passing(*m), m.Repeated, m.Received, j.engine.config.Now()); given != nil {
-			place.Leave()
-			return repeat(store.Item{State: store.Done, Result: given}, yield)
-		}
+	if given := j.lostAnswer(m); given != nil {
+		place.Leave()
+		return repeat(store.Item{State: store.Done, Result: given}, yield)
 	}
 	caller := ctx
 	if m.IdempotencyKey != "" || m.joins() {
@@ -129,6 +128,12 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 	received(err)
 	if err == nil && m.Accepted != nil {
 		m.Accepted()
+	}
+	if err == nil && fresh { // the message that it repeats may just have ended
+		if given := j.lostAnswer(m); given != nil {
+			err = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: given})
+			j.item.State, j.item.Result = store.Done, given
+		}
 	}
 	if err != nil || j.item.State != store.Waiting {
 		place.Leave()
@@ -149,6 +154,15 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 	// With a key, another sender of the message may have come to the session first, and a
 	// running turn may have taken the message in.
 	return j.next(ctx, place, m, fresh && m.IdempotencyKey == "" && (!m.joins() || j.engine.shared == nil) && !j.agent.Steer && !strings.HasPrefix(m.Text, Switch+" "), yield)
+}
+
+// lostAnswer returns the answer that another sender of the same message got, and perhaps lost; nil if there
+// is none, or if the message is another one.
+func (j *job) lostAnswer(m *mail) json.RawMessage {
+	if !m.joins() {
+		return nil
+	}
+	return j.engine.box.Answers.Lost(j.engine.passing(*m), m.Repeated, m.Received, j.engine.config.Now())
 }
 
 // enterLate does the same with an outcome of the inbox, for the sender who waits for it.
