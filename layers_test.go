@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"selection/meta", "store/*", "mailbox"},
 	{"catalog", "model/*", "examples/demo"},
 	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
-	{"workflow", "skill/markdown", "hub/scan", "hub/internal/archive", "internal/eval"},
+	{"turn/internal/*", "workflow", "skill/markdown", "hub/scan", "hub/internal/archive", "internal/eval"},
 	{"prompt", "embedding", "internal/tune", "internal/enrich", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},

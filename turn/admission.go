@@ -22,6 +22,8 @@ import (
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn/internal/arguments"
 )
 
 // Every call passes here, however it is made: first admit finds the tool that it
@@ -373,7 +375,7 @@ func (t *run) foreseeTool(now moment, e *catalog.Entry, stage selection.Stage, a
 	}
 	if args != nil {
 		var err error
-		if args, err = repair(args); err == nil {
+		if args, err = arguments.Repair(args); err == nil {
 			args = t.fitting(e, args)
 			err = fits(e, args)
 		}
@@ -433,4 +435,9 @@ func (r *Runner) cleanSystem(strategy prompt.Strategy, text string) string {
 	c := &cleaned{text, secrets, secrets.Text(text)}
 	r.clean[strategy].Store(c)
 	return c.text
+}
+
+// fitting returns the arguments as the tool will get them, which is what the rules judge.
+func (t *run) fitting(e *catalog.Entry, args json.RawMessage) json.RawMessage {
+	return e.Normalize(tool.WithHost(t.ctx, tool.Host{Facts: t.selected.Request.Facts}), arguments.Fit(e, args))
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn/internal/arguments"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -59,7 +60,7 @@ func (t *run) intend(answer chat.Message) {
 		if id := answer.Calls[i].ID; id == "" || t.used(id) || usedBefore(answer.Calls[:i], id) {
 			answer.Calls[i].ID = t.newID(answer.Calls, i)
 		}
-		answer.Calls[i].Arguments = valid(repairing, answer.Calls[i].Arguments)
+		answer.Calls[i].Arguments = arguments.Valid(repairing, answer.Calls[i].Arguments)
 		replay := repeats(t.selector.Catalog(), answer.Calls[i])
 		safe = safe && replay == tool.Safe
 		if replay == tool.Never {
@@ -408,7 +409,7 @@ func (t *run) logCall(j *job) {
 }
 
 func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
-	args, err := repair(j.args)
+	args, err := arguments.Repair(j.args)
 	if err != nil {
 		record := t.record(j.entry)
 		record.Stage, record.Reason = StageArguments, err.Error()
@@ -606,3 +607,7 @@ func (r *Runner) direct(ctx context.Context, in Input) *run {
 	t.selected = t.selector.Select(r.request(t.selector, in))
 	return t
 }
+
+// maxRepairing is how long the arguments of one answer's calls are repaired. The rest are
+// given back to the model.
+const maxRepairing = 2 * time.Second

@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn/internal/arguments"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -260,7 +261,7 @@ func (t *run) hostSays(note, text string) chat.Message {
 
 // finishPhase judges the model's word that the phase is done.
 func (t *run) finishPhase(args json.RawMessage) chat.Result {
-	raw, _ := repair(args)
+	raw, _ := arguments.Repair(args)
 	in, _ := meta.ReadFinishPhase(raw)
 	if !t.flows() {
 		return tool.Failure("no workflow runs in this conversation")

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn/internal/arguments"
 )
 
 // This file carries out the tools that the selection declares itself. They reveal only
@@ -68,7 +70,7 @@ func (t *run) find(args json.RawMessage) (chat.Result, map[string][]string) {
 // searched reads the queries of a search and how many tools each may find. Models also
 // write one query as a string, or name it "query".
 func searched(args json.RawMessage) (queries []string, limit int) {
-	raw, err := repair(args)
+	raw, err := arguments.Repair(args)
 	if err != nil {
 		return nil, 0
 	}
@@ -116,7 +118,7 @@ func (t *run) loading(text string, described ...*catalog.Entry) chat.Result {
 
 // describe describes one tool in full.
 func (t *run) describe(args json.RawMessage) chat.Result {
-	raw, _ := repair(args) // without arguments it stays empty
+	raw, _ := arguments.Repair(args) // without arguments it stays empty
 	in, _ := meta.ReadDescribeTool(raw)
 	name := in.Name
 	if name == "" {
@@ -130,4 +132,28 @@ func (t *run) describe(args json.RawMessage) chat.Result {
 	}
 	d := entry.Definition
 	return t.loading(fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema()), entry)
+}
+
+// target reads the arguments of call_tool. When "arguments" is missing or empty, it
+// takes the other keys as the tool's arguments.
+func target(args json.RawMessage) (name string, inner json.RawMessage, err error) {
+	raw, err := arguments.Repair(args)
+	if err != nil {
+		return "", nil, errors.New(`the arguments are ` + err.Error() + `; call_tool needs {"name": "…", "arguments": {…}}`)
+	}
+	var call map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &call); err != nil {
+		return "", nil, err
+	}
+	if json.Unmarshal(call["name"], &name) != nil || name == "" {
+		return "", nil, errors.New(`call_tool needs {"name": "…", "arguments": {…}}`)
+	}
+	inner = call["arguments"]
+	delete(call, "name")
+	delete(call, "arguments")
+	if len(call) == 0 || !slices.Contains([]string{"", "{}", "null", `""`}, strings.Join(strings.Fields(string(inner)), "")) {
+		return name, inner, nil
+	}
+	inner, err = json.Marshal(call)
+	return name, inner, err
 }

@@ -17,11 +17,12 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn/internal/arguments"
 )
 
 // skillAsked reads the arguments of use_skill; missing fields stay empty.
 func skillAsked(args json.RawMessage) meta.UseSkill {
-	raw, _ := repair(args)
+	raw, _ := arguments.Repair(args)
 	in, _ := meta.ReadUseSkill(raw)
 	return in
 }

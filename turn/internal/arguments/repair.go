@@ -1,4 +1,6 @@
-package turn
+// Package arguments reads the arguments of a call as models write them: nearly JSON, and nearly as the
+// tool's schema wants them.
+package arguments
 
 import (
 	"bytes"
@@ -6,9 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/kaptinlin/jsonrepair"
 )
@@ -20,10 +19,6 @@ const maxArguments = 1 << 20
 // the square of the length.
 const maxRepair = 16 << 10
 
-// maxRepairing is how long the arguments of one answer's calls are repaired. The rest are
-// given back to the model.
-const maxRepairing = 2 * time.Second
-
 var (
 	errTooLong   = errors.New("longer than 1 MiB")
 	errNotJSON   = errors.New("not JSON")
@@ -32,11 +27,11 @@ var (
 	errNotObject = errors.New("not a JSON object")
 )
 
-// repair returns a call's arguments as a JSON object. It repairs mistakes that have only
+// Repair returns a call's arguments as a JSON object. It repairs mistakes that have only
 // one reading (trailing commas, single quotes, a missing last brace, a code fence), but
 // not text that was cut off, because its end is unknown, nor the text in a JSON string:
-// valid has tried that once.
-func repair(args json.RawMessage) (json.RawMessage, error) {
+// Valid has tried that once.
+func Repair(args json.RawMessage) (json.RawMessage, error) {
 	args = bytes.TrimSpace(args)
 	if len(args) == 0 || string(args) == "null" {
 		return json.RawMessage("{}"), nil
@@ -143,10 +138,10 @@ func cutOff(args []byte) bool {
 	return c != '}' && c != ']' && c != '"' && c != '\'' && c != ',' && c != ';'
 }
 
-// valid returns arguments that a conversation can hold: unchanged when they are JSON,
+// Valid returns arguments that a conversation can hold: unchanged when they are JSON,
 // repaired when possible, else as a JSON string of the text, so that the model sees its
 // mistake. Nothing is repaired after ctx ended: an answer can hold many calls.
-func valid(ctx context.Context, args json.RawMessage) json.RawMessage {
+func Valid(ctx context.Context, args json.RawMessage) json.RawMessage {
 	if len(bytes.TrimSpace(args)) == 0 {
 		return json.RawMessage("{}")
 	}
@@ -158,34 +153,10 @@ func valid(ctx context.Context, args json.RawMessage) json.RawMessage {
 		args = text
 	}
 	if ctx.Err() == nil {
-		if repaired, err := repair(args); err == nil {
+		if repaired, err := Repair(args); err == nil {
 			return repaired
 		}
 	}
 	text, _ := json.Marshal(string(args)) // never fails for a string
 	return text
-}
-
-// target reads the arguments of call_tool. When "arguments" is missing or empty, it
-// takes the other keys as the tool's arguments.
-func target(args json.RawMessage) (name string, inner json.RawMessage, err error) {
-	raw, err := repair(args)
-	if err != nil {
-		return "", nil, errors.New(`the arguments are ` + err.Error() + `; call_tool needs {"name": "…", "arguments": {…}}`)
-	}
-	var call map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &call); err != nil {
-		return "", nil, err
-	}
-	if json.Unmarshal(call["name"], &name) != nil || name == "" {
-		return "", nil, errors.New(`call_tool needs {"name": "…", "arguments": {…}}`)
-	}
-	inner = call["arguments"]
-	delete(call, "name")
-	delete(call, "arguments")
-	if len(call) == 0 || !slices.Contains([]string{"", "{}", "null", `""`}, strings.Join(strings.Fields(string(inner)), "")) {
-		return name, inner, nil
-	}
-	inner, err = json.Marshal(call)
-	return name, inner, err
 }

@@ -1,4 +1,4 @@
-package turn
+package arguments
 
 import (
 	"bytes"
@@ -8,19 +8,13 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/tool"
 )
 
-// fitting returns the arguments as the tool will get them, which is what the rules judge.
-func (t *run) fitting(e *catalog.Entry, args json.RawMessage) json.RawMessage {
-	return e.Normalize(tool.WithHost(t.ctx, tool.Host{Facts: t.selected.Request.Facts}), coerced(e, args))
-}
-
-// coerced returns arguments that fit a tool's schema. It converts values that have only
+// Fit returns arguments that fit a tool's schema. It converts values that have only
 // one reading: "5" where the schema wants a number, 5 where it wants a string, one value
 // for a list of such values, JSON in a string, null or "null" for an optional value.
 // Arguments that still do not fit are returned unchanged.
-func coerced(e *catalog.Entry, args json.RawMessage) json.RawMessage {
+func Fit(e *catalog.Entry, args json.RawMessage) json.RawMessage {
 	schema, err := e.Schema()
 	if err != nil || schema.Validate(args) == nil {
 		return args
