@@ -34,6 +34,23 @@ func TestOneSenderHoldsUpNobody(t *testing.T) {
 	})
 }
 
+// TestSentAgainWhileBusy: a message that was accepted, and that the platform sends again, was not left
+// out, and its sender is not told so.
+func TestSentAgainWhileBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}}, newPlace(), func(c *engine.Config) { c.MaxTurns = 8 })
+		defer w.stop()
+		for i := range 8 {
+			w.say(t, person("2", fmt.Sprint("slow ", i)))
+		}
+		w.say(t, person("2", "slow 7"))
+		time.Sleep(10 * time.Minute)
+		if seen := w.seen("2"); len(seen) != 8 || strings.Contains(strings.Join(seen, "\n"), "left out") {
+			t.Errorf("the sender reads %q", seen)
+		}
+	})
+}
+
 // TestBusyCommand: a command that cannot be answered at the moment is not sent again, either.
 func TestBusyCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -99,7 +99,7 @@ type account struct {
 
 	rates   *recent.Cache[string, *rate.Limiter]
 	told    *recent.Cache[string, time.Time] // when a stranger was told something last
-	handled *recent.Cache[string, bool]      // commands that were answered here
+	handled *recent.Cache[string, bool]      // messages that were accepted, and commands that were answered, here
 	drafts  *recent.Cache[string, *draft]
 	writer  *writer
 

@@ -212,6 +212,7 @@ func (a *account) send(ctx context.Context, m Incoming, em engine.Message) error
 	taken := false
 	em.Accepted = func() {
 		taken = true
+		a.handled.Put(m.key(), true)
 		settle(nil)
 	}
 	a.turns.Go(func() {
@@ -248,6 +249,9 @@ func (a *account) refused(m Incoming, err error) error {
 	case err == nil, errors.Is(err, engine.ErrKeyReused): // a message has one ID: it was here before
 		return nil
 	case errors.Is(err, engine.ErrFull), errors.Is(err, engine.ErrShare): // others go on meanwhile
+		if _, again := a.handled.Get(m.key()); again { // it was not left out, but is sent twice
+			return nil
+		}
 		a.tell(m, "full", time.Minute, "So many of your messages wait for an answer that this one was left out. Please write again later.")
 		return nil
 	case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrStopping), errors.Is(err, engine.ErrStore), errors.Is(err, context.Canceled):

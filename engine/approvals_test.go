@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -439,6 +441,40 @@ func TestApprovalExpires(t *testing.T) {
 		}
 		if got := reply(t, g, engine.Message{Text: "/approve " + a.ID}); !strings.Contains(got, "no such approval: it was answered, it expired") {
 			t.Errorf("a late answer: %q", got)
+		}
+	})
+}
+
+// TestExpiryOfAnOldVersion: an etui from before answers named the request may have said that a
+// call expires, in a message that did not end it. What expires after that still does.
+func TestExpiryOfAnOldVersion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		kept := &store.Memory{}
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c); c.Turn.Expire = time.Hour }, call("1", "get_weather"), call("2", "get_weather"), fake.Step{Text: "too late"})
+		a := wait(t, g, engine.Message{Text: "weather?", Session: "a"})
+		list, err := g.Approvals(t.Context())
+		must(t, err)
+		hashed := func(value any) string {
+			sum := sha256.Sum256([]byte(asJSON(t, value)))
+			return hex.EncodeToString(sum[:])
+		}
+		said := engine.Message{Background: true, Answers: []session.Answer{{Call: a.Call, Reason: "nobody answered in time, so the request has expired"}}}
+		i, _, err := kept.Accept(t.Context(), store.Item{
+			Session: list[0].Session, Message: []byte(asJSON(t, said)), Holder: "gone",
+			Key: hashed([]string{"", "", "", "", "", "", "expired-" + a.ID}), Digest: hashed(said),
+		})
+		must(t, err)
+		must(t, kept.Finish(t.Context(), store.End{ID: i.ID, Result: []byte(`{"error":"its agent was away"}`)}))
+		time.Sleep(time.Second) // the other one is later in the list
+		wait(t, g, engine.Message{Text: "weather?", Session: "b"})
+		time.Sleep(time.Hour + 2*time.Minute)
+		must(t, g.Tick(t.Context()))
+		idle(t, g)
+		list, err = g.Approvals(t.Context())
+		must(t, err)
+		if len(list) != 1 || list[0].ID != a.ID {
+			t.Errorf("these still wait: %+v", list)
 		}
 	})
 }

@@ -69,8 +69,8 @@ func (m mail) from(c identity.Caller) mail {
 	return m
 }
 
-// read makes a mail of its record. One from before there were kinds gets the kind that its
-// content had.
+// read makes a mail of its record. One without a kind, from before there were any or of the
+// turn that is open, gets the kind that its content has.
 func read(record json.RawMessage) (m mail, err error) {
 	if err := json.Unmarshal(record, &m); err != nil {
 		return m, fmt.Errorf("the message cannot be read: %w", err)

@@ -143,6 +143,35 @@ func TestForgottenFlow(t *testing.T) {
 	}
 }
 
+// TestForgottenFlowOfATurn: when a person is forgotten in a chat where another one's workflow waits
+// for an approval, its turn ends with it, and does not go on with tools that its phases do not have.
+func TestForgottenFlowOfATurn(t *testing.T) {
+	set, err := workflow.Compile(work())
+	must(t, err)
+	flows := &workflow.Table{}
+	flows.Store(set)
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(workshop()...))
+	_, err = r.SetSkills(toolsets()...)
+	must(t, err)
+	g, _ := newEngine(t, func(c *engine.Config) {
+		c.Registry, c.Workflows, c.Turn = r, flows, askFor("look")
+		c.Agents = c.Agents[:1]
+	}, fake.Step{Text: "hi"}, call("1", "look"), call("2", "burn"), fake.Step{Text: "done"})
+	ann := engine.Message{User: "ann", Channel: "irc", Chat: "ops", Text: "hello"}
+	bob := engine.Message{User: "bob", Channel: "irc", Chat: "ops", Text: "/run work mend it"}
+	reply(t, g, ann)
+	if done, err := ended(g, t.Context(), bob); err != nil || len(done.Awaits) != 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	_, err = g.ForgetUser(t.Context(), "irc:ann")
+	must(t, err)
+	bob.Text = "/approve"
+	if o := flow(t, g, bob); o.err != nil || len(o.results) > 0 || o.done == nil || !strings.Contains(o.done.Reply, "nothing waits") {
+		t.Errorf("the results are %q; it ends with %+v, %v", o.results, o.done, o.err)
+	}
+}
+
 // TestForgottenApprover: an approval that a person gave somebody else counts on, without the
 // person's name.
 func TestForgottenApprover(t *testing.T) {

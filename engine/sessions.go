@@ -314,7 +314,8 @@ func (f *forgetting) session(ctx context.Context, s session.Summary) error {
 		return err
 	}
 	state := now.Clone()
-	if now.Turn.ID != "" && f.is(lastAuthor(now.Messages)) {
+	// A turn must not go on without the phases of its workflow, which is removed below.
+	if now.Turn.ID != "" && (now.Flow.Runs() || f.is(lastAuthor(now.Messages))) {
 		var left []chat.Message
 		state, left = turn.Close(now, f.engine.Catalog(), "what is kept of its user was removed", f.engine.config.Now())
 		if err := f.engine.config.Store.Append(ctx, s.Key, state, left...); err != nil {

@@ -21,7 +21,7 @@ const Unbounded = math.MaxInt
 // priority, of these the ones of whom the fewest are in, and of these the one that came
 // first. The zero value lets them in one by one. A key that nobody waits for takes no
 // memory. Nothing can wake up too late: leaving and joining exclude each other, and a
-// Place is handed on by the one that leaves.
+// place is handed on by the one that leaves.
 type Lines struct {
 	Width  int             // how many are in at once under one key; 0 means 1
 	Shared store.Shared    // claims the session that the key names, for the place that is in; nil claims nothing
@@ -121,7 +121,7 @@ func (q *Lines) admit(l *line) {
 // both come at once, and [session.ErrSuspended] when nobody is to wait any more.
 func (p *Place) Wait(ctx context.Context) error { return p.WaitFor(ctx, store.Claim{}) }
 
-// WaitFor is wait for what a session is claimed for. It also fails as [store.Shared.Claim]
+// WaitFor is Wait for what a session is claimed for. It also fails as [store.Shared.Claim]
 // does. A place that lost its claim can wait again.
 func (p *Place) WaitFor(ctx context.Context, c store.Claim) error {
 	select {

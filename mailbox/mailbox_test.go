@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/etui-run/etui/mailbox"
@@ -181,6 +182,30 @@ func TestStop(t *testing.T) {
 	if err := next.box.Resume(t.Context()); err != nil || !slices.Equal(next.worked, []string{`"first"`, `"second"`}) {
 		t.Errorf("then %v, %v", next.worked, err)
 	}
+}
+
+// TestTicketOfMany: a sender does not wait for items that were taken up in the background because
+// too many came at once.
+func TestTicketOfMany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		kept := &store.Memory{}
+		w := boxOf(kept, "here")
+		ticket := w.box.Ticket(true)
+		defer ticket.Close()
+		for range 70 {
+			ticket.Expect()
+			ticket.Hand(accept(t, kept, "here", "s", `"late"`))
+		}
+		began, got := time.Now(), 0
+		for ticket.Next(t.Context()) != nil {
+			got++
+		}
+		w.box.Running.Wait(t.Context())
+		if waited := time.Since(began); got+len(w.worked) != 70 || waited > time.Second {
+			t.Errorf("the sender got %d, %d were taken up, in %v", got, len(w.worked), waited)
+		}
+	})
 }
 
 // away is a store that is away for the first three writes.

@@ -129,7 +129,7 @@ func (w *resuming) again(ctx context.Context) error {
 }
 
 // resumeLeft hands the sessions that were left to workers. All means also those without an
-// Item in the inbox.
+// item in the inbox.
 func (b *Box) resumeLeft(ctx context.Context, w *resuming, all bool) error {
 	if b.Stopping() {
 		return nil

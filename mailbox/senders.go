@@ -73,10 +73,10 @@ func (w *senders) tell(item int64, why error) {
 // ended it, while other messages of its session have the line here.
 const LookAgain = time.Second
 
-// LineUp returns a context that ends when the message needs no turn any more: with
-// [errTaken] when the running turn takes it in, with [store.ErrEnded] when it has ended, and
-// with [session.ErrSuspended] when the engine stops. So
-// the sender of a repeated message does not wait for what came after the first one.
+// LineUp returns a context that ends when the message needs no turn any more: with the cause
+// that [Box.Tell] gives, such as that the running turn has taken it in, with [store.ErrEnded]
+// when it has ended, and with [session.ErrSuspended] when the process stops. So the sender of a
+// repeated message does not wait for what came after the first one.
 func (b *Box) LineUp(ctx context.Context, item int64, keyed, repeated bool) (context.Context, func()) {
 	waiting, leave := b.senders.join(ctx, item, keyed)
 	if b.Stopping() { // perhaps before it joined

@@ -65,7 +65,7 @@ func (t *Ticket) Working(key session.Key) (end func()) {
 	}
 }
 
-// Hand gives an item to the sender or, who does not wait, to the next work of its session.
+// Hand gives an item to the sender or, if they do not wait, to the next work of its session.
 func (t *Ticket) Hand(i store.Item) {
 	if !t.hand(i) {
 		t.box.TakeUp(i)
@@ -121,6 +121,7 @@ func (t *Ticket) hand(i store.Item) bool {
 	case t.arrived <- i:
 		return true
 	default:
+		t.missing-- // the sender does not get this one, and must not wait for it
 		return false
 	}
 }

@@ -1,10 +1,14 @@
 package web_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"github.com/etui-run/etui/channel/web"
 	"github.com/etui-run/etui/store"
@@ -59,4 +63,25 @@ func TestSilentSockets(t *testing.T) {
 		t.Fatalf("a person is answered %v", e)
 	}
 	c.leave()
+}
+
+// TestSilentSocketLearnsWhy: the client that made room learns that too many are connected, and can
+// try again later.
+func TestSilentSocketLearnsWhy(t *testing.T) {
+	t.Parallel()
+	p, _, _ := serve(t, false, func(c *web.Config) { c.Connections = 16 })
+	var all []*websocket.Conn
+	for range 3 {
+		ws, _, err := p.dial("?guest", browser(cookieOf("eve")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = ws.CloseNow() }()
+		all = append(all, ws)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if _, said, err := all[0].Read(ctx); err != nil || !strings.Contains(string(said), "too many are connected") {
+		t.Errorf("it reads %q, %v", said, err)
+	}
 }

@@ -173,10 +173,19 @@ func goodbye(ws *websocket.Conn, why error) {
 	}
 }
 
-// greeted waits for the hello.
+// greeted waits for the hello. When ctx ends before it comes, the client learns why.
 func (c *Channel) greeted(ctx context.Context, ws *websocket.Conn, guest *person) (p person, since int64, err error) {
-	soon, done := context.WithTimeout(ctx, helloTime)
+	// A context that ends breaks the connection, so that nothing can be told any more.
+	soon, done := context.WithTimeout(context.WithoutCancel(ctx), helloTime)
 	defer done()
+	defer context.AfterFunc(ctx, func() {
+		defer panics.Log(c.log, "ending a connection without a hello")
+		var why *refusal
+		if errors.As(context.Cause(ctx), &why) { // who says nothing may not read either: nobody waits for that
+			_ = ws.Write(soon, websocket.MessageText, failure("", why.code, why.text).json())
+		}
+		_ = ws.CloseNow()
+	})()
 	_, body, err := ws.Read(soon)
 	if err != nil {
 		return p, 0, err
