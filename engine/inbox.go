@@ -93,8 +93,8 @@ type result struct {
 	Files []chat.File `json:"files,omitempty"`
 }
 
-// kinds are the errors that a client may get again.
-var kinds = []struct {
+// failures are the errors that a client may get again, with their names.
+var failures = []struct {
 	name string
 	err  error
 }{
@@ -109,7 +109,7 @@ func resultWith(done *turn.Done, err error, files []chat.File) json.RawMessage {
 	r := result{Done: done, Files: files}
 	if err != nil {
 		r.Error = err.Error()
-		for _, k := range kinds {
+		for _, k := range failures {
 			if errors.Is(err, k.err) {
 				r.Kind = k.name
 				break
@@ -140,7 +140,7 @@ func repeat(i store.Item, yield func(turn.Event, error) bool) bool {
 	}
 	if r.Done == nil {
 		failed := &again{text: r.Error}
-		for _, k := range kinds {
+		for _, k := range failures {
 			if k.name == r.Kind {
 				failed.kind = k.err
 			}

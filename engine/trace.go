@@ -80,7 +80,7 @@ func failureOf(err error) string {
 	case errors.Is(err, context.Canceled):
 		return "cancelled"
 	}
-	for _, k := range kinds {
+	for _, k := range failures {
 		if errors.Is(err, k.err) {
 			return k.name
 		}
