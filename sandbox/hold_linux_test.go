@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"bufio"
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -33,7 +34,9 @@ func TestHold(t *testing.T) {
 			}
 			c := newPlace(t).command(`for n in 3 4 5 6 7 8 9; do (: <&$n) 2>/dev/null && printf "open $n "; done; setsid sleep 100 & echo up; sleep 100`)
 			c.Hold = held
-			p, err := wall(t, m).Start(t.Context(), c)
+			ctx, kill := context.WithCancel(t.Context())
+			defer kill()
+			p, err := wall(t, m).Start(ctx, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +47,8 @@ func TestHold(t *testing.T) {
 			if free() {
 				t.Error("the lock is free while the program runs")
 			}
-			_ = p.Close() // it is killed
+			kill()
+			_ = p.Close()
 			if !free() {
 				t.Error("the lock is there although everything has ended")
 			}
