@@ -12,7 +12,7 @@ import (
 	"github.com/etui-run/etui/store"
 )
 
-// TestOneSenderHoldsUpNobody: somebody who has used up the own share of the places is told so.
+// TestOneSenderHoldsUpNobody: a sender whose share of the places is used up learns it.
 // An error would have the platform send the message again, and a channel that polls stop for
 // everybody meanwhile.
 func TestOneSenderHoldsUpNobody(t *testing.T) {

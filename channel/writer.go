@@ -13,8 +13,8 @@ import (
 	"github.com/etui-run/etui/session"
 )
 
-// writer writes to a chat of an account: texts in as many messages as they take, and files. What has a
-// letter's key it sends once, however often the letter is tried.
+// writer sends texts and files to a chat of an account, a text in as many messages as it takes. It
+// sends each part of a letter once, however often the letter is tried.
 type writer struct {
 	channel Channel
 	traits  Traits

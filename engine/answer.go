@@ -93,7 +93,7 @@ func idLike(word string) bool {
 }
 
 // takeAnswer lets a turn go on with what people say about its calls.
-func (j *job) takeAnswer(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *question, ok bool) {
+func (j *job) takeAnswer(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
 	if text, is := answeringOf(m.Text); is {
 		return j.decided(ctx, m, s, text, yield)
 	}
@@ -101,12 +101,12 @@ func (j *job) takeAnswer(ctx context.Context, m mail, s session.Session, yield f
 	if err != nil {
 		return nil, j.refuse(ctx, err, yield)
 	}
-	return &question{m, s}, false
+	return &turnRequest{m, s}, false
 }
 
 // decided answers a message that approves or denies a call: of its own conversation, whose
 // turn goes on for it, or of another one, where that happens in the background.
-func (j *job) decided(ctx context.Context, m mail, s session.Session, text answering, yield func(turn.Event, error) bool) (needs *question, ok bool) {
+func (j *job) decided(ctx context.Context, m mail, s session.Session, text answering, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
 	found, said, err := j.engine.answerOf(ctx, s, text)
 	if err == nil {
 		err = j.engine.mayAnswer(ctx, s.Key, m, found)
@@ -115,7 +115,7 @@ func (j *job) decided(ctx context.Context, m mail, s session.Session, text answe
 		here := m
 		here.Text, here.Answers = "", []session.Answer{said}
 		if here, err = j.answered(ctx, s, here); err == nil {
-			return &question{here, s}, false
+			return &turnRequest{here, s}, false
 		}
 	}
 	if errors.Is(err, ErrStore) {

@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
@@ -280,7 +281,8 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
 	call := fake.Step{Calls: []chat.Call{fake.Call("a", "get_weather", `{}`)}}
-	busy := fake.Step{Text: "busy", Wait: hold}
+	working := make(chan struct{}, 4)
+	busy := fake.Step{Text: "busy", Wait: hold, Check: func(model.Request) error { working <- struct{}{}; return nil }}
 	g, m := newEngine(t, func(c *engine.Config) { c.MaxTurns = 4; approving(c) }, call, busy, busy, busy, busy, fake.Step{Text: "denied"}, call)
 	ann := engine.Message{Text: "weather?", User: "ann"}
 	first := wait(t, g, ann)
@@ -305,8 +307,8 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 	for i := range 4 { // what follows waits for them
 		begin(engine.Message{Text: "work", User: fmt.Sprint("bob", i)})
 	}
-	for len(m.Requests()) < 5 {
-		time.Sleep(time.Millisecond)
+	for range 4 {
+		<-working
 	}
 	answer(false)
 	begin(engine.Message{Text: "and tomorrow?", User: "ann", NoHistory: true})

@@ -118,7 +118,7 @@ func (j *job) following(m mail, f *follower) hears {
 
 // goOn answers [Run] without a name: it goes on with the workflow of the session, or says how
 // it ended.
-func (j *job) goOn(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (*question, bool) {
+func (j *job) goOn(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (*turnRequest, bool) {
 	says := ""
 	switch {
 	case j.resumed != nil: // the sender has seen it
@@ -138,7 +138,7 @@ func (j *job) goOn(ctx context.Context, m mail, s session.Session, yield func(tu
 		return nil, j.ends(ctx, m, s, turn.Done{Reply: asking(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
 	case s.Flow.Runs():
 		m.Text = "Go on."
-		return &question{m, s}, false
+		return &turnRequest{m, s}, false
 	default:
 		says = strings.TrimSpace(fmt.Sprintf("%s\n\nThe workflow %s ended: %s (%s).", s.Flow.Reply, s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason))
 	}

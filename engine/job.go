@@ -37,8 +37,8 @@ type job struct {
 	replies bool        // the answer goes to where the message came from, whoever waits for it
 }
 
-// question is a message that needs a turn, with its session.
-type question struct {
+// turnRequest is an item that needs a turn, with its session.
+type turnRequest struct {
 	mail    mail
 	session session.Session
 }
@@ -54,7 +54,7 @@ func (j *job) answer(ctx context.Context, m *mail, yield func(turn.Event, error)
 
 // work does what an item of its kind asks for, but for the turn that it needs, which it returns. It
 // is apart from answer to keep its large variables off the stack of a turn that waits for its model.
-func (j *job) work(ctx context.Context, said *mail, yield func(turn.Event, error) bool) (needs *question, ok bool) {
+func (j *job) work(ctx context.Context, said *mail, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
 	m := *said
 	j.replies = len(m.Reply) > 0
 	s, ended, err := j.open(ctx, m, yield)
@@ -110,7 +110,7 @@ func (j *job) refuse(ctx context.Context, err error, yield func(turn.Event, erro
 }
 
 // run runs one turn, and reports whether it ended well and the caller still ranges.
-func (j *job) run(ctx context.Context, q *question, yield func(turn.Event, error) bool) bool {
+func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, error) bool) bool {
 	m, s := &q.mail, &q.session
 	if j.engine.box.Stopping() { // the turn of another message ran before
 		return j.refuse(ctx, turn.ErrSuspended, yield)
@@ -243,7 +243,7 @@ func (j *job) run(ctx context.Context, q *question, yield func(turn.Event, error
 }
 
 // asks returns what the turn of a message gets.
-func (j *job) asks(ctx context.Context, q *question) *turn.Input {
+func (j *job) asks(ctx context.Context, q *turnRequest) *turn.Input {
 	in := j.engine.input(j.agent, q.mail, q.session)
 	in.Item, in.Crashed = j.item.ID, j.item.Tries > 0
 	if q.mail.History == nil {

@@ -17,10 +17,10 @@ const maxStore = time.Minute
 
 // takeOutcome stores the outcome of a call for the next turn to see. A sender who waits for it has a
 // turn at once, unless one waits for a person.
-func (j *job) takeOutcome(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *question, ok bool) {
+func (j *job) takeOutcome(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
 	if m.Wait && s.Turn.ID == "" && s.Waits(m.Outcome.Call.ID, session.Outcome) {
 		j.engine.pending.Delete(pending{j.key, m.Outcome.Call.ID})
-		return &question{m, s}, false
+		return &turnRequest{m, s}, false
 	}
 	_, j.kept = j.engine.storeOutcome(ctx, j.key, s.State, *m.Outcome, j.item.ID)
 	return nil, j.kept == nil || !errors.Is(j.kept, store.ErrLost) && yield(turn.Event{}, j.kept) && false

@@ -10,7 +10,7 @@ import (
 
 // takeQuestion answers a text: with a command, or with the turn that is returned. While a turn waits
 // for the answer to a question of its own, a text is that answer.
-func (j *job) takeQuestion(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *question, ok bool) {
+func (j *job) takeQuestion(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
 	if m.Origin != nil {
 		switch gone, err := j.engine.orphan(ctx, m.Origin, s.Key); {
 		case err != nil:
@@ -37,5 +37,5 @@ func (j *job) takeQuestion(ctx context.Context, m mail, s session.Session, yield
 	case name == Switch:
 		return nil, j.switchSkill(ctx, m, s, yield)
 	}
-	return &question{m, s}, false
+	return &turnRequest{m, s}, false
 }

@@ -27,7 +27,7 @@ func (m mail) joins() bool {
 
 // goOnWith makes a question that the same sender has just asked, and that got no answer because
 // its turn failed or was cancelled, the turn of a message: it goes on where that one ended.
-func (j *job) goOnWith(q *question) {
+func (j *job) goOnWith(q *turnRequest) {
 	m, s := &q.mail, &q.session
 	at := len(s.Messages) - 1
 	for at >= 0 && s.Messages[at].Role != chat.User {

@@ -102,7 +102,7 @@ func (e *Engine) finish(ctx context.Context, key session.Key, crashed bool, of h
 	defer ended()
 	j := &job{engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, left: left, ticket: e.box.Ticket(false)}
 	defer j.ticket.Close()
-	j.run(ctx, &question{m, s}, of(s.Turn.Item))
+	j.run(ctx, &turnRequest{m, s}, of(s.Turn.Item))
 	e.box.HandOver(i, j.kept)
 	return j.kept
 }

@@ -110,7 +110,7 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 	if place == nil {
 		return j.alone(ctx, m, yield)
 	}
-	if given := j.lostAnswer(m); given != nil {
+	if given := j.lostAnswer(m, ""); given != nil {
 		place.Leave()
 		return repeat(store.Item{State: store.Done, Result: given}, yield)
 	}
@@ -130,7 +130,7 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 		m.Accepted()
 	}
 	if err == nil && fresh { // the message that it repeats may just have ended
-		if given := j.lostAnswer(m); given != nil {
+		if given := j.lostAnswer(m, j.item.Key); given != nil {
 			err = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: given})
 			j.item.State, j.item.Result = store.Done, given
 		}
@@ -156,13 +156,16 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 	return j.next(ctx, place, m, fresh && m.IdempotencyKey == "" && (!m.joins() || j.engine.shared == nil) && !j.agent.Steer && !strings.HasPrefix(m.Text, Switch+" "), yield)
 }
 
-// lostAnswer returns the answer that another sender of the same message got, and perhaps lost; nil if there
-// is none, or if the message is another one.
-func (j *job) lostAnswer(m *mail) json.RawMessage {
+// lostAnswer returns the answer to the message that m repeats, which its sender perhaps did not get; nil
+// if m is another message. Key is that of its item; empty means that it is not known yet.
+func (j *job) lostAnswer(m *mail, key string) json.RawMessage {
 	if !m.joins() {
 		return nil
 	}
-	return j.engine.box.Answers.Lost(j.engine.passing(*m), m.Repeated, m.Received, j.engine.config.Now())
+	if key == "" {
+		key = j.engine.passing(*m)
+	}
+	return j.engine.box.Answers.Lost(key, m.Repeated, m.Received, j.engine.config.Now())
 }
 
 // enterLate does the same with an outcome of the inbox, for the sender who waits for it.

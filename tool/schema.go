@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/etui-run/etui/internal/patternsize"
 )
 
 // Schema is a compiled JSON Schema (draft 2020-12 unless it says otherwise).
@@ -117,13 +118,13 @@ func (r *references) follow(v any) (nodes int, err error) {
 			case isText && (key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef"):
 				add(r.enter(text))
 			case isText && key == "pattern":
-				add(instructions(text), nil)
+				add(patternsize.Of(text), nil)
 			default:
 				add(r.follow(inner))
 			}
 			if patterns, ok := inner.(map[string]any); ok && key == "patternProperties" {
 				for pattern := range patterns {
-					add(instructions(pattern), nil)
+					add(patternsize.Of(pattern), nil)
 				}
 			}
 			if err != nil {
@@ -133,21 +134,6 @@ func (r *references) follow(v any) (nodes int, err error) {
 	}
 	add(1, nil)
 	return nodes, err
-}
-
-// instructions returns the size of a pattern once it is compiled, which is its work for each
-// byte: a short one such as (.?.?.?){1000} means thousands. The compiler reports what is no
-// pattern.
-func instructions(pattern string) int {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return 1
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return 1
-	}
-	return len(program.Inst)
 }
 
 // following marks a reference that is being followed.

@@ -14,11 +14,11 @@ import (
 
 	"github.com/coder/websocket"
 	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/jsonsize"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -43,37 +43,12 @@ type request struct {
 	Key   string `json:"key"` // of the stream
 	ID    string `json:"id"`
 	Text  string `json:"text"`
-	Files files  `json:"files"`
+	Files []file `json:"files"`
 }
 
-// files are some files. Many more than a message has are not read: 8 MiB are room for millions
-// of empty ones, each of which takes many times its bytes.
-type files []file
-
-// UnmarshalJSONFrom implements [jsonv2.UnmarshalerFrom].
-func (f *files) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	*f = nil
-	switch t, err := d.ReadToken(); {
-	case err != nil:
-		return err
-	case t.Kind() == 'n':
-		return nil
-	case t.Kind() != '[':
-		return errBad
-	}
-	for d.PeekKind() != ']' {
-		var one file
-		if len(*f) == 10*maxFiles {
-			return errBad
-		}
-		if err := jsonv2.UnmarshalDecode(d, &one); err != nil {
-			return err
-		}
-		*f = append(*f, one)
-	}
-	_, err := d.ReadToken()
-	return err
-}
+// maxValues bounds the values of a frame, which has 20 at most: 8 MiB are room for millions of empty
+// files, each of which takes many times its bytes once it is read.
+const maxValues = 100
 
 // file is one as FileReader.readAsDataURL gives it.
 type file struct {
@@ -169,6 +144,9 @@ func answer(w http.ResponseWriter, status int, e event) {
 }
 
 func decode(body []byte) (r request, err error) {
+	if jsonsize.Values(body) > maxValues {
+		return r, errBad
+	}
 	if jsonv2.Unmarshal(body, &r, jsonv2.RejectUnknownMembers(true)) != nil || r.Type != "hello" && r.Type != "say" || r.Since < 0 {
 		return r, errBad
 	}

@@ -50,7 +50,7 @@ func (w *window) offer(e event) {
 type slots struct {
 	all, guests int
 	of          map[string]int // those of a person
-	unknown     []*silent      // those that have not said who they are yet, in the order in which they came
+	unknown     []*silent      // connections without a hello, the oldest first
 }
 
 // silent is a connection that waits for its hello.
@@ -181,7 +181,7 @@ func (c *Channel) greeted(ctx context.Context, ws *websocket.Conn, guest *person
 	defer context.AfterFunc(ctx, func() {
 		defer panics.Log(c.log, "ending a connection without a hello")
 		var why *refusal
-		if errors.As(context.Cause(ctx), &why) { // who says nothing may not read either: nobody waits for that
+		if errors.As(context.Cause(ctx), &why) { // a client that says nothing perhaps reads nothing, so nobody waits for it
 			_ = ws.Write(soon, websocket.MessageText, failure("", why.code, why.text).json())
 		}
 		_ = ws.CloseNow()

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
-	"regexp/syntax"
 	"strings"
 
 	"github.com/etui-run/etui/internal/filestamp"
+	"github.com/etui-run/etui/internal/patternsize"
 )
 
 type searchInput struct {
@@ -49,7 +49,7 @@ func (f *Files) searchText(ctx context.Context, in searchInput) (string, error) 
 	if h.re, err = regexp.Compile(in.Pattern); err != nil {
 		h.re = regexp.MustCompile(regexp.QuoteMeta(in.Pattern)) // then search for it literally
 	}
-	if size := instructions(h.re); size > maxInstructions {
+	if size := patternsize.Of(h.re.String()); size > maxInstructions {
 		return "", fmt.Errorf("the pattern means %d steps for each character, at most %d are possible: use smaller numbers in {}", size, maxInstructions)
 	}
 	if err := h.search(ctx, f, s, files); err != nil {
@@ -61,22 +61,8 @@ func (f *Files) searchText(ctx context.Context, in searchInput) (string, error) 
 	return h.text.String() + h.note + h.part, nil
 }
 
-// maxInstructions bounds the work for each byte: a short pattern such as (.?.?.?){1000} means
-// thousands of steps, and nothing ends a match before it is over.
+// maxInstructions bounds the work for each byte of a text.
 const maxInstructions = 2000
-
-// instructions returns the size of a pattern once it is compiled.
-func instructions(re *regexp.Regexp) int {
-	parsed, err := syntax.Parse(re.String(), syntax.Perl)
-	if err != nil {
-		return 0 // it was compiled before
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return 0
-	}
-	return len(program.Inst)
-}
 
 // hits are the lines that match.
 type hits struct {
