@@ -248,11 +248,19 @@ func (a *account) refused(m Incoming, err error) error {
 	switch {
 	case err == nil, errors.Is(err, engine.ErrKeyReused): // a message has one ID: it was here before
 		return nil
-	case errors.Is(err, engine.ErrFull), errors.Is(err, engine.ErrShare): // others go on meanwhile
+	case errors.Is(err, engine.ErrFull), errors.Is(err, engine.ErrShare), errors.Is(err, engine.ErrCrowd): // others go on meanwhile
 		if _, again := a.handled.Get(m.key()); again { // it was not left out, but is sent twice
 			return nil
 		}
-		a.tell(m, "full", time.Minute, "So many of your messages wait for an answer that this one was left out. Please write again later.")
+		why := "So many of your messages wait for an answer that this one was left out. Please write again later."
+		if errors.Is(err, engine.ErrCrowd) {
+			if !a.crowd.Allow() { // the platform lets so many messages through, and people need them
+				a.log.Warn("a message was left out, because too many strangers write", "channel", a.Name, "chat", m.At.Chat)
+				return nil
+			}
+			why = "So many people write at the moment that this message was left out. Please write again later."
+		}
+		a.tell(m, "full", time.Minute, why)
 		return nil
 	case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrStopping), errors.Is(err, engine.ErrStore), errors.Is(err, context.Canceled):
 		return err

@@ -160,6 +160,10 @@ var (
 	ErrFull = fmt.Errorf("%w in this session", ErrBusy)
 	// ErrShare: too many messages of the same sender run or wait. It is an ErrBusy.
 	ErrShare = fmt.Errorf("%w from one sender", ErrBusy)
+	// ErrCrowd: too many messages run or wait of those with whom the sender shares places, who
+	// are guests, strangers, or users of one account or API key. People of the configuration
+	// still get in. It is an ErrBusy.
+	ErrCrowd = fmt.Errorf("%w from people like the sender", ErrBusy)
 	// ErrStopping: the engine stops. A message that was accepted stays in the inbox.
 	ErrStopping = errors.New("etui is stopping")
 	// ErrStore: the store did not take the message, or a step of its turn.

@@ -22,7 +22,7 @@ import (
 //
 // The places of a second are bounded in the same way, but for guests: they may send as many
 // messages in four seconds as they have places. A message beyond a share is refused with
-// [ErrBusy]. A person of the configuration needs a place of their own share only, and the
+// [ErrShare] or [ErrCrowd]. A person of the configuration needs a place of their own share only, and the
 // operator needs none.
 type shares struct {
 	places int
@@ -38,7 +38,7 @@ type share struct {
 	says   string // whose it is, for people
 	places int
 	every  time.Duration // between two messages; 0 means that the pace is free
-	busy   error         // when it is used up; nil is [ErrBusy]
+	busy   error         // when it is used up; nil is [ErrCrowd]
 }
 
 // fewest is how many places a share has at least, if there are so many.
@@ -83,7 +83,7 @@ func (s *shares) take(list []share) (leave func(), err error) {
 	}
 	for _, one := range list {
 		if s.held[one.name] >= one.places {
-			return nil, fmt.Errorf("%w: there are too many %s; try again in a moment", cmp.Or(one.busy, ErrBusy), one.says)
+			return nil, fmt.Errorf("%w: there are too many %s; try again in a moment", cmp.Or(one.busy, ErrCrowd), one.says)
 		}
 	}
 	for _, one := range list {
@@ -96,7 +96,7 @@ func (s *shares) take(list []share) (leave func(), err error) {
 			s.pace[one.name] = pace
 		}
 		if !pace.Allow() {
-			return nil, fmt.Errorf("%w: too many %s came at once; try again in a moment", ErrBusy, one.says)
+			return nil, fmt.Errorf("%w: too many %s came at once; try again in a moment", ErrCrowd, one.says)
 		}
 	}
 	for _, one := range list {

@@ -18,19 +18,6 @@ func (c *Channel) Tidy(ctx context.Context, after time.Duration) error {
 	return c.tidy(ctx, time.Now().Add(after))
 }
 
-// EndStreams ends all streams, as time does.
-func (c *Channel) EndStreams() {
-	c.mu.Lock()
-	names := []string{}
-	for name := range c.streams {
-		names = append(names, name)
-	}
-	c.mu.Unlock()
-	for _, name := range names {
-		c.drop(name)
-	}
-}
-
 // Busy says how many chats and connections are held.
 func (c *Channel) Busy() (chats, connections int) {
 	c.mu.Lock()

@@ -203,7 +203,6 @@ func TestOrigins(t *testing.T) {
 			_ = ws.CloseNow()
 		}
 	}
-	p.c.EndStreams()
 }
 
 // TestGuests checks the cookie.
@@ -236,16 +235,16 @@ func TestGuests(t *testing.T) {
 		t.Errorf("a guest's file is answered %v", e)
 	}
 	signed := token(secret, hs256, map[string]any{"sub": "4711", "exp": in(time.Hour)})
-	e, _ := p.post("", `{"type": "hello", "token": "`+signed+`"}`, browser(""))
+	person, e := p.tab(`{"type": "hello", "token": "`+signed+`"}`, browser(""))
 	if e, _ := p.post("?stream="+e.str("stream"), `{"type": "say", "id": "a", "text": "x", "key": "`+e.str("key")+`", `+file+`}`, browser("")); e.str("type") != "ack" {
 		t.Errorf("a file is answered %v", e)
 	}
 	if m := <-got; len(m.Files) != 1 || m.Files[0].MediaType != "image/png" || len(m.Files[0].Data) != 3 {
 		t.Errorf("got %+v", m)
 	}
+	person.leave()
 	ann.leave()
 	p.serving.Wait()
-	c.EndStreams()
 	if _, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: guestOf("nobody")}, Text: "hello"}); !errors.Is(err, channel.ErrGone) {
 		t.Errorf("a guest who never wrote: %v", err)
 	}
@@ -313,11 +312,14 @@ func TestBounds(t *testing.T) {
 
 func TestManyGuests(t *testing.T) {
 	t.Parallel()
-	p, c, _ := serve(t, true, func(c *web.Config) { c.Connections = 4 })
-	c.EndStreams()
+	p, _, _ := serve(t, true, func(c *web.Config) { c.Connections = 4 })
+	p.serving.Wait()
 	refused := 0
 	for i := range 6 {
-		if e, _ := p.post("", `{"type": "hello"}`, browser(cookieOf(fmt.Sprint("guest", i)))); e.str("code") == "busy" {
+		c, e := p.tab(`{"type": "hello"}`, browser(cookieOf(fmt.Sprint("guest", i))))
+		if c != nil {
+			defer c.leave()
+		} else if e.str("code") == "busy" {
 			refused++
 		}
 	}
@@ -347,7 +349,9 @@ func TestFlood(t *testing.T) {
 		t.Error("nothing is refused")
 	}
 	large := `{"type": "hello", "token": "` + strings.Repeat("x", 70_000) + `"}`
-	for _, query := range []string{"", "?stream=" + p.guest("bob").(*sse).stream} {
+	bob := p.guest("bob")
+	defer bob.leave()
+	for _, query := range []string{"", "?stream=" + bob.(*sse).stream} {
 		if e, res := p.post(query, large, browser("")); res.StatusCode != http.StatusRequestEntityTooLarge {
 			t.Errorf("70 kB are answered %v", e)
 		}
@@ -409,38 +413,58 @@ func TestSlowReader(t *testing.T) {
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	p, c, _ := serve(t, true, nil)
-	first := p.guest("ann")
-	first.say("q", "a question")
-	mine := first.next()
-	header := browser("")
-	header.Set("Last-Event-ID", fmt.Sprintf("%.0f", mine["seq"]))
-	second, welcome := p.fetch(first.(*sse).stream, first.(*sse).key, header)
-	if welcome["missed"] != nil {
-		t.Errorf("a stream that is fetched again begins with %v", welcome)
+	ann := p.guest("ann")
+	if e := ann.say("q", "a question"); e.str("type") != "ack" {
+		t.Fatal(e)
 	}
-	if e := first.next(); e != nil {
-		t.Errorf("who fetched it before still gets %v", e)
+	mine := ann.next()
+	for _, cookie := range []string{"", cookieOf("eve"), cookieOf("ann")} { // nobody reads by the name, which access logs have
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+"?stream="+ann.(*sse).stream, nil)
+		r.Header = browser(cookie)
+		res, err := p.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusUpgradeRequired || strings.Contains(string(body), "a question") {
+			t.Errorf("a plain request with the name of a stream is answered %d %s", res.StatusCode, body)
+		}
 	}
-	first.leave()
 	if _, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: guestOf("ann")}, Text: "an answer"}); err != nil {
 		t.Fatal(err)
 	}
-	if e := second.next(); e.str("text") != "an answer" {
+	if e := ann.next(); e.str("text") != "an answer" {
 		t.Errorf("got %v", e)
 	}
-	second.leave()
-	c.EndStreams()
-	if e := first.say("r", "later"); e.str("code") != "stream" {
+	ann.leave()
+	p.serving.Wait()
+	if e := ann.say("r", "later"); e.str("code") != "stream" {
 		t.Errorf("a stream that has ended takes %v", e)
 	}
-	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL, nil)
-	res, err := p.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
+	again, welcome := p.tab(fmt.Sprintf(`{"type": "hello", "since": %.0f}`, mine["seq"]), browser(cookieOf("ann")))
+	if welcome["missed"] != 1.0 {
+		t.Errorf("the next stream begins with %v", welcome)
 	}
-	defer res.Body.Close()
-	if body, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusUpgradeRequired {
-		t.Errorf("a plain request is answered %d %s", res.StatusCode, body)
+	again.leave()
+}
+
+// TestStreamEnds: the client learns why its stream ends.
+func TestStreamEnds(t *testing.T) {
+	t.Parallel()
+	p := start(t, true, nil)
+	c, got := p.Channel(t), make(inbox, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() { _ = c.Run(ctx, got) }()
+	ann := p.guest("ann")
+	defer ann.leave()
+	stop()
+	if e := ann.next(); e != nil {
+		t.Fatalf("got %v", e)
+	}
+	if e := <-ann.(*sse).answers; e.str("code") != "again" {
+		t.Errorf("the last event is %v", e)
 	}
 }
 

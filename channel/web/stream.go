@@ -8,54 +8,16 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 )
 
-// streamTime is how long a stream lives that nobody fetches: before the first time, and
-// between two.
-const streamTime = 15 * time.Second
-
-// stream is a connection by server-sent events: the client posts a hello, fetches the events
-// and posts what the person says. Only the client knows its name and its key. The name is a
-// part of addresses, which logs keep, so it takes the key to speak.
+// stream is a connection by server-sent events: the answer to a posted hello. The client posts
+// what the person says. Its name is a part of addresses, which logs keep, so the name alone
+// neither reads nor speaks: speaking takes the key, which stands in bodies only.
 type stream struct {
 	*talk
-	name    string
-	key     string
-	person  person
-	since   int64
-	release func()
-
-	mu     sync.Mutex
-	window *window // nil while nobody fetches it
-	unread *time.Timer
-	life   *time.Timer
-}
-
-// end ends a stream and takes back what it holds. The caller has taken it out of the map.
-func (s *stream) end() {
-	s.mu.Lock()
-	w := s.window
-	s.unread.Stop()
-	s.life.Stop()
-	s.mu.Unlock()
-	if w != nil {
-		w.end(errStopping)
-	}
-	s.release()
-	s.close(s.talk)
-}
-
-// drop ends a stream if it is still there.
-func (c *Channel) drop(name string) {
-	c.mu.Lock()
-	s := c.streams[name]
-	delete(c.streams, name)
-	c.mu.Unlock()
-	if s != nil {
-		s.end()
-	}
+	key    string
+	person person
 }
 
 func (c *Channel) stream(name string) *stream {
@@ -65,7 +27,7 @@ func (c *Channel) stream(name string) *stream {
 }
 
 // post takes a hello, or for a stream what the person says.
-func (c *Channel) post(w http.ResponseWriter, r *http.Request) {
+func (c *Channel) post(life context.Context, w http.ResponseWriter, r *http.Request) {
 	name, most := r.URL.Query().Get("stream"), int64(maxSmall)
 	s := c.stream(name)
 	switch {
@@ -90,7 +52,7 @@ func (c *Channel) post(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		refuse(w, err)
 	case s == nil:
-		c.greet(w, r, in)
+		c.events(life, w, r, in)
 	case subtle.ConstantTimeCompare([]byte(in.Key), []byte(s.key)) != 1:
 		refuse(w, errStream)
 	case !c.pace(s.person.ID).Allow():
@@ -101,8 +63,8 @@ func (c *Channel) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// greet begins a stream.
-func (c *Channel) greet(w http.ResponseWriter, r *http.Request, hello request) {
+// events answers a hello with the events of the chat, until one side ends the connection.
+func (c *Channel) events(life context.Context, w http.ResponseWriter, r *http.Request, hello request) {
 	var guest *person
 	if hello.Token == "" && c.config.Guests {
 		p, err := c.guest(w, r, time.Now())
@@ -121,51 +83,33 @@ func (c *Channel) greet(w http.ResponseWriter, r *http.Request, hello request) {
 		refuse(w, err)
 		return
 	}
-	s := &stream{talk: c.open(p.ID), name: rand.Text(), key: rand.Text(), person: p, since: hello.Since, release: release}
-	s.unread = time.AfterFunc(streamTime, func() { c.drop(s.name) })
-	s.life = time.AfterFunc(time.Until(p.until), func() { c.drop(s.name) })
-	c.mu.Lock()
-	running := c.in != nil
-	if running {
-		c.streams[s.name] = s
-	}
-	c.mu.Unlock()
-	if !running {
-		s.end()
-		refuse(w, errStopping)
-		return
-	}
-	answer(w, http.StatusOK, event{Type: "welcome", User: p.ID, Stream: s.name, Key: s.key})
-}
-
-// events sends the events of a stream. Fetched again, it goes on after Last-Event-ID; who
-// fetched it before gets no more.
-func (c *Channel) events(life context.Context, w http.ResponseWriter, r *http.Request) {
-	s := c.stream(r.URL.Query().Get("stream"))
-	if s == nil {
-		refuse(w, errStream)
-		return
-	}
+	defer release()
+	s := &stream{talk: c.open(p.ID), key: rand.Text(), person: p}
+	defer c.close(s.talk)
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
 	defer context.AfterFunc(life, func() { end(errStopping) })()
-	since := s.since
-	if seen, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil && seen > 0 {
-		since = seen
-	}
+	defer time.AfterFunc(time.Until(p.until), func() { end(errExpired) }).Stop()
 	now := newWindow(end)
-	if err := s.enter(ctx, now, since); err != nil {
+	if err := s.enter(ctx, now, hello.Since); err != nil {
 		c.log.WarnContext(ctx, "a chat could not be read", "chat", s.id, "error", err)
 		refuse(w, errAgain)
 		return
 	}
 	defer s.leave(now)
-	s.fetched(now)
-	defer s.left(now)
+	name := rand.Text()
+	c.mu.Lock()
+	c.streams[name] = s
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.streams, name)
+	}()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx
 	connection := http.NewResponseController(w)
-	_ = now.write(ctx, s.person.ID, pinging/2, func(e *event) error {
+	send := func(e *event) error {
 		_ = connection.SetWriteDeadline(time.Now().Add(frameTime)) // not every writer has one
 		line := ": still here\n\n"
 		if e != nil {
@@ -178,26 +122,11 @@ func (c *Channel) events(life context.Context, w http.ResponseWriter, r *http.Re
 			return err
 		}
 		return connection.Flush()
-	})
-}
-
-// fetched notes who gets the events.
-func (s *stream) fetched(now *window) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.window != nil {
-		s.window.end(errStream)
 	}
-	s.window = now
-	s.unread.Stop()
-}
-
-// left notes that nobody does any more.
-func (s *stream) left(now *window) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.window == now {
-		s.window = nil
-		s.unread.Reset(streamTime)
+	_ = now.write(ctx, event{Type: "welcome", User: p.ID, Stream: name, Key: s.key}, pinging/2, send)
+	var why *refusal
+	if errors.As(context.Cause(ctx), &why) && why != errSlow { // who would not read it
+		last := failure("", why.code, why.text)
+		_ = send(&last)
 	}
 }

@@ -149,13 +149,8 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.in, c.life = nil, nil
-		streams := c.streams
-		c.streams = map[string]*stream{}
-		c.mu.Unlock()
-		for _, s := range streams {
-			s.end()
-		}
 	}()
 	again := time.NewTicker(tidying)
 	defer again.Stop()
@@ -261,9 +256,7 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
 		c.socket(life, w, r)
 	case r.Method == http.MethodPost:
-		c.post(w, r)
-	case r.URL.Query().Get("stream") != "":
-		c.events(life, w, r)
+		c.post(life, w, r)
 	default:
 		w.Header().Set("Upgrade", "websocket")
 		refuse(w, errWay)

@@ -218,7 +218,6 @@ func (p *platform) Fail(t *testing.T, how channeltest.Failure) {
 		p.store.fail = true
 	case channeltest.Gone: // the cookie has ended, and the chat with it
 		p.Cut(t)
-		p.c.EndStreams()
 		if err := p.c.Tidy(t.Context(), 2*web.Keep); err != nil {
 			t.Error(err)
 		}
@@ -382,42 +381,36 @@ type sse struct {
 	key    string
 }
 
-// post posts a body and returns what is answered.
-func (p *platform) post(query, body string, header http.Header) (event, *http.Response) {
+// open posts a body.
+func (p *platform) open(ctx context.Context, query, body string, header http.Header) *http.Response {
 	p.t.Helper()
-	r, _ := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.URL+query, strings.NewReader(body))
+	r, _ := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+query, strings.NewReader(body))
 	r.Header = header.Clone()
 	r.Header.Set("Content-Type", "text/plain;charset=UTF-8") // as fetch does
 	res, err := p.Client().Do(r)
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	return res
+}
+
+// post posts a body and returns what is answered, of a stream its first event.
+func (p *platform) post(query, body string, header http.Header) (event, *http.Response) {
+	p.t.Helper()
+	res := p.open(p.t.Context(), query, body, header)
 	defer res.Body.Close()
+	first, err := bufio.NewReader(res.Body).ReadString('\n')
 	var e event
-	if err := json.NewDecoder(res.Body).Decode(&e); err != nil {
-		p.t.Fatal(res.Status, err)
+	if json.Unmarshal([]byte(strings.TrimPrefix(first, "data: ")), &e) != nil {
+		p.t.Fatal(res.Status, first, err)
 	}
 	return e, res
 }
 
 func (p *platform) stream(hello string, header http.Header) (client, event) {
 	p.t.Helper()
-	e, res := p.post("", hello, header)
-	if res.StatusCode != http.StatusOK {
-		return nil, e
-	}
-	return p.fetch(e.str("stream"), e.str("key"), header)
-}
-
-func (p *platform) fetch(stream, key string, header http.Header) (client, event) {
-	p.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(p.t.Context()))
-	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+"?stream="+stream, nil)
-	r.Header = header
-	res, err := p.Client().Do(r)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	res := p.open(ctx, "", hello, header)
 	c := &tabs{t: p.t, events: make(chan event, 1000), answers: make(chan event, 100)}
 	ended := make(chan struct{})
 	c.close = func() {
@@ -436,7 +429,10 @@ func (p *platform) fetch(stream, key string, header http.Header) (client, event)
 			}
 		}
 	}()
-	return welcomed(c, &sse{c, p, header, stream, key})
+	s := &sse{tabs: c, p: p, header: header}
+	whole, e := welcomed(c, s)
+	s.stream, s.key = e.str("stream"), e.str("key")
+	return whole, e
 }
 
 func (s *sse) say(id, text string) event {

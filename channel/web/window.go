@@ -226,7 +226,7 @@ func (c *Channel) stay(ctx context.Context, end context.CancelCauseFunc, ws *web
 	})
 	parts.Go(func() {
 		defer end(nil)
-		end(w.write(ctx, p.ID, pinging, func(e *event) error {
+		end(w.write(ctx, event{Type: "welcome", User: p.ID}, pinging, func(e *event) error {
 			within, done := context.WithTimeout(open, frameTime)
 			defer done()
 			if e == nil {
@@ -270,8 +270,9 @@ func (c *Channel) listen(ctx, open context.Context, t *talk, w *window, ws *webs
 
 // write sends events until ctx ends or send fails: first the welcome, then what was missed,
 // then what comes. After a pause without events it sends nil.
-func (w *window) write(ctx context.Context, user string, pause time.Duration, send func(*event) error) error {
-	if err := send(&event{Type: "welcome", User: user, Missed: len(w.first)}); err != nil {
+func (w *window) write(ctx context.Context, welcome event, pause time.Duration, send func(*event) error) error {
+	welcome.Missed = len(w.first)
+	if err := send(&welcome); err != nil {
 		return err
 	}
 	for _, e := range w.first {
