@@ -132,6 +132,7 @@ func (a *account) message(m Incoming) engine.Message {
 		Attrs:          map[string]string{"account": a.Name, "chat_kind": "direct"},
 		IdempotencyKey: short(a.Name + ":" + m.At.Chat + ":" + m.ID),
 		Reply:          place{a.Name, m.At}.raw(),
+		Later:          true,
 	}
 	em.Text, em.Files = withFiles(m)
 	em.Chat, em.Thread, em.Direct = a.scoped(m.At.Chat), m.At.Thread, !m.Group

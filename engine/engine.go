@@ -162,7 +162,8 @@ var (
 	ErrShare = fmt.Errorf("%w from one sender", ErrBusy)
 	// ErrCrowd: too many messages run or wait of those with whom the sender shares places, who
 	// are guests, strangers, or users of one account or API key. People of the configuration
-	// still get in. It is an ErrBusy.
+	// still get in. A message with Later waits in the store instead, up to 2,048 of them. It is
+	// an ErrBusy.
 	ErrCrowd = fmt.Errorf("%w from people like the sender", ErrBusy)
 	// ErrStopping: the engine stops. A message that was accepted stays in the inbox.
 	ErrStopping = errors.New("etui is stopping")
@@ -194,6 +195,7 @@ type Engine struct {
 	asks     <-chan struct{} // receives when forgetRequests may have changed; nil without a shared store
 	pending  sync.Map        // of pending, while the session awaits the outcome
 	meter    meter
+	deferred atomic.Int64 // messages that wait in the store alone, see maxDeferred
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent

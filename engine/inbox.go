@@ -54,7 +54,7 @@ func (e *Engine) passing(m mail) string {
 }
 
 func priority(m mail) store.Priority {
-	if m.Background {
+	if m.Background || m.Behind {
 		return store.Background
 	}
 	return store.People

@@ -45,6 +45,8 @@ type mail struct {
 	Origin *origin `json:"origin,omitempty"`
 	// Trace names the span in which it was received, as a traceparent; empty for most.
 	Trace string `json:"trace,omitempty"`
+	// Behind says that it comes after those of people, because its sender had no place.
+	Behind bool `json:"-"`
 }
 
 // newMail returns the mail of a message that comes from outside.

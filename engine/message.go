@@ -120,6 +120,9 @@ type Message struct {
 	// too, for what the agent says there later without being asked. No client over a network
 	// can set it: it would have etui write to anybody.
 	Reply json.RawMessage `json:"-"`
+	// Later says that nobody needs the events of its turn, only its Reply: if those like the sender
+	// have no place now, the message is accepted, Send returns, and the turn runs when there is one.
+	Later bool `json:"-"`
 	// Accepted, if not nil, is called once the message is in the inbox.
 	Accepted func() `json:"-"`
 	// Wait asks to stay until calls that outlive the reply have finished, and to

@@ -100,6 +100,11 @@ func (e *Engine) receive(said *Message) (*job, *mail, error) {
 // turn ended well and the caller still ranges.
 func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
 	place, leave, err := j.join(m)
+	if errors.Is(err, ErrCrowd) && m.Later && j.item.ID == 0 {
+		if err = j.enterLater(ctx, m, err); err == nil {
+			return false
+		}
+	}
 	if err != nil {
 		if j.item.ID != 0 { // stopNow has accepted it
 			j.engine.box.TakeUp(j.item)
@@ -197,16 +202,13 @@ func (j *job) join(m *mail) (place *mailbox.Place, leave func(), err error) {
 	if j.engine.box.Stopping() {
 		return nil, nil, ErrStopping
 	}
-	free, err := j.engine.share(*m, j.key)
+	free, err := j.engine.share(*m, j.key, share{name: "all", says: "in all sessions", places: j.engine.shares.places, busy: ErrBusy})
 	if err != nil {
 		return nil, nil, err
 	}
+	j.engine.box.Here.Add(1)
 	leave = func() { j.engine.box.Here.Add(-1); free() }
-	switch {
-	case j.engine.box.Here.Add(1) > int64(j.engine.shares.places):
-		leave()
-		return nil, nil, fmt.Errorf("%w in all sessions; try again in a moment", ErrBusy)
-	case m.History != nil:
+	if m.History != nil {
 		return nil, leave, nil
 	}
 	place, err = j.engine.box.Join(j.key, j.engine.waiter(*m), priority(*m), j.engine.config.MaxWaiting)
@@ -215,6 +217,41 @@ func (j *job) join(m *mail) (place *mailbox.Place, leave func(), err error) {
 		return nil, nil, ErrFull
 	}
 	return place, leave, nil
+}
+
+// maxDeferred is how many messages wait in the store alone, because strangers had no place when
+// they came.
+const maxDeferred = 2048
+
+// enterLater accepts a message for which strangers have no place now. It is answered behind those
+// of people, in the order in which such messages came, and its reply goes where it says.
+func (j *job) enterLater(ctx context.Context, m *mail, crowd error) (err error) {
+	e, fresh := j.engine, false
+	n := e.deferred.Add(1)
+	defer func() {
+		if !fresh {
+			e.deferred.Add(-1)
+		}
+	}()
+	switch err = checkKey(j.key); {
+	case err != nil:
+		return err
+	case n > maxDeferred:
+		return crowd
+	case e.box.Waiting(j.key) >= e.config.MaxWaiting:
+		return ErrFull
+	}
+	m.Behind = true
+	if j.item, fresh, err = e.accept(ctx, j.key, *m); err != nil {
+		return err
+	}
+	if m.Accepted != nil {
+		m.Accepted()
+	}
+	if fresh {
+		e.box.TakeUpThen(j.item, func() { e.deferred.Add(-1) })
+	}
+	return nil
 }
 
 // alone runs the turn of a message that is not stored.

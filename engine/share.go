@@ -22,8 +22,8 @@ import (
 //
 // The places of a second are bounded in the same way, but for guests: they may send as many
 // messages in four seconds as they have places. A message beyond a share is refused with
-// [ErrShare] or [ErrCrowd]. A person of the configuration needs a place of their own share only, and the
-// operator needs none.
+// [ErrShare] or [ErrCrowd], and one of a guest with [ErrBusy]. A person of the configuration
+// needs a place of their own share only, and the operator needs none.
 type shares struct {
 	places int
 
@@ -62,16 +62,26 @@ func (e *Engine) sharesOf(m mail, key session.Key) []share {
 			list = append(list, share{name: kind + " " + name, says: "of the " + kind + " " + name, places: part(1, 2), every: time.Second / time.Duration(e.shares.places)})
 		}
 	}
-	return append(list, share{name: "strangers", says: "of people whom etui does not know", places: part(3, 4)})
+	list = append(list, share{name: "strangers", says: "of people whom etui does not know", places: part(3, 4)})
+	if list[0].name == "guests" {
+		for i := range list {
+			list[i].busy = ErrBusy // their page sends the message again
+		}
+	}
+	return list
 }
 
-// share takes a place of the shares of a message's sender until leave is called. The clients of
-// operators need none.
-func (e *Engine) share(m mail, key session.Key) (leave func(), err error) {
-	if m.Trusted {
-		return func() {}, nil
+// share takes a place of the shares of a message's sender, and of more, until leave is called.
+// The clients of operators need none of the sender's.
+func (e *Engine) share(m mail, key session.Key, more ...share) (leave func(), err error) {
+	var list []share
+	if !m.Trusted {
+		list = e.sharesOf(m, key)
 	}
-	return e.shares.take(e.sharesOf(m, key))
+	if n := len(list); m.Later && n > 0 && list[n-1].name == "strangers" && list[n-1].busy == nil && e.deferred.Load() > 0 {
+		return nil, fmt.Errorf("%w: others came first", ErrCrowd) // nobody overtakes them, their own messages least of all
+	}
+	return e.shares.take(append(list, more...))
 }
 
 // take takes a place of each share until leave is called, or says which one is used up.
@@ -96,7 +106,7 @@ func (s *shares) take(list []share) (leave func(), err error) {
 			s.pace[one.name] = pace
 		}
 		if !pace.Allow() {
-			return nil, fmt.Errorf("%w: too many %s came at once; try again in a moment", ErrCrowd, one.says)
+			return nil, fmt.Errorf("%w: too many %s came at once; try again in a moment", cmp.Or(one.busy, ErrCrowd), one.says)
 		}
 	}
 	for _, one := range list {

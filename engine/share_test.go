@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -87,6 +88,86 @@ func TestShares(t *testing.T) {
 		close(hold)
 		all.Wait()
 	}
+}
+
+// shut is a model that waits until it is open, and keeps what it was asked.
+type shut struct {
+	open  chan struct{}
+	mu    sync.Mutex
+	asked []string
+}
+
+func (*shut) Info() model.Info { return model.Info{Name: "shut"} }
+func (s *shut) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		<-s.open
+		s.mu.Lock()
+		s.asked = append(s.asked, r.Messages[len(r.Messages)-1].Text)
+		s.mu.Unlock()
+		_ = yield(model.Event{Text: "hello"}, nil) && yield(model.Event{Stop: model.Done}, nil)
+	}
+}
+
+// TestCrowdWaits: messages of strangers who find no place wait in the store, in order, up to a limit,
+// and people come before them.
+func TestCrowdWaits(t *testing.T) {
+	t.Parallel()
+	users, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"irc:ann"}}})
+	must(t, err)
+	asks := &shut{open: make(chan struct{})}
+	g, _ := newEngine(t, func(c *engine.Config) {
+		c.MaxTurns, c.Users, c.Agents[0].Model = 8, func(*catalog.Catalog) *identity.Users { return users }, asks
+	})
+	say := func(user string, i int) engine.Message {
+		return engine.Message{Channel: "irc", Account: "libera", Client: "channel irc", User: user, Text: fmt.Sprint(user, " ", i), IdempotencyKey: fmt.Sprint(user, i), Reply: []byte(`{}`), Later: true}
+	}
+	var all sync.WaitGroup
+	enters := func(m engine.Message) {
+		accepted := make(chan struct{})
+		m.Accepted = func() { close(accepted) }
+		all.Go(func() {
+			if _, err := send(g, t.Context(), m); err != nil {
+				t.Error(m.Text, err)
+			}
+		})
+		<-accepted
+	}
+	for i := range 8 {
+		enters(say("eve", i))
+	}
+	const more = 2048
+	for i := range more {
+		if _, err := send(g, t.Context(), say(fmt.Sprint("u", i/2), i%2)); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	if _, err := send(g, t.Context(), say("u0", 1)); err != nil && !errors.Is(err, engine.ErrCrowd) {
+		t.Error("sent again:", err)
+	}
+	if _, err := send(g, t.Context(), say("last", 0)); !errors.Is(err, engine.ErrCrowd) {
+		t.Error("one more:", err)
+	}
+	enters(say("ann", 0))
+	close(asks.open)
+	all.Wait()
+	g.Wait(t.Context())
+	at := map[string]int{}
+	for i, text := range asks.asked {
+		at[text[strings.LastIndex(text, "\n")+1:]] = i
+	}
+	if len(asks.asked) != 8+more+1 || len(at) != len(asks.asked) {
+		t.Fatalf("%d turns of %d messages", len(asks.asked), len(at))
+	}
+	if at["ann 0"] > 8+8 {
+		t.Errorf("a person comes after %d others", at["ann 0"])
+	}
+	for i := range more / 2 {
+		if first, second := fmt.Sprint("u", i, " 0"), fmt.Sprint("u", i, " 1"); at[first] > at[second] {
+			t.Errorf("%s comes after %s", first, second)
+		}
+	}
+	enters(say("late", 0)) // there are places again
+	all.Wait()
 }
 
 // pausing is a model that takes ten milliseconds.

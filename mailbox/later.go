@@ -24,52 +24,58 @@ const (
 // engine stops, only the end of a turn is still stored.
 func (b *Box) Later(i store.Item, why error, place *Place) {
 	b.Running.Begin()
-	b.Here.Add(1)
 	go func() {
 		defer b.Running.End()
-		defer b.Here.Add(-1)
-		defer place.Leave()
-		for pause := time.Duration(0); why != nil; pause = min(max(2*pause, FirstPause), LastPause) {
-			if pause == LastPause {
-				b.config.Log.Warn("a message still waits", "item", i.ID, "session", i.Session, "error", why)
+		defer panics.Log(b.config.Log, "taking an item up")
+		b.work(i, why, place)
+	}()
+}
+
+// work is Later until the item has ended.
+func (b *Box) work(i store.Item, why error, place *Place) {
+	b.Here.Add(1)
+	defer b.Here.Add(-1)
+	defer place.Leave()
+	for pause := time.Duration(0); why != nil; pause = min(max(2*pause, FirstPause), LastPause) {
+		if pause == LastPause {
+			b.config.Log.Warn("a message still waits", "item", i.ID, "session", i.Session, "error", why)
+		}
+		var left *unwritten
+		until, unwrote := b.begins, errors.As(why, &left) && !errors.Is(why, store.ErrLost)
+		if unwrote {
+			until = b.life
+		}
+		select {
+		case <-time.After(pause):
+		case <-until.Done():
+		}
+		if until.Err() != nil {
+			b.HandOver(i, session.ErrSuspended)
+			return
+		}
+		cause := "store"
+		if errors.Is(why, errPanic) {
+			cause = "panic"
+		}
+		b.config.Retry(cause)
+		why = b.Guard("taking up a message", i.Session, func() error {
+			if err := place.WaitFor(until, store.Claim{Item: i.ID}); err != nil {
+				if unwrote {
+					err = &unwritten{left.end, left.turn, err}
+				}
+				return err
 			}
-			var left *unwritten
-			until, unwrote := b.begins, errors.As(why, &left) && !errors.Is(why, store.ErrLost)
 			if unwrote {
-				until = b.life
-			}
-			select {
-			case <-time.After(pause):
-			case <-until.Done():
-			}
-			if until.Err() != nil {
-				b.HandOver(i, session.ErrSuspended)
-				return
-			}
-			cause := "store"
-			if errors.Is(why, errPanic) {
-				cause = "panic"
-			}
-			b.config.Retry(cause)
-			why = b.Guard("taking up a message", i.Session, func() error {
-				if err := place.WaitFor(until, store.Claim{Item: i.ID}); err != nil {
-					if unwrote {
-						err = &unwritten{left.end, left.turn, err}
-					}
+				if err := b.writeAgain(b.life, left); err != nil {
 					return err
 				}
-				if unwrote {
-					if err := b.writeAgain(b.life, left); err != nil {
-						return err
-					}
-				}
-				return b.retry(b.life, i.ID, errors.Is(why, errPanic))
-			})
-			if errors.Is(why, store.ErrEnded) {
-				return // another process has answered it
 			}
+			return b.retry(b.life, i.ID, errors.Is(why, errPanic))
+		})
+		if errors.Is(why, store.ErrEnded) {
+			return // another process has answered it
 		}
-	}()
+	}
 }
 
 // retry takes an item up, after what its session has left. The caller has the session to
@@ -103,19 +109,26 @@ func (b *Box) retry(ctx context.Context, id int64, crashed bool) error {
 // messages may come first: each of them ends. [Work.Wait] waits for it.
 func (b *Box) TakeUp(items ...store.Item) {
 	for _, i := range items {
-		place, _ := b.sessions.Join(string(i.Session), i.User, i.Priority, Unbounded) // it never fails
-		b.Running.Begin()
-		go func() {
-			defer b.Running.End()
-			defer panics.Log(b.config.Log, "waiting to take an item up")
-			if _ = place.Wait(b.begins); b.Stopping() { // later claims the session again
-				place.Leave()
-				b.HandOver(i, session.ErrSuspended)
-				return
-			}
-			b.Later(i, errAccepted, place)
-		}()
+		b.TakeUpThen(i, func() {})
 	}
+}
+
+// TakeUpThen is TakeUp of one item, and calls ended when it has ended or is handed over.
+func (b *Box) TakeUpThen(i store.Item, ended func()) {
+	i.Message = nil                                                               // it is read again
+	place, _ := b.sessions.Join(string(i.Session), i.User, i.Priority, Unbounded) // it never fails
+	b.Running.Begin()
+	go func() {
+		defer b.Running.End()
+		defer ended()
+		defer panics.Log(b.config.Log, "waiting to take an item up")
+		if _ = place.Wait(b.begins); b.Stopping() { // later claims the session again
+			place.Leave()
+			b.HandOver(i, session.ErrSuspended)
+			return
+		}
+		b.work(i, errAccepted, place)
+	}()
 }
 
 // errAccepted is why an item waits on which nobody has worked.

@@ -423,7 +423,7 @@ type Usage struct {
 type Limits struct {
 	Message       Size          `yaml:"message" default:"256KiB" help:"How long a message may be."`
 	Waiting       int           `yaml:"waiting" default:"32" help:"How many messages of one conversation may wait for their turn."`
-	Turns         int           `yaml:"turns" default:"256" help:"How many turns run at once, over all conversations. As many more may wait; the next one is refused. Guests have at most a quarter of all these places, each account and each API key half, each sender a quarter; people under users always get in."`
+	Turns         int           `yaml:"turns" default:"256" help:"How many turns run at once, over all conversations. As many more may wait; the next one is refused. Guests have at most a quarter of all these places, each account and each API key half, each sender a quarter; people under users always get in. On channels, 2,048 messages more of people whom etui does not know wait in the store."`
 	Steps         int           `yaml:"steps" default:"16" help:"How often one turn may ask the model."`
 	Call          time.Duration `yaml:"call" default:"1m" help:"How long a call may take whose tool has no time limit of its own."`
 	Result        Size          `yaml:"result" default:"32KiB" help:"How much of a result the model reads."`
