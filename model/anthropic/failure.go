@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
 )
 
 // kinds maps the API's types of errors in the middle of an answer, where the HTTP
@@ -24,7 +25,7 @@ var kinds = map[string]error{
 // refusal reads an error from the API, in place of an answer or, with status 200, in the
 // middle of one.
 func refusal(status int, body []byte) *model.Error {
-	e := &model.Error{Status: status, Kind: model.KindOf(status), Detail: string(body)}
+	e := &model.Error{Status: status, Kind: endpoint.KindOf(status), Detail: string(body)}
 	var said struct {
 		Error struct {
 			Type    string `json:"type"`
@@ -42,7 +43,7 @@ func refusal(status int, body []byte) *model.Error {
 	if errors.Is(e.Kind, model.ErrRequest) && strings.Contains(e.Detail, "credit balance") {
 		e.Kind = model.ErrBilling
 	}
-	if errors.Is(e.Kind, model.ErrRequest) && model.TooLong(e.Detail) {
+	if errors.Is(e.Kind, model.ErrRequest) && endpoint.TooLong(e.Detail) {
 		e.Kind = model.ErrTooLong
 	}
 	return e

@@ -148,5 +148,5 @@ func (e *Endpoint) failure(ctx context.Context, err error) error {
 		described = *refusal
 	}
 	described.Model = e.config.Name
-	return model.Failure(ctx, err, described, e.config.Key, e.config.Headers)
+	return Failure(ctx, err, described, e.config.Key, e.config.Headers)
 }

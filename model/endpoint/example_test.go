@@ -18,7 +18,7 @@ func Example() {
 	}))
 	defer server.Close()
 	refusal := func(status int, body []byte) *model.Error {
-		return &model.Error{Status: status, Kind: model.KindOf(status), Detail: string(body)}
+		return &model.Error{Status: status, Kind: endpoint.KindOf(status), Detail: string(body)}
 	}
 	api, err := endpoint.New(endpoint.Config{Adapter: "plain", Model: "small", BaseURL: server.URL, Refusal: refusal})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
 )
 
 // refusal reads an error from the server, in place of an answer or, with status 200, in the
@@ -17,12 +18,12 @@ func (m *Model) refusal(status int, body []byte) *model.Error {
 	if n, err := strconv.Atoi(code); err == nil && status < http.StatusBadRequest && n >= http.StatusBadRequest && n < 600 {
 		status = n
 	}
-	kind := model.KindOf(status)
+	kind := endpoint.KindOf(status)
 	begun := status < http.StatusMultipleChoices
 	if known, ok := kinds[code]; ok && (begun || errors.Is(known, model.ErrBilling)) {
 		kind = known
 	}
-	if (tooLongCodes[code] || model.TooLong(message)) && (begun || errors.Is(kind, model.ErrRequest)) {
+	if (tooLongCodes[code] || endpoint.TooLong(message)) && (begun || errors.Is(kind, model.ErrRequest)) {
 		kind = model.ErrTooLong
 	}
 	if errors.Is(kind, model.ErrNoModel) {
