@@ -9,7 +9,6 @@ import (
 	"iter"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/sse"
 	"github.com/etui-run/etui/model"
 )
 
@@ -31,9 +30,6 @@ type Call struct {
 	chat.Call
 	Index int
 }
-
-// Event is an event of an answer. Name is empty where the provider gives none.
-type Event = sse.Event
 
 // Ask sends a request whose tools have the given names, and returns the body of the answer.
 type Ask func(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error)
@@ -63,7 +59,7 @@ func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read 
 				return
 			}
 		}
-		sse.Drain(body, cancel)
+		drain(body, cancel)
 		for _, call := range a.calls(req, names) {
 			if !yield(model.Event{Call: call}, nil) {
 				return
@@ -77,7 +73,7 @@ func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read 
 // that ends or fails before the answer does is an error.
 func (a *Answer) texts(body io.Reader, read Read) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for event, err := range sse.Events(body) {
+		for event, err := range events(body) {
 			if err != nil && a.Complete {
 				return // only the usage is missing
 			}
