@@ -159,7 +159,8 @@ func (o *output) useNamed(importPath, name string) string {
 }
 
 func (o *output) taken(name string) bool {
-	return o.pkg.Scope().Lookup(name) != nil || local(name) || slices.Contains(slices.Collect(maps.Values(o.imports)), name) ||
+	return o.pkg.Scope().Lookup(name) != nil || local(name) ||
+		slices.Contains(slices.Collect(maps.Values(o.imports)), name) ||
 		slices.ContainsFunc(o.receivers, func(r receiver) bool { return r.name == name })
 }
 
@@ -190,7 +191,8 @@ type receiver struct {
 // values.
 func (o *output) receive(functions []*function) {
 	for _, f := range functions {
-		if f.receiver == nil || slices.ContainsFunc(o.receivers, func(r receiver) bool { return types.Identical(r.typ, f.receiver) }) {
+		known := func(r receiver) bool { return types.Identical(r.typ, f.receiver) }
+		if f.receiver == nil || slices.ContainsFunc(o.receivers, known) {
 			continue
 		}
 		name := lower(strings.TrimPrefix(types.TypeString(f.receiver, func(*types.Package) string { return "" }), "*"))
@@ -215,9 +217,17 @@ func (o *output) tools(functions []*function) {
 	for _, r := range o.receivers {
 		params, names = append(params, r.name+" "+o.typeName(r.typ)), append(names, r.name)
 	}
-	o.printf("\n// Register adds the tools of this package to a registry.\nfunc Register(%s) error {\n\treturn registry.Register(Tools(%s)...)\n}\n",
-		strings.Join(append([]string{"registry *" + catalog + ".Registry"}, params...), ", "), strings.Join(names, ", "))
-	o.printf("\n// Tools returns the tools of this package. Those of a receiver that is nil are left out.\nfunc Tools(%s) []%s.Tool {\nvar made []%s.Tool\n", strings.Join(params, ", "), tools, tools)
+	o.printf(`
+// Register adds the tools of this package to a registry.
+func Register(%s) error {
+	return registry.Register(Tools(%s)...)
+}
+
+// Tools returns the tools of this package. Those of a receiver that is nil are left out.
+func Tools(%s) []%s.Tool {
+	var made []%[4]s.Tool
+`, strings.Join(append([]string{"registry *" + catalog + ".Registry"}, params...), ", "), strings.Join(names, ", "),
+		strings.Join(params, ", "), tools)
 	for _, r := range append(o.receivers, receiver{}) { // plain functions last
 		of := slices.DeleteFunc(slices.Clone(functions), func(f *function) bool {
 			return f.receiver == nil != (r.typ == nil) || r.typ != nil && !types.Identical(r.typ, f.receiver)
@@ -294,14 +304,23 @@ func quote(text string) string {
 // program implements itself, and for each of them a function that reads its arguments.
 func (o *output) definitions(declared []*function) {
 	tools, wire, raw := o.use(module+"tool"), o.use(module+"tool/wire"), o.use("encoding/json")
-	o.printf("\n// Definitions returns the tools of this package that the program carries out itself.\nfunc Definitions() []%[1]s.Definition {\nreturn []%[1]s.Definition{\n", tools)
+	o.printf(`
+// Definitions returns the tools of this package that the program carries out itself.
+func Definitions() []%[1]s.Definition {
+	return []%[1]s.Definition{
+`, tools)
 	for _, f := range declared {
 		o.printf("%s,\n", strings.TrimPrefix(o.definition(&f.definition), tools+".Definition"))
 	}
 	o.printf("}\n}\n")
 	for _, f := range declared {
-		o.printf("\n// %[1]s reads the arguments of %[2]s.\nfunc %[1]s(args %[3]s.RawMessage) (in %[4]s, err error) {\nerr = %[5]s.Read(args, &in)\nreturn in, err\n}\n",
-			readerOf(f), f.definition.Name, raw, o.typeName(f.in), wire)
+		o.printf(`
+// %[1]s reads the arguments of %[2]s.
+func %[1]s(args %[3]s.RawMessage) (in %[4]s, err error) {
+	err = %[5]s.Read(args, &in)
+	return in, err
+}
+`, readerOf(f), f.definition.Name, raw, o.typeName(f.in), wire)
 	}
 }
 
@@ -323,7 +342,11 @@ func (o *output) groups(functions []*function) {
 			index[name] = append(index[name], strconv.Quote(f.definition.Name))
 		}
 	}
-	o.printf("\n// Groups returns the names of the tools of each group.\nfunc Groups() map[string][]string {\n\treturn map[string][]string{\n")
+	o.printf(`
+// Groups returns the names of the tools of each group.
+func Groups() map[string][]string {
+	return map[string][]string{
+`)
 	for _, name := range slices.Sorted(maps.Keys(index)) {
 		o.printf("%q: {%s},\n", name, strings.Join(index[name], ", "))
 	}

@@ -13,7 +13,7 @@ import (
 
 // An adapter says how it asks, how it reads an event, and how an error reads.
 func Example() {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "data: \"Hello \"\n\ndata: \"you!\"\n\n")
 	}))
 	defer server.Close()

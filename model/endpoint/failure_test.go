@@ -23,7 +23,8 @@ func TestDetail(t *testing.T) {
 		{"bad \xff byte", "", "", "bad byte"},
 	} {
 		refusal := model.Error{Kind: model.ErrRequest, Detail: tt.in}
-		err := endpoint.Failure(t.Context(), errors.New("refused"), refusal, tt.key, map[string]string{"X-Password": tt.header})
+		headers := map[string]string{"X-Password": tt.header}
+		err := endpoint.Failure(t.Context(), errors.New("refused"), refusal, tt.key, headers)
 		var e *model.Error
 		if !errors.As(err, &e) || e.Detail != tt.want {
 			t.Errorf("%q becomes %q, want %q", tt.in, e.Detail, tt.want)
@@ -33,8 +34,10 @@ func TestDetail(t *testing.T) {
 
 func TestKindOf(t *testing.T) {
 	for status, want := range map[int]error{
-		0: model.ErrUnavailable, 200: model.ErrUnavailable, 301: model.ErrRequest, 400: model.ErrRequest, 401: model.ErrAuth, 402: model.ErrBilling,
-		403: model.ErrAuth, 404: model.ErrNoModel, 405: model.ErrNoModel, 408: model.ErrUnavailable, 413: model.ErrTooLong, 429: model.ErrRateLimited, 500: model.ErrUnavailable, 529: model.ErrUnavailable,
+		0: model.ErrUnavailable, 200: model.ErrUnavailable, 301: model.ErrRequest, 400: model.ErrRequest,
+		401: model.ErrAuth, 402: model.ErrBilling, 403: model.ErrAuth, 404: model.ErrNoModel, 405: model.ErrNoModel,
+		408: model.ErrUnavailable, 413: model.ErrTooLong, 429: model.ErrRateLimited,
+		500: model.ErrUnavailable, 529: model.ErrUnavailable,
 	} {
 		if got := endpoint.KindOf(status); !errors.Is(got, want) {
 			t.Errorf("KindOf(%d) = %v, want %v", status, got, want)

@@ -73,19 +73,21 @@ func TestTooLarge(t *testing.T) {
 			return "", nil
 		}
 		_, _, _, err := model.Answer(stream(t, body, read))
-		if want := "model test/m: the provider is not available: the server sent an event of more than 16 MB"; err == nil || err.Error() != want {
+		want := "model test/m: the provider is not available: the server sent an event of more than 16 MB"
+		if err == nil || err.Error() != want {
 			t.Errorf("%s: the error is %v, want %s", name, err, want)
 		}
 	}
 }
 
 // end ends an answer with its first event.
-func end(a *endpoint.Answer, _ endpoint.Event) (string, error) { return "", io.EOF }
+func end(*endpoint.Answer, endpoint.Event) (string, error) { return "", io.EOF }
 
 // TestDrain: the end of a body is read, so that its connection can be used again.
 func TestDrain(t *testing.T) {
 	body := strings.NewReader("data: x\n\n: the end\n")
-	if _, _, stop, err := model.Answer(stream(t, iotest.OneByteReader(body), end)); stop != model.Done || err != nil || body.Len() != 0 {
+	_, _, stop, err := model.Answer(stream(t, iotest.OneByteReader(body), end))
+	if stop != model.Done || err != nil || body.Len() != 0 {
 		t.Errorf("got %s and %v, and %d bytes are left", stop, err, body.Len())
 	}
 }

@@ -37,7 +37,8 @@ func TestTooLong(t *testing.T) {
 		if !endpoint.TooLong(message) {
 			t.Errorf("not recognized: %s", message)
 		}
-		err := endpoint.Failure(t.Context(), errors.New(message), model.Error{Kind: model.ErrTooLong, Detail: message}, "", nil)
+		refusal := model.Error{Kind: model.ErrTooLong, Detail: message}
+		err := endpoint.Failure(t.Context(), errors.New(message), refusal, "", nil)
 		var e *model.Error
 		if !errors.As(err, &e) {
 			t.Fatalf("%v is no *model.Error", err)

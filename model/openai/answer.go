@@ -161,7 +161,8 @@ func add(a *endpoint.Answer, p part) {
 func callOf(a *endpoint.Answer, p part) *endpoint.Call {
 	for i := len(a.Calls) - 1; i >= 0; i-- {
 		c := a.Calls[i]
-		same := p.Index != nil && *p.Index == c.Index || p.Index == nil && (p.Function.Name == "" || p.ID != "" && p.ID == c.ID)
+		same := p.Index != nil && *p.Index == c.Index ||
+			p.Index == nil && (p.Function.Name == "" || p.ID != "" && p.ID == c.ID)
 		if same && (p.ID == "" || c.ID == "" || p.ID == c.ID) {
 			return c
 		}
