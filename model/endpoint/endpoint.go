@@ -95,8 +95,8 @@ func (e *Endpoint) Post(ctx context.Context, path string, body []byte) (io.ReadC
 	return e.send(req)
 }
 
-// Get reads a JSON document of the API. An answer that is none is an error of the text
-// otherwise. Its errors are those of [Endpoint.Stream].
+// Get reads a JSON document of the API. If the answer is something else, the error says
+// what otherwise says. Errors are described as those of [Endpoint.Stream] are.
 func (e *Endpoint) Get(ctx context.Context, path string, into any, otherwise string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

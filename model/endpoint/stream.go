@@ -37,7 +37,7 @@ type Ask func(ctx context.Context, req model.Request, names model.Names) (io.Rea
 // Read adds an event to an answer and returns its text. The error [io.EOF] ends the answer.
 type Read func(a *Answer, e Event) (text string, err error)
 
-// Stream does for a model what [model.Model] says of its Stream.
+// Stream implements the method of [model.Model] with the two functions of an adapter.
 func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read Read) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
