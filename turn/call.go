@@ -1,22 +1,16 @@
 package turn
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/nearest"
-	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
@@ -237,23 +231,21 @@ func (t *run) runAll(jobs []*job) {
 	finished := make(chan *job, len(jobs))
 	slow := time.NewTimer(markAfter)
 	defer slow.Stop()
-	before := *t // the turn goes on while a call runs, or a policy that takes longer than it may
+	exec := t.executor()
 	for _, j := range jobs {
-		of := &before
 		if j.meta != nil { // it changes the turn
-			of = t
 			slow.Stop()
 		}
 		go func() {
 			defer func() {
 				if p := recover(); p != nil {
-					t.panicked("calling "+j.call.Name, p)
+					t.config.panicked(t.in.Session.Key, "calling "+j.call.Name, p)
 					j.result = tool.Failure("%s failed unexpectedly", j.call.Name)
 					j.result.CallID, j.result.Name = j.call.ID, j.call.Name
 				}
 				finished <- j
 			}()
-			of.do(j, progress)
+			exec.do(t.ctx, j, progress)
 		}()
 	}
 	for running := len(jobs); running > 0; {
@@ -286,7 +278,7 @@ func (t *run) resolve(j *job) {
 	if name == selection.CallTool {
 		var err error
 		if name, j.args, err = target(j.call.Arguments); err != nil {
-			t.decided(audit.Decision{Tool: selection.CallTool, Stage: StageArguments, Reason: err.Error()}, j.call.Arguments)
+			t.gate().decided(t.ctx, audit.Decision{Tool: selection.CallTool, Stage: StageArguments, Reason: err.Error()}, j.call.Arguments)
 			j.result = tool.Failure("%v", err)
 			return
 		}
@@ -309,14 +301,15 @@ func (t *run) resolve(j *job) {
 		j.meta, j.alone = t.finishPhase, true
 		return
 	}
-	now := t.now()
-	entry, stage := t.admit(now, name)
+	g := t.gate()
+	now := g.now()
+	entry, stage := g.admit(now, name)
 	if j.broken && (entry == nil || !stage.Usable()) {
 		j.result = t.unknown(j.call)
 		return
 	}
 	if entry == nil {
-		if skill, ok := t.admitSkill(now, name); ok { // models do call skills like tools
+		if skill, ok := g.admitSkill(now, name); ok { // models do call skills like tools
 			j.alone, j.whole = true, true
 			j.meta = func(args json.RawMessage) chat.Result { return t.takeUp(skill, skillAsked(args).File) }
 			return
@@ -324,7 +317,7 @@ func (t *run) resolve(j *job) {
 	}
 	if entry == nil || !stage.Usable() {
 		// The model learns nothing about hidden tools; the operator does.
-		t.refused(now, name, entry, stage, j.args)
+		g.refused(t.ctx, now, name, entry, stage, j.args)
 		j.result = t.refuse(name, entry, stage)
 		return
 	}
@@ -347,239 +340,20 @@ func (t *run) refuse(name string, entry *catalog.Entry, stage selection.Stage) c
 	if active := t.selected.ActiveSkill(); entry != nil && stage == selection.Toolset && active != "" {
 		return tool.Failure("%q is not among the tools of the active skill %s; %s with the name %s takes up all tools", name, active, selection.UseSkill, catalog.Full)
 	}
-	return t.nameless(name)
+	return t.gate().nameless(name)
 }
 
-// nameless is the result for a tool that does not exist or that this caller may not
-// use. Both read the same. Models also call skills like tools and misspell them, so the
-// hint includes skills.
-func (t *run) nameless(name string) chat.Result {
-	return tool.Failure("there is no tool %q%s", name, nearest.Hint(name, t.callable()))
-}
-
-// callable yields the names of the tools and skills that this turn may call.
-func (t *run) callable() func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for e := range t.selector.Catalog().All() {
-			if t.selected.Stage(e).Usable() && !yield(e.Definition.Name) {
-				return
-			}
-		}
-		t.selected.OfferedSkills()(yield)
+// executor returns what runs calls that begin now. While a workflow runs, no call may go on
+// after the turn: its conditions judge what calls did, and a run is one turn.
+func (t *run) executor() *executor {
+	x := &executor{
+		config: &t.config, gate: t.gate(), answers: t.state.Turn.Answers, user: t.in.Facts.User,
+		asks: t.waits && !t.in.Unasked, maxResult: t.maxResult(),
 	}
-}
-
-// do runs a job and sets its result.
-func (t *run) do(j *job, progress chan<- Progress) {
-	switch {
-	case j.result.Failed: // refused before, or not to be repeated
-	case j.meta != nil:
-		j.result = j.meta(j.args)
-	default:
-		if j.result = t.execute(j, progress); j.awaits != nil {
-			return
-		}
-		j.result.Pending = j.result.Pending && (t.late() != nil || j.result.Session != "")
-		t.logCall(j)
+	if !t.flows() {
+		x.late = t.in.Late
 	}
-	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
-	j.result = t.hide(j.result)
-	if !j.whole {
-		j.result.Text = shorten(j.result.Text, t.maxResult())
-	}
-}
-
-// late receives the outcomes of calls that go on after the turn; nil when none may. While a
-// workflow runs none may: its conditions judge what calls did, and a run is one turn.
-func (t *run) late() func(chat.Call, chat.Result) {
-	if t.flows() {
-		return nil
-	}
-	return t.in.Late
-}
-
-// logCall logs a call under the name of the tool that it reached. Read-only calls are
-// logged at debug level.
-func (t *run) logCall(j *job) {
-	level := slog.LevelInfo
-	if j.entry.Definition.Risk == tool.Read {
-		level = slog.LevelDebug
-	}
-	t.config.Log.Log(t.ctx, level, "tool called", "tool", j.entry.Definition.Name, "failed", j.result.Failed, "user", t.in.Facts.User, "channel", t.in.Facts.Channel, "session", t.in.Session.Key)
-}
-
-func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
-	args, err := arguments.Repair(j.args)
-	if err != nil {
-		record := t.record(j.entry)
-		record.Stage, record.Reason = StageArguments, err.Error()
-		t.decided(record, j.args)
-		j.err = t.config.Secrets.Redactor().Error(&tool.Mismatch{Problems: []string{err.Error()}})
-		return tool.Failure("the arguments are %v. Parameters of %s: %s", err, j.entry.Definition.Name, j.entry.Definition.Schema())
-	}
-	args = t.fitting(j.entry, args)
-	host := tool.Host{Facts: t.selected.Request.Facts, Key: j.idempotencyKey(), Progress: func(p tool.Progress) {
-		p.Text = t.config.Secrets.Redactor().Text(p.Text)
-		select {
-		case progress <- Progress{j.call.ID, p}:
-		default:
-		}
-	}}
-	if late := t.late(); late != nil {
-		host.Finish = func(r chat.Result) { late(j.call, t.hide(r)) }
-	}
-	limit := t.config.CallTimeout
-	result, err := wait(t.ctx, limit, func(ctx context.Context) (chat.Result, error) {
-		return chat.Result{}, t.allow(ctx, j.entry, args, t.said(j.call.ID))
-	})
-	switch {
-	case err != nil && t.ctx.Err() != nil:
-		return tool.Failure(notRun)
-	case errors.Is(err, context.DeadlineExceeded): // a late decision runs nothing
-		err = fmt.Errorf("%s did not run: nobody decided within %v whether it may", j.entry.Definition.Name, limit)
-	case err == nil && t.told(j.call.ID) != nil:
-		result = toldResult(*t.told(j.call.ID))
-	case err == nil:
-		limit = cmp.Or(j.entry.Definition.Timeout, limit)
-		ctx, s := span.Start(t.ctx, t.config.Tracer, "execute_tool "+j.entry.Definition.Name,
-			span.Texts("gen_ai.operation.name", "execute_tool", "gen_ai.tool.name", j.entry.Definition.Name, "gen_ai.tool.type", "function", "gen_ai.tool.call.id", j.call.ID))
-		result, err = wait(ctx, limit, func(ctx context.Context) (chat.Result, error) {
-			return j.entry.Run(tool.WithHost(ctx, host), args)
-		})
-		span.End(s, failureOf(result, err))
-	}
-	var waits *awaits
-	var question *tool.Question
-	if errors.As(err, &question) && t.waits && !t.in.Unasked {
-		j.awaits = t.asks(j, args, question)
-		return chat.Result{}
-	}
-	if errors.As(err, &waits) {
-		j.awaits = &waits.Await
-		return chat.Result{}
-	}
-	j.err = t.config.Secrets.Redactor().Error(err)
-	return t.outcome(j, limit, result, err)
-}
-
-// failureOf returns a word for how a call failed; empty if it did not.
-func failureOf(r chat.Result, err error) string {
-	var question *tool.Question
-	var mismatch *tool.Mismatch
-	switch {
-	case errors.As(err, &question), err == nil && !r.Failed:
-		return ""
-	case errors.Is(err, context.DeadlineExceeded):
-		return "timeout"
-	case errors.Is(err, context.Canceled):
-		return "cancelled"
-	case errors.As(err, &mismatch):
-		return "arguments"
-	}
-	return "tool_error"
-}
-
-// asks returns what a call waits for that has a question.
-func (t *run) asks(j *job, args json.RawMessage, q *tool.Question) *session.Await {
-	record, secrets := t.record(j.entry), t.config.Secrets.Redactor()
-	a := &session.Await{Tool: record.Tool, Risk: record.Risk, Hash: record.Hash, Arguments: audit.Arguments(t.config.Secrets, args), Question: cutBytes(secrets.Text(cmp.Or(q.Text, "?")), maxQuestion)}
-	for _, choice := range q.Choices[:min(len(q.Choices), maxChoices)] {
-		a.Choices = append(a.Choices, cutBytes(secrets.Text(choice), maxAnswer))
-	}
-	return a
-}
-
-// The limits of a question: what is more is cut.
-const (
-	maxQuestion = 4 << 10 // bytes
-	maxChoices  = 20
-	maxAnswer   = 200 // bytes
-)
-
-// outcome turns whatever a call gave within its time limit into a result for the model.
-func (t *run) outcome(j *job, limit time.Duration, result chat.Result, err error) chat.Result {
-	name := j.entry.Definition.Name
-	var mismatch *tool.Mismatch
-	var panicked *catalog.PanicError
-	switch {
-	case err == nil:
-		return result
-	case errors.As(err, &mismatch):
-		return tool.Failure("the arguments do not fit: %s. Parameters of %s: %s", mismatch, name, j.entry.Definition.Schema())
-	case t.ctx.Err() != nil:
-		r := tool.Failure("the call was cancelled while it ran; what it did is not known")
-		r.Unknown = j.entry.Definition.Repeats() != tool.Safe
-		return r
-	case errors.Is(err, context.DeadlineExceeded):
-		return tool.Failure("%s did not finish within %v", name, limit)
-	case errors.As(err, &panicked):
-		t.panicked("running "+name, panicked)
-	}
-	return tool.Failure("%v", err)
-}
-
-// wait returns when f returns, when ctx ends or after the limit, whichever comes first. A
-// tool that ignores its context keeps its goroutine until it returns.
-func wait(ctx context.Context, limit time.Duration, f func(context.Context) (chat.Result, error)) (chat.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err := ctx.Err(); err != nil {
-		return chat.Result{}, err
-	}
-	type outcome struct {
-		result chat.Result
-		err    error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				done <- outcome{err: &catalog.PanicError{Value: p, Stack: debug.Stack()}}
-			}
-		}()
-		r, err := f(ctx)
-		done <- outcome{r, err}
-	}()
-	select {
-	case o := <-done:
-		return o.result, o.err
-	case <-ctx.Done():
-		return chat.Result{}, ctx.Err()
-	}
-}
-
-// cut shortens a text to its first limit bytes and adds a note that it did.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	kept := cutBytes(text, limit)
-	return fmt.Sprintf("%s\n(cut: %d of %d bytes)", kept, len(kept), len(text))
-}
-
-// shorten keeps the first two thirds and the last third of a result that is longer than
-// limit bytes, and notes how much is missing. The end matters: it often tells how
-// something ended and where to read on.
-func shorten(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	head, at := cutBytes(text, limit-limit/3), len(text)-limit/3
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return fmt.Sprintf("%s\n(... %d of %d bytes are left out here; ask for less at a time to see them ...)\n%s", head, at-len(head), len(text), text[at:])
-}
-
-// cutBytes shortens text to at most limit bytes, between characters.
-func cutBytes(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
+	return x
 }
 
 // ErrNoTool means that this caller has no such tool.
@@ -597,7 +371,7 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 	case j.alone:
 		j.result = tool.Failure("%s works within a turn only: it changes the conversation", selection.UseSkill)
 	}
-	t.do(j, make(chan Progress))
+	t.executor().do(t.ctx, j, make(chan Progress))
 	return j.result, j.err
 }
 

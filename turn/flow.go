@@ -110,7 +110,7 @@ func (t *run) toolset(ph workflow.Phase) (name, warning string) {
 	}
 	c := t.selector.Catalog()
 	skill, ok := c.Skill(ph.Skill)
-	facts, _ := t.in.current(c, t.in.Facts)
+	facts, bounds, _ := t.in.people().at(c, t.in.Facts)
 	switch {
 	case !ok && unavailable(c, ph.Skill), ok && t.selector.HidesSkill(facts, t.in.Groups, ph.Skill):
 		// The caller reads this, and what is hidden from them has no name.
@@ -124,7 +124,9 @@ func (t *run) toolset(ph workflow.Phase) (name, warning string) {
 		}
 		return catalog.Full, fmt.Sprintf("the phase %s names the skill %s, which does not exist%s; the phase has all tools", ph.Name, ph.Skill, nearest.Hint(ph.Skill, slices.Values(names)))
 	}
-	if d := t.decide(t.ctx, moment{Selector: t.selector, request: selection.Request{Facts: facts, Bounds: t.in.bounds(facts)}}, rules.Attempt{Skill: ph.Skill, Arguments: fileArguments("")}); d.Effect != rules.Allow {
+	now := moment{Selector: t.selector, request: selection.Request{Facts: facts, Bounds: bounds}}
+	d := t.gate().decide(t.ctx, now, rules.Attempt{Skill: ph.Skill, Arguments: fileArguments("")})
+	if d.Effect != rules.Allow {
 		return catalog.None, fmt.Sprintf("the policy does not let this caller take up the skill %s of the phase %s; the phase has no tools", ph.Skill, ph.Name)
 	}
 	members, unknown := c.Members(skill)

@@ -124,11 +124,12 @@ func (t *run) describe(args json.RawMessage) chat.Result {
 	if name == "" {
 		return tool.Failure(`%s needs {"name": "…"}`, selection.DescribeTool)
 	}
-	now := t.now()
-	entry, stage := t.admit(now, name)
+	g := t.gate()
+	now := g.now()
+	entry, stage := g.admit(now, name)
 	if entry == nil || !stage.Usable() {
-		t.refused(now, name, entry, stage, raw)
-		return t.nameless(name)
+		g.refused(t.ctx, now, name, entry, stage, raw)
+		return g.nameless(name)
 	}
 	d := entry.Definition
 	return t.loading(fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema()), entry)

@@ -73,27 +73,23 @@ type awaits struct{ session.Await }
 
 func (*awaits) Error() string { return "the call awaits approval" }
 
-// said returns a person's decision about a call of the turn; nil if there is none.
-func (t *run) said(call string) *session.Answer { return t.answered(call, false) }
+// decisionOn returns a person's decision about a call of the turn; nil if there is none.
+func decisionOn(answers []session.Answer, call string) *session.Answer {
+	return answerTo(answers, call, false)
+}
 
-// told returns a person's answer to the question of a call; nil if there is none.
-func (t *run) told(call string) *session.Answer { return t.answered(call, true) }
+// replyTo returns a person's answer to the question of a call; nil if there is none.
+func replyTo(answers []session.Answer, call string) *session.Answer {
+	return answerTo(answers, call, true)
+}
 
-func (t *run) answered(call string, question bool) *session.Answer {
-	for i, a := range t.state.Turn.Answers {
+func answerTo(answers []session.Answer, call string, question bool) *session.Answer {
+	for i, a := range answers {
 		if a.Call == call && question == (a.Question != "") {
-			return &t.state.Turn.Answers[i]
+			return &answers[i]
 		}
 	}
 	return nil
-}
-
-// toldResult is the result of a call whose question was answered.
-func toldResult(a session.Answer) chat.Result {
-	if a.Approved {
-		return tool.Text("The user answered: " + a.Text)
-	}
-	return tool.Failure("The user did not answer the question. %s", a.Reason)
 }
 
 // Close ends the open turn of a session without running it. It returns the state and
@@ -244,8 +240,8 @@ func (t *run) reopen(answer chat.Message, crashed bool) {
 	t.round = &round{answer: answer, stored: true, jobs: t.jobs(answer.Calls)}
 	t.round.jobs = slices.DeleteFunc(t.round.jobs, func(j *job) bool { return answered(t.prompt.Messages, j.call) })
 	first := t.round.jobs[0]
-	said := t.said(first.call.ID)
-	first.broken = !t.state.Waits(first.call.ID, session.Approval) && (said == nil || said.Approved) && t.told(first.call.ID) == nil
+	said := decisionOn(t.state.Turn.Answers, first.call.ID)
+	first.broken = !t.state.Waits(first.call.ID, session.Approval) && (said == nil || said.Approved) && replyTo(t.state.Turn.Answers, first.call.ID) == nil
 	switch {
 	case !crashed:
 		t.state.Turn.Marked = nil
@@ -270,15 +266,6 @@ func (t *run) reopen(answer chat.Message, crashed bool) {
 
 // maxGranted is how many approvals for a session it keeps, the newest ones.
 const maxGranted = 100
-
-// idempotencyKey returns the key that the tool of the job gets; empty unless its calls
-// are keyed.
-func (j *job) idempotencyKey() string {
-	if j.entry.Definition.Repeats() == tool.Keyed {
-		return j.key
-	}
-	return ""
-}
 
 // unknown returns the result of a call that may have run before the process ended and
 // must not run twice, and logs it for the operator.

@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
@@ -29,46 +27,20 @@ func skillAsked(args json.RawMessage) meta.UseSkill {
 
 // useSkill takes up the skill that the arguments name.
 func (t *run) useSkill(args json.RawMessage) chat.Result {
-	in := skillAsked(args)
-	skill, ok := t.admitSkill(t.now(), in.Name)
+	in, g := skillAsked(args), t.gate()
+	skill, ok := g.admitSkill(g.now(), in.Name)
 	if !ok {
-		t.decided(audit.Decision{Skill: in.Name, Stage: StageUnknown}, args)
-		return t.unknownSkill(in.Name)
+		g.decided(t.ctx, audit.Decision{Skill: in.Name, Stage: StageUnknown}, args)
+		return g.unknownSkill(in.Name)
 	}
 	return t.takeUp(skill, in.File)
-}
-
-// admitSkill finds a skill that the caller may take up, in the turn's catalog and in that
-// of a moment.
-func (t *run) admitSkill(now moment, name string) (catalog.Skill, bool) {
-	skill, ok := t.selector.AdmitSkill(t.selected.Request, name)
-	if ok && now.changed {
-		_, ok = now.AdmitSkill(now.request, name)
-	}
-	return skill, ok
-}
-
-// maxSkillNames bounds the names listed for a model that asks for an unknown skill.
-const maxSkillNames = 50
-
-func (t *run) unknownSkill(name string) chat.Result {
-	skills := []string{catalog.Full}
-	for skill := range t.selected.OfferedSkills() {
-		skills = append(skills, skill)
-	}
-	slices.Sort(skills)
-	list := strings.Join(skills[:min(len(skills), maxSkillNames)], ", ")
-	if more := len(skills) - maxSkillNames; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return tool.Failure("there is no skill %q%s The skills are: %s.", name, cmp.Or(nearest.Hint(name, slices.Values(skills)), "."), list)
 }
 
 // takeUp returns a file of a skill, or its instructions. Instructions also switch the
 // session to the skill's toolset, if it has one. If it has none, the beginning of the
 // request stays the same, and the provider's cache stays valid.
 func (t *run) takeUp(skill catalog.Skill, file string) chat.Result {
-	if err := t.allowSkill(skill.Name, file); err != nil {
+	if err := t.gate().allowSkill(t.ctx, skill.Name, file); err != nil {
 		return tool.Failure("%v", err)
 	}
 	var instructions string
@@ -112,7 +84,7 @@ func (t *run) read(skill catalog.Skill, file string) (string, error) {
 		return chat.Result{Text: text}, err
 	})
 	if p, ok := errors.AsType[*catalog.PanicError](err); ok {
-		t.panicked("reading the skill "+skill.Name, p)
+		t.config.panicked(t.in.Session.Key, "reading the skill "+skill.Name, p)
 	}
 	return cut(t.config.Secrets.Redactor().Text(result.Text), t.config.MaxSkill), err
 }
@@ -126,7 +98,9 @@ func (t *run) withInstructions(note string) string {
 	if skill.Guide == nil || slices.Contains(t.selected.HiddenSkills, name) {
 		return note
 	}
-	if d := t.decide(t.ctx, t.now(), rules.Attempt{Skill: name, Arguments: fileArguments("")}); d.Effect != rules.Allow {
+	g := t.gate()
+	d := g.decide(t.ctx, g.now(), rules.Attempt{Skill: name, Arguments: fileArguments("")})
+	if d.Effect != rules.Allow {
 		t.config.Log.WarnContext(t.ctx, "the active skill's instructions are refused", "skill", name, "reason", d.Reason, "session", t.in.Session.Key)
 		return note
 	}

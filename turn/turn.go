@@ -353,10 +353,10 @@ func (r *Runner) vector(ctx context.Context, text string, again bool) []float32 
 
 func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 	in.Facts.Skill = in.skill()
-	in.Facts, _ = in.current(s.Catalog(), in.Facts)
+	facts, bounds, _ := in.people().at(s.Catalog(), in.Facts)
 	info := r.model.Info()
 	req := selection.Request{
-		Bounds: in.bounds(in.Facts), Facts: in.Facts, Query: in.Text, History: in.Session.Messages, Groups: in.Groups,
+		Bounds: bounds, Facts: facts, Query: in.Text, History: in.Session.Messages, Groups: in.Groups,
 		Include: in.Options.IncludeTools, Exclude: in.Options.ExcludeTools,
 		IncludeSkills: in.Options.IncludeSkills, ExcludeSkills: in.Options.ExcludeSkills,
 		Limit: in.Limit, Budget: in.Budget, Window: r.window(),
@@ -472,6 +472,14 @@ func (r *Runner) begin(ctx context.Context, in *Input, yield func(Event, error) 
 		t.store()
 	}
 	return t
+}
+
+// gate returns the gate for calls that are made now.
+func (t *run) gate() *gate {
+	return &gate{
+		config: &t.config, latest: t.Runner.selector, people: t.in.people(), session: t.in.Session.Key,
+		selector: t.selector, selected: t.selected, approved: t.state.Granted, waits: t.waits,
+	}
 }
 
 // open selects, and makes the state and the message that the turn begins with.
@@ -725,12 +733,12 @@ func (t *run) why() json.RawMessage {
 	return raw
 }
 
-// panicked logs what was recovered, as a failure of this turn.
-func (t *run) panicked(doing string, p any) {
+// panicked logs what was recovered, as a failure of a session's turn.
+func (c *Config) panicked(key session.Key, doing string, p any) {
 	if e, ok := p.(*catalog.PanicError); ok {
 		p = &panics.Error{Value: e.Value, Stack: e.Stack}
 	}
-	_ = panics.Report(t.config.Log.With("session", t.in.Session.Key), doing, p) // it is logged
+	_ = panics.Report(c.Log.With("session", key), doing, p) // it is logged
 }
 
 // maxLogged is how many rules and filters that failed a turn logs. All are counted.
@@ -739,12 +747,12 @@ const maxLogged = 5
 // logHidden tells operators what this caller was not shown, and why.
 func (t *run) logHidden() {
 	if err := t.selected.Unranked(); err != nil {
-		t.panicked("ranking the tools for a message; it has pinned tools and search only", err)
+		t.config.panicked(t.in.Session.Key, "ranking the tools for a message; it has pinned tools and search only", err)
 	}
 	failed := t.selected.Failed()
 	for _, err := range failed[:min(len(failed), maxLogged)] {
 		if p, ok := errors.AsType[*catalog.PanicError](err); ok {
-			t.panicked("filtering tools; this one is hidden: "+p.Tool, p)
+			t.config.panicked(t.in.Session.Key, "filtering tools; this one is hidden: "+p.Tool, p)
 			continue
 		}
 		t.config.Log.ErrorContext(t.ctx, "visibility could not be judged, the tools are hidden", "error", err, "session", t.in.Session.Key)
