@@ -379,7 +379,7 @@ type Judgement struct {
 // Judge predicts calls of tools in a turn of in, as far as their arguments do not
 // matter. It runs and records nothing.
 func (r *Runner) Judge(ctx context.Context, in Input, names ...string) []Judgement {
-	g := r.direct(ctx, in).gate()
+	g := r.direct(ctx, in).front.gate()
 	var list []Judgement
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		list = append(list, g.foresee(ctx, name, nil))
@@ -399,7 +399,7 @@ func (r *Runner) JudgeCall(ctx context.Context, in Input, name string, args json
 	if args == nil {
 		args = json.RawMessage("{}")
 	}
-	g := r.direct(ctx, in).gate()
+	g := r.direct(ctx, in).front.gate()
 	return g.foresee(ctx, name, args)
 }
 

@@ -18,6 +18,18 @@ import (
 	"github.com/etui-run/etui/workflow"
 )
 
+// calls makes the calls of a turn's rounds and stores their results.
+type calls struct {
+	conv  *conversation
+	front *front
+	flow  *flow
+	meta  metaTools
+	round *round              // the calls in progress; nil when the model's answer comes next
+	found map[string][]string // by tool: the queries of the turn's searches that found it
+	shown int                 // bytes of the pictures of results
+	given int                 // bytes of the files of results
+}
+
 // round is the calls of one answer of the model.
 type round struct {
 	answer chat.Message
@@ -43,38 +55,38 @@ type job struct {
 
 // intend begins the round of an answer's calls. It stores the answer before the first
 // call runs, unless all calls may run twice.
-func (t *run) intend(answer chat.Message) {
-	t.state.Turn.Once, t.state.Turn.Marked = nil, nil
+func (c *calls) intend(answer chat.Message) {
+	c.conv.state.Turn.Once, c.conv.state.Turn.Marked = nil, nil
 	safe := true
-	repairing, done := context.WithTimeout(t.ctx, maxRepairing)
+	repairing, done := context.WithTimeout(c.conv.ctx, maxRepairing)
 	defer done()
 	for i := range answer.Calls {
 		// Some models leave IDs out, and some number each answer anew, but a result must
 		// find its call.
-		if id := answer.Calls[i].ID; id == "" || t.used(id) || usedBefore(answer.Calls[:i], id) {
-			answer.Calls[i].ID = t.newID(answer.Calls, i)
+		if id := answer.Calls[i].ID; id == "" || c.conv.used(id) || usedBefore(answer.Calls[:i], id) {
+			answer.Calls[i].ID = c.conv.newID(answer.Calls, i)
 		}
 		answer.Calls[i].Arguments = arguments.Valid(repairing, answer.Calls[i].Arguments)
-		replay := repeats(t.selector.Catalog(), answer.Calls[i])
+		replay := repeats(c.front.selector.Catalog(), answer.Calls[i])
 		safe = safe && replay == tool.Safe
 		if replay == tool.Never {
-			t.state.Turn.Once = append(t.state.Turn.Once, answer.Calls[i].ID)
+			c.conv.state.Turn.Once = append(c.conv.state.Turn.Once, answer.Calls[i].ID)
 		}
 	}
-	t.round = &round{answer: answer, jobs: t.jobs(answer.Calls)}
+	c.round = &round{answer: answer, jobs: c.jobs(answer.Calls)}
 	if !safe {
-		t.keepIntent()
+		c.keepIntent()
 	}
 }
 
 // jobs makes the jobs of a round's calls. A call's key is the turn's ID and the call's
 // position in the turn.
-func (t *run) jobs(calls []chat.Call) []*job {
+func (c *calls) jobs(calls []chat.Call) []*job {
 	jobs := make([]*job, len(calls))
-	for i, c := range calls {
-		jobs[i] = &job{call: c, key: fmt.Sprintf("%s-%d", t.state.Turn.ID, t.called+i+1)}
+	for i, call := range calls {
+		jobs[i] = &job{call: call, key: fmt.Sprintf("%s-%d", c.conv.state.Turn.ID, c.conv.called+i+1)}
 	}
-	t.called += len(calls)
+	c.conv.called += len(calls)
 	return jobs
 }
 
@@ -88,60 +100,60 @@ func repeats(tools *catalog.Catalog, c chat.Call) tool.Replay {
 }
 
 // keepIntent stores the round's answer before its calls have results.
-func (t *run) keepIntent() {
-	if !t.round.stored {
-		t.round.stored = true
-		t.remember(t.round.answer)
+func (c *calls) keepIntent() {
+	if !c.round.stored {
+		c.round.stored = true
+		c.conv.remember(c.round.answer)
 	}
 }
 
 // call runs the round's calls and stores their results: neighbouring read-only calls in
 // parallel, all others one by one and in order. It reports whether the turn goes on.
-func (t *run) call() bool {
+func (c *calls) call() bool {
 	var results []chat.Message // not stored yet
-	for rest := t.round.jobs; len(rest) > 0 && !t.suspended(); {
-		if t.stopped || t.ctx.Err() != nil {
+	for rest := c.round.jobs; len(rest) > 0 && !c.conv.suspended(); {
+		if c.conv.stopped || c.conv.ctx.Err() != nil {
 			for _, j := range rest {
 				results = append(results, answer(j.call, tool.Failure(notRun)))
 			}
 			break
 		}
-		batch := t.next(rest)
+		batch := c.next(rest)
 		rest = rest[len(batch):]
-		if t.careful() && batch[0].entry != nil && !batch[0].result.Failed {
-			t.mark(batch)
+		if c.conv.careful() && batch[0].entry != nil && !batch[0].result.Failed {
+			c.mark(batch)
 		}
-		t.runAll(batch)
-		if t.suspended() {
+		c.runAll(batch)
+		if c.conv.suspended() {
 			break // what the batch did counts as unknown
 		}
 		for _, j := range batch {
 			if j.awaits == nil {
-				results = append(results, t.result(j))
+				results = append(results, c.result(j))
 			}
 		}
 		if slices.ContainsFunc(batch, func(j *job) bool { return j.awaits != nil }) {
-			t.wait(batch, results)
+			c.wait(batch, results)
 			return false
 		}
-		if t.round.stored && !t.stopped {
-			t.remember(results...)
+		if c.round.stored && !c.conv.stopped {
+			c.conv.remember(results...)
 			results = nil
 		}
 	}
-	if t.suspended() {
-		t.fail(context.Cause(t.ctx))
+	if c.conv.suspended() {
+		c.conv.fail(context.Cause(c.conv.ctx))
 		return false
 	}
-	if !t.round.stored {
-		results = append([]chat.Message{t.round.answer}, results...)
+	if !c.round.stored {
+		results = append([]chat.Message{c.round.answer}, results...)
 	}
-	t.round = nil
-	if len(results) > 0 && !t.remember(results...) || t.stopped {
+	c.round = nil
+	if len(results) > 0 && !c.conv.remember(results...) || c.conv.stopped {
 		return false
 	}
-	if err := t.ctx.Err(); err != nil {
-		t.fail(err)
+	if err := c.conv.ctx.Err(); err != nil {
+		c.conv.fail(err)
 		return false
 	}
 	return true
@@ -154,13 +166,13 @@ func answer(c chat.Call, r chat.Result) chat.Message {
 }
 
 // next returns the jobs at the beginning of rest that run together.
-func (t *run) next(rest []*job) []*job {
-	n, most := 1, t.config.Parallel
-	if t.careful() {
+func (c *calls) next(rest []*job) []*job {
+	n, most := 1, c.conv.config.Parallel
+	if c.conv.careful() {
 		most = 1
 	}
-	for t.resolve(rest[0]); n < len(rest) && n < most && rest[n-1].together(); n++ {
-		if t.resolve(rest[n]); !rest[n].together() {
+	for c.resolve(rest[0]); n < len(rest) && n < most && rest[n-1].together(); n++ {
+		if c.resolve(rest[n]); !rest[n].together() {
 			break
 		}
 	}
@@ -168,50 +180,36 @@ func (t *run) next(rest []*job) []*job {
 }
 
 // result makes the result of a job a message, and counts it.
-func (t *run) result(j *job) chat.Message {
-	t.limitImages(&j.result)
-	t.limitFiles(&j.result)
-	t.done.Calls++
+func (c *calls) result(j *job) chat.Message {
+	c.limitImages(&j.result)
+	c.limitFiles(&j.result)
+	c.conv.done.Calls++
 	if j.entry != nil {
 		name := j.entry.Definition.Name
-		if t.flows() {
-			workflow.Observe(t.state.Flow, name, j.result)
+		if c.conv.flows() {
+			workflow.Observe(c.conv.state.Flow, name, j.result)
 		}
-		t.done.Used = append(t.done.Used, Used{Tool: name, Failed: j.result.Failed, Version: j.entry.Hash(), Searches: t.found[name]})
+		c.conv.done.Used = append(c.conv.done.Used, Used{Tool: name, Failed: j.result.Failed, Version: j.entry.Hash(), Searches: c.found[name]})
 	}
 	for name, queries := range j.found {
-		if t.found == nil {
-			t.found = map[string][]string{}
+		if c.found == nil {
+			c.found = map[string][]string{}
 		}
-		t.found[name] = append(t.found[name], queries...)
+		c.found[name] = append(c.found[name], queries...)
 	}
 	if j.result.Pending {
-		a := session.Await{Call: j.call.ID, Tool: reached(j.call), User: t.in.Facts.Record(), For: session.Outcome}
+		a := session.Await{Call: j.call.ID, Tool: reached(j.call), User: c.conv.in.Facts.Record(), For: session.Outcome}
 		if j.result.Session != "" {
 			a.For, a.Session = session.SubAgent, session.Key(j.result.Session)
-			t.state.Spawned++
+			c.conv.state.Spawned++
 		}
-		t.state.Awaits = append(t.state.Awaits, a)
+		c.conv.state.Awaits = append(c.conv.state.Awaits, a)
 	}
 	return chat.Message{Role: chat.Tool, Result: &j.result}
 }
 
-// used reports whether a call of the conversation has the ID.
-func (t *run) used(id string) bool {
-	return slices.ContainsFunc(t.state.Awaits, func(a session.Await) bool { return a.Call == id }) || slices.ContainsFunc(t.prompt.Messages, func(m chat.Message) bool { return usedBefore(m.Calls, id) })
-}
-
 func usedBefore(calls []chat.Call, id string) bool {
 	return slices.ContainsFunc(calls, func(c chat.Call) bool { return c.ID == id })
-}
-
-// newID makes an ID that no call of the conversation has.
-func (t *run) newID(calls []chat.Call, i int) string {
-	for n := len(t.prompt.Messages); ; n++ {
-		if id := fmt.Sprintf("call_%d_%d", n, i+1); !t.used(id) && !usedBefore(calls, id) {
-			return id
-		}
-	}
 }
 
 // together reports whether the job may run beside others: it only reads, and may run
@@ -222,16 +220,16 @@ func (j *job) together() bool {
 }
 
 // runAll runs jobs in parallel and yields their events from this goroutine.
-func (t *run) runAll(jobs []*job) {
+func (c *calls) runAll(jobs []*job) {
 	for _, j := range jobs {
-		t.emit(Event{Call: &j.call})
+		c.conv.emit(Event{Call: &j.call})
 	}
 	// Progress that comes faster than it is read is dropped.
 	progress := make(chan Progress, 16)
 	finished := make(chan *job, len(jobs))
 	slow := time.NewTimer(markAfter)
 	defer slow.Stop()
-	exec := t.executor()
+	exec := c.executor()
 	for _, j := range jobs {
 		if j.meta != nil { // it changes the turn
 			slow.Stop()
@@ -239,29 +237,29 @@ func (t *run) runAll(jobs []*job) {
 		go func() {
 			defer func() {
 				if p := recover(); p != nil {
-					t.config.panicked(t.in.Session.Key, "calling "+j.call.Name, p)
+					c.conv.config.panicked(c.conv.in.Session.Key, "calling "+j.call.Name, p)
 					j.result = tool.Failure("%s failed unexpectedly", j.call.Name)
 					j.result.CallID, j.result.Name = j.call.ID, j.call.Name
 				}
 				finished <- j
 			}()
-			exec.do(t.ctx, j, progress)
+			exec.do(c.conv.ctx, j, progress)
 		}()
 	}
 	for running := len(jobs); running > 0; {
 		select {
 		case p := <-progress:
-			t.emit(Event{Progress: &p})
+			c.conv.emit(Event{Progress: &p})
 		case <-slow.C:
-			t.markSlow(jobs)
+			c.markSlow(jobs)
 		case j := <-finished:
 			// Progress that was reported before the end comes before the result.
 			for reported := len(progress); reported > 0; reported-- {
 				p := <-progress
-				t.emit(Event{Progress: &p})
+				c.conv.emit(Event{Progress: &p})
 			}
 			if j.awaits == nil {
-				t.emit(Event{Result: &j.result})
+				c.conv.emit(Event{Result: &j.result})
 			}
 			running--
 		}
@@ -272,13 +270,13 @@ func (t *run) runAll(jobs []*job) {
 // whatever the model was shown. A job without an entry already has its result or is one
 // of the selection's own tools. Call it just before the job runs, because an earlier
 // call may have switched the skill.
-func (t *run) resolve(j *job) {
+func (c *calls) resolve(j *job) {
 	*j = job{call: j.call, key: j.key, broken: j.broken, args: j.call.Arguments}
 	name := j.call.Name
 	if name == selection.CallTool {
 		var err error
 		if name, j.args, err = target(j.call.Arguments); err != nil {
-			t.gate().decided(t.ctx, audit.Decision{Tool: selection.CallTool, Stage: StageArguments, Reason: err.Error()}, j.call.Arguments)
+			c.front.gate().decided(c.conv.ctx, audit.Decision{Tool: selection.CallTool, Stage: StageArguments, Reason: err.Error()}, j.call.Arguments)
 			j.result = tool.Failure("%v", err)
 			return
 		}
@@ -286,72 +284,72 @@ func (t *run) resolve(j *job) {
 	switch name {
 	case selection.FindTools:
 		j.meta = func(args json.RawMessage) (r chat.Result) {
-			r, j.found = t.find(args)
+			r, j.found = c.meta.find(args)
 			return r
 		}
 		return
 	case selection.DescribeTool:
-		j.meta = t.describe
+		j.meta = c.meta.describe
 		return
 	case selection.UseSkill:
-		j.meta, j.alone, j.whole = t.useSkill, true, true
+		j.meta, j.alone, j.whole = c.meta.useSkill, true, true
 		return
 	}
 	if name == selection.FinishPhase {
-		j.meta, j.alone = t.finishPhase, true
+		j.meta, j.alone = c.flow.finishPhase, true
 		return
 	}
-	g := t.gate()
+	g := c.front.gate()
 	now := g.now()
 	entry, stage := g.admit(now, name)
 	if j.broken && (entry == nil || !stage.Usable()) {
-		j.result = t.unknown(j.call)
+		j.result = c.unknown(j.call)
 		return
 	}
 	if entry == nil {
 		if skill, ok := g.admitSkill(now, name); ok { // models do call skills like tools
 			j.alone, j.whole = true, true
-			j.meta = func(args json.RawMessage) chat.Result { return t.takeUp(skill, skillAsked(args).File) }
+			j.meta = func(args json.RawMessage) chat.Result { return c.meta.takeUp(skill, skillAsked(args).File) }
 			return
 		}
 	}
 	if entry == nil || !stage.Usable() {
 		// The model learns nothing about hidden tools; the operator does.
-		g.refused(t.ctx, now, name, entry, stage, j.args)
-		j.result = t.refuse(name, entry, stage)
+		g.refused(c.conv.ctx, now, name, entry, stage, j.args)
+		j.result = c.refuse(name, entry, stage)
 		return
 	}
 	j.entry = entry
 	switch {
-	case j.broken && (entry.Definition.Repeats() == tool.Never || slices.Contains(t.state.Turn.Once, j.call.ID)):
-		j.result = t.unknown(j.call)
-	case t.endedBy(j):
+	case j.broken && (entry.Definition.Repeats() == tool.Never || slices.Contains(c.conv.state.Turn.Once, j.call.ID)):
+		j.result = c.unknown(j.call)
+	case c.endedBy(j):
 		j.result = ended(j.call)
-		t.config.Log.WarnContext(t.ctx, "the program ended while a call ran; it is not run again", "tool", entry.Definition.Name, "user", t.in.Facts.User, "session", t.in.Session.Key)
+		c.conv.config.Log.WarnContext(c.conv.ctx, "the program ended while a call ran; it is not run again", "tool", entry.Definition.Name, "user", c.conv.in.Facts.User, "session", c.conv.in.Session.Key)
 	}
 }
 
 // refuse is the result for a tool that may not be called. If only the active skill
 // excludes the tool, the result says how to get to it.
-func (t *run) refuse(name string, entry *catalog.Entry, stage selection.Stage) chat.Result {
-	if t.flows() && entry != nil && stage == selection.Toolset {
-		return tool.Failure("%q is not among the tools of the phase %s; %s ends the phase when its work is done", name, t.state.Flow.Phase, selection.FinishPhase)
+func (c *calls) refuse(name string, entry *catalog.Entry, stage selection.Stage) chat.Result {
+	if c.conv.flows() && entry != nil && stage == selection.Toolset {
+		return tool.Failure("%q is not among the tools of the phase %s; %s ends the phase when its work is done", name, c.conv.state.Flow.Phase, selection.FinishPhase)
 	}
-	if active := t.selected.ActiveSkill(); entry != nil && stage == selection.Toolset && active != "" {
+	if active := c.front.selected.ActiveSkill(); entry != nil && stage == selection.Toolset && active != "" {
 		return tool.Failure("%q is not among the tools of the active skill %s; %s with the name %s takes up all tools", name, active, selection.UseSkill, catalog.Full)
 	}
-	return t.gate().nameless(name)
+	return c.front.gate().nameless(name)
 }
 
 // executor returns what runs calls that begin now. While a workflow runs, no call may go on
 // after the turn: its conditions judge what calls did, and a run is one turn.
-func (t *run) executor() *executor {
+func (c *calls) executor() *executor {
 	x := &executor{
-		config: &t.config, gate: t.gate(), answers: t.state.Turn.Answers, user: t.in.Facts.User,
-		asks: t.waits && !t.in.Unasked, maxResult: t.maxResult(),
+		config: c.conv.config, gate: c.front.gate(), answers: c.conv.state.Turn.Answers, user: c.conv.in.Facts.User,
+		asks: c.conv.waits && !c.conv.in.Unasked, maxResult: c.front.runner.maxResult(),
 	}
-	if !t.flows() {
-		x.late = t.in.Late
+	if !c.conv.flows() {
+		x.late = c.conv.in.Late
 	}
 	return x
 }
@@ -365,20 +363,20 @@ var ErrNoTool = errors.New("there is no such tool")
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
 	t := r.direct(ctx, in)
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
-	switch t.resolve(j); {
+	switch t.calls.resolve(j); {
 	case j.entry == nil && j.result.Failed:
 		return j.result, fmt.Errorf("%w: %s", ErrNoTool, name)
 	case j.alone:
 		j.result = tool.Failure("%s works within a turn only: it changes the conversation", selection.UseSkill)
 	}
-	t.executor().do(t.ctx, j, make(chan Progress))
+	t.calls.executor().do(t.conv.ctx, j, make(chan Progress))
 	return j.result, j.err
 }
 
 // direct selects for a call that comes from no model.
 func (r *Runner) direct(ctx context.Context, in Input) *run {
-	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
-	t.selected = t.selector.Select(r.request(t.selector, in))
+	t := r.newRun(tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in, ignore)
+	t.front.selected = t.front.selector.Select(r.request(t.front.selector, in))
 	return t
 }
 

@@ -50,18 +50,18 @@ func reached(c chat.Call) string {
 // the message and are missing in the system prompt. The system prompt itself stays the
 // same, because a changed one is not found in the provider's cache. Lines that an
 // earlier message still shows are not repeated.
-func (t *run) note() string {
+func (f *front) note() string {
 	var said string
-	if t.in.Outcome != nil {
-		said = t.in.Outcome.Note()
+	if f.conv.in.Outcome != nil {
+		said = f.conv.in.Outcome.Note()
 	}
-	if t.in.Text == "" || t.in.Options.Strategy == prompt.Lite {
+	if f.conv.in.Text == "" || f.conv.in.Options.Strategy == prompt.Lite {
 		return said
 	}
 	var more []string
-	for _, skill := range t.selected.AnnouncedSkills {
+	for _, skill := range f.selected.AnnouncedSkills {
 		line := selection.SkillLine(skill)
-		if !slices.ContainsFunc(t.in.kept, func(m chat.Message) bool { return strings.Contains("\n"+m.Note+"\n", "\n"+line+"\n") }) {
+		if !slices.ContainsFunc(f.conv.in.kept, func(m chat.Message) bool { return strings.Contains("\n"+m.Note+"\n", "\n"+line+"\n") }) {
 			more = append(more, line)
 		}
 	}

@@ -1,9 +1,7 @@
 package turn
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,8 +63,6 @@ func verdict(a session.Answer) (effect rules.Effect, text string) {
 // ErrSuspended is the cause with which a host cancels the context of a turn to leave the
 // turn open, so that another process can resume it. With any other cause the turn ends.
 var ErrSuspended = session.ErrSuspended
-
-func (t *run) suspended() bool { return errors.Is(context.Cause(t.ctx), ErrSuspended) }
 
 // awaits is the error of a call that waits for an answer.
 type awaits struct{ session.Await }
@@ -166,46 +162,46 @@ const maxResumed = 3
 // resume continues the session's open turn where its stored steps end. Stored messages
 // stay as they are; etui selects again from the current tools.
 func (t *run) resume() {
-	t.in.Again = true
-	asked := lastQuestion(t.in.Session.Messages)
+	t.conv.in.Again = true
+	asked := lastQuestion(t.conv.in.Session.Messages)
 	if asked >= 0 {
-		t.in.Text = t.in.Session.Messages[asked].Text
+		t.conv.in.Text = t.conv.in.Session.Messages[asked].Text
 	}
-	if t.flows() {
-		t.in.Text = t.phaseQuestion()
+	if t.conv.flows() {
+		t.conv.in.Text = t.flow.phaseQuestion()
 	}
-	t.in = t.know(t.in)
-	newest := max(0, lastQuestion(t.in.stored))
-	t.before, t.own = t.in.stored[:newest], slices.Clone(t.in.stored[newest:])
-	if t.summarize(); t.stopped {
+	t.conv.in = t.front.runner.know(t.conv.in)
+	newest := max(0, lastQuestion(t.conv.in.stored))
+	t.conv.before, t.conv.own = t.conv.in.stored[:newest], slices.Clone(t.conv.in.stored[newest:])
+	if t.front.summarize(); t.conv.stopped {
 		return
 	}
-	t.selected = t.choose(t.ctx, t.selector, t.in)
-	t.state = t.advance(t.in, t.selected)
-	kept, at := t.in.kept, lastRound(t.in.kept)
+	t.front.take(t.conv.in, t.front.choose(t.conv.in))
+	kept, at := t.conv.in.kept, lastRound(t.conv.in.kept)
 	if at < 0 || len(unanswered(kept)) == 0 {
 		at = len(kept)
 	}
-	if err := t.prompts(kept[:at], chat.Message{Time: t.in.Facts.Time}); err != nil {
-		t.fail(err) // nothing has run, so the turn stays open
+	sent, err := t.front.build(kept[:at], chat.Message{Time: t.conv.in.Facts.Time})
+	if err != nil {
+		t.conv.fail(err) // nothing has run, so the turn stays open
 		return
 	}
-	t.opened = true
-	t.prompt.Messages = append(t.prompt.Messages[:len(t.prompt.Messages)-1], kept[at:]...)
-	t.show()
-	t.count()
-	crashed := len(t.in.Answers) == 0 && !t.in.Left
+	t.conv.opened = true
+	t.conv.sent = append(sent[:len(sent)-1], kept[at:]...)
+	t.front.show()
+	t.conv.count()
+	crashed := len(t.conv.in.Answers) == 0 && !t.conv.in.Left
 	if at < len(kept) {
-		t.reopen(kept[at], crashed)
+		t.calls.reopen(kept[at], crashed)
 	}
-	t.state.Turn.Item = t.in.Item
+	t.conv.state.Turn.Item = t.conv.in.Item
 	if crashed {
-		t.state.Turn.Resumed++
+		t.conv.state.Turn.Resumed++
 	}
-	t.state.Sent = len(t.in.stored)
-	t.emit(Event{Selection: t.selected})
-	t.store() // before anything runs: an approved call no longer waits
-	if t.state.Turn.Resumed > maxResumed {
+	t.conv.state.Sent = len(t.conv.in.stored)
+	t.conv.emit(Event{Selection: t.front.selected})
+	t.conv.store() // before anything runs: an approved call no longer waits
+	if t.conv.state.Turn.Resumed > maxResumed {
 		t.abandon()
 	}
 }
@@ -220,46 +216,34 @@ func lastQuestion(messages []chat.Message) int {
 	return -1
 }
 
-// count counts the steps and calls in the stored messages of the turn.
-func (t *run) count() {
-	messages := t.prompt.Messages
-	t.done.Steps, t.called = t.state.Turn.Steps, t.state.Turn.Calls
-	for _, m := range messages[lastQuestion(messages)+1:] {
-		if m.Role == chat.Assistant {
-			t.done.Steps++
-			t.called += len(m.Calls)
-		}
-	}
-}
-
 // reopen begins a round with the calls of a stored answer that have no result. The first
 // of them may have run before the process ended, unless it awaits approval. Crashed says that the
 // process ended unexpectedly.
-func (t *run) reopen(answer chat.Message, crashed bool) {
-	t.called -= len(answer.Calls)
-	t.round = &round{answer: answer, stored: true, jobs: t.jobs(answer.Calls)}
-	t.round.jobs = slices.DeleteFunc(t.round.jobs, func(j *job) bool { return answered(t.prompt.Messages, j.call) })
-	first := t.round.jobs[0]
-	said := decisionOn(t.state.Turn.Answers, first.call.ID)
-	first.broken = !t.state.Waits(first.call.ID, session.Approval) && (said == nil || said.Approved) && replyTo(t.state.Turn.Answers, first.call.ID) == nil
+func (c *calls) reopen(answer chat.Message, crashed bool) {
+	c.conv.called -= len(answer.Calls)
+	c.round = &round{answer: answer, stored: true, jobs: c.jobs(answer.Calls)}
+	c.round.jobs = slices.DeleteFunc(c.round.jobs, func(j *job) bool { return answered(c.conv.sent, j.call) })
+	first := c.round.jobs[0]
+	said := decisionOn(c.conv.state.Turn.Answers, first.call.ID)
+	first.broken = !c.conv.state.Waits(first.call.ID, session.Approval) && (said == nil || said.Approved) && replyTo(c.conv.state.Turn.Answers, first.call.ID) == nil
 	switch {
 	case !crashed:
-		t.state.Turn.Marked = nil
-	case first.broken && (slices.Contains(t.state.Turn.Once, first.call.ID) || t.marks(first.call) >= marksOf(repeats(t.selector.Catalog(), first.call))):
-		t.state.Turn.Ended = append(t.state.Turn.Ended, first.call.ID)
+		c.conv.state.Turn.Marked = nil
+	case first.broken && (slices.Contains(c.conv.state.Turn.Once, first.call.ID) || c.conv.marks(first.call) >= marksOf(repeats(c.front.selector.Catalog(), first.call))):
+		c.conv.state.Turn.Ended = append(c.conv.state.Turn.Ended, first.call.ID)
 	}
-	for _, said := range t.in.Answers {
-		i := slices.IndexFunc(t.state.Awaits, func(a session.Await) bool { return a.Call == said.Call && a.For == session.Approval })
+	for _, said := range c.conv.in.Answers {
+		i := slices.IndexFunc(c.conv.state.Awaits, func(a session.Await) bool { return a.Call == said.Call && a.For == session.Approval })
 		if i < 0 {
 			continue
 		}
-		a := t.state.Awaits[i]
-		t.state.Awaits = without(t.state.Awaits, said.Call)
+		a := c.conv.state.Awaits[i]
+		c.conv.state.Awaits = without(c.conv.state.Awaits, said.Call)
 		said.Question, said.Hash, said.Digest = a.Question, a.Hash, a.Digest
-		t.state.Turn.Answers = append(t.state.Turn.Answers, said)
+		c.conv.state.Turn.Answers = append(c.conv.state.Turn.Answers, said)
 		if said.Approved && said.Lasts == session.ForSession && a.Question == "" {
-			granted := append(t.state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})
-			t.state.Granted = granted[max(0, len(granted)-maxGranted):]
+			granted := append(c.conv.state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})
+			c.conv.state.Granted = granted[max(0, len(granted)-maxGranted):]
 		}
 	}
 }
@@ -269,9 +253,9 @@ const maxGranted = 100
 
 // unknown returns the result of a call that may have run before the process ended and
 // must not run twice, and logs it for the operator.
-func (t *run) unknown(c chat.Call) chat.Result {
-	t.config.Log.WarnContext(t.ctx, "outcome of a call unknown", "tool", reached(c), "user", t.in.Facts.User, "session", t.in.Session.Key)
-	return unknown(c)
+func (c *calls) unknown(call chat.Call) chat.Result {
+	c.conv.config.Log.WarnContext(c.conv.ctx, "outcome of a call unknown", "tool", reached(call), "user", c.conv.in.Facts.User, "session", c.conv.in.Session.Key)
+	return unknown(call)
 }
 
 func unknown(c chat.Call) chat.Result {
@@ -285,62 +269,62 @@ func unknown(c chat.Call) chat.Result {
 const IDLength = 6
 
 // wait suspends the turn until a person answers. The jobs are the ones that ran last.
-func (t *run) wait(jobs []*job, results []chat.Message) {
-	t.keepIntent()
+func (c *calls) wait(jobs []*job, results []chat.Message) {
+	c.keepIntent()
 	for _, j := range jobs {
 		if j.awaits == nil {
 			continue
 		}
 		a := *j.awaits
-		t.state.Turn.Answers = slices.DeleteFunc(slices.Clone(t.state.Turn.Answers), func(said session.Answer) bool { // it is asked again
+		c.conv.state.Turn.Answers = slices.DeleteFunc(slices.Clone(c.conv.state.Turn.Answers), func(said session.Answer) bool { // it is asked again
 			return said.Call == j.call.ID && said.Question == "" && a.Question == ""
 		})
-		a.Call, a.User, a.For, a.ID = j.call.ID, t.in.Facts.Record(), session.Approval, strings.ToLower(rand.Text()[:IDLength])
-		if t.config.Expire > 0 {
-			a.Until = time.Now().Add(t.config.Expire).Round(time.Second)
+		a.Call, a.User, a.For, a.ID = j.call.ID, c.conv.in.Facts.Record(), session.Approval, strings.ToLower(rand.Text()[:IDLength])
+		if c.conv.config.Expire > 0 {
+			a.Until = time.Now().Add(c.conv.config.Expire).Round(time.Second)
 		}
-		if i := slices.IndexFunc(t.state.Awaits, func(b session.Await) bool { return b.Call == a.Call && b.For == a.For }); i >= 0 {
-			a = t.state.Awaits[i] // people know it by its ID
+		if i := slices.IndexFunc(c.conv.state.Awaits, func(b session.Await) bool { return b.Call == a.Call && b.For == a.For }); i >= 0 {
+			a = c.conv.state.Awaits[i] // people know it by its ID
 		} else {
-			t.state.Awaits = append(t.state.Awaits, a)
+			c.conv.state.Awaits = append(c.conv.state.Awaits, a)
 		}
-		t.done.Awaits = append(t.done.Awaits, a)
+		c.conv.done.Awaits = append(c.conv.done.Awaits, a)
 	}
-	t.ending = true
-	if !t.remember(results...) {
+	c.conv.ending = true
+	if !c.conv.remember(results...) {
 		return
 	}
-	for i := range t.done.Awaits {
-		t.emit(Event{Await: &t.done.Awaits[i]})
+	for i := range c.conv.done.Awaits {
+		c.conv.emit(Event{Await: &c.conv.done.Awaits[i]})
 	}
-	t.emit(Event{Done: &t.done})
-	t.stopped = true
+	c.conv.emit(Event{Done: &c.conv.done})
+	c.conv.stopped = true
 }
 
 // settle closes the open turn that a new message replaces, and returns the messages to
 // store before the new question.
 func (t *run) settle() []chat.Message {
 	var left []chat.Message
-	if s := &t.in.Session; s.Turn.ID != "" {
-		s.State, left = Close(*s, t.selector.Catalog(), "a new message came first", t.in.Facts.Time)
+	if s := &t.conv.in.Session; s.Turn.ID != "" {
+		s.State, left = Close(*s, t.front.selector.Catalog(), "a new message came first", t.conv.in.Facts.Time)
 		s.Messages = append(slices.Clip(s.Messages), left...)
 	}
-	if t.in.Outcome != nil {
-		t.in.Session.Awaits = without(t.in.Session.Awaits, t.in.Outcome.Call.ID)
+	if t.conv.in.Outcome != nil {
+		t.conv.in.Session.Awaits = without(t.conv.in.Session.Awaits, t.conv.in.Outcome.Call.ID)
 	}
 	return left
 }
 
 // abandon ends a turn that was resumed too often.
 func (t *run) abandon() {
-	text := fmt.Sprintf("I could not finish this: the program ended %d times while I worked on it.", t.state.Turn.Resumed)
-	t.config.Log.ErrorContext(t.ctx, "turn abandoned", "session", t.in.Session.Key, "resumed", t.state.Turn.Resumed)
-	_, left := Close(session.Session{State: session.State{Turn: session.Turn{Once: t.state.Turn.Once}}, Messages: t.in.kept}, t.selector.Catalog(), "its turn was given up", t.in.Facts.Time)
-	t.round = nil
-	if len(left) > 0 && !t.remember(left...) {
+	text := fmt.Sprintf("I could not finish this: the program ended %d times while I worked on it.", t.conv.state.Turn.Resumed)
+	t.conv.config.Log.ErrorContext(t.conv.ctx, "turn abandoned", "session", t.conv.in.Session.Key, "resumed", t.conv.state.Turn.Resumed)
+	_, left := Close(session.Session{State: session.State{Turn: session.Turn{Once: t.conv.state.Turn.Once}}, Messages: t.conv.in.kept}, t.front.selector.Catalog(), "its turn was given up", t.conv.in.Facts.Time)
+	t.calls.round = nil
+	if len(left) > 0 && !t.conv.remember(left...) {
 		return
 	}
-	t.emit(Event{Text: text})
-	t.finish(chat.Message{Role: chat.Assistant, Text: text})
-	t.stopped = true
+	t.conv.emit(Event{Text: text})
+	t.conv.finish(chat.Message{Role: chat.Assistant, Text: text})
+	t.conv.stopped = true
 }

@@ -1,9 +1,7 @@
 package turn
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +9,6 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/tool"
@@ -26,21 +23,21 @@ func skillAsked(args json.RawMessage) meta.UseSkill {
 }
 
 // useSkill takes up the skill that the arguments name.
-func (t *run) useSkill(args json.RawMessage) chat.Result {
-	in, g := skillAsked(args), t.gate()
+func (m *metaTools) useSkill(args json.RawMessage) chat.Result {
+	in, g := skillAsked(args), m.front.gate()
 	skill, ok := g.admitSkill(g.now(), in.Name)
 	if !ok {
-		g.decided(t.ctx, audit.Decision{Skill: in.Name, Stage: StageUnknown}, args)
+		g.decided(m.conv.ctx, audit.Decision{Skill: in.Name, Stage: StageUnknown}, args)
 		return g.unknownSkill(in.Name)
 	}
-	return t.takeUp(skill, in.File)
+	return m.takeUp(skill, in.File)
 }
 
 // takeUp returns a file of a skill, or its instructions. Instructions also switch the
 // session to the skill's toolset, if it has one. If it has none, the beginning of the
 // request stays the same, and the provider's cache stays valid.
-func (t *run) takeUp(skill catalog.Skill, file string) chat.Result {
-	if err := t.gate().allowSkill(t.ctx, skill.Name, file); err != nil {
+func (m *metaTools) takeUp(skill catalog.Skill, file string) chat.Result {
+	if err := m.front.gate().allowSkill(m.conv.ctx, skill.Name, file); err != nil {
 		return tool.Failure("%v", err)
 	}
 	var instructions string
@@ -48,72 +45,32 @@ func (t *run) takeUp(skill catalog.Skill, file string) chat.Result {
 		return tool.Failure("the skill %s has no files", skill.Name)
 	}
 	if skill.Guide != nil {
-		text, err := t.read(skill, file)
+		text, err := m.front.read(skill, file)
 		if err != nil {
 			return tool.Failure("%v", err)
 		}
 		instructions = text
 	}
 	if file != "" {
-		return tool.Text(t.once("the file "+file+" of the skill "+skill.Name, instructions))
+		return tool.Text(m.front.once("the file "+file+" of the skill "+skill.Name, instructions))
 	}
 	if skill.Guide != nil {
-		instructions = t.once(instructionsOf+skill.Name, instructions)
+		instructions = m.front.once(instructionsOf+skill.Name, instructions)
 	}
-	switch switches := t.selector.Catalog().Switches(skill); {
-	case switches && t.flows() && instructions == "":
-		return tool.Failure("the phase %s has tools of its own; %s ends it when its work is done", t.state.Flow.Phase, selection.FinishPhase)
-	case !switches || t.flows(): // the tools are those of the phase
+	switch switches := m.front.selector.Catalog().Switches(skill); {
+	case switches && m.conv.flows() && instructions == "":
+		return tool.Failure("the phase %s has tools of its own; %s ends it when its work is done", m.conv.state.Flow.Phase, selection.FinishPhase)
+	case !switches || m.conv.flows(): // the tools are those of the phase
 		return tool.Text(instructions)
 	}
-	if t.selected.Request.Facts.Skill != skill.Name {
-		t.switchTo(skill.Name)
+	if m.front.selected.Request.Facts.Skill != skill.Name {
+		m.front.switchTo(skill.Name)
 	}
-	result := t.brought(skill)
+	result := m.brought(skill)
 	if instructions != "" { // the model must read them, whatever the provider does with tools
 		result.Text, result.Tools = result.Text+"\n\n"+instructions, nil
 	}
 	return result
-}
-
-// read reads a file of a skill within the time limit of a call, cut to what the model
-// may read.
-func (t *run) read(skill catalog.Skill, file string) (string, error) {
-	result, err := wait(t.ctx, t.config.CallTimeout, func(ctx context.Context) (chat.Result, error) {
-		text, err := skill.Read(tool.WithHost(ctx, tool.Host{Facts: t.selected.Request.Facts}), file)
-		return chat.Result{Text: text}, err
-	})
-	if p, ok := errors.AsType[*catalog.PanicError](err); ok {
-		t.config.panicked(t.in.Session.Key, "reading the skill "+skill.Name, p)
-	}
-	return cut(t.config.Secrets.Redactor().Text(result.Text), t.config.MaxSkill), err
-}
-
-// withInstructions adds the active skill's instructions to a note unless the
-// conversation already has them. That happens when a person chose the skill, or when
-// the message with the instructions is no longer sent.
-func (t *run) withInstructions(note string) string {
-	name := t.selected.Request.Facts.Skill
-	skill, _ := t.selector.Catalog().Skill(name)
-	if skill.Guide == nil || slices.Contains(t.selected.HiddenSkills, name) {
-		return note
-	}
-	g := t.gate()
-	d := g.decide(t.ctx, g.now(), rules.Attempt{Skill: name, Arguments: fileArguments("")})
-	if d.Effect != rules.Allow {
-		t.config.Log.WarnContext(t.ctx, "the active skill's instructions are refused", "skill", name, "reason", d.Reason, "session", t.in.Session.Key)
-		return note
-	}
-	text, err := t.read(skill, "")
-	if err != nil {
-		t.config.Log.WarnContext(t.ctx, "the active skill's instructions cannot be read", "skill", name, "error", err, "session", t.in.Session.Key)
-		return note
-	}
-	text = instructionsOf + name + ":\n" + text
-	if told(t.in.kept, text) {
-		return note
-	}
-	return strings.TrimPrefix(note+"\nFollow "+text, "\n")
 }
 
 // told reports whether the messages contain a text.
@@ -126,51 +83,22 @@ func told(messages []chat.Message, text string) bool {
 // instructionsOf is the heading of a skill's instructions, before its name.
 const instructionsOf = "the instructions of the skill "
 
-// once returns a text under a heading, or a pointer to it if the conversation already
-// has it.
-func (t *run) once(what, text string) string {
-	text = what + ":\n" + text
-	if told(t.prompt.Messages, text) {
-		return what + ": unchanged, see above in this conversation."
-	}
-	return text
-}
-
-// switchTo switches the session's toolset, for this turn and the following ones. It
-// rebuilds the front at once: a switch breaks the cache in any case, and the next
-// request of this turn needs the tools.
-func (t *run) switchTo(name string) {
-	before, messages := t.state, t.prompt.Messages
-	in := t.in
-	in.Session.State, in.Session.Messages = t.state, messages
-	in.Session.Skill, in.Facts.Skill = name, name
-	in.Again, in.kept, in.cold = true, messages, SkillSwitch
-	t.selected = t.choose(t.ctx, t.selector, in)
-	t.state = t.advance(in, t.selected)
-	err := t.prompts(nil, chat.Message{Time: in.Facts.Time})
-	t.prompt.Messages = messages
-	if err != nil {
-		t.config.Log.WarnContext(t.ctx, "the system prompt stays as it was", "error", err, "session", t.in.Session.Key)
-	}
-	t.account(broke(SkillSwitch, before, t.state))
-}
-
 // maxBrought bounds the tools of a skill that a result lists; find_tools finds the
 // rest.
 const maxBrought = 10
 
 // brought describes the tools of a skill.
-func (t *run) brought(skill catalog.Skill) chat.Result {
+func (m *metaTools) brought(skill catalog.Skill) chat.Result {
 	var text strings.Builder
 	fmt.Fprintf(&text, "The skill %s is active", skill.Name)
 	if skill.Description != "" {
 		text.WriteString(": " + strings.TrimSuffix(line(skill.Description), "."))
 	}
-	usable := t.selected.Usable()
+	usable := m.front.selected.Usable()
 	fmt.Fprintf(&text, ". It has %d tools.", len(usable))
 	var listed []*catalog.Entry
-	for _, m := range t.selected.Ranked {
-		listed = append(listed, m.Entry)
+	for _, match := range m.front.selected.Ranked {
+		listed = append(listed, match.Entry)
 	}
 	for _, e := range usable {
 		if len(listed) < maxBrought && !slices.Contains(listed, e) && skill.Name != catalog.Full {
@@ -180,7 +108,7 @@ func (t *run) brought(skill catalog.Skill) chat.Result {
 	for _, e := range listed[:min(len(listed), maxBrought)] {
 		fmt.Fprintf(&text, "\n%s\n  %s", selection.Signature(e.Definition), line(e.Definition.Description))
 	}
-	return t.loading(text.String(), listed[:min(len(listed), maxBrought)]...)
+	return m.loading(text.String(), listed[:min(len(listed), maxBrought)]...)
 }
 
 // perSearch bounds the skills that a search returns.
@@ -188,14 +116,14 @@ const perSearch = 3
 
 // findSkills describes the skills that match a search and that the system prompt does
 // not describe; empty when there are none.
-func (t *run) findSkills(queries []string) string {
+func (m *metaTools) findSkills(queries []string) string {
 	var text strings.Builder
 	for _, query := range queries {
-		req := t.selected.Request
+		req := m.front.selected.Request
 		req.Query = query
-		for _, skill := range t.selector.SearchSkills(req, perSearch) {
+		for _, skill := range m.front.selector.SearchSkills(req, perSearch) {
 			line := selection.SkillLine(skill)
-			if !t.selected.Describes(skill.Name) && !strings.Contains(text.String(), line) {
+			if !m.front.selected.Describes(skill.Name) && !strings.Contains(text.String(), line) {
 				text.WriteString("\n" + line)
 			}
 		}

@@ -17,12 +17,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -323,9 +321,9 @@ type Used struct {
 
 // Select makes the selection of a turn without running it.
 func (r *Runner) Select(ctx context.Context, in Input) *selection.Selection {
-	t := &run{Runner: r, agent: r, ctx: ctx, in: in, selector: r.selector()}
-	t.takePhase()
-	return t.choose(ctx, t.selector, t.know(t.in))
+	t := r.newRun(ctx, in, ignore)
+	t.flow.takePhase()
+	return t.front.choose(t.front.runner.know(t.conv.in))
 }
 
 // choose selects. When the recommender is unsure, the chooser is asked first.
@@ -382,27 +380,27 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 		defer cancel()
 		t := r.begin(ctx, &in, yield)
 		for t.running() {
-			if t.round == nil {
-				if !t.proceed() {
+			if t.calls.round == nil {
+				if !t.flow.proceed() {
 					return
 				}
 				answer, ok := t.ask()
 				if !ok {
 					return
 				}
-				if len(answer.Calls) == 0 && t.flows() {
-					if !t.reply(answer) || !t.steer() {
+				if len(answer.Calls) == 0 && t.conv.flows() {
+					if !t.flow.reply(answer) || !t.steer() {
 						return
 					}
 					continue
 				}
 				if len(answer.Calls) == 0 {
-					t.finish(answer)
+					t.conv.finish(answer)
 					return
 				}
-				t.intend(answer)
+				t.calls.intend(answer)
 			}
-			if !t.call() || !t.steer() {
+			if !t.calls.call() || !t.steer() {
 				return
 			}
 		}
@@ -412,156 +410,91 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 
 // run is a turn in progress.
 type run struct {
-	*Runner
-	agent    *Runner         // of the agent's own model
-	ctx      context.Context //nolint:containedctx // a run lives as long as the call of Run that made it
-	in       Input
-	yield    func(Event, error) bool
-	selector *selection.Selector
-	selected *selection.Selection
-	state    session.State
-	was      session.State // before the turn
-	prompt   prompt.Prompt
-	round    *round         // the calls in progress; nil when the model's answer comes next
-	called   int            // calls of the turn before the round
-	opened   bool           // the turn has begun, so that it is to be closed if it fails
-	unstored []chat.Message // what the next step begins with: the question, which the inbox has until then
-	before   []chat.Message // of the session: what is sent before the newest message of the user, as the store has it
-	own      []chat.Message // from that message on
-	waits    bool           // calls may wait for approval
-	done     Done
-	stopped  bool
-	taken    int64 // the message that the next step takes in
-	ending   bool  // the next step is the last one
-	failed   error // why the turn ends, if it fails
-	begun    time.Time
-	found    map[string][]string // by tool: the queries of the turn's searches that found it
-	shown    int                 // bytes of the pictures of results
-	attached int                 // bytes of the pictures of messages
-	given    int                 // bytes of the files of results
-	warning  string              // of the phase: what is not as its workflow says
+	conv  *conversation
+	front *front
+	flow  *flow
+	calls *calls
+}
+
+// ignore takes the events of a turn that is not run.
+func ignore(Event, error) bool { return true }
+
+// newRun returns a turn that has selected nothing yet.
+func (r *Runner) newRun(ctx context.Context, in Input, yield func(Event, error) bool) *run {
+	c := &conversation{config: &r.config, ctx: ctx, in: in, was: in.Session.State, yield: yield, begun: time.Now()}
+	f := &front{conv: c, runner: r, selector: r.selector()}
+	w := &flow{conv: c, front: f, agent: r}
+	return &run{conv: c, front: f, flow: w, calls: &calls{conv: c, front: f, flow: w, meta: metaTools{c, f}}}
 }
 
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in *Input, yield func(Event, error) bool) *run {
-	t := &run{Runner: r, agent: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: *in, was: in.Session.State, yield: yield, selector: r.selector(), begun: time.Now(), waits: r.config.Approvals && !in.Unstored}
-	t.takePhase()
+	t := r.newRun(tool.WithHost(ctx, tool.Host{Facts: in.Facts}), *in, yield)
+	c, f := t.conv, t.front
+	c.waits = r.config.Approvals && !in.Unstored
+	t.flow.takePhase()
 	if in.resumes() {
 		t.resume()
 		return t
 	}
 	left := t.settle()
 	question := t.open()
-	if t.stopped {
+	if c.stopped {
 		return t
 	}
-	t.state.Turn = session.Turn{ID: rand.Text(), Request: in.Request, Item: in.Item}
-	t.logHidden()
-	if err := t.prompts(t.in.kept, question); err != nil {
-		t.fail(err)
+	c.state.Turn = session.Turn{ID: rand.Text(), Request: in.Request, Item: in.Item}
+	f.logHidden()
+	sent, err := f.build(c.in.kept, question)
+	if err != nil {
+		c.fail(err)
 		return t
 	}
-	t.show()
-	question.Why = t.why()
-	t.account(broke(t.in.cold, in.Session.State, t.state))
-	t.emit(Event{Selection: t.selected})
-	t.state.Sent = len(t.in.stored) - len(left)
-	t.unstored, t.own = append(left, question), []chat.Message{question}
-	t.opened = true
-	if len(t.in.stored) == 0 || len(left) > 0 || t.flows() { // others look for them: a session, an approval that is void, a workflow
-		t.store()
+	c.sent = sent
+	f.show()
+	question.Why = f.why()
+	f.account(broke(c.in.cold, in.Session.State, c.state))
+	c.emit(Event{Selection: f.selected})
+	c.state.Sent = len(c.in.stored) - len(left)
+	c.unstored, c.own = append(left, question), []chat.Message{question}
+	c.opened = true
+	// Others look for a session, an approval that is void, and a workflow.
+	if len(c.in.stored) == 0 || len(left) > 0 || c.flows() {
+		c.store()
 	}
 	return t
 }
 
-// gate returns the gate for calls that are made now.
-func (t *run) gate() *gate {
-	return &gate{
-		config: &t.config, latest: t.Runner.selector, people: t.in.people(), session: t.in.Session.Key,
-		selector: t.selector, selected: t.selected, approved: t.state.Granted, waits: t.waits,
-	}
-}
-
 // open selects, and makes the state and the message that the turn begins with.
 func (t *run) open() chat.Message {
-	t.in = t.know(t.in)
-	t.before = t.in.stored
-	t.summarize()
-	t.selected = t.choose(t.ctx, t.selector, t.in)
-	t.state = t.advance(t.in, t.selected)
-	question := prompt.NewMessage(t.in.Text, t.withInstructions(t.note()), t.selected.Request.Facts, t.selected.Announced, t.selected.Named, t.in.Options)
-	question.Note = below(question.Note, t.phaseNote())
-	question.Files = t.in.Files
-	if t.in.Outcome != nil && t.in.Outcome.System {
+	c, f := t.conv, t.front
+	c.in = f.runner.know(c.in)
+	c.before = c.in.stored
+	f.summarize()
+	f.take(c.in, f.choose(c.in))
+	question := prompt.NewMessage(c.in.Text, f.withInstructions(f.note()), f.selected.Request.Facts,
+		f.selected.Announced, f.selected.Named, c.in.Options)
+	question.Note = below(question.Note, t.flow.phaseNote())
+	question.Files = c.in.Files
+	if c.in.Outcome != nil && c.in.Outcome.System {
 		question.Channel = identity.System
 	} else {
-		t.state.Spawned, t.state.Tokens = 0, 0
+		c.state.Spawned, c.state.Tokens = 0, 0
 	}
-	question.Note = t.config.Secrets.Redactor().Text(question.Note) // of what servers and skills say of their tools
-	t.state.Front.First = first(t.in, question)
+	question.Note = c.config.Secrets.Redactor().Text(question.Note) // of what servers and skills say of their tools
+	c.state.Front.First = first(c.in, question)
 	return question
-}
-
-// prompts builds the prompt, with the directory and the skills as the state has
-// them. If it fails, the prompt stays as it was.
-func (t *run) prompts(history []chat.Message, question chat.Message) error {
-	opts := t.in.Options
-	opts.Directory, opts.SkillList, opts.Summary = t.state.Directory, &t.selected.SkillList, t.state.Summary
-	built, err := t.Runner.prompt.BuildMessagesWithOptions(t.selector.Catalog(), history, question, opts)
-	if err == nil {
-		t.prompt = built
-		t.prompt.System = t.cleanSystem(opts.Strategy, t.prompt.System)
-	}
-	t.state.Front.System, t.state.Front.Size = hash(t.prompt.System), t.frontSize()
-	return err
 }
 
 // running reports whether the turn has calls to run, or may ask the model once more.
 func (t *run) running() bool {
-	return !t.stopped && (t.round != nil || t.done.Steps < t.maxSteps() && !t.spent())
+	return !t.conv.stopped && (t.calls.round != nil || t.conv.done.Steps < t.maxSteps() && !t.conv.spent())
 }
 
 func (t *run) maxSteps() int {
-	if t.in.MaxSteps <= 0 && t.flows() {
+	if t.conv.in.MaxSteps <= 0 && t.conv.flows() {
 		return math.MaxInt // the workflow has limits of its own
 	}
-	return cmp.Or(max(t.in.MaxSteps, 0), t.config.MaxSteps)
-}
-
-// spent reports whether the turn has used the tokens that it may.
-func (t *run) spent() bool { return t.in.MaxTokens > 0 && t.state.Tokens >= t.in.MaxTokens }
-
-// emit yields an event, and reports whether the turn goes on.
-func (t *run) emit(e Event) bool {
-	if !t.stopped && !t.yield(e, nil) {
-		t.stopped = true
-	}
-	return !t.stopped
-}
-
-// fail ends the turn with an error.
-func (t *run) fail(err error) {
-	err = t.config.Secrets.Redactor().Error(err)
-	if t.opened && t.halted() {
-		t.halt("")
-		return
-	}
-	if t.opened && !t.suspended() {
-		var left, told []chat.Message
-		if errors.Is(err, model.ErrTooLong) || errors.Is(err, model.ErrRequest) {
-			left = append(left, t.refusal(err))
-			if t.done.Steps == 1 && (len(t.before) == 0 || !errors.Is(err, model.ErrTooLong)) {
-				t.takeBack()
-			}
-		}
-		t.state, told = closed(t.state, t.in.Facts.Time)
-		t.failed = err
-		t.store(append(left, told...)...)
-	}
-	if !t.stopped {
-		t.stopped = true
-		t.yield(Event{}, err)
-	}
+	return cmp.Or(max(t.conv.in.MaxSteps, 0), t.conv.config.MaxSteps)
 }
 
 // maxShrinks is how often a request is tried again with less when it is too long. Once
@@ -570,24 +503,24 @@ const maxShrinks = 4
 
 // ask asks the model and yields its words as they come.
 func (t *run) ask() (answer chat.Message, ok bool) {
-	t.done.Steps++
-	t.fit()
-	defer t.spend(t.done.Usage)
+	t.conv.done.Steps++
+	t.front.fit()
+	defer t.flow.spend(t.conv.done.Usage)
 	answer, err := t.listen()
-	for n := 0; n < maxShrinks && err != nil && answer.Text == "" && t.shrink(err); n++ {
+	for n := 0; n < maxShrinks && err != nil && answer.Text == "" && t.front.shrink(err); n++ {
 		answer, err = t.listen()
 	}
 	switch {
-	case err != nil && t.halted():
-		t.halt(answer.Text)
+	case err != nil && t.conv.halted():
+		t.conv.halt(answer.Text)
 		return answer, false
 	case err != nil:
-		t.fail(err)
+		t.conv.fail(err)
 		return answer, false
-	case t.stopped:
+	case t.conv.stopped:
 		return answer, false
-	case t.suspended(): // the answer may be cut off
-		t.fail(context.Cause(t.ctx))
+	case t.conv.suspended(): // the answer may be cut off
+		t.conv.fail(context.Cause(t.conv.ctx))
 		return answer, false
 	}
 	return answer, true
@@ -596,13 +529,13 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 // listen reads an answer of the model to its end, unless the caller stops ranging.
 func (t *run) listen() (answer chat.Message, err error) {
 	answer.Role = chat.Assistant
-	for e, err := range t.model.Stream(t.ctx, t.question()) {
+	for e, err := range t.front.runner.model.Stream(t.conv.ctx, t.front.question()) {
 		if err != nil {
 			return answer, err
 		}
 		if e.Text != "" {
 			answer.Text += e.Text
-			if !t.emit(Event{Text: e.Text}) {
+			if !t.conv.emit(Event{Text: e.Text}) {
 				return answer, nil
 			}
 		}
@@ -610,127 +543,56 @@ func (t *run) listen() (answer chat.Message, err error) {
 			answer.Calls = append(answer.Calls, *e.Call)
 		}
 		if e.Usage != nil {
-			t.done.Usage.Add(*e.Usage)
-			if t.in.MaxTokens > 0 {
-				t.state.Tokens += e.Usage.Input + e.Usage.Output
+			t.conv.done.Usage.Add(*e.Usage)
+			if t.conv.in.MaxTokens > 0 {
+				t.conv.state.Tokens += e.Usage.Input + e.Usage.Output
 			}
 		}
 		if e.Stop != "" {
-			t.done.Stop = e.Stop
+			t.conv.done.Stop = e.Stop
 		}
 	}
 	return answer, nil
 }
 
-// question is what the model is asked in this step.
-func (t *run) question() model.Request {
-	req := model.Request{System: t.prompt.System, Messages: t.prompt.Messages, Settings: t.in.Settings}
-	for _, e := range t.selected.Declared {
-		req.Tools = append(req.Tools, e.Definition)
-	}
-	for _, e := range t.selected.Deferred {
-		req.Deferred = append(req.Deferred, e.Definition)
-	}
-	for _, m := range t.selected.Ranked {
-		if m.Score == 0 {
-			continue // nothing in the message speaks for it, only that it was used lately
-		}
-		req.Ranked = append(req.Ranked, m.Definition.Name)
-	}
-	return req
-}
-
-// remember makes messages part of the conversation.
-func (t *run) remember(messages ...chat.Message) bool {
-	for _, m := range messages {
-		if m.Role == chat.User { // what the turn has had so far may give way to what follows
-			for i := range t.own {
-				t.own[i].Files = chat.WithoutData(t.own[i].Files)
-			}
-			t.before, t.own = append(slices.Clip(t.before), withoutImages(t.own)...), nil
-		}
-		t.own = append(t.own, m)
-	}
-	t.prompt.Messages = append(t.prompt.Messages, messages...)
-	t.touch()
-	return t.store(messages...)
-}
-
-// store yields a step.
-func (t *run) store(messages ...chat.Message) bool {
-	if len(t.unstored) > 0 {
-		messages, t.unstored = append(t.unstored, messages...), nil
-	}
-	t.state.Sent += len(messages)
-	step := &Step{State: t.state.Clone(), Messages: withoutImages(messages), Failed: t.failed, Taken: t.taken}
-	if t.ending {
-		t.done.Flow = t.state.Flow.Brief()
-		t.done.Skill, t.done.Tokens = t.selected.ActiveSkill(), t.selected.Tokens()
-		step.Done = &t.done
-	}
-	return t.emit(Event{Step: step})
-}
-
 // steer takes in what the sender wrote during the round. It reports whether the turn goes
 // on.
 func (t *run) steer() bool {
-	if t.in.Steer == nil {
+	if t.conv.in.Steer == nil {
 		return true
 	}
-	for _, said := range t.in.Steer() {
-		t.taken = said.Item
+	for _, said := range t.conv.in.Steer() {
+		t.conv.taken = said.Item
 		if said.Skill != nil {
-			if !t.chosen(*said.Skill) {
+			if !t.flow.chosen(*said.Skill) {
 				return false
 			}
-			t.taken = 0
+			t.conv.taken = 0
 			continue
 		}
-		m := prompt.NewMessage(said.Text, "The user wrote this while you worked.", t.selected.Request.Facts, nil, nil, t.in.Options)
+		m := prompt.NewMessage(said.Text, "The user wrote this while you worked.", t.front.selected.Request.Facts, nil, nil, t.conv.in.Options)
 		m.Time = time.Now()
-		t.state.Turn.Steps, t.state.Turn.Calls = t.done.Steps, t.called
-		if !t.remember(m) {
+		t.conv.state.Turn.Steps, t.conv.state.Turn.Calls = t.conv.done.Steps, t.conv.called
+		if !t.conv.remember(m) {
 			return false
 		}
-		t.taken = 0
+		t.conv.taken = 0
 	}
 	return true
 }
 
-func (t *run) finish(answer chat.Message) {
-	t.done.Reply = answer.Text
-	t.leaveFlow()
-	var told []chat.Message
-	t.state, told = closed(t.state, t.in.Facts.Time)
-	t.ending = true
-	if t.remember(append([]chat.Message{answer}, told...)...) {
-		t.emit(Event{Done: &t.done})
-	}
-}
-
 // giveUp ends a turn that has asked the model as often as it may.
 func (t *run) giveUp() {
-	if t.stopped {
+	if t.conv.stopped {
 		return
 	}
-	text := fmt.Sprintf("I stopped after %d steps without coming to an end.", t.done.Steps)
-	if t.spent() {
-		text = fmt.Sprintf("I stopped without coming to an end: I used %d tokens, and may use %d.", t.state.Tokens, t.in.MaxTokens)
+	text := fmt.Sprintf("I stopped after %d steps without coming to an end.", t.conv.done.Steps)
+	if t.conv.spent() {
+		text = fmt.Sprintf("I stopped without coming to an end: I used %d tokens, and may use %d.", t.conv.state.Tokens, t.conv.in.MaxTokens)
 	}
-	t.config.Log.WarnContext(t.ctx, "turn reached its limit", "session", t.in.Session.Key, "steps", t.done.Steps, "tokens", t.state.Tokens)
-	t.emit(Event{Text: text})
-	t.finish(chat.Message{Role: chat.Assistant, Text: text})
-}
-
-// why sums the selection up, for operators: to be stored with the question.
-func (t *run) why() json.RawMessage {
-	raw, err := json.Marshal(t.selected.Compact())
-	if err != nil { // it holds names and numbers only
-		t.config.Log.ErrorContext(t.ctx, "the selection is not stored", "error", err, "session", t.in.Session.Key)
-		return nil
-	}
-	t.config.Log.DebugContext(t.ctx, "tools selected", "selection", string(raw), "session", t.in.Session.Key)
-	return raw
+	t.conv.config.Log.WarnContext(t.conv.ctx, "turn reached its limit", "session", t.conv.in.Session.Key, "steps", t.conv.done.Steps, "tokens", t.conv.state.Tokens)
+	t.conv.emit(Event{Text: text})
+	t.conv.finish(chat.Message{Role: chat.Assistant, Text: text})
 }
 
 // panicked logs what was recovered, as a failure of a session's turn.
@@ -739,33 +601,4 @@ func (c *Config) panicked(key session.Key, doing string, p any) {
 		p = &panics.Error{Value: e.Value, Stack: e.Stack}
 	}
 	_ = panics.Report(c.Log.With("session", key), doing, p) // it is logged
-}
-
-// maxLogged is how many rules and filters that failed a turn logs. All are counted.
-const maxLogged = 5
-
-// logHidden tells operators what this caller was not shown, and why.
-func (t *run) logHidden() {
-	if err := t.selected.Unranked(); err != nil {
-		t.config.panicked(t.in.Session.Key, "ranking the tools for a message; it has pinned tools and search only", err)
-	}
-	failed := t.selected.Failed()
-	for _, err := range failed[:min(len(failed), maxLogged)] {
-		if p, ok := errors.AsType[*catalog.PanicError](err); ok {
-			t.config.panicked(t.in.Session.Key, "filtering tools; this one is hidden: "+p.Tool, p)
-			continue
-		}
-		t.config.Log.ErrorContext(t.ctx, "visibility could not be judged, the tools are hidden", "error", err, "session", t.in.Session.Key)
-	}
-	if more := len(failed) - maxLogged; more > 0 {
-		t.config.Log.ErrorContext(t.ctx, "more rules or filters failed", "more", more, "session", t.in.Session.Key)
-	}
-	if !t.config.Log.Enabled(t.ctx, slog.LevelDebug) {
-		return
-	}
-	for _, v := range t.selected.Explain().Tools {
-		if !v.Stage.Usable() {
-			t.config.Log.DebugContext(t.ctx, "tool hidden", "tool", v.Tool, "stage", v.Stage.String(), "reason", v.Reason, "user", t.in.Facts.User, "channel", t.in.Facts.Channel)
-		}
-	}
 }
