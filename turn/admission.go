@@ -88,6 +88,7 @@ type moment struct {
 	changed bool              // since the turn began
 }
 
+// now is the moment of a call.
 func (g *gate) now() moment {
 	m := moment{Selector: g.latest(), request: g.selected.Request}
 	m.request.Facts, m.request.Bounds, m.changed = g.people.at(m.Catalog(), m.request.Facts)
@@ -133,7 +134,8 @@ func (g *gate) unknownSkill(name string) chat.Result {
 	if more := len(skills) - maxSkillNames; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
-	return tool.Failure("there is no skill %q%s The skills are: %s.", name, cmp.Or(nearest.Hint(name, slices.Values(skills)), "."), list)
+	hint := cmp.Or(nearest.Hint(name, slices.Values(skills)), ".")
+	return tool.Failure("there is no skill %q%s The skills are: %s.", name, hint, list)
 }
 
 // nameless is the result for a tool that does not exist or that this caller may not
@@ -160,7 +162,7 @@ func (g *gate) allow(ctx context.Context, e *catalog.Entry, args json.RawMessage
 	record := recordOf(e)
 	if err := fits(e, args); err != nil { // the policy does not see a call that cannot run
 		record.Stage, record.Reason = StageArguments, err.Error()
-		g.decided(ctx, record, args)
+		g.record(ctx, record, args)
 		return err
 	}
 	return g.judge(ctx, rules.Attempt{Entry: e, Arguments: args}, record, said)
@@ -227,7 +229,7 @@ func (g *gate) judge(ctx context.Context, a rules.Attempt, record audit.Decision
 	if record.Allowed = d.Effect == rules.Allow; !record.Allowed {
 		record.Stage = StagePolicy
 	}
-	g.decided(ctx, record, a.Arguments)
+	g.record(ctx, record, a.Arguments)
 	switch {
 	case record.Allowed:
 		return nil
@@ -261,14 +263,14 @@ func (g *gate) granted(ctx context.Context, f chat.Facts, record audit.Decision)
 func (g *gate) stillAdmitted(ctx context.Context, now moment, a rules.Attempt) error {
 	if a.Entry == nil {
 		if _, ok := g.admitSkill(now, a.Skill); !ok {
-			g.decided(ctx, audit.Decision{Skill: a.Skill, Stage: StageUnknown}, a.Arguments)
+			g.record(ctx, audit.Decision{Skill: a.Skill, Stage: StageUnknown}, a.Arguments)
 			return errors.New(g.unknownSkill(a.Skill).Text)
 		}
 		return nil
 	}
 	name := a.Entry.Definition.Name
 	if e, stage := g.admit(now, name); e == nil || !stage.Usable() {
-		g.refused(ctx, now, name, e, stage, a.Arguments)
+		g.recordRefusal(ctx, now, name, e, stage, a.Arguments)
 		return errors.New(g.nameless(name).Text)
 	}
 	return nil
@@ -297,19 +299,22 @@ func (g *gate) decide(ctx context.Context, now moment, a rules.Attempt) (d rules
 	return d
 }
 
+// stricter reports whether the effect a is stricter than b.
 func stricter(a, b rules.Effect) bool {
 	return b == rules.Allow && a != rules.Allow || b == rules.Ask && a != rules.Allow && a != rules.Ask
 }
 
-// refused records a call of a tool that does not exist, when e is nil, or that the
+// recordRefusal records a call of a tool that does not exist, when e is nil, or that the
 // caller may not use.
-func (g *gate) refused(ctx context.Context, now moment, name string, e *catalog.Entry, stage selection.Stage, args json.RawMessage) {
+func (g *gate) recordRefusal(
+	ctx context.Context, now moment, name string, e *catalog.Entry, stage selection.Stage, args json.RawMessage,
+) {
 	record := audit.Decision{Tool: name, Stage: StageUnknown}
 	if e != nil {
 		record = recordOf(e)
 		record.Stage, record.Reason = stage.String(), g.reason(now, e, stage)
 	}
-	g.decided(ctx, record, args)
+	g.record(ctx, record, args)
 }
 
 // reason tells operators why a caller may not use a tool.
@@ -343,8 +348,8 @@ func recordOf(e *catalog.Entry) audit.Decision {
 	}
 }
 
-// decided records and logs a decision. Calls that the caller may not make are warnings.
-func (g *gate) decided(ctx context.Context, d audit.Decision, args json.RawMessage) {
+// record records and logs a decision. Calls that the caller may not make are warnings.
+func (g *gate) record(ctx context.Context, d audit.Decision, args json.RawMessage) {
 	f := g.selected.Request.Facts
 	d.Time, d.Agent, d.Channel, d.Chat = time.Now(), f.Agent, f.Channel, f.Chat
 	d.User, d.Session = f.Record(), string(g.session)
@@ -443,7 +448,9 @@ func foreseen(name string, d rules.Decision) Judgement {
 }
 
 // foreseeTool judges a call of a tool that was admitted or refused at a stage.
-func (g *gate) foreseeTool(ctx context.Context, now moment, e *catalog.Entry, stage selection.Stage, args json.RawMessage) Judgement {
+func (g *gate) foreseeTool(
+	ctx context.Context, now moment, e *catalog.Entry, stage selection.Stage, args json.RawMessage,
+) Judgement {
 	name := e.Definition.Name
 	refused := Judgement{Tool: name, Effect: rules.Deny}
 	if !stage.Usable() {

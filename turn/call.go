@@ -107,9 +107,9 @@ func (c *calls) keepIntent() {
 	}
 }
 
-// call runs the round's calls and stores their results: neighbouring read-only calls in
+// run runs the round's calls and stores their results: neighbouring read-only calls in
 // parallel, all others one by one and in order. It reports whether the turn goes on.
-func (c *calls) call() bool {
+func (c *calls) run() bool {
 	var results []chat.Message // not stored yet
 	for rest := c.round.jobs; len(rest) > 0 && !c.conv.suspended(); {
 		if c.conv.stopped || c.conv.ctx.Err() != nil {
@@ -133,7 +133,7 @@ func (c *calls) call() bool {
 			}
 		}
 		if slices.ContainsFunc(batch, func(j *job) bool { return j.awaits != nil }) {
-			c.wait(batch, results)
+			c.await(batch, results)
 			return false
 		}
 		if c.round.stored && !c.conv.stopped {
@@ -189,7 +189,8 @@ func (c *calls) result(j *job) chat.Message {
 		if c.conv.flows() {
 			workflow.Observe(c.conv.state.Flow, name, j.result)
 		}
-		c.conv.done.Used = append(c.conv.done.Used, Used{Tool: name, Failed: j.result.Failed, Version: j.entry.Hash(), Searches: c.found[name]})
+		c.conv.done.Used = append(c.conv.done.Used,
+			Used{Tool: name, Failed: j.result.Failed, Version: j.entry.Hash(), Searches: c.found[name]})
 	}
 	for name, queries := range j.found {
 		if c.found == nil {
@@ -206,6 +207,21 @@ func (c *calls) result(j *job) chat.Message {
 		c.conv.state.Awaits = append(c.conv.state.Awaits, a)
 	}
 	return chat.Message{Role: chat.Tool, Result: &j.result}
+}
+
+// used reports whether a call of the conversation has the ID.
+func (c *conversation) used(id string) bool {
+	return slices.ContainsFunc(c.state.Awaits, func(a session.Await) bool { return a.Call == id }) ||
+		slices.ContainsFunc(c.sent, func(m chat.Message) bool { return usedBefore(m.Calls, id) })
+}
+
+// newID makes an ID that no call of the conversation has.
+func (c *conversation) newID(calls []chat.Call, i int) string {
+	for n := len(c.sent); ; n++ {
+		if id := fmt.Sprintf("call_%d_%d", n, i+1); !c.used(id) && !usedBefore(calls, id) {
+			return id
+		}
+	}
 }
 
 func usedBefore(calls []chat.Call, id string) bool {
@@ -276,7 +292,8 @@ func (c *calls) resolve(j *job) {
 	if name == selection.CallTool {
 		var err error
 		if name, j.args, err = target(j.call.Arguments); err != nil {
-			c.front.gate().decided(c.conv.ctx, audit.Decision{Tool: selection.CallTool, Stage: StageArguments, Reason: err.Error()}, j.call.Arguments)
+			d := audit.Decision{Tool: selection.CallTool, Stage: StageArguments, Reason: err.Error()}
+			c.front.gate().record(c.conv.ctx, d, j.call.Arguments)
 			j.result = tool.Failure("%v", err)
 			return
 		}
@@ -294,8 +311,7 @@ func (c *calls) resolve(j *job) {
 	case selection.UseSkill:
 		j.meta, j.alone, j.whole = c.meta.useSkill, true, true
 		return
-	}
-	if name == selection.FinishPhase {
+	case selection.FinishPhase:
 		j.meta, j.alone = c.flow.finishPhase, true
 		return
 	}
@@ -315,7 +331,7 @@ func (c *calls) resolve(j *job) {
 	}
 	if entry == nil || !stage.Usable() {
 		// The model learns nothing about hidden tools; the operator does.
-		g.refused(c.conv.ctx, now, name, entry, stage, j.args)
+		g.recordRefusal(c.conv.ctx, now, name, entry, stage, j.args)
 		j.result = c.refuse(name, entry, stage)
 		return
 	}
@@ -325,7 +341,8 @@ func (c *calls) resolve(j *job) {
 		j.result = c.unknown(j.call)
 	case c.endedBy(j):
 		j.result = ended(j.call)
-		c.conv.config.Log.WarnContext(c.conv.ctx, "the program ended while a call ran; it is not run again", "tool", entry.Definition.Name, "user", c.conv.in.Facts.User, "session", c.conv.in.Session.Key)
+		c.conv.config.Log.WarnContext(c.conv.ctx, "the program ended while a call ran; it is not run again",
+			"tool", entry.Definition.Name, "user", c.conv.in.Facts.User, "session", c.conv.in.Session.Key)
 	}
 }
 
@@ -333,7 +350,8 @@ func (c *calls) resolve(j *job) {
 // excludes the tool, the result says how to get to it.
 func (c *calls) refuse(name string, entry *catalog.Entry, stage selection.Stage) chat.Result {
 	if c.conv.flows() && entry != nil && stage == selection.Toolset {
-		return tool.Failure("%q is not among the tools of the phase %s; %s ends the phase when its work is done", name, c.conv.state.Flow.Phase, selection.FinishPhase)
+		return tool.Failure("%q is not among the tools of the phase %s; %s ends the phase when its work is done",
+			name, c.conv.state.Flow.Phase, selection.FinishPhase)
 	}
 	if active := c.front.selected.ActiveSkill(); entry != nil && stage == selection.Toolset && active != "" {
 		return tool.Failure("%q is not among the tools of the active skill %s; %s with the name %s takes up all tools", name, active, selection.UseSkill, catalog.Full)

@@ -39,8 +39,10 @@ type conversation struct {
 	done     Done
 }
 
+// suspended reports whether the host leaves the turn open.
 func (c *conversation) suspended() bool { return errors.Is(context.Cause(c.ctx), ErrSuspended) }
 
+// halted reports whether a person stopped the turn.
 func (c *conversation) halted() bool { return errors.Is(context.Cause(c.ctx), ErrStopped) }
 
 // flow is the run of a workflow; before the turn has a state of its own, the session's.
@@ -56,32 +58,6 @@ func (c *conversation) flows() bool { return c.in.Plan != nil && c.flow().Runs()
 
 // spent reports whether the turn has used the tokens that it may.
 func (c *conversation) spent() bool { return c.in.MaxTokens > 0 && c.state.Tokens >= c.in.MaxTokens }
-
-// careful reports whether a process has ended unexpectedly while it worked on the message.
-func (c *conversation) careful() bool { return c.in.Crashed || c.state.Turn.Resumed > 0 }
-
-func (c *conversation) marks(call chat.Call) (n int) {
-	for _, id := range c.state.Turn.Marked {
-		if id == call.ID {
-			n++
-		}
-	}
-	return n
-}
-
-// used reports whether a call of the conversation has the ID.
-func (c *conversation) used(id string) bool {
-	return slices.ContainsFunc(c.state.Awaits, func(a session.Await) bool { return a.Call == id }) || slices.ContainsFunc(c.sent, func(m chat.Message) bool { return usedBefore(m.Calls, id) })
-}
-
-// newID makes an ID that no call of the conversation has.
-func (c *conversation) newID(calls []chat.Call, i int) string {
-	for n := len(c.sent); ; n++ {
-		if id := fmt.Sprintf("call_%d_%d", n, i+1); !c.used(id) && !usedBefore(calls, id) {
-			return id
-		}
-	}
-}
 
 // count counts the steps and calls in the stored messages of the turn.
 func (c *conversation) count() {
@@ -140,6 +116,7 @@ func (c *conversation) touch() {
 	}
 }
 
+// finish ends the turn with an answer.
 func (c *conversation) finish(answer chat.Message) {
 	c.done.Reply = answer.Text
 	c.leaveFlow()
@@ -223,7 +200,8 @@ func (c *conversation) takeBack() {
 		return
 	}
 	c.state.Sent, c.state.Summary = c.state.Sent+c.in.cut, was.Summary
-	c.state.Declared, c.state.Directory, c.state.SkillList, c.state.Front = was.Declared, was.Directory, was.SkillList, was.Front
+	c.state.Declared, c.state.Front = was.Declared, was.Front
+	c.state.Directory, c.state.SkillList = was.Directory, was.SkillList
 }
 
 // halt ends a turn that a person stopped. Said is what the model had said.

@@ -18,29 +18,43 @@ import (
 // markAfter is how long calls run before a first attempt stores that they do.
 const markAfter = 100 * time.Millisecond
 
+// careful reports whether a process has ended unexpectedly while it worked on the message.
+func (c *conversation) careful() bool { return c.in.Crashed || c.state.Turn.Resumed > 0 }
+
 // mark stores that jobs run. The mark of one that runs alone says that it was the one, if the process
 // ends. If several run, a resumed turn runs them one by one.
 func (c *calls) mark(jobs []*job) {
-	switch {
-	case c.conv.in.Unstored:
-	case len(jobs) == 1:
+	if c.conv.in.Unstored {
+		return
+	}
+	if len(jobs) == 1 {
 		c.conv.state.Turn.Marked = append(c.conv.state.Turn.Marked, jobs[0].call.ID)
 		if c.round.stored {
 			c.conv.store()
 			return
 		}
-		fallthrough
-	default:
-		c.keepIntent()
 	}
+	c.keepIntent()
 }
 
 // markSlow marks jobs that take a while in a first attempt, if they would run again after a crash
 // without it.
 func (c *calls) markSlow(jobs []*job) {
-	if j := jobs[0]; !c.conv.careful() && j.entry != nil && j.entry.Definition.Repeats() == tool.Safe && !slices.Contains(c.conv.state.Turn.Once, j.call.ID) {
+	j := jobs[0]
+	repeated := j.entry != nil && j.entry.Definition.Repeats() == tool.Safe
+	if repeated && !slices.Contains(c.conv.state.Turn.Once, j.call.ID) && !c.conv.careful() {
 		c.mark(jobs)
 	}
+}
+
+// marks is how many marks a call has.
+func (c *conversation) marks(call chat.Call) (n int) {
+	for _, id := range c.state.Turn.Marked {
+		if id == call.ID {
+			n++
+		}
+	}
+	return n
 }
 
 // marksOf is with how many marks a call counts as the one that ended the process. A keyed call does

@@ -25,7 +25,8 @@ func shorten(text string, limit int) string {
 	for at < len(text) && !utf8.RuneStart(text[at]) {
 		at++
 	}
-	return fmt.Sprintf("%s\n(... %d of %d bytes are left out here; ask for less at a time to see them ...)\n%s", head, at-len(head), len(text), text[at:])
+	return fmt.Sprintf("%s\n(... %d of %d bytes are left out here; ask for less at a time to see them ...)\n%s",
+		head, at-len(head), len(text), text[at:])
 }
 
 // cutBytes shortens text to at most limit bytes, between characters.

@@ -63,7 +63,8 @@ func (x *executor) hide(ctx context.Context, r chat.Result) chat.Result {
 	view := *r.View
 	view.Text, view.Error, view.Data = secrets.Text(view.Text), secrets.Text(view.Error), secrets.JSON(view.Data)
 	if len(view.Data) > 0 && !json.Valid(view.Data) {
-		x.config.Log.ErrorContext(ctx, "a tool gave data that is no JSON; it is left out", "tool", r.Name, "session", x.gate.session)
+		x.config.Log.ErrorContext(ctx, "a tool gave data that is no JSON; it is left out",
+			"tool", r.Name, "session", x.gate.session)
 		view.Data = nil
 	}
 	view.Files = slices.Clone(view.Files)
@@ -91,13 +92,14 @@ func (x *executor) logCall(ctx context.Context, j *job) {
 		"user", x.user, "channel", x.gate.selected.Request.Facts.Channel, "session", x.gate.session)
 }
 
+// execute asks the gate about a call of a tool and makes the call.
 func (x *executor) execute(ctx context.Context, j *job, progress chan<- Progress) chat.Result {
 	name := j.entry.Definition.Name
 	args, err := arguments.Repair(j.args)
 	if err != nil {
 		record := recordOf(j.entry)
 		record.Stage, record.Reason = StageArguments, err.Error()
-		x.gate.decided(ctx, record, j.args)
+		x.gate.record(ctx, record, j.args)
 		j.err = x.config.Secrets.Redactor().Error(&tool.Mismatch{Problems: []string{err.Error()}})
 		return tool.Failure("the arguments are %v. Parameters of %s: %s", err, name, j.entry.Definition.Schema())
 	}
@@ -185,7 +187,9 @@ const (
 )
 
 // outcome turns whatever a call gave within its time limit into a result for the model.
-func (x *executor) outcome(ctx context.Context, j *job, limit time.Duration, result chat.Result, err error) chat.Result {
+func (x *executor) outcome(
+	ctx context.Context, j *job, limit time.Duration, result chat.Result, err error,
+) chat.Result {
 	name := j.entry.Definition.Name
 	var mismatch *tool.Mismatch
 	var panicked *catalog.PanicError

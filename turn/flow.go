@@ -65,34 +65,37 @@ type flow struct {
 
 // takePhase makes the toolset and the model of the session's phase those of the turn.
 func (w *flow) takePhase() {
+	c := w.conv
 	w.front.runner, w.warning = w.agent, ""
-	if !w.conv.flows() {
+	if !c.flows() {
 		return
 	}
-	f := w.conv.flow()
-	ph, ok := w.conv.in.Plan.Phase(f.Phase)
+	f := c.flow()
+	ph, ok := c.in.Plan.Phase(f.Phase)
 	if !ok {
 		return // proceed ends the run
 	}
 	ph.Skill = cmp.Or(f.Skill, ph.Skill)
 	skill, warning := w.toolset(ph)
 	w.warning = warning
-	w.conv.in.Facts.Skill, w.conv.in.Session.Skill = skill, skill
-	if w.conv.state.Flow != nil {
-		w.conv.state.Skill = skill
+	c.in.Facts.Skill, c.in.Session.Skill = skill, skill
+	if c.state.Flow != nil {
+		c.state.Skill = skill
 	}
-	if script := w.conv.in.Plan.Offline; script != nil && w.agent.model.Info().Offline {
+	if script := c.in.Plan.Offline; script != nil && w.agent.model.Info().Offline {
 		w.front.runner = w.agent.asking(script)
-	} else if m := w.conv.config.Models[ph.Model]; m != nil {
+	} else if m := c.config.Models[ph.Model]; m != nil {
 		w.front.runner = w.agent.with(ph.Model, m)
 	} else if ph.Model != "" {
 		w.warn("the model %s of the phase %s does not exist; the agent's model answers", ph.Model, ph.Name)
 	}
 	if w.warning != "" {
-		w.conv.config.Log.WarnContext(w.conv.ctx, "a phase is not as its workflow says", "workflow", f.Workflow, "phase", f.Phase, "reason", w.warning, "session", w.conv.in.Session.Key)
+		c.config.Log.WarnContext(c.ctx, "a phase is not as its workflow says",
+			"workflow", f.Workflow, "phase", f.Phase, "reason", w.warning, "session", c.in.Session.Key)
 	}
 }
 
+// warn adds to the warning about the phase.
 func (w *flow) warn(format string, args ...any) {
 	w.warning = strings.TrimPrefix(w.warning+"; "+fmt.Sprintf(format, args...), "; ")
 }
@@ -148,13 +151,11 @@ func unavailable(c *catalog.Catalog, name string) bool {
 
 // with returns the runner that asks another model, by its name.
 func (r *Runner) with(name string, m model.Model) *Runner {
-	if other, ok := r.others.Load(name); ok {
-		if other, ok := other.(*Runner); ok {
-			return other
-		}
+	other, ok := r.others.Load(name)
+	if !ok {
+		other, _ = r.others.LoadOrStore(name, r.asking(m))
 	}
-	now, _ := r.others.LoadOrStore(name, r.asking(m))
-	kept, _ := now.(*Runner)
+	kept, _ := other.(*Runner)
 	return kept
 }
 
@@ -186,19 +187,20 @@ func (w *flow) spend(before model.Tokens) {
 // proceed decides, before the model is asked, whether the phase has ended by what happened
 // in it, and begins the next one. It reports whether the model is to be asked.
 func (w *flow) proceed() bool {
-	if !w.conv.flows() {
+	c := w.conv
+	if !c.flows() {
 		return true
 	}
-	f := w.conv.state.Flow
-	if _, there := w.conv.in.Plan.Phase(f.Phase); f.Round > 0 || f.Leave != "" || !there {
+	f := c.state.Flow
+	if _, there := c.in.Plan.Phase(f.Phase); f.Round > 0 || f.Leave != "" || !there {
 		if to, why := w.nextPhase(); to != "" {
 			return w.enter(to, why)
 		}
 	}
-	if limit, all := w.conv.in.Plan.Reached(f); limit != "" {
+	if limit, all := c.in.Plan.Reached(f); limit != "" {
 		return w.exhaust(limit, all)
 	}
-	return w.conv.emit(Event{Phase: w.phase()})
+	return c.emit(Event{Phase: w.phase()})
 }
 
 // nextPhase is the phase that begins now; empty when the phase goes on.
@@ -226,7 +228,7 @@ func (w *flow) reply(answer chat.Message) bool {
 	}
 	open := w.conv.in.Plan.Judge(f, nil).Open
 	text := fmt.Sprintf("The phase %s goes on: nothing that ends it has happened.%s\nGo on with its work, or call %s when it is done.", f.Phase, listed(open), selection.FinishPhase)
-	return w.say(text, answer)
+	return w.conv.remember(answer, w.hostMessage(text, ""))
 }
 
 func listed(lines []string) string {
@@ -236,35 +238,32 @@ func listed(lines []string) string {
 	return " It ends when one of these holds:\n- " + strings.Join(lines, "\n- ")
 }
 
-// say stores messages, and behind them one of the host to the model.
-func (w *flow) say(note string, before ...chat.Message) bool {
-	return w.conv.remember(append(before, w.hostSays(note, ""))...)
-}
-
-// hostSays makes a message of the host to the model.
-func (w *flow) hostSays(note, text string) chat.Message {
-	w.conv.state.Turn.Steps, w.conv.state.Turn.Calls = w.conv.done.Steps, w.conv.called
+// hostMessage makes a message of the host to the model.
+func (w *flow) hostMessage(note, text string) chat.Message {
+	c := w.conv
+	c.state.Turn.Steps, c.state.Turn.Calls = c.done.Steps, c.called
 	announced, named := w.front.selected.Announced, w.front.selected.Named
 	if text == "" { // they were announced when the phase began
 		announced, named = nil, nil
 	}
-	m := prompt.NewMessage(text, note, w.front.selected.Request.Facts, announced, named, w.conv.in.Options)
+	m := prompt.NewMessage(text, note, w.front.selected.Request.Facts, announced, named, c.in.Options)
 	if text != "" {
 		m.Why = w.front.why()
 	}
-	m.Note = w.conv.config.Secrets.Redactor().Text(m.Note)
+	m.Note = c.config.Secrets.Redactor().Text(m.Note)
 	return m
 }
 
 // finishPhase judges the model's word that the phase is done.
 func (w *flow) finishPhase(args json.RawMessage) chat.Result {
+	c := w.conv
 	raw, _ := arguments.Repair(args)
 	in, _ := meta.ReadFinishPhase(raw)
-	if !w.conv.flows() {
+	if !c.flows() {
 		return tool.Failure("no workflow runs in this conversation")
 	}
-	f := w.conv.state.Flow
-	ph, _ := w.conv.in.Plan.Phase(f.Phase)
+	f := c.state.Flow
+	ph, _ := c.in.Plan.Phase(f.Phase)
 	if in.Next != "" && !slices.ContainsFunc(ph.Next, func(n workflow.Next) bool { return n.To == in.Next }) {
 		var names []string
 		for _, n := range ph.Next {
@@ -272,8 +271,8 @@ func (w *flow) finishPhase(args json.RawMessage) chat.Result {
 		}
 		return tool.Failure("the phase %s does not lead to %q%s It leads to %s.", f.Phase, in.Next, cmp.Or(nearest.Hint(in.Next, slices.Values(names)), "."), strings.Join(names, ", "))
 	}
-	summary := w.conv.config.Secrets.Redactor().Text(in.Summary)
-	v := w.conv.in.Plan.Judge(f, &workflow.Finish{Next: in.Next, Summary: summary})
+	summary := c.config.Secrets.Redactor().Text(in.Summary)
+	v := c.in.Plan.Judge(f, &workflow.Finish{Next: in.Next, Summary: summary})
 	if v.To == "" {
 		return tool.Failure("The phase %s is not finished.%s", f.Phase, listed(v.Open))
 	}
@@ -289,7 +288,7 @@ func (w *flow) exhaust(limit string, all bool, before ...chat.Message) bool {
 	ph, _ := w.conv.in.Plan.Phase(w.conv.state.Flow.Phase)
 	if all || ph.Otherwise == "" {
 		workflow.End(w.conv.state.Flow, workflow.Limit, limit)
-		return w.ended(before...)
+		return w.end(before...)
 	}
 	return w.enter(ph.Otherwise, limit, before...)
 }
@@ -301,27 +300,28 @@ func (w *flow) enter(to, why string, before ...chat.Message) bool {
 	from := f.Phase
 	w.conv.in.Plan.Enter(f, to, why)
 	if !f.Runs() {
-		return w.ended(before...)
+		return w.end(before...)
 	}
 	w.conv.state.Turn.Resumed = 0 // there was progress
-	return w.begins(from, fmt.Sprintf("The phase %s begins.", f.Phase), before...)
+	return w.begin(from, fmt.Sprintf("The phase %s begins.", f.Phase), before...)
 }
 
-// begins gives the phase its tools and stores the step, in which the host tells the model.
-func (w *flow) begins(from, text string, before ...chat.Message) bool {
-	w.conv.sent = append(w.conv.sent, before...)
+// begin gives the phase its tools and stores the step, in which the host tells the model.
+func (w *flow) begin(from, text string, before ...chat.Message) bool {
+	c := w.conv
+	c.sent = append(c.sent, before...)
 	entered := w.switchPhase()
-	w.conv.sent = w.conv.sent[:len(w.conv.sent)-len(before)]
-	if !w.conv.remember(append(before, w.hostSays(w.phaseNote(), text))...) {
+	c.sent = c.sent[:len(c.sent)-len(before)]
+	if !c.remember(append(before, w.hostMessage(w.phaseNote(), text))...) {
 		return false
 	}
 	e := w.phase()
 	e.From, e.Why, e.Began, e.Switch = from, entered.Why, true, entered
-	return w.conv.emit(Event{Phase: e})
+	return c.emit(Event{Phase: e})
 }
 
-// chosen makes a person's choice of the toolset that of the phases, from now on.
-func (w *flow) chosen(skill string) bool {
+// choose makes a person's choice of the toolset that of the phases, from now on.
+func (w *flow) choose(skill string) bool {
 	f := w.conv.state.Flow
 	why, text := "a person chose the skill "+skill, "A person chose the tools of the skill "+skill+"."
 	if skill == "" {
@@ -329,20 +329,21 @@ func (w *flow) chosen(skill string) bool {
 	}
 	f.Skill = skill
 	f.Add(session.Switch{From: f.Phase, To: f.Phase, Why: why})
-	return w.begins(f.Phase, text)
+	return w.begin(f.Phase, text)
 }
 
-// ended ends the turn together with the run. The last answer of the model is the reply, if
+// end ends the turn together with the run. The last answer of the model is the reply, if
 // the run ended by it.
-func (w *flow) ended(before ...chat.Message) bool {
-	f := w.conv.state.Flow
-	w.conv.emit(Event{Phase: w.phase()})
+func (w *flow) end(before ...chat.Message) bool {
+	c := w.conv
+	f := c.state.Flow
+	c.emit(Event{Phase: w.phase()})
 	var answer chat.Message
 	switch n := len(before); {
 	case n > 0 && (f.Outcome == workflow.Done || f.Outcome == workflow.Failed) && before[n-1].Text != "":
 		answer = before[n-1]
 	default:
-		if n > 0 && !w.conv.remember(before...) {
+		if n > 0 && !c.remember(before...) {
 			return false
 		}
 		in := ""
@@ -354,13 +355,14 @@ func (w *flow) ended(before ...chat.Message) bool {
 			text = f.Reply + "\n\n" + text
 		}
 		answer = chat.Message{Role: chat.Assistant, Text: text}
-		w.conv.emit(Event{Text: text})
+		c.emit(Event{Text: text})
 	}
 	if f.Outcome == workflow.Limit {
-		w.conv.config.Log.WarnContext(w.conv.ctx, "a workflow reached a limit", "workflow", f.Workflow, "phase", f.Phase, "reason", f.Reason, "session", w.conv.in.Session.Key)
+		c.config.Log.WarnContext(c.ctx, "a workflow reached a limit",
+			"workflow", f.Workflow, "phase", f.Phase, "reason", f.Reason, "session", c.in.Session.Key)
 	}
-	w.conv.finish(answer)
-	w.conv.stopped = true
+	c.finish(answer)
+	c.stopped = true
 	return false
 }
 
@@ -375,8 +377,10 @@ func sentence(text string) string {
 func (w *flow) phase() *PhaseEvent {
 	f := w.conv.state.Flow
 	return &PhaseEvent{
-		Workflow: f.Workflow, Name: f.Phase, Why: f.Why, Outcome: f.Outcome, Round: f.Round, Tokens: f.Tokens, Visit: f.Visits[f.Phase],
-		Rounds: f.Rounds, AllTokens: f.AllTokens, Unpriced: f.Unpriced, Cost: f.Cost, Skill: w.conv.state.Skill, Model: w.front.runner.model.Info().Name, Warning: w.warning,
+		Workflow: f.Workflow, Name: f.Phase, Why: f.Why, Outcome: f.Outcome,
+		Round: f.Round, Tokens: f.Tokens, Visit: f.Visits[f.Phase],
+		Rounds: f.Rounds, AllTokens: f.AllTokens, Unpriced: f.Unpriced, Cost: f.Cost,
+		Skill: w.conv.state.Skill, Model: w.front.runner.model.Info().Name, Warning: w.warning,
 	}
 }
 
@@ -426,33 +430,33 @@ func (w *flow) phaseNote() string {
 // switchPhase selects anew for the phase that begins, and chooses what is cheaper: to
 // declare its tools, or to keep the front and announce them.
 func (w *flow) switchPhase() *session.Switch {
-	c, f := w.conv, w.front
-	was := f.runner.model.Info().Name
+	c, front := w.conv, w.front
+	was := front.runner.model.Info().Name
 	w.takePhase()
 	in := c.in
 	in.Session.State, in.Session.Messages = c.state, c.sent
 	in.Again, in.kept, in.Text = true, c.sent, w.phaseQuestion()
 	in.Session.Front.Held = false
 	switch {
-	case was != f.runner.model.Info().Name:
+	case was != front.runner.model.Info().Name:
 		in.cold = ModelSwitch
 	case c.state.Front.Skill != c.state.Skill:
 		in.cold = PhaseSwitch
 	default:
 		in.cold = ""
 	}
-	selected, lost := f.choose(in), 0.0
+	selected, lost := front.choose(in), 0.0
 	if in.cold == PhaseSwitch {
 		held := in
 		held.cold, held.Session.Front.Held = "", true
-		kept := f.choose(held)
-		costs := f.costs(selected, kept)
+		kept := front.choose(held)
+		costs := front.costs(selected, kept)
 		lost = costs.lost
 		if kept.Mode != selection.Direct && costs.announce < costs.declare {
 			selected, in, lost = kept, held, 0
 		}
 	}
-	f.rebuild(in, selected, in.cold)
+	front.rebuild(in, selected, in.cold)
 	entered := &c.state.Flow.Path[len(c.state.Flow.Path)-1]
 	entered.Lost, entered.Delivery = lost, "declared"
 	if in.Session.Front.Held {

@@ -107,17 +107,19 @@ func (f *front) fit() {
 // shrink makes the request smaller that the model has found too long, and reports
 // whether it did.
 func (f *front) shrink(err error) bool {
+	c := f.conv
 	if !errors.Is(err, model.ErrTooLong) {
 		return false
 	}
-	before := f.size() + prompt.Size(f.conv.sent...)
+	before := f.size() + prompt.Size(c.sent...)
 	f.learn(err, before)
 	room := f.runner.readable()
 	if room == 0 || room >= before {
 		room = before * 3 / 4 // the text has more tokens than was estimated
 	}
 	smaller := f.squeeze(max(room-f.size(), 0))
-	f.conv.config.Log.WarnContext(f.conv.ctx, "the request was too long for the model", "window", f.runner.window(), "bytes", before, "smaller", smaller, "session", f.conv.in.Session.Key)
+	c.config.Log.WarnContext(c.ctx, "the request was too long for the model",
+		"window", f.runner.window(), "bytes", before, "smaller", smaller, "session", c.in.Session.Key)
 	return smaller
 }
 

@@ -90,12 +90,14 @@ func shownFrom(messages []chat.Message) (first, size int) {
 
 // file returns the bytes of a stored picture; nil if they cannot be read.
 func (f *front) file(sha256 string) []byte {
-	if f.conv.in.File == nil {
+	c := f.conv
+	if c.in.File == nil {
 		return nil
 	}
-	data, err := f.conv.in.File(f.conv.ctx, sha256)
+	data, err := c.in.File(c.ctx, sha256)
 	if err != nil {
-		f.conv.config.Log.WarnContext(f.conv.ctx, "a picture is described in words: it cannot be read", "error", err, "session", f.conv.in.Session.Key)
+		c.config.Log.WarnContext(c.ctx, "a picture is described in words: it cannot be read",
+			"error", err, "session", c.in.Session.Key)
 		return nil
 	}
 	return data

@@ -33,6 +33,7 @@ const (
 // find answers a search with a signature and a line for each tool. It also returns the
 // queries that found each tool.
 func (m *metaTools) find(args json.RawMessage) (chat.Result, map[string][]string) {
+	f := m.front
 	queries, limit := searched(args)
 	if len(queries) == 0 {
 		return tool.Failure(`%s needs {"queries": ["what the tool should do"]}`, selection.FindTools), nil
@@ -41,9 +42,9 @@ func (m *metaTools) find(args json.RawMessage) (chat.Result, map[string][]string
 	by := map[string][]string{}
 	var missed []string
 	for _, query := range queries {
-		req := m.front.selected.Request
-		req.Query, req.Vector = query, m.front.runner.vector(m.conv.ctx, query, m.conv.in.Again)
-		matches := m.front.selector.Search(req, limit)
+		req := f.selected.Request
+		req.Query, req.Vector = query, f.runner.vector(m.conv.ctx, query, m.conv.in.Again)
+		matches := f.selector.Search(req, limit)
 		if len(matches) == 0 {
 			missed = append(missed, fmt.Sprintf("%q", query))
 		}
@@ -60,7 +61,8 @@ func (m *metaTools) find(args json.RawMessage) (chat.Result, map[string][]string
 	}
 	switch {
 	case len(found) == 0:
-		fmt.Fprintf(&text, "No tool matches. Try other words, or answer without a tool. There are %d tools: %s.", len(m.front.selected.Usable()), m.front.selected.Groups(groupTokens))
+		fmt.Fprintf(&text, "No tool matches. Try other words, or answer without a tool. There are %d tools: %s.",
+			len(f.selected.Usable()), f.selected.Groups(groupTokens))
 	case len(missed) > 0:
 		fmt.Fprintf(&text, "No tool matches %s. ", strings.Join(missed, ", "))
 	}
@@ -132,11 +134,12 @@ func (m *metaTools) describe(args json.RawMessage) chat.Result {
 	now := g.now()
 	entry, stage := g.admit(now, name)
 	if entry == nil || !stage.Usable() {
-		g.refused(m.conv.ctx, now, name, entry, stage, raw)
+		g.recordRefusal(m.conv.ctx, now, name, entry, stage, raw)
 		return g.nameless(name)
 	}
 	d := entry.Definition
-	return m.loading(fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema()), entry)
+	text := fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema())
+	return m.loading(text, entry)
 }
 
 // target reads the arguments of call_tool. When "arguments" is missing or empty, it

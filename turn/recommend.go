@@ -51,17 +51,20 @@ func reached(c chat.Call) string {
 // same, because a changed one is not found in the provider's cache. Lines that an
 // earlier message still shows are not repeated.
 func (f *front) note() string {
+	c := f.conv
 	var said string
-	if f.conv.in.Outcome != nil {
-		said = f.conv.in.Outcome.Note()
+	if c.in.Outcome != nil {
+		said = c.in.Outcome.Note()
 	}
-	if f.conv.in.Text == "" || f.conv.in.Options.Strategy == prompt.Lite {
+	if c.in.Text == "" || c.in.Options.Strategy == prompt.Lite {
 		return said
 	}
 	var more []string
 	for _, skill := range f.selected.AnnouncedSkills {
 		line := selection.SkillLine(skill)
-		if !slices.ContainsFunc(f.conv.in.kept, func(m chat.Message) bool { return strings.Contains("\n"+m.Note+"\n", "\n"+line+"\n") }) {
+		if !slices.ContainsFunc(c.in.kept, func(m chat.Message) bool {
+			return strings.Contains("\n"+m.Note+"\n", "\n"+line+"\n")
+		}) {
 			more = append(more, line)
 		}
 	}

@@ -162,46 +162,47 @@ const maxResumed = 3
 // resume continues the session's open turn where its stored steps end. Stored messages
 // stay as they are; etui selects again from the current tools.
 func (t *run) resume() {
-	t.conv.in.Again = true
-	asked := lastQuestion(t.conv.in.Session.Messages)
+	c, f := t.conv, t.front
+	c.in.Again = true
+	asked := lastQuestion(c.in.Session.Messages)
 	if asked >= 0 {
-		t.conv.in.Text = t.conv.in.Session.Messages[asked].Text
+		c.in.Text = c.in.Session.Messages[asked].Text
 	}
-	if t.conv.flows() {
-		t.conv.in.Text = t.flow.phaseQuestion()
+	if c.flows() {
+		c.in.Text = t.flow.phaseQuestion()
 	}
-	t.conv.in = t.front.runner.know(t.conv.in)
-	newest := max(0, lastQuestion(t.conv.in.stored))
-	t.conv.before, t.conv.own = t.conv.in.stored[:newest], slices.Clone(t.conv.in.stored[newest:])
-	if t.front.summarize(); t.conv.stopped {
+	c.in = f.runner.know(c.in)
+	newest := max(0, lastQuestion(c.in.stored))
+	c.before, c.own = c.in.stored[:newest], slices.Clone(c.in.stored[newest:])
+	if f.summarize(); c.stopped {
 		return
 	}
-	t.front.take(t.conv.in, t.front.choose(t.conv.in))
-	kept, at := t.conv.in.kept, lastRound(t.conv.in.kept)
+	f.take(c.in, f.choose(c.in))
+	kept, at := c.in.kept, lastRound(c.in.kept)
 	if at < 0 || len(unanswered(kept)) == 0 {
 		at = len(kept)
 	}
-	sent, err := t.front.build(kept[:at], chat.Message{Time: t.conv.in.Facts.Time})
+	sent, err := f.build(kept[:at], chat.Message{Time: c.in.Facts.Time})
 	if err != nil {
-		t.conv.fail(err) // nothing has run, so the turn stays open
+		c.fail(err) // nothing has run, so the turn stays open
 		return
 	}
-	t.conv.opened = true
-	t.conv.sent = append(sent[:len(sent)-1], kept[at:]...)
-	t.front.show()
-	t.conv.count()
-	crashed := len(t.conv.in.Answers) == 0 && !t.conv.in.Left
+	c.opened = true
+	c.sent = append(sent[:len(sent)-1], kept[at:]...)
+	f.show()
+	c.count()
+	crashed := len(c.in.Answers) == 0 && !c.in.Left
 	if at < len(kept) {
 		t.calls.reopen(kept[at], crashed)
 	}
-	t.conv.state.Turn.Item = t.conv.in.Item
+	c.state.Turn.Item = c.in.Item
 	if crashed {
-		t.conv.state.Turn.Resumed++
+		c.state.Turn.Resumed++
 	}
-	t.conv.state.Sent = len(t.conv.in.stored)
-	t.conv.emit(Event{Selection: t.front.selected})
-	t.conv.store() // before anything runs: an approved call no longer waits
-	if t.conv.state.Turn.Resumed > maxResumed {
+	c.state.Sent = len(c.in.stored)
+	c.emit(Event{Selection: f.selected})
+	c.store() // before anything runs: an approved call no longer waits
+	if c.state.Turn.Resumed > maxResumed {
 		t.abandon()
 	}
 }
@@ -223,27 +224,32 @@ func (c *calls) reopen(answer chat.Message, crashed bool) {
 	c.conv.called -= len(answer.Calls)
 	c.round = &round{answer: answer, stored: true, jobs: c.jobs(answer.Calls)}
 	c.round.jobs = slices.DeleteFunc(c.round.jobs, func(j *job) bool { return answered(c.conv.sent, j.call) })
-	first := c.round.jobs[0]
-	said := decisionOn(c.conv.state.Turn.Answers, first.call.ID)
-	first.broken = !c.conv.state.Waits(first.call.ID, session.Approval) && (said == nil || said.Approved) && replyTo(c.conv.state.Turn.Answers, first.call.ID) == nil
+	first, state := c.round.jobs[0], &c.conv.state
+	call := first.call
+	said := decisionOn(state.Turn.Answers, call.ID)
+	first.broken = !state.Waits(call.ID, session.Approval) && (said == nil || said.Approved) &&
+		replyTo(state.Turn.Answers, call.ID) == nil
 	switch {
 	case !crashed:
-		c.conv.state.Turn.Marked = nil
-	case first.broken && (slices.Contains(c.conv.state.Turn.Once, first.call.ID) || c.conv.marks(first.call) >= marksOf(repeats(c.front.selector.Catalog(), first.call))):
-		c.conv.state.Turn.Ended = append(c.conv.state.Turn.Ended, first.call.ID)
+		state.Turn.Marked = nil
+	case first.broken && (slices.Contains(state.Turn.Once, call.ID) ||
+		c.conv.marks(call) >= marksOf(repeats(c.front.selector.Catalog(), call))):
+		state.Turn.Ended = append(state.Turn.Ended, call.ID)
 	}
 	for _, said := range c.conv.in.Answers {
-		i := slices.IndexFunc(c.conv.state.Awaits, func(a session.Await) bool { return a.Call == said.Call && a.For == session.Approval })
+		i := slices.IndexFunc(state.Awaits, func(a session.Await) bool {
+			return a.Call == said.Call && a.For == session.Approval
+		})
 		if i < 0 {
 			continue
 		}
-		a := c.conv.state.Awaits[i]
-		c.conv.state.Awaits = without(c.conv.state.Awaits, said.Call)
+		a := state.Awaits[i]
+		state.Awaits = without(state.Awaits, said.Call)
 		said.Question, said.Hash, said.Digest = a.Question, a.Hash, a.Digest
-		c.conv.state.Turn.Answers = append(c.conv.state.Turn.Answers, said)
+		state.Turn.Answers = append(state.Turn.Answers, said)
 		if said.Approved && said.Lasts == session.ForSession && a.Question == "" {
-			granted := append(c.conv.state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})
-			c.conv.state.Granted = granted[max(0, len(granted)-maxGranted):]
+			granted := append(state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})
+			state.Granted = granted[max(0, len(granted)-maxGranted):]
 		}
 	}
 }
@@ -254,7 +260,8 @@ const maxGranted = 100
 // unknown returns the result of a call that may have run before the process ended and
 // must not run twice, and logs it for the operator.
 func (c *calls) unknown(call chat.Call) chat.Result {
-	c.conv.config.Log.WarnContext(c.conv.ctx, "outcome of a call unknown", "tool", reached(call), "user", c.conv.in.Facts.User, "session", c.conv.in.Session.Key)
+	c.conv.config.Log.WarnContext(c.conv.ctx, "outcome of a call unknown",
+		"tool", reached(call), "user", c.conv.in.Facts.User, "session", c.conv.in.Session.Key)
 	return unknown(call)
 }
 
@@ -268,25 +275,29 @@ func unknown(c chat.Call) chat.Result {
 // IDLength is how many letters and digits the ID of an approval has.
 const IDLength = 6
 
-// wait suspends the turn until a person answers. The jobs are the ones that ran last.
-func (c *calls) wait(jobs []*job, results []chat.Message) {
+// await suspends the turn until a person answers. The jobs are the ones that ran last.
+func (c *calls) await(jobs []*job, results []chat.Message) {
 	c.keepIntent()
+	state := &c.conv.state
 	for _, j := range jobs {
 		if j.awaits == nil {
 			continue
 		}
 		a := *j.awaits
-		c.conv.state.Turn.Answers = slices.DeleteFunc(slices.Clone(c.conv.state.Turn.Answers), func(said session.Answer) bool { // it is asked again
+		answers := slices.Clone(state.Turn.Answers)
+		state.Turn.Answers = slices.DeleteFunc(answers, func(said session.Answer) bool { // it is asked again
 			return said.Call == j.call.ID && said.Question == "" && a.Question == ""
 		})
-		a.Call, a.User, a.For, a.ID = j.call.ID, c.conv.in.Facts.Record(), session.Approval, strings.ToLower(rand.Text()[:IDLength])
+		a.Call, a.User, a.For = j.call.ID, c.conv.in.Facts.Record(), session.Approval
+		a.ID = strings.ToLower(rand.Text()[:IDLength])
 		if c.conv.config.Expire > 0 {
 			a.Until = time.Now().Add(c.conv.config.Expire).Round(time.Second)
 		}
-		if i := slices.IndexFunc(c.conv.state.Awaits, func(b session.Await) bool { return b.Call == a.Call && b.For == a.For }); i >= 0 {
-			a = c.conv.state.Awaits[i] // people know it by its ID
+		same := func(b session.Await) bool { return b.Call == a.Call && b.For == a.For }
+		if i := slices.IndexFunc(state.Awaits, same); i >= 0 {
+			a = state.Awaits[i] // people know it by its ID
 		} else {
-			c.conv.state.Awaits = append(c.conv.state.Awaits, a)
+			state.Awaits = append(state.Awaits, a)
 		}
 		c.conv.done.Awaits = append(c.conv.done.Awaits, a)
 	}
@@ -304,27 +315,30 @@ func (c *calls) wait(jobs []*job, results []chat.Message) {
 // settle closes the open turn that a new message replaces, and returns the messages to
 // store before the new question.
 func (t *run) settle() []chat.Message {
+	c := t.conv
 	var left []chat.Message
-	if s := &t.conv.in.Session; s.Turn.ID != "" {
-		s.State, left = Close(*s, t.front.selector.Catalog(), "a new message came first", t.conv.in.Facts.Time)
+	if s := &c.in.Session; s.Turn.ID != "" {
+		s.State, left = Close(*s, t.front.selector.Catalog(), "a new message came first", c.in.Facts.Time)
 		s.Messages = append(slices.Clip(s.Messages), left...)
 	}
-	if t.conv.in.Outcome != nil {
-		t.conv.in.Session.Awaits = without(t.conv.in.Session.Awaits, t.conv.in.Outcome.Call.ID)
+	if c.in.Outcome != nil {
+		c.in.Session.Awaits = without(c.in.Session.Awaits, c.in.Outcome.Call.ID)
 	}
 	return left
 }
 
 // abandon ends a turn that was resumed too often.
 func (t *run) abandon() {
-	text := fmt.Sprintf("I could not finish this: the program ended %d times while I worked on it.", t.conv.state.Turn.Resumed)
-	t.conv.config.Log.ErrorContext(t.conv.ctx, "turn abandoned", "session", t.conv.in.Session.Key, "resumed", t.conv.state.Turn.Resumed)
-	_, left := Close(session.Session{State: session.State{Turn: session.Turn{Once: t.conv.state.Turn.Once}}, Messages: t.conv.in.kept}, t.front.selector.Catalog(), "its turn was given up", t.conv.in.Facts.Time)
+	c := t.conv
+	text := fmt.Sprintf("I could not finish this: the program ended %d times while I worked on it.", c.state.Turn.Resumed)
+	c.config.Log.ErrorContext(c.ctx, "turn abandoned", "session", c.in.Session.Key, "resumed", c.state.Turn.Resumed)
+	open := session.Session{State: session.State{Turn: session.Turn{Once: c.state.Turn.Once}}, Messages: c.in.kept}
+	_, left := Close(open, t.front.selector.Catalog(), "its turn was given up", c.in.Facts.Time)
 	t.calls.round = nil
-	if len(left) > 0 && !t.conv.remember(left...) {
+	if len(left) > 0 && !c.remember(left...) {
 		return
 	}
-	t.conv.emit(Event{Text: text})
-	t.conv.finish(chat.Message{Role: chat.Assistant, Text: text})
-	t.conv.stopped = true
+	c.emit(Event{Text: text})
+	c.finish(chat.Message{Role: chat.Assistant, Text: text})
+	c.stopped = true
 }

@@ -1,7 +1,9 @@
 package turn
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/tool"
@@ -27,7 +30,7 @@ func (m *metaTools) useSkill(args json.RawMessage) chat.Result {
 	in, g := skillAsked(args), m.front.gate()
 	skill, ok := g.admitSkill(g.now(), in.Name)
 	if !ok {
-		g.decided(m.conv.ctx, audit.Decision{Skill: in.Name, Stage: StageUnknown}, args)
+		g.record(m.conv.ctx, audit.Decision{Skill: in.Name, Stage: StageUnknown}, args)
 		return g.unknownSkill(in.Name)
 	}
 	return m.takeUp(skill, in.File)
@@ -37,7 +40,8 @@ func (m *metaTools) useSkill(args json.RawMessage) chat.Result {
 // session to the skill's toolset, if it has one. If it has none, the beginning of the
 // request stays the same, and the provider's cache stays valid.
 func (m *metaTools) takeUp(skill catalog.Skill, file string) chat.Result {
-	if err := m.front.gate().allowSkill(m.conv.ctx, skill.Name, file); err != nil {
+	c, f := m.conv, m.front
+	if err := f.gate().allowSkill(c.ctx, skill.Name, file); err != nil {
 		return tool.Failure("%v", err)
 	}
 	var instructions string
@@ -45,32 +49,87 @@ func (m *metaTools) takeUp(skill catalog.Skill, file string) chat.Result {
 		return tool.Failure("the skill %s has no files", skill.Name)
 	}
 	if skill.Guide != nil {
-		text, err := m.front.read(skill, file)
+		text, err := f.read(skill, file)
 		if err != nil {
 			return tool.Failure("%v", err)
 		}
 		instructions = text
 	}
 	if file != "" {
-		return tool.Text(m.front.once("the file "+file+" of the skill "+skill.Name, instructions))
+		return tool.Text(f.once("the file "+file+" of the skill "+skill.Name, instructions))
 	}
 	if skill.Guide != nil {
-		instructions = m.front.once(instructionsOf+skill.Name, instructions)
+		instructions = f.once(instructionsOf+skill.Name, instructions)
 	}
-	switch switches := m.front.selector.Catalog().Switches(skill); {
-	case switches && m.conv.flows() && instructions == "":
-		return tool.Failure("the phase %s has tools of its own; %s ends it when its work is done", m.conv.state.Flow.Phase, selection.FinishPhase)
-	case !switches || m.conv.flows(): // the tools are those of the phase
+	switch switches := f.selector.Catalog().Switches(skill); {
+	case switches && c.flows() && instructions == "":
+		return tool.Failure("the phase %s has tools of its own; %s ends it when its work is done",
+			c.state.Flow.Phase, selection.FinishPhase)
+	case !switches || c.flows(): // the tools are those of the phase
 		return tool.Text(instructions)
 	}
-	if m.front.selected.Request.Facts.Skill != skill.Name {
-		m.front.switchTo(skill.Name)
+	if f.selected.Request.Facts.Skill != skill.Name {
+		f.switchTo(skill.Name)
 	}
 	result := m.brought(skill)
 	if instructions != "" { // the model must read them, whatever the provider does with tools
 		result.Text, result.Tools = result.Text+"\n\n"+instructions, nil
 	}
 	return result
+}
+
+// read reads a file of a skill within the time limit of a call, cut to what the model
+// may read.
+func (f *front) read(skill catalog.Skill, file string) (string, error) {
+	c, host := f.conv, tool.Host{Facts: f.selected.Request.Facts}
+	result, err := wait(c.ctx, c.config.CallTimeout, func(ctx context.Context) (chat.Result, error) {
+		text, err := skill.Read(tool.WithHost(ctx, host), file)
+		return chat.Result{Text: text}, err
+	})
+	if p, ok := errors.AsType[*catalog.PanicError](err); ok {
+		c.config.panicked(c.in.Session.Key, "reading the skill "+skill.Name, p)
+	}
+	return cut(c.config.Secrets.Redactor().Text(result.Text), c.config.MaxSkill), err
+}
+
+// withInstructions adds the active skill's instructions to a note unless the
+// conversation already has them. That happens when a person chose the skill, or when
+// the message with the instructions is no longer sent.
+func (f *front) withInstructions(note string) string {
+	c := f.conv
+	name := f.selected.Request.Facts.Skill
+	skill, _ := f.selector.Catalog().Skill(name)
+	if skill.Guide == nil || slices.Contains(f.selected.HiddenSkills, name) {
+		return note
+	}
+	g := f.gate()
+	d := g.decide(c.ctx, g.now(), rules.Attempt{Skill: name, Arguments: fileArguments("")})
+	if d.Effect != rules.Allow {
+		c.config.Log.WarnContext(c.ctx, "the active skill's instructions are refused",
+			"skill", name, "reason", d.Reason, "session", c.in.Session.Key)
+		return note
+	}
+	text, err := f.read(skill, "")
+	if err != nil {
+		c.config.Log.WarnContext(c.ctx, "the active skill's instructions cannot be read",
+			"skill", name, "error", err, "session", c.in.Session.Key)
+		return note
+	}
+	text = instructionsOf + name + ":\n" + text
+	if told(c.in.kept, text) {
+		return note
+	}
+	return strings.TrimPrefix(note+"\nFollow "+text, "\n")
+}
+
+// once returns a text under a heading, or a pointer to it if the conversation already
+// has it.
+func (f *front) once(what, text string) string {
+	text = what + ":\n" + text
+	if told(f.conv.sent, text) {
+		return what + ": unchanged, see above in this conversation."
+	}
+	return text
 }
 
 // told reports whether the messages contain a text.

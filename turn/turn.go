@@ -119,21 +119,11 @@ type Runner struct {
 // New returns a runner that asks m. It gets a selector for each turn, so that a turn
 // works with the catalog of its beginning.
 func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, cfg Config) *Runner {
-	if cfg.MaxSteps == 0 {
-		cfg.MaxSteps = 16
-	}
-	if cfg.CallTimeout == 0 {
-		cfg.CallTimeout = time.Minute
-	}
-	if cfg.Parallel == 0 {
-		cfg.Parallel = 8
-	}
-	if cfg.MaxResult == 0 {
-		cfg.MaxResult = 32 << 10
-	}
-	if cfg.MaxSkill == 0 {
-		cfg.MaxSkill = 64 << 10
-	}
+	cfg.MaxSteps = cmp.Or(cfg.MaxSteps, 16)
+	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, time.Minute)
+	cfg.Parallel = cmp.Or(cfg.Parallel, 8)
+	cfg.MaxResult = cmp.Or(cfg.MaxResult, 32<<10)
+	cfg.MaxSkill = cmp.Or(cfg.MaxSkill, 64<<10)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -326,6 +316,14 @@ func (r *Runner) Select(ctx context.Context, in Input) *selection.Selection {
 	return t.front.choose(t.front.runner.know(t.conv.in))
 }
 
+// Replay returns the message of a turn and the state after it without running the turn.
+// Clients that send the whole conversation with every request need it.
+func (r *Runner) Replay(ctx context.Context, in Input) (chat.Message, session.State) {
+	t := r.newRun(ctx, in, ignore)
+	question := t.open()
+	return question, t.conv.state
+}
+
 // choose selects. When the recommender is unsure, the chooser is asked first.
 func (r *Runner) choose(ctx context.Context, s *selection.Selector, in Input) *selection.Selection {
 	req := r.request(s, in)
@@ -400,7 +398,7 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 				}
 				t.calls.intend(answer)
 			}
-			if !t.calls.call() || !t.steer() {
+			if !t.calls.run() || !t.steer() {
 				return
 			}
 		}
@@ -491,10 +489,11 @@ func (t *run) running() bool {
 }
 
 func (t *run) maxSteps() int {
-	if t.conv.in.MaxSteps <= 0 && t.conv.flows() {
+	c := t.conv
+	if c.in.MaxSteps <= 0 && c.flows() {
 		return math.MaxInt // the workflow has limits of its own
 	}
-	return cmp.Or(max(t.conv.in.MaxSteps, 0), t.conv.config.MaxSteps)
+	return cmp.Or(max(c.in.MaxSteps, 0), c.config.MaxSteps)
 }
 
 // maxShrinks is how often a request is tried again with less when it is too long. Once
@@ -503,24 +502,25 @@ const maxShrinks = 4
 
 // ask asks the model and yields its words as they come.
 func (t *run) ask() (answer chat.Message, ok bool) {
-	t.conv.done.Steps++
+	c := t.conv
+	c.done.Steps++
 	t.front.fit()
-	defer t.flow.spend(t.conv.done.Usage)
+	defer t.flow.spend(c.done.Usage)
 	answer, err := t.listen()
 	for n := 0; n < maxShrinks && err != nil && answer.Text == "" && t.front.shrink(err); n++ {
 		answer, err = t.listen()
 	}
 	switch {
-	case err != nil && t.conv.halted():
-		t.conv.halt(answer.Text)
+	case err != nil && c.halted():
+		c.halt(answer.Text)
 		return answer, false
 	case err != nil:
-		t.conv.fail(err)
+		c.fail(err)
 		return answer, false
-	case t.conv.stopped:
+	case c.stopped:
 		return answer, false
-	case t.conv.suspended(): // the answer may be cut off
-		t.conv.fail(context.Cause(t.conv.ctx))
+	case c.suspended(): // the answer may be cut off
+		c.fail(context.Cause(c.ctx))
 		return answer, false
 	}
 	return answer, true
@@ -528,14 +528,15 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 
 // listen reads an answer of the model to its end, unless the caller stops ranging.
 func (t *run) listen() (answer chat.Message, err error) {
+	c := t.conv
 	answer.Role = chat.Assistant
-	for e, err := range t.front.runner.model.Stream(t.conv.ctx, t.front.question()) {
+	for e, err := range t.front.runner.model.Stream(c.ctx, t.front.question()) {
 		if err != nil {
 			return answer, err
 		}
 		if e.Text != "" {
 			answer.Text += e.Text
-			if !t.conv.emit(Event{Text: e.Text}) {
+			if !c.emit(Event{Text: e.Text}) {
 				return answer, nil
 			}
 		}
@@ -543,13 +544,13 @@ func (t *run) listen() (answer chat.Message, err error) {
 			answer.Calls = append(answer.Calls, *e.Call)
 		}
 		if e.Usage != nil {
-			t.conv.done.Usage.Add(*e.Usage)
-			if t.conv.in.MaxTokens > 0 {
-				t.conv.state.Tokens += e.Usage.Input + e.Usage.Output
+			c.done.Usage.Add(*e.Usage)
+			if c.in.MaxTokens > 0 {
+				c.state.Tokens += e.Usage.Input + e.Usage.Output
 			}
 		}
 		if e.Stop != "" {
-			t.conv.done.Stop = e.Stop
+			c.done.Stop = e.Stop
 		}
 	}
 	return answer, nil
@@ -558,41 +559,46 @@ func (t *run) listen() (answer chat.Message, err error) {
 // steer takes in what the sender wrote during the round. It reports whether the turn goes
 // on.
 func (t *run) steer() bool {
-	if t.conv.in.Steer == nil {
+	c := t.conv
+	if c.in.Steer == nil {
 		return true
 	}
-	for _, said := range t.conv.in.Steer() {
-		t.conv.taken = said.Item
+	for _, said := range c.in.Steer() {
+		c.taken = said.Item
 		if said.Skill != nil {
-			if !t.flow.chosen(*said.Skill) {
+			if !t.flow.choose(*said.Skill) {
 				return false
 			}
-			t.conv.taken = 0
+			c.taken = 0
 			continue
 		}
-		m := prompt.NewMessage(said.Text, "The user wrote this while you worked.", t.front.selected.Request.Facts, nil, nil, t.conv.in.Options)
+		m := prompt.NewMessage(said.Text, "The user wrote this while you worked.",
+			t.front.selected.Request.Facts, nil, nil, c.in.Options)
 		m.Time = time.Now()
-		t.conv.state.Turn.Steps, t.conv.state.Turn.Calls = t.conv.done.Steps, t.conv.called
-		if !t.conv.remember(m) {
+		c.state.Turn.Steps, c.state.Turn.Calls = c.done.Steps, c.called
+		if !c.remember(m) {
 			return false
 		}
-		t.conv.taken = 0
+		c.taken = 0
 	}
 	return true
 }
 
 // giveUp ends a turn that has asked the model as often as it may.
 func (t *run) giveUp() {
-	if t.conv.stopped {
+	c := t.conv
+	if c.stopped {
 		return
 	}
-	text := fmt.Sprintf("I stopped after %d steps without coming to an end.", t.conv.done.Steps)
-	if t.conv.spent() {
-		text = fmt.Sprintf("I stopped without coming to an end: I used %d tokens, and may use %d.", t.conv.state.Tokens, t.conv.in.MaxTokens)
+	text := fmt.Sprintf("I stopped after %d steps without coming to an end.", c.done.Steps)
+	if c.spent() {
+		text = fmt.Sprintf("I stopped without coming to an end: I used %d tokens, and may use %d.",
+			c.state.Tokens, c.in.MaxTokens)
 	}
-	t.conv.config.Log.WarnContext(t.conv.ctx, "turn reached its limit", "session", t.conv.in.Session.Key, "steps", t.conv.done.Steps, "tokens", t.conv.state.Tokens)
-	t.conv.emit(Event{Text: text})
-	t.conv.finish(chat.Message{Role: chat.Assistant, Text: text})
+	c.config.Log.WarnContext(c.ctx, "turn reached its limit",
+		"session", c.in.Session.Key, "steps", c.done.Steps, "tokens", c.state.Tokens)
+	c.emit(Event{Text: text})
+	c.finish(chat.Message{Role: chat.Assistant, Text: text})
 }
 
 // panicked logs what was recovered, as a failure of a session's turn.
