@@ -18,25 +18,22 @@ import (
 // conversation is what a turn was given, what has been said in it, and the state beside that.
 // Each piece of it leaves the turn as a step.
 type conversation struct {
-	config   *Config
-	ctx      context.Context //nolint:containedctx // a turn lives as long as the call of Run that made it
-	in       Input
-	yield    func(Event, error) bool
-	state    session.State
-	was      session.State  // before the turn
-	sent     []chat.Message // to the model, with its next request
-	unstored []chat.Message // what the next step begins with: the question, which the inbox has until then
-	before   []chat.Message // of the session: what is sent before the newest message of the user, as the store has it
-	own      []chat.Message // from that message on
-	called   int            // calls of the turn before the round
-	waits    bool           // calls may wait for approval
-	begun    time.Time
-	opened   bool // the turn has begun, so that it is to be closed if it fails
-	stopped  bool
-	ending   bool  // the next step is the last one
-	failed   error // why the turn ends, if it fails
-	taken    int64 // the message that the next step takes in
-	done     Done
+	config  *Config
+	ctx     context.Context //nolint:containedctx // a turn lives as long as the call of Run that made it
+	in      Input
+	yield   func(Event, error) bool
+	state   session.State
+	was     session.State  // before the turn
+	sent    []chat.Message // to the model, with its next request
+	before  []chat.Message // of the session: what is sent before the newest message of the user, as the store has it
+	own     []chat.Message // from that message on
+	called  int            // calls of the turn before the round
+	waits   bool           // calls may wait for approval
+	begun   time.Time
+	opened  bool // the turn has begun, so that it is to be closed if it fails
+	stopped bool
+	next    Step // as far as it is known: its first message, which the inbox has until then, and how it ends the turn
+	done    Done
 }
 
 // suspended reports whether the host leaves the turn open.
@@ -97,16 +94,16 @@ func (c *conversation) remember(messages ...chat.Message) bool {
 
 // store yields a step.
 func (c *conversation) store(messages ...chat.Message) bool {
-	if len(c.unstored) > 0 {
-		messages, c.unstored = append(c.unstored, messages...), nil
+	if len(c.next.Messages) > 0 {
+		messages, c.next.Messages = append(c.next.Messages, messages...), nil
 	}
 	c.state.Sent += len(messages)
-	step := &Step{State: c.state.Clone(), Messages: withoutImages(messages), Failed: c.failed, Taken: c.taken}
-	if c.ending {
-		c.done.Flow = c.state.Flow.Brief()
-		step.Done = &c.done
+	step := c.next
+	step.State, step.Messages = c.state.Clone(), withoutImages(messages)
+	if step.Done != nil {
+		step.Done.Flow = c.state.Flow.Brief()
 	}
-	return c.emit(Event{Step: step})
+	return c.emit(Event{Step: &step})
 }
 
 // touch records when the model was last asked.
@@ -122,7 +119,7 @@ func (c *conversation) finish(answer chat.Message) {
 	c.leaveFlow()
 	var told []chat.Message
 	c.state, told = closed(c.state, c.in.Facts.Time)
-	c.ending = true
+	c.next.Done = &c.done
 	if c.remember(append([]chat.Message{answer}, told...)...) {
 		c.emit(Event{Done: &c.done})
 	}
@@ -155,7 +152,7 @@ func (c *conversation) fail(err error) {
 			}
 		}
 		c.state, told = closed(c.state, c.in.Facts.Time)
-		c.failed = err
+		c.next.Failed = err
 		c.store(append(left, told...)...)
 	}
 	if !c.stopped {

@@ -301,7 +301,7 @@ func (c *calls) await(jobs []*job, results []chat.Message) {
 		}
 		c.conv.done.Awaits = append(c.conv.done.Awaits, a)
 	}
-	c.conv.ending = true
+	c.conv.next.Done = &c.conv.done
 	if !c.conv.remember(results...) {
 		return
 	}

@@ -406,7 +406,7 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 	}
 }
 
-// run is a turn in progress.
+// run is a turn in progress. Each of its parts knows those before it, and none after it.
 type run struct {
 	conv  *conversation
 	front *front
@@ -453,7 +453,7 @@ func (r *Runner) begin(ctx context.Context, in *Input, yield func(Event, error) 
 	f.account(broke(c.in.cold, in.Session.State, c.state))
 	c.emit(Event{Selection: f.selected})
 	c.state.Sent = len(c.in.stored) - len(left)
-	c.unstored, c.own = append(left, question), []chat.Message{question}
+	c.next.Messages, c.own = append(left, question), []chat.Message{question}
 	c.opened = true
 	// Others look for a session, an approval that is void, and a workflow.
 	if len(c.in.stored) == 0 || len(left) > 0 || c.flows() {
@@ -564,12 +564,12 @@ func (t *run) steer() bool {
 		return true
 	}
 	for _, said := range c.in.Steer() {
-		c.taken = said.Item
+		c.next.Taken = said.Item
 		if said.Skill != nil {
 			if !t.flow.choose(*said.Skill) {
 				return false
 			}
-			c.taken = 0
+			c.next.Taken = 0
 			continue
 		}
 		m := prompt.NewMessage(said.Text, "The user wrote this while you worked.",
@@ -579,7 +579,7 @@ func (t *run) steer() bool {
 		if !c.remember(m) {
 			return false
 		}
-		c.taken = 0
+		c.next.Taken = 0
 	}
 	return true
 }
