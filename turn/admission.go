@@ -18,9 +18,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
-	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/rules"
-	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
@@ -471,26 +469,6 @@ func (g *gate) foreseeTool(
 	j := foreseen(name, g.decide(ctx, now, rules.Attempt{Entry: e, Arguments: args}))
 	j.Command = rules.CommandOf(args)
 	return j
-}
-
-// cleaned is a text with and without the secrets that were known.
-type cleaned struct {
-	from    string
-	secrets secret.Redactor
-	text    string
-}
-
-// cleanSystem removes the secrets from a system prompt, which contains the memory, the
-// agent's files and the client's instructions. It caches the last one, because most
-// turns have the same and it is long.
-func (r *Runner) cleanSystem(strategy prompt.Strategy, text string) string {
-	secrets := r.config.Secrets.Redactor()
-	if last := r.clean[strategy].Load(); last != nil && last.secrets == secrets && last.from == text {
-		return last.text
-	}
-	c := &cleaned{text, secrets, secrets.Text(text)}
-	r.clean[strategy].Store(c)
-	return c.text
 }
 
 // fitting returns the arguments as the tool will get them, which is what the rules judge.

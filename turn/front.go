@@ -12,6 +12,8 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 )
@@ -59,6 +61,26 @@ func (f *front) build(history []chat.Message, question chat.Message) ([]chat.Mes
 	}
 	state.Front.System, state.Front.Size = hash(f.system), f.size()
 	return built.Messages, err
+}
+
+// cleaned is a text with and without the secrets that were known.
+type cleaned struct {
+	from    string
+	secrets secret.Redactor
+	text    string
+}
+
+// cleanSystem removes the secrets from a system prompt, which contains the memory, the
+// agent's files and the client's instructions. It caches the last one, because most
+// turns have the same and it is long.
+func (r *Runner) cleanSystem(strategy prompt.Strategy, text string) string {
+	secrets := r.config.Secrets.Redactor()
+	if last := r.clean[strategy].Load(); last != nil && last.secrets == secrets && last.from == text {
+		return last.text
+	}
+	c := &cleaned{text, secrets, secrets.Text(text)}
+	r.clean[strategy].Store(c)
+	return c.text
 }
 
 // rebuild makes the selection for in that of the turn and builds the system prompt anew. The
