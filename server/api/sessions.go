@@ -129,7 +129,11 @@ type StoppedTurn struct {
 
 // Stop stops the turn of a session. The body is {}.
 func (c Conversations) Stop(w http.ResponseWriter, r *http.Request) {
-	if !wire.ReadBody(w, r, &struct{}{}) {
+	names := []string{"user"}
+	if c.all {
+		names = nil
+	}
+	if _, ok := wire.Query(w, r, names...); !ok || !wire.ReadBody(w, r, &struct{}{}) {
 		return
 	}
 	if _, ok := c.query(w, r); !ok {
