@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"engine"},
 	{"command"},
 	{"internal/replay", "channel"},
-	{"."},
+	{".", "channel/platform"},
 	{"server/wire", "channel/*"},
 	{"server/*"},
 	{"server"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -64,7 +65,7 @@ func (s *session) meet(ctx context.Context, id string) person {
 		}
 	}
 	if err := s.call(ctx, s.config.Token, "users.info", url.Values{"user": {id}}, &answer); err != nil {
-		s.log.WarnContext(ctx, "slack tells nothing about a sender, who has no name and no role", "user", word(id), "error", err)
+		s.log.WarnContext(ctx, "slack tells nothing about a sender, who has no name and no role", "user", platform.Word(id), "error", err)
 		return person{until: time.Now().Add(unknownFor)}
 	}
 	u := answer.User

@@ -1,0 +1,26 @@
+package platform
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/etui-run/etui/chat"
+)
+
+// Load adds the bytes to the files of a message, of all together at most total. Files that
+// are larger, or that fetch does not get, stay without Data.
+func Load(ctx context.Context, log *slog.Logger, files []chat.File, total int64, fetch func(i int, limit int64) ([]byte, error)) {
+	for i := range files {
+		f := &files[i]
+		if int64(f.Size) > total {
+			continue
+		}
+		data, err := fetch(i, total)
+		if err != nil {
+			log.WarnContext(ctx, "a file of a message was not loaded", "file", Word(f.Name), "error", err)
+			continue
+		}
+		total -= int64(len(data))
+		f.Data, f.Size = data, len(data)
+	}
+}
