@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 )
 
@@ -58,7 +59,7 @@ func (s *session) acknowledge(ctx context.Context, a *arrival) {
 	}
 	err := s.call(ctx, "POST", "interactions/{}/{}/callback", []string{a.answer.id, a.answer.token}, map[string]any{"type": a.answer.kind}, nil)
 	switch {
-	case fails(err, alreadyAnswered): // it arrives again
+	case platform.Fails(err, alreadyAnswered): // it arrives again
 		if _, known := s.waiting.Get(a.ID); known {
 			return
 		}
@@ -126,7 +127,7 @@ func (c *Channel) body(ctx context.Context, m channel.Outgoing) map[string]any {
 func (c *Channel) post(ctx context.Context, to channel.Address, key string, body map[string]any, files []chat.File) (string, error) {
 	in := cmp.Or(to.Thread, to.Chat)
 	if !snowflake(in) {
-		return "", fmt.Errorf("discord: %q is not the ID of a channel: %w", word(in), channel.ErrGone)
+		return "", fmt.Errorf("discord: %q is not the ID of a channel: %w", platform.Word(in), channel.ErrGone)
 	}
 	nonce := ""
 	if key != "" {
@@ -147,7 +148,7 @@ func (c *Channel) post(ctx context.Context, to channel.Address, key string, body
 			}
 		}
 		id, err = c.write(ctx, "POST", "channels/{}/messages", []string{in}, body, files)
-		if fails(err, noHistory) {
+		if platform.Fails(err, noHistory) {
 			delete(body, "message_reference")
 			id, err = c.write(ctx, "POST", "channels/{}/messages", []string{in}, body, files)
 		}
@@ -166,7 +167,7 @@ func (c *Channel) fulfil(ctx context.Context, to channel.Address, key string, bo
 		return "", nil
 	}
 	id, err := c.write(ctx, "PATCH", "webhooks/{}/{}/messages/@original", []string{p.app, p.token}, body, files)
-	if fails(err, unknownMessage, unknownWebhook, unknownInteraction, badToken) {
+	if platform.Fails(err, unknownMessage, unknownWebhook, unknownInteraction, badToken) {
 		return "", nil // somebody has removed it, or it took too long
 	}
 	return id, err
@@ -259,7 +260,7 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 	}
 	const route = "channels/{}/messages/{}/reactions/{}/@me"
 	if old, ok := c.reacted.Get(message); ok && old != emoji {
-		if err := c.call(ctx, "DELETE", route, []string{in, message, old}, nil, nil); err != nil && !fails(err, unknownMessage, unknownEmoji) {
+		if err := c.call(ctx, "DELETE", route, []string{in, message, old}, nil, nil); err != nil && !platform.Fails(err, unknownMessage, unknownEmoji) {
 			return err
 		}
 		c.reacted.Remove(message)
