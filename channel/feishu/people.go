@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -49,7 +50,7 @@ func (s *session) place(ctx context.Context, a *arrival) error {
 	if _, direct := s.peers.Get(a.At.Chat); !direct {
 		g := s.chat(ctx, a.At.Chat)
 		if !g.known {
-			return fmt.Errorf("feishu tells nothing about the chat %s", word(a.At.Chat))
+			return fmt.Errorf("feishu tells nothing about the chat %s", platform.Word(a.At.Chat))
 		}
 		a.Group, a.Mentioned = !g.direct, !g.direct
 	}
@@ -104,9 +105,9 @@ func (s *session) person(ctx context.Context, id string) person {
 	case ctx.Err() != nil:
 		return person{}
 	case err != nil:
-		s.log.DebugContext(ctx, "feishu does not say who a sender is", "user", word(id), "error", err)
-		var f *failure
-		if !errors.As(err, &f) { // a code is about a right that is missing
+		s.log.DebugContext(ctx, "feishu does not say who a sender is", "user", platform.Word(id), "error", err)
+		var f *platform.Failure
+		if !errors.As(err, &f) || f.Code == "" { // a code is about a right that is missing
 			p.until = time.Now().Add(unknownFor)
 		}
 	case answer.User.ID == id:
@@ -136,7 +137,7 @@ func (s *session) chat(ctx context.Context, id string) group {
 	}
 	g = group{direct: answer.Mode == "p2p", owner: answer.Owner, managers: answer.Managers, known: err == nil, until: time.Now().Add(knownFor)}
 	if err != nil {
-		s.log.WarnContext(ctx, "feishu tells nothing about a chat, whose owner and administrators are not known", "chat", word(id), "error", err)
+		s.log.WarnContext(ctx, "feishu tells nothing about a chat, whose owner and administrators are not known", "chat", platform.Word(id), "error", err)
 		g = group{until: time.Now().Add(unknownFor)}
 	}
 	s.chats.Put(id, g)
