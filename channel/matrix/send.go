@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 )
 
 type object = map[string]any
@@ -63,12 +64,12 @@ func (c *Channel) place(ctx context.Context, chat string) (string, error) {
 		return chat, nil
 	case userID(chat):
 		room, err := c.person(ctx, chat)
-		if fails(err, forbidden, notFound, badParameter) {
+		if platform.Fails(err, forbidden, notFound, badParameter) {
 			return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
 		}
 		return room, err
 	}
-	return "", fmt.Errorf("matrix: %q is not the ID of a room or person: %w", word(chat), channel.ErrGone)
+	return "", fmt.Errorf("matrix: %q is not the ID of a room or person: %w", platform.Word(chat), channel.ErrGone)
 }
 
 // text is a message with a text. Nobody is notified of a name that a model writes.
@@ -112,7 +113,7 @@ func (c *Channel) post(ctx context.Context, room, kind, key string, body object)
 		Event string `json:"event_id"`
 	}
 	err = c.call(ctx, "PUT", "v3/rooms/{}/send/{}/{}", []string{room, kind, transaction}, nil, body, &answer)
-	if fails(err, forbidden, notFound, noVersion) {
+	if platform.Fails(err, forbidden, notFound, noVersion) {
 		return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
 	}
 	if err == nil && !eventID(answer.Event) {
@@ -183,7 +184,7 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 	}
 	if had {
 		err := c.call(ctx, "PUT", "v3/rooms/{}/redact/{}/{}", []string{room, old.event, rand.Text()}, nil, object{}, nil)
-		if err != nil && !fails(err, notFound) {
+		if err != nil && !platform.Fails(err, notFound) {
 			return err
 		}
 		c.reacted.Remove(key)
@@ -192,7 +193,7 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 		return nil
 	}
 	id, err := c.post(ctx, room, typeReaction, "", object{"m.relates_to": object{"rel_type": "m.annotation", "event_id": to.Message, "key": emoji}})
-	if fails(err, duplicate) {
+	if platform.Fails(err, duplicate) {
 		return nil // from before the start
 	}
 	if err == nil {

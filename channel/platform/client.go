@@ -70,10 +70,10 @@ func New(config Config) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(cmp.Or(config.URL, config.Usual), "/"))
 	web := err == nil && (base.Scheme == "https" || base.Scheme == "http")
 	if !web || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return nil, fmt.Errorf("%s: url is not an https address such as %s", config.Name, config.Usual)
+		return nil, fmt.Errorf("%s: url is not the address of its API, such as %s", config.Name, config.Usual)
 	}
 	if base.Scheme == "http" && !plain(base.Hostname()) {
-		return nil, fmt.Errorf("%s: url begins with http, and secrets would be readable on their way: it has to be an https address such as %s",
+		return nil, fmt.Errorf("%s: url begins with http, and secrets would be readable on their way: write https, as in %s",
 			config.Name, config.Usual)
 	}
 	client := http.Client{}
@@ -155,6 +155,9 @@ type Answer struct {
 	Body   []byte
 }
 
+// maxRefusal is how many bytes of an answer are read that says no, which is short.
+const maxRefusal = 256 << 10
+
 // ErrTooLarge says that an answer has more bytes than are read.
 var ErrTooLarge = errors.New("the answer is too large")
 
@@ -198,7 +201,9 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	defer res.Body.Close()
 	answer := &Answer{Status: res.StatusCode, Header: res.Header}
 	limit := cmp.Or(r.Limit, c.config.Limit)
-	if res.ContentLength > limit && res.StatusCode < 300 {
+	if res.StatusCode > 299 {
+		limit = min(limit, maxRefusal)
+	} else if res.ContentLength > limit {
 		return answer, failed(ErrTooLarge)
 	}
 	if answer.Body, err = io.ReadAll(io.LimitReader(res.Body, limit+1)); err != nil {
