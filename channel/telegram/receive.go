@@ -12,6 +12,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -269,24 +270,18 @@ const maxFiles = 20
 func (c *Channel) fetch(ctx context.Context, files []file) (list []chat.File) {
 	ctx, stop := context.WithTimeout(ctx, fetchTime)
 	defer stop()
-	left := int64(maxFile)
-	for _, f := range files[:min(len(files), maxFiles)] {
-		got := chat.File{Name: f.Name, MediaType: f.MediaType, Size: int(f.Size)}
-		if f.Size <= left {
-			data, err := c.api.download(ctx, f.ID, left)
-			var no *failure
-			if err != nil && !errors.Is(err, errTooLarge) && (!errors.As(err, &no) || no.code >= 500) {
-				data, err = c.api.download(ctx, f.ID, left)
-			}
-			if err != nil {
-				c.log.WarnContext(ctx, "a file of a message could not be downloaded", "file", f.Name, "bytes", f.Size, "error", err)
-			} else {
-				got.Data, got.Size = data, len(data)
-				left -= int64(len(data))
-			}
-		}
-		list = append(list, got)
+	files = files[:min(len(files), maxFiles)]
+	for _, f := range files {
+		list = append(list, chat.File{Name: f.Name, MediaType: f.MediaType, Size: int(f.Size)})
 	}
+	platform.Load(ctx, c.log, list, maxFile, func(i int, limit int64) ([]byte, error) {
+		data, err := c.api.download(ctx, files[i].ID, limit)
+		var no *platform.Failure
+		if err != nil && !errors.Is(err, platform.ErrTooLarge) && (!errors.As(err, &no) || no.Status >= 500) {
+			data, err = c.api.download(ctx, files[i].ID, limit)
+		}
+		return data, err
+	})
 	return list
 }
 

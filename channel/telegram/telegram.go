@@ -19,13 +19,13 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/recent"
 )
@@ -42,9 +42,7 @@ type Config struct {
 	// Webhook is the public URL that leads to ServeHTTP. Empty means that Run polls, which
 	// needs no public URL.
 	Webhook string
-	// Client makes the requests; nil means one with Go's defaults. Its Timeout and
-	// CheckRedirect are not used: every call has a limit of its own, and redirects are not
-	// followed, because they would carry the token elsewhere.
+	// Client makes all requests; nil means one with Go's defaults.
 	Client *http.Client
 	// Log receives what goes wrong with single messages; nil means slog's default.
 	Log *slog.Logger
@@ -101,26 +99,23 @@ func New(cfg Config) (*Channel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("telegram: the token's number: %w", err)
 	}
-	base := cmp.Or(strings.TrimRight(cfg.URL, "/"), server)
-	if u, err := url.Parse(base); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, errors.New("telegram: url must be the http or https URL of a Bot API server")
+	client, err := platform.New(platform.Config{
+		Name: Platform, URL: cfg.URL, Usual: server, Plain: platform.Anywhere, Client: cfg.Client,
+		Secret: cfg.Token, Limit: maxAnswer, Wait: 5 * time.Second, Refusal: refusal,
+	})
+	if err != nil {
+		return nil, err
 	}
 	if cfg.Webhook != "" {
 		// Telegram itself takes https only; a server of one's own also http.
-		if u, err := url.Parse(cfg.Webhook); err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || base == server) {
+		if u, err := url.Parse(cfg.Webhook); err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || client.Base().String() == server) {
 			return nil, errors.New("telegram: the webhook needs a public https URL")
 		}
 	}
-	client := http.Client{}
-	if cfg.Client != nil {
-		client = *cfg.Client
-	}
-	client.Timeout = 0
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	secret := hmac.New(sha256.New, []byte(cfg.Token))
 	secret.Write([]byte("etui: webhook"))
 	return &Channel{
-		api: &api{base, cfg.Token, &client}, id: id, webhook: cfg.Webhook, secret: hex.EncodeToString(secret.Sum(nil)),
+		api: &api{client, cfg.Token}, id: id, webhook: cfg.Webhook, secret: hex.EncodeToString(secret.Sum(nil)),
 		log: cmp.Or(cfg.Log, slog.Default()), dialect: dialect(),
 		done:  recent.New[int64, struct{}](4096),
 		roles: recent.New[member, standing](10_000),
@@ -178,17 +173,16 @@ func (c *Channel) poll(ctx context.Context, r *run) error {
 		err := c.api.callFor(ctx, pollTime+callTime, "getUpdates", params{
 			"offset": c.offset, "limit": 100, "timeout": int(pollTime.Seconds()), "allowed_updates": allowed,
 		}, &batch)
-		var f *failure
 		switch {
 		case ctx.Err() != nil:
 			continue
-		case errors.As(err, &f) && f.code == http.StatusConflict && f.says("webhook"):
+		case platform.Fails(err, "409") && says(err, "webhook"):
 			c.log.WarnContext(ctx, "the bot had a webhook, which is removed: it gets its messages by polling now", "bot", r.me.Username)
 			if err := c.api.call(ctx, "deleteWebhook", nil, nil); err != nil {
 				return err
 			}
 			continue
-		case errors.As(err, &f) && f.code == http.StatusConflict:
+		case platform.Fails(err, "409"):
 			return fmt.Errorf("another program takes the messages of @%s: stop it, or give it a bot of its own: %w", r.me.Username, err)
 		case err != nil:
 			return err
