@@ -105,6 +105,9 @@ func (c *Channel) request(ctx context.Context, r platform.Request) (body []byte,
 	r.Call, r.Path = r.Path, "open-apis/"+r.Path
 	err = c.tokens.With(ctx, func(token string) error {
 		r.Header = platform.Bearer(token)
+		if _, form := r.Body.(*platform.Form); r.Body != nil && !form {
+			r.Header.Set("Content-Type", "application/json; charset=utf-8") // as its pages say
+		}
 		answer, err := c.api.Do(ctx, r)
 		if err == nil {
 			body = answer.Body

@@ -288,7 +288,7 @@ func encode(body any) (content [][]byte, mediaType string, err error) {
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false) // it would make six bytes of one, and WeCom refuses \u003c
 	err = e.Encode(body)
-	return [][]byte{bytes.TrimSuffix(text.Bytes(), []byte{'\n'})}, "application/json; charset=utf-8", err
+	return [][]byte{bytes.TrimSuffix(text.Bytes(), []byte{'\n'})}, "application/json", err
 }
 
 // Failure is an answer of a platform that says no.

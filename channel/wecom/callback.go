@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/hex"
 	"encoding/xml"
 	"errors"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
@@ -29,7 +29,6 @@ import (
 // not answered with 200, three times (接收消息与事件, document/path/90238).
 const (
 	maxDelivery = 256 << 10
-	maxAge      = 5 * time.Minute // on either side of the clock
 	answerIn    = 4500 * time.Millisecond
 	nameIn      = 1500 * time.Millisecond // then a message goes without its writer's name
 	fileIn      = 3500 * time.Millisecond // then the platform is asked to deliver again
@@ -122,15 +121,11 @@ func (c *Channel) refuse(w http.ResponseWriter, r *http.Request, err error) {
 // opened decrypts what a delivery carries, after its signature and age were checked.
 func (c *Channel) opened(query url.Values, encrypted string) ([]byte, error) {
 	timestamp, nonce, signature := query.Get("timestamp"), query.Get("nonce"), query.Get("msg_signature")
-	if subtle.ConstantTimeCompare([]byte(signature), []byte(sign(c.config.Token, timestamp, nonce, encrypted))) != 1 {
+	if !platform.Equal(signature, sign(c.config.Token, timestamp, nonce, encrypted)) {
 		return nil, errors.New("its signature is wrong: it was forged, or the Token differs")
 	}
-	sent, err := strconv.ParseInt(timestamp, 10, 64)
-	if err != nil {
-		return nil, errors.New("its timestamp is no number")
-	}
-	if age := c.now().Sub(time.Unix(sent, 0)); age > maxAge || age < -maxAge {
-		return nil, fmt.Errorf("it is %s old: it was repeated, or the clock is wrong", age.Round(time.Second))
+	if !platform.Fresh(timestamp, c.now()) {
+		return nil, fmt.Errorf("its time is %s: it was repeated, or the clock is wrong", platform.Word(timestamp))
 	}
 	return open(c.key, c.config.CorpID, encrypted)
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -40,7 +41,7 @@ type Config struct {
 	Token, AESKey string
 	// URL is the address of the API; empty means https://qyapi.weixin.qq.com.
 	URL string
-	// Client makes the requests; nil means one of its own. Redirects are not followed.
+	// Client makes all requests; nil means one with Go's defaults.
 	Client *http.Client
 	// Log receives what goes wrong beside messages; nil discards it.
 	Log *slog.Logger
@@ -61,8 +62,7 @@ const (
 type Channel struct {
 	config Config
 	key    []byte // the AES key
-	base   *url.URL
-	client *http.Client
+	api    *platform.Client
 	log    *slog.Logger
 	now    func() time.Time
 
@@ -73,7 +73,7 @@ type Channel struct {
 	seed  maphash.Seed
 	lanes [lanes]chan struct{}
 
-	token   accessToken
+	tokens  *platform.Tokens
 	seen    *recent.Cache[string, struct{}] // by signature: deliveries that were handled
 	people  *recent.Cache[string, member]
 	parts   *recent.Cache[string, progress] // by the key of a message
@@ -105,31 +105,25 @@ func New(c Config) (*Channel, error) {
 	if err != nil || len(key) != keySize {
 		return nil, errors.New("wecom: the EncodingAESKey has not the 43 letters and digits that the page 接收消息服务器配置 shows")
 	}
-	if c.URL == "" {
-		c.URL = "https://qyapi.weixin.qq.com"
+	api, err := platform.New(platform.Config{
+		Name: Platform, URL: c.URL, Usual: "https://qyapi.weixin.qq.com", Plain: platform.Anywhere, Client: c.Client,
+		Limit: maxAnswer, Time: callIn, Wait: time.Second, Refusal: refusal,
+	})
+	if err != nil {
+		return nil, err
 	}
-	base, err := url.Parse(c.URL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("wecom: the address of the API is %q; it looks like https://qyapi.weixin.qq.com", c.URL)
-	}
-	client := http.Client{}
-	if c.Client != nil {
-		client = *c.Client
-	}
-	// A redirect would carry the access token to another host.
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	ch := &Channel{
-		config: c, key: key, base: base, client: &client, log: c.Log, now: time.Now, seed: maphash.MakeSeed(),
-		token:   accessToken{lock: make(chan struct{}, 1)},
+		config: c, key: key, api: api, log: c.Log, now: time.Now, seed: maphash.MakeSeed(),
 		seen:    recent.New[string, struct{}](seenKept),
 		people:  recent.New[string, member](peopleKept),
 		parts:   recent.New[string, progress](partsKept),
 		fetches: recent.New[string, *fetch](fetchesKept),
 		slots:   make(chan struct{}, fetching),
 	}
+	ch.tokens = platform.NewTokens(func() time.Time { return ch.now() }, ch.fetchToken, expired...)
 	for i := range ch.lanes {
 		ch.lanes[i] = make(chan struct{}, 1)
 	}
