@@ -76,14 +76,20 @@ func New(config Config) (*Client, error) {
 		return nil, fmt.Errorf("%s: url begins with http, and secrets would be readable on their way: write https, as in %s",
 			config.Name, config.Usual)
 	}
-	client := http.Client{}
-	if config.Client != nil {
-		client = *config.Client
-	}
-	client.Timeout = 0
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	config.Time = cmp.Or(config.Time, 30*time.Second)
-	return &Client{config, base, &client}, nil
+	return &Client{config, base, Direct(config.Client)}, nil
+}
+
+// Direct returns a client like the given one that follows no redirects and has no limit of
+// time. Nil means one with Go's defaults.
+func Direct(client *http.Client) *http.Client {
+	direct := http.Client{}
+	if client != nil {
+		direct = *client
+	}
+	direct.Timeout = 0
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &direct
 }
 
 // Base returns the address of the API, without a slash at its end.
@@ -361,7 +367,7 @@ func (c *Client) refusal(r Request, answer *Answer) error {
 
 // RetryAfter reads a number of seconds or a date, at most an hour away.
 func RetryAfter(s string) (time.Duration, bool) {
-	if n, err := strconv.ParseFloat(s, 64); err == nil && !math.IsNaN(n) && n >= 0 {
+	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < math.MaxInt64 { // beyond that it is a mistake
 		return Seconds(n), true
 	}
 	if at, err := http.ParseTime(s); err == nil {
