@@ -101,7 +101,7 @@ func TestCall(t *testing.T) {
 		"GET /x?q=1  etui|":                                                                {Path: "x", Query: url.Values{"q": {"1"}}},
 		"POST /x application/json etui|{\"a\":\"<\"}":                                      {Path: "/x", Body: map[string]string{"a": "<"}},
 		"PUT /a%2Fb/c application/x-www-form-urlencoded etui|k=v":                          {Method: "PUT", Path: platform.Route("{}/{}", "a/b", "c"), Body: url.Values{"k": {"v"}}},
-		"POST /x application/octet-stream etui Bearer secret|bytes":                         {Path: "x", Body: []byte("bytes"), Header: platform.Bearer("secret")},
+		"POST /x application/octet-stream etui Bearer secret|bytes":                        {Path: "x", Body: []byte("bytes"), Header: platform.Bearer("secret")},
 		"POST /x multipart/form-data etui|value a \"b\".txt application/octet-stream data": {Path: "x", Body: &form},
 	} {
 		a, err := c.Do(t.Context(), r)
