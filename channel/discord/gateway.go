@@ -109,7 +109,7 @@ func (c *Channel) address(at string) (string, error) {
 type connection struct {
 	*session
 	conn     *platform.Socket
-	progress *progress
+	progress *platform.Progress
 	acked    atomic.Bool // the last heartbeat was acknowledged
 	held     atomic.Bool // the reader waits for messages to be handed over, and cannot see what is acknowledged
 	asked    chan struct{}
@@ -135,7 +135,7 @@ func (s *session) connect(ctx context.Context) (events int, err error) {
 	}
 	s.log.DebugContext(ctx, "discord connection is open", "resumes", s.last.id != "")
 	open, end := context.WithCancelCause(ctx)
-	k := &connection{session: s, conn: conn, progress: newProgress(s.last.seq), asked: make(chan struct{}, 1)}
+	k := &connection{session: s, conn: conn, progress: platform.NewProgress(s.last.seq), asked: make(chan struct{}, 1)}
 	// Without a frame that says why: after one, the session could not be resumed.
 	defer conn.Close()
 	events, err = k.receive(open, end)
@@ -145,7 +145,7 @@ func (s *session) connect(ctx context.Context) (events int, err error) {
 	end(nil)
 	k.beats.Wait()
 	if s.last.id != "" {
-		s.last.seq = k.progress.safe()
+		s.last.seq = k.progress.Safe()
 	}
 	return events, err
 }
@@ -301,7 +301,7 @@ func (k *connection) beat(ctx context.Context, end context.CancelCauseFunc, ever
 		// Discord wants the number of the last event. This is the last one that is safe, so
 		// that it cannot forget what may have to come again.
 		var seq any
-		if n := k.progress.safe(); n > 0 {
+		if n := k.progress.Safe(); n > 0 {
 			seq = n
 		}
 		if err := k.write(ctx, opHeartbeat, seq); err != nil {
@@ -318,7 +318,7 @@ func (k *connection) dispatch(ctx context.Context, end context.CancelCauseFunc, 
 	if f.Seq != nil {
 		seq = *f.Seq
 	}
-	k.progress.begin(seq)
+	done := k.progress.Begin(seq)
 	switch f.Type {
 	case "READY":
 		var ready struct {
@@ -348,14 +348,14 @@ func (k *connection) dispatch(ctx context.Context, end context.CancelCauseFunc, 
 			Take:  func(ctx context.Context) error { return k.take(ctx, a) },
 			Done: func(err error) {
 				if err == nil {
-					k.progress.done(seq)
+					done()
 					return
 				}
 				end(fmt.Errorf("discord: a message was not taken and shall come again: %w", err))
 			},
 		})
 	}
-	k.progress.done(seq)
+	done()
 	return nil
 }
 

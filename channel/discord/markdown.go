@@ -15,13 +15,13 @@ func dialect() markup.Dialect {
 		Strong:    markup.Around("**", "**"),
 		Italic:    markup.Around("*", "*"),
 		Struck:    markup.Around("~~", "~~"),
-		Code:      span,
+		Code:      func(code string) string { return markup.Span(code, escape) },
 		Link:      link,
 		Heading:   heading,
-		Paragraph: starts,
-		Fence:     fence,
+		Paragraph: markup.LineStarts,
+		Fence:     markup.Fenced,
 		Quote:     quote,
-		Table:     func(t markup.Table) string { return fence("", markup.Aligned(t.Words, 30, false)) },
+		Table:     func(t markup.Table) string { return markup.Fenced("", markup.Aligned(t.Words, 30, false)) },
 	}
 }
 
@@ -53,43 +53,6 @@ func quote(body string, _ bool) string {
 	return markup.Indent(strings.ReplaceAll("\n"+body, "\n> ", "\n")[1:], "> ", "> ")
 }
 
-// starts escapes what means something to Discord where a line begins.
-func starts(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, line := range lines {
-		bare := strings.TrimLeft(line, " \t")
-		indent := line[:len(line)-len(bare)]
-		digits := strings.TrimLeft(bare, "0123456789")
-		switch {
-		case bare == "":
-		case strings.ContainsRune("#>-+", rune(bare[0])):
-			lines[i] = indent + `\` + bare
-		case len(digits) < len(bare) && strings.HasPrefix(digits, ". "):
-			lines[i] = indent + bare[:len(bare)-len(digits)] + `\` + digits
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// fence writes code as a block of its own.
-func fence(language, code string) string {
-	if strings.Trim(strings.ToLower(language), "abcdefghijklmnopqrstuvwxyz0123456789+-#.") != "" {
-		language = ""
-	}
-	return "```" + language + "\n" + strings.ReplaceAll(code, "```", "`\u200b``") + "\n```"
-}
-
-// span writes code within a line. Two marks around it let it have one inside.
-func span(code string) string {
-	switch {
-	case strings.TrimSpace(code) == "" || strings.Contains(code, "``"):
-		return escape(code)
-	case strings.Contains(code, "`"):
-		return "`` " + code + " ``"
-	}
-	return "`" + code + "`"
-}
-
 // link writes a link. Only addresses of the web become one; <> around them would be no
 // address to Discord if there were one inside.
 func link(l markup.Link) string {
@@ -97,12 +60,9 @@ func link(l markup.Link) string {
 	case !l.Web():
 		return escape(l.Plain())
 	case l.Label == "" || l.Label == l.Target:
-		return inLink.Replace(l.Target)
+		return markup.InLink(l.Target)
 	}
 	// Discord shows no link if its label looks like one.
 	label := strings.NewReplacer("https://", "", "http://", "").Replace(l.Label)
-	return "[" + strings.ReplaceAll(escape(label), "]", `\]`) + "](" + inLink.Replace(l.Target) + ")"
+	return "[" + strings.ReplaceAll(escape(label), "]", `\]`) + "](" + markup.InLink(l.Target) + ")"
 }
-
-// inLink writes what would end the target of a link.
-var inLink = strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", " ", "%20", "\n", "", "\t", "", "|", "%7C", "`", "%60", "\\", "%5C")

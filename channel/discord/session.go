@@ -2,7 +2,6 @@ package discord
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/etui-run/etui/channel"
@@ -50,38 +49,4 @@ func (s *session) take(ctx context.Context, a *arrival) error {
 	}
 	s.seen.Put(key, struct{}{})
 	return nil
-}
-
-// progress knows up to which number the events of a connection are safe.
-type progress struct {
-	mu       sync.Mutex
-	received int64
-	open     []int64 // in the order of their arrival
-}
-
-func newProgress(from int64) *progress { return &progress{received: from} }
-
-func (p *progress) begin(seq int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if seq > 0 {
-		p.open = append(p.open, seq)
-		p.received = seq
-	}
-}
-
-func (p *progress) done(seq int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.open = slices.DeleteFunc(p.open, func(n int64) bool { return n == seq })
-}
-
-// safe returns the number up to which all events are safe.
-func (p *progress) safe() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.open) > 0 {
-		return slices.Min(p.open) - 1
-	}
-	return p.received
 }

@@ -169,7 +169,7 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 	}
 	name := ""
 	if emoji != "" {
-		if name = emojiName(emoji); name == "" {
+		if name = platform.EmojiName(emoji); name == "" {
 			return fmt.Errorf("slack: no name is known for the emoji %q", platform.Word(emoji))
 		}
 	}
