@@ -1,0 +1,199 @@
+package mattermost
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// post is a message.
+type post struct {
+	ID       string
+	Created  int64  `json:"create_at"` // in milliseconds
+	Deleted  int64  `json:"delete_at"`
+	User     string `json:"user_id"`
+	Chat     string `json:"channel_id"`
+	Root     string `json:"root_id"` // the post that begins its thread
+	Message  string
+	Type     string
+	Props    map[string]any
+	Metadata struct{ Files []file }
+
+	handle string // of who wrote it, if the server says so
+}
+
+// file is a file of a post.
+type file struct {
+	ID, Name  string
+	MediaType string `json:"mime_type"`
+	Size      int64
+}
+
+// counts reports whether a post is a message of somebody else.
+func (s *session) counts(p post) bool {
+	return isID(p.ID) && isID(p.Chat) && isID(p.User) && p.User != s.self.ID && p.Deleted == 0 &&
+		(p.Type == "" || p.Type == "me") && // others are about joins, headers and the like
+		(p.Root == "" || isID(p.Root)) && (p.Message != "" || len(p.Metadata.Files) > 0)
+}
+
+// take completes a post and hands it over, unless that was done before.
+func (s *session) take(ctx context.Context, p post, alone bool) error {
+	if _, seen := s.seen.Get(p.ID); seen {
+		return nil
+	}
+	m := channel.Incoming{
+		ID:    p.ID,
+		From:  channel.Sender{ID: p.User, Handle: printable.Line(p.handle, 100), Bot: written(p, "from_bot") || written(p, "from_webhook")},
+		At:    channel.Address{Chat: p.Chat, Thread: p.Root, Message: p.ID},
+		Group: !alone,
+		Text:  printable.Text(p.Message),
+		Time:  time.UnixMilli(p.Created),
+	}
+	if m.Group {
+		if m.Mentioned = s.self.mention.MatchString(m.Text); m.Mentioned {
+			m.Text = strings.TrimLeft(strings.TrimSpace(s.self.mention.ReplaceAllString(m.Text, "$1$2")), ":, ")
+		} else if p.Root != "" {
+			author, err := s.author(ctx, p.Root)
+			if err != nil {
+				return err
+			}
+			m.Mentioned = author == s.self.ID // it answers the bot
+		}
+		if m.At.Thread == "" {
+			m.At.Thread = p.ID // the reply begins a thread, and what is written there belongs to it
+		}
+	}
+	if channel.Wanted(ctx, s.in, m) {
+		s.introduce(ctx, &m)
+		if len(p.Metadata.Files) > 0 {
+			release, err := s.intake.Load(ctx)
+			if err != nil {
+				return err
+			}
+			defer release()
+			m.Files = s.load(ctx, p.Metadata.Files)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.in.Receive(ctx, m); err != nil {
+		return err
+	}
+	s.seen.Put(p.ID, struct{}{})
+	return nil
+}
+
+// written reports whether a property says that a program wrote a post.
+func written(p post, by string) bool { return p.Props[by] == "true" || p.Props[by] == true }
+
+// author returns who began a thread; nobody if the post is not there any more.
+func (s *session) author(ctx context.Context, root string) (string, error) {
+	if author, ok := s.authors.Get(root); ok {
+		return author, nil
+	}
+	var p post
+	if err := s.call(ctx, "GET", "posts/{}", []string{root}, nil, &p); err != nil && !gone(err) {
+		return "", err
+	}
+	s.authors.Put(root, p.User)
+	return p.User, nil
+}
+
+// load returns the files of a post with their bytes. Those that are too large or that the
+// server does not give have no Data.
+func (s *session) load(ctx context.Context, files []file) (loaded []chat.File) {
+	for _, f := range files {
+		loaded = append(loaded, chat.File{Name: printable.Line(f.Name, 255), MediaType: printable.Line(f.MediaType, 100), Size: int(max(f.Size, 0))})
+	}
+	platform.Load(ctx, s.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
+		r := platform.Request{Call: "GET files/{}", Path: platform.Route("api/v4/files/{}", files[i].ID), Raw: true, Limit: limit, Time: fileTime}
+		answer, err := s.api.Do(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return answer.Body, nil
+	})
+	return loaded
+}
+
+// How long the answer about a person is believed, and how long a failure.
+const (
+	knownFor   = 10 * time.Minute
+	unknownFor = time.Minute
+)
+
+// person is what the server knows about somebody, in one chat.
+type person struct {
+	handle, name string
+	bot          bool
+	roles        []string
+	until        time.Time
+}
+
+// introduce adds what the server knows about a sender. Somebody of whom it tells nothing has
+// no role.
+func (s *session) introduce(ctx context.Context, m *channel.Incoming) {
+	key := m.From.ID
+	if m.Group {
+		key += " " + m.At.Chat
+	}
+	p, known := s.people.Get(key)
+	if !known || time.Now().After(p.until) {
+		p = s.meet(ctx, m)
+		if ctx.Err() == nil {
+			s.people.Put(key, p)
+		}
+	}
+	if p.handle != "" {
+		m.From.Handle, m.From.Name = p.handle, p.name
+	}
+	m.From.Bot = m.From.Bot || p.bot
+	m.From.Roles = slices.Clone(p.roles)
+}
+
+// meet asks about a person. Who administers the server is an administrator, and who
+// administers the chat its moderator.
+func (s *session) meet(ctx context.Context, m *channel.Incoming) person {
+	var user struct {
+		ID, Username, Nickname, Roles string
+		First                         string `json:"first_name"`
+		Last                          string `json:"last_name"`
+		Bot                           bool   `json:"is_bot"`
+		Deleted                       int64  `json:"delete_at"`
+	}
+	err := s.call(ctx, "GET", "users/{}", []string{m.From.ID}, nil, &user)
+	var member struct{ Roles string }
+	if err == nil && m.Group {
+		err = s.call(ctx, "GET", "channels/{}/members/{}", []string{m.At.Chat, m.From.ID}, nil, &member)
+	}
+	if err != nil || user.ID != m.From.ID || user.Deleted != 0 {
+		s.log.WarnContext(ctx, "mattermost tells nothing about a sender, who has no name and no role", "user", m.From.ID, "error", err)
+		return person{until: time.Now().Add(unknownFor)}
+	}
+	name := user.Nickname
+	if name == "" {
+		name = strings.TrimSpace(user.First + " " + user.Last)
+	}
+	p := person{handle: printable.Line(user.Username, 100), name: printable.Line(name, 100), bot: user.Bot, until: time.Now().Add(knownFor)}
+	has := func(roles, role string) bool { return slices.Contains(strings.Fields(roles), role) }
+	switch {
+	case has(user.Roles, "system_guest"):
+		p.roles = []string{"guest"}
+		return p
+	case has(user.Roles, "system_admin"):
+		p.roles = []string{"administrator"}
+	default:
+		p.roles = []string{"member"}
+	}
+	if has(member.Roles, "channel_admin") {
+		p.roles = append(p.roles, "moderator")
+	}
+	return p
+}
