@@ -83,13 +83,13 @@ type Channel struct {
 	identified time.Time               // when a session was last begun; Run's
 	between    time.Duration           // from one beginning of a session to the next
 
-	seen    *recent.Cache[string, struct{}] // messages that are safe, by chat and ID
-	posted  *recent.Cache[string, string]   // the IDs of what was sent, by nonce
-	reacted *recent.Cache[string, string]   // by message: the bot's emoji
-	texts   *recent.Cache[string, string]   // of buttons that are too long for Discord
-	waiting *recent.Cache[string, *promise] // commands that have no answer yet
-	places  *recent.Cache[string, place]    // by the channel's ID
-	guilds  *recent.Cache[string, guild]
+	seen      *recent.Cache[string, struct{}] // messages that are safe, by chat and ID
+	posted    *recent.Cache[string, string]   // the IDs of what was sent, by nonce
+	reactions *platform.Reactions
+	texts     *recent.Cache[string, string]   // of buttons that are too long for Discord
+	waiting   *recent.Cache[string, *promise] // commands that have no answer yet
+	places    *recent.Cache[string, place]    // by the channel's ID
+	guilds    *platform.Facts[string, guild]
 }
 
 var (
@@ -119,9 +119,9 @@ func New(config Config) (*Channel, error) {
 		pace:    rate.NewLimiter(40, 40), // Discord allows 50 a second
 		between: 5 * time.Second,         // Discord's time for max_concurrency, which is 1 for almost all bots
 		seen:    recent.New[string, struct{}](maxKnown), posted: recent.New[string, string](maxKnown),
-		reacted: recent.New[string, string](maxKnown), texts: recent.New[string, string](maxKnown),
+		reactions: platform.NewReactions(maxKnown), texts: recent.New[string, string](maxKnown),
 		waiting: recent.New[string, *promise](maxKnown), places: recent.New[string, place](maxKnown),
-		guilds: recent.New[string, guild](maxGuilds),
+		guilds: platform.NewFacts[string, guild](maxGuilds, 5*time.Minute),
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)

@@ -36,11 +36,7 @@ func (c *Channel) fetch(ctx context.Context, address string, limit int64) ([]byt
 	if err != nil || !c.api.Trusts(u, "cdn.discordapp.com", "media.discordapp.net") {
 		return nil, errors.New("the file is not at Discord")
 	}
-	answer, err := c.api.Do(ctx, platform.Request{Call: "loading a file", URL: u, Raw: true, Limit: limit, Time: fileTime})
-	if err != nil {
-		return nil, err
-	}
-	return answer.Body, nil
+	return c.api.Fetch(ctx, platform.Request{Call: "loading a file", URL: u, Limit: limit})
 }
 
 // form returns a message with files.

@@ -259,20 +259,15 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 		return errors.New("discord: no message is named to react to")
 	}
 	const route = "channels/{}/messages/{}/reactions/{}/@me"
-	if old, ok := c.reacted.Get(message); ok && old != emoji {
-		if err := c.call(ctx, "DELETE", route, []string{in, message, old}, nil, nil); err != nil && !platform.Fails(err, unknownMessage, unknownEmoji) {
-			return err
+	return c.reactions.Replace(message, emoji, func(old string) error {
+		err := c.call(ctx, "DELETE", route, []string{in, message, old}, nil, nil)
+		if platform.Fails(err, unknownMessage, unknownEmoji) {
+			return nil
 		}
-		c.reacted.Remove(message)
-	}
-	if emoji == "" {
-		return nil
-	}
-	if err := c.call(ctx, "PUT", route, []string{in, message, emoji}, nil, nil); err != nil {
 		return err
-	}
-	c.reacted.Put(message, emoji)
-	return nil
+	}, func() (string, error) {
+		return emoji, c.call(ctx, "PUT", route, []string{in, message, emoji}, nil, nil)
+	})
 }
 
 // Typing implements [channel.Typer]. Below a command Discord shows by itself that the answer

@@ -44,7 +44,7 @@ type Config struct {
 	Secret string
 	// Limit is how many bytes an answer may have.
 	Limit int64
-	// Time is how long a call may take; 0 means 30 seconds.
+	// Time is how long a call may take, if it sends no file; 0 means 30 seconds.
 	Time time.Duration
 	// Wait is the time to wait if the platform wants less and names no time.
 	Wait time.Duration
@@ -193,7 +193,12 @@ func (c *Client) Call(ctx context.Context, r Request, into any) error {
 // Do makes a call. Its errors may be a [*Failure] or a [*channel.Limited]; the answer comes
 // with an error, too, if there was one.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Time, c.config.Time))
+	patience := cmp.Or(r.Time, c.config.Time)
+	switch r.Body.(type) {
+	case *Form, []byte:
+		patience = max(patience, fileTime)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	failed := func(err error) error { return fmt.Errorf("%s: %s: %w", c.config.Name, r.name(), Plain(err)) }
 	req, err := c.request(ctx, r)

@@ -1,11 +1,26 @@
 package platform
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 )
+
+// fileTime is how long a file may take.
+const fileTime = 2 * time.Minute
+
+// Fetch returns the bytes of a file.
+func (c *Client) Fetch(ctx context.Context, r Request) ([]byte, error) {
+	r.Raw, r.Time = true, cmp.Or(r.Time, fileTime)
+	answer, err := c.Do(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
+}
 
 // Load adds the bytes to the files of a message, of all together at most total. Files that
 // are larger, or that fetch does not get, stay without Data.

@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/etui-run/etui/internal/panics"
 )
 
 const (
@@ -100,9 +104,23 @@ func (s *Socket) Write(ctx context.Context, message any) error {
 // Close ends the connection at once, without a frame that says why.
 func (s *Socket) Close() { _ = s.conn.CloseNow() }
 
-// Ping pings the platform until ctx ends, and closes a connection that is dead. The library
-// answers pings itself.
-func (s *Socket) Ping(ctx context.Context) {
+// Watch pings the platform, and closes a connection that is dead. The library answers pings
+// itself. End closes the connection.
+func (s *Socket) Watch(ctx context.Context, log *slog.Logger) (end func()) {
+	ctx, stop := context.WithCancel(ctx)
+	var pings sync.WaitGroup
+	pings.Go(func() {
+		defer panics.Log(log, "pinging "+s.name)
+		s.ping(ctx)
+	})
+	return func() {
+		s.Close()
+		stop()
+		pings.Wait()
+	}
+}
+
+func (s *Socket) ping(ctx context.Context) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for {

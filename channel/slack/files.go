@@ -55,13 +55,8 @@ func (c *Channel) fetch(ctx context.Context, address string, limit int64) ([]byt
 	if err != nil || !c.trusted(u) {
 		return nil, errors.New("the file is not at Slack")
 	}
-	answer, err := c.api.Do(ctx, platform.Request{
-		Call: "loading a file", URL: u, Header: platform.Bearer(c.config.Token), Raw: true, Limit: limit, Time: fileTime,
-	})
-	if err != nil {
-		return nil, err // a redirect, too: it leads to a page to sign in
-	}
-	return answer.Body, nil
+	// A redirect fails, too: it leads to a page to sign in.
+	return c.api.Fetch(ctx, platform.Request{Call: "loading a file", URL: u, Header: platform.Bearer(c.config.Token), Limit: limit})
 }
 
 // upload gives Slack the bytes of files, which nobody sees yet, and returns them as
@@ -86,7 +81,7 @@ func (c *Channel) upload(ctx context.Context, files []chat.File) (uploaded strin
 		if err != nil || !c.trusted(u) {
 			return "", errors.New("slack: files.getUploadURLExternal leads to a server that is not Slack")
 		}
-		if _, err := c.api.Do(ctx, platform.Request{Call: "uploading " + platform.Word(name), URL: u, Body: f.Data, Raw: true, Time: fileTime}); err != nil {
+		if _, err := c.api.Do(ctx, platform.Request{Call: "uploading " + platform.Word(name), URL: u, Body: f.Data, Raw: true}); err != nil {
 			return "", err
 		}
 		list = append(list, entry{place.ID, name})

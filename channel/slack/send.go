@@ -173,24 +173,16 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 			return fmt.Errorf("slack: no name is known for the emoji %q", platform.Word(emoji))
 		}
 	}
-	message := messageID(chat, ts)
-	args := url.Values{"channel": {chat}, "timestamp": {ts}}
-	if old, ok := c.reacted.Get(message); ok && old != "" && old != name {
-		args.Set("name", old)
-		if err := c.call(ctx, c.config.Token, "reactions.remove", args, nil); err != nil && !platform.Fails(err, "no_reaction") {
-			return err
+	change := func(method, name, done string) error {
+		err := c.call(ctx, c.config.Token, method, url.Values{"channel": {chat}, "timestamp": {ts}, "name": {name}}, nil)
+		if platform.Fails(err, done) {
+			return nil
 		}
-		c.reacted.Put(message, "")
-	}
-	if name == "" {
-		return nil
-	}
-	args.Set("name", name)
-	if err := c.call(ctx, c.config.Token, "reactions.add", args, nil); err != nil && !platform.Fails(err, "already_reacted") {
 		return err
 	}
-	c.reacted.Put(message, name)
-	return nil
+	return c.reactions.Replace(messageID(chat, ts), name,
+		func(old string) error { return change("reactions.remove", old, "no_reaction") },
+		func() (string, error) { return name, change("reactions.add", name, "already_reacted") })
 }
 
 // Typing implements [channel.Typer] in threads: Slack shows there what an app does. Other

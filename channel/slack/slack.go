@@ -44,7 +44,6 @@ const (
 	maxSeen   = 4096      // messages that are known to be safe; the oldest are forgotten
 	maxPeople = 1000      // people whose names and roles are known
 
-	fileTime = 2 * time.Minute // of loading or sending a file
 )
 
 // Config says which app a channel is. Token and one of AppToken and Secret are needed.
@@ -77,13 +76,13 @@ type Channel struct {
 	log     *slog.Logger
 	dialect markup.Dialect
 
-	open    atomic.Pointer[session] // while Run runs
-	self    atomic.Pointer[account] // once Slack was asked
-	seen    *recent.Cache[string, struct{}]
-	posted  *recent.Cache[string, string] // by key: the ID of a text whose files are missing yet
-	reacted *recent.Cache[string, string] // by message: the name of the bot's emoji
-	people  *recent.Cache[string, person]
-	quiet   atomic.Bool // Slack lets this app show no status
+	open      atomic.Pointer[session] // while Run runs
+	self      atomic.Pointer[account] // once Slack was asked
+	seen      *recent.Cache[string, struct{}]
+	posted    *recent.Cache[string, string] // by key: the ID of a text whose files are missing yet
+	reactions *platform.Reactions
+	people    *platform.Facts[string, person]
+	quiet     atomic.Bool // Slack lets this app show no status
 }
 
 var (
@@ -116,8 +115,8 @@ func New(config Config) (*Channel, error) {
 	c := &Channel{
 		config: config, api: api, log: config.Log, dialect: dialect(),
 		seen:   recent.New[string, struct{}](maxSeen),
-		posted: recent.New[string, string](maxSeen), reacted: recent.New[string, string](maxSeen),
-		people: recent.New[string, person](maxPeople),
+		posted: recent.New[string, string](maxSeen), reactions: platform.NewReactions(maxSeen),
+		people: platform.NewFacts[string, person](maxPeople, 10*time.Minute),
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
-	"github.com/etui-run/etui/internal/panics"
 )
 
 // helloTime is how long a new connection may take to say hello.
@@ -53,20 +51,11 @@ func (s *session) socket(ctx context.Context) (events int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	open, end := context.WithCancel(ctx)
-	var pings sync.WaitGroup
 	defer s.log.DebugContext(ctx, "slack connection ends")
-	defer pings.Wait()
-	defer end()
-	defer conn.Close()
-	pings.Go(func() {
-		defer panics.Log(s.log, "pinging Slack")
-		conn.Ping(open)
-	})
-
-	greeting, cancelGreeting := context.WithTimeout(open, helloTime)
+	defer conn.Watch(ctx, s.log)()
+	greeting, cancelGreeting := context.WithTimeout(ctx, helloTime)
 	defer cancelGreeting()
-	for wait := greeting; ; wait = open {
+	for wait := greeting; ; wait = ctx {
 		data, _, err := conn.Read(wait)
 		if err != nil {
 			return events, err
