@@ -121,7 +121,7 @@ func New(config Config) (*Channel, error) {
 		seen:    recent.New[string, struct{}](maxKnown), posted: recent.New[string, string](maxKnown),
 		reactions: platform.NewReactions(maxKnown), texts: recent.New[string, string](maxKnown),
 		waiting: recent.New[string, *promise](maxKnown), places: recent.New[string, place](maxKnown),
-		guilds: platform.NewFacts[string, guild](maxGuilds, 5*time.Minute),
+		guilds: platform.NewFacts[string, guild](maxGuilds, 5*time.Minute, time.Minute),
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)

@@ -75,9 +75,9 @@ type Channel struct {
 	mine   *recent.Cache[string, kind]     // by message: what the bot has sent
 	cards  *recent.Cache[string, string]   // by message: the text above buttons
 	parts  *recent.Cache[string, progress] // by key: what was sent of a message
-	reacts *recent.Cache[string, reaction] // by message: the bot's reaction
-	people *recent.Cache[string, person]
-	chats  *recent.Cache[string, group]
+	reacts *platform.Reactions
+	people *platform.Facts[string, person]
+	chats  *platform.Facts[string, group]
 	peers  *recent.Cache[string, string] // by direct chat: who writes there
 }
 
@@ -116,9 +116,9 @@ func New(config Config) (*Channel, error) {
 		mine:   recent.New[string, kind](maxSeen),
 		cards:  recent.NewSized[string](maxCards, func(s string) int { return len(s) }),
 		parts:  recent.New[string, progress](maxPeople),
-		reacts: recent.New[string, reaction](maxPeople),
-		people: recent.New[string, person](maxPeople),
-		chats:  recent.New[string, group](maxPeople),
+		reacts: platform.NewReactions(maxPeople),
+		people: platform.NewFacts[string, person](maxPeople, 10*time.Minute, time.Minute),
+		chats:  platform.NewFacts[string, group](maxPeople, 10*time.Minute, time.Minute),
 		peers:  recent.New[string, string](maxSeen),
 	}
 	c.tokens = platform.NewTokens(time.Now, c.fetchToken, expired...)

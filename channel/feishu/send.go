@@ -291,9 +291,6 @@ func (c *Channel) Edit(ctx context.Context, _ channel.Address, id, text string) 
 	return c.call(ctx, method, "im/v1/messages/"+message, nil, body, nil)
 }
 
-// reaction is the emoji that the bot has put on a message.
-type reaction struct{ emoji, id string }
-
 // React implements [channel.Reactor]. The bot has one emoji on a message; another one
 // replaces it. Which one it is the channel knows until it ends (添加消息表情回复,
 // im-v1/message-reaction/create).
@@ -309,26 +306,14 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 		}
 	}
 	path := "im/v1/messages/" + message + "/reactions"
-	old, _ := c.reacts.Get(message)
-	if old.emoji == name {
-		return nil
-	}
-	if old.emoji != "" {
-		if err := c.call(ctx, http.MethodDelete, path+"/"+url.PathEscape(old.id), nil, nil, nil); err != nil {
-			return err
+	return c.reacts.Replace(message, name, func(id string) error {
+		return c.call(ctx, http.MethodDelete, path+"/"+url.PathEscape(id), nil, nil, nil)
+	}, func() (string, error) {
+		var answer struct {
+			ID string `json:"reaction_id"`
 		}
-		c.reacts.Remove(message)
-	}
-	if name == "" {
-		return nil
-	}
-	var answer struct {
-		ID string `json:"reaction_id"`
-	}
-	body := map[string]any{"reaction_type": map[string]string{"emoji_type": name}}
-	if err := c.call(ctx, http.MethodPost, path, nil, body, &answer); err != nil {
-		return err
-	}
-	c.reacts.Put(message, reaction{name, answer.ID})
-	return nil
+		body := map[string]any{"reaction_type": map[string]string{"emoji_type": name}}
+		err := c.call(ctx, http.MethodPost, path, nil, body, &answer)
+		return answer.ID, err
+	})
 }

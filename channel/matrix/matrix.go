@@ -88,17 +88,17 @@ type Channel struct {
 	tries   map[string]int          // to join a room; Run's
 	directs direct
 
-	seen    *recent.Cache[string, struct{}]    // events that are safe
-	mine    *recent.Cache[string, struct{}]    // events of the account
-	events  *recent.Cache[string, cited]       // that are answered, by ID
-	posted  *recent.Cache[string, string]      // the IDs of what was sent, by transaction ID
-	reacted *recent.Cache[string, reaction]    // by message
-	names   *recent.Cache[string, string]      // of people, by room and ID
-	places  *recent.Cache[string, place]       // by room
-	levels  *recent.Cache[string, powerLevels] // by room
-	told    *recent.Cache[string, struct{}]    // encrypted rooms that were told so
-	reading chan struct{}                      // a place for each receipt that is on its way
-	resolve sync.Mutex                         // while a direct chat is found or begun
+	seen      *recent.Cache[string, struct{}] // events that are safe
+	mine      *recent.Cache[string, struct{}] // events of the account
+	events    *recent.Cache[string, cited]    // that are answered, by ID
+	posted    *recent.Cache[string, string]   // the IDs of what was sent, by transaction ID
+	reactions *platform.Reactions
+	names     *recent.Cache[string, string]      // of people, by room and ID
+	places    *recent.Cache[string, place]       // by room
+	levels    *recent.Cache[string, powerLevels] // by room
+	told      *recent.Cache[string, struct{}]    // encrypted rooms that were told so
+	reading   chan struct{}                      // a place for each receipt that is on its way
+	resolve   sync.Mutex                         // while a direct chat is found or begun
 }
 
 var (
@@ -136,7 +136,7 @@ func New(config Config) (*Channel, error) {
 	c := &Channel{
 		config: config, api: api, log: config.Log, markdown: newMarkdown(), tries: map[string]int{},
 		seen: recent.New[string, struct{}](maxKnown), mine: recent.New[string, struct{}](maxKnown), events: recent.New[string, cited](maxKnown / 4),
-		posted: recent.New[string, string](maxKnown), reacted: recent.New[string, reaction](maxKnown), names: recent.New[string, string](maxKnown),
+		posted: recent.New[string, string](maxKnown), reactions: platform.NewReactions(maxKnown), names: recent.New[string, string](maxKnown),
 		places: recent.New[string, place](maxKnown), levels: recent.New[string, powerLevels](maxKnown / 8), told: recent.New[string, struct{}](maxKnown),
 		reading: make(chan struct{}, 4),
 	}

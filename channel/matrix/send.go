@@ -164,9 +164,6 @@ func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string)
 	return err
 }
 
-// reaction is the account's emoji on a message.
-type reaction struct{ emoji, event string }
-
 // React implements [channel.Reactor]. The account has one emoji on a message; another one
 // replaces it. Which one it is the channel knows until it ends.
 func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) error {
@@ -177,27 +174,17 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 	if !eventID(to.Message) {
 		return errors.New("matrix: no message is named to react to")
 	}
-	key := room + " " + to.Message
-	old, had := c.reacted.Get(key)
-	if had && old.emoji == emoji {
-		return nil
-	}
-	if had {
-		err := c.call(ctx, "PUT", "v3/rooms/{}/redact/{}/{}", []string{room, old.event, rand.Text()}, nil, object{}, nil)
-		if err != nil && !platform.Fails(err, notFound) {
-			return err
+	err = c.reactions.Replace(room+" "+to.Message, emoji, func(event string) error {
+		err := c.call(ctx, "PUT", "v3/rooms/{}/redact/{}/{}", []string{room, event, rand.Text()}, nil, object{}, nil)
+		if platform.Fails(err, notFound) {
+			return nil
 		}
-		c.reacted.Remove(key)
-	}
-	if emoji == "" {
-		return nil
-	}
-	id, err := c.post(ctx, room, typeReaction, "", object{"m.relates_to": object{"rel_type": "m.annotation", "event_id": to.Message, "key": emoji}})
+		return err
+	}, func() (string, error) {
+		return c.post(ctx, room, typeReaction, "", object{"m.relates_to": object{"rel_type": "m.annotation", "event_id": to.Message, "key": emoji}})
+	})
 	if platform.Fails(err, duplicate) {
 		return nil // from before the start
-	}
-	if err == nil {
-		c.reacted.Put(key, reaction{emoji, id})
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package mattermost
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -113,28 +114,16 @@ func (s *session) load(ctx context.Context, files []file) (loaded []chat.File) {
 		loaded = append(loaded, chat.File{Name: printable.Line(f.Name, 255), MediaType: printable.Line(f.MediaType, 100), Size: int(max(f.Size, 0))})
 	}
 	platform.Load(ctx, s.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
-		r := platform.Request{Call: "GET files/{}", Path: platform.Route("api/v4/files/{}", files[i].ID), Raw: true, Limit: limit, Time: fileTime}
-		answer, err := s.api.Do(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		return answer.Body, nil
+		return s.api.Fetch(ctx, platform.Request{Call: "GET files/{}", Path: platform.Route("api/v4/files/{}", files[i].ID), Limit: limit})
 	})
 	return loaded
 }
-
-// How long the answer about a person is believed, and how long a failure.
-const (
-	knownFor   = 10 * time.Minute
-	unknownFor = time.Minute
-)
 
 // person is what the server knows about somebody, in one chat.
 type person struct {
 	handle, name string
 	bot          bool
 	roles        []string
-	until        time.Time
 }
 
 // introduce adds what the server knows about a sender. Somebody of whom it tells nothing has
@@ -144,23 +133,14 @@ func (s *session) introduce(ctx context.Context, m *channel.Incoming) {
 	if m.Group {
 		key += " " + m.At.Chat
 	}
-	p, known := s.people.Get(key)
-	if !known || time.Now().After(p.until) {
-		p = s.meet(ctx, m)
-		if ctx.Err() == nil {
-			s.people.Put(key, p)
-		}
-	}
-	if p.handle != "" {
-		m.From.Handle, m.From.Name = p.handle, p.name
-	}
-	m.From.Bot = m.From.Bot || p.bot
-	m.From.Roles = slices.Clone(p.roles)
+	p := s.people.Get(ctx, key, func() (person, bool) { return s.meet(ctx, m) })
+	m.From.Handle, m.From.Name = cmp.Or(p.handle, m.From.Handle), p.name
+	m.From.Bot, m.From.Roles = m.From.Bot || p.bot, slices.Clone(p.roles)
 }
 
 // meet asks about a person. Who administers the server is an administrator, and who
 // administers the chat its moderator.
-func (s *session) meet(ctx context.Context, m *channel.Incoming) person {
+func (s *session) meet(ctx context.Context, m *channel.Incoming) (p person, known bool) {
 	var user struct {
 		ID, Username, Nickname, Roles string
 		First                         string `json:"first_name"`
@@ -175,25 +155,18 @@ func (s *session) meet(ctx context.Context, m *channel.Incoming) person {
 	}
 	if err != nil || user.ID != m.From.ID || user.Deleted != 0 {
 		s.log.WarnContext(ctx, "mattermost tells nothing about a sender, who has no name and no role", "user", m.From.ID, "error", err)
-		return person{until: time.Now().Add(unknownFor)}
+		return person{}, false
 	}
-	name := user.Nickname
-	if name == "" {
-		name = strings.TrimSpace(user.First + " " + user.Last)
-	}
-	p := person{handle: printable.Line(user.Username, 100), name: printable.Line(name, 100), bot: user.Bot, until: time.Now().Add(knownFor)}
+	name := cmp.Or(user.Nickname, strings.TrimSpace(user.First+" "+user.Last))
+	p = person{printable.Line(user.Username, 100), printable.Line(name, 100), user.Bot, []string{"member"}}
 	has := func(roles, role string) bool { return slices.Contains(strings.Fields(roles), role) }
 	switch {
 	case has(user.Roles, "system_guest"):
 		p.roles = []string{"guest"}
-		return p
 	case has(user.Roles, "system_admin"):
-		p.roles = []string{"administrator"}
-	default:
-		p.roles = []string{"member"}
+		p.roles = []string{"administrator", "moderator", "member"}
+	case has(member.Roles, "channel_admin"):
+		p.roles = []string{"moderator", "member"}
 	}
-	if has(member.Roles, "channel_admin") {
-		p.roles = append(p.roles, "moderator")
-	}
-	return p
+	return p, true
 }

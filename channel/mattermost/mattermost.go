@@ -39,13 +39,12 @@ const Platform = "mattermost"
 
 // Limits of a channel.
 const (
-	maxText  = 16_383          // characters of a post
-	maxFile  = 50 << 20        // bytes of a file that is sent; the usual limit of a server is 100 MB
-	maxFiles = 20 << 20        // bytes of the files of a post that arrives; others have no Data
-	maxBody  = 4 << 20         // bytes of an answer or of an event; larger ones are refused
-	maxKnown = 4096            // posts that are remembered; the oldest are forgotten
-	perPost  = 5               // files of a post
-	fileTime = 2 * time.Minute // of loading or sending a file
+	maxText  = 16_383   // characters of a post
+	maxFile  = 50 << 20 // bytes of a file that is sent; the usual limit of a server is 100 MB
+	maxFiles = 20 << 20 // bytes of the files of a post that arrives; others have no Data
+	maxBody  = 4 << 20  // bytes of an answer or of an event; larger ones are refused
+	maxKnown = 4096     // posts that are remembered; the oldest are forgotten
+	perPost  = 5        // files of a post
 )
 
 // Config says which account a channel is.
@@ -70,12 +69,12 @@ type Channel struct {
 	log     *slog.Logger
 	dialect markup.Dialect
 
-	self    atomic.Pointer[account]         // once the server was asked
-	seen    *recent.Cache[string, struct{}] // posts that are safe
-	posted  *recent.Cache[string, string]   // by pending_post_id: the posts that were sent
-	reacted *recent.Cache[string, string]   // by post: the name of the bot's emoji
-	authors *recent.Cache[string, string]   // by post that begins a thread
-	people  *recent.Cache[string, person]
+	self      atomic.Pointer[account]         // once the server was asked
+	seen      *recent.Cache[string, struct{}] // posts that are safe
+	posted    *recent.Cache[string, string]   // by pending_post_id: the posts that were sent
+	reactions *platform.Reactions
+	authors   *recent.Cache[string, string] // by post that begins a thread
+	people    *platform.Facts[string, person]
 }
 
 var (
@@ -105,8 +104,8 @@ func New(config Config) (*Channel, error) {
 	c := &Channel{
 		config: config, api: api, log: config.Log, dialect: dialect(),
 		seen: recent.New[string, struct{}](maxKnown), posted: recent.New[string, string](maxKnown),
-		reacted: recent.New[string, string](maxKnown), authors: recent.New[string, string](maxKnown),
-		people: recent.New[string, person](maxKnown),
+		reactions: platform.NewReactions(maxKnown), authors: recent.New[string, string](maxKnown),
+		people: platform.NewFacts[string, person](maxKnown, 10*time.Minute, time.Minute),
 	}
 	if c.config.Records == nil {
 		c.config.Records = &store.Memory{}
@@ -122,11 +121,8 @@ func isID(s string) bool {
 	return len(s) == 26 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// Codes of the API.
-const (
-	noRoot  = "api.post.create_post.root_id.app_error" // the beginning of a thread is not there any more
-	pending = "api.post.deduplicate_create_post.pending"
-)
+// noRoot says that the post that begins a thread is not there any more.
+const noRoot = "api.post.create_post.root_id.app_error"
 
 // refusal returns the error of an answer. Only one of Mattermost itself says something about
 // the account; a proxy's page does not.

@@ -88,7 +88,7 @@ func (c *Channel) upload(ctx context.Context, to string, f chat.File) (string, e
 	var answer struct {
 		Files []struct{ ID string } `json:"file_infos"`
 	}
-	r := platform.Request{Call: "POST files", Path: "api/v4/files", Query: url.Values{"channel_id": {to}}, Body: &form, Time: fileTime}
+	r := platform.Request{Call: "POST files", Path: "api/v4/files", Query: url.Values{"channel_id": {to}}, Body: &form}
 	if err := c.api.Call(ctx, r, &answer); err != nil {
 		return "", err
 	}
@@ -126,20 +126,14 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 	if err != nil {
 		return err
 	}
-	if old, ok := c.reacted.Get(to.Message); ok && old != name {
+	return c.reactions.Replace(to.Message, name, func(old string) error {
 		err := c.call(ctx, "DELETE", "users/me/posts/{}/reactions/{}", []string{to.Message, old}, nil, nil)
-		if err != nil && !gone(err) {
-			return err
+		if gone(err) {
+			return nil
 		}
-		c.reacted.Remove(to.Message)
-	}
-	if name == "" {
-		return nil
-	}
-	body := map[string]string{"user_id": self.ID, "post_id": to.Message, "emoji_name": name}
-	if err := c.call(ctx, "POST", "reactions", nil, body, nil); err != nil {
 		return err
-	}
-	c.reacted.Put(to.Message, name)
-	return nil
+	}, func() (string, error) {
+		body := map[string]string{"user_id": self.ID, "post_id": to.Message, "emoji_name": name}
+		return name, c.call(ctx, "POST", "reactions", nil, body, nil)
+	})
 }

@@ -10,12 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
-	"github.com/etui-run/etui/internal/panics"
 )
 
 const (
@@ -93,20 +91,12 @@ func (s *session) receive(ctx context.Context, end context.CancelCauseFunc) erro
 	if err != nil {
 		return err
 	}
-	open, stop := context.WithCancel(ctx)
-	var pings sync.WaitGroup
-	defer pings.Wait()
-	defer stop()
-	defer conn.Close()
-	pings.Go(func() {
-		defer panics.Log(s.log, "pinging Mattermost")
-		conn.Ping(open)
-	})
+	defer conn.Watch(ctx, s.log)()
 	err = conn.Write(ctx, map[string]any{"seq": 1, "action": "authentication_challenge", "data": map[string]string{"token": s.config.Token}})
 	if err != nil {
 		return err
 	}
-	greeting, cancel := context.WithTimeout(open, helloTime)
+	greeting, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
 	for wait := greeting; ; {
 		data, _, err := conn.Read(wait)
@@ -122,7 +112,7 @@ func (s *session) receive(ctx context.Context, end context.CancelCauseFunc) erro
 		case e.Error != nil:
 			return fmt.Errorf("mattermost: the WebSocket refuses the account: %s %s", platform.Word(e.Error.ID), platform.Word(e.Error.Message))
 		case e.Event == "hello" && s.safe == nil:
-			wait = open
+			wait = ctx
 			s.log.DebugContext(ctx, "mattermost connection is open")
 			err = s.catchUp(ctx, end) // later posts wait in the connection
 		case e.Event == "posted" && s.safe != nil:

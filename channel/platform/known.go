@@ -7,13 +7,10 @@ import (
 	"github.com/etui-run/etui/internal/recent"
 )
 
-// unknownFor is how long it is believed that a platform does not tell something.
-const unknownFor = time.Minute
-
 // Facts keeps what a platform has told about people and places, the newest of them.
 type Facts[K comparable, V any] struct {
-	kept *recent.Cache[K, fact[V]]
-	life time.Duration
+	kept          *recent.Cache[K, fact[V]]
+	life, unknown time.Duration
 }
 
 type fact[V any] struct {
@@ -21,13 +18,14 @@ type fact[V any] struct {
 	until time.Time
 }
 
-// NewFacts returns an empty one that keeps so many answers for a time.
-func NewFacts[K comparable, V any](most int, life time.Duration) *Facts[K, V] {
-	return &Facts[K, V]{recent.New[K, fact[V]](most), life}
+// NewFacts returns an empty one that keeps so many answers for a time, and that something is
+// unknown for another time.
+func NewFacts[K comparable, V any](most int, life, unknown time.Duration) *Facts[K, V] {
+	return &Facts[K, V]{recent.New[K, fact[V]](most), life, unknown}
 }
 
-// Get returns what is known, or what ask finds out. An answer that is not known is believed for
-// a minute, unless ctx has ended meanwhile.
+// Get returns what is known, or what ask finds out. What it has found out is not kept if ctx
+// has ended meanwhile.
 func (f *Facts[K, V]) Get(ctx context.Context, key K, ask func() (value V, known bool)) V {
 	if is, ok := f.kept.Get(key); ok && time.Now().Before(is.until) {
 		return is.value
@@ -35,7 +33,7 @@ func (f *Facts[K, V]) Get(ctx context.Context, key K, ask func() (value V, known
 	value, known := ask()
 	life := f.life
 	if !known {
-		life = unknownFor
+		life = f.unknown
 	}
 	if ctx.Err() == nil {
 		f.kept.Put(key, fact[V]{value, time.Now().Add(life)})

@@ -116,7 +116,7 @@ func New(config Config) (*Channel, error) {
 		config: config, api: api, log: config.Log, dialect: dialect(),
 		seen:   recent.New[string, struct{}](maxSeen),
 		posted: recent.New[string, string](maxSeen), reactions: platform.NewReactions(maxSeen),
-		people: platform.NewFacts[string, person](maxPeople, 10*time.Minute),
+		people: platform.NewFacts[string, person](maxPeople, 10*time.Minute, time.Minute),
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)

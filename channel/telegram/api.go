@@ -147,11 +147,7 @@ func (a *api) download(ctx context.Context, id string, most int64) ([]byte, erro
 		return nil, platform.ErrTooLarge
 	}
 	path := (&url.URL{}).JoinPath("file", "bot"+a.token, file.Path).EscapedPath()
-	answer, err := a.Do(ctx, platform.Request{Call: "download", Path: path, Raw: true, Limit: most, Time: fetchTime})
-	if err != nil {
-		return nil, err
-	}
-	return answer.Body, nil
+	return a.Fetch(ctx, platform.Request{Call: "download", Path: path, Limit: most, Time: fetchTime})
 }
 
 // fileName is the last part of a file's name, in one short line.

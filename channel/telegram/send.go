@@ -240,7 +240,7 @@ func (c *Channel) press(ctx context.Context, cb *callback) (channel.Incoming, bo
 		return channel.Incoming{}, false
 	}
 	if in.Group {
-		in.From.Roles = c.standing(ctx, m.Chat.ID, cb.From.ID)
+		in.From.Roles = c.standing(ctx, member{m.Chat.ID, cb.From.ID})
 	}
 	return in, true
 }

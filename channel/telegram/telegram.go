@@ -57,14 +57,14 @@ type Channel struct {
 	log     *slog.Logger
 	dialect markup.Dialect
 
-	run    atomic.Pointer[run]             // what Run has begun; nil before and after
-	offset int64                           // of the next update; Run's
-	done   *recent.Cache[int64, struct{}]  // updates that were handed over
-	chats  [64]sync.Mutex                  // one for each share of the chats: updates of a chat are handed over in their order
-	roles  *recent.Cache[member, standing] // of people in groups
-	moved  *recent.Cache[string, string]   // groups that became supergroups, with their new IDs
-	sent   *recent.Cache[string, sent]     // by Outgoing.Key
-	texts  *recent.Cache[string, string]   // of buttons that are too long for Telegram
+	run    atomic.Pointer[run]               // what Run has begun; nil before and after
+	offset int64                             // of the next update; Run's
+	done   *recent.Cache[int64, struct{}]    // updates that were handed over
+	chats  [64]sync.Mutex                    // one for each share of the chats: updates of a chat are handed over in their order
+	roles  *platform.Facts[member, []string] // of people in groups
+	moved  *recent.Cache[string, string]     // groups that became supergroups, with their new IDs
+	sent   *recent.Cache[string, sent]       // by Outgoing.Key
+	texts  *recent.Cache[string, string]     // of buttons that are too long for Telegram
 }
 
 // The interfaces that a bot has.
@@ -118,7 +118,7 @@ func New(cfg Config) (*Channel, error) {
 		api: &api{client, cfg.Token}, id: id, webhook: cfg.Webhook, secret: hex.EncodeToString(secret.Sum(nil)),
 		log: cmp.Or(cfg.Log, slog.Default()), dialect: dialect(),
 		done:  recent.New[int64, struct{}](4096),
-		roles: recent.New[member, standing](10_000),
+		roles: platform.NewFacts[member, []string](10_000, 5*time.Minute, 0),
 		moved: recent.New[string, string](1000),
 		sent:  recent.New[string, sent](1000),
 		texts: recent.New[string, string](1000),
