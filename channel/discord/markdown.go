@@ -7,32 +7,17 @@ import (
 )
 
 // dialect is Discord's kind of Markdown, which knows neither tables nor pictures nor headings
-// below the third, and in which <, _ and | mean other things.
+// below the third, and in which <, _ and | mean other things. Without a < no text can mention
+// anybody.
 func dialect() markup.Dialect {
-	return markup.Dialect{
-		Parser:    markup.GFM(true),
-		Text:      func(s string, _ bool) string { return escape(s) },
-		Strong:    markup.Around("**", "**"),
-		Italic:    markup.Around("*", "*"),
-		Struck:    markup.Around("~~", "~~"),
-		Code:      func(code string) string { return markup.Span(code, escape) },
-		Link:      link,
-		Heading:   heading,
-		Paragraph: markup.LineStarts,
-		Fence:     markup.Fenced,
-		Quote:     quote,
-		Table:     func(t markup.Table) string { return markup.Fenced("", markup.Aligned(t.Words, 30, false)) },
-	}
+	d := markup.Markdown(markup.EscapeMarkdown)
+	d.Link, d.Heading, d.Quote = link, heading, quote
+	d.Table = func(t markup.Table) string { return markup.Fenced("", markup.Aligned(t.Words, 30, false)) }
+	return d
 }
 
 // length is how Discord counts a text of the agent: as it is sent, in UTF-16.
 func (c *Channel) length(markdown string) int { return markup.UTF16(c.dialect.Sent(markdown, maxText)) }
-
-// escaper writes what means something to Discord anywhere. Without a < no text can mention
-// anybody.
-var escaper = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, "[", `\[`, "<", `\<`)
-
-func escape(s string) string { return escaper.Replace(s) }
 
 func heading(level int, s string) string {
 	s = strings.ReplaceAll(s, "\n", " ")
@@ -58,11 +43,11 @@ func quote(body string, _ bool) string {
 func link(l markup.Link) string {
 	switch {
 	case !l.Web():
-		return escape(l.Plain())
+		return markup.EscapeMarkdown(l.Plain())
 	case l.Label == "" || l.Label == l.Target:
 		return markup.InLink(l.Target)
 	}
 	// Discord shows no link if its label looks like one.
 	label := strings.NewReplacer("https://", "", "http://", "").Replace(l.Label)
-	return "[" + strings.ReplaceAll(escape(label), "]", `\]`) + "](" + markup.InLink(l.Target) + ")"
+	return "[" + strings.ReplaceAll(markup.EscapeMarkdown(label), "]", `\]`) + "](" + markup.InLink(l.Target) + ")"
 }

@@ -2,10 +2,41 @@ package markup
 
 import "strings"
 
-// What dialects share whose platform reads Markdown itself.
+// Markdown is the dialect of platforms that read Markdown themselves. Escape writes text
+// without meaning. Link is the platform's, and so is all that it does in another way.
+func Markdown(escape func(s string) string) Dialect {
+	return Dialect{
+		Parser: GFM(true),
+		Text:   func(s string, _ bool) string { return escape(s) },
+		Strong: Around("**", "**"),
+		Italic: Around("*", "*"),
+		Struck: Around("~~", "~~"),
+		Code:   func(code string) string { return span(code, escape) },
+		Heading: func(level int, s string) string {
+			return strings.Repeat("#", level) + " " + strings.ReplaceAll(s, "\n", " ")
+		},
+		Paragraph: lineStarts,
+		Fence:     Fenced,
+		Table: func(t Table) string {
+			var lines []string
+			for i, row := range t.Cells {
+				lines = append(lines, "| "+strings.Join(row, " | ")+" |")
+				if i == 0 {
+					lines = append(lines, strings.Repeat("| --- ", len(row))+"|")
+				}
+			}
+			return strings.Join(lines, "\n")
+		},
+	}
+}
 
-// LineStarts escapes what means something to Markdown where a line begins.
-func LineStarts(s string) string {
+// EscapeMarkdown escapes what means something to Markdown anywhere.
+func EscapeMarkdown(s string) string { return anywhere.Replace(s) }
+
+var anywhere = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, "[", `\[`, "<", `\<`)
+
+// lineStarts escapes what means something to Markdown where a line begins.
+func lineStarts(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
 		bare := strings.TrimLeft(line, " \t")
@@ -30,9 +61,9 @@ func Fenced(language, code string) string {
 	return "```" + language + "\n" + strings.ReplaceAll(code, "```", "`\u200b``") + "\n```"
 }
 
-// Span writes code within a line, or as text that escape has made plain. Two marks around it
+// span writes code within a line, or as text that escape has made plain. Two marks around it
 // let it have one inside.
-func Span(code string, escape func(s string) string) string {
+func span(code string, escape func(s string) string) string {
 	switch {
 	case strings.TrimSpace(code) == "" || strings.Contains(code, "``"):
 		return escape(code)

@@ -3,6 +3,7 @@ package mattermost
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ type post struct {
 	Props    map[string]any
 	Metadata struct{ Files []file }
 
-	handle string // of who wrote it, if the server says so
+	alone bool // in a direct chat
 }
 
 // file is a file of a post.
@@ -44,34 +45,29 @@ func (s *session) counts(p post) bool {
 }
 
 // take completes a post and hands it over, unless that was done before.
-func (s *session) take(ctx context.Context, p post, alone bool) error {
+func (s *session) take(ctx context.Context, p post) error {
 	if _, seen := s.seen.Get(p.ID); seen {
 		return nil
 	}
 	m := channel.Incoming{
 		ID:    p.ID,
-		From:  channel.Sender{ID: p.User, Handle: printable.Line(p.handle, 100), Bot: written(p, "from_bot") || written(p, "from_webhook")},
+		From:  channel.Sender{ID: p.User, Bot: written(p, "from_bot") || written(p, "from_webhook")},
 		At:    channel.Address{Chat: p.Chat, Thread: p.Root, Message: p.ID},
-		Group: !alone,
+		Group: !p.alone,
 		Text:  printable.Text(p.Message),
 		Time:  time.UnixMilli(p.Created),
 	}
 	if m.Group {
-		if m.Mentioned = s.self.mention.MatchString(m.Text); m.Mentioned {
-			m.Text = strings.TrimLeft(strings.TrimSpace(s.self.mention.ReplaceAllString(m.Text, "$1$2")), ":, ")
-		} else if p.Root != "" {
-			author, err := s.author(ctx, p.Root)
-			if err != nil {
-				return err
-			}
-			m.Mentioned = author == s.self.ID // it answers the bot
+		author, err := s.author(ctx, p.Root)
+		if err != nil {
+			return err
 		}
-		if m.At.Thread == "" {
-			m.At.Thread = p.ID // the reply begins a thread, and what is written there belongs to it
-		}
+		m.Mentioned = author == s.self.ID || s.self.mention.MatchString(m.Text) // it answers or names the bot
+		m.Text = strings.TrimSpace(s.self.mention.ReplaceAllString(m.Text, "$1$2"))
+		m.At.Thread = cmp.Or(p.Root, p.ID) // the reply begins a thread, and what is written there belongs to it
 	}
 	if channel.Wanted(ctx, s.in, m) {
-		s.introduce(ctx, &m)
+		s.introduce(ctx, &m.From)
 		if len(p.Metadata.Files) > 0 {
 			release, err := s.intake.Load(ctx)
 			if err != nil {
@@ -94,13 +90,13 @@ func (s *session) take(ctx context.Context, p post, alone bool) error {
 // written reports whether a property says that a program wrote a post.
 func written(p post, by string) bool { return p.Props[by] == "true" || p.Props[by] == true }
 
-// author returns who began a thread; nobody if the post is not there any more.
+// author returns who began a thread; nobody if there is none, or its post is gone.
 func (s *session) author(ctx context.Context, root string) (string, error) {
-	if author, ok := s.authors.Get(root); ok {
+	if author, ok := s.authors.Get(root); ok || root == "" {
 		return author, nil
 	}
 	var p post
-	if err := s.call(ctx, "GET", "posts/{}", []string{root}, nil, &p); err != nil && !gone(err) {
+	if err := s.call(ctx, "GET", "posts/{}", []string{root}, nil, &p); err != nil && !errors.Is(err, channel.ErrGone) {
 		return "", err
 	}
 	s.authors.Put(root, p.User)
@@ -119,7 +115,7 @@ func (s *session) load(ctx context.Context, files []file) (loaded []chat.File) {
 	return loaded
 }
 
-// person is what the server knows about somebody, in one chat.
+// person is what the server knows about somebody.
 type person struct {
 	handle, name string
 	bot          bool
@@ -128,45 +124,30 @@ type person struct {
 
 // introduce adds what the server knows about a sender. Somebody of whom it tells nothing has
 // no role.
-func (s *session) introduce(ctx context.Context, m *channel.Incoming) {
-	key := m.From.ID
-	if m.Group {
-		key += " " + m.At.Chat
-	}
-	p := s.people.Get(ctx, key, func() (person, bool) { return s.meet(ctx, m) })
-	m.From.Handle, m.From.Name = cmp.Or(p.handle, m.From.Handle), p.name
-	m.From.Bot, m.From.Roles = m.From.Bot || p.bot, slices.Clone(p.roles)
+func (s *session) introduce(ctx context.Context, from *channel.Sender) {
+	p := s.people.Get(ctx, from.ID, func() (person, bool) { return s.meet(ctx, from.ID) })
+	from.Handle, from.Name, from.Bot, from.Roles = p.handle, p.name, from.Bot || p.bot, slices.Clone(p.roles)
 }
 
-// meet asks about a person. Who administers the server is an administrator, and who
-// administers the chat its moderator.
-func (s *session) meet(ctx context.Context, m *channel.Incoming) (p person, known bool) {
+// meet asks about a person. Administrators are those of the server.
+func (s *session) meet(ctx context.Context, id string) (p person, known bool) {
 	var user struct {
 		ID, Username, Nickname, Roles string
 		First                         string `json:"first_name"`
 		Last                          string `json:"last_name"`
 		Bot                           bool   `json:"is_bot"`
-		Deleted                       int64  `json:"delete_at"`
 	}
-	err := s.call(ctx, "GET", "users/{}", []string{m.From.ID}, nil, &user)
-	var member struct{ Roles string }
-	if err == nil && m.Group {
-		err = s.call(ctx, "GET", "channels/{}/members/{}", []string{m.At.Chat, m.From.ID}, nil, &member)
-	}
-	if err != nil || user.ID != m.From.ID || user.Deleted != 0 {
-		s.log.WarnContext(ctx, "mattermost tells nothing about a sender, who has no name and no role", "user", m.From.ID, "error", err)
+	if err := s.call(ctx, "GET", "users/{}", []string{id}, nil, &user); err != nil || user.ID != id {
+		s.log.WarnContext(ctx, "mattermost tells nothing about a sender, who has no name and no role", "user", id, "error", err)
 		return person{}, false
 	}
 	name := cmp.Or(user.Nickname, strings.TrimSpace(user.First+" "+user.Last))
 	p = person{printable.Line(user.Username, 100), printable.Line(name, 100), user.Bot, []string{"member"}}
-	has := func(roles, role string) bool { return slices.Contains(strings.Fields(roles), role) }
-	switch {
-	case has(user.Roles, "system_guest"):
+	switch roles := strings.Fields(user.Roles); {
+	case slices.Contains(roles, "system_guest"):
 		p.roles = []string{"guest"}
-	case has(user.Roles, "system_admin"):
-		p.roles = []string{"administrator", "moderator", "member"}
-	case has(member.Roles, "channel_admin"):
-		p.roles = []string{"moderator", "member"}
+	case slices.Contains(roles, "system_admin"):
+		p.roles = []string{"administrator", "member"}
 	}
 	return p, true
 }

@@ -16,6 +16,7 @@
 package mattermost
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,7 +72,7 @@ type Channel struct {
 
 	self      atomic.Pointer[account]         // once the server was asked
 	seen      *recent.Cache[string, struct{}] // posts that are safe
-	posted    *recent.Cache[string, string]   // by pending_post_id: the posts that were sent
+	posted    *platform.Sent                  // by pending_post_id
 	reactions *platform.Reactions
 	authors   *recent.Cache[string, string] // by post that begins a thread
 	people    *platform.Facts[string, person]
@@ -101,19 +102,13 @@ func New(config Config) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Channel{
-		config: config, api: api, log: config.Log, dialect: dialect(),
-		seen: recent.New[string, struct{}](maxKnown), posted: recent.New[string, string](maxKnown),
-		reactions: platform.NewReactions(maxKnown), authors: recent.New[string, string](maxKnown),
+	config.Records = cmp.Or[store.Records](config.Records, &store.Memory{})
+	return &Channel{
+		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
+		seen: recent.New[string, struct{}](maxKnown), authors: recent.New[string, string](maxKnown),
+		posted: platform.NewSent(maxKnown), reactions: platform.NewReactions(maxKnown),
 		people: platform.NewFacts[string, person](maxKnown, 10*time.Minute, time.Minute),
-	}
-	if c.config.Records == nil {
-		c.config.Records = &store.Memory{}
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
-	return c, nil
+	}, nil
 }
 
 // isID reports whether s is an ID or a token of Mattermost. IDs go into paths.
@@ -130,10 +125,7 @@ func refusal(a *platform.Answer) *platform.Failure {
 	if a.Status >= 200 && a.Status < 300 {
 		return nil
 	}
-	var says struct {
-		ID, Message string
-		Status      int `json:"status_code"`
-	}
+	var says struct{ ID, Message string }
 	if err := json.Unmarshal(a.Body, &says); err != nil || says.ID == "" {
 		return &platform.Failure{}
 	}
@@ -175,17 +167,9 @@ func (c *Channel) ask(ctx context.Context) (*account, error) {
 		return nil, errors.New("mattermost: users/me names no user")
 	}
 	// A name has letters, digits, dots, hyphens and underscores, and dots may follow it.
-	a.mention = regexp.MustCompile(`(?i)(^|[^a-z0-9._@-])@` + regexp.QuoteMeta(a.Username) + `(\.*(?:[^a-z0-9._-]|$))`)
+	a.mention = regexp.MustCompile(`(?i)(^|[^a-z0-9._@-])@` + regexp.QuoteMeta(a.Username) + `(?:[:,]?\s+|(\.*(?:[^a-z0-9._-]|$)))`)
 	c.self.Store(&a)
 	return &a, nil
-}
-
-// who returns whose token it is.
-func (c *Channel) who(ctx context.Context) (*account, error) {
-	if a := c.self.Load(); a != nil {
-		return a, nil
-	}
-	return c.ask(ctx)
 }
 
 // Probe implements [channel.Prober].

@@ -8,14 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 )
-
-func gone(err error) bool { return errors.Is(err, channel.ErrGone) }
 
 // Send implements [channel.Channel]. A message with more files than a post takes becomes
 // several posts; its ID is that of the first one.
@@ -26,76 +23,61 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 	if !isID(m.To.Chat) {
 		return "", fmt.Errorf("mattermost: %q is not the ID of a channel: %w", platform.Word(m.To.Chat), channel.ErrGone)
 	}
-	first, text, files := "", c.dialect.Render(m.Text), m.Files
-	for i := 0; i == 0 || len(files) > 0; i++ {
-		n := min(len(files), perPost)
-		key := m.Key
-		if key != "" {
-			key += "/" + strconv.Itoa(i)
-		}
-		id, err := c.post(ctx, m.To, key, text, files[:n])
+	first, text := "", c.dialect.Render(m.Text)
+	for i := 0; i == 0 || i < len(m.Files); i += perPost {
+		id, err := c.post(ctx, m, i, text, m.Files[i:min(i+perPost, len(m.Files))])
 		if err != nil {
 			return "", err
 		}
-		first, text, files = cmp.Or(first, id), "", files[n:]
+		first, text = cmp.Or(first, id), ""
 	}
 	return first, nil
 }
 
-// post writes a post, unless that was done before.
-func (c *Channel) post(ctx context.Context, to channel.Address, key, text string, files []chat.File) (string, error) {
-	body := map[string]any{"channel_id": to.Chat, "message": text}
-	if isID(to.Thread) {
-		body["root_id"] = to.Thread
+// post writes a post of a message, unless that was done before.
+func (c *Channel) post(ctx context.Context, m channel.Outgoing, n int, text string, files []chat.File) (string, error) {
+	body := map[string]any{"channel_id": m.To.Chat, "message": text}
+	if isID(m.To.Thread) {
+		body["root_id"] = m.To.Thread
 	}
-	pending := ""
-	if key != "" {
-		sum := sha256.Sum256([]byte(to.Chat + "\x00" + to.Thread + "\x00" + key))
-		pending = hex.EncodeToString(sum[:16])
-		if id, ok := c.posted.Get(pending); ok {
-			return id, nil
-		}
-		body["pending_post_id"] = pending
+	key := ""
+	if m.Key != "" {
+		sum := sha256.Sum256(fmt.Append(nil, m.To.Chat, "\x00", m.To.Thread, "\x00", m.Key, "\x00", n))
+		key = hex.EncodeToString(sum[:16])
+		body["pending_post_id"] = key
 	}
-	var uploaded []string
-	for _, f := range files { // first, as they fail more often than a text
-		id, err := c.upload(ctx, to.Chat, f)
+	return c.posted.Once(key, func() (string, error) {
+		uploaded, err := c.upload(ctx, m.To.Chat, files) // first, as it fails more often than a text
 		if err != nil {
 			return "", err
 		}
-		uploaded = append(uploaded, id)
-	}
-	if len(uploaded) > 0 {
 		body["file_ids"] = uploaded
-	}
-	var answer struct{ ID string }
-	if err := c.call(ctx, "POST", "posts", nil, body, &answer); err != nil {
-		return "", err
-	}
-	if !isID(answer.ID) {
-		return "", errors.New("mattermost: POST posts names no post")
-	}
-	if pending != "" {
-		c.posted.Put(pending, answer.ID)
-	}
-	return answer.ID, nil
+		var answer struct{ ID string }
+		if err = c.call(ctx, "POST", "posts", nil, body, &answer); err == nil && !isID(answer.ID) {
+			err = errors.New("mattermost: POST posts names no post")
+		}
+		return answer.ID, err
+	})
 }
 
-// upload gives the server a file, which nobody sees yet.
-func (c *Channel) upload(ctx context.Context, to string, f chat.File) (string, error) {
+// upload gives the server files, which nobody sees yet, and returns their IDs.
+func (c *Channel) upload(ctx context.Context, to string, files []chat.File) (ids []string, err error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
 	var form platform.Form
-	form.File("files", f.Name, f.MediaType, f.Data)
+	for _, f := range files {
+		form.File("files", f.Name, f.MediaType, f.Data)
+	}
 	var answer struct {
 		Files []struct{ ID string } `json:"file_infos"`
 	}
 	r := platform.Request{Call: "POST files", Path: "api/v4/files", Query: url.Values{"channel_id": {to}}, Body: &form}
-	if err := c.api.Call(ctx, r, &answer); err != nil {
-		return "", err
+	err = c.api.Call(ctx, r, &answer)
+	for _, f := range answer.Files {
+		ids = append(ids, f.ID)
 	}
-	if len(answer.Files) != 1 || !isID(answer.Files[0].ID) {
-		return "", errors.New("mattermost: POST files names no file")
-	}
-	return answer.Files[0].ID, nil
+	return ids, err
 }
 
 // Edit implements [channel.Editor].
@@ -122,13 +104,13 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 	case emoji != "" && name == "":
 		return fmt.Errorf("mattermost: no name is known for the emoji %q", platform.Word(emoji))
 	}
-	self, err := c.who(ctx)
-	if err != nil {
-		return err
+	self := c.self.Load()
+	if self == nil {
+		return errors.New("mattermost: the channel does not run yet")
 	}
 	return c.reactions.Replace(to.Message, name, func(old string) error {
 		err := c.call(ctx, "DELETE", "users/me/posts/{}/reactions/{}", []string{to.Message, old}, nil, nil)
-		if gone(err) {
+		if errors.Is(err, channel.ErrGone) {
 			return nil
 		}
 		return err

@@ -74,3 +74,25 @@ func (r *Reactions) Replace(message, emoji string, remove func(id string) error,
 	}
 	return err
 }
+
+// Sent knows what was posted for which key, until the program ends.
+type Sent struct{ kept *recent.Cache[string, string] }
+
+// NewSent returns one that remembers so many.
+func NewSent(most int) *Sent { return &Sent{recent.New[string, string](most)} }
+
+// Once posts, unless that was done before with the same key, and returns the ID. An empty key is
+// none.
+func (s *Sent) Once(key string, post func() (id string, err error)) (string, error) {
+	if key == "" {
+		return post()
+	}
+	if id, ok := s.kept.Get(key); ok {
+		return id, nil
+	}
+	id, err := post()
+	if err == nil {
+		s.kept.Put(key, id)
+	}
+	return id, err
+}

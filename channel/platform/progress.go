@@ -1,8 +1,13 @@
 package platform
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/etui-run/etui/store"
 )
 
 // Progress knows up to which number all that has arrived is safe, such as the numbers of
@@ -43,4 +48,42 @@ func (p *Progress) Safe() int64 {
 		safe = min(safe, *o-1)
 	}
 	return safe
+}
+
+// Position is a progress that is kept: what has arrived after it is asked for again.
+type Position struct {
+	*Progress
+	records      store.Records
+	name, holder string
+}
+
+// OpenPosition returns the position of an account on a platform; 0 if none is kept.
+func OpenPosition(ctx context.Context, records store.Records, name, account string) (*Position, error) {
+	p := &Position{NewProgress(0), records, name, account}
+	at, err := p.keep(ctx, 0)
+	p.arrived = at
+	return p, err
+}
+
+// Keep keeps the number up to which all is safe, unless a later one is kept.
+func (p *Position) Keep(ctx context.Context) error {
+	_, err := p.keep(ctx, p.Safe())
+	return err
+}
+
+func (p *Position) keep(ctx context.Context, to int64) (at int64, err error) {
+	err = p.records.Change(ctx, p.name, p.holder, func(value json.RawMessage) (json.RawMessage, error) {
+		var r struct {
+			Since int64 `json:"since"`
+		}
+		if value != nil {
+			if err := json.Unmarshal(value, &r); err != nil {
+				return nil, fmt.Errorf("%s: the record of the position: %w", p.name, err)
+			}
+		}
+		r.Since = max(r.Since, to)
+		at = r.Since
+		return json.Marshal(r)
+	})
+	return at, err
 }

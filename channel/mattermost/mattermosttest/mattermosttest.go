@@ -99,18 +99,17 @@ func Start() *Server {
 		},
 	}
 	for pattern, handle := range map[string]func(w http.ResponseWriter, r *http.Request, body Object){
-		"GET users/me":                       s.user,
-		"GET users/{user}":                   s.user,
-		"GET users/me/channels":              s.channels,
-		"POST users/me/typing":               done,
-		"GET channels/{chat}/members/{user}": s.member,
-		"GET channels/{chat}/posts":          s.history,
-		"POST posts":                         s.create,
-		"GET posts/{post}":                   s.get,
-		"PUT posts/{post}/patch":             s.patch,
-		"POST files":                         s.upload,
-		"GET files/{file}":                   s.download,
-		"POST reactions":                     s.react,
+		"GET users/me":              s.user,
+		"GET users/{user}":          s.user,
+		"GET users/me/channels":     s.channels,
+		"POST users/me/typing":      done,
+		"GET channels/{chat}/posts": s.history,
+		"POST posts":                s.create,
+		"GET posts/{post}":          s.get,
+		"PUT posts/{post}/patch":    s.patch,
+		"POST files":                s.upload,
+		"GET files/{file}":          s.download,
+		"POST reactions":            s.react,
 		"DELETE users/me/posts/{post}/reactions/{emoji}": s.unreact,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
@@ -290,14 +289,6 @@ func (s *Server) channels(w http.ResponseWriter, _ *http.Request, _ Object) {
 	platformtest.Answer(w, http.StatusOK, list)
 }
 
-func (s *Server) member(w http.ResponseWriter, r *http.Request, _ Object) {
-	roles := "channel_user"
-	if r.PathValue("user") == ID("boss") {
-		roles += " channel_admin"
-	}
-	platformtest.Answer(w, http.StatusOK, Object{"channel_id": r.PathValue("chat"), "user_id": r.PathValue("user"), "roles": roles})
-}
-
 func (s *Server) history(w http.ResponseWriter, r *http.Request, _ Object) {
 	page, _ := strconv.Atoi(r.URL.Query().Get("page"))
 	per, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
@@ -359,15 +350,23 @@ func (s *Server) patch(w http.ResponseWriter, r *http.Request, body Object) {
 }
 
 func (s *Server) upload(w http.ResponseWriter, r *http.Request, _ Object) {
-	f, head, err := r.FormFile("files")
-	if err != nil || s.chats[r.URL.Query().Get("channel_id")] == nil {
+	if r.ParseMultipartForm(32<<20) != nil || s.chats[r.URL.Query().Get("channel_id")] == nil {
 		refuse(w, http.StatusBadRequest, "api.file.upload_file.multiple_channel_ids.app_error")
 		return
 	}
-	data, _ := io.ReadAll(f)
-	id := ID(fmt.Sprintf("file%d", s.Next()))
-	s.files[id] = file{head.Filename, head.Header.Get("Content-Type"), data}
-	platformtest.Answer(w, http.StatusCreated, Object{"file_infos": []Object{{"id": id, "name": head.Filename, "size": len(data)}}, "client_ids": []string{}})
+	infos := []Object{}
+	for _, head := range r.MultipartForm.File["files"] {
+		f, err := head.Open()
+		if err != nil {
+			refuse(w, http.StatusBadRequest, "api.file.upload_file.read_request.app_error")
+			return
+		}
+		data, _ := io.ReadAll(f)
+		id := ID(fmt.Sprintf("file%d", s.Next()))
+		s.files[id] = file{head.Filename, head.Header.Get("Content-Type"), data}
+		infos = append(infos, Object{"id": id, "name": head.Filename, "size": len(data)})
+	}
+	platformtest.Answer(w, http.StatusCreated, Object{"file_infos": infos, "client_ids": []string{}})
 }
 
 func (s *Server) download(w http.ResponseWriter, r *http.Request, _ Object) {
