@@ -51,7 +51,7 @@ func (s *session) take(ctx context.Context, p post) error {
 	}
 	m := channel.Incoming{
 		ID:    p.ID,
-		From:  channel.Sender{ID: p.User, Bot: written(p, "from_bot") || written(p, "from_webhook")},
+		From:  channel.Sender{ID: p.User, Bot: p.Props["from_bot"] == "true" || p.Props["from_webhook"] == "true"},
 		At:    channel.Address{Chat: p.Chat, Thread: p.Root, Message: p.ID},
 		Group: !p.alone,
 		Text:  printable.Text(p.Message),
@@ -86,9 +86,6 @@ func (s *session) take(ctx context.Context, p post) error {
 	s.seen.Put(p.ID, struct{}{})
 	return nil
 }
-
-// written reports whether a property says that a program wrote a post.
-func written(p post, by string) bool { return p.Props[by] == "true" || p.Props[by] == true }
 
 // author returns who began a thread; nobody if there is none, or its post is gone.
 func (s *session) author(ctx context.Context, root string) (string, error) {

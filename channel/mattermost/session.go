@@ -16,6 +16,7 @@ import (
 )
 
 const (
+	direct    = "D"                // the type of a chat of two people
 	helloTime = 30 * time.Second   // until a new connection says hello
 	oldest    = 7 * 24 * time.Hour // how far back posts are answered
 	overlap   = 10 * time.Second   // before the position in which posts are asked for again: servers of a cluster differ a little
@@ -107,9 +108,6 @@ type place struct {
 	ID, Type string
 	Last     int64 `json:"last_post_at"`
 }
-
-// direct is the type of a chat of two people.
-const direct = "D"
 
 // catchUp hands over what was written since the position. Without a position it begins with
 // what is written from now on.
