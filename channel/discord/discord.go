@@ -19,6 +19,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ type Channel struct {
 	between    time.Duration           // from one beginning of a session to the next
 
 	seen      *recent.Cache[string, struct{}] // messages that are safe, by chat and ID
-	posted    *recent.Cache[string, string]   // the IDs of what was sent, by nonce
+	posted    *platform.Sent                  // by nonce
 	reactions *platform.Reactions
 	texts     *recent.Cache[string, string]   // of buttons that are too long for Discord
 	waiting   *recent.Cache[string, *promise] // commands that have no answer yet
@@ -115,16 +116,13 @@ func New(config Config) (*Channel, error) {
 		return nil, err
 	}
 	c := &Channel{
-		token: token, always: config.Always, api: api, log: config.Log, dialect: dialect(), limits: newLimits(),
+		token: token, always: config.Always, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(), limits: newLimits(),
 		pace:    rate.NewLimiter(40, 40), // Discord allows 50 a second
 		between: 5 * time.Second,         // Discord's time for max_concurrency, which is 1 for almost all bots
-		seen:    recent.New[string, struct{}](maxKnown), posted: recent.New[string, string](maxKnown),
+		seen:    recent.New[string, struct{}](maxKnown), posted: platform.NewSent(maxKnown),
 		reactions: platform.NewReactions(maxKnown), texts: recent.New[string, string](maxKnown),
 		waiting: recent.New[string, *promise](maxKnown), places: recent.New[string, place](maxKnown),
 		guilds: platform.NewFacts[string, guild](maxGuilds, 5*time.Minute, time.Minute),
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
 	}
 	return c, nil
 }

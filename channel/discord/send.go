@@ -133,12 +133,12 @@ func (c *Channel) post(ctx context.Context, to channel.Address, key string, body
 	if key != "" {
 		sum := sha256.Sum256([]byte(in + "\x00" + key))
 		nonce = base64.RawURLEncoding.EncodeToString(sum[:])[:25] // Discord's limit
-		if id, ok := c.posted.Get(nonce); ok {
-			return id, nil
-		}
 	}
-	id, err := c.fulfil(ctx, to, cmp.Or(key, "-"), body, files)
-	if id == "" && err == nil {
+	return c.posted.Once(nonce, func() (string, error) {
+		id, err := c.fulfil(ctx, to, cmp.Or(key, "-"), body, files)
+		if id != "" || err != nil {
+			return id, err
+		}
 		if nonce != "" {
 			body["nonce"], body["enforce_nonce"] = nonce, true
 		}
@@ -152,11 +152,8 @@ func (c *Channel) post(ctx context.Context, to channel.Address, key string, body
 			delete(body, "message_reference")
 			id, err = c.write(ctx, "POST", "channels/{}/messages", []string{in}, body, files)
 		}
-	}
-	if err == nil && nonce != "" {
-		c.posted.Put(nonce, id)
-	}
-	return id, err
+		return id, err
+	})
 }
 
 // fulfil sends a message as the answer to a command, in the place of what announces it. It

@@ -12,6 +12,7 @@
 package feishu
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +112,7 @@ func New(config Config) (*Channel, error) {
 		return nil, err
 	}
 	c := &Channel{
-		config: config, api: api, key: aesKey(config.EncryptKey), log: config.Log, dialect: dialect(),
+		config: config, api: api, key: aesKey(config.EncryptKey), log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
 		seen:   recent.New[string, struct{}](maxSeen),
 		mine:   recent.New[string, kind](maxSeen),
 		cards:  recent.NewSized[string](maxCards, func(s string) int { return len(s) }),
@@ -122,9 +123,6 @@ func New(config Config) (*Channel, error) {
 		peers:  recent.New[string, string](maxSeen),
 	}
 	c.tokens = platform.NewTokens(time.Now, c.fetchToken, expired...)
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
 	return c, nil
 }
 

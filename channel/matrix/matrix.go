@@ -91,7 +91,7 @@ type Channel struct {
 	seen      *recent.Cache[string, struct{}] // events that are safe
 	mine      *recent.Cache[string, struct{}] // events of the account
 	events    *recent.Cache[string, cited]    // that are answered, by ID
-	posted    *recent.Cache[string, string]   // the IDs of what was sent, by transaction ID
+	posted    *platform.Sent                  // by transaction ID
 	reactions *platform.Reactions
 	names     *recent.Cache[string, string]      // of people, by room and ID
 	places    *recent.Cache[string, place]       // by room
@@ -130,18 +130,13 @@ func New(config Config) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config.Records == nil {
-		config.Records = &store.Memory{}
-	}
+	config.Records = cmp.Or[store.Records](config.Records, &store.Memory{})
 	c := &Channel{
-		config: config, api: api, log: config.Log, markdown: newMarkdown(), tries: map[string]int{},
+		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), markdown: newMarkdown(), tries: map[string]int{},
 		seen: recent.New[string, struct{}](maxKnown), mine: recent.New[string, struct{}](maxKnown), events: recent.New[string, cited](maxKnown / 4),
-		posted: recent.New[string, string](maxKnown), reactions: platform.NewReactions(maxKnown), names: recent.New[string, string](maxKnown),
+		posted: platform.NewSent(maxKnown), reactions: platform.NewReactions(maxKnown), names: recent.New[string, string](maxKnown),
 		places: recent.New[string, place](maxKnown), levels: recent.New[string, powerLevels](maxKnown / 8), told: recent.New[string, struct{}](maxKnown),
 		reading: make(chan struct{}, 4),
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
 	}
 	return c, nil
 }

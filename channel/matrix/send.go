@@ -106,27 +106,25 @@ func (c *Channel) post(ctx context.Context, room, kind, key string, body object)
 	if err != nil {
 		return "", err
 	}
-	if id, ok := c.posted.Get(transaction); ok {
-		return id, nil
-	}
-	var answer struct {
-		Event string `json:"event_id"`
-	}
-	err = c.call(ctx, "PUT", "v3/rooms/{}/send/{}/{}", []string{room, kind, transaction}, nil, body, &answer)
-	if platform.Fails(err, forbidden, notFound, noVersion) {
-		return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
-	}
-	if err == nil && !eventID(answer.Event) {
-		err = errors.New("matrix: the homeserver names no event that was sent")
-	}
-	if err != nil {
-		return "", err
-	}
-	c.mine.Put(answer.Event, struct{}{})
 	if key != "" {
-		c.posted.Put(transaction, answer.Event)
+		key = transaction
 	}
-	return answer.Event, nil
+	return c.posted.Once(key, func() (string, error) {
+		var answer struct {
+			Event string `json:"event_id"`
+		}
+		err := c.call(ctx, "PUT", "v3/rooms/{}/send/{}/{}", []string{room, kind, transaction}, nil, body, &answer)
+		if platform.Fails(err, forbidden, notFound, noVersion) {
+			return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
+		}
+		if err == nil && !eventID(answer.Event) {
+			err = errors.New("matrix: the homeserver names no event that was sent")
+		}
+		if err == nil {
+			c.mine.Put(answer.Event, struct{}{})
+		}
+		return answer.Event, err
+	})
 }
 
 // transaction returns the transaction ID of a message: the same one for the same key in the

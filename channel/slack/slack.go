@@ -14,6 +14,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,13 +114,10 @@ func New(config Config) (*Channel, error) {
 		return nil, err
 	}
 	c := &Channel{
-		config: config, api: api, log: config.Log, dialect: dialect(),
+		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
 		seen:   recent.New[string, struct{}](maxSeen),
 		posted: recent.New[string, string](maxSeen), reactions: platform.NewReactions(maxSeen),
 		people: platform.NewFacts[string, person](maxPeople, 10*time.Minute, time.Minute),
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
 	}
 	c.config.Workflows = maps.Clone(config.Workflows)
 	for _, name := range slices.Sorted(maps.Keys(config.Workflows)) {

@@ -8,6 +8,7 @@
 package wecom
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -112,11 +113,8 @@ func New(c Config) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
 	ch := &Channel{
-		config: c, key: key, api: api, log: c.Log, now: time.Now, seed: maphash.MakeSeed(),
+		config: c, key: key, api: api, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), now: time.Now, seed: maphash.MakeSeed(),
 		seen:    recent.New[string, struct{}](seenKept),
 		people:  recent.New[string, member](peopleKept),
 		parts:   recent.New[string, progress](partsKept),
