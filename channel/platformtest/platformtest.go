@@ -88,6 +88,9 @@ func (s *Server) Touch() {
 	s.changed = make(chan struct{})
 }
 
+// Changed is closed with the next change. The caller holds the server.
+func (s *Server) Changed() <-chan struct{} { return s.changed }
+
 // Next returns a new number, from 1. The caller holds the server.
 func (s *Server) Next() int {
 	s.serial++
