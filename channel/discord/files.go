@@ -7,11 +7,9 @@ import (
 	"errors"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/printable"
 )
 
 // maxListed is how many files of a message are taken; Discord's own limit is ten.
@@ -23,10 +21,11 @@ func (s *session) load(ctx context.Context, files []attachment) []chat.File {
 	files = files[:min(len(files), maxListed)]
 	loaded := make([]chat.File, len(files))
 	for i, f := range files {
-		mediaType, _, _ := strings.Cut(f.MediaType, ";")
-		loaded[i] = chat.File{Name: printable.Line(cmp.Or(f.Filename, f.ID), 255), MediaType: printable.Line(mediaType, 100), Size: int(max(f.Size, 0))}
+		loaded[i] = platform.File(cmp.Or(f.Filename, f.ID), f.MediaType, f.Size)
 	}
-	platform.Load(ctx, s.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) { return s.fetch(ctx, files[i].URL, limit) })
+	platform.Load(ctx, s.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
+		return s.fetch(ctx, files[i].URL, limit)
+	})
 	return loaded
 }
 

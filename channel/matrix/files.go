@@ -22,7 +22,9 @@ func (r *run) load(ctx context.Context, files []file) (loaded []chat.File) {
 	for _, f := range files {
 		loaded = append(loaded, chat.File{Name: f.name, MediaType: f.mediaType, Size: int(f.size)})
 	}
-	platform.Load(ctx, r.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) { return r.download(ctx, files[i].url, limit) })
+	platform.Load(ctx, r.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
+		return r.download(ctx, files[i].url, limit)
+	})
 	return loaded
 }
 

@@ -104,10 +104,10 @@ func (s *session) author(ctx context.Context, root string) (string, error) {
 // server does not give have no Data.
 func (s *session) load(ctx context.Context, files []file) (loaded []chat.File) {
 	for _, f := range files {
-		loaded = append(loaded, chat.File{Name: printable.Line(f.Name, 255), MediaType: printable.Line(f.MediaType, 100), Size: int(max(f.Size, 0))})
+		loaded = append(loaded, platform.File(f.Name, f.MediaType, f.Size))
 	}
 	platform.Load(ctx, s.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
-		return s.api.Fetch(ctx, platform.Request{Call: "GET files/{}", Path: platform.Route("api/v4/files/{}", files[i].ID), Limit: limit})
+		return s.api.Fetch(ctx, platform.Request{Path: platform.Route("api/v4/files/{}", files[i].ID), Limit: limit})
 	})
 	return loaded
 }
@@ -135,7 +135,7 @@ func (s *session) meet(ctx context.Context, id string) (p person, known bool) {
 		Bot                           bool   `json:"is_bot"`
 	}
 	if err := s.call(ctx, "GET", "users/{}", []string{id}, nil, &user); err != nil || user.ID != id {
-		s.log.WarnContext(ctx, "mattermost tells nothing about a sender, who has no name and no role", "user", id, "error", err)
+		s.log.WarnContext(ctx, "mattermost tells nothing about a sender", "user", id, "error", err)
 		return person{}, false
 	}
 	name := cmp.Or(user.Nickname, strings.TrimSpace(user.First+" "+user.Last))

@@ -13,7 +13,7 @@ import (
 func dialect() markup.Dialect {
 	d := markup.Markdown(escape)
 	d.Link, d.Rule = link, "---"
-	d.Gap = func(b markup.Block) bool { return !b.Text && !b.Item && (b.Blank || !b.Tight) } // else a table would belong to a list
+	d.Gap = func(b markup.Block) bool { return !b.Text && !b.Item && (b.Blank || !b.Tight) } // a table ends a list
 	return d
 }
 

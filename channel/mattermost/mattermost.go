@@ -10,9 +10,8 @@
 // same one once within 30 seconds. That ends too soon for Traits.Once, which is therefore
 // false; while the program runs it also remembers what it has posted.
 //
-// It is written from the API reference in the folder api/v4/source of
-// github.com/mattermost/mattermost and from the server's source there (server/channels), as
-// they were in 2026.
+// It is written from github.com/mattermost/mattermost as it was in 2026: from the API reference
+// in api/v4/source and the server's source in server/channels.
 package mattermost
 
 import (
@@ -89,10 +88,10 @@ var (
 // New checks a configuration. It connects to nothing.
 func New(config Config) (*Channel, error) {
 	if config.URL == "" {
-		return nil, errors.New("mattermost: url is missing: it is the address of the server, such as https://chat.example.org")
+		return nil, errors.New("mattermost: url is missing: it is that of the server, as in https://chat.example.org")
 	}
 	if !isID(config.Token) {
-		return nil, errors.New("mattermost: token is not an access token, which has 26 letters and digits: create a bot account under Integrations, Bot Accounts, and copy the token that is shown once")
+		return nil, errors.New("mattermost: token is not that of a bot: docs/channels/mattermost.md says how to get one")
 	}
 	api, err := platform.New(platform.Config{
 		Name: Platform, URL: config.URL, Usual: "https://chat.example.org", Plain: platform.Near, Client: config.Client,
@@ -126,11 +125,10 @@ func refusal(a *platform.Answer) *platform.Failure {
 		return nil
 	}
 	var says struct{ ID, Message string }
-	if err := json.Unmarshal(a.Body, &says); err != nil || says.ID == "" {
-		return &platform.Failure{}
-	}
+	_ = json.Unmarshal(a.Body, &says) // a proxy answers otherwise
 	f := &platform.Failure{Code: says.ID, Message: says.Message}
 	switch {
+	case says.ID == "":
 	case a.Status == http.StatusUnauthorized:
 		f.Means = channel.ErrRefused
 	case a.Status == http.StatusForbidden, a.Status == http.StatusNotFound, says.ID == noRoot:
@@ -141,7 +139,9 @@ func refusal(a *platform.Answer) *platform.Failure {
 
 // call calls the API: body is sent and the answer is read, unless they are nil.
 func (c *Channel) call(ctx context.Context, method, path string, args []string, body, into any) error {
-	return c.api.Call(ctx, platform.Request{Call: method + " " + path, Method: method, Path: "api/v4/" + platform.Route(path, args...), Body: body}, into)
+	r := platform.Request{Call: method + " " + path, Method: method, Body: body}
+	r.Path = "api/v4/" + platform.Route(path, args...)
+	return c.api.Call(ctx, r, into)
 }
 
 // Traits implements [channel.Channel]. Buttons would need a server that Mattermost can
@@ -167,7 +167,8 @@ func (c *Channel) ask(ctx context.Context) (*account, error) {
 		return nil, errors.New("mattermost: users/me names no user")
 	}
 	// A name has letters, digits, dots, hyphens and underscores, and dots may follow it.
-	a.mention = regexp.MustCompile(`(?i)(^|[^a-z0-9._@-])@` + regexp.QuoteMeta(a.Username) + `(?:[:,]?\s+|(\.*(?:[^a-z0-9._-]|$)))`)
+	name := regexp.QuoteMeta(a.Username)
+	a.mention = regexp.MustCompile(`(?i)(^|[^a-z0-9._@-])@` + name + `(?:[:,]?\s+|(\.*(?:[^a-z0-9._-]|$)))`)
 	c.self.Store(&a)
 	return &a, nil
 }

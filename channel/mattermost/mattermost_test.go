@@ -71,11 +71,11 @@ func begin(t *testing.T) (*server, *mattermost.Channel, got) {
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	for want, config := range map[string]mattermost.Config{
-		"":                {URL: "https://chat.example.org/", Token: mattermosttest.Token},
-		"url is missing":  {Token: mattermosttest.Token},
-		"not the address": {URL: "chat.example.org", Token: mattermosttest.Token},
-		"write https":     {URL: "http://chat.example.org", Token: mattermosttest.Token},
-		"not an access":   {URL: "https://chat.example.org", Token: "a/../b"},
+		"":                  {URL: "https://chat.example.org/", Token: mattermosttest.Token},
+		"url is missing":    {Token: mattermosttest.Token},
+		"not the address":   {URL: "chat.example.org", Token: mattermosttest.Token},
+		"write https":       {URL: "http://chat.example.org", Token: mattermosttest.Token},
+		"not that of a bot": {URL: "https://chat.example.org", Token: "a/../b"},
 	} {
 		if _, err := mattermost.New(config); (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "../b")) {
 			t.Errorf("%q: %v", want, err)

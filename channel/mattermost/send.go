@@ -21,7 +21,7 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 		return "", errors.New("mattermost: the message is empty")
 	}
 	if !isID(m.To.Chat) {
-		return "", fmt.Errorf("mattermost: %q is not the ID of a channel: %w", platform.Word(m.To.Chat), channel.ErrGone)
+		return "", fmt.Errorf("mattermost: %q is not the ID of a chat: %w", platform.Word(m.To.Chat), channel.ErrGone)
 	}
 	first, text := "", c.dialect.Render(m.Text)
 	for i := 0; i == 0 || i < len(m.Files); i += perPost {

@@ -19,7 +19,7 @@ const (
 	direct    = "D"                // the type of a chat of two people
 	helloTime = 30 * time.Second   // until a new connection says hello
 	oldest    = 7 * 24 * time.Hour // how far back posts are answered
-	overlap   = 10 * time.Second   // before the position in which posts are asked for again: servers of a cluster differ a little
+	overlap   = 10 * time.Second   // before the position, as the clocks of a cluster differ
 	perPage   = 200                // posts; the API gives no more
 	maxPage   = 32 << 20           // bytes of so many
 	maxPages  = 10                 // of one chat; earlier posts are left out
@@ -85,7 +85,8 @@ func (s *session) receive(ctx context.Context, end context.CancelCauseFunc) erro
 		return err
 	}
 	defer conn.Watch(ctx, s.log)()
-	err = conn.Write(ctx, map[string]any{"seq": 1, "action": "authentication_challenge", "data": map[string]string{"token": s.config.Token}})
+	token := map[string]string{"token": s.config.Token}
+	err = conn.Write(ctx, map[string]any{"seq": 1, "action": "authentication_challenge", "data": token})
 	greeting, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
 	for wait := greeting; err == nil; {
@@ -93,7 +94,7 @@ func (s *session) receive(ctx context.Context, end context.CancelCauseFunc) erro
 		switch e, err = s.read(wait, conn); {
 		case err != nil:
 		case e.Error != nil:
-			err = fmt.Errorf("mattermost: the WebSocket refuses the account: %s %s", platform.Word(e.Error.ID), platform.Word(e.Error.Message))
+			err = fmt.Errorf("mattermost: the WebSocket says: %s", platform.Word(e.Error.ID+" "+e.Error.Message))
 		case e.Event == "hello" && s.safe == nil:
 			wait, err = ctx, s.catchUp(ctx, end) // later posts wait in the connection
 		case e.Event == "posted" && s.safe != nil:
@@ -153,13 +154,12 @@ func (s *session) history(ctx context.Context, in place, since int64, posts []po
 			Order []string // newest first
 			Posts map[string]post
 		}
-		r := platform.Request{Call: "GET channels/{}/posts", Path: platform.Route("api/v4/channels/{}/posts", in.ID), Limit: maxPage}
+		r := platform.Request{Path: platform.Route("api/v4/channels/{}/posts", in.ID), Limit: maxPage}
 		r.Query = url.Values{"page": {strconv.Itoa(page)}, "per_page": {strconv.Itoa(perPage)}}
-		err := s.api.Call(ctx, r, &list)
-		if errors.Is(err, channel.ErrGone) { // the bot was removed meanwhile
+		switch err := s.api.Call(ctx, r, &list); {
+		case errors.Is(err, channel.ErrGone): // the bot was removed meanwhile
 			return posts, nil
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
 		}
 		for _, id := range list.Order {
@@ -174,7 +174,7 @@ func (s *session) history(ctx context.Context, in place, since int64, posts []po
 			return posts, nil
 		}
 	}
-	s.log.WarnContext(ctx, "a mattermost chat has more new posts than etui reads; the earliest are left out", "chat", in.ID, "read", maxPages*perPage)
+	s.log.WarnContext(ctx, "a mattermost chat has too many new posts; the earliest are left out", "chat", in.ID)
 	return posts, nil
 }
 

@@ -73,7 +73,7 @@ func New(config Config) (*Client, error) {
 		return nil, fmt.Errorf("%s: url is not the address of its API, such as %s", config.Name, config.Usual)
 	}
 	if base.Scheme == "http" && !plain(base.Hostname()) {
-		return nil, fmt.Errorf("%s: url begins with http, and secrets would be readable on their way: write https, as in %s",
+		return nil, fmt.Errorf("%s: url begins with http, and secrets could be read on their way: write https, as in %s",
 			config.Name, config.Usual)
 	}
 	config.Time = cmp.Or(config.Time, 30*time.Second)
@@ -127,7 +127,10 @@ func (c *Client) Trusts(u *url.URL, domains ...string) bool {
 		return true
 	}
 	host := strings.ToLower(u.Hostname())
-	return scheme == "https" && (u.Port() == "" || u.Port() == "443") && slices.ContainsFunc(domains, func(domain string) bool {
+	if scheme != "https" || u.Port() != "" && u.Port() != "443" {
+		return false
+	}
+	return slices.ContainsFunc(domains, func(domain string) bool {
 		return host == domain || strings.HasSuffix(host, "."+domain)
 	})
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // fileTime is how long a file may take.
@@ -22,9 +24,19 @@ func (c *Client) Fetch(ctx context.Context, r Request) ([]byte, error) {
 	return answer.Body, nil
 }
 
+// File is a file of a message as the platform describes it, without its bytes.
+func File(name, mediaType string, size int64) chat.File {
+	mediaType, _, _ = strings.Cut(mediaType, ";")
+	mediaType = printable.Line(mediaType, 100)
+	return chat.File{Name: printable.Line(name, 255), MediaType: mediaType, Size: int(max(size, 0))}
+}
+
 // Load adds the bytes to the files of a message, of all together at most total. Files that
 // are larger, or that fetch does not get, stay without Data.
-func Load(ctx context.Context, log *slog.Logger, files []chat.File, total int64, fetch func(i int, limit int64) ([]byte, error)) {
+func Load(
+	ctx context.Context, log *slog.Logger, files []chat.File, total int64,
+	fetch func(i int, limit int64) ([]byte, error),
+) {
 	for i := range files {
 		f := &files[i]
 		if int64(f.Size) > total {

@@ -43,14 +43,17 @@ func Equal(got, want string) bool { return subtle.ConstantTimeCompare([]byte(got
 // Deliver hands over a message that a request has brought, and reports whether it is safe:
 // then the caller acknowledges it. If it is not, Deliver has answered with 503, so that the
 // platform sends it again.
-func (in *Intake) Deliver(w http.ResponseWriter, r *http.Request, chat string, take func(ctx context.Context) error) bool {
+func (in *Intake) Deliver(
+	w http.ResponseWriter, r *http.Request, chat string, take func(ctx context.Context) error,
+) bool {
 	err := in.Submit(r.Context(), chat, take)
 	if err == nil {
 		return true
 	}
-	if r.Context().Err() == nil { // else nobody waits for an answer. The message may still be taken, and is known when it arrives again
-		in.log.WarnContext(r.Context(), "a message was not taken; the platform sends it again", "platform", in.name, "error", err)
-		Refuse(w, http.StatusServiceUnavailable)
+	if r.Context().Err() != nil {
+		return false // nobody waits for an answer. The message may still be taken, and is known when it arrives again
 	}
+	in.log.WarnContext(r.Context(), "a message from "+in.name+" was not taken; it is sent again", "error", err)
+	Refuse(w, http.StatusServiceUnavailable)
 	return false
 }

@@ -54,7 +54,9 @@ func NewReactions(most int) *Reactions { return &Reactions{recent.New[string, re
 
 // Replace puts an emoji on a message in the place of the one that is there; an empty one takes
 // it away. Remove gets what add has returned.
-func (r *Reactions) Replace(message, emoji string, remove func(id string) error, add func() (id string, err error)) error {
+func (r *Reactions) Replace(
+	message, emoji string, remove func(id string) error, add func() (id string, err error),
+) error {
 	old, had := r.kept.Get(message)
 	if had && old.emoji == emoji {
 		return nil

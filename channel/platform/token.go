@@ -5,9 +5,12 @@ import (
 	"time"
 )
 
-// Tokens keeps an access token that a platform gives for some time.
+// Fetch asks a platform for an access token, which is valid for some time.
+type Fetch func(ctx context.Context) (token string, life time.Duration, err error)
+
+// Tokens keeps an access token.
 type Tokens struct {
-	fetch   func(ctx context.Context) (token string, life time.Duration, err error)
+	fetch   Fetch
 	expired []string // the codes that say so
 	now     func() time.Time
 
@@ -16,9 +19,9 @@ type Tokens struct {
 	until time.Time
 }
 
-// NewTokens returns an empty cache. Fetch asks the platform for a token, and expired are the
-// codes of answers that say that a token is not valid any more.
-func NewTokens(now func() time.Time, fetch func(ctx context.Context) (token string, life time.Duration, err error), expired ...string) *Tokens {
+// NewTokens returns an empty cache. Expired are the codes of answers that say that a token is
+// not valid any more.
+func NewTokens(now func() time.Time, fetch Fetch, expired ...string) *Tokens {
 	return &Tokens{fetch: fetch, expired: expired, now: now, lock: make(chan struct{}, 1)}
 }
 

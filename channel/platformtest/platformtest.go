@@ -302,7 +302,10 @@ func (s *Server) Connected() int {
 
 // Stream delivers through a WebSocket until it ends, again after some milliseconds. Send sends
 // a delivery that was sent n times before, and hear takes what the client says.
-func (s *Server) Stream(r *http.Request, conn *websocket.Conn, send func(ctx context.Context, d *Delivery, n int), hear func(ctx context.Context, data []byte)) {
+func (s *Server) Stream(
+	r *http.Request, conn *websocket.Conn,
+	send func(ctx context.Context, d *Delivery, n int), hear func(ctx context.Context, data []byte),
+) {
 	defer func() { _ = conn.CloseNow() }()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

@@ -12,7 +12,6 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/printable"
 )
 
 // maxListed is how many files of a message are handed over; Slack's own limit is ten.
@@ -41,7 +40,7 @@ func (s *session) load(ctx context.Context, files []file) []chat.File {
 				*f = answer.File
 			}
 		}
-		loaded[i] = chat.File{Name: printable.Text(cmp.Or(f.Name, f.Title, f.ID)), MediaType: printable.Text(f.MediaType), Size: int(max(f.Size, 0))}
+		loaded[i] = platform.File(cmp.Or(f.Name, f.Title, f.ID), f.MediaType, f.Size)
 	}
 	platform.Load(ctx, s.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
 		return s.fetch(ctx, cmp.Or(files[i].Download, files[i].URL), limit)

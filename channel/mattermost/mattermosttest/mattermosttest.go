@@ -91,7 +91,8 @@ type Server struct {
 // both, ID("d4711"), and a channel, ID("100"). The caller closes it.
 func Start() *Server {
 	s := &Server{
-		Server: platformtest.Start(), now: time.Now().UnixMilli(), files: map[string]file{}, calls: map[string][]Call{}, events: map[*websocket.Conn]int{},
+		Server: platformtest.Start(), now: time.Now().UnixMilli(),
+		files: map[string]file{}, calls: map[string][]Call{}, events: map[*websocket.Conn]int{},
 		chats: map[string]Object{ID("d4711"): {"type": "D"}, ID("100"): {"type": "O"}},
 		people: map[string]Object{
 			ID("4711"): {"username": "ann", "first_name": "Ann", "roles": "system_user"},
@@ -115,7 +116,8 @@ func Start() *Server {
 		method, path, _ := strings.Cut(pattern, " ")
 		s.Mux.HandleFunc(method+" /api/v4/"+path, func(w http.ResponseWriter, r *http.Request) {
 			var body Object
-			if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") && json.NewDecoder(r.Body).Decode(&body) != nil {
+			isJSON := r.Header.Get("Content-Type") == "application/json"
+			if isJSON && json.NewDecoder(r.Body).Decode(&body) != nil {
 				refuse(w, http.StatusBadRequest, "api.context.invalid_body_param.app_error")
 				return
 			}
@@ -136,7 +138,7 @@ func Start() *Server {
 }
 
 func refuse(w http.ResponseWriter, status int, id string) {
-	platformtest.Answer(w, status, Object{"id": id, "message": "no", "detailed_error": "", "request_id": "r1", "status_code": status})
+	platformtest.Answer(w, status, Object{"id": id, "message": "no", "request_id": "r1", "status_code": status})
 }
 
 func done(w http.ResponseWriter, _ *http.Request, _ Object) {
@@ -205,7 +207,8 @@ func (s *Server) write(p Post) *Post {
 
 func (s *Server) tell(p *Post) {
 	text, _ := json.Marshal(p)
-	data := Object{"post": string(text), "channel_type": s.chats[p.Chat]["type"], "sender_name": "@" + fmt.Sprint(s.people[p.User]["username"]), "team_id": ID("team")}
+	sender := "@" + fmt.Sprint(s.people[p.User]["username"])
+	data := Object{"post": string(text), "channel_type": s.chats[p.Chat]["type"], "sender_name": sender, "team_id": ID("team")}
 	s.event("posted", data, p.Chat)
 }
 
@@ -213,7 +216,8 @@ func (s *Server) tell(p *Post) {
 func (s *Server) event(name string, data Object, chat string) {
 	for conn, seq := range s.events {
 		s.events[conn]++
-		platformtest.Write(context.Background(), conn, Object{"event": name, "data": data, "broadcast": Object{"channel_id": chat}, "seq": seq})
+		e := Object{"event": name, "data": data, "broadcast": Object{"channel_id": chat}, "seq": seq}
+		platformtest.Write(context.Background(), conn, e)
 	}
 }
 
@@ -302,7 +306,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, _ Object) {
 		}
 	}
 	order = order[min(page*per, len(order)):min((page+1)*per, len(order))]
-	platformtest.Answer(w, http.StatusOK, Object{"order": order, "posts": posts, "next_post_id": "", "prev_post_id": ""})
+	platformtest.Answer(w, http.StatusOK, Object{"order": order, "posts": posts, "prev_post_id": ""})
 }
 
 func (s *Server) create(w http.ResponseWriter, _ *http.Request, body Object) {
@@ -410,13 +414,17 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		Action string
 		Data   struct{ Token string }
 	}
-	if err != nil || json.Unmarshal(text, &challenge) != nil || challenge.Action != "authentication_challenge" || challenge.Data.Token != Token {
+	if err != nil || json.Unmarshal(text, &challenge) != nil {
+		return
+	}
+	if challenge.Action != "authentication_challenge" || challenge.Data.Token != Token {
 		return
 	}
 	release := s.Hold()
 	s.events[conn] = 1
 	platformtest.Write(r.Context(), conn, Object{"status": "OK", "seq_reply": challenge.Seq})
-	platformtest.Write(r.Context(), conn, Object{"event": "hello", "data": Object{"server_version": "11.2.0", "connection_id": ID("conn")}, "broadcast": Object{}, "seq": 0})
+	hello := Object{"server_version": "11.2.0", "connection_id": ID("conn")}
+	platformtest.Write(r.Context(), conn, Object{"event": "hello", "data": hello, "broadcast": Object{}, "seq": 0})
 	s.Touch()
 	release()
 	for err == nil {
