@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // Send implements [channel.Channel]. A message with more files than a post takes becomes
@@ -60,24 +61,21 @@ func (c *Channel) post(ctx context.Context, m channel.Outgoing, n int, text stri
 	})
 }
 
-// upload gives the server files, which nobody sees yet, and returns their IDs.
+// upload gives the server files, which nobody sees yet, and returns their IDs. A request may
+// not be much larger than one file.
 func (c *Channel) upload(ctx context.Context, to string, files []chat.File) (ids []string, err error) {
-	if len(files) == 0 {
-		return nil, nil
-	}
-	var form platform.Form
 	for _, f := range files {
-		form.File("files", f.Name, f.MediaType, f.Data)
+		query := url.Values{"channel_id": {to}, "filename": {cmp.Or(printable.Line(f.Name, 255), "file")}}
+		var answer struct {
+			Files []struct{ ID string } `json:"file_infos"`
+		}
+		err := c.api.Call(ctx, platform.Request{Path: "api/v4/files", Query: query, Body: f.Data}, &answer)
+		if err != nil || len(answer.Files) != 1 {
+			return nil, cmp.Or(err, errors.New("mattermost: POST files names no file"))
+		}
+		ids = append(ids, answer.Files[0].ID)
 	}
-	var answer struct {
-		Files []struct{ ID string } `json:"file_infos"`
-	}
-	r := platform.Request{Call: "POST files", Path: "api/v4/files", Query: url.Values{"channel_id": {to}}, Body: &form}
-	err = c.api.Call(ctx, r, &answer)
-	for _, f := range answer.Files {
-		ids = append(ids, f.ID)
-	}
-	return ids, err
+	return ids, nil
 }
 
 // Edit implements [channel.Editor].
