@@ -3,6 +3,7 @@ package platform
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -15,8 +16,8 @@ const maxAge = 5 * time.Minute
 // Refuse answers a request with a status and its text.
 func Refuse(w http.ResponseWriter, status int) { http.Error(w, http.StatusText(status), status) }
 
-// Posted returns the body of a delivery, of which nothing is proved yet. If it is not posted
-// or too large, Posted has refused it and returns false.
+// Posted returns the body of a delivery, of which nothing is proved yet. If it is not posted,
+// too large or not whole, Posted has refused it and returns false.
 func Posted(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, ok bool) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -24,11 +25,16 @@ func Posted(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, o
 		return nil, false
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	if err != nil {
+	switch {
+	case err == nil:
+		return body, true
+	case errors.As(err, new(*http.MaxBytesError)):
 		Refuse(w, http.StatusRequestEntityTooLarge)
-		return nil, false
+	default: // it may arrive whole the next time
+		w.Header().Set("Retry-After", "5")
+		Refuse(w, http.StatusServiceUnavailable)
 	}
-	return body, true
+	return nil, false
 }
 
 // Fresh reports whether a number of seconds since 1970 is at most five minutes away from now.

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -68,8 +67,7 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer c.work.Done()
 	query := r.URL.Query()
-	switch r.Method {
-	case http.MethodGet:
+	if r.Method == http.MethodGet {
 		text, err := c.opened(query, query.Get("echostr"))
 		if err != nil {
 			c.refuse(w, r, err)
@@ -81,29 +79,25 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write(text) // the platform asks again
-	case http.MethodPost:
-		body, err := io.ReadAll(io.LimitReader(r.Body, maxDelivery+1))
-		if err != nil || len(body) > maxDelivery {
-			http.Error(w, "the delivery is too large or incomplete", http.StatusRequestEntityTooLarge)
-			return
-		}
-		var envelope struct {
-			Encrypt string `xml:"Encrypt"`
-		}
-		if err := xml.Unmarshal(body, &envelope); err != nil {
-			c.refuse(w, r, errors.New("it is no XML"))
-			return
-		}
-		text, err := c.opened(query, envelope.Encrypt)
-		if err != nil {
-			c.refuse(w, r, err)
-			return
-		}
-		c.take(run, w, r, query.Get("msg_signature"), text)
-	default:
-		w.Header().Set("Allow", "GET, POST")
-		http.Error(w, "GET or POST", http.StatusMethodNotAllowed)
+		return
 	}
+	body, ok := platform.Posted(w, r, maxDelivery)
+	if !ok {
+		return
+	}
+	var envelope struct {
+		Encrypt string `xml:"Encrypt"`
+	}
+	if err := xml.Unmarshal(body, &envelope); err != nil {
+		c.refuse(w, r, errors.New("it is no XML"))
+		return
+	}
+	text, err := c.opened(query, envelope.Encrypt)
+	if err != nil {
+		c.refuse(w, r, err)
+		return
+	}
+	c.take(run, w, r, query.Get("msg_signature"), text)
 }
 
 // isEcho reports whether a text is one with which the platform verifies the URL: a number. A message
