@@ -13,12 +13,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/channel"
@@ -50,13 +49,10 @@ type Config struct {
 
 // The bounds of what is kept in memory.
 const (
-	seenKept    = 10000            // deliveries that were handled
+	seenKept    = 10000            // messages that are safe
 	peopleKept  = 1000             // members whose names are known
 	peopleFresh = 10 * time.Minute // how long a name is believed
 	partsKept   = 1000             // messages of which a part was sent
-	fetchesKept = 8                // files that are fetched, or wait to be handed over
-	fetching    = 4                // files that are fetched at a time
-	lanes       = 32               // members share these, so that each one's messages stay in order
 )
 
 // Channel is an application. It is safe for concurrent use.
@@ -67,20 +63,11 @@ type Channel struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	mu   sync.Mutex
-	run  *run           // nil while Run does not run
-	work sync.WaitGroup // what Run waits for when it ends
-
-	seed  maphash.Seed
-	lanes [lanes]chan struct{}
-
-	tokens  *platform.Tokens
-	seen    *recent.Cache[string, struct{}] // by signature: deliveries that were handled
-	people  *recent.Cache[string, member]
-	parts   *recent.Cache[string, progress] // by the key of a message
-	fetches *recent.Cache[string, *fetch]   // by media ID
-	slots   chan struct{}                   // one for each file that is being fetched
-	fetchMu sync.Mutex
+	open   atomic.Pointer[session] // while Run runs
+	tokens *platform.Tokens
+	seen   *recent.Cache[string, struct{}] // by ID, and events by signature: what is safe
+	people *recent.Cache[string, member]
+	parts  *recent.Cache[string, progress] // by the key of a message
 }
 
 var (
@@ -114,17 +101,12 @@ func New(c Config) (*Channel, error) {
 		return nil, err
 	}
 	ch := &Channel{
-		config: c, key: key, api: api, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), now: time.Now, seed: maphash.MakeSeed(),
-		seen:    recent.New[string, struct{}](seenKept),
-		people:  recent.New[string, member](peopleKept),
-		parts:   recent.New[string, progress](partsKept),
-		fetches: recent.New[string, *fetch](fetchesKept),
-		slots:   make(chan struct{}, fetching),
+		config: c, key: key, api: api, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), now: time.Now,
+		seen:   recent.New[string, struct{}](seenKept),
+		people: recent.New[string, member](peopleKept),
+		parts:  recent.New[string, progress](partsKept),
 	}
 	ch.tokens = platform.NewTokens(func() time.Time { return ch.now() }, ch.fetchToken, expired...)
-	for i := range ch.lanes {
-		ch.lanes[i] = make(chan struct{}, 1)
-	}
 	return ch, nil
 }
 
@@ -143,43 +125,22 @@ func (c *Channel) Traits() channel.Traits {
 	}
 }
 
-// run is what lasts as long as Run: who gets the messages, and a function that lets a
-// context end with it.
-type run struct {
-	in   channel.Receiver
-	bind func(context.Context) (context.Context, context.CancelFunc)
+// session is what one call of Run works with.
+type session struct {
+	*Channel
+	in     channel.Receiver
+	intake *platform.Intake
 }
 
 // Run implements [channel.Channel]: until ctx ends, deliveries to ServeHTTP are accepted.
 // Those that have begun end before it returns.
 func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
-	now := &run{in, func(parent context.Context) (context.Context, context.CancelFunc) {
-		child, cancel := context.WithCancel(parent)
-		stop := context.AfterFunc(ctx, cancel)
-		return child, func() { stop(); cancel() }
-	}}
-	c.mu.Lock()
-	c.run = now
-	c.mu.Unlock()
-	<-ctx.Done()
-	c.mu.Lock()
-	if c.run == now {
-		c.run = nil
-	}
-	c.mu.Unlock()
-	c.work.Wait()
+	s := &session{c, in, platform.NewIntake("WeCom", c.log)}
+	c.open.Store(s)
+	defer c.open.CompareAndSwap(s, nil)
+	defer s.intake.Wait()
+	_ = s.intake.Serve(ctx) // it ends with ctx
 	return nil
-}
-
-// begin returns the run that a delivery belongs to; nil means that there is none. Run waits
-// until the delivery calls c.work.Done.
-func (c *Channel) begin() *run {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.run != nil {
-		c.work.Add(1)
-	}
-	return c.run
 }
 
 // Probe implements [channel.Prober].
