@@ -41,11 +41,11 @@ const (
 	Tenant    = "2ca1d211f64f6438"
 )
 
-// Object is JSON, and Delivery is an event or a callback.
-type (
-	Object   = platformtest.Object
-	Delivery = platformtest.Delivery
-)
+// Object is JSON.
+type Object = platformtest.Object
+
+// Delivery is an event or a callback.
+type Delivery = platformtest.Delivery
 
 // Server is a Feishu. Its methods are safe for concurrent use.
 type Server struct {

@@ -36,12 +36,11 @@ const (
 	Team      = "T061EG9R6"
 )
 
-// Object is JSON, and Delivery is what Slack sends to the app: an envelope of Socket Mode, or a
-// request.
-type (
-	Object   = platformtest.Object
-	Delivery = platformtest.Delivery
-)
+// Object is JSON.
+type Object = platformtest.Object
+
+// Delivery is what Slack sends to the app: an envelope of Socket Mode, or a request.
+type Delivery = platformtest.Delivery
 
 // Server is a Slack, whose Web API is at /api/. Its methods are safe for concurrent use.
 type Server struct {

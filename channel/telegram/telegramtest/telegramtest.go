@@ -130,7 +130,7 @@ func (s *Server) next() int64 {
 }
 
 // newID returns a new ID of a message, a file or a callback. The caller holds the server.
-func (s *Server) newID() int64 { return 100 + int64(s.Server.Next()) }
+func (s *Server) newID() int64 { return 100 + int64(s.Next()) }
 
 // Upload stores a file of a person, and returns its file_id.
 func (s *Server) Upload(data []byte) string {
