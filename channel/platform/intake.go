@@ -3,6 +3,7 @@ package platform
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -28,7 +29,8 @@ type Job struct {
 }
 
 // Intake hands messages over: those of a chat in their order, and those of different chats
-// at the same time.
+// at the same time. When one is not taken, those of its chat that wait behind it are not taken
+// either.
 type Intake struct {
 	name    string
 	log     *slog.Logger
@@ -39,14 +41,20 @@ type Intake struct {
 	work    sync.WaitGroup
 
 	mu   sync.Mutex
-	last map[string]chan struct{} // by chat: closed when its newest message is done
+	last map[string]*turn // by chat: its newest message
+}
+
+// turn is a message's place in the order of its chat.
+type turn struct {
+	done chan struct{}
+	err  error // set when done is closed
 }
 
 // NewIntake returns the intake of one call of Run, for the platform with this name.
 func NewIntake(name string, log *slog.Logger) *Intake {
 	return &Intake{
 		name: name, log: log, slots: make(chan struct{}, maxPending), loading: make(chan struct{}, maxLoading),
-		jobs: make(chan Job), ended: make(chan struct{}), last: map[string]chan struct{}{},
+		jobs: make(chan Job), ended: make(chan struct{}), last: map[string]*turn{},
 	}
 }
 
@@ -58,7 +66,7 @@ func (in *Intake) Start(ctx context.Context, j Job) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	mine := make(chan struct{})
+	mine := &turn{done: make(chan struct{})}
 	in.mu.Lock()
 	before := in.last[j.Chat]
 	in.last[j.Chat] = mine
@@ -70,26 +78,30 @@ func (in *Intake) Start(ctx context.Context, j Job) error {
 		defer func() {
 			in.mu.Lock()
 			defer in.mu.Unlock()
-			close(mine)
+			close(mine.done)
 			if in.last[j.Chat] == mine {
 				delete(in.last, j.Chat)
 			}
 		}()
-		j.Done(panics.Try(in.log, what, func() error {
+		mine.err = panics.Try(in.log, what, func() error {
 			if j.Early != nil {
 				j.Early(ctx)
 			}
 			if before != nil {
 				select {
-				case <-before:
+				case <-before.done:
+					if before.err != nil {
+						return fmt.Errorf("an earlier message of the chat was not taken: %w", before.err)
+					}
 				case <-ctx.Done():
 				}
 			}
 			if err := ctx.Err(); err != nil {
-				return err // an earlier one has failed, or Run ends
+				return err
 			}
 			return j.Take(ctx)
-		}))
+		})
+		j.Done(mine.err)
 	})
 	return nil
 }

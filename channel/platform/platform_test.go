@@ -222,8 +222,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestIntake checks the order of messages: those of a chat one after the other, also when one
-// fails, and those of another chat meanwhile.
+// TestIntake checks the order of messages: those of a chat one after the other, so that none
+// overtakes one that fails, and those of another chat meanwhile.
 func TestIntake(t *testing.T) {
 	t.Parallel()
 	in := platform.NewIntake("Example", slog.New(slog.DiscardHandler))
@@ -250,9 +250,10 @@ func TestIntake(t *testing.T) {
 	start(platform.Job{
 		Chat: "a", Early: func(context.Context) { close(early) },
 		Take: func(context.Context) error { note("a2"); return nil }, Done: func(err error) {
-			if err != nil {
-				t.Error(err)
+			if err == nil {
+				t.Error("it was taken before an earlier one")
 			}
+			note("a2 done")
 		},
 	})
 	start(platform.Job{Chat: "b", Take: func(context.Context) error { close(other); return nil }, Done: func(error) {}})
@@ -260,7 +261,13 @@ func TestIntake(t *testing.T) {
 	<-other
 	close(hold)
 	in.Wait()
-	if want := []string{"a1", "a1 done", "a2"}; !slices.Equal(order, want) {
+	start(platform.Job{Chat: "a", Take: func(context.Context) error { note("a3"); return nil }, Done: func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}})
+	in.Wait()
+	if want := []string{"a1", "a1 done", "a2 done", "a3"}; !slices.Equal(order, want) {
 		t.Errorf("%v, want %v", order, want)
 	}
 
