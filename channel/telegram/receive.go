@@ -261,6 +261,14 @@ func attached(m *message) (list []file) {
 	return list
 }
 
+// files reports whether messages have files, or answer one that has.
+func files(updates []update) bool {
+	return slices.ContainsFunc(updates, func(u update) bool {
+		m := u.Message
+		return m != nil && (len(attached(m)) > 0 || m.Reply != nil && len(attached(m.Reply)) > 0)
+	})
+}
+
 // maxFiles is how many files of a message are taken: an album has at most ten.
 const maxFiles = 20
 

@@ -19,14 +19,12 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/platform"
-	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -60,7 +58,6 @@ type Channel struct {
 	run    atomic.Pointer[run]               // what Run has begun; nil before and after
 	offset int64                             // of the next update; Run's
 	done   *recent.Cache[int64, struct{}]    // updates that were handed over
-	chats  [64]sync.Mutex                    // one for each share of the chats: updates of a chat are handed over in their order
 	roles  *platform.Facts[member, []string] // of people in groups
 	moved  *recent.Cache[string, string]     // groups that became supergroups, with their new IDs
 	sent   *recent.Cache[string, sent]       // by Outgoing.Key
@@ -80,8 +77,9 @@ var (
 
 // run is what a running channel has.
 type run struct {
-	in channel.Receiver
-	me user
+	in     channel.Receiver
+	me     user
+	intake *platform.Intake
 }
 
 // server is Telegram's own Bot API server.
@@ -150,8 +148,9 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
-	r := &run{in, me}
+	r := &run{in, me, platform.NewIntake("Telegram", c.log)}
 	c.run.Store(r)
+	defer r.intake.Wait()
 	defer c.run.Store(nil)
 	if c.webhook == "" {
 		return c.poll(ctx, r)
@@ -160,7 +159,7 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
-	<-ctx.Done()
+	_ = r.intake.Serve(ctx) // it ends with ctx
 	return nil
 }
 
@@ -201,50 +200,40 @@ func (c *Channel) poll(ctx context.Context, r *run) error {
 	return nil
 }
 
-// workers is how many chats of a batch are handled at the same time: each may download
-// files of 20 MB.
-const workers = 8
-
 // batch hands over updates, those of a chat in their order. The offset moves behind the
 // last update before which all are safe.
 func (c *Channel) batch(ctx context.Context, r *run, batch []json.RawMessage) error {
-	var chats [][][]update // chats, each with messages; an album is one message of several updates
-	at := map[int64]int{}
+	var messages [][]update   // an album is one message of several updates
+	newest := map[int64]int{} // by chat
 	var ids []int64
 	for _, raw := range batch {
 		u, ok := c.decode(ctx, raw)
 		if u.ID == 0 {
-			return fmt.Errorf("telegram: getUpdates gave an update without an ID")
+			return errors.New("telegram: getUpdates gave an update without an ID")
 		}
 		if ids = append(ids, u.ID); !ok {
 			c.done.Put(u.ID, struct{}{})
 			continue
 		}
-		i, ok := at[u.chat()]
-		if !ok {
-			i = len(chats)
-			at[u.chat()], chats = i, append(chats, nil)
+		i, ok := newest[u.chat()]
+		if ok && u.album() != "" && messages[i][0].album() == u.album() {
+			messages[i] = append(messages[i], u)
+			continue
 		}
-		if n := len(chats[i]) - 1; n >= 0 && u.album() != "" && chats[i][n][0].album() == u.album() {
-			chats[i][n] = append(chats[i][n], u)
-		} else {
-			chats[i] = append(chats[i], []update{u})
-		}
+		newest[u.chat()], messages = len(messages), append(messages, []update{u})
 	}
-	var group panics.Group
-	slots, errs := make(chan struct{}, workers), make([]error, len(chats))
-	for i, messages := range chats {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			for _, m := range messages {
-				if errs[i] = c.handle(ctx, r, m); errs[i] != nil {
-					return
-				}
-			}
+	errs := make([]error, len(messages))
+	for i, m := range messages {
+		err := r.intake.Start(ctx, platform.Job{
+			Chat: id(m[0].chat()),
+			Take: func(ctx context.Context) error { return c.handle(ctx, r, m) },
+			Done: func(err error) { errs[i] = err },
 		})
+		if err != nil {
+			break
+		}
 	}
-	group.Wait()
+	r.intake.Wait()
 	for _, id := range ids {
 		if _, ok := c.done.Get(id); !ok {
 			break
@@ -273,12 +262,16 @@ func (c *Channel) decode(ctx context.Context, raw []byte) (u update, ok bool) {
 // handle hands over the updates of one message, unless that was done before, and remembers
 // them.
 func (c *Channel) handle(ctx context.Context, r *run, updates []update) error {
-	lock := &c.chats[uint64(updates[0].chat())%uint64(len(c.chats))]
-	lock.Lock()
-	defer lock.Unlock()
 	updates = c.open(updates)
 	if len(updates) == 0 {
 		return nil
+	}
+	if files(updates) {
+		release, err := r.intake.Load(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
 	}
 	m, ok := c.incoming(ctx, r, updates)
 	if err := ctx.Err(); err != nil {

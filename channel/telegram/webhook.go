@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/etui-run/etui/channel/platform"
@@ -34,7 +35,8 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case !ok: // it would come again for ever
 		return
 	}
-	if err := c.handle(req.Context(), r, []update{u}); err != nil {
+	take := func(ctx context.Context) error { return c.handle(ctx, r, []update{u}) }
+	if err := r.intake.Submit(req.Context(), id(u.chat()), take); err != nil {
 		c.log.WarnContext(req.Context(), "an update of Telegram was not accepted, it comes again", "update", u.ID, "error", err)
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "the message could not be stored", http.StatusServiceUnavailable)
