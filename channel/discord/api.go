@@ -106,12 +106,8 @@ func (l *limits) hold(ctx context.Context, route, resource string) error {
 		if wait > maxHold {
 			return &channel.Limited{After: wait, Err: fmt.Errorf("discord: %s: nothing is left of the limit", route)}
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := platform.Sleep(ctx, wait); err != nil {
+			return err
 		}
 	}
 }

@@ -261,14 +261,8 @@ func (k *connection) begin(ctx context.Context) error {
 	if k.last.id != "" {
 		return k.write(ctx, opResume, map[string]any{"token": k.token, "session_id": k.last.id, "seq": k.last.seq})
 	}
-	if wait := k.between - time.Since(k.identified); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if err := platform.Sleep(ctx, k.between-time.Since(k.identified)); err != nil {
+		return err
 	}
 	k.identified = time.Now()
 	return k.write(ctx, opIdentify, map[string]any{

@@ -96,20 +96,8 @@ func (c *Channel) request(ctx context.Context, r platform.Request, into any) err
 		if hold == maxHolds || !errors.As(err, &limited) || limited.After > maxHold {
 			return err
 		}
-		if !sleep(ctx, limited.After) {
-			return ctx.Err()
+		if err := platform.Sleep(ctx, limited.After); err != nil {
+			return err
 		}
-	}
-}
-
-// sleep waits, and reports whether ctx goes on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

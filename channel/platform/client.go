@@ -392,6 +392,21 @@ func Seconds(n float64) time.Duration {
 	return time.Duration(min(n, maxWait.Seconds()) * float64(time.Second))
 }
 
+// Sleep waits for a time, unless ctx ends before.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Word is a text of a server in one short line.
 func Word(s string) string { return printable.Line(s, 200) }
 

@@ -191,10 +191,7 @@ func (c *Channel) poll(ctx context.Context, r *run) error {
 		}
 		if len(batch) == 0 && time.Since(asked) < time.Second {
 			// A server that does not wait must not be asked without end.
-			select {
-			case <-time.After(time.Second):
-			case <-ctx.Done():
-			}
+			_ = platform.Sleep(ctx, time.Second)
 		}
 	}
 	return nil
