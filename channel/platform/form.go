@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"mime/multipart"
 	"net/textproto"
+	"slices"
 
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -12,9 +13,10 @@ import (
 // Form is a body of the type multipart/form-data. The zero value is empty. The bytes of its
 // files are not copied.
 type Form struct {
-	done [][]byte
-	b    bytes.Buffer // what follows; it takes everything
-	w    *multipart.Writer
+	done  [][]byte
+	b     bytes.Buffer // what follows; it takes everything
+	w     *multipart.Writer
+	ended bool
 }
 
 func (f *Form) writer() *multipart.Writer {
@@ -37,8 +39,12 @@ func (f *Form) File(field, name, mediaType string, data []byte) {
 	f.b.Reset()
 }
 
-// end returns the parts of the form and its type.
+// end returns the parts of the form and its type, also when a call is made again.
 func (f *Form) end() (parts [][]byte, mediaType string) {
-	_ = f.writer().Close()
-	return append(f.done, f.b.Bytes()), f.w.FormDataContentType()
+	w := f.writer()
+	if !f.ended {
+		_ = w.Close()
+		f.ended = true
+	}
+	return append(slices.Clip(f.done), f.b.Bytes()), w.FormDataContentType()
 }

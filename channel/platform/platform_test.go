@@ -112,6 +112,13 @@ func TestCall(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
+	first, err := c.Do(t.Context(), platform.Request{Path: "x", Body: &form})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := c.Do(t.Context(), platform.Request{Path: "x", Body: &form}); err != nil || string(again.Body) != string(first.Body) {
+		t.Errorf("a form that is sent again: %q, %v", again.Body, err)
+	}
 	var into struct{ A string }
 	if err := c.Call(t.Context(), platform.Request{Path: "x", Body: map[string]string{"a": "b"}}, &into); err != nil || into.A != "b" {
 		t.Errorf("%+v, %v", into, err)
