@@ -320,12 +320,13 @@ type Failure struct {
 }
 
 func (f *Failure) Error() string {
+	status := strconv.Itoa(f.Status)
 	text := f.Platform + ": " + f.Call
 	if f.Status != http.StatusOK {
-		text += ": status " + strconv.Itoa(f.Status)
+		text += ": status " + status
 	}
 	for _, more := range []string{f.Code, f.Message} {
-		if more != "" {
+		if more != "" && more != status {
 			text += ": " + more
 		}
 	}
