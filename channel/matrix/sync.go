@@ -189,8 +189,8 @@ func (r *run) poll(ctx context.Context) error {
 			kept = time.Now()
 		}
 		r.since, limit = a.Next, maxTimeline
-		if !news && query.Get("timeout") != "0" && time.Since(asked) < time.Second && platform.Sleep(ctx, time.Second) != nil {
-			break // a server that does not wait must not be asked without end
+		if !news && query.Get("timeout") != "0" && time.Since(asked) < time.Second {
+			_ = platform.Sleep(ctx, time.Second) // a server that does not wait must not be asked without end
 		}
 	}
 	return nil
