@@ -4,8 +4,9 @@
 // A [Channel] is a small adapter for one account on one platform: it hands over what
 // arrives and sends what it is given. The [Host] does what all of them need: it decides who
 // may write, puts messages into the engine's inbox, shows that an answer is being
-// written, delivers replies in order and tries again while a platform is away. Package
-// channeltest has the conformance suite of adapters.
+// written, delivers replies in order and tries again while a platform is away. Packages
+// platform and markup have what adapters share, and package channeltest has their
+// conformance suite.
 package channel
 
 import (

@@ -25,8 +25,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -36,6 +34,7 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -44,14 +43,12 @@ const Platform = "discord"
 
 // Limits of a channel.
 const (
-	maxText    = 2000     // characters of a message
-	maxFile    = 10 << 20 // bytes of a file that is sent: Discord's limit where nobody pays for more
-	maxFiles   = 20 << 20 // bytes of the files of a message that arrives; others have no Data
-	maxBody    = 4 << 20  // bytes of an answer or of an event; larger ones are refused
-	maxPending = 64       // messages that are being handed over; the next ones wait
-	maxLoading = 4        // messages with files among them, as they are in memory
-	maxKnown   = 4096     // messages, texts of buttons, limits and the like that are remembered; the oldest are forgotten
-	maxGuilds  = 500      // servers whose roles are known
+	maxText   = 2000     // characters of a message
+	maxFile   = 10 << 20 // bytes of a file that is sent: Discord's limit where nobody pays for more
+	maxFiles  = 20 << 20 // bytes of the files of a message that arrives; others have no Data
+	maxBody   = 4 << 20  // bytes of an answer or of an event; larger ones are refused
+	maxKnown  = 4096     // messages, texts of buttons, limits and the like that are remembered; the oldest are forgotten
+	maxGuilds = 500      // servers whose roles are known
 
 	callTime = 30 * time.Second // of a call of the API
 	fileTime = 2 * time.Minute  // of loading or sending files
@@ -66,8 +63,7 @@ type Config struct {
 	Always bool
 	// URL is where the API is; empty means https://discord.com/api/v10/.
 	URL string
-	// Client makes all requests; nil means one that goes through the proxy of the
-	// environment. Its redirects are not followed.
+	// Client makes all requests; nil means one with Go's defaults.
 	Client *http.Client
 	// Log gets what is left out and why; nil discards it.
 	Log *slog.Logger
@@ -77,8 +73,7 @@ type Config struct {
 type Channel struct {
 	token   string
 	always  bool
-	api     *url.URL
-	client  *http.Client
+	api     *platform.Client
 	log     *slog.Logger
 	dialect markup.Dialect
 	pace    *rate.Limiter // of all calls
@@ -89,13 +84,13 @@ type Channel struct {
 	identified time.Time               // when a session was last begun; Run's
 	between    time.Duration           // from one beginning of a session to the next
 
-	seen    *recent.Cache[string, struct{}] // messages that are safe, by chat and ID
-	posted  *recent.Cache[string, string]   // the IDs of what was sent, by nonce
-	reacted *recent.Cache[string, string]   // by message: the bot's emoji
-	texts   *recent.Cache[string, string]   // of buttons that are too long for Discord
-	waiting *recent.Cache[string, *promise] // commands that have no answer yet
-	places  *recent.Cache[string, place]    // by the channel's ID
-	guilds  *recent.Cache[string, guild]
+	seen      *recent.Cache[string, struct{}] // messages that are safe, by chat and ID
+	posted    *platform.Sent                  // by nonce
+	reactions *platform.Reactions
+	texts     *recent.Cache[string, string]   // of buttons that are too long for Discord
+	waiting   *recent.Cache[string, *promise] // commands that have no answer yet
+	places    *recent.Cache[string, place]    // by the channel's ID
+	guilds    *platform.Facts[string, guild]
 }
 
 var (
@@ -113,52 +108,23 @@ func New(config Config) (*Channel, error) {
 	if parts := strings.Split(token, "."); len(parts) != 3 || slices.Contains(parts, "") || strings.ContainsAny(token, " \t\r\n") {
 		return nil, errors.New("discord: token is not the token of a bot: copy it in the Developer Portal from the application's page Bot, behind Reset Token")
 	}
-	api, err := url.Parse(cmp.Or(config.URL, "https://discord.com/api/v10/"))
-	if err != nil || api.Host == "" || api.User != nil || api.Scheme != "https" && (api.Scheme != "http" || !local(api.Hostname())) {
-		return nil, errors.New("discord: url is not an https address such as https://discord.com/api/v10/")
+	api, err := platform.New(platform.Config{
+		Name: Platform, URL: config.URL, Usual: "https://discord.com/api/v10/", Client: config.Client,
+		Header: http.Header{"User-Agent": {agent}}, Limit: maxBody, Wait: 30 * time.Second, Refusal: refusal,
+	})
+	if err != nil {
+		return nil, err
 	}
-	if !strings.HasSuffix(api.Path, "/") {
-		api.Path += "/"
-	}
-	client := http.Client{}
-	if config.Client != nil {
-		client = *config.Client
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c := &Channel{
-		token: token, always: config.Always, api: api, client: &client, log: config.Log, dialect: dialect(), limits: newLimits(),
+		token: token, always: config.Always, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(), limits: newLimits(),
 		pace:    rate.NewLimiter(40, 40), // Discord allows 50 a second
 		between: 5 * time.Second,         // Discord's time for max_concurrency, which is 1 for almost all bots
-		seen:    recent.New[string, struct{}](maxKnown), posted: recent.New[string, string](maxKnown),
-		reacted: recent.New[string, string](maxKnown), texts: recent.New[string, string](maxKnown),
+		seen:    recent.New[string, struct{}](maxKnown), posted: platform.NewSent(maxKnown),
+		reactions: platform.NewReactions(maxKnown), texts: recent.New[string, string](maxKnown),
 		waiting: recent.New[string, *promise](maxKnown), places: recent.New[string, place](maxKnown),
-		guilds: recent.New[string, guild](maxGuilds),
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
+		guilds: platform.NewFacts[string, guild](maxGuilds, 5*time.Minute, time.Minute),
 	}
 	return c, nil
-}
-
-// local reports whether a host is this machine, to which the token may go without TLS.
-func local(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
-}
-
-// leads reports whether a URL leads to one of Discord's domains, or to the configured API.
-// Its scheme is that of HTTP.
-func (c *Channel) leads(u *url.URL, domains ...string) bool {
-	if u.User != nil {
-		return false
-	}
-	if u.Scheme == c.api.Scheme && u.Host == c.api.Host {
-		return true
-	}
-	host := strings.ToLower(u.Hostname())
-	return u.Scheme == "https" && (u.Port() == "" || u.Port() == "443") && slices.ContainsFunc(domains, func(domain string) bool {
-		return host == domain || strings.HasSuffix(host, "."+domain)
-	})
 }
 
 // Traits implements [channel.Channel].
@@ -185,7 +151,7 @@ func (c *Channel) ask(ctx context.Context) (a *account, mayRead bool, err error)
 		return nil, false, errors.New("discord: applications/@me names no application and bot")
 	}
 	const content, contentLimited = 1 << 18, 1 << 19
-	a = &account{answer.ID, answer.Bot.ID, word(answer.Bot.Username)}
+	a = &account{answer.ID, answer.Bot.ID, platform.Word(answer.Bot.Username)}
 	c.self.Store(a)
 	return a, answer.Flags&(content|contentLimited) != 0, nil
 }

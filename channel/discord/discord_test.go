@@ -115,8 +115,7 @@ func TestIdentify(t *testing.T) {
 	s.interval = 40
 	run(t, s.adapter(t, s.config()), make(got, 8))
 	s.await("heartbeats", func() bool { return s.beats > 2 })
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	if d := s.identify[0]; d["intents"] != float64(1<<9|1<<12|1<<15) || d["properties"].(object)["browser"] != "etui" {
 		t.Errorf("identified with %v", d)
 	}
@@ -184,8 +183,7 @@ func TestResume(t *testing.T) {
 			if m := in.next(t); m.Text != "after" {
 				t.Errorf("got %+v", m)
 			}
-			s.mu.Lock()
-			defer s.mu.Unlock()
+			defer s.Hold()()
 			if r := s.resumes[0]; r["session_id"] != s.newest.id || r["seq"].(float64) < 1 || r["seq"].(float64) > 2 || len(s.identify) != 1 { // 1 if the connection ended sooner than the message was known to be safe
 				t.Errorf("%v, %d sessions", r, len(s.identify))
 			}
@@ -603,9 +601,9 @@ func TestLimits(t *testing.T) {
 	if err := c.Typing(t.Context(), channel.Address{Chat: post}); !errors.As(err, &limited) {
 		t.Errorf("everything waits: %v", err)
 	}
-	s.mu.Lock()
+	release := s.Hold()
 	s.answers["POST channels/400/messages"] = answer{status: 429, header: map[string]string{"Retry-After": "NaN"}, body: "<html>"}
-	s.mu.Unlock()
+	release()
 	fresh := s.adapter(t, s.config())
 	if _, err := fresh.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "400"}, Text: "x"}); !errors.As(err, &limited) || limited.After != 30*time.Second {
 		t.Errorf("%v", err)
@@ -657,7 +655,7 @@ func TestSilence(t *testing.T) {
 	var log bytes.Buffer
 	config := s.config()
 	config.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	config.Client = &http.Client{Transport: failing{s.client.Transport}}
+	config.Client = &http.Client{Transport: failing{s.Client.Transport}}
 	in := make(got, 8)
 	c := s.adapter(t, config)
 	ctx, stop := context.WithCancel(t.Context())

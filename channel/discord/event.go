@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -320,7 +321,7 @@ func (c *Channel) readInteraction(self *account, data []byte) (*arrival, error) 
 		text, ok := strings.CutPrefix(d.Custom, pressed)
 		if key, short := strings.CutPrefix(d.Custom, shortened); short {
 			if text, ok = c.texts.Get(key); !ok {
-				c.log.Warn("the text of a pressed button is not known any more", "button", word(d.Custom))
+				c.log.Warn("the text of a pressed button is not known any more", "button", platform.Word(d.Custom))
 			}
 		}
 		if d.Kind != isButton || !ok || text == "" || !snowflake(i.Message.ID) {

@@ -8,13 +8,13 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/panics"
 )
 
@@ -24,14 +24,9 @@ const intents = 1<<9 | 1<<12 | 1<<15
 
 const (
 	helloTime = 30 * time.Second // until a new connection says hello
-	writeTime = 10 * time.Second
 	// minBeat and maxBeat bound the time between heartbeats that the Gateway may ask for.
 	minBeat = 10 * time.Millisecond
 	maxBeat = 10 * time.Minute
-	// maxRenewals is how often a connection is renewed in a row that has brought nothing, or has
-	// lasted less than steady; then Run returns, and its caller waits before the next one.
-	maxRenewals = 3
-	steady      = 10 * time.Second
 )
 
 // Opcodes of the Gateway.
@@ -45,9 +40,6 @@ const (
 	opHello          = 10
 	opAck            = 11
 )
-
-// errRenew ends a connection in whose place a new one comes at once.
-var errRenew = errors.New("discord: the connection ends; Discord asks for a new one")
 
 // resumable is a session of the Gateway that may go on with another connection. Everything
 // up to seq is safe.
@@ -103,10 +95,8 @@ func (c *Channel) address(at string) (string, error) {
 	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" {
 		return "", errors.New("discord: the address of the Gateway is no WebSocket URL")
 	}
-	asHTTP := *u
-	asHTTP.Scheme = strings.Replace(u.Scheme, "ws", "http", 1)
-	if !c.leads(&asHTTP, "discord.gg", "discord.com") {
-		return "", fmt.Errorf("discord: the Gateway is said to be at %s, which is not Discord", word(u.Host))
+	if !c.api.Trusts(u, "discord.gg", "discord.com") {
+		return "", fmt.Errorf("discord: the Gateway is said to be at %s, which is not Discord", platform.Word(u.Host))
 	}
 	u.RawQuery = "v=10&encoding=json"
 	if u.Path == "" {
@@ -115,29 +105,11 @@ func (c *Channel) address(at string) (string, error) {
 	return u.String(), nil
 }
 
-// renewing receives until ctx ends or a connection fails for longer than a moment.
-func (s *session) renewing(ctx context.Context) error {
-	for renewals := 0; ; renewals++ {
-		begun := time.Now()
-		events, err := s.connect(ctx)
-		if events > 0 && time.Since(begun) >= steady {
-			renewals = 0
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if !errors.Is(err, errRenew) || renewals >= maxRenewals {
-			return err
-		}
-		s.log.DebugContext(ctx, "discord connection is renewed", "resumes", s.last.id != "")
-	}
-}
-
 // connection is a WebSocket to the Gateway.
 type connection struct {
 	*session
-	conn     *websocket.Conn
-	progress *progress
+	conn     *platform.Socket
+	progress *platform.Progress
 	acked    atomic.Bool // the last heartbeat was acknowledged
 	held     atomic.Bool // the reader waits for messages to be handed over, and cannot see what is acknowledged
 	asked    chan struct{}
@@ -156,21 +128,16 @@ func (s *session) connect(ctx context.Context) (events int, err error) {
 		s.last.url = ""
 		return 0, err
 	}
-	dialing, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	conn, res, err := websocket.Dial(dialing, address, &websocket.DialOptions{HTTPClient: s.client})
-	if res != nil && res.Body != nil {
-		defer res.Body.Close()
-	}
+	conn, _, err := s.api.Dial(ctx, address)
 	if err != nil {
 		s.last.url = "" // the session may go on elsewhere
-		return 0, fmt.Errorf("discord: opening the WebSocket: %w", plain(err))
+		return 0, err
 	}
-	conn.SetReadLimit(maxBody)
+	s.log.DebugContext(ctx, "discord connection is open", "resumes", s.last.id != "")
 	open, end := context.WithCancelCause(ctx)
-	k := &connection{session: s, conn: conn, progress: newProgress(s.last.seq), asked: make(chan struct{}, 1)}
+	k := &connection{session: s, conn: conn, progress: platform.NewProgress(s.last.seq), asked: make(chan struct{}, 1)}
 	// Without a frame that says why: after one, the session could not be resumed.
-	defer func() { _ = conn.CloseNow() }()
+	defer conn.Close()
 	events, err = k.receive(open, end)
 	if cause := context.Cause(open); cause != nil && ctx.Err() == nil {
 		err = cause
@@ -178,7 +145,7 @@ func (s *session) connect(ctx context.Context) (events int, err error) {
 	end(nil)
 	k.beats.Wait()
 	if s.last.id != "" {
-		s.last.seq = k.progress.safe()
+		s.last.seq = k.progress.Safe()
 	}
 	return events, err
 }
@@ -227,13 +194,13 @@ func (k *connection) receive(ctx context.Context, end context.CancelCauseFunc) (
 		case opAck:
 			k.acked.Store(true)
 		case opReconnect:
-			return events, errRenew
+			return events, platform.ErrRenew
 		case opInvalidSession:
 			goesOn := false
 			if err := json.Unmarshal(f.Data, &goesOn); err != nil || !goesOn {
 				k.forget()
 			}
-			return events, errRenew
+			return events, platform.ErrRenew
 		}
 	}
 }
@@ -249,7 +216,7 @@ func (k *connection) forget() {
 // read reads a message. What the Gateway says when it closes the connection becomes an
 // error.
 func (k *connection) read(ctx context.Context) (frame, error) {
-	_, data, err := k.conn.Read(ctx)
+	data, _, err := k.conn.Read(ctx)
 	if err != nil {
 		return frame{}, k.closed(err)
 	}
@@ -265,9 +232,9 @@ func (k *connection) read(ctx context.Context) (frame, error) {
 func (k *connection) closed(err error) error {
 	var end websocket.CloseError
 	if !errors.As(err, &end) {
-		return fmt.Errorf("discord: the WebSocket has ended: %w", plain(err))
+		return err
 	}
-	says := fmt.Errorf("discord: the Gateway has closed the connection: %d %s", end.Code, word(end.Reason))
+	says := fmt.Errorf("discord: the Gateway has closed the connection: %d %s", end.Code, platform.Word(end.Reason))
 	refuses := func(why string) error { return fmt.Errorf("%w: %s: %w", says, why, channel.ErrRefused) }
 	switch end.Code {
 	case 4004:
@@ -282,20 +249,11 @@ func (k *connection) closed(err error) error {
 	case 4003, 4007, 4009:
 		k.forget()
 	}
-	return fmt.Errorf("%w: %w", errRenew, says)
+	return fmt.Errorf("%w: %w", platform.ErrRenew, says)
 }
 
 func (k *connection) write(ctx context.Context, op int, data any) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	text, err := json.Marshal(map[string]any{"op": op, "d": data})
-	if err == nil {
-		err = k.conn.Write(ctx, websocket.MessageText, text)
-	}
-	if err != nil {
-		return fmt.Errorf("discord: writing to the Gateway: %w", plain(err))
-	}
-	return nil
+	return k.conn.Write(ctx, map[string]any{"op": op, "d": data})
 }
 
 // begin resumes the session, or begins a new one.
@@ -303,14 +261,8 @@ func (k *connection) begin(ctx context.Context) error {
 	if k.last.id != "" {
 		return k.write(ctx, opResume, map[string]any{"token": k.token, "session_id": k.last.id, "seq": k.last.seq})
 	}
-	if wait := k.between - time.Since(k.identified); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if err := platform.Sleep(ctx, k.between-time.Since(k.identified)); err != nil {
+		return err
 	}
 	k.identified = time.Now()
 	return k.write(ctx, opIdentify, map[string]any{
@@ -335,7 +287,7 @@ func (k *connection) beat(ctx context.Context, end context.CancelCauseFunc, ever
 		}
 		if due {
 			if !k.acked.Swap(false) && !k.held.Load() {
-				end(fmt.Errorf("%w: heartbeats are not acknowledged", errRenew))
+				end(fmt.Errorf("%w: heartbeats are not acknowledged", platform.ErrRenew))
 				return
 			}
 			timer.Reset(every)
@@ -343,7 +295,7 @@ func (k *connection) beat(ctx context.Context, end context.CancelCauseFunc, ever
 		// Discord wants the number of the last event. This is the last one that is safe, so
 		// that it cannot forget what may have to come again.
 		var seq any
-		if n := k.progress.safe(); n > 0 {
+		if n := k.progress.Safe(); n > 0 {
 			seq = n
 		}
 		if err := k.write(ctx, opHeartbeat, seq); err != nil {
@@ -360,7 +312,7 @@ func (k *connection) dispatch(ctx context.Context, end context.CancelCauseFunc, 
 	if f.Seq != nil {
 		seq = *f.Seq
 	}
-	k.progress.begin(seq)
+	done := k.progress.Begin(seq)
 	switch f.Type {
 	case "READY":
 		var ready struct {
@@ -373,7 +325,7 @@ func (k *connection) dispatch(ctx context.Context, end context.CancelCauseFunc, 
 			return errors.New("discord: the Gateway's READY names no session, user and application")
 		}
 		k.last = resumable{id: ready.Session, url: ready.URL}
-		k.self.Store(&account{ready.App.ID, ready.User.ID, word(ready.User.Username)})
+		k.self.Store(&account{ready.App.ID, ready.User.ID, platform.Word(ready.User.Username)})
 	case "MESSAGE_CREATE", "INTERACTION_CREATE":
 		a, err := k.arrival(f.Type, f.Data)
 		if err != nil {
@@ -384,15 +336,20 @@ func (k *connection) dispatch(ctx context.Context, end context.CancelCauseFunc, 
 		}
 		k.held.Store(true)
 		defer k.held.Store(false)
-		return k.start(ctx, a, func(err error) {
-			if err == nil {
-				k.progress.done(seq)
-				return
-			}
-			end(fmt.Errorf("discord: a message was not taken and shall come again: %w", err))
+		return k.intake.Start(ctx, platform.Job{
+			Chat:  a.channel,
+			Early: func(ctx context.Context) { k.acknowledge(ctx, a) }, // within three seconds
+			Take:  func(ctx context.Context) error { return k.take(ctx, a) },
+			Done: func(err error) {
+				if err == nil {
+					done()
+					return
+				}
+				end(fmt.Errorf("discord: a message was not taken and shall come again: %w", err))
+			},
 		})
 	}
-	k.progress.done(seq)
+	done()
 	return nil
 }
 

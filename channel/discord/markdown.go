@@ -7,32 +7,17 @@ import (
 )
 
 // dialect is Discord's kind of Markdown, which knows neither tables nor pictures nor headings
-// below the third, and in which <, _ and | mean other things.
+// below the third, and in which <, _ and | mean other things. Without a < no text can mention
+// anybody.
 func dialect() markup.Dialect {
-	return markup.Dialect{
-		Parser:    markup.GFM(true),
-		Text:      func(s string, _ bool) string { return escape(s) },
-		Strong:    markup.Around("**", "**"),
-		Italic:    markup.Around("*", "*"),
-		Struck:    markup.Around("~~", "~~"),
-		Code:      span,
-		Link:      link,
-		Heading:   heading,
-		Paragraph: starts,
-		Fence:     fence,
-		Quote:     quote,
-		Table:     func(t markup.Table) string { return fence("", markup.Aligned(t.Words, 30, false)) },
-	}
+	d := markup.Markdown(markup.EscapeMarkdown)
+	d.Link, d.Heading, d.Quote = link, heading, quote
+	d.Table = func(t markup.Table) string { return markup.Fenced("", markup.Aligned(t.Words, 30, false)) }
+	return d
 }
 
 // length is how Discord counts a text of the agent: as it is sent, in UTF-16.
 func (c *Channel) length(markdown string) int { return markup.UTF16(c.dialect.Sent(markdown, maxText)) }
-
-// escaper writes what means something to Discord anywhere. Without a < no text can mention
-// anybody.
-var escaper = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, "[", `\[`, "<", `\<`)
-
-func escape(s string) string { return escaper.Replace(s) }
 
 func heading(level int, s string) string {
 	s = strings.ReplaceAll(s, "\n", " ")
@@ -53,56 +38,16 @@ func quote(body string, _ bool) string {
 	return markup.Indent(strings.ReplaceAll("\n"+body, "\n> ", "\n")[1:], "> ", "> ")
 }
 
-// starts escapes what means something to Discord where a line begins.
-func starts(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, line := range lines {
-		bare := strings.TrimLeft(line, " \t")
-		indent := line[:len(line)-len(bare)]
-		digits := strings.TrimLeft(bare, "0123456789")
-		switch {
-		case bare == "":
-		case strings.ContainsRune("#>-+", rune(bare[0])):
-			lines[i] = indent + `\` + bare
-		case len(digits) < len(bare) && strings.HasPrefix(digits, ". "):
-			lines[i] = indent + bare[:len(bare)-len(digits)] + `\` + digits
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// fence writes code as a block of its own.
-func fence(language, code string) string {
-	if strings.Trim(strings.ToLower(language), "abcdefghijklmnopqrstuvwxyz0123456789+-#.") != "" {
-		language = ""
-	}
-	return "```" + language + "\n" + strings.ReplaceAll(code, "```", "`\u200b``") + "\n```"
-}
-
-// span writes code within a line. Two marks around it let it have one inside.
-func span(code string) string {
-	switch {
-	case strings.TrimSpace(code) == "" || strings.Contains(code, "``"):
-		return escape(code)
-	case strings.Contains(code, "`"):
-		return "`` " + code + " ``"
-	}
-	return "`" + code + "`"
-}
-
 // link writes a link. Only addresses of the web become one; <> around them would be no
 // address to Discord if there were one inside.
 func link(l markup.Link) string {
 	switch {
 	case !l.Web():
-		return escape(l.Plain())
+		return markup.EscapeMarkdown(l.Plain())
 	case l.Label == "" || l.Label == l.Target:
-		return inLink.Replace(l.Target)
+		return markup.InLink(l.Target)
 	}
 	// Discord shows no link if its label looks like one.
 	label := strings.NewReplacer("https://", "", "http://", "").Replace(l.Label)
-	return "[" + strings.ReplaceAll(escape(label), "]", `\]`) + "](" + inLink.Replace(l.Target) + ")"
+	return "[" + strings.ReplaceAll(markup.EscapeMarkdown(label), "]", `\]`) + "](" + markup.InLink(l.Target) + ")"
 }
-
-// inLink writes what would end the target of a link.
-var inLink = strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", " ", "%20", "\n", "", "\t", "", "|", "%7C", "`", "%60", "\\", "%5C")

@@ -7,15 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/etui-run/etui/channel"
-)
-
-// For how long an answer about a server is believed, and for how long a failure.
-const (
-	knownFor   = 5 * time.Minute
-	unknownFor = time.Minute
 )
 
 // place is what is known about a channel: the one that a thread belongs to, which never
@@ -30,7 +23,6 @@ type guild struct {
 	owner string
 	own   string           // the bot's own role
 	roles map[string]int64 // by ID: the permissions
-	until time.Time
 }
 
 // Permissions of roles.
@@ -52,7 +44,7 @@ func (s *session) complete(ctx context.Context, a *arrival) error {
 		return nil
 	}
 	if a.Group {
-		g := s.guild(ctx, a.guild)
+		g := s.guilds.Get(ctx, a.guild, func() (guild, bool) { return s.guild(ctx, a.guild) })
 		a.From.Roles = g.standing(a.guild, a.From.ID, a.roles)
 		if g.own != "" {
 			mark := "<@&" + g.own + ">"
@@ -97,11 +89,8 @@ func (s *session) place(ctx context.Context, a *arrival) (place, error) {
 	return p, nil
 }
 
-// guild returns what is known about a server; nothing if Discord does not say.
-func (c *Channel) guild(ctx context.Context, id string) guild {
-	if g, ok := c.guilds.Get(id); ok && time.Now().Before(g.until) {
-		return g
-	}
+// guild asks Discord about a server.
+func (c *Channel) guild(ctx context.Context, id string) (g guild, known bool) {
 	var answer struct {
 		ID    string
 		Owner string `json:"owner_id"`
@@ -115,13 +104,9 @@ func (c *Channel) guild(ctx context.Context, id string) guild {
 	err := c.call(ctx, "GET", "guilds/{}", []string{id}, nil, &answer)
 	if err != nil || answer.ID != id {
 		c.log.WarnContext(ctx, "discord tells nothing about a server, whose people have no roles", "guild", id, "error", err)
-		g := guild{until: time.Now().Add(unknownFor)}
-		if ctx.Err() == nil {
-			c.guilds.Put(id, g)
-		}
-		return g
+		return guild{}, false
 	}
-	g := guild{owner: answer.Owner, roles: map[string]int64{}, until: time.Now().Add(knownFor)}
+	g = guild{owner: answer.Owner, roles: map[string]int64{}}
 	self := c.self.Load()
 	for _, r := range answer.Roles[:min(len(answer.Roles), 1000)] { // Discord allows 250
 		if n, err := strconv.ParseInt(r.Permissions, 10, 64); err == nil {
@@ -131,8 +116,7 @@ func (c *Channel) guild(ctx context.Context, id string) guild {
 			g.own = r.ID
 		}
 	}
-	c.guilds.Put(id, g)
-	return g
+	return g, true
 }
 
 // standing returns a person's roles in a server: what the person may do in words of this

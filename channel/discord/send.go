@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 )
 
@@ -58,7 +59,7 @@ func (s *session) acknowledge(ctx context.Context, a *arrival) {
 	}
 	err := s.call(ctx, "POST", "interactions/{}/{}/callback", []string{a.answer.id, a.answer.token}, map[string]any{"type": a.answer.kind}, nil)
 	switch {
-	case fails(err, alreadyAnswered): // it arrives again
+	case platform.Fails(err, alreadyAnswered): // it arrives again
 		if _, known := s.waiting.Get(a.ID); known {
 			return
 		}
@@ -126,18 +127,18 @@ func (c *Channel) body(ctx context.Context, m channel.Outgoing) map[string]any {
 func (c *Channel) post(ctx context.Context, to channel.Address, key string, body map[string]any, files []chat.File) (string, error) {
 	in := cmp.Or(to.Thread, to.Chat)
 	if !snowflake(in) {
-		return "", fmt.Errorf("discord: %q is not the ID of a channel: %w", word(in), channel.ErrGone)
+		return "", fmt.Errorf("discord: %q is not the ID of a channel: %w", platform.Word(in), channel.ErrGone)
 	}
 	nonce := ""
 	if key != "" {
 		sum := sha256.Sum256([]byte(in + "\x00" + key))
 		nonce = base64.RawURLEncoding.EncodeToString(sum[:])[:25] // Discord's limit
-		if id, ok := c.posted.Get(nonce); ok {
-			return id, nil
-		}
 	}
-	id, err := c.fulfil(ctx, to, cmp.Or(key, "-"), body, files)
-	if id == "" && err == nil {
+	return c.posted.Once(nonce, func() (string, error) {
+		id, err := c.fulfil(ctx, to, cmp.Or(key, "-"), body, files)
+		if id != "" || err != nil {
+			return id, err
+		}
 		if nonce != "" {
 			body["nonce"], body["enforce_nonce"] = nonce, true
 		}
@@ -147,15 +148,12 @@ func (c *Channel) post(ctx context.Context, to channel.Address, key string, body
 			}
 		}
 		id, err = c.write(ctx, "POST", "channels/{}/messages", []string{in}, body, files)
-		if fails(err, noHistory) {
+		if platform.Fails(err, noHistory) {
 			delete(body, "message_reference")
 			id, err = c.write(ctx, "POST", "channels/{}/messages", []string{in}, body, files)
 		}
-	}
-	if err == nil && nonce != "" {
-		c.posted.Put(nonce, id)
-	}
-	return id, err
+		return id, err
+	})
 }
 
 // fulfil sends a message as the answer to a command, in the place of what announces it. It
@@ -166,7 +164,7 @@ func (c *Channel) fulfil(ctx context.Context, to channel.Address, key string, bo
 		return "", nil
 	}
 	id, err := c.write(ctx, "PATCH", "webhooks/{}/{}/messages/@original", []string{p.app, p.token}, body, files)
-	if fails(err, unknownMessage, unknownWebhook, unknownInteraction, badToken) {
+	if platform.Fails(err, unknownMessage, unknownWebhook, unknownInteraction, badToken) {
 		return "", nil // somebody has removed it, or it took too long
 	}
 	return id, err
@@ -258,20 +256,15 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 		return errors.New("discord: no message is named to react to")
 	}
 	const route = "channels/{}/messages/{}/reactions/{}/@me"
-	if old, ok := c.reacted.Get(message); ok && old != emoji {
-		if err := c.call(ctx, "DELETE", route, []string{in, message, old}, nil, nil); err != nil && !fails(err, unknownMessage, unknownEmoji) {
-			return err
+	return c.reactions.Replace(message, emoji, func(old string) error {
+		err := c.call(ctx, "DELETE", route, []string{in, message, old}, nil, nil)
+		if platform.Fails(err, unknownMessage, unknownEmoji) {
+			return nil
 		}
-		c.reacted.Remove(message)
-	}
-	if emoji == "" {
-		return nil
-	}
-	if err := c.call(ctx, "PUT", route, []string{in, message, emoji}, nil, nil); err != nil {
 		return err
-	}
-	c.reacted.Put(message, emoji)
-	return nil
+	}, func() (string, error) {
+		return emoji, c.call(ctx, "PUT", route, []string{in, message, emoji}, nil, nil)
+	})
 }
 
 // Typing implements [channel.Typer]. Below a command Discord shows by itself that the answer

@@ -7,12 +7,10 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -22,6 +20,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/channeltest"
 	"github.com/etui-run/etui/channel/discord"
+	"github.com/etui-run/etui/channel/platformtest"
 )
 
 const (
@@ -44,12 +43,9 @@ type object = map[string]any
 // Codes", "Message Resource", "Receiving and Responding", "Application Commands" and "Poll
 // Resource". TestThirdParty checks it with disgo.
 type server struct {
-	*httptest.Server
-	t      *testing.T
-	client *http.Client
+	*platformtest.Server
+	t *testing.T
 
-	mu        sync.Mutex
-	id        int
 	sessions  map[string]*gatewaySession
 	newest    *gatewaySession
 	identify  []object // what clients identified and resumed with
@@ -60,7 +56,6 @@ type server struct {
 	remaining int  // sessions that may be begun
 	interval  int  // of heartbeats, in milliseconds
 	refuse    websocket.StatusCode
-	conns     []*websocket.Conn
 	messages  []*posted
 	calls     []call
 	fail      []channeltest.Failure
@@ -71,7 +66,6 @@ type server struct {
 	files     map[string][]byte
 	made      []*discord.Channel
 	last      object // the message that was said last
-	changed   chan struct{}
 }
 
 // answer is an answer of the API.
@@ -103,16 +97,14 @@ type call struct {
 
 func newServer(t *testing.T) *server {
 	s := &server{
-		t: t, id: 1000, sessions: map[string]*gatewaySession{}, remaining: 999, interval: 41250, answers: map[string]answer{}, reactions: map[string][]string{},
-		answered: map[string]object{}, files: map[string][]byte{}, changed: make(chan struct{}), client: &http.Client{Transport: &http.Transport{}},
+		Server: platformtest.Start(), t: t, sessions: map[string]*gatewaySession{}, remaining: 999, interval: 41250, answers: map[string]answer{}, reactions: map[string][]string{},
+		answered: map[string]object{}, files: map[string][]byte{},
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/api/v10/", s.api)
-	mux.HandleFunc("GET /gateway/", s.gateway) // also /gateway/resume
-	mux.HandleFunc("GET /attachments/{name}", func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
+	s.Mux.HandleFunc("/api/v10/", s.api)
+	s.Mux.HandleFunc("GET /gateway/", s.gateway) // also /gateway/resume
+	s.Mux.HandleFunc("GET /attachments/{name}", func(w http.ResponseWriter, r *http.Request) {
+		defer s.Hold()()
 		data, ok := s.files[r.PathValue("name")]
-		s.mu.Unlock()
 		if r.Header.Get("Authorization") != "" {
 			t.Error("the token goes to the server for files")
 		}
@@ -122,52 +114,34 @@ func newServer(t *testing.T) *server {
 		}
 		w.Write(data)
 	})
-	s.Server = httptest.NewServer(mux)
-	t.Cleanup(func() {
-		s.Cut(t)
-		s.client.CloseIdleConnections()
-		s.Close()
-	})
+	t.Cleanup(s.Close)
 	return s
-}
-
-// touch wakes those who wait for a change. The caller holds mu.
-func (s *server) touch() {
-	close(s.changed)
-	s.changed = make(chan struct{})
 }
 
 // await waits until a condition holds.
 func (s *server) await(what string, condition func() bool) {
 	s.t.Helper()
-	late := time.After(30 * time.Second)
-	for {
-		s.mu.Lock()
-		ok, changed := condition(), s.changed
-		s.mu.Unlock()
-		if ok {
-			return
-		}
-		select {
-		case <-changed:
-		case <-late:
-			s.t.Fatalf("waiting for %s took too long", what)
-		}
+	ctx, done := context.WithTimeout(context.Background(), 30*time.Second)
+	defer done()
+	err := s.Wait(ctx, func() bool {
+		defer s.Hold()()
+		return condition()
+	})
+	if err != nil {
+		s.t.Fatalf("waiting for %s took too long", what)
 	}
 }
 
 // set changes the server.
 func (s *server) set(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	f()
-	s.touch()
+	s.Touch()
 }
 
 // next is a new ID. The caller holds mu.
 func (s *server) next() string {
-	s.id++
-	return strconv.Itoa(s.id)
+	return strconv.Itoa(1000 + s.Next())
 }
 
 func self() object { return object{"id": bot, "username": "etui", "discriminator": "0", "bot": true} }
@@ -202,10 +176,9 @@ func (s *server) api(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	s.calls = append(s.calls, c)
-	s.touch()
+	s.Touch()
 	reply := func(status int, o any) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
@@ -369,7 +342,7 @@ func (s *server) dispatch(kind string, d any) {
 		return
 	}
 	s.newest.add(kind, d)
-	s.touch()
+	s.Touch()
 }
 
 func (g *gatewaySession) add(kind string, d any) {
@@ -387,17 +360,17 @@ func (s *server) gateway(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "version", http.StatusBadRequest)
 		return
 	}
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
-	if err != nil {
+	conn := s.Accept(w, r)
+	if conn == nil {
 		return
 	}
 	defer conn.CloseNow()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	write := func(o object) { text, _ := json.Marshal(o); conn.Write(ctx, websocket.MessageText, text) }
-	s.mu.Lock()
+	write := func(o object) { platformtest.Write(ctx, conn, o) }
+	release := s.Hold()
 	write(object{"op": 10, "d": object{"heartbeat_interval": s.interval, "_trace": []string{"gateway"}}, "s": nil, "t": nil})
-	s.mu.Unlock()
+	release()
 	var mine *gatewaySession
 	begin := make(chan int, 1) // the number of the last event that the client has
 	gone := make(chan struct{})
@@ -419,28 +392,27 @@ func (s *server) gateway(w http.ResponseWriter, r *http.Request) {
 			s.set(func() { s.frames = append(s.frames, data) })
 			switch f.Op {
 			case 1:
-				s.mu.Lock()
+				release := s.Hold()
 				s.beats++
 				deaf := s.deaf
-				s.touch()
-				s.mu.Unlock()
+				s.Touch()
+				release()
 				if !deaf {
 					write(object{"op": 11})
 				}
 			case 2, 6:
 				var d object
 				json.Unmarshal(f.D, &d)
-				s.mu.Lock()
+				release := s.Hold()
 				code := s.refuse
 				if d["token"] != token {
 					code = 4004
 				}
 				if code != 0 {
-					s.mu.Unlock()
+					release()
 					conn.Close(code, "")
 					return
 				}
-				s.conns = append(s.conns, conn)
 				seq := 0
 				if f.Op == 2 {
 					s.identify = append(s.identify, d)
@@ -455,8 +427,8 @@ func (s *server) gateway(w http.ResponseWriter, r *http.Request) {
 					id, _ := d["session_id"].(string)
 					mine = s.sessions[id]
 					if mine == nil {
-						s.touch()
-						s.mu.Unlock()
+						s.Touch()
+						release()
 						write(object{"op": 9, "d": false})
 						return
 					}
@@ -464,8 +436,8 @@ func (s *server) gateway(w http.ResponseWriter, r *http.Request) {
 					seq = int(n)
 					mine.events = slices.Clip(mine.events)
 				}
-				s.touch()
-				s.mu.Unlock()
+				s.Touch()
+				release()
 				begin <- seq
 			}
 		}
@@ -481,14 +453,14 @@ func (s *server) gateway(w http.ResponseWriter, r *http.Request) {
 	}
 	resumed := at == 0
 	for {
-		s.mu.Lock()
+		release := s.Hold()
 		due := slices.Clone(mine.events[min(at, len(mine.events)):])
 		if !resumed {
 			mine.add("RESUMED", object{})
 			due, resumed = append(due, mine.events[len(mine.events)-1]), true
 		}
-		changed := s.changed
-		s.mu.Unlock()
+		changed := s.Changed()
+		release()
 		for _, e := range due {
 			write(e)
 		}
@@ -503,17 +475,14 @@ func (s *server) gateway(w http.ResponseWriter, r *http.Request) {
 
 // send sends something that is no event on all connections.
 func (s *server) send(o object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	text, _ := json.Marshal(o)
-	for _, c := range s.conns {
-		c.Write(context.Background(), websocket.MessageText, text)
+	for _, c := range s.Conns() {
+		platformtest.Write(context.Background(), c, o)
 	}
 }
 
 // config is a configuration for the server.
 func (s *server) config() discord.Config {
-	return discord.Config{Token: token, URL: s.URL + "/api/v10", Client: s.client, Always: true}
+	return discord.Config{Token: token, URL: s.URL + "/api/v10", Client: s.Client, Always: true}
 }
 
 // Channel implements [channeltest.Platform].
@@ -561,8 +530,7 @@ func (s *server) Say(_ *testing.T, m channel.Incoming) string {
 func (s *server) say(m channel.Incoming, change object) string {
 	s.t.Helper()
 	s.await("a session", func() bool { return s.newest != nil })
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	e := s.written(m)
 	maps.Copy(e, change)
 	s.last = e
@@ -584,8 +552,7 @@ func (s *server) Seen(t *testing.T, chat string) (seen []string) {
 	if chat == "4711" {
 		chat = dm
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	for _, m := range s.messages {
 		if m.chat == chat {
 			text, _ := m.body["content"].(string)
@@ -624,8 +591,7 @@ func (s *server) Redelivers() {}
 // Press implements [channeltest.Pressing].
 func (s *server) Press(t *testing.T, person, _, label string) {
 	s.await("a session", func() bool { return s.newest != nil })
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	for i := len(s.messages) - 1; i >= 0; i-- {
 		rows, _ := s.messages[i].body["components"].([]any)
 		for _, row := range rows {
@@ -645,19 +611,11 @@ func (s *server) Press(t *testing.T, person, _, label string) {
 }
 
 // Cut implements [channeltest.Cut].
-func (s *server) Cut(*testing.T) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.conns {
-		c.CloseNow()
-	}
-	s.conns = nil
-}
+func (s *server) Cut(*testing.T) { s.Server.Cut() }
 
 // called returns the calls of a route.
 func (s *server) called(route string) (list []call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	for _, c := range s.calls {
 		if c.route == route {
 			list = append(list, c)
@@ -670,11 +628,7 @@ func (p *posted) String() string { return fmt.Sprint(p.chat, p.body, p.files) }
 
 // closeAll ends all connections with a code.
 func (s *server) closeAll(code websocket.StatusCode) {
-	s.mu.Lock()
-	conns := s.conns
-	s.conns = nil
-	s.mu.Unlock()
-	for _, c := range conns {
+	for _, c := range s.Conns() {
 		c.Close(code, "")
 	}
 }

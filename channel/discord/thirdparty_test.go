@@ -24,7 +24,7 @@ func TestThirdParty(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	quiet := slog.New(slog.DiscardHandler)
-	client := rest.NewClient(token, rest.WithURL(s.URL+"/api/v10"), rest.WithHTTPClient(s.client), rest.WithUserAgent("DiscordBot (https://github.com/disgoorg/disgo, 0)"), rest.WithLogger(quiet), rest.WithRateLimiter(rest.NewNoopRateLimiter()))
+	client := rest.NewClient(token, rest.WithURL(s.URL+"/api/v10"), rest.WithHTTPClient(s.Client), rest.WithUserAgent("DiscordBot (https://github.com/disgoorg/disgo, 0)"), rest.WithLogger(quiet), rest.WithRateLimiter(rest.NewNoopRateLimiter()))
 	r := rest.New(client)
 	at, err := r.GetGatewayBot()
 	if err != nil || at.SessionStartLimit.Remaining != 999 {
@@ -138,8 +138,7 @@ func TestThirdPartyReads(t *testing.T) {
 	in.next(t)
 	s.send(object{"op": 7, "d": nil})
 	s.await("a resumption", func() bool { return len(s.resumes) > 0 })
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	kinds := map[gateway.Opcode]gateway.MessageData{}
 	for _, f := range s.frames {
 		var m gateway.Message

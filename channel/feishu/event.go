@@ -65,9 +65,6 @@ func isID(s, prefix string) bool {
 	return ok && rest != "" && len(s) <= 256 && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
-// word shortens what a server calls something.
-func word(s string) string { return printable.Line(s, 200) }
-
 // read reads what the platform has delivered. It returns nil if there is nothing to hand
 // over.
 func (s *session) read(e *envelope) (*arrival, error) {

@@ -18,14 +18,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/recent"
 )
@@ -35,16 +34,13 @@ const Platform = "feishu"
 
 // Limits of a channel.
 const (
-	maxFiles   = 20 << 20 // bytes of the files of a message that arrives; others have no Data
-	maxBody    = 1 << 20  // bytes of a delivery or of an answer; larger ones are refused
-	maxPending = 64       // messages that are being handed over; the next ones wait
-	maxLoading = 4        // messages with files among them, as they are in memory
-	maxSeen    = 4096     // messages that are known to be safe; the oldest are forgotten
-	maxPeople  = 1000     // people and chats of which something is known
-	maxCards   = 1 << 20  // bytes of the texts of cards with buttons
+	maxFiles  = 20 << 20 // bytes of the files of a message that arrives; others have no Data
+	maxBody   = 1 << 20  // bytes of a delivery or of an answer; larger ones are refused
+	maxSeen   = 4096     // messages that are known to be safe; the oldest are forgotten
+	maxPeople = 1000     // people and chats of which something is known
+	maxCards  = 1 << 20  // bytes of the texts of cards with buttons
 
-	callTime = 30 * time.Second // of a call of the API
-	fileTime = 2 * time.Minute  // of loading or sending a file
+	fileTime = 2 * time.Minute // of loading or sending a file
 )
 
 // Config says which app a channel is. AppID and AppSecret are needed.
@@ -59,8 +55,7 @@ type Config struct {
 	Region string
 	// URL is where the API is; empty means the region's own.
 	URL string
-	// Client makes all requests; nil means one that goes through the proxy of the
-	// environment. Its redirects are not followed.
+	// Client makes all requests; nil means one with Go's defaults.
 	Client *http.Client
 	// Log gets what is left out and why; nil discards it.
 	Log *slog.Logger
@@ -69,22 +64,21 @@ type Config struct {
 // Channel is the bot of an app. It is safe for concurrent use.
 type Channel struct {
 	config  Config
-	api     *url.URL
+	api     *platform.Client
 	key     [32]byte // of AES
-	client  *http.Client
 	log     *slog.Logger
 	dialect markup.Dialect
 
-	token  accessToken
+	tokens *platform.Tokens
 	open   atomic.Pointer[session] // while Run runs
 	self   atomic.Pointer[account] // once the platform was asked
 	seen   *recent.Cache[string, struct{}]
 	mine   *recent.Cache[string, kind]     // by message: what the bot has sent
 	cards  *recent.Cache[string, string]   // by message: the text above buttons
 	parts  *recent.Cache[string, progress] // by key: what was sent of a message
-	reacts *recent.Cache[string, reaction] // by message: the bot's reaction
-	people *recent.Cache[string, person]
-	chats  *recent.Cache[string, group]
+	reacts *platform.Reactions
+	people *platform.Facts[string, person]
+	chats  *platform.Facts[string, group]
 	peers  *recent.Cache[string, string] // by direct chat: who writes there
 }
 
@@ -111,38 +105,25 @@ func New(config Config) (*Channel, error) {
 	case !ok:
 		return nil, fmt.Errorf("feishu: the region is %q; it is feishu or lark", printable.Line(config.Region, 40))
 	}
-	api, err := url.Parse(cmp.Or(config.URL, base))
-	if err != nil || api.Host == "" || api.User != nil || api.Scheme != "https" && (api.Scheme != "http" || !local(api.Hostname())) {
-		return nil, errors.New("feishu: url is not an https address such as https://open.feishu.cn")
+	api, err := platform.New(platform.Config{
+		Name: Platform, URL: config.URL, Usual: base, Client: config.Client, Limit: maxBody, Wait: 5 * time.Second, Refusal: refusal,
+	})
+	if err != nil {
+		return nil, err
 	}
-	client := http.Client{}
-	if config.Client != nil {
-		client = *config.Client
-	}
-	// A redirect would carry the access token to another host.
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c := &Channel{
-		config: config, api: api, key: aesKey(config.EncryptKey), client: &client, log: config.Log, dialect: dialect(),
-		token:  accessToken{lock: make(chan struct{}, 1)},
+		config: config, api: api, key: aesKey(config.EncryptKey), log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
 		seen:   recent.New[string, struct{}](maxSeen),
 		mine:   recent.New[string, kind](maxSeen),
 		cards:  recent.NewSized[string](maxCards, func(s string) int { return len(s) }),
 		parts:  recent.New[string, progress](maxPeople),
-		reacts: recent.New[string, reaction](maxPeople),
-		people: recent.New[string, person](maxPeople),
-		chats:  recent.New[string, group](maxPeople),
+		reacts: platform.NewReactions(maxPeople),
+		people: platform.NewFacts[string, person](maxPeople, 10*time.Minute, time.Minute),
+		chats:  platform.NewFacts[string, group](maxPeople, 10*time.Minute, time.Minute),
 		peers:  recent.New[string, string](maxSeen),
 	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
+	c.tokens = platform.NewTokens(time.Now, c.fetchToken, expired...)
 	return c, nil
-}
-
-// local reports whether a host is this machine, to which secrets may go without TLS.
-func local(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // pushed reports whether events arrive as HTTP requests.
@@ -164,7 +145,7 @@ type account struct {
 
 // ask asks the platform which bot it is (获取机器人信息, bot-v3/bot/get).
 func (c *Channel) ask(ctx context.Context) (*account, error) {
-	body, err := c.request(ctx, request{method: http.MethodGet, path: "bot/v3/info"})
+	body, err := c.request(ctx, platform.Request{Path: "bot/v3/info"})
 	if err != nil {
 		return nil, err
 	}

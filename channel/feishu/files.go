@@ -1,19 +1,17 @@
 package feishu
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -57,9 +55,9 @@ func (c *Channel) fetch(ctx context.Context, message string, f file, limit int64
 	if !isID(f.key, "") {
 		return nil, errors.New("feishu: " + name + ": the key is not one of a file")
 	}
-	return c.request(ctx, request{
-		method: http.MethodGet, path: "im/v1/messages/" + message + "/resources/" + f.key, query: url.Values{"type": {f.kind}},
-		limit: limit, time: fileTime,
+	return c.request(ctx, platform.Request{
+		Path: "im/v1/messages/" + message + "/resources/" + f.key, Query: url.Values{"type": {f.kind}},
+		Limit: limit, Time: fileTime,
 	})
 }
 
@@ -101,20 +99,12 @@ func (c *Channel) upload(ctx context.Context, f chat.File) (kind, any, error) {
 
 // post posts a form with a file.
 func (c *Channel) post(ctx context.Context, path string, fields map[string]string, field, name string, content []byte, out any) error {
-	var b bytes.Buffer
-	form := multipart.NewWriter(&b)
-	var err error
+	var form platform.Form
 	for k, v := range fields {
-		err = errors.Join(err, form.WriteField(k, v))
+		form.Field(k, v)
 	}
-	w, failed := form.CreateFormFile(field, name)
-	if err = errors.Join(err, failed); err == nil {
-		_, err = w.Write(content)
-	}
-	if err = errors.Join(err, form.Close()); err != nil {
-		return fmt.Errorf("feishu: %s: %w", path, err)
-	}
-	answer, err := c.request(ctx, request{method: http.MethodPost, path: path, body: b.Bytes(), contentType: form.FormDataContentType(), time: fileTime})
+	form.File(field, name, "", content)
+	answer, err := c.request(ctx, platform.Request{Path: path, Body: &form, Time: fileTime})
 	if err != nil {
 		return err
 	}

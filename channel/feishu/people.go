@@ -7,23 +7,16 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
-)
-
-// How long the answer about a person or a chat is believed, and how long a failure.
-const (
-	knownFor   = 10 * time.Minute
-	unknownFor = time.Minute
 )
 
 // person is what the platform knows about a member of the company.
 type person struct {
 	name    string
 	manages bool // the whole company
-	until   time.Time
 }
 
 // group is what the platform knows about a chat.
@@ -32,7 +25,6 @@ type group struct {
 	owner    string
 	managers []string
 	known    bool // owner and managers are known
-	until    time.Time
 }
 
 var openID = url.Values{"user_id_type": {"open_id"}}
@@ -47,9 +39,9 @@ func (s *session) place(ctx context.Context, a *arrival) error {
 		return nil
 	}
 	if _, direct := s.peers.Get(a.At.Chat); !direct {
-		g := s.chat(ctx, a.At.Chat)
+		g := s.chats.Get(ctx, a.At.Chat, func() (group, bool) { return s.chat(ctx, a.At.Chat) })
 		if !g.known {
-			return fmt.Errorf("feishu tells nothing about the chat %s", word(a.At.Chat))
+			return fmt.Errorf("feishu tells nothing about the chat %s", platform.Word(a.At.Chat))
 		}
 		a.Group, a.Mentioned = !g.direct, !g.direct
 	}
@@ -63,11 +55,11 @@ func (s *session) introduce(ctx context.Context, a *arrival, m *channel.Incoming
 		m.From.Roles = []string{"guest"}
 		return
 	}
-	p := s.person(ctx, m.From.ID)
+	p := s.people.Get(ctx, m.From.ID, func() (person, bool) { return s.person(ctx, m.From.ID) })
 	m.From.Name = p.name
 	role := "member"
 	if m.Group {
-		switch g := s.chat(ctx, m.At.Chat); {
+		switch g := s.chats.Get(ctx, m.At.Chat, func() (group, bool) { return s.chat(ctx, m.At.Chat) }); {
 		case m.From.ID == g.owner:
 			m.From.Roles = append(m.From.Roles, "owner")
 			role = "administrator"
@@ -81,13 +73,9 @@ func (s *session) introduce(ctx context.Context, a *arrival, m *channel.Incoming
 	}
 }
 
-// person returns what is known about somebody (获取单个用户信息, contact-v3/user/get). Without
-// the right to ask, it is nothing.
-func (s *session) person(ctx context.Context, id string) person {
-	p, known := s.people.Get(id)
-	if known && time.Now().Before(p.until) {
-		return p
-	}
+// person asks about somebody (获取单个用户信息, contact-v3/user/get). Without the right to ask,
+// nothing is known.
+func (s *session) person(ctx context.Context, id string) (p person, known bool) {
 	var answer struct {
 		User struct {
 			Name    string
@@ -99,29 +87,19 @@ func (s *session) person(ctx context.Context, id string) person {
 	if isID(id, "ou_") {
 		err = s.call(ctx, http.MethodGet, "contact/v3/users/"+id, openID, nil, &answer)
 	}
-	p = person{until: time.Now().Add(knownFor)}
-	switch {
-	case ctx.Err() != nil:
-		return person{}
-	case err != nil:
-		s.log.DebugContext(ctx, "feishu does not say who a sender is", "user", word(id), "error", err)
-		var f *failure
-		if !errors.As(err, &f) { // a code is about a right that is missing
-			p.until = time.Now().Add(unknownFor)
-		}
-	case answer.User.ID == id:
-		p.name, p.manages = printable.Line(answer.User.Name, 100), answer.User.Manages
+	if err != nil {
+		s.log.DebugContext(ctx, "feishu does not say who a sender is", "user", platform.Word(id), "error", err)
+		var f *platform.Failure
+		return person{}, errors.As(err, &f) && f.Code != "" // a code is about a right that is missing
 	}
-	s.people.Put(id, p)
-	return p
+	if answer.User.ID == id {
+		p = person{printable.Line(answer.User.Name, 100), answer.User.Manages}
+	}
+	return p, true
 }
 
-// chat returns what is known about a chat (获取群信息, im-v1/chat/get).
-func (s *session) chat(ctx context.Context, id string) group {
-	g, known := s.chats.Get(id)
-	if known && time.Now().Before(g.until) {
-		return g
-	}
+// chat asks about a chat (获取群信息, im-v1/chat/get).
+func (s *session) chat(ctx context.Context, id string) (g group, known bool) {
 	var answer struct {
 		Mode     string   `json:"chat_mode"`
 		Owner    string   `json:"owner_id"`
@@ -131,14 +109,9 @@ func (s *session) chat(ctx context.Context, id string) group {
 	if isID(id, "oc_") {
 		err = s.call(ctx, http.MethodGet, "im/v1/chats/"+id, openID, nil, &answer)
 	}
-	if ctx.Err() != nil {
-		return group{}
-	}
-	g = group{direct: answer.Mode == "p2p", owner: answer.Owner, managers: answer.Managers, known: err == nil, until: time.Now().Add(knownFor)}
 	if err != nil {
-		s.log.WarnContext(ctx, "feishu tells nothing about a chat, whose owner and administrators are not known", "chat", word(id), "error", err)
-		g = group{until: time.Now().Add(unknownFor)}
+		s.log.WarnContext(ctx, "feishu tells nothing about a chat, whose owner and administrators are not known", "chat", platform.Word(id), "error", err)
+		return group{}, false
 	}
-	s.chats.Put(id, g)
-	return g
+	return group{direct: answer.Mode == "p2p", owner: answer.Owner, managers: answer.Managers, known: true}, true
 }

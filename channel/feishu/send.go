@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -103,7 +104,7 @@ func (c *Channel) text(m channel.Outgoing, text string, send func(func(context.C
 	asPost := send(func(context.Context) (kind, any, error) { return kindPost, plainPost(text, m.Buttons), nil })
 	return func(ctx context.Context) (string, error) {
 		id, err := asCard(ctx)
-		if fails(err, badCard) {
+		if platform.Fails(err, badCard) {
 			c.log.WarnContext(ctx, "feishu does not show a text as a card; it is sent without markup", "error", err)
 			return asPost(ctx)
 		}
@@ -145,7 +146,7 @@ func (c *Channel) deliver(ctx context.Context, to channel.Address, k kind, conte
 	if id == "" && err == nil {
 		kind, ok := receiver(to.Chat)
 		if !ok {
-			return "", fmt.Errorf("%w: %q names no chat and nobody in Feishu", channel.ErrGone, word(to.Chat))
+			return "", fmt.Errorf("%w: %q names no chat and nobody in Feishu", channel.ErrGone, platform.Word(to.Chat))
 		}
 		body["receive_id"] = to.Chat
 		delete(body, "reply_in_thread")
@@ -168,13 +169,13 @@ func (c *Channel) reply(ctx context.Context, to channel.Address, body map[string
 			message = messageOf(to.Thread)
 		}
 		if message == "" {
-			return "", fmt.Errorf("%w: %q names no thread in Feishu", channel.ErrGone, word(to.Thread))
+			return "", fmt.Errorf("%w: %q names no thread in Feishu", channel.ErrGone, platform.Word(to.Thread))
 		}
 	case direct, message == "":
 		return "", nil
 	}
 	id, err := c.write(ctx, http.MethodPost, "im/v1/messages/"+message+"/reply", nil, body)
-	if !fails(err, withdrawn...) {
+	if !platform.Fails(err, withdrawn...) {
 		return id, err
 	}
 	if to.Thread == "" {
@@ -183,7 +184,7 @@ func (c *Channel) reply(ctx context.Context, to channel.Address, body map[string
 	if root := messageOf(to.Thread); root != "" && root != message {
 		id, err = c.write(ctx, http.MethodPost, "im/v1/messages/"+root+"/reply", nil, body)
 	}
-	if fails(err, withdrawn...) {
+	if platform.Fails(err, withdrawn...) {
 		err = fmt.Errorf("%w: %w", channel.ErrGone, err)
 	}
 	return id, err
@@ -271,7 +272,7 @@ func plainPost(text string, buttons []channel.Button) any {
 func (c *Channel) Edit(ctx context.Context, _ channel.Address, id, text string) error {
 	message := messageOf(id)
 	if message == "" {
-		return fmt.Errorf("feishu: %q is not the ID of a message", word(id))
+		return fmt.Errorf("feishu: %q is not the ID of a message", platform.Word(id))
 	}
 	method, body := http.MethodPatch, map[string]any{}
 	var content any
@@ -290,9 +291,6 @@ func (c *Channel) Edit(ctx context.Context, _ channel.Address, id, text string) 
 	return c.call(ctx, method, "im/v1/messages/"+message, nil, body, nil)
 }
 
-// reaction is the emoji that the bot has put on a message.
-type reaction struct{ emoji, id string }
-
 // React implements [channel.Reactor]. The bot has one emoji on a message; another one
 // replaces it. Which one it is the channel knows until it ends (添加消息表情回复,
 // im-v1/message-reaction/create).
@@ -304,30 +302,18 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 	name := ""
 	if emoji != "" {
 		if name = emojiName(emoji); name == "" {
-			return fmt.Errorf("feishu: no name is known for the emoji %q", word(emoji))
+			return fmt.Errorf("feishu: no name is known for the emoji %q", platform.Word(emoji))
 		}
 	}
 	path := "im/v1/messages/" + message + "/reactions"
-	old, _ := c.reacts.Get(message)
-	if old.emoji == name {
-		return nil
-	}
-	if old.emoji != "" {
-		if err := c.call(ctx, http.MethodDelete, path+"/"+url.PathEscape(old.id), nil, nil, nil); err != nil {
-			return err
+	return c.reacts.Replace(message, name, func(id string) error {
+		return c.call(ctx, http.MethodDelete, path+"/"+url.PathEscape(id), nil, nil, nil)
+	}, func() (string, error) {
+		var answer struct {
+			ID string `json:"reaction_id"`
 		}
-		c.reacts.Remove(message)
-	}
-	if name == "" {
-		return nil
-	}
-	var answer struct {
-		ID string `json:"reaction_id"`
-	}
-	body := map[string]any{"reaction_type": map[string]string{"emoji_type": name}}
-	if err := c.call(ctx, http.MethodPost, path, nil, body, &answer); err != nil {
-		return err
-	}
-	c.reacts.Put(message, reaction{name, answer.ID})
-	return nil
+		body := map[string]any{"reaction_type": map[string]string{"emoji_type": name}}
+		err := c.call(ctx, http.MethodPost, path, nil, body, &answer)
+		return answer.ID, err
+	})
 }

@@ -6,16 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/coder/websocket"
-
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/panics"
 )
 
@@ -27,17 +25,13 @@ import (
 const (
 	pingEvery = 2 * time.Minute  // unless the platform says something else
 	pingTime  = 30 * time.Second // that a pong may take, at least
-	writeTime = 10 * time.Second
-	maxParts  = 64 // frames of one event; it has maxBody bytes at most
-	maxHalf   = 32 // events of which frames are missing
+	maxParts  = 64               // frames of one event; it has maxBody bytes at most
+	maxHalf   = 32               // events of which frames are missing
 )
 
-// The codes of the endpoint and of the handshake (ws/const.go of the SDK).
-const (
-	systemBusy   = 1
-	internal     = 1000040343
-	tooManyConns = 1000040350
-)
+// waits are the codes of the endpoint and of the handshake after which it may work later: the
+// system is busy, internal, too many connections (ws/const.go of the SDK).
+var waits = []string{"1", "1000040343", "1000040350"}
 
 // settings are what the platform says about a connection, in seconds.
 type settings struct{ PingInterval int }
@@ -58,40 +52,19 @@ type endpoint struct {
 // endpoint asks for the address of a new connection.
 func (c *Channel) endpoint(ctx context.Context) (*endpoint, error) {
 	const path = "callback/ws/endpoint"
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	body, err := json.Marshal(map[string]string{"AppID": c.config.AppID, "AppSecret": c.config.AppSecret})
-	if err != nil {
-		return nil, fmt.Errorf("feishu: %s: %w", path, err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.api.JoinPath(path).String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("feishu: %s: the request cannot be made", path)
-	}
-	req.Header.Set("Content-Type", contentJSON)
-	req.Header.Set("Locale", "zh")
-	res, err := c.client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("feishu: %s: %w", path, plain(err))
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
-	if err != nil {
-		return nil, fmt.Errorf("feishu: %s: %w", path, plain(err))
-	}
-	if err := answered(path, res, data); err != nil {
-		var f *failure
-		if errors.As(err, &f) && !fails(err, systemBusy, internal, tooManyConns) && !errors.Is(err, channel.ErrRefused) {
-			err = fmt.Errorf("%w: %w", channel.ErrRefused, err) // the SDK gives up, too
-		}
-		return nil, err
-	}
 	var answer struct{ Data endpoint }
-	if err := decode(path, data, &answer); err != nil {
+	err := c.api.Call(ctx, platform.Request{
+		Call: path, Path: path, Header: http.Header{"Locale": {"zh"}}, Body: map[string]string{"AppID": c.config.AppID, "AppSecret": c.config.AppSecret},
+	}, &answer)
+	var f *platform.Failure
+	if errors.As(err, &f) && f.Code != "" && !f.Busy && !platform.Fails(err, waits...) && !errors.Is(err, channel.ErrRefused) {
+		err = fmt.Errorf("%w: %w", channel.ErrRefused, err) // the SDK gives up, too
+	}
+	if err != nil {
 		return nil, err
 	}
 	u, err := url.Parse(answer.Data.URL)
-	if err != nil || u.Scheme != "wss" && (u.Scheme != "ws" || !local(u.Hostname())) {
+	if err != nil || u.Scheme != "wss" && (u.Scheme != "ws" || !platform.Local(u.Hostname())) {
 		return nil, errors.New("feishu: " + path + " gives no address of a WebSocket")
 	}
 	return &answer.Data, nil
@@ -103,19 +76,13 @@ func (s *session) connection(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dialing, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	conn, res, err := websocket.Dial(dialing, at.URL, &websocket.DialOptions{HTTPClient: s.client})
-	if res != nil && res.Body != nil {
-		defer res.Body.Close()
-	}
+	conn, head, err := s.api.Dial(ctx, at.URL)
 	if err != nil {
-		if res != nil && res.Header.Get("Handshake-Msg") != "" {
-			err = errors.New(word(res.Header.Get("Handshake-Msg")))
+		if says := head.Get("Handshake-Msg"); says != "" {
+			err = errors.New("feishu: opening the long connection: " + platform.Word(says))
 		}
-		return fmt.Errorf("feishu: opening the long connection: %w", plain(err))
+		return err
 	}
-	conn.SetReadLimit(maxBody)
 	s.log.DebugContext(ctx, "feishu connection is open")
 	defer s.log.DebugContext(ctx, "feishu connection ends")
 	u, _ := url.Parse(at.URL) // endpoint has parsed it
@@ -125,21 +92,21 @@ func (s *session) connection(ctx context.Context) error {
 	var pings sync.WaitGroup
 	defer pings.Wait()
 	defer end()
-	defer func() { _ = conn.CloseNow() }()
+	defer conn.Close()
 	pings.Go(func() {
 		defer panics.Log(s.log, "pinging Feishu")
 		l.ping(open, at.ClientConfig.every())
 	})
 	for {
-		kind, data, err := conn.Read(open)
+		data, binary, err := conn.Read(open)
 		if err != nil {
-			return fmt.Errorf("feishu: the long connection has ended: %w", plain(err))
+			return err
 		}
 		select {
 		case l.heard <- struct{}{}:
 		default:
 		}
-		if kind != websocket.MessageBinary {
+		if !binary {
 			continue
 		}
 		f, err := decodeFrame(data)
@@ -156,7 +123,7 @@ func (s *session) connection(ctx context.Context) error {
 // line is an open connection.
 type line struct {
 	*session
-	conn    *websocket.Conn
+	conn    *platform.Socket
 	service int32
 	heard   chan struct{}      // something has arrived
 	every   chan time.Duration // a new time between pings
@@ -204,17 +171,20 @@ func (l *line) receive(ctx context.Context, f *frame) error {
 		acknowledge(http.StatusOK, nil) // again it would be no better
 		return nil
 	}
-	return l.start(ctx, a, func(err error) {
-		if err != nil {
-			l.log.WarnContext(ctx, "a feishu message was not taken; Feishu sends it again", "error", err)
-			acknowledge(http.StatusInternalServerError, nil)
-			return
-		}
-		if a.pressed == "" {
-			acknowledge(http.StatusOK, nil)
-			return
-		}
-		acknowledge(http.StatusOK, l.answer(a))
+	return l.intake.Start(ctx, platform.Job{
+		Chat: a.At.Chat,
+		Take: func(ctx context.Context) error { return l.take(ctx, a) },
+		Done: func(err error) {
+			switch {
+			case err != nil:
+				l.log.WarnContext(ctx, "a feishu message was not taken; Feishu sends it again", "error", err)
+				acknowledge(http.StatusInternalServerError, nil)
+			case a.pressed == "":
+				acknowledge(http.StatusOK, nil)
+			default:
+				acknowledge(http.StatusOK, l.answer(a))
+			}
+		},
 	})
 }
 
@@ -271,12 +241,10 @@ func (l *line) acknowledge(ctx context.Context, f *frame, code int, answer any, 
 		own.payload, err = json.Marshal(reply)
 	}
 	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, writeTime)
-		defer cancel()
-		err = l.conn.Write(ctx, websocket.MessageBinary, own.encode())
+		err = l.conn.Write(ctx, own.encode())
 	}
 	if err != nil {
-		l.log.DebugContext(ctx, "feishu gets no answer to an event", "error", plain(err))
+		l.log.DebugContext(ctx, "feishu gets no answer to an event", "error", err)
 	}
 }
 
@@ -284,18 +252,15 @@ func (l *line) acknowledge(ctx context.Context, f *frame, code int, answer any, 
 func (l *line) ping(ctx context.Context, every time.Duration) {
 	ping := frame{service: l.service, method: control, headers: []header{{"type", "ping"}}}
 	for {
-		writing, cancel := context.WithTimeout(ctx, writeTime)
-		err := l.conn.Write(writing, websocket.MessageBinary, ping.encode())
-		cancel()
-		if err != nil {
-			_ = l.conn.CloseNow() // the reader reports it
+		if err := l.conn.Write(ctx, ping.encode()); err != nil {
+			l.conn.Close() // the reader reports it
 			return
 		}
 		patience := time.NewTimer(pingTime)
 		select {
 		case <-l.heard:
 		case <-patience.C:
-			_ = l.conn.CloseNow()
+			l.conn.Close()
 			return
 		case <-ctx.Done():
 			return

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
@@ -23,7 +24,7 @@ func (c *Channel) Tools() []tool.Tool {
 	definition := func(name, description, zh string, aliases, examples []string) tool.Definition {
 		return tool.Definition{
 			Name: name, Description: description, Translations: map[string]string{"zh": zh}, Aliases: aliases, Examples: examples,
-			Groups: []string{Platform}, Channels: []string{Platform}, Risk: tool.Write, Replay: tool.Keyed, Timeout: callTime, Version: "1", Source: "channel",
+			Groups: []string{Platform}, Channels: []string{Platform}, Risk: tool.Write, Replay: tool.Keyed, Timeout: 30 * time.Second, Version: "1", Source: "channel",
 		}
 	}
 	return []tool.Tool{
@@ -102,7 +103,7 @@ func (c *Channel) task(ctx context.Context, in taskInput) (chat.Result, error) {
 	if err := c.call(ctx, http.MethodPost, "task/v2/tasks", openID, body, &done); err != nil {
 		return tool.Failure("the task was not created: %v", err), nil
 	}
-	return tool.Text(strings.TrimSpace(fmt.Sprintf("The task was created with the ID %s. %s", word(done.Task.ID), word(done.Task.URL)))), nil
+	return tool.Text(strings.TrimSpace(fmt.Sprintf("The task was created with the ID %s. %s", platform.Word(done.Task.ID), platform.Word(done.Task.URL)))), nil
 }
 
 type eventInput struct {
@@ -173,7 +174,7 @@ func (c *Channel) event(ctx context.Context, in eventInput) (chat.Result, error)
 	}
 	guests := map[string]any{"attendees": []any{guest}, "need_notification": true}
 	if err := c.call(ctx, http.MethodPost, path+"/"+url.PathEscape(done.Event.ID)+"/attendees", openID, guests, nil); err != nil {
-		return tool.Failure("the event %s was created, but nobody could be invited: %v", word(done.Event.ID), err), nil
+		return tool.Failure("the event %s was created, but nobody could be invited: %v", platform.Word(done.Event.ID), err), nil
 	}
-	return tool.Text(strings.TrimSpace(fmt.Sprintf("The event %q is in the calendar for %s, %d minutes, and the invitation is on its way. %s", printable.OneLine(in.Title), start.Format(time.RFC3339), in.Minutes, word(done.Event.Link)))), nil
+	return tool.Text(strings.TrimSpace(fmt.Sprintf("The event %q is in the calendar for %s, %d minutes, and the invitation is on its way. %s", printable.OneLine(in.Title), start.Format(time.RFC3339), in.Minutes, platform.Word(done.Event.Link)))), nil
 }

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/picture"
 	"github.com/etui-run/etui/internal/printable"
@@ -17,20 +19,12 @@ import (
 // load returns the files of a message with their bytes. Those that are too large or encrypted,
 // or that the homeserver does not give, have no Data.
 func (r *run) load(ctx context.Context, files []file) (loaded []chat.File) {
-	left := int64(maxFiles)
 	for _, f := range files {
-		got := chat.File{Name: f.name, MediaType: f.mediaType, Size: int(f.size)}
-		if f.size <= left {
-			data, err := r.download(ctx, f.url, left)
-			if err != nil {
-				r.log.WarnContext(ctx, "a file of a matrix message was not loaded", "file", word(f.url), "error", err)
-			} else {
-				left -= int64(len(data))
-				got.Data, got.Size = data, len(data)
-			}
-		}
-		loaded = append(loaded, got)
+		loaded = append(loaded, chat.File{Name: f.name, MediaType: f.mediaType, Size: int(f.size)})
 	}
+	platform.Load(ctx, r.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
+		return r.download(ctx, files[i].url, limit)
+	})
 	return loaded
 }
 
@@ -41,14 +35,19 @@ func (c *Channel) download(ctx context.Context, address string, most int64) ([]b
 	if !ok {
 		return nil, errors.New("it is encrypted, or at no homeserver")
 	}
-	get := func(route string) ([]byte, error) {
-		path := route + url.PathEscape(server) + "/" + url.PathEscape(media)
-		return c.once(ctx, fileTime, most, "GET", path, "GET "+route, "", nil)
+	get := func(path string) ([]byte, error) {
+		r := route("GET", path, server, media)
+		r.Limit, r.Time = most, fileTime
+		answer, err := c.api.Do(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return answer.Body, nil
 	}
-	data, err := get("/_matrix/client/v1/media/download/")
-	var f *failure
-	if errors.As(err, &f) && (f.code == unrecognized || f.code == "") {
-		return get("/_matrix/media/v3/download/")
+	data, err := get("v1/media/download/{}/{}")
+	var f *platform.Failure
+	if errors.As(err, &f) && (f.Code == unrecognized || f.Code == "") {
+		return get("/media/v3/download/{}/{}")
 	}
 	return data, err
 }
@@ -82,8 +81,9 @@ func (c *Channel) upload(ctx context.Context, f chat.File) (object, error) {
 	var answer struct {
 		URI string `json:"content_uri"`
 	}
-	err = c.callFor(ctx, fileTime, maxBody, "POST", "/media/v3/upload", nil, url.Values{"filename": {name}}, upload{mediaType, f.Data}, &answer)
-	if err != nil {
+	r := route("POST", "/media/v3/upload")
+	r.Query, r.Header, r.Body, r.Time = url.Values{"filename": {name}}, http.Header{"Content-Type": {mediaType}}, f.Data, fileTime
+	if err := c.request(ctx, r, &answer); err != nil {
 		return nil, err
 	}
 	if _, _, ok := mxc(answer.URI); !ok {

@@ -25,14 +25,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/store"
 )
@@ -71,9 +70,7 @@ type Config struct {
 	Strangers bool
 	// Records keeps the position; nil keeps it in memory.
 	Records store.Records
-	// Client makes all requests; nil means one that goes through the proxy of the
-	// environment. Its Timeout and CheckRedirect are not used: every call has a limit of its
-	// own, and redirects are not followed.
+	// Client makes all requests; nil means one with Go's defaults.
 	Client *http.Client
 	// Log gets what is left out and why; nil discards it.
 	Log *slog.Logger
@@ -82,8 +79,7 @@ type Config struct {
 // Channel is an account. It is safe for concurrent use.
 type Channel struct {
 	config   Config
-	base     string // of the homeserver, without a slash at its end
-	client   *http.Client
+	api      *platform.Client
 	log      *slog.Logger
 	markdown markdown
 
@@ -92,17 +88,17 @@ type Channel struct {
 	tries   map[string]int          // to join a room; Run's
 	directs direct
 
-	seen    *recent.Cache[string, struct{}]    // events that are safe
-	mine    *recent.Cache[string, struct{}]    // events of the account
-	events  *recent.Cache[string, cited]       // that are answered, by ID
-	posted  *recent.Cache[string, string]      // the IDs of what was sent, by transaction ID
-	reacted *recent.Cache[string, reaction]    // by message
-	names   *recent.Cache[string, string]      // of people, by room and ID
-	places  *recent.Cache[string, place]       // by room
-	levels  *recent.Cache[string, powerLevels] // by room
-	told    *recent.Cache[string, struct{}]    // encrypted rooms that were told so
-	reading chan struct{}                      // a place for each receipt that is on its way
-	resolve sync.Mutex                         // while a direct chat is found or begun
+	seen      *recent.Cache[string, struct{}] // events that are safe
+	mine      *recent.Cache[string, struct{}] // events of the account
+	events    *recent.Cache[string, cited]    // that are answered, by ID
+	posted    *platform.Sent                  // by transaction ID
+	reactions *platform.Reactions
+	names     *recent.Cache[string, string]      // of people, by room and ID
+	places    *recent.Cache[string, place]       // by room
+	levels    *recent.Cache[string, powerLevels] // by room
+	told      *recent.Cache[string, struct{}]    // encrypted rooms that were told so
+	reading   chan struct{}                      // a place for each receipt that is on its way
+	resolve   sync.Mutex                         // while a direct chat is found or begun
 }
 
 var (
@@ -118,13 +114,6 @@ func New(config Config) (*Channel, error) {
 	if config.URL == "" {
 		return nil, errors.New("matrix: url is missing: it is the address of the homeserver, such as https://matrix.example.org")
 	}
-	u, err := url.Parse(config.URL)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, errors.New("matrix: url is not the address of a homeserver, such as https://matrix.example.org")
-	}
-	if u.Scheme == "http" && !near(u.Hostname()) {
-		return nil, errors.New("matrix: url begins with http, and the token would be readable on its way: write https")
-	}
 	if config.Token == "" || strings.ContainsFunc(config.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("matrix: token is not an access token: docs/channels/matrix.md says how to get one")
 	}
@@ -133,33 +122,23 @@ func New(config Config) (*Channel, error) {
 			return nil, fmt.Errorf("matrix: groups has %q, which is not the ID of a room: it begins with !, and in Element it is in Room settings, Advanced, as Internal room ID", g)
 		}
 	}
-	client := http.Client{}
-	if config.Client != nil {
-		client = *config.Client
+	api, err := platform.New(platform.Config{
+		Name: Platform, URL: config.URL, Usual: "https://matrix.example.org", Plain: platform.Near, Client: config.Client,
+		Header: http.Header{"User-Agent": {"etui"}, "Authorization": {"Bearer " + config.Token}},
+		Secret: config.Token, Limit: maxBody, Wait: 5 * time.Second, Refusal: refusal,
+	})
+	if err != nil {
+		return nil, err
 	}
-	client.Timeout = 0
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	if config.Records == nil {
-		config.Records = &store.Memory{}
-	}
+	config.Records = cmp.Or[store.Records](config.Records, &store.Memory{})
 	c := &Channel{
-		config: config, base: strings.TrimRight(u.String(), "/"), client: &client, log: config.Log, markdown: newMarkdown(), tries: map[string]int{},
+		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), markdown: newMarkdown(), tries: map[string]int{},
 		seen: recent.New[string, struct{}](maxKnown), mine: recent.New[string, struct{}](maxKnown), events: recent.New[string, cited](maxKnown / 4),
-		posted: recent.New[string, string](maxKnown), reacted: recent.New[string, reaction](maxKnown), names: recent.New[string, string](maxKnown),
+		posted: platform.NewSent(maxKnown), reactions: platform.NewReactions(maxKnown), names: recent.New[string, string](maxKnown),
 		places: recent.New[string, place](maxKnown), levels: recent.New[string, powerLevels](maxKnown / 8), told: recent.New[string, struct{}](maxKnown),
 		reading: make(chan struct{}, 4),
 	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
 	return c, nil
-}
-
-// near reports whether a host is this machine or in its network, to which the token may go
-// without TLS.
-func near(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return err != nil && !strings.Contains(host, ".") || err == nil && (addr.IsLoopback() || addr.IsPrivate())
 }
 
 // Traits implements [channel.Channel].
@@ -192,10 +171,10 @@ func (c *Channel) ask(ctx context.Context) (*account, error) {
 	var profile struct {
 		Name string `json:"displayname"`
 	}
-	if err := c.call(ctx, "GET", "v3/profile/{}", []string{answer.User}, nil, nil, &profile); err != nil && !fails(err, notFound) {
+	if err := c.call(ctx, "GET", "v3/profile/{}", []string{answer.User}, nil, nil, &profile); err != nil && !platform.Fails(err, notFound) {
 		return nil, err
 	}
-	a := &account{answer.User, cmp.Or(word(profile.Name), local(answer.User))}
+	a := &account{answer.User, cmp.Or(platform.Word(profile.Name), local(answer.User))}
 	c.self.Store(a)
 	return a, nil
 }

@@ -2,12 +2,17 @@ package matrix
 
 import (
 	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/net/html"
+
+	"github.com/etui-run/etui/channel"
 )
 
 func TestRender(t *testing.T) {
@@ -218,15 +223,32 @@ func TestLevels(t *testing.T) {
 	}
 }
 
+// TestAfter checks how long the homeserver is left alone: its header counts, and else the older
+// number of milliseconds.
 func TestAfter(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		header       string
-		milliseconds float64
+		milliseconds string
 		want         time.Duration
-	}{{"3", 9000, 3 * time.Second}, {"", 1500, 1500 * time.Millisecond}, {"", 0, defaultWait}, {"-1", -1, defaultWait}, {"999999999999", 1e300, maxWait}, {"99999999", 0, maxWait}} {
-		if got := after(c.header, c.milliseconds); got != c.want {
-			t.Errorf("%q, %v: %s", c.header, c.milliseconds, got)
+	}{
+		{"3", "9000", 3 * time.Second}, {"", "1500", 1500 * time.Millisecond}, {"", "0", 5 * time.Second}, {"-1", "-1", 5 * time.Second},
+		{"999999999999", "1e300", time.Hour}, {"99999999", "0", time.Hour}, {"", "1e300", time.Hour},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", c.header)
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = w.Write([]byte(`{"errcode":"M_LIMIT_EXCEEDED","retry_after_ms":` + c.milliseconds + `}`))
+		}))
+		m, err := New(Config{URL: server.URL, Token: "token"})
+		if err != nil {
+			t.Fatal(err)
 		}
+		_, err = m.api.Do(t.Context(), route("GET", "v3/sync"))
+		var limited *channel.Limited
+		if !errors.As(err, &limited) || limited.After != c.want {
+			t.Errorf("%q, %v: %v", c.header, c.milliseconds, err)
+		}
+		server.Close()
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -70,7 +71,7 @@ func (c *Channel) loadDirects(ctx context.Context) error {
 	}
 	var data json.RawMessage
 	err = c.call(ctx, "GET", "v3/user/{}/account_data/{}", []string{me.ID, typeDirect}, nil, nil, &data)
-	if fails(err, notFound) {
+	if platform.Fails(err, notFound) {
 		return nil
 	}
 	if err == nil {
@@ -129,9 +130,11 @@ func (c *Channel) group(ctx context.Context, room string) (bool, error) {
 	var answer struct {
 		Joined map[string]json.RawMessage
 	}
-	err := c.callFor(ctx, callTime, maxMembers, "GET", "v3/rooms/{}/joined_members", []string{room}, nil, nil, &answer)
+	r := route("GET", "v3/rooms/{}/joined_members", room)
+	r.Limit = maxMembers
+	err := c.request(ctx, r, &answer)
 	// Nobody is listed if there are too many, or if the account is out of it again.
-	if err != nil && !errors.Is(err, errTooLarge) && !denied(err) {
+	if err != nil && !errors.Is(err, platform.ErrTooLarge) && !denied(err) {
 		return false, err
 	}
 	p := place{group: len(answer.Joined) == 0 || len(answer.Joined) > 2, until: time.Now().Add(knownFor)}
@@ -154,7 +157,7 @@ func (c *Channel) changed(ctx context.Context, room string, e event) {
 			Room string `json:"replacement_room"`
 		}
 		_ = json.Unmarshal(e.Content, &t) // nothing to name, then
-		c.log.WarnContext(ctx, "a Matrix room was replaced by a new one: invite the account there, and write its ID into groups", "old", room, "new", word(t.Room))
+		c.log.WarnContext(ctx, "a Matrix room was replaced by a new one: invite the account there, and write its ID into groups", "old", room, "new", platform.Word(t.Room))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 )
 
 type object = map[string]any
@@ -63,12 +64,12 @@ func (c *Channel) place(ctx context.Context, chat string) (string, error) {
 		return chat, nil
 	case userID(chat):
 		room, err := c.person(ctx, chat)
-		if fails(err, forbidden, notFound, badParameter) {
+		if platform.Fails(err, forbidden, notFound, badParameter) {
 			return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
 		}
 		return room, err
 	}
-	return "", fmt.Errorf("matrix: %q is not the ID of a room or person: %w", word(chat), channel.ErrGone)
+	return "", fmt.Errorf("matrix: %q is not the ID of a room or person: %w", platform.Word(chat), channel.ErrGone)
 }
 
 // text is a message with a text. Nobody is notified of a name that a model writes.
@@ -105,27 +106,25 @@ func (c *Channel) post(ctx context.Context, room, kind, key string, body object)
 	if err != nil {
 		return "", err
 	}
-	if id, ok := c.posted.Get(transaction); ok {
-		return id, nil
-	}
-	var answer struct {
-		Event string `json:"event_id"`
-	}
-	err = c.call(ctx, "PUT", "v3/rooms/{}/send/{}/{}", []string{room, kind, transaction}, nil, body, &answer)
-	if fails(err, forbidden, notFound, noVersion) {
-		return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
-	}
-	if err == nil && !eventID(answer.Event) {
-		err = errors.New("matrix: the homeserver names no event that was sent")
-	}
-	if err != nil {
-		return "", err
-	}
-	c.mine.Put(answer.Event, struct{}{})
 	if key != "" {
-		c.posted.Put(transaction, answer.Event)
+		key = transaction
 	}
-	return answer.Event, nil
+	return c.posted.Once(key, func() (string, error) {
+		var answer struct {
+			Event string `json:"event_id"`
+		}
+		err := c.call(ctx, "PUT", "v3/rooms/{}/send/{}/{}", []string{room, kind, transaction}, nil, body, &answer)
+		if platform.Fails(err, forbidden, notFound, noVersion) {
+			return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
+		}
+		if err == nil && !eventID(answer.Event) {
+			err = errors.New("matrix: the homeserver names no event that was sent")
+		}
+		if err == nil {
+			c.mine.Put(answer.Event, struct{}{})
+		}
+		return answer.Event, err
+	})
 }
 
 // transaction returns the transaction ID of a message: the same one for the same key in the
@@ -163,9 +162,6 @@ func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string)
 	return err
 }
 
-// reaction is the account's emoji on a message.
-type reaction struct{ emoji, event string }
-
 // React implements [channel.Reactor]. The account has one emoji on a message; another one
 // replaces it. Which one it is the channel knows until it ends.
 func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) error {
@@ -176,27 +172,17 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 	if !eventID(to.Message) {
 		return errors.New("matrix: no message is named to react to")
 	}
-	key := room + " " + to.Message
-	old, had := c.reacted.Get(key)
-	if had && old.emoji == emoji {
-		return nil
-	}
-	if had {
-		err := c.call(ctx, "PUT", "v3/rooms/{}/redact/{}/{}", []string{room, old.event, rand.Text()}, nil, object{}, nil)
-		if err != nil && !fails(err, notFound) {
-			return err
+	err = c.reactions.Replace(room+" "+to.Message, emoji, func(event string) error {
+		err := c.call(ctx, "PUT", "v3/rooms/{}/redact/{}/{}", []string{room, event, rand.Text()}, nil, object{}, nil)
+		if platform.Fails(err, notFound) {
+			return nil
 		}
-		c.reacted.Remove(key)
-	}
-	if emoji == "" {
-		return nil
-	}
-	id, err := c.post(ctx, room, typeReaction, "", object{"m.relates_to": object{"rel_type": "m.annotation", "event_id": to.Message, "key": emoji}})
-	if fails(err, duplicate) {
+		return err
+	}, func() (string, error) {
+		return c.post(ctx, room, typeReaction, "", object{"m.relates_to": object{"rel_type": "m.annotation", "event_id": to.Message, "key": emoji}})
+	})
+	if platform.Fails(err, duplicate) {
 		return nil // from before the start
-	}
-	if err == nil {
-		c.reacted.Put(key, reaction{emoji, id})
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/panics"
 )
 
@@ -52,7 +53,7 @@ func (c *Channel) change(ctx context.Context, change func(r *record)) error {
 	if err != nil {
 		return err
 	}
-	return c.config.Records.Change(ctx, Platform, me.ID+" "+c.base, func(value json.RawMessage) (json.RawMessage, error) {
+	return c.config.Records.Change(ctx, Platform, me.ID+" "+c.api.Base().String(), func(value json.RawMessage) (json.RawMessage, error) {
 		var r record
 		if value != nil {
 			if err := json.Unmarshal(value, &r); err != nil {
@@ -156,15 +157,17 @@ func (r *run) poll(ctx context.Context) error {
 		}
 		asked := time.Now()
 		var a answer
-		err := r.callFor(ctx, pollTime+callTime, maxBody, "GET", "v3/sync", nil, query, nil, &a)
-		var f *failure
+		sync := route("GET", "v3/sync")
+		sync.Query, sync.Time = query, pollTime+callTime
+		err := r.request(ctx, sync, &a)
+		var f *platform.Failure
 		switch {
 		case ctx.Err() != nil:
 			continue
-		case errors.Is(err, errTooLarge) && limit > 1:
+		case errors.Is(err, platform.ErrTooLarge) && limit > 1:
 			limit = max(limit/4, 1) // the rest comes as gaps
 			continue
-		case errors.As(err, &f) && f.status == http.StatusBadRequest && r.since != "":
+		case errors.As(err, &f) && f.Status == http.StatusBadRequest && r.since != "":
 			r.log.ErrorContext(ctx, "the homeserver does not know the position any more, so that what was written meanwhile is left out", "error", err)
 			r.since = ""
 			continue
@@ -186,8 +189,8 @@ func (r *run) poll(ctx context.Context) error {
 			kept = time.Now()
 		}
 		r.since, limit = a.Next, maxTimeline
-		if !news && query.Get("timeout") != "0" && time.Since(asked) < time.Second && !sleep(ctx, time.Second) {
-			break // a server that does not wait must not be asked without end
+		if !news && query.Get("timeout") != "0" && time.Since(asked) < time.Second {
+			_ = platform.Sleep(ctx, time.Second) // a server that does not wait must not be asked without end
 		}
 	}
 	return nil
@@ -430,7 +433,9 @@ func (r *run) invited(ctx context.Context, room string, state []event) error {
 
 // join enters a room.
 func (r *run) join(ctx context.Context, room, by string, direct bool) error {
-	err := r.callFor(ctx, 2*callTime, maxBody, "POST", "v3/rooms/{}/join", []string{room}, nil, struct{}{}, nil)
+	join := route("POST", "v3/rooms/{}/join", room)
+	join.Body, join.Time = struct{}{}, 2*callTime
+	err := r.request(ctx, join, nil)
 	if failed(err) {
 		r.mu.Lock()
 		r.tries[room]++

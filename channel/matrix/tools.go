@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 )
@@ -90,7 +91,7 @@ func (c *Channel) topic(ctx context.Context, in topicInput) (chat.Result, error)
 		return tool.Failure("a topic has at most 500 characters"), nil
 	}
 	err = c.call(ctx, "PUT", "v3/rooms/{}/state/{}/", []string{to.Chat, typeTopic}, nil, object{"topic": in.Topic}, nil)
-	if fails(err, forbidden) {
+	if platform.Fails(err, forbidden) {
 		return tool.Failure("the account may not change the topic here: an administrator of the room has to make it a moderator"), nil
 	}
 	if err != nil {

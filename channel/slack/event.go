@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -123,7 +124,7 @@ func moment(ts string) (time.Time, error) {
 	seconds, rest, _ := strings.Cut(ts, ".")
 	s, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || s < 0 || len(ts) > 32 {
-		return time.Time{}, fmt.Errorf("the timestamp of a message is %q", word(ts))
+		return time.Time{}, fmt.Errorf("the timestamp of a message is %q", platform.Word(ts))
 	}
 	micros, _ := strconv.ParseInt((rest + "000000")[:6], 10, 64)
 	return time.Unix(s, max(micros, 0)*1000), nil

@@ -1,20 +1,17 @@
 package slack
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/printable"
 )
 
 // maxListed is how many files of a message are handed over; Slack's own limit is ten.
@@ -32,31 +29,22 @@ type file struct {
 
 // load returns the files of a message with their bytes. Those that are too large, that are
 // not at Slack or that Slack does not give have no Data.
-func (s *session) load(ctx context.Context, files []file) (loaded []chat.File) {
-	left := int64(maxFiles)
-	for _, f := range files[:min(len(files), maxListed)] {
+func (s *session) load(ctx context.Context, files []file) []chat.File {
+	files = files[:min(len(files), maxListed)]
+	loaded := make([]chat.File, len(files))
+	for i := range files {
+		f := &files[i]
 		if f.Access == "check_file_info" { // a file of another workspace comes without anything but its ID
 			var answer struct{ File file }
 			if err := s.call(ctx, s.config.Token, "files.info", url.Values{"file": {f.ID}}, &answer); err == nil {
-				f = answer.File
+				*f = answer.File
 			}
 		}
-		got := chat.File{
-			Name:      printable.Text(cmp.Or(f.Name, f.Title, f.ID)),
-			MediaType: printable.Text(f.MediaType),
-			Size:      int(max(f.Size, 0)),
-		}
-		if f.Size <= left {
-			data, err := s.fetch(ctx, cmp.Or(f.Download, f.URL), left)
-			if err != nil {
-				s.log.WarnContext(ctx, "a file of a slack message was not loaded", "file", word(f.ID), "error", err)
-			} else {
-				left -= int64(len(data))
-				got.Data, got.Size = data, len(data)
-			}
-		}
-		loaded = append(loaded, got)
+		loaded[i] = platform.File(cmp.Or(f.Name, f.Title, f.ID), f.MediaType, f.Size)
 	}
+	platform.Load(ctx, s.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
+		return s.fetch(ctx, cmp.Or(files[i].Download, files[i].URL), limit)
+	})
 	return loaded
 }
 
@@ -66,18 +54,8 @@ func (c *Channel) fetch(ctx context.Context, address string, limit int64) ([]byt
 	if err != nil || !c.trusted(u) {
 		return nil, errors.New("the file is not at Slack")
 	}
-	ctx, cancel := context.WithTimeout(ctx, fileTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return nil, plain(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+c.config.Token)
-	data, err := c.do(req, limit)
-	if err != nil {
-		return nil, err // a redirect, too: it leads to a page to sign in
-	}
-	return data, nil
+	// A redirect fails, too: it leads to a page to sign in.
+	return c.api.Fetch(ctx, platform.Request{Call: "loading a file", URL: u, Header: platform.Bearer(c.config.Token), Limit: limit})
 }
 
 // upload gives Slack the bytes of files, which nobody sees yet, and returns them as
@@ -102,25 +80,13 @@ func (c *Channel) upload(ctx context.Context, files []chat.File) (uploaded strin
 		if err != nil || !c.trusted(u) {
 			return "", errors.New("slack: files.getUploadURLExternal leads to a server that is not Slack")
 		}
-		if err := c.put(ctx, u, f.Data); err != nil {
-			return "", fmt.Errorf("slack: uploading %s: %w", word(name), err)
+		if _, err := c.api.Do(ctx, platform.Request{Call: "uploading " + platform.Word(name), URL: u, Body: f.Data, Raw: true}); err != nil {
+			return "", err
 		}
 		list = append(list, entry{place.ID, name})
 	}
 	text, err := json.Marshal(list)
 	return string(text), err
-}
-
-func (c *Channel) put(ctx context.Context, to *url.URL, data []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, fileTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(data))
-	if err != nil {
-		return plain(err)
-	}
-	req.Header.Set("Content-Type", "application/octet-stream")
-	_, err = c.do(req, maxBody)
-	return err
 }
 
 // share shows uploaded files in a chat and returns the ID of the first one.

@@ -5,16 +5,10 @@ import (
 	"context"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
-)
-
-// How long the answer about a person is believed, and how long a failure.
-const (
-	knownFor   = 10 * time.Minute
-	unknownFor = time.Minute
 )
 
 // person is what Slack knows about somebody.
@@ -22,26 +16,19 @@ type person struct {
 	handle, name string
 	bot          bool
 	roles        []string
-	until        time.Time
 }
 
 // introduce adds what Slack knows about a sender. Somebody of whom it tells nothing has no
 // role.
 func (s *session) introduce(ctx context.Context, from *channel.Sender) {
-	p, known := s.people.Get(from.ID)
-	if !known || time.Now().After(p.until) {
-		p = s.meet(ctx, from.ID)
-		if ctx.Err() == nil {
-			s.people.Put(from.ID, p)
-		}
-	}
+	p := s.people.Get(ctx, from.ID, func() (person, bool) { return s.meet(ctx, from.ID) })
 	from.Handle, from.Name = cmp.Or(p.handle, from.Handle), p.name
 	from.Bot = from.Bot || p.bot
 	from.Roles = slices.Clone(p.roles)
 }
 
 // meet asks Slack about a person.
-func (s *session) meet(ctx context.Context, id string) person {
+func (s *session) meet(ctx context.Context, id string) (p person, known bool) {
 	var answer struct {
 		User struct {
 			ID           string
@@ -64,14 +51,14 @@ func (s *session) meet(ctx context.Context, id string) person {
 		}
 	}
 	if err := s.call(ctx, s.config.Token, "users.info", url.Values{"user": {id}}, &answer); err != nil {
-		s.log.WarnContext(ctx, "slack tells nothing about a sender, who has no name and no role", "user", word(id), "error", err)
-		return person{until: time.Now().Add(unknownFor)}
+		s.log.WarnContext(ctx, "slack tells nothing about a sender, who has no name and no role", "user", platform.Word(id), "error", err)
+		return person{}, false
 	}
 	u := answer.User
-	p := person{
+	p = person{
 		handle: printable.Text(u.Name),
 		name:   printable.Text(cmp.Or(u.Profile.Display, u.Profile.Real, u.RealName)),
-		bot:    u.Bot, until: time.Now().Add(knownFor),
+		bot:    u.Bot,
 	}
 	switch {
 	case u.ID != id || u.Deleted:
@@ -84,5 +71,5 @@ func (s *session) meet(ctx context.Context, id string) person {
 	default:
 		p.roles = []string{"member"}
 	}
-	return p
+	return p, true
 }

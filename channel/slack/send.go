@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 )
 
 // Send implements [channel.Channel]. The ID of a message is the chat's and the message's
@@ -168,28 +169,20 @@ func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) e
 	}
 	name := ""
 	if emoji != "" {
-		if name = emojiName(emoji); name == "" {
-			return fmt.Errorf("slack: no name is known for the emoji %q", word(emoji))
+		if name = platform.EmojiName(emoji); name == "" {
+			return fmt.Errorf("slack: no name is known for the emoji %q", platform.Word(emoji))
 		}
 	}
-	message := messageID(chat, ts)
-	args := url.Values{"channel": {chat}, "timestamp": {ts}}
-	if old, ok := c.reacted.Get(message); ok && old != "" && old != name {
-		args.Set("name", old)
-		if err := c.call(ctx, c.config.Token, "reactions.remove", args, nil); err != nil && !fails(err, "no_reaction") {
-			return err
+	change := func(method, name, done string) error {
+		err := c.call(ctx, c.config.Token, method, url.Values{"channel": {chat}, "timestamp": {ts}, "name": {name}}, nil)
+		if platform.Fails(err, done) {
+			return nil
 		}
-		c.reacted.Put(message, "")
-	}
-	if name == "" {
-		return nil
-	}
-	args.Set("name", name)
-	if err := c.call(ctx, c.config.Token, "reactions.add", args, nil); err != nil && !fails(err, "already_reacted") {
 		return err
 	}
-	c.reacted.Put(message, name)
-	return nil
+	return c.reactions.Replace(messageID(chat, ts), name,
+		func(old string) error { return change("reactions.remove", old, "no_reaction") },
+		func() (string, error) { return name, change("reactions.add", name, "already_reacted") })
 }
 
 // Typing implements [channel.Typer] in threads: Slack shows there what an app does. Other
@@ -199,7 +192,7 @@ func (c *Channel) Typing(ctx context.Context, to channel.Address) error {
 		return nil
 	}
 	err := c.call(ctx, c.config.Token, "assistant.threads.setStatus", url.Values{"channel_id": {to.Chat}, "thread_ts": {to.Thread}, "status": {"is writing…"}}, nil)
-	if errors.Is(err, channel.ErrRefused) || fails(err, "unknown_method", "method_not_supported_for_channel_type", "not_allowed", "access_denied", "feature_not_enabled") {
+	if errors.Is(err, channel.ErrRefused) || platform.Fails(err, "unknown_method", "method_not_supported_for_channel_type", "not_allowed", "access_denied", "feature_not_enabled") {
 		c.quiet.Store(true)
 		c.log.InfoContext(ctx, "slack does not let this app show that it is writing", "error", err)
 		return nil

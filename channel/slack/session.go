@@ -2,31 +2,17 @@ package slack
 
 import (
 	"context"
-	"sync"
 
 	"github.com/etui-run/etui/channel"
-	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/channel/platform"
 )
 
 // session is what one call of Run works with.
 type session struct {
 	*Channel
-	in      channel.Receiver
-	self    *account
-	jobs    chan job      // from the webhook to Run
-	ended   chan struct{} // closed when nobody reads jobs any more
-	slots   chan struct{} // one for each message that is being handed over
-	loading chan struct{} // one for each of these that has files
-	work    sync.WaitGroup
-
-	mu   sync.Mutex
-	last map[string]chan struct{} // by chat: closed when its newest message is done
-}
-
-// job is a message of the webhook. Done gets what became of it and does not block.
-type job struct {
-	arrival *arrival
-	done    chan<- error
+	in     channel.Receiver
+	self   *account
+	intake *platform.Intake
 }
 
 // Run implements [channel.Channel].
@@ -35,68 +21,16 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
-	s := &session{
-		Channel: c, in: in, self: self,
-		jobs: make(chan job), ended: make(chan struct{}),
-		slots: make(chan struct{}, maxPending), loading: make(chan struct{}, maxLoading),
-		last: map[string]chan struct{}{},
-	}
+	s := &session{c, in, self, platform.NewIntake("Slack", c.log)}
 	ctx, stop := context.WithCancel(ctx)
-	defer s.work.Wait()
+	defer s.intake.Wait()
 	defer stop() // what was not handed over arrives again
 	if c.config.AppToken != "" {
-		return s.sockets(ctx)
+		return platform.Renewing(ctx, s.socket)
 	}
 	c.open.Store(s)
-	defer close(s.ended)
 	defer c.open.CompareAndSwap(s, nil)
-	for {
-		select {
-		case j := <-s.jobs:
-			if err := s.start(ctx, j.arrival, func(err error) { j.done <- err }); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// start hands a message over in the background, after the earlier ones of its chat, and
-// tells done what became of it. It waits while maxPending messages are on their way.
-func (s *session) start(ctx context.Context, a *arrival, done func(error)) error {
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	mine := make(chan struct{})
-	s.mu.Lock()
-	before := s.last[a.At.Chat]
-	s.last[a.At.Chat] = mine
-	s.mu.Unlock()
-	s.work.Go(func() {
-		done(panics.Try(s.log, "taking a message from Slack", func() error {
-			defer func() { <-s.slots }()
-			defer func() {
-				close(mine)
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				if s.last[a.At.Chat] == mine {
-					delete(s.last, a.At.Chat)
-				}
-			}()
-			if before != nil {
-				select {
-				case <-before:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-			}
-			return s.take(ctx, a)
-		}))
-	})
-	return nil
+	return s.intake.Serve(ctx)
 }
 
 // take completes a message and hands it over, unless that was done before.
@@ -109,12 +43,11 @@ func (s *session) take(ctx context.Context, a *arrival) error {
 		a.files = nil
 	}
 	if len(a.files) > 0 {
-		select {
-		case s.loading <- struct{}{}:
-			defer func() { <-s.loading }()
-		case <-ctx.Done():
-			return ctx.Err()
+		release, err := s.intake.Load(ctx)
+		if err != nil {
+			return err
 		}
+		defer release()
 	}
 	s.introduce(ctx, &m.From)
 	m.Files = s.load(ctx, a.files)

@@ -21,7 +21,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -30,6 +29,7 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -38,17 +38,13 @@ const Platform = "slack"
 
 // Limits of a channel.
 const (
-	maxText    = 4000      // characters of a message: Slack's advice, and the limit of an edit
-	maxFile    = 100 << 20 // bytes of a file that is sent; Slack takes 1 GB, but it is in memory here
-	maxFiles   = 20 << 20  // bytes of the files of a message that arrives; others have no Data
-	maxBody    = 1 << 20   // bytes of a delivery or of an answer; larger ones are refused
-	maxPending = 64        // messages that are being handed over; the next ones wait
-	maxLoading = 4         // messages with files among them, as they are in memory
-	maxSeen    = 4096      // messages that are known to be safe; the oldest are forgotten
-	maxPeople  = 1000      // people whose names and roles are known
+	maxText   = 4000      // characters of a message: Slack's advice, and the limit of an edit
+	maxFile   = 100 << 20 // bytes of a file that is sent; Slack takes 1 GB, but it is in memory here
+	maxFiles  = 20 << 20  // bytes of the files of a message that arrives; others have no Data
+	maxBody   = 1 << 20   // bytes of a delivery or of an answer; larger ones are refused
+	maxSeen   = 4096      // messages that are known to be safe; the oldest are forgotten
+	maxPeople = 1000      // people whose names and roles are known
 
-	callTime = 30 * time.Second // of a call of the API
-	fileTime = 2 * time.Minute  // of loading or sending a file
 )
 
 // Config says which app a channel is. Token and one of AppToken and Secret are needed.
@@ -68,8 +64,7 @@ type Config struct {
 	Workflows map[string]string
 	// URL is where the API is; empty means https://slack.com/api/.
 	URL string
-	// Client makes all requests; nil means one that goes through the proxy of the
-	// environment. Its redirects are not followed.
+	// Client makes all requests; nil means one with Go's defaults.
 	Client *http.Client
 	// Log gets what is left out and why; nil discards it.
 	Log *slog.Logger
@@ -78,18 +73,17 @@ type Config struct {
 // Channel is a bot in a workspace. It is safe for concurrent use.
 type Channel struct {
 	config  Config
-	api     *url.URL
-	client  *http.Client
+	api     *platform.Client
 	log     *slog.Logger
 	dialect markup.Dialect
 
-	open    atomic.Pointer[session] // while Run runs
-	self    atomic.Pointer[account] // once Slack was asked
-	seen    *recent.Cache[string, struct{}]
-	posted  *recent.Cache[string, string] // by key: the ID of a text whose files are missing yet
-	reacted *recent.Cache[string, string] // by message: the name of the bot's emoji
-	people  *recent.Cache[string, person]
-	quiet   atomic.Bool // Slack lets this app show no status
+	open      atomic.Pointer[session] // while Run runs
+	self      atomic.Pointer[account] // once Slack was asked
+	seen      *recent.Cache[string, struct{}]
+	posted    *recent.Cache[string, string] // by key: the ID of a text whose files are missing yet
+	reactions *platform.Reactions
+	people    *platform.Facts[string, person]
+	quiet     atomic.Bool // Slack lets this app show no status
 }
 
 var (
@@ -113,26 +107,17 @@ func New(config Config) (*Channel, error) {
 	case config.AppToken != "" && !strings.HasPrefix(config.AppToken, "xapp-"):
 		return nil, errors.New("slack: app_token is not an app-level token: generate one, xapp-, with the scope connections:write on the app's page Basic Information")
 	}
-	api, err := url.Parse(cmp.Or(config.URL, "https://slack.com/api/"))
-	if err != nil || api.Host == "" || api.Scheme != "https" && (api.Scheme != "http" || !local(api.Hostname())) {
-		return nil, errors.New("slack: url is not an https address such as https://slack.com/api/")
+	api, err := platform.New(platform.Config{
+		Name: Platform, URL: config.URL, Usual: "https://slack.com/api/", Client: config.Client, Limit: maxBody, Wait: 30 * time.Second, Refusal: refusal,
+	})
+	if err != nil {
+		return nil, err
 	}
-	if !strings.HasSuffix(api.Path, "/") {
-		api.Path += "/"
-	}
-	client := http.Client{}
-	if config.Client != nil {
-		client = *config.Client
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c := &Channel{
-		config: config, api: api, client: &client, log: config.Log, dialect: dialect(),
+		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
 		seen:   recent.New[string, struct{}](maxSeen),
-		posted: recent.New[string, string](maxSeen), reacted: recent.New[string, string](maxSeen),
-		people: recent.New[string, person](maxPeople),
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
+		posted: recent.New[string, string](maxSeen), reactions: platform.NewReactions(maxSeen),
+		people: platform.NewFacts[string, person](maxPeople, 10*time.Minute, time.Minute),
 	}
 	c.config.Workflows = maps.Clone(config.Workflows)
 	for _, name := range slices.Sorted(maps.Keys(config.Workflows)) {
@@ -143,26 +128,9 @@ func New(config Config) (*Channel, error) {
 	return c, nil
 }
 
-// local reports whether a host is this machine, to which tokens may go without TLS.
-func local(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
-}
-
 // trusted reports whether a URL may get a token, a file or a message: it leads to Slack, or
-// to the configured API. A file's URL may come from anybody.
-func (c *Channel) trusted(u *url.URL) bool {
-	if u.User != nil {
-		return false
-	}
-	if u.Scheme == c.api.Scheme && u.Host == c.api.Host {
-		return true
-	}
-	host := strings.ToLower(u.Hostname())
-	return u.Scheme == "https" && u.Port() == "" && slices.ContainsFunc([]string{"slack.com", "slack-gov.com"}, func(domain string) bool {
-		return host == domain || strings.HasSuffix(host, "."+domain)
-	})
-}
+// to the configured API.
+func (c *Channel) trusted(u *url.URL) bool { return c.api.Trusts(u, "slack.com", "slack-gov.com") }
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {

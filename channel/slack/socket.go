@@ -9,42 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coder/websocket"
-
 	"github.com/etui-run/etui/channel"
-	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/channel/platform"
 )
 
-const (
-	helloTime = 30 * time.Second // until a new connection says hello
-	pingEvery = 30 * time.Second
-	pingTime  = 10 * time.Second // until a ping is answered; then the connection counts as lost
-	// maxRenewals is how often a connection is renewed in a row that has brought nothing, or has
-	// lasted less than steady; then Run returns, and its caller waits before the next one.
-	maxRenewals = 3
-	steady      = 10 * time.Second
-)
-
-// errRenew ends a connection that Slack wants to be renewed.
-var errRenew = errors.New("slack: the connection ends; Slack asks for a new one")
-
-// sockets receives through Socket Mode. Slack renews connections every few hours: that is
-// no error.
-func (s *session) sockets(ctx context.Context) error {
-	for renewals := 0; ; renewals++ {
-		begun := time.Now()
-		events, err := s.socket(ctx)
-		if events > 0 && time.Since(begun) >= steady {
-			renewals = 0
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if !errors.Is(err, errRenew) || renewals >= maxRenewals {
-			return err
-		}
-	}
-}
+// helloTime is how long a new connection may take to say hello.
+const helloTime = 30 * time.Second
 
 // socketURL asks for the address of a new connection. It is a ticket: it belongs into no
 // log.
@@ -57,9 +27,8 @@ func (c *Channel) socketURL(ctx context.Context) (string, error) {
 	if err != nil || !strings.HasPrefix(u.Scheme, "ws") {
 		return "", errors.New("slack: apps.connections.open gives no WebSocket URL")
 	}
-	u.Scheme = strings.Replace(u.Scheme, "ws", "http", 1)
 	if !c.trusted(u) {
-		return "", fmt.Errorf("slack: apps.connections.open leads to %s, which is not Slack", word(u.Host))
+		return "", fmt.Errorf("slack: apps.connections.open leads to %s, which is not Slack", platform.Word(u.Host))
 	}
 	return answer.URL, nil
 }
@@ -78,34 +47,18 @@ func (s *session) socket(ctx context.Context) (events int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	dialing, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	conn, res, err := websocket.Dial(dialing, address, &websocket.DialOptions{HTTPClient: s.client})
-	if res != nil && res.Body != nil {
-		defer res.Body.Close()
-	}
+	conn, _, err := s.api.Dial(ctx, address)
 	if err != nil {
-		return 0, fmt.Errorf("slack: opening the WebSocket: %w", plain(err))
+		return 0, err
 	}
-	conn.SetReadLimit(maxBody)
-	open, end := context.WithCancel(ctx)
 	defer s.log.DebugContext(ctx, "slack connection ends")
-	pings := make(chan struct{})
-	defer func() { <-pings }()
-	defer end()
-	defer func() { _ = conn.CloseNow() }()
-	go func() {
-		defer panics.Log(s.log, "pinging Slack")
-		defer close(pings)
-		s.ping(open, conn)
-	}()
-
-	greeting, cancelGreeting := context.WithTimeout(open, helloTime)
+	defer conn.Watch(ctx, s.log)()
+	greeting, cancelGreeting := context.WithTimeout(ctx, helloTime)
 	defer cancelGreeting()
-	for wait := greeting; ; wait = open {
-		_, data, err := conn.Read(wait)
+	for wait := greeting; ; wait = ctx {
+		data, _, err := conn.Read(wait)
 		if err != nil {
-			return events, fmt.Errorf("slack: the WebSocket has ended: %w", plain(err))
+			return events, err
 		}
 		var e envelope
 		if err := json.Unmarshal(data, &e); err != nil {
@@ -120,7 +73,7 @@ func (s *session) socket(ctx context.Context) (events int, err error) {
 			if e.Reason == "link_disabled" {
 				return events, fmt.Errorf("slack: Socket Mode was turned off in the app's settings: %w", channel.ErrRefused)
 			}
-			return events, errRenew // what is not acknowledged yet arrives again, and is known by then
+			return events, platform.ErrRenew // Slack renews connections every few hours; what is not acknowledged yet arrives again, and is known by then
 		}
 		if e.ID == "" {
 			continue
@@ -128,18 +81,22 @@ func (s *session) socket(ctx context.Context) (events int, err error) {
 		events++
 		a, err := s.read(e.Type, e.Payload)
 		if err != nil {
-			s.log.WarnContext(ctx, "slack sent an event that etui cannot read", "type", word(e.Type), "error", err)
+			s.log.WarnContext(ctx, "slack sent an event that etui cannot read", "type", platform.Word(e.Type), "error", err)
 		}
 		if a == nil {
 			s.acknowledge(ctx, conn, e.ID)
 			continue
 		}
-		err = s.start(ctx, a, func(err error) {
-			if err != nil {
-				s.log.WarnContext(ctx, "a slack message was not taken; Slack sends it again", "error", err)
-				return
-			}
-			s.acknowledge(ctx, conn, e.ID)
+		err = s.intake.Start(ctx, platform.Job{
+			Chat: a.At.Chat,
+			Take: func(ctx context.Context) error { return s.take(ctx, a) },
+			Done: func(err error) {
+				if err != nil {
+					s.log.WarnContext(ctx, "a slack message was not taken; Slack sends it again", "error", err)
+					return
+				}
+				s.acknowledge(ctx, conn, e.ID)
+			},
 		})
 		if err != nil {
 			return events, err
@@ -148,34 +105,8 @@ func (s *session) socket(ctx context.Context) (events int, err error) {
 }
 
 // acknowledge tells Slack that an envelope is safe. If that fails, Slack sends it again.
-func (s *session) acknowledge(ctx context.Context, conn *websocket.Conn, id string) {
-	ctx, cancel := context.WithTimeout(ctx, pingTime)
-	defer cancel()
-	text, err := json.Marshal(map[string]string{"envelope_id": id})
-	if err == nil {
-		err = conn.Write(ctx, websocket.MessageText, text)
-	}
-	if err != nil {
-		s.log.DebugContext(ctx, "slack gets no acknowledgement", "error", plain(err))
-	}
-}
-
-// ping closes a connection that is dead. The library answers Slack's own pings.
-func (s *session) ping(ctx context.Context, conn *websocket.Conn) {
-	tick := time.NewTicker(pingEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			asked, cancel := context.WithTimeout(ctx, pingTime)
-			err := conn.Ping(asked)
-			cancel()
-			if err != nil {
-				_ = conn.CloseNow() // the reader reports it
-				return
-			}
-		case <-ctx.Done():
-			return
-		}
+func (s *session) acknowledge(ctx context.Context, conn *platform.Socket, id string) {
+	if err := conn.Write(ctx, map[string]string{"envelope_id": id}); err != nil {
+		s.log.DebugContext(ctx, "slack gets no acknowledgement", "error", err)
 	}
 }

@@ -1,17 +1,17 @@
 package slack
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -27,7 +27,7 @@ func (c *Channel) Tools() []tool.Tool {
 	definition := func(name, description, zh string, risk tool.Risk, aliases, examples []string) tool.Definition {
 		return tool.Definition{
 			Name: name, Description: description, Translations: map[string]string{"zh": zh}, Aliases: aliases, Examples: examples,
-			Groups: []string{Platform}, Channels: []string{Platform}, Risk: risk, Timeout: callTime, Version: "1", Source: Platform,
+			Groups: []string{Platform}, Channels: []string{Platform}, Risk: risk, Timeout: 30 * time.Second, Version: "1", Source: Platform,
 		}
 	}
 	tools := []tool.Tool{tool.Func(definition("slack_huddle_link",
@@ -71,7 +71,7 @@ func (c *Channel) huddle(ctx context.Context, in huddleInput) (string, error) {
 		in.Channel = tool.Caller(ctx).Chat
 	}
 	if len(in.Channel) < 3 || !strings.Contains("CDG", in.Channel[:1]) || strings.Trim(in.Channel, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
-		return "", fmt.Errorf("%q is not the ID of a Slack channel; it looks like C0123456789", word(in.Channel))
+		return "", fmt.Errorf("%q is not the ID of a Slack channel; it looks like C0123456789", platform.Word(in.Channel))
 	}
 	self := c.self.Load()
 	if self == nil {
@@ -106,7 +106,7 @@ type workflowInput struct {
 func (c *Channel) workflow(ctx context.Context, in workflowInput) (string, error) {
 	address, ok := c.config.Workflows[in.Name]
 	if !ok {
-		return "", fmt.Errorf("there is no workflow %q; there are %s", word(in.Name), strings.Join(slices.Sorted(maps.Keys(c.config.Workflows)), ", "))
+		return "", fmt.Errorf("there is no workflow %q; there are %s", platform.Word(in.Name), strings.Join(slices.Sorted(maps.Keys(c.config.Workflows)), ", "))
 	}
 	if len(in.Inputs) > maxInputs {
 		return "", fmt.Errorf("a workflow takes at most %d inputs", maxInputs)
@@ -114,17 +114,12 @@ func (c *Channel) workflow(ctx context.Context, in workflowInput) (string, error
 	if in.Inputs == nil {
 		in.Inputs = map[string]string{}
 	}
-	body, err := json.Marshal(in.Inputs)
-	if err != nil {
-		return "", err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	u, err := url.Parse(address)
 	if err != nil {
 		return "", errors.New("the workflow's URL is not valid")
 	}
-	req.Header.Set("Content-Type", "application/json")
-	if _, err := c.do(req, maxBody); err != nil {
-		return "", fmt.Errorf("slack: starting the workflow %s: %w", in.Name, err)
+	if _, err := c.api.Do(ctx, platform.Request{Call: "starting the workflow " + in.Name, URL: u, Body: in.Inputs, Raw: true}); err != nil {
+		return "", err
 	}
 	return "The workflow " + in.Name + " has been started.", nil
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,50 +10,37 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
-)
 
-// maxAge is how far the time of a request may be from now.
-const maxAge = 5 * time.Minute
+	"github.com/etui-run/etui/channel/platform"
+)
 
 // ServeHTTP implements [channel.Webhook]: the Events API, slash commands and interactivity
 // have the same URL. A message that is not safe is answered with 503, so that Slack sends
 // it again; the ID of the message stays.
 func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	refuse := func(status int) { http.Error(w, http.StatusText(status), status) }
 	if c.config.Secret == "" {
-		refuse(http.StatusNotFound) // events arrive through Socket Mode
+		platform.Refuse(w, http.StatusNotFound) // events arrive through Socket Mode
 		return
 	}
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		refuse(http.StatusMethodNotAllowed)
+	body, ok := platform.Posted(w, r, maxBody)
+	if !ok {
 		return
 	}
 	sent := r.Header.Get("X-Slack-Request-Timestamp")
-	if seconds, err := strconv.ParseInt(sent, 10, 64); err != nil || time.Since(time.Unix(seconds, 0)).Abs() > maxAge {
-		refuse(http.StatusUnauthorized)
-		return
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		refuse(http.StatusRequestEntityTooLarge)
-		return
-	}
-	if !c.signed(sent, body, r.Header.Get("X-Slack-Signature")) {
-		refuse(http.StatusUnauthorized)
+	if !platform.Fresh(sent, time.Now()) || !c.signed(sent, body, r.Header.Get("X-Slack-Signature")) {
+		platform.Refuse(w, http.StatusUnauthorized)
 		return
 	}
 	s := c.open.Load()
 	if s == nil {
-		refuse(http.StatusServiceUnavailable)
+		platform.Refuse(w, http.StatusServiceUnavailable)
 		return
 	}
 	kind, payload, err := unpack(r.Header.Get("Content-Type"), body)
 	if err != nil {
-		refuse(http.StatusBadRequest)
+		platform.Refuse(w, http.StatusBadRequest)
 		return
 	}
 	if kind == "url_verification" {
@@ -66,29 +54,11 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a, err := s.read(kind, payload)
 	if err != nil {
 		c.log.WarnContext(r.Context(), "slack sent an event that etui cannot read", "type", kind, "error", err)
-		refuse(http.StatusBadRequest)
+		platform.Refuse(w, http.StatusBadRequest)
 		return
 	}
-	if a == nil {
-		return
-	}
-	done := make(chan error, 1)
-	select {
-	case s.jobs <- job{a, done}:
-	case <-s.ended:
-		refuse(http.StatusServiceUnavailable)
-		return
-	case <-r.Context().Done():
-		return
-	}
-	select {
-	case err = <-done:
-	case <-r.Context().Done(): // Slack waits for three seconds. The message is still taken, and known when it arrives again
-		return
-	}
-	if err != nil {
-		c.log.WarnContext(r.Context(), "a slack message was not taken; Slack sends it again", "error", err)
-		refuse(http.StatusServiceUnavailable)
+	if a != nil { // Slack waits for three seconds
+		s.intake.Deliver(w, r, a.At.Chat, func(ctx context.Context) error { return s.take(ctx, a) })
 	}
 }
 

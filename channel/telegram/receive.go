@@ -12,6 +12,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -260,6 +261,14 @@ func attached(m *message) (list []file) {
 	return list
 }
 
+// files reports whether messages have files, or answer one that has.
+func files(updates []update) bool {
+	return slices.ContainsFunc(updates, func(u update) bool {
+		m := u.Message
+		return m != nil && (len(attached(m)) > 0 || m.Reply != nil && len(attached(m.Reply)) > 0)
+	})
+}
+
 // maxFiles is how many files of a message are taken: an album has at most ten.
 const maxFiles = 20
 
@@ -269,38 +278,23 @@ const maxFiles = 20
 func (c *Channel) fetch(ctx context.Context, files []file) (list []chat.File) {
 	ctx, stop := context.WithTimeout(ctx, fetchTime)
 	defer stop()
-	left := int64(maxFile)
-	for _, f := range files[:min(len(files), maxFiles)] {
-		got := chat.File{Name: f.Name, MediaType: f.MediaType, Size: int(f.Size)}
-		if f.Size <= left {
-			data, err := c.api.download(ctx, f.ID, left)
-			var no *failure
-			if err != nil && !errors.Is(err, errTooLarge) && (!errors.As(err, &no) || no.code >= 500) {
-				data, err = c.api.download(ctx, f.ID, left)
-			}
-			if err != nil {
-				c.log.WarnContext(ctx, "a file of a message could not be downloaded", "file", f.Name, "bytes", f.Size, "error", err)
-			} else {
-				got.Data, got.Size = data, len(data)
-				left -= int64(len(data))
-			}
-		}
-		list = append(list, got)
+	files = files[:min(len(files), maxFiles)]
+	for _, f := range files {
+		list = append(list, chat.File{Name: f.Name, MediaType: f.MediaType, Size: int(f.Size)})
 	}
+	platform.Load(ctx, c.log, list, maxFile, func(i int, limit int64) ([]byte, error) {
+		data, err := c.api.download(ctx, files[i].ID, limit)
+		var no *platform.Failure
+		if err != nil && !errors.Is(err, platform.ErrTooLarge) && (!errors.As(err, &no) || no.Status >= 500) {
+			data, err = c.api.download(ctx, files[i].ID, limit)
+		}
+		return data, err
+	})
 	return list
 }
 
-// member is a person in a group, and standing what the person is there.
-type (
-	member   struct{ chat, user int64 }
-	standing struct {
-		roles []string
-		until time.Time
-	}
-)
-
-// standingTime is for how long a standing is believed.
-const standingTime = 5 * time.Minute
+// member is a person in a group.
+type member struct{ chat, user int64 }
 
 // rolesOf returns the roles of who wrote a message in a group. Who writes as the group
 // itself is an administrator; a channel that writes in a group is unknown.
@@ -311,39 +305,34 @@ func (c *Channel) rolesOf(ctx context.Context, m *message) []string {
 	case m.SenderChat != nil, m.From == nil:
 		return []string{"administrator", "member"}
 	}
-	return c.standing(ctx, m.Chat.ID, m.From.ID)
+	return c.standing(ctx, member{m.Chat.ID, m.From.ID})
 }
 
 // standing returns a person's roles in a group; none if Telegram does not say, so that
 // rules see less than there may be, and never more.
-func (c *Channel) standing(ctx context.Context, group, person int64) []string {
-	key := member{group, person}
-	if s, ok := c.roles.Get(key); ok && time.Now().Before(s.until) {
-		return s.roles
-	}
-	var got struct {
-		Status string `json:"status"`
-		Member bool   `json:"is_member"`
-	}
-	if err := c.api.call(ctx, "getChatMember", params{"chat_id": group, "user_id": person}, &got); err != nil {
-		c.log.WarnContext(ctx, "the role of a person in a group is unknown", "chat", group, "person", person, "error", err)
-		return nil
-	}
-	s := standing{until: time.Now().Add(standingTime)}
-	switch {
-	case got.Status == "creator":
-		s.roles = []string{"owner", "administrator", "member"}
-	case got.Status == "administrator":
-		s.roles = []string{"administrator", "member"}
-	case got.Status == "member":
-		s.roles = []string{"member"}
-	case got.Status == "restricted" && got.Member:
-		s.roles = []string{"restricted"}
-	default: // somebody who has left or was never in, such as who comments on a channel's post
-		s.roles = []string{"guest"}
-	}
-	c.roles.Put(key, s)
-	return s.roles
+func (c *Channel) standing(ctx context.Context, who member) []string {
+	return c.roles.Get(ctx, who, func() (roles []string, known bool) {
+		var got struct {
+			Status string `json:"status"`
+			Member bool   `json:"is_member"`
+		}
+		if err := c.api.call(ctx, "getChatMember", params{"chat_id": who.chat, "user_id": who.user}, &got); err != nil {
+			c.log.WarnContext(ctx, "the role of a person in a group is unknown", "chat", who.chat, "person", who.user, "error", err)
+			return nil, false
+		}
+		switch {
+		case got.Status == "creator":
+			return []string{"owner", "administrator", "member"}, true
+		case got.Status == "administrator":
+			return []string{"administrator", "member"}, true
+		case got.Status == "member":
+			return []string{"member"}, true
+		case got.Status == "restricted" && got.Member:
+			return []string{"restricted"}, true
+		}
+		// Somebody who has left or was never in, such as who comments on a channel's post.
+		return []string{"guest"}, true
+	})
 }
 
 // move remembers that a group has become a supergroup, with a new ID.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -72,14 +73,14 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 // in calls f with the chat of an address, and again if it has a new ID.
 func (c *Channel) in(ctx context.Context, to channel.Address, f func(chat string) error) error {
 	at := to.Chat
-	if now, ok := c.moved.Get(at); ok {
-		at = now
+	if moved, ok := c.moved.Get(at); ok {
+		at = moved
 	}
 	err := f(at)
-	var no *failure
-	if errors.As(err, &no) && no.migrate != 0 {
-		c.move(ctx, to.Chat, id(no.migrate))
-		err = f(id(no.migrate))
+	var now *migrated
+	if errors.As(err, &now) {
+		c.move(ctx, to.Chat, id(now.to))
+		err = f(id(now.to))
 	}
 	return err
 }
@@ -97,8 +98,7 @@ func (c *Channel) text(ctx context.Context, method string, p params, markdown st
 	p["text"], p["parse_mode"], p["link_preview_options"] = markup, "HTML", params{"is_disabled": true}
 	var m message
 	err := c.api.call(ctx, method, p, &m)
-	var no *failure
-	if errors.As(err, &no) && no.says("can't parse entities") {
+	if says(err, "can't parse entities") {
 		c.log.WarnContext(ctx, "Telegram does not read the markup of a message, which is sent without it", "error", err)
 		delete(p, "parse_mode")
 		p["text"] = visible(markup)
@@ -116,8 +116,7 @@ func (c *Channel) file(ctx context.Context, p params, f chat.File) (int64, error
 	var m message
 	if slices.Contains(pictures, f.MediaType) && len(f.Data) <= maxPicture {
 		err := c.api.upload(ctx, "sendPhoto", p, "photo", f, &m)
-		var no *failure
-		if !errors.As(err, &no) || no.code != 400 || no.migrate != 0 || errors.Is(err, channel.ErrGone) {
+		if !platform.Fails(err, "400") || errors.As(err, new(*migrated)) || errors.Is(err, channel.ErrGone) {
 			return m.ID, err
 		}
 	}
@@ -140,8 +139,7 @@ func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string)
 		_, err := c.text(ctx, "editMessageText", params{"chat_id": chat, "message_id": number(id)}, text)
 		return err
 	})
-	var no *failure
-	if errors.As(err, &no) && no.says("message is not modified") {
+	if says(err, "message is not modified") {
 		return nil
 	}
 	return err
@@ -242,7 +240,7 @@ func (c *Channel) press(ctx context.Context, cb *callback) (channel.Incoming, bo
 		return channel.Incoming{}, false
 	}
 	if in.Group {
-		in.From.Roles = c.standing(ctx, m.Chat.ID, cb.From.ID)
+		in.From.Roles = c.standing(ctx, member{m.Chat.ID, cb.From.ID})
 	}
 	return in, true
 }

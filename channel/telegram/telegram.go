@@ -19,14 +19,12 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
-	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -42,9 +40,7 @@ type Config struct {
 	// Webhook is the public URL that leads to ServeHTTP. Empty means that Run polls, which
 	// needs no public URL.
 	Webhook string
-	// Client makes the requests; nil means one with Go's defaults. Its Timeout and
-	// CheckRedirect are not used: every call has a limit of its own, and redirects are not
-	// followed, because they would carry the token elsewhere.
+	// Client makes all requests; nil means one with Go's defaults.
 	Client *http.Client
 	// Log receives what goes wrong with single messages; nil means slog's default.
 	Log *slog.Logger
@@ -59,14 +55,13 @@ type Channel struct {
 	log     *slog.Logger
 	dialect markup.Dialect
 
-	run    atomic.Pointer[run]             // what Run has begun; nil before and after
-	offset int64                           // of the next update; Run's
-	done   *recent.Cache[int64, struct{}]  // updates that were handed over
-	chats  [64]sync.Mutex                  // one for each share of the chats: updates of a chat are handed over in their order
-	roles  *recent.Cache[member, standing] // of people in groups
-	moved  *recent.Cache[string, string]   // groups that became supergroups, with their new IDs
-	sent   *recent.Cache[string, sent]     // by Outgoing.Key
-	texts  *recent.Cache[string, string]   // of buttons that are too long for Telegram
+	run    atomic.Pointer[run]               // what Run has begun; nil before and after
+	offset int64                             // of the next update; Run's
+	done   *recent.Cache[int64, struct{}]    // updates that were handed over
+	roles  *platform.Facts[member, []string] // of people in groups
+	moved  *recent.Cache[string, string]     // groups that became supergroups, with their new IDs
+	sent   *recent.Cache[string, sent]       // by Outgoing.Key
+	texts  *recent.Cache[string, string]     // of buttons that are too long for Telegram
 }
 
 // The interfaces that a bot has.
@@ -82,8 +77,9 @@ var (
 
 // run is what a running channel has.
 type run struct {
-	in channel.Receiver
-	me user
+	in     channel.Receiver
+	me     user
+	intake *platform.Intake
 }
 
 // server is Telegram's own Bot API server.
@@ -101,29 +97,26 @@ func New(cfg Config) (*Channel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("telegram: the token's number: %w", err)
 	}
-	base := cmp.Or(strings.TrimRight(cfg.URL, "/"), server)
-	if u, err := url.Parse(base); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, errors.New("telegram: url must be the http or https URL of a Bot API server")
+	client, err := platform.New(platform.Config{
+		Name: Platform, URL: cfg.URL, Usual: server, Plain: platform.Anywhere, Client: cfg.Client,
+		Secret: cfg.Token, Limit: maxAnswer, Wait: 5 * time.Second, Refusal: refusal,
+	})
+	if err != nil {
+		return nil, err
 	}
 	if cfg.Webhook != "" {
 		// Telegram itself takes https only; a server of one's own also http.
-		if u, err := url.Parse(cfg.Webhook); err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || base == server) {
+		if u, err := url.Parse(cfg.Webhook); err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || client.Base().String() == server) {
 			return nil, errors.New("telegram: the webhook needs a public https URL")
 		}
 	}
-	client := http.Client{}
-	if cfg.Client != nil {
-		client = *cfg.Client
-	}
-	client.Timeout = 0
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	secret := hmac.New(sha256.New, []byte(cfg.Token))
 	secret.Write([]byte("etui: webhook"))
 	return &Channel{
-		api: &api{base, cfg.Token, &client}, id: id, webhook: cfg.Webhook, secret: hex.EncodeToString(secret.Sum(nil)),
+		api: &api{client, cfg.Token}, id: id, webhook: cfg.Webhook, secret: hex.EncodeToString(secret.Sum(nil)),
 		log: cmp.Or(cfg.Log, slog.Default()), dialect: dialect(),
 		done:  recent.New[int64, struct{}](4096),
-		roles: recent.New[member, standing](10_000),
+		roles: platform.NewFacts[member, []string](10_000, 5*time.Minute, 0),
 		moved: recent.New[string, string](1000),
 		sent:  recent.New[string, sent](1000),
 		texts: recent.New[string, string](1000),
@@ -155,8 +148,9 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
-	r := &run{in, me}
+	r := &run{in, me, platform.NewIntake("Telegram", c.log)}
 	c.run.Store(r)
+	defer r.intake.Wait()
 	defer c.run.Store(nil)
 	if c.webhook == "" {
 		return c.poll(ctx, r)
@@ -165,7 +159,7 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
-	<-ctx.Done()
+	_ = r.intake.Serve(ctx) // it ends with ctx
 	return nil
 }
 
@@ -178,17 +172,16 @@ func (c *Channel) poll(ctx context.Context, r *run) error {
 		err := c.api.callFor(ctx, pollTime+callTime, "getUpdates", params{
 			"offset": c.offset, "limit": 100, "timeout": int(pollTime.Seconds()), "allowed_updates": allowed,
 		}, &batch)
-		var f *failure
 		switch {
 		case ctx.Err() != nil:
 			continue
-		case errors.As(err, &f) && f.code == http.StatusConflict && f.says("webhook"):
+		case platform.Fails(err, "409") && says(err, "webhook"):
 			c.log.WarnContext(ctx, "the bot had a webhook, which is removed: it gets its messages by polling now", "bot", r.me.Username)
 			if err := c.api.call(ctx, "deleteWebhook", nil, nil); err != nil {
 				return err
 			}
 			continue
-		case errors.As(err, &f) && f.code == http.StatusConflict:
+		case platform.Fails(err, "409"):
 			return fmt.Errorf("another program takes the messages of @%s: stop it, or give it a bot of its own: %w", r.me.Username, err)
 		case err != nil:
 			return err
@@ -198,59 +191,46 @@ func (c *Channel) poll(ctx context.Context, r *run) error {
 		}
 		if len(batch) == 0 && time.Since(asked) < time.Second {
 			// A server that does not wait must not be asked without end.
-			select {
-			case <-time.After(time.Second):
-			case <-ctx.Done():
-			}
+			_ = platform.Sleep(ctx, time.Second)
 		}
 	}
 	return nil
 }
 
-// workers is how many chats of a batch are handled at the same time: each may download
-// files of 20 MB.
-const workers = 8
-
 // batch hands over updates, those of a chat in their order. The offset moves behind the
 // last update before which all are safe.
 func (c *Channel) batch(ctx context.Context, r *run, batch []json.RawMessage) error {
-	var chats [][][]update // chats, each with messages; an album is one message of several updates
-	at := map[int64]int{}
+	var messages [][]update   // an album is one message of several updates
+	newest := map[int64]int{} // by chat
 	var ids []int64
 	for _, raw := range batch {
 		u, ok := c.decode(ctx, raw)
 		if u.ID == 0 {
-			return fmt.Errorf("telegram: getUpdates gave an update without an ID")
+			return errors.New("telegram: getUpdates gave an update without an ID")
 		}
 		if ids = append(ids, u.ID); !ok {
 			c.done.Put(u.ID, struct{}{})
 			continue
 		}
-		i, ok := at[u.chat()]
-		if !ok {
-			i = len(chats)
-			at[u.chat()], chats = i, append(chats, nil)
+		i, ok := newest[u.chat()]
+		if ok && u.album() != "" && messages[i][0].album() == u.album() {
+			messages[i] = append(messages[i], u)
+			continue
 		}
-		if n := len(chats[i]) - 1; n >= 0 && u.album() != "" && chats[i][n][0].album() == u.album() {
-			chats[i][n] = append(chats[i][n], u)
-		} else {
-			chats[i] = append(chats[i], []update{u})
-		}
+		newest[u.chat()], messages = len(messages), append(messages, []update{u})
 	}
-	var group panics.Group
-	slots, errs := make(chan struct{}, workers), make([]error, len(chats))
-	for i, messages := range chats {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			for _, m := range messages {
-				if errs[i] = c.handle(ctx, r, m); errs[i] != nil {
-					return
-				}
-			}
+	errs := make([]error, len(messages))
+	for i, m := range messages {
+		err := r.intake.Start(ctx, platform.Job{
+			Chat: id(m[0].chat()),
+			Take: func(ctx context.Context) error { return c.handle(ctx, r, m) },
+			Done: func(err error) { errs[i] = err },
 		})
+		if err != nil {
+			break
+		}
 	}
-	group.Wait()
+	r.intake.Wait()
 	for _, id := range ids {
 		if _, ok := c.done.Get(id); !ok {
 			break
@@ -279,12 +259,16 @@ func (c *Channel) decode(ctx context.Context, raw []byte) (u update, ok bool) {
 // handle hands over the updates of one message, unless that was done before, and remembers
 // them.
 func (c *Channel) handle(ctx context.Context, r *run, updates []update) error {
-	lock := &c.chats[uint64(updates[0].chat())%uint64(len(c.chats))]
-	lock.Lock()
-	defer lock.Unlock()
 	updates = c.open(updates)
 	if len(updates) == 0 {
 		return nil
+	}
+	if files(updates) {
+		release, err := r.intake.Load(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
 	}
 	m, ok := c.incoming(ctx, r, updates)
 	if err := ctx.Err(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 )
@@ -103,9 +104,8 @@ func (c *Channel) sendSticker(ctx context.Context, in stickerInput) (chat.Result
 	var set struct {
 		Stickers []sticker `json:"stickers"`
 	}
-	var no *failure
 	err = c.api.call(ctx, "getStickerSet", params{"name": in.Set}, &set)
-	if errors.As(err, &no) && no.code == 400 {
+	if platform.Fails(err, "400") {
 		return tool.Failure("Telegram has no set of stickers with the name %q", in.Set), nil
 	}
 	if err != nil {

@@ -1,10 +1,10 @@
 package telegram
 
 import (
-	"crypto/subtle"
-	"errors"
-	"io"
+	"context"
 	"net/http"
+
+	"github.com/etui-run/etui/channel/platform"
 )
 
 // maxUpdate bounds the body of a delivery.
@@ -13,30 +13,18 @@ const maxUpdate = 1 << 20
 // ServeHTTP implements [channel.Webhook]. Telegram delivers an update again until the
 // answer is 200; one that was handed over before is answered so without effect.
 func (c *Channel) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	got := req.Header.Get("X-Telegram-Bot-Api-Secret-Token")
-	if subtle.ConstantTimeCompare([]byte(got), []byte(c.secret)) != 1 {
+	if !platform.Equal(req.Header.Get("X-Telegram-Bot-Api-Secret-Token"), c.secret) {
 		http.Error(w, "the secret token is missing or wrong", http.StatusUnauthorized)
 		return
 	}
-	if req.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "updates are posted", http.StatusMethodNotAllowed)
+	body, ok := platform.Posted(w, req, maxUpdate)
+	if !ok {
 		return
 	}
 	r := c.run.Load()
 	if r == nil || c.webhook == "" {
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "the channel is not running", http.StatusServiceUnavailable)
-		return
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxUpdate))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		http.Error(w, "the update is too large", http.StatusRequestEntityTooLarge)
-		return
-	case err != nil:
-		http.Error(w, "the update cannot be read", http.StatusBadRequest)
 		return
 	}
 	u, ok := c.decode(req.Context(), body)
@@ -47,7 +35,8 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case !ok: // it would come again for ever
 		return
 	}
-	if err := c.handle(req.Context(), r, []update{u}); err != nil {
+	take := func(ctx context.Context) error { return c.handle(ctx, r, []update{u}) }
+	if err := r.intake.Submit(req.Context(), id(u.chat()), take); err != nil {
 		c.log.WarnContext(req.Context(), "an update of Telegram was not accepted, it comes again", "update", u.ID, "error", err)
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "the message could not be stored", http.StatusServiceUnavailable)

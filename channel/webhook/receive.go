@@ -3,7 +3,6 @@ package webhook
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -47,39 +47,29 @@ type file struct {
 // before; 401 if the signature or its age is wrong; 400 if the body is not a message; and
 // 503 if the delivery should be repeated.
 func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	status, err := c.take(w, r)
+	body, ok := platform.Posted(w, r, maxBody)
+	if !ok {
+		return
+	}
+	status, err := c.take(r, body)
 	if err == nil {
 		w.WriteHeader(status)
 		return
 	}
-	switch status {
-	case http.StatusServiceUnavailable:
+	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
-	case http.StatusMethodNotAllowed:
-		w.Header().Set("Allow", http.MethodPost)
 	}
 	c.log.DebugContext(r.Context(), "a delivery was not taken", "status", status, "error", err)
 	http.Error(w, err.Error(), status)
 }
 
 // take returns the status of the answer; with an error, which the sender reads.
-func (c *Channel) take(w http.ResponseWriter, r *http.Request) (int, error) {
-	if r.Method != http.MethodPost {
-		return http.StatusMethodNotAllowed, errors.New("deliveries are posted")
-	}
+func (c *Channel) take(r *http.Request, body []byte) (int, error) {
 	c.mu.Lock()
 	in := c.in
 	c.mu.Unlock()
 	if in == nil {
 		return http.StatusServiceUnavailable, errors.New("the channel is starting or stopping; try again")
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return http.StatusRequestEntityTooLarge, fmt.Errorf("the body is longer than %d bytes", tooLarge.Limit)
-	}
-	if err != nil {
-		return http.StatusServiceUnavailable, errors.New("the body did not arrive whole; post it again")
 	}
 	id, err := c.verify(r.Header, body)
 	if err != nil {

@@ -7,22 +7,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
 )
 
-const (
-	maxAnswer = 64 << 10  // bytes of an answer that are read
-	longest   = time.Hour // that the other program can ask to wait
-)
+const maxAnswer = 64 << 10 // bytes of an answer that are read
 
 // outgoing is the body of a request to the other program.
 type outgoing struct {
@@ -95,38 +90,21 @@ func idOf(key string) string {
 // refusal turns an answer other than 2xx into an error.
 func refusal(res *http.Response, answer []byte) error {
 	err := fmt.Errorf("the other program answered %d %s: %s", res.StatusCode, http.StatusText(res.StatusCode), printable.Line(string(answer), 200))
-	after, asked := retryAfter(res.Header.Get("Retry-After"))
+	after, asked := platform.RetryAfter(res.Header.Get("Retry-After"))
 	switch {
 	case res.StatusCode == http.StatusGone:
 		return fmt.Errorf("%w: %w", err, channel.ErrGone)
 	case res.StatusCode == http.StatusUnauthorized, res.StatusCode == http.StatusForbidden:
 		return fmt.Errorf("%w: %w", err, channel.ErrRefused)
 	case asked && (res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable):
-		return &channel.Limited{After: after, Err: err}
+		return &channel.Limited{After: max(after, time.Second), Err: err}
 	case res.StatusCode/100 == 3:
 		return fmt.Errorf("%w; redirects are not followed: set url to the final address", err)
 	}
 	return err
 }
 
-// retryAfter reads a number of seconds or a date.
-func retryAfter(s string) (time.Duration, bool) {
-	after := time.Duration(0)
-	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
-		after = time.Duration(n) * time.Second
-	} else if at, err := http.ParseTime(s); err == nil {
-		after = time.Until(at)
-	} else {
-		return 0, false
-	}
-	return min(max(after, time.Second), longest), true
-}
-
 // withoutURL takes the address out of an error, which may hold a token.
 func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	return fmt.Errorf("posting to the webhook's url: %w", err)
+	return fmt.Errorf("posting to the webhook's url: %w", platform.Plain(err))
 }

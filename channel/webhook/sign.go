@@ -9,14 +9,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/etui-run/etui/channel/platform"
 )
 
-// The headers of the specification, and how far apart two clocks may be.
+// The headers of the specification.
 const (
 	headerID        = "Webhook-Id"
 	headerTime      = "Webhook-Timestamp"
 	headerSignature = "Webhook-Signature"
-	tolerance       = 5 * time.Minute
 )
 
 const makeSecret = `make one with: echo "whsec_$(openssl rand -base64 32)"`
@@ -54,12 +55,8 @@ func (c *Channel) verify(h http.Header, body []byte) (id string, err error) {
 	if !tidy(id) {
 		return "", errors.New("webhook-id is longer than 256 bytes, or has characters that cannot be printed")
 	}
-	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	if err != nil {
-		return "", errors.New("webhook-timestamp is not a number of seconds")
-	}
-	if age := time.Since(time.Unix(seconds, 0)); age > tolerance || age < -tolerance {
-		return "", errors.New("webhook-timestamp is more than 5 minutes away from the time here")
+	if !platform.Fresh(stamp, time.Now()) {
+		return "", errors.New("webhook-timestamp is not a number of seconds, or more than 5 minutes away from the time here")
 	}
 	signatures := strings.Fields(h.Get(headerSignature))
 	for _, s := range signatures[:min(len(signatures), maxSignatures)] {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -37,7 +38,8 @@ type Config struct {
 	Secrets []string
 	// URL is where messages of the agent are posted. Without one nothing can be sent.
 	URL string
-	// Client posts them; nil means http.DefaultClient. Redirects are not followed.
+	// Client posts them; nil means one with Go's defaults. Redirects are not followed: one would
+	// become a GET without the message, or carry it somewhere else.
 	Client *http.Client
 	// Log takes what operators should know; nil discards it.
 	Log *slog.Logger
@@ -47,7 +49,7 @@ type Config struct {
 type Channel struct {
 	keys   []key
 	url    string
-	client http.Client
+	client *http.Client
 	log    *slog.Logger
 	// done has the IDs of accepted deliveries.
 	done *recent.Cache[string, struct{}]
@@ -67,7 +69,7 @@ func New(c Config) (*Channel, error) {
 	if len(c.Secrets) == 0 {
 		return nil, errors.New("a webhook needs a secret: " + makeSecret)
 	}
-	ch := &Channel{url: c.URL, log: c.Log, done: recent.New[string, struct{}](remembered), open: map[string]struct{}{}}
+	ch := &Channel{url: c.URL, client: platform.Direct(c.Client), log: c.Log, done: recent.New[string, struct{}](remembered), open: map[string]struct{}{}}
 	for i, s := range c.Secrets {
 		k, err := parseSecret(s)
 		if err != nil {
@@ -81,12 +83,6 @@ func New(c Config) (*Channel, error) {
 			return nil, errors.New("the URL of the webhook is not one: it begins with https:// and a host")
 		}
 	}
-	if c.Client == nil {
-		c.Client = http.DefaultClient
-	}
-	ch.client = *c.Client
-	// A redirect would become a GET without the message, or carry it somewhere else.
-	ch.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if ch.log == nil {
 		ch.log = slog.New(slog.DiscardHandler)
 	}

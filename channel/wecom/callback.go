@@ -6,13 +6,10 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/hex"
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"hash/maphash"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -20,8 +17,8 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -29,12 +26,9 @@ import (
 // not answered with 200, three times (接收消息与事件, document/path/90238).
 const (
 	maxDelivery = 256 << 10
-	maxAge      = 5 * time.Minute // on either side of the clock
 	answerIn    = 4500 * time.Millisecond
 	nameIn      = 1500 * time.Millisecond // then a message goes without its writer's name
-	fileIn      = 3500 * time.Millisecond // then the platform is asked to deliver again
-	fileTries   = 3                       // then a message goes without the bytes of its file
-	fetchIn     = 30 * time.Second
+	fileIn      = 12 * time.Second        // then a message goes without the bytes of its file, as the platform gives up
 )
 
 // event is a message or event of a member, decrypted.
@@ -62,15 +56,13 @@ type event struct {
 // ServeHTTP implements [channel.Webhook]. It answers the verification of the URL, and takes
 // messages. A delivery that was handled before is acknowledged again without effect.
 func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	run := c.begin()
-	if run == nil {
+	s := c.open.Load()
+	if s == nil {
 		http.Error(w, "the channel does not run", http.StatusServiceUnavailable)
 		return
 	}
-	defer c.work.Done()
 	query := r.URL.Query()
-	switch r.Method {
-	case http.MethodGet:
+	if r.Method == http.MethodGet {
 		text, err := c.opened(query, query.Get("echostr"))
 		if err != nil {
 			c.refuse(w, r, err)
@@ -82,29 +74,25 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write(text) // the platform asks again
-	case http.MethodPost:
-		body, err := io.ReadAll(io.LimitReader(r.Body, maxDelivery+1))
-		if err != nil || len(body) > maxDelivery {
-			http.Error(w, "the delivery is too large or incomplete", http.StatusRequestEntityTooLarge)
-			return
-		}
-		var envelope struct {
-			Encrypt string `xml:"Encrypt"`
-		}
-		if err := xml.Unmarshal(body, &envelope); err != nil {
-			c.refuse(w, r, errors.New("it is no XML"))
-			return
-		}
-		text, err := c.opened(query, envelope.Encrypt)
-		if err != nil {
-			c.refuse(w, r, err)
-			return
-		}
-		c.take(run, w, r, query.Get("msg_signature"), text)
-	default:
-		w.Header().Set("Allow", "GET, POST")
-		http.Error(w, "GET or POST", http.StatusMethodNotAllowed)
+		return
 	}
+	body, ok := platform.Posted(w, r, maxDelivery)
+	if !ok {
+		return
+	}
+	var envelope struct {
+		Encrypt string `xml:"Encrypt"`
+	}
+	if err := xml.Unmarshal(body, &envelope); err != nil {
+		c.refuse(w, r, errors.New("it is no XML"))
+		return
+	}
+	text, err := c.opened(query, envelope.Encrypt)
+	if err != nil {
+		c.refuse(w, r, err)
+		return
+	}
+	s.take(w, r, query.Get("msg_signature"), text)
 }
 
 // isEcho reports whether a text is one with which the platform verifies the URL: a number. A message
@@ -122,44 +110,38 @@ func (c *Channel) refuse(w http.ResponseWriter, r *http.Request, err error) {
 // opened decrypts what a delivery carries, after its signature and age were checked.
 func (c *Channel) opened(query url.Values, encrypted string) ([]byte, error) {
 	timestamp, nonce, signature := query.Get("timestamp"), query.Get("nonce"), query.Get("msg_signature")
-	if subtle.ConstantTimeCompare([]byte(signature), []byte(sign(c.config.Token, timestamp, nonce, encrypted))) != 1 {
+	if !platform.Equal(signature, sign(c.config.Token, timestamp, nonce, encrypted)) {
 		return nil, errors.New("its signature is wrong: it was forged, or the Token differs")
 	}
-	sent, err := strconv.ParseInt(timestamp, 10, 64)
-	if err != nil {
-		return nil, errors.New("its timestamp is no number")
-	}
-	if age := c.now().Sub(time.Unix(sent, 0)); age > maxAge || age < -maxAge {
-		return nil, fmt.Errorf("it is %s old: it was repeated, or the clock is wrong", age.Round(time.Second))
+	if !platform.Fresh(timestamp, c.now()) {
+		return nil, fmt.Errorf("its time is %s: it was repeated, or the clock is wrong", platform.Word(timestamp))
 	}
 	return open(c.key, c.config.CorpID, encrypted)
 }
 
-// take hands a message over and acknowledges it.
-func (c *Channel) take(run *run, w http.ResponseWriter, r *http.Request, signature string, text []byte) {
+// take hands a message over and acknowledges it. If that takes longer than the platform waits,
+// the message is still taken, and known when it is delivered again.
+func (s *session) take(w http.ResponseWriter, r *http.Request, signature string, text []byte) {
 	var e event
 	if err := xml.Unmarshal(text, &e); err != nil {
-		c.refuse(w, r, errors.New("what is encrypted in it is no XML"))
+		s.refuse(w, r, errors.New("what is encrypted in it is no XML"))
 		return
 	}
-	_, again := c.seen.Get(signature)
-	if !again && e.From != "" && c.mine(e.Agent) {
-		ctx, unbind := run.bind(r.Context())
-		defer unbind()
-		ctx, cancel := context.WithTimeout(ctx, answerIn)
+	if _, ok := e.text(); ok && e.From != "" && s.mine(e.Agent) {
+		ctx, cancel := context.WithTimeout(r.Context(), answerIn)
 		defer cancel()
-		if err := c.deliver(ctx, run, e); err != nil {
-			c.log.WarnContext(r.Context(), "a message from WeCom was not accepted; it is delivered again", "error", err)
+		err := s.intake.Submit(ctx, e.From, func(ctx context.Context) error { return s.deliver(ctx, signature, e) })
+		if err != nil {
+			s.log.WarnContext(r.Context(), "a message from WeCom was not accepted; it is delivered again", "error", err)
 			http.Error(w, "not now", http.StatusServiceUnavailable)
 			return
 		}
-		c.seen.Put(signature, struct{}{})
 	}
 	reply := []byte("success")
 	if label, _, ok := pressed(e); ok {
 		var err error
-		if reply, err = c.chosen(e.From, label); err != nil {
-			c.log.WarnContext(r.Context(), "the buttons of a card stay as they are", "error", err)
+		if reply, err = s.chosen(e.From, label); err != nil {
+			s.log.WarnContext(r.Context(), "the buttons of a card stay as they are", "error", err)
 			reply = []byte("success")
 		}
 	}
@@ -171,36 +153,33 @@ func (c *Channel) mine(agent string) bool {
 	return agent == "" || agent == "0" || agent == strconv.Itoa(c.config.Agent)
 }
 
-// deliver hands a message over, after those of the same member that came before it.
-func (c *Channel) deliver(ctx context.Context, run *run, e event) error {
-	text, ok := e.text()
-	if !ok {
+// deliver completes a message and hands it over, unless that was done before.
+func (s *session) deliver(ctx context.Context, signature string, e event) error {
+	known := cmp.Or(e.ID, signature) // events have no ID
+	if _, seen := s.seen.Get(known); seen {
 		return nil
 	}
-	lane := c.lanes[maphash.String(c.seed, e.From)%lanes]
-	select {
-	case lane <- struct{}{}:
-		defer func() { <-lane }()
-	case <-ctx.Done():
-		return errors.New("earlier messages of the member are still being handed over")
-	}
-	m := channel.Incoming{
-		ID: e.ID, From: c.sender(ctx, e.From), At: channel.Address{Chat: e.From, Message: e.ID}, Text: text,
-	}
+	m := channel.Incoming{ID: cmp.Or(e.ID, e.identity()), From: s.sender(ctx, e.From), At: channel.Address{Chat: e.From, Message: e.ID}}
+	m.Text, _ = e.text()
 	if e.CreateTime > 0 {
 		m.Time = time.Unix(e.CreateTime, 0)
 	}
-	if m.ID == "" {
-		m.ID = e.identity()
-	}
-	if e.MediaID != "" && e.Type != "event" && channel.Wanted(ctx, run.in, m) {
-		file, err := c.file(ctx, run, e)
+	if e.MediaID != "" && e.Type != "event" && channel.Wanted(ctx, s.in, m) {
+		release, err := s.intake.Load(ctx)
 		if err != nil {
 			return err
 		}
-		m.Files = []chat.File{file}
+		defer release()
+		m.Files = []chat.File{s.file(ctx, e)}
 	}
-	return run.in.Receive(ctx, m)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.in.Receive(ctx, m); err != nil {
+		return err
+	}
+	s.seen.Put(known, struct{}{})
+	return nil
 }
 
 // text is what a message or event says; false means that it says nothing.
@@ -312,68 +291,17 @@ func (c *Channel) sender(ctx context.Context, id string) channel.Sender {
 	return s
 }
 
-// fetch is a file of a message, which may take longer than the platform waits: later
-// deliveries of the message wait for the same fetch.
-type fetch struct {
-	done  chan struct{}
-	file  chat.File // set when done is closed
-	tries int       // deliveries that have waited
-}
-
-// file returns the file of a message. It returns an error when the platform should deliver
-// the message again, because the file is not there yet.
-func (c *Channel) file(ctx context.Context, run *run, e event) (chat.File, error) {
-	c.fetchMu.Lock()
-	f, _ := c.fetches.Get(e.MediaID)
-	if f == nil {
-		f = &fetch{done: make(chan struct{})}
-		c.fetches.Put(e.MediaID, f)
-		c.work.Add(1) // the delivery is counted, so Run does not wait yet
-		go func() {
-			defer panics.Log(c.log, "fetching a file from WeCom")
-			c.fetch(context.WithoutCancel(ctx), run, e, f)
-		}()
-	}
-	f.tries++
-	last := f.tries >= fileTries
-	c.fetchMu.Unlock()
-
-	wait := time.NewTimer(fileIn)
-	defer wait.Stop()
-	select {
-	case <-f.done:
-		c.fetches.Put(e.MediaID, nil)
-		return f.file, nil
-	case <-wait.C:
-	case <-ctx.Done():
-	}
-	if last {
-		return e.named("", ""), nil
-	}
-	return chat.File{}, errors.New("its file is still being fetched")
-}
-
-func (c *Channel) fetch(ctx context.Context, run *run, e event, f *fetch) {
-	defer c.work.Done()
-	defer close(f.done)
-	f.file = e.named("", "")
-	ctx, unbind := run.bind(ctx)
-	defer unbind()
-	ctx, cancel := context.WithTimeout(ctx, fetchIn)
+// file fetches the file of a message. It has no bytes if that fails or takes too long.
+func (s *session) file(ctx context.Context, e event) chat.File {
+	ctx, cancel := context.WithTimeout(ctx, fileIn)
 	defer cancel()
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-ctx.Done():
-		return
-	}
-	got, err := c.download(ctx, e.MediaID)
+	got, err := s.download(ctx, e.MediaID)
 	if err != nil {
-		c.log.WarnContext(ctx, "a file from WeCom could not be fetched", "error", err)
-		return
+		s.log.WarnContext(ctx, "a file from WeCom could not be fetched", "error", err)
 	}
-	f.file = e.named(got.Name, got.MediaType)
-	f.file.Data = got.Data
+	f := e.named(got.Name, got.MediaType)
+	f.Data = got.Data
+	return f
 }
 
 // named returns the file of a message without its bytes, with the names that the platform

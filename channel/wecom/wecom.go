@@ -8,19 +8,20 @@
 package wecom
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -40,7 +41,7 @@ type Config struct {
 	Token, AESKey string
 	// URL is the address of the API; empty means https://qyapi.weixin.qq.com.
 	URL string
-	// Client makes the requests; nil means one of its own. Redirects are not followed.
+	// Client makes all requests; nil means one with Go's defaults.
 	Client *http.Client
 	// Log receives what goes wrong beside messages; nil discards it.
 	Log *slog.Logger
@@ -48,38 +49,25 @@ type Config struct {
 
 // The bounds of what is kept in memory.
 const (
-	seenKept    = 10000            // deliveries that were handled
+	seenKept    = 10000            // messages that are safe
 	peopleKept  = 1000             // members whose names are known
 	peopleFresh = 10 * time.Minute // how long a name is believed
 	partsKept   = 1000             // messages of which a part was sent
-	fetchesKept = 8                // files that are fetched, or wait to be handed over
-	fetching    = 4                // files that are fetched at a time
-	lanes       = 32               // members share these, so that each one's messages stay in order
 )
 
 // Channel is an application. It is safe for concurrent use.
 type Channel struct {
 	config Config
 	key    []byte // the AES key
-	base   *url.URL
-	client *http.Client
+	api    *platform.Client
 	log    *slog.Logger
 	now    func() time.Time
 
-	mu   sync.Mutex
-	run  *run           // nil while Run does not run
-	work sync.WaitGroup // what Run waits for when it ends
-
-	seed  maphash.Seed
-	lanes [lanes]chan struct{}
-
-	token   accessToken
-	seen    *recent.Cache[string, struct{}] // by signature: deliveries that were handled
-	people  *recent.Cache[string, member]
-	parts   *recent.Cache[string, progress] // by the key of a message
-	fetches *recent.Cache[string, *fetch]   // by media ID
-	slots   chan struct{}                   // one for each file that is being fetched
-	fetchMu sync.Mutex
+	open   atomic.Pointer[session] // while Run runs
+	tokens *platform.Tokens
+	seen   *recent.Cache[string, struct{}] // by ID, and events by signature: what is safe
+	people *recent.Cache[string, member]
+	parts  *recent.Cache[string, progress] // by the key of a message
 }
 
 var (
@@ -105,34 +93,20 @@ func New(c Config) (*Channel, error) {
 	if err != nil || len(key) != keySize {
 		return nil, errors.New("wecom: the EncodingAESKey has not the 43 letters and digits that the page 接收消息服务器配置 shows")
 	}
-	if c.URL == "" {
-		c.URL = "https://qyapi.weixin.qq.com"
-	}
-	base, err := url.Parse(c.URL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("wecom: the address of the API is %q; it looks like https://qyapi.weixin.qq.com", c.URL)
-	}
-	client := http.Client{}
-	if c.Client != nil {
-		client = *c.Client
-	}
-	// A redirect would carry the access token to another host.
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+	api, err := platform.New(platform.Config{
+		Name: Platform, URL: c.URL, Usual: "https://qyapi.weixin.qq.com", Plain: platform.Anywhere, Client: c.Client,
+		Limit: maxAnswer, Time: callIn, Wait: time.Second, Refusal: refusal,
+	})
+	if err != nil {
+		return nil, err
 	}
 	ch := &Channel{
-		config: c, key: key, base: base, client: &client, log: c.Log, now: time.Now, seed: maphash.MakeSeed(),
-		token:   accessToken{lock: make(chan struct{}, 1)},
-		seen:    recent.New[string, struct{}](seenKept),
-		people:  recent.New[string, member](peopleKept),
-		parts:   recent.New[string, progress](partsKept),
-		fetches: recent.New[string, *fetch](fetchesKept),
-		slots:   make(chan struct{}, fetching),
+		config: c, key: key, api: api, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), now: time.Now,
+		seen:   recent.New[string, struct{}](seenKept),
+		people: recent.New[string, member](peopleKept),
+		parts:  recent.New[string, progress](partsKept),
 	}
-	for i := range ch.lanes {
-		ch.lanes[i] = make(chan struct{}, 1)
-	}
+	ch.tokens = platform.NewTokens(func() time.Time { return ch.now() }, ch.fetchToken, expired...)
 	return ch, nil
 }
 
@@ -151,43 +125,22 @@ func (c *Channel) Traits() channel.Traits {
 	}
 }
 
-// run is what lasts as long as Run: who gets the messages, and a function that lets a
-// context end with it.
-type run struct {
-	in   channel.Receiver
-	bind func(context.Context) (context.Context, context.CancelFunc)
+// session is what one call of Run works with.
+type session struct {
+	*Channel
+	in     channel.Receiver
+	intake *platform.Intake
 }
 
 // Run implements [channel.Channel]: until ctx ends, deliveries to ServeHTTP are accepted.
 // Those that have begun end before it returns.
 func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
-	now := &run{in, func(parent context.Context) (context.Context, context.CancelFunc) {
-		child, cancel := context.WithCancel(parent)
-		stop := context.AfterFunc(ctx, cancel)
-		return child, func() { stop(); cancel() }
-	}}
-	c.mu.Lock()
-	c.run = now
-	c.mu.Unlock()
-	<-ctx.Done()
-	c.mu.Lock()
-	if c.run == now {
-		c.run = nil
-	}
-	c.mu.Unlock()
-	c.work.Wait()
+	s := &session{c, in, platform.NewIntake("WeCom", c.log)}
+	c.open.Store(s)
+	defer c.open.CompareAndSwap(s, nil)
+	defer s.intake.Wait()
+	_ = s.intake.Serve(ctx) // it ends with ctx
 	return nil
-}
-
-// begin returns the run that a delivery belongs to; nil means that there is none. Run waits
-// until the delivery calls c.work.Done.
-func (c *Channel) begin() *run {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.run != nil {
-		c.work.Add(1)
-	}
-	return c.run
 }
 
 // Probe implements [channel.Prober].

@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/channel/feishu"
 	"github.com/etui-run/etui/channel/irc"
 	"github.com/etui-run/etui/channel/matrix"
+	"github.com/etui-run/etui/channel/mattermost"
 	"github.com/etui-run/etui/channel/slack"
 	"github.com/etui-run/etui/channel/telegram"
 	webchat "github.com/etui-run/etui/channel/web"
@@ -35,32 +36,36 @@ const platformTime = 90 * time.Second
 // newChannel makes the adapter of a channel. This is the one list of them: a new one costs
 // its folder, an entry here, and its name in [config.Channel].
 func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
+	takes := map[string][]string{
+		"telegram":   {"token", "url", "webhook"},
+		"irc":        {"url", "nick", "account", "token", "secret", "rooms"},
+		"email":      {"url", "smtp", "address", "account", "token", "authserv_id", "unproven"},
+		"slack":      {"token", "app_token", "user_token", "secret", "url", "workflows"},
+		"web":        {"secret", "guests", "origins"},
+		"discord":    {"token", "url"},
+		"matrix":     {"token", "url"},
+		"mattermost": {"token", "url"},
+		"webhook":    {"secret", "url"},
+		"wecom":      {"corp", "app", "secret", "token", "key", "url"},
+		"feishu":     {"app_id", "secret", "token", "key", "region", "url"},
+	}
+	if err := only(c, takes[c.Type]...); err != nil {
+		return nil, err
+	}
 	web := &http.Client{Timeout: platformTime}
 	log := a.log.With("channel", c.Name)
 	switch c.Type {
 	case "telegram":
-		if err := only(c, "token", "url", "webhook"); err != nil {
-			return nil, err
-		}
 		return telegram.New(telegram.Config{Token: string(c.Token), URL: c.URL, Webhook: c.Webhook, Client: web, Log: log})
 	case "irc":
-		if err := only(c, "url", "nick", "account", "token", "secret", "rooms"); err != nil {
-			return nil, err
-		}
 		return irc.New(irc.Config{
 			URL: c.URL, Nick: c.Nick, Account: c.Account, Password: string(c.Token), ServerPassword: string(c.Secret), Rooms: c.Rooms, Log: log,
 		})
 	case "email":
-		if err := only(c, "url", "smtp", "address", "account", "token", "authserv_id", "unproven"); err != nil {
-			return nil, err
-		}
 		return email.New(email.Config{
 			IMAP: c.URL, SMTP: c.SMTP, Address: c.Address, User: c.Account, Password: string(c.Token), AuthServ: c.AuthServID, Unproven: c.Unproven, Log: log,
 		})
 	case "slack":
-		if err := only(c, "token", "app_token", "user_token", "secret", "url", "workflows"); err != nil {
-			return nil, err
-		}
 		workflows := map[string]string{}
 		for name, url := range c.Workflows {
 			workflows[name] = string(url)
@@ -70,42 +75,22 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 			Workflows: workflows, URL: c.URL, Client: web, Log: log,
 		})
 	case "web":
-		if err := only(c, "secret", "guests", "origins"); err != nil {
-			return nil, err
-		}
-		settings := webchat.Config{Name: c.Name, Secrets: strings.Fields(string(c.Secret)), Guests: c.Guests, Origins: c.Origins, Log: log}
-		if a.store != nil {
-			settings.Records = a.store
-		}
-		return webchat.New(settings)
+		return webchat.New(webchat.Config{
+			Name: c.Name, Secrets: strings.Fields(string(c.Secret)), Guests: c.Guests, Origins: c.Origins, Records: a.store, Log: log,
+		})
 	case "discord":
-		if err := only(c, "token", "url"); err != nil {
-			return nil, err
-		}
 		return discord.New(discord.Config{Token: string(c.Token), Always: c.Always, URL: c.URL, Client: web, Log: log})
 	case "matrix":
-		if err := only(c, "token", "url"); err != nil {
-			return nil, err
-		}
-		settings := matrix.Config{URL: c.URL, Token: string(c.Token), Groups: c.Groups, Strangers: c.Pairing || c.Refusal != "", Client: web, Log: log}
-		if a.store != nil {
-			settings.Records = a.store
-		}
-		return matrix.New(settings)
+		return matrix.New(matrix.Config{
+			URL: c.URL, Token: string(c.Token), Groups: c.Groups, Strangers: c.Pairing || c.Refusal != "", Records: a.store, Client: web, Log: log,
+		})
+	case "mattermost":
+		return mattermost.New(mattermost.Config{URL: c.URL, Token: string(c.Token), Records: a.store, Client: web, Log: log})
 	case "webhook":
-		if err := only(c, "secret", "url"); err != nil {
-			return nil, err
-		}
 		return webhook.New(webhook.Config{Secrets: strings.Fields(string(c.Secret)), URL: c.URL, Client: web, Log: log})
 	case "wecom":
-		if err := only(c, "corp", "app", "secret", "token", "key", "url"); err != nil {
-			return nil, err
-		}
 		return wecom.New(wecom.Config{CorpID: c.Corp, Agent: c.App, Secret: string(c.Secret), Token: string(c.Token), AESKey: string(c.Key), URL: c.URL, Client: web, Log: log})
 	case "feishu":
-		if err := only(c, "app_id", "secret", "token", "key", "region", "url"); err != nil {
-			return nil, err
-		}
 		return feishu.New(feishu.Config{
 			AppID: c.AppID, AppSecret: string(c.Secret), VerificationToken: string(c.Token), EncryptKey: string(c.Key), Region: c.Region, URL: c.URL, Client: web, Log: log,
 		})

@@ -434,13 +434,13 @@ type Limits struct {
 // Channel is an account on a platform where people talk to the agents.
 type Channel struct {
 	Name      string       `yaml:"name" help:"Name of the account, in commands and as attrs.account in rules. Default: the type."`
-	Type      string       `yaml:"type" required:"true" enum:"discord,email,feishu,irc,matrix,slack,telegram,web,webhook,wecom" help:"The platform. Each has a page in channels.md, which says which keys it takes."`
+	Type      string       `yaml:"type" required:"true" enum:"discord,email,feishu,irc,matrix,mattermost,slack,telegram,web,webhook,wecom" help:"The platform. Each has a page in channels.md, which says which keys it takes."`
 	Token     secret.Value `yaml:"token" help:"What the platform gave for the account; email, irc: the password of the account; feishu: the Verification Token, for deliveries over HTTP. Use ${NAME}."`
 	AppToken  secret.Value `yaml:"app_token" help:"slack: the app-level token, for Socket Mode. Use ${NAME}."`
 	UserToken secret.Value `yaml:"user_token" help:"slack: a person's token, for reminders. Use ${NAME}."`
 	Secret    secret.Value `yaml:"secret" help:"What signs deliveries: slack's signing secret, webhook's whsec_ (two, with a space between, while you change it); web: what your backend signs tokens with (also two); wecom: the application's secret; feishu: the App Secret; irc: the password of the server. Use ${NAME}."`
 	Key       secret.Value `yaml:"key" help:"wecom: the EncodingAESKey; feishu: the Encrypt Key, for deliveries over HTTP. Use ${NAME}."`
-	URL       string       `yaml:"url" help:"Address of the API; webhook: where replies go; irc: the server, as in ircs://irc.example.org:6697; email: the IMAP server, as in imaps://imap.example.org, with a mailbox other than INBOX as path; matrix: the homeserver, as in https://matrix.example.org. Default: the platform's own."`
+	URL       string       `yaml:"url" help:"Address of the API; webhook: where replies go; irc: the server, as in ircs://irc.example.org:6697; email: the IMAP server, as in imaps://imap.example.org, with a mailbox other than INBOX as path; matrix: the homeserver, as in https://matrix.example.org; mattermost: the server, as in https://chat.example.org. Default: the platform's own."`
 	Webhook   string       `yaml:"webhook" help:"telegram: the public URL of this channel, https://HOST/channels/NAME. Default: etui fetches the messages itself."`
 	Corp      string       `yaml:"corp" help:"wecom: the ID of the company."`
 	App       int          `yaml:"app" help:"wecom: the AgentId of the application."`

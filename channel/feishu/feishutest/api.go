@@ -2,11 +2,12 @@ package feishutest
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/etui-run/etui/channel/platformtest"
 )
 
 const maxCard = 30 << 10 // bytes of a request with a card or a rich text
@@ -19,9 +20,9 @@ type problem struct {
 
 // routes sets up the API.
 func (s *Server) routes() {
-	s.mux.HandleFunc("POST /open-apis/auth/v3/tenant_access_token/internal", s.issue)
-	s.mux.HandleFunc("POST /callback/ws/endpoint", s.endpoint)
-	s.mux.HandleFunc("GET /ws/v2", s.socket)
+	s.Mux.HandleFunc("POST /open-apis/auth/v3/tenant_access_token/internal", s.issue)
+	s.Mux.HandleFunc("POST /callback/ws/endpoint", s.endpoint)
+	s.Mux.HandleFunc("GET /ws/v2", s.socket)
 	type handler = func(r *http.Request, body Object) (any, *problem)
 	for pattern, h := range map[string]handler{
 		"POST im/v1/messages":                                  s.create,
@@ -32,35 +33,35 @@ func (s *Server) routes() {
 		"DELETE im/v1/messages/{id}/reactions/{reaction}":      s.unreact,
 		"POST im/v1/images":                                    s.upload,
 		"POST im/v1/files":                                     s.upload,
-		"GET im/v1/chats/{id}":                                 s.chat,
+		"GET im/v1/chats/{id}":                                 chat,
 		"GET contact/v3/users/{id}":                            s.user,
-		"POST task/v2/tasks":                                   s.task,
-		"POST calendar/v4/calendars/primary":                   s.calendar,
-		"POST calendar/v4/calendars/{id}/events":               s.event,
-		"POST calendar/v4/calendars/{id}/events/{n}/attendees": s.attendees,
+		"POST task/v2/tasks":                                   task,
+		"POST calendar/v4/calendars/primary":                   calendar,
+		"POST calendar/v4/calendars/{id}/events":               event,
+		"POST calendar/v4/calendars/{id}/events/{n}/attendees": attendees,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
-		s.mux.HandleFunc(method+" /open-apis/"+path, func(w http.ResponseWriter, r *http.Request) {
+		s.Mux.HandleFunc(method+" /open-apis/"+path, func(w http.ResponseWriter, r *http.Request) {
 			s.serve(w, r, func(body Object) {
 				data, no := h(r, body)
 				if no != nil {
-					respond(w, no.status, Object{"code": no.code, "msg": no.message, "error": Object{"log_id": "20261123"}})
+					refuse(w, no)
 					return
 				}
-				respond(w, http.StatusOK, Object{"code": 0, "msg": "success", "data": data})
+				platformtest.Answer(w, http.StatusOK, Object{"code": 0, "msg": "success", "data": data})
 			})
 		})
 	}
-	s.mux.HandleFunc("GET /open-apis/bot/v3/info", func(w http.ResponseWriter, r *http.Request) {
+	s.Mux.HandleFunc("GET /open-apis/bot/v3/info", func(w http.ResponseWriter, r *http.Request) {
 		s.serve(w, r, func(Object) {
-			respond(w, http.StatusOK, Object{"code": 0, "msg": "ok", "bot": Object{"activate_status": 2, "app_name": "etui", "avatar_url": "", "ip_white_list": []string{}, "open_id": Bot}})
+			platformtest.Answer(w, http.StatusOK, Object{"code": 0, "msg": "ok", "bot": Object{"activate_status": 2, "app_name": "etui", "avatar_url": "", "ip_white_list": []string{}, "open_id": Bot}})
 		})
 	})
-	s.mux.HandleFunc("GET /open-apis/im/v1/messages/{id}/resources/{key}", func(w http.ResponseWriter, r *http.Request) {
+	s.Mux.HandleFunc("GET /open-apis/im/v1/messages/{id}/resources/{key}", func(w http.ResponseWriter, r *http.Request) {
 		s.serve(w, r, func(Object) {
 			content, ok := s.resources[r.PathValue("key")]
 			if kind := r.URL.Query().Get("type"); !ok || kind != "image" && kind != "file" {
-				respond(w, http.StatusBadRequest, Object{"code": 234003, "msg": "File not in msg."})
+				platformtest.Answer(w, http.StatusBadRequest, Object{"code": 234003, "msg": "File not in msg."})
 				return
 			}
 			w.Header().Set("Content-Type", "application/octet-stream")
@@ -69,11 +70,12 @@ func (s *Server) routes() {
 	})
 }
 
-func respond(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v)
+func refuse(w http.ResponseWriter, p *problem) {
+	platformtest.Answer(w, p.status, Object{"code": p.code, "msg": p.message, "error": Object{"log_id": "20261123"}})
 }
+
+// writing is the name of all calls that write a message.
+const writing = "writing"
 
 // issue gives the access token, the same one while it is valid.
 func (s *Server) issue(w http.ResponseWriter, r *http.Request) {
@@ -82,23 +84,22 @@ func (s *Server) issue(w http.ResponseWriter, r *http.Request) {
 		Secret string `json:"app_secret"`
 	}
 	_ = json.NewDecoder(r.Body).Decode(&app)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	switch {
 	case app.ID != AppID:
-		respond(w, http.StatusOK, Object{"code": 10003, "msg": "invalid param"})
+		platformtest.Answer(w, http.StatusOK, Object{"code": 10003, "msg": "invalid param"})
 	case app.Secret != AppSecret || s.revoked:
-		respond(w, http.StatusOK, Object{"code": 10014, "msg": "app secret invalid"})
+		platformtest.Answer(w, http.StatusOK, Object{"code": 10014, "msg": "app secret invalid"})
 	default:
 		s.issued++
 		if s.token == "" {
 			s.token = s.next("t-")
 		}
-		respond(w, http.StatusOK, Object{"code": 0, "msg": "ok", "tenant_access_token": s.token, "expire": 7200})
+		platformtest.Answer(w, http.StatusOK, Object{"code": 0, "msg": "ok", "tenant_access_token": s.token, "expire": 7200})
 	}
 }
 
-// serve checks a call of the API, and lets h answer it, with mu held.
+// serve checks a call of the API, and lets h answer it, which holds the server.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, h func(body Object)) {
 	var body Object
 	var raw []byte
@@ -106,14 +107,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, h func(body Objec
 		raw, _ = io.ReadAll(r.Body)
 		_ = json.Unmarshal(raw, &body)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	path := strings.TrimPrefix(r.URL.Path, "/open-apis/")
-	s.calls = append(s.calls, Call{r.Method, path, r.URL.RawQuery, body})
-	defer s.touch()
-	no := func(status, code int, message string) {
-		respond(w, status, Object{"code": code, "msg": message, "error": Object{"log_id": "20261123"}})
-	}
+	call := r.Method + " " + path
+	s.calls[call] = append(s.calls[call], Call{r.Method, path, r.URL.RawQuery, body})
+	defer s.Touch()
+	no := func(status, code int, message string) { refuse(w, &problem{status, code, message}) }
 	switch token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); {
 	case token == "":
 		no(http.StatusBadRequest, 99991661, "Missing access token for authorization. Please make a request with token attached.")
@@ -122,28 +121,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, h func(body Objec
 		no(http.StatusBadRequest, 99991663, "Invalid access token for authorization. Please make a request with token attached.")
 		return
 	}
-	call := r.Method + " " + path
-	if list := s.codes[call]; len(list) > 0 {
-		s.codes[call] = list[1:]
-		no(http.StatusBadRequest, list[0], "an error")
-		return
-	}
 	writes := r.Method == http.MethodPost && (path == "im/v1/messages" || strings.HasSuffix(path, "/reply"))
-	if writes && len(s.fail) > 0 {
-		f := s.fail[0]
-		s.fail = s.fail[1:]
-		if f.Reset > 0 {
-			w.Header().Set("x-ogw-ratelimit-limit", "100")
-			w.Header().Set("x-ogw-ratelimit-reset", fmt.Sprint(f.Reset))
-		}
-		if f.Revoked {
-			s.token, s.revoked = "", true
-		}
-		if f.Code == 0 {
-			http.Error(w, "bad gateway", f.Status)
-			return
-		}
-		no(f.Status, f.Code, "an error")
+	if s.Failed(w, call) || writes && s.Failed(w, writing) {
 		return
 	}
 	if len(raw) > maxCard && writes && body["msg_type"] != "text" {
@@ -242,8 +221,8 @@ func (s *Server) reply(r *http.Request, body Object) (any, *problem) {
 	if m := s.message(id); m != nil {
 		chat = m.Chat
 	}
-	for _, d := range s.queue {
-		event, _ := d.event["event"].(Object)
+	for _, d := range s.Deliveries() {
+		event, _ := d.Payload.(Object)["event"].(Object)
 		if m, ok := event["message"].(Object); ok && m["message_id"] == id {
 			chat = m["chat_id"].(string)
 		}
@@ -341,7 +320,7 @@ func (s *Server) upload(r *http.Request, _ Object) (any, *problem) {
 }
 
 // chat describes a chat: ou_owner owns every group, and ou_manager is its administrator.
-func (s *Server) chat(r *http.Request, _ Object) (any, *problem) {
+func chat(r *http.Request, _ Object) (any, *problem) {
 	if strings.HasPrefix(r.PathValue("id"), "oc_p2p-") {
 		return Object{"chat_mode": "p2p", "tenant_key": Tenant}, nil
 	}
@@ -361,24 +340,24 @@ func (s *Server) user(r *http.Request, _ Object) (any, *problem) {
 	return Object{"user": user}, nil
 }
 
-func (s *Server) task(_ *http.Request, body Object) (any, *problem) {
+func task(_ *http.Request, body Object) (any, *problem) {
 	if body["summary"] == nil || body["summary"] == "" {
 		return nil, &problem{400, 1470400, "summary is required"}
 	}
 	return Object{"task": Object{"guid": "e297ddff-06ca-4166-b917-4ce57cd3a7a0", "summary": body["summary"], "url": "https://applink.feishu.cn/client/todo/detail?guid=e297ddff"}}, nil
 }
 
-func (s *Server) calendar(*http.Request, Object) (any, *problem) {
+func calendar(*http.Request, Object) (any, *problem) {
 	return Object{"calendars": []Object{{"calendar": Object{"calendar_id": "feishu.cn_bot@group.calendar.feishu.cn", "type": "primary", "role": "owner"}, "user_id": Bot}}}, nil
 }
 
-func (s *Server) event(_ *http.Request, body Object) (any, *problem) {
+func event(_ *http.Request, body Object) (any, *problem) {
 	if body["start_time"] == nil || body["end_time"] == nil {
 		return nil, &problem{400, 190002, "invalid parameters in request"}
 	}
 	return Object{"event": Object{"event_id": "00592a0e_0", "summary": body["summary"], "app_link": "https://applink.feishu.cn/client/calendar/event/detail?calendarId=1"}}, nil
 }
 
-func (s *Server) attendees(*http.Request, Object) (any, *problem) {
+func attendees(*http.Request, Object) (any, *problem) {
 	return Object{"attendees": []Object{}}, nil
 }

@@ -22,16 +22,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/coder/websocket"
+	"github.com/etui-run/etui/channel/platformtest"
 )
 
 // What the company and its app have.
@@ -45,38 +42,26 @@ const (
 )
 
 // Object is JSON.
-type Object = map[string]any
+type Object = platformtest.Object
+
+// Delivery is an event or a callback.
+type Delivery = platformtest.Delivery
 
 // Server is a Feishu. Its methods are safe for concurrent use.
 type Server struct {
-	// URL is the server's address, and Client reaches it.
-	URL    string
-	Client *http.Client
+	*platformtest.Server
 
-	http *httptest.Server
-	mux  *http.ServeMux
-
-	mu        sync.Mutex
-	changed   chan struct{} // closed when something changes
-	closed    bool
-	serial    int
 	token     string
 	issued    int
 	revoked   bool // the secret, too
-	queue     []*Delivery
-	conns     []*websocket.Conn
-	connected int
 	pings     int
 	split     int // bytes of a frame's payload; 0 means any
 	messages  []*Message
 	uuids     map[string]*Message
-	calls     []Call
-	fail      []Failure
-	codes     map[string][]int // errors that the next calls of METHOD PATH return
+	calls     map[string][]Call // by METHOD PATH
 	resources map[string][]byte
 	uploads   map[string]string // by key: NAME=CONTENT
 	people    map[string]Object
-	posting   sync.WaitGroup
 }
 
 // Message is what the bot has written.
@@ -103,98 +88,26 @@ type Failure struct {
 	Revoked      bool // the app's secret is not valid any more
 }
 
-// Delivery is an event or a callback.
-type Delivery struct {
-	id     string
-	event  Object
-	server *Server
-	sent   int
-	acked  bool
-	answer []byte
-}
-
-// Sent returns how often it was sent.
-func (d *Delivery) Sent() int {
-	d.server.mu.Lock()
-	defer d.server.mu.Unlock()
-	return d.sent
-}
-
-// Acknowledged reports whether the app has taken it.
-func (d *Delivery) Acknowledged() bool {
-	d.server.mu.Lock()
-	defer d.server.mu.Unlock()
-	return d.acked
-}
-
-// Answer returns what the app has answered: of a callback, a toast and a card.
-func (d *Delivery) Answer() string {
-	d.server.mu.Lock()
-	defer d.server.mu.Unlock()
-	return string(d.answer)
-}
-
 // Start starts a server with one member, ou_4711. The caller closes it.
 func Start() *Server {
 	s := &Server{
-		Client: &http.Client{Transport: &http.Transport{}}, mux: http.NewServeMux(), changed: make(chan struct{}),
-		uuids: map[string]*Message{}, codes: map[string][]int{}, resources: map[string][]byte{}, uploads: map[string]string{},
+		Server: platformtest.Start(), calls: map[string][]Call{},
+		uuids: map[string]*Message{}, resources: map[string][]byte{}, uploads: map[string]string{},
 		people: map[string]Object{"ou_4711": {"name": "Ann"}},
 	}
 	s.routes()
-	s.http = httptest.NewServer(s.mux)
-	s.URL = s.http.URL
 	return s
 }
 
-// Close ends the server.
-func (s *Server) Close() {
-	s.mu.Lock()
-	s.closed = true
-	s.touch()
-	s.mu.Unlock()
-	s.Cut()
-	s.posting.Wait()
-	s.Client.CloseIdleConnections()
-	s.http.Close()
-}
-
-// touch wakes those who wait for a change. The caller holds mu.
-func (s *Server) touch() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// Wait waits until done is true, which it asks after every change.
-func (s *Server) Wait(ctx context.Context, done func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		if done() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// next returns a new ID. The caller holds mu.
-func (s *Server) next(prefix string) string {
-	s.serial++
-	return fmt.Sprintf("%s%06d", prefix, s.serial)
-}
+// next returns a new ID. The caller holds the server.
+func (s *Server) next(prefix string) string { return fmt.Sprintf("%s%06d", prefix, s.Next()) }
 
 // DirectChat is the ID of the chat of the bot with a person.
 func DirectChat(person string) string { return "oc_p2p-" + strings.TrimPrefix(person, "ou_") }
 
 // Person sets what the company says about a person.
 func (s *Server) Person(id string, profile Object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	s.people[id] = profile
 }
 
@@ -202,8 +115,7 @@ func (s *Server) Person(id string, profile Object) {
 // direct text: content as an object, chat_id, chat_type, message_type, mentions, thread_id,
 // root_id, parent_id. It returns the ID of the message.
 func (s *Server) Write(from string, fields Object) (id string, d *Delivery) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	id = s.next("om_in")
 	message := Object{"message_id": id, "create_time": "1795000000000", "update_time": "1795000000000", "chat_id": DirectChat(from), "chat_type": "p2p", "message_type": "text"}
 	sender := Object{"sender_id": Object{"open_id": from, "union_id": "on_" + from[3:], "user_id": nil}, "sender_type": "user", "tenant_key": Tenant}
@@ -228,8 +140,7 @@ func Mention(n int, id, name string) Object {
 
 // Press lets a person press a button of a message of the bot, by its label.
 func (s *Server) Press(from, message, label string) *Delivery {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	m := s.message(message)
 	for _, e := range m.elements() {
 		text, _ := e["text"].(map[string]any)
@@ -248,25 +159,13 @@ func (s *Server) Press(from, message, label string) *Delivery {
 
 // Push delivers an event of a type.
 func (s *Server) Push(kind string, event Object) *Delivery {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	return s.push(kind, event)
 }
 
 func (s *Server) push(kind string, event Object) *Delivery {
-	d := &Delivery{id: s.next("ev"), server: s}
-	d.event = Event(d.id, kind, event)
-	s.queue = append(s.queue, d)
-	s.touch()
-	return d
-}
-
-// Again delivers once more what was delivered last, before anything later.
-func (s *Server) Again() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.queue[len(s.queue)-1].acked = false
-	s.touch()
+	id := s.next("ev")
+	return s.Queue(&Delivery{ID: id, Kind: kind, Payload: Event(id, kind, event)})
 }
 
 // Event is an event as the platform delivers it.
@@ -279,88 +178,72 @@ func Event(id, kind string, event Object) Object {
 
 // Upload stores a file of a person under a key.
 func (s *Server) Upload(key string, data []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	s.resources[key] = data
 }
 
 // Fail makes the next call that writes a message fail.
 func (s *Server) Fail(f Failure) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fail = append(s.fail, f)
+	s.FailNext(writing, func(w http.ResponseWriter) {
+		if f.Reset > 0 {
+			w.Header().Set("x-ogw-ratelimit-limit", "100")
+			w.Header().Set("x-ogw-ratelimit-reset", fmt.Sprint(f.Reset))
+		}
+		if f.Revoked {
+			s.token, s.revoked = "", true
+		}
+		if f.Code == 0 {
+			http.Error(w, "bad gateway", f.Status)
+			return
+		}
+		refuse(w, &problem{f.Status, f.Code, "an error"})
+	})
 }
 
 // Code makes the next call of a path, as in "GET im/v1/chats/oc_1", return an error.
 func (s *Server) Code(call string, code int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.codes[call] = append(s.codes[call], code)
+	s.FailNext(call, func(w http.ResponseWriter) { refuse(w, &problem{http.StatusBadRequest, code, "an error"}) })
 }
 
 // Expire makes the access token invalid; a new one can be had.
 func (s *Server) Expire() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	s.token = ""
 }
 
 // Tokens returns how many access tokens were fetched.
 func (s *Server) Tokens() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	return s.issued
 }
 
 // Split makes the long connection send events in frames of so many bytes.
 func (s *Server) Split(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	s.split = n
 }
 
 // Sent returns what the bot has written in a chat, oldest first; an empty chat means all.
-func (s *Server) Sent(chat string) (list []Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, m := range s.messages {
-		if chat == "" || m.Chat == chat {
-			list = append(list, *m)
-		}
-	}
-	return list
+func (s *Server) Sent(chat string) []Message {
+	defer s.Hold()()
+	return platformtest.Copies(s.messages, func(m *Message) bool { return chat == "" || m.Chat == chat })
 }
 
 // Called returns the calls of a method and a path, oldest first.
-func (s *Server) Called(method, path string) (list []Call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.calls {
-		if c.Method == method && c.Path == path {
-			list = append(list, c)
-		}
-	}
-	return list
+func (s *Server) Called(method, path string) []Call {
+	defer s.Hold()()
+	return slices.Clone(s.calls[method+" "+path])
 }
 
 // Uploaded returns what the bot has uploaded under a key, as NAME=CONTENT.
 func (s *Server) Uploaded(key string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	return s.uploads[key]
-}
-
-// Connected returns how many long connections there have been.
-func (s *Server) Connected() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.connected
 }
 
 // Pings returns how many pings of the long connection have come.
 func (s *Server) Pings() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	return s.pings
 }
 
@@ -458,56 +341,22 @@ func (s *Server) Check(ctx context.Context, to string) error {
 	text, _ := json.Marshal(Object{"challenge": "1b6aef1a-401f", "token": Token, "type": "url_verification"})
 	r := Request(ctx, to, text)
 	r.Header.Del("X-Lark-Signature")
-	res, err := s.Client.Do(r)
+	status, body, err := s.Do(r)
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close()
 	var answer struct{ Challenge string }
-	body, err := io.ReadAll(res.Body)
-	if err == nil {
-		err = json.Unmarshal(body, &answer)
+	if err := json.Unmarshal(body, &answer); err != nil || status != http.StatusOK || answer.Challenge != "1b6aef1a-401f" {
+		return fmt.Errorf("the URL answers with status %d and %s", status, body)
 	}
-	if err == nil && (res.StatusCode != http.StatusOK || answer.Challenge != "1b6aef1a-401f") {
-		err = fmt.Errorf("the URL answers with status %d and %s", res.StatusCode, body)
-	}
-	return err
+	return nil
 }
 
 // Deliver sends what is to be delivered to an address, one after another, until the server
 // is closed. Feishu tries four times; this server tries until it succeeds.
-func (s *Server) Deliver(to string) { s.posting.Go(func() { s.post(to) }) }
-
-func (s *Server) post(to string) {
-	for {
-		s.mu.Lock()
-		i := slices.IndexFunc(s.queue, func(d *Delivery) bool { return !d.acked })
-		changed, closed := s.changed, s.closed
-		var d *Delivery
-		if i >= 0 {
-			d = s.queue[i]
-			d.sent++
-		}
-		s.mu.Unlock()
-		if closed {
-			return
-		}
-		if d == nil {
-			<-changed
-			continue
-		}
-		text, _ := json.Marshal(d.event)
-		if res, err := s.Client.Do(Request(context.Background(), to, text)); err == nil {
-			body, _ := io.ReadAll(res.Body)
-			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				s.mu.Lock()
-				d.acked, d.answer = true, body
-				s.touch()
-				s.mu.Unlock()
-				continue
-			}
-		}
-		<-time.After(5 * time.Millisecond) // it is not ready yet
-	}
+func (s *Server) Deliver(to string) {
+	s.Post(func(d *Delivery, _ int) *http.Request {
+		text, _ := json.Marshal(d.Payload)
+		return Request(context.Background(), to, text)
+	})
 }

@@ -6,23 +6,23 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/coder/websocket"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/etui-run/etui/channel/platformtest"
 )
 
 // endpoint gives the address of a long connection.
 func (s *Server) endpoint(w http.ResponseWriter, r *http.Request) {
 	var app struct{ AppID, AppSecret string }
 	_ = json.NewDecoder(r.Body).Decode(&app)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	if app.AppID != AppID || app.AppSecret != AppSecret || s.revoked {
-		respond(w, http.StatusOK, Object{"code": 514, "msg": "auth failed", "data": nil})
+		platformtest.Answer(w, http.StatusOK, Object{"code": 514, "msg": "auth failed", "data": nil})
 		return
 	}
-	respond(w, http.StatusOK, Object{"code": 0, "msg": "", "data": Object{
+	platformtest.Answer(w, http.StatusOK, Object{"code": 0, "msg": "", "data": Object{
 		"URL":          strings.Replace(s.URL, "http", "ws", 1) + "/ws/v2?fpid=493&aid=552564&device_id=7300000000000000001&service_id=33554678&access_key=one-time-secret&ticket=1",
 		"ClientConfig": Object{"ReconnectCount": -1, "ReconnectInterval": 120, "ReconnectNonce": 30, "PingInterval": 120},
 	}})
@@ -92,22 +92,9 @@ func readFrame(b []byte) (method uint64, headers map[string]string, payload []by
 	return method, headers, payload, nil
 }
 
-// Cut ends all long connections.
-func (s *Server) Cut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.conns {
-		_ = c.CloseNow()
-	}
-	s.conns = nil
-}
-
 // Raw sends bytes through the oldest long connection.
 func (s *Server) Raw(ctx context.Context, b []byte) error {
-	s.mu.Lock()
-	conn := s.conns[0]
-	s.mu.Unlock()
-	return conn.Write(ctx, websocket.MessageBinary, b)
+	return s.Conns()[0].Write(ctx, websocket.MessageBinary, b)
 }
 
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
@@ -118,64 +105,17 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		return
 	}
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
-	if err != nil {
+	conn := s.Accept(w, r)
+	if conn == nil {
 		return
 	}
-	conn.SetReadLimit(1 << 20)
-	defer func() { _ = conn.CloseNow() }()
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	s.mu.Lock()
-	s.conns = append(s.conns, conn)
-	s.connected++
-	s.touch()
-	s.mu.Unlock()
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		for {
-			_, b, err := conn.Read(ctx)
-			if err != nil {
-				return
-			}
-			s.hear(ctx, conn, b)
-		}
-	}()
-	here := map[*Delivery]bool{} // what was sent on this connection
-	for {
-		s.mu.Lock()
-		var due []*Delivery
-		waiting := false
-		for _, d := range s.queue {
-			if !d.acked && !here[d] {
-				here[d] = true
-				d.sent++
-				due = append(due, d)
-			}
-			waiting = waiting || !d.acked
-		}
-		if len(due) > 0 {
-			s.touch()
-		}
-		changed, split := s.changed, s.split
-		s.mu.Unlock()
-		for _, d := range due {
-			text, _ := json.Marshal(d.event)
-			send(ctx, conn, d.id, text, split)
-		}
-		again := make(<-chan time.Time)
-		if waiting {
-			again = time.After(20 * time.Millisecond)
-		}
-		select {
-		case <-changed:
-		case <-again:
-			clear(here)
-		case <-gone:
-			return
-		}
-	}
+	s.Stream(r, conn, func(ctx context.Context, d *Delivery, _ int) {
+		text, _ := json.Marshal(d.Payload)
+		release := s.Hold()
+		split := s.split
+		release()
+		send(ctx, conn, d.ID, text, split)
+	}, func(ctx context.Context, b []byte) { s.hear(ctx, conn, b) })
 }
 
 // send sends an event in one frame or several.
@@ -198,9 +138,8 @@ func (s *Server) hear(ctx context.Context, conn *websocket.Conn, b []byte) {
 		_ = conn.Close(websocket.StatusPolicyViolation, err.Error()[:min(len(err.Error()), 100)])
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer s.touch()
+	defer s.Hold()()
+	defer s.Touch()
 	if method == 0 && headers["type"] == "ping" {
 		s.pings++
 		config, _ := json.Marshal(Object{"ReconnectCount": -1, "ReconnectInterval": 120, "ReconnectNonce": 30, "PingInterval": 120})
@@ -214,9 +153,5 @@ func (s *Server) hear(ctx context.Context, conn *websocket.Conn, b []byte) {
 	if json.Unmarshal(payload, &answer) != nil || answer.Code != http.StatusOK {
 		return
 	}
-	for _, d := range s.queue {
-		if d.id == headers["message_id"] {
-			d.acked, d.answer = true, answer.Data
-		}
-	}
+	s.Acknowledge(headers["message_id"], answer.Data)
 }

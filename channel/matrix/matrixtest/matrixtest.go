@@ -10,6 +10,7 @@ package matrixtest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,29 +23,25 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/etui-run/etui/channel/platformtest"
 )
 
 // Name is the name of the server in IDs.
 const Name = "matrix.test"
 
 // Object is JSON.
-type Object = map[string]any
+type Object = platformtest.Object
 
 // Server is a homeserver. It is safe for concurrent use.
 type Server struct {
-	// URL is where it listens.
-	URL string
+	*platformtest.Server
 
-	http *httptest.Server
-
-	mu      sync.Mutex
-	changed chan struct{} // closed when something changes
-	closed  bool
-	pos     int // of the newest event
-	users   map[string]*user
-	tokens  map[string]*user
-	rooms   map[string]*room
-	media   map[string]file
+	pos    int // of the newest event
+	users  map[string]*user
+	tokens map[string]*user
+	rooms  map[string]*room
+	media  map[string]file
 }
 
 type user struct {
@@ -91,160 +88,158 @@ type problem struct {
 	message string
 }
 
+// call is a request of a user.
+type call struct {
+	*http.Request
+	user *user
+	body Object // nil if there is none
+	room *room  // of a route in a room, in which the user is
+}
+
+// handler answers a call. It holds the server, unless it waits.
+type handler = func(c *call) (any, *problem)
+
 // Start starts a server without users. The caller closes it.
 func Start() *Server {
 	s := &Server{
-		changed: make(chan struct{}), users: map[string]*user{}, tokens: map[string]*user{}, rooms: map[string]*room{}, media: map[string]file{},
+		Server: platformtest.Start(), users: map[string]*user{}, tokens: map[string]*user{}, rooms: map[string]*room{}, media: map[string]file{},
 	}
-	mux := http.NewServeMux()
-	for pattern, handle := range map[string]func(*user, *http.Request) (any, *problem){
-		"GET /v3/account/whoami":                       func(u *user, _ *http.Request) (any, *problem) { return Object{"user_id": u.id, "device_id": "D"}, nil },
-		"GET /v3/profile/{user}":                       s.profile,
-		"GET /v3/profile/{user}/displayname":           s.profile,
-		"PUT /v3/profile/{user}/displayname":           s.rename,
-		"GET /v3/user/{user}/account_data/{type}":      s.getData,
-		"PUT /v3/user/{user}/account_data/{type}":      s.putData,
-		"GET /v3/sync":                                 s.sync,
-		"POST /v3/createRoom":                          s.create,
-		"POST /v3/rooms/{room}/join":                   s.join,
-		"POST /v3/rooms/{room}/leave":                  s.leave,
-		"POST /v3/rooms/{room}/forget":                 func(*user, *http.Request) (any, *problem) { return Object{}, nil },
-		"POST /v3/rooms/{room}/invite":                 s.invite,
-		"POST /v3/rooms/{room}/kick":                   s.kick,
-		"GET /v3/rooms/{room}/messages":                s.messages,
-		"GET /v3/rooms/{room}/joined_members":          s.members,
-		"GET /v3/rooms/{room}/event/{event}":           s.event,
-		"GET /v3/rooms/{room}/state/{type}/{key}":      s.getState,
-		"GET /v3/rooms/{room}/state/{type}/":           s.getState,
-		"PUT /v3/rooms/{room}/state/{type}/{key}":      s.putState,
-		"PUT /v3/rooms/{room}/state/{type}/":           s.putState,
-		"PUT /v3/rooms/{room}/send/{type}/{txn}":       s.send,
-		"PUT /v3/rooms/{room}/redact/{event}/{txn}":    s.redact,
-		"PUT /v3/rooms/{room}/typing/{user}":           s.type_,
-		"POST /v3/rooms/{room}/receipt/{kind}/{event}": s.receipt,
-		"POST /v3/logout":                              s.logout,
+	for pattern, handle := range map[string]handler{
+		"GET /v3/account/whoami":                  func(c *call) (any, *problem) { return Object{"user_id": c.user.id, "device_id": "D"}, nil },
+		"GET /v3/profile/{user}":                  s.profile,
+		"GET /v3/profile/{user}/displayname":      s.profile,
+		"PUT /v3/profile/{user}/displayname":      s.rename,
+		"GET /v3/user/{user}/account_data/{type}": s.getData,
+		"PUT /v3/user/{user}/account_data/{type}": s.putData,
+		"POST /v3/createRoom":                     s.create,
+		"POST /v3/rooms/{room}/join":              s.join,
+		"POST /v3/rooms/{room}/leave":             s.leave,
+		"POST /v3/rooms/{room}/forget":            nothing,
+		"POST /v3/logout":                         s.logout,
 	} {
-		method, path, _ := strings.Cut(pattern, " ")
-		mux.Handle(method+" /_matrix/client"+path, s.authorized(handle))
+		s.handle(pattern, s.holding(handle))
 	}
-	mux.Handle("POST /_matrix/media/v3/upload", s.authorized(s.upload))
-	mux.HandleFunc("GET /_matrix/client/v1/media/download/{server}/{media}", s.download)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+	for pattern, handle := range map[string]handler{
+		"POST /invite":                 s.invite,
+		"POST /kick":                   s.kick,
+		"GET /messages":                s.messages,
+		"GET /joined_members":          s.members,
+		"GET /event/{event}":           s.event,
+		"GET /state/{type}/{key}":      s.getState,
+		"GET /state/{type}/":           s.getState,
+		"PUT /state/{type}/{key}":      s.putState,
+		"PUT /state/{type}/":           s.putState,
+		"PUT /send/{type}/{txn}":       s.send,
+		"PUT /redact/{event}/{txn}":    s.redact,
+		"PUT /typing/{user}":           nothing, // nobody is shown that
+		"POST /receipt/{kind}/{event}": nothing,
+	} {
+		s.handle(strings.Replace(pattern, " ", " /v3/rooms/{room}", 1), s.holding(func(c *call) (any, *problem) {
+			if c.room = s.rooms[c.PathValue("room")]; c.room.membership(c.user.id) != "join" {
+				return nil, outside
+			}
+			return handle(c)
+		}))
+	}
+	s.handle("GET /v3/sync", s.sync)
+	s.Mux.HandleFunc("POST /_matrix/media/v3/upload", s.upload)
+	s.Mux.HandleFunc("GET /_matrix/client/v1/media/download/{server}/{media}", s.download)
+	s.Mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, nil, &problem{http.StatusNotFound, "M_UNRECOGNIZED", "Unrecognized request"})
 	})
-	s.http = httptest.NewServer(mux)
-	s.URL = s.http.URL
 	return s
 }
 
-// Close ends the server.
-func (s *Server) Close() {
-	s.mu.Lock()
-	s.closed = true
-	s.touch()
-	s.mu.Unlock()
-	s.http.CloseClientConnections()
-	s.http.Close()
+// handle lets a handler answer the calls of a route of the client-server API.
+func (s *Server) handle(pattern string, handle handler) {
+	s.Mux.HandleFunc(strings.Replace(pattern, " ", " /_matrix/client", 1), func(w http.ResponseWriter, r *http.Request) {
+		c := &call{Request: r, user: s.userOf(r)}
+		if c.user == nil {
+			answer(w, nil, &problem{http.StatusUnauthorized, "M_UNKNOWN_TOKEN", "Unknown token"})
+			return
+		}
+		text, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+		if err == nil && len(text) > 0 {
+			err = json.Unmarshal(text, &c.body)
+		}
+		if err != nil || c.body == nil && r.Method == http.MethodPut {
+			answer(w, nil, notJSON)
+			return
+		}
+		body, p := handle(c)
+		answer(w, body, p)
+	})
 }
+
+// holding lets a handler hold the server.
+func (s *Server) holding(handle handler) handler {
+	return func(c *call) (any, *problem) {
+		defer s.Hold()()
+		return handle(c)
+	}
+}
+
+func nothing(*call) (any, *problem) { return Object{}, nil }
+
+var notJSON = &problem{http.StatusBadRequest, "M_NOT_JSON", "The request body could not be decoded into valid JSON"}
 
 // Register adds a user, and returns an access token.
 func (s *Server) Register(name string) (token string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	u := &user{id: "@" + name + ":" + Name, name: name, data: map[string]entry{}}
 	token = "syt_" + name + "_" + strconv.Itoa(len(s.tokens))
 	s.users[u.id], s.tokens[token] = u, u
 	return token
 }
 
-// touch wakes those that wait for something new.
-func (s *Server) touch() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
 func answer(w http.ResponseWriter, body any, p *problem) {
-	w.Header().Set("Content-Type", "application/json")
+	status := http.StatusOK
 	if p != nil {
-		w.WriteHeader(p.status)
-		body = Object{"errcode": p.code, "error": p.message}
+		status, body = p.status, Object{"errcode": p.code, "error": p.message}
 	}
-	_ = json.NewEncoder(w).Encode(body) // the client may be gone
+	platformtest.Answer(w, status, body)
 }
 
 func bearer(r *http.Request) string {
 	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
-func (s *Server) authorized(handle func(*user, *http.Request) (any, *problem)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		u := s.tokens[bearer(r)]
-		s.mu.Unlock()
-		if u == nil {
-			answer(w, nil, &problem{http.StatusUnauthorized, "M_UNKNOWN_TOKEN", "Unknown token"})
-			return
-		}
-		body, p := handle(u, r)
-		answer(w, body, p)
-	})
+func (s *Server) userOf(r *http.Request) *user {
+	defer s.Hold()()
+	return s.tokens[bearer(r)]
 }
 
-func read(r *http.Request) (Object, *problem) {
-	var o Object
-	if err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&o); err != nil || o == nil {
-		return nil, &problem{http.StatusBadRequest, "M_NOT_JSON", "The request body could not be decoded into valid JSON"}
-	}
-	return o, nil
-}
-
-func (s *Server) profile(_ *user, r *http.Request) (any, *problem) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u := s.users[r.PathValue("user")]
+func (s *Server) profile(c *call) (any, *problem) {
+	u := s.users[c.PathValue("user")]
 	if u == nil {
 		return nil, &problem{http.StatusNotFound, "M_NOT_FOUND", "The user does not exist"}
 	}
-	return Object{"displayname": u.name}, nil
+	return Object{"displayname": c.user.name}, nil
 }
 
-func (s *Server) rename(u *user, r *http.Request) (any, *problem) {
-	o, p := read(r)
-	if p != nil {
-		return nil, p
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u.name, _ = o["displayname"].(string)
+func (s *Server) rename(c *call) (any, *problem) {
+	c.user.name, _ = c.body["displayname"].(string)
 	for _, m := range s.rooms {
-		if m.membership(u.id) == "join" {
-			s.add(m, &event{Type: "m.room.member", Sender: u.id, StateKey: &u.id, Content: Object{"membership": "join", "displayname": u.name}})
+		if m.membership(c.user.id) == "join" {
+			s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &c.user.id, Content: Object{"membership": "join", "displayname": c.user.name}})
 		}
 	}
 	return Object{}, nil
 }
 
-func (s *Server) getData(u *user, r *http.Request) (any, *problem) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d, ok := u.data[r.PathValue("type")]
+func (s *Server) getData(c *call) (any, *problem) {
+	d, ok := c.user.data[c.PathValue("type")]
 	if !ok {
 		return nil, &problem{http.StatusNotFound, "M_NOT_FOUND", "data not found"}
 	}
 	return d.value, nil
 }
 
-func (s *Server) putData(u *user, r *http.Request) (any, *problem) {
-	o, p := read(r)
-	if p != nil {
-		return nil, p
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Server) putData(c *call) (any, *problem) {
 	s.pos++
-	value, _ := json.Marshal(o)
-	u.data[r.PathValue("type")] = entry{s.pos, value}
-	s.touch()
+	value, _ := json.Marshal(c.body)
+	c.user.data[c.PathValue("type")] = entry{s.pos, value}
+	s.Touch()
 	return Object{}, nil
 }
 
@@ -270,7 +265,7 @@ func (m *room) level(person string) float64 {
 	return n
 }
 
-// add adds an event to a room; s.mu is held.
+// add adds an event to a room; the caller holds the server.
 func (s *Server) add(m *room, e *event) *event {
 	s.pos++
 	e.pos, e.ID, e.Room, e.TS = s.pos, "$event"+strconv.Itoa(s.pos), m.id, time.Now().UnixMilli()
@@ -282,65 +277,53 @@ func (s *Server) add(m *room, e *event) *event {
 		m.state[key] = e
 	}
 	m.events = append(m.events, e)
-	s.touch()
+	s.Touch()
 	return e
 }
 
 var outside = &problem{http.StatusForbidden, "M_FORBIDDEN", "You are not joined to the room"}
 
-// in returns a room in which a user is; s.mu is held.
-func (s *Server) in(u *user, r *http.Request) (*room, *problem) {
-	m := s.rooms[r.PathValue("room")]
-	if m.membership(u.id) != "join" {
-		return nil, outside
+func (s *Server) create(c *call) (any, *problem) {
+	if c.body == nil {
+		return nil, notJSON
 	}
-	return m, nil
-}
-
-func (s *Server) create(u *user, r *http.Request) (any, *problem) {
-	o, p := read(r)
-	if p != nil {
-		return nil, p
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, id := range list(o["invite"]) {
+	for _, id := range list(c.body["invite"]) {
 		if s.users[id] == nil {
 			return nil, &problem{http.StatusBadRequest, "M_INVALID_PARAM", "there is no user " + id}
 		}
 	}
 	m := &room{id: fmt.Sprintf("!room%d:%s", len(s.rooms)+1, Name), state: map[[2]string]*event{}, sent: map[string]string{}}
 	none := ""
-	users := Object{u.id: 100.0}
-	begin := &event{Type: "m.room.create", Sender: u.id, StateKey: &none, Content: Object{"room_version": "10", "creator": u.id}}
-	if o["room_version"] == "12" { // its ID is that of its first event, and its creator has no power level
-		m.id, users, m.creator = fmt.Sprintf("!begin%d", s.pos+1), Object{}, u.id
+	users := Object{c.user.id: 100.0}
+	begin := &event{Type: "m.room.create", Sender: c.user.id, StateKey: &none, Content: Object{"room_version": "10", "creator": c.user.id}}
+	if c.body["room_version"] == "12" { // its ID is that of its first event, and its creator has no power level
+		m.id, users, m.creator = fmt.Sprintf("!begin%d", s.pos+1), Object{}, c.user.id
 		begin.Content = Object{"room_version": "12"}
 	}
 	s.rooms[m.id] = m
 	if s.add(m, begin); m.creator != "" {
 		begin.ID = "$" + m.id[1:]
 	}
-	s.add(m, &event{Type: "m.room.member", Sender: u.id, StateKey: &u.id, Content: Object{"membership": "join", "displayname": u.name}})
-	if o["preset"] == "trusted_private_chat" {
-		for _, id := range list(o["invite"]) {
+	s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &c.user.id, Content: Object{"membership": "join", "displayname": c.user.name}})
+	if c.body["preset"] == "trusted_private_chat" {
+		for _, id := range list(c.body["invite"]) {
 			users[id] = 100.0
 		}
 	}
-	s.add(m, &event{Type: "m.room.power_levels", Sender: u.id, StateKey: &none, Content: Object{"users": users, "users_default": 0.0}})
-	initial, _ := o["initial_state"].([]any)
+	s.add(m, &event{Type: "m.room.power_levels", Sender: c.user.id, StateKey: &none, Content: Object{"users": users, "users_default": 0.0}})
+	initial, _ := c.body["initial_state"].([]any)
 	for _, one := range initial {
 		if e, ok := one.(Object); ok {
 			content, _ := e["content"].(Object)
-			s.add(m, &event{Type: fmt.Sprint(e["type"]), Sender: u.id, StateKey: &none, Content: content})
+			s.add(m, &event{Type: fmt.Sprint(e["type"]), Sender: c.user.id, StateKey: &none, Content: content})
 		}
 	}
-	for _, id := range list(o["invite"]) {
+	for _, id := range list(c.body["invite"]) {
 		content := Object{"membership": "invite", "displayname": s.users[id].name}
-		if o["is_direct"] == true {
+		if c.body["is_direct"] == true {
 			content["is_direct"] = true
 		}
-		s.add(m, &event{Type: "m.room.member", Sender: u.id, StateKey: &id, Content: content})
+		s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &id, Content: content})
 	}
 	return Object{"room_id": m.id}, nil
 }
@@ -355,16 +338,14 @@ func list(value any) (texts []string) {
 	return texts
 }
 
-func (s *Server) join(u *user, r *http.Request) (any, *problem) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m := s.rooms[r.PathValue("room")]
+func (s *Server) join(c *call) (any, *problem) {
+	m := s.rooms[c.PathValue("room")]
 	if m == nil {
 		return nil, &problem{http.StatusNotFound, "M_NOT_FOUND", "Room does not exist"}
 	}
-	switch m.membership(u.id) {
+	switch m.membership(c.user.id) {
 	case "invite":
-		s.add(m, &event{Type: "m.room.member", Sender: u.id, StateKey: &u.id, Content: Object{"membership": "join", "displayname": u.name}})
+		s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &c.user.id, Content: Object{"membership": "join", "displayname": c.user.name}})
 	case "join":
 	default:
 		return nil, &problem{http.StatusForbidden, "M_FORBIDDEN", "You are not invited to the room"}
@@ -372,187 +353,119 @@ func (s *Server) join(u *user, r *http.Request) (any, *problem) {
 	return Object{"room_id": m.id}, nil
 }
 
-func (s *Server) leave(u *user, r *http.Request) (any, *problem) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m := s.rooms[r.PathValue("room")]
-	if is := m.membership(u.id); is != "join" && is != "invite" {
+func (s *Server) leave(c *call) (any, *problem) {
+	m := s.rooms[c.PathValue("room")]
+	if is := m.membership(c.user.id); is != "join" && is != "invite" {
 		return nil, outside
 	}
-	s.add(m, &event{Type: "m.room.member", Sender: u.id, StateKey: &u.id, Content: Object{"membership": "leave"}})
+	s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &c.user.id, Content: Object{"membership": "leave"}})
 	return Object{}, nil
 }
 
-func (s *Server) invite(u *user, r *http.Request) (any, *problem) { return s.move(u, r, "invite", 0) }
+func (s *Server) invite(c *call) (any, *problem) { return s.move(c, "invite", 0) }
 
-func (s *Server) kick(u *user, r *http.Request) (any, *problem) { return s.move(u, r, "leave", 50) }
+func (s *Server) kick(c *call) (any, *problem) { return s.move(c, "leave", 50) }
 
-func (s *Server) move(u *user, r *http.Request, membership string, level float64) (any, *problem) {
-	o, p := read(r)
-	if p != nil {
-		return nil, p
+func (s *Server) move(c *call, membership string, level float64) (any, *problem) {
+	if c.body == nil {
+		return nil, notJSON
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, p := s.in(u, r)
-	if p != nil {
-		return nil, p
-	}
-	whom, _ := o["user_id"].(string)
-	if m.level(u.id) < level || s.users[whom] == nil || membership == "invite" && m.membership(whom) == "join" {
+	whom, _ := c.body["user_id"].(string)
+	if c.room.level(c.user.id) < level || s.users[whom] == nil || membership == "invite" && c.room.membership(whom) == "join" {
 		return nil, &problem{http.StatusForbidden, "M_FORBIDDEN", "You may not do that"}
 	}
-	s.add(m, &event{Type: "m.room.member", Sender: u.id, StateKey: &whom, Content: Object{"membership": membership}})
+	s.add(c.room, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &whom, Content: Object{"membership": membership}})
 	return Object{}, nil
 }
 
-func (s *Server) members(u *user, r *http.Request) (any, *problem) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, p := s.in(u, r)
-	if p != nil {
-		return nil, p
-	}
+func (s *Server) members(c *call) (any, *problem) {
 	joined := Object{}
 	for id, other := range s.users {
-		if m.membership(id) == "join" {
+		if c.room.membership(id) == "join" {
 			joined[id] = Object{"display_name": other.name}
 		}
 	}
 	return Object{"joined": joined}, nil
 }
 
-func (s *Server) event(u *user, r *http.Request) (any, *problem) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, p := s.in(u, r)
-	if p != nil {
-		return nil, p
-	}
-	i := slices.IndexFunc(m.events, func(e *event) bool { return e.ID == r.PathValue("event") })
+func (s *Server) event(c *call) (any, *problem) {
+	i := slices.IndexFunc(c.room.events, func(e *event) bool { return e.ID == c.PathValue("event") })
 	if i < 0 {
 		return nil, &problem{http.StatusNotFound, "M_NOT_FOUND", "The event was not found or you do not have permission to read this event"}
 	}
-	return m.events[i], nil
+	return c.room.events[i], nil
 }
 
-func (s *Server) getState(u *user, r *http.Request) (any, *problem) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, p := s.in(u, r)
-	if p != nil {
-		return nil, p
-	}
-	e := m.state[[2]string{r.PathValue("type"), r.PathValue("key")}]
+func (s *Server) getState(c *call) (any, *problem) {
+	e := c.room.state[[2]string{c.PathValue("type"), c.PathValue("key")}]
 	if e == nil {
 		return nil, &problem{http.StatusNotFound, "M_NOT_FOUND", "cannot find state"}
 	}
 	return e.Content, nil
 }
 
-func (s *Server) putState(u *user, r *http.Request) (any, *problem) {
-	o, p := read(r)
-	if p != nil {
-		return nil, p
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, p := s.in(u, r)
-	if p != nil {
-		return nil, p
-	}
-	if m.level(u.id) < 50 {
+func (s *Server) putState(c *call) (any, *problem) {
+	if c.room.level(c.user.id) < 50 {
 		return nil, &problem{http.StatusForbidden, "M_FORBIDDEN", "You are not allowed to send that state"}
 	}
-	key := r.PathValue("key")
-	return Object{"event_id": s.add(m, &event{Type: r.PathValue("type"), Sender: u.id, StateKey: &key, Content: o}).ID}, nil
+	key := c.PathValue("key")
+	return Object{"event_id": s.add(c.room, &event{Type: c.PathValue("type"), Sender: c.user.id, StateKey: &key, Content: c.body}).ID}, nil
 }
 
 // send sends an event once for each transaction ID.
-func (s *Server) send(u *user, r *http.Request) (any, *problem) {
-	o, p := read(r)
-	if p != nil {
-		return nil, p
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, p := s.in(u, r)
-	if p != nil {
-		return nil, p
-	}
-	key := bearer(r) + " " + r.PathValue("type") + " " + r.PathValue("txn")
-	if _, again := m.sent[key]; !again {
+func (s *Server) send(c *call) (any, *problem) {
+	key := bearer(c.Request) + " " + c.PathValue("type") + " " + c.PathValue("txn")
+	if _, again := c.room.sent[key]; !again {
 		var size bytes.Buffer
 		e := json.NewEncoder(&size)
 		e.SetEscapeHTML(false)
-		if e.Encode(o) != nil || size.Len() > 65_000 {
+		if e.Encode(c.body) != nil || size.Len() > 65_000 {
 			return nil, &problem{http.StatusRequestEntityTooLarge, "M_TOO_LARGE", "event is too large"}
 		}
-		m.sent[key] = s.add(m, &event{Type: r.PathValue("type"), Sender: u.id, Content: o, Unsigned: Object{"transaction_id": r.PathValue("txn")}}).ID
+		c.room.sent[key] = s.add(c.room, &event{Type: c.PathValue("type"), Sender: c.user.id, Content: c.body, Unsigned: Object{"transaction_id": c.PathValue("txn")}}).ID
 	}
-	return Object{"event_id": m.sent[key]}, nil
+	return Object{"event_id": c.room.sent[key]}, nil
 }
 
-func (s *Server) redact(u *user, r *http.Request) (any, *problem) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, p := s.in(u, r)
-	if p != nil {
-		return nil, p
-	}
-	i := slices.IndexFunc(m.events, func(e *event) bool { return e.ID == r.PathValue("event") })
+func (s *Server) redact(c *call) (any, *problem) {
+	i := slices.IndexFunc(c.room.events, func(e *event) bool { return e.ID == c.PathValue("event") })
 	switch {
 	case i < 0:
 		return nil, &problem{http.StatusNotFound, "M_NOT_FOUND", "unknown event"}
-	case m.events[i].Sender != u.id && m.level(u.id) < 50:
+	case c.room.events[i].Sender != c.user.id && c.room.level(c.user.id) < 50:
 		return nil, &problem{http.StatusForbidden, "M_FORBIDDEN", "You don't have permission to redact this event"}
 	}
-	m.events[i].Content = Object{}
-	return Object{"event_id": s.add(m, &event{Type: "m.room.redaction", Sender: u.id, Content: Object{"redacts": r.PathValue("event")}}).ID}, nil
+	c.room.events[i].Content = Object{}
+	return Object{"event_id": s.add(c.room, &event{Type: "m.room.redaction", Sender: c.user.id, Content: Object{"redacts": c.PathValue("event")}}).ID}, nil
 }
 
-// type_ takes that somebody types, which nobody is shown.
-func (s *Server) type_(u *user, r *http.Request) (any, *problem) {
-	if _, p := read(r); p != nil {
-		return nil, p
-	}
-	return s.receipt(u, r)
-}
-
-func (s *Server) receipt(u *user, r *http.Request) (any, *problem) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, p := s.in(u, r)
-	return Object{}, p
-}
-
-func (s *Server) logout(_ *user, r *http.Request) (any, *problem) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.tokens, bearer(r))
+func (s *Server) logout(c *call) (any, *problem) {
+	delete(s.tokens, bearer(c.Request))
 	return Object{}, nil
 }
 
-func (s *Server) upload(_ *user, r *http.Request) (any, *problem) {
+func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	const most = 10 << 20
 	data, err := io.ReadAll(io.LimitReader(r.Body, most+1))
-	if err != nil || len(data) > most {
-		return nil, &problem{http.StatusRequestEntityTooLarge, "M_TOO_LARGE", "HTTP Content-Length is greater than the maximum allowed upload size"}
+	switch {
+	case s.userOf(r) == nil:
+		answer(w, nil, &problem{http.StatusUnauthorized, "M_UNKNOWN_TOKEN", "Unknown token"})
+		return
+	case err != nil || len(data) > most:
+		answer(w, nil, &problem{http.StatusRequestEntityTooLarge, "M_TOO_LARGE", "HTTP Content-Length is greater than the maximum allowed upload size"})
+		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	id := "media" + strconv.Itoa(len(s.media)+1)
 	s.media[id] = file{r.Header.Get("Content-Type"), data}
-	return Object{"content_uri": "mxc://" + Name + "/" + id}, nil
+	answer(w, Object{"content_uri": "mxc://" + Name + "/" + id}, nil)
 }
 
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	u, f, ok := s.tokens[bearer(r)], file{}, false
-	if r.PathValue("server") == Name {
-		f, ok = s.media[r.PathValue("media")]
-	}
-	s.mu.Unlock()
+	u := s.userOf(r)
+	defer s.Hold()()
+	f, ok := s.media[r.PathValue("media")]
+	ok = ok && r.PathValue("server") == Name
 	switch {
 	case u == nil:
 		answer(w, nil, &problem{http.StatusUnauthorized, "M_MISSING_TOKEN", "Missing access token"})
@@ -589,8 +502,8 @@ func (m *room) choose(after, before int, w wanted) (list []*event, limited bool)
 	return list, false
 }
 
-func (s *Server) sync(u *user, r *http.Request) (any, *problem) {
-	q := r.URL.Query()
+func (s *Server) sync(c *call) (any, *problem) {
+	q := c.URL.Query()
 	var filter struct {
 		Account wanted `json:"account_data"`
 		Room    struct{ Timeline wanted }
@@ -605,24 +518,16 @@ func (s *Server) sync(u *user, r *http.Request) (any, *problem) {
 		}
 	}
 	wait, _ := strconv.Atoi(q.Get("timeout"))
-	timer := time.NewTimer(time.Duration(wait) * time.Millisecond)
-	defer timer.Stop()
-	for {
-		s.mu.Lock()
-		body, news := s.news(u, since, filter.Account, filter.Room.Timeline)
-		changed, closed := s.changed, s.closed
-		s.mu.Unlock()
-		if news || since == 0 || closed {
-			return body, nil
-		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			return body, nil
-		case <-r.Context().Done():
-			return body, nil
-		}
-	}
+	ctx, stop := context.WithTimeout(c.Context(), time.Duration(wait)*time.Millisecond)
+	defer stop()
+	var body Object
+	_ = s.Wait(ctx, func() bool {
+		defer s.Hold()()
+		var news bool
+		body, news = s.news(c.user, since, filter.Account, filter.Room.Timeline)
+		return news || since == 0
+	})
+	return body, nil
 }
 
 func token(text string) (int, error) { return strconv.Atoi(strings.TrimPrefix(text, "s")) }
@@ -681,17 +586,11 @@ func (s *Server) news(u *user, since int, account, timeline wanted) (Object, boo
 	}, len(join)+len(invite)+len(leave)+len(data) > 0
 }
 
-func (s *Server) messages(u *user, r *http.Request) (any, *problem) {
-	q := r.URL.Query()
+func (s *Server) messages(c *call) (any, *problem) {
+	q := c.URL.Query()
 	var w wanted
 	if text := q.Get("filter"); text != "" && json.Unmarshal([]byte(text), &w) != nil {
 		return nil, &problem{http.StatusBadRequest, "M_INVALID_PARAM", "bad filter"}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, p := s.in(u, r)
-	if p != nil {
-		return nil, p
 	}
 	from, after := s.pos, 0 // a position is behind the event of its number
 	for text, to := range map[string]*int{q.Get("from"): &from, q.Get("to"): &after} {
@@ -705,7 +604,7 @@ func (s *Server) messages(u *user, r *http.Request) (any, *problem) {
 		*to = n
 	}
 	w.Limit, _ = strconv.Atoi(cmp.Or(q.Get("limit"), "10"))
-	events, more := m.choose(after-1, from+1, w) // with the event at that position, as Dendrite does
+	events, more := c.room.choose(after-1, from+1, w) // with the event at that position, as Dendrite does
 	body := Object{"start": fmt.Sprintf("s%d", from)}
 	if more {
 		body["end"] = fmt.Sprintf("s%d", events[0].pos-1)

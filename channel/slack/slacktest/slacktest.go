@@ -17,15 +17,13 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/coder/websocket"
+	"github.com/etui-run/etui/channel/platformtest"
 )
 
 // What the workspace and its app have.
@@ -39,55 +37,21 @@ const (
 )
 
 // Object is JSON.
-type Object = map[string]any
+type Object = platformtest.Object
 
-// Server is a Slack. Its methods are safe for concurrent use.
+// Delivery is what Slack sends to the app: an envelope of Socket Mode, or a request.
+type Delivery = platformtest.Delivery
+
+// Server is a Slack, whose Web API is at /api/. Its methods are safe for concurrent use.
 type Server struct {
-	// URL is the server's address; the Web API is at /api/. Client reaches it.
-	URL    string
-	Client *http.Client
+	*platformtest.Server
 
-	http *httptest.Server
-	mux  *http.ServeMux
-
-	mu        sync.Mutex
-	changed   chan struct{} // closed when something changes
-	closed    bool
-	ts        int
-	queue     []*Delivery // what is not acknowledged yet
-	conns     []*websocket.Conn
-	connected int
 	messages  []*Message
-	calls     []call
-	fail      []Failure
+	calls     map[string][]url.Values
 	answers   map[string]Object // instead of the usual ones, by method
 	files     map[string][]byte // by path
 	people    map[string]Object
 	reactions map[string][]string // by channel and timestamp
-	posting   sync.WaitGroup
-}
-
-// Delivery is what Slack sends to the app: an envelope of Socket Mode, or a request.
-type Delivery struct {
-	id, kind string
-	payload  any
-	server   *Server
-	sent     int
-	acked    bool
-}
-
-// Sent returns how often it was sent.
-func (d *Delivery) Sent() int {
-	d.server.mu.Lock()
-	defer d.server.mu.Unlock()
-	return d.sent
-}
-
-// Acknowledged reports whether the app has taken it.
-func (d *Delivery) Acknowledged() bool {
-	d.server.mu.Lock()
-	defer d.server.mu.Unlock()
-	return d.acked
 }
 
 // Message is what the bot has written.
@@ -96,12 +60,6 @@ type Message struct {
 	Blocks                 []Object
 	// Files are name=content.
 	Files []string
-}
-
-// call is a call of a method.
-type call struct {
-	method string
-	form   url.Values
 }
 
 // Failure is an error answer of chat.postMessage: a status other than 200, or an error code.
@@ -114,75 +72,26 @@ type Failure struct {
 // Start starts a server with one member, 4711. The caller closes it.
 func Start() *Server {
 	s := &Server{
-		Client: &http.Client{Transport: &http.Transport{}}, mux: http.NewServeMux(), changed: make(chan struct{}), ts: 1,
-		answers: map[string]Object{}, files: map[string][]byte{}, reactions: map[string][]string{},
+		Server: platformtest.Start(), calls: map[string][]url.Values{}, answers: map[string]Object{}, files: map[string][]byte{}, reactions: map[string][]string{},
 		people: map[string]Object{
 			"4711": {"name": "ann", "team_id": Team, "profile": Object{"display_name": "Ann"}},
 			Bot:    {"name": "etui", "team_id": Team, "is_bot": true, "profile": Object{"display_name": "etui"}},
 		},
 	}
-	s.mux.HandleFunc("POST /api/{method}", s.api)
-	s.mux.HandleFunc("GET /socket", s.socket)
-	s.mux.HandleFunc("GET /files/{name}", s.file)
-	s.mux.HandleFunc("POST /upload/{name}", s.file)
-	s.http = httptest.NewServer(s.mux)
-	s.URL = s.http.URL
+	s.Mux.HandleFunc("POST /api/{method}", s.api)
+	s.Mux.HandleFunc("GET /socket", s.socket)
+	s.Mux.HandleFunc("GET /files/{name}", s.file)
+	s.Mux.HandleFunc("POST /upload/{name}", s.file)
 	return s
 }
 
-// Close ends the server.
-func (s *Server) Close() {
-	s.mu.Lock()
-	s.closed = true
-	s.touch()
-	s.mu.Unlock()
-	s.Cut()
-	s.posting.Wait()
-	s.Client.CloseIdleConnections()
-	s.http.Close()
-}
-
 // Handle lets a handler answer requests of a pattern, such as the webhook of a workflow.
-func (s *Server) Handle(pattern string, h http.HandlerFunc) { s.mux.Handle(pattern, h) }
-
-// Cut ends all connections of Socket Mode.
-func (s *Server) Cut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.conns {
-		_ = c.CloseNow()
-	}
-	s.conns = nil
-}
-
-// touch wakes those who wait for a change. The caller holds mu.
-func (s *Server) touch() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// Wait waits until done is true, which it asks after every change.
-func (s *Server) Wait(ctx context.Context, done func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		if done() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
+func (s *Server) Handle(pattern string, h http.HandlerFunc) { s.Mux.Handle(pattern, h) }
 
 // Write makes a person's message of its fields, such as channel, channel_type, user and
 // text, and returns its ts. A mention arrives as a message and as a mention.
 func (s *Server) Write(fields Object) (ts string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	ts = s.next()
 	event := Object{"type": "message", "ts": ts, "event_ts": ts, "team": Team, "channel_type": "im", "client_msg_id": "d4f5-" + ts}
 	maps.Copy(event, fields)
@@ -199,23 +108,20 @@ func (s *Server) Write(fields Object) (ts string) {
 
 // Person sets what the workspace says about a person.
 func (s *Server) Person(id string, profile Object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	s.people[id] = profile
 }
 
 // Upload stores a file of a person, and returns its address.
 func (s *Server) Upload(name string, data []byte) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	s.files["/files/"+name] = data
 	return s.URL + "/files/" + name
 }
 
 // Answer lets a method answer something else from now on; nil is its usual answer.
 func (s *Server) Answer(method string, o Object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	if s.answers[method] = o; o == nil {
 		delete(s.answers, method)
 	}
@@ -223,63 +129,38 @@ func (s *Server) Answer(method string, o Object) {
 
 // Fail makes the next chat.postMessage fail.
 func (s *Server) Fail(f Failure) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fail = append(s.fail, f)
+	s.FailNext("chat.postMessage", func(w http.ResponseWriter) {
+		if f.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
+		}
+		if f.Error == "" {
+			w.WriteHeader(f.Status)
+			return
+		}
+		platformtest.Answer(w, cmp.Or(f.Status, http.StatusOK), Object{"ok": false, "error": f.Error})
+	})
 }
 
 // Sent returns what the bot has written in a chat, oldest first; an empty chat means all.
-func (s *Server) Sent(chat string) (list []Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, m := range s.messages {
-		if chat == "" || m.Chat == chat {
-			list = append(list, *m)
-		}
-	}
-	return list
+func (s *Server) Sent(chat string) []Message {
+	defer s.Hold()()
+	return platformtest.Copies(s.messages, func(m *Message) bool { return chat == "" || m.Chat == chat })
 }
 
 // Called returns the calls of a method, oldest first.
-func (s *Server) Called(method string) (forms []url.Values) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.calls {
-		if c.method == method {
-			forms = append(forms, c.form)
-		}
-	}
-	return forms
+func (s *Server) Called(method string) []url.Values {
+	defer s.Hold()()
+	return slices.Clone(s.calls[method])
 }
 
 // Reactions returns the reactions of the bot to a message, which CHANNEL:TS names.
 func (s *Server) Reactions(message string) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	return slices.Clone(s.reactions[message])
 }
 
-// Connected returns how many connections of Socket Mode there have been.
-func (s *Server) Connected() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.connected
-}
-
 // Ping pings the app through its oldest connection, as Slack does.
-func (s *Server) Ping(ctx context.Context) error {
-	s.mu.Lock()
-	conn := s.conns[0]
-	s.mu.Unlock()
-	return conn.Ping(ctx)
-}
-
-// Delivery returns the nth thing that was to be delivered, from 0.
-func (s *Server) Delivery(n int) *Delivery {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.queue[n]
-}
+func (s *Server) Ping(ctx context.Context) error { return s.Conns()[0].Ping(ctx) }
 
 func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 	method := r.PathValue("method")
@@ -288,15 +169,11 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	form := r.Form
-	answer := func(o Object) {
-		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		_ = json.NewEncoder(w).Encode(o)
-	}
+	answer := func(o Object) { platformtest.Answer(w, http.StatusOK, o) }
 	no := func(code string) { answer(Object{"ok": false, "error": code}) }
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = append(s.calls, call{method, form})
-	s.touch()
+	defer s.Hold()()
+	s.calls[method] = append(s.calls[method], form)
+	s.Touch()
 	want := BotToken
 	switch method {
 	case "apps.connections.open":
@@ -312,18 +189,7 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 		answer(o)
 		return
 	}
-	if method == "chat.postMessage" && len(s.fail) > 0 {
-		f := s.fail[0]
-		s.fail = s.fail[1:]
-		if f.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
-		}
-		if f.Status != 0 {
-			w.WriteHeader(f.Status)
-		}
-		if f.Error != "" {
-			no(f.Error)
-		}
+	if s.Failed(w, method) {
 		return
 	}
 	switch method {
@@ -434,8 +300,7 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) next() string {
-	s.ts++
-	return fmt.Sprintf("1700000000.%06d", s.ts)
+	return fmt.Sprintf("1700000000.%06d", s.Next()+1)
 }
 
 func (s *Server) message(chat, ts string) *Message {
@@ -456,15 +321,14 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 		} else {
 			data, _ = io.ReadAll(r.Body)
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		defer s.Hold()()
 		s.files[r.URL.Path] = data
 		fmt.Fprintf(w, "OK - %d", len(data))
 		return
 	}
-	s.mu.Lock()
+	release := s.Hold()
 	data, ok := s.files[r.URL.Path]
-	s.mu.Unlock()
+	release()
 	if !ok || r.Header.Get("Authorization") != "Bearer "+BotToken {
 		http.Redirect(w, r, "/files/sign-in?redir="+url.QueryEscape(r.URL.Path), http.StatusFound)
 		return
@@ -482,18 +346,15 @@ func Callback(event Object) Object {
 	}
 }
 
-// push delivers something. The caller holds mu.
+// push delivers something. The caller holds the server.
 func (s *Server) push(kind string, payload any) *Delivery {
-	d := &Delivery{id: fmt.Sprintf("%08d-3be8-4280-b339-36e3f6652bac", len(s.queue)), kind: kind, payload: payload, server: s}
-	s.queue = append(s.queue, d)
-	s.touch()
-	return d
+	id := fmt.Sprintf("%08d-3be8-4280-b339-36e3f6652bac", len(s.Deliveries()))
+	return s.Queue(&Delivery{ID: id, Kind: kind, Payload: payload})
 }
 
 // Push delivers something.
 func (s *Server) Push(kind string, payload any) *Delivery {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	return s.push(kind, payload)
 }
 
@@ -502,96 +363,31 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "ticket", http.StatusForbidden)
 		return
 	}
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
-	if err != nil {
+	conn := s.Accept(w, r)
+	if conn == nil {
 		return
 	}
-	defer func() { _ = conn.CloseNow() }()
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	write := func(o Object) { text, _ := json.Marshal(o); _ = conn.Write(ctx, websocket.MessageText, text) }
-	write(Object{"type": "hello", "num_connections": 1, "connection_info": Object{"app_id": "A1"}, "debug_info": Object{"host": "applink-4", "build_number": 0, "approximate_connection_time": 18060}})
-	s.mu.Lock()
-	s.conns = append(s.conns, conn)
-	s.connected++
-	s.touch()
-	s.mu.Unlock()
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		for {
-			_, data, err := conn.Read(ctx)
-			if err != nil {
-				return
-			}
-			var ack struct {
-				ID string `json:"envelope_id"`
-			}
-			_ = json.Unmarshal(data, &ack)
-			s.mu.Lock()
-			for _, d := range s.queue {
-				if d.id == ack.ID {
-					d.acked = true
-				}
-			}
-			s.touch()
-			s.mu.Unlock()
+	platformtest.Write(r.Context(), conn, Object{"type": "hello", "num_connections": 1, "connection_info": Object{"app_id": "A1"}, "debug_info": Object{"host": "applink-4", "build_number": 0, "approximate_connection_time": 18060}})
+	s.Stream(r, conn, func(ctx context.Context, d *Delivery, n int) {
+		e := Object{"envelope_id": d.ID, "type": d.Kind, "payload": d.Payload, "accepts_response_payload": d.Kind != "events_api"}
+		if d.Kind == "events_api" {
+			e["retry_attempt"], e["retry_reason"] = n, ""
 		}
-	}()
-	here := map[*Delivery]bool{} // what was sent on this connection
-	for {
-		s.mu.Lock()
-		var due []Object
-		waiting := false
-		for _, d := range s.queue {
-			if !d.acked && !here[d] {
-				here[d] = true
-				e := Object{"envelope_id": d.id, "type": d.kind, "payload": d.payload, "accepts_response_payload": d.kind != "events_api"}
-				if d.kind == "events_api" {
-					e["retry_attempt"], e["retry_reason"] = d.sent, ""
-				}
-				d.sent++
-				due = append(due, e)
-			}
-			waiting = waiting || !d.acked
+		platformtest.Write(ctx, conn, e)
+	}, func(_ context.Context, data []byte) {
+		var ack struct {
+			ID string `json:"envelope_id"`
 		}
-		if len(due) > 0 {
-			s.touch()
-		}
-		changed := s.changed
-		s.mu.Unlock()
-		for _, o := range due {
-			write(o)
-		}
-		again := make(<-chan time.Time)
-		if waiting {
-			again = time.After(20 * time.Millisecond)
-		}
-		select {
-		case <-changed:
-		case <-again:
-			clear(here)
-		case <-gone:
-			return
-		}
-	}
-}
-
-// Again delivers once more what was delivered last, before anything later.
-func (s *Server) Again() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.queue[len(s.queue)-1].acked = false
-	s.touch()
+		_ = json.Unmarshal(data, &ack)
+		defer s.Hold()()
+		s.Acknowledge(ack.ID, nil)
+	})
 }
 
 // Disconnect says that all connections end.
 func (s *Server) Disconnect(reason string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.conns {
-		text, _ := json.Marshal(Object{"type": "disconnect", "reason": reason, "debug_info": Object{"host": "wss-111.slack.com"}})
-		_ = c.Write(context.Background(), websocket.MessageText, text)
+	for _, c := range s.Conns() {
+		platformtest.Write(context.Background(), c, Object{"type": "disconnect", "reason": reason, "debug_info": Object{"host": "wss-111.slack.com"}})
 	}
 }
 
@@ -634,43 +430,14 @@ func Encode(kind string, payload any) (contentType string, body []byte) {
 // Deliver sends what is to be delivered to an address, as the Events API does, one after
 // another, until the server is closed. Slack tries three times more within some minutes;
 // this server tries until it succeeds.
-func (s *Server) Deliver(to string) { s.posting.Go(func() { s.post(to) }) }
-
-func (s *Server) post(to string) {
-	for {
-		s.mu.Lock()
-		i := slices.IndexFunc(s.queue, func(d *Delivery) bool { return !d.acked })
-		changed, closed, n := s.changed, s.closed, 0
-		var next *Delivery
-		if i >= 0 {
-			next = s.queue[i]
-			n = next.sent
-			next.sent++
-		}
-		s.mu.Unlock()
-		if closed {
-			return
-		}
-		if next == nil {
-			<-changed
-			continue
-		}
-		contentType, body := Encode(next.kind, next.payload)
+func (s *Server) Deliver(to string) {
+	s.Post(func(d *Delivery, n int) *http.Request {
+		contentType, body := Encode(d.Kind, d.Payload)
 		r := Request(context.Background(), to, contentType, body)
 		if n > 0 {
 			r.Header.Set("X-Slack-Retry-Num", strconv.Itoa(n))
 			r.Header.Set("X-Slack-Retry-Reason", "http_error")
 		}
-		if res, err := s.Client.Do(r); err == nil {
-			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				s.mu.Lock()
-				next.acked = true
-				s.touch()
-				s.mu.Unlock()
-				continue
-			}
-		}
-		<-time.After(5 * time.Millisecond) // it is not ready yet
-	}
+		return r
+	})
 }

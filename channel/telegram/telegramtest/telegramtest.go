@@ -15,17 +15,17 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf16"
+
+	"github.com/etui-run/etui/channel/platformtest"
 )
 
 // Object is an object of the API.
-type Object = map[string]any
+type Object = platformtest.Object
 
 // Message is what the bot has written.
 type Message struct {
@@ -57,28 +57,19 @@ type Failure struct {
 
 // Server is a Bot API server with one bot. Its methods are safe for concurrent use.
 type Server struct {
-	// URL is the server's address, and Token the token of the bot, whose ID is 123456 and
-	// whose name is @etui_bot.
-	URL, Token string
+	*platformtest.Server
 
-	http *httptest.Server
+	// Token is the token of the bot, whose ID is 123456 and whose name is @etui_bot.
+	Token string
 
-	mu       sync.Mutex
-	changed  chan struct{} // closed when something changes
-	closed   bool
-	lastID   int64 // of a message, a file, a callback
-	updates  []Object
-	last     Object // update
-	updateID int64
-	polls    int // how many getUpdates there were; only the newest one waits
-	webhook  Object
-	posting  bool
-	sent     map[string][]*Message
-	calls    []Call
-	files    map[string][]byte
-	members  map[string]string
-	sets     map[string][]Object
-	fail     map[string][]Failure
+	polls   int // how many getUpdates there were; only the newest one waits
+	webhook Object
+	posting bool
+	sent    map[string][]*Message
+	calls   map[string][]Call
+	files   map[string][]byte
+	members map[string]string
+	sets    map[string][]Object
 }
 
 // Call is a call of a method, as the bot made it.
@@ -93,58 +84,19 @@ const BotID = 123456
 // Start starts a server. The caller closes it.
 func Start() *Server {
 	s := &Server{
-		Token: "123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11", changed: make(chan struct{}), lastID: 100, updateID: 700_000_000,
-		sent: map[string][]*Message{}, files: map[string][]byte{}, members: map[string]string{}, sets: map[string][]Object{}, fail: map[string][]Failure{},
+		Server: platformtest.Start(), Token: "123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11", calls: map[string][]Call{},
+		sent: map[string][]*Message{}, files: map[string][]byte{}, members: map[string]string{}, sets: map[string][]Object{},
 	}
-	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
-	s.URL = s.http.URL
+	s.Mux.HandleFunc("/", s.serve)
 	return s
-}
-
-// Close ends the server.
-func (s *Server) Close() {
-	s.mu.Lock()
-	s.closed = true
-	s.change()
-	s.mu.Unlock()
-	s.http.CloseClientConnections()
-	s.http.Close()
-}
-
-// Cut ends all connections.
-func (s *Server) Cut() { s.http.CloseClientConnections() }
-
-// change wakes all that wait; the caller holds the lock.
-func (s *Server) change() {
-	close(s.changed)
-	s.changed = make(chan struct{})
 }
 
 // Update makes an update of its field, such as message, and returns its ID.
 func (s *Server) Update(kind string, value any) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.updateID++
-	s.last = Object{"update_id": s.updateID, kind: value}
-	s.queue(s.last)
-	return s.updateID
-}
-
-// queue delivers an update. The caller holds mu.
-func (s *Server) queue(update Object) {
-	s.updates = append(s.updates, update)
-	s.change()
-	if s.webhook != nil && !s.posting {
-		s.posting = true
-		go s.post()
-	}
-}
-
-// Again delivers once more what was delivered last.
-func (s *Server) Again() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.queue(s.last)
+	defer s.Hold()()
+	id := 700_000_000 + int64(len(s.Deliveries())) + 1
+	s.Queue(&platformtest.Delivery{ID: fmt.Sprint(id), Payload: Object{"update_id": id, kind: value}})
+	return id
 }
 
 // Write makes a person's message of its fields; it fills in its ID and date.
@@ -173,32 +125,30 @@ func (s *Server) Press(from Object, chat Object, message *Message, label string)
 }
 
 func (s *Server) next() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lastID++
-	return s.lastID
+	defer s.Hold()()
+	return s.newID()
 }
+
+// newID returns a new ID of a message, a file or a callback. The caller holds the server.
+func (s *Server) newID() int64 { return 100 + int64(s.Next()) }
 
 // Upload stores a file of a person, and returns its file_id.
 func (s *Server) Upload(data []byte) string {
 	id := fmt.Sprintf("file-%d", s.next())
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	s.files[id] = data
 	return id
 }
 
 // Member sets the status of a person in a chat.
 func (s *Server) Member(chat, user int64, status string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	s.members[fmt.Sprint(chat, "/", user)] = status
 }
 
 // StickerSet adds a set of stickers.
 func (s *Server) StickerSet(name string, emoji ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	for i, e := range emoji {
 		s.sets[name] = append(s.sets[name], Object{"file_id": fmt.Sprintf("%s-%d", name, i), "emoji": e, "set_name": name})
 	}
@@ -206,105 +156,50 @@ func (s *Server) StickerSet(name string, emoji ...string) {
 
 // Fail makes the next call of a method fail.
 func (s *Server) Fail(method string, f Failure) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fail[method] = append(s.fail[method], f)
+	s.FailNext(method, func(w http.ResponseWriter) { answer(w, nil, &f) })
 }
 
 // Sent returns what the bot has written in a chat, oldest first.
-func (s *Server) Sent(chat string) (list []Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, m := range s.sent[chat] {
-		list = append(list, *m)
-	}
-	return list
+func (s *Server) Sent(chat string) []Message {
+	defer s.Hold()()
+	return platformtest.Copies(s.sent[chat], func(*Message) bool { return true })
 }
 
 // Calls returns the calls of a method, oldest first.
-func (s *Server) Calls(method string) (list []Call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.calls {
-		if c.Method == method {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-// Wait waits until done is true, which it asks after every change.
-func (s *Server) Wait(ctx context.Context, done func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		if done() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+func (s *Server) Calls(method string) []Call {
+	defer s.Hold()()
+	return slices.Clone(s.calls[method])
 }
 
 // Pending returns how many updates are not confirmed.
 func (s *Server) Pending() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.updates)
+	defer s.Hold()()
+	return len(s.Open())
 }
 
 // Repost delivers an update to the webhook once more, as after an answer that was lost, and
 // returns the status of the answer.
 func (s *Server) Repost(kind string, id int64, value any) (int, error) {
-	s.mu.Lock()
-	hook := s.webhook
-	s.mu.Unlock()
-	return s.deliver(hook, Object{"update_id": id, kind: value})
+	status, _, err := s.Do(s.request(Object{"update_id": id, kind: value}))
+	return status, err
 }
 
-func (s *Server) deliver(hook, update Object) (int, error) {
+// request returns a request to the webhook.
+func (s *Server) request(update any) *http.Request {
+	release := s.Hold()
+	hook := s.webhook
+	release()
 	body, _ := json.Marshal(update)
-	req, err := http.NewRequest(http.MethodPost, hook["url"].(string), bytes.NewReader(body)) //nolint:noctx // the server of a test
+	to, _ := hook["url"].(string)
+	req, err := http.NewRequest(http.MethodPost, to, bytes.NewReader(body)) //nolint:noctx // the server of a test
 	if err != nil {
-		return 0, err
+		panic(err) // the test's own URL
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if secret, _ := hook["secret_token"].(string); secret != "" {
 		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode, nil
-}
-
-// post delivers updates to the webhook until all are confirmed.
-func (s *Server) post() {
-	for {
-		s.mu.Lock()
-		if len(s.updates) == 0 || s.webhook == nil || s.closed {
-			s.posting = false
-			s.mu.Unlock()
-			return
-		}
-		hook, update := s.webhook, s.updates[0]
-		s.mu.Unlock()
-		if status, err := s.deliver(hook, update); err == nil && status/100 == 2 {
-			s.mu.Lock()
-			s.updates = s.updates[1:]
-			s.change()
-			s.mu.Unlock()
-			continue
-		}
-		<-time.After(10 * time.Millisecond)
-	}
+	return req
 }
 
 func (s *Server) me() Object {
@@ -314,9 +209,9 @@ func (s *Server) me() Object {
 // serve answers calls and downloads.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if path, ok := strings.CutPrefix(r.URL.Path, "/file/bot"+s.Token+"/files/"); ok {
-		s.mu.Lock()
+		release := s.Hold()
 		data, ok := s.files[path]
-		s.mu.Unlock()
+		release()
 		if !ok {
 			http.NotFound(w, r)
 			return
@@ -334,18 +229,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, &Failure{Code: 400, Description: "Bad Request: " + err.Error()})
 		return
 	}
-	s.mu.Lock()
-	s.calls = append(s.calls, Call{method, p})
-	s.change()
-	if list := s.fail[method]; len(list) > 0 {
-		s.fail[method] = list[1:]
-		s.mu.Unlock()
-		answer(w, nil, &list[0])
+	release := s.Hold()
+	s.calls[method] = append(s.calls[method], Call{method, p})
+	s.Touch()
+	failed := s.Failed(w, method)
+	release()
+	if failed {
 		return
 	}
-	s.mu.Unlock()
-	result, failed := s.do(r.Context(), method, p, file)
-	answer(w, result, failed)
+	result, no := s.do(r.Context(), method, p, file)
+	answer(w, result, no)
 }
 
 // read reads parameters in the three ways in which they are sent.
@@ -422,25 +315,23 @@ func (s *Server) do(ctx context.Context, method string, p map[string]any, file [
 	case "getUpdates":
 		return s.getUpdates(ctx, p)
 	case "setWebhook":
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		defer s.Hold()()
 		if secret := str(p, "secret_token"); strings.Trim(secret, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || len(secret) > 256 {
 			return nil, bad("secret token contains unallowed characters")
 		}
 		if s.webhook = p; str(p, "url") == "" {
 			s.webhook = nil
 		}
-		s.change()
+		s.Touch()
 		if s.webhook != nil && !s.posting {
 			s.posting = true
-			go s.post()
+			s.Post(func(d *platformtest.Delivery, _ int) *http.Request { return s.request(d.Payload) })
 		}
 		return true, nil
 	case "deleteWebhook":
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		defer s.Hold()()
 		s.webhook = nil
-		s.change()
+		s.Touch()
 		return true, nil
 	case "sendMessage", "sendPhoto", "sendDocument", "sendPoll", "sendSticker":
 		return s.send(method, p, file)
@@ -452,8 +343,7 @@ func (s *Server) do(ctx context.Context, method string, p map[string]any, file [
 		}
 		return true, nil
 	case "getFile":
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		defer s.Hold()()
 		id := str(p, "file_id")
 		data, ok := s.files[id]
 		switch {
@@ -464,13 +354,11 @@ func (s *Server) do(ctx context.Context, method string, p map[string]any, file [
 		}
 		return Object{"file_id": id, "file_unique_id": id, "file_size": len(data), "file_path": "files/" + id}, nil
 	case "getChatMember":
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		defer s.Hold()()
 		status := s.members[fmt.Sprint(num(p, "chat_id"), "/", num(p, "user_id"))]
 		return Object{"status": cmp.Or(status, "member"), "is_member": status == "restricted", "user": Object{"id": num(p, "user_id"), "first_name": "somebody"}}, nil
 	case "getStickerSet":
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		defer s.Hold()()
 		set, ok := s.sets[str(p, "name")]
 		if !ok {
 			return nil, bad("STICKERSET_INVALID")
@@ -481,33 +369,39 @@ func (s *Server) do(ctx context.Context, method string, p map[string]any, file [
 }
 
 func (s *Server) getUpdates(ctx context.Context, p map[string]any) (any, *Failure) {
-	s.mu.Lock()
+	release := s.Hold()
 	if s.webhook != nil {
-		s.mu.Unlock()
+		release()
 		return nil, &Failure{Code: 409, Description: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"}
 	}
 	offset, limit := num(p, "offset"), min(cmp.Or(num(p, "limit"), 100), 100)
-	for len(s.updates) > 0 && s.updates[0]["update_id"].(int64) < offset {
-		s.updates = s.updates[1:]
+	for _, d := range s.Open() {
+		if d.Payload.(Object)["update_id"].(int64) < offset {
+			s.Acknowledge(d.ID, nil)
+		}
 	}
 	s.polls++
 	mine := s.polls
-	s.change()
-	s.mu.Unlock()
+	s.Touch()
+	release()
 	ctx, stop := context.WithTimeout(ctx, time.Duration(num(p, "timeout"))*time.Second)
 	defer stop()
 	updates, conflict := []Object{}, false
 	_ = s.Wait(ctx, func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		defer s.Hold()()
 		conflict = s.polls != mine
-		updates = slices.Clone(s.updates[:min(len(s.updates), int(limit))])
-		return len(updates) > 0 || conflict || s.closed
+		updates = []Object{}
+		for _, d := range s.Open() {
+			if len(updates) < int(limit) {
+				updates = append(updates, d.Payload.(Object))
+			}
+		}
+		return len(updates) > 0 || conflict
 	})
 	if conflict {
 		return nil, &Failure{Code: 409, Description: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"}
 	}
-	return append([]Object{}, updates...), nil
+	return updates, nil
 }
 
 // content reads the text of a message: what readers see, and its source.
@@ -569,12 +463,10 @@ func (s *Server) send(method string, p map[string]any, file []byte) (any, *Failu
 	if err != nil {
 		return nil, bad("chat not found")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lastID++
-	m.ID = s.lastID
+	defer s.Hold()()
+	m.ID = s.newID()
 	s.sent[chat] = append(s.sent[chat], m)
-	s.change()
+	s.Touch()
 	return Object{"message_id": m.ID, "date": 1_760_000_000, "chat": Object{"id": n, "type": "private"}, "text": m.Text}, nil
 }
 
@@ -583,8 +475,7 @@ func (s *Server) edit(p map[string]any) (any, *Failure) {
 	if failed != nil {
 		return nil, failed
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	for _, m := range s.sent[fmt.Sprint(p["chat_id"])] {
 		if m.ID != num(p, "message_id") {
 			continue
@@ -593,7 +484,7 @@ func (s *Server) edit(p map[string]any) (any, *Failure) {
 			return nil, bad("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
 		}
 		m.Text, m.HTML, m.Buttons = seen, str(p, "text"), nil
-		s.change()
+		s.Touch()
 		return Object{"message_id": m.ID, "date": 1_760_000_000, "chat": Object{"id": 1, "type": "private"}, "text": seen}, nil
 	}
 	return nil, bad("message to edit not found")

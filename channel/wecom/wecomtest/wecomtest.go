@@ -9,7 +9,6 @@ package wecomtest
 
 import (
 	"bytes"
-	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/sha1"
@@ -21,15 +20,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/etui-run/etui/channel/platformtest"
 )
 
 // The account of all tests. The token and the keys are those of the example that the
@@ -44,19 +43,12 @@ const (
 
 // Server is a WeCom. Its methods are safe for concurrent use.
 type Server struct {
-	// URL is the address of the API.
-	URL string
+	*platformtest.Server
 
-	http *httptest.Server
-
-	mu       sync.Mutex
-	changed  chan struct{} // closed when something changes
-	callback string        // where deliveries go
-	issued   int           // tokens; the last one is valid
+	callback string // where deliveries go
+	issued   int    // tokens; the last one is valid
 	revoked  bool
-	fail     []Failure
-	codes    map[string][]int // errors that the next calls of a path return
-	calls    []string
+	calls    map[string]int
 	names    map[string]string // of members
 	leaders  map[string]bool
 	sent     []Message
@@ -93,112 +85,86 @@ type Failure struct {
 // Start starts a server with one member, 4711. The caller closes it.
 func Start() *Server {
 	s := &Server{
-		changed: make(chan struct{}), codes: map[string][]int{}, names: map[string]string{"4711": "安妮"}, leaders: map[string]bool{},
+		Server: platformtest.Start(), calls: map[string]int{}, names: map[string]string{"4711": "安妮"}, leaders: map[string]bool{},
 		media: map[string]Media{}, tasks: map[string]bool{}, bodies: map[string]map[string]any{}, serial: 1234567890123455,
 	}
-	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
-	s.URL = s.http.URL
+	s.Mux.HandleFunc("/", s.serve)
 	return s
 }
 
-// Close ends the server.
-func (s *Server) Close() { s.http.Close() }
-
 // Deliver says where deliveries go.
 func (s *Server) Deliver(to string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	s.callback = to
 }
 
 // Member sets the name of a member, and whether the member leads a department.
 func (s *Server) Member(id, name string, leads bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	s.names[id], s.leaders[id] = name, leads
 }
 
 // Upload stores a file of a member.
 func (s *Server) Upload(id string, m Media) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	s.media[id] = m
 }
 
 // Fail makes the next message/send fail.
 func (s *Server) Fail(f Failure) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fail = append(s.fail, f)
+	s.FailNext("message/send", func(w http.ResponseWriter) {
+		s.revoked = s.revoked || f.Revoked
+		if f.Status == 0 {
+			refuse(w, f.Code)
+			return
+		}
+		w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter)) // of a proxy; the platform's own codes name no time
+		w.WriteHeader(f.Status)
+	})
 }
 
 // FailWith lets the next calls of a path return errors; 0 is none.
 func (s *Server) FailWith(path string, codes ...int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.codes[path] = codes
+	for _, code := range codes {
+		if code != 0 {
+			s.FailNext(path, func(w http.ResponseWriter) { refuse(w, code) })
+		}
+	}
 }
 
 // Calls returns how often a path was called.
-func (s *Server) Calls(path string) (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.calls {
-		if c == path {
-			n++
-		}
-	}
-	return n
+func (s *Server) Calls(path string) int {
+	defer s.Hold()()
+	return s.calls[path]
 }
 
 // Body returns the last body that was sent to a path.
 func (s *Server) Body(path string) map[string]any {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	return s.bodies[path]
 }
 
 // Issued returns how many tokens were given.
 func (s *Server) Issued() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	return s.issued
 }
 
 // Last returns the query and the body of the last delivery.
 func (s *Server) Last() (query string, body []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	return s.lastURL, s.last
 }
 
 // Sent returns what the application has written to a member, or a group, oldest first.
 func (s *Server) Sent(to string) (list []Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.Hold()()
 	for _, m := range s.sent {
 		if m.To == to {
 			list = append(list, m)
 		}
 	}
 	return list
-}
-
-// Wait waits until done is true, which it asks after every message.
-func (s *Server) Wait(ctx context.Context, done func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		if done() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // Write delivers a text of a member, and returns its ID.
@@ -211,10 +177,10 @@ func (s *Server) Say(from, elements string) (id string, err error) {
 	if err := s.Save(); err != nil {
 		return "", err
 	}
-	s.mu.Lock()
+	release := s.Hold()
 	s.serial++
 	id = strconv.Itoa(s.serial)
-	s.mu.Unlock()
+	release()
 	text := Compose(from, elements+"<MsgId>"+id+"</MsgId>")
 	for range 4 {
 		if status, _, err := s.Send(text); err != nil || status == http.StatusOK {
@@ -242,26 +208,27 @@ func Press(from, key string) string {
 // the channel runs, and does it once.
 func (s *Server) Save() error {
 	for end := time.Now().Add(20 * time.Second); ; {
-		s.mu.Lock()
+		release := s.Hold()
 		saved, to := s.saved, s.callback
-		s.mu.Unlock()
+		release()
 		if saved {
 			return nil
 		}
 		echo := Encrypt("1616140317555161061", Corp)
-		res, err := http.Get(to + "?" + Signed(echo, time.Now()).Encode() + "&echostr=" + url.QueryEscape(echo)) //nolint:noctx // the server of a test
+		r, err := http.NewRequest(http.MethodGet, to+"?"+Signed(echo, time.Now()).Encode()+"&echostr="+url.QueryEscape(echo), nil) //nolint:noctx // the server of a test
 		if err != nil {
 			return err
 		}
-		text, _ := io.ReadAll(res.Body)
-		res.Body.Close()
+		status, text, err := s.Do(r)
 		switch {
-		case res.StatusCode == http.StatusOK && string(text) == "1616140317555161061":
-			s.mu.Lock()
+		case err != nil:
+			return err
+		case status == http.StatusOK && string(text) == "1616140317555161061":
+			release := s.Hold()
 			s.saved = true
-			s.mu.Unlock()
-		case res.StatusCode != http.StatusServiceUnavailable || time.Now().After(end):
-			return fmt.Errorf("the URL could not be verified: %d %s", res.StatusCode, text)
+			release()
+		case status != http.StatusServiceUnavailable || time.Now().After(end):
+			return fmt.Errorf("the URL could not be verified: %d %s", status, text)
 		default:
 			<-time.After(5 * time.Millisecond)
 		}
@@ -276,17 +243,17 @@ func (s *Server) Send(message string) (status int, answer string, err error) {
 
 // Post posts to the callback what may not be right.
 func (s *Server) Post(query url.Values, body string) (status int, answer string, err error) {
-	s.mu.Lock()
+	release := s.Hold()
 	s.last, s.lastURL = []byte(body), query.Encode()
 	to := s.callback
-	s.mu.Unlock()
-	res, err := http.Post(to+"?"+query.Encode(), "text/xml", strings.NewReader(body)) //nolint:noctx // the server of a test
+	release()
+	r, err := http.NewRequest(http.MethodPost, to+"?"+query.Encode(), strings.NewReader(body)) //nolint:noctx // the server of a test
 	if err != nil {
 		return 0, "", err
 	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	return res.StatusCode, string(text), err
+	r.Header.Set("Content-Type", "text/xml")
+	status, text, err := s.Do(r)
+	return status, string(text), err
 }
 
 // Envelope returns the body of a delivery.
@@ -339,37 +306,31 @@ func (s *Server) Seen(to string) (all []string) {
 			}
 			all = append(all, above)
 		default:
-			s.mu.Lock()
+			release := s.Hold()
 			all = append(all, m.Kind+" "+s.media[m.Content["media_id"].(string)].Name)
-			s.mu.Unlock()
+			release()
 		}
 	}
 	return all
+}
+
+func refuse(w http.ResponseWriter, code int) {
+	platformtest.Answer(w, http.StatusOK, map[string]any{"errcode": code, "errmsg": fmt.Sprintf("error, hint: [1616140317_1_%d], from ip: 10.0.0.1, more info at https://open.work.weixin.qq.com/devtool/query?e=%d", code, code)})
 }
 
 // serve is the API.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/cgi-bin/")
 	raw, _ := io.ReadAll(r.Body)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = append(s.calls, path)
+	defer s.Hold()()
+	s.calls[path]++
 	reply := func(values map[string]any) {
-		if values["errcode"] == nil {
-			values["errcode"], values["errmsg"] = 0, "ok"
-		}
-		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-		_ = json.NewEncoder(w).Encode(values)
+		values["errcode"], values["errmsg"] = 0, "ok"
+		platformtest.Answer(w, http.StatusOK, values)
 	}
-	refuse := func(code int) {
-		reply(map[string]any{"errcode": code, "errmsg": fmt.Sprintf("error, hint: [1616140317_1_%d], from ip: 10.0.0.1, more info at https://open.work.weixin.qq.com/devtool/query?e=%d", code, code)})
-	}
-	if codes := s.codes[path]; len(codes) > 0 {
-		s.codes[path] = codes[1:]
-		if codes[0] != 0 {
-			refuse(codes[0])
-			return
-		}
+	refuse := func(code int) { refuse(w, code) }
+	if s.Failed(w, path) {
+		return
 	}
 	query := r.URL.Query()
 	if path == "gettoken" {
@@ -382,19 +343,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		default:
 			s.issued++
 			reply(map[string]any{"access_token": s.token(), "expires_in": 7200})
-		}
-		return
-	}
-	if path == "message/send" && len(s.fail) > 0 {
-		f := s.fail[0]
-		s.fail = s.fail[1:]
-		s.revoked = s.revoked || f.Revoked
-		switch {
-		case f.Status != 0: // of a proxy; the platform's own codes name no time
-			w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
-			w.WriteHeader(f.Status)
-		default:
-			refuse(f.Code)
 		}
 		return
 	}
@@ -519,8 +467,7 @@ func (s *Server) send(path string, body map[string]any, reply func(map[string]an
 		return
 	}
 	s.sent = append(s.sent, Message{to, kind, content})
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.Touch()
 	s.serial++
 	answer := map[string]any{"invaliduser": ""}
 	if path == "message/send" {

@@ -1,0 +1,150 @@
+package mattermost
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// post is a message.
+type post struct {
+	ID       string
+	Created  int64  `json:"create_at"` // in milliseconds
+	Deleted  int64  `json:"delete_at"`
+	User     string `json:"user_id"`
+	Chat     string `json:"channel_id"`
+	Root     string `json:"root_id"` // the post that begins its thread
+	Message  string
+	Type     string
+	Props    map[string]any
+	Metadata struct{ Files []file }
+
+	alone bool // in a direct chat
+}
+
+// file is a file of a post.
+type file struct {
+	ID, Name  string
+	MediaType string `json:"mime_type"`
+	Size      int64
+}
+
+// counts reports whether a post is a message of somebody else.
+func (s *session) counts(p post) bool {
+	return isID(p.ID) && isID(p.Chat) && isID(p.User) && p.User != s.self.ID && p.Deleted == 0 &&
+		(p.Type == "" || p.Type == "me") && // others are about joins, headers and the like
+		(p.Root == "" || isID(p.Root)) && (p.Message != "" || len(p.Metadata.Files) > 0)
+}
+
+// take completes a post and hands it over, unless that was done before.
+func (s *session) take(ctx context.Context, p post) error {
+	if _, seen := s.seen.Get(p.ID); seen {
+		return nil
+	}
+	m := channel.Incoming{
+		ID:    p.ID,
+		From:  channel.Sender{ID: p.User, Bot: p.Props["from_bot"] == "true" || p.Props["from_webhook"] == "true"},
+		At:    channel.Address{Chat: p.Chat, Thread: p.Root, Message: p.ID},
+		Group: !p.alone,
+		Text:  printable.Text(p.Message),
+		Time:  time.UnixMilli(p.Created),
+	}
+	if m.Group {
+		author, err := s.author(ctx, p.Root)
+		if err != nil {
+			return err
+		}
+		m.Mentioned = author == s.self.ID || s.self.mention.MatchString(m.Text) // it answers or names the bot
+		m.Text = strings.TrimSpace(s.self.mention.ReplaceAllString(m.Text, "$1$2"))
+		m.At.Thread = cmp.Or(p.Root, p.ID) // the reply begins a thread, and what is written there belongs to it
+	}
+	if channel.Wanted(ctx, s.in, m) {
+		s.introduce(ctx, &m.From)
+		if len(p.Metadata.Files) > 0 {
+			release, err := s.intake.Load(ctx)
+			if err != nil {
+				return err
+			}
+			defer release()
+			m.Files = s.load(ctx, p.Metadata.Files)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.in.Receive(ctx, m); err != nil {
+		return err
+	}
+	s.seen.Put(p.ID, struct{}{})
+	return nil
+}
+
+// author returns who began a thread; nobody if there is none, or its post is gone.
+func (s *session) author(ctx context.Context, root string) (string, error) {
+	if author, ok := s.authors.Get(root); ok || root == "" {
+		return author, nil
+	}
+	var p post
+	if err := s.call(ctx, "GET", "posts/{}", []string{root}, nil, &p); err != nil && !errors.Is(err, channel.ErrGone) {
+		return "", err
+	}
+	s.authors.Put(root, p.User)
+	return p.User, nil
+}
+
+// load returns the files of a post with their bytes. Those that are too large or that the
+// server does not give have no Data.
+func (s *session) load(ctx context.Context, files []file) (loaded []chat.File) {
+	for _, f := range files {
+		loaded = append(loaded, platform.File(f.Name, f.MediaType, f.Size))
+	}
+	platform.Load(ctx, s.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
+		return s.api.Fetch(ctx, platform.Request{Path: platform.Route("api/v4/files/{}", files[i].ID), Limit: limit})
+	})
+	return loaded
+}
+
+// person is what the server knows about somebody.
+type person struct {
+	handle, name string
+	bot          bool
+	roles        []string
+}
+
+// introduce adds what the server knows about a sender. Somebody of whom it tells nothing has
+// no role.
+func (s *session) introduce(ctx context.Context, from *channel.Sender) {
+	p := s.people.Get(ctx, from.ID, func() (person, bool) { return s.meet(ctx, from.ID) })
+	from.Handle, from.Name, from.Bot, from.Roles = p.handle, p.name, from.Bot || p.bot, slices.Clone(p.roles)
+}
+
+// meet asks about a person. Administrators are those of the server.
+func (s *session) meet(ctx context.Context, id string) (p person, known bool) {
+	var user struct {
+		ID, Username, Nickname, Roles string
+		First                         string `json:"first_name"`
+		Last                          string `json:"last_name"`
+		Bot                           bool   `json:"is_bot"`
+	}
+	if err := s.call(ctx, "GET", "users/{}", []string{id}, nil, &user); err != nil || user.ID != id {
+		s.log.WarnContext(ctx, "mattermost tells nothing about a sender", "user", id, "error", err)
+		return person{}, false
+	}
+	name := cmp.Or(user.Nickname, strings.TrimSpace(user.First+" "+user.Last))
+	p = person{printable.Line(user.Username, 100), printable.Line(name, 100), user.Bot, []string{"member"}}
+	switch roles := strings.Fields(user.Roles); {
+	case slices.Contains(roles, "system_guest"):
+		p.roles = []string{"guest"}
+	case slices.Contains(roles, "system_admin"):
+		p.roles = []string{"administrator", "member"}
+	}
+	return p, true
+}

@@ -1,0 +1,273 @@
+package mattermost_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/channeltest"
+	"github.com/etui-run/etui/channel/mattermost"
+	"github.com/etui-run/etui/channel/mattermost/mattermosttest"
+	"github.com/etui-run/etui/chat"
+)
+
+func TestChannel(t *testing.T) {
+	channeltest.Run(t, func(t *testing.T) channeltest.Platform { return newServer(t) })
+}
+
+type post = mattermosttest.Post
+
+// got collects what arrives.
+type got chan channel.Incoming
+
+func (g got) Receive(ctx context.Context, m channel.Incoming) error {
+	select {
+	case g <- m:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g got) next(t *testing.T) channel.Incoming {
+	t.Helper()
+	select {
+	case m := <-g:
+		return m
+	case <-time.After(30 * time.Second):
+		t.Fatal("nothing arrived")
+		panic("unreachable")
+	}
+}
+
+// run runs a channel until stop or the end of the test.
+func run(t *testing.T, c channel.Channel, in channel.Receiver) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := c.Run(ctx, in); ctx.Err() == nil {
+			t.Errorf("Run: %v", err)
+		}
+	}()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
+}
+
+func begin(t *testing.T) (*server, *mattermost.Channel, got) {
+	s, in := newServer(t), make(got, 64)
+	c := s.Channel(t).(*mattermost.Channel)
+	run(t, c, in)
+	s.ready()
+	return s, c, in
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	for want, config := range map[string]mattermost.Config{
+		"":                  {URL: "https://chat.example.org/", Token: mattermosttest.Token},
+		"url is missing":    {Token: mattermosttest.Token},
+		"not the address":   {URL: "chat.example.org", Token: mattermosttest.Token},
+		"write https":       {URL: "http://chat.example.org", Token: mattermosttest.Token},
+		"not that of a bot": {URL: "https://chat.example.org", Token: "a/../b"},
+	} {
+		if _, err := mattermost.New(config); (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "../b")) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	s := newServer(t)
+	c := s.Channel(t).(*mattermost.Channel)
+	if name, err := c.Probe(t.Context()); err != nil || name != "@etui ("+mattermosttest.Bot+")" {
+		t.Errorf("%q, %v", name, err)
+	}
+	s.Server.Fail("GET users/me", mattermosttest.Failure{Status: 401, ID: "api.context.session_expired.app_error"})
+	if _, err := c.Probe(t.Context()); !errors.Is(err, channel.ErrRefused) {
+		t.Errorf("a token that is not valid any more: %v", err)
+	}
+}
+
+// TestMentions checks what counts as naming the bot in a channel, and that the text is without it.
+func TestMentions(t *testing.T) {
+	t.Parallel()
+	s, _, in := begin(t)
+	for _, c := range []struct {
+		text, want string
+		mentioned  bool
+	}{
+		{"@etui hello", "hello", true}, {"@ETUI: hello", "hello", true}, {"so, @etui, what now?", "so, what now?", true}, {"hello @etui.", "hello .", true},
+		{":smile: hello", ":smile: hello", false}, {"me@etui.example", "me@etui.example", false}, {"@etui-test hello", "@etui-test hello", false},
+		{"@etui.test hello", "@etui.test hello", false}, {"@@etui", "@@etui", false},
+	} {
+		id := s.Write(post{User: ann, Chat: town, Message: c.text})
+		if m := in.next(t); m.ID != id || m.Text != c.want || m.Mentioned != c.mentioned || !m.Group || m.At.Thread != id || m.At.Chat != town {
+			t.Errorf("%q: %+v", c.text, m)
+		}
+	}
+}
+
+// TestThreads checks that an answer to the bot counts as naming it, and where replies go.
+func TestThreads(t *testing.T) {
+	t.Parallel()
+	s, c, in := begin(t)
+	root, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: town}, Text: "news"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Write(post{User: ann, Chat: town, Root: root, Message: "tell me more"})
+	m := in.next(t)
+	if !m.Mentioned || m.At.Thread != root {
+		t.Errorf("an answer to the bot: %+v", m)
+	}
+	id, err := c.Send(t.Context(), channel.Outgoing{To: m.At, Text: "more"})
+	if err != nil || s.Get(id).Root != root {
+		t.Errorf("%+v, %v", s.Get(id), err)
+	}
+	own := s.Write(post{User: ann, Chat: town, Message: "a question"})
+	in.next(t)
+	s.Write(post{User: ann, Chat: town, Root: own, Message: "and another"})
+	if m := in.next(t); m.Mentioned || m.At.Thread != own {
+		t.Errorf("a thread of somebody else: %+v", m)
+	}
+	if err := c.Typing(t.Context(), m.At); err != nil || s.Called("POST users/me/typing")[0].Body["parent_id"] != root {
+		t.Errorf("typing: %v, %v", s.Called("POST users/me/typing"), err)
+	}
+	s.Server.Fail("POST posts", mattermosttest.Failure{Status: 400, ID: "api.post.create_post.root_id.app_error"})
+	if _, err := c.Send(t.Context(), channel.Outgoing{To: m.At, Text: "more"}); !errors.Is(err, channel.ErrGone) {
+		t.Errorf("a thread that was deleted: %v", err)
+	}
+}
+
+// TestLeftOut checks what is no message of a person to the bot.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	s, _, in := begin(t)
+	s.Write(post{User: ann, Chat: town, Message: "ann joined", Type: "system_join_channel"})
+	s.Write(post{User: mattermosttest.Bot, Chat: town, Message: "mine"})
+	s.Write(post{User: "../../x", Chat: town, Message: "no ID"})
+	s.Event("posted", mattermosttest.Object{"post": "{", "channel_type": "D"})
+	s.Event("typing", mattermosttest.Object{"user_id": ann})
+	s.Write(post{User: ann, Chat: town, Message: "from a program", Props: mattermosttest.Object{"from_webhook": "true"}})
+	if m := in.next(t); m.Text != "from a program" || !m.From.Bot {
+		t.Errorf("%+v", m)
+	}
+	s.Person(mattermosttest.ID("other"), mattermosttest.Object{"username": "other", "is_bot": true})
+	s.Write(post{User: mattermosttest.ID("other"), Chat: town, Message: "from another bot"})
+	if m := in.next(t); m.Text != "from another bot" || !m.From.Bot {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestPeople(t *testing.T) {
+	t.Parallel()
+	s, _, in := begin(t)
+	for id, profile := range map[string]mattermosttest.Object{
+		"admin": {"username": "root", "nickname": "Boss", "roles": "system_user system_admin"}, "guest": {"username": "g", "roles": "system_guest"},
+		"4711": {"username": "ann", "first_name": "Ann", "last_name": "Lee", "roles": "system_user"},
+	} {
+		s.Person(mattermosttest.ID(id), profile)
+	}
+	for id, want := range map[string]channel.Sender{
+		"admin": {Handle: "root", Name: "Boss", Roles: []string{"administrator", "member"}}, "guest": {Handle: "g", Roles: []string{"guest"}},
+		"4711": {Handle: "ann", Name: "Ann Lee", Roles: []string{"member"}}, "nobody": {},
+	} {
+		want.ID = mattermosttest.ID(id)
+		for range 2 {
+			s.Write(post{User: want.ID, Chat: town, Message: "hello"})
+			if m := in.next(t); m.From.ID != want.ID || m.From.Handle != want.Handle || m.From.Name != want.Name || !slices.Equal(m.From.Roles, want.Roles) {
+				t.Errorf("%+v, want %+v", m.From, want)
+			}
+		}
+	}
+	if n := len(s.Called("GET users/{user}")); n != 4 {
+		t.Errorf("people were asked about %d times", n)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	s, c, in := begin(t)
+	small, large := s.Upload("a.txt", "text/plain", []byte("small")), s.Upload("b.bin", "application/x-b", make([]byte, 21<<20))
+	s.Write(post{User: ann, Chat: dm, Files: []string{small, large}})
+	m := in.next(t)
+	if len(m.Files) != 2 || string(m.Files[0].Data) != "small" || m.Files[0].Name != "a.txt" || m.Files[0].MediaType != "text/plain" || m.Files[1].Data != nil || m.Files[1].Size != 21<<20 {
+		t.Errorf("%d files, %+v", len(m.Files), m.Text)
+	}
+	var files []chat.File
+	for i := range 7 {
+		files = append(files, chat.File{Name: fmt.Sprintf("f%d.txt", i), MediaType: "text/plain", Data: []byte{byte('a' + i)}})
+	}
+	for range 2 { // the same message twice is posted once
+		if _, err := c.Send(t.Context(), channel.Outgoing{To: m.At, Text: "seven", Files: files, Key: "k"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sent := s.Sent(dm)
+	if len(sent) != 2 || sent[0].Message != "seven" || len(sent[0].Files) != 5 || sent[1].Message != "" || !slices.Equal(s.Content(sent[1]), []string{"f5.txt=f", "f6.txt=g"}) {
+		t.Errorf("%+v", sent)
+	}
+	next := s.Channel(t) // which does not remember it, but the server does
+	if id, err := next.Send(t.Context(), channel.Outgoing{To: m.At, Text: "seven", Files: files, Key: "k"}); err != nil || id != sent[0].ID || len(s.Sent(dm)) != 2 {
+		t.Errorf("%q, %v", id, err)
+	}
+}
+
+func TestReact(t *testing.T) {
+	t.Parallel()
+	s, c, in := begin(t)
+	id := s.Write(post{User: ann, Chat: dm, Message: "hello"})
+	at := in.next(t).At
+	for _, step := range []struct{ emoji, want string }{{"👀", "eyes"}, {"✅", "white_check_mark"}, {"✅", "white_check_mark"}, {"", ""}} {
+		if err := c.React(t.Context(), at, step.emoji); err != nil {
+			t.Error(err)
+		}
+		if e := s.Get(id).Emojis; len(e) > 1 || step.want != "" && e[step.want] == "" || step.want == "" && len(e) != 0 {
+			t.Errorf("%q: %v", step.emoji, e)
+		}
+	}
+	if err := c.React(t.Context(), at, "🫥"); err == nil {
+		t.Error("an unknown emoji was put on a message")
+	}
+}
+
+// TestCatchUp checks that what is written while nobody listens arrives with the next start, in
+// its order, from all pages, and only once.
+func TestCatchUp(t *testing.T) {
+	t.Parallel()
+	s, first := newServer(t), make(got, 64)
+	s.Write(post{User: ann, Chat: dm, Message: "before the first start"})
+	stop := run(t, s.Channel(t), first)
+	s.ready()
+	s.Write(post{User: ann, Chat: dm, Message: "now"})
+	if m := first.next(t); m.Text != "now" {
+		t.Errorf("%+v", m)
+	}
+	stop()
+	other := mattermosttest.ID("other")
+	s.Chat(other, "P")
+	var want []string
+	for i := range 230 { // more than a page
+		text := fmt.Sprint("meanwhile ", i)
+		s.Write(post{User: ann, Chat: dm, Message: text})
+		want = append(want, text)
+	}
+	s.Write(post{User: ann, Chat: other, Message: "elsewhere"})
+	second := make(got, 300)
+	run(t, s.Channel(t), second)
+	var texts []string
+	elsewhere := false
+	for len(texts) < len(want) || !elsewhere {
+		m := second.next(t)
+		if elsewhere = elsewhere || m.Text == "elsewhere"; strings.HasPrefix(m.Text, "meanwhile") { // what was written just before may come again
+			texts = append(texts, m.Text)
+		}
+	}
+	if !slices.Equal(texts, want) {
+		t.Errorf("%d messages: %q", len(texts), texts)
+	}
+}

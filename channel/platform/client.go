@@ -1,0 +1,421 @@
+// Package platform is what the adapters of package channel share: a client for a platform's
+// API, the order of incoming messages, signed requests and WebSockets. An adapter adds only
+// the words of its platform.
+package platform
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// Config says how a platform's API is reached.
+type Config struct {
+	// Name is the platform's name. All errors begin with it.
+	Name string
+	// URL is the configured address of the API; empty means Usual.
+	URL string
+	// Usual is the platform's own address of its API.
+	Usual string
+	// Plain reports whether a host may be reached without TLS; nil means [Local].
+	Plain func(host string) bool
+	// Client makes all requests; nil means one with Go's defaults, which uses the proxy of
+	// the environment. Its Timeout and CheckRedirect are not used: every call has a limit of
+	// its own, and a redirect would carry secrets to another host.
+	Client *http.Client
+	// Header is sent with each request, also to other hosts.
+	Header http.Header
+	// Secret is removed from the platform's messages in errors; empty means none.
+	Secret string
+	// Limit is how many bytes an answer may have.
+	Limit int64
+	// Time is how long a call may take, if it sends no file; 0 means 30 seconds.
+	Time time.Duration
+	// Wait is the time to wait if the platform wants less and names no time.
+	Wait time.Duration
+	// Refusal reads an answer of the API and returns its error, or nil if the call has
+	// worked. Nil means that the status decides.
+	Refusal func(a *Answer) *Failure
+}
+
+// Client calls the API of a platform. None of its errors holds a URL or a secret. It is safe
+// for concurrent use.
+type Client struct {
+	config Config
+	base   *url.URL
+	http   *http.Client
+}
+
+// New checks a configuration. It connects to nothing.
+func New(config Config) (*Client, error) {
+	plain := config.Plain
+	if plain == nil {
+		plain = Local
+	}
+	base, err := url.Parse(strings.TrimRight(cmp.Or(config.URL, config.Usual), "/"))
+	web := err == nil && (base.Scheme == "https" || base.Scheme == "http")
+	if !web || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
+		return nil, fmt.Errorf("%s: url is not the address of its API, such as %s", config.Name, config.Usual)
+	}
+	if base.Scheme == "http" && !plain(base.Hostname()) {
+		return nil, fmt.Errorf("%s: url begins with http, and secrets could be read on their way: write https, as in %s",
+			config.Name, config.Usual)
+	}
+	config.Time = cmp.Or(config.Time, 30*time.Second)
+	return &Client{config, base, Direct(config.Client)}, nil
+}
+
+// Direct returns a client like the given one that follows no redirects and has no limit of
+// time. Nil means one with Go's defaults.
+func Direct(client *http.Client) *http.Client {
+	direct := http.Client{}
+	if client != nil {
+		direct = *client
+	}
+	direct.Timeout = 0
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &direct
+}
+
+// Base returns the address of the API, without a slash at its end.
+func (c *Client) Base() *url.URL {
+	u := *c.base
+	return &u
+}
+
+// Local reports whether a host is this machine.
+func Local(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// Near reports whether a host is this machine or in its network.
+func Near(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err != nil && !strings.Contains(host, ".") || err == nil && (addr.IsLoopback() || addr.IsPrivate())
+}
+
+// Anywhere accepts every host.
+func Anywhere(string) bool { return true }
+
+// Trusts reports whether a URL, which may come from anybody, leads to the API or to one of
+// the domains. WebSockets have the scheme that belongs to the one of HTTP.
+func (c *Client) Trusts(u *url.URL, domains ...string) bool {
+	scheme := u.Scheme
+	if rest, ok := strings.CutPrefix(scheme, "ws"); ok {
+		scheme = "http" + rest
+	}
+	if u.User != nil {
+		return false
+	}
+	if scheme == c.base.Scheme && u.Host == c.base.Host {
+		return true
+	}
+	host := strings.ToLower(u.Hostname())
+	if scheme != "https" || u.Port() != "" && u.Port() != "443" {
+		return false
+	}
+	return slices.ContainsFunc(domains, func(domain string) bool {
+		return host == domain || strings.HasSuffix(host, "."+domain)
+	})
+}
+
+// Request is a call.
+type Request struct {
+	// Call is what errors call it; empty means Method and Path.
+	Call   string
+	Method string // empty means GET without a body, and else POST
+	// Path follows the address of the API; its elements are escaped. URL is an address that
+	// the platform gave, in its place.
+	Path  string
+	URL   *url.URL
+	Query url.Values
+	// Header is sent beside the client's.
+	Header http.Header
+	// Body is a []byte, [url.Values], a [*Form], or a value that is sent as JSON.
+	Body any
+	// Raw means that the answer is a file or the like: only its status says whether the call
+	// has worked.
+	Raw bool
+	// Limit and Time replace those of the client; 0 keeps them.
+	Limit int64
+	Time  time.Duration
+}
+
+// Answer is what the platform has answered.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// maxRefusal is how many bytes of an answer are read that says no, which is short.
+const maxRefusal = 256 << 10
+
+// ErrTooLarge says that an answer has more bytes than are read.
+var ErrTooLarge = errors.New("the answer is too large")
+
+// Bearer is the header that carries a token.
+func Bearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
+
+// Route puts escaped arguments in place of each {} of a path.
+func Route(path string, args ...string) string {
+	for _, arg := range args {
+		path = strings.Replace(path, "{}", url.PathEscape(arg), 1)
+	}
+	return path
+}
+
+// Call makes a call and reads the JSON of its answer, unless into is nil.
+func (c *Client) Call(ctx context.Context, r Request, into any) error {
+	answer, err := c.Do(ctx, r)
+	if err != nil || into == nil {
+		return err
+	}
+	if err := json.Unmarshal(answer.Body, into); err != nil {
+		return fmt.Errorf("%s: %s: the answer is not as expected: %w", c.config.Name, r.name(), err)
+	}
+	return nil
+}
+
+// Do makes a call. Its errors may be a [*Failure] or a [*channel.Limited]; the answer comes
+// with an error, too, if there was one.
+func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
+	patience := cmp.Or(r.Time, c.config.Time)
+	switch r.Body.(type) {
+	case *Form, []byte:
+		patience = max(patience, fileTime)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	failed := func(err error) error { return fmt.Errorf("%s: %s: %w", c.config.Name, r.name(), Plain(err)) }
+	req, err := c.request(ctx, r)
+	if err != nil {
+		return nil, failed(err)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, failed(err)
+	}
+	defer res.Body.Close()
+	answer := &Answer{Status: res.StatusCode, Header: res.Header}
+	limit := cmp.Or(r.Limit, c.config.Limit)
+	if res.StatusCode > 299 {
+		limit = min(limit, maxRefusal)
+	} else if res.ContentLength > limit {
+		return answer, failed(ErrTooLarge)
+	}
+	if answer.Body, err = io.ReadAll(io.LimitReader(res.Body, limit+1)); err != nil {
+		return answer, failed(err)
+	}
+	if err := c.refusal(r, answer); err != nil {
+		return answer, err
+	}
+	if int64(len(answer.Body)) > limit {
+		answer.Body = nil
+		return answer, failed(ErrTooLarge)
+	}
+	return answer, nil
+}
+
+func (r Request) name() string {
+	return cmp.Or(r.Call, strings.TrimSpace(r.Method+" "+r.Path))
+}
+
+func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
+	content, mediaType, err := encode(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	u := r.URL
+	if u == nil {
+		u, err = url.Parse(c.base.String() + "/" + strings.TrimPrefix(r.Path, "/"))
+		if err != nil {
+			return nil, errors.New("the request cannot be made")
+		}
+	}
+	if len(r.Query) > 0 {
+		with := *u
+		with.RawQuery, u = r.Query.Encode(), &with
+	}
+	method := r.Method
+	if method == "" && content != nil {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.GetBody = func() (io.ReadCloser, error) {
+		var parts []io.Reader
+		for _, part := range content {
+			parts = append(parts, bytes.NewReader(part))
+		}
+		return io.NopCloser(io.MultiReader(parts...)), nil
+	}
+	for _, part := range content {
+		req.ContentLength += int64(len(part))
+	}
+	if req.ContentLength > 0 {
+		req.Body, _ = req.GetBody() // it cannot fail
+	}
+	if mediaType != "" {
+		req.Header.Set("Content-Type", mediaType)
+	}
+	for _, h := range []http.Header{c.config.Header, r.Header} {
+		for name, values := range h {
+			req.Header[name] = values
+		}
+	}
+	return req, nil
+}
+
+// encode returns the parts of a body and their type.
+func encode(body any) (content [][]byte, mediaType string, err error) {
+	switch b := body.(type) {
+	case nil:
+		return nil, "", nil
+	case []byte:
+		return [][]byte{b}, "application/octet-stream", nil
+	case url.Values:
+		return [][]byte{[]byte(b.Encode())}, "application/x-www-form-urlencoded; charset=utf-8", nil
+	case *Form:
+		content, mediaType = b.end()
+		return content, mediaType, nil
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false) // it would make six bytes of one, and WeCom refuses \u003c
+	err = e.Encode(body)
+	return [][]byte{bytes.TrimSuffix(text.Bytes(), []byte{'\n'})}, "application/json", err
+}
+
+// Failure is an answer of a platform that says no.
+type Failure struct {
+	Platform, Call string
+	Status         int
+	// Code and Message are the platform's.
+	Code, Message string
+	// Means is [channel.ErrGone], [channel.ErrRefused] or nil.
+	Means error
+	// Busy means that the platform wants less for a time, as the status 429 does, and After
+	// for how long. 0 means what the header Retry-After says.
+	Busy  bool
+	After time.Duration
+}
+
+func (f *Failure) Error() string {
+	status := strconv.Itoa(f.Status)
+	text := f.Platform + ": " + f.Call
+	if f.Status != http.StatusOK {
+		text += ": status " + status
+	}
+	for _, more := range []string{f.Code, f.Message} {
+		if more != "" && more != status {
+			text += ": " + more
+		}
+	}
+	return text
+}
+
+// Unwrap says what the answer means for replies.
+func (f *Failure) Unwrap() error { return f.Means }
+
+// Fails reports whether err is an answer with one of these codes.
+func Fails(err error, codes ...string) bool {
+	var f *Failure
+	return errors.As(err, &f) && slices.Contains(codes, f.Code)
+}
+
+// maxWait is the longest time that a header may ask to wait.
+const maxWait = time.Hour
+
+// refusal returns the error that an answer is.
+func (c *Client) refusal(r Request, answer *Answer) error {
+	var f *Failure
+	if c.config.Refusal != nil && !r.Raw {
+		f = c.config.Refusal(answer)
+	} else if answer.Status < 200 || answer.Status > 299 {
+		f = &Failure{}
+	}
+	if f == nil {
+		return nil
+	}
+	f.Platform, f.Call, f.Status, f.Code = c.config.Name, r.name(), answer.Status, Word(f.Code)
+	if c.config.Secret != "" {
+		f.Message = strings.ReplaceAll(f.Message, c.config.Secret, "…")
+	}
+	f.Message = printable.Line(f.Message, 300)
+	if !f.Busy && answer.Status != http.StatusTooManyRequests {
+		return f
+	}
+	after := f.After
+	if after == 0 {
+		var ok bool
+		if after, ok = RetryAfter(answer.Header.Get("Retry-After")); !ok {
+			after = c.config.Wait
+		}
+	}
+	return &channel.Limited{After: after, Err: f}
+}
+
+// RetryAfter reads a number of seconds or a date, at most an hour away.
+func RetryAfter(s string) (time.Duration, bool) {
+	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < math.MaxInt64 { // beyond that it is a mistake
+		return Seconds(n), true
+	}
+	if at, err := http.ParseTime(s); err == nil {
+		return min(max(time.Until(at), 0), maxWait), true
+	}
+	return 0, false
+}
+
+// Seconds is a number of seconds, at most an hour; 0 if it is negative or no number.
+func Seconds(n float64) time.Duration {
+	if math.IsNaN(n) || n < 0 {
+		return 0
+	}
+	return time.Duration(min(n, maxWait.Seconds()) * float64(time.Second))
+}
+
+// Sleep waits for a time, unless ctx ends before.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Word is a text of a server in one short line.
+func Word(s string) string { return printable.Line(s, 200) }
+
+// Plain returns an error of net/http without the URL.
+func Plain(err error) error {
+	var u *url.Error
+	for errors.As(err, &u) {
+		err = u.Err
+	}
+	return err
+}

@@ -1,0 +1,65 @@
+package platform
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// maxAge is how far the time of a delivery may be from now.
+const maxAge = 5 * time.Minute
+
+// Refuse answers a request with a status and its text.
+func Refuse(w http.ResponseWriter, status int) { http.Error(w, http.StatusText(status), status) }
+
+// Posted returns the body of a delivery, of which nothing is proved yet. If it is not posted,
+// too large or not whole, Posted has refused it and returns false.
+func Posted(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, ok bool) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		Refuse(w, http.StatusMethodNotAllowed)
+		return nil, false
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	switch {
+	case err == nil:
+		return body, true
+	case errors.As(err, new(*http.MaxBytesError)):
+		Refuse(w, http.StatusRequestEntityTooLarge)
+	default: // it may arrive whole the next time
+		w.Header().Set("Retry-After", "5")
+		Refuse(w, http.StatusServiceUnavailable)
+	}
+	return nil, false
+}
+
+// Fresh reports whether a number of seconds since 1970 is at most five minutes away from now.
+func Fresh(seconds string, now time.Time) bool {
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	return err == nil && now.Sub(time.Unix(n, 0)).Abs() <= maxAge
+}
+
+// Equal compares secrets. How long it takes says nothing about where they differ.
+func Equal(got, want string) bool { return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1 }
+
+// Deliver hands over a message that a request has brought, and reports whether it is safe:
+// then the caller acknowledges it. If it is not, Deliver has answered with 503, so that the
+// platform sends it again.
+func (in *Intake) Deliver(
+	w http.ResponseWriter, r *http.Request, chat string, take func(ctx context.Context) error,
+) bool {
+	err := in.Submit(r.Context(), chat, take)
+	if err == nil {
+		return true
+	}
+	if r.Context().Err() != nil {
+		return false // nobody waits for an answer. The message may still be taken, and is known when it arrives again
+	}
+	in.log.WarnContext(r.Context(), "a message was not taken; it is sent again", "platform", in.name, "error", err)
+	Refuse(w, http.StatusServiceUnavailable)
+	return false
+}

@@ -1,0 +1,158 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/etui-run/etui/internal/panics"
+)
+
+const (
+	maxPending = 64 // messages that are being handed over; the next ones wait
+	maxLoading = 4  // messages with files among them, as they are in memory
+)
+
+// Job is an incoming message.
+type Job struct {
+	// Chat is where it was written.
+	Chat string
+	// Early runs before earlier messages of the chat are done; it may be nil.
+	Early func(ctx context.Context)
+	// Take hands the message over.
+	Take func(ctx context.Context) error
+	// Done is told what became of the message, before the next one of the chat begins. It
+	// acknowledges the message to the platform, so that one that is not safe arrives again.
+	Done func(err error)
+}
+
+// Intake hands messages over: those of a chat in their order, and those of different chats
+// at the same time. When one is not taken, those of its chat that wait behind it are not taken
+// either.
+type Intake struct {
+	name    string
+	log     *slog.Logger
+	slots   chan struct{} // one for each message that is being handed over
+	loading chan struct{} // one for each of these that has files
+	jobs    chan Job      // from requests to Serve
+	ended   chan struct{} // closed when nobody reads jobs any more
+	work    sync.WaitGroup
+
+	mu   sync.Mutex
+	last map[string]*turn // by chat: its newest message
+}
+
+// turn is a message's place in the order of its chat.
+type turn struct {
+	done chan struct{}
+	err  error // set when done is closed
+}
+
+// NewIntake returns the intake of one call of Run, for the platform with this name.
+func NewIntake(name string, log *slog.Logger) *Intake {
+	return &Intake{
+		name: name, log: log, slots: make(chan struct{}, maxPending), loading: make(chan struct{}, maxLoading),
+		jobs: make(chan Job), ended: make(chan struct{}), last: map[string]*turn{},
+	}
+}
+
+// Start hands a message over in the background. It waits while 64 messages are on their way,
+// and returns an error only if ctx ends before.
+func (in *Intake) Start(ctx context.Context, j Job) error {
+	select {
+	case in.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	mine := &turn{done: make(chan struct{})}
+	in.mu.Lock()
+	before := in.last[j.Chat]
+	in.last[j.Chat] = mine
+	in.mu.Unlock()
+	what := "taking a message from " + in.name
+	in.work.Go(func() {
+		defer panics.Log(in.log, what)
+		defer func() { <-in.slots }()
+		defer func() {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			close(mine.done)
+			if in.last[j.Chat] == mine {
+				delete(in.last, j.Chat)
+			}
+		}()
+		mine.err = panics.Try(in.log, what, func() error {
+			if j.Early != nil {
+				j.Early(ctx)
+			}
+			if before != nil {
+				select {
+				case <-before.done:
+					if before.err != nil {
+						return fmt.Errorf("an earlier message of the chat was not taken: %w", before.err)
+					}
+				case <-ctx.Done():
+				}
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return j.Take(ctx)
+		})
+		j.Done(mine.err)
+	})
+	return nil
+}
+
+// Load waits for a place among the messages whose files are in memory. The caller gives it
+// back.
+func (in *Intake) Load(ctx context.Context) (release func(), err error) {
+	select {
+	case in.loading <- struct{}{}:
+		return func() { <-in.loading }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Wait waits for the messages that are being handed over.
+func (in *Intake) Wait() { in.work.Wait() }
+
+// Serve starts the messages of [Intake.Submit] until ctx ends.
+func (in *Intake) Serve(ctx context.Context) error {
+	defer close(in.ended)
+	for {
+		select {
+		case j := <-in.jobs:
+			if err := in.Start(ctx, j); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// errEnded says that Run has ended.
+var errEnded = errors.New("the channel does not run any more")
+
+// Submit hands over a message that a request has brought, and returns what became of it. If
+// the request ends before, the message is still taken.
+func (in *Intake) Submit(request context.Context, chat string, take func(ctx context.Context) error) error {
+	done := make(chan error, 1)
+	select {
+	case in.jobs <- Job{Chat: chat, Take: take, Done: func(err error) { done <- err }}:
+	case <-in.ended:
+		return errEnded
+	case <-request.Done():
+		return request.Err()
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-request.Done():
+		return request.Err()
+	}
+}
