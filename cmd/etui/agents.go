@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 func (a *cli) agentsCommand() *cobra.Command {
@@ -63,7 +64,7 @@ func describeAgents(agents []engine.AgentStatus) string {
 	for _, s := range agents {
 		rows = append(rows, []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), s.Skill, cmp.Or(strings.Join(s.Skills, ","), "all"), fmt.Sprint(s.Strategy)})
 	}
-	return columns(rows) + describeHealth(agents)
+	return terminal.Columns(rows) + describeHealth(agents)
 }
 
 // describeHealth says which models failed last, each once.

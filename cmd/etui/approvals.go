@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
 )
@@ -77,7 +78,7 @@ func decide[T any](a *cli, cmd *cobra.Command, changes bool, method, id string, 
 		if err := c.Do(cmd.Context(), method, path, body, &answer); err != nil {
 			return err
 		}
-		return a.print(answer, func() string { return text(answer) })
+		return a.Print(answer, func() string { return text(answer) })
 	})
 }
 
@@ -94,7 +95,7 @@ func describeApprovals(list api.Approvals) string {
 			}
 			rows = append(rows, []string{x.ID, x.Tool, x.Risk, until, x.User})
 		}
-		lines := strings.SplitAfter(layout(rows, 4, width()), "\n")
+		lines := strings.SplitAfter(terminal.Table(rows, terminal.Width()), "\n")
 		b.WriteString(lines[0])
 		for i, x := range list.Waiting {
 			b.WriteString(lines[i+1] + "    " + strings.ReplaceAll(printable.Text(cmp.Or(x.Question, x.Arguments)), "\n", "\n    ") + "\n")
@@ -105,7 +106,7 @@ func describeApprovals(list api.Approvals) string {
 		for _, g := range list.Lasting {
 			rows = append(rows, []string{g.ID, g.Tool, g.Agent, g.User, g.By, g.Time.Local().Format(time.DateTime)})
 		}
-		b.WriteString("\n" + columns(rows))
+		b.WriteString("\n" + terminal.Columns(rows))
 	}
 	return b.String()
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 func (a *cli) auditCommand() *cobra.Command {
@@ -48,7 +49,7 @@ func records[T any](ctx context.Context, a *cli, path string, text func(T) strin
 		if err := c.Do(ctx, http.MethodGet, path, nil, &answer); err != nil {
 			return err
 		}
-		return a.print(answer, func() string { return text(answer) })
+		return a.Print(answer, func() string { return text(answer) })
 	})
 }
 
@@ -66,7 +67,7 @@ together with etui's own note of the end, or that the whole audit was written an
 			err := a.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
 				err := c.Do(cmd.Context(), http.MethodGet, "/admin/audit/verify?"+url.Values{"head": {head}}.Encode(), nil, &v)
 				if err == nil {
-					err = a.print(v, func() string { return describeVerdict(v) })
+					err = a.Print(v, func() string { return describeVerdict(v) })
 				}
 				return err
 			})
@@ -130,14 +131,14 @@ func describeDecisions(list []audit.Decision) string {
 		}
 		rows = append(rows, []string{d.Time.Local().Format(time.DateTime), what, d.User, d.Channel, decision})
 	}
-	lines := strings.SplitAfter(layout(rows, 4, width()), "\n")
+	lines := strings.SplitAfter(terminal.Table(rows, terminal.Width()), "\n")
 	var b strings.Builder
 	b.WriteString(lines[0])
 	for i, d := range list {
 		b.WriteString(lines[i+1])
 		for _, text := range []string{d.Reason, d.Arguments} {
 			if text != "" {
-				b.WriteString(hanging("    ", text, width()))
+				b.WriteString(terminal.Hanging("    ", text, terminal.Width()))
 			}
 		}
 	}

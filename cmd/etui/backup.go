@@ -26,14 +26,14 @@ wrote, also of people whom etui forgets later.`,
 			if err != nil {
 				return err
 			}
-			if !a.json {
-				fmt.Fprintf(a.err, "etui: copying %s\n", w.State)
+			if !a.JSON {
+				fmt.Fprintf(a.Err, "etui: copying %s\n", w.State)
 			}
 			b, err := w.Backup(cmd.Context(), version(), args[0])
 			if err != nil {
 				return err
 			}
-			return a.print(b, func() string {
+			return a.Print(b, func() string {
 				text := fmt.Sprintf("%s holds %s, %s.\n", b.File, printable.Count(b.Files, "file"), size(b.Bytes))
 				if w.Config.Store != "" {
 					text += "Conversations are not in it: copy the database of store: with pg_dump.\n"
@@ -61,7 +61,7 @@ An older etui's backup is brought to this version; a newer one's is refused.`,
 				return app.Usagef("there is no file %s", args[0])
 			}
 			if !yes {
-				if err := a.confirm("Replace the state in %s by %s?", w.State, args[0]); err != nil {
+				if err := a.Confirm("Replace the state in %s by %s?", w.State, args[0]); err != nil {
 					return err
 				}
 			}
@@ -69,7 +69,7 @@ An older etui's backup is brought to this version; a newer one's is refused.`,
 			if err != nil {
 				return err
 			}
-			return a.print(b, func() string { return describeRestored(b) })
+			return a.Print(b, func() string { return describeRestored(b) })
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server"
 )
 
@@ -75,7 +76,7 @@ func channels[T any](a *cli, cmd *cobra.Command, changes bool, method, path stri
 		if err := c.Do(cmd.Context(), method, "/admin/channels"+path, body, &answer); err != nil {
 			return err
 		}
-		return a.print(answer, func() string { return text(answer) })
+		return a.Print(answer, func() string { return text(answer) })
 	})
 }
 
@@ -95,7 +96,7 @@ func describeChannels(x server.ChannelStatus) string {
 		}
 		rows = append(rows, []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused), fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting)})
 	}
-	b.WriteString(columns(rows))
+	b.WriteString(terminal.Columns(rows))
 	for _, s := range x.Channels {
 		if s.Error != "" {
 			until := ""
@@ -116,7 +117,7 @@ func describeChannels(x server.ChannelStatus) string {
 		for _, p := range list {
 			rows = append(rows, []string{p.Code, p.Channel, printable.OneLine(p.User), printable.Line(p.Name, 30), p.Time.Local().Format(time.DateTime)})
 		}
-		b.WriteString("\n" + columns(rows))
+		b.WriteString("\n" + terminal.Columns(rows))
 	}
 	people("CODE", x.Waiting)
 	people("LET IN", x.Paired)

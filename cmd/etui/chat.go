@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/catalog"
@@ -64,7 +63,7 @@ line is a message.`,
 					}
 				}
 				if text == "-" {
-					all, err := io.ReadAll(io.LimitReader(a.in, 64<<20))
+					all, err := io.ReadAll(io.LimitReader(a.In, 64<<20))
 					if err != nil {
 						return err
 					}
@@ -101,10 +100,10 @@ func newSession() string { return "cli-" + rand.Text()[:10] }
 
 // say sends one message and prints what happens.
 func (a *cli) say(ctx context.Context, c *client.Client, m api.Message) error {
-	if a.json {
+	if a.JSON {
 		for e, err := range c.Chat(ctx, m) {
 			if err == nil {
-				err = json.NewEncoder(a.out).Encode(e)
+				err = json.NewEncoder(a.Out).Encode(e)
 			}
 			if err != nil {
 				return err
@@ -167,10 +166,10 @@ func (r *reply) show(e api.Event) {
 
 // answer returns a writer of one part of an answer: readable on a terminal, else as it is.
 func (a *cli) answer() io.WriteCloser {
-	if a.onTerminal() {
-		return terminal.NewMarkdown(a.out, width(), plain())
+	if a.OnTerminal() {
+		return terminal.NewMarkdown(a.Out, terminal.Width(), terminal.Plain())
 	}
-	return asItIs{a.out}
+	return asItIs{a.Out}
 }
 
 type asItIs struct{ io.Writer }
@@ -180,7 +179,7 @@ func (asItIs) Close() error { return nil }
 // note prints what is not part of the answer.
 func (r *reply) note(format string, args ...any) {
 	r.end()
-	fmt.Fprintln(r.err, r.faint().Render(printable.Text(fmt.Sprintf(format, args...))))
+	r.Note(format, args...)
 }
 
 // end ends the part of the answer that is being printed, and its line.
@@ -190,18 +189,13 @@ func (r *reply) end() {
 	}
 	_ = r.text.Close()
 	if _, raw := r.text.(asItIs); raw && !r.fresh {
-		fmt.Fprintln(r.out)
+		fmt.Fprintln(r.Out)
 	}
 	r.text = nil
 }
 
 // maxFailure is how many characters of a failed call's result are shown.
 const maxFailure = 200
-
-// faint is the style of notes.
-func (a *cli) faint() lipgloss.Style {
-	return lipgloss.NewStyle().Faint(!plain() && (a.screen || isTerminal(a.err)))
-}
 
 // conversation is a chat with an agent.
 type conversation struct {
@@ -246,7 +240,7 @@ func chatCommands() []chatCommand {
 			if err := t.files.add(path); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(t.out, "%s goes with the next message.\n", printable.OneLine(path))
+			_, err := fmt.Fprintf(t.Out, "%s goes with the next message.\n", printable.OneLine(path))
 			return err
 		}},
 		{engine.Run, "[NAME] [TEXT]", "run a workflow; without a name, go on with it", answer(engine.Run)},
@@ -256,7 +250,7 @@ func chatCommands() []chatCommand {
 		{engine.Deny, "[ID]", "decline a call that waits; add why", answer(engine.Deny)},
 		{"/new", "", "start a new conversation", func(_ context.Context, t *conversation, _ string) error {
 			t.who.Session = newSession()
-			_, err := fmt.Fprintln(t.out, "A new conversation.")
+			_, err := fmt.Fprintln(t.Out, "A new conversation.")
 			return err
 		}},
 		{"/help", "", "this list", func(_ context.Context, t *conversation, _ string) error { return t.help() }},
@@ -280,7 +274,7 @@ func tell(command string) func(context.Context, *conversation, string) error {
 		if err := t.client.Do(ctx, http.MethodPost, "/api/command", m, &reply); err != nil {
 			return err
 		}
-		return t.print(reply, func() string { return strings.TrimRight(reply.Reply, "\n") + "\n" })
+		return t.Print(reply, func() string { return strings.TrimRight(reply.Reply, "\n") + "\n" })
 	}
 }
 
@@ -295,11 +289,11 @@ func answer(command string) func(context.Context, *conversation, string) error {
 
 func (t *conversation) help() error {
 	for _, c := range chatCommands() {
-		if _, err := fmt.Fprintf(t.out, "%-19s %s\n", strings.TrimSpace(c.name+" "+c.args), c.help); err != nil {
+		if _, err := fmt.Fprintf(t.Out, "%-19s %s\n", strings.TrimSpace(c.name+" "+c.args), c.help); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(t.out, `Ctrl-C stops a running answer, and leaves on an empty prompt.
+	_, err := fmt.Fprintln(t.Out, `Ctrl-C stops a running answer, and leaves on an empty prompt.
 Tab completes commands, skills and tools; the arrow keys find earlier messages;
 Alt-Enter starts a new line.`)
 	return err
@@ -309,22 +303,22 @@ Alt-Enter starts a new line.`)
 // terminals, else line by line.
 func (a *cli) converse(ctx context.Context, c *client.Client, who api.Message, files attached) error {
 	t := &conversation{cli: a, client: c, who: who, files: files}
-	if !a.json && terminal.CanTalk(a.in, a.out) {
-		in, _ := a.in.(*os.File)
-		out, _ := a.out.(*os.File)
-		fmt.Fprintf(a.out, "Connected to %s.\n/help lists the commands.\n", a.where(ctx, c))
+	if !a.JSON && terminal.CanTalk(a.In, a.Out) {
+		in, _ := a.In.(*os.File)
+		out, _ := a.Out.(*os.File)
+		fmt.Fprintf(a.Out, "Connected to %s.\n/help lists the commands.\n", a.where(ctx, c))
 		return terminal.Talk(ctx, terminal.Config{
-			In: in, Out: out, Plain: plain(), Complete: t.complete,
+			In: in, Out: out, Plain: terminal.Plain(), Complete: t.complete,
 			Send: func(ctx context.Context, text string, out io.Writer) error {
 				above := *a
-				above.out, above.err, above.screen = out, out, true
+				above.Console = &terminal.Console{In: a.In, Out: out, Err: out, Screen: true}
 				t.cli = &above
 				return t.handle(ctx, text)
 			},
 		})
 	}
 	a.sayWhere(ctx, c)
-	lines := bufio.NewScanner(a.in)
+	lines := bufio.NewScanner(a.In)
 	lines.Buffer(make([]byte, 64<<10), 64<<20)
 	for lines.Scan() && ctx.Err() == nil {
 		err := t.handle(ctx, strings.TrimSpace(lines.Text()))
@@ -332,7 +326,7 @@ func (a *cli) converse(ctx context.Context, c *client.Client, who api.Message, f
 			return nil
 		}
 		if err != nil {
-			fmt.Fprintf(a.err, "etui: %v\n", err)
+			fmt.Fprintf(a.Err, "etui: %v\n", err)
 		}
 	}
 	return lines.Err()
@@ -396,7 +390,7 @@ func (a *cli) switchSkill(ctx context.Context, c *client.Client, who *api.Messag
 		return err
 	}
 	who.Skill = name
-	fmt.Fprintf(a.out, "The skill %s is active: %d of %d tools, %d of %d tokens.\n", name, x.Counts.Usable, x.Counts.All, x.Tokens.Usable, x.Tokens.All)
+	fmt.Fprintf(a.Out, "The skill %s is active: %d of %d tools, %d of %d tokens.\n", name, x.Counts.Usable, x.Counts.All, x.Tokens.Usable, x.Tokens.All)
 	return nil
 }
 
@@ -405,7 +399,7 @@ func (a *cli) printSkills(ctx context.Context, c *client.Client, agent, chosen s
 	if err := c.Do(ctx, http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &s); err != nil {
 		return err
 	}
-	return a.print(s, func() string {
+	return a.Print(s, func() string {
 		s.Active = cmp.Or(chosen, s.Active)
 		return describeToolsets(s)
 	})

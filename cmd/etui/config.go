@@ -39,8 +39,8 @@ func (a *cli) configCommand() *cobra.Command {
 			if err := a.secrets.Set(w.File, w.Config.Secrets()...); err != nil { // other keys may hold them, too
 				return err
 			}
-			out := a.secrets.Writer(a.out)
-			if a.json {
+			out := a.secrets.Writer(a.Out)
+			if a.JSON {
 				var fields map[string]any
 				if err := yaml.Load(text, &fields); err != nil {
 					return err
@@ -57,7 +57,7 @@ func (a *cli) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State}, func() string {
+			return a.Print(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State}, func() string {
 				missing := ""
 				if !w.Found {
 					missing = " (does not exist)"
@@ -68,7 +68,7 @@ func (a *cli) configCommand() *cobra.Command {
 	}, a.configTrust(), a.configApply(), &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of etui.yaml", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := a.out.Write(config.Schema())
+			_, err := a.Out.Write(config.Schema())
 			return err
 		},
 	})
@@ -87,7 +87,7 @@ more. A running gateway takes a confirmed change up by itself.`,
 			if err != nil {
 				return err
 			}
-			return a.print(map[string]any{"config": file, "powers": powers}, func() string {
+			return a.Print(map[string]any{"config": file, "powers": powers}, func() string {
 				return strings.Join(append([]string{"Confirmed " + home(file) + "."}, powers...), "\n  ") + "\n"
 			})
 		},
@@ -113,19 +113,19 @@ write, it writes what is in FILE to etui.yaml and does not ask.`,
 			case err != nil:
 				return err
 			case bytes.Equal(e.Before, e.Now):
-				_, err = fmt.Fprintf(a.out, "%s says what is in effect.\n", w.File)
+				_, err = fmt.Fprintf(a.Out, "%s says what is in effect.\n", w.File)
 				return err
 			case !e.Waits && from == "":
-				_, err = fmt.Fprintln(a.out, "No command runs that could have made the change: etui reads it by itself.")
+				_, err = fmt.Fprintln(a.Out, "No command runs that could have made the change: etui reads it by itself.")
 				return err
 			case from == "":
 				if err := a.secrets.Set(w.File, w.Config.Secrets()...); err != nil {
 					return err
 				}
-				if _, err := io.WriteString(a.secrets.Writer(a.err), difference(string(e.Before), string(e.Now))); err != nil {
+				if _, err := io.WriteString(a.secrets.Writer(a.Err), difference(string(e.Before), string(e.Now))); err != nil {
 					return err
 				}
-				if err := a.confirm("Is this change of %s yours?", w.File); err != nil {
+				if err := a.Confirm("Is this change of %s yours?", w.File); err != nil {
 					return err
 				}
 			}
@@ -135,7 +135,7 @@ write, it writes what is in FILE to etui.yaml and does not ask.`,
 			if err := e.Accept(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.out, "%s is changed; etui status shows when it is in effect.\n", w.File)
+			_, err = fmt.Fprintf(a.Out, "%s is changed; etui status shows when it is in effect.\n", w.File)
 			return err
 		},
 	}
@@ -182,20 +182,20 @@ func (a *cli) validate(ctx context.Context) error {
 		return err
 	}
 	skills, rules := len(b.Skills.Snapshot().All()), len(w.Config.Visibility.Rules)+len(w.Config.Policy.Rules)
-	if a.json {
+	if a.JSON {
 		warnings := []string{}
 		for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {
 			warnings = append(warnings, warning.Error())
 		}
-		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "skills": skills, "rules": rules, "warnings": warnings})
+		return json.NewEncoder(a.Out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "skills": skills, "rules": rules, "warnings": warnings})
 	}
 	for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {
-		fmt.Fprintf(a.err, "warning: %v\n", warning)
+		fmt.Fprintf(a.Err, "warning: %v\n", warning)
 	}
 	what := filepath.Base(w.File) + " is valid"
 	if !w.Found {
 		what = "There is no " + w.File + "; the defaults are valid"
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %s, %s, %s, model %s.\n", what, printable.Count(catalog.Len(), "tool"), printable.Count(skills, "skill"), printable.Count(rules, "rule"), b.Models())
+	_, err = fmt.Fprintf(a.Out, "%s: %s, %s, %s, model %s.\n", what, printable.Count(catalog.Len(), "tool"), printable.Count(skills, "skill"), printable.Count(rules, "rule"), b.Models())
 	return err
 }

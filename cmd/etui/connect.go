@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/api"
 	"github.com/lmittmann/tint"
 )
@@ -36,7 +37,7 @@ func (a *cli) open() (*app.Workspace, error) {
 	})
 	if w != nil {
 		for _, done := range w.Restored {
-			fmt.Fprintln(a.err, "etui:", printable.OneLine(done))
+			fmt.Fprintln(a.Err, "etui:", printable.OneLine(done))
 		}
 	}
 	return w, err
@@ -55,11 +56,11 @@ func (a *cli) asking(open func() (*app.Workspace, error)) (*app.Workspace, error
 
 // confirms asks the person at the terminal, if there is one, whether a configuration may take effect.
 func (a *cli) confirms(u *app.Unconfirmed) bool {
-	if a.json || a.silent || !isTerminal(a.in) || !isTerminal(a.err) {
+	if a.JSON || a.silent || !terminal.Is(a.In) || !terminal.Is(a.Err) {
 		return false
 	}
-	fmt.Fprintf(a.err, "%s\nIs this yours, and may it do that? [y/N] ", printable.Text(u.Says()))
-	q := &questions{cli: a, ctx: a.ctx, lines: bufio.NewReader(oneByOne{a.in})}
+	fmt.Fprintf(a.Err, "%s\nIs this yours, and may it do that? [y/N] ", printable.Text(u.Says()))
+	q := &questions{cli: a, ctx: a.ctx, lines: bufio.NewReader(oneByOne{a.In})}
 	line, _ := q.read() // the end of the input is no
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes"
@@ -77,13 +78,13 @@ func (a *cli) settings(log *slog.Logger) app.Config {
 
 // logger writes to standard error, in colours on a terminal and without secrets.
 func (a *cli) logger(c config.Log) *slog.Logger {
-	out := a.secrets.Writer(a.err)
+	out := a.secrets.Writer(a.Err)
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // the configuration allows four words
 	if c.JSON {
 		return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))
 	}
-	return slog.New(tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(a.err) || os.Getenv("NO_COLOR") != ""}))
+	return slog.New(tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !terminal.Is(a.Err) || os.Getenv("NO_COLOR") != ""}))
 }
 
 // quiet is a logger that leaves out what only a server's operator wants to read.
@@ -159,7 +160,7 @@ func (a *cli) where(ctx context.Context, c *client.Client) string {
 
 // sayWhere prints which gateway answers, and for which workspace.
 func (a *cli) sayWhere(ctx context.Context, c *client.Client) {
-	if !a.json {
-		fmt.Fprintln(a.err, a.faint().Render("· "+a.where(ctx, c)))
+	if !a.JSON {
+		a.Note("· %s", a.where(ctx, c))
 	}
 }

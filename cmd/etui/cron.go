@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 func (a *cli) cronCommand() *cobra.Command {
@@ -75,7 +76,7 @@ func task[T any](a *cli, cmd *cobra.Command, changes bool, method, path string, 
 		if err := c.Do(cmd.Context(), method, "/admin/tasks"+path, body, &answer); err != nil {
 			return err
 		}
-		return a.print(answer, func() string { return text(answer) })
+		return a.Print(answer, func() string { return text(answer) })
 	})
 }
 
@@ -94,5 +95,5 @@ func describeTasks(list []engine.Task) string {
 		}
 		rows = append(rows, []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text})
 	}
-	return layout(rows, 5, width())
+	return terminal.Table(rows, terminal.Width())
 }

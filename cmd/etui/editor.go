@@ -23,7 +23,7 @@ func (a *cli) inEditor(ctx context.Context, text string) (edited string, err err
 	}
 	editor := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi"))
 	run := exec.CommandContext(ctx, editor[0], append(editor[1:], f.Name())...)
-	run.Stdin, run.Stdout, run.Stderr = a.in, a.out, a.err
+	run.Stdin, run.Stdout, run.Stderr = a.In, a.Out, a.Err
 	if err := run.Run(); err != nil {
 		return "", fmt.Errorf("the editor %s failed, and nothing was changed: %w; set EDITOR to another one", editor[0], err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/eval"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 func (a *cli) evalCommand() *cobra.Command {
@@ -69,23 +70,23 @@ func (a *cli) eval(ctx context.Context, args []string, o eval.Options) error {
 		}
 		for i, p := range r.Problems {
 			if i == maxProblems {
-				fmt.Fprintf(a.err, "%s: %d lines more could not be used\n", r.Set, len(r.Problems)-i)
+				fmt.Fprintf(a.Err, "%s: %d lines more could not be used\n", r.Set, len(r.Problems)-i)
 				break
 			}
-			fmt.Fprintln(a.err, p)
+			fmt.Fprintln(a.Err, p)
 		}
-		if isTerminal(a.err) {
-			fmt.Fprintf(a.err, "%s: %d questions\n", r.Set, r.Queries)
+		if terminal.Is(a.Err) {
+			fmt.Fprintf(a.Err, "%s: %d questions\n", r.Set, r.Queries)
 		}
 		results = append(results, r)
 	}
 	switch {
-	case a.json && single:
-		return a.printJSON(results[0])
-	case a.json:
-		return a.printJSON(results)
+	case a.JSON && single:
+		return a.PrintJSON(results[0])
+	case a.JSON:
+		return a.PrintJSON(results)
 	}
-	_, err = fmt.Fprintln(a.out, evalTable(results))
+	_, err = fmt.Fprintln(a.Out, evalTable(results))
 	return err
 }
 

@@ -27,7 +27,7 @@ knows: telegram:42. See docs/sessions.md for what is not removed.`,
 		Example: "  etui forget alice\n  etui forget telegram:42 --yes --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
-				if err := a.confirm("Remove all that is kept of %q for good?", args[0]); err != nil {
+				if err := a.Confirm("Remove all that is kept of %q for good?", args[0]); err != nil {
 					return err
 				}
 			}
@@ -36,7 +36,7 @@ knows: telegram:42. See docs/sessions.md for what is not removed.`,
 				if err := c.Do(cmd.Context(), http.MethodDelete, "/admin/users/"+url.PathEscape(args[0]), nil, &f); err != nil {
 					return err
 				}
-				return a.print(f, func() string { return describeForgotten(f) })
+				return a.Print(f, func() string { return describeForgotten(f) })
 			})
 		},
 	}

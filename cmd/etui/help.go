@@ -6,6 +6,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/etui-run/etui/internal/terminal"
 	mango "github.com/muesli/mango-cobra"
 	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
@@ -15,11 +16,11 @@ import (
 // help prints the help of a command, wrapped to the width of the terminal.
 func (a *cli) help(c *cobra.Command, _ []string) {
 	var b strings.Builder
-	wide := width()
+	wide := terminal.Width()
 	if text := c.Long; text != "" {
 		for line := range strings.SplitSeq(paragraphs(text), "\n") {
 			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-			b.WriteString(hanging(indent, line, wide))
+			b.WriteString(terminal.Hanging(indent, line, wide))
 		}
 	} else {
 		b.WriteString(c.Short + ".\n")
@@ -58,7 +59,7 @@ func (a *cli) help(c *cobra.Command, _ []string) {
 			b.WriteString(strings.ReplaceAll(part.flags.FlagUsagesWrapped(wide), " (default [])", ""))
 		}
 	}
-	fmt.Fprint(a.out, b.String())
+	fmt.Fprint(a.Out, b.String())
 }
 
 // example returns the examples of a command. Those of a group are the first ones of its
@@ -85,11 +86,13 @@ func continued(line string, wide int) string {
 	if ansi.StringWidth(line) <= wide {
 		return line + "\n"
 	}
-	return strings.ReplaceAll(strings.TrimSuffix(hanging("  ", line, wide-4), "\n"), "\n", " \\\n  ") + "\n"
+	return strings.ReplaceAll(strings.TrimSuffix(terminal.Hanging("  ", line, wide-4), "\n"), "\n", " \\\n  ") + "\n"
 }
 
 // title is the style of titles in the help.
-func (a *cli) title() lipgloss.Style { return lipgloss.NewStyle().Bold(!plain() && isTerminal(a.out)) }
+func (a *cli) title() lipgloss.Style {
+	return lipgloss.NewStyle().Bold(!terminal.Plain() && terminal.Is(a.Out))
+}
 
 // described writes names with their descriptions behind them.
 func described(rows [][2]string, wide int) string {
@@ -104,7 +107,7 @@ func described(rows [][2]string, wide int) string {
 			b.WriteString("  " + row[0] + "\n")
 			first = strings.Repeat(" ", longest+4)
 		}
-		b.WriteString(hanging(first, row[1], wide))
+		b.WriteString(terminal.Hanging(first, row[1], wide))
 	}
 	return b.String()
 }
@@ -117,7 +120,7 @@ func (a *cli) manCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(a.out, page.Build(roff.NewDocument()))
+			_, err = fmt.Fprint(a.Out, page.Build(roff.NewDocument()))
 			return err
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/store"
 )
 
@@ -63,7 +64,7 @@ func inbox[T any](a *cli, cmd *cobra.Command, changes bool, method, path string,
 		if err := c.Do(cmd.Context(), method, "/admin/inbox"+path, body, &answer); err != nil {
 			return err
 		}
-		return a.print(answer, func() string { return text(answer) })
+		return a.Print(answer, func() string { return text(answer) })
 	})
 }
 
@@ -75,7 +76,7 @@ func describeInbox(list []engine.InboxItem) string {
 	for _, i := range list {
 		rows = append(rows, []string{strconv.FormatInt(i.ID, 10), string(i.State), i.Accepted.Local().Format(time.DateTime), shortKey(i.Session), i.Text})
 	}
-	return layout(rows, 4, width())
+	return terminal.Table(rows, terminal.Width())
 }
 
 func describeItem(i engine.InboxItem) string {
@@ -87,6 +88,6 @@ func describeItem(i engine.InboxItem) string {
 	if i.State == store.Parked {
 		fmt.Fprintf(&b, "  parked   %s\n", i.Reason)
 	}
-	b.WriteString("\n" + indented("", i.Text, width()))
+	b.WriteString("\n" + terminal.Indented("", i.Text, terminal.Width()))
 	return b.String()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 func (a *cli) initCommand() *cobra.Command {
@@ -55,7 +56,7 @@ func (a *cli) init(ctx context.Context, dir string, yes bool) error {
 			return err
 		}
 	}
-	q := &questions{cli: a, ctx: ctx, lines: bufio.NewReader(a.in), silent: yes}
+	q := &questions{cli: a, ctx: ctx, lines: bufio.NewReader(a.In), silent: yes}
 	s, err := q.starter()
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (a *cli) init(ctx context.Context, dir string, yes bool) error {
 	if _, err := app.Open(filepath.Dir(file), "", os.Environ()); err != nil {
 		return fmt.Errorf("%s is written, but cannot be used: %w", file, err)
 	}
-	return a.print(map[string]string{"config": file}, func() string { return a.begun(s, file, dir) })
+	return a.Print(map[string]string{"config": file}, func() string { return a.begun(s, file, dir) })
 }
 
 // begun says what was written and what to do next.
@@ -165,14 +166,14 @@ func (q *questions) ask(question, usual string, check func(string) error) (strin
 		if q.silent {
 			return usual, nil
 		}
-		fmt.Fprintf(q.err, "%s [%s] ", question, usual)
+		fmt.Fprintf(q.Err, "%s [%s] ", question, usual)
 		line, err := q.read()
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrClosed) {
 			return "", err
 		}
 		ended := err != nil
 		if ended {
-			fmt.Fprintln(q.err)
+			fmt.Fprintln(q.Err)
 		}
 		answer := strings.TrimSpace(line)
 		if short := map[string]string{"y": "yes", "n": "no"}[strings.ToLower(answer)]; short != "" && check != nil {
@@ -184,9 +185,9 @@ func (q *questions) ask(question, usual string, check func(string) error) (strin
 		if check == nil || check(answer) == nil {
 			return answer, nil
 		}
-		if ended || !isTerminal(q.in) {
+		if ended || !terminal.Is(q.In) {
 			return "", app.Usagef("%w", check(answer))
 		}
-		fmt.Fprintf(q.err, "%v\n", check(answer))
+		fmt.Fprintf(q.Err, "%v\n", check(answer))
 	}
 }

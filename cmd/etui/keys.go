@@ -10,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server"
 )
 
@@ -54,10 +55,10 @@ func (a *cli) keysAddCommand() *cobra.Command {
 			var made server.MadeKey
 			return a.changeKeys(cmd, http.MethodPost, "/admin/keys", n, &made, func() string {
 				if made.Problem != "" {
-					fmt.Fprintf(a.err, "warning: %s is refused for now: %s\n", made.Name, made.Problem)
+					fmt.Fprintf(a.Err, "warning: %s is refused for now: %s\n", made.Name, made.Problem)
 				}
 				if made.Note != "" {
-					fmt.Fprintf(a.err, "warning: %s\n", made.Note)
+					fmt.Fprintf(a.Err, "warning: %s\n", made.Note)
 				}
 				return made.Secret + "\n"
 			})
@@ -75,7 +76,7 @@ func (a *cli) changeKeys(cmd *cobra.Command, method, path string, body, into any
 		if err := c.Do(cmd.Context(), method, path, body, into); err != nil {
 			return err
 		}
-		return a.print(into, text)
+		return a.Print(into, text)
 	})
 }
 
@@ -96,5 +97,5 @@ func describeKeys(keys []server.KeyStatus) string {
 		}
 		rows = append(rows, []string{k.Name, k.User, may, k.Created.Local().Format(time.DateTime), k.Problem})
 	}
-	return columns(rows)
+	return terminal.Columns(rows)
 }

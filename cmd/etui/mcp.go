@@ -79,7 +79,7 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 			if err != nil {
 				return err
 			}
-			return a.print(addedServer{file, st}, func() string { return describeAdded(file, st) })
+			return a.Print(addedServer{file, st}, func() string { return describeAdded(file, st) })
 		},
 	}
 	f := c.Flags()

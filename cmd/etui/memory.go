@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -40,7 +41,7 @@ func (a *cli) memoryShowCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.print(r, func() string { return describeMemory(r) })
+				return a.Print(r, func() string { return describeMemory(r) })
 			})
 		},
 	}
@@ -66,7 +67,7 @@ func describeMemory(r engine.Remembered) string {
 	fmt.Fprintf(&b, "%s remembers of %s:\n", r.Agent, of)
 	part := func(heading, text string) {
 		if text = strings.TrimSpace(text); text != "" {
-			b.WriteString("\n" + heading + "\n" + indented("  ", text, width()))
+			b.WriteString("\n" + heading + "\n" + terminal.Indented("  ", text, terminal.Width()))
 		}
 	}
 	part("Memory", r.Text)
@@ -92,7 +93,7 @@ func (a *cli) memorySearchCommand() *cobra.Command {
 				if err := c.Do(cmd.Context(), http.MethodPost, "/api/memory", look, &r); err != nil {
 					return err
 				}
-				return a.print(r, func() string { return describeRecalled(r) })
+				return a.Print(r, func() string { return describeRecalled(r) })
 			})
 		},
 	}
@@ -107,7 +108,7 @@ func describeRecalled(r api.Recalled) string {
 	}
 	var b strings.Builder
 	for _, f := range r.Found {
-		b.WriteString(printable.Text(f.From) + "\n" + indented("  ", f.Text, width()) + "\n")
+		b.WriteString(printable.Text(f.From) + "\n" + terminal.Indented("  ", f.Text, terminal.Width()) + "\n")
 	}
 	return b.String()
 }
@@ -140,11 +141,11 @@ func (a *cli) editMemory(ctx context.Context, c *client.Client, who api.Message)
 		return err
 	}
 	if text == r.Text {
-		return a.print(api.Edited{Memory: text}, func() string { return "Nothing was changed.\n" })
+		return a.Print(api.Edited{Memory: text}, func() string { return "Nothing was changed.\n" })
 	}
 	var e api.Edited
 	if err := c.Do(ctx, http.MethodPut, "/api/memory", api.MemoryEdit{Message: who, Base: r.Text, New: text}, &e); err != nil {
 		return err
 	}
-	return a.print(e, func() string { return fmt.Sprintf("The memory of %s has %d bytes now.\n", r.Owner, len(e.Memory)) })
+	return a.Print(e, func() string { return fmt.Sprintf("The memory of %s has %d bytes now.\n", r.Owner, len(e.Memory)) })
 }

@@ -91,8 +91,8 @@ func (a *cli) replay(ctx context.Context, files []string, f replayFlags) error {
 	if err := a.printReplay(before, after, f); err != nil {
 		return err
 	}
-	if !a.json && !f.table {
-		fmt.Fprint(a.out, unpriced(w.Config.Models))
+	if !a.JSON && !f.table {
+		fmt.Fprint(a.Out, unpriced(w.Config.Models))
 	}
 	if f.svg != "" {
 		if err := os.WriteFile(f.svg, []byte(replay.SVG(before, after)), 0o600); err != nil {
@@ -130,7 +130,7 @@ func (a *cli) conversations(ctx context.Context, w *app.Workspace, files []strin
 	case len(files) > 0 && len(f.sessions) > 0:
 		return nil, app.Usagef("give files or --session, not both")
 	case len(files) > 0:
-		return readConversations(a.in, files)
+		return readConversations(a.In, files)
 	case a.demo && len(f.sessions) == 0:
 		return replay.Read(demo.Conversations(), "the demo's conversations")
 	}

@@ -13,13 +13,14 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 // printReplay prints what replays gave, and what is different after a change.
 func (a *cli) printReplay(before, after replay.Report, f replayFlags) error {
 	changes := replay.Compare(before, after)
-	if a.json {
-		e := json.NewEncoder(a.out)
+	if a.JSON {
+		e := json.NewEncoder(a.Out)
 		e.SetIndent("", " ")
 		return e.Encode(struct {
 			replay.Report
@@ -28,15 +29,15 @@ func (a *cli) printReplay(before, after replay.Report, f replayFlags) error {
 	}
 	rows := replayRows(before, after, f.table)
 	if f.table {
-		_, err := io.WriteString(a.out, markdown(rows))
+		_, err := io.WriteString(a.Out, markdown(rows))
 		return err
 	}
 	if f.turns {
-		printTurns(a.out, after)
+		printTurns(a.Out, after)
 	}
-	printChanges(a.out, changes, f.turns)
-	fmt.Fprintln(a.out, summary(after.Runs[0]))
-	_, err := fmt.Fprint(a.out, columns(rows)+languages(after.Runs[len(after.Runs)-1]))
+	printChanges(a.Out, changes, f.turns)
+	fmt.Fprintln(a.Out, summary(after.Runs[0]))
+	_, err := fmt.Fprint(a.Out, terminal.Columns(rows)+languages(after.Runs[len(after.Runs)-1]))
 	return err
 }
 

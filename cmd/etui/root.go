@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -114,21 +115,19 @@ func isUsage(err error) bool {
 
 // cli is what the sub-commands share: the global flags and the streams.
 type cli struct {
-	streams
+	*terminal.Console
 	ctx       context.Context //nolint:containedctx // of the one command that runs
 	workspace string
 	config    string
 	demo      bool
 	url       string
-	json      bool
 	listen    string // of serve and demo
 	silent    bool   // ask nothing: the output is for a shell
-	screen    bool   // the output is part of a terminal's screen
 	secrets   *secret.Known
 }
 
 func newRoot(std streams, secrets *secret.Known) *cobra.Command {
-	a := &cli{streams: std, secrets: secrets}
+	a := &cli{Console: &terminal.Console{In: std.in, Out: std.out, Err: std.err}, secrets: secrets}
 	root := &cobra.Command{
 		Use:   "etui",
 		Short: "An AI-agent gateway that shows each question just the tools it needs",
@@ -154,7 +153,7 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 	f.StringVar(&a.config, "config", os.Getenv("ETUI_CONFIG"), "configuration file (default: etui.yaml in the workspace)")
 	f.BoolVar(&a.demo, "demo", false, "use the demo workspace")
 	f.StringVar(&a.url, "url", os.Getenv("ETUI_URL"), "gateway to talk to (default: that of the workspace, if it runs)")
-	f.BoolVar(&a.json, "json", false, "print JSON")
+	f.BoolVar(&a.JSON, "json", false, "print JSON")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return app.Usagef("%w%s; see %q", plainFlag(err), nearestFlag(c, err), c.CommandPath()+" --help")
 	})

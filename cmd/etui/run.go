@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
@@ -163,13 +164,13 @@ func newestRun(ctx context.Context, c *client.Client, m *api.Message) error {
 // ended. On a terminal it asks about calls that await approval.
 func (a *cli) follow(ctx context.Context, c *client.Client, m api.Message) error {
 	r := &reply{cli: a}
-	if !a.json {
+	if !a.JSON {
 		r.note("· run %s", printable.OneLine(m.Session))
 		if m.Text == engine.Run {
 			r.soFar(ctx, c, m)
 		}
 	}
-	answers := bufio.NewScanner(a.in)
+	answers := bufio.NewScanner(a.In)
 	for {
 		done, err := r.runTurn(ctx, c, m)
 		switch {
@@ -179,10 +180,10 @@ func (a *cli) follow(ctx context.Context, c *client.Client, m api.Message) error
 			return app.Usagef("no workflow has run in the conversation %s; etui status lists what runs", m.Session)
 		case len(done.Awaits) == 0:
 			return outcomeOf(done)
-		case a.json || !isTerminal(a.in):
+		case a.JSON || !terminal.Is(a.In):
 			return ended{exitWaiting, fmt.Sprintf("a call of %s waits for an approval: etui approvals approve %s, then etui run --resume", done.Awaits[0].Tool, done.Awaits[0].ID)}
 		}
-		fmt.Fprintf(a.err, "%s %s: let it run? [y/N] ", done.Awaits[0].Tool, printable.Line(done.Awaits[0].Arguments, maxFailure))
+		fmt.Fprintf(a.Err, "%s %s: let it run? [y/N] ", done.Awaits[0].Tool, printable.Line(done.Awaits[0].Arguments, maxFailure))
 		m.Workflow, m.Target, m.Params, m.Skill, m.IdempotencyKey = "", "", nil, "", ""
 		m.Text = engine.Deny + " " + done.Awaits[0].ID
 		if answers.Scan() && slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answers.Text()))) {
@@ -218,8 +219,8 @@ func (r *reply) runTurn(ctx context.Context, c *client.Client, m api.Message) (d
 			done = *e.Done
 		}
 		switch {
-		case r.json:
-			if err := json.NewEncoder(r.out).Encode(e); err != nil {
+		case r.JSON:
+			if err := json.NewEncoder(r.Out).Encode(e); err != nil {
 				return done, err
 			}
 		case e.Selected == nil:

@@ -6,19 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
-	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
@@ -89,12 +87,12 @@ func (a *cli) explain(ctx context.Context, c *client.Client, who api.Message, te
 	}
 	var refused *client.Error
 	if err := c.InForce(ctx); err != nil && (!errors.As(err, &refused) || refused.Status != http.StatusForbidden) { // a person's key says nothing about it
-		fmt.Fprintf(a.err, "warning: %v\n", err)
+		fmt.Fprintf(a.Err, "warning: %v\n", err)
 	}
-	if a.json {
-		return a.printJSON(x)
+	if a.JSON {
+		return a.PrintJSON(x)
 	}
-	_, err = fmt.Fprint(a.out, render(x.Explanation, all, a.whole())+renderRefused(x.Refused, a.whole()))
+	_, err = fmt.Fprint(a.Out, render(x.Explanation, all, a.LineWidth())+renderRefused(x.Refused, a.LineWidth()))
 	return err
 }
 
@@ -149,13 +147,13 @@ func render(x selection.Explanation, all bool, width int) string {
 	if len(rows) == 1 {
 		b.WriteString("No tool is near this message.\n")
 	} else {
-		b.WriteString("\n" + layout(rows, 4, width))
+		b.WriteString("\n" + terminal.Table(rows, width))
 	}
 	if len(x.Skills) > 0 {
-		b.WriteString("\n" + layout(skillRows(x, all), 4, width))
+		b.WriteString("\n" + terminal.Table(skillRows(x, all), width))
 	}
 	if len(x.Alternatives) > 0 {
-		b.WriteString("\n" + layout(changes(x), 3, width))
+		b.WriteString("\n" + terminal.Table(changes(x), width))
 	}
 	return b.String()
 }
@@ -268,37 +266,6 @@ func changes(x selection.Explanation) [][]string {
 	return rows
 }
 
-// layout formats rows as a table whose first row is its head. The last column, whose
-// index is last, gets the rest of the width and is cut there. Chinese characters take
-// two columns, as in terminals.
-func layout(rows [][]string, last, width int) string {
-	widths := make([]int, last)
-	for _, row := range rows {
-		for i := range row {
-			row[i] = cell(row[i])
-		}
-		for i := range widths {
-			widths[i] = min(max(widths[i], ansi.StringWidth(row[i])), width/2)
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		line := ""
-		for i, w := range widths {
-			cell := ansi.Truncate(row[i], w, "…")
-			space := strings.Repeat(" ", w-ansi.StringWidth(cell))
-			if _, err := strconv.ParseFloat(cell, 64); err == nil {
-				line += space + cell + " " // numbers stand to the right
-			} else {
-				line += cell + space + " "
-			}
-		}
-		line += row[last]
-		b.WriteString(strings.TrimRight(ansi.Truncate(line, width, "…"), " ") + "\n")
-	}
-	return b.String()
-}
-
 // stageWords describe what was left after a stage.
 var stageWords = map[string]string{
 	"catalog": "tools", "enabled": "enabled", "groups": "in the agent's groups", "visibility": "visible", "skill": "in the skill",
@@ -324,26 +291,4 @@ func metaTools(declared []string) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// maxLine is wider than any line of reasons.
-const maxLine = 10_000
-
-// whole is how wide a line of reasons may be: a file or a program gets whole lines.
-func (a *cli) whole() int {
-	if os.Getenv("COLUMNS") == "" && !a.onTerminal() {
-		return maxLine
-	}
-	return width()
-}
-
-// width is how wide a line may be: as COLUMNS says, as the terminal is, or 80.
-func width() int {
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= 60 {
-		return n
-	}
-	if n, _, err := term.GetSize(os.Stdout.Fd()); err == nil && n >= 60 {
-		return n
-	}
-	return 80
 }

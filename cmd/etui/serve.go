@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 func (a *cli) serveCommand() *cobra.Command {
@@ -74,7 +75,7 @@ func (a *cli) serve(ctx context.Context) error {
 		a.heed(ctx, s, stop)
 	})
 	err = s.Run(ctx, func() {
-		fmt.Fprintln(a.err, "etui: stopping; running turns may end first; a second signal ends etui at once")
+		fmt.Fprintln(a.Err, "etui: stopping; running turns may end first; a second signal ends etui at once")
 	})
 	stop()
 	heeding.Wait()
@@ -84,7 +85,7 @@ func (a *cli) serve(ctx context.Context) error {
 // heed reads configuration and skills again at every SIGHUP, until ctx ends. A SIGHUP
 // that comes because the terminal was closed stops etui.
 func (a *cli) heed(ctx context.Context, s *app.Server, stop func()) {
-	terminal := isTerminal(a.out)
+	attached := terminal.Is(a.Out)
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
@@ -93,7 +94,7 @@ func (a *cli) heed(ctx context.Context, s *app.Server, stop func()) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
-			if terminal && !isTerminal(a.out) {
+			if attached && !terminal.Is(a.Out) {
 				stop()
 				return
 			}
@@ -105,41 +106,41 @@ func (a *cli) heed(ctx context.Context, s *app.Server, stop func()) {
 // greet says where to go and what to try.
 func (a *cli) greet(s *app.Server, took time.Duration) {
 	w := s.Workspace
-	fmt.Fprintf(a.out, "etui %s serves %s at %s (ready in %d ms)\n", version(), printable.Count(s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
-	fmt.Fprintf(a.out, "  workspace  %s\n  database   %s\n  model      %s\n", home(w.Dir), home(w.Database()), s.Models())
+	fmt.Fprintf(a.Out, "etui %s serves %s at %s (ready in %d ms)\n", version(), printable.Count(s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
+	fmt.Fprintf(a.Out, "  workspace  %s\n  database   %s\n  model      %s\n", home(w.Dir), home(w.Database()), s.Models())
 	if s.Admin != "" {
-		fmt.Fprintf(a.out, "  admin API  %s\n", s.Admin)
+		fmt.Fprintf(a.Out, "  admin API  %s\n", s.Admin)
 	}
 	programs := s.Sandbox()
-	fmt.Fprint(a.out, hanging("  sandbox    ", fmt.Sprintf("%s: %s", programs.Mode, programs.Says), width()))
+	fmt.Fprint(a.Out, terminal.Hanging("  sandbox    ", fmt.Sprintf("%s: %s", programs.Mode, programs.Says), terminal.Width()))
 	if !w.Found {
-		fmt.Fprintf(a.out, "  There is no etui.yaml; everything has its default value.\n")
+		fmt.Fprintf(a.Out, "  There is no etui.yaml; everything has its default value.\n")
 	}
 	if all, failed := s.Skills.Snapshot().All(), s.Skills.Snapshot().Failed(); len(all)+len(failed) > 0 {
 		text := fmt.Sprintf("%d of %d enabled", len(s.Skills.ListEnabled()), len(all))
 		if len(failed) > 0 {
 			text += ", " + printable.Count(len(failed), "file") + " cannot be used"
 		}
-		fmt.Fprintf(a.out, "  skills     %s; see etui skills list\n", text)
+		fmt.Fprintf(a.Out, "  skills     %s; see etui skills list\n", text)
 	}
 	if list := w.Config.Channels; len(list) > 0 {
 		names := make([]string, len(list))
 		for i, c := range list {
 			names[i] = c.Name
 		}
-		fmt.Fprintf(a.out, "  channels   %s; see etui channels list\n", strings.Join(names, ", "))
+		fmt.Fprintf(a.Out, "  channels   %s; see etui channels list\n", strings.Join(names, ", "))
 	}
 	if s.Config.Learning.Keep {
-		fmt.Fprintf(a.out, "  usage      past turns are kept; see etui usage show\n")
+		fmt.Fprintf(a.Out, "  usage      past turns are kept; see etui usage show\n")
 	}
 	for _, warning := range slices.Concat(s.Misnamed.Unknown, s.Misnamed.Later, s.Warnings) {
-		fmt.Fprintf(a.out, "  warning: %v\n", warning)
+		fmt.Fprintf(a.Out, "  warning: %v\n", warning)
 	}
 	if s.DemoElsewhere {
-		fmt.Fprintf(a.out, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
+		fmt.Fprintf(a.Out, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
 	}
 	if w.Config.Demo {
-		fmt.Fprint(a.out, hints(s.URL))
+		fmt.Fprint(a.Out, hints(s.URL))
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
@@ -86,7 +87,7 @@ func (a *cli) sessionsListCommand() *cobra.Command {
 					}
 					list = append(list, s)
 				}
-				return a.print(list, func() string {
+				return a.Print(list, func() string {
 					if len(list) == 0 && (user != "" || len(args) > 0) {
 						return "No conversation fits; etui sessions list shows all.\n"
 					}
@@ -116,7 +117,7 @@ func describeSessions(list []session.Summary) string {
 		}
 		rows = append(rows, []string{s.Updated.Local().Format("2006-01-02 15:04"), strconv.Itoa(s.Messages), name})
 	}
-	lines := strings.SplitAfter(layout(rows, 2, width()), "\n")
+	lines := strings.SplitAfter(terminal.Table(rows, terminal.Width()), "\n")
 	var b strings.Builder
 	b.WriteString(lines[0])
 	for i, s := range list {
@@ -126,7 +127,7 @@ func describeSessions(list []session.Summary) string {
 			title = who + ": " + title
 		}
 		if title != "" {
-			b.WriteString("    " + ansi.Truncate(title, width()-4, "…") + "\n")
+			b.WriteString("    " + ansi.Truncate(title, terminal.Width()-4, "…") + "\n")
 		}
 	}
 	return b.String()
@@ -208,7 +209,7 @@ is unknown (?), and outcomes that came after their turn.`,
 				if err := c.Do(cmd.Context(), http.MethodGet, sessionPath(s.Key)+"?limit="+strconv.Itoa(limit), nil, &shown); err != nil {
 					return err
 				}
-				return a.print(shown, func() string { return describeConversation(shown, width()) })
+				return a.Print(shown, func() string { return describeConversation(shown, terminal.Width()) })
 			})
 		},
 	}
@@ -231,14 +232,14 @@ func describeConversation(c engine.Conversation, width int) string {
 	if c.Phase != turn.Finished {
 		facts = append(facts, "a turn is open ("+string(c.Phase)+")")
 	}
-	fmt.Fprintf(&b, "%s\n%s", c.Key, hanging("  ", strings.Join(facts, ", "), width))
+	fmt.Fprintf(&b, "%s\n%s", c.Key, terminal.Hanging("  ", strings.Join(facts, ", "), width))
 	if c.Skip > 0 {
 		fmt.Fprintf(&b, "  (%d earlier messages are not shown; --limit shows more)\n", c.Skip)
 	}
 	at := max(c.Skip, c.Messages-c.Sent) // before which message the summary comes
 	summary := func(i int) {
 		if c.Summarised != "" && i == at {
-			b.WriteString("\nthe model reads a summary of what was said before\n" + indented("", c.Summarised, width))
+			b.WriteString("\nthe model reads a summary of what was said before\n" + terminal.Indented("", c.Summarised, width))
 		}
 	}
 	for i, m := range c.Said {
@@ -247,7 +248,7 @@ func describeConversation(c engine.Conversation, width int) string {
 	}
 	summary(c.Skip + len(c.Said))
 	for _, m := range c.Waiting {
-		fmt.Fprintf(&b, "\n%s %s (waits for its answer)\n%s", m.Accepted.Local().Format(time.DateTime), printable.Line(cmp.Or(m.User, "user"), session.MaxTitle), indented("", m.Text, width))
+		fmt.Fprintf(&b, "\n%s %s (waits for its answer)\n%s", m.Accepted.Local().Format(time.DateTime), printable.Line(cmp.Or(m.User, "user"), session.MaxTitle), terminal.Indented("", m.Text, width))
 	}
 	return b.String()
 }
@@ -258,7 +259,7 @@ const maxResult = 300
 // describeMessage describes a message; those after it have the results of its calls.
 func describeMessage(m chat.Message, after []chat.Message, width int) string {
 	var b strings.Builder
-	text := func(mark, text string) { b.WriteString(indented(mark, text, width)) }
+	text := func(mark, text string) { b.WriteString(terminal.Indented(mark, text, width)) }
 	head := func(who string) {
 		when := ""
 		if !m.Time.IsZero() {
@@ -306,16 +307,6 @@ func describeMessage(m chat.Message, after []chat.Message, width int) string {
 	return b.String()
 }
 
-// indented wraps a text after a mark.
-func indented(mark, text string, width int) string {
-	var b strings.Builder
-	for line := range strings.SplitSeq(ansi.Wrap(printable.Text(text), width-2-ansi.StringWidth(mark), ""), "\n") {
-		b.WriteString(strings.TrimRight("  "+mark+line, " ") + "\n")
-		mark = strings.Repeat(" ", ansi.StringWidth(mark))
-	}
-	return b.String()
-}
-
 // result describes a result after a mark.
 func result(r chat.Result) (mark, text string) {
 	text = r.Name + ": " + printable.Line(r.Text, maxResult)
@@ -351,7 +342,7 @@ With --user, conversations in which the user wrote.`,
 				return app.Usagef("name a session or --user, not both")
 			}
 			return a.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
-				out := bufio.NewWriter(a.out)
+				out := bufio.NewWriter(a.Out)
 				var err error
 				if len(args) == 1 {
 					var s session.Summary
@@ -426,7 +417,7 @@ then SESSION must be the whole name.`,
 					return app.Usagef("with --yes, write the whole name: %s", shortKey(s.Key))
 				}
 				if !yes {
-					if err := a.confirm("Delete %s with %s?", s.Key, printable.Count(s.Messages, "message")); err != nil {
+					if err := a.Confirm("Delete %s with %s?", s.Key, printable.Count(s.Messages, "message")); err != nil {
 						return err
 					}
 				}
@@ -434,7 +425,7 @@ then SESSION must be the whole name.`,
 				if err := c.Do(cmd.Context(), http.MethodDelete, sessionPath(s.Key), nil, &done); err != nil {
 					return err
 				}
-				return a.print(done, func() string { return fmt.Sprintf("%s is deleted.\n", done.Deleted) })
+				return a.Print(done, func() string { return fmt.Sprintf("%s is deleted.\n", done.Deleted) })
 			})
 		},
 	}
@@ -442,25 +433,11 @@ then SESSION must be the whole name.`,
 	return c
 }
 
-// confirm asks a question. Any answer but yes, and the end of the input, is an error.
-func (a *cli) confirm(question string, args ...any) error {
-	fmt.Fprintf(a.err, question+" [y/N] ", args...)
-	answer, err := bufio.NewReader(a.in).ReadString('\n') // the end of the input is a no
-	if err != nil {
-		fmt.Fprintln(a.err)
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
-	}
-	return fmt.Errorf("nothing was changed: answer y, or add --yes")
-}
-
 // continues makes who continue their latest conversation, and says which one that is.
 func (a *cli) continues(ctx context.Context, c *client.Client, who *api.Message) error {
 	s, err := latest(ctx, c, who)
-	if err == nil && !a.json {
-		fmt.Fprintln(a.err, a.faint().Render(fmt.Sprintf("· continues %s (%s): %s", shortKey(s.Key), printable.Count(s.Messages, "message"), printable.Line(s.Title, 60))))
+	if err == nil && !a.JSON {
+		a.Note("· continues %s (%s): %s", shortKey(s.Key), printable.Count(s.Messages, "message"), printable.Line(s.Title, 60))
 	}
 	return err
 }

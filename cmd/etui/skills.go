@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill"
@@ -65,7 +66,7 @@ func (a *cli) skillsListCommand() *cobra.Command {
 				if err := c.Do(cmd.Context(), http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &r.Toolsets); err != nil {
 					return err
 				}
-				return a.print(r, func() string {
+				return a.Print(r, func() string {
 					r.Toolsets.Skills = slices.DeleteFunc(r.Toolsets.Skills, func(t catalog.Skill) bool {
 						return slices.ContainsFunc(r.Skills, func(s admin.SkillStatus) bool {
 							return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
@@ -91,7 +92,7 @@ func describeSkillList(l admin.SkillList) string {
 		rows = append(rows, []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, home(s.Source)})
 	}
 	if len(l.Skills) > 0 {
-		lines := strings.SplitAfter(layout(rows, 5, width()), "\n")
+		lines := strings.SplitAfter(terminal.Table(rows, terminal.Width()), "\n")
 		b.WriteString(lines[0])
 		for i, s := range l.Skills {
 			b.WriteString(lines[i+1])
@@ -160,7 +161,7 @@ func describeToolsets(s api.Toolsets) string {
 		}
 		rows = append(rows, []string{mark + " " + t.Name, fmt.Sprintf("%4d tools %6d tokens ", s.Counts[t.Name], s.Tokens[t.Name]), t.Description})
 	}
-	return fmt.Sprintf("Toolsets of the agent %s (* is active):\n", s.Agent) + layout(rows, 2, width())
+	return fmt.Sprintf("Toolsets of the agent %s (* is active):\n", s.Agent) + terminal.Table(rows, terminal.Width())
 }
 
 func (a *cli) skillsShowCommand() *cobra.Command {
@@ -172,12 +173,12 @@ func (a *cli) skillsShowCommand() *cobra.Command {
 				var s admin.SkillStatus
 				err := c.Do(cmd.Context(), http.MethodGet, skillPath(args[0]), nil, &s)
 				if t, ok := toolset(cmd.Context(), c, args[0]); ok && err != nil {
-					return a.print(t, func() string { return describeToolset(t) })
+					return a.Print(t, func() string { return describeToolset(t) })
 				}
 				if err != nil {
 					return err
 				}
-				return a.print(s, func() string { return describeSkill(s) })
+				return a.Print(s, func() string { return describeSkill(s) })
 			})
 		},
 	}
@@ -465,5 +466,5 @@ func describeCalls(calls []audit.Record) string {
 			strconv.FormatFloat(call.Took, 'f', 1, 64), strings.TrimSpace(call.Arguments + " " + call.Error),
 		})
 	}
-	return layout(rows, 6, width())
+	return terminal.Table(rows, terminal.Width())
 }

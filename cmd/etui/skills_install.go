@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/hub/scan"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 // skillsInstallCommands find skills in registries and install them.
@@ -68,9 +69,9 @@ func (a *cli) skillsFindCommand() *cobra.Command {
 				return errors.Join(errs...)
 			}
 			for _, err := range errs {
-				fmt.Fprintf(a.err, "etui: %s\n", err)
+				fmt.Fprintf(a.Err, "etui: %s\n", err)
 			}
-			return a.print(append([]hub.Found{}, found...), func() string { return describeFound(found) })
+			return a.Print(append([]hub.Found{}, found...), func() string { return describeFound(found) })
 		}),
 	}
 	c.Flags().StringVar(&registry, "registry", "", "only this registry")
@@ -90,7 +91,7 @@ func describeFound(found []hub.Found) string {
 		}
 		rows = append(rows, []string{f.Words(), f.Registry, version, printable.OneLine(f.Description)})
 	}
-	return layout(rows, 3, width())
+	return terminal.Table(rows, terminal.Width())
 }
 
 func (a *cli) skillsInstallCommand() *cobra.Command {
@@ -131,7 +132,7 @@ look at something in it first, the command prints file and line, and installs th
 
 // progress shows the progress of a download on a terminal.
 func (a *cli) progress() func(hub.Progress) {
-	if a.json || !isTerminal(a.err) {
+	if a.JSON || !terminal.Is(a.Err) {
 		return nil
 	}
 	return func(p hub.Progress) {
@@ -144,7 +145,7 @@ func (a *cli) progress() func(hub.Progress) {
 		case p.Done > 0:
 			line += fmt.Sprintf(" %d kB", p.Done>>10)
 		}
-		fmt.Fprintf(a.err, "\r\x1b[K%s", line)
+		fmt.Fprintf(a.Err, "\r\x1b[K%s", line)
 	}
 }
 
@@ -159,11 +160,11 @@ type installOutcome struct {
 
 // installed prints the result of an installation.
 func (a *cli) installed(done *hub.Installed, words string, err error) error {
-	if isTerminal(a.err) && !a.json {
-		fmt.Fprint(a.err, "\r\x1b[K")
+	if terminal.Is(a.Err) && !a.JSON {
+		fmt.Fprint(a.Err, "\r\x1b[K")
 	}
 	var ask *hub.NeedsYesError
-	if a.json {
+	if a.JSON {
 		out := installOutcome{OK: err == nil, Skill: done}
 		if err != nil {
 			out.Error = err.Error()
@@ -171,7 +172,7 @@ func (a *cli) installed(done *hub.Installed, words string, err error) error {
 		if errors.As(err, &ask) {
 			out.Flags = ask.Flags
 		}
-		return errors.Join(json.NewEncoder(a.out).Encode(out), err)
+		return errors.Join(json.NewEncoder(a.Out).Encode(out), err)
 	}
 	if errors.As(err, &ask) {
 		return fmt.Errorf("%w\nLook at these places; if they are harmless, run: etui skills install %s --yes", err, words)
@@ -180,9 +181,9 @@ func (a *cli) installed(done *hub.Installed, words string, err error) error {
 		return err
 	}
 	o := done.Origin
-	fmt.Fprintf(a.out, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, printable.Count(len(o.Files), "file"), describeSignature(o))
+	fmt.Fprintf(a.Out, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, printable.Count(len(o.Files), "file"), describeSignature(o))
 	for _, f := range o.Accepted {
-		fmt.Fprintf(a.out, "  accepted: %s\n", f)
+		fmt.Fprintf(a.Out, "  accepted: %s\n", f)
 	}
 	return nil
 }
@@ -217,7 +218,7 @@ func (a *cli) skillsInstalledCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(append([]hub.Installed{}, list...), func() string {
+			return a.Print(append([]hub.Installed{}, list...), func() string {
 				if len(list) == 0 {
 					return "No skill is installed.\n"
 				}
@@ -225,7 +226,7 @@ func (a *cli) skillsInstalledCommand() *cobra.Command {
 				for _, s := range list {
 					rows = append(rows, installedRow(s))
 				}
-				return layout(rows, 5, width())
+				return terminal.Table(rows, terminal.Width())
 			})
 		}),
 	}
@@ -274,11 +275,11 @@ func (a *cli) printUpdates(list []hub.Outcome) error {
 			failed = errors.New("not every skill could be updated")
 		}
 	}
-	if a.json {
-		return errors.Join(json.NewEncoder(a.out).Encode(append([]hub.Outcome{}, list...)), failed)
+	if a.JSON {
+		return errors.Join(json.NewEncoder(a.Out).Encode(append([]hub.Outcome{}, list...)), failed)
 	}
-	if isTerminal(a.err) {
-		fmt.Fprint(a.err, "\r\x1b[K")
+	if terminal.Is(a.Err) {
+		fmt.Fprint(a.Err, "\r\x1b[K")
 	}
 	for _, u := range list {
 		line := fmt.Sprintf("%s: %s%s", u.Name, u.State, spaced(shortVersion(u.From)))
@@ -288,10 +289,10 @@ func (a *cli) printUpdates(list []hub.Outcome) error {
 		if u.Why != "" {
 			line += ": " + u.Why
 		}
-		fmt.Fprintln(a.out, line)
+		fmt.Fprintln(a.Out, line)
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(a.out, "No skill was installed from a registry.")
+		fmt.Fprintln(a.Out, "No skill was installed from a registry.")
 	}
 	return failed
 }
@@ -327,5 +328,5 @@ func (a *cli) skillsPinCommand(use, short string, pinned bool) *cobra.Command {
 
 // changedSkill prints what was done to a skill.
 func (a *cli) changedSkill(done, name string) error {
-	return a.print(map[string]any{"ok": true, "skill": name}, func() string { return done + " " + name + ".\n" })
+	return a.Print(map[string]any{"ok": true, "skill": name}, func() string { return done + " " + name + ".\n" })
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -52,13 +53,13 @@ func (v *validation) run(ctx context.Context, paths []string) error {
 // progress shows on a terminal what is being checked, if it takes long. An empty folder
 // removes the line.
 func (v *validation) progress(checked int, dir string) {
-	if now := time.Now(); isTerminal(v.err) && now.Sub(v.began) > time.Second && (dir == "" || now.Sub(v.shown) > time.Second/10) {
+	if now := time.Now(); terminal.Is(v.Err) && now.Sub(v.began) > time.Second && (dir == "" || now.Sub(v.shown) > time.Second/10) {
 		v.shown = now
 		text := ""
 		if dir != "" {
 			text = fmt.Sprintf("%d checked, now %s", checked, dir)
 		}
-		fmt.Fprintf(v.err, "\r\x1b[K%s", text)
+		fmt.Fprintf(v.Err, "\r\x1b[K%s", text)
 	}
 }
 
@@ -70,8 +71,8 @@ func (v *validation) print() error {
 			failed++
 		}
 	}
-	if v.json {
-		if err := json.NewEncoder(v.out).Encode(append([]app.SkillReport{}, v.check.Reports...)); err != nil {
+	if v.JSON {
+		if err := json.NewEncoder(v.Out).Encode(append([]app.SkillReport{}, v.check.Reports...)); err != nil {
 			return err
 		}
 	} else {
@@ -87,14 +88,14 @@ func (v *validation) printText() {
 	warnings := 0
 	for _, r := range v.check.Reports {
 		for _, p := range r.Errors {
-			fmt.Fprintf(v.out, "%s: %s\n", place(r.Path, p.Line), p.Message)
+			fmt.Fprintf(v.Out, "%s: %s\n", place(r.Path, p.Line), p.Message)
 		}
 		for _, p := range r.Warnings {
-			fmt.Fprintf(v.out, "%s: warning: %s\n", place(r.Path, p.Line), p.Message)
+			fmt.Fprintf(v.Out, "%s: warning: %s\n", place(r.Path, p.Line), p.Message)
 		}
 		warnings += len(r.Warnings)
 	}
-	fmt.Fprintf(v.out, "files checked: %d, warnings: %d\n", len(v.check.Reports), warnings)
+	fmt.Fprintf(v.Out, "files checked: %d, warnings: %d\n", len(v.check.Reports), warnings)
 }
 
 // place returns the position of a line in a file.

@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -23,7 +24,7 @@ func (a *cli) statusCommand() *cobra.Command {
 				if err := c.Do(cmd.Context(), "GET", "/api/status", nil, &s); err != nil {
 					return err
 				}
-				return a.print(s, func() string { return describeStatus(s) })
+				return a.Print(s, func() string { return describeStatus(s) })
 			})
 		},
 	}
@@ -50,7 +51,7 @@ func describeStatus(s api.Status) string {
 			}
 			rows = append(rows, []string{string(r.Session), r.Flow.Workflow, cmp.Or(r.Flow.Phase, "-"), fmt.Sprint(r.Flow.Visits[r.Flow.Phase]), fmt.Sprint(r.Flow.Rounds), fmt.Sprint(r.Flow.AllTokens), state})
 		}
-		b.WriteString("\n" + columns(rows))
+		b.WriteString("\n" + terminal.Columns(rows))
 	}
 	return b.String()
 }

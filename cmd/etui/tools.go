@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/turn"
@@ -65,7 +66,7 @@ func (a *cli) toolsListCommand() *cobra.Command {
 					some := inGroup == "" || slices.ContainsFunc(strings.Split(inGroup, ","), func(g string) bool { return slices.Contains(t.Groups, g) })
 					return !some || source != "" && t.Source != source || risk != "" && string(t.Risk) != risk
 				})
-				return a.print(list, func() string { return describeTools(list) })
+				return a.Print(list, func() string { return describeTools(list) })
 			})
 		},
 	}
@@ -89,7 +90,7 @@ func describeTools(list []api.Tool) string {
 		}
 		rows = append(rows, []string{name, strconv.Itoa(t.Tokens), string(t.Risk), printable.Line(strings.Join(t.Groups, ","), 12), t.Description})
 	}
-	return layout(rows, 4, width()) + fmt.Sprintf("%s, %d tokens if all were sent\n", printable.Count(len(list), "tool"), tokens)
+	return terminal.Table(rows, terminal.Width()) + fmt.Sprintf("%s, %d tokens if all were sent\n", printable.Count(len(list), "tool"), tokens)
 }
 
 func (a *cli) toolsShowCommand() *cobra.Command {
@@ -116,23 +117,23 @@ func (a *cli) toolsShowCommand() *cobra.Command {
 				if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(t.Name)+"/judge", who, &call); err != nil {
 					return err
 				}
-				if a.json {
-					return a.printJSON(shownTool{t, call})
+				if a.JSON {
+					return a.PrintJSON(shownTool{t, call})
 				}
-				fmt.Fprintf(a.out, "%s\n  %s\n", t.Name, t.Description)
+				fmt.Fprintf(a.Out, "%s\n  %s\n", t.Name, t.Description)
 				for lang, text := range t.Translations {
-					fmt.Fprintf(a.out, "  %s: %s\n", lang, text)
+					fmt.Fprintf(a.Out, "  %s: %s\n", lang, text)
 				}
 				if len(t.Aliases) > 0 {
-					fmt.Fprintf(a.out, "  aliases: %s\n", strings.Join(t.Aliases, ", "))
+					fmt.Fprintf(a.Out, "  aliases: %s\n", strings.Join(t.Aliases, ", "))
 				}
 				if len(t.Examples) > 0 {
-					fmt.Fprintf(a.out, "  examples: %s\n", strings.Join(t.Examples, " | "))
+					fmt.Fprintf(a.Out, "  examples: %s\n", strings.Join(t.Examples, " | "))
 				}
 				if len(t.Channels) > 0 {
-					fmt.Fprintf(a.out, "  only on the channels: %s\n", strings.Join(t.Channels, ", "))
+					fmt.Fprintf(a.Out, "  only on the channels: %s\n", strings.Join(t.Channels, ", "))
 				}
-				fmt.Fprintf(a.out, "  %s\n", judged(call))
+				fmt.Fprintf(a.Out, "  %s\n", judged(call))
 				facts := []string{"risk " + string(t.Risk)}
 				if len(t.Groups) > 0 {
 					facts = append(facts, "groups "+strings.Join(t.Groups, ", "))
@@ -141,8 +142,8 @@ func (a *cli) toolsShowCommand() *cobra.Command {
 				if t.Version != "" {
 					facts = append(facts, "version "+t.Version)
 				}
-				fmt.Fprintf(a.out, "  %s, %d tokens\n  parameters:\n", strings.Join(facts, ", "), t.Tokens)
-				return a.printJSON(t.Parameters)
+				fmt.Fprintf(a.Out, "  %s, %d tokens\n  parameters:\n", strings.Join(facts, ", "), t.Tokens)
+				return a.PrintJSON(t.Parameters)
 			})
 		},
 	}
@@ -192,16 +193,16 @@ parameters say what a value is, or one JSON object.`,
 					if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0])+"/judge", call, &j); err != nil {
 						return err
 					}
-					return a.print(j, func() string { return describeJudgement(args[0], j) })
+					return a.Print(j, func() string { return describeJudgement(args[0], j) })
 				}
 				var r chat.Result
 				if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0]), call, &r); err != nil {
 					return err
 				}
-				if r.Failed && !a.json {
+				if r.Failed && !a.JSON {
 					return fmt.Errorf("%s failed: %s", args[0], r.Text)
 				}
-				return a.print(r, func() string { return strings.TrimRight(r.Text, "\n") + "\n" })
+				return a.Print(r, func() string { return strings.TrimRight(r.Text, "\n") + "\n" })
 			})
 		},
 	}

@@ -89,15 +89,15 @@ func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, na
 		said += fmt.Sprintf("; the price of %s is unknown; models[].price sets it", r.Model)
 	}
 	if dry {
-		return a.print(r, func() string { return said + "\n" })
+		return a.Print(r, func() string { return said + "\n" })
 	}
 	if len(e.Subjects) > 0 {
 		if e.NoModel != nil {
 			return e.NoModel
 		}
-		fmt.Fprintln(a.err, said)
+		fmt.Fprintln(a.Err, said)
 		if !yes {
-			if err := a.confirm("Go on?"); err != nil {
+			if err := a.Confirm("Go on?"); err != nil {
 				return err
 			}
 		}
@@ -106,10 +106,10 @@ func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, na
 			done++
 			if err != nil {
 				r.Failed = append(r.Failed, name)
-				fmt.Fprintf(a.err, "%d of %d: %s: skipped: %v\n", done, len(e.Subjects), name, err)
+				fmt.Fprintf(a.Err, "%d of %d: %s: skipped: %v\n", done, len(e.Subjects), name, err)
 				return
 			}
-			fmt.Fprintf(a.err, "%d of %d: %s (%d tokens so far)\n", done, len(e.Subjects), name, so.Input+so.Output)
+			fmt.Fprintf(a.Err, "%d of %d: %s (%d tokens so far)\n", done, len(e.Subjects), name, so.Input+so.Output)
 		}}
 		if r.Used, err = writer.Write(ctx, e.Subjects, 0); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, na
 	if r.Dropped, err = e.Drop(); err != nil {
 		return err
 	}
-	return a.print(r, func() string { return describeEnriched(r) })
+	return a.Print(r, func() string { return describeEnriched(r) })
 }
 
 // priceOf returns the price in dollars of a model that etui knows, or zero.

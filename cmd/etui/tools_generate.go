@@ -57,12 +57,12 @@ func (a *cli) printProblems(err error) error {
 			return err
 		}
 		list = append(list, problem{p.Position.Filename, p.Position.Line, p.Position.Column, p.Reason})
-		if !a.json {
-			fmt.Fprintln(a.err, p)
+		if !a.JSON {
+			fmt.Fprintln(a.Err, p)
 		}
 	}
-	if a.json {
-		if err := json.NewEncoder(a.out).Encode(list); err != nil {
+	if a.JSON {
+		if err := json.NewEncoder(a.Out).Encode(list); err != nil {
 			return err
 		}
 	}
@@ -105,8 +105,8 @@ func (a *cli) putAll(made []toolgen.Package, check bool) error {
 }
 
 func (a *cli) printGenerated(list []generatedPackage, check bool) error {
-	if a.json {
-		return json.NewEncoder(a.out).Encode(list)
+	if a.JSON {
+		return json.NewEncoder(a.Out).Encode(list)
 	}
 	for _, g := range list {
 		did := "up to date"
@@ -118,10 +118,10 @@ func (a *cli) printGenerated(list []generatedPackage, check bool) error {
 		case g.Changed:
 			did = "written"
 		}
-		fmt.Fprintf(a.out, "%s: %s, %s\n", g.File, did, printable.Count(len(g.Tools), "tool"))
+		fmt.Fprintf(a.Out, "%s: %s, %s\n", g.File, did, printable.Count(len(g.Tools), "tool"))
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(a.out, "No function says //etui:tool.")
+		fmt.Fprintln(a.Out, "No function says //etui:tool.")
 	}
 	return nil
 }

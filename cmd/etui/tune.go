@@ -61,7 +61,7 @@ func (a *cli) resetWeights(w *app.Workspace, dry bool, args []string) error {
 	if removed {
 		says = "The default weights are used from the next start."
 	}
-	return a.print(map[string]any{"weights": rank.DefaultWeights(), "recommender": tune.DefaultRecommender()}, func() string { return says + "\n" })
+	return a.Print(map[string]any{"weights": rank.DefaultWeights(), "recommender": tune.DefaultRecommender()}, func() string { return says + "\n" })
 }
 
 // tuned is what etui tune reports.
@@ -78,7 +78,7 @@ type tuned struct {
 func (a *cli) tune(ctx context.Context, w *app.Workspace, dir string, limit time.Duration, dry bool) error {
 	before, broken := app.LoadWeights(w.State)
 	if broken != nil {
-		fmt.Fprintf(a.err, "etui: %s\n", broken)
+		fmt.Fprintf(a.Err, "etui: %s\n", broken)
 	}
 	var report tuned
 	fitting, cancel := context.WithTimeout(ctx, limit)
@@ -106,11 +106,11 @@ func (a *cli) tune(ctx context.Context, w *app.Workspace, dir string, limit time
 			return err
 		}
 	}
-	return a.print(report, func() string { return describeTuning(report, dry) })
+	return a.Print(report, func() string { return describeTuning(report, dry) })
 }
 
 func (a *cli) tuneProgress(what string) func(tune.Progress) {
-	return func(p tune.Progress) { fmt.Fprintf(a.err, "%stried %d: nDCG@5 %.1f\n", what, p.Tried, 100*p.NDCG) }
+	return func(p tune.Progress) { fmt.Fprintf(a.Err, "%stried %d: nDCG@5 %.1f\n", what, p.Tried, 100*p.NDCG) }
 }
 
 // tuneToSet fits the ranking to the questions of a folder.
@@ -120,7 +120,7 @@ func (a *cli) tuneToSet(ctx context.Context, before app.Fitted, dir string) (rep
 		return report, err
 	}
 	for _, p := range set.Problems[:min(len(set.Problems), 10)] {
-		fmt.Fprintf(a.err, "etui: left out: %s\n", p)
+		fmt.Fprintf(a.Err, "etui: left out: %s\n", p)
 	}
 	tools, questions, err := set.Catalog()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -83,9 +84,9 @@ func describeUsage(kept engine.PastTurns) string {
 		for _, name := range t.Failed {
 			tools = append(tools, name+" (failed)")
 		}
-		rows = append(rows, []string{t.Time.Local().Format("2006-01-02 15:04"), t.Agent, t.User, strings.Join(tools, ","), printable.Line(t.Text, max(width()-60, 20))})
+		rows = append(rows, []string{t.Time.Local().Format("2006-01-02 15:04"), t.Agent, t.User, strings.Join(tools, ","), printable.Line(t.Text, max(terminal.Width()-60, 20))})
 	}
-	return columns(rows) + state + "\n"
+	return terminal.Columns(rows) + state + "\n"
 }
 
 func (a *cli) usageExportCommand() *cobra.Command {
@@ -99,7 +100,7 @@ func (a *cli) usageExportCommand() *cobra.Command {
 				if err := c.Do(cmd.Context(), http.MethodGet, who.path(), nil, &kept); err != nil {
 					return err
 				}
-				out := bufio.NewWriter(a.out)
+				out := bufio.NewWriter(a.Out)
 				lines := json.NewEncoder(out)
 				lines.SetEscapeHTML(false)
 				for _, t := range kept.Turns {

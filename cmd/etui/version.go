@@ -28,7 +28,7 @@ func (a *cli) versionCommand() *cobra.Command {
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			platform := runtime.GOOS + "/" + runtime.GOARCH
-			return a.print(map[string]string{"version": version(), "go": runtime.Version(), "platform": platform}, func() string {
+			return a.Print(map[string]string{"version": version(), "go": runtime.Version(), "platform": platform}, func() string {
 				return fmt.Sprintf("etui %s (%s, %s)\n", version(), runtime.Version(), platform)
 			})
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -37,7 +38,7 @@ func (a *cli) whoami(ctx context.Context, c *client.Client, who api.Message) err
 	if err := c.Do(ctx, http.MethodPost, "/api/whoami", who, &x); err != nil {
 		return err
 	}
-	return a.print(x, func() string { return describeWhoami(x) })
+	return a.Print(x, func() string { return describeWhoami(x) })
 }
 
 func describeWhoami(x api.Whoami) string {
@@ -72,5 +73,5 @@ func describeWhoami(x api.Whoami) string {
 		may = append(may, "API key "+x.Client.Key)
 	}
 	add("this client", may...)
-	return columns(rows)
+	return terminal.Columns(rows)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/turn"
@@ -24,10 +25,10 @@ func (a *cli) why(ctx context.Context, c *client.Client, who api.Message) error 
 	switch {
 	case len(turns) == 0:
 		return app.Usagef("nothing is stored of this conversation: each chat is a new one, so name it with --session, --as, or --channel and --user; etui sessions list has their names, and etui sessions show has what was said")
-	case a.json:
-		return a.printJSON(turns[0])
+	case a.JSON:
+		return a.PrintJSON(turns[0])
 	}
-	_, err := fmt.Fprint(a.out, renderTurn(turns[0], a.whole()))
+	_, err := fmt.Fprint(a.Out, renderTurn(turns[0], a.LineWidth()))
 	return err
 }
 
@@ -91,7 +92,7 @@ func renderTurn(t engine.Turn, width int) string {
 	for _, skill := range c.Skills {
 		rows = append(rows, []string{"✓", skill, "", "a skill, announced with the message"})
 	}
-	return head + "\n" + layout(rows, 3, width) + renderRefused(t.Refused, width)
+	return head + "\n" + terminal.Table(rows, width) + renderRefused(t.Refused, width)
 }
 
 // renderRefused lists what the policy refuses the caller.
@@ -103,5 +104,5 @@ func renderRefused(list []turn.Judgement, width int) string {
 	for _, j := range list {
 		rows = append(rows, []string{string(j.Effect), j.Tool, j.Reason})
 	}
-	return "\n" + layout(rows, 2, width)
+	return "\n" + terminal.Table(rows, width)
 }
