@@ -17,19 +17,19 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 )
 
-func (a *cli) agentsCommand() *cobra.Command {
+func agentsCommand(g *gateway) *cobra.Command {
 	c := &cobra.Command{Use: "agents", Short: "List the agents, and change those of a running gateway", Args: unknownCommand, RunE: group}
 	list := &cobra.Command{
 		Use: "list", Short: "List the agents: their models, tools and skills", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return show(cmd.Context(), a, request{path: "/api/agents"}, describeAgents)
+			return show(cmd.Context(), g, request{path: "/api/agents"}, describeAgents)
 		},
 	}
-	c.AddCommand(list, a.agentsSetCommand())
+	c.AddCommand(list, agentsSetCommand(g))
 	return c
 }
 
-func (a *cli) agentsSetCommand() *cobra.Command {
+func agentsSetCommand(g *gateway) *cobra.Command {
 	var skill, groups string
 	var skills []string
 	c := &cobra.Command{
@@ -50,7 +50,7 @@ func (a *cli) agentsSetCommand() *cobra.Command {
 				return app.Usagef("nothing to change: give --skill, --groups or --skills")
 			}
 			put := request{http.MethodPut, "/api/agents/" + url.PathEscape(args[0]), change, "change the agent in etui.yaml instead"}
-			return show(cmd.Context(), a, put, func(s engine.AgentStatus) string { return describeAgents([]engine.AgentStatus{s}) })
+			return show(cmd.Context(), g, put, func(s engine.AgentStatus) string { return describeAgents([]engine.AgentStatus{s}) })
 		},
 	}
 	c.Flags().StringVar(&skill, "skill", "", "skill that is active in conversations that chose none")

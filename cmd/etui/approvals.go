@@ -19,7 +19,7 @@ import (
 	"github.com/etui-run/etui/session"
 )
 
-func (a *cli) approvalsCommand() *cobra.Command {
+func approvalsCommand(g *gateway) *cobra.Command {
 	c := &cobra.Command{
 		Use: "approvals", Short: "List the calls that wait for an approval, and decide about them", Args: unknownCommand, RunE: group,
 		Example: "  etui approvals list\n  etui approvals approve k3f9ab\n  etui approvals revoke k3f9ab",
@@ -30,7 +30,7 @@ their conversation.`,
 	list := &cobra.Command{
 		Use: "list", Short: "List what waits, and the approvals that count always", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return decide(a, cmd, false, http.MethodGet, "", nil, describeApprovals)
+			return decide(g, cmd, false, http.MethodGet, "", nil, describeApprovals)
 		},
 	}
 	var said api.ApprovalAnswer
@@ -42,7 +42,7 @@ their conversation.`,
 			if !said.Lasts.Known() {
 				return app.Usagef("--for is once, session or always, not %q", lasts)
 			}
-			return decide(a, cmd, true, http.MethodPost, args[0], said, func(x engine.Approval) string {
+			return decide(g, cmd, true, http.MethodPost, args[0], said, func(x engine.Approval) string {
 				return fmt.Sprintf("%s may run; its conversation goes on: etui sessions show %s\n", x.Tool, shortKey(x.Session))
 			})
 		},
@@ -51,7 +51,7 @@ their conversation.`,
 	deny := &cobra.Command{
 		Use: "deny ID", Short: "Decline a call", Args: cobra.ExactArgs(1), Example: "  etui approvals deny k3f9ab --reason 'not on Fridays'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return decide(a, cmd, true, http.MethodPost, args[0], api.ApprovalAnswer{Reason: said.Reason}, func(x engine.Approval) string {
+			return decide(g, cmd, true, http.MethodPost, args[0], api.ApprovalAnswer{Reason: said.Reason}, func(x engine.Approval) string {
 				return fmt.Sprintf("%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, shortKey(x.Session))
 			})
 		},
@@ -60,7 +60,7 @@ their conversation.`,
 	revoke := &cobra.Command{
 		Use: "revoke ID", Short: "Take back an approval that counts always", Args: cobra.ExactArgs(1), Example: "  etui approvals revoke k3f9ab",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return decide(a, cmd, true, http.MethodDelete, args[0], nil, func([]engine.Grant) string { return "Revoked: calls are asked about again.\n" })
+			return decide(g, cmd, true, http.MethodDelete, args[0], nil, func([]engine.Grant) string { return "Revoked: calls are asked about again.\n" })
 		},
 	}
 	c.AddCommand(list, approve, deny, revoke)
@@ -68,8 +68,8 @@ their conversation.`,
 }
 
 // decide asks the gateway of the workspace, or this process, and prints the answer.
-func decide[T any](a *cli, cmd *cobra.Command, changes bool, method, id string, body any, text func(T) string) error {
-	return a.using(cmd.Context(), app.Config{Stored: changes, Records: !changes}, func(c *client.Client) error {
+func decide[T any](g *gateway, cmd *cobra.Command, changes bool, method, id string, body any, text func(T) string) error {
+	return g.using(cmd.Context(), app.Config{Stored: changes, Records: !changes}, func(c *client.Client) error {
 		var answer T
 		path := "/admin/approvals"
 		if id != "" {
@@ -78,7 +78,7 @@ func decide[T any](a *cli, cmd *cobra.Command, changes bool, method, id string, 
 		if err := c.Do(cmd.Context(), method, path, body, &answer); err != nil {
 			return err
 		}
-		return a.Print(answer, func() string { return text(answer) })
+		return g.Print(answer, func() string { return text(answer) })
 	})
 }
 

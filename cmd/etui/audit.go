@@ -19,7 +19,7 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 )
 
-func (a *cli) auditCommand() *cobra.Command {
+func auditCommand(g *gateway) *cobra.Command {
 	var f audit.DecisionFilter
 	c := &cobra.Command{
 		Use: "audit", Short: "Show which calls were allowed and which were refused, newest first", Args: unknownCommand,
@@ -30,30 +30,30 @@ checks that none was changed, removed or added.`,
 		Example: "  etui audit --denied\n  etui audit --tool write_file --user alice --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := url.Values{"tool": {f.Tool}, "user": {f.User}, "denied": {strconv.FormatBool(f.Denied)}, "limit": {strconv.Itoa(f.Limit)}}
-			return records(cmd.Context(), a, "/admin/audit?"+q.Encode(), describeDecisions)
+			return records(cmd.Context(), g, "/admin/audit?"+q.Encode(), describeDecisions)
 		},
 	}
 	c.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool")
 	c.Flags().StringVar(&f.User, "user", "", "only calls of this user")
 	c.Flags().BoolVar(&f.Denied, "denied", false, "only refused calls")
 	c.Flags().IntVar(&f.Limit, "limit", 20, "how many to show")
-	c.AddCommand(a.auditVerifyCommand())
+	c.AddCommand(auditVerifyCommand(g))
 	return c
 }
 
 // records asks the gateway of the workspace, or reads the workspace and its database where
 // they are, and prints the answer.
-func records[T any](ctx context.Context, a *cli, path string, text func(T) string) error {
-	return a.using(ctx, app.Config{Records: true}, func(c *client.Client) error {
+func records[T any](ctx context.Context, g *gateway, path string, text func(T) string) error {
+	return g.using(ctx, app.Config{Records: true}, func(c *client.Client) error {
 		var answer T
 		if err := c.Do(ctx, http.MethodGet, path, nil, &answer); err != nil {
 			return err
 		}
-		return a.Print(answer, func() string { return text(answer) })
+		return g.Print(answer, func() string { return text(answer) })
 	})
 }
 
-func (a *cli) auditVerifyCommand() *cobra.Command {
+func auditVerifyCommand(g *gateway) *cobra.Command {
 	var head string
 	c := &cobra.Command{
 		Use: "verify", Short: "Check that no record of the audit was changed, removed or added", Args: cobra.NoArgs,
@@ -64,10 +64,10 @@ together with etui's own note of the end, or that the whole audit was written an
 		Example: "  etui audit verify\n  etui audit verify --head 4711:9f86d081…",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var v audit.Verdict
-			err := a.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
+			err := g.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
 				err := c.Do(cmd.Context(), http.MethodGet, "/admin/audit/verify?"+url.Values{"head": {head}}.Encode(), nil, &v)
 				if err == nil {
-					err = a.Print(v, func() string { return describeVerdict(v) })
+					err = g.Print(v, func() string { return describeVerdict(v) })
 				}
 				return err
 			})

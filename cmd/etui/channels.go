@@ -19,7 +19,7 @@ import (
 	"github.com/etui-run/etui/server"
 )
 
-func (a *cli) channelsCommand() *cobra.Command {
+func channelsCommand(g *gateway) *cobra.Command {
 	c := &cobra.Command{
 		Use: "channels", Short: "See where people talk to the agents, and let people in", Args: unknownCommand, RunE: group,
 		Example: "  etui channels list\n  etui channels test telegram\n  etui channels pair K3F9ABCD\n  etui channels send telegram 4711 \"the deployment is done\"",
@@ -29,13 +29,13 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 	list := &cobra.Command{
 		Use: "list", Short: "List the channels, and the people with codes", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return channels(a, cmd, false, http.MethodGet, "", nil, describeChannels)
+			return channels(g, cmd, false, http.MethodGet, "", nil, describeChannels)
 		},
 	}
 	test := &cobra.Command{
 		Use: "test NAME", Short: "Ask the platform which account a channel has", Args: cobra.ExactArgs(1), Example: "  etui channels test telegram",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return channels(a, cmd, false, http.MethodPost, "/"+url.PathEscape(args[0])+"/test", struct{}{}, func(x server.ChannelAccount) string {
+			return channels(g, cmd, false, http.MethodPost, "/"+url.PathEscape(args[0])+"/test", struct{}{}, func(x server.ChannelAccount) string {
 				return fmt.Sprintf("%s works: the account is %s.\n", x.Name, printable.OneLine(x.Account))
 			})
 		},
@@ -43,7 +43,7 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 	pair := &cobra.Command{
 		Use: "pair CODE", Short: "Let in whoever was given a code", Args: cobra.ExactArgs(1), Example: "  etui channels pair K3F9ABCD",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return channels(a, cmd, true, http.MethodPost, "/pair", server.Code{Code: args[0]}, func(p channel.Pairing) string {
+			return channels(g, cmd, true, http.MethodPost, "/pair", server.Code{Code: args[0]}, func(p channel.Pairing) string {
 				return fmt.Sprintf("%s (%s) can write to %s now. Take it back: etui channels unpair %s %s\n", cmp.Or(printable.OneLine(p.Name), "the person"), printable.OneLine(p.User), p.Channel, p.Channel, printable.OneLine(p.User))
 			})
 		},
@@ -51,7 +51,7 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 	unpair := &cobra.Command{
 		Use: "unpair NAME USER", Short: "Take back what a code gave", Args: cobra.ExactArgs(2), Example: "  etui channels unpair telegram 4711",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return channels(a, cmd, true, http.MethodDelete, "/"+url.PathEscape(args[0])+"/people/"+url.PathEscape(args[1]), nil, func(p channel.Pairing) string {
+			return channels(g, cmd, true, http.MethodDelete, "/"+url.PathEscape(args[0])+"/people/"+url.PathEscape(args[1]), nil, func(p channel.Pairing) string {
 				return fmt.Sprintf("%s cannot write to %s any more.\n", p.User, p.Channel)
 			})
 		},
@@ -61,7 +61,7 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 		Use: "send NAME CHAT TEXT", Short: "Say something in a chat", Args: cobra.ExactArgs(3), Example: "  etui channels send telegram 4711 \"the deployment is done\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m := server.ChannelMessage{Address: channel.Address{Chat: args[1], Thread: thread}, Text: args[2]}
-			return channels(a, cmd, false, http.MethodPost, "/"+url.PathEscape(args[0])+"/send", m, func(server.ChannelMessage) string { return "Sent.\n" })
+			return channels(g, cmd, false, http.MethodPost, "/"+url.PathEscape(args[0])+"/send", m, func(server.ChannelMessage) string { return "Sent.\n" })
 		},
 	}
 	send.Flags().StringVar(&thread, "thread", "", "thread or topic of the chat")
@@ -70,13 +70,13 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 }
 
 // channels asks the gateway of the workspace, or this process, and prints the answer.
-func channels[T any](a *cli, cmd *cobra.Command, changes bool, method, path string, body any, text func(T) string) error {
-	return a.using(cmd.Context(), app.Config{Stored: changes, Records: true}, func(c *client.Client) error {
+func channels[T any](g *gateway, cmd *cobra.Command, changes bool, method, path string, body any, text func(T) string) error {
+	return g.using(cmd.Context(), app.Config{Stored: changes, Records: true}, func(c *client.Client) error {
 		var answer T
 		if err := c.Do(cmd.Context(), method, "/admin/channels"+path, body, &answer); err != nil {
 			return err
 		}
-		return a.Print(answer, func() string { return text(answer) })
+		return g.Print(answer, func() string { return text(answer) })
 	})
 }
 

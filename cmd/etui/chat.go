@@ -28,7 +28,7 @@ import (
 	"github.com/etui-run/etui/server/api"
 )
 
-func (a *cli) chatCommand() *cobra.Command {
+func chatCommand(g *gateway) *cobra.Command {
 	var who api.Message
 	var text string
 	var paths []string
@@ -56,14 +56,14 @@ line is a message.`,
 			if who.Session == "" {
 				who.Session = newSession()
 			}
-			return a.with(cmd.Context(), true, func(c *client.Client) error {
+			return g.with(cmd.Context(), true, func(c *client.Client) error {
 				if again {
-					if err := a.continues(cmd.Context(), c, &who); err != nil {
+					if err := continues(cmd.Context(), g, c, &who); err != nil {
 						return err
 					}
 				}
 				if text == "-" {
-					all, err := io.ReadAll(io.LimitReader(a.In, 64<<20))
+					all, err := io.ReadAll(io.LimitReader(g.In, 64<<20))
 					if err != nil {
 						return err
 					}
@@ -81,10 +81,10 @@ line is a message.`,
 						return err
 					}
 					m.Wait = true
-					a.sayWhere(cmd.Context(), c)
-					return a.say(cmd.Context(), c, m)
+					g.sayWhere(cmd.Context(), c)
+					return say(cmd.Context(), g.Console, c, m)
 				}
-				return a.converse(cmd.Context(), c, who, files)
+				return converse(cmd.Context(), g, c, who, files)
 			})
 		},
 	}
@@ -99,11 +99,11 @@ line is a message.`,
 func newSession() string { return "cli-" + rand.Text()[:10] }
 
 // say sends one message and prints what happens.
-func (a *cli) say(ctx context.Context, c *client.Client, m api.Message) error {
-	if a.JSON {
+func say(ctx context.Context, console *terminal.Console, c *client.Client, m api.Message) error {
+	if console.JSON {
 		for e, err := range c.Chat(ctx, m) {
 			if err == nil {
-				err = json.NewEncoder(a.Out).Encode(e)
+				err = json.NewEncoder(console.Out).Encode(e)
 			}
 			if err != nil {
 				return err
@@ -111,7 +111,7 @@ func (a *cli) say(ctx context.Context, c *client.Client, m api.Message) error {
 		}
 		return nil
 	}
-	r := &reply{cli: a}
+	r := &reply{Console: console}
 	defer r.end()
 	for e, err := range c.Chat(ctx, m) {
 		if err != nil {
@@ -124,7 +124,7 @@ func (a *cli) say(ctx context.Context, c *client.Client, m api.Message) error {
 
 // reply prints the events of a turn.
 type reply struct {
-	*cli
+	*terminal.Console
 	text     io.WriteCloser // the part of the answer that is being printed; nil between parts
 	fresh    bool           // the text ended a line
 	progress string
@@ -141,7 +141,7 @@ func (r *reply) show(e api.Event) {
 		r.phase(*e.Phase)
 	case e.Text != "":
 		if r.text == nil {
-			r.text = r.answer()
+			r.text = answerWriter(r.Console)
 		}
 		_, _ = io.WriteString(r.text, e.Text) // a terminal that cannot be written to cannot be told
 		r.fresh = strings.HasSuffix(e.Text, "\n")
@@ -165,11 +165,11 @@ func (r *reply) show(e api.Event) {
 }
 
 // answer returns a writer of one part of an answer: readable on a terminal, else as it is.
-func (a *cli) answer() io.WriteCloser {
-	if a.OnTerminal() {
-		return terminal.NewMarkdown(a.Out, terminal.Width(), terminal.Plain())
+func answerWriter(console *terminal.Console) io.WriteCloser {
+	if console.OnTerminal() {
+		return terminal.NewMarkdown(console.Out, terminal.Width(), terminal.Plain())
 	}
-	return asItIs{a.Out}
+	return asItIs{console.Out}
 }
 
 type asItIs struct{ io.Writer }
@@ -199,42 +199,42 @@ const maxFailure = 200
 
 // conversation is a chat with an agent.
 type conversation struct {
-	*cli
+	*terminal.Console
 	client *client.Client
 	who    api.Message
 	files  attached // go with the next message
 }
 
-// chatCommand is a command inside a conversation.
-type chatCommand struct {
+// talkCommand is a command inside a conversation.
+type talkCommand struct {
 	name, args, help string
 	run              func(ctx context.Context, t *conversation, rest string) error
 }
 
 // chatCommands lists the commands of a conversation.
-func chatCommands() []chatCommand {
-	list := []chatCommand{
+func chatCommands() []talkCommand {
+	list := []talkCommand{
 		{"/skills", "", "list the skills, and which one is active", func(ctx context.Context, t *conversation, _ string) error {
-			return t.printSkills(ctx, t.client, t.who.Agent, t.who.Skill)
+			return printSkills(ctx, t.Console, t.client, t.who.Agent, t.who.Skill)
 		}},
 		{engine.Switch, "NAME", "make a skill active in this conversation; auto takes it back", func(ctx context.Context, t *conversation, name string) error {
 			if name == engine.Auto {
 				t.who.Skill = ""
 				return answer(engine.Switch)(ctx, t, name)
 			}
-			return t.switchSkill(ctx, t.client, &t.who, name)
+			return switchSkill(ctx, t.Console, t.client, &t.who, name)
 		}},
 		{"/why", "[MESSAGE]", "show what the last message got, or what another one would get", func(ctx context.Context, t *conversation, text string) error {
 			if text == "" {
-				return t.why(ctx, t.client, t.who)
+				return explainLast(ctx, t.Console, t.client, t.who)
 			}
-			return t.explain(ctx, t.client, t.who, text, asked{}, false)
+			return explainMessage(ctx, t.Console, t.client, t.who, text, asked{}, false)
 		}},
 		{"/tools", "WORDS", "find tools", func(ctx context.Context, t *conversation, words string) error {
 			if words == "" {
 				return app.Usagef("say what to find: /tools WORDS")
 			}
-			return t.explain(ctx, t.client, t.who, words, asked{}, false)
+			return explainMessage(ctx, t.Console, t.client, t.who, words, asked{}, false)
 		}},
 		{"/file", "PATH", "send a picture, PDF or text with the next message", func(_ context.Context, t *conversation, path string) error {
 			if err := t.files.add(path); err != nil {
@@ -258,8 +258,8 @@ func chatCommands() []chatCommand {
 	}
 	for _, c := range command.List() { // the rest of what all channels have
 		name := "/" + c.Name
-		if !slices.ContainsFunc(list, func(own chatCommand) bool { return own.name == name }) {
-			list = append(list, chatCommand{name, c.Args, c.Help, tell(name)})
+		if !slices.ContainsFunc(list, func(own talkCommand) bool { return own.name == name }) {
+			list = append(list, talkCommand{name, c.Args, c.Help, tell(name)})
 		}
 	}
 	return list
@@ -283,7 +283,7 @@ func answer(command string) func(context.Context, *conversation, string) error {
 	return func(ctx context.Context, t *conversation, rest string) error {
 		m := t.who
 		m.Text, m.Wait = strings.TrimSpace(command+" "+rest), true
-		return t.say(ctx, t.client, m)
+		return say(ctx, t.Console, t.client, m)
 	}
 }
 
@@ -301,24 +301,22 @@ Alt-Enter starts a new line.`)
 
 // converse talks until the input ends: with an editable prompt if both sides are
 // terminals, else line by line.
-func (a *cli) converse(ctx context.Context, c *client.Client, who api.Message, files attached) error {
-	t := &conversation{cli: a, client: c, who: who, files: files}
-	if !a.JSON && terminal.CanTalk(a.In, a.Out) {
-		in, _ := a.In.(*os.File)
-		out, _ := a.Out.(*os.File)
-		fmt.Fprintf(a.Out, "Connected to %s.\n/help lists the commands.\n", a.where(ctx, c))
+func converse(ctx context.Context, g *gateway, c *client.Client, who api.Message, files attached) error {
+	t := &conversation{Console: g.Console, client: c, who: who, files: files}
+	if !g.JSON && terminal.CanTalk(g.In, g.Out) {
+		in, _ := g.In.(*os.File)
+		out, _ := g.Out.(*os.File)
+		fmt.Fprintf(g.Out, "Connected to %s.\n/help lists the commands.\n", g.where(ctx, c))
 		return terminal.Talk(ctx, terminal.Config{
 			In: in, Out: out, Plain: terminal.Plain(), Complete: t.complete,
 			Send: func(ctx context.Context, text string, out io.Writer) error {
-				above := *a
-				above.Console = &terminal.Console{In: a.In, Out: out, Err: out, Screen: true}
-				t.cli = &above
+				t.Console = &terminal.Console{In: g.In, Out: out, Err: out, Screen: true}
 				return t.handle(ctx, text)
 			},
 		})
 	}
-	a.sayWhere(ctx, c)
-	lines := bufio.NewScanner(a.In)
+	g.sayWhere(ctx, c)
+	lines := bufio.NewScanner(g.In)
 	lines.Buffer(make([]byte, 64<<10), 64<<20)
 	for lines.Scan() && ctx.Err() == nil {
 		err := t.handle(ctx, strings.TrimSpace(lines.Text()))
@@ -326,7 +324,7 @@ func (a *cli) converse(ctx context.Context, c *client.Client, who api.Message, f
 			return nil
 		}
 		if err != nil {
-			fmt.Fprintf(a.Err, "etui: %v\n", err)
+			fmt.Fprintf(g.Err, "etui: %v\n", err)
 		}
 	}
 	return lines.Err()
@@ -342,7 +340,7 @@ func (t *conversation) handle(ctx context.Context, text string) error {
 		command = "/quit"
 	}
 	list := chatCommands()
-	if i := slices.IndexFunc(list, func(c chatCommand) bool { return c.name == command }); i >= 0 {
+	if i := slices.IndexFunc(list, func(c talkCommand) bool { return c.name == command }); i >= 0 {
 		return list[i].run(ctx, t, strings.TrimSpace(rest))
 	}
 	if strings.HasPrefix(command, "/") && !strings.Contains(command[1:], "/") {
@@ -354,7 +352,7 @@ func (t *conversation) handle(ctx context.Context, text string) error {
 	}
 	t.files = attached{}
 	m.Wait = true
-	return t.say(ctx, t.client, m)
+	return say(ctx, t.Console, t.client, m)
 }
 
 func commandNames() (names []string) {
@@ -381,7 +379,7 @@ func (t *conversation) complete(ctx context.Context, before string) []string {
 }
 
 // switchSkill makes a skill active for the messages that follow.
-func (a *cli) switchSkill(ctx context.Context, c *client.Client, who *api.Message, name string) error {
+func switchSkill(ctx context.Context, console *terminal.Console, c *client.Client, who *api.Message, name string) error {
 	name = cmp.Or(name, catalog.Full)
 	m := *who
 	m.Skill, m.Text = name, "hi"
@@ -390,16 +388,16 @@ func (a *cli) switchSkill(ctx context.Context, c *client.Client, who *api.Messag
 		return err
 	}
 	who.Skill = name
-	fmt.Fprintf(a.Out, "The skill %s is active: %d of %d tools, %d of %d tokens.\n", name, x.Counts.Usable, x.Counts.All, x.Tokens.Usable, x.Tokens.All)
+	fmt.Fprintf(console.Out, "The skill %s is active: %d of %d tools, %d of %d tokens.\n", name, x.Counts.Usable, x.Counts.All, x.Tokens.Usable, x.Tokens.All)
 	return nil
 }
 
-func (a *cli) printSkills(ctx context.Context, c *client.Client, agent, chosen string) error {
+func printSkills(ctx context.Context, console *terminal.Console, c *client.Client, agent, chosen string) error {
 	var s api.Toolsets
 	if err := c.Do(ctx, http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &s); err != nil {
 		return err
 	}
-	return a.Print(s, func() string {
+	return console.Print(s, func() string {
 		s.Active = cmp.Or(chosen, s.Active)
 		return describeToolsets(s)
 	})

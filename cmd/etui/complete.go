@@ -64,13 +64,13 @@ func beginning(text string, names []string) []string {
 
 // completes completes the first arguments of a command in the shell: at most most; 0 is
 // any number.
-func (a *cli) completes(most int, list names) cobra.CompletionFunc {
+func completes(g *gateway, most int, list names) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, text string) (found []string, _ cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		a.silent = true
-		_ = a.with(cmd.Context(), false, func(c *client.Client) error { // an error would only disturb the line
+		g.silent = true
+		_ = g.with(cmd.Context(), false, func(c *client.Client) error { // an error would only disturb the line
 			found = beginning(text, list(cmd.Context(), c))
 			return nil
 		})
@@ -80,7 +80,7 @@ func (a *cli) completes(most int, list names) cobra.CompletionFunc {
 
 // addCompletion completes names in the shell: the arguments and flags of all commands
 // below c that take them.
-func (a *cli) addCompletion(c *cobra.Command) {
+func addCompletion(g *gateway, c *cobra.Command) {
 	flags := map[string]names{
 		"agent": agentNames, "skill": toolsetNames, "include": toolNames, "exclude": toolNames, "include-skill": toolsetNames, "exclude-skill": toolsetNames,
 	}
@@ -91,7 +91,7 @@ func (a *cli) addCompletion(c *cobra.Command) {
 	}
 	for flag, list := range flags {
 		if c.Flags().Lookup(flag) != nil {
-			_ = c.RegisterFlagCompletionFunc(flag, a.completes(0, list)) // it fails for unknown flags only
+			_ = c.RegisterFlagCompletionFunc(flag, completes(g, 0, list)) // it fails for unknown flags only
 		}
 	}
 	_, path, _ := strings.Cut(c.CommandPath(), " ")
@@ -100,9 +100,9 @@ func (a *cli) addCompletion(c *cobra.Command) {
 		if path == "skills update" {
 			most = 0
 		}
-		c.ValidArgsFunction = a.completes(most, list)
+		c.ValidArgsFunction = completes(g, most, list)
 	}
 	for _, sub := range c.Commands() {
-		a.addCompletion(sub)
+		addCompletion(g, sub)
 	}
 }

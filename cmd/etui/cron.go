@@ -15,7 +15,7 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 )
 
-func (a *cli) cronCommand() *cobra.Command {
+func cronCommand(g *gateway) *cobra.Command {
 	c := &cobra.Command{
 		Use: "cron", Short: "Have the clock send messages, once or regularly", Args: unknownCommand, RunE: group,
 		Example: "  etui cron add \"0 9 * * 1-5\" \"what is on today?\" --user alice --zone Europe/Berlin\n  etui cron list\n  etui cron pause k3f9ab",
@@ -31,7 +31,7 @@ name of its user and with the rights of that user at that moment; its answer is 
 		Example: "  etui cron add @daily \"sum up the alerts\"\n  etui cron add 2026-12-24T18:00 \"wish everybody a merry Christmas\" --catch-up skip",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.When, t.Text, t.CatchUp = args[0], args[1], engine.CatchUp(catchUp)
-			return task(a, cmd, true, http.MethodPost, "", t, func(t engine.Task) string {
+			return task(g, cmd, true, http.MethodPost, "", t, func(t engine.Task) string {
 				return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.Next.Format("2006-01-02 15:04 MST"), shortKey(t.Key))
 			})
 		},
@@ -46,7 +46,7 @@ name of its user and with the rights of that user at that moment; its answer is 
 	list := &cobra.Command{
 		Use: "list", Short: "List the tasks, and when they run", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return task(a, cmd, false, http.MethodGet, "", nil, describeTasks)
+			return task(g, cmd, false, http.MethodGet, "", nil, describeTasks)
 		},
 	}
 	one := func(use, short, method, path, says string) *cobra.Command {
@@ -57,7 +57,7 @@ name of its user and with the rights of that user at that moment; its answer is 
 				if method == http.MethodPost {
 					body = struct{}{}
 				}
-				return task(a, cmd, true, method, "/"+url.PathEscape(args[0])+path, body, func(t engine.Task) string { return fmt.Sprintf("Task %s %s.\n", t.ID, says) })
+				return task(g, cmd, true, method, "/"+url.PathEscape(args[0])+path, body, func(t engine.Task) string { return fmt.Sprintf("Task %s %s.\n", t.ID, says) })
 			},
 		}
 	}
@@ -70,13 +70,13 @@ name of its user and with the rights of that user at that moment; its answer is 
 }
 
 // task asks the gateway of the workspace, or this process, and prints the answer.
-func task[T any](a *cli, cmd *cobra.Command, changes bool, method, path string, body any, text func(T) string) error {
-	return a.using(cmd.Context(), app.Config{Stored: changes, Records: true}, func(c *client.Client) error {
+func task[T any](g *gateway, cmd *cobra.Command, changes bool, method, path string, body any, text func(T) string) error {
+	return g.using(cmd.Context(), app.Config{Stored: changes, Records: true}, func(c *client.Client) error {
 		var answer T
 		if err := c.Do(cmd.Context(), method, "/admin/tasks"+path, body, &answer); err != nil {
 			return err
 		}
-		return a.Print(answer, func() string { return text(answer) })
+		return g.Print(answer, func() string { return text(answer) })
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 )
 
-func (a *cli) evalCommand() *cobra.Command {
+func evalCommand(console *terminal.Console) *cobra.Command {
 	var o eval.Options
 	c := &cobra.Command{
 		Use:   "eval DIR...",
@@ -37,7 +37,7 @@ more texts about the tools, {"id" or "tool","aliases","examples"}, such as
 those of etui tools enrich.`,
 		Example: "  etui eval my-set\n  etui eval sets --json\n  etui eval my-set --run before.jsonl",
 		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.eval(c.Context(), args, o) },
+		RunE:    func(c *cobra.Command, args []string) error { return evaluate(c.Context(), console, args, o) },
 	}
 	c.Flags().StringVar(&o.Queries, "queries", "", "`FILE` with the questions, in place of queries.jsonl")
 	c.Flags().StringVar(&o.Run, "run", "", "write the rankings to `FILE` (for several sets: to SET.jsonl in this folder)")
@@ -50,7 +50,7 @@ those of etui tools enrich.`,
 	return c
 }
 
-func (a *cli) eval(ctx context.Context, args []string, o eval.Options) error {
+func evaluate(ctx context.Context, console *terminal.Console, args []string, o eval.Options) error {
 	if o.Limit < 1 {
 		return app.Usagef("--limit must be above zero")
 	}
@@ -70,23 +70,23 @@ func (a *cli) eval(ctx context.Context, args []string, o eval.Options) error {
 		}
 		for i, p := range r.Problems {
 			if i == maxProblems {
-				fmt.Fprintf(a.Err, "%s: %d lines more could not be used\n", r.Set, len(r.Problems)-i)
+				fmt.Fprintf(console.Err, "%s: %d lines more could not be used\n", r.Set, len(r.Problems)-i)
 				break
 			}
-			fmt.Fprintln(a.Err, p)
+			fmt.Fprintln(console.Err, p)
 		}
-		if terminal.Is(a.Err) {
-			fmt.Fprintf(a.Err, "%s: %d questions\n", r.Set, r.Queries)
+		if terminal.Is(console.Err) {
+			fmt.Fprintf(console.Err, "%s: %d questions\n", r.Set, r.Queries)
 		}
 		results = append(results, r)
 	}
 	switch {
-	case a.JSON && single:
-		return a.PrintJSON(results[0])
-	case a.JSON:
-		return a.PrintJSON(results)
+	case console.JSON && single:
+		return console.PrintJSON(results[0])
+	case console.JSON:
+		return console.PrintJSON(results)
 	}
-	_, err = fmt.Fprintln(a.Out, evalTable(results))
+	_, err = fmt.Fprintln(console.Out, evalTable(results))
 	return err
 }
 

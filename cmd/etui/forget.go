@@ -14,7 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-func (a *cli) forgetCommand() *cobra.Command {
+func forgetCommand(g *gateway) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "forget USER", Short: "Remove what is kept of a person", Args: cobra.ExactArgs(1),
@@ -27,16 +27,16 @@ knows: telegram:42. See docs/sessions.md for what is not removed.`,
 		Example: "  etui forget alice\n  etui forget telegram:42 --yes --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
-				if err := a.Confirm("Remove all that is kept of %q for good?", args[0]); err != nil {
+				if err := g.Confirm("Remove all that is kept of %q for good?", args[0]); err != nil {
 					return err
 				}
 			}
-			return a.using(cmd.Context(), app.Config{Records: true, Stored: true}, func(c *client.Client) error {
+			return g.using(cmd.Context(), app.Config{Records: true, Stored: true}, func(c *client.Client) error {
 				var f engine.Forgotten
 				if err := c.Do(cmd.Context(), http.MethodDelete, "/admin/users/"+url.PathEscape(args[0]), nil, &f); err != nil {
 					return err
 				}
-				return a.Print(f, func() string { return describeForgotten(f) })
+				return g.Print(f, func() string { return describeForgotten(f) })
 			})
 		},
 	}

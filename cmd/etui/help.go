@@ -14,7 +14,7 @@ import (
 )
 
 // help prints the help of a command, wrapped to the width of the terminal.
-func (a *cli) help(c *cobra.Command, _ []string) {
+func help(console *terminal.Console, c *cobra.Command) {
 	var b strings.Builder
 	wide := terminal.Width()
 	if text := c.Long; text != "" {
@@ -25,7 +25,7 @@ func (a *cli) help(c *cobra.Command, _ []string) {
 	} else {
 		b.WriteString(c.Short + ".\n")
 	}
-	title := func(text string) { b.WriteString("\n" + a.title().Render(text) + "\n") }
+	title := func(text string) { b.WriteString("\n" + titleStyle(console).Render(text) + "\n") }
 	title("Usage")
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "  %s COMMAND [flags]\n", c.CommandPath())
@@ -59,7 +59,7 @@ func (a *cli) help(c *cobra.Command, _ []string) {
 			b.WriteString(strings.ReplaceAll(part.flags.FlagUsagesWrapped(wide), " (default [])", ""))
 		}
 	}
-	fmt.Fprint(a.Out, b.String())
+	fmt.Fprint(console.Out, b.String())
 }
 
 // example returns the examples of a command. Those of a group are the first ones of its
@@ -90,8 +90,8 @@ func continued(line string, wide int) string {
 }
 
 // title is the style of titles in the help.
-func (a *cli) title() lipgloss.Style {
-	return lipgloss.NewStyle().Bold(!terminal.Plain() && terminal.Is(a.Out))
+func titleStyle(console *terminal.Console) lipgloss.Style {
+	return lipgloss.NewStyle().Bold(!terminal.Plain() && terminal.Is(console.Out))
 }
 
 // described writes names with their descriptions behind them.
@@ -112,7 +112,7 @@ func described(rows [][2]string, wide int) string {
 	return b.String()
 }
 
-func (a *cli) manCommand() *cobra.Command {
+func manCommand(console *terminal.Console) *cobra.Command {
 	return &cobra.Command{
 		Use: "man", Short: "Print the man page", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -120,7 +120,7 @@ func (a *cli) manCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(a.Out, page.Build(roff.NewDocument()))
+			_, err = fmt.Fprint(console.Out, page.Build(roff.NewDocument()))
 			return err
 		},
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/etui-run/etui/store"
 )
 
-func (a *cli) inboxCommand() *cobra.Command {
+func inboxCommand(g *gateway) *cobra.Command {
 	c := &cobra.Command{
 		Use: "inbox", Short: "List messages that wait or were given up, and decide about these", Args: unknownCommand, RunE: group,
 		Example: "  etui inbox list\n  etui inbox show 17\n  etui inbox retry 17",
@@ -27,7 +27,7 @@ that is parked was given up, because its turn ended etui again and again: try it
 	list := &cobra.Command{
 		Use: "list", Short: "List the messages that are parked or wait", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return inbox(a, cmd, false, http.MethodGet, "", describeInbox)
+			return inbox(g, cmd, false, http.MethodGet, "", describeInbox)
 		},
 	}
 	one := func(use, short, method, path string, changes bool, text func(engine.InboxItem) string) *cobra.Command {
@@ -37,7 +37,7 @@ that is parked was given up, because its turn ended etui again and again: try it
 				if _, err := strconv.ParseInt(args[0], 10, 64); err != nil {
 					return app.Usagef("%q is no ID; etui inbox list shows them", args[0])
 				}
-				return inbox(a, cmd, changes, method, "/"+args[0]+path, text)
+				return inbox(g, cmd, changes, method, "/"+args[0]+path, text)
 			},
 		}
 	}
@@ -54,8 +54,8 @@ that is parked was given up, because its turn ended etui again and again: try it
 
 // inbox asks the gateway of the workspace, or reads the workspace where it is, and prints
 // the answer.
-func inbox[T any](a *cli, cmd *cobra.Command, changes bool, method, path string, text func(T) string) error {
-	return a.using(cmd.Context(), app.Config{Stored: changes, Records: true}, func(c *client.Client) error {
+func inbox[T any](g *gateway, cmd *cobra.Command, changes bool, method, path string, text func(T) string) error {
+	return g.using(cmd.Context(), app.Config{Stored: changes, Records: true}, func(c *client.Client) error {
 		var answer T
 		var body any
 		if method == http.MethodPost {
@@ -64,7 +64,7 @@ func inbox[T any](a *cli, cmd *cobra.Command, changes bool, method, path string,
 		if err := c.Do(cmd.Context(), method, "/admin/inbox"+path, body, &answer); err != nil {
 			return err
 		}
-		return a.Print(answer, func() string { return text(answer) })
+		return g.Print(answer, func() string { return text(answer) })
 	})
 }
 

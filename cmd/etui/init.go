@@ -20,7 +20,7 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 )
 
-func (a *cli) initCommand() *cobra.Command {
+func initCommand(ws *workspace) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "init [DIR]", Short: "Make a workspace: a folder with a first etui.yaml", Args: cobra.MaximumNArgs(1),
@@ -32,18 +32,18 @@ takes the answer in brackets, and --yes takes all of them. Nothing is sent
 anywhere, and a file that is there is not changed.`,
 		Example: "  etui init\n  etui init ~/team --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := a.workspace
+			dir := ws.dir
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			return a.init(cmd.Context(), dir, yes)
+			return writeStarter(cmd.Context(), ws, dir, yes)
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "ask nothing: take the answers in brackets")
 	return c
 }
 
-func (a *cli) init(ctx context.Context, dir string, yes bool) error {
+func writeStarter(ctx context.Context, ws *workspace, dir string, yes bool) error {
 	file, err := filepath.Abs(filepath.Join(dir, config.File))
 	if err != nil {
 		return err
@@ -52,11 +52,11 @@ func (a *cli) init(ctx context.Context, dir string, yes bool) error {
 		return app.Usagef("%s is there already; etui config validate checks it", file)
 	}
 	if _, err := os.Stat(filepath.Dir(file)); err == nil { // it may have skills of somebody else
-		if _, err := a.asking(func() (*app.Workspace, error) { return app.Open(filepath.Dir(file), "", os.Environ()) }); err != nil {
+		if _, err := ws.asking(ctx, func() (*app.Workspace, error) { return app.Open(filepath.Dir(file), "", os.Environ()) }); err != nil {
 			return err
 		}
 	}
-	q := &questions{cli: a, ctx: ctx, lines: bufio.NewReader(a.In), silent: yes}
+	q := &questions{workspace: ws, ctx: ctx, lines: bufio.NewReader(ws.In), silent: yes}
 	s, err := q.starter()
 	if err != nil {
 		return err
@@ -78,11 +78,11 @@ func (a *cli) init(ctx context.Context, dir string, yes bool) error {
 	if _, err := app.Open(filepath.Dir(file), "", os.Environ()); err != nil {
 		return fmt.Errorf("%s is written, but cannot be used: %w", file, err)
 	}
-	return a.Print(map[string]string{"config": file}, func() string { return a.begun(s, file, dir) })
+	return ws.Print(map[string]string{"config": file}, func() string { return begun(ws.Console, s, file, dir) })
 }
 
 // begun says what was written and what to do next.
-func (a *cli) begun(s config.Starter, file, dir string) string {
+func begun(console *terminal.Console, s config.Starter, file, dir string) string {
 	text := "Wrote " + home(file) + ".\n"
 	if (s.Provider == "openai" || s.Provider == "anthropic") && !s.KeySet {
 		text += fmt.Sprintf("%s is not set: set it, and remove the # before api_key in the file.\n", s.Key)
@@ -96,7 +96,7 @@ func (a *cli) begun(s config.Starter, file, dir string) string {
 
 // questions are those of init.
 type questions struct {
-	*cli
+	*workspace
 	ctx    context.Context //nolint:containedctx // of the one command that asks
 	lines  *bufio.Reader
 	silent bool

@@ -14,7 +14,7 @@ import (
 	"github.com/etui-run/etui/server"
 )
 
-func (a *cli) keysCommand() *cobra.Command {
+func keysCommand(g *gateway) *cobra.Command {
 	c := &cobra.Command{
 		Use: "keys", Short: "Make, list and revoke API keys", Args: unknownCommand, RunE: group,
 		Long: `Make, list and revoke API keys. A key belongs to a user of etui.yaml, or to an operator, or lets a
@@ -23,23 +23,23 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 	list := &cobra.Command{
 		Use: "list", Short: "List the API keys", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return show(cmd.Context(), a, request{path: "/admin/keys"}, describeKeys)
+			return show(cmd.Context(), g, request{path: "/admin/keys"}, describeKeys)
 		},
 	}
 	revoke := &cobra.Command{
 		Use: "revoke NAME", Short: "Revoke an API key: it is refused from now on", Args: cobra.ExactArgs(1),
 		Example: "  etui keys revoke phone",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changeKeys(cmd, http.MethodDelete, "/admin/keys/"+url.PathEscape(args[0]), nil, new(map[string]string), func() string {
+			return changeKeys(g, cmd, http.MethodDelete, "/admin/keys/"+url.PathEscape(args[0]), nil, new(map[string]string), func() string {
 				return fmt.Sprintf("The key %s is revoked.\n", args[0])
 			})
 		},
 	}
-	c.AddCommand(a.keysAddCommand(), list, revoke)
+	c.AddCommand(keysAddCommand(g), list, revoke)
 	return c
 }
 
-func (a *cli) keysAddCommand() *cobra.Command {
+func keysAddCommand(g *gateway) *cobra.Command {
 	var n server.NewKey
 	c := &cobra.Command{
 		Use: "add NAME", Short: "Make an API key, and show it once", Args: cobra.ExactArgs(1),
@@ -53,12 +53,12 @@ func (a *cli) keysAddCommand() *cobra.Command {
 				return app.Usagef("a key belongs to a user or is an operator's: give --user or --operator")
 			}
 			var made server.MadeKey
-			return a.changeKeys(cmd, http.MethodPost, "/admin/keys", n, &made, func() string {
+			return changeKeys(g, cmd, http.MethodPost, "/admin/keys", n, &made, func() string {
 				if made.Problem != "" {
-					fmt.Fprintf(a.Err, "warning: %s is refused for now: %s\n", made.Name, made.Problem)
+					fmt.Fprintf(g.Err, "warning: %s is refused for now: %s\n", made.Name, made.Problem)
 				}
 				if made.Note != "" {
-					fmt.Fprintf(a.Err, "warning: %s\n", made.Note)
+					fmt.Fprintf(g.Err, "warning: %s\n", made.Note)
 				}
 				return made.Secret + "\n"
 			})
@@ -71,12 +71,12 @@ func (a *cli) keysAddCommand() *cobra.Command {
 }
 
 // changeKeys sends a change of the keys and prints what it says.
-func (a *cli) changeKeys(cmd *cobra.Command, method, path string, body, into any, text func() string) error {
-	return a.with(cmd.Context(), true, func(c *client.Client) error {
+func changeKeys(g *gateway, cmd *cobra.Command, method, path string, body, into any, text func() string) error {
+	return g.with(cmd.Context(), true, func(c *client.Client) error {
 		if err := c.Do(cmd.Context(), method, path, body, into); err != nil {
 			return err
 		}
-		return a.Print(into, text)
+		return g.Print(into, text)
 	})
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/etui-run/etui/skill/mcp"
 )
 
-func (a *cli) mcpCommand() *cobra.Command {
+func mcpCommand(ws *workspace) *cobra.Command {
 	c := &cobra.Command{Use: "mcp", Short: "Add and remove MCP servers", Args: unknownCommand, RunE: group}
-	c.AddCommand(a.mcpAddCommand(), a.mcpRemoveCommand())
+	c.AddCommand(mcpAddCommand(ws), mcpRemoveCommand(ws))
 	return c
 }
 
@@ -29,7 +29,7 @@ type addedServer struct {
 	Server mcp.Status `json:"server"`
 }
 
-func (a *cli) mcpAddCommand() *cobra.Command {
+func mcpAddCommand(ws *workspace) *cobra.Command {
 	var s app.ServerFile
 	var env, headers []string
 	var force bool
@@ -68,18 +68,18 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 				}
 				s.Headers[name] = strings.TrimSpace(value)
 			}
-			w, err := a.open()
+			w, err := ws.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			file, st, err := w.AddServer(cmd.Context(), s, force, version(), slog.New(slog.DiscardHandler))
 			if err == nil {
-				err = a.reloadSkills(cmd.Context(), w)
+				err = reloadSkills(cmd.Context(), ws, w)
 			}
 			if err != nil {
 				return err
 			}
-			return a.Print(addedServer{file, st}, func() string { return describeAdded(file, st) })
+			return ws.Print(addedServer{file, st}, func() string { return describeAdded(file, st) })
 		},
 	}
 	f := c.Flags()
@@ -106,25 +106,25 @@ func describeAdded(file string, st mcp.Status) string {
 	return b.String()
 }
 
-func (a *cli) mcpRemoveCommand() *cobra.Command {
+func mcpRemoveCommand(ws *workspace) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove the skill of an MCP server, what was installed for it and what it kept", Args: cobra.ExactArgs(1),
 		Example: "  etui mcp remove files",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.open()
+			w, err := ws.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if err := w.RemoveServer(args[0], func() error { return a.reloadSkills(cmd.Context(), w) }); err != nil {
+			if err := w.RemoveServer(args[0], func() error { return reloadSkills(cmd.Context(), ws, w) }); err != nil {
 				return err
 			}
-			return a.changedSkill("Removed", args[0])
+			return changedSkill(ws.Console, "Removed", args[0])
 		},
 	}
 }
 
 // reloadSkills returns when the gateway of a workspace, if one runs, has read the skills again.
-func (a *cli) reloadSkills(ctx context.Context, w *app.Workspace) error {
+func reloadSkills(ctx context.Context, ws *workspace, w *app.Workspace) error {
 	i := w.Running()
 	if i.URL == "" {
 		return nil

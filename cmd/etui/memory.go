@@ -16,7 +16,7 @@ import (
 	"github.com/etui-run/etui/server/api"
 )
 
-func (a *cli) memoryCommand() *cobra.Command {
+func memoryCommand(g *gateway) *cobra.Command {
 	c := &cobra.Command{
 		Use: "memory", Short: "Show, search and edit what an agent remembers of somebody",
 		Long: `Show, search and edit what an agent remembers of a person, a peer or a group between
@@ -26,22 +26,22 @@ this terminal.`,
 		Args:    unknownCommand,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.memoryShowCommand(), a.memorySearchCommand(), a.memoryEditCommand())
+	c.AddCommand(memoryShowCommand(g), memorySearchCommand(g), memoryEditCommand(g))
 	return c
 }
 
-func (a *cli) memoryShowCommand() *cobra.Command {
+func memoryShowCommand(g *gateway) *cobra.Command {
 	look := api.MemoryLook{}
 	c := &cobra.Command{
 		Use: "show", Short: "Show what an agent remembers of somebody", Args: cobra.NoArgs,
 		Example: "  etui memory show\n  etui memory show --as alice --notes 7",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
+			return g.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
 				r, err := remembered(cmd.Context(), c, look)
 				if err != nil {
 					return err
 				}
-				return a.Print(r, func() string { return describeMemory(r) })
+				return g.Print(r, func() string { return describeMemory(r) })
 			})
 		},
 	}
@@ -81,19 +81,19 @@ func describeMemory(r engine.Remembered) string {
 	return b.String()
 }
 
-func (a *cli) memorySearchCommand() *cobra.Command {
+func memorySearchCommand(g *gateway) *cobra.Command {
 	look := api.MemoryLook{}
 	c := &cobra.Command{
 		Use: "search TEXT", Short: "Find what was remembered, noted or said", Args: cobra.MinimumNArgs(1),
 		Example: "  etui memory search \"which hotel did I like\" --as alice",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			look.Query = strings.Join(args, " ")
-			return a.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
+			return g.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
 				var r api.Recalled
 				if err := c.Do(cmd.Context(), http.MethodPost, "/api/memory", look, &r); err != nil {
 					return err
 				}
-				return a.Print(r, func() string { return describeRecalled(r) })
+				return g.Print(r, func() string { return describeRecalled(r) })
 			})
 		},
 	}
@@ -113,7 +113,7 @@ func describeRecalled(r api.Recalled) string {
 	return b.String()
 }
 
-func (a *cli) memoryEditCommand() *cobra.Command {
+func memoryEditCommand(g *gateway) *cobra.Command {
 	var who api.Message
 	c := &cobra.Command{
 		Use: "edit", Short: "Change what an agent remembers of somebody, in your editor", Args: cobra.NoArgs,
@@ -121,14 +121,14 @@ func (a *cli) memoryEditCommand() *cobra.Command {
 Lines that the agent adds meanwhile are kept.`,
 		Example: "  etui memory edit --as alice\n  EDITOR=nano etui memory edit",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), true, func(c *client.Client) error { return a.editMemory(cmd.Context(), c, who) })
+			return g.with(cmd.Context(), true, func(c *client.Client) error { return editMemory(cmd.Context(), g, c, who) })
 		},
 	}
 	placeFlags(c, &who)
 	return c
 }
 
-func (a *cli) editMemory(ctx context.Context, c *client.Client, who api.Message) error {
+func editMemory(ctx context.Context, g *gateway, c *client.Client, who api.Message) error {
 	r, err := remembered(ctx, c, api.MemoryLook{Message: who})
 	if err != nil {
 		return err
@@ -136,16 +136,16 @@ func (a *cli) editMemory(ctx context.Context, c *client.Client, who api.Message)
 	if r.Owner == "" {
 		return app.Usagef("nothing is remembered here: etui does not know who is writing; name somebody with --as")
 	}
-	text, err := a.inEditor(ctx, r.Text)
+	text, err := editText(ctx, g.Console, r.Text)
 	if err != nil {
 		return err
 	}
 	if text == r.Text {
-		return a.Print(api.Edited{Memory: text}, func() string { return "Nothing was changed.\n" })
+		return g.Print(api.Edited{Memory: text}, func() string { return "Nothing was changed.\n" })
 	}
 	var e api.Edited
 	if err := c.Do(ctx, http.MethodPut, "/api/memory", api.MemoryEdit{Message: who, Base: r.Text, New: text}, &e); err != nil {
 		return err
 	}
-	return a.Print(e, func() string { return fmt.Sprintf("The memory of %s has %d bytes now.\n", r.Owner, len(e.Memory)) })
+	return g.Print(e, func() string { return fmt.Sprintf("The memory of %s has %d bytes now.\n", r.Owner, len(e.Memory)) })
 }

@@ -34,7 +34,7 @@ type replayFlags struct {
 	turns       bool
 }
 
-func (a *cli) replayCommand() *cobra.Command {
+func replayCommand(ws *workspace) *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use: "replay [FILE ...]", Short: "Replay conversations: what is sent, what it costs, and whether the right tools are there",
@@ -48,7 +48,7 @@ the stored conversations of the workspace are replayed, or with --demo those of 
   etui replay --demo --against changed.yaml --fail-on-worse
   etui replay --limit 4 --rule '{deny: ["db_*"]}' --svg limit.svg
   etui replay conversations.jsonl --fail-under recall=0.9`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runReplay(cmd.Context(), ws, args, f) },
 	}
 	flags := c.Flags()
 	flags.StringSliceVar(&f.names, "mode", nil, "ways to bring tools to the model: "+replay.ModeNames()+" (default: all but the last; with a change only that, with --baseline its own)")
@@ -71,28 +71,28 @@ the stored conversations of the workspace are replayed, or with --demo those of 
 	return c
 }
 
-func (a *cli) replay(ctx context.Context, files []string, f replayFlags) error {
+func runReplay(ctx context.Context, ws *workspace, files []string, f replayFlags) error {
 	least, err := f.check()
 	if err != nil {
 		return err
 	}
-	w, err := a.open()
+	w, err := ws.open(ctx)
 	if err != nil {
 		return err
 	}
-	conversations, err := a.conversations(ctx, w, files, f)
+	conversations, err := conversationsOf(ctx, ws, w, files, f)
 	if err != nil {
 		return err
 	}
-	before, after, err := a.compared(ctx, w, conversations, &f)
+	before, after, err := compared(ctx, ws, w, conversations, &f)
 	if err != nil {
 		return err
 	}
-	if err := a.printReplay(before, after, f); err != nil {
+	if err := printReplay(ws.Console, before, after, f); err != nil {
 		return err
 	}
-	if !a.JSON && !f.table {
-		fmt.Fprint(a.Out, unpriced(w.Config.Models))
+	if !ws.JSON && !f.table {
+		fmt.Fprint(ws.Out, unpriced(w.Config.Models))
 	}
 	if f.svg != "" {
 		if err := os.WriteFile(f.svg, []byte(replay.SVG(before, after)), 0o600); err != nil {
@@ -125,13 +125,13 @@ func (f *replayFlags) check() (least map[string]float64, err error) {
 }
 
 // conversations returns the conversations to replay.
-func (a *cli) conversations(ctx context.Context, w *app.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
+func conversationsOf(ctx context.Context, ws *workspace, w *app.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
 	switch {
 	case len(files) > 0 && len(f.sessions) > 0:
 		return nil, app.Usagef("give files or --session, not both")
 	case len(files) > 0:
-		return readConversations(a.In, files)
-	case a.demo && len(f.sessions) == 0:
+		return readConversations(ws.In, files)
+	case ws.demo && len(f.sessions) == 0:
 		return replay.Read(demo.Conversations(), "the demo's conversations")
 	}
 	return storedConversations(ctx, w, f)
@@ -168,7 +168,7 @@ func (f *replayFlags) chosen() []replay.Mode {
 
 // compared replays, and returns the reports before and after a change. Without a change
 // the report before is empty.
-func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
+func compared(ctx context.Context, ws *workspace, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
 	var changed *app.Workspace
 	if !f.change.Empty() {
 		if changed, err = w.With(f.change); err != nil {
@@ -180,12 +180,12 @@ func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []re
 			return before, after, err
 		}
 	}
-	if after, err = app.Replay(ctx, w, a.settings(nil), f.chosen(), f.warm, conversations); err != nil {
+	if after, err = app.Replay(ctx, w, ws.settings(nil), f.chosen(), f.warm, conversations); err != nil {
 		return before, after, err
 	}
 	if changed != nil {
 		before = after
-		after, err = app.Replay(ctx, changed, a.settings(nil), f.chosen(), f.warm, conversations)
+		after, err = app.Replay(ctx, changed, ws.settings(nil), f.chosen(), f.warm, conversations)
 		return before, after, err
 	}
 	if f.baseline != "" && !replay.Comparable(before, after) {

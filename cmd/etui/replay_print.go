@@ -17,10 +17,10 @@ import (
 )
 
 // printReplay prints what replays gave, and what is different after a change.
-func (a *cli) printReplay(before, after replay.Report, f replayFlags) error {
+func printReplay(console *terminal.Console, before, after replay.Report, f replayFlags) error {
 	changes := replay.Compare(before, after)
-	if a.JSON {
-		e := json.NewEncoder(a.Out)
+	if console.JSON {
+		e := json.NewEncoder(console.Out)
 		e.SetIndent("", " ")
 		return e.Encode(struct {
 			replay.Report
@@ -29,15 +29,15 @@ func (a *cli) printReplay(before, after replay.Report, f replayFlags) error {
 	}
 	rows := replayRows(before, after, f.table)
 	if f.table {
-		_, err := io.WriteString(a.Out, markdown(rows))
+		_, err := io.WriteString(console.Out, markdown(rows))
 		return err
 	}
 	if f.turns {
-		printTurns(a.Out, after)
+		printTurns(console.Out, after)
 	}
-	printChanges(a.Out, changes, f.turns)
-	fmt.Fprintln(a.Out, summary(after.Runs[0]))
-	_, err := fmt.Fprint(a.Out, terminal.Columns(rows)+languages(after.Runs[len(after.Runs)-1]))
+	printChanges(console.Out, changes, f.turns)
+	fmt.Fprintln(console.Out, summary(after.Runs[0]))
+	_, err := fmt.Fprint(console.Out, terminal.Columns(rows)+languages(after.Runs[len(after.Runs)-1]))
 	return err
 }
 

@@ -17,8 +17,8 @@ type request struct {
 }
 
 // show sends a request and prints the answer, for people as text.
-func show[T any](ctx context.Context, a *cli, r request, text func(T) string) error {
-	return a.with(ctx, false, func(c *client.Client) error {
+func show[T any](ctx context.Context, g *gateway, r request, text func(T) string) error {
+	return g.with(ctx, false, func(c *client.Client) error {
 		if r.otherwise != "" && c.Here() {
 			return app.Usagef("no gateway is running; %s", r.otherwise)
 		}
@@ -26,6 +26,6 @@ func show[T any](ctx context.Context, a *cli, r request, text func(T) string) er
 		if err := c.Do(ctx, r.method, r.path, r.body, &answer); err != nil {
 			return err
 		}
-		return a.Print(answer, func() string { return text(answer) })
+		return g.Print(answer, func() string { return text(answer) })
 	})
 }

@@ -113,21 +113,10 @@ func isUsage(err error) bool {
 	})
 }
 
-// cli is what the sub-commands share: the global flags and the streams.
-type cli struct {
-	*terminal.Console
-	ctx       context.Context //nolint:containedctx // of the one command that runs
-	workspace string
-	config    string
-	demo      bool
-	url       string
-	listen    string // of serve and demo
-	silent    bool   // ask nothing: the output is for a shell
-	secrets   *secret.Known
-}
-
 func newRoot(std streams, secrets *secret.Known) *cobra.Command {
-	a := &cli{Console: &terminal.Console{In: std.in, Out: std.out, Err: std.err}, secrets: secrets}
+	console := &terminal.Console{In: std.in, Out: std.out, Err: std.err}
+	ws := &workspace{Console: console, secrets: secrets}
+	g := &gateway{workspace: ws}
 	root := &cobra.Command{
 		Use:   "etui",
 		Short: "An AI-agent gateway that shows each question just the tools it needs",
@@ -140,26 +129,29 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
   etui chat -m "show me the error logs of the checkout pod in namespace prod"
   etui select "who is on call this week?"`,
 		SilenceUsage: true, SilenceErrors: true, Version: version(),
-		Args:             unknownCommand,
-		PersistentPreRun: func(c *cobra.Command, _ []string) { a.ctx = c.Context() },
-		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args: unknownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetHelpFunc(a.help)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { help(console, c) })
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	f := root.PersistentFlags()
-	f.StringVarP(&a.workspace, "workspace", "w", os.Getenv("ETUI_WORKSPACE"), "folder with etui.yaml (default: the current one)")
-	f.StringVar(&a.config, "config", os.Getenv("ETUI_CONFIG"), "configuration file (default: etui.yaml in the workspace)")
-	f.BoolVar(&a.demo, "demo", false, "use the demo workspace")
-	f.StringVar(&a.url, "url", os.Getenv("ETUI_URL"), "gateway to talk to (default: that of the workspace, if it runs)")
-	f.BoolVar(&a.JSON, "json", false, "print JSON")
+	f.StringVarP(&ws.dir, "workspace", "w", os.Getenv("ETUI_WORKSPACE"), "folder with etui.yaml (default: the current one)")
+	f.StringVar(&ws.config, "config", os.Getenv("ETUI_CONFIG"), "configuration file (default: etui.yaml in the workspace)")
+	f.BoolVar(&ws.demo, "demo", false, "use the demo workspace")
+	f.StringVar(&g.url, "url", os.Getenv("ETUI_URL"), "gateway to talk to (default: that of the workspace, if it runs)")
+	f.BoolVar(&console.JSON, "json", false, "print JSON")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return app.Usagef("%w%s; see %q", plainFlag(err), nearestFlag(c, err), c.CommandPath()+" --help")
 	})
-	root.AddCommand(a.initCommand(), without(a.serveCommand(), "url", "json"), without(a.demoCommand(), "url", "json"), a.chatCommand(), a.runCommand(), a.selectCommand(), a.whoamiCommand(), a.keysCommand(), a.inboxCommand(), a.channelsCommand(), a.approvalsCommand(), a.cronCommand(), a.evalCommand(), a.replayCommand(),
-		a.toolsCommand(), a.skillsCommand(), a.mcpCommand(), a.agentsCommand(), a.statusCommand(), a.sessionsCommand(), a.memoryCommand(), a.usageCommand(), a.auditCommand(), a.forgetCommand(), without(a.backupCommand(), "url"), without(a.restoreCommand(), "url"), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.manCommand())
-	a.addCompletion(root)
+	root.AddCommand(initCommand(ws), without(serveCommand(ws), "url", "json"), without(demoCommand(ws), "url", "json"),
+		without(backupCommand(ws), "url"), without(restoreCommand(ws), "url"), configCommand(ws), doctorCommand(ws),
+		replayCommand(ws), tuneCommand(ws), mcpCommand(ws),
+		chatCommand(g), runCommand(g), selectCommand(g), whoamiCommand(g), keysCommand(g), inboxCommand(g), channelsCommand(g), approvalsCommand(g), cronCommand(g),
+		toolsCommand(g), skillsCommand(g), agentsCommand(g), statusCommand(g), sessionsCommand(g), memoryCommand(g), usageCommand(g), auditCommand(g), forgetCommand(g),
+		evalCommand(console), versionCommand(console), manCommand(console))
+	addCompletion(g, root)
 	plainArgs(root)
 	return root
 }

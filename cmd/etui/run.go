@@ -42,7 +42,7 @@ func (e ended) Error() string { return e.says }
 // runPrefix begins the names of the conversations that run makes.
 const runPrefix = "run-"
 
-func (a *cli) runCommand() *cobra.Command {
+func runCommand(g *gateway) *cobra.Command {
 	var who api.Message
 	var input string
 	var resume bool
@@ -65,12 +65,12 @@ for an approval.`,
 			if resume && (len(args) > 0 || input != "" || who.Target != "" || len(who.Params) > 0) {
 				return app.Usagef("--resume goes on with a run as it began: leave the workflow, --input, --target and --param out")
 			}
-			return a.using(cmd.Context(), app.Config{Stored: true, Records: true}, func(c *client.Client) error {
-				m, err := a.runMessage(cmd.Context(), c, who, args, input, resume)
+			return g.using(cmd.Context(), app.Config{Stored: true, Records: true}, func(c *client.Client) error {
+				m, err := runMessage(cmd.Context(), g, c, who, args, input, resume)
 				if err != nil {
 					return err
 				}
-				return a.follow(cmd.Context(), c, m)
+				return follow(cmd.Context(), g, c, m)
 			})
 		},
 	}
@@ -85,7 +85,7 @@ for an approval.`,
 }
 
 // runMessage makes the message that begins a run or goes on with one.
-func (a *cli) runMessage(ctx context.Context, c *client.Client, m api.Message, args []string, input string, resume bool) (api.Message, error) {
+func runMessage(ctx context.Context, g *gateway, c *client.Client, m api.Message, args []string, input string, resume bool) (api.Message, error) {
 	if resume {
 		if m.Session == "" {
 			if err := newestRun(ctx, c, &m); err != nil {
@@ -162,15 +162,15 @@ func newestRun(ctx context.Context, c *client.Client, m *api.Message) error {
 
 // follow sends a message and shows the run that it begins or goes on with, until that has
 // ended. On a terminal it asks about calls that await approval.
-func (a *cli) follow(ctx context.Context, c *client.Client, m api.Message) error {
-	r := &reply{cli: a}
-	if !a.JSON {
+func follow(ctx context.Context, g *gateway, c *client.Client, m api.Message) error {
+	r := &reply{Console: g.Console}
+	if !g.JSON {
 		r.note("· run %s", printable.OneLine(m.Session))
 		if m.Text == engine.Run {
 			r.soFar(ctx, c, m)
 		}
 	}
-	answers := bufio.NewScanner(a.In)
+	answers := bufio.NewScanner(g.In)
 	for {
 		done, err := r.runTurn(ctx, c, m)
 		switch {
@@ -180,10 +180,10 @@ func (a *cli) follow(ctx context.Context, c *client.Client, m api.Message) error
 			return app.Usagef("no workflow has run in the conversation %s; etui status lists what runs", m.Session)
 		case len(done.Awaits) == 0:
 			return outcomeOf(done)
-		case a.JSON || !terminal.Is(a.In):
+		case g.JSON || !terminal.Is(g.In):
 			return ended{exitWaiting, fmt.Sprintf("a call of %s waits for an approval: etui approvals approve %s, then etui run --resume", done.Awaits[0].Tool, done.Awaits[0].ID)}
 		}
-		fmt.Fprintf(a.Err, "%s %s: let it run? [y/N] ", done.Awaits[0].Tool, printable.Line(done.Awaits[0].Arguments, maxFailure))
+		fmt.Fprintf(g.Err, "%s %s: let it run? [y/N] ", done.Awaits[0].Tool, printable.Line(done.Awaits[0].Arguments, maxFailure))
 		m.Workflow, m.Target, m.Params, m.Skill, m.IdempotencyKey = "", "", nil, "", ""
 		m.Text = engine.Deny + " " + done.Awaits[0].ID
 		if answers.Scan() && slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answers.Text()))) {

@@ -22,7 +22,7 @@ import (
 	"github.com/etui-run/etui/server/api"
 )
 
-func (a *cli) selectCommand() *cobra.Command {
+func selectCommand(g *gateway) *cobra.Command {
 	var who api.Message
 	var ask asked
 	var all, last bool
@@ -43,14 +43,14 @@ to try. --last shows what the last message of a conversation got.`,
 				if text != "" {
 					return app.Usagef("--last takes no message: it shows what was stored with the last one")
 				}
-				return a.with(cmd.Context(), true, func(c *client.Client) error {
-					a.sayWhere(cmd.Context(), c)
-					return a.why(cmd.Context(), c, who)
+				return g.with(cmd.Context(), true, func(c *client.Client) error {
+					g.sayWhere(cmd.Context(), c)
+					return explainLast(cmd.Context(), g.Console, c, who)
 				})
 			}
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				a.sayWhere(cmd.Context(), c)
-				return a.explain(cmd.Context(), c, who, text, ask, all)
+			return g.with(cmd.Context(), false, func(c *client.Client) error {
+				g.sayWhere(cmd.Context(), c)
+				return explainMessage(cmd.Context(), g.Console, c, who, text, ask, all)
 			})
 		},
 	}
@@ -71,7 +71,7 @@ type asked struct {
 }
 
 // explain prints what a message would get.
-func (a *cli) explain(ctx context.Context, c *client.Client, who api.Message, text string, ask asked, all bool) error {
+func explainMessage(ctx context.Context, console *terminal.Console, c *client.Client, who api.Message, text string, ask asked, all bool) error {
 	m, err := says(who, text)
 	if err != nil {
 		return err
@@ -87,12 +87,12 @@ func (a *cli) explain(ctx context.Context, c *client.Client, who api.Message, te
 	}
 	var refused *client.Error
 	if err := c.InForce(ctx); err != nil && (!errors.As(err, &refused) || refused.Status != http.StatusForbidden) { // a person's key says nothing about it
-		fmt.Fprintf(a.Err, "warning: %v\n", err)
+		fmt.Fprintf(console.Err, "warning: %v\n", err)
 	}
-	if a.JSON {
-		return a.PrintJSON(x)
+	if console.JSON {
+		return console.PrintJSON(x)
 	}
-	_, err = fmt.Fprint(a.Out, render(x.Explanation, all, a.LineWidth())+renderRefused(x.Refused, a.LineWidth()))
+	_, err = fmt.Fprint(console.Out, render(x.Explanation, all, console.LineWidth())+renderRefused(x.Refused, console.LineWidth()))
 	return err
 }
 

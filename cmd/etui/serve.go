@@ -21,24 +21,24 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 )
 
-func (a *cli) serveCommand() *cobra.Command {
+func serveCommand(ws *workspace) *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve", Short: "Run the gateway", Args: cobra.NoArgs,
 		Long: `Run the gateway of a workspace until you stop it. It serves OpenAI's chat completions at
 /v1/chat/completions, where "model" is the name of an agent, and reports its health at
 /healthz and /readyz. It listens on 127.0.0.1:3884 unless the configuration says otherwise.`,
 		Example: "  etui serve\n  etui serve --workspace ~/team --listen 127.0.0.1:8080",
-		RunE:    func(c *cobra.Command, _ []string) error { return a.serve(c.Context()) },
+		RunE:    func(c *cobra.Command, _ []string) error { return serveWorkspace(c.Context(), ws) },
 	}
-	a.listenFlag(c)
+	listenFlag(ws, c)
 	return c
 }
 
-func (a *cli) listenFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.listen, "listen", "", "address to listen on (default: as configured, 127.0.0.1:3884)")
+func listenFlag(ws *workspace, c *cobra.Command) {
+	c.Flags().StringVar(&ws.listen, "listen", "", "address to listen on (default: as configured, 127.0.0.1:3884)")
 }
 
-func (a *cli) demoCommand() *cobra.Command {
+func demoCommand(ws *workspace) *cobra.Command {
 	c := &cobra.Command{
 		Use: "demo", Short: "Run the gateway with the demo workspace", Args: cobra.NoArgs,
 		Long: `Run the gateway with the demo workspace: hundreds of tools of an operations and office team,
@@ -46,36 +46,36 @@ served by a small service inside etui. It needs no key and no network. If OPENAI
 OPENAI_BASE_URL or ANTHROPIC_API_KEY is set, that language model answers, otherwise the offline model.`,
 		Example: "  etui demo\n  etui demo --listen 127.0.0.1:8080",
 		RunE: func(c *cobra.Command, _ []string) error {
-			a.demo = true
-			return a.serve(c.Context())
+			ws.demo = true
+			return serveWorkspace(c.Context(), ws)
 		},
 	}
-	a.listenFlag(c)
+	listenFlag(ws, c)
 	return c
 }
 
-func (a *cli) serve(ctx context.Context) error {
+func serveWorkspace(ctx context.Context, ws *workspace) error {
 	began := time.Now()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	w, err := a.open()
+	w, err := ws.open(ctx)
 	if err != nil {
 		return err
 	}
-	log := panics.Counted(a.logger(w.Config.Log))
+	log := panics.Counted(ws.logger(w.Config.Log))
 	slog.SetDefault(log) // of the parts that have none
-	s, err := app.Listen(ctx, w, a.settings(log))
+	s, err := app.Listen(ctx, w, ws.settings(log))
 	if err != nil {
 		return err
 	}
-	a.greet(s, time.Since(began))
+	greet(ws, s, time.Since(began))
 	var heeding sync.WaitGroup
 	heeding.Go(func() {
 		defer panics.Log(nil, "heeding signals")
-		a.heed(ctx, s, stop)
+		heed(ctx, ws, s, stop)
 	})
 	err = s.Run(ctx, func() {
-		fmt.Fprintln(a.Err, "etui: stopping; running turns may end first; a second signal ends etui at once")
+		fmt.Fprintln(ws.Err, "etui: stopping; running turns may end first; a second signal ends etui at once")
 	})
 	stop()
 	heeding.Wait()
@@ -84,8 +84,8 @@ func (a *cli) serve(ctx context.Context) error {
 
 // heed reads configuration and skills again at every SIGHUP, until ctx ends. A SIGHUP
 // that comes because the terminal was closed stops etui.
-func (a *cli) heed(ctx context.Context, s *app.Server, stop func()) {
-	attached := terminal.Is(a.Out)
+func heed(ctx context.Context, ws *workspace, s *app.Server, stop func()) {
+	attached := terminal.Is(ws.Out)
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
@@ -94,7 +94,7 @@ func (a *cli) heed(ctx context.Context, s *app.Server, stop func()) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
-			if attached && !terminal.Is(a.Out) {
+			if attached && !terminal.Is(ws.Out) {
 				stop()
 				return
 			}
@@ -104,43 +104,43 @@ func (a *cli) heed(ctx context.Context, s *app.Server, stop func()) {
 }
 
 // greet says where to go and what to try.
-func (a *cli) greet(s *app.Server, took time.Duration) {
+func greet(ws *workspace, s *app.Server, took time.Duration) {
 	w := s.Workspace
-	fmt.Fprintf(a.Out, "etui %s serves %s at %s (ready in %d ms)\n", version(), printable.Count(s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
-	fmt.Fprintf(a.Out, "  workspace  %s\n  database   %s\n  model      %s\n", home(w.Dir), home(w.Database()), s.Models())
+	fmt.Fprintf(ws.Out, "etui %s serves %s at %s (ready in %d ms)\n", version(), printable.Count(s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
+	fmt.Fprintf(ws.Out, "  workspace  %s\n  database   %s\n  model      %s\n", home(w.Dir), home(w.Database()), s.Models())
 	if s.Admin != "" {
-		fmt.Fprintf(a.Out, "  admin API  %s\n", s.Admin)
+		fmt.Fprintf(ws.Out, "  admin API  %s\n", s.Admin)
 	}
 	programs := s.Sandbox()
-	fmt.Fprint(a.Out, terminal.Hanging("  sandbox    ", fmt.Sprintf("%s: %s", programs.Mode, programs.Says), terminal.Width()))
+	fmt.Fprint(ws.Out, terminal.Hanging("  sandbox    ", fmt.Sprintf("%s: %s", programs.Mode, programs.Says), terminal.Width()))
 	if !w.Found {
-		fmt.Fprintf(a.Out, "  There is no etui.yaml; everything has its default value.\n")
+		fmt.Fprintf(ws.Out, "  There is no etui.yaml; everything has its default value.\n")
 	}
 	if all, failed := s.Skills.Snapshot().All(), s.Skills.Snapshot().Failed(); len(all)+len(failed) > 0 {
 		text := fmt.Sprintf("%d of %d enabled", len(s.Skills.ListEnabled()), len(all))
 		if len(failed) > 0 {
 			text += ", " + printable.Count(len(failed), "file") + " cannot be used"
 		}
-		fmt.Fprintf(a.Out, "  skills     %s; see etui skills list\n", text)
+		fmt.Fprintf(ws.Out, "  skills     %s; see etui skills list\n", text)
 	}
 	if list := w.Config.Channels; len(list) > 0 {
 		names := make([]string, len(list))
 		for i, c := range list {
 			names[i] = c.Name
 		}
-		fmt.Fprintf(a.Out, "  channels   %s; see etui channels list\n", strings.Join(names, ", "))
+		fmt.Fprintf(ws.Out, "  channels   %s; see etui channels list\n", strings.Join(names, ", "))
 	}
 	if s.Config.Learning.Keep {
-		fmt.Fprintf(a.Out, "  usage      past turns are kept; see etui usage show\n")
+		fmt.Fprintf(ws.Out, "  usage      past turns are kept; see etui usage show\n")
 	}
 	for _, warning := range slices.Concat(s.Misnamed.Unknown, s.Misnamed.Later, s.Warnings) {
-		fmt.Fprintf(a.Out, "  warning: %v\n", warning)
+		fmt.Fprintf(ws.Out, "  warning: %v\n", warning)
 	}
 	if s.DemoElsewhere {
-		fmt.Fprintf(a.Out, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
+		fmt.Fprintf(ws.Out, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
 	}
 	if w.Config.Demo {
-		fmt.Fprint(a.Out, hints(s.URL))
+		fmt.Fprint(ws.Out, hints(s.URL))
 	}
 }
 

@@ -29,14 +29,14 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-func (a *cli) sessionsCommand() *cobra.Command {
+func sessionsCommand(g *gateway) *cobra.Command {
 	c := &cobra.Command{
 		Use: "sessions", Short: "List, show, export and delete conversations", Args: unknownCommand, RunE: group,
 		Example: "  etui sessions list\n  etui sessions show cli-FXQ3\n  etui sessions export cli-FXQ3 > conversation.jsonl",
 		Long: `List, show, export and delete the conversations of the workspace, whether its gateway runs or not. A
 SESSION is the name that the list shows, or a part of it that no other session has.`,
 	}
-	c.AddCommand(a.sessionsListCommand(), a.sessionsShowCommand(), a.sessionsExportCommand(), a.sessionsDeleteCommand())
+	c.AddCommand(sessionsListCommand(g), sessionsShowCommand(g), sessionsExportCommand(g), sessionsDeleteCommand(g))
 	return c
 }
 
@@ -67,7 +67,7 @@ func sessionPages(ctx context.Context, c *client.Client, path string, q url.Valu
 	}
 }
 
-func (a *cli) sessionsListCommand() *cobra.Command {
+func sessionsListCommand(g *gateway) *cobra.Command {
 	var user string
 	var limit int
 	c := &cobra.Command{
@@ -78,7 +78,7 @@ func (a *cli) sessionsListCommand() *cobra.Command {
 			if limit < 0 {
 				return app.Usagef("--limit must not be negative")
 			}
-			return a.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
+			return g.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
 				q := url.Values{"user": {user}, "part": {strings.Join(args, "")}}
 				list := []session.Summary{}
 				for s, err := range sessionPages(cmd.Context(), c, "/admin/sessions", q, limit) {
@@ -87,7 +87,7 @@ func (a *cli) sessionsListCommand() *cobra.Command {
 					}
 					list = append(list, s)
 				}
-				return a.Print(list, func() string {
+				return g.Print(list, func() string {
 					if len(list) == 0 && (user != "" || len(args) > 0) {
 						return "No conversation fits; etui sessions list shows all.\n"
 					}
@@ -189,7 +189,7 @@ func findSession(ctx context.Context, c *client.Client, name string) (session.Su
 
 func sessionPath(key session.Key) string { return "/admin/sessions/" + url.PathEscape(string(key)) }
 
-func (a *cli) sessionsShowCommand() *cobra.Command {
+func sessionsShowCommand(g *gateway) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "show SESSION", Short: "Show a conversation with its calls and their results", Args: cobra.ExactArgs(1),
@@ -200,7 +200,7 @@ is unknown (?), and outcomes that came after their turn.`,
 			if limit < 1 {
 				return app.Usagef("--limit must be at least 1")
 			}
-			return a.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
+			return g.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
 				s, err := findSession(cmd.Context(), c, args[0])
 				if err != nil {
 					return err
@@ -209,7 +209,7 @@ is unknown (?), and outcomes that came after their turn.`,
 				if err := c.Do(cmd.Context(), http.MethodGet, sessionPath(s.Key)+"?limit="+strconv.Itoa(limit), nil, &shown); err != nil {
 					return err
 				}
-				return a.Print(shown, func() string { return describeConversation(shown, terminal.Width()) })
+				return g.Print(shown, func() string { return describeConversation(shown, terminal.Width()) })
 			})
 		},
 	}
@@ -329,7 +329,7 @@ type exported struct {
 	chat.Message
 }
 
-func (a *cli) sessionsExportCommand() *cobra.Command {
+func sessionsExportCommand(g *gateway) *cobra.Command {
 	var user string
 	c := &cobra.Command{
 		Use: "export [SESSION]", Short: "Export conversations, one JSON object a message", Args: cobra.MaximumNArgs(1),
@@ -341,8 +341,8 @@ With --user, conversations in which the user wrote.`,
 			if len(args) == 1 && user != "" {
 				return app.Usagef("name a session or --user, not both")
 			}
-			return a.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
-				out := bufio.NewWriter(a.Out)
+			return g.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
+				out := bufio.NewWriter(g.Out)
 				var err error
 				if len(args) == 1 {
 					var s session.Summary
@@ -400,7 +400,7 @@ func export(ctx context.Context, c *client.Client, key session.Key, out *bufio.W
 	}
 }
 
-func (a *cli) sessionsDeleteCommand() *cobra.Command {
+func sessionsDeleteCommand(g *gateway) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "delete SESSION", Short: "Delete a conversation for good", Args: cobra.ExactArgs(1),
@@ -408,7 +408,7 @@ func (a *cli) sessionsDeleteCommand() *cobra.Command {
 then SESSION must be the whole name.`,
 		Example: "  etui sessions delete cli-FXQ3\n  etui sessions delete main:session:cli-FXQ3ABC2DE --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.using(cmd.Context(), app.Config{Records: true, Stored: true}, func(c *client.Client) error {
+			return g.using(cmd.Context(), app.Config{Records: true, Stored: true}, func(c *client.Client) error {
 				s, err := findSession(cmd.Context(), c, args[0])
 				if err != nil {
 					return err
@@ -417,7 +417,7 @@ then SESSION must be the whole name.`,
 					return app.Usagef("with --yes, write the whole name: %s", shortKey(s.Key))
 				}
 				if !yes {
-					if err := a.Confirm("Delete %s with %s?", s.Key, printable.Count(s.Messages, "message")); err != nil {
+					if err := g.Confirm("Delete %s with %s?", s.Key, printable.Count(s.Messages, "message")); err != nil {
 						return err
 					}
 				}
@@ -425,7 +425,7 @@ then SESSION must be the whole name.`,
 				if err := c.Do(cmd.Context(), http.MethodDelete, sessionPath(s.Key), nil, &done); err != nil {
 					return err
 				}
-				return a.Print(done, func() string { return fmt.Sprintf("%s is deleted.\n", done.Deleted) })
+				return g.Print(done, func() string { return fmt.Sprintf("%s is deleted.\n", done.Deleted) })
 			})
 		},
 	}
@@ -434,10 +434,10 @@ then SESSION must be the whole name.`,
 }
 
 // continues makes who continue their latest conversation, and says which one that is.
-func (a *cli) continues(ctx context.Context, c *client.Client, who *api.Message) error {
+func continues(ctx context.Context, g *gateway, c *client.Client, who *api.Message) error {
 	s, err := latest(ctx, c, who)
-	if err == nil && !a.JSON {
-		a.Note("· continues %s (%s): %s", shortKey(s.Key), printable.Count(s.Messages, "message"), printable.Line(s.Title, 60))
+	if err == nil && !g.JSON {
+		g.Note("· continues %s (%s): %s", shortKey(s.Key), printable.Count(s.Messages, "message"), printable.Line(s.Title, 60))
 	}
 	return err
 }

@@ -29,7 +29,7 @@ import (
 	"github.com/etui-run/etui/skill/mcp"
 )
 
-func (a *cli) skillsCommand() *cobra.Command {
+func skillsCommand(g *gateway) *cobra.Command {
 	c := &cobra.Command{
 		Use: "skills", Short: "List, control, find and install skills", Args: unknownCommand, RunE: group,
 		Example: "  etui skills list\n  etui skills show search_logs\n  etui skills disable search_logs --reason \"too slow\"",
@@ -37,12 +37,12 @@ func (a *cli) skillsCommand() *cobra.Command {
 What you decide here - enabled, disabled, removed, a version - is kept in the state folder. A running
 gateway applies it at once.`,
 	}
-	c.AddCommand(a.skillsListCommand(), a.skillsShowCommand(), a.skillsUseCommand(),
-		a.skillsChangeCommand("enable NAME", "Allow a skill to be used", http.MethodPost, "/enable"),
-		a.skillsChangeCommand("disable NAME", "Stop a skill from being used, but keep it", http.MethodPost, "/disable"),
-		a.skillsChangeCommand("unregister NAME", "Remove a skill from use until it is enabled again", http.MethodDelete, ""),
-		a.skillsApproveCommand(), a.skillsReloadCommand(), a.skillsValidateCommand(), a.skillsCallsCommand())
-	c.AddCommand(a.skillsInstallCommands()...)
+	c.AddCommand(skillsListCommand(g), skillsShowCommand(g), skillsUseCommand(g),
+		skillsChangeCommand(g, "enable NAME", "Allow a skill to be used", http.MethodPost, "/enable"),
+		skillsChangeCommand(g, "disable NAME", "Stop a skill from being used, but keep it", http.MethodPost, "/disable"),
+		skillsChangeCommand(g, "unregister NAME", "Remove a skill from use until it is enabled again", http.MethodDelete, ""),
+		skillsApproveCommand(g), skillsReloadCommand(g), skillsValidateCommand(g.workspace), skillsCallsCommand(g))
+	c.AddCommand(skillsInstallCommands(g.workspace)...)
 	return c
 }
 
@@ -53,12 +53,12 @@ type skillsReport struct {
 	Toolsets api.Toolsets `json:"toolsets"`
 }
 
-func (a *cli) skillsListCommand() *cobra.Command {
+func skillsListCommand(g *gateway) *cobra.Command {
 	var agent string
 	c := &cobra.Command{
 		Use: "list", Short: "List the skills, the files that failed to load, and the toolsets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
+			return g.with(cmd.Context(), false, func(c *client.Client) error {
 				var r skillsReport
 				if err := c.Do(cmd.Context(), http.MethodGet, "/admin/skills", nil, &r.SkillList); err != nil {
 					return err
@@ -66,7 +66,7 @@ func (a *cli) skillsListCommand() *cobra.Command {
 				if err := c.Do(cmd.Context(), http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &r.Toolsets); err != nil {
 					return err
 				}
-				return a.Print(r, func() string {
+				return g.Print(r, func() string {
 					r.Toolsets.Skills = slices.DeleteFunc(r.Toolsets.Skills, func(t catalog.Skill) bool {
 						return slices.ContainsFunc(r.Skills, func(s admin.SkillStatus) bool {
 							return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
@@ -164,21 +164,21 @@ func describeToolsets(s api.Toolsets) string {
 	return fmt.Sprintf("Toolsets of the agent %s (* is active):\n", s.Agent) + terminal.Table(rows, terminal.Width())
 }
 
-func (a *cli) skillsShowCommand() *cobra.Command {
+func skillsShowCommand(g *gateway) *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show everything about a skill or a toolset", Args: cobra.ExactArgs(1),
 		Example: "  etui skills show search_logs\n  etui skills show full --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
+			return g.with(cmd.Context(), false, func(c *client.Client) error {
 				var s admin.SkillStatus
 				err := c.Do(cmd.Context(), http.MethodGet, skillPath(args[0]), nil, &s)
 				if t, ok := toolset(cmd.Context(), c, args[0]); ok && err != nil {
-					return a.Print(t, func() string { return describeToolset(t) })
+					return g.Print(t, func() string { return describeToolset(t) })
 				}
 				if err != nil {
 					return err
 				}
-				return a.Print(s, func() string { return describeSkill(s) })
+				return g.Print(s, func() string { return describeSkill(s) })
 			})
 		},
 	}
@@ -344,26 +344,26 @@ func userName() string {
 }
 
 // skillsChangeCommand makes a command that changes one skill.
-func (a *cli) skillsChangeCommand(use, short, method, path string) *cobra.Command {
+func skillsChangeCommand(g *gateway, use, short, method, path string) *cobra.Command {
 	var why motive
 	c := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
 		Example: "  etui skills " + strings.Replace(use, "NAME", "search_logs", 1) + " --reason \"too slow\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changeSkill(cmd.Context(), method, skillPath(args[0])+path, why.request())
+			return changeSkill(cmd.Context(), g, method, skillPath(args[0])+path, why.request())
 		},
 	}
 	why.flags(c)
 	return c
 }
 
-func (a *cli) changeSkill(ctx context.Context, method, path string, change admin.Change) error {
-	return show(ctx, a, request{method: method, path: path, body: change}, func(s admin.SkillStatus) string {
+func changeSkill(ctx context.Context, g *gateway, method, path string, change admin.Change) error {
+	return show(ctx, g, request{method: method, path: path, body: change}, func(s admin.SkillStatus) string {
 		return fmt.Sprintf("%s is %s.\n", s.Name, standing(s))
 	})
 }
 
-func (a *cli) skillsUseCommand() *cobra.Command {
+func skillsUseCommand(g *gateway) *cobra.Command {
 	var why motive
 	var agent string
 	c := &cobra.Command{
@@ -375,10 +375,10 @@ to the highest. NAME alone makes the skill the active toolset of an agent of a r
 			if name, version, ok := strings.Cut(args[0], "@"); ok {
 				change := why.request()
 				change.Version = version
-				return a.changeSkill(cmd.Context(), http.MethodPost, skillPath(name)+"/use", change)
+				return changeSkill(cmd.Context(), g, http.MethodPost, skillPath(name)+"/use", change)
 			}
 			put := request{http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": args[0]}, "set workflow.default_skill in etui.yaml instead"}
-			return show(cmd.Context(), a, put, func(s api.Toolsets) string {
+			return show(cmd.Context(), g, put, func(s api.Toolsets) string {
 				return fmt.Sprintf("The skill %s is active for %s: %s, %d tokens.\n", s.Active, s.Agent, printable.Count(s.Tools, "tool"), s.Tokens[s.Active])
 			})
 		},
@@ -388,7 +388,7 @@ to the highest. NAME alone makes the skill the active toolset of an agent of a r
 	return c
 }
 
-func (a *cli) skillsApproveCommand() *cobra.Command {
+func skillsApproveCommand(g *gateway) *cobra.Command {
 	var why motive
 	var all bool
 	c := &cobra.Command{
@@ -403,7 +403,7 @@ there. --all approves every tool that is held back.`,
 				return app.Usagef("say which tools to approve, or --all; etui skills show %s lists them", args[0])
 			}
 			approve := request{method: http.MethodPost, path: skillPath(args[0]) + "/approve", body: change}
-			return show(cmd.Context(), a, approve, func(s admin.Approval) string {
+			return show(cmd.Context(), g, approve, func(s admin.Approval) string {
 				return fmt.Sprintf("%s is %s. Approved: %s.\n", s.Name, standing(s.SkillStatus), strings.Join(s.Approved, ", "))
 			})
 		},
@@ -413,13 +413,13 @@ there. --all approves every tool that is held back.`,
 	return c
 }
 
-func (a *cli) skillsReloadCommand() *cobra.Command {
+func skillsReloadCommand(g *gateway) *cobra.Command {
 	var why motive
 	c := &cobra.Command{
 		Use: "reload", Short: "Reload all skill files in a running gateway", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			reload := request{http.MethodPost, "/admin/skills/reload", why.request(), "a gateway reads all files when it starts"}
-			return show(cmd.Context(), a, reload, func(r skill.Report) (text string) {
+			return show(cmd.Context(), g, reload, func(r skill.Report) (text string) {
 				for _, p := range r.Problems {
 					text += fmt.Sprintf("failed: %v\n", p)
 				}
@@ -431,7 +431,7 @@ func (a *cli) skillsReloadCommand() *cobra.Command {
 	return c
 }
 
-func (a *cli) skillsCallsCommand() *cobra.Command {
+func skillsCallsCommand(g *gateway) *cobra.Command {
 	var user, outcome string
 	var limit int
 	c := &cobra.Command{
@@ -446,7 +446,7 @@ long they took. Secrets are left out and long texts are cut. etui keeps the newe
 			if len(args) == 1 {
 				path = skillPath(args[0]) + "/calls?" + q.Encode()
 			}
-			return records(cmd.Context(), a, path, describeCalls)
+			return records(cmd.Context(), g, path, describeCalls)
 		},
 	}
 	c.Flags().StringVar(&user, "user", "", "only calls of this user")

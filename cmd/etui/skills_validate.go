@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) skillsValidateCommand() *cobra.Command {
-	v := &validation{cli: a}
+func skillsValidateCommand(ws *workspace) *cobra.Command {
+	v := &validation{workspace: ws}
 	c := &cobra.Command{
 		Use: "validate [PATH]...", Short: "Check skill files without loading them",
 		Long: `Check skill files without loading them. A PATH is a SKILL.md or its folder, a skill's YAML
@@ -29,7 +29,7 @@ repaired or left out, or what is missing on this machine.`,
 
 // validation prints what the check of skills finds.
 type validation struct {
-	*cli
+	*workspace
 	check app.Validation
 	began time.Time
 	shown time.Time // when progress was last shown
@@ -37,7 +37,7 @@ type validation struct {
 
 func (v *validation) run(ctx context.Context, paths []string) error {
 	v.began = time.Now()
-	w, err := v.open()
+	w, err := v.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -15,16 +15,16 @@ import (
 	"github.com/etui-run/etui/server/api"
 )
 
-func (a *cli) statusCommand() *cobra.Command {
+func statusCommand(g *gateway) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show what runs: agents, configuration, workflows", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.using(cmd.Context(), app.Config{Stored: true}, func(c *client.Client) error {
+			return g.using(cmd.Context(), app.Config{Stored: true}, func(c *client.Client) error {
 				var s api.Status
 				if err := c.Do(cmd.Context(), "GET", "/api/status", nil, &s); err != nil {
 					return err
 				}
-				return a.Print(s, func() string { return describeStatus(s) })
+				return g.Print(s, func() string { return describeStatus(s) })
 			})
 		},
 	}

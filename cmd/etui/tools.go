@@ -23,27 +23,27 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-func (a *cli) toolsCommand() *cobra.Command {
+func toolsCommand(g *gateway) *cobra.Command {
 	c := &cobra.Command{Use: "tools", Short: "List, show, call and enrich tools", Args: unknownCommand, RunE: group,
 		Example: "  etui tools list --group kubernetes,logs\n  etui tools show write_file\n  etui tools call calculate expression=2+3"}
-	c.AddCommand(a.toolsListCommand(), a.toolsShowCommand(), a.toolsCallCommand(), a.toolsGenCommand(), a.toolsEnrichCommand())
+	c.AddCommand(toolsListCommand(g), toolsShowCommand(g), toolsCallCommand(g), toolsGenCommand(g.Console), toolsEnrichCommand(g.workspace))
 	return c
 }
 
-func (a *cli) listTools(cmd *cobra.Command, c *client.Client) ([]api.Tool, error) {
+func listTools(g *gateway, cmd *cobra.Command, c *client.Client) ([]api.Tool, error) {
 	var list []api.Tool
 	err := c.Do(cmd.Context(), http.MethodGet, "/api/tools", nil, &list)
 	return list, err
 }
 
-func (a *cli) toolsListCommand() *cobra.Command {
+func toolsListCommand(g *gateway) *cobra.Command {
 	var inGroup, source, risk string
 	c := &cobra.Command{
 		Use: "list", Short: "List the tools", Args: cobra.NoArgs,
 		Example: "  etui tools list --group kubernetes,logs\n  etui tools list --risk destructive --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				list, err := a.listTools(cmd, c)
+			return g.with(cmd.Context(), false, func(c *client.Client) error {
+				list, err := listTools(g, cmd, c)
 				if err != nil {
 					return err
 				}
@@ -66,7 +66,7 @@ func (a *cli) toolsListCommand() *cobra.Command {
 					some := inGroup == "" || slices.ContainsFunc(strings.Split(inGroup, ","), func(g string) bool { return slices.Contains(t.Groups, g) })
 					return !some || source != "" && t.Source != source || risk != "" && string(t.Risk) != risk
 				})
-				return a.Print(list, func() string { return describeTools(list) })
+				return g.Print(list, func() string { return describeTools(list) })
 			})
 		},
 	}
@@ -93,14 +93,14 @@ func describeTools(list []api.Tool) string {
 	return terminal.Table(rows, terminal.Width()) + fmt.Sprintf("%s, %d tokens if all were sent\n", printable.Count(len(list), "tool"), tokens)
 }
 
-func (a *cli) toolsShowCommand() *cobra.Command {
+func toolsShowCommand(g *gateway) *cobra.Command {
 	var who api.Message
 	c := &cobra.Command{
 		Use: "show NAME", Short: "Show a tool with its parameters, and whether a caller may call it", Args: cobra.ExactArgs(1),
 		Example: "  etui tools show write_file --user bob --channel telegram",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				list, err := a.listTools(cmd, c)
+			return g.with(cmd.Context(), false, func(c *client.Client) error {
+				list, err := listTools(g, cmd, c)
 				if err != nil {
 					return err
 				}
@@ -117,23 +117,23 @@ func (a *cli) toolsShowCommand() *cobra.Command {
 				if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(t.Name)+"/judge", who, &call); err != nil {
 					return err
 				}
-				if a.JSON {
-					return a.PrintJSON(shownTool{t, call})
+				if g.JSON {
+					return g.PrintJSON(shownTool{t, call})
 				}
-				fmt.Fprintf(a.Out, "%s\n  %s\n", t.Name, t.Description)
+				fmt.Fprintf(g.Out, "%s\n  %s\n", t.Name, t.Description)
 				for lang, text := range t.Translations {
-					fmt.Fprintf(a.Out, "  %s: %s\n", lang, text)
+					fmt.Fprintf(g.Out, "  %s: %s\n", lang, text)
 				}
 				if len(t.Aliases) > 0 {
-					fmt.Fprintf(a.Out, "  aliases: %s\n", strings.Join(t.Aliases, ", "))
+					fmt.Fprintf(g.Out, "  aliases: %s\n", strings.Join(t.Aliases, ", "))
 				}
 				if len(t.Examples) > 0 {
-					fmt.Fprintf(a.Out, "  examples: %s\n", strings.Join(t.Examples, " | "))
+					fmt.Fprintf(g.Out, "  examples: %s\n", strings.Join(t.Examples, " | "))
 				}
 				if len(t.Channels) > 0 {
-					fmt.Fprintf(a.Out, "  only on the channels: %s\n", strings.Join(t.Channels, ", "))
+					fmt.Fprintf(g.Out, "  only on the channels: %s\n", strings.Join(t.Channels, ", "))
 				}
-				fmt.Fprintf(a.Out, "  %s\n", judged(call))
+				fmt.Fprintf(g.Out, "  %s\n", judged(call))
 				facts := []string{"risk " + string(t.Risk)}
 				if len(t.Groups) > 0 {
 					facts = append(facts, "groups "+strings.Join(t.Groups, ", "))
@@ -142,8 +142,8 @@ func (a *cli) toolsShowCommand() *cobra.Command {
 				if t.Version != "" {
 					facts = append(facts, "version "+t.Version)
 				}
-				fmt.Fprintf(a.Out, "  %s, %d tokens\n  parameters:\n", strings.Join(facts, ", "), t.Tokens)
-				return a.PrintJSON(t.Parameters)
+				fmt.Fprintf(g.Out, "  %s, %d tokens\n  parameters:\n", strings.Join(facts, ", "), t.Tokens)
+				return g.PrintJSON(t.Parameters)
 			})
 		},
 	}
@@ -172,7 +172,7 @@ func judged(j turn.Judgement) string {
 	return says
 }
 
-func (a *cli) toolsCallCommand() *cobra.Command {
+func toolsCallCommand(g *gateway) *cobra.Command {
 	var who api.Message
 	var dry bool
 	c := &cobra.Command{
@@ -184,8 +184,8 @@ parameters say what a value is, or one JSON object.`,
   etui tools call exec '{"command":"rm -rf build"}' --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			call := api.CallRequest{Message: who}
-			return a.with(cmd.Context(), !dry, func(c *client.Client) (err error) {
-				if call.Arguments, err = a.arguments(cmd, c, args[0], args[1:]); err != nil {
+			return g.with(cmd.Context(), !dry, func(c *client.Client) (err error) {
+				if call.Arguments, err = callArguments(g, cmd, c, args[0], args[1:]); err != nil {
 					return err
 				}
 				if dry {
@@ -193,16 +193,16 @@ parameters say what a value is, or one JSON object.`,
 					if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0])+"/judge", call, &j); err != nil {
 						return err
 					}
-					return a.Print(j, func() string { return describeJudgement(args[0], j) })
+					return g.Print(j, func() string { return describeJudgement(args[0], j) })
 				}
 				var r chat.Result
 				if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0]), call, &r); err != nil {
 					return err
 				}
-				if r.Failed && !a.JSON {
+				if r.Failed && !g.JSON {
 					return fmt.Errorf("%s failed: %s", args[0], r.Text)
 				}
-				return a.Print(r, func() string { return strings.TrimRight(r.Text, "\n") + "\n" })
+				return g.Print(r, func() string { return strings.TrimRight(r.Text, "\n") + "\n" })
 			})
 		},
 	}
@@ -212,7 +212,7 @@ parameters say what a value is, or one JSON object.`,
 }
 
 // arguments returns the arguments of a call: one JSON object, or name=value for each.
-func (a *cli) arguments(cmd *cobra.Command, c *client.Client, name string, args []string) (json.RawMessage, error) {
+func callArguments(g *gateway, cmd *cobra.Command, c *client.Client, name string, args []string) (json.RawMessage, error) {
 	switch {
 	case len(args) == 0:
 		return json.RawMessage("{}"), nil
@@ -221,7 +221,7 @@ func (a *cli) arguments(cmd *cobra.Command, c *client.Client, name string, args 
 	case strings.HasPrefix(args[0], "{"):
 		return nil, app.Usagef("the arguments are not one JSON object: %s", strings.Join(args, " "))
 	}
-	list, err := a.listTools(cmd, c)
+	list, err := listTools(g, cmd, c)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-func (a *cli) toolsEnrichCommand() *cobra.Command {
+func toolsEnrichCommand(ws *workspace) *cobra.Command {
 	var names []string
 	var modelName string
 	var limit int
@@ -32,11 +32,11 @@ call goes on where it ended, and writes only about new and changed tools. See do
 			if limit < 0 {
 				return app.Usagef("--limit must not be below zero")
 			}
-			w, err := a.open()
+			w, err := ws.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return a.enrich(cmd.Context(), w, modelName, names, limit, dry, yes)
+			return writeTexts(cmd.Context(), ws, w, modelName, names, limit, dry, yes)
 		},
 	}
 	c.Flags().StringSliceVar(&names, "tools", nil, "only these tools, and skills as skill:NAME")
@@ -61,8 +61,8 @@ type enriched struct {
 	Dropped int         `json:"dropped"`
 }
 
-func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
-	e, err := app.OpenEnrichment(ctx, w, a.settings(a.quiet(w.Config.Log)), modelName, names, limit)
+func writeTexts(ctx context.Context, ws *workspace, w *app.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
+	e, err := app.OpenEnrichment(ctx, w, ws.settings(ws.quiet(w.Config.Log)), modelName, names, limit)
 	if err != nil {
 		return err
 	}
@@ -89,15 +89,15 @@ func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, na
 		said += fmt.Sprintf("; the price of %s is unknown; models[].price sets it", r.Model)
 	}
 	if dry {
-		return a.Print(r, func() string { return said + "\n" })
+		return ws.Print(r, func() string { return said + "\n" })
 	}
 	if len(e.Subjects) > 0 {
 		if e.NoModel != nil {
 			return e.NoModel
 		}
-		fmt.Fprintln(a.Err, said)
+		fmt.Fprintln(ws.Err, said)
 		if !yes {
-			if err := a.Confirm("Go on?"); err != nil {
+			if err := ws.Confirm("Go on?"); err != nil {
 				return err
 			}
 		}
@@ -106,10 +106,10 @@ func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, na
 			done++
 			if err != nil {
 				r.Failed = append(r.Failed, name)
-				fmt.Fprintf(a.Err, "%d of %d: %s: skipped: %v\n", done, len(e.Subjects), name, err)
+				fmt.Fprintf(ws.Err, "%d of %d: %s: skipped: %v\n", done, len(e.Subjects), name, err)
 				return
 			}
-			fmt.Fprintf(a.Err, "%d of %d: %s (%d tokens so far)\n", done, len(e.Subjects), name, so.Input+so.Output)
+			fmt.Fprintf(ws.Err, "%d of %d: %s (%d tokens so far)\n", done, len(e.Subjects), name, so.Input+so.Output)
 		}}
 		if r.Used, err = writer.Write(ctx, e.Subjects, 0); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, na
 	if r.Dropped, err = e.Drop(); err != nil {
 		return err
 	}
-	return a.Print(r, func() string { return describeEnriched(r) })
+	return ws.Print(r, func() string { return describeEnriched(r) })
 }
 
 // priceOf returns the price in dollars of a model that etui knows, or zero.

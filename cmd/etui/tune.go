@@ -13,11 +13,12 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/eval"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/rank"
 )
 
-func (a *cli) tuneCommand() *cobra.Command {
+func tuneCommand(ws *workspace) *cobra.Command {
 	var limit time.Duration
 	var dry, reset bool
 	c := &cobra.Command{
@@ -30,17 +31,17 @@ does not set them. With DIR the questions in DIR/queries.jsonl and the tools in 
 instead, for the ranking alone.`,
 		Example: "  etui tune --dry-run\n  etui tune --time 2m\n  etui tune --reset",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.open()
+			w, err := ws.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if reset {
-				return a.resetWeights(w, dry, args)
+				return resetWeights(ws.Console, w, dry, args)
 			}
 			if limit <= 0 {
 				return app.Usagef("--time must be above zero")
 			}
-			return a.tune(cmd.Context(), w, strings.Join(args, ""), limit, dry)
+			return fitWeights(cmd.Context(), ws, w, strings.Join(args, ""), limit, dry)
 		},
 	}
 	c.Flags().DurationVar(&limit, "time", 30*time.Second, "how long to look for better weights")
@@ -49,7 +50,7 @@ instead, for the ranking alone.`,
 	return c
 }
 
-func (a *cli) resetWeights(w *app.Workspace, dry bool, args []string) error {
+func resetWeights(console *terminal.Console, w *app.Workspace, dry bool, args []string) error {
 	if dry || len(args) > 0 {
 		return app.Usagef("--reset goes with nothing else")
 	}
@@ -61,7 +62,7 @@ func (a *cli) resetWeights(w *app.Workspace, dry bool, args []string) error {
 	if removed {
 		says = "The default weights are used from the next start."
 	}
-	return a.Print(map[string]any{"weights": rank.DefaultWeights(), "recommender": tune.DefaultRecommender()}, func() string { return says + "\n" })
+	return console.Print(map[string]any{"weights": rank.DefaultWeights(), "recommender": tune.DefaultRecommender()}, func() string { return says + "\n" })
 }
 
 // tuned is what etui tune reports.
@@ -75,19 +76,19 @@ type tuned struct {
 }
 
 // tune fits weights, reports, and writes them when they are better.
-func (a *cli) tune(ctx context.Context, w *app.Workspace, dir string, limit time.Duration, dry bool) error {
+func fitWeights(ctx context.Context, ws *workspace, w *app.Workspace, dir string, limit time.Duration, dry bool) error {
 	before, broken := app.LoadWeights(w.State)
 	if broken != nil {
-		fmt.Fprintf(a.Err, "etui: %s\n", broken)
+		fmt.Fprintf(ws.Err, "etui: %s\n", broken)
 	}
 	var report tuned
 	fitting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var err error
 	if dir != "" {
-		report, err = a.tuneToSet(fitting, before, dir)
+		report, err = tuneToSet(fitting, ws.Console, before, dir)
 	} else {
-		report, err = a.tuneToPast(fitting, w, before)
+		report, err = tuneToPast(fitting, ws, w, before)
 	}
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
@@ -106,38 +107,40 @@ func (a *cli) tune(ctx context.Context, w *app.Workspace, dir string, limit time
 			return err
 		}
 	}
-	return a.Print(report, func() string { return describeTuning(report, dry) })
+	return ws.Print(report, func() string { return describeTuning(report, dry) })
 }
 
-func (a *cli) tuneProgress(what string) func(tune.Progress) {
-	return func(p tune.Progress) { fmt.Fprintf(a.Err, "%stried %d: nDCG@5 %.1f\n", what, p.Tried, 100*p.NDCG) }
+func tuneProgress(console *terminal.Console, what string) func(tune.Progress) {
+	return func(p tune.Progress) {
+		fmt.Fprintf(console.Err, "%stried %d: nDCG@5 %.1f\n", what, p.Tried, 100*p.NDCG)
+	}
 }
 
 // tuneToSet fits the ranking to the questions of a folder.
-func (a *cli) tuneToSet(ctx context.Context, before app.Fitted, dir string) (report tuned, err error) {
+func tuneToSet(ctx context.Context, console *terminal.Console, before app.Fitted, dir string) (report tuned, err error) {
 	set, err := eval.Load(dir)
 	if err != nil {
 		return report, err
 	}
 	for _, p := range set.Problems[:min(len(set.Problems), 10)] {
-		fmt.Fprintf(a.Err, "etui: left out: %s\n", p)
+		fmt.Fprintf(console.Err, "etui: left out: %s\n", p)
 	}
 	tools, questions, err := set.Catalog()
 	if err != nil {
 		return report, err
 	}
-	report.Report, err = tune.Run(ctx, tools, questions, tune.Config[rank.Weights]{Start: before.Weights, Progress: a.tuneProgress("")})
+	report.Report, err = tune.Run(ctx, tools, questions, tune.Config[rank.Weights]{Start: before.Weights, Progress: tuneProgress(console, "")})
 	report.Unfitted = "the questions of a folder have no conversation"
 	return report, err
 }
 
 // tuneToPast fits the ranking, and the recommender over it, to past turns.
-func (a *cli) tuneToPast(ctx context.Context, w *app.Workspace, before app.Fitted) (report tuned, err error) {
-	tools, turns, err := app.PastTurns(ctx, w, a.settings(a.quiet(w.Config.Log)))
+func tuneToPast(ctx context.Context, ws *workspace, w *app.Workspace, before app.Fitted) (report tuned, err error) {
+	tools, turns, err := app.PastTurns(ctx, w, ws.settings(ws.quiet(w.Config.Log)))
 	if err != nil {
 		return report, err
 	}
-	report.Report, err = tune.Run(ctx, tools, engine.Asked(turns, false), tune.Config[rank.Weights]{Start: before.Weights, Votes: w.Config.Usage.Vote, Progress: a.tuneProgress("")})
+	report.Report, err = tune.Run(ctx, tools, engine.Asked(turns, false), tune.Config[rank.Weights]{Start: before.Weights, Votes: w.Config.Usage.Vote, Progress: tuneProgress(ws.Console, "")})
 	few := (*tune.TooFewError)(nil)
 	if errors.As(err, &few) && !w.Config.Usage.Keep {
 		err = fmt.Errorf("%w. Turns are not being kept: set usage: {keep: true} in etui.yaml, or give a folder with questions", err)
@@ -154,7 +157,7 @@ func (a *cli) tuneToPast(ctx context.Context, w *app.Workspace, before app.Fitte
 	if report.Better {
 		words = report.Weights
 	}
-	found, err := tune.Recommend(ctx, tools, turns, words, tune.Config[tune.Recommender]{Start: start, Votes: w.Config.Usage.Vote, Progress: a.tuneProgress("recommender: ")})
+	found, err := tune.Recommend(ctx, tools, turns, words, tune.Config[tune.Recommender]{Start: start, Votes: w.Config.Usage.Vote, Progress: tuneProgress(ws.Console, "recommender: ")})
 	if errors.As(err, &few) {
 		report.Unfitted = fmt.Sprintf("%d past turns have a channel and a conversation, and it needs %d", few.Have, few.Need)
 		return report, nil

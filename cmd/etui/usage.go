@@ -18,13 +18,13 @@ import (
 	"github.com/etui-run/etui/server/api"
 )
 
-func (a *cli) usageCommand() *cobra.Command {
+func usageCommand(g *gateway) *cobra.Command {
 	c := &cobra.Command{
 		Use: "usage", Short: "Show, export and erase the record of past turns", Args: unknownCommand, RunE: group,
 		Long: `Show, export and erase the record of past turns: what was asked and which tools answered. Nothing is
 recorded unless etui.yaml says usage: {keep: true}.`,
 	}
-	c.AddCommand(a.usageShowCommand(), a.usageExportCommand(), a.usageEraseCommand())
+	c.AddCommand(usageShowCommand(g), usageExportCommand(g), usageEraseCommand(g))
 	return c
 }
 
@@ -53,13 +53,13 @@ func (f *whose) path() string {
 	return "/api/usage?" + q.Encode()
 }
 
-func (a *cli) usageShowCommand() *cobra.Command {
+func usageShowCommand(g *gateway) *cobra.Command {
 	var who whose
 	c := &cobra.Command{
 		Use: "show", Short: "Show the record of past turns, newest last", Args: cobra.NoArgs,
 		Example: "  etui usage show --user alice\n  etui usage show --limit 5 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return show(cmd.Context(), a, request{path: who.path()}, describeUsage)
+			return show(cmd.Context(), g, request{path: who.path()}, describeUsage)
 		},
 	}
 	who.flags(c)
@@ -89,18 +89,18 @@ func describeUsage(kept engine.PastTurns) string {
 	return terminal.Columns(rows) + state + "\n"
 }
 
-func (a *cli) usageExportCommand() *cobra.Command {
+func usageExportCommand(g *gateway) *cobra.Command {
 	var who whose
 	c := &cobra.Command{
 		Use: "export", Short: "Export the record of past turns, one JSON object a line", Args: cobra.NoArgs,
 		Example: "  etui usage export --user alice > alice.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
+			return g.with(cmd.Context(), false, func(c *client.Client) error {
 				var kept engine.PastTurns
 				if err := c.Do(cmd.Context(), http.MethodGet, who.path(), nil, &kept); err != nil {
 					return err
 				}
-				out := bufio.NewWriter(a.Out)
+				out := bufio.NewWriter(g.Out)
 				lines := json.NewEncoder(out)
 				lines.SetEscapeHTML(false)
 				for _, t := range kept.Turns {
@@ -116,7 +116,7 @@ func (a *cli) usageExportCommand() *cobra.Command {
 	return c
 }
 
-func (a *cli) usageEraseCommand() *cobra.Command {
+func usageEraseCommand(g *gateway) *cobra.Command {
 	var user string
 	var everybody bool
 	c := &cobra.Command{
@@ -129,7 +129,7 @@ messages do; the turns of all channels are erased.`,
 				return app.Usagef("say whose turns to erase: --user ID, or --everybody")
 			}
 			path := "/api/usage?" + url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}.Encode()
-			return show(cmd.Context(), a, request{method: http.MethodDelete, path: path}, func(f api.Forgotten) string {
+			return show(cmd.Context(), g, request{method: http.MethodDelete, path: path}, func(f api.Forgotten) string {
 				return printable.Count(f.Erased, "turn") + " erased.\n"
 			})
 		},

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -23,12 +24,12 @@ func version() string {
 	return "dev"
 }
 
-func (a *cli) versionCommand() *cobra.Command {
+func versionCommand(console *terminal.Console) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			platform := runtime.GOOS + "/" + runtime.GOARCH
-			return a.Print(map[string]string{"version": version(), "go": runtime.Version(), "platform": platform}, func() string {
+			return console.Print(map[string]string{"version": version(), "go": runtime.Version(), "platform": platform}, func() string {
 				return fmt.Sprintf("etui %s (%s, %s)\n", version(), runtime.Version(), platform)
 			})
 		},

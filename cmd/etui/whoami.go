@@ -15,7 +15,7 @@ import (
 	"github.com/etui-run/etui/server/api"
 )
 
-func (a *cli) whoamiCommand() *cobra.Command {
+func whoamiCommand(g *gateway) *cobra.Command {
 	var who api.Message
 	c := &cobra.Command{
 		Use: "whoami", Short: "Show who the sender of a message is to etui", Args: cobra.NoArgs,
@@ -26,19 +26,19 @@ that a message would belong to. --as takes an identity, or the name of a user.`,
   etui whoami --as alice
   ETUI_API_KEY=etui_... etui whoami --url https://agent.example.com`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error { return a.whoami(cmd.Context(), c, who) })
+			return g.with(cmd.Context(), false, func(c *client.Client) error { return printSender(cmd.Context(), g, c, who) })
 		},
 	}
 	placeFlags(c, &who)
 	return c
 }
 
-func (a *cli) whoami(ctx context.Context, c *client.Client, who api.Message) error {
+func printSender(ctx context.Context, g *gateway, c *client.Client, who api.Message) error {
 	var x api.Whoami
 	if err := c.Do(ctx, http.MethodPost, "/api/whoami", who, &x); err != nil {
 		return err
 	}
-	return a.Print(x, func() string { return describeWhoami(x) })
+	return g.Print(x, func() string { return describeWhoami(x) })
 }
 
 func describeWhoami(x api.Whoami) string {

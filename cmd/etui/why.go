@@ -17,7 +17,7 @@ import (
 )
 
 // why prints what was stored about the last message of a conversation.
-func (a *cli) why(ctx context.Context, c *client.Client, who api.Message) error {
+func explainLast(ctx context.Context, console *terminal.Console, c *client.Client, who api.Message) error {
 	var turns []engine.Turn
 	if err := c.Do(ctx, http.MethodPost, "/api/why", api.Look{Message: who}, &turns); err != nil {
 		return err
@@ -25,10 +25,10 @@ func (a *cli) why(ctx context.Context, c *client.Client, who api.Message) error 
 	switch {
 	case len(turns) == 0:
 		return app.Usagef("nothing is stored of this conversation: each chat is a new one, so name it with --session, --as, or --channel and --user; etui sessions list has their names, and etui sessions show has what was said")
-	case a.JSON:
-		return a.PrintJSON(turns[0])
+	case console.JSON:
+		return console.PrintJSON(turns[0])
 	}
-	_, err := fmt.Fprint(a.Out, renderTurn(turns[0], a.LineWidth()))
+	_, err := fmt.Fprint(console.Out, renderTurn(turns[0], console.LineWidth()))
 	return err
 }
 
