@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -84,15 +84,23 @@ func runReplay(ctx context.Context, ws *workspace, files []string, f replayFlags
 	if err != nil {
 		return err
 	}
-	before, after, err := compared(ctx, ws, w, conversations, &f)
+	before, after, err := compareReplays(ctx, ws, w, conversations, &f)
 	if err != nil {
 		return err
 	}
-	if err := printReplay(ws.Console, before, after, f); err != nil {
-		return err
+	compared := replay.NewComparison(before, after)
+	switch {
+	case ws.JSON:
+		e := json.NewEncoder(ws.Out)
+		e.SetIndent("", " ")
+		err = e.Encode(compared)
+	case f.table:
+		_, err = io.WriteString(ws.Out, compared.Markdown())
+	default:
+		_, err = io.WriteString(ws.Out, compared.Text(f.turns)+replay.Unpriced(w.Config.Models))
 	}
-	if !ws.JSON && !f.table {
-		fmt.Fprint(ws.Out, unpriced(w.Config.Models))
+	if err != nil {
+		return err
 	}
 	if f.svg != "" {
 		if err := os.WriteFile(f.svg, []byte(replay.SVG(before, after)), 0o600); err != nil {
@@ -130,29 +138,20 @@ func conversationsOf(ctx context.Context, ws *workspace, w *app.Workspace, files
 	case len(files) > 0 && len(f.sessions) > 0:
 		return nil, app.Usagef("give files or --session, not both")
 	case len(files) > 0:
-		return readConversations(ws.In, files)
+		list, err := replay.ReadFiles(ws.In, files)
+		if err != nil {
+			return nil, app.Usagef("%w", err)
+		}
+		return list, nil
 	case ws.demo && len(f.sessions) == 0:
 		return replay.Read(demo.Conversations(), "the demo's conversations")
 	}
-	return storedConversations(ctx, w, f)
-}
-
-func readConversations(in io.Reader, files []string) ([]replay.Conversation, error) {
-	list, err := replay.ReadFiles(in, files)
-	if err != nil {
-		return nil, app.Usagef("%w", err)
-	}
-	return list, nil
-}
-
-// storedConversations are those of the workspace that asked for a tool.
-func storedConversations(ctx context.Context, w *app.Workspace, f replayFlags) ([]replay.Conversation, error) {
 	who := replay.Conversation{User: f.user, Channel: f.channel, Roles: f.roles}
-	all, err := app.StoredConversations(ctx, w, f.sessions, who)
+	stored, err := app.StoredConversations(ctx, w, f.sessions, who) // those that asked for a tool
 	if errors.Is(err, app.ErrNothingStored) {
 		return nil, app.Usagef("%w: give a FILE, or --demo for those of the demo", err)
 	}
-	return all, err
+	return stored, err
 }
 
 // chosen are the modes that are replayed.
@@ -166,9 +165,9 @@ func (f *replayFlags) chosen() []replay.Mode {
 	return replay.Modes()
 }
 
-// compared replays, and returns the reports before and after a change. Without a change
+// compareReplays replays, and returns the reports before and after a change. Without a change
 // the report before is empty.
-func compared(ctx context.Context, ws *workspace, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
+func compareReplays(ctx context.Context, ws *workspace, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
 	var changed *app.Workspace
 	if !f.change.Empty() {
 		if changed, err = w.With(f.change); err != nil {

@@ -65,23 +65,13 @@ func resetWeights(console *terminal.Console, w *app.Workspace, dry bool, args []
 	return console.Print(map[string]any{"weights": rank.DefaultWeights(), "recommender": tune.DefaultRecommender()}, func() string { return says + "\n" })
 }
 
-// tuned is what etui tune reports.
-type tuned struct {
-	tune.Report[rank.Weights]
-	// Recommender is what was found out about its weights; nil if they were not fitted, for
-	// the reason Unfitted.
-	Recommender *tune.Report[tune.Recommender] `json:"recommender,omitempty"`
-	Unfitted    string                         `json:"recommender_not_fitted,omitempty"`
-	Written     string                         `json:"written,omitempty"`
-}
-
-// tune fits weights, reports, and writes them when they are better.
+// fitWeights fits weights, reports, and writes them when they are better.
 func fitWeights(ctx context.Context, ws *workspace, w *app.Workspace, dir string, limit time.Duration, dry bool) error {
 	before, broken := app.LoadWeights(w.State)
 	if broken != nil {
 		fmt.Fprintf(ws.Err, "etui: %s\n", broken)
 	}
-	var report tuned
+	var report tune.Fitting
 	fitting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var err error
@@ -107,7 +97,7 @@ func fitWeights(ctx context.Context, ws *workspace, w *app.Workspace, dir string
 			return err
 		}
 	}
-	return ws.Print(report, func() string { return describeTuning(report, dry) })
+	return ws.Print(report, func() string { return report.Text(home(report.Written), dry) })
 }
 
 func tuneProgress(console *terminal.Console, what string) func(tune.Progress) {
@@ -117,7 +107,7 @@ func tuneProgress(console *terminal.Console, what string) func(tune.Progress) {
 }
 
 // tuneToSet fits the ranking to the questions of a folder.
-func tuneToSet(ctx context.Context, console *terminal.Console, before app.Fitted, dir string) (report tuned, err error) {
+func tuneToSet(ctx context.Context, console *terminal.Console, before app.Fitted, dir string) (report tune.Fitting, err error) {
 	set, err := eval.Load(dir)
 	if err != nil {
 		return report, err
@@ -135,7 +125,7 @@ func tuneToSet(ctx context.Context, console *terminal.Console, before app.Fitted
 }
 
 // tuneToPast fits the ranking, and the recommender over it, to past turns.
-func tuneToPast(ctx context.Context, ws *workspace, w *app.Workspace, before app.Fitted) (report tuned, err error) {
+func tuneToPast(ctx context.Context, ws *workspace, w *app.Workspace, before app.Fitted) (report tune.Fitting, err error) {
 	tools, turns, err := app.PastTurns(ctx, w, ws.settings(ws.quiet(w.Config.Log)))
 	if err != nil {
 		return report, err
@@ -164,40 +154,4 @@ func tuneToPast(ctx context.Context, ws *workspace, w *app.Workspace, before app
 	}
 	report.Recommender = &found
 	return report, err
-}
-
-func describeTuning(r tuned, dry bool) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d tools; fitted to %d questions, judged by %d others; %d weights tried\n\n", r.Tools, r.Fitted, r.HeldOut, r.Tried)
-	describeGain(&b, r.Report)
-	better := r.Better
-	switch {
-	case r.Recommender != nil:
-		fmt.Fprintf(&b, "\nthe recommender over it; fitted to %d turns, judged by %d others; %d weights tried\n\n", r.Recommender.Fitted, r.Recommender.HeldOut, r.Recommender.Tried)
-		describeGain(&b, *r.Recommender)
-		better = better || r.Recommender.Better
-	case r.Unfitted != "":
-		fmt.Fprintf(&b, "\nThe weights of the recommender are not fitted: %s.\n", r.Unfitted)
-	}
-	switch {
-	case !better:
-		b.WriteString("\nThat is not better than chance would have it: nothing is changed.\n")
-	case dry:
-		b.WriteString("\nNothing is written, as --dry-run says.\n")
-	default:
-		fmt.Fprintf(&b, "\nWhat is better is written to %s. It is used from the next start; etui tune --reset goes back.\n", home(r.Written))
-	}
-	return b.String()
-}
-
-func describeGain[W any](b *strings.Builder, r tune.Report[W]) {
-	fmt.Fprintf(b, "          nDCG@5    R@5\nbefore   %7.1f %6.1f\nafter    %7.1f %6.1f\n", 100*r.Before.NDCG, 100*r.Before.Recall, 100*r.After.NDCG, 100*r.After.Recall)
-	verdict := ""
-	if !r.Better {
-		verdict = "; not better than chance would have it"
-	}
-	fmt.Fprintf(b, "gain     %+7.1f ± %.1f (standard error%s)\n", 100*r.Gain, 100*r.Noise, verdict)
-	for _, change := range r.Changes() {
-		fmt.Fprintf(b, "  %s\n", change)
-	}
 }
