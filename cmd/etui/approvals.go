@@ -43,7 +43,7 @@ their conversation.`,
 				return app.Usagef("--for is once, session or always, not %q", lasts)
 			}
 			return decide(g, cmd, true, http.MethodPost, args[0], said, func(x engine.Approval) string {
-				return fmt.Sprintf("%s may run; its conversation goes on: etui sessions show %s\n", x.Tool, shortKey(x.Session))
+				return fmt.Sprintf("%s may run; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
 			})
 		},
 	}
@@ -52,7 +52,7 @@ their conversation.`,
 		Use: "deny ID", Short: "Decline a call", Args: cobra.ExactArgs(1), Example: "  etui approvals deny k3f9ab --reason 'not on Fridays'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return decide(g, cmd, true, http.MethodPost, args[0], api.ApprovalAnswer{Reason: said.Reason}, func(x engine.Approval) string {
-				return fmt.Sprintf("%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, shortKey(x.Session))
+				return fmt.Sprintf("%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
 			})
 		},
 	}

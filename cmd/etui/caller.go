@@ -1,11 +1,8 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -38,16 +35,4 @@ func placeFlags(cmd *cobra.Command, m *api.Message) {
 	f.StringVar(&m.Chat, "chat", "", "chat or group in the channel")
 	f.StringVar(&m.User, "user", "", "user who sends the message")
 	f.StringVar(&m.Session, "session", "", "name of the conversation")
-}
-
-// says returns the message with a text.
-func says(m api.Message, text string) (api.Message, error) {
-	if m.Limit < 0 || m.Budget < 0 {
-		return m, app.Usagef("--limit and --budget must not be negative")
-	}
-	if strings.TrimSpace(text) == "" {
-		return m, app.Usagef("the message is empty")
-	}
-	m.Text = text
-	return m, nil
 }

@@ -2,65 +2,15 @@ package main
 
 import (
 	"context"
-	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/internal/client"
-	"github.com/etui-run/etui/server/admin"
-	"github.com/etui-run/etui/server/api"
 )
 
 // names lists the names of a kind of things; none if the gateway does not answer.
-type names func(context.Context, *client.Client) []string
-
-func toolNames(ctx context.Context, c *client.Client) (list []string) {
-	var tools []api.Tool
-	_ = c.Do(ctx, http.MethodGet, "/api/tools", nil, &tools) // without an answer there is nothing to complete
-	for _, t := range tools {
-		list = append(list, t.Name)
-	}
-	return list
-}
-
-// toolsetNames are those of the skills that can be active.
-func toolsetNames(ctx context.Context, c *client.Client) (list []string) {
-	var s api.Toolsets
-	_ = c.Do(ctx, http.MethodGet, "/api/skills", nil, &s) // as above
-	for _, t := range s.Skills {
-		list = append(list, t.Name)
-	}
-	return list
-}
-
-// skillNames are those of the skills of folders, and of toolsets.
-func skillNames(ctx context.Context, c *client.Client) []string {
-	var s admin.SkillList
-	_ = c.Do(ctx, http.MethodGet, "/admin/skills", nil, &s) // as above
-	list := toolsetNames(ctx, c)
-	for _, t := range s.Skills {
-		list = append(list, t.Name)
-	}
-	return list
-}
-
-func agentNames(ctx context.Context, c *client.Client) (list []string) {
-	var s api.Status
-	_ = c.Do(ctx, http.MethodGet, "/api/status", nil, &s) // as above
-	for _, t := range s.Agents {
-		list = append(list, t.Name)
-	}
-	return list
-}
-
-// beginning returns the names that begin with a text, sorted and each once.
-func beginning(text string, names []string) []string {
-	names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, text) })
-	slices.Sort(names)
-	return slices.Compact(names)
-}
+type names func(*client.Client, context.Context) []string
 
 // completes completes the first arguments of a command in the shell: at most most; 0 is
 // any number.
@@ -71,7 +21,7 @@ func completes(g *gateway, most int, list names) cobra.CompletionFunc {
 		}
 		g.silent = true
 		_ = g.with(cmd.Context(), false, func(c *client.Client) error { // an error would only disturb the line
-			found = beginning(text, list(cmd.Context(), c))
+			found = client.Beginning(text, list(c, cmd.Context()))
 			return nil
 		})
 		return found, cobra.ShellCompDirectiveNoFileComp
@@ -82,12 +32,12 @@ func completes(g *gateway, most int, list names) cobra.CompletionFunc {
 // below c that take them.
 func addCompletion(g *gateway, c *cobra.Command) {
 	flags := map[string]names{
-		"agent": agentNames, "skill": toolsetNames, "include": toolNames, "exclude": toolNames, "include-skill": toolsetNames, "exclude-skill": toolsetNames,
+		"agent": (*client.Client).AgentNames, "skill": (*client.Client).ToolsetNames, "include": (*client.Client).ToolNames, "exclude": (*client.Client).ToolNames, "include-skill": (*client.Client).ToolsetNames, "exclude-skill": (*client.Client).ToolsetNames,
 	}
 	arguments := map[string]names{
-		"tools show": toolNames, "tools call": toolNames, "agents set": agentNames,
-		"skills show": skillNames, "skills enable": skillNames, "skills disable": skillNames, "skills unregister": skillNames, "skills use": skillNames,
-		"skills approve": skillNames, "skills calls": skillNames, "skills update": skillNames, "skills remove": skillNames, "skills pin": skillNames, "skills unpin": skillNames,
+		"tools show": (*client.Client).ToolNames, "tools call": (*client.Client).ToolNames, "agents set": (*client.Client).AgentNames,
+		"skills show": (*client.Client).SkillNames, "skills enable": (*client.Client).SkillNames, "skills disable": (*client.Client).SkillNames, "skills unregister": (*client.Client).SkillNames, "skills use": (*client.Client).SkillNames,
+		"skills approve": (*client.Client).SkillNames, "skills calls": (*client.Client).SkillNames, "skills update": (*client.Client).SkillNames, "skills remove": (*client.Client).SkillNames, "skills pin": (*client.Client).SkillNames, "skills unpin": (*client.Client).SkillNames,
 	}
 	for flag, list := range flags {
 		if c.Flags().Lookup(flag) != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 func configCommand(ws *workspace) *cobra.Command {
@@ -88,7 +89,7 @@ more. A running gateway takes a confirmed change up by itself.`,
 				return err
 			}
 			return ws.Print(map[string]any{"config": file, "powers": powers}, func() string {
-				return strings.Join(append([]string{"Confirmed " + home(file) + "."}, powers...), "\n  ") + "\n"
+				return strings.Join(append([]string{"Confirmed " + terminal.ShortPath(file) + "."}, powers...), "\n  ") + "\n"
 			})
 		},
 	}

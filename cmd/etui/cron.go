@@ -32,7 +32,7 @@ name of its user and with the rights of that user at that moment; its answer is 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.When, t.Text, t.CatchUp = args[0], args[1], engine.CatchUp(catchUp)
 			return task(g, cmd, true, http.MethodPost, "", t, func(t engine.Task) string {
-				return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.Next.Format("2006-01-02 15:04 MST"), shortKey(t.Key))
+				return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.Next.Format("2006-01-02 15:04 MST"), client.SessionName(t.Key))
 			})
 		},
 	}

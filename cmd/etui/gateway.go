@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
-	"github.com/etui-run/etui/server/api"
 )
 
 // gateway answers the commands: one that runs, or one in this process.
@@ -66,26 +63,4 @@ func (g *gateway) using(ctx context.Context, use app.Config, f func(*client.Clie
 	c := client.Here(e.HTTP, key)
 	c.Workspace = w.Dir
 	return f(c)
-}
-
-// where says which gateway answers, and for which workspace.
-func (g *gateway) where(ctx context.Context, c *client.Client) string {
-	dir := c.Workspace
-	if dir == "" {
-		var s api.Status
-		if c.Do(ctx, http.MethodGet, "/api/status", nil, &s) == nil && s.Configuration != nil {
-			dir = filepath.Dir(s.Configuration.File)
-		}
-	}
-	if dir == "" {
-		return c.Where
-	}
-	return fmt.Sprintf("%s, workspace %s", c.Where, home(dir))
-}
-
-// sayWhere prints which gateway answers, and for which workspace.
-func (g *gateway) sayWhere(ctx context.Context, c *client.Client) {
-	if !g.JSON {
-		g.Note("· %s", g.where(ctx, c))
-	}
 }

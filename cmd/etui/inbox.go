@@ -44,7 +44,7 @@ that is parked was given up, because its turn ended etui again and again: try it
 	c.AddCommand(list,
 		one("show", "Show a message", http.MethodGet, "", false, describeItem),
 		one("retry", "Take up a parked message again", http.MethodPost, "/retry", true, func(i engine.InboxItem) string {
-			return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, shortKey(i.Session))
+			return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, client.SessionName(i.Session))
 		}),
 		one("drop", "Drop a parked message: it is not answered", http.MethodDelete, "", true, func(i engine.InboxItem) string {
 			return fmt.Sprintf("Message %d is dropped.\n", i.ID)
@@ -74,7 +74,7 @@ func describeInbox(list []engine.InboxItem) string {
 	}
 	rows := [][]string{{"ID", "STATE", "ACCEPTED", "SESSION", "TEXT"}}
 	for _, i := range list {
-		rows = append(rows, []string{strconv.FormatInt(i.ID, 10), string(i.State), i.Accepted.Local().Format(time.DateTime), shortKey(i.Session), i.Text})
+		rows = append(rows, []string{strconv.FormatInt(i.ID, 10), string(i.State), i.Accepted.Local().Format(time.DateTime), client.SessionName(i.Session), i.Text})
 	}
 	return terminal.Table(rows, terminal.Width())
 }

@@ -83,7 +83,7 @@ func writeStarter(ctx context.Context, ws *workspace, dir string, yes bool) erro
 
 // begun says what was written and what to do next.
 func begun(console *terminal.Console, s config.Starter, file, dir string) string {
-	text := "Wrote " + home(file) + ".\n"
+	text := "Wrote " + terminal.ShortPath(file) + ".\n"
 	if (s.Provider == "openai" || s.Provider == "anthropic") && !s.KeySet {
 		text += fmt.Sprintf("%s is not set: set it, and remove the # before api_key in the file.\n", s.Key)
 	}

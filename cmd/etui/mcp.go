@@ -12,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
@@ -95,7 +96,7 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 
 func describeAdded(file string, st mcp.Status) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Added %s: %s\n", st.Server, home(file))
+	fmt.Fprintf(&b, "Added %s: %s\n", st.Server, terminal.ShortPath(file))
 	line := func(label, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "  %-10s %s\n", label, text)

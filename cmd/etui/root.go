@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/etui-run/etui/cmd/etui/internal/conversation"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
@@ -36,6 +37,9 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
+	// Those of a run.
+	exitLimit   = 3
+	exitWaiting = 4
 )
 
 // run is the program. It returns the exit code.
@@ -70,13 +74,13 @@ func codes(err error) (exit int, code string) {
 	var usage app.UsageError
 	var misconfigured config.Error
 	var refused *client.Error
-	var run ended
+	var run conversation.EndedError
 	var unconfirmed *app.Unconfirmed
 	switch {
 	case err == nil:
 		return exitOK, ""
 	case errors.As(err, &run):
-		return run.code, "workflow"
+		return map[conversation.End]int{conversation.Failed: exitFailed, conversation.Limit: exitLimit, conversation.Waits: exitWaiting}[run.End], "workflow"
 	case errors.As(err, &misconfigured):
 		return exitUsage, "configuration"
 	case errors.As(err, &unconfirmed):

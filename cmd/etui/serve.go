@@ -107,7 +107,7 @@ func heed(ctx context.Context, ws *workspace, s *app.Server, stop func()) {
 func greet(ws *workspace, s *app.Server, took time.Duration) {
 	w := s.Workspace
 	fmt.Fprintf(ws.Out, "etui %s serves %s at %s (ready in %d ms)\n", version(), printable.Count(s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
-	fmt.Fprintf(ws.Out, "  workspace  %s\n  database   %s\n  model      %s\n", home(w.Dir), home(w.Database()), s.Models())
+	fmt.Fprintf(ws.Out, "  workspace  %s\n  database   %s\n  model      %s\n", terminal.ShortPath(w.Dir), terminal.ShortPath(w.Database()), s.Models())
 	if s.Admin != "" {
 		fmt.Fprintf(ws.Out, "  admin API  %s\n", s.Admin)
 	}
@@ -172,14 +172,4 @@ func program() string {
 		return name
 	}
 	return "etui"
-}
-
-// home shortens a path below the user's home folder.
-func home(path string) string {
-	if dir, err := os.UserHomeDir(); err == nil && dir != "/" {
-		if rest, ok := strings.CutPrefix(path, dir+"/"); ok {
-			return "~/" + rest
-		}
-	}
-	return path
 }

@@ -6,27 +6,25 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/cmd/etui/internal/conversation"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
-	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
-	"github.com/etui-run/etui/turn"
 )
 
 func sessionsCommand(g *gateway) *cobra.Command {
@@ -38,33 +36,6 @@ SESSION is the name that the list shows, or a part of it that no other session h
 	}
 	c.AddCommand(sessionsListCommand(g), sessionsShowCommand(g), sessionsExportCommand(g), sessionsDeleteCommand(g))
 	return c
-}
-
-// sessionPages yields the sessions that a query chooses, newest first, at most limit of
-// them; 0 means all.
-func sessionPages(ctx context.Context, c *client.Client, path string, q url.Values, limit int) func(func(session.Summary, error) bool) {
-	return func(yield func(session.Summary, error) bool) {
-		for n := 0; ; {
-			q.Set("limit", strconv.Itoa(cmp.Or(limit, 200)))
-			var page api.SessionPage
-			if err := c.Do(ctx, http.MethodGet, path+"?"+q.Encode(), nil, &page); err != nil {
-				yield(session.Summary{}, err)
-				return
-			}
-			for _, s := range page.Sessions {
-				if !yield(s, nil) {
-					return
-				}
-				if n++; n == limit {
-					return
-				}
-			}
-			if page.Next == "" {
-				return
-			}
-			q.Set("after", page.Next)
-		}
-	}
 }
 
 func sessionsListCommand(g *gateway) *cobra.Command {
@@ -81,7 +52,7 @@ func sessionsListCommand(g *gateway) *cobra.Command {
 			return g.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
 				q := url.Values{"user": {user}, "part": {strings.Join(args, "")}}
 				list := []session.Summary{}
-				for s, err := range sessionPages(cmd.Context(), c, "/admin/sessions", q, limit) {
+				for s, err := range c.Sessions(cmd.Context(), "/admin/sessions", q, limit) {
 					if err != nil {
 						return err
 					}
@@ -101,9 +72,6 @@ func sessionsListCommand(g *gateway) *cobra.Command {
 	return c
 }
 
-// shortKey is a key without what most of them begin with.
-func shortKey(key session.Key) string { return strings.TrimPrefix(string(key), "agent:") }
-
 func describeSessions(list []session.Summary) string {
 	if len(list) == 0 {
 		return "There are no conversations.\n"
@@ -111,7 +79,7 @@ func describeSessions(list []session.Summary) string {
 	list, depths := tree(list)
 	rows := [][]string{{"LAST MESSAGE", "MESSAGES", "SESSION"}}
 	for i, s := range list {
-		name := shortKey(s.Key)
+		name := client.SessionName(s.Key)
 		if depths[i] > 0 {
 			name = strings.Repeat("  ", depths[i]-1) + "└ " + name
 		}
@@ -123,7 +91,7 @@ func describeSessions(list []session.Summary) string {
 	for i, s := range list {
 		b.WriteString(lines[i+1])
 		title := printable.Line(s.Title, session.MaxTitle)
-		if who := authors(s); who != "" {
+		if who := conversation.Authors(s); who != "" {
 			title = who + ": " + title
 		}
 		if title != "" {
@@ -153,41 +121,23 @@ func tree(list []session.Summary) (ordered []session.Summary, depths []int) {
 	return ordered, depths
 }
 
-// authors names who wrote in a session, and where.
-func authors(s session.Summary) string {
-	who := printable.List(s.Users)
-	if len(s.Channels) > 0 {
-		who = strings.TrimSpace(who + " (" + printable.List(s.Channels) + ")")
-	}
-	return printable.Line(who, session.MaxTitle)
-}
-
-// findSession finds the session that a user names: by its key, by the key as lists show
-// it, or by a part of the key that no other one has.
+// findSession finds the session that a user names.
 func findSession(ctx context.Context, c *client.Client, name string) (session.Summary, error) {
-	var found []session.Summary
-	for _, q := range []url.Values{{"key": {name}}, {"key": {"agent:" + name}}, {"part": {name}}} {
-		for s, err := range sessionPages(ctx, c, "/admin/sessions", q, 5) {
-			if err != nil {
-				return session.Summary{}, err
-			}
-			found = append(found, s)
-		}
-		if len(found) == 1 {
-			return found[0], nil
-		}
-	}
-	if len(found) == 0 {
+	found, err := c.FindSessions(ctx, name)
+	switch {
+	case err != nil:
+		return session.Summary{}, err
+	case len(found) == 0:
 		return session.Summary{}, app.Usagef("there is no session %q; see etui sessions list", name)
+	case len(found) == 1:
+		return found[0], nil
 	}
 	names := make([]string, len(found))
 	for i, s := range found {
-		names[i] = shortKey(s.Key)
+		names[i] = client.SessionName(s.Key)
 	}
 	return session.Summary{}, app.Usagef("several sessions have %q in their names: %s", name, printable.List(names))
 }
-
-func sessionPath(key session.Key) string { return "/admin/sessions/" + url.PathEscape(string(key)) }
 
 func sessionsShowCommand(g *gateway) *cobra.Command {
 	var limit int
@@ -206,121 +156,15 @@ is unknown (?), and outcomes that came after their turn.`,
 					return err
 				}
 				var shown engine.Conversation
-				if err := c.Do(cmd.Context(), http.MethodGet, sessionPath(s.Key)+"?limit="+strconv.Itoa(limit), nil, &shown); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodGet, client.SessionPath(s.Key)+"?limit="+strconv.Itoa(limit), nil, &shown); err != nil {
 					return err
 				}
-				return g.Print(shown, func() string { return describeConversation(shown, terminal.Width()) })
+				return g.Print(shown, func() string { return conversation.Transcript(shown, terminal.Width()) })
 			})
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 50, "how many messages to show, the newest ones; at most 1,000")
 	return c
-}
-
-func describeConversation(c engine.Conversation, width int) string {
-	var b strings.Builder
-	facts := []string{printable.Count(c.Messages, "message"), "since " + c.Created.Local().Format("2006-01-02 15:04")}
-	for label, text := range map[string]string{"": authors(c.Summary), "skill ": c.Skill} {
-		if text != "" {
-			facts = append(facts, label+text)
-		}
-	}
-	slices.Sort(facts[2:])
-	if c.Parent != "" {
-		facts = append(facts, "a sub-agent of "+shortKey(c.Parent))
-	}
-	if c.Phase != turn.Finished {
-		facts = append(facts, "a turn is open ("+string(c.Phase)+")")
-	}
-	fmt.Fprintf(&b, "%s\n%s", c.Key, terminal.Hanging("  ", strings.Join(facts, ", "), width))
-	if c.Skip > 0 {
-		fmt.Fprintf(&b, "  (%d earlier messages are not shown; --limit shows more)\n", c.Skip)
-	}
-	at := max(c.Skip, c.Messages-c.Sent) // before which message the summary comes
-	summary := func(i int) {
-		if c.Summarised != "" && i == at {
-			b.WriteString("\nthe model reads a summary of what was said before\n" + terminal.Indented("", c.Summarised, width))
-		}
-	}
-	for i, m := range c.Said {
-		summary(c.Skip + i)
-		b.WriteString(describeMessage(m, c.Said[i+1:], width))
-	}
-	summary(c.Skip + len(c.Said))
-	for _, m := range c.Waiting {
-		fmt.Fprintf(&b, "\n%s %s (waits for its answer)\n%s", m.Accepted.Local().Format(time.DateTime), printable.Line(cmp.Or(m.User, "user"), session.MaxTitle), terminal.Indented("", m.Text, width))
-	}
-	return b.String()
-}
-
-// maxResult is how many characters of a call and of its result are shown.
-const maxResult = 300
-
-// describeMessage describes a message; those after it have the results of its calls.
-func describeMessage(m chat.Message, after []chat.Message, width int) string {
-	var b strings.Builder
-	text := func(mark, text string) { b.WriteString(terminal.Indented(mark, text, width)) }
-	head := func(who string) {
-		when := ""
-		if !m.Time.IsZero() {
-			when = m.Time.Local().Format(time.DateTime) + " "
-		}
-		fmt.Fprintf(&b, "\n%s%s\n", when, printable.Line(who, session.MaxTitle))
-	}
-	switch {
-	case m.Role == chat.User && m.Text == "" && len(m.Files) == 0:
-		if m.Channel == identity.System {
-			head(identity.System)
-		} else {
-			head("a call ended after its turn")
-		}
-		text("", m.Note)
-	case m.Role == chat.User:
-		head(cmp.Or(m.User, "user"))
-		if m.Text != "" {
-			text("", m.Text)
-		}
-		for _, f := range m.Files {
-			kind := "picture"
-			if f.MediaType == chat.PDF {
-				kind = "file"
-			}
-			text("▣ ", fmt.Sprintf("%s %s, %d bytes", kind, cmp.Or(f.Name, f.MediaType), f.Size))
-		}
-	case m.Role == chat.Assistant:
-		head("assistant")
-		if m.Text != "" {
-			text("", m.Text)
-		}
-		if m.Refused {
-			text("✗ ", "the provider refused this turn; later requests leave it out")
-		}
-	case m.Result != nil:
-		text(result(*m.Result))
-	}
-	for _, c := range m.Calls {
-		text("· ", c.Name+" "+printable.Line(string(c.Arguments), maxResult))
-		if !slices.ContainsFunc(after, func(m chat.Message) bool { return m.Result != nil && m.Result.CallID == c.ID }) {
-			text("? ", c.Name+" has no result yet: whether it did its work is unknown.")
-		}
-	}
-	return b.String()
-}
-
-// result describes a result after a mark.
-func result(r chat.Result) (mark, text string) {
-	text = r.Name + ": " + printable.Line(r.Text, maxResult)
-	switch {
-	case r.Unknown && r.View != nil:
-		return "? ", "outcome unknown: " + r.View.Error
-	case r.Unknown:
-		return "? ", "outcome unknown: " + text
-	case r.Failed:
-		return "✗ ", text
-	case r.Pending:
-		return "… ", text
-	}
-	return "✓ ", text
 }
 
 // exported is a message of an export.
@@ -341,18 +185,25 @@ With --user, conversations in which the user wrote.`,
 			if len(args) == 1 && user != "" {
 				return app.Usagef("name a session or --user, not both")
 			}
-			return g.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
+			return g.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) (err error) {
 				out := bufio.NewWriter(g.Out)
-				var err error
+				defer func() { err = cmp.Or(err, out.Flush()) }()
 				if len(args) == 1 {
-					var s session.Summary
-					if s, err = findSession(cmd.Context(), c, args[0]); err == nil {
+					s, err := findSession(cmd.Context(), c, args[0])
+					if err != nil {
+						return err
+					}
+					return export(cmd.Context(), c, s.Key, out)
+				}
+				for s, err := range c.Sessions(cmd.Context(), "/admin/sessions", url.Values{"user": {user}}, 0) {
+					if err == nil {
 						err = export(cmd.Context(), c, s.Key, out)
 					}
-				} else {
-					err = exportAll(cmd.Context(), c, user, out)
+					if err != nil {
+						return err
+					}
 				}
-				return cmp.Or(err, out.Flush())
+				return nil
 			})
 		},
 	}
@@ -360,44 +211,19 @@ With --user, conversations in which the user wrote.`,
 	return c
 }
 
-func exportAll(ctx context.Context, c *client.Client, user string, out *bufio.Writer) error {
-	for s, err := range sessionPages(ctx, c, "/admin/sessions", url.Values{"user": {user}}, 0) {
+// export writes the messages of a session.
+func export(ctx context.Context, c *client.Client, key session.Key, out io.Writer) error {
+	lines := json.NewEncoder(out)
+	lines.SetEscapeHTML(false)
+	for m, err := range c.Messages(ctx, key) {
 		if err == nil {
-			err = export(ctx, c, s.Key, out)
+			err = lines.Encode(exported{key, m})
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// export writes the messages of a session, page by page.
-func export(ctx context.Context, c *client.Client, key session.Key, out *bufio.Writer) error {
-	const most = 500
-	lines := json.NewEncoder(out)
-	lines.SetEscapeHTML(false)
-	for skip := 0; ; {
-		var page engine.Conversation
-		if err := c.Do(ctx, http.MethodGet, fmt.Sprintf("%s?skip=%d&limit=%d", sessionPath(key), skip, most), nil, &page); err != nil {
-			return err
-		}
-		for _, m := range page.Said {
-			for i, f := range m.Files {
-				if err := c.Do(ctx, http.MethodGet, "/admin/files/"+url.PathEscape(f.SHA256), nil, &f); err != nil {
-					return err
-				}
-				m.Files[i].Data = f.Data
-			}
-			if err := lines.Encode(exported{key, m}); err != nil {
-				return err
-			}
-		}
-		if len(page.Said) == 0 {
-			return nil
-		}
-		skip += len(page.Said)
-	}
 }
 
 func sessionsDeleteCommand(g *gateway) *cobra.Command {
@@ -413,8 +239,8 @@ then SESSION must be the whole name.`,
 				if err != nil {
 					return err
 				}
-				if whole := args[0] == string(s.Key) || args[0] == shortKey(s.Key); yes && !whole {
-					return app.Usagef("with --yes, write the whole name: %s", shortKey(s.Key))
+				if whole := args[0] == string(s.Key) || args[0] == client.SessionName(s.Key); yes && !whole {
+					return app.Usagef("with --yes, write the whole name: %s", client.SessionName(s.Key))
 				}
 				if !yes {
 					if err := g.Confirm("Delete %s with %s?", s.Key, printable.Count(s.Messages, "message")); err != nil {
@@ -422,7 +248,7 @@ then SESSION must be the whole name.`,
 					}
 				}
 				var done api.DeletedSession
-				if err := c.Do(cmd.Context(), http.MethodDelete, sessionPath(s.Key), nil, &done); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodDelete, client.SessionPath(s.Key), nil, &done); err != nil {
 					return err
 				}
 				return g.Print(done, func() string { return fmt.Sprintf("%s is deleted.\n", done.Deleted) })
@@ -431,39 +257,4 @@ then SESSION must be the whole name.`,
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
-}
-
-// continues makes who continue their latest conversation, and says which one that is.
-func continues(ctx context.Context, g *gateway, c *client.Client, who *api.Message) error {
-	s, err := latest(ctx, c, who)
-	if err == nil && !g.JSON {
-		g.Note("· continues %s (%s): %s", shortKey(s.Key), printable.Count(s.Messages, "message"), printable.Line(s.Title, 60))
-	}
-	return err
-}
-
-// maxLooked is how many sessions latest looks at.
-const maxLooked = 1000
-
-// latest makes who continue the newest session of their channel and user.
-func latest(ctx context.Context, c *client.Client, who *api.Message) (session.Summary, error) {
-	user, channel, path := cmp.Or(who.User, who.As), who.Channel, "/api/sessions"
-	if from, _, ok := strings.Cut(who.As, ":"); ok {
-		channel = from
-	}
-	if user == "" { // such sessions belong to nobody
-		path = "/admin/sessions"
-	}
-	for s, err := range sessionPages(ctx, c, path, url.Values{"user": {user}}, maxLooked) {
-		if err != nil {
-			return s, err
-		}
-		agent, name, ok := route.Named(s.Key)
-		if !ok || user == "" && len(s.Users) > 0 || who.Agent != "" && agent != who.Agent || !slices.Contains(s.Channels, channel) {
-			continue
-		}
-		who.Agent, who.Session = agent, name
-		return s, nil
-	}
-	return session.Summary{}, app.Usagef("there is no conversation of the channel %s to continue; say something first, or see etui sessions list", channel)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/cmd/etui/internal/explanation"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
@@ -72,7 +73,7 @@ func skillsListCommand(g *gateway) *cobra.Command {
 							return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
 						})
 					})
-					return describeSkillList(r.SkillList) + describeToolsets(r.Toolsets)
+					return describeSkillList(r.SkillList) + explanation.Toolsets(r.Toolsets)
 				})
 			})
 		},
@@ -89,7 +90,7 @@ func describeSkillList(l admin.SkillList) string {
 		if s.Provider != "" && s.Provider != "markdown" {
 			kind = s.Provider
 		}
-		rows = append(rows, []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, home(s.Source)})
+		rows = append(rows, []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, terminal.ShortPath(s.Source)})
 	}
 	if len(l.Skills) > 0 {
 		lines := strings.SplitAfter(terminal.Table(rows, terminal.Width()), "\n")
@@ -102,7 +103,7 @@ func describeSkillList(l admin.SkillList) string {
 		}
 	}
 	for _, f := range l.Failed {
-		fmt.Fprintf(&b, "failed: %s\n", home(f.Error))
+		fmt.Fprintf(&b, "failed: %s\n", terminal.ShortPath(f.Error))
 	}
 	if l.Trouble != "" {
 		fmt.Fprintf(&b, "warning: %s\n", l.Trouble)
@@ -119,7 +120,7 @@ func describeSkillList(l admin.SkillList) string {
 // remarks returns what a list says about a skill beside its row.
 func remarks(s admin.SkillStatus) (notes []string) {
 	if s.Error != "" {
-		notes = append(notes, "the last good version stays in effect: "+home(s.Error))
+		notes = append(notes, "the last good version stays in effect: "+terminal.ShortPath(s.Error))
 	}
 	if s.Why != "" && s.State != skill.Removed {
 		notes = append(notes, s.Why)
@@ -136,7 +137,7 @@ func remarks(s admin.SkillStatus) (notes []string) {
 		}
 	}
 	for _, other := range s.Shadows {
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("shadows %s %s", home(other.Source), other.Version)))
+		notes = append(notes, strings.TrimSpace(fmt.Sprintf("shadows %s %s", terminal.ShortPath(other.Source), other.Version)))
 	}
 	failures := 0
 	for _, n := range s.Counters.Failures {
@@ -149,19 +150,6 @@ func remarks(s admin.SkillStatus) (notes []string) {
 		notes = append(notes, printable.Count(len(s.Warnings), "warning"))
 	}
 	return notes
-}
-
-// describeToolsets marks the active one.
-func describeToolsets(s api.Toolsets) string {
-	var rows [][]string
-	for _, t := range s.Skills {
-		mark := " "
-		if t.Name == s.Active {
-			mark = "*"
-		}
-		rows = append(rows, []string{mark + " " + t.Name, fmt.Sprintf("%4d tools %6d tokens ", s.Counts[t.Name], s.Tokens[t.Name]), t.Description})
-	}
-	return fmt.Sprintf("Toolsets of the agent %s (* is active):\n", s.Agent) + terminal.Table(rows, terminal.Width())
 }
 
 func skillsShowCommand(g *gateway) *cobra.Command {
@@ -233,13 +221,13 @@ func describeSkill(s admin.SkillStatus) string {
 	line("kind", strings.TrimSuffix(s.Kind+", "+s.Provider, ", "))
 	line("risk", string(s.Risk))
 	line("version", s.Version)
-	line("source", strings.TrimSuffix(fmt.Sprintf("%s (%s)", home(s.Source), s.Scope), " "))
+	line("source", strings.TrimSuffix(fmt.Sprintf("%s (%s)", terminal.ShortPath(s.Source), s.Scope), " "))
 	line("since", s.Since.Local().Format(time.DateTime))
 	line("error", s.Error)
 	line("groups", strings.Join(s.Groups, ", "))
 	line("tools", strings.Join(s.Tools, ", "))
 	for _, other := range s.Shadows {
-		line("shadows", strings.TrimSpace(fmt.Sprintf("%s (%s) %s %s", home(other.Source), other.Scope, other.Version, other.Error)))
+		line("shadows", strings.TrimSpace(fmt.Sprintf("%s (%s) %s %s", terminal.ShortPath(other.Source), other.Scope, other.Version, other.Error)))
 	}
 	for _, text := range s.Unmet {
 		line("unmet", text)
@@ -275,7 +263,7 @@ func printServer(line func(label, text string), s mcp.Status) {
 	}{{"reads", s.Read}, {"writes", s.Write}, {"reaches", s.Network}} {
 		places := make([]string, len(grant.list))
 		for i, place := range grant.list {
-			places[i] = home(place)
+			places[i] = terminal.ShortPath(place)
 		}
 		line(grant.label, strings.Join(places, ", "))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/enrich"
 	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/model"
 )
 
@@ -93,7 +94,7 @@ func writeTexts(ctx context.Context, ws *workspace, w *app.Workspace, modelName 
 	if r.Dropped, err = e.Drop(); err != nil {
 		return err
 	}
-	return ws.Print(r, func() string { return r.Text(home(r.File)) })
+	return ws.Print(r, func() string { return r.Text(terminal.ShortPath(r.File)) })
 }
 
 // priceOf returns the price in dollars of a model that etui knows, or zero.

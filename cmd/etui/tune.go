@@ -97,7 +97,7 @@ func fitWeights(ctx context.Context, ws *workspace, w *app.Workspace, dir string
 			return err
 		}
 	}
-	return ws.Print(report, func() string { return report.Text(home(report.Written), dry) })
+	return ws.Print(report, func() string { return report.Text(terminal.ShortPath(report.Written), dry) })
 }
 
 func tuneProgress(console *terminal.Console, what string) func(tune.Progress) {

@@ -94,6 +94,16 @@ func Width() int {
 // Plain reports whether the user wants no styles.
 func Plain() bool { return os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" }
 
+// ShortPath shortens a path below the user's home folder.
+func ShortPath(path string) string {
+	if dir, err := os.UserHomeDir(); err == nil && dir != "/" {
+		if rest, ok := strings.CutPrefix(path, dir+"/"); ok {
+			return "~/" + rest
+		}
+	}
+	return path
+}
+
 // styles matches the colors and weights that etui itself prints, and no hidden text.
 var styles = regexp.MustCompile("\x1b\\[(?:(?:[0-7]|9|[1-9][0-9]+)(?:;[0-9]+)*)?m")
 
