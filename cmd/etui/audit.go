@@ -30,7 +30,7 @@ checks that none was changed, removed or added.`,
 		Example: "  etui audit --denied\n  etui audit --tool write_file --user alice --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := url.Values{"tool": {f.Tool}, "user": {f.User}, "denied": {strconv.FormatBool(f.Denied)}, "limit": {strconv.Itoa(f.Limit)}}
-			return records(cmd.Context(), g, "/admin/audit?"+q.Encode(), describeDecisions)
+			return showRecords(cmd.Context(), g, "/admin/audit?"+q.Encode(), describeDecisions)
 		},
 	}
 	c.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool")
@@ -41,9 +41,9 @@ checks that none was changed, removed or added.`,
 	return c
 }
 
-// records asks the gateway of the workspace, or reads the workspace and its database where
+// showRecords asks the gateway of the workspace, or reads the workspace and its database where
 // they are, and prints the answer.
-func records[T any](ctx context.Context, g *gateway, path string, text func(T) string) error {
+func showRecords[T any](ctx context.Context, g *gateway, path string, text func(T) string) error {
 	return g.using(ctx, app.Config{Records: true}, func(c *client.Client) error {
 		var answer T
 		if err := c.Do(ctx, http.MethodGet, path, nil, &answer); err != nil {

@@ -28,21 +28,23 @@ func completes(g *gateway, most int, list names) cobra.CompletionFunc {
 	}
 }
 
-// addCompletion completes names in the shell: the arguments and flags of all commands
-// below c that take them.
+// addCompletion completes names in the shell: the flags of all commands below c that take
+// them, and the arguments of those that change the folder of skills.
 func addCompletion(g *gateway, c *cobra.Command) {
-	flags := map[string]names{
-		"agent": (*client.Client).AgentNames, "skill": (*client.Client).ToolsetNames, "include": (*client.Client).ToolNames, "exclude": (*client.Client).ToolNames, "include-skill": (*client.Client).ToolsetNames, "exclude-skill": (*client.Client).ToolsetNames,
-	}
-	arguments := map[string]names{
-		"tools show": (*client.Client).ToolNames, "tools call": (*client.Client).ToolNames, "agents set": (*client.Client).AgentNames,
-		"skills show": (*client.Client).SkillNames, "skills enable": (*client.Client).SkillNames, "skills disable": (*client.Client).SkillNames, "skills unregister": (*client.Client).SkillNames, "skills use": (*client.Client).SkillNames,
-		"skills approve": (*client.Client).SkillNames, "skills calls": (*client.Client).SkillNames, "skills update": (*client.Client).SkillNames, "skills remove": (*client.Client).SkillNames, "skills pin": (*client.Client).SkillNames, "skills unpin": (*client.Client).SkillNames,
-	}
-	for flag, list := range flags {
+	for flag, list := range map[string]names{
+		"agent": (*client.Client).AgentNames,
+		"skill": (*client.Client).ToolsetNames, "include-skill": (*client.Client).ToolsetNames, "exclude-skill": (*client.Client).ToolsetNames,
+		"include": (*client.Client).ToolNames, "exclude": (*client.Client).ToolNames,
+	} {
 		if c.Flags().Lookup(flag) != nil {
 			_ = c.RegisterFlagCompletionFunc(flag, completes(g, 0, list)) // it fails for unknown flags only
 		}
+	}
+	arguments := map[string]names{
+		"tools show": (*client.Client).ToolNames, "tools call": (*client.Client).ToolNames, "agents set": (*client.Client).AgentNames,
+	}
+	for _, use := range strings.Fields("show enable disable unregister use approve calls update remove pin unpin") {
+		arguments["skills "+use] = (*client.Client).SkillNames
 	}
 	_, path, _ := strings.Cut(c.CommandPath(), " ")
 	if list, ok := arguments[path]; ok {

@@ -434,7 +434,7 @@ long they took. Secrets are left out and long texts are cut. etui keeps the newe
 			if len(args) == 1 {
 				path = skillPath(args[0]) + "/calls?" + q.Encode()
 			}
-			return records(cmd.Context(), g, path, describeCalls)
+			return showRecords(cmd.Context(), g, path, describeCalls)
 		},
 	}
 	c.Flags().StringVar(&user, "user", "", "only calls of this user")

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/terminal"
+)
+
+// action is a command that asks a gateway: it lists, shows or changes things of one kind. An
+// action without run is a group of others.
+type action struct {
+	use, short, long, example string
+
+	actions []action
+	flags   func(*pflag.FlagSet)
+	// names completes the first argument in a shell.
+	names names
+	// needs says what this process needs to answer when no gateway runs.
+	needs needs
+	// otherwise says what to do when no gateway runs and this process cannot answer.
+	otherwise string
+	// check looks at flags and arguments before a gateway is asked; nil checks nothing.
+	check func(*call) error
+	run   func(context.Context, *call) error
+}
+
+// needs is what a process needs to answer in place of a gateway.
+type needs int
+
+const (
+	records needs = 1 << iota // what is stored
+	changes                   // to change what is stored, which one process at a time can
+)
+
+// call is one run of an action.
+type call struct {
+	*gateway
+	client *client.Client
+	flags  *pflag.FlagSet
+	args   []string
+}
+
+// command makes the command of an action.
+func (a action) command(g *gateway) *cobra.Command {
+	c := &cobra.Command{Use: a.use, Short: a.short, Long: a.long, Example: a.example, Args: unknownCommand, RunE: group}
+	if a.flags != nil {
+		a.flags(c.Flags())
+	}
+	for _, sub := range a.actions {
+		c.AddCommand(sub.command(g))
+	}
+	if a.names != nil {
+		c.ValidArgsFunction = completes(g, 1, a.names)
+	}
+	if a.run == nil {
+		return c
+	}
+	if len(a.actions) == 0 {
+		c.Args = argsOf(a.use)
+	}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		x := &call{gateway: g, flags: cmd.Flags(), args: args}
+		if a.check != nil {
+			if err := a.check(x); err != nil {
+				return err
+			}
+		}
+		settings := app.Config{Stored: a.needs&changes != 0, Records: a.needs&records != 0}
+		return g.using(cmd.Context(), settings, func(c *client.Client) error {
+			if a.otherwise != "" && c.Here() {
+				return app.Usagef("no gateway is running; %s", a.otherwise)
+			}
+			x.client = c
+			return a.run(cmd.Context(), x)
+		})
+	}
+	return c
+}
+
+// argsOf returns how many arguments a command takes: one for each word behind its name, which
+// may be left out in brackets, and any number where dots end the last one.
+func argsOf(use string) cobra.PositionalArgs {
+	words := strings.Fields(use)[1:]
+	least := len(words)
+	for i, word := range words {
+		if strings.HasPrefix(word, "[") || strings.HasSuffix(word, "...") {
+			least = min(least, i)
+		}
+	}
+	switch {
+	case strings.HasSuffix(use, "..."):
+		return cobra.MinimumNArgs(least)
+	case least == 0:
+		return cobra.MaximumNArgs(len(words))
+	}
+	return cobra.ExactArgs(len(words))
+}
+
+// get shows what a gateway has at a path.
+func get[T any](path string, text func(T) string) func(context.Context, *call) error {
+	return send(http.MethodGet, path, nil, text)
+}
+
+// send sends one request and prints the answer, for people as text. The arguments stand in
+// the path in place of {}.
+func send[T any](method, path string, body any, text func(T) string) func(context.Context, *call) error {
+	return func(ctx context.Context, c *call) error {
+		full := path
+		for _, arg := range c.args {
+			full = strings.Replace(full, "{}", url.PathEscape(arg), 1)
+		}
+		var answer T
+		if err := c.client.Do(ctx, method, full, body, &answer); err != nil {
+			return err
+		}
+		return c.Print(answer, func() string { return text(answer) })
+	}
+}
+
+// table shows things of one kind to people, a row each.
+type table[T any] struct {
+	none string // in place of an empty table
+	head []string
+	row  func(T) []string
+	// wide gives each column the space that it needs. Otherwise the rows fit the width, and
+	// below may have lines for below a row.
+	wide  bool
+	below func(T) string
+}
+
+func (t table[T]) text(list []T) string {
+	if len(list) == 0 && t.none != "" {
+		return t.none
+	}
+	rows := [][]string{t.head}
+	for _, x := range list {
+		rows = append(rows, t.row(x))
+	}
+	if t.wide {
+		return terminal.Columns(rows)
+	}
+	text := terminal.Table(rows, terminal.Width())
+	if t.below == nil {
+		return text
+	}
+	var b strings.Builder
+	lines := strings.SplitAfter(text, "\n")
+	b.WriteString(lines[0])
+	for i, x := range list {
+		b.WriteString(lines[i+1] + t.below(x))
+	}
+	return b.String()
+}
