@@ -41,7 +41,7 @@ func addCompletion(g *gateway, c *cobra.Command) {
 		}
 	}
 	arguments := map[string]names{
-		"tools show": (*client.Client).ToolNames, "tools call": (*client.Client).ToolNames, "agents set": (*client.Client).AgentNames,
+		"tools show": (*client.Client).ToolNames, "tools call": (*client.Client).ToolNames,
 	}
 	for _, use := range strings.Fields("show enable disable unregister use approve calls update remove pin unpin") {
 		arguments["skills "+use] = (*client.Client).SkillNames

@@ -1,20 +1,26 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/server"
 )
 
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
-	return []action{keys()}
+	return []action{agents(), keys()}
 }
 
 func keys() action {
@@ -78,4 +84,68 @@ func keyRow(k server.KeyStatus) []string {
 		may = "speak for others"
 	}
 	return []string{k.Name, k.User, may, k.Created.Local().Format(time.DateTime), k.Problem}
+}
+
+func agents() action {
+	var skill, groups string
+	var skills []string
+	var change engine.Control
+	return action{
+		use: "agents", short: "List the agents, and change those of a running gateway",
+		actions: []action{
+			{use: "list", short: "List the agents: their models, tools and skills", run: get("/api/agents", describeAgents)},
+			{
+				use: "set NAME", short: "Change an agent of a running gateway from its next turn on", names: (*client.Client).AgentNames,
+				example:   "  etui agents set main --groups file,shell\n  etui agents set main --skills office,oncall --skill office\n  etui agents set main --groups \"\" --skills \"\"    all again",
+				otherwise: "change the agent in etui.yaml instead",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&skill, "skill", "", "skill that is active in conversations that chose none")
+					f.StringVar(&groups, "groups", "", "give it only the tools of these groups, as in file,shell; empty: all")
+					f.StringSliceVar(&skills, "skills", nil, "offer the model only these skills; empty: all, none: no skill")
+				},
+				check: func(c *call) error {
+					if c.flags.Changed("skill") {
+						change.Skill = &skill
+					}
+					if c.flags.Changed("groups") {
+						change.Groups = &groups
+					}
+					if c.flags.Changed("skills") {
+						change.Skills = append([]string{}, skills...)
+					}
+					if change.Skill == nil && change.Groups == nil && change.Skills == nil {
+						return app.Usagef("nothing to change: give --skill, --groups or --skills")
+					}
+					return nil
+				},
+				run: send(http.MethodPut, "/api/agents/{}", &change, func(s engine.AgentStatus) string { return describeAgents([]engine.AgentStatus{s}) }),
+			},
+		},
+	}
+}
+
+func describeAgents(agents []engine.AgentStatus) string {
+	return table[engine.AgentStatus]{wide: true, head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE SKILL", "SKILLS SHOWN", "STRATEGY"}, row: func(s engine.AgentStatus) []string {
+		return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), s.Skill, cmp.Or(strings.Join(s.Skills, ","), "all"), fmt.Sprint(s.Strategy)}
+	}}.text(agents) + describeHealth(agents)
+}
+
+// describeHealth says which models failed last, each once.
+func describeHealth(agents []engine.AgentStatus) string {
+	var b strings.Builder
+	var told []string
+	for _, s := range agents {
+		for _, h := range s.Models {
+			if h.Error == "" || slices.Contains(told, h.Model) {
+				continue
+			}
+			told = append(told, h.Model)
+			fmt.Fprintf(&b, "%s failed: %s", h.Model, strings.TrimPrefix(h.Error, "model "+h.Model+": "))
+			if !h.Rests.IsZero() {
+				fmt.Fprintf(&b, "; avoided until %s", h.Rests.Local().Format(time.TimeOnly))
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
 }
