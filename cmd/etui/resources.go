@@ -15,12 +15,15 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/session"
 )
 
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
-	return []action{agents(), keys()}
+	return []action{agents(), approvals(), keys()}
 }
 
 func keys() action {
@@ -148,4 +151,68 @@ func describeHealth(agents []engine.AgentStatus) string {
 		}
 	}
 	return b.String()
+}
+
+func approvals() action {
+	var said api.ApprovalAnswer
+	var lasts string
+	return action{
+		use: "approvals", short: "List the calls that wait for an approval, and decide about them",
+		example: "  etui approvals list\n  etui approvals approve k3f9ab\n  etui approvals revoke k3f9ab",
+		long: `List the calls that wait for an approval, and the approvals that count always. A decision here is that of
+an operator: it counts whatever the rules for approvals say. People decide with /approve and /deny in
+their conversation.`,
+		actions: []action{
+			{use: "list", short: "List what waits, and the approvals that count always", needs: records, run: get("/admin/approvals", describeApprovals)},
+			{
+				use: "approve ID", short: "Let a call run", needs: changes, example: "  etui approvals approve k3f9ab --for session",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&lasts, "for", "once", "once, session, or always: until it is revoked")
+				},
+				check: func(*call) error {
+					said = api.ApprovalAnswer{Approved: true, Lasts: session.Lasts(strings.TrimPrefix(lasts, "once"))}
+					if !said.Lasts.Known() {
+						return app.Usagef("--for is once, session or always, not %q", lasts)
+					}
+					return nil
+				},
+				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x engine.Approval) string {
+					return fmt.Sprintf("%s may run; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
+				}),
+			},
+			{
+				use: "deny ID", short: "Decline a call", needs: changes, example: "  etui approvals deny k3f9ab --reason 'not on Fridays'",
+				flags: func(f *pflag.FlagSet) { f.StringVar(&said.Reason, "reason", "", "why; the model reads it") },
+				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x engine.Approval) string {
+					return fmt.Sprintf("%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
+				}),
+			},
+			{
+				use: "revoke ID", short: "Take back an approval that counts always", needs: changes, example: "  etui approvals revoke k3f9ab",
+				run: send(http.MethodDelete, "/admin/approvals/{}", nil, func([]engine.Grant) string { return "Revoked: calls are asked about again.\n" }),
+			},
+		},
+	}
+}
+
+func describeApprovals(list api.Approvals) string {
+	text := table[engine.Approval]{
+		none: "Nothing waits for an approval.\n", head: []string{"ID", "TOOL", "RISK", "EXPIRES", "USER"},
+		row: func(x engine.Approval) []string {
+			until := "never"
+			if !x.Until.IsZero() {
+				until = x.Until.Local().Format(time.DateTime)
+			}
+			return []string{x.ID, x.Tool, x.Risk, until, x.User}
+		},
+		below: func(x engine.Approval) string {
+			return "    " + strings.ReplaceAll(printable.Text(cmp.Or(x.Question, x.Arguments)), "\n", "\n    ") + "\n"
+		},
+	}.text(list.Waiting)
+	if len(list.Lasting) == 0 {
+		return text
+	}
+	return text + "\n" + table[engine.Grant]{wide: true, head: []string{"ALWAYS", "TOOL", "AGENT", "USER", "BY", "SINCE"}, row: func(g engine.Grant) []string {
+		return []string{g.ID, g.Tool, g.Agent, g.User, g.By, g.Time.Local().Format(time.DateTime)}
+	}}.text(list.Lasting)
 }
