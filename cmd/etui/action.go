@@ -110,8 +110,11 @@ func get[T any](path string, text func(T) string) func(context.Context, *call) e
 }
 
 // send sends one request and prints the answer, for people as text. The arguments stand in
-// the path in place of {}.
+// the path in place of {}. A POST without a body sends an empty object.
 func send[T any](method, path string, body any, text func(T) string) func(context.Context, *call) error {
+	if method == http.MethodPost && body == nil {
+		body = struct{}{}
+	}
 	return func(ctx context.Context, c *call) error {
 		full := path
 		for _, arg := range c.args {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
@@ -23,7 +24,7 @@ import (
 
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
-	return []action{agents(), approvals(), keys()}
+	return []action{agents(), approvals(), channels(), keys()}
 }
 
 func keys() action {
@@ -215,4 +216,82 @@ func describeApprovals(list api.Approvals) string {
 	return text + "\n" + table[engine.Grant]{wide: true, head: []string{"ALWAYS", "TOOL", "AGENT", "USER", "BY", "SINCE"}, row: func(g engine.Grant) []string {
 		return []string{g.ID, g.Tool, g.Agent, g.User, g.By, g.Time.Local().Format(time.DateTime)}
 	}}.text(list.Lasting)
+}
+
+func channels() action {
+	var code server.Code
+	var m server.ChannelMessage
+	return action{
+		use: "channels", short: "See where people talk to the agents, and let people in",
+		example: "  etui channels list\n  etui channels test telegram\n  etui channels pair K3F9ABCD\n  etui channels send telegram 4711 \"the deployment is done\"",
+		long: `See the channels of the configuration - where people talk to the agents -, try them, and let people in who
+were given a code. A channel is closed to everybody whom its keys allow and groups do not name.`,
+		actions: []action{
+			{use: "list", short: "List the channels, and the people with codes", needs: records, run: get("/admin/channels", describeChannels)},
+			{
+				use: "test NAME", short: "Ask the platform which account a channel has", needs: records, example: "  etui channels test telegram",
+				run: send(http.MethodPost, "/admin/channels/{}/test", nil, func(x server.ChannelAccount) string {
+					return fmt.Sprintf("%s works: the account is %s.\n", x.Name, printable.OneLine(x.Account))
+				}),
+			},
+			{
+				use: "pair CODE", short: "Let in whoever was given a code", needs: changes | records, example: "  etui channels pair K3F9ABCD",
+				check: func(c *call) error { code.Code = c.args[0]; return nil },
+				run: send(http.MethodPost, "/admin/channels/pair", &code, func(p channel.Pairing) string {
+					return fmt.Sprintf("%s (%s) can write to %s now. Take it back: etui channels unpair %[3]s %[2]s\n", cmp.Or(printable.OneLine(p.Name), "the person"), printable.OneLine(p.User), p.Channel)
+				}),
+			},
+			{
+				use: "unpair NAME USER", short: "Take back what a code gave", needs: changes | records, example: "  etui channels unpair telegram 4711",
+				run: send(http.MethodDelete, "/admin/channels/{}/people/{}", nil, func(p channel.Pairing) string {
+					return fmt.Sprintf("%s cannot write to %s any more.\n", p.User, p.Channel)
+				}),
+			},
+			{
+				use: "send NAME CHAT TEXT", short: "Say something in a chat", needs: records, example: "  etui channels send telegram 4711 \"the deployment is done\"",
+				flags: func(f *pflag.FlagSet) { f.StringVar(&m.Thread, "thread", "", "thread or topic of the chat") },
+				check: func(c *call) error { m.Chat, m.Text = c.args[1], c.args[2]; return nil },
+				run:   send(http.MethodPost, "/admin/channels/{}/send", &m, func(server.ChannelMessage) string { return "Sent.\n" }),
+			},
+		},
+	}
+}
+
+func describeChannels(x server.ChannelStatus) string {
+	if len(x.Channels) == 0 {
+		return "There are no channels: list them under channels in etui.yaml, see docs/channels.md.\n"
+	}
+	text := table[channel.State]{wide: true, head: []string{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING"}, row: func(s channel.State) []string {
+		state := "connected"
+		switch {
+		case s.Since.IsZero():
+			state = "not running"
+		case !s.Connected:
+			state = "not connected"
+		}
+		return []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused), fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting)}
+	}}.text(x.Channels)
+	for _, s := range x.Channels {
+		if s.Error != "" {
+			until := ""
+			if !s.Until.IsZero() {
+				until = "; tried again at " + s.Until.Local().Format(time.TimeOnly)
+			}
+			text += fmt.Sprintf("%s: %s%s\n", s.Name, printable.OneLine(s.Error), until)
+		}
+	}
+	if !slices.ContainsFunc(x.Channels, func(s channel.State) bool { return !s.Since.IsZero() }) {
+		text += "\nNo gateway runs them now: etui serve starts it.\n"
+	}
+	for _, people := range []struct {
+		head string
+		list []channel.Pairing
+	}{{"CODE", x.Waiting}, {"LET IN", x.Paired}} {
+		if len(people.list) > 0 {
+			text += "\n" + table[channel.Pairing]{wide: true, head: []string{people.head, "CHANNEL", "USER", "NAME", "SINCE"}, row: func(p channel.Pairing) []string {
+				return []string{p.Code, p.Channel, printable.OneLine(p.User), printable.Line(p.Name, 30), p.Time.Local().Format(time.DateTime)}
+			}}.text(people.list)
+		}
+	}
+	return text
 }
