@@ -24,7 +24,7 @@ import (
 
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
-	return []action{agents(), approvals(), channels(), keys()}
+	return []action{agents(), approvals(), channels(), cron(), keys()}
 }
 
 func keys() action {
@@ -294,4 +294,63 @@ func describeChannels(x server.ChannelStatus) string {
 		}
 	}
 	return text
+}
+
+func cron() action {
+	var t engine.Task
+	var catchUp string
+	one := func(use, short, method, path, says string) action {
+		return action{
+			use: use + " ID", short: short, needs: changes | records, example: "  etui cron " + use + " k3f9ab",
+			run: send(method, "/admin/tasks/{}"+path, nil, func(t engine.Task) string { return fmt.Sprintf("Task %s %s.\n", t.ID, says) }),
+		}
+	}
+	return action{
+		use: "cron", short: "Have the clock send messages, once or regularly",
+		example: "  etui cron add \"0 9 * * 1-5\" \"what is on today?\" --user alice --zone Europe/Berlin\n  etui cron list\n  etui cron pause k3f9ab",
+		long: `Have the clock send messages to an agent, once or regularly. A task runs while the gateway serves, in the
+name of its user and with the rights of that user at that moment; its answer is in its conversation.`,
+		actions: []action{
+			{
+				use: "add WHEN TEXT", short: "Add a task: a cron expression, or a time for one that runs once", needs: changes | records,
+				long: `Add a task. WHEN is a cron expression - minute, hour, day of the month, month, day of the week, or @daily,
+@every 2h - or a time such as 2026-12-24T18:00 for a task that runs once.`,
+				example: "  etui cron add @daily \"sum up the alerts\"\n  etui cron add 2026-12-24T18:00 \"wish everybody a merry Christmas\" --catch-up skip",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&t.Agent, "agent", "", "agent that answers (default: the first one)")
+					f.StringVar(&t.User, "user", "", "user in whose name it runs")
+					f.StringVar(&t.Channel, "channel", "cli", "channel that it counts as")
+					f.StringVar(&t.Session, "session", "", "name of the conversation (default: that of the user, or one of its own)")
+					f.StringVar(&t.Zone, "zone", "", "time zone, such as Asia/Shanghai (default: the machine's)")
+					f.StringVar(&catchUp, "catch-up", "once", "what becomes of times when etui did not run: once, skip or all")
+				},
+				check: func(c *call) error {
+					t.When, t.Text, t.CatchUp = c.args[0], c.args[1], engine.CatchUp(catchUp)
+					return nil
+				},
+				run: send(http.MethodPost, "/admin/tasks", &t, func(t engine.Task) string {
+					return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.Next.Format("2006-01-02 15:04 MST"), client.SessionName(t.Key))
+				}),
+			},
+			{
+				use: "list", short: "List the tasks, and when they run", needs: records,
+				run: get("/admin/tasks", table[engine.Task]{none: "There are no tasks.\n", head: []string{"ID", "NEXT", "WHEN", "ZONE", "USER", "TEXT"}, row: taskRow}.text),
+			},
+			one("pause", "Leave a task out until it is resumed", http.MethodPost, "/pause", "is paused"),
+			one("resume", "Let a paused task run again", http.MethodPost, "/resume", "runs again"),
+			one("run", "Run a task now, whatever its times", http.MethodPost, "/run", "has sent its message"),
+			one("remove", "Remove a task", http.MethodDelete, "", "is removed"),
+		},
+	}
+}
+
+func taskRow(t engine.Task) []string {
+	next := "never"
+	switch {
+	case t.Paused:
+		next = "paused"
+	case !t.Next.IsZero():
+		next = t.Next.Local().Format(time.DateTime)
+	}
+	return []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text}
 }
