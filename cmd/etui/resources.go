@@ -17,14 +17,16 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 )
 
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
-	return []action{agents(), approvals(), channels(), cron(), keys()}
+	return []action{agents(), approvals(), channels(), cron(), inbox(), keys()}
 }
 
 func keys() action {
@@ -353,4 +355,56 @@ func taskRow(t engine.Task) []string {
 		next = t.Next.Local().Format(time.DateTime)
 	}
 	return []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text}
+}
+
+func inbox() action {
+	one := func(use, short, method, path string, needs needs, text func(engine.InboxItem) string) action {
+		return action{
+			use: use + " ID", short: short, needs: needs, example: "  etui inbox " + use + " 17",
+			check: func(c *call) error {
+				if _, err := strconv.ParseInt(c.args[0], 10, 64); err != nil {
+					return app.Usagef("%q is no ID; etui inbox list shows them", c.args[0])
+				}
+				return nil
+			},
+			run: send(method, "/admin/inbox/{}"+path, nil, text),
+		}
+	}
+	return action{
+		use: "inbox", short: "List messages that wait or were given up, and decide about these",
+		example: "  etui inbox list\n  etui inbox show 17\n  etui inbox retry 17",
+		long: `List the messages that were accepted and have no answer yet. One that waits has its turn by itself. One
+that is parked was given up, because its turn ended etui again and again: try it once more, or drop it.`,
+		actions: []action{
+			{
+				use: "list", short: "List the messages that are parked or wait", needs: records,
+				run: get("/admin/inbox", table[engine.InboxItem]{
+					none: "No message waits.\n", head: []string{"ID", "STATE", "ACCEPTED", "SESSION", "TEXT"},
+					row: func(i engine.InboxItem) []string {
+						return []string{strconv.FormatInt(i.ID, 10), string(i.State), i.Accepted.Local().Format(time.DateTime), client.SessionName(i.Session), i.Text}
+					},
+				}.text),
+			},
+			one("show", "Show a message", http.MethodGet, "", records, describeItem),
+			one("retry", "Take up a parked message again", http.MethodPost, "/retry", changes|records, func(i engine.InboxItem) string {
+				return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, client.SessionName(i.Session))
+			}),
+			one("drop", "Drop a parked message: it is not answered", http.MethodDelete, "", changes|records, func(i engine.InboxItem) string {
+				return fmt.Sprintf("Message %d is dropped.\n", i.ID)
+			}),
+		},
+	}
+}
+
+func describeItem(i engine.InboxItem) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "message %d, %s since %s\n  session  %s\n", i.ID, i.State, i.Accepted.Local().Format(time.DateTime), i.Session)
+	if i.User != "" {
+		fmt.Fprintf(&b, "  user     %s\n", printable.Line(i.User, 200))
+	}
+	if i.State == store.Parked {
+		fmt.Fprintf(&b, "  parked   %s\n", i.Reason)
+	}
+	b.WriteString("\n" + terminal.Indented("", i.Text, terminal.Width()))
+	return b.String()
 }
