@@ -1,15 +1,13 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
-
 	"github.com/etui-run/etui/server/api"
+	"github.com/spf13/pflag"
 )
 
 // callerFlags adds the flags that say who sends the message, where and with what.
-func callerFlags(cmd *cobra.Command, m *api.Message) {
-	placeFlags(cmd, m)
-	f := cmd.Flags()
+func callerFlags(f *pflag.FlagSet, m *api.Message) {
+	placeFlags(f, m)
 	f.StringSliceVar(&m.Roles, "role", nil, "role of the user (may be repeated)")
 	f.StringSliceVar(&m.PlatformRoles, "platform-role", nil, "role that the channel's platform knows (may be repeated)")
 	f.StringToStringVar(&m.Attrs, "attr", nil, "attribute of the user as name=value (may be repeated)")
@@ -27,8 +25,7 @@ func callerFlags(cmd *cobra.Command, m *api.Message) {
 }
 
 // placeFlags adds the flags that say in which conversation a message is.
-func placeFlags(cmd *cobra.Command, m *api.Message) {
-	f := cmd.Flags()
+func placeFlags(f *pflag.FlagSet, m *api.Message) {
 	f.StringVar(&m.As, "as", "", "be this identity or user of etui.yaml: telegram:42, alice")
 	f.StringVar(&m.Agent, "agent", "", "agent to ask (default: the first one)")
 	f.StringVar(&m.Channel, "channel", "cli", "channel the message comes from")

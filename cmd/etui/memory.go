@@ -45,7 +45,7 @@ func memoryShowCommand(g *gateway) *cobra.Command {
 			})
 		},
 	}
-	placeFlags(c, &look.Message)
+	placeFlags(c.Flags(), &look.Message)
 	c.Flags().IntVar(&look.Most, "notes", 0, "show the notes of this many days (default 20)")
 	return c
 }
@@ -97,7 +97,7 @@ func memorySearchCommand(g *gateway) *cobra.Command {
 			})
 		},
 	}
-	placeFlags(c, &look.Message)
+	placeFlags(c.Flags(), &look.Message)
 	c.Flags().IntVar(&look.Most, "limit", 0, "show at most this many results (default 20)")
 	return c
 }
@@ -124,7 +124,7 @@ Lines that the agent adds meanwhile are kept.`,
 			return g.with(cmd.Context(), true, func(c *client.Client) error { return editMemory(cmd.Context(), g, c, who) })
 		},
 	}
-	placeFlags(c, &who)
+	placeFlags(c.Flags(), &who)
 	return c
 }
 

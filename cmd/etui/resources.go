@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -26,7 +27,7 @@ import (
 
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
-	return []action{agents(), approvals(), channels(), cron(), inbox(), keys()}
+	return []action{agents(), approvals(), channels(), cron(), inbox(), keys(), status(), whoami()}
 }
 
 func keys() action {
@@ -407,4 +408,84 @@ func describeItem(i engine.InboxItem) string {
 	}
 	b.WriteString("\n" + terminal.Indented("", i.Text, terminal.Width()))
 	return b.String()
+}
+
+func status() action {
+	return action{use: "status", short: "Show what runs: agents, configuration, workflows", needs: changes, run: get("/api/status", describeStatus)}
+}
+
+func describeStatus(s api.Status) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "etui %s, %s\n\n%s", s.Version, printable.Count(s.Tools, "tool"), describeAgents(s.Agents))
+	if c := s.Configuration; c != nil {
+		fmt.Fprintf(&b, "\n%s, in effect since %s\n", c.File, c.Since.Local().Format(time.DateTime))
+		if c.Error != "" {
+			fmt.Fprintf(&b, "The file cannot be used as it is now; what was read before stays in effect:\n%s\n", c.Error)
+		}
+	}
+	if len(s.Workflows) > 0 {
+		fmt.Fprintf(&b, "\nWorkflows: %s\n", strings.Join(s.Workflows, ", "))
+	}
+	if len(s.Runs) > 0 {
+		rows := [][]string{{"RUN", "WORKFLOW", "PHASE", "VISIT", "ROUNDS", "TOKENS", "STATE"}}
+		for _, r := range s.Runs {
+			state := "runs"
+			if r.Waits > 0 {
+				state = "waits for an approval"
+			}
+			rows = append(rows, []string{string(r.Session), r.Flow.Workflow, cmp.Or(r.Flow.Phase, "-"), fmt.Sprint(r.Flow.Visits[r.Flow.Phase]), fmt.Sprint(r.Flow.Rounds), fmt.Sprint(r.Flow.AllTokens), state})
+		}
+		b.WriteString("\n" + terminal.Columns(rows))
+	}
+	return b.String()
+}
+
+func whoami() action {
+	var who api.Message
+	return action{
+		use: "whoami", short: "Show who the sender of a message is to etui",
+		long: `Show who the sender of a message is to etui: a person of etui.yaml, a peer whom only the channel
+knows, or a guest; with the roles, groups and attributes that rules read, and the conversation
+that a message would belong to. --as takes an identity, or the name of a user.`,
+		example: `  etui whoami --as telegram:42
+  etui whoami --as alice
+  ETUI_API_KEY=etui_... etui whoami --url https://agent.example.com`,
+		flags: func(f *pflag.FlagSet) { placeFlags(f, &who) },
+		run:   send(http.MethodPost, "/api/whoami", &who, describeWhoami),
+	}
+}
+
+func describeWhoami(x api.Whoami) string {
+	rows := [][]string{{string(x.Kind), cmp.Or(x.Sender, "no name")}}
+	add := func(what string, list ...string) {
+		if text := strings.Join(list, ", "); text != "" {
+			rows = append(rows, []string{what, text})
+		}
+	}
+	add("identities", x.Identities...)
+	if x.User != x.Sender {
+		add("user.id", x.User)
+	}
+	add("roles", cmp.Or(strings.Join(x.Roles, ", "), "none"))
+	add("groups", x.Groups...)
+	add("platform roles", x.PlatformRoles...)
+	for _, name := range slices.Sorted(maps.Keys(x.Attrs)) {
+		add("attrs."+name, x.Attrs[name])
+	}
+	add("channel", x.Channel)
+	add("session", string(x.Session))
+	may := []string{"speaks for itself only"}
+	switch {
+	case x.Client.Operator && x.Client.ForOthers:
+		may = []string{"operator", "may speak for others"}
+	case x.Client.Operator:
+		may = []string{"operator"}
+	case x.Client.ForOthers:
+		may = []string{"may speak for others"}
+	}
+	if x.Client.Key != "" {
+		may = append(may, "API key "+x.Client.Key)
+	}
+	add("this client", may...)
+	return terminal.Columns(rows)
 }

@@ -152,8 +152,8 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 	root.AddCommand(initCommand(ws), without(serveCommand(ws), "url", "json"), without(demoCommand(ws), "url", "json"),
 		without(backupCommand(ws), "url"), without(restoreCommand(ws), "url"), configCommand(ws), doctorCommand(ws),
 		replayCommand(ws), tuneCommand(ws), mcpCommand(ws),
-		chatCommand(g), runCommand(g), selectCommand(g), whoamiCommand(g),
-		toolsCommand(g), skillsCommand(g), statusCommand(g), sessionsCommand(g), memoryCommand(g), usageCommand(g), auditCommand(g), forgetCommand(g),
+		chatCommand(g), runCommand(g), selectCommand(g),
+		toolsCommand(g), skillsCommand(g), sessionsCommand(g), memoryCommand(g), usageCommand(g), auditCommand(g), forgetCommand(g),
 		evalCommand(console), versionCommand(console), manCommand(console))
 	for _, resource := range resources() {
 		root.AddCommand(resource.command(g))

@@ -43,7 +43,7 @@ for an approval.`,
 			})
 		},
 	}
-	placeFlags(c, &who)
+	placeFlags(c.Flags(), &who)
 	f := c.Flags()
 	f.StringVar(&input, "input", "", "what the workflow is to do")
 	f.StringVar(&who.Target, "target", "", "what it works on, as a file name")

@@ -41,7 +41,7 @@ to try. --last shows what the last message of a conversation got.`,
 			})
 		},
 	}
-	callerFlags(c, &who)
+	callerFlags(c.Flags(), &who)
 	f := c.Flags()
 	f.BoolVar(&ask.All, "all", false, "show every tool and skill, even those that do not match the message")
 	f.BoolVar(&last, "last", false, "show what the last message of the conversation got")

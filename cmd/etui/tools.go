@@ -147,7 +147,7 @@ func toolsShowCommand(g *gateway) *cobra.Command {
 			})
 		},
 	}
-	callerFlags(c, &who)
+	callerFlags(c.Flags(), &who)
 	return c
 }
 
@@ -207,7 +207,7 @@ parameters say what a value is, or one JSON object.`,
 		},
 	}
 	c.Flags().BoolVar(&dry, "dry-run", false, "show whether the call would be allowed, without running it")
-	callerFlags(c, &who)
+	callerFlags(c.Flags(), &who)
 	return c
 }
 
