@@ -27,7 +27,7 @@ import (
 
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
-	return []action{agents(), approvals(), channels(), cron(), inbox(), keys(), status(), whoami()}
+	return []action{agents(), approvals(), channels(), cron(), forget(), inbox(), keys(), status(), whoami()}
 }
 
 func keys() action {
@@ -488,4 +488,49 @@ func describeWhoami(x api.Whoami) string {
 	}
 	add("this client", may...)
 	return terminal.Columns(rows)
+}
+
+func forget() action {
+	var yes bool
+	return action{
+		use: "forget USER", short: "Remove what is kept of a person", needs: changes | records,
+		long: `Remove for good what etui keeps of a person: their conversations, what they wrote in conversations with
+others, their past turns with the votes for tools, the history of their calls, what agents remember of
+them, their tasks, their lasting approvals, their web chats, and that a code let them in. The audit keeps
+when which tool was called and what was decided, without the person and the arguments. USER is the
+name of a person of etui.yaml, who is then forgotten on all channels, or somebody whom only a channel
+knows: telegram:42. See docs/sessions.md for what is not removed.`,
+		example: "  etui forget alice\n  etui forget telegram:42 --yes --json",
+		flags:   func(f *pflag.FlagSet) { f.BoolVarP(&yes, "yes", "y", false, "do not ask") },
+		check: func(c *call) error {
+			if yes {
+				return nil
+			}
+			return c.Confirm("Remove all that is kept of %q for good?", c.args[0])
+		},
+		run: send(http.MethodDelete, "/admin/users/{}", nil, describeForgotten),
+	}
+}
+
+func describeForgotten(f engine.Forgotten) string {
+	var did []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{f.Sessions, "conversation"}, {f.Messages, "message"}, {f.Turns, "past turn"}, {f.Calls, "call"}, {f.Memories, "memory folder"}, {f.Tasks, "task"}, {f.Approvals, "lasting approval"}, {f.Chats, "record of a channel"}} {
+		if part.n > 0 {
+			did = append(did, printable.Count(part.n, part.what))
+		}
+	}
+	text := fmt.Sprintf("Nothing was kept of %s.\n", f.User)
+	if !strings.Contains(f.User, ":") {
+		text = fmt.Sprintf("Nothing was kept of %s. Somebody whom only a channel knows has its name, too, as in telegram:%s.\n", f.User, f.User)
+	}
+	if len(did) > 0 {
+		text = fmt.Sprintf("Removed of %s: %s.\n", f.User, strings.Join(did, ", "))
+	}
+	if f.Decisions > 0 {
+		text += printable.Count(f.Decisions, "decision") + " in the audit made anonymous.\n"
+	}
+	return text
 }
