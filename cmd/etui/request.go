@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
@@ -24,6 +25,18 @@ func show[T any](ctx context.Context, g *gateway, r request, text func(T) string
 		}
 		var answer T
 		if err := c.Do(ctx, r.method, r.path, r.body, &answer); err != nil {
+			return err
+		}
+		return g.Print(answer, func() string { return text(answer) })
+	})
+}
+
+// showRecords asks the gateway of the workspace, or reads the workspace and its database where
+// they are, and prints the answer.
+func showRecords[T any](ctx context.Context, g *gateway, path string, text func(T) string) error {
+	return g.using(ctx, app.Config{Records: true}, func(c *client.Client) error {
+		var answer T
+		if err := c.Do(ctx, http.MethodGet, path, nil, &answer); err != nil {
 			return err
 		}
 		return g.Print(answer, func() string { return text(answer) })

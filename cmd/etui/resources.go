@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
@@ -27,7 +30,7 @@ import (
 
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
-	return []action{agents(), approvals(), channels(), cron(), forget(), inbox(), keys(), status(), whoami()}
+	return []action{agents(), approvals(), auditing(), channels(), cron(), forget(), inbox(), keys(), status(), whoami()}
 }
 
 func keys() action {
@@ -533,4 +536,108 @@ func describeForgotten(f engine.Forgotten) string {
 		text += printable.Count(f.Decisions, "decision") + " in the audit made anonymous.\n"
 	}
 	return text
+}
+
+func auditing() action {
+	var f audit.DecisionFilter
+	var head string
+	return action{
+		use: "audit", short: "Show which calls were allowed and which were refused, newest first", needs: records,
+		long: `Show which calls were allowed and which were refused, newest first: whose call, at which stage, by
+which rule and with which arguments. Secrets are left out and long texts are cut. etui keeps the
+newest 10,000 of each kind, for 90 days. Each record carries the hash of the one before; etui audit verify
+checks that none was changed, removed or added.`,
+		example: "  etui audit --denied\n  etui audit --tool write_file --user alice --json",
+		flags: func(flags *pflag.FlagSet) {
+			flags.StringVar(&f.Tool, "tool", "", "only calls of this tool")
+			flags.StringVar(&f.User, "user", "", "only calls of this user")
+			flags.BoolVar(&f.Denied, "denied", false, "only refused calls")
+			flags.IntVar(&f.Limit, "limit", 20, "how many to show")
+		},
+		run: func(ctx context.Context, c *call) error {
+			q := url.Values{"tool": {f.Tool}, "user": {f.User}, "denied": {strconv.FormatBool(f.Denied)}, "limit": {strconv.Itoa(f.Limit)}}
+			return get("/admin/audit?"+q.Encode(), decisions().text)(ctx, c)
+		},
+		actions: []action{{
+			use: "verify", short: "Check that no record of the audit was changed, removed or added", needs: records,
+			long: `Check that no record of the audit was changed, removed, moved or added since etui wrote it. The exit code is
+1 if one was. The last line names the newest record and its hash: keep it where those who could change the
+audit cannot write, and give it to a later check with --head. Only that shows that newest records were cut off
+together with etui's own note of the end, or that the whole audit was written anew.`,
+			example: "  etui audit verify\n  etui audit verify --head 4711:9f86d081…",
+			flags: func(flags *pflag.FlagSet) {
+				flags.StringVar(&head, "head", "", "compare with a head that was kept: NUMBER:HASH")
+			},
+			run: func(ctx context.Context, c *call) error {
+				var v audit.Verdict
+				err := c.client.Do(ctx, http.MethodGet, "/admin/audit/verify?"+url.Values{"head": {head}}.Encode(), nil, &v)
+				if err == nil {
+					err = c.Print(v, func() string { return describeVerdict(v) })
+				}
+				if err == nil && !v.Unbroken {
+					err = errors.New("the audit is broken")
+				}
+				return err
+			},
+		}},
+	}
+}
+
+func decisions() table[audit.Decision] {
+	return table[audit.Decision]{
+		none: "There are no decisions.\n", head: []string{"TIME", "TOOL", "USER", "CHANNEL", "DECISION"},
+		row: func(d audit.Decision) []string {
+			what, decision := d.Tool, "allowed"
+			if d.Skill != "" {
+				what = "skill " + d.Skill
+			}
+			if !d.Allowed {
+				decision = "refused: " + d.Stage
+			}
+			return []string{d.Time.Local().Format(time.DateTime), what, d.User, d.Channel, decision}
+		},
+		below: func(d audit.Decision) (lines string) {
+			for _, text := range []string{d.Reason, d.Arguments} {
+				if text != "" {
+					lines += terminal.Hanging("    ", text, terminal.Width())
+				}
+			}
+			return lines
+		},
+	}
+}
+
+func describeVerdict(v audit.Verdict) string {
+	var b strings.Builder
+	if v.Unbroken {
+		fmt.Fprintf(&b, "%s, unbroken.\n", printable.Count(v.Records, "record"))
+	} else {
+		fmt.Fprintf(&b, "%s, broken:\n", printable.Count(v.Records, "record"))
+		for _, broken := range v.Breaks {
+			at := ""
+			if !broken.Time.IsZero() {
+				at = broken.Time.Local().Format(time.DateTime) + "  "
+			}
+			fmt.Fprintf(&b, "  %s%s\n", at, printable.Line(broken.What, 200))
+		}
+		if len(v.Breaks) >= audit.MaxBreaks {
+			b.WriteString("  There may be more.\n")
+		}
+	}
+	if v.Dropped > 0 {
+		fmt.Fprintf(&b, "%d more were dropped by the limits or because a person was forgotten; the chain says so.\n", v.Dropped)
+	}
+	if v.Older > 0 {
+		fmt.Fprintf(&b, "%s without a chain.\n", printable.Count(v.Older, "older record"))
+	}
+	switch v.Compared {
+	case "same":
+		b.WriteString("The head that was kept is part of the chain.\n")
+	case "dropped":
+		b.WriteString("The record of the head that was kept has been dropped since, so it cannot be compared.\n")
+	}
+	if v.Head != "" {
+		fmt.Fprintf(&b, "Head: %s\n", v.Head)
+	}
+	return b.String()
 }
