@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -161,4 +164,12 @@ func (t table[T]) text(list []T) string {
 		b.WriteString(lines[i+1] + t.below(x))
 	}
 	return b.String()
+}
+
+// lines prints values as JSON, one a line.
+func (c *call) lines(write func(line func(any) error) error) error {
+	out := bufio.NewWriter(c.Out)
+	lines := json.NewEncoder(out)
+	lines.SetEscapeHTML(false)
+	return cmp.Or(write(lines.Encode), out.Flush())
 }

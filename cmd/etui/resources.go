@@ -26,11 +26,12 @@ import (
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/usage"
 )
 
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
-	return []action{agents(), approvals(), auditing(), channels(), cron(), forget(), inbox(), keys(), status(), whoami()}
+	return []action{agents(), approvals(), auditRecords(), channels(), cron(), forget(), inbox(), keys(), status(), usageRecords(), whoami()}
 }
 
 func keys() action {
@@ -538,7 +539,7 @@ func describeForgotten(f engine.Forgotten) string {
 	return text
 }
 
-func auditing() action {
+func auditRecords() action {
 	var f audit.DecisionFilter
 	var head string
 	return action{
@@ -640,4 +641,101 @@ func describeVerdict(v audit.Verdict) string {
 		fmt.Fprintf(&b, "Head: %s\n", v.Head)
 	}
 	return b.String()
+}
+
+func usageRecords() action {
+	var agent, user string
+	var limit int
+	var everybody bool
+	chosen := func(f *pflag.FlagSet) {
+		f.StringVar(&agent, "agent", "", "only this agent's turns")
+		f.StringVar(&user, "user", "", "only this user's turns")
+	}
+	path := func(limit int) string {
+		q := url.Values{}
+		if agent != "" {
+			q.Set("agent", agent)
+		}
+		if user != "" {
+			q.Set("user", user)
+		}
+		if limit > 0 {
+			q.Set("limit", strconv.Itoa(limit))
+		}
+		return "/api/usage?" + q.Encode()
+	}
+	return action{
+		use: "usage", short: "Show, export and erase the record of past turns",
+		long: `Show, export and erase the record of past turns: what was asked and which tools answered. Nothing is
+recorded unless etui.yaml says usage: {keep: true}.`,
+		actions: []action{
+			{
+				use: "show", short: "Show the record of past turns, newest last", example: "  etui usage show --user alice\n  etui usage show --limit 5 --json",
+				flags: func(f *pflag.FlagSet) {
+					chosen(f)
+					f.IntVar(&limit, "limit", 20, "how many turns to show; 0: all")
+				},
+				run: func(ctx context.Context, c *call) error { return get(path(limit), describeUsage)(ctx, c) },
+			},
+			{
+				use: "export", short: "Export the record of past turns, one JSON object a line", flags: chosen, example: "  etui usage export --user alice > alice.jsonl",
+				run: func(ctx context.Context, c *call) error {
+					var kept engine.PastTurns
+					if err := c.client.Do(ctx, http.MethodGet, path(0), nil, &kept); err != nil {
+						return err
+					}
+					return c.lines(func(line func(any) error) error {
+						for _, t := range kept.Turns {
+							if err := line(t); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				},
+			},
+			{
+				use: "erase", short: "Erase a user's past turns for good",
+				long: `Erase a user's past turns for good, with their votes. Conversations are not touched. Name the user as
+messages do; the turns of all channels are erased.`,
+				example: "  etui usage erase --user alice\n  etui usage erase --everybody",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&user, "user", "", "whose turns")
+					f.BoolVar(&everybody, "everybody", false, "all turns of all users")
+				},
+				check: func(*call) error {
+					if (user == "") == !everybody {
+						return app.Usagef("say whose turns to erase: --user ID, or --everybody")
+					}
+					return nil
+				},
+				run: func(ctx context.Context, c *call) error {
+					q := url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}
+					return send(http.MethodDelete, "/api/usage?"+q.Encode(), nil, func(f api.Forgotten) string {
+						return printable.Count(f.Erased, "turn") + " erased.\n"
+					})(ctx, c)
+				},
+			},
+		},
+	}
+}
+
+func describeUsage(kept engine.PastTurns) string {
+	state := "Turns are not being kept: set usage: {keep: true} in etui.yaml.\n"
+	switch {
+	case kept.Vote:
+		state = "Turns are being kept, and vote for the tools that answered them.\n"
+	case kept.Keep:
+		state = "Turns are being kept. They do not vote.\n"
+	}
+	if len(kept.Turns) == 0 {
+		return "There are no past turns. " + state
+	}
+	return table[usage.Turn]{wide: true, head: []string{"TIME", "AGENT", "USER", "TOOLS", "QUESTION"}, row: func(t usage.Turn) []string {
+		tools := t.Tools
+		for _, name := range t.Failed {
+			tools = append(tools, name+" (failed)")
+		}
+		return []string{t.Time.Local().Format("2006-01-02 15:04"), t.Agent, t.User, strings.Join(tools, ","), printable.Line(t.Text, max(terminal.Width()-60, 20))}
+	}}.text(kept.Turns) + state
 }
