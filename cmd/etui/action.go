@@ -23,7 +23,9 @@ type action struct {
 	use, short, long, example string
 
 	actions []action
-	flags   func(*pflag.FlagSet)
+	// args is how many arguments it takes; nil means those that use names.
+	args  cobra.PositionalArgs
+	flags func(*pflag.FlagSet)
 	// names completes the first argument in a shell.
 	names names
 	// needs says what this process needs to answer when no gateway runs.
@@ -67,7 +69,9 @@ func (a action) command(g *gateway) *cobra.Command {
 		return c
 	}
 	if len(a.actions) == 0 {
-		c.Args = argsOf(a.use)
+		if c.Args = a.args; a.args == nil {
+			c.Args = argsOf(a.use)
+		}
 	}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		x := &call{gateway: g, flags: cmd.Flags(), args: args}
@@ -88,21 +92,12 @@ func (a action) command(g *gateway) *cobra.Command {
 	return c
 }
 
-// argsOf returns how many arguments a command takes: one for each word behind its name, which
-// may be left out in brackets, and any number where dots end the last one.
+// argsOf returns how many arguments a command takes: one for each word behind its name, and
+// perhaps one in brackets.
 func argsOf(use string) cobra.PositionalArgs {
 	words := strings.Fields(use)[1:]
-	least := len(words)
-	for i, word := range words {
-		if strings.HasPrefix(word, "[") || strings.HasSuffix(word, "...") {
-			least = min(least, i)
-		}
-	}
-	switch {
-	case strings.HasSuffix(use, "..."):
-		return cobra.MinimumNArgs(least)
-	case least == 0:
-		return cobra.MaximumNArgs(len(words))
+	if len(words) > 0 && strings.HasPrefix(words[len(words)-1], "[") {
+		return cobra.RangeArgs(len(words)-1, len(words))
 	}
 	return cobra.ExactArgs(len(words))
 }
