@@ -96,10 +96,14 @@ func (a action) command(g *gateway) *cobra.Command {
 // perhaps one in brackets.
 func argsOf(use string) cobra.PositionalArgs {
 	words := strings.Fields(use)[1:]
-	if len(words) > 0 && strings.HasPrefix(words[len(words)-1], "[") {
-		return cobra.RangeArgs(len(words)-1, len(words))
+	switch n := len(words); {
+	case n == 0:
+		return cobra.NoArgs
+	case strings.HasPrefix(words[n-1], "["):
+		return cobra.RangeArgs(n-1, n)
+	default:
+		return cobra.ExactArgs(n)
 	}
-	return cobra.ExactArgs(len(words))
 }
 
 // get shows what a gateway has at a path.
