@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/spf13/cobra"
-
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/etui/internal/conversation"
 	"github.com/etui-run/etui/engine"
@@ -25,88 +19,154 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
+	"github.com/spf13/pflag"
 )
 
-func sessionsCommand(g *gateway) *cobra.Command {
-	c := &cobra.Command{
-		Use: "sessions", Short: "List, show, export and delete conversations", Args: unknownCommand, RunE: group,
-		Example: "  etui sessions list\n  etui sessions show cli-FXQ3\n  etui sessions export cli-FXQ3 > conversation.jsonl",
-		Long: `List, show, export and delete the conversations of the workspace, whether its gateway runs or not. A
-SESSION is the name that the list shows, or a part of it that no other session has.`,
-	}
-	c.AddCommand(sessionsListCommand(g), sessionsShowCommand(g), sessionsExportCommand(g), sessionsDeleteCommand(g))
-	return c
-}
-
-func sessionsListCommand(g *gateway) *cobra.Command {
+func sessions() action {
 	var user string
-	var limit int
-	c := &cobra.Command{
-		Use: "list [PART]", Short: "List the conversations, most recent first", Args: cobra.MaximumNArgs(1),
-		Long:    `List the conversations, most recent first: all, or those with PART in their name.`,
-		Example: "  etui sessions list\n  etui sessions list telegram --user alice --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if limit < 0 {
-				return app.Usagef("--limit must not be negative")
-			}
-			return g.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
-				q := url.Values{"user": {user}, "part": {strings.Join(args, "")}}
-				list := []session.Summary{}
-				for s, err := range c.Sessions(cmd.Context(), "/admin/sessions", q, limit) {
+	var listed, shown int
+	var yes bool
+	return action{
+		use: "sessions", short: "List, show, export and delete conversations",
+		example: "  etui sessions list\n  etui sessions show cli-FXQ3\n  etui sessions export cli-FXQ3 > conversation.jsonl",
+		long: `List, show, export and delete the conversations of the workspace, whether its gateway runs or not. A
+SESSION is the name that the list shows, or a part of it that no other session has.`,
+		actions: []action{
+			{
+				use: "list [PART]", short: "List the conversations, most recent first", needs: records,
+				long:    `List the conversations, most recent first: all, or those with PART in their name.`,
+				example: "  etui sessions list\n  etui sessions list telegram --user alice --json",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&user, "user", "", "only conversations in which this user wrote")
+					f.IntVar(&listed, "limit", 20, "how many to list; 0: all")
+				},
+				check: func(*call) error {
+					if listed < 0 {
+						return app.Usagef("--limit must not be negative")
+					}
+					return nil
+				},
+				run: func(ctx context.Context, c *call) error {
+					list, part := []session.Summary{}, strings.Join(c.args, "")
+					for s, err := range c.client.Sessions(ctx, "/admin/sessions", url.Values{"user": {user}, "part": {part}}, listed) {
+						if err != nil {
+							return err
+						}
+						list = append(list, s)
+					}
+					return c.Print(list, func() string {
+						if len(list) == 0 && (user != "" || len(c.args) > 0) {
+							return "No conversation fits; etui sessions list shows all.\n"
+						}
+						return describeSessions(list)
+					})
+				},
+			},
+			{
+				use: "show SESSION", short: "Show a conversation with its calls and their results", needs: records,
+				long: `Show a conversation: what was said, the calls (·), their results (✓), failures (✗), calls whose outcome
+is unknown (?), and outcomes that came after their turn.`,
+				example: "  etui sessions show cli-FXQ3\n  etui sessions show main:telegram:dm:42 --limit 500",
+				flags: func(f *pflag.FlagSet) {
+					f.IntVar(&shown, "limit", 50, "how many messages to show, the newest ones; at most 1,000")
+				},
+				check: func(*call) error {
+					if shown < 1 {
+						return app.Usagef("--limit must be at least 1")
+					}
+					return nil
+				},
+				run: func(ctx context.Context, c *call) error {
+					s, err := findSession(ctx, c)
 					if err != nil {
 						return err
 					}
-					list = append(list, s)
-				}
-				return g.Print(list, func() string {
-					if len(list) == 0 && (user != "" || len(args) > 0) {
-						return "No conversation fits; etui sessions list shows all.\n"
+					return get(client.SessionPath(s.Key)+"?limit="+strconv.Itoa(shown), func(x engine.Conversation) string {
+						return conversation.Transcript(x, terminal.Width())
+					})(ctx, c)
+				},
+			},
+			{
+				use: "export [SESSION]", short: "Export conversations, one JSON object a message", needs: records,
+				long: `Export a conversation, or all of them, to standard output: one JSON object a message, oldest first.
+A picture or PDF has its bytes in files[].data, in base64.
+With --user, conversations in which the user wrote.`,
+				example: "  etui sessions export cli-FXQ3 > conversation.jsonl\n  etui sessions export --user alice > alice.jsonl",
+				flags:   func(f *pflag.FlagSet) { f.StringVar(&user, "user", "", "conversations in which this user wrote") },
+				check: func(c *call) error {
+					if len(c.args) == 1 && user != "" {
+						return app.Usagef("name a session or --user, not both")
 					}
-					return describeSessions(list)
-				})
-			})
+					return nil
+				},
+				run: func(ctx context.Context, c *call) error {
+					return c.lines(func(line func(any) error) error { return exportSessions(ctx, c, user, line) })
+				},
+			},
+			{
+				use: "delete SESSION", short: "Delete a conversation for good", needs: records | changes,
+				long: `Delete a conversation for good, after its running turn. The command asks first, unless --yes is set;
+then SESSION must be the whole name.`,
+				example: "  etui sessions delete cli-FXQ3\n  etui sessions delete main:session:cli-FXQ3ABC2DE --yes",
+				flags:   func(f *pflag.FlagSet) { f.BoolVarP(&yes, "yes", "y", false, "do not ask") },
+				run: func(ctx context.Context, c *call) error {
+					s, err := findSession(ctx, c)
+					if err != nil {
+						return err
+					}
+					name := client.SessionName(s.Key)
+					if whole := c.args[0] == string(s.Key) || c.args[0] == name; yes && !whole {
+						return app.Usagef("with --yes, write the whole name: %s", name)
+					}
+					if !yes {
+						if err := c.Confirm("Delete %s with %s?", s.Key, printable.Count(s.Messages, "message")); err != nil {
+							return err
+						}
+					}
+					return send(http.MethodDelete, client.SessionPath(s.Key), nil, func(done api.DeletedSession) string {
+						return fmt.Sprintf("%s is deleted.\n", done.Deleted)
+					})(ctx, c)
+				},
+			},
 		},
 	}
-	c.Flags().StringVar(&user, "user", "", "only conversations in which this user wrote")
-	c.Flags().IntVar(&limit, "limit", 20, "how many to list; 0: all")
-	return c
 }
 
 func describeSessions(list []session.Summary) string {
-	if len(list) == 0 {
-		return "There are no conversations.\n"
-	}
-	list, depths := tree(list)
-	rows := [][]string{{"LAST MESSAGE", "MESSAGES", "SESSION"}}
-	for i, s := range list {
-		name := client.SessionName(s.Key)
-		if depths[i] > 0 {
-			name = strings.Repeat("  ", depths[i]-1) + "└ " + name
-		}
-		rows = append(rows, []string{s.Updated.Local().Format("2006-01-02 15:04"), strconv.Itoa(s.Messages), name})
-	}
-	lines := strings.SplitAfter(terminal.Table(rows, terminal.Width()), "\n")
-	var b strings.Builder
-	b.WriteString(lines[0])
-	for i, s := range list {
-		b.WriteString(lines[i+1])
-		title := printable.Line(s.Title, session.MaxTitle)
-		if who := conversation.Authors(s); who != "" {
-			title = who + ": " + title
-		}
-		if title != "" {
-			b.WriteString("    " + ansi.Truncate(title, terminal.Width()-4, "…") + "\n")
-		}
-	}
-	return b.String()
+	return table[branch]{
+		none: "There are no conversations.\n", head: []string{"LAST MESSAGE", "MESSAGES", "SESSION"},
+		row: func(s branch) []string {
+			name := client.SessionName(s.Key)
+			if s.depth > 0 {
+				name = strings.Repeat("  ", s.depth-1) + "└ " + name
+			}
+			return []string{s.Updated.Local().Format("2006-01-02 15:04"), strconv.Itoa(s.Messages), name}
+		},
+		below: func(s branch) string {
+			title := printable.Line(s.Title, session.MaxTitle)
+			if who := conversation.Authors(s.Summary); who != "" {
+				title = who + ": " + title
+			}
+			if title == "" {
+				return ""
+			}
+			return "    " + ansi.Truncate(title, terminal.Width()-4, "…") + "\n"
+		},
+	}.text(tree(list))
 }
 
-// tree puts sub-agents below the conversations that started them, and says how deep each
-// is. One whose parent is not in the list stays where it is.
-func tree(list []session.Summary) (ordered []session.Summary, depths []int) {
+// branch is a session in a tree.
+type branch struct {
+	session.Summary
+	depth int
+}
+
+// tree puts sub-agents below the conversations that started them. One whose parent is not in
+// the list stays where it is.
+func tree(list []session.Summary) (ordered []branch) {
 	var add func(s session.Summary, depth int)
 	add = func(s session.Summary, depth int) {
-		ordered, depths = append(ordered, s), append(depths, depth)
+		ordered = append(ordered, branch{s, depth})
 		for _, sub := range list {
 			if sub.Parent == s.Key {
 				add(sub, depth+1)
@@ -118,17 +178,17 @@ func tree(list []session.Summary) (ordered []session.Summary, depths []int) {
 			add(s, min(1, len(s.Parent)))
 		}
 	}
-	return ordered, depths
+	return ordered
 }
 
-// findSession finds the session that a user names.
-func findSession(ctx context.Context, c *client.Client, name string) (session.Summary, error) {
-	found, err := c.FindSessions(ctx, name)
+// findSession finds the session that the first argument names.
+func findSession(ctx context.Context, c *call) (session.Summary, error) {
+	found, err := c.client.FindSessions(ctx, c.args[0])
 	switch {
 	case err != nil:
 		return session.Summary{}, err
 	case len(found) == 0:
-		return session.Summary{}, app.Usagef("there is no session %q; see etui sessions list", name)
+		return session.Summary{}, app.Usagef("there is no session %q; see etui sessions list", c.args[0])
 	case len(found) == 1:
 		return found[0], nil
 	}
@@ -136,88 +196,33 @@ func findSession(ctx context.Context, c *client.Client, name string) (session.Su
 	for i, s := range found {
 		names[i] = client.SessionName(s.Key)
 	}
-	return session.Summary{}, app.Usagef("several sessions have %q in their names: %s", name, printable.List(names))
+	return session.Summary{}, app.Usagef("several sessions have %q in their names: %s", c.args[0], printable.List(names))
 }
 
-func sessionsShowCommand(g *gateway) *cobra.Command {
-	var limit int
-	c := &cobra.Command{
-		Use: "show SESSION", Short: "Show a conversation with its calls and their results", Args: cobra.ExactArgs(1),
-		Long: `Show a conversation: what was said, the calls (·), their results (✓), failures (✗), calls whose outcome
-is unknown (?), and outcomes that came after their turn.`,
-		Example: "  etui sessions show cli-FXQ3\n  etui sessions show main:telegram:dm:42 --limit 500",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if limit < 1 {
-				return app.Usagef("--limit must be at least 1")
+// exportSessions writes the messages of the session that the first argument names, or of
+// those of a user, a line each.
+func exportSessions(ctx context.Context, c *call, user string, line func(any) error) error {
+	write := func(key session.Key) error {
+		for m, err := range c.client.Messages(ctx, key) {
+			if err == nil {
+				err = line(exported{key, m})
 			}
-			return g.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
-				s, err := findSession(cmd.Context(), c, args[0])
-				if err != nil {
-					return err
-				}
-				var shown engine.Conversation
-				if err := c.Do(cmd.Context(), http.MethodGet, client.SessionPath(s.Key)+"?limit="+strconv.Itoa(limit), nil, &shown); err != nil {
-					return err
-				}
-				return g.Print(shown, func() string { return conversation.Transcript(shown, terminal.Width()) })
-			})
-		},
-	}
-	c.Flags().IntVar(&limit, "limit", 50, "how many messages to show, the newest ones; at most 1,000")
-	return c
-}
-
-// exported is a message of an export.
-type exported struct {
-	Session session.Key `json:"session"`
-	chat.Message
-}
-
-func sessionsExportCommand(g *gateway) *cobra.Command {
-	var user string
-	c := &cobra.Command{
-		Use: "export [SESSION]", Short: "Export conversations, one JSON object a message", Args: cobra.MaximumNArgs(1),
-		Long: `Export a conversation, or all of them, to standard output: one JSON object a message, oldest first.
-A picture or PDF has its bytes in files[].data, in base64.
-With --user, conversations in which the user wrote.`,
-		Example: "  etui sessions export cli-FXQ3 > conversation.jsonl\n  etui sessions export --user alice > alice.jsonl",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && user != "" {
-				return app.Usagef("name a session or --user, not both")
+			if err != nil {
+				return err
 			}
-			return g.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) (err error) {
-				out := bufio.NewWriter(g.Out)
-				defer func() { err = cmp.Or(err, out.Flush()) }()
-				if len(args) == 1 {
-					s, err := findSession(cmd.Context(), c, args[0])
-					if err != nil {
-						return err
-					}
-					return export(cmd.Context(), c, s.Key, out)
-				}
-				for s, err := range c.Sessions(cmd.Context(), "/admin/sessions", url.Values{"user": {user}}, 0) {
-					if err == nil {
-						err = export(cmd.Context(), c, s.Key, out)
-					}
-					if err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		},
+		}
+		return nil
 	}
-	c.Flags().StringVar(&user, "user", "", "conversations in which this user wrote")
-	return c
-}
-
-// export writes the messages of a session.
-func export(ctx context.Context, c *client.Client, key session.Key, out io.Writer) error {
-	lines := json.NewEncoder(out)
-	lines.SetEscapeHTML(false)
-	for m, err := range c.Messages(ctx, key) {
+	if len(c.args) == 1 {
+		s, err := findSession(ctx, c)
+		if err != nil {
+			return err
+		}
+		return write(s.Key)
+	}
+	for s, err := range c.client.Sessions(ctx, "/admin/sessions", url.Values{"user": {user}}, 0) {
 		if err == nil {
-			err = lines.Encode(exported{key, m})
+			err = write(s.Key)
 		}
 		if err != nil {
 			return err
@@ -226,35 +231,8 @@ func export(ctx context.Context, c *client.Client, key session.Key, out io.Write
 	return nil
 }
 
-func sessionsDeleteCommand(g *gateway) *cobra.Command {
-	var yes bool
-	c := &cobra.Command{
-		Use: "delete SESSION", Short: "Delete a conversation for good", Args: cobra.ExactArgs(1),
-		Long: `Delete a conversation for good, after its running turn. The command asks first, unless --yes is set;
-then SESSION must be the whole name.`,
-		Example: "  etui sessions delete cli-FXQ3\n  etui sessions delete main:session:cli-FXQ3ABC2DE --yes",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.using(cmd.Context(), app.Config{Records: true, Stored: true}, func(c *client.Client) error {
-				s, err := findSession(cmd.Context(), c, args[0])
-				if err != nil {
-					return err
-				}
-				if whole := args[0] == string(s.Key) || args[0] == client.SessionName(s.Key); yes && !whole {
-					return app.Usagef("with --yes, write the whole name: %s", client.SessionName(s.Key))
-				}
-				if !yes {
-					if err := g.Confirm("Delete %s with %s?", s.Key, printable.Count(s.Messages, "message")); err != nil {
-						return err
-					}
-				}
-				var done api.DeletedSession
-				if err := c.Do(cmd.Context(), http.MethodDelete, client.SessionPath(s.Key), nil, &done); err != nil {
-					return err
-				}
-				return g.Print(done, func() string { return fmt.Sprintf("%s is deleted.\n", done.Deleted) })
-			})
-		},
-	}
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	return c
+// exported is a message of an export.
+type exported struct {
+	Session session.Key `json:"session"`
+	chat.Message
 }
