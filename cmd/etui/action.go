@@ -23,6 +23,8 @@ type action struct {
 	use, short, long, example string
 
 	actions []action
+	// commands are those of the group that ask no gateway.
+	commands func(*workspace) []*cobra.Command
 	// args is how many arguments it takes; nil means those that use names.
 	args  cobra.PositionalArgs
 	flags func(*pflag.FlagSet)
@@ -51,6 +53,7 @@ type call struct {
 	client *client.Client
 	flags  *pflag.FlagSet
 	args   []string
+	needs  needs // a check may change it
 }
 
 // command makes the command of an action.
@@ -61,6 +64,9 @@ func (a action) command(g *gateway) *cobra.Command {
 	}
 	for _, sub := range a.actions {
 		c.AddCommand(sub.command(g))
+	}
+	if a.commands != nil {
+		c.AddCommand(a.commands(g.workspace)...)
 	}
 	if a.names != nil {
 		c.ValidArgsFunction = completes(g, 1, a.names)
@@ -74,13 +80,13 @@ func (a action) command(g *gateway) *cobra.Command {
 		}
 	}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		x := &call{gateway: g, flags: cmd.Flags(), args: args}
+		x := &call{gateway: g, flags: cmd.Flags(), args: args, needs: a.needs}
 		if a.check != nil {
 			if err := a.check(x); err != nil {
 				return err
 			}
 		}
-		settings := app.Config{Stored: a.needs&changes != 0, Records: a.needs&records != 0}
+		settings := app.Config{Stored: x.needs&changes != 0, Records: x.needs&records != 0}
 		return g.using(cmd.Context(), settings, func(c *client.Client) error {
 			if a.otherwise != "" && c.Here() {
 				return app.Usagef("no gateway is running; %s", a.otherwise)

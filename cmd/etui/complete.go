@@ -40,9 +40,7 @@ func addCompletion(g *gateway, c *cobra.Command) {
 			_ = c.RegisterFlagCompletionFunc(flag, completes(g, 0, list)) // it fails for unknown flags only
 		}
 	}
-	arguments := map[string]names{
-		"tools show": (*client.Client).ToolNames, "tools call": (*client.Client).ToolNames,
-	}
+	arguments := map[string]names{}
 	for _, use := range strings.Fields("show enable disable unregister use approve calls update remove pin unpin") {
 		arguments["skills "+use] = (*client.Client).SkillNames
 	}

@@ -11,10 +11,15 @@ import (
 	"github.com/etui-run/etui/server/api"
 )
 
+// Tools returns the tools of the gateway.
+func (c *Client) Tools(ctx context.Context) (list []api.Tool, err error) {
+	err = c.Do(ctx, http.MethodGet, "/api/tools", nil, &list)
+	return list, err
+}
+
 // ToolNames returns the names of the tools; none if the gateway does not answer.
 func (c *Client) ToolNames(ctx context.Context) (list []string) {
-	var tools []api.Tool
-	_ = c.Do(ctx, http.MethodGet, "/api/tools", nil, &tools) // without an answer there is nothing to complete
+	tools, _ := c.Tools(ctx) // without an answer there is nothing to complete
 	for _, t := range tools {
 		list = append(list, t.Name)
 	}
