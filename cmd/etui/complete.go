@@ -40,17 +40,11 @@ func addCompletion(g *gateway, c *cobra.Command) {
 			_ = c.RegisterFlagCompletionFunc(flag, completes(g, 0, list)) // it fails for unknown flags only
 		}
 	}
-	arguments := map[string]names{}
-	for _, use := range strings.Fields("show enable disable unregister use approve calls update remove pin unpin") {
-		arguments["skills "+use] = (*client.Client).SkillNames
-	}
-	_, path, _ := strings.Cut(c.CommandPath(), " ")
-	if list, ok := arguments[path]; ok {
-		most := 1
-		if path == "skills update" {
-			most = 0
-		}
-		c.ValidArgsFunction = completes(g, most, list)
+	switch _, path, _ := strings.Cut(c.CommandPath(), " "); path {
+	case "skills update":
+		c.ValidArgsFunction = completes(g, 0, (*client.Client).SkillNames)
+	case "skills remove", "skills pin", "skills unpin":
+		c.ValidArgsFunction = completes(g, 1, (*client.Client).SkillNames)
 	}
 	for _, sub := range c.Commands() {
 		addCompletion(g, sub)

@@ -31,7 +31,7 @@ import (
 
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
-	return []action{agents(), approvals(), auditRecords(), channels(), cron(), forget(), inbox(), keys(), memory(), sessions(), status(), tools(), usageRecords(), whoami()}
+	return []action{agents(), approvals(), auditRecords(), channels(), cron(), forget(), inbox(), keys(), memory(), sessions(), skills(), status(), tools(), usageRecords(), whoami()}
 }
 
 func keys() action {

@@ -153,7 +153,7 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 		without(backupCommand(ws), "url"), without(restoreCommand(ws), "url"), configCommand(ws), doctorCommand(ws),
 		replayCommand(ws), tuneCommand(ws), mcpCommand(ws),
 		chatCommand(g), runCommand(g), selectCommand(g),
-		skillsCommand(g),
+
 		evalCommand(console), versionCommand(console), manCommand(console))
 	for _, resource := range resources() {
 		root.AddCommand(resource.command(g))

@@ -15,10 +15,11 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 )
 
-// skillsInstallCommands find skills in registries and install them.
-func skillsInstallCommands(ws *workspace) []*cobra.Command {
+// skillsOfFolder are the commands about the folder of skills: they find skills in registries,
+// install and check them.
+func skillsOfFolder(ws *workspace) []*cobra.Command {
 	return []*cobra.Command{
-		skillsFindCommand(ws), skillsInstallCommand(ws), skillsInstalledCommand(ws), skillsUpdateCommand(ws), skillsRemoveCommand(ws),
+		skillsFindCommand(ws), skillsInstallCommand(ws), skillsInstalledCommand(ws), skillsUpdateCommand(ws), skillsRemoveCommand(ws), skillsValidateCommand(ws),
 		skillsPinCommand(ws, "pin", "Exclude a skill from updates", true), skillsPinCommand(ws, "unpin", "Include a skill in updates again", false),
 	}
 }
