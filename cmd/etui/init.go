@@ -1,22 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/terminal"
 )
 
@@ -56,8 +51,7 @@ func writeStarter(ctx context.Context, ws *workspace, dir string, yes bool) erro
 			return err
 		}
 	}
-	q := &questions{workspace: ws, ctx: ctx, lines: bufio.NewReader(ws.In), silent: yes}
-	s, err := q.starter()
+	s, err := askStarter(ctx, ws.Questions(yes))
 	if err != nil {
 		return err
 	}
@@ -94,24 +88,16 @@ func begun(console *terminal.Console, s config.Starter, file, dir string) string
 	return text + fmt.Sprintf("\nNext:\n  etui%s chat      talk to the agent\n  etui%s serve     start the gateway, for other programs\n  etui%s doctor    check the setup\n", at, at, at)
 }
 
-// questions are those of init.
-type questions struct {
-	*workspace
-	ctx    context.Context //nolint:containedctx // of the one command that asks
-	lines  *bufio.Reader
-	silent bool
-}
-
-// starter asks the four questions, or three: the offline model has no name.
-func (q *questions) starter() (s config.Starter, err error) {
-	if s.Instructions, err = q.ask("What does the agent do?", "You help with the files in this folder.", nil); err != nil {
+// askStarter asks the four questions, or three: the offline model has no name.
+func askStarter(ctx context.Context, q *terminal.Questions) (s config.Starter, err error) {
+	if s.Instructions, err = q.Ask(ctx, "What does the agent do?", "You help with the files in this folder.", nil); err != nil {
 		return s, err
 	}
 	provider, model := app.Provider(os.Getenv)
-	s.Provider, err = q.ask("Which model: offline, openai, anthropic, or the URL of a server?", provider, func(answer string) error {
+	s.Provider, err = q.Ask(ctx, "Which model: offline, openai, anthropic, or the URL of a server?", provider, func(answer string) error {
 		u, err := url.Parse(answer)
 		if answer != "offline" && answer != "openai" && answer != "anthropic" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-			return fmt.Errorf("%q is not offline, openai, anthropic or a URL such as http://127.0.0.1:11434/v1", answer)
+			return app.Usagef("%q is not offline, openai, anthropic or a URL such as http://127.0.0.1:11434/v1", answer)
 		}
 		return nil
 	})
@@ -127,67 +113,16 @@ func (q *questions) starter() (s config.Starter, err error) {
 			s.Key = "ANTHROPIC_API_KEY"
 		}
 		s.KeySet = os.Getenv(s.Key) != "" && (s.Provider == "openai" || s.Provider == "anthropic" || s.Provider == provider)
-		if s.Model, err = q.ask("What does the provider call the model?", model, nil); err != nil {
+		if s.Model, err = q.Ask(ctx, "What does the provider call the model?", model, nil); err != nil {
 			return s, err
 		}
 	}
-	writes, err := q.ask("May the agent change files here and run programs, isolated in a sandbox?", "yes", func(answer string) error {
+	writes, err := q.Ask(ctx, "May the agent change files here and run programs, isolated in a sandbox?", "yes", func(answer string) error {
 		if answer != "yes" && answer != "no" {
-			return fmt.Errorf("%q is not yes or no", answer)
+			return app.Usagef("%q is not yes or no", answer)
 		}
 		return nil
 	})
 	s.ReadOnly = writes == "no"
 	return s, err
-}
-
-// read reads a line, unless the user stops the program first.
-func (q *questions) read() (line string, err error) {
-	done := make(chan struct{})
-	go func() { // it ends with the program, at the latest
-		defer close(done)
-		err = panics.Try(nil, "reading an answer", func() (err error) {
-			line, err = q.lines.ReadString('\n')
-			return err
-		})
-	}()
-	select {
-	case <-done:
-		return line, err
-	case <-q.ctx.Done():
-		return "", q.ctx.Err()
-	}
-}
-
-// ask asks until an answer is good; a wrong answer that no person gave is an error. The
-// end of the input and an empty line take the usual answer.
-func (q *questions) ask(question, usual string, check func(string) error) (string, error) {
-	for {
-		if q.silent {
-			return usual, nil
-		}
-		fmt.Fprintf(q.Err, "%s [%s] ", question, usual)
-		line, err := q.read()
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrClosed) {
-			return "", err
-		}
-		ended := err != nil
-		if ended {
-			fmt.Fprintln(q.Err)
-		}
-		answer := strings.TrimSpace(line)
-		if short := map[string]string{"y": "yes", "n": "no"}[strings.ToLower(answer)]; short != "" && check != nil {
-			answer = short
-		}
-		if answer == "" {
-			return usual, nil
-		}
-		if check == nil || check(answer) == nil {
-			return answer, nil
-		}
-		if ended || !terminal.Is(q.In) {
-			return "", app.Usagef("%w", check(answer))
-		}
-		fmt.Fprintf(q.Err, "%v\n", check(answer))
-	}
 }

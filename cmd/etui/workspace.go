@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/etui-run/etui/internal/app"
@@ -66,17 +63,8 @@ func (ws *workspace) confirms(ctx context.Context, u *app.Unconfirmed) bool {
 	if ws.JSON || ws.silent || !terminal.Is(ws.In) || !terminal.Is(ws.Err) {
 		return false
 	}
-	fmt.Fprintf(ws.Err, "%s\nIs this yours, and may it do that? [y/N] ", printable.Text(u.Says()))
-	q := &questions{workspace: ws, ctx: ctx, lines: bufio.NewReader(oneByOne{ws.In})}
-	line, _ := q.read() // the end of the input is no
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes"
+	return ws.Questions(false).Agree(ctx, printable.Text(u.Says())+"\nIs this yours, and may it do that?")
 }
-
-// oneByOne reads a byte at a time: what follows the answer belongs to the command.
-type oneByOne struct{ io.Reader }
-
-func (r oneByOne) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(1, len(p))]) }
 
 // settings are those of an engine that stores nothing.
 func (ws *workspace) settings(log *slog.Logger) app.Config {
