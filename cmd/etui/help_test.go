@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	var out lockedBuffer
-	root := newRoot(streams{in: strings.NewReader(""), out: &out, err: &out}, &secret.Known{})
+	root := newRoot(&terminal.Console{In: strings.NewReader(""), Out: &out, Err: &out}, &secret.Known{})
 	var look func(c *cobra.Command)
 	look = func(c *cobra.Command) {
 		before := len(out.String())

@@ -107,7 +107,14 @@ func runReplay(ctx context.Context, ws *workspace, files []string, f replayFlags
 			return app.Usagef("--svg: %w", err)
 		}
 	}
-	return failed(before, after, least, f)
+	why := after.Below(least)
+	if f.failOnWorse {
+		why = append(why, replay.Worse(before, after)...)
+	}
+	if len(why) > 0 { // a build fails
+		return errors.New(strings.Join(why, "\n      "))
+	}
+	return nil
 }
 
 // check parses the flags that need parsing.
@@ -204,16 +211,4 @@ func (f *replayFlags) readBaseline() (before replay.Report, err error) {
 		f.modes = before.Modes()
 	}
 	return before, nil
-}
-
-// failed returns the error that makes a build fail.
-func failed(before, after replay.Report, least map[string]float64, f replayFlags) error {
-	why := after.Below(least)
-	if f.failOnWorse {
-		why = append(why, replay.Worse(before, after)...)
-	}
-	if len(why) > 0 {
-		return errors.New(strings.Join(why, "\n      "))
-	}
-	return nil
 }

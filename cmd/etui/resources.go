@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,17 +19,223 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
-	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/usage"
 )
 
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
-	return []action{agents(), approvals(), auditRecords(), channels(), cron(), forget(), inbox(), keys(), memory(), sessions(), skills(), status(), tools(), usageRecords(), whoami()}
+	return []action{
+		agents(), approvals(), auditRecords(), channels(), cron(), forget(), inbox(), keys(), memory(), sessions(), skills(),
+		status(), tools(), usageRecords(), whoami(),
+	}
+}
+
+func agents() action {
+	var skill, groups string
+	var skills []string
+	var change engine.Control
+	return action{
+		use: "agents", short: "List the agents, and change those of a running gateway",
+		actions: []action{
+			{use: "list", short: "List the agents: their models, tools and skills", run: get("/api/agents", describeAgents)},
+			{
+				use: "set NAME", short: "Change an agent of a running gateway from its next turn on", names: (*client.Client).AgentNames,
+				example:   "  etui agents set main --groups file,shell\n  etui agents set main --skills office,oncall --skill office\n  etui agents set main --groups \"\" --skills \"\"    all again",
+				otherwise: "change the agent in etui.yaml instead",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&skill, "skill", "", "skill that is active in conversations that chose none")
+					f.StringVar(&groups, "groups", "", "give it only the tools of these groups, as in file,shell; empty: all")
+					f.StringSliceVar(&skills, "skills", nil, "offer the model only these skills; empty: all, none: no skill")
+				},
+				check: func(c *call) error {
+					if c.flags.Changed("skill") {
+						change.Skill = &skill
+					}
+					if c.flags.Changed("groups") {
+						change.Groups = &groups
+					}
+					if c.flags.Changed("skills") {
+						change.Skills = append([]string{}, skills...)
+					}
+					if change.Skill == nil && change.Groups == nil && change.Skills == nil {
+						return app.Usagef("nothing to change: give --skill, --groups or --skills")
+					}
+					return nil
+				},
+				run: send(http.MethodPut, "/api/agents/{}", &change, func(s engine.AgentStatus) string { return describeAgents([]engine.AgentStatus{s}) }),
+			},
+		},
+	}
+}
+
+func approvals() action {
+	var said api.ApprovalAnswer
+	var lasts string
+	return action{
+		use: "approvals", short: "List the calls that wait for an approval, and decide about them",
+		example: "  etui approvals list\n  etui approvals approve k3f9ab\n  etui approvals revoke k3f9ab",
+		long: `List the calls that wait for an approval, and the approvals that count always. A decision here is that of
+an operator: it counts whatever the rules for approvals say. People decide with /approve and /deny in
+their conversation.`,
+		actions: []action{
+			{use: "list", short: "List what waits, and the approvals that count always", needs: records, run: get("/admin/approvals", describeApprovals)},
+			{
+				use: "approve ID", short: "Let a call run", needs: changes, example: "  etui approvals approve k3f9ab --for session",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&lasts, "for", "once", "once, session, or always: until it is revoked")
+				},
+				check: func(*call) error {
+					said = api.ApprovalAnswer{Approved: true, Lasts: session.Lasts(strings.TrimPrefix(lasts, "once"))}
+					if !said.Lasts.Known() {
+						return app.Usagef("--for is once, session or always, not %q", lasts)
+					}
+					return nil
+				},
+				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x engine.Approval) string {
+					return fmt.Sprintf("%s may run; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
+				}),
+			},
+			{
+				use: "deny ID", short: "Decline a call", needs: changes, example: "  etui approvals deny k3f9ab --reason 'not on Fridays'",
+				flags: func(f *pflag.FlagSet) { f.StringVar(&said.Reason, "reason", "", "why; the model reads it") },
+				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x engine.Approval) string {
+					return fmt.Sprintf("%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
+				}),
+			},
+			{
+				use: "revoke ID", short: "Take back an approval that counts always", needs: changes, example: "  etui approvals revoke k3f9ab",
+				run: send(http.MethodDelete, "/admin/approvals/{}", nil, func([]engine.Grant) string { return "Revoked: calls are asked about again.\n" }),
+			},
+		},
+	}
+}
+
+func channels() action {
+	var code server.Code
+	var m server.ChannelMessage
+	return action{
+		use: "channels", short: "See where people talk to the agents, and let people in",
+		example: "  etui channels list\n  etui channels test telegram\n  etui channels pair K3F9ABCD\n  etui channels send telegram 4711 \"the deployment is done\"",
+		long: `See the channels of the configuration - where people talk to the agents -, try them, and let people in who
+were given a code. A channel is closed to everybody whom its keys allow and groups do not name.`,
+		actions: []action{
+			{use: "list", short: "List the channels, and the people with codes", needs: records, run: get("/admin/channels", describeChannels)},
+			{
+				use: "test NAME", short: "Ask the platform which account a channel has", needs: records, example: "  etui channels test telegram",
+				run: send(http.MethodPost, "/admin/channels/{}/test", nil, func(x server.ChannelAccount) string {
+					return fmt.Sprintf("%s works: the account is %s.\n", x.Name, printable.OneLine(x.Account))
+				}),
+			},
+			{
+				use: "pair CODE", short: "Let in whoever was given a code", needs: changes | records, example: "  etui channels pair K3F9ABCD",
+				check: func(c *call) error { code.Code = c.args[0]; return nil },
+				run: send(http.MethodPost, "/admin/channels/pair", &code, func(p channel.Pairing) string {
+					return fmt.Sprintf("%s (%s) can write to %s now. Take it back: etui channels unpair %[3]s %[2]s\n", cmp.Or(printable.OneLine(p.Name), "the person"), printable.OneLine(p.User), p.Channel)
+				}),
+			},
+			{
+				use: "unpair NAME USER", short: "Take back what a code gave", needs: changes | records, example: "  etui channels unpair telegram 4711",
+				run: send(http.MethodDelete, "/admin/channels/{}/people/{}", nil, func(p channel.Pairing) string {
+					return fmt.Sprintf("%s cannot write to %s any more.\n", p.User, p.Channel)
+				}),
+			},
+			{
+				use: "send NAME CHAT TEXT", short: "Say something in a chat", needs: records, example: "  etui channels send telegram 4711 \"the deployment is done\"",
+				flags: func(f *pflag.FlagSet) { f.StringVar(&m.Thread, "thread", "", "thread or topic of the chat") },
+				check: func(c *call) error { m.Chat, m.Text = c.args[1], c.args[2]; return nil },
+				run:   send(http.MethodPost, "/admin/channels/{}/send", &m, func(server.ChannelMessage) string { return "Sent.\n" }),
+			},
+		},
+	}
+}
+
+func cron() action {
+	var t engine.Task
+	var catchUp string
+	one := func(use, short, method, path, says string) action {
+		return action{
+			use: use + " ID", short: short, needs: changes | records, example: "  etui cron " + use + " k3f9ab",
+			run: send(method, "/admin/tasks/{}"+path, nil, func(t engine.Task) string { return fmt.Sprintf("Task %s %s.\n", t.ID, says) }),
+		}
+	}
+	return action{
+		use: "cron", short: "Have the clock send messages, once or regularly",
+		example: "  etui cron add \"0 9 * * 1-5\" \"what is on today?\" --user alice --zone Europe/Berlin\n  etui cron list\n  etui cron pause k3f9ab",
+		long: `Have the clock send messages to an agent, once or regularly. A task runs while the gateway serves, in the
+name of its user and with the rights of that user at that moment; its answer is in its conversation.`,
+		actions: []action{
+			{
+				use: "add WHEN TEXT", short: "Add a task: a cron expression, or a time for one that runs once", needs: changes | records,
+				long: `Add a task. WHEN is a cron expression - minute, hour, day of the month, month, day of the week, or @daily,
+@every 2h - or a time such as 2026-12-24T18:00 for a task that runs once.`,
+				example: "  etui cron add @daily \"sum up the alerts\"\n  etui cron add 2026-12-24T18:00 \"wish everybody a merry Christmas\" --catch-up skip",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&t.Agent, "agent", "", "agent that answers (default: the first one)")
+					f.StringVar(&t.User, "user", "", "user in whose name it runs")
+					f.StringVar(&t.Channel, "channel", "cli", "channel that it counts as")
+					f.StringVar(&t.Session, "session", "", "name of the conversation (default: that of the user, or one of its own)")
+					f.StringVar(&t.Zone, "zone", "", "time zone, such as Asia/Shanghai (default: the machine's)")
+					f.StringVar(&catchUp, "catch-up", "once", "what becomes of times when etui did not run: once, skip or all")
+				},
+				check: func(c *call) error {
+					t.When, t.Text, t.CatchUp = c.args[0], c.args[1], engine.CatchUp(catchUp)
+					return nil
+				},
+				run: send(http.MethodPost, "/admin/tasks", &t, func(t engine.Task) string {
+					return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.Next.Format("2006-01-02 15:04 MST"), client.SessionName(t.Key))
+				}),
+			},
+			{
+				use: "list", short: "List the tasks, and when they run", needs: records,
+				run: get("/admin/tasks", table[engine.Task]{none: "There are no tasks.\n", head: []string{"ID", "NEXT", "WHEN", "ZONE", "USER", "TEXT"}, row: taskRow}.text),
+			},
+			one("pause", "Leave a task out until it is resumed", http.MethodPost, "/pause", "is paused"),
+			one("resume", "Let a paused task run again", http.MethodPost, "/resume", "runs again"),
+			one("run", "Run a task now, whatever its times", http.MethodPost, "/run", "has sent its message"),
+			one("remove", "Remove a task", http.MethodDelete, "", "is removed"),
+		},
+	}
+}
+
+func inbox() action {
+	one := func(use, short, method, path string, needs needs, text func(engine.InboxItem) string) action {
+		return action{
+			use: use + " ID", short: short, needs: needs, example: "  etui inbox " + use + " 17",
+			check: func(c *call) error {
+				if _, err := strconv.ParseInt(c.args[0], 10, 64); err != nil {
+					return app.Usagef("%q is no ID; etui inbox list shows them", c.args[0])
+				}
+				return nil
+			},
+			run: send(method, "/admin/inbox/{}"+path, nil, text),
+		}
+	}
+	return action{
+		use: "inbox", short: "List messages that wait or were given up, and decide about these",
+		example: "  etui inbox list\n  etui inbox show 17\n  etui inbox retry 17",
+		long: `List the messages that were accepted and have no answer yet. One that waits has its turn by itself. One
+that is parked was given up, because its turn ended etui again and again: try it once more, or drop it.`,
+		actions: []action{
+			{
+				use: "list", short: "List the messages that are parked or wait", needs: records,
+				run: get("/admin/inbox", table[engine.InboxItem]{
+					none: "No message waits.\n", head: []string{"ID", "STATE", "ACCEPTED", "SESSION", "TEXT"},
+					row: func(i engine.InboxItem) []string {
+						return []string{strconv.FormatInt(i.ID, 10), string(i.State), i.Accepted.Local().Format(time.DateTime), client.SessionName(i.Session), i.Text}
+					},
+				}.text),
+			},
+			one("show", "Show a message", http.MethodGet, "", records, describeItem),
+			one("retry", "Take up a parked message again", http.MethodPost, "/retry", changes|records, func(i engine.InboxItem) string {
+				return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, client.SessionName(i.Session))
+			}),
+			one("drop", "Drop a parked message: it is not answered", http.MethodDelete, "", changes|records, func(i engine.InboxItem) string {
+				return fmt.Sprintf("Message %d is dropped.\n", i.ID)
+			}),
+		},
+	}
 }
 
 func keys() action {
@@ -84,364 +288,8 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 	}
 }
 
-func keyRow(k server.KeyStatus) []string {
-	may := "talk"
-	switch {
-	case k.Operator && k.ForOthers:
-		may = "operate, speak for others"
-	case k.Operator:
-		may = "operate"
-	case k.ForOthers:
-		may = "speak for others"
-	}
-	return []string{k.Name, k.User, may, k.Created.Local().Format(time.DateTime), k.Problem}
-}
-
-func agents() action {
-	var skill, groups string
-	var skills []string
-	var change engine.Control
-	return action{
-		use: "agents", short: "List the agents, and change those of a running gateway",
-		actions: []action{
-			{use: "list", short: "List the agents: their models, tools and skills", run: get("/api/agents", describeAgents)},
-			{
-				use: "set NAME", short: "Change an agent of a running gateway from its next turn on", names: (*client.Client).AgentNames,
-				example:   "  etui agents set main --groups file,shell\n  etui agents set main --skills office,oncall --skill office\n  etui agents set main --groups \"\" --skills \"\"    all again",
-				otherwise: "change the agent in etui.yaml instead",
-				flags: func(f *pflag.FlagSet) {
-					f.StringVar(&skill, "skill", "", "skill that is active in conversations that chose none")
-					f.StringVar(&groups, "groups", "", "give it only the tools of these groups, as in file,shell; empty: all")
-					f.StringSliceVar(&skills, "skills", nil, "offer the model only these skills; empty: all, none: no skill")
-				},
-				check: func(c *call) error {
-					if c.flags.Changed("skill") {
-						change.Skill = &skill
-					}
-					if c.flags.Changed("groups") {
-						change.Groups = &groups
-					}
-					if c.flags.Changed("skills") {
-						change.Skills = append([]string{}, skills...)
-					}
-					if change.Skill == nil && change.Groups == nil && change.Skills == nil {
-						return app.Usagef("nothing to change: give --skill, --groups or --skills")
-					}
-					return nil
-				},
-				run: send(http.MethodPut, "/api/agents/{}", &change, func(s engine.AgentStatus) string { return describeAgents([]engine.AgentStatus{s}) }),
-			},
-		},
-	}
-}
-
-func describeAgents(agents []engine.AgentStatus) string {
-	return table[engine.AgentStatus]{wide: true, head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE SKILL", "SKILLS SHOWN", "STRATEGY"}, row: func(s engine.AgentStatus) []string {
-		return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), s.Skill, cmp.Or(strings.Join(s.Skills, ","), "all"), fmt.Sprint(s.Strategy)}
-	}}.text(agents) + describeHealth(agents)
-}
-
-// describeHealth says which models failed last, each once.
-func describeHealth(agents []engine.AgentStatus) string {
-	var b strings.Builder
-	var told []string
-	for _, s := range agents {
-		for _, h := range s.Models {
-			if h.Error == "" || slices.Contains(told, h.Model) {
-				continue
-			}
-			told = append(told, h.Model)
-			fmt.Fprintf(&b, "%s failed: %s", h.Model, strings.TrimPrefix(h.Error, "model "+h.Model+": "))
-			if !h.Rests.IsZero() {
-				fmt.Fprintf(&b, "; avoided until %s", h.Rests.Local().Format(time.TimeOnly))
-			}
-			b.WriteByte('\n')
-		}
-	}
-	return b.String()
-}
-
-func approvals() action {
-	var said api.ApprovalAnswer
-	var lasts string
-	return action{
-		use: "approvals", short: "List the calls that wait for an approval, and decide about them",
-		example: "  etui approvals list\n  etui approvals approve k3f9ab\n  etui approvals revoke k3f9ab",
-		long: `List the calls that wait for an approval, and the approvals that count always. A decision here is that of
-an operator: it counts whatever the rules for approvals say. People decide with /approve and /deny in
-their conversation.`,
-		actions: []action{
-			{use: "list", short: "List what waits, and the approvals that count always", needs: records, run: get("/admin/approvals", describeApprovals)},
-			{
-				use: "approve ID", short: "Let a call run", needs: changes, example: "  etui approvals approve k3f9ab --for session",
-				flags: func(f *pflag.FlagSet) {
-					f.StringVar(&lasts, "for", "once", "once, session, or always: until it is revoked")
-				},
-				check: func(*call) error {
-					said = api.ApprovalAnswer{Approved: true, Lasts: session.Lasts(strings.TrimPrefix(lasts, "once"))}
-					if !said.Lasts.Known() {
-						return app.Usagef("--for is once, session or always, not %q", lasts)
-					}
-					return nil
-				},
-				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x engine.Approval) string {
-					return fmt.Sprintf("%s may run; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
-				}),
-			},
-			{
-				use: "deny ID", short: "Decline a call", needs: changes, example: "  etui approvals deny k3f9ab --reason 'not on Fridays'",
-				flags: func(f *pflag.FlagSet) { f.StringVar(&said.Reason, "reason", "", "why; the model reads it") },
-				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x engine.Approval) string {
-					return fmt.Sprintf("%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
-				}),
-			},
-			{
-				use: "revoke ID", short: "Take back an approval that counts always", needs: changes, example: "  etui approvals revoke k3f9ab",
-				run: send(http.MethodDelete, "/admin/approvals/{}", nil, func([]engine.Grant) string { return "Revoked: calls are asked about again.\n" }),
-			},
-		},
-	}
-}
-
-func describeApprovals(list api.Approvals) string {
-	text := table[engine.Approval]{
-		none: "Nothing waits for an approval.\n", head: []string{"ID", "TOOL", "RISK", "EXPIRES", "USER"},
-		row: func(x engine.Approval) []string {
-			until := "never"
-			if !x.Until.IsZero() {
-				until = x.Until.Local().Format(time.DateTime)
-			}
-			return []string{x.ID, x.Tool, x.Risk, until, x.User}
-		},
-		below: func(x engine.Approval) string {
-			return "    " + strings.ReplaceAll(printable.Text(cmp.Or(x.Question, x.Arguments)), "\n", "\n    ") + "\n"
-		},
-	}.text(list.Waiting)
-	if len(list.Lasting) == 0 {
-		return text
-	}
-	return text + "\n" + table[engine.Grant]{wide: true, head: []string{"ALWAYS", "TOOL", "AGENT", "USER", "BY", "SINCE"}, row: func(g engine.Grant) []string {
-		return []string{g.ID, g.Tool, g.Agent, g.User, g.By, g.Time.Local().Format(time.DateTime)}
-	}}.text(list.Lasting)
-}
-
-func channels() action {
-	var code server.Code
-	var m server.ChannelMessage
-	return action{
-		use: "channels", short: "See where people talk to the agents, and let people in",
-		example: "  etui channels list\n  etui channels test telegram\n  etui channels pair K3F9ABCD\n  etui channels send telegram 4711 \"the deployment is done\"",
-		long: `See the channels of the configuration - where people talk to the agents -, try them, and let people in who
-were given a code. A channel is closed to everybody whom its keys allow and groups do not name.`,
-		actions: []action{
-			{use: "list", short: "List the channels, and the people with codes", needs: records, run: get("/admin/channels", describeChannels)},
-			{
-				use: "test NAME", short: "Ask the platform which account a channel has", needs: records, example: "  etui channels test telegram",
-				run: send(http.MethodPost, "/admin/channels/{}/test", nil, func(x server.ChannelAccount) string {
-					return fmt.Sprintf("%s works: the account is %s.\n", x.Name, printable.OneLine(x.Account))
-				}),
-			},
-			{
-				use: "pair CODE", short: "Let in whoever was given a code", needs: changes | records, example: "  etui channels pair K3F9ABCD",
-				check: func(c *call) error { code.Code = c.args[0]; return nil },
-				run: send(http.MethodPost, "/admin/channels/pair", &code, func(p channel.Pairing) string {
-					return fmt.Sprintf("%s (%s) can write to %s now. Take it back: etui channels unpair %[3]s %[2]s\n", cmp.Or(printable.OneLine(p.Name), "the person"), printable.OneLine(p.User), p.Channel)
-				}),
-			},
-			{
-				use: "unpair NAME USER", short: "Take back what a code gave", needs: changes | records, example: "  etui channels unpair telegram 4711",
-				run: send(http.MethodDelete, "/admin/channels/{}/people/{}", nil, func(p channel.Pairing) string {
-					return fmt.Sprintf("%s cannot write to %s any more.\n", p.User, p.Channel)
-				}),
-			},
-			{
-				use: "send NAME CHAT TEXT", short: "Say something in a chat", needs: records, example: "  etui channels send telegram 4711 \"the deployment is done\"",
-				flags: func(f *pflag.FlagSet) { f.StringVar(&m.Thread, "thread", "", "thread or topic of the chat") },
-				check: func(c *call) error { m.Chat, m.Text = c.args[1], c.args[2]; return nil },
-				run:   send(http.MethodPost, "/admin/channels/{}/send", &m, func(server.ChannelMessage) string { return "Sent.\n" }),
-			},
-		},
-	}
-}
-
-func describeChannels(x server.ChannelStatus) string {
-	if len(x.Channels) == 0 {
-		return "There are no channels: list them under channels in etui.yaml, see docs/channels.md.\n"
-	}
-	text := table[channel.State]{wide: true, head: []string{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING"}, row: func(s channel.State) []string {
-		state := "connected"
-		switch {
-		case s.Since.IsZero():
-			state = "not running"
-		case !s.Connected:
-			state = "not connected"
-		}
-		return []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused), fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting)}
-	}}.text(x.Channels)
-	for _, s := range x.Channels {
-		if s.Error != "" {
-			until := ""
-			if !s.Until.IsZero() {
-				until = "; tried again at " + s.Until.Local().Format(time.TimeOnly)
-			}
-			text += fmt.Sprintf("%s: %s%s\n", s.Name, printable.OneLine(s.Error), until)
-		}
-	}
-	if !slices.ContainsFunc(x.Channels, func(s channel.State) bool { return !s.Since.IsZero() }) {
-		text += "\nNo gateway runs them now: etui serve starts it.\n"
-	}
-	for _, people := range []struct {
-		head string
-		list []channel.Pairing
-	}{{"CODE", x.Waiting}, {"LET IN", x.Paired}} {
-		if len(people.list) > 0 {
-			text += "\n" + table[channel.Pairing]{wide: true, head: []string{people.head, "CHANNEL", "USER", "NAME", "SINCE"}, row: func(p channel.Pairing) []string {
-				return []string{p.Code, p.Channel, printable.OneLine(p.User), printable.Line(p.Name, 30), p.Time.Local().Format(time.DateTime)}
-			}}.text(people.list)
-		}
-	}
-	return text
-}
-
-func cron() action {
-	var t engine.Task
-	var catchUp string
-	one := func(use, short, method, path, says string) action {
-		return action{
-			use: use + " ID", short: short, needs: changes | records, example: "  etui cron " + use + " k3f9ab",
-			run: send(method, "/admin/tasks/{}"+path, nil, func(t engine.Task) string { return fmt.Sprintf("Task %s %s.\n", t.ID, says) }),
-		}
-	}
-	return action{
-		use: "cron", short: "Have the clock send messages, once or regularly",
-		example: "  etui cron add \"0 9 * * 1-5\" \"what is on today?\" --user alice --zone Europe/Berlin\n  etui cron list\n  etui cron pause k3f9ab",
-		long: `Have the clock send messages to an agent, once or regularly. A task runs while the gateway serves, in the
-name of its user and with the rights of that user at that moment; its answer is in its conversation.`,
-		actions: []action{
-			{
-				use: "add WHEN TEXT", short: "Add a task: a cron expression, or a time for one that runs once", needs: changes | records,
-				long: `Add a task. WHEN is a cron expression - minute, hour, day of the month, month, day of the week, or @daily,
-@every 2h - or a time such as 2026-12-24T18:00 for a task that runs once.`,
-				example: "  etui cron add @daily \"sum up the alerts\"\n  etui cron add 2026-12-24T18:00 \"wish everybody a merry Christmas\" --catch-up skip",
-				flags: func(f *pflag.FlagSet) {
-					f.StringVar(&t.Agent, "agent", "", "agent that answers (default: the first one)")
-					f.StringVar(&t.User, "user", "", "user in whose name it runs")
-					f.StringVar(&t.Channel, "channel", "cli", "channel that it counts as")
-					f.StringVar(&t.Session, "session", "", "name of the conversation (default: that of the user, or one of its own)")
-					f.StringVar(&t.Zone, "zone", "", "time zone, such as Asia/Shanghai (default: the machine's)")
-					f.StringVar(&catchUp, "catch-up", "once", "what becomes of times when etui did not run: once, skip or all")
-				},
-				check: func(c *call) error {
-					t.When, t.Text, t.CatchUp = c.args[0], c.args[1], engine.CatchUp(catchUp)
-					return nil
-				},
-				run: send(http.MethodPost, "/admin/tasks", &t, func(t engine.Task) string {
-					return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.Next.Format("2006-01-02 15:04 MST"), client.SessionName(t.Key))
-				}),
-			},
-			{
-				use: "list", short: "List the tasks, and when they run", needs: records,
-				run: get("/admin/tasks", table[engine.Task]{none: "There are no tasks.\n", head: []string{"ID", "NEXT", "WHEN", "ZONE", "USER", "TEXT"}, row: taskRow}.text),
-			},
-			one("pause", "Leave a task out until it is resumed", http.MethodPost, "/pause", "is paused"),
-			one("resume", "Let a paused task run again", http.MethodPost, "/resume", "runs again"),
-			one("run", "Run a task now, whatever its times", http.MethodPost, "/run", "has sent its message"),
-			one("remove", "Remove a task", http.MethodDelete, "", "is removed"),
-		},
-	}
-}
-
-func taskRow(t engine.Task) []string {
-	next := "never"
-	switch {
-	case t.Paused:
-		next = "paused"
-	case !t.Next.IsZero():
-		next = t.Next.Local().Format(time.DateTime)
-	}
-	return []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text}
-}
-
-func inbox() action {
-	one := func(use, short, method, path string, needs needs, text func(engine.InboxItem) string) action {
-		return action{
-			use: use + " ID", short: short, needs: needs, example: "  etui inbox " + use + " 17",
-			check: func(c *call) error {
-				if _, err := strconv.ParseInt(c.args[0], 10, 64); err != nil {
-					return app.Usagef("%q is no ID; etui inbox list shows them", c.args[0])
-				}
-				return nil
-			},
-			run: send(method, "/admin/inbox/{}"+path, nil, text),
-		}
-	}
-	return action{
-		use: "inbox", short: "List messages that wait or were given up, and decide about these",
-		example: "  etui inbox list\n  etui inbox show 17\n  etui inbox retry 17",
-		long: `List the messages that were accepted and have no answer yet. One that waits has its turn by itself. One
-that is parked was given up, because its turn ended etui again and again: try it once more, or drop it.`,
-		actions: []action{
-			{
-				use: "list", short: "List the messages that are parked or wait", needs: records,
-				run: get("/admin/inbox", table[engine.InboxItem]{
-					none: "No message waits.\n", head: []string{"ID", "STATE", "ACCEPTED", "SESSION", "TEXT"},
-					row: func(i engine.InboxItem) []string {
-						return []string{strconv.FormatInt(i.ID, 10), string(i.State), i.Accepted.Local().Format(time.DateTime), client.SessionName(i.Session), i.Text}
-					},
-				}.text),
-			},
-			one("show", "Show a message", http.MethodGet, "", records, describeItem),
-			one("retry", "Take up a parked message again", http.MethodPost, "/retry", changes|records, func(i engine.InboxItem) string {
-				return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, client.SessionName(i.Session))
-			}),
-			one("drop", "Drop a parked message: it is not answered", http.MethodDelete, "", changes|records, func(i engine.InboxItem) string {
-				return fmt.Sprintf("Message %d is dropped.\n", i.ID)
-			}),
-		},
-	}
-}
-
-func describeItem(i engine.InboxItem) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "message %d, %s since %s\n  session  %s\n", i.ID, i.State, i.Accepted.Local().Format(time.DateTime), i.Session)
-	if i.User != "" {
-		fmt.Fprintf(&b, "  user     %s\n", printable.Line(i.User, 200))
-	}
-	if i.State == store.Parked {
-		fmt.Fprintf(&b, "  parked   %s\n", i.Reason)
-	}
-	b.WriteString("\n" + terminal.Indented("", i.Text, terminal.Width()))
-	return b.String()
-}
-
 func status() action {
 	return action{use: "status", short: "Show what runs: agents, configuration, workflows", needs: changes, run: get("/api/status", describeStatus)}
-}
-
-func describeStatus(s api.Status) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "etui %s, %s\n\n%s", s.Version, printable.Count(s.Tools, "tool"), describeAgents(s.Agents))
-	if c := s.Configuration; c != nil {
-		fmt.Fprintf(&b, "\n%s, in effect since %s\n", c.File, c.Since.Local().Format(time.DateTime))
-		if c.Error != "" {
-			fmt.Fprintf(&b, "The file cannot be used as it is now; what was read before stays in effect:\n%s\n", c.Error)
-		}
-	}
-	if len(s.Workflows) > 0 {
-		fmt.Fprintf(&b, "\nWorkflows: %s\n", strings.Join(s.Workflows, ", "))
-	}
-	if len(s.Runs) > 0 {
-		rows := [][]string{{"RUN", "WORKFLOW", "PHASE", "VISIT", "ROUNDS", "TOKENS", "STATE"}}
-		for _, r := range s.Runs {
-			state := "runs"
-			if r.Waits > 0 {
-				state = "waits for an approval"
-			}
-			rows = append(rows, []string{string(r.Session), r.Flow.Workflow, cmp.Or(r.Flow.Phase, "-"), fmt.Sprint(r.Flow.Visits[r.Flow.Phase]), fmt.Sprint(r.Flow.Rounds), fmt.Sprint(r.Flow.AllTokens), state})
-		}
-		b.WriteString("\n" + terminal.Columns(rows))
-	}
-	return b.String()
 }
 
 func whoami() action {
@@ -457,41 +305,6 @@ that a message would belong to. --as takes an identity, or the name of a user.`,
 		flags: func(f *pflag.FlagSet) { placeFlags(f, &who) },
 		run:   send(http.MethodPost, "/api/whoami", &who, describeWhoami),
 	}
-}
-
-func describeWhoami(x api.Whoami) string {
-	rows := [][]string{{string(x.Kind), cmp.Or(x.Sender, "no name")}}
-	add := func(what string, list ...string) {
-		if text := strings.Join(list, ", "); text != "" {
-			rows = append(rows, []string{what, text})
-		}
-	}
-	add("identities", x.Identities...)
-	if x.User != x.Sender {
-		add("user.id", x.User)
-	}
-	add("roles", cmp.Or(strings.Join(x.Roles, ", "), "none"))
-	add("groups", x.Groups...)
-	add("platform roles", x.PlatformRoles...)
-	for _, name := range slices.Sorted(maps.Keys(x.Attrs)) {
-		add("attrs."+name, x.Attrs[name])
-	}
-	add("channel", x.Channel)
-	add("session", string(x.Session))
-	may := []string{"speaks for itself only"}
-	switch {
-	case x.Client.Operator && x.Client.ForOthers:
-		may = []string{"operator", "may speak for others"}
-	case x.Client.Operator:
-		may = []string{"operator"}
-	case x.Client.ForOthers:
-		may = []string{"may speak for others"}
-	}
-	if x.Client.Key != "" {
-		may = append(may, "API key "+x.Client.Key)
-	}
-	add("this client", may...)
-	return terminal.Columns(rows)
 }
 
 func forget() action {
@@ -514,29 +327,6 @@ knows: telegram:42. See docs/sessions.md for what is not removed.`,
 		},
 		run: send(http.MethodDelete, "/admin/users/{}", nil, describeForgotten),
 	}
-}
-
-func describeForgotten(f engine.Forgotten) string {
-	var did []string
-	for _, part := range []struct {
-		n    int
-		what string
-	}{{f.Sessions, "conversation"}, {f.Messages, "message"}, {f.Turns, "past turn"}, {f.Calls, "call"}, {f.Memories, "memory folder"}, {f.Tasks, "task"}, {f.Approvals, "lasting approval"}, {f.Chats, "record of a channel"}} {
-		if part.n > 0 {
-			did = append(did, printable.Count(part.n, part.what))
-		}
-	}
-	text := fmt.Sprintf("Nothing was kept of %s.\n", f.User)
-	if !strings.Contains(f.User, ":") {
-		text = fmt.Sprintf("Nothing was kept of %s. Somebody whom only a channel knows has its name, too, as in telegram:%s.\n", f.User, f.User)
-	}
-	if len(did) > 0 {
-		text = fmt.Sprintf("Removed of %s: %s.\n", f.User, strings.Join(did, ", "))
-	}
-	if f.Decisions > 0 {
-		text += printable.Count(f.Decisions, "decision") + " in the audit made anonymous.\n"
-	}
-	return text
 }
 
 func auditRecords() action {
@@ -582,65 +372,6 @@ together with etui's own note of the end, or that the whole audit was written an
 			},
 		}},
 	}
-}
-
-func decisions() table[audit.Decision] {
-	return table[audit.Decision]{
-		none: "There are no decisions.\n", head: []string{"TIME", "TOOL", "USER", "CHANNEL", "DECISION"},
-		row: func(d audit.Decision) []string {
-			what, decision := d.Tool, "allowed"
-			if d.Skill != "" {
-				what = "skill " + d.Skill
-			}
-			if !d.Allowed {
-				decision = "refused: " + d.Stage
-			}
-			return []string{d.Time.Local().Format(time.DateTime), what, d.User, d.Channel, decision}
-		},
-		below: func(d audit.Decision) (lines string) {
-			for _, text := range []string{d.Reason, d.Arguments} {
-				if text != "" {
-					lines += terminal.Hanging("    ", text, terminal.Width())
-				}
-			}
-			return lines
-		},
-	}
-}
-
-func describeVerdict(v audit.Verdict) string {
-	var b strings.Builder
-	if v.Unbroken {
-		fmt.Fprintf(&b, "%s, unbroken.\n", printable.Count(v.Records, "record"))
-	} else {
-		fmt.Fprintf(&b, "%s, broken:\n", printable.Count(v.Records, "record"))
-		for _, broken := range v.Breaks {
-			at := ""
-			if !broken.Time.IsZero() {
-				at = broken.Time.Local().Format(time.DateTime) + "  "
-			}
-			fmt.Fprintf(&b, "  %s%s\n", at, printable.Line(broken.What, 200))
-		}
-		if len(v.Breaks) >= audit.MaxBreaks {
-			b.WriteString("  There may be more.\n")
-		}
-	}
-	if v.Dropped > 0 {
-		fmt.Fprintf(&b, "%d more were dropped by the limits or because a person was forgotten; the chain says so.\n", v.Dropped)
-	}
-	if v.Older > 0 {
-		fmt.Fprintf(&b, "%s without a chain.\n", printable.Count(v.Older, "older record"))
-	}
-	switch v.Compared {
-	case "same":
-		b.WriteString("The head that was kept is part of the chain.\n")
-	case "dropped":
-		b.WriteString("The record of the head that was kept has been dropped since, so it cannot be compared.\n")
-	}
-	if v.Head != "" {
-		fmt.Fprintf(&b, "Head: %s\n", v.Head)
-	}
-	return b.String()
 }
 
 func usageRecords() action {
@@ -718,24 +449,4 @@ messages do; the turns of all channels are erased.`,
 			},
 		},
 	}
-}
-
-func describeUsage(kept engine.PastTurns) string {
-	state := "Turns are not being kept: set usage: {keep: true} in etui.yaml.\n"
-	switch {
-	case kept.Vote:
-		state = "Turns are being kept, and vote for the tools that answered them.\n"
-	case kept.Keep:
-		state = "Turns are being kept. They do not vote.\n"
-	}
-	if len(kept.Turns) == 0 {
-		return "There are no past turns. " + state
-	}
-	return table[usage.Turn]{wide: true, head: []string{"TIME", "AGENT", "USER", "TOOLS", "QUESTION"}, row: func(t usage.Turn) []string {
-		tools := t.Tools
-		for _, name := range t.Failed {
-			tools = append(tools, name+" (failed)")
-		}
-		return []string{t.Time.Local().Format("2006-01-02 15:04"), t.Agent, t.User, strings.Join(tools, ","), printable.Line(t.Text, max(terminal.Width()-60, 20))}
-	}}.text(kept.Turns) + state
 }

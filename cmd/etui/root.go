@@ -26,12 +26,6 @@ import (
 	"github.com/etui-run/etui/secret"
 )
 
-// streams are the program's input and outputs.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
 // The exit codes.
 const (
 	exitOK     = 0
@@ -43,14 +37,14 @@ const (
 )
 
 // run is the program. It returns the exit code.
-func run(ctx context.Context, args []string, std streams) int {
+func run(ctx context.Context, args []string, console *terminal.Console) int {
 	secrets := &secret.Known{}
 	if err := secrets.Set("the environment", app.EnvironmentSecrets(os.Environ())...); err != nil {
-		fmt.Fprintf(std.err, "etui: %v\n", err)
+		fmt.Fprintf(console.Err, "etui: %v\n", err)
 		return exitUsage
 	}
-	log.SetOutput(secrets.Writer(std.err)) // what libraries log by themselves
-	root := newRoot(std, secrets)
+	log.SetOutput(secrets.Writer(console.Err)) // what libraries log by themselves
+	root := newRoot(console, secrets)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	code, _ := codes(err)
@@ -62,10 +56,10 @@ func run(ctx context.Context, args []string, std streams) int {
 		says = errors.New("interrupted")
 	}
 	if slices.Contains(args, "--json") || slices.Contains(args, "--json=true") { // even if the mistake comes before it
-		describeFailure(std.err, says)
+		describeFailure(console.Err, says)
 		return code
 	}
-	fmt.Fprintf(std.err, "etui: %s\n", printable.Text(says.Error()))
+	fmt.Fprintf(console.Err, "etui: %s\n", printable.Text(says.Error()))
 	return code
 }
 
@@ -117,8 +111,7 @@ func isUsage(err error) bool {
 	})
 }
 
-func newRoot(std streams, secrets *secret.Known) *cobra.Command {
-	console := &terminal.Console{In: std.in, Out: std.out, Err: std.err}
+func newRoot(console *terminal.Console, secrets *secret.Known) *cobra.Command {
 	ws := &workspace{Console: console, secrets: secrets}
 	g := &gateway{workspace: ws}
 	root := &cobra.Command{
@@ -137,9 +130,9 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { help(console, c) })
-	root.SetIn(std.in)
-	root.SetOut(std.out)
-	root.SetErr(std.err)
+	root.SetIn(console.In)
+	root.SetOut(console.Out)
+	root.SetErr(console.Err)
 	f := root.PersistentFlags()
 	f.StringVarP(&ws.dir, "workspace", "w", os.Getenv("ETUI_WORKSPACE"), "folder with etui.yaml (default: the current one)")
 	f.StringVar(&ws.config, "config", os.Getenv("ETUI_CONFIG"), "configuration file (default: etui.yaml in the workspace)")
@@ -153,7 +146,6 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 		without(backupCommand(ws), "url"), without(restoreCommand(ws), "url"), configCommand(ws), doctorCommand(ws),
 		replayCommand(ws), tuneCommand(ws), mcpCommand(ws),
 		chatCommand(g), runCommand(g), selectCommand(g),
-
 		evalCommand(console), versionCommand(console), manCommand(console))
 	for _, resource := range resources() {
 		root.AddCommand(resource.command(g))

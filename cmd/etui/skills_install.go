@@ -72,27 +72,20 @@ func skillsFindCommand(ws *workspace) *cobra.Command {
 			for _, err := range errs {
 				fmt.Fprintf(ws.Err, "etui: %s\n", err)
 			}
-			return ws.Print(append([]hub.Found{}, found...), func() string { return describeFound(found) })
+			return ws.Print(append([]hub.Found{}, found...), func() string {
+				return table[hub.Found]{none: "No skill matches these words.\n", head: []string{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"}, row: func(f hub.Found) []string {
+					version := f.Version
+					if f.Installed {
+						version = strings.TrimSpace(version + " installed")
+					}
+					return []string{f.Words(), f.Registry, version, printable.OneLine(f.Description)}
+				}}.text(found)
+			})
 		}),
 	}
 	c.Flags().StringVar(&registry, "registry", "", "only this registry")
 	c.Flags().IntVar(&limit, "limit", 10, "skills of each registry")
 	return c
-}
-
-func describeFound(found []hub.Found) string {
-	if len(found) == 0 {
-		return "No skill matches these words.\n"
-	}
-	rows := [][]string{{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"}}
-	for _, f := range found {
-		version := f.Version
-		if f.Installed {
-			version = strings.TrimSpace(version + " installed")
-		}
-		rows = append(rows, []string{f.Words(), f.Registry, version, printable.OneLine(f.Description)})
-	}
-	return terminal.Table(rows, terminal.Width())
 }
 
 func skillsInstallCommand(ws *workspace) *cobra.Command {
@@ -220,14 +213,7 @@ func skillsInstalledCommand(ws *workspace) *cobra.Command {
 				return err
 			}
 			return ws.Print(append([]hub.Installed{}, list...), func() string {
-				if len(list) == 0 {
-					return "No skill is installed.\n"
-				}
-				rows := [][]string{{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}}
-				for _, s := range list {
-					rows = append(rows, installedRow(s))
-				}
-				return terminal.Table(rows, terminal.Width())
+				return table[hub.Installed]{none: "No skill is installed.\n", head: []string{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}, row: installedRow}.text(list)
 			})
 		}),
 	}

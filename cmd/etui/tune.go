@@ -143,15 +143,6 @@ func tuneToPast(ctx context.Context, ws *workspace, w *app.Workspace, before app
 		report.Unfitted = why
 		return report, nil
 	}
-	words := before.Weights
-	if report.Better {
-		words = report.Weights
-	}
-	found, err := tune.Recommend(ctx, tools, turns, words, tune.Config[tune.Recommender]{Start: start, Votes: w.Config.Usage.Vote, Progress: tuneProgress(ws.Console, "recommender: ")})
-	if errors.As(err, &few) {
-		report.Unfitted = fmt.Sprintf("%d past turns have a channel and a conversation, and it needs %d", few.Have, few.Need)
-		return report, nil
-	}
-	report.Recommender = &found
+	err = report.FitRecommender(ctx, tools, turns, tune.Config[tune.Recommender]{Start: start, Votes: w.Config.Usage.Vote, Progress: tuneProgress(ws.Console, "recommender: ")})
 	return report, err
 }

@@ -1,10 +1,14 @@
 package tune
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/rank"
+	"github.com/etui-run/etui/usage"
 )
 
 // Fitting is the result of fitting the weights of the ranking, and those of the recommender.
@@ -16,6 +20,22 @@ type Fitting struct {
 	Unfitted    string               `json:"recommender_not_fitted,omitempty"`
 	// Written is the file with the weights, if they are better.
 	Written string `json:"written,omitempty"`
+}
+
+// FitRecommender fits the recommender to past turns, over the ranking as it was fitted. Too
+// few turns are no error: then it says so in Unfitted.
+func (r *Fitting) FitRecommender(ctx context.Context, c *catalog.Catalog, turns []usage.Turn, cfg Config[Recommender]) error {
+	words := r.Start
+	if r.Better {
+		words = r.Weights
+	}
+	found, err := Recommend(ctx, c, turns, words, cfg)
+	if few := (*TooFewError)(nil); errors.As(err, &few) {
+		r.Unfitted = fmt.Sprintf("%d past turns have a channel and a conversation, and it needs %d", few.Have, few.Need)
+		return nil
+	}
+	r.Recommender = &found
+	return err
 }
 
 // Text describes the result for people; file is how they know the one that was written. A
