@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"server"},
 	{"internal/client"},
 	{"internal/app", "cmd/etui/internal/explanation"},
-	{"cmd/etui/internal/conversation"},
+	{"cmd/etui/internal/conversation", "cmd/etui/internal/help"},
 	{"cmd/*", "examples/*", "bench/*", "packaging"},
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/etui-run/etui/cmd/etui/internal/help"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/terminal"
@@ -58,7 +59,7 @@ type call struct {
 
 // command makes the command of an action.
 func (a action) command(g *gateway) *cobra.Command {
-	c := &cobra.Command{Use: a.use, Short: a.short, Long: a.long, Example: a.example, Args: unknownCommand, RunE: group}
+	c := &cobra.Command{Use: a.use, Short: a.short, Long: a.long, Example: a.example, Args: help.NoCommand, RunE: group}
 	if a.flags != nil {
 		a.flags(c.Flags())
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/cmd/etui/internal/help"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
@@ -22,7 +23,7 @@ import (
 )
 
 func configCommand(ws *workspace) *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Check and show the configuration", Args: unknownCommand, RunE: group}
+	c := &cobra.Command{Use: "config", Short: "Check and show the configuration", Args: help.NoCommand, RunE: group}
 	c.AddCommand(&cobra.Command{
 		Use: "validate", Short: "Check the configuration and every name in it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return validateConfig(cmd.Context(), ws) },

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/cmd/etui/internal/help"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/terminal"
@@ -19,7 +20,7 @@ import (
 )
 
 func mcpCommand(ws *workspace) *cobra.Command {
-	c := &cobra.Command{Use: "mcp", Short: "Add and remove MCP servers", Args: unknownCommand, RunE: group}
+	c := &cobra.Command{Use: "mcp", Short: "Add and remove MCP servers", Args: help.NoCommand, RunE: group}
 	c.AddCommand(mcpAddCommand(ws), mcpRemoveCommand(ws))
 	return c
 }

@@ -11,16 +11,14 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/etui-run/etui/cmd/etui/internal/conversation"
+	"github.com/etui-run/etui/cmd/etui/internal/help"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/secret"
@@ -79,7 +77,7 @@ func codes(err error) (exit int, code string) {
 		return exitUsage, "configuration"
 	case errors.As(err, &unconfirmed):
 		return exitUsage, "unconfirmed"
-	case errors.As(err, &usage), isUsage(err):
+	case errors.As(err, &usage), help.IsMistake(err):
 		return exitUsage, "usage"
 	case errors.As(err, &refused):
 		exit = exitFailed
@@ -104,13 +102,6 @@ func describeFailure(w io.Writer, err error) {
 	_ = json.NewEncoder(w).Encode(p) // there is nobody else to tell
 }
 
-// isUsage recognises usage errors of cobra itself.
-func isUsage(err error) bool {
-	return slices.ContainsFunc([]string{"unknown command", "unknown flag", "unknown shorthand", "invalid argument", "flag needs an argument", "required flag"}, func(s string) bool {
-		return strings.HasPrefix(err.Error(), s)
-	})
-}
-
 func newRoot(console *terminal.Console, secrets *secret.Known) *cobra.Command {
 	ws := &workspace{Console: console, secrets: secrets}
 	g := &gateway{workspace: ws}
@@ -126,10 +117,10 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
   etui chat -m "show me the error logs of the checkout pod in namespace prod"
   etui select "who is on call this week?"`,
 		SilenceUsage: true, SilenceErrors: true, Version: version(),
-		Args: unknownCommand,
+		Args: help.NoCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { help(console, c) })
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { help.Print(console, c) })
 	root.SetIn(console.In)
 	root.SetOut(console.Out)
 	root.SetErr(console.Err)
@@ -139,9 +130,7 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 	f.BoolVar(&ws.demo, "demo", false, "use the demo workspace")
 	f.StringVar(&g.url, "url", os.Getenv("ETUI_URL"), "gateway to talk to (default: that of the workspace, if it runs)")
 	f.BoolVar(&console.JSON, "json", false, "print JSON")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return app.Usagef("%w%s; see %q", plainFlag(err), nearestFlag(c, err), c.CommandPath()+" --help")
-	})
+	root.SetFlagErrorFunc(help.FlagMistake)
 	root.AddCommand(initCommand(ws), without(serveCommand(ws), "url", "json"), without(demoCommand(ws), "url", "json"),
 		without(backupCommand(ws), "url"), without(restoreCommand(ws), "url"), configCommand(ws), doctorCommand(ws),
 		replayCommand(ws), tuneCommand(ws), mcpCommand(ws),
@@ -151,62 +140,12 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 		root.AddCommand(resource.command(g))
 	}
 	addCompletion(g, root)
-	plainArgs(root)
+	help.CheckArguments(root)
 	return root
-}
-
-// plainArgs makes all commands say which arguments they take when the number is wrong.
-func plainArgs(c *cobra.Command) {
-	for _, sub := range c.Commands() {
-		plainArgs(sub)
-	}
-	check := c.Args
-	if check == nil {
-		return
-	}
-	c.Args = func(c *cobra.Command, args []string) error {
-		err := check(c, args)
-		if err == nil || !strings.HasPrefix(err.Error(), "accepts ") && !strings.HasPrefix(err.Error(), "requires at least") {
-			return err
-		}
-		wrong := "an argument is missing"
-		if len(args) > 0 && !strings.HasPrefix(err.Error(), "requires at least") {
-			wrong = fmt.Sprintf("the command does not take %s", printable.Count(len(args), "argument"))
-		}
-		return app.Usagef("%s: %s; see %q", wrong, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath()+" --help")
-	}
-}
-
-// unknownCommand rejects words that are not a sub-command.
-func unknownCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return app.Usagef("unknown command %q%s; see %q", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
-		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() && !yield(sub.Name()) {
-				return
-			}
-		}
-	}), c.CommandPath()+" --help")
 }
 
 // group is the RunE of commands that only have sub-commands.
 func group(c *cobra.Command, _ []string) error { return c.Help() }
-
-// plainFlag says what the value of a flag must be, without the words of a Go package.
-func plainFlag(err error) error {
-	var invalid *pflag.InvalidValueError
-	if !errors.As(err, &invalid) {
-		return err
-	}
-	flag := invalid.GetFlag()
-	want, ok := map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false", "duration": "a time such as 90s or 5m"}[flag.Value.Type()]
-	if !ok {
-		return err
-	}
-	return fmt.Errorf("--%s is %q; it must be %s", flag.Name, invalid.GetValue(), want)
-}
 
 // without takes global flags that mean nothing to a command away from it.
 func without(c *cobra.Command, names ...string) *cobra.Command {
@@ -225,22 +164,4 @@ func without(c *cobra.Command, names ...string) *cobra.Command {
 		return nil
 	}
 	return c
-}
-
-// nearestFlag suggests the flag that was meant.
-func nearestFlag(c *cobra.Command, err error) string {
-	_, name, ok := strings.Cut(err.Error(), "unknown flag: --")
-	if !ok {
-		return ""
-	}
-	var names []string
-	for flag := range strings.FieldsSeq(c.Flags().FlagUsages() + " " + c.InheritedFlags().FlagUsages()) {
-		if long, ok := strings.CutPrefix(flag, "--"); ok {
-			names = append(names, long)
-		}
-	}
-	if near, ok := nearest.Name(name, slices.Values(names)); ok {
-		return fmt.Sprintf("; did you mean --%s?", near)
-	}
-	return ""
 }

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/etui-run/etui/internal/terminal"
+	mango "github.com/muesli/mango-cobra"
+	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
 )
 
@@ -32,6 +34,20 @@ func versionCommand(console *terminal.Console) *cobra.Command {
 			return console.Print(map[string]string{"version": version(), "go": runtime.Version(), "platform": platform}, func() string {
 				return fmt.Sprintf("etui %s (%s, %s)\n", version(), runtime.Version(), platform)
 			})
+		},
+	}
+}
+
+func manCommand(console *terminal.Console) *cobra.Command {
+	return &cobra.Command{
+		Use: "man", Short: "Print the man page", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			page, err := mango.NewManPage(1, c.Root())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(console.Out, page.Build(roff.NewDocument()))
+			return err
 		},
 	}
 }

@@ -1,4 +1,5 @@
-package main
+// Package help says how etui is called: it prints the help of commands, and says what is wrong with a call.
+package help
 
 import (
 	"fmt"
@@ -7,14 +8,12 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/etui-run/etui/internal/terminal"
-	mango "github.com/muesli/mango-cobra"
-	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// help prints the help of a command, wrapped to the width of the terminal.
-func help(console *terminal.Console, c *cobra.Command) {
+// Print prints the help of a command, wrapped to the width of the terminal.
+func Print(console *terminal.Console, c *cobra.Command) {
 	var b strings.Builder
 	wide := terminal.Width()
 	if text := c.Long; text != "" {
@@ -110,20 +109,6 @@ func described(rows [][2]string, wide int) string {
 		b.WriteString(terminal.Hanging(first, row[1], wide))
 	}
 	return b.String()
-}
-
-func manCommand(console *terminal.Console) *cobra.Command {
-	return &cobra.Command{
-		Use: "man", Short: "Print the man page", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			page, err := mango.NewManPage(1, c.Root())
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprint(console.Out, page.Build(roff.NewDocument()))
-			return err
-		},
-	}
 }
 
 // paragraphs joins the lines of each paragraph. Indented lines stay.
