@@ -23,10 +23,13 @@ func memory() action {
 		long: `Show, search and edit what an agent remembers of a person, a peer or a group between
 conversations: see docs/memory.md. Without --as it is what the agent remembers of you at
 this terminal.`,
-		example: "  etui memory show\n  etui memory search \"where did we want to meet\" --as alice\n  etui memory edit --as telegram:42",
+		example: "  etui memory show\n" +
+			"  etui memory search \"where did we want to meet\" --as alice\n" +
+			"  etui memory edit --as telegram:42",
 		actions: []action{
 			{
-				use: "show", short: "Show what an agent remembers of somebody", needs: records, example: "  etui memory show\n  etui memory show --as alice --notes 7",
+				use: "show", short: "Show what an agent remembers of somebody", needs: records,
+				example: "  etui memory show\n  etui memory show --as alice --notes 7",
 				flags: func(f *pflag.FlagSet) {
 					whose(f)
 					f.IntVar(&look.Most, "notes", 0, "show the notes of this many days (default 20)")
@@ -34,7 +37,8 @@ this terminal.`,
 				run: send(http.MethodPost, "/api/memory", &look, describeMemory),
 			},
 			{
-				use: "search TEXT", args: cobra.MinimumNArgs(1), short: "Find what was remembered, noted or said", needs: records, example: "  etui memory search \"which hotel did I like\" --as alice",
+				use: "search TEXT", args: cobra.MinimumNArgs(1), short: "Find what was remembered, noted or said",
+				needs: records, example: "  etui memory search \"which hotel did I like\" --as alice",
 				flags: func(f *pflag.FlagSet) {
 					whose(f)
 					f.IntVar(&look.Most, "limit", 0, "show at most this many results (default 20)")
@@ -43,7 +47,8 @@ this terminal.`,
 				run:   send(http.MethodPost, "/api/memory", &look, describeRecalled),
 			},
 			{
-				use: "edit", short: "Change what an agent remembers of somebody, in your editor", needs: changes, flags: whose,
+				use: "edit", short: "Change what an agent remembers of somebody, in your editor", needs: changes,
+				flags: whose,
 				long: `Change what an agent remembers of somebody, in the editor that VISUAL or EDITOR names (default: vi).
 Lines that the agent adds meanwhile are kept.`,
 				example: "  etui memory edit --as alice\n  EDITOR=nano etui memory edit",
@@ -109,5 +114,7 @@ func editMemory(ctx context.Context, c *call, who api.Message) error {
 	if err := c.client.Do(ctx, http.MethodPut, "/api/memory", api.MemoryEdit{Message: who, Base: r.Text, New: text}, &e); err != nil {
 		return err
 	}
-	return c.Print(e, func() string { return fmt.Sprintf("The memory of %s has %d bytes now.\n", r.Owner, len(e.Memory)) })
+	return c.Print(e, func() string {
+		return fmt.Sprintf("The memory of %s has %d bytes now.\n", r.Owner, len(e.Memory))
+	})
 }

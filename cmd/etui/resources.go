@@ -39,10 +39,16 @@ func agents() action {
 	return action{
 		use: "agents", short: "List the agents, and change those of a running gateway",
 		actions: []action{
-			{use: "list", short: "List the agents: their models, tools and skills", run: get("/api/agents", describeAgents)},
 			{
-				use: "set NAME", short: "Change an agent of a running gateway from its next turn on", names: (*client.Client).AgentNames,
-				example:   "  etui agents set main --groups file,shell\n  etui agents set main --skills office,oncall --skill office\n  etui agents set main --groups \"\" --skills \"\"    all again",
+				use: "list", short: "List the agents: their models, tools and skills",
+				run: get("/api/agents", describeAgents),
+			},
+			{
+				use: "set NAME", short: "Change an agent of a running gateway from its next turn on",
+				names: (*client.Client).AgentNames,
+				example: "  etui agents set main --groups file,shell\n" +
+					"  etui agents set main --skills office,oncall --skill office\n" +
+					"  etui agents set main --groups \"\" --skills \"\"    all again",
 				otherwise: "change the agent in etui.yaml instead",
 				flags: func(f *pflag.FlagSet) {
 					f.StringVar(&skill, "skill", "", "skill that is active in conversations that chose none")
@@ -64,7 +70,9 @@ func agents() action {
 					}
 					return nil
 				},
-				run: send(http.MethodPut, "/api/agents/{}", &change, func(s engine.AgentStatus) string { return describeAgents([]engine.AgentStatus{s}) }),
+				run: send(http.MethodPut, "/api/agents/{}", &change, func(s engine.AgentStatus) string {
+					return describeAgents([]engine.AgentStatus{s})
+				}),
 			},
 		},
 	}
@@ -80,9 +88,13 @@ func approvals() action {
 an operator: it counts whatever the rules for approvals say. People decide with /approve and /deny in
 their conversation.`,
 		actions: []action{
-			{use: "list", short: "List what waits, and the approvals that count always", needs: records, run: get("/admin/approvals", describeApprovals)},
 			{
-				use: "approve ID", short: "Let a call run", needs: changes, example: "  etui approvals approve k3f9ab --for session",
+				use: "list", short: "List what waits, and the approvals that count always", needs: records,
+				run: get("/admin/approvals", describeApprovals),
+			},
+			{
+				use: "approve ID", short: "Let a call run", needs: changes,
+				example: "  etui approvals approve k3f9ab --for session",
 				flags: func(f *pflag.FlagSet) {
 					f.StringVar(&lasts, "for", "once", "once, session, or always: until it is revoked")
 				},
@@ -98,15 +110,19 @@ their conversation.`,
 				}),
 			},
 			{
-				use: "deny ID", short: "Decline a call", needs: changes, example: "  etui approvals deny k3f9ab --reason 'not on Fridays'",
-				flags: func(f *pflag.FlagSet) { f.StringVar(&said.Reason, "reason", "", "why; the model reads it") },
+				use: "deny ID", short: "Decline a call", needs: changes,
+				example: "  etui approvals deny k3f9ab --reason 'not on Fridays'",
+				flags:   func(f *pflag.FlagSet) { f.StringVar(&said.Reason, "reason", "", "why; the model reads it") },
 				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x engine.Approval) string {
 					return fmt.Sprintf("%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
 				}),
 			},
 			{
-				use: "revoke ID", short: "Take back an approval that counts always", needs: changes, example: "  etui approvals revoke k3f9ab",
-				run: send(http.MethodDelete, "/admin/approvals/{}", nil, func([]engine.Grant) string { return "Revoked: calls are asked about again.\n" }),
+				use: "revoke ID", short: "Take back an approval that counts always", needs: changes,
+				example: "  etui approvals revoke k3f9ab",
+				run: send(http.MethodDelete, "/admin/approvals/{}", nil, func([]engine.Grant) string {
+					return "Revoked: calls are asked about again.\n"
+				}),
 			},
 		},
 	}
@@ -117,35 +133,48 @@ func channels() action {
 	var m server.ChannelMessage
 	return action{
 		use: "channels", short: "See where people talk to the agents, and let people in",
-		example: "  etui channels list\n  etui channels test telegram\n  etui channels pair K3F9ABCD\n  etui channels send telegram 4711 \"the deployment is done\"",
+		example: "  etui channels list\n" +
+			"  etui channels test telegram\n" +
+			"  etui channels pair K3F9ABCD\n" +
+			"  etui channels send telegram 4711 \"the deployment is done\"",
 		long: `See the channels of the configuration - where people talk to the agents -, try them, and let people in who
 were given a code. A channel is closed to everybody whom its keys allow and groups do not name.`,
 		actions: []action{
-			{use: "list", short: "List the channels, and the people with codes", needs: records, run: get("/admin/channels", describeChannels)},
 			{
-				use: "test NAME", short: "Ask the platform which account a channel has", needs: records, example: "  etui channels test telegram",
+				use: "list", short: "List the channels, and the people with codes", needs: records,
+				run: get("/admin/channels", describeChannels),
+			},
+			{
+				use: "test NAME", short: "Ask the platform which account a channel has", needs: records,
+				example: "  etui channels test telegram",
 				run: send(http.MethodPost, "/admin/channels/{}/test", nil, func(x server.ChannelAccount) string {
 					return fmt.Sprintf("%s works: the account is %s.\n", x.Name, printable.OneLine(x.Account))
 				}),
 			},
 			{
-				use: "pair CODE", short: "Let in whoever was given a code", needs: changes | records, example: "  etui channels pair K3F9ABCD",
-				check: func(c *call) error { code.Code = c.args[0]; return nil },
+				use: "pair CODE", short: "Let in whoever was given a code", needs: changes | records,
+				example: "  etui channels pair K3F9ABCD",
+				check:   func(c *call) error { code.Code = c.args[0]; return nil },
 				run: send(http.MethodPost, "/admin/channels/pair", &code, func(p channel.Pairing) string {
-					return fmt.Sprintf("%s (%s) can write to %s now. Take it back: etui channels unpair %[3]s %[2]s\n", cmp.Or(printable.OneLine(p.Name), "the person"), printable.OneLine(p.User), p.Channel)
+					name, user := cmp.Or(printable.OneLine(p.Name), "the person"), printable.OneLine(p.User)
+					return fmt.Sprintf("%s (%s) can write to %s now. Take it back: etui channels unpair %[3]s %[2]s\n", name, user, p.Channel)
 				}),
 			},
 			{
-				use: "unpair NAME USER", short: "Take back what a code gave", needs: changes | records, example: "  etui channels unpair telegram 4711",
+				use: "unpair NAME USER", short: "Take back what a code gave", needs: changes | records,
+				example: "  etui channels unpair telegram 4711",
 				run: send(http.MethodDelete, "/admin/channels/{}/people/{}", nil, func(p channel.Pairing) string {
 					return fmt.Sprintf("%s cannot write to %s any more.\n", p.User, p.Channel)
 				}),
 			},
 			{
-				use: "send NAME CHAT TEXT", short: "Say something in a chat", needs: records, example: "  etui channels send telegram 4711 \"the deployment is done\"",
-				flags: func(f *pflag.FlagSet) { f.StringVar(&m.Thread, "thread", "", "thread or topic of the chat") },
-				check: func(c *call) error { m.Chat, m.Text = c.args[1], c.args[2]; return nil },
-				run:   send(http.MethodPost, "/admin/channels/{}/send", &m, func(server.ChannelMessage) string { return "Sent.\n" }),
+				use: "send NAME CHAT TEXT", short: "Say something in a chat", needs: records,
+				example: "  etui channels send telegram 4711 \"the deployment is done\"",
+				flags:   func(f *pflag.FlagSet) { f.StringVar(&m.Thread, "thread", "", "thread or topic of the chat") },
+				check:   func(c *call) error { m.Chat, m.Text = c.args[1], c.args[2]; return nil },
+				run: send(http.MethodPost, "/admin/channels/{}/send", &m, func(server.ChannelMessage) string {
+					return "Sent.\n"
+				}),
 			},
 		},
 	}
@@ -157,20 +186,26 @@ func cron() action {
 	one := func(use, short, method, path, says string) action {
 		return action{
 			use: use + " ID", short: short, needs: changes | records, example: "  etui cron " + use + " k3f9ab",
-			run: send(method, "/admin/tasks/{}"+path, nil, func(t engine.Task) string { return fmt.Sprintf("Task %s %s.\n", t.ID, says) }),
+			run: send(method, "/admin/tasks/{}"+path, nil, func(t engine.Task) string {
+				return fmt.Sprintf("Task %s %s.\n", t.ID, says)
+			}),
 		}
 	}
 	return action{
 		use: "cron", short: "Have the clock send messages, once or regularly",
-		example: "  etui cron add \"0 9 * * 1-5\" \"what is on today?\" --user alice --zone Europe/Berlin\n  etui cron list\n  etui cron pause k3f9ab",
+		example: "  etui cron add \"0 9 * * 1-5\" \"what is on today?\" --user alice --zone Europe/Berlin\n" +
+			"  etui cron list\n" +
+			"  etui cron pause k3f9ab",
 		long: `Have the clock send messages to an agent, once or regularly. A task runs while the gateway serves, in the
 name of its user and with the rights of that user at that moment; its answer is in its conversation.`,
 		actions: []action{
 			{
-				use: "add WHEN TEXT", short: "Add a task: a cron expression, or a time for one that runs once", needs: changes | records,
+				use: "add WHEN TEXT", short: "Add a task: a cron expression, or a time for one that runs once",
+				needs: changes | records,
 				long: `Add a task. WHEN is a cron expression - minute, hour, day of the month, month, day of the week, or @daily,
 @every 2h - or a time such as 2026-12-24T18:00 for a task that runs once.`,
-				example: "  etui cron add @daily \"sum up the alerts\"\n  etui cron add 2026-12-24T18:00 \"wish everybody a merry Christmas\" --catch-up skip",
+				example: "  etui cron add @daily \"sum up the alerts\"\n" +
+					"  etui cron add 2026-12-24T18:00 \"wish everybody a merry Christmas\" --catch-up skip",
 				flags: func(f *pflag.FlagSet) {
 					f.StringVar(&t.Agent, "agent", "", "agent that answers (default: the first one)")
 					f.StringVar(&t.User, "user", "", "user in whose name it runs")
@@ -184,12 +219,16 @@ name of its user and with the rights of that user at that moment; its answer is 
 					return nil
 				},
 				run: send(http.MethodPost, "/admin/tasks", &t, func(t engine.Task) string {
-					return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.Next.Format("2006-01-02 15:04 MST"), client.SessionName(t.Key))
+					next := t.Next.Format("2006-01-02 15:04 MST")
+					return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, next, client.SessionName(t.Key))
 				}),
 			},
 			{
 				use: "list", short: "List the tasks, and when they run", needs: records,
-				run: get("/admin/tasks", table[engine.Task]{none: "There are no tasks.\n", head: []string{"ID", "NEXT", "WHEN", "ZONE", "USER", "TEXT"}, row: taskRow}.text),
+				run: get("/admin/tasks", table[engine.Task]{
+					none: "There are no tasks.\n",
+					head: []string{"ID", "NEXT", "WHEN", "ZONE", "USER", "TEXT"}, row: taskRow,
+				}.text),
 			},
 			one("pause", "Leave a task out until it is resumed", http.MethodPost, "/pause", "is paused"),
 			one("resume", "Let a paused task run again", http.MethodPost, "/resume", "runs again"),
@@ -223,17 +262,14 @@ that is parked was given up, because its turn ended etui again and again: try it
 				run: get("/admin/inbox", table[engine.InboxItem]{
 					none: "No message waits.\n", head: []string{"ID", "STATE", "ACCEPTED", "SESSION", "TEXT"},
 					row: func(i engine.InboxItem) []string {
-						return []string{strconv.FormatInt(i.ID, 10), string(i.State), i.Accepted.Local().Format(time.DateTime), client.SessionName(i.Session), i.Text}
+						when := i.Accepted.Local().Format(time.DateTime)
+						return []string{strconv.FormatInt(i.ID, 10), string(i.State), when, client.SessionName(i.Session), i.Text}
 					},
 				}.text),
 			},
 			one("show", "Show a message", http.MethodGet, "", records, describeItem),
-			one("retry", "Take up a parked message again", http.MethodPost, "/retry", changes|records, func(i engine.InboxItem) string {
-				return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, client.SessionName(i.Session))
-			}),
-			one("drop", "Drop a parked message: it is not answered", http.MethodDelete, "", changes|records, func(i engine.InboxItem) string {
-				return fmt.Sprintf("Message %d is dropped.\n", i.ID)
-			}),
+			one("retry", "Take up a parked message again", http.MethodPost, "/retry", changes|records, describeRetried),
+			one("drop", "Drop a parked message: it is not answered", http.MethodDelete, "", changes|records, describeDropped),
 		},
 	}
 }
@@ -247,7 +283,10 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 		actions: []action{
 			{
 				use: "list", short: "List the API keys",
-				run: get("/admin/keys", table[server.KeyStatus]{none: "There are no API keys.\n", wide: true, head: []string{"KEY", "USER", "MAY", "MADE", "PROBLEM"}, row: keyRow}.text),
+				run: get("/admin/keys", table[server.KeyStatus]{
+					none: "There are no API keys.\n", wide: true,
+					head: []string{"KEY", "USER", "MAY", "MADE", "PROBLEM"}, row: keyRow,
+				}.text),
 			},
 			{
 				use: "add NAME", short: "Make an API key, and show it once", needs: changes,
@@ -279,7 +318,8 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 				},
 			},
 			{
-				use: "revoke NAME", short: "Revoke an API key: it is refused from now on", needs: changes, example: "  etui keys revoke phone",
+				use: "revoke NAME", short: "Revoke an API key: it is refused from now on", needs: changes,
+				example: "  etui keys revoke phone",
 				run: send(http.MethodDelete, "/admin/keys/{}", nil, func(done map[string]string) string {
 					return fmt.Sprintf("The key %s is revoked.\n", done["revoked"])
 				}),
@@ -289,7 +329,10 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 }
 
 func status() action {
-	return action{use: "status", short: "Show what runs: agents, configuration, workflows", needs: changes, run: get("/api/status", describeStatus)}
+	return action{
+		use: "status", short: "Show what runs: agents, configuration, workflows", needs: changes,
+		run: get("/api/status", describeStatus),
+	}
 }
 
 func whoami() action {
@@ -346,7 +389,9 @@ checks that none was changed, removed or added.`,
 			flags.IntVar(&f.Limit, "limit", 20, "how many to show")
 		},
 		run: func(ctx context.Context, c *call) error {
-			q := url.Values{"tool": {f.Tool}, "user": {f.User}, "denied": {strconv.FormatBool(f.Denied)}, "limit": {strconv.Itoa(f.Limit)}}
+			q := url.Values{"tool": {f.Tool}, "user": {f.User}}
+			q.Set("denied", strconv.FormatBool(f.Denied))
+			q.Set("limit", strconv.Itoa(f.Limit))
 			return get("/admin/audit?"+q.Encode(), decisions().text)(ctx, c)
 		},
 		actions: []action{{
@@ -361,7 +406,8 @@ together with etui's own note of the end, or that the whole audit was written an
 			},
 			run: func(ctx context.Context, c *call) error {
 				var v audit.Verdict
-				err := c.client.Do(ctx, http.MethodGet, "/admin/audit/verify?"+url.Values{"head": {head}}.Encode(), nil, &v)
+				path := "/admin/audit/verify?" + url.Values{"head": {head}}.Encode()
+				err := c.client.Do(ctx, http.MethodGet, path, nil, &v)
 				if err == nil {
 					err = c.Print(v, func() string { return describeVerdict(v) })
 				}
@@ -401,7 +447,8 @@ func usageRecords() action {
 recorded unless etui.yaml says usage: {keep: true}.`,
 		actions: []action{
 			{
-				use: "show", short: "Show the record of past turns, newest last", example: "  etui usage show --user alice\n  etui usage show --limit 5 --json",
+				use: "show", short: "Show the record of past turns, newest last",
+				example: "  etui usage show --user alice\n  etui usage show --limit 5 --json",
 				flags: func(f *pflag.FlagSet) {
 					chosen(f)
 					f.IntVar(&limit, "limit", 20, "how many turns to show; 0: all")
@@ -409,7 +456,8 @@ recorded unless etui.yaml says usage: {keep: true}.`,
 				run: func(ctx context.Context, c *call) error { return get(path(limit), describeUsage)(ctx, c) },
 			},
 			{
-				use: "export", short: "Export the record of past turns, one JSON object a line", flags: chosen, example: "  etui usage export --user alice > alice.jsonl",
+				use: "export", short: "Export the record of past turns, one JSON object a line", flags: chosen,
+				example: "  etui usage export --user alice > alice.jsonl",
 				run: func(ctx context.Context, c *call) error {
 					var kept engine.PastTurns
 					if err := c.client.Do(ctx, http.MethodGet, path(0), nil, &kept); err != nil {

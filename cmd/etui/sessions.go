@@ -28,7 +28,9 @@ func sessions() action {
 	var yes bool
 	return action{
 		use: "sessions", short: "List, show, export and delete conversations",
-		example: "  etui sessions list\n  etui sessions show cli-FXQ3\n  etui sessions export cli-FXQ3 > conversation.jsonl",
+		example: "  etui sessions list\n" +
+			"  etui sessions show cli-FXQ3\n" +
+			"  etui sessions export cli-FXQ3 > conversation.jsonl",
 		long: `List, show, export and delete the conversations of the workspace, whether its gateway runs or not. A
 SESSION is the name that the list shows, or a part of it that no other session has.`,
 		actions: []action{
@@ -91,8 +93,11 @@ is unknown (?), and outcomes that came after their turn.`,
 				long: `Export a conversation, or all of them, to standard output: one JSON object a message, oldest first.
 A picture or PDF has its bytes in files[].data, in base64.
 With --user, conversations in which the user wrote.`,
-				example: "  etui sessions export cli-FXQ3 > conversation.jsonl\n  etui sessions export --user alice > alice.jsonl",
-				flags:   func(f *pflag.FlagSet) { f.StringVar(&user, "user", "", "conversations in which this user wrote") },
+				example: "  etui sessions export cli-FXQ3 > conversation.jsonl\n" +
+					"  etui sessions export --user alice > alice.jsonl",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&user, "user", "", "conversations in which this user wrote")
+				},
 				check: func(c *call) error {
 					if len(c.args) == 1 && user != "" {
 						return app.Usagef("name a session or --user, not both")

@@ -60,13 +60,16 @@ func skills() action {
 		})
 	}
 	reload := decide(action{
-		use: "reload", short: "Reload all skill files in a running gateway", otherwise: "a gateway reads all files when it starts",
-		run: send(http.MethodPost, "/admin/skills/reload", &change, describeReload),
+		use: "reload", short: "Reload all skill files in a running gateway",
+		otherwise: "a gateway reads all files when it starts",
+		run:       send(http.MethodPost, "/admin/skills/reload", &change, describeReload),
 	})
 	reload.names = nil
 	return action{
 		use: "skills", short: "List, control, find and install skills",
-		example: "  etui skills list\n  etui skills show search_logs\n  etui skills disable search_logs --reason \"too slow\"",
+		example: "  etui skills list\n" +
+			"  etui skills show search_logs\n" +
+			"  etui skills disable search_logs --reason \"too slow\"",
 		long: `List, control, find and install skills: abilities that come as files and may change while etui runs.
 What you decide here - enabled, disabled, removed, a version - is kept in the state folder. A running
 gateway applies it at once.`,
@@ -80,7 +83,8 @@ gateway applies it at once.`,
 				run: func(ctx context.Context, c *call) error { return listSkills(ctx, c, agent) },
 			},
 			{
-				use: "show NAME", short: "Show everything about a skill or a toolset", names: (*client.Client).SkillNames,
+				use: "show NAME", short: "Show everything about a skill or a toolset",
+				names:   (*client.Client).SkillNames,
 				example: "  etui skills show search_logs\n  etui skills show full --json", run: showSkill,
 			},
 			one("enable", "Allow a skill to be used", http.MethodPost, "/enable"),
@@ -91,7 +95,9 @@ gateway applies it at once.`,
 				use: "use NAME[@VERSION]", short: "Choose the version of a skill, or the active toolset of an agent",
 				long: `NAME@VERSION puts that version of the skill in effect, even if there are higher ones; NAME@ goes back
 to the highest. NAME alone makes the skill the active toolset of an agent of a running gateway.`,
-				example: "  etui skills use search_logs@1.2 --reason \"1.3 is slow\"\n  etui skills use search_logs@\n  etui skills use oncall",
+				example: "  etui skills use search_logs@1.2 --reason \"1.3 is slow\"\n" +
+					"  etui skills use search_logs@\n" +
+					"  etui skills use oncall",
 				flags: func(f *pflag.FlagSet) {
 					f.StringVar(&agent, "agent", "", "agent that gets the toolset (default: the first one)")
 				},
@@ -103,18 +109,22 @@ to the highest. NAME alone makes the skill the active toolset of an agent of a r
 					if c.client.Here() {
 						return app.Usagef("no gateway is running; set workflow.default_skill in etui.yaml instead")
 					}
-					return send(http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": c.args[0]}, func(s api.Toolsets) string {
-						return fmt.Sprintf("The skill %s is active for %s: %s, %d tokens.\n", s.Active, s.Agent, printable.Count(s.Tools, "tool"), s.Tokens[s.Active])
+					toolset := map[string]string{"agent": agent, "skill": c.args[0]}
+					return send(http.MethodPut, "/api/skills", toolset, func(s api.Toolsets) string {
+						tools := printable.Count(s.Tools, "tool")
+						return fmt.Sprintf("The skill %s is active for %s: %s, %d tokens.\n", s.Active, s.Agent, tools, s.Tokens[s.Active])
 					})(ctx, c)
 				},
 			}),
 			decide(action{
-				use: "approve NAME TOOL...", short: "Approve tools of an MCP server that were held back", args: cobra.MinimumNArgs(1),
+				use: "approve NAME TOOL...", args: cobra.MinimumNArgs(1), short: "Approve tools of an MCP server that were held back",
 				long: `Approve tools of an MCP server that were held back because they are new, have changed or look
 poisoned. etui skills show NAME lists them with the reasons. TOOL@HASH approves a tool only as it is shown
 there. --all approves every tool that is held back.`,
 				example: "  etui skills approve github create_issue\n  etui skills approve github --all",
-				flags:   func(f *pflag.FlagSet) { f.BoolVar(&change.All, "all", false, "approve every tool that is held back") },
+				flags: func(f *pflag.FlagSet) {
+					f.BoolVar(&change.All, "all", false, "approve every tool that is held back")
+				},
 				check: func(c *call) error {
 					if change.Tools = c.args[1:]; (len(change.Tools) > 0) == change.All {
 						return app.Usagef("say which tools to approve, or --all; etui skills show %s lists them", c.args[0])
@@ -126,7 +136,8 @@ there. --all approves every tool that is held back.`,
 				}),
 			}),
 			{
-				use: "calls [NAME]", short: "Show the calls of skills, newest first", needs: records, names: (*client.Client).SkillNames,
+				use: "calls [NAME]", short: "Show the calls of skills, newest first", needs: records,
+				names: (*client.Client).SkillNames,
 				long: `Show the calls of skills, newest first: who made them, with which arguments, how they ended and how
 long they took. Secrets are left out and long texts are cut. etui keeps the newest 10,000 calls, for
 90 days.`,
@@ -137,12 +148,14 @@ long they took. Secrets are left out and long texts are cut. etui keeps the newe
 					f.IntVar(&limit, "limit", 20, "how many to show")
 				},
 				run: func(ctx context.Context, c *call) error {
-					path, q := "/admin/calls?", url.Values{"user": {user}, "outcome": {outcome}, "limit": {strconv.Itoa(limit)}}
+					path := "/admin/calls?"
+					q := url.Values{"user": {user}, "outcome": {outcome}, "limit": {strconv.Itoa(limit)}}
 					if len(c.args) == 1 {
 						path = skillPath(c.args[0]) + "/calls?"
 					}
 					return get(path+q.Encode(), table[audit.Record]{
-						none: "There are no calls.\n", head: []string{"TIME", "SKILL", "USER", "CHANNEL", "OUTCOME", "MS", "ARGUMENTS"}, row: callRow,
+						none: "There are no calls.\n", row: callRow,
+						head: []string{"TIME", "SKILL", "USER", "CHANNEL", "OUTCOME", "MS", "ARGUMENTS"},
 					}.text)(ctx, c)
 				},
 			},
@@ -415,7 +428,8 @@ func describeReload(r skill.Report) (text string) {
 	for _, p := range r.Problems {
 		text += fmt.Sprintf("failed: %v\n", p)
 	}
-	return text + fmt.Sprintf("%s, %s, %s changed.\n", printable.Count(len(r.Loaded), "skill"), printable.Count(len(r.Problems), "problem"), printable.Count(r.Changed, "file"))
+	loaded, problems := printable.Count(len(r.Loaded), "skill"), printable.Count(len(r.Problems), "problem")
+	return text + fmt.Sprintf("%s, %s, %s changed.\n", loaded, problems, printable.Count(r.Changed, "file"))
 }
 
 func callRow(call audit.Record) []string {

@@ -19,8 +19,10 @@ import (
 // install and check them.
 func skillsOfFolder(ws *workspace) []*cobra.Command {
 	return []*cobra.Command{
-		skillsFindCommand(ws), skillsInstallCommand(ws), skillsInstalledCommand(ws), skillsUpdateCommand(ws), skillsRemoveCommand(ws), skillsValidateCommand(ws),
-		skillsPinCommand(ws, "pin", "Exclude a skill from updates", true), skillsPinCommand(ws, "unpin", "Include a skill in updates again", false),
+		skillsFindCommand(ws), skillsInstallCommand(ws), skillsInstalledCommand(ws), skillsUpdateCommand(ws),
+		skillsRemoveCommand(ws), skillsValidateCommand(ws),
+		skillsPinCommand(ws, "pin", "Exclude a skill from updates", true),
+		skillsPinCommand(ws, "unpin", "Include a skill in updates again", false),
 	}
 }
 
@@ -73,13 +75,17 @@ func skillsFindCommand(ws *workspace) *cobra.Command {
 				fmt.Fprintf(ws.Err, "etui: %s\n", err)
 			}
 			return ws.Print(append([]hub.Found{}, found...), func() string {
-				return table[hub.Found]{none: "No skill matches these words.\n", head: []string{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"}, row: func(f hub.Found) []string {
-					version := f.Version
-					if f.Installed {
-						version = strings.TrimSpace(version + " installed")
-					}
-					return []string{f.Words(), f.Registry, version, printable.OneLine(f.Description)}
-				}}.text(found)
+				return table[hub.Found]{
+					none: "No skill matches these words.\n",
+					head: []string{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"},
+					row: func(f hub.Found) []string {
+						version := f.Version
+						if f.Installed {
+							version = strings.TrimSpace(version + " installed")
+						}
+						return []string{f.Words(), f.Registry, version, printable.OneLine(f.Description)}
+					},
+				}.text(found)
 			})
 		}),
 	}
@@ -213,7 +219,10 @@ func skillsInstalledCommand(ws *workspace) *cobra.Command {
 				return err
 			}
 			return ws.Print(append([]hub.Installed{}, list...), func() string {
-				return table[hub.Installed]{none: "No skill is installed.\n", head: []string{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}, row: installedRow}.text(list)
+				return table[hub.Installed]{
+					none: "No skill is installed.\n",
+					head: []string{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}, row: installedRow,
+				}.text(list)
 			})
 		}),
 	}

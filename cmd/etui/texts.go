@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server"
@@ -34,9 +35,13 @@ func keyRow(k server.KeyStatus) []string {
 }
 
 func describeAgents(agents []engine.AgentStatus) string {
-	return table[engine.AgentStatus]{wide: true, head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE SKILL", "SKILLS SHOWN", "STRATEGY"}, row: func(s engine.AgentStatus) []string {
-		return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), s.Skill, cmp.Or(strings.Join(s.Skills, ","), "all"), fmt.Sprint(s.Strategy)}
-	}}.text(agents) + describeHealth(agents)
+	return table[engine.AgentStatus]{
+		wide: true, head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE SKILL", "SKILLS SHOWN", "STRATEGY"},
+		row: func(s engine.AgentStatus) []string {
+			shown := cmp.Or(strings.Join(s.Skills, ","), "all")
+			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), s.Skill, shown, fmt.Sprint(s.Strategy)}
+		},
+	}.text(agents) + describeHealth(agents)
 }
 
 // describeHealth says which models failed last, each once.
@@ -76,25 +81,31 @@ func describeApprovals(list api.Approvals) string {
 	if len(list.Lasting) == 0 {
 		return text
 	}
-	return text + "\n" + table[engine.Grant]{wide: true, head: []string{"ALWAYS", "TOOL", "AGENT", "USER", "BY", "SINCE"}, row: func(g engine.Grant) []string {
-		return []string{g.ID, g.Tool, g.Agent, g.User, g.By, g.Time.Local().Format(time.DateTime)}
-	}}.text(list.Lasting)
+	return text + "\n" + table[engine.Grant]{
+		wide: true, head: []string{"ALWAYS", "TOOL", "AGENT", "USER", "BY", "SINCE"},
+		row: func(g engine.Grant) []string {
+			return []string{g.ID, g.Tool, g.Agent, g.User, g.By, g.Time.Local().Format(time.DateTime)}
+		},
+	}.text(list.Lasting)
 }
 
 func describeChannels(x server.ChannelStatus) string {
 	if len(x.Channels) == 0 {
 		return "There are no channels: list them under channels in etui.yaml, see docs/channels.md.\n"
 	}
-	text := table[channel.State]{wide: true, head: []string{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING"}, row: func(s channel.State) []string {
-		state := "connected"
-		switch {
-		case s.Since.IsZero():
-			state = "not running"
-		case !s.Connected:
-			state = "not connected"
-		}
-		return []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused), fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting)}
-	}}.text(x.Channels)
+	text := table[channel.State]{
+		wide: true, head: []string{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING"},
+		row: func(s channel.State) []string {
+			state := "connected"
+			switch {
+			case s.Since.IsZero():
+				state = "not running"
+			case !s.Connected:
+				state = "not connected"
+			}
+			return []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused), fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting)}
+		},
+	}.text(x.Channels)
 	for _, s := range x.Channels {
 		if s.Error != "" {
 			until := ""
@@ -112,9 +123,13 @@ func describeChannels(x server.ChannelStatus) string {
 		list []channel.Pairing
 	}{{"CODE", x.Waiting}, {"LET IN", x.Paired}} {
 		if len(people.list) > 0 {
-			text += "\n" + table[channel.Pairing]{wide: true, head: []string{people.head, "CHANNEL", "USER", "NAME", "SINCE"}, row: func(p channel.Pairing) []string {
-				return []string{p.Code, p.Channel, printable.OneLine(p.User), printable.Line(p.Name, 30), p.Time.Local().Format(time.DateTime)}
-			}}.text(people.list)
+			text += "\n" + table[channel.Pairing]{
+				wide: true, head: []string{people.head, "CHANNEL", "USER", "NAME", "SINCE"},
+				row: func(p channel.Pairing) []string {
+					since := p.Time.Local().Format(time.DateTime)
+					return []string{p.Code, p.Channel, printable.OneLine(p.User), printable.Line(p.Name, 30), since}
+				},
+			}.text(people.list)
 		}
 	}
 	return text
@@ -130,6 +145,13 @@ func taskRow(t engine.Task) []string {
 	}
 	return []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text}
 }
+
+func describeRetried(i engine.InboxItem) string {
+	session := client.SessionName(i.Session)
+	return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, session)
+}
+
+func describeDropped(i engine.InboxItem) string { return fmt.Sprintf("Message %d is dropped.\n", i.ID) }
 
 func describeItem(i engine.InboxItem) string {
 	var b strings.Builder
@@ -163,7 +185,10 @@ func describeStatus(s api.Status) string {
 			if r.Waits > 0 {
 				state = "waits for an approval"
 			}
-			rows = append(rows, []string{string(r.Session), r.Flow.Workflow, cmp.Or(r.Flow.Phase, "-"), fmt.Sprint(r.Flow.Visits[r.Flow.Phase]), fmt.Sprint(r.Flow.Rounds), fmt.Sprint(r.Flow.AllTokens), state})
+			f := r.Flow
+			rows = append(rows, []string{
+				string(r.Session), f.Workflow, cmp.Or(f.Phase, "-"), fmt.Sprint(f.Visits[f.Phase]), fmt.Sprint(f.Rounds), fmt.Sprint(f.AllTokens), state,
+			})
 		}
 		b.WriteString("\n" + terminal.Columns(rows))
 	}
@@ -210,7 +235,10 @@ func describeForgotten(f engine.Forgotten) string {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{f.Sessions, "conversation"}, {f.Messages, "message"}, {f.Turns, "past turn"}, {f.Calls, "call"}, {f.Memories, "memory folder"}, {f.Tasks, "task"}, {f.Approvals, "lasting approval"}, {f.Chats, "record of a channel"}} {
+	}{
+		{f.Sessions, "conversation"}, {f.Messages, "message"}, {f.Turns, "past turn"}, {f.Calls, "call"},
+		{f.Memories, "memory folder"}, {f.Tasks, "task"}, {f.Approvals, "lasting approval"}, {f.Chats, "record of a channel"},
+	} {
 		if part.n > 0 {
 			did = append(did, printable.Count(part.n, part.what))
 		}
@@ -298,11 +326,15 @@ func describeUsage(kept engine.PastTurns) string {
 	if len(kept.Turns) == 0 {
 		return "There are no past turns. " + state
 	}
-	return table[usage.Turn]{wide: true, head: []string{"TIME", "AGENT", "USER", "TOOLS", "QUESTION"}, row: func(t usage.Turn) []string {
-		tools := t.Tools
-		for _, name := range t.Failed {
-			tools = append(tools, name+" (failed)")
-		}
-		return []string{t.Time.Local().Format("2006-01-02 15:04"), t.Agent, t.User, strings.Join(tools, ","), printable.Line(t.Text, max(terminal.Width()-60, 20))}
-	}}.text(kept.Turns) + state
+	return table[usage.Turn]{
+		wide: true, head: []string{"TIME", "AGENT", "USER", "TOOLS", "QUESTION"},
+		row: func(t usage.Turn) []string {
+			tools := t.Tools
+			for _, name := range t.Failed {
+				tools = append(tools, name+" (failed)")
+			}
+			when, question := t.Time.Local().Format("2006-01-02 15:04"), printable.Line(t.Text, max(terminal.Width()-60, 20))
+			return []string{when, t.Agent, t.User, strings.Join(tools, ","), question}
+		},
+	}.text(kept.Turns) + state
 }

@@ -30,13 +30,16 @@ func tools() action {
 	var dry bool
 	return action{
 		use: "tools", short: "List, show, call and enrich tools",
-		example: "  etui tools list --group kubernetes,logs\n  etui tools show write_file\n  etui tools call calculate expression=2+3",
+		example: "  etui tools list --group kubernetes,logs\n" +
+			"  etui tools show write_file\n" +
+			"  etui tools call calculate expression=2+3",
 		commands: func(ws *workspace) []*cobra.Command {
 			return []*cobra.Command{toolsGenCommand(ws.Console), toolsEnrichCommand(ws)}
 		},
 		actions: []action{
 			{
-				use: "list", short: "List the tools", example: "  etui tools list --group kubernetes,logs\n  etui tools list --risk destructive --json",
+				use: "list", short: "List the tools",
+				example: "  etui tools list --group kubernetes,logs\n  etui tools list --risk destructive --json",
 				flags: func(f *pflag.FlagSet) {
 					f.StringVar(&groups, "group", "", "only tools of these groups, as in file,shell")
 					f.StringVar(&source, "source", "", "only tools of this source")
@@ -54,13 +57,15 @@ func tools() action {
 				},
 			},
 			{
-				use: "show NAME", short: "Show a tool with its parameters, and whether a caller may call it", names: (*client.Client).ToolNames,
+				use: "show NAME", short: "Show a tool with its parameters, and whether a caller may call it",
+				names:   (*client.Client).ToolNames,
 				example: "  etui tools show write_file --user bob --channel telegram",
 				flags:   func(f *pflag.FlagSet) { callerFlags(f, &who) },
 				run:     func(ctx context.Context, c *call) error { return showTool(ctx, c, who) },
 			},
 			{
-				use: "call NAME [ARGUMENTS]", short: "Call a tool without a model", args: cobra.MinimumNArgs(1), names: (*client.Client).ToolNames,
+				use: "call NAME [ARGUMENTS]", short: "Call a tool without a model", args: cobra.MinimumNArgs(1),
+				names: (*client.Client).ToolNames,
 				long: `Call a tool without a model. ARGUMENTS are name=value, where the tool's
 parameters say what a value is, or one JSON object.`,
 				example: `  etui tools call calculate expression=2+3
@@ -199,7 +204,9 @@ func callTool(ctx context.Context, c *call, who api.Message, dry bool) error {
 		return err
 	}
 	if dry {
-		return send(http.MethodPost, "/api/tools/{}/judge", request, func(j turn.Judgement) string { return describeJudgement(name, j) })(ctx, c)
+		return send(http.MethodPost, "/api/tools/{}/judge", request, func(j turn.Judgement) string {
+			return describeJudgement(name, j)
+		})(ctx, c)
 	}
 	var r chat.Result
 	if err := c.client.Do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(name), request, &r); err != nil {
