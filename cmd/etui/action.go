@@ -15,7 +15,6 @@ import (
 	"github.com/etui-run/etui/cmd/etui/internal/help"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
-	"github.com/etui-run/etui/internal/terminal"
 )
 
 // action is a command that asks a gateway: it lists, shows or changes things of one kind. An
@@ -44,8 +43,8 @@ type action struct {
 type needs int
 
 const (
-	records needs = 1 << iota // what is stored
-	changes                   // to change what is stored, which one process at a time can
+	records needs = 1 << iota // it reads what is stored
+	changes                   // it changes what is stored, which one process at a time can
 )
 
 // call is one run of an action.
@@ -113,13 +112,14 @@ func argsOf(use string) cobra.PositionalArgs {
 	}
 }
 
-// get shows what a gateway has at a path.
+// get is the run of an action that shows what is at a path.
 func get[T any](path string, text func(T) string) func(context.Context, *call) error {
 	return send(http.MethodGet, path, nil, text)
 }
 
-// send sends one request and prints the answer, for people as text. The arguments stand in
-// the path in place of {}. A POST without a body sends an empty object.
+// send is the run of an action that sends one request and prints the answer, for people as
+// text. The arguments stand in the path in place of {}. A POST without a body sends an
+// empty object.
 func send[T any](method, path string, body any, text func(T) string) func(context.Context, *call) error {
 	if method == http.MethodPost && body == nil {
 		body = struct{}{}
@@ -135,41 +135,6 @@ func send[T any](method, path string, body any, text func(T) string) func(contex
 		}
 		return c.Print(answer, func() string { return text(answer) })
 	}
-}
-
-// table shows things of one kind to people, a row each.
-type table[T any] struct {
-	none string // in place of an empty table
-	head []string
-	row  func(T) []string
-	// wide gives each column the space that it needs. Otherwise the rows fit the width, and
-	// below may have lines for below a row.
-	wide  bool
-	below func(T) string
-}
-
-func (t table[T]) text(list []T) string {
-	if len(list) == 0 && t.none != "" {
-		return t.none
-	}
-	rows := [][]string{t.head}
-	for _, x := range list {
-		rows = append(rows, t.row(x))
-	}
-	if t.wide {
-		return terminal.Columns(rows)
-	}
-	text := terminal.Table(rows, terminal.Width())
-	if t.below == nil {
-		return text
-	}
-	var b strings.Builder
-	lines := strings.SplitAfter(text, "\n")
-	b.WriteString(lines[0])
-	for i, x := range list {
-		b.WriteString(lines[i+1] + t.below(x))
-	}
-	return b.String()
 }
 
 // lines prints values as JSON, one a line.

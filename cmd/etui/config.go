@@ -69,7 +69,7 @@ func configCommand(ws *workspace) *cobra.Command {
 		},
 	}, configTrust(ws), configApply(ws), &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of etui.yaml", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(_ *cobra.Command, _ []string) error {
 			_, err := ws.Out.Write(config.Schema())
 			return err
 		},
@@ -84,7 +84,7 @@ func configTrust(ws *workspace) *cobra.Command {
 if it switches the sandbox off, names variables, hosts or other folders, or comes
 with skills. This confirms it. Later changes are asked about only if they allow
 more. A running gateway takes a confirmed change up by itself.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(_ *cobra.Command, _ []string) error {
 			file, powers, err := app.Confirm(ws.dir, ws.config, os.Environ())
 			if err != nil {
 				return err
@@ -162,7 +162,7 @@ func difference(before, now string) string {
 	return text.String()
 }
 
-// validate checks the configuration as serve would, and the names in it.
+// validateConfig checks the configuration as serve would, and the names in it.
 func validateConfig(ctx context.Context, ws *workspace) error {
 	w, err := ws.open(ctx)
 	if err != nil {

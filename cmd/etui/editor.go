@@ -12,7 +12,7 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 )
 
-// inEditor lets a person edit a text, in the program that VISUAL or EDITOR names.
+// editText lets a person edit a text, in the program that VISUAL or EDITOR names.
 func editText(ctx context.Context, console *terminal.Console, text string) (edited string, err error) {
 	f, err := os.CreateTemp("", "etui-memory-*.md")
 	if err != nil {

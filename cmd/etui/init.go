@@ -72,11 +72,11 @@ func writeStarter(ctx context.Context, ws *workspace, dir string, yes bool) erro
 	if _, err := app.Open(filepath.Dir(file), "", os.Environ()); err != nil {
 		return fmt.Errorf("%s is written, but cannot be used: %w", file, err)
 	}
-	return ws.Print(map[string]string{"config": file}, func() string { return begun(ws.Console, s, file, dir) })
+	return ws.Print(map[string]string{"config": file}, func() string { return begun(s, file, dir) })
 }
 
 // begun says what was written and what to do next.
-func begun(console *terminal.Console, s config.Starter, file, dir string) string {
+func begun(s config.Starter, file, dir string) string {
 	text := "Wrote " + terminal.ShortPath(file) + ".\n"
 	if (s.Provider == "openai" || s.Provider == "anthropic") && !s.KeySet {
 		text += fmt.Sprintf("%s is not set: set it, and remove the # before api_key in the file.\n", s.Key)

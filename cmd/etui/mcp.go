@@ -76,7 +76,7 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 			}
 			file, st, err := w.AddServer(cmd.Context(), s, force, version(), slog.New(slog.DiscardHandler))
 			if err == nil {
-				err = reloadSkills(cmd.Context(), ws, w)
+				err = reloadSkills(cmd.Context(), w)
 			}
 			if err != nil {
 				return err
@@ -117,7 +117,7 @@ func mcpRemoveCommand(ws *workspace) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := w.RemoveServer(args[0], func() error { return reloadSkills(cmd.Context(), ws, w) }); err != nil {
+			if err := w.RemoveServer(args[0], func() error { return reloadSkills(cmd.Context(), w) }); err != nil {
 				return err
 			}
 			return changedSkill(ws.Console, "Removed", args[0])
@@ -126,7 +126,7 @@ func mcpRemoveCommand(ws *workspace) *cobra.Command {
 }
 
 // reloadSkills returns when the gateway of a workspace, if one runs, has read the skills again.
-func reloadSkills(ctx context.Context, ws *workspace, w *app.Workspace) error {
+func reloadSkills(ctx context.Context, w *app.Workspace) error {
 	i := w.Running()
 	if i.URL == "" {
 		return nil

@@ -139,7 +139,7 @@ func (f *replayFlags) check() (least map[string]float64, err error) {
 	return least, nil
 }
 
-// conversations returns the conversations to replay.
+// conversationsOf returns the conversations to replay.
 func conversationsOf(ctx context.Context, ws *workspace, w *app.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
 	switch {
 	case len(files) > 0 && len(f.sessions) > 0:

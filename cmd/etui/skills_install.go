@@ -53,7 +53,7 @@ func changing(ws *workspace, run func(*cobra.Command, *hub.Installer, []string) 
 		if err != nil {
 			return err
 		}
-		return reloadSkills(cmd.Context(), ws, w)
+		return reloadSkills(cmd.Context(), w)
 	})
 }
 
@@ -130,7 +130,7 @@ look at something in it first, the command prints file and line, and installs th
 	return c
 }
 
-// progress shows the progress of a download on a terminal.
+// downloadProgress shows the progress of a download on a terminal.
 func downloadProgress(console *terminal.Console) func(hub.Progress) {
 	if console.JSON || !terminal.Is(console.Err) {
 		return nil
@@ -158,7 +158,7 @@ type installOutcome struct {
 	Flags []scan.Flag `json:"flags,omitempty"`
 }
 
-// installed prints the result of an installation.
+// printInstalled prints the result of an installation.
 func printInstalled(console *terminal.Console, done *hub.Installed, words string, err error) error {
 	if terminal.Is(console.Err) && !console.JSON {
 		fmt.Fprint(console.Err, "\r\x1b[K")

@@ -88,7 +88,7 @@ func continued(line string, wide int) string {
 	return strings.ReplaceAll(strings.TrimSuffix(terminal.Hanging("  ", line, wide-4), "\n"), "\n", " \\\n  ") + "\n"
 }
 
-// title is the style of titles in the help.
+// titleStyle is the style of titles in the help.
 func titleStyle(console *terminal.Console) lipgloss.Style {
 	return lipgloss.NewStyle().Bold(!terminal.Plain() && terminal.Is(console.Out))
 }
