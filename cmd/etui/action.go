@@ -24,7 +24,7 @@ type action struct {
 
 	actions []action
 	// commands are those of the group that ask no gateway.
-	commands func(*workspace) []*cobra.Command
+	commands func(*place) []*cobra.Command
 	// args is how many arguments it takes; nil means those that use names.
 	args  cobra.PositionalArgs
 	flags func(*pflag.FlagSet)
@@ -66,7 +66,7 @@ func (a action) command(g *gateway) *cobra.Command {
 		c.AddCommand(sub.command(g))
 	}
 	if a.commands != nil {
-		c.AddCommand(a.commands(g.workspace)...)
+		c.AddCommand(a.commands(g.place)...)
 	}
 	if a.names != nil {
 		c.ValidArgsFunction = completes(g, 1, a.names)

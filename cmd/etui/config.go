@@ -22,15 +22,15 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 )
 
-func configCommand(ws *workspace) *cobra.Command {
+func configCommand(at *place) *cobra.Command {
 	c := &cobra.Command{Use: "config", Short: "Check and show the configuration", Args: help.NoCommand, RunE: group}
 	c.AddCommand(&cobra.Command{
 		Use: "validate", Short: "Check the configuration and every name in it", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return validateConfig(cmd.Context(), ws) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return validateConfig(cmd.Context(), at) },
 	}, &cobra.Command{
 		Use: "show", Short: "Print the configuration in effect, without secrets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := ws.open(cmd.Context())
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -38,11 +38,11 @@ func configCommand(ws *workspace) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := ws.secrets.Set(w.File, w.Config.Secrets()...); err != nil { // other keys may hold them, too
+			if err := at.secrets.Set(w.File, w.Config.Secrets()...); err != nil { // other keys may hold them, too
 				return err
 			}
-			out := ws.secrets.Writer(ws.Out)
-			if ws.JSON {
+			out := at.secrets.Writer(at.Out)
+			if at.JSON {
 				var fields map[string]any
 				if err := yaml.Load(text, &fields); err != nil {
 					return err
@@ -55,11 +55,11 @@ func configCommand(ws *workspace) *cobra.Command {
 	}, &cobra.Command{
 		Use: "path", Short: "Print where the configuration and the state are", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := ws.open(cmd.Context())
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return ws.Print(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State}, func() string {
+			return at.Print(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State}, func() string {
 				missing := ""
 				if !w.Found {
 					missing = " (does not exist)"
@@ -67,17 +67,17 @@ func configCommand(ws *workspace) *cobra.Command {
 				return fmt.Sprintf("config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing, w.Dir, w.State)
 			})
 		},
-	}, configTrust(ws), configApply(ws), &cobra.Command{
+	}, configTrust(at), configApply(at), &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of etui.yaml", Args: cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
-			_, err := ws.Out.Write(config.Schema())
+			_, err := at.Out.Write(config.Schema())
 			return err
 		},
 	})
 	return c
 }
 
-func configTrust(ws *workspace) *cobra.Command {
+func configTrust(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use: "trust", Short: "Let the configuration take effect as it is now", Args: cobra.NoArgs,
 		Long: `etui asks before it uses a configuration that nobody on this machine has confirmed,
@@ -85,18 +85,18 @@ if it switches the sandbox off, names variables, hosts or other folders, or come
 with skills. This confirms it. Later changes are asked about only if they allow
 more. A running gateway takes a confirmed change up by itself.`,
 		RunE: func(_ *cobra.Command, _ []string) error {
-			file, powers, err := app.Confirm(ws.dir, ws.config, os.Environ())
+			file, powers, err := app.Confirm(at.dir, at.config, os.Environ())
 			if err != nil {
 				return err
 			}
-			return ws.Print(map[string]any{"config": file, "powers": powers}, func() string {
+			return at.Print(map[string]any{"config": file, "powers": powers}, func() string {
 				return strings.Join(append([]string{"Confirmed " + terminal.ShortPath(file) + "."}, powers...), "\n  ") + "\n"
 			})
 		},
 	}
 }
 
-func configApply(ws *workspace) *cobra.Command {
+func configApply(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use: "apply [FILE]", Short: "Put a change of etui.yaml in effect while commands run", Args: cobra.MaximumNArgs(1),
 		Long: `etui reads changes of etui.yaml by itself. While a command of a model runs that could
@@ -105,7 +105,7 @@ have made a change, it waits for the end of the command, and then restores the f
 This shows the change and asks whether it is yours. With FILE, which no command can
 write, it writes what is in FILE to etui.yaml and does not ask.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := ws.open(cmd.Context())
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -115,19 +115,19 @@ write, it writes what is in FILE to etui.yaml and does not ask.`,
 			case err != nil:
 				return err
 			case bytes.Equal(e.Before, e.Now):
-				_, err = fmt.Fprintf(ws.Out, "%s says what is in effect.\n", w.File)
+				_, err = fmt.Fprintf(at.Out, "%s says what is in effect.\n", w.File)
 				return err
 			case !e.Waits && from == "":
-				_, err = fmt.Fprintln(ws.Out, "No command runs that could have made the change: etui reads it by itself.")
+				_, err = fmt.Fprintln(at.Out, "No command runs that could have made the change: etui reads it by itself.")
 				return err
 			case from == "":
-				if err := ws.secrets.Set(w.File, w.Config.Secrets()...); err != nil {
+				if err := at.secrets.Set(w.File, w.Config.Secrets()...); err != nil {
 					return err
 				}
-				if _, err := io.WriteString(ws.secrets.Writer(ws.Err), difference(string(e.Before), string(e.Now))); err != nil {
+				if _, err := io.WriteString(at.secrets.Writer(at.Err), difference(string(e.Before), string(e.Now))); err != nil {
 					return err
 				}
-				if err := ws.Confirm("Is this change of %s yours?", w.File); err != nil {
+				if err := at.Confirm("Is this change of %s yours?", w.File); err != nil {
 					return err
 				}
 			}
@@ -137,7 +137,7 @@ write, it writes what is in FILE to etui.yaml and does not ask.`,
 			if err := e.Accept(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(ws.Out, "%s is changed; etui status shows when it is in effect.\n", w.File)
+			_, err = fmt.Fprintf(at.Out, "%s is changed; etui status shows when it is in effect.\n", w.File)
 			return err
 		},
 	}
@@ -163,12 +163,12 @@ func difference(before, now string) string {
 }
 
 // validateConfig checks the configuration as serve would, and the names in it.
-func validateConfig(ctx context.Context, ws *workspace) error {
-	w, err := ws.open(ctx)
+func validateConfig(ctx context.Context, at *place) error {
+	w, err := at.open(ctx)
 	if err != nil {
 		return err
 	}
-	b, err := app.New(ctx, w, ws.settings(nil))
+	b, err := app.New(ctx, w, at.settings(nil))
 	if err != nil {
 		return err
 	}
@@ -184,20 +184,20 @@ func validateConfig(ctx context.Context, ws *workspace) error {
 		return err
 	}
 	skills, rules := len(b.Skills.Snapshot().All()), len(w.Config.Visibility.Rules)+len(w.Config.Policy.Rules)
-	if ws.JSON {
+	if at.JSON {
 		warnings := []string{}
 		for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {
 			warnings = append(warnings, warning.Error())
 		}
-		return json.NewEncoder(ws.Out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "skills": skills, "rules": rules, "warnings": warnings})
+		return json.NewEncoder(at.Out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "skills": skills, "rules": rules, "warnings": warnings})
 	}
 	for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {
-		fmt.Fprintf(ws.Err, "warning: %v\n", warning)
+		fmt.Fprintf(at.Err, "warning: %v\n", warning)
 	}
 	what := filepath.Base(w.File) + " is valid"
 	if !w.Found {
 		what = "There is no " + w.File + "; the defaults are valid"
 	}
-	_, err = fmt.Fprintf(ws.Out, "%s: %s, %s, %s, model %s.\n", what, printable.Count(catalog.Len(), "tool"), printable.Count(skills, "skill"), printable.Count(rules, "rule"), b.Models())
+	_, err = fmt.Fprintf(at.Out, "%s: %s, %s, %s, model %s.\n", what, printable.Count(catalog.Len(), "tool"), printable.Count(skills, "skill"), printable.Count(rules, "rule"), b.Models())
 	return err
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func doctorCommand(ws *workspace) *cobra.Command {
+func doctorCommand(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Check the setup, and show what protects you here", Args: cobra.NoArgs,
 		Long: `Check everything that etui needs, and show what protects you here and what does not. What protects is tried: a sample of attacks on the sandbox, the file tools and the guard of
 requests is run against folders, programs and services made for it, which takes about a second.
 Nothing is attacked where nothing is isolated.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			report := examine(cmd.Context(), ws)
+			report := examine(cmd.Context(), at)
 			if err := cmd.Context().Err(); err != nil { // the checks that it ended say nothing
 				return err
 			}
-			out := ws.secrets.Writer(ws.Out) // errors of anything may stand in it
-			if ws.JSON {
+			out := at.secrets.Writer(at.Out) // errors of anything may stand in it
+			if at.JSON {
 				if err := json.NewEncoder(out).Encode(report); err != nil {
 					return err
 				}
@@ -46,19 +46,19 @@ Nothing is attacked where nothing is isolated.`,
 	}
 }
 
-func examine(ctx context.Context, ws *workspace) []app.Finding {
+func examine(ctx context.Context, at *place) []app.Finding {
 	report := []app.Finding{{Check: "etui", OK: true, Says: fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
-	w, err := ws.open(ctx)
+	w, err := at.open(ctx)
 	if err != nil {
 		return append(report, app.Finding{Check: "configuration", Says: err.Error()})
 	}
 	waiting := time.AfterFunc(2*time.Second, func() {
-		if terminal.Is(ws.Err) {
-			fmt.Fprintln(ws.Err, "etui: trying what protects you here; this takes a moment")
+		if terminal.Is(at.Err) {
+			fmt.Fprintln(at.Err, "etui: trying what protects you here; this takes a moment")
 		}
 	})
 	defer waiting.Stop()
-	return append(report, app.Examine(ctx, w, ws.settings(nil))...)
+	return append(report, app.Examine(ctx, w, at.settings(nil))...)
 }
 
 // describeReport writes a report for people.

@@ -13,7 +13,7 @@ import (
 
 // gateway answers the commands: one that runs, or one in this process.
 type gateway struct {
-	*workspace
+	*place
 	url string // of the one to talk to; empty means that of the workspace
 }
 

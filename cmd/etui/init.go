@@ -15,7 +15,7 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 )
 
-func initCommand(ws *workspace) *cobra.Command {
+func initCommand(at *place) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "init [DIR]", Short: "Make a workspace: a folder with a first etui.yaml", Args: cobra.MaximumNArgs(1),
@@ -27,18 +27,18 @@ takes the answer in brackets, and --yes takes all of them. Nothing is sent
 anywhere, and a file that is there is not changed.`,
 		Example: "  etui init\n  etui init ~/team --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := ws.dir
+			dir := at.dir
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			return writeStarter(cmd.Context(), ws, dir, yes)
+			return writeStarter(cmd.Context(), at, dir, yes)
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "ask nothing: take the answers in brackets")
 	return c
 }
 
-func writeStarter(ctx context.Context, ws *workspace, dir string, yes bool) error {
+func writeStarter(ctx context.Context, at *place, dir string, yes bool) error {
 	file, err := filepath.Abs(filepath.Join(dir, config.File))
 	if err != nil {
 		return err
@@ -47,11 +47,11 @@ func writeStarter(ctx context.Context, ws *workspace, dir string, yes bool) erro
 		return app.Usagef("%s is there already; etui config validate checks it", file)
 	}
 	if _, err := os.Stat(filepath.Dir(file)); err == nil { // it may have skills of somebody else
-		if _, err := ws.asking(ctx, func() (*app.Workspace, error) { return app.Open(filepath.Dir(file), "", os.Environ()) }); err != nil {
+		if _, err := at.asking(ctx, func() (*app.Workspace, error) { return app.Open(filepath.Dir(file), "", os.Environ()) }); err != nil {
 			return err
 		}
 	}
-	s, err := askStarter(ctx, ws.Questions(yes))
+	s, err := askStarter(ctx, at.Questions(yes))
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func writeStarter(ctx context.Context, ws *workspace, dir string, yes bool) erro
 	if _, err := app.Open(filepath.Dir(file), "", os.Environ()); err != nil {
 		return fmt.Errorf("%s is written, but cannot be used: %w", file, err)
 	}
-	return ws.Print(map[string]string{"config": file}, func() string { return begun(s, file, dir) })
+	return at.Print(map[string]string{"config": file}, func() string { return begun(s, file, dir) })
 }
 
 // begun says what was written and what to do next.

@@ -19,9 +19,9 @@ import (
 	"github.com/etui-run/etui/skill/mcp"
 )
 
-func mcpCommand(ws *workspace) *cobra.Command {
+func mcpCommand(at *place) *cobra.Command {
 	c := &cobra.Command{Use: "mcp", Short: "Add and remove MCP servers", Args: help.NoCommand, RunE: group}
-	c.AddCommand(mcpAddCommand(ws), mcpRemoveCommand(ws))
+	c.AddCommand(mcpAddCommand(at), mcpRemoveCommand(at))
 	return c
 }
 
@@ -31,7 +31,7 @@ type addedServer struct {
 	Server mcp.Status `json:"server"`
 }
 
-func mcpAddCommand(ws *workspace) *cobra.Command {
+func mcpAddCommand(at *place) *cobra.Command {
 	var s app.ServerFile
 	var env, headers []string
 	var force bool
@@ -70,7 +70,7 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 				}
 				s.Headers[name] = strings.TrimSpace(value)
 			}
-			w, err := ws.open(cmd.Context())
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 			if err != nil {
 				return err
 			}
-			return ws.Print(addedServer{file, st}, func() string { return describeAdded(file, st) })
+			return at.Print(addedServer{file, st}, func() string { return describeAdded(file, st) })
 		},
 	}
 	f := c.Flags()
@@ -108,19 +108,19 @@ func describeAdded(file string, st mcp.Status) string {
 	return b.String()
 }
 
-func mcpRemoveCommand(ws *workspace) *cobra.Command {
+func mcpRemoveCommand(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove the skill of an MCP server, what was installed for it and what it kept", Args: cobra.ExactArgs(1),
 		Example: "  etui mcp remove files",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := ws.open(cmd.Context())
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if err := w.RemoveServer(args[0], func() error { return reloadSkills(cmd.Context(), w) }); err != nil {
 				return err
 			}
-			return changedSkill(ws.Console, "Removed", args[0])
+			return changedSkill(at.Console, "Removed", args[0])
 		},
 	}
 }

@@ -34,7 +34,7 @@ type replayFlags struct {
 	turns       bool
 }
 
-func replayCommand(ws *workspace) *cobra.Command {
+func replayCommand(at *place) *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use: "replay [FILE ...]", Short: "Replay conversations: what is sent, what it costs, and whether the right tools are there",
@@ -48,7 +48,7 @@ the stored conversations of the workspace are replayed, or with --demo those of 
   etui replay --demo --against changed.yaml --fail-on-worse
   etui replay --limit 4 --rule '{deny: ["db_*"]}' --svg limit.svg
   etui replay conversations.jsonl --fail-under recall=0.9`,
-		RunE: func(cmd *cobra.Command, args []string) error { return runReplay(cmd.Context(), ws, args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runReplay(cmd.Context(), at, args, f) },
 	}
 	flags := c.Flags()
 	flags.StringSliceVar(&f.names, "mode", nil, "ways to bring tools to the model: "+replay.ModeNames()+" (default: all but the last; with a change only that, with --baseline its own)")
@@ -71,33 +71,39 @@ the stored conversations of the workspace are replayed, or with --demo those of 
 	return c
 }
 
-func runReplay(ctx context.Context, ws *workspace, files []string, f replayFlags) error {
+func runReplay(ctx context.Context, at *place, files []string, f replayFlags) error {
 	least, err := f.check()
 	if err != nil {
 		return err
 	}
-	w, err := ws.open(ctx)
+	w, err := at.open(ctx)
 	if err != nil {
 		return err
 	}
-	conversations, err := conversationsOf(ctx, ws, w, files, f)
+	conversations, err := conversationsOf(ctx, at, w, files, f)
 	if err != nil {
 		return err
 	}
-	before, after, err := compareReplays(ctx, ws, w, conversations, &f)
+	before, after, err := compareReplays(ctx, at, w, conversations, &f)
 	if err != nil {
 		return err
 	}
 	compared := replay.NewComparison(before, after)
 	switch {
-	case ws.JSON:
-		e := json.NewEncoder(ws.Out)
+	case at.JSON:
+		e := json.NewEncoder(at.Out)
 		e.SetIndent("", " ")
 		err = e.Encode(compared)
 	case f.table:
-		_, err = io.WriteString(ws.Out, compared.Markdown())
+		_, err = io.WriteString(at.Out, compared.Markdown())
 	default:
-		_, err = io.WriteString(ws.Out, compared.Text(f.turns)+replay.Unpriced(w.Config.Models))
+		var models []string
+		for _, m := range w.Config.Models {
+			if m.Provider != "offline" {
+				models = append(models, m.Model)
+			}
+		}
+		_, err = io.WriteString(at.Out, compared.Text(f.turns)+replay.Unpriced(models))
 	}
 	if err != nil {
 		return err
@@ -140,17 +146,17 @@ func (f *replayFlags) check() (least map[string]float64, err error) {
 }
 
 // conversationsOf returns the conversations to replay.
-func conversationsOf(ctx context.Context, ws *workspace, w *app.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
+func conversationsOf(ctx context.Context, at *place, w *app.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
 	switch {
 	case len(files) > 0 && len(f.sessions) > 0:
 		return nil, app.Usagef("give files or --session, not both")
 	case len(files) > 0:
-		list, err := replay.ReadFiles(ws.In, files)
+		list, err := replay.ReadFiles(at.In, files)
 		if err != nil {
 			return nil, app.Usagef("%w", err)
 		}
 		return list, nil
-	case ws.demo && len(f.sessions) == 0:
+	case at.demo && len(f.sessions) == 0:
 		return replay.Read(demo.Conversations(), "the demo's conversations")
 	}
 	who := replay.Conversation{User: f.user, Channel: f.channel, Roles: f.roles}
@@ -174,7 +180,7 @@ func (f *replayFlags) chosen() []replay.Mode {
 
 // compareReplays replays, and returns the reports before and after a change. Without a change
 // the report before is empty.
-func compareReplays(ctx context.Context, ws *workspace, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
+func compareReplays(ctx context.Context, at *place, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
 	var changed *app.Workspace
 	if !f.change.Empty() {
 		if changed, err = w.With(f.change); err != nil {
@@ -186,12 +192,12 @@ func compareReplays(ctx context.Context, ws *workspace, w *app.Workspace, conver
 			return before, after, err
 		}
 	}
-	if after, err = app.Replay(ctx, w, ws.settings(nil), f.chosen(), f.warm, conversations); err != nil {
+	if after, err = app.Replay(ctx, w, at.settings(nil), f.chosen(), f.warm, conversations); err != nil {
 		return before, after, err
 	}
 	if changed != nil {
 		before = after
-		after, err = app.Replay(ctx, changed, ws.settings(nil), f.chosen(), f.warm, conversations)
+		after, err = app.Replay(ctx, changed, at.settings(nil), f.chosen(), f.warm, conversations)
 		return before, after, err
 	}
 	if f.baseline != "" && !replay.Comparable(before, after) {

@@ -103,8 +103,8 @@ func describeFailure(w io.Writer, err error) {
 }
 
 func newRoot(console *terminal.Console, secrets *secret.Known) *cobra.Command {
-	ws := &workspace{Console: console, secrets: secrets}
-	g := &gateway{workspace: ws}
+	at := &place{Console: console, secrets: secrets}
+	g := &gateway{place: at}
 	root := &cobra.Command{
 		Use:   "etui",
 		Short: "An AI-agent gateway that shows each question just the tools it needs",
@@ -125,15 +125,15 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 	root.SetOut(console.Out)
 	root.SetErr(console.Err)
 	f := root.PersistentFlags()
-	f.StringVarP(&ws.dir, "workspace", "w", os.Getenv("ETUI_WORKSPACE"), "folder with etui.yaml (default: the current one)")
-	f.StringVar(&ws.config, "config", os.Getenv("ETUI_CONFIG"), "configuration file (default: etui.yaml in the workspace)")
-	f.BoolVar(&ws.demo, "demo", false, "use the demo workspace")
+	f.StringVarP(&at.dir, "workspace", "w", os.Getenv("ETUI_WORKSPACE"), "folder with etui.yaml (default: the current one)")
+	f.StringVar(&at.config, "config", os.Getenv("ETUI_CONFIG"), "configuration file (default: etui.yaml in the workspace)")
+	f.BoolVar(&at.demo, "demo", false, "use the demo workspace")
 	f.StringVar(&g.url, "url", os.Getenv("ETUI_URL"), "gateway to talk to (default: that of the workspace, if it runs)")
 	f.BoolVar(&console.JSON, "json", false, "print JSON")
 	root.SetFlagErrorFunc(help.FlagMistake)
-	root.AddCommand(initCommand(ws), without(serveCommand(ws), "url", "json"), without(demoCommand(ws), "url", "json"),
-		without(backupCommand(ws), "url"), without(restoreCommand(ws), "url"), configCommand(ws), doctorCommand(ws),
-		replayCommand(ws), tuneCommand(ws), mcpCommand(ws),
+	root.AddCommand(initCommand(at), without(serveCommand(at), "url", "json"), without(demoCommand(at), "url", "json"),
+		without(backupCommand(at), "url"), without(restoreCommand(at), "url"), configCommand(at), doctorCommand(at),
+		replayCommand(at), tuneCommand(at), mcpCommand(at),
 		chatCommand(g), runCommand(g), selectCommand(g),
 		evalCommand(console), versionCommand(console), manCommand(console))
 	for _, resource := range resources() {

@@ -17,20 +17,20 @@ import (
 
 // skillsOfFolder are the commands about the folder of skills: they find skills in registries,
 // install and check them.
-func skillsOfFolder(ws *workspace) []*cobra.Command {
+func skillsOfFolder(at *place) []*cobra.Command {
 	return []*cobra.Command{
-		skillsFindCommand(ws), skillsInstallCommand(ws), skillsInstalledCommand(ws), skillsUpdateCommand(ws),
-		skillsRemoveCommand(ws), skillsValidateCommand(ws),
-		skillsPinCommand(ws, "pin", "Exclude a skill from updates", true),
-		skillsPinCommand(ws, "unpin", "Include a skill in updates again", false),
+		skillsFindCommand(at), skillsInstallCommand(at), skillsInstalledCommand(at), skillsUpdateCommand(at),
+		skillsRemoveCommand(at), skillsValidateCommand(at),
+		skillsPinCommand(at, "pin", "Exclude a skill from updates", true),
+		skillsPinCommand(at, "unpin", "Include a skill in updates again", false),
 	}
 }
 
 // installing runs a command with the workspace's installer. The command prints
 // what the installer would log.
-func installing(ws *workspace, run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
+func installing(at *place, run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		w, err := ws.open(cmd.Context())
+		w, err := at.open(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -44,12 +44,12 @@ func installing(ws *workspace, run func(*cobra.Command, *hub.Installer, []string
 
 // changing is installing for a command that changes the folder of skills: it returns when a
 // running gateway has followed.
-func changing(ws *workspace, run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
-	return installing(ws, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+func changing(at *place, run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
+	return installing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 		if err := run(cmd, in, args); err != nil {
 			return err
 		}
-		w, err := ws.open(cmd.Context())
+		w, err := at.open(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -57,13 +57,13 @@ func changing(ws *workspace, run func(*cobra.Command, *hub.Installer, []string) 
 	})
 }
 
-func skillsFindCommand(ws *workspace) *cobra.Command {
+func skillsFindCommand(at *place) *cobra.Command {
 	var registry string
 	var limit int
 	c := &cobra.Command{
 		Use: "find [WORDS]", Short: "Find skills in the registries",
 		Example: "  etui skills find pdf\n  etui skills find anthropics/skills --registry github",
-		RunE: installing(ws, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+		RunE: installing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if limit < 1 || limit > hub.MaxFound {
 				return app.Usagef("--limit is 1 to %d", hub.MaxFound)
 			}
@@ -72,9 +72,9 @@ func skillsFindCommand(ws *workspace) *cobra.Command {
 				return errors.Join(errs...)
 			}
 			for _, err := range errs {
-				fmt.Fprintf(ws.Err, "etui: %s\n", err)
+				fmt.Fprintf(at.Err, "etui: %s\n", err)
 			}
-			return ws.Print(append([]hub.Found{}, found...), func() string {
+			return at.Print(append([]hub.Found{}, found...), func() string {
 				return table[hub.Found]{
 					none: "No skill matches these words.\n",
 					head: []string{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"},
@@ -94,7 +94,7 @@ func skillsFindCommand(ws *workspace) *cobra.Command {
 	return c
 }
 
-func skillsInstallCommand(ws *workspace) *cobra.Command {
+func skillsInstallCommand(at *place) *cobra.Command {
 	var registry, version string
 	var o hub.Options
 	c := &cobra.Command{
@@ -106,7 +106,7 @@ a slash: ./my-skill.zip.
 A package that is malicious, damaged or not what its registry describes is refused. If a person should
 look at something in it first, the command prints file and line, and installs the skill only with --yes.`,
 		Example: "  etui skills install pdf\n  etui skills install @steipete/gifgrep --version 1.2.3\n  etui skills install anthropics/skills@pdf\n  etui skills install ./my-skill.zip",
-		RunE: changing(ws, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+		RunE: changing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			var s hub.Source
 			var err error
 			ref := hub.Ref{Version: version}
@@ -118,9 +118,9 @@ look at something in it first, the command prints file and line, and installs th
 			if err != nil {
 				return err
 			}
-			o.Progress = downloadProgress(ws.Console)
+			o.Progress = downloadProgress(at.Console)
 			done, err := in.Install(cmd.Context(), s, ref, o)
-			return printInstalled(ws.Console, done, args[0], err)
+			return printInstalled(at.Console, done, args[0], err)
 		}),
 	}
 	c.Flags().StringVar(&registry, "registry", "", "only this registry (default: the first one that has the skill)")
@@ -210,15 +210,15 @@ func shortVersion(v string) string {
 	return v
 }
 
-func skillsInstalledCommand(ws *workspace) *cobra.Command {
+func skillsInstalledCommand(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use: "installed", Short: "List the installed skills and the files that were changed since", Args: cobra.NoArgs,
-		RunE: installing(ws, func(cmd *cobra.Command, in *hub.Installer, _ []string) error {
+		RunE: installing(at, func(cmd *cobra.Command, in *hub.Installer, _ []string) error {
 			list, err := in.List(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return ws.Print(append([]hub.Installed{}, list...), func() string {
+			return at.Print(append([]hub.Installed{}, list...), func() string {
 				return table[hub.Installed]{
 					none: "No skill is installed.\n",
 					head: []string{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}, row: installedRow,
@@ -242,7 +242,7 @@ func installedRow(s hub.Installed) []string {
 	return []string{s.Name, s.Origin.Registry, shortVersion(s.Origin.Version), string(s.Origin.Signature), s.Origin.Installed.Format("2006-01-02"), strings.Join(notes, "; ")}
 }
 
-func skillsUpdateCommand(ws *workspace) *cobra.Command {
+func skillsUpdateCommand(at *place) *cobra.Command {
 	var o hub.Options
 	c := &cobra.Command{
 		Use: "update [NAME...]", Short: "Update installed skills; without names, all",
@@ -250,13 +250,13 @@ func skillsUpdateCommand(ws *workspace) *cobra.Command {
 		Long: `Bring installed skills to their newest version. Pinned skills stay as they are, and so do skills whose
 files were changed here, unless --force. A skill goes back to a lower version only with its name and
 --force. A skill that its registry now calls malicious is removed.`,
-		RunE: changing(ws, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
-			o.Progress = downloadProgress(ws.Console)
+		RunE: changing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+			o.Progress = downloadProgress(at.Console)
 			list, err := in.Update(cmd.Context(), o, args...)
 			if err != nil {
 				return err
 			}
-			return printUpdates(ws.Console, list)
+			return printUpdates(at.Console, list)
 		}),
 	}
 	c.Flags().BoolVar(&o.Force, "force", false, "replace files that were changed here; with a name, also go back to a lower version")
@@ -293,31 +293,31 @@ func printUpdates(console *terminal.Console, list []hub.Outcome) error {
 	return failed
 }
 
-func skillsRemoveCommand(ws *workspace) *cobra.Command {
+func skillsRemoveCommand(at *place) *cobra.Command {
 	var o hub.Options
 	c := &cobra.Command{
 		Use: "remove NAME", Short: "Remove an installed skill with its files", Args: cobra.ExactArgs(1),
 		Example: "  etui skills remove pdf",
-		RunE: changing(ws, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+		RunE: changing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if err := in.Remove(cmd.Context(), args[0], o); err != nil {
 				return err
 			}
-			return changedSkill(ws.Console, "Removed", args[0])
+			return changedSkill(at.Console, "Removed", args[0])
 		}),
 	}
 	c.Flags().BoolVar(&o.Force, "force", false, "remove it although its files were changed here")
 	return c
 }
 
-func skillsPinCommand(ws *workspace, use, short string, pinned bool) *cobra.Command {
+func skillsPinCommand(at *place, use, short string, pinned bool) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
 		Example: "  etui skills " + use + " pdf",
-		RunE: installing(ws, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+		RunE: installing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if err := in.Pin(cmd.Context(), args[0], pinned); err != nil {
 				return err
 			}
-			return changedSkill(ws.Console, strings.ToUpper(use[:1])+use[1:]+"ned", args[0])
+			return changedSkill(at.Console, strings.ToUpper(use[:1])+use[1:]+"ned", args[0])
 		}),
 	}
 }

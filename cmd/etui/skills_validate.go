@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func skillsValidateCommand(ws *workspace) *cobra.Command {
-	v := &validation{workspace: ws}
+func skillsValidateCommand(at *place) *cobra.Command {
+	v := &validation{place: at}
 	c := &cobra.Command{
 		Use: "validate [PATH]...", Short: "Check skill files without loading them",
 		Long: `Check skill files without loading them. A PATH is a SKILL.md or its folder, a skill's YAML
@@ -29,7 +29,7 @@ repaired or left out, or what is missing on this machine.`,
 
 // validation prints what the check of skills finds.
 type validation struct {
-	*workspace
+	*place
 	check app.Validation
 	began time.Time
 	shown time.Time // when progress was last shown
@@ -88,18 +88,18 @@ func (v *validation) printText() {
 	warnings := 0
 	for _, r := range v.check.Reports {
 		for _, p := range r.Errors {
-			fmt.Fprintf(v.Out, "%s: %s\n", place(r.Path, p.Line), p.Message)
+			fmt.Fprintf(v.Out, "%s: %s\n", position(r.Path, p.Line), p.Message)
 		}
 		for _, p := range r.Warnings {
-			fmt.Fprintf(v.Out, "%s: warning: %s\n", place(r.Path, p.Line), p.Message)
+			fmt.Fprintf(v.Out, "%s: warning: %s\n", position(r.Path, p.Line), p.Message)
 		}
 		warnings += len(r.Warnings)
 	}
 	fmt.Fprintf(v.Out, "files checked: %d, warnings: %d\n", len(v.check.Reports), warnings)
 }
 
-// place returns the position of a line in a file.
-func place(path string, line int) string {
+// position returns the position of a line in a file.
+func position(path string, line int) string {
 	if line == 0 {
 		return path
 	}

@@ -33,8 +33,8 @@ func tools() action {
 		example: "  etui tools list --group kubernetes,logs\n" +
 			"  etui tools show write_file\n" +
 			"  etui tools call calculate expression=2+3",
-		commands: func(ws *workspace) []*cobra.Command {
-			return []*cobra.Command{toolsGenCommand(ws.Console), toolsEnrichCommand(ws)}
+		commands: func(at *place) []*cobra.Command {
+			return []*cobra.Command{toolsGenCommand(at.Console), toolsEnrichCommand(at)}
 		},
 		actions: []action{
 			{

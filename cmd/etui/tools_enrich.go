@@ -15,7 +15,7 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-func toolsEnrichCommand(ws *workspace) *cobra.Command {
+func toolsEnrichCommand(at *place) *cobra.Command {
 	var names []string
 	var modelName string
 	var limit int
@@ -32,11 +32,11 @@ call goes on where it ended, and writes only about new and changed tools. See do
 			if limit < 0 {
 				return app.Usagef("--limit must not be below zero")
 			}
-			w, err := ws.open(cmd.Context())
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return writeTexts(cmd.Context(), ws, w, modelName, names, limit, dry, yes)
+			return writeTexts(cmd.Context(), at, w, modelName, names, limit, dry, yes)
 		},
 	}
 	c.Flags().StringSliceVar(&names, "tools", nil, "only these tools, and skills as skill:NAME")
@@ -47,8 +47,8 @@ call goes on where it ended, and writes only about new and changed tools. See do
 	return c
 }
 
-func writeTexts(ctx context.Context, ws *workspace, w *app.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
-	e, err := app.OpenEnrichment(ctx, w, ws.settings(ws.quiet(w.Config.Log)), modelName, names, limit)
+func writeTexts(ctx context.Context, at *place, w *app.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
+	e, err := app.OpenEnrichment(ctx, w, at.settings(at.quiet(w.Config.Log)), modelName, names, limit)
 	if err != nil {
 		return err
 	}
@@ -65,15 +65,15 @@ func writeTexts(ctx context.Context, ws *workspace, w *app.Workspace, modelName 
 	}
 	said := r.Forecast(unit)
 	if dry {
-		return ws.Print(r, func() string { return said + "\n" })
+		return at.Print(r, func() string { return said + "\n" })
 	}
 	if len(e.Subjects) > 0 {
 		if e.NoModel != nil {
 			return e.NoModel
 		}
-		fmt.Fprintln(ws.Err, said)
+		fmt.Fprintln(at.Err, said)
 		if !yes {
-			if err := ws.Confirm("Go on?"); err != nil {
+			if err := at.Confirm("Go on?"); err != nil {
 				return err
 			}
 		}
@@ -82,10 +82,10 @@ func writeTexts(ctx context.Context, ws *workspace, w *app.Workspace, modelName 
 			done++
 			if err != nil {
 				r.Failed = append(r.Failed, name)
-				fmt.Fprintf(ws.Err, "%d of %d: %s: skipped: %v\n", done, len(e.Subjects), name, err)
+				fmt.Fprintf(at.Err, "%d of %d: %s: skipped: %v\n", done, len(e.Subjects), name, err)
 				return
 			}
-			fmt.Fprintf(ws.Err, "%d of %d: %s (%d tokens so far)\n", done, len(e.Subjects), name, so.Input+so.Output)
+			fmt.Fprintf(at.Err, "%d of %d: %s (%d tokens so far)\n", done, len(e.Subjects), name, so.Input+so.Output)
 		}}
 		if r.Used, err = writer.Write(ctx, e.Subjects, 0); err != nil {
 			return err
@@ -94,7 +94,7 @@ func writeTexts(ctx context.Context, ws *workspace, w *app.Workspace, modelName 
 	if r.Dropped, err = e.Drop(); err != nil {
 		return err
 	}
-	return ws.Print(r, func() string { return r.Text(terminal.ShortPath(r.File)) })
+	return at.Print(r, func() string { return r.Text(terminal.ShortPath(r.File)) })
 }
 
 // priceOf returns the price in dollars of a model that etui knows, or zero.

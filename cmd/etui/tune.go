@@ -18,7 +18,7 @@ import (
 	"github.com/etui-run/etui/rank"
 )
 
-func tuneCommand(ws *workspace) *cobra.Command {
+func tuneCommand(at *place) *cobra.Command {
 	var limit time.Duration
 	var dry, reset bool
 	c := &cobra.Command{
@@ -31,17 +31,17 @@ does not set them. With DIR the questions in DIR/queries.jsonl and the tools in 
 instead, for the ranking alone.`,
 		Example: "  etui tune --dry-run\n  etui tune --time 2m\n  etui tune --reset",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := ws.open(cmd.Context())
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if reset {
-				return resetWeights(ws.Console, w, dry, args)
+				return resetWeights(at.Console, w, dry, args)
 			}
 			if limit <= 0 {
 				return app.Usagef("--time must be above zero")
 			}
-			return fitWeights(cmd.Context(), ws, w, strings.Join(args, ""), limit, dry)
+			return fitWeights(cmd.Context(), at, w, strings.Join(args, ""), limit, dry)
 		},
 	}
 	c.Flags().DurationVar(&limit, "time", 30*time.Second, "how long to look for better weights")
@@ -66,19 +66,19 @@ func resetWeights(console *terminal.Console, w *app.Workspace, dry bool, args []
 }
 
 // fitWeights fits weights, reports, and writes them when they are better.
-func fitWeights(ctx context.Context, ws *workspace, w *app.Workspace, dir string, limit time.Duration, dry bool) error {
+func fitWeights(ctx context.Context, at *place, w *app.Workspace, dir string, limit time.Duration, dry bool) error {
 	before, broken := app.LoadWeights(w.State)
 	if broken != nil {
-		fmt.Fprintf(ws.Err, "etui: %s\n", broken)
+		fmt.Fprintf(at.Err, "etui: %s\n", broken)
 	}
 	var report tune.Fitting
 	fitting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var err error
 	if dir != "" {
-		report, err = tuneToSet(fitting, ws.Console, before, dir)
+		report, err = tuneToSet(fitting, at.Console, before, dir)
 	} else {
-		report, err = tuneToPast(fitting, ws, w, before)
+		report, err = tuneToPast(fitting, at, w, before)
 	}
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
@@ -97,7 +97,7 @@ func fitWeights(ctx context.Context, ws *workspace, w *app.Workspace, dir string
 			return err
 		}
 	}
-	return ws.Print(report, func() string { return report.Text(terminal.ShortPath(report.Written), dry) })
+	return at.Print(report, func() string { return report.Text(terminal.ShortPath(report.Written), dry) })
 }
 
 func tuneProgress(console *terminal.Console, what string) func(tune.Progress) {
@@ -125,12 +125,12 @@ func tuneToSet(ctx context.Context, console *terminal.Console, before app.Fitted
 }
 
 // tuneToPast fits the ranking, and the recommender over it, to past turns.
-func tuneToPast(ctx context.Context, ws *workspace, w *app.Workspace, before app.Fitted) (report tune.Fitting, err error) {
-	tools, turns, err := app.PastTurns(ctx, w, ws.settings(ws.quiet(w.Config.Log)))
+func tuneToPast(ctx context.Context, at *place, w *app.Workspace, before app.Fitted) (report tune.Fitting, err error) {
+	tools, turns, err := app.PastTurns(ctx, w, at.settings(at.quiet(w.Config.Log)))
 	if err != nil {
 		return report, err
 	}
-	report.Report, err = tune.Run(ctx, tools, engine.Asked(turns, false), tune.Config[rank.Weights]{Start: before.Weights, Votes: w.Config.Usage.Vote, Progress: tuneProgress(ws.Console, "")})
+	report.Report, err = tune.Run(ctx, tools, engine.Asked(turns, false), tune.Config[rank.Weights]{Start: before.Weights, Votes: w.Config.Usage.Vote, Progress: tuneProgress(at.Console, "")})
 	few := (*tune.TooFewError)(nil)
 	if errors.As(err, &few) && !w.Config.Usage.Keep {
 		err = fmt.Errorf("%w. Turns are not being kept: set usage: {keep: true} in etui.yaml, or give a folder with questions", err)
@@ -143,6 +143,6 @@ func tuneToPast(ctx context.Context, ws *workspace, w *app.Workspace, before app
 		report.Unfitted = why
 		return report, nil
 	}
-	err = report.FitRecommender(ctx, tools, turns, tune.Config[tune.Recommender]{Start: start, Votes: w.Config.Usage.Vote, Progress: tuneProgress(ws.Console, "recommender: ")})
+	err = report.FitRecommender(ctx, tools, turns, tune.Config[tune.Recommender]{Start: start, Votes: w.Config.Usage.Vote, Progress: tuneProgress(at.Console, "recommender: ")})
 	return report, err
 }

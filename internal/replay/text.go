@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 )
@@ -212,15 +211,15 @@ func writeChange(w io.Writer, c Change) {
 	fmt.Fprintf(w, "  %+d tokens, %+.5f $\n", c.Input, c.Dollars)
 }
 
-// Unpriced names the models of a configuration whose prices etui does not know.
-func Unpriced(models []config.Model) string {
+// Unpriced names the models whose prices etui does not know.
+func Unpriced(models []string) string {
 	var known, names []string
 	for _, p := range Providers() {
 		known = append(known, p.Model)
 	}
 	for _, m := range models {
-		if m.Model != "" && m.Provider != "offline" && !slices.Contains(known, m.Model) && !slices.Contains(names, m.Model) {
-			names = append(names, m.Model)
+		if m != "" && !slices.Contains(known, m) && !slices.Contains(names, m) {
+			names = append(names, m)
 		}
 	}
 	if len(names) == 0 {
