@@ -34,7 +34,8 @@ var layers = [][]string{
 	{"server/*"},
 	{"server"},
 	{"internal/client"},
-	{"internal/app"},
+	{"internal/app", "cmd/etui/internal/explanation"},
+	{"cmd/etui/internal/conversation", "cmd/etui/internal/help"},
 	{"cmd/*", "examples/*", "bench/*", "packaging"},
 }
 

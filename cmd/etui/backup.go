@@ -13,7 +13,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-func (a *cli) backupCommand() *cobra.Command {
+func backupCommand(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use: "backup FILE", Short: "Copy what etui keeps to an archive", Args: cobra.ExactArgs(1),
 		Long: `Copy the state folder to FILE, a new tar archive with gzip: conversations, past turns, records of calls,
@@ -22,18 +22,18 @@ etui.yaml and its skills is not part of it. Keep FILE as safe as the state folde
 wrote, also of people whom etui forgets later.`,
 		Example: "  etui backup /var/backups/etui.tar.gz\n  etui --workspace ~/agent backup ~/etui-$(date +%F).tar.gz --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.open()
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if !a.json {
-				fmt.Fprintf(a.err, "etui: copying %s\n", w.State)
+			if !at.JSON {
+				fmt.Fprintf(at.Err, "etui: copying %s\n", w.State)
 			}
 			b, err := w.Backup(cmd.Context(), version(), args[0])
 			if err != nil {
 				return err
 			}
-			return a.print(b, func() string {
+			return at.Print(b, func() string {
 				text := fmt.Sprintf("%s holds %s, %s.\n", b.File, printable.Count(b.Files, "file"), size(b.Bytes))
 				if w.Config.Store != "" {
 					text += "Conversations are not in it: copy the database of store: with pg_dump.\n"
@@ -44,7 +44,7 @@ wrote, also of people whom etui forgets later.`,
 	}
 }
 
-func (a *cli) restoreCommand() *cobra.Command {
+func restoreCommand(at *place) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "restore FILE", Short: "Replace what etui keeps by a backup", Args: cobra.ExactArgs(1),
@@ -53,7 +53,7 @@ into a folder inside, before-DATE, which you may delete. Nothing changes if FILE
 An older etui's backup is brought to this version; a newer one's is refused.`,
 		Example: "  etui restore /var/backups/etui.tar.gz\n  etui --workspace ~/agent restore ~/etui.tar.gz --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.open()
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ An older etui's backup is brought to this version; a newer one's is refused.`,
 				return app.Usagef("there is no file %s", args[0])
 			}
 			if !yes {
-				if err := a.confirm("Replace the state in %s by %s?", w.State, args[0]); err != nil {
+				if err := at.Confirm("Replace the state in %s by %s?", w.State, args[0]); err != nil {
 					return err
 				}
 			}
@@ -69,7 +69,7 @@ An older etui's backup is brought to this version; a newer one's is refused.`,
 			if err != nil {
 				return err
 			}
-			return a.print(b, func() string { return describeRestored(b) })
+			return at.Print(b, func() string { return describeRestored(b) })
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"strings"
-
-	"github.com/spf13/cobra"
-
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/server/api"
+	"github.com/spf13/pflag"
 )
 
 // callerFlags adds the flags that say who sends the message, where and with what.
-func callerFlags(cmd *cobra.Command, m *api.Message) {
-	placeFlags(cmd, m)
-	f := cmd.Flags()
+func callerFlags(f *pflag.FlagSet, m *api.Message) {
+	placeFlags(f, m)
 	f.StringSliceVar(&m.Roles, "role", nil, "role of the user (may be repeated)")
 	f.StringSliceVar(&m.PlatformRoles, "platform-role", nil, "role that the channel's platform knows (may be repeated)")
 	f.StringToStringVar(&m.Attrs, "attr", nil, "attribute of the user as name=value (may be repeated)")
@@ -30,24 +25,11 @@ func callerFlags(cmd *cobra.Command, m *api.Message) {
 }
 
 // placeFlags adds the flags that say in which conversation a message is.
-func placeFlags(cmd *cobra.Command, m *api.Message) {
-	f := cmd.Flags()
+func placeFlags(f *pflag.FlagSet, m *api.Message) {
 	f.StringVar(&m.As, "as", "", "be this identity or user of etui.yaml: telegram:42, alice")
 	f.StringVar(&m.Agent, "agent", "", "agent to ask (default: the first one)")
 	f.StringVar(&m.Channel, "channel", "cli", "channel the message comes from")
 	f.StringVar(&m.Chat, "chat", "", "chat or group in the channel")
 	f.StringVar(&m.User, "user", "", "user who sends the message")
 	f.StringVar(&m.Session, "session", "", "name of the conversation")
-}
-
-// says returns the message with a text.
-func says(m api.Message, text string) (api.Message, error) {
-	if m.Limit < 0 || m.Budget < 0 {
-		return m, app.Usagef("--limit and --budget must not be negative")
-	}
-	if strings.TrimSpace(text) == "" {
-		return m, app.Usagef("the message is empty")
-	}
-	m.Text = text
-	return m, nil
 }

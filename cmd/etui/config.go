@@ -15,20 +15,22 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/cmd/etui/internal/help"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
-func (a *cli) configCommand() *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Check and show the configuration", Args: unknownCommand, RunE: group}
+func configCommand(at *place) *cobra.Command {
+	c := &cobra.Command{Use: "config", Short: "Check and show the configuration", Args: help.NoCommand, RunE: group}
 	c.AddCommand(&cobra.Command{
 		Use: "validate", Short: "Check the configuration and every name in it", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.validate(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return validateConfig(cmd.Context(), at) },
 	}, &cobra.Command{
 		Use: "show", Short: "Print the configuration in effect, without secrets", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			w, err := a.open()
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -36,11 +38,11 @@ func (a *cli) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.secrets.Set(w.File, w.Config.Secrets()...); err != nil { // other keys may hold them, too
+			if err := at.secrets.Set(w.File, w.Config.Secrets()...); err != nil { // other keys may hold them, too
 				return err
 			}
-			out := a.secrets.Writer(a.out)
-			if a.json {
+			out := at.secrets.Writer(at.Out)
+			if at.JSON {
 				var fields map[string]any
 				if err := yaml.Load(text, &fields); err != nil {
 					return err
@@ -52,12 +54,12 @@ func (a *cli) configCommand() *cobra.Command {
 		},
 	}, &cobra.Command{
 		Use: "path", Short: "Print where the configuration and the state are", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			w, err := a.open()
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return a.print(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State}, func() string {
+			return at.Print(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State}, func() string {
 				missing := ""
 				if !w.Found {
 					missing = " (does not exist)"
@@ -65,36 +67,36 @@ func (a *cli) configCommand() *cobra.Command {
 				return fmt.Sprintf("config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing, w.Dir, w.State)
 			})
 		},
-	}, a.configTrust(), a.configApply(), &cobra.Command{
+	}, configTrust(at), configApply(at), &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of etui.yaml", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := a.out.Write(config.Schema())
+		RunE: func(_ *cobra.Command, _ []string) error {
+			_, err := at.Out.Write(config.Schema())
 			return err
 		},
 	})
 	return c
 }
 
-func (a *cli) configTrust() *cobra.Command {
+func configTrust(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use: "trust", Short: "Let the configuration take effect as it is now", Args: cobra.NoArgs,
 		Long: `etui asks before it uses a configuration that nobody on this machine has confirmed,
 if it switches the sandbox off, names variables, hosts or other folders, or comes
 with skills. This confirms it. Later changes are asked about only if they allow
 more. A running gateway takes a confirmed change up by itself.`,
-		RunE: func(*cobra.Command, []string) error {
-			file, powers, err := app.Confirm(a.workspace, a.config, os.Environ())
+		RunE: func(_ *cobra.Command, _ []string) error {
+			file, powers, err := app.Confirm(at.dir, at.config, os.Environ())
 			if err != nil {
 				return err
 			}
-			return a.print(map[string]any{"config": file, "powers": powers}, func() string {
-				return strings.Join(append([]string{"Confirmed " + home(file) + "."}, powers...), "\n  ") + "\n"
+			return at.Print(map[string]any{"config": file, "powers": powers}, func() string {
+				return strings.Join(append([]string{"Confirmed " + terminal.ShortPath(file) + "."}, powers...), "\n  ") + "\n"
 			})
 		},
 	}
 }
 
-func (a *cli) configApply() *cobra.Command {
+func configApply(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use: "apply [FILE]", Short: "Put a change of etui.yaml in effect while commands run", Args: cobra.MaximumNArgs(1),
 		Long: `etui reads changes of etui.yaml by itself. While a command of a model runs that could
@@ -102,8 +104,8 @@ have made a change, it waits for the end of the command, and then restores the f
 
 This shows the change and asks whether it is yours. With FILE, which no command can
 write, it writes what is in FILE to etui.yaml and does not ask.`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			w, err := a.open()
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -113,19 +115,19 @@ write, it writes what is in FILE to etui.yaml and does not ask.`,
 			case err != nil:
 				return err
 			case bytes.Equal(e.Before, e.Now):
-				_, err = fmt.Fprintf(a.out, "%s says what is in effect.\n", w.File)
+				_, err = fmt.Fprintf(at.Out, "%s says what is in effect.\n", w.File)
 				return err
 			case !e.Waits && from == "":
-				_, err = fmt.Fprintln(a.out, "No command runs that could have made the change: etui reads it by itself.")
+				_, err = fmt.Fprintln(at.Out, "No command runs that could have made the change: etui reads it by itself.")
 				return err
 			case from == "":
-				if err := a.secrets.Set(w.File, w.Config.Secrets()...); err != nil {
+				if err := at.secrets.Set(w.File, w.Config.Secrets()...); err != nil {
 					return err
 				}
-				if _, err := io.WriteString(a.secrets.Writer(a.err), difference(string(e.Before), string(e.Now))); err != nil {
+				if _, err := io.WriteString(at.secrets.Writer(at.Err), difference(string(e.Before), string(e.Now))); err != nil {
 					return err
 				}
-				if err := a.confirm("Is this change of %s yours?", w.File); err != nil {
+				if err := at.Confirm("Is this change of %s yours?", w.File); err != nil {
 					return err
 				}
 			}
@@ -135,7 +137,7 @@ write, it writes what is in FILE to etui.yaml and does not ask.`,
 			if err := e.Accept(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.out, "%s is changed; etui status shows when it is in effect.\n", w.File)
+			_, err = fmt.Fprintf(at.Out, "%s is changed; etui status shows when it is in effect.\n", w.File)
 			return err
 		},
 	}
@@ -160,13 +162,13 @@ func difference(before, now string) string {
 	return text.String()
 }
 
-// validate checks the configuration as serve would, and the names in it.
-func (a *cli) validate(ctx context.Context) error {
-	w, err := a.open()
+// validateConfig checks the configuration as serve would, and the names in it.
+func validateConfig(ctx context.Context, at *place) error {
+	w, err := at.open(ctx)
 	if err != nil {
 		return err
 	}
-	b, err := app.New(ctx, w, a.settings(nil))
+	b, err := app.New(ctx, w, at.settings(nil))
 	if err != nil {
 		return err
 	}
@@ -182,20 +184,20 @@ func (a *cli) validate(ctx context.Context) error {
 		return err
 	}
 	skills, rules := len(b.Skills.Snapshot().All()), len(w.Config.Visibility.Rules)+len(w.Config.Policy.Rules)
-	if a.json {
+	if at.JSON {
 		warnings := []string{}
 		for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {
 			warnings = append(warnings, warning.Error())
 		}
-		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "skills": skills, "rules": rules, "warnings": warnings})
+		return json.NewEncoder(at.Out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "skills": skills, "rules": rules, "warnings": warnings})
 	}
 	for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {
-		fmt.Fprintf(a.err, "warning: %v\n", warning)
+		fmt.Fprintf(at.Err, "warning: %v\n", warning)
 	}
 	what := filepath.Base(w.File) + " is valid"
 	if !w.Found {
 		what = "There is no " + w.File + "; the defaults are valid"
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %s, %s, %s, model %s.\n", what, printable.Count(catalog.Len(), "tool"), printable.Count(skills, "skill"), printable.Count(rules, "rule"), b.Models())
+	_, err = fmt.Fprintf(at.Out, "%s: %s, %s, %s, model %s.\n", what, printable.Count(catalog.Len(), "tool"), printable.Count(skills, "skill"), printable.Count(rules, "rule"), b.Models())
 	return err
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 // TestCustomStrategy: an agent says what its strategy custom includes; a message may
@@ -55,7 +57,7 @@ agents:
 		{[]string{"--agent", "full", "--strategy", "custom"}, false, true, true},
 	} {
 		args := append([]string{"-w", dir, "chat", "-m", "hello"}, tt.args...)
-		run(t.Context(), args, streams{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
+		run(t.Context(), args, &terminal.Console{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 		request := <-read
 		for _, part := range []struct {
 			what, text string

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
@@ -275,7 +276,7 @@ func (p *page) target(where, name string) {
 
 // lookUp holds that the words and the flags of a command exist.
 func (p *page) lookUp(where, command string) {
-	root := newRoot(streams{out: io.Discard, err: io.Discard}, nil)
+	root := newRoot(&terminal.Console{Out: io.Discard, Err: io.Discard}, nil)
 	root.InitDefaultCompletionCmd()
 	words := strings.FieldsFunc(aboutCommand.ReplaceAllString(command, ""), func(r rune) bool { return strings.ContainsRune(" \t[]", r) })[1:]
 	at := root

@@ -8,29 +8,29 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) doctorCommand() *cobra.Command {
+func doctorCommand(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Check the setup, and show what protects you here", Args: cobra.NoArgs,
 		Long: `Check everything that etui needs, and show what protects you here and what does not. What protects is tried: a sample of attacks on the sandbox, the file tools and the guard of
 requests is run against folders, programs and services made for it, which takes about a second.
 Nothing is attacked where nothing is isolated.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			report := a.examine(cmd.Context())
+			report := examine(cmd.Context(), at)
 			if err := cmd.Context().Err(); err != nil { // the checks that it ended say nothing
 				return err
 			}
-			out := a.secrets.Writer(a.out) // errors of anything may stand in it
-			if a.json {
+			out := at.secrets.Writer(at.Out) // errors of anything may stand in it
+			if at.JSON {
 				if err := json.NewEncoder(out).Encode(report); err != nil {
 					return err
 				}
 			} else {
-				fmt.Fprint(out, describeReport(report, width()))
+				fmt.Fprint(out, describeReport(report, terminal.Width()))
 			}
 			sick := 0
 			for _, f := range report {
@@ -46,19 +46,19 @@ Nothing is attacked where nothing is isolated.`,
 	}
 }
 
-func (a *cli) examine(ctx context.Context) []app.Finding {
+func examine(ctx context.Context, at *place) []app.Finding {
 	report := []app.Finding{{Check: "etui", OK: true, Says: fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
-	w, err := a.open()
+	w, err := at.open(ctx)
 	if err != nil {
 		return append(report, app.Finding{Check: "configuration", Says: err.Error()})
 	}
 	waiting := time.AfterFunc(2*time.Second, func() {
-		if isTerminal(a.err) {
-			fmt.Fprintln(a.err, "etui: trying what protects you here; this takes a moment")
+		if terminal.Is(at.Err) {
+			fmt.Fprintln(at.Err, "etui: trying what protects you here; this takes a moment")
 		}
 	})
 	defer waiting.Stop()
-	return append(report, app.Examine(ctx, w, a.settings(nil))...)
+	return append(report, app.Examine(ctx, w, at.settings(nil))...)
 }
 
 // describeReport writes a report for people.
@@ -78,26 +78,10 @@ func describeReport(report []app.Finding, width int) string {
 		case f.Section == app.Gap:
 			mark = "!   "
 		}
-		b.WriteString(hanging(fmt.Sprintf("%s  %-13s ", mark, f.Check), f.Says, width))
+		b.WriteString(terminal.Hanging(fmt.Sprintf("%s  %-13s ", mark, f.Check), f.Says, width))
 		if f.Do != "" {
-			b.WriteString(hanging(strings.Repeat(" ", 17)+"→  ", f.Do, width))
+			b.WriteString(terminal.Hanging(strings.Repeat(" ", 17)+"→  ", f.Do, width))
 		}
 	}
 	return b.String()
-}
-
-// hanging writes a text in lines of a width, with a hanging indent behind a first word. A
-// word is never split.
-func hanging(first, text string, width int) string {
-	indent := ansi.StringWidth(first)
-	var b strings.Builder
-	line := first
-	for word := range strings.FieldsSeq(text) {
-		if ansi.StringWidth(line)+ansi.StringWidth(word) > width && strings.TrimSpace(line) != strings.TrimSpace(first) && strings.TrimSpace(line) != "" {
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-			line = strings.Repeat(" ", indent)
-		}
-		line += word + " "
-	}
-	return b.String() + strings.TrimRight(line, " ") + "\n"
 }

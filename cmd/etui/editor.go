@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/etui-run/etui/internal/terminal"
 )
 
-// inEditor lets a person edit a text, in the program that VISUAL or EDITOR names.
-func (a *cli) inEditor(ctx context.Context, text string) (edited string, err error) {
+// editText lets a person edit a text, in the program that VISUAL or EDITOR names.
+func editText(ctx context.Context, console *terminal.Console, text string) (edited string, err error) {
 	f, err := os.CreateTemp("", "etui-memory-*.md")
 	if err != nil {
 		return "", err
@@ -23,7 +25,7 @@ func (a *cli) inEditor(ctx context.Context, text string) (edited string, err err
 	}
 	editor := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi"))
 	run := exec.CommandContext(ctx, editor[0], append(editor[1:], f.Name())...)
-	run.Stdin, run.Stdout, run.Stderr = a.in, a.out, a.err
+	run.Stdin, run.Stdout, run.Stderr = console.In, console.Out, console.Err
 	if err := run.Run(); err != nil {
 		return "", fmt.Errorf("the editor %s failed, and nothing was changed: %w; set EDITOR to another one", editor[0], err)
 	}

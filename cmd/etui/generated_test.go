@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/skill"
@@ -38,7 +39,7 @@ func TestGenerated(t *testing.T) {
 		"../../docs/skill-files.md":    header + skillFilesPage + skill.Reference(),
 		"../../docs/configuration.md":  header + configurationPage + config.Reference(),
 		"../../docs/http-api.md":       header + httpReference(t),
-		"../../docs/commands.md":       header + "# Commands\n\n" + commands(newRoot(streams{}, nil)),
+		"../../docs/commands.md":       header + "# Commands\n\n" + commands(newRoot(&terminal.Console{}, nil)),
 		"../../docs/builtin-tools.md":  header + "# Built-in tools\n\n" + builtinTools(t),
 	} {
 		if *update {
@@ -248,7 +249,7 @@ func builtinTools(t *testing.T) string {
 func TestCompletionsAndHelp(t *testing.T) {
 	for _, args := range [][]string{{"completion", "bash"}, {"completion", "zsh"}, {"completion", "fish"}, {"completion", "powershell"}, {"--help"}, {"select", "--help"}} {
 		var out bytes.Buffer
-		if code := run(context.Background(), args, streams{in: strings.NewReader(""), out: &out, err: &out}); code != exitOK || out.Len() < 200 {
+		if code := run(context.Background(), args, &terminal.Console{In: strings.NewReader(""), Out: &out, Err: &out}); code != exitOK || out.Len() < 200 {
 			t.Errorf("%v: code %d, %d bytes", args, code, out.Len())
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	_ "time/tzdata" // conditions can name time zones even if the system has no time zone data
 
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 func main() {
@@ -23,7 +24,7 @@ func main() {
 		number, _ := again.(syscall.Signal)
 		os.Exit(128 + int(number)) // as shells report it
 	}()
-	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	code := run(ctx, os.Args[1:], &terminal.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	stop()
 	os.Exit(code)
 }

@@ -10,16 +10,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/cmd/etui/internal/help"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
 )
 
-func (a *cli) mcpCommand() *cobra.Command {
-	c := &cobra.Command{Use: "mcp", Short: "Add and remove MCP servers", Args: unknownCommand, RunE: group}
-	c.AddCommand(a.mcpAddCommand(), a.mcpRemoveCommand())
+func mcpCommand(at *place) *cobra.Command {
+	c := &cobra.Command{Use: "mcp", Short: "Add and remove MCP servers", Args: help.NoCommand, RunE: group}
+	c.AddCommand(mcpAddCommand(at), mcpRemoveCommand(at))
 	return c
 }
 
@@ -29,7 +31,7 @@ type addedServer struct {
 	Server mcp.Status `json:"server"`
 }
 
-func (a *cli) mcpAddCommand() *cobra.Command {
+func mcpAddCommand(at *place) *cobra.Command {
 	var s app.ServerFile
 	var env, headers []string
 	var force bool
@@ -68,18 +70,18 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 				}
 				s.Headers[name] = strings.TrimSpace(value)
 			}
-			w, err := a.open()
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			file, st, err := w.AddServer(cmd.Context(), s, force, version(), slog.New(slog.DiscardHandler))
 			if err == nil {
-				err = a.reloadSkills(cmd.Context(), w)
+				err = reloadSkills(cmd.Context(), w)
 			}
 			if err != nil {
 				return err
 			}
-			return a.print(addedServer{file, st}, func() string { return describeAdded(file, st) })
+			return at.Print(addedServer{file, st}, func() string { return describeAdded(file, st) })
 		},
 	}
 	f := c.Flags()
@@ -95,7 +97,7 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 
 func describeAdded(file string, st mcp.Status) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Added %s: %s\n", st.Server, home(file))
+	fmt.Fprintf(&b, "Added %s: %s\n", st.Server, terminal.ShortPath(file))
 	line := func(label, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "  %-10s %s\n", label, text)
@@ -106,25 +108,25 @@ func describeAdded(file string, st mcp.Status) string {
 	return b.String()
 }
 
-func (a *cli) mcpRemoveCommand() *cobra.Command {
+func mcpRemoveCommand(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove the skill of an MCP server, what was installed for it and what it kept", Args: cobra.ExactArgs(1),
 		Example: "  etui mcp remove files",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.open()
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if err := w.RemoveServer(args[0], func() error { return a.reloadSkills(cmd.Context(), w) }); err != nil {
+			if err := w.RemoveServer(args[0], func() error { return reloadSkills(cmd.Context(), w) }); err != nil {
 				return err
 			}
-			return a.changedSkill("Removed", args[0])
+			return changedSkill(at.Console, "Removed", args[0])
 		},
 	}
 }
 
 // reloadSkills returns when the gateway of a workspace, if one runs, has read the skills again.
-func (a *cli) reloadSkills(ctx context.Context, w *app.Workspace) error {
+func reloadSkills(ctx context.Context, w *app.Workspace) error {
 	i := w.Running()
 	if i.URL == "" {
 		return nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/modeltest"
 )
@@ -23,7 +24,7 @@ import (
 func etui(t *testing.T, want int, args ...string) (out, errs string) {
 	t.Helper()
 	var o, e lockedBuffer
-	if code := run(context.Background(), args, streams{in: strings.NewReader(""), out: &o, err: &e}); code != want {
+	if code := run(context.Background(), args, &terminal.Console{In: strings.NewReader(""), Out: &o, Err: &e}); code != want {
 		t.Fatalf("etui %v ended with code %d, want %d\n%s%s", args, code, want, o.String(), e.String())
 	}
 	return o.String(), e.String()
@@ -158,7 +159,7 @@ func TestDoctorAsksProviders(t *testing.T) {
 	} {
 		t.Setenv("ETUI_MODELS", `[{name: a, provider: openai, model: `+tt.model+`, base_url: "`+tt.url+`", retries: 0}]`)
 		var out lockedBuffer
-		run(t.Context(), []string{"-w", t.TempDir(), "doctor", "--json"}, streams{in: strings.NewReader(""), out: &out, err: io.Discard})
+		run(t.Context(), []string{"-w", t.TempDir(), "doctor", "--json"}, &terminal.Console{In: strings.NewReader(""), Out: &out, Err: io.Discard})
 		var report []app.Finding
 		if err := json.Unmarshal([]byte(out.String()), &report); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 // lockedBuffer takes what several goroutines write.
@@ -42,7 +43,7 @@ func startGateway(t *testing.T, args ...string) string {
 	ctx, cancel := context.WithCancel(t.Context())
 	var out lockedBuffer
 	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, args, streams{in: bytes.NewReader(nil), out: &out, err: &out}) }()
+	go func() { ended <- run(ctx, args, &terminal.Console{In: bytes.NewReader(nil), Out: &out, Err: &out}) }()
 	t.Cleanup(func() {
 		cancel()
 		if code := <-ended; code != exitOK {

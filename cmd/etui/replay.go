@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -32,7 +32,7 @@ type replayFlags struct {
 	turns       bool
 }
 
-func (a *cli) replayCommand() *cobra.Command {
+func replayCommand(at *place) *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use: "replay [FILE ...]", Short: "Replay conversations: what is sent, what it costs, and whether the right tools are there",
@@ -46,7 +46,7 @@ the stored conversations of the workspace are replayed, or with --demo those of 
   etui replay --demo --against changed.yaml --fail-on-worse
   etui replay --limit 4 --rule '{deny: ["db_*"]}'
   etui replay conversations.jsonl --fail-under recall=0.9`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runReplay(cmd.Context(), at, args, f) },
 	}
 	flags := c.Flags()
 	flags.StringSliceVar(&f.names, "mode", nil, "ways to bring tools to the model: "+replay.ModeNames()+" (default: all but the last; with a change only that, with --baseline its own)")
@@ -68,30 +68,51 @@ the stored conversations of the workspace are replayed, or with --demo those of 
 	return c
 }
 
-func (a *cli) replay(ctx context.Context, files []string, f replayFlags) error {
+func runReplay(ctx context.Context, at *place, files []string, f replayFlags) error {
 	least, err := f.check()
 	if err != nil {
 		return err
 	}
-	w, err := a.open()
+	w, err := at.open(ctx)
 	if err != nil {
 		return err
 	}
-	conversations, err := a.conversations(ctx, w, files, f)
+	conversations, err := conversationsOf(ctx, at, w, files, f)
 	if err != nil {
 		return err
 	}
-	before, after, err := a.compared(ctx, w, conversations, &f)
+	before, after, err := compareReplays(ctx, at, w, conversations, &f)
 	if err != nil {
 		return err
 	}
-	if err := a.printReplay(before, after, f); err != nil {
+	compared := replay.NewComparison(before, after)
+	switch {
+	case at.JSON:
+		e := json.NewEncoder(at.Out)
+		e.SetIndent("", " ")
+		err = e.Encode(compared)
+	case f.table:
+		_, err = io.WriteString(at.Out, compared.Markdown())
+	default:
+		var models []string
+		for _, m := range w.Config.Models {
+			if m.Provider != "offline" {
+				models = append(models, m.Model)
+			}
+		}
+		_, err = io.WriteString(at.Out, compared.Text(f.turns)+replay.Unpriced(models))
+	}
+	if err != nil {
 		return err
 	}
-	if !a.json && !f.table {
-		fmt.Fprint(a.out, unpriced(w.Config.Models))
+	why := after.Below(least)
+	if f.failOnWorse {
+		why = append(why, replay.Worse(before, after)...)
 	}
-	return failed(before, after, least, f)
+	if len(why) > 0 { // a build fails
+		return errors.New(strings.Join(why, "\n      "))
+	}
+	return nil
 }
 
 // check parses the flags that need parsing.
@@ -116,35 +137,26 @@ func (f *replayFlags) check() (least map[string]float64, err error) {
 	return least, nil
 }
 
-// conversations returns the conversations to replay.
-func (a *cli) conversations(ctx context.Context, w *app.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
+// conversationsOf returns the conversations to replay.
+func conversationsOf(ctx context.Context, at *place, w *app.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
 	switch {
 	case len(files) > 0 && len(f.sessions) > 0:
 		return nil, app.Usagef("give files or --session, not both")
 	case len(files) > 0:
-		return readConversations(a.in, files)
-	case a.demo && len(f.sessions) == 0:
+		list, err := replay.ReadFiles(at.In, files)
+		if err != nil {
+			return nil, app.Usagef("%w", err)
+		}
+		return list, nil
+	case at.demo && len(f.sessions) == 0:
 		return replay.Read(demo.Conversations(), "the demo's conversations")
 	}
-	return storedConversations(ctx, w, f)
-}
-
-func readConversations(in io.Reader, files []string) ([]replay.Conversation, error) {
-	list, err := replay.ReadFiles(in, files)
-	if err != nil {
-		return nil, app.Usagef("%w", err)
-	}
-	return list, nil
-}
-
-// storedConversations are those of the workspace that asked for a tool.
-func storedConversations(ctx context.Context, w *app.Workspace, f replayFlags) ([]replay.Conversation, error) {
 	who := replay.Conversation{User: f.user, Channel: f.channel, Roles: f.roles}
-	all, err := app.StoredConversations(ctx, w, f.sessions, who)
+	stored, err := app.StoredConversations(ctx, w, f.sessions, who) // those that asked for a tool
 	if errors.Is(err, app.ErrNothingStored) {
 		return nil, app.Usagef("%w: give a FILE, or --demo for those of the demo", err)
 	}
-	return all, err
+	return stored, err
 }
 
 // chosen are the modes that are replayed.
@@ -158,9 +170,9 @@ func (f *replayFlags) chosen() []replay.Mode {
 	return replay.Modes()
 }
 
-// compared replays, and returns the reports before and after a change. Without a change
+// compareReplays replays, and returns the reports before and after a change. Without a change
 // the report before is empty.
-func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
+func compareReplays(ctx context.Context, at *place, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
 	var changed *app.Workspace
 	if !f.change.Empty() {
 		if changed, err = w.With(f.change); err != nil {
@@ -172,12 +184,12 @@ func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []re
 			return before, after, err
 		}
 	}
-	if after, err = app.Replay(ctx, w, a.settings(nil), f.chosen(), f.warm, conversations); err != nil {
+	if after, err = app.Replay(ctx, w, at.settings(nil), f.chosen(), f.warm, conversations); err != nil {
 		return before, after, err
 	}
 	if changed != nil {
 		before = after
-		after, err = app.Replay(ctx, changed, a.settings(nil), f.chosen(), f.warm, conversations)
+		after, err = app.Replay(ctx, changed, at.settings(nil), f.chosen(), f.warm, conversations)
 		return before, after, err
 	}
 	if f.baseline != "" && !replay.Comparable(before, after) {
@@ -197,16 +209,4 @@ func (f *replayFlags) readBaseline() (before replay.Report, err error) {
 		f.modes = before.Modes()
 	}
 	return before, nil
-}
-
-// failed returns the error that makes a build fail.
-func failed(before, after replay.Report, least map[string]float64, f replayFlags) error {
-	why := after.Below(least)
-	if f.failOnWorse {
-		why = append(why, replay.Worse(before, after)...)
-	}
-	if len(why) > 0 {
-		return errors.New(strings.Join(why, "\n      "))
-	}
-	return nil
 }

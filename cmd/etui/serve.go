@@ -18,26 +18,27 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
-func (a *cli) serveCommand() *cobra.Command {
+func serveCommand(at *place) *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve", Short: "Run the gateway", Args: cobra.NoArgs,
 		Long: `Run the gateway of a workspace until you stop it. It serves OpenAI's chat completions at
 /v1/chat/completions, where "model" is the name of an agent, and reports its health at
 /healthz and /readyz. It listens on 127.0.0.1:3884 unless the configuration says otherwise.`,
 		Example: "  etui serve\n  etui serve --workspace ~/team --listen 127.0.0.1:8080",
-		RunE:    func(c *cobra.Command, _ []string) error { return a.serve(c.Context()) },
+		RunE:    func(c *cobra.Command, _ []string) error { return serveWorkspace(c.Context(), at) },
 	}
-	a.listenFlag(c)
+	listenFlag(at, c)
 	return c
 }
 
-func (a *cli) listenFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.listen, "listen", "", "address to listen on (default: as configured, 127.0.0.1:3884)")
+func listenFlag(at *place, c *cobra.Command) {
+	c.Flags().StringVar(&at.listen, "listen", "", "address to listen on (default: as configured, 127.0.0.1:3884)")
 }
 
-func (a *cli) demoCommand() *cobra.Command {
+func demoCommand(at *place) *cobra.Command {
 	c := &cobra.Command{
 		Use: "demo", Short: "Run the gateway with the demo workspace", Args: cobra.NoArgs,
 		Long: `Run the gateway with the demo workspace: hundreds of tools of an operations and office team,
@@ -45,36 +46,36 @@ served by a small service inside etui. It needs no key and no network. If OPENAI
 OPENAI_BASE_URL or ANTHROPIC_API_KEY is set, that language model answers, otherwise the offline model.`,
 		Example: "  etui demo\n  etui demo --listen 127.0.0.1:8080",
 		RunE: func(c *cobra.Command, _ []string) error {
-			a.demo = true
-			return a.serve(c.Context())
+			at.demo = true
+			return serveWorkspace(c.Context(), at)
 		},
 	}
-	a.listenFlag(c)
+	listenFlag(at, c)
 	return c
 }
 
-func (a *cli) serve(ctx context.Context) error {
+func serveWorkspace(ctx context.Context, at *place) error {
 	began := time.Now()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	w, err := a.open()
+	w, err := at.open(ctx)
 	if err != nil {
 		return err
 	}
-	log := panics.Counted(a.logger(w.Config.Log))
+	log := panics.Counted(at.logger(w.Config.Log))
 	slog.SetDefault(log) // of the parts that have none
-	s, err := app.Listen(ctx, w, a.settings(log))
+	s, err := app.Listen(ctx, w, at.settings(log))
 	if err != nil {
 		return err
 	}
-	a.greet(s, time.Since(began))
+	greet(at, s, time.Since(began))
 	var heeding sync.WaitGroup
 	heeding.Go(func() {
 		defer panics.Log(nil, "heeding signals")
-		a.heed(ctx, s, stop)
+		heed(ctx, at, s, stop)
 	})
 	err = s.Run(ctx, func() {
-		fmt.Fprintln(a.err, "etui: stopping; running turns may end first; a second signal ends etui at once")
+		fmt.Fprintln(at.Err, "etui: stopping; running turns may end first; a second signal ends etui at once")
 	})
 	stop()
 	heeding.Wait()
@@ -83,8 +84,8 @@ func (a *cli) serve(ctx context.Context) error {
 
 // heed reads configuration and skills again at every SIGHUP, until ctx ends. A SIGHUP
 // that comes because the terminal was closed stops etui.
-func (a *cli) heed(ctx context.Context, s *app.Server, stop func()) {
-	terminal := isTerminal(a.out)
+func heed(ctx context.Context, at *place, s *app.Server, stop func()) {
+	attached := terminal.Is(at.Out)
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
@@ -93,7 +94,7 @@ func (a *cli) heed(ctx context.Context, s *app.Server, stop func()) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
-			if terminal && !isTerminal(a.out) {
+			if attached && !terminal.Is(at.Out) {
 				stop()
 				return
 			}
@@ -103,43 +104,43 @@ func (a *cli) heed(ctx context.Context, s *app.Server, stop func()) {
 }
 
 // greet says where to go and what to try.
-func (a *cli) greet(s *app.Server, took time.Duration) {
+func greet(at *place, s *app.Server, took time.Duration) {
 	w := s.Workspace
-	fmt.Fprintf(a.out, "etui %s serves %s at %s (ready in %d ms)\n", version(), printable.Count(s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
-	fmt.Fprintf(a.out, "  workspace  %s\n  database   %s\n  model      %s\n", home(w.Dir), home(w.Database()), s.Models())
+	fmt.Fprintf(at.Out, "etui %s serves %s at %s (ready in %d ms)\n", version(), printable.Count(s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
+	fmt.Fprintf(at.Out, "  workspace  %s\n  database   %s\n  model      %s\n", terminal.ShortPath(w.Dir), terminal.ShortPath(w.Database()), s.Models())
 	if s.Admin != "" {
-		fmt.Fprintf(a.out, "  admin API  %s\n", s.Admin)
+		fmt.Fprintf(at.Out, "  admin API  %s\n", s.Admin)
 	}
 	programs := s.Sandbox()
-	fmt.Fprint(a.out, hanging("  sandbox    ", fmt.Sprintf("%s: %s", programs.Mode, programs.Says), width()))
+	fmt.Fprint(at.Out, terminal.Hanging("  sandbox    ", fmt.Sprintf("%s: %s", programs.Mode, programs.Says), terminal.Width()))
 	if !w.Found {
-		fmt.Fprintf(a.out, "  There is no etui.yaml; everything has its default value.\n")
+		fmt.Fprintf(at.Out, "  There is no etui.yaml; everything has its default value.\n")
 	}
 	if all, failed := s.Skills.Snapshot().All(), s.Skills.Snapshot().Failed(); len(all)+len(failed) > 0 {
 		text := fmt.Sprintf("%d of %d enabled", len(s.Skills.ListEnabled()), len(all))
 		if len(failed) > 0 {
 			text += ", " + printable.Count(len(failed), "file") + " cannot be used"
 		}
-		fmt.Fprintf(a.out, "  skills     %s; see etui skills list\n", text)
+		fmt.Fprintf(at.Out, "  skills     %s; see etui skills list\n", text)
 	}
 	if list := w.Config.Channels; len(list) > 0 {
 		names := make([]string, len(list))
 		for i, c := range list {
 			names[i] = c.Name
 		}
-		fmt.Fprintf(a.out, "  channels   %s; see etui channels list\n", strings.Join(names, ", "))
+		fmt.Fprintf(at.Out, "  channels   %s; see etui channels list\n", strings.Join(names, ", "))
 	}
 	if s.Config.Learning.Keep {
-		fmt.Fprintf(a.out, "  usage      past turns are kept; see etui usage show\n")
+		fmt.Fprintf(at.Out, "  usage      past turns are kept; see etui usage show\n")
 	}
 	for _, warning := range slices.Concat(s.Misnamed.Unknown, s.Misnamed.Later, s.Warnings) {
-		fmt.Fprintf(a.out, "  warning: %v\n", warning)
+		fmt.Fprintf(at.Out, "  warning: %v\n", warning)
 	}
 	if s.DemoElsewhere {
-		fmt.Fprintf(a.out, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
+		fmt.Fprintf(at.Out, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
 	}
 	if w.Config.Demo {
-		fmt.Fprint(a.out, hints(s.URL))
+		fmt.Fprint(at.Out, hints(s.URL))
 	}
 }
 
@@ -171,14 +172,4 @@ func program() string {
 		return name
 	}
 	return "etui"
-}
-
-// home shortens a path below the user's home folder.
-func home(path string) string {
-	if dir, err := os.UserHomeDir(); err == nil && dir != "/" {
-		if rest, ok := strings.CutPrefix(path, dir+"/"); ok {
-			return "~/" + rest
-		}
-	}
-	return path
 }

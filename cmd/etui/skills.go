@@ -15,34 +15,152 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/cmd/etui/internal/explanation"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-func (a *cli) skillsCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "skills", Short: "List, control, find and install skills", Args: unknownCommand, RunE: group,
-		Example: "  etui skills list\n  etui skills show search_logs\n  etui skills disable search_logs --reason \"too slow\"",
-		Long: `List, control, find and install skills: abilities that come as files and may change while etui runs.
+func skills() action {
+	var agent, user, outcome string
+	var limit int
+	var change admin.Change
+	// decide is an action that changes a skill and keeps why.
+	decide := func(x action) action {
+		more, check := x.flags, x.check
+		x.names = (*client.Client).SkillNames
+		x.flags = func(f *pflag.FlagSet) {
+			f.StringVar(&change.Reason, "reason", "", "the reason; it is logged and kept")
+			if more != nil {
+				more(f)
+			}
+		}
+		x.check = func(c *call) error {
+			change.By = userName()
+			if check != nil {
+				return check(c)
+			}
+			return nil
+		}
+		return x
+	}
+	one := func(use, short, method, path string) action {
+		return decide(action{
+			use: use + " NAME", short: short, example: "  etui skills " + use + " search_logs --reason \"too slow\"",
+			run: send(method, "/admin/skills/{}"+path, &change, describeChanged),
+		})
+	}
+	reload := decide(action{
+		use: "reload", short: "Reload all skill files in a running gateway",
+		otherwise: "a gateway reads all files when it starts",
+		run:       send(http.MethodPost, "/admin/skills/reload", &change, describeReload),
+	})
+	reload.names = nil
+	return action{
+		use: "skills", short: "List, control, find and install skills",
+		example: "  etui skills list\n" +
+			"  etui skills show search_logs\n" +
+			"  etui skills disable search_logs --reason \"too slow\"",
+		long: `List, control, find and install skills: abilities that come as files and may change while etui runs.
 What you decide here - enabled, disabled, removed, a version - is kept in the state folder. A running
 gateway applies it at once.`,
+		commands: skillsOfFolder,
+		actions: []action{
+			{
+				use: "list", short: "List the skills, the files that failed to load, and the toolsets",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&agent, "agent", "", "agent whose active toolset is marked (default: the first one)")
+				},
+				run: func(ctx context.Context, c *call) error { return listSkills(ctx, c, agent) },
+			},
+			{
+				use: "show NAME", short: "Show everything about a skill or a toolset",
+				names:   (*client.Client).SkillNames,
+				example: "  etui skills show search_logs\n  etui skills show full --json", run: showSkill,
+			},
+			one("enable", "Allow a skill to be used", http.MethodPost, "/enable"),
+			one("disable", "Stop a skill from being used, but keep it", http.MethodPost, "/disable"),
+			one("unregister", "Remove a skill from use until it is enabled again", http.MethodDelete, ""),
+			reload,
+			decide(action{
+				use: "use NAME[@VERSION]", short: "Choose the version of a skill, or the active toolset of an agent",
+				long: `NAME@VERSION puts that version of the skill in effect, even if there are higher ones; NAME@ goes back
+to the highest. NAME alone makes the skill the active toolset of an agent of a running gateway.`,
+				example: "  etui skills use search_logs@1.2 --reason \"1.3 is slow\"\n" +
+					"  etui skills use search_logs@\n" +
+					"  etui skills use oncall",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&agent, "agent", "", "agent that gets the toolset (default: the first one)")
+				},
+				run: func(ctx context.Context, c *call) error {
+					if name, version, ok := strings.Cut(c.args[0], "@"); ok {
+						change.Version = version
+						return send(http.MethodPost, skillPath(name)+"/use", change, describeChanged)(ctx, c)
+					}
+					if c.client.Here() {
+						return app.Usagef("no gateway is running; set workflow.default_skill in etui.yaml instead")
+					}
+					toolset := map[string]string{"agent": agent, "skill": c.args[0]}
+					return send(http.MethodPut, "/api/skills", toolset, func(s api.Toolsets) string {
+						tools := printable.Count(s.Tools, "tool")
+						return fmt.Sprintf("The skill %s is active for %s: %s, %d tokens.\n", s.Active, s.Agent, tools, s.Tokens[s.Active])
+					})(ctx, c)
+				},
+			}),
+			decide(action{
+				use: "approve NAME TOOL...", args: cobra.MinimumNArgs(1), short: "Approve tools of an MCP server that were held back",
+				long: `Approve tools of an MCP server that were held back because they are new, have changed or look
+poisoned. etui skills show NAME lists them with the reasons. TOOL@HASH approves a tool only as it is shown
+there. --all approves every tool that is held back.`,
+				example: "  etui skills approve github create_issue\n  etui skills approve github --all",
+				flags: func(f *pflag.FlagSet) {
+					f.BoolVar(&change.All, "all", false, "approve every tool that is held back")
+				},
+				check: func(c *call) error {
+					if change.Tools = c.args[1:]; (len(change.Tools) > 0) == change.All {
+						return app.Usagef("say which tools to approve, or --all; etui skills show %s lists them", c.args[0])
+					}
+					return nil
+				},
+				run: send(http.MethodPost, "/admin/skills/{}/approve", &change, func(s admin.Approval) string {
+					return fmt.Sprintf("%s is %s. Approved: %s.\n", s.Name, standing(s.SkillStatus), strings.Join(s.Approved, ", "))
+				}),
+			}),
+			{
+				use: "calls [NAME]", short: "Show the calls of skills, newest first", needs: records,
+				names: (*client.Client).SkillNames,
+				long: `Show the calls of skills, newest first: who made them, with which arguments, how they ended and how
+long they took. Secrets are left out and long texts are cut. etui keeps the newest 10,000 calls, for
+90 days.`,
+				example: "  etui skills calls search_logs --outcome timeout\n  etui skills calls --user alice --json",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&user, "user", "", "only calls of this user")
+					f.StringVar(&outcome, "outcome", "", "only with this outcome: ok, invalid_params, timeout, unavailable, failed or cancelled")
+					f.IntVar(&limit, "limit", 20, "how many to show")
+				},
+				run: func(ctx context.Context, c *call) error {
+					path := "/admin/calls?"
+					q := url.Values{"user": {user}, "outcome": {outcome}, "limit": {strconv.Itoa(limit)}}
+					if len(c.args) == 1 {
+						path = skillPath(c.args[0]) + "/calls?"
+					}
+					return get(path+q.Encode(), table[audit.Record]{
+						none: "There are no calls.\n", row: callRow,
+						head: []string{"TIME", "SKILL", "USER", "CHANNEL", "OUTCOME", "MS", "ARGUMENTS"},
+					}.text)(ctx, c)
+				},
+			},
+		},
 	}
-	c.AddCommand(a.skillsListCommand(), a.skillsShowCommand(), a.skillsUseCommand(),
-		a.skillsChangeCommand("enable NAME", "Allow a skill to be used", http.MethodPost, "/enable"),
-		a.skillsChangeCommand("disable NAME", "Stop a skill from being used, but keep it", http.MethodPost, "/disable"),
-		a.skillsChangeCommand("unregister NAME", "Remove a skill from use until it is enabled again", http.MethodDelete, ""),
-		a.skillsApproveCommand(), a.skillsReloadCommand(), a.skillsValidateCommand(), a.skillsCallsCommand())
-	c.AddCommand(a.skillsInstallCommands()...)
-	return c
 }
 
 // skillsReport is what skills list prints as JSON.
@@ -52,56 +170,46 @@ type skillsReport struct {
 	Toolsets api.Toolsets `json:"toolsets"`
 }
 
-func (a *cli) skillsListCommand() *cobra.Command {
-	var agent string
-	c := &cobra.Command{
-		Use: "list", Short: "List the skills, the files that failed to load, and the toolsets", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				var r skillsReport
-				if err := c.Do(cmd.Context(), http.MethodGet, "/admin/skills", nil, &r.SkillList); err != nil {
-					return err
-				}
-				if err := c.Do(cmd.Context(), http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &r.Toolsets); err != nil {
-					return err
-				}
-				return a.print(r, func() string {
-					r.Toolsets.Skills = slices.DeleteFunc(r.Toolsets.Skills, func(t catalog.Skill) bool {
-						return slices.ContainsFunc(r.Skills, func(s admin.SkillStatus) bool {
-							return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
-						})
-					})
-					return describeSkillList(r.SkillList) + describeToolsets(r.Toolsets)
-				})
-			})
-		},
+func listSkills(ctx context.Context, c *call, agent string) error {
+	var r skillsReport
+	if err := c.client.Do(ctx, http.MethodGet, "/admin/skills", nil, &r.SkillList); err != nil {
+		return err
 	}
-	c.Flags().StringVar(&agent, "agent", "", "agent whose active toolset is marked (default: the first one)")
-	return c
+	if err := c.client.Do(ctx, http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &r.Toolsets); err != nil {
+		return err
+	}
+	return c.Print(r, func() string {
+		r.Toolsets.Skills = slices.DeleteFunc(r.Toolsets.Skills, func(t catalog.Skill) bool {
+			return slices.ContainsFunc(r.Skills, func(s admin.SkillStatus) bool {
+				return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
+			})
+		})
+		return describeSkillList(r.SkillList) + explanation.Toolsets(r.Toolsets)
+	})
 }
 
 func describeSkillList(l admin.SkillList) string {
 	var b strings.Builder
-	rows := [][]string{{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SOURCE"}}
-	for _, s := range l.Skills {
-		kind := s.Kind
-		if s.Provider != "" && s.Provider != "markdown" {
-			kind = s.Provider
-		}
-		rows = append(rows, []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, home(s.Source)})
-	}
 	if len(l.Skills) > 0 {
-		lines := strings.SplitAfter(layout(rows, 5, width()), "\n")
-		b.WriteString(lines[0])
-		for i, s := range l.Skills {
-			b.WriteString(lines[i+1])
-			for _, note := range remarks(s) {
-				fmt.Fprintf(&b, "    %s\n", note)
-			}
-		}
+		b.WriteString(table[admin.SkillStatus]{
+			head: []string{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SOURCE"},
+			row: func(s admin.SkillStatus) []string {
+				kind := s.Kind
+				if s.Provider != "" && s.Provider != "markdown" {
+					kind = s.Provider
+				}
+				return []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, terminal.ShortPath(s.Source)}
+			},
+			below: func(s admin.SkillStatus) (lines string) {
+				for _, note := range remarks(s) {
+					lines += "    " + note + "\n"
+				}
+				return lines
+			},
+		}.text(l.Skills))
 	}
 	for _, f := range l.Failed {
-		fmt.Fprintf(&b, "failed: %s\n", home(f.Error))
+		fmt.Fprintf(&b, "failed: %s\n", terminal.ShortPath(f.Error))
 	}
 	if l.Trouble != "" {
 		fmt.Fprintf(&b, "warning: %s\n", l.Trouble)
@@ -118,7 +226,7 @@ func describeSkillList(l admin.SkillList) string {
 // remarks returns what a list says about a skill beside its row.
 func remarks(s admin.SkillStatus) (notes []string) {
 	if s.Error != "" {
-		notes = append(notes, "the last good version stays in effect: "+home(s.Error))
+		notes = append(notes, "the last good version stays in effect: "+terminal.ShortPath(s.Error))
 	}
 	if s.Why != "" && s.State != skill.Removed {
 		notes = append(notes, s.Why)
@@ -135,7 +243,7 @@ func remarks(s admin.SkillStatus) (notes []string) {
 		}
 	}
 	for _, other := range s.Shadows {
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("shadows %s %s", home(other.Source), other.Version)))
+		notes = append(notes, strings.TrimSpace(fmt.Sprintf("shadows %s %s", terminal.ShortPath(other.Source), other.Version)))
 	}
 	failures := 0
 	for _, n := range s.Counters.Failures {
@@ -150,37 +258,16 @@ func remarks(s admin.SkillStatus) (notes []string) {
 	return notes
 }
 
-// describeToolsets marks the active one.
-func describeToolsets(s api.Toolsets) string {
-	var rows [][]string
-	for _, t := range s.Skills {
-		mark := " "
-		if t.Name == s.Active {
-			mark = "*"
-		}
-		rows = append(rows, []string{mark + " " + t.Name, fmt.Sprintf("%4d tools %6d tokens ", s.Counts[t.Name], s.Tokens[t.Name]), t.Description})
+func showSkill(ctx context.Context, c *call) error {
+	var s admin.SkillStatus
+	err := c.client.Do(ctx, http.MethodGet, skillPath(c.args[0]), nil, &s)
+	if t, ok := toolset(ctx, c.client, c.args[0]); ok && err != nil {
+		return c.Print(t, func() string { return describeToolset(t) })
 	}
-	return fmt.Sprintf("Toolsets of the agent %s (* is active):\n", s.Agent) + layout(rows, 2, width())
-}
-
-func (a *cli) skillsShowCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "show NAME", Short: "Show everything about a skill or a toolset", Args: cobra.ExactArgs(1),
-		Example: "  etui skills show search_logs\n  etui skills show full --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				var s admin.SkillStatus
-				err := c.Do(cmd.Context(), http.MethodGet, skillPath(args[0]), nil, &s)
-				if t, ok := toolset(cmd.Context(), c, args[0]); ok && err != nil {
-					return a.print(t, func() string { return describeToolset(t) })
-				}
-				if err != nil {
-					return err
-				}
-				return a.print(s, func() string { return describeSkill(s) })
-			})
-		},
+	if err != nil {
+		return err
 	}
+	return c.Print(s, func() string { return describeSkill(s) })
 }
 
 // shownToolset is a toolset with the number of its tools.
@@ -232,13 +319,13 @@ func describeSkill(s admin.SkillStatus) string {
 	line("kind", strings.TrimSuffix(s.Kind+", "+s.Provider, ", "))
 	line("risk", string(s.Risk))
 	line("version", s.Version)
-	line("source", strings.TrimSuffix(fmt.Sprintf("%s (%s)", home(s.Source), s.Scope), " "))
+	line("source", strings.TrimSuffix(fmt.Sprintf("%s (%s)", terminal.ShortPath(s.Source), s.Scope), " "))
 	line("since", s.Since.Local().Format(time.DateTime))
 	line("error", s.Error)
 	line("groups", strings.Join(s.Groups, ", "))
 	line("tools", strings.Join(s.Tools, ", "))
 	for _, other := range s.Shadows {
-		line("shadows", strings.TrimSpace(fmt.Sprintf("%s (%s) %s %s", home(other.Source), other.Scope, other.Version, other.Error)))
+		line("shadows", strings.TrimSpace(fmt.Sprintf("%s (%s) %s %s", terminal.ShortPath(other.Source), other.Scope, other.Version, other.Error)))
 	}
 	for _, text := range s.Unmet {
 		line("unmet", text)
@@ -274,7 +361,7 @@ func printServer(line func(label, text string), s mcp.Status) {
 	}{{"reads", s.Read}, {"writes", s.Write}, {"reaches", s.Network}} {
 		places := make([]string, len(grant.list))
 		for i, place := range grant.list {
-			places[i] = home(place)
+			places[i] = terminal.ShortPath(place)
 		}
 		line(grant.label, strings.Join(places, ", "))
 	}
@@ -325,15 +412,6 @@ func countersText(c audit.Counters) string {
 
 func skillPath(name string) string { return "/admin/skills/" + url.PathEscape(name) }
 
-// motive holds the flag with the reason for a change.
-type motive struct{ reason string }
-
-func (m *motive) flags(c *cobra.Command) {
-	c.Flags().StringVar(&m.reason, "reason", "", "the reason; it is logged and kept")
-}
-
-func (m *motive) request() admin.Change { return admin.Change{By: userName(), Reason: m.reason} }
-
 // userName returns the user who runs this program.
 func userName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
@@ -342,128 +420,21 @@ func userName() string {
 	return cmp.Or(os.Getenv("USER"), "somebody")
 }
 
-// skillsChangeCommand makes a command that changes one skill.
-func (a *cli) skillsChangeCommand(use, short, method, path string) *cobra.Command {
-	var why motive
-	c := &cobra.Command{
-		Use: use, Short: short, Args: cobra.ExactArgs(1),
-		Example: "  etui skills " + strings.Replace(use, "NAME", "search_logs", 1) + " --reason \"too slow\"",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changeSkill(cmd.Context(), method, skillPath(args[0])+path, why.request())
-		},
-	}
-	why.flags(c)
-	return c
+func describeChanged(s admin.SkillStatus) string {
+	return fmt.Sprintf("%s is %s.\n", s.Name, standing(s))
 }
 
-func (a *cli) changeSkill(ctx context.Context, method, path string, change admin.Change) error {
-	return show(ctx, a, request{method: method, path: path, body: change}, func(s admin.SkillStatus) string {
-		return fmt.Sprintf("%s is %s.\n", s.Name, standing(s))
-	})
+func describeReload(r skill.Report) (text string) {
+	for _, p := range r.Problems {
+		text += fmt.Sprintf("failed: %v\n", p)
+	}
+	loaded, problems := printable.Count(len(r.Loaded), "skill"), printable.Count(len(r.Problems), "problem")
+	return text + fmt.Sprintf("%s, %s, %s changed.\n", loaded, problems, printable.Count(r.Changed, "file"))
 }
 
-func (a *cli) skillsUseCommand() *cobra.Command {
-	var why motive
-	var agent string
-	c := &cobra.Command{
-		Use: "use NAME[@VERSION]", Short: "Choose the version of a skill, or the active toolset of an agent", Args: cobra.ExactArgs(1),
-		Long: `NAME@VERSION puts that version of the skill in effect, even if there are higher ones; NAME@ goes back
-to the highest. NAME alone makes the skill the active toolset of an agent of a running gateway.`,
-		Example: "  etui skills use search_logs@1.2 --reason \"1.3 is slow\"\n  etui skills use search_logs@\n  etui skills use oncall",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if name, version, ok := strings.Cut(args[0], "@"); ok {
-				change := why.request()
-				change.Version = version
-				return a.changeSkill(cmd.Context(), http.MethodPost, skillPath(name)+"/use", change)
-			}
-			put := request{http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": args[0]}, "set workflow.default_skill in etui.yaml instead"}
-			return show(cmd.Context(), a, put, func(s api.Toolsets) string {
-				return fmt.Sprintf("The skill %s is active for %s: %s, %d tokens.\n", s.Active, s.Agent, printable.Count(s.Tools, "tool"), s.Tokens[s.Active])
-			})
-		},
+func callRow(call audit.Record) []string {
+	return []string{
+		call.Time.Local().Format(time.DateTime), cmp.Or(call.Tool, call.Skill), call.User, call.Channel, call.Outcome,
+		strconv.FormatFloat(call.Took, 'f', 1, 64), strings.TrimSpace(call.Arguments + " " + call.Error),
 	}
-	why.flags(c)
-	c.Flags().StringVar(&agent, "agent", "", "agent that gets the toolset (default: the first one)")
-	return c
-}
-
-func (a *cli) skillsApproveCommand() *cobra.Command {
-	var why motive
-	var all bool
-	c := &cobra.Command{
-		Use: "approve NAME TOOL...", Short: "Approve tools of an MCP server that were held back", Args: cobra.MinimumNArgs(1),
-		Long: `Approve tools of an MCP server that were held back because they are new, have changed or look
-poisoned. etui skills show NAME lists them with the reasons. TOOL@HASH approves a tool only as it is shown
-there. --all approves every tool that is held back.`,
-		Example: "  etui skills approve github create_issue\n  etui skills approve github --all",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			change := why.request()
-			if change.Tools, change.All = args[1:], all; (len(change.Tools) > 0) == all {
-				return app.Usagef("say which tools to approve, or --all; etui skills show %s lists them", args[0])
-			}
-			approve := request{method: http.MethodPost, path: skillPath(args[0]) + "/approve", body: change}
-			return show(cmd.Context(), a, approve, func(s admin.Approval) string {
-				return fmt.Sprintf("%s is %s. Approved: %s.\n", s.Name, standing(s.SkillStatus), strings.Join(s.Approved, ", "))
-			})
-		},
-	}
-	why.flags(c)
-	c.Flags().BoolVar(&all, "all", false, "approve every tool that is held back")
-	return c
-}
-
-func (a *cli) skillsReloadCommand() *cobra.Command {
-	var why motive
-	c := &cobra.Command{
-		Use: "reload", Short: "Reload all skill files in a running gateway", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			reload := request{http.MethodPost, "/admin/skills/reload", why.request(), "a gateway reads all files when it starts"}
-			return show(cmd.Context(), a, reload, func(r skill.Report) (text string) {
-				for _, p := range r.Problems {
-					text += fmt.Sprintf("failed: %v\n", p)
-				}
-				return text + fmt.Sprintf("%s, %s, %s changed.\n", printable.Count(len(r.Loaded), "skill"), printable.Count(len(r.Problems), "problem"), printable.Count(r.Changed, "file"))
-			})
-		},
-	}
-	why.flags(c)
-	return c
-}
-
-func (a *cli) skillsCallsCommand() *cobra.Command {
-	var user, outcome string
-	var limit int
-	c := &cobra.Command{
-		Use: "calls [NAME]", Short: "Show the calls of skills, newest first", Args: cobra.MaximumNArgs(1),
-		Long: `Show the calls of skills, newest first: who made them, with which arguments, how they ended and how
-long they took. Secrets are left out and long texts are cut. etui keeps the newest 10,000 calls, for
-90 days.`,
-		Example: "  etui skills calls search_logs --outcome timeout\n  etui skills calls --user alice --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			q := url.Values{"user": {user}, "outcome": {outcome}, "limit": {strconv.Itoa(limit)}}
-			path := "/admin/calls?" + q.Encode()
-			if len(args) == 1 {
-				path = skillPath(args[0]) + "/calls?" + q.Encode()
-			}
-			return records(cmd.Context(), a, path, describeCalls)
-		},
-	}
-	c.Flags().StringVar(&user, "user", "", "only calls of this user")
-	c.Flags().StringVar(&outcome, "outcome", "", "only with this outcome: ok, invalid_params, timeout, unavailable, failed or cancelled")
-	c.Flags().IntVar(&limit, "limit", 20, "how many to show")
-	return c
-}
-
-func describeCalls(calls []audit.Record) string {
-	if len(calls) == 0 {
-		return "There are no calls.\n"
-	}
-	rows := [][]string{{"TIME", "SKILL", "USER", "CHANNEL", "OUTCOME", "MS", "ARGUMENTS"}}
-	for _, call := range calls {
-		rows = append(rows, []string{
-			call.Time.Local().Format(time.DateTime), cmp.Or(call.Tool, call.Skill), call.User, call.Channel, call.Outcome,
-			strconv.FormatFloat(call.Took, 'f', 1, 64), strings.TrimSpace(call.Arguments + " " + call.Error),
-		})
-	}
-	return layout(rows, 6, width())
 }

@@ -11,22 +11,26 @@ import (
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/scan"
 )
 
-// skillsInstallCommands find skills in registries and install them.
-func (a *cli) skillsInstallCommands() []*cobra.Command {
+// skillsOfFolder are the commands about the folder of skills: they find skills in registries,
+// install and check them.
+func skillsOfFolder(at *place) []*cobra.Command {
 	return []*cobra.Command{
-		a.skillsFindCommand(), a.skillsInstallCommand(), a.skillsInstalledCommand(), a.skillsUpdateCommand(), a.skillsRemoveCommand(),
-		a.skillsPinCommand("pin", "Exclude a skill from updates", true), a.skillsPinCommand("unpin", "Include a skill in updates again", false),
+		skillsFindCommand(at), skillsInstallCommand(at), skillsInstalledCommand(at), skillsUpdateCommand(at),
+		skillsRemoveCommand(at), skillsValidateCommand(at),
+		skillsPinCommand(at, "pin", "Exclude a skill from updates", true),
+		skillsPinCommand(at, "unpin", "Include a skill in updates again", false),
 	}
 }
 
 // installing runs a command with the workspace's installer. The command prints
 // what the installer would log.
-func (a *cli) installing(run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
+func installing(at *place, run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		w, err := a.open()
+		w, err := at.open(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -40,26 +44,26 @@ func (a *cli) installing(run func(*cobra.Command, *hub.Installer, []string) erro
 
 // changing is installing for a command that changes the folder of skills: it returns when a
 // running gateway has followed.
-func (a *cli) changing(run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
-	return a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+func changing(at *place, run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
+	return installing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 		if err := run(cmd, in, args); err != nil {
 			return err
 		}
-		w, err := a.open()
+		w, err := at.open(cmd.Context())
 		if err != nil {
 			return err
 		}
-		return a.reloadSkills(cmd.Context(), w)
+		return reloadSkills(cmd.Context(), w)
 	})
 }
 
-func (a *cli) skillsFindCommand() *cobra.Command {
+func skillsFindCommand(at *place) *cobra.Command {
 	var registry string
 	var limit int
 	c := &cobra.Command{
 		Use: "find [WORDS]", Short: "Find skills in the registries",
 		Example: "  etui skills find pdf\n  etui skills find anthropics/skills --registry github",
-		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+		RunE: installing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if limit < 1 || limit > hub.MaxFound {
 				return app.Usagef("--limit is 1 to %d", hub.MaxFound)
 			}
@@ -68,9 +72,21 @@ func (a *cli) skillsFindCommand() *cobra.Command {
 				return errors.Join(errs...)
 			}
 			for _, err := range errs {
-				fmt.Fprintf(a.err, "etui: %s\n", err)
+				fmt.Fprintf(at.Err, "etui: %s\n", err)
 			}
-			return a.print(append([]hub.Found{}, found...), func() string { return describeFound(found) })
+			return at.Print(append([]hub.Found{}, found...), func() string {
+				return table[hub.Found]{
+					none: "No skill matches these words.\n",
+					head: []string{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"},
+					row: func(f hub.Found) []string {
+						version := f.Version
+						if f.Installed {
+							version = strings.TrimSpace(version + " installed")
+						}
+						return []string{f.Words(), f.Registry, version, printable.OneLine(f.Description)}
+					},
+				}.text(found)
+			})
 		}),
 	}
 	c.Flags().StringVar(&registry, "registry", "", "only this registry")
@@ -78,22 +94,7 @@ func (a *cli) skillsFindCommand() *cobra.Command {
 	return c
 }
 
-func describeFound(found []hub.Found) string {
-	if len(found) == 0 {
-		return "No skill matches these words.\n"
-	}
-	rows := [][]string{{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"}}
-	for _, f := range found {
-		version := f.Version
-		if f.Installed {
-			version = strings.TrimSpace(version + " installed")
-		}
-		rows = append(rows, []string{f.Words(), f.Registry, version, printable.OneLine(f.Description)})
-	}
-	return layout(rows, 3, width())
-}
-
-func (a *cli) skillsInstallCommand() *cobra.Command {
+func skillsInstallCommand(at *place) *cobra.Command {
 	var registry, version string
 	var o hub.Options
 	c := &cobra.Command{
@@ -105,7 +106,7 @@ a slash: ./my-skill.zip.
 A package that is malicious, damaged or not what its registry describes is refused. If a person should
 look at something in it first, the command prints file and line, and installs the skill only with --yes.`,
 		Example: "  etui skills install pdf\n  etui skills install @steipete/gifgrep --version 1.2.3\n  etui skills install anthropics/skills@pdf\n  etui skills install ./my-skill.zip",
-		RunE: a.changing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+		RunE: changing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			var s hub.Source
 			var err error
 			ref := hub.Ref{Version: version}
@@ -117,9 +118,9 @@ look at something in it first, the command prints file and line, and installs th
 			if err != nil {
 				return err
 			}
-			o.Progress = a.progress()
+			o.Progress = downloadProgress(at.Console)
 			done, err := in.Install(cmd.Context(), s, ref, o)
-			return a.installed(done, args[0], err)
+			return printInstalled(at.Console, done, args[0], err)
 		}),
 	}
 	c.Flags().StringVar(&registry, "registry", "", "only this registry (default: the first one that has the skill)")
@@ -129,9 +130,9 @@ look at something in it first, the command prints file and line, and installs th
 	return c
 }
 
-// progress shows the progress of a download on a terminal.
-func (a *cli) progress() func(hub.Progress) {
-	if a.json || !isTerminal(a.err) {
+// downloadProgress shows the progress of a download on a terminal.
+func downloadProgress(console *terminal.Console) func(hub.Progress) {
+	if console.JSON || !terminal.Is(console.Err) {
 		return nil
 	}
 	return func(p hub.Progress) {
@@ -144,7 +145,7 @@ func (a *cli) progress() func(hub.Progress) {
 		case p.Done > 0:
 			line += fmt.Sprintf(" %d kB", p.Done>>10)
 		}
-		fmt.Fprintf(a.err, "\r\x1b[K%s", line)
+		fmt.Fprintf(console.Err, "\r\x1b[K%s", line)
 	}
 }
 
@@ -157,13 +158,13 @@ type installOutcome struct {
 	Flags []scan.Flag `json:"flags,omitempty"`
 }
 
-// installed prints the result of an installation.
-func (a *cli) installed(done *hub.Installed, words string, err error) error {
-	if isTerminal(a.err) && !a.json {
-		fmt.Fprint(a.err, "\r\x1b[K")
+// printInstalled prints the result of an installation.
+func printInstalled(console *terminal.Console, done *hub.Installed, words string, err error) error {
+	if terminal.Is(console.Err) && !console.JSON {
+		fmt.Fprint(console.Err, "\r\x1b[K")
 	}
 	var ask *hub.NeedsYesError
-	if a.json {
+	if console.JSON {
 		out := installOutcome{OK: err == nil, Skill: done}
 		if err != nil {
 			out.Error = err.Error()
@@ -171,7 +172,7 @@ func (a *cli) installed(done *hub.Installed, words string, err error) error {
 		if errors.As(err, &ask) {
 			out.Flags = ask.Flags
 		}
-		return errors.Join(json.NewEncoder(a.out).Encode(out), err)
+		return errors.Join(json.NewEncoder(console.Out).Encode(out), err)
 	}
 	if errors.As(err, &ask) {
 		return fmt.Errorf("%w\nLook at these places; if they are harmless, run: etui skills install %s --yes", err, words)
@@ -180,9 +181,9 @@ func (a *cli) installed(done *hub.Installed, words string, err error) error {
 		return err
 	}
 	o := done.Origin
-	fmt.Fprintf(a.out, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, printable.Count(len(o.Files), "file"), describeSignature(o))
+	fmt.Fprintf(console.Out, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, printable.Count(len(o.Files), "file"), describeSignature(o))
 	for _, f := range o.Accepted {
-		fmt.Fprintf(a.out, "  accepted: %s\n", f)
+		fmt.Fprintf(console.Out, "  accepted: %s\n", f)
 	}
 	return nil
 }
@@ -209,23 +210,19 @@ func shortVersion(v string) string {
 	return v
 }
 
-func (a *cli) skillsInstalledCommand() *cobra.Command {
+func skillsInstalledCommand(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use: "installed", Short: "List the installed skills and the files that were changed since", Args: cobra.NoArgs,
-		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, _ []string) error {
+		RunE: installing(at, func(cmd *cobra.Command, in *hub.Installer, _ []string) error {
 			list, err := in.List(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return a.print(append([]hub.Installed{}, list...), func() string {
-				if len(list) == 0 {
-					return "No skill is installed.\n"
-				}
-				rows := [][]string{{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}}
-				for _, s := range list {
-					rows = append(rows, installedRow(s))
-				}
-				return layout(rows, 5, width())
+			return at.Print(append([]hub.Installed{}, list...), func() string {
+				return table[hub.Installed]{
+					none: "No skill is installed.\n",
+					head: []string{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}, row: installedRow,
+				}.text(list)
 			})
 		}),
 	}
@@ -245,7 +242,7 @@ func installedRow(s hub.Installed) []string {
 	return []string{s.Name, s.Origin.Registry, shortVersion(s.Origin.Version), string(s.Origin.Signature), s.Origin.Installed.Format("2006-01-02"), strings.Join(notes, "; ")}
 }
 
-func (a *cli) skillsUpdateCommand() *cobra.Command {
+func skillsUpdateCommand(at *place) *cobra.Command {
 	var o hub.Options
 	c := &cobra.Command{
 		Use: "update [NAME...]", Short: "Update installed skills; without names, all",
@@ -253,13 +250,13 @@ func (a *cli) skillsUpdateCommand() *cobra.Command {
 		Long: `Bring installed skills to their newest version. Pinned skills stay as they are, and so do skills whose
 files were changed here, unless --force. A skill goes back to a lower version only with its name and
 --force. A skill that its registry now calls malicious is removed.`,
-		RunE: a.changing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
-			o.Progress = a.progress()
+		RunE: changing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+			o.Progress = downloadProgress(at.Console)
 			list, err := in.Update(cmd.Context(), o, args...)
 			if err != nil {
 				return err
 			}
-			return a.printUpdates(list)
+			return printUpdates(at.Console, list)
 		}),
 	}
 	c.Flags().BoolVar(&o.Force, "force", false, "replace files that were changed here; with a name, also go back to a lower version")
@@ -267,18 +264,18 @@ files were changed here, unless --force. A skill goes back to a lower version on
 	return c
 }
 
-func (a *cli) printUpdates(list []hub.Outcome) error {
+func printUpdates(console *terminal.Console, list []hub.Outcome) error {
 	var failed error
 	for _, u := range list {
 		if u.Err != nil && u.State != hub.Skipped {
 			failed = errors.New("not every skill could be updated")
 		}
 	}
-	if a.json {
-		return errors.Join(json.NewEncoder(a.out).Encode(append([]hub.Outcome{}, list...)), failed)
+	if console.JSON {
+		return errors.Join(json.NewEncoder(console.Out).Encode(append([]hub.Outcome{}, list...)), failed)
 	}
-	if isTerminal(a.err) {
-		fmt.Fprint(a.err, "\r\x1b[K")
+	if terminal.Is(console.Err) {
+		fmt.Fprint(console.Err, "\r\x1b[K")
 	}
 	for _, u := range list {
 		line := fmt.Sprintf("%s: %s%s", u.Name, u.State, spaced(shortVersion(u.From)))
@@ -288,44 +285,44 @@ func (a *cli) printUpdates(list []hub.Outcome) error {
 		if u.Why != "" {
 			line += ": " + u.Why
 		}
-		fmt.Fprintln(a.out, line)
+		fmt.Fprintln(console.Out, line)
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(a.out, "No skill was installed from a registry.")
+		fmt.Fprintln(console.Out, "No skill was installed from a registry.")
 	}
 	return failed
 }
 
-func (a *cli) skillsRemoveCommand() *cobra.Command {
+func skillsRemoveCommand(at *place) *cobra.Command {
 	var o hub.Options
 	c := &cobra.Command{
 		Use: "remove NAME", Short: "Remove an installed skill with its files", Args: cobra.ExactArgs(1),
 		Example: "  etui skills remove pdf",
-		RunE: a.changing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+		RunE: changing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if err := in.Remove(cmd.Context(), args[0], o); err != nil {
 				return err
 			}
-			return a.changedSkill("Removed", args[0])
+			return changedSkill(at.Console, "Removed", args[0])
 		}),
 	}
 	c.Flags().BoolVar(&o.Force, "force", false, "remove it although its files were changed here")
 	return c
 }
 
-func (a *cli) skillsPinCommand(use, short string, pinned bool) *cobra.Command {
+func skillsPinCommand(at *place, use, short string, pinned bool) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
 		Example: "  etui skills " + use + " pdf",
-		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+		RunE: installing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if err := in.Pin(cmd.Context(), args[0], pinned); err != nil {
 				return err
 			}
-			return a.changedSkill(strings.ToUpper(use[:1])+use[1:]+"ned", args[0])
+			return changedSkill(at.Console, strings.ToUpper(use[:1])+use[1:]+"ned", args[0])
 		}),
 	}
 }
 
 // changedSkill prints what was done to a skill.
-func (a *cli) changedSkill(done, name string) error {
-	return a.print(map[string]any{"ok": true, "skill": name}, func() string { return done + " " + name + ".\n" })
+func changedSkill(console *terminal.Console, done, name string) error {
+	return console.Print(map[string]any{"ok": true, "skill": name}, func() string { return done + " " + name + ".\n" })
 }

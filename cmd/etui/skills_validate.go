@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) skillsValidateCommand() *cobra.Command {
-	v := &validation{cli: a}
+func skillsValidateCommand(at *place) *cobra.Command {
+	v := &validation{place: at}
 	c := &cobra.Command{
 		Use: "validate [PATH]...", Short: "Check skill files without loading them",
 		Long: `Check skill files without loading them. A PATH is a SKILL.md or its folder, a skill's YAML
@@ -28,7 +29,7 @@ repaired or left out, or what is missing on this machine.`,
 
 // validation prints what the check of skills finds.
 type validation struct {
-	*cli
+	*place
 	check app.Validation
 	began time.Time
 	shown time.Time // when progress was last shown
@@ -36,7 +37,7 @@ type validation struct {
 
 func (v *validation) run(ctx context.Context, paths []string) error {
 	v.began = time.Now()
-	w, err := v.open()
+	w, err := v.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -52,13 +53,13 @@ func (v *validation) run(ctx context.Context, paths []string) error {
 // progress shows on a terminal what is being checked, if it takes long. An empty folder
 // removes the line.
 func (v *validation) progress(checked int, dir string) {
-	if now := time.Now(); isTerminal(v.err) && now.Sub(v.began) > time.Second && (dir == "" || now.Sub(v.shown) > time.Second/10) {
+	if now := time.Now(); terminal.Is(v.Err) && now.Sub(v.began) > time.Second && (dir == "" || now.Sub(v.shown) > time.Second/10) {
 		v.shown = now
 		text := ""
 		if dir != "" {
 			text = fmt.Sprintf("%d checked, now %s", checked, dir)
 		}
-		fmt.Fprintf(v.err, "\r\x1b[K%s", text)
+		fmt.Fprintf(v.Err, "\r\x1b[K%s", text)
 	}
 }
 
@@ -70,8 +71,8 @@ func (v *validation) print() error {
 			failed++
 		}
 	}
-	if v.json {
-		if err := json.NewEncoder(v.out).Encode(append([]app.SkillReport{}, v.check.Reports...)); err != nil {
+	if v.JSON {
+		if err := json.NewEncoder(v.Out).Encode(append([]app.SkillReport{}, v.check.Reports...)); err != nil {
 			return err
 		}
 	} else {
@@ -87,18 +88,18 @@ func (v *validation) printText() {
 	warnings := 0
 	for _, r := range v.check.Reports {
 		for _, p := range r.Errors {
-			fmt.Fprintf(v.out, "%s: %s\n", place(r.Path, p.Line), p.Message)
+			fmt.Fprintf(v.Out, "%s: %s\n", position(r.Path, p.Line), p.Message)
 		}
 		for _, p := range r.Warnings {
-			fmt.Fprintf(v.out, "%s: warning: %s\n", place(r.Path, p.Line), p.Message)
+			fmt.Fprintf(v.Out, "%s: warning: %s\n", position(r.Path, p.Line), p.Message)
 		}
 		warnings += len(r.Warnings)
 	}
-	fmt.Fprintf(v.out, "files checked: %d, warnings: %d\n", len(v.check.Reports), warnings)
+	fmt.Fprintf(v.Out, "files checked: %d, warnings: %d\n", len(v.check.Reports), warnings)
 }
 
-// place returns the position of a line in a file.
-func place(path string, line int) string {
+// position returns the position of a line in a file.
+func position(path string, line int) string {
 	if line == 0 {
 		return path
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,69 +11,105 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/turn"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-func (a *cli) toolsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "tools", Short: "List, show, call and enrich tools", Args: unknownCommand, RunE: group,
-		Example: "  etui tools list --group kubernetes,logs\n  etui tools show write_file\n  etui tools call calculate expression=2+3"}
-	c.AddCommand(a.toolsListCommand(), a.toolsShowCommand(), a.toolsCallCommand(), a.toolsGenCommand(), a.toolsEnrichCommand())
-	return c
-}
-
-func (a *cli) listTools(cmd *cobra.Command, c *client.Client) ([]api.Tool, error) {
-	var list []api.Tool
-	err := c.Do(cmd.Context(), http.MethodGet, "/api/tools", nil, &list)
-	return list, err
-}
-
-func (a *cli) toolsListCommand() *cobra.Command {
-	var inGroup, source, risk string
-	c := &cobra.Command{
-		Use: "list", Short: "List the tools", Args: cobra.NoArgs,
-		Example: "  etui tools list --group kubernetes,logs\n  etui tools list --risk destructive --json",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				list, err := a.listTools(cmd, c)
-				if err != nil {
-					return err
-				}
-				var groups, sources []string
-				for _, t := range list {
-					groups, sources = append(groups, t.Groups...), append(sources, t.Source)
-				}
-				for name := range strings.SplitSeq(inGroup, ",") {
-					if name != "" && !slices.Contains(groups, name) {
-						return app.Usagef("there is no group %q%s", name, nearest.Hint(name, slices.Values(groups)))
+func tools() action {
+	var who api.Message
+	var groups, source, risk string
+	var dry bool
+	return action{
+		use: "tools", short: "List, show, call and enrich tools",
+		example: "  etui tools list --group kubernetes,logs\n" +
+			"  etui tools show write_file\n" +
+			"  etui tools call calculate expression=2+3",
+		commands: func(at *place) []*cobra.Command {
+			return []*cobra.Command{toolsGenCommand(at.Console), toolsEnrichCommand(at)}
+		},
+		actions: []action{
+			{
+				use: "list", short: "List the tools",
+				example: "  etui tools list --group kubernetes,logs\n  etui tools list --risk destructive --json",
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&groups, "group", "", "only tools of these groups, as in file,shell")
+					f.StringVar(&source, "source", "", "only tools of this source")
+					f.StringVar(&risk, "risk", "", "only tools of this risk: read, write or destructive")
+				},
+				run: func(ctx context.Context, c *call) error {
+					list, err := c.client.Tools(ctx)
+					if err == nil {
+						list, err = chooseTools(list, groups, source, risk)
 					}
-				}
-				if source != "" && !slices.Contains(sources, source) {
-					return app.Usagef("there is no source %q%s", source, nearest.Hint(source, slices.Values(sources)))
-				}
-				if risks := []string{"", "read", "write", "destructive"}; !slices.Contains(risks, risk) {
-					return app.Usagef("there is no risk %q; it is read, write or destructive", risk)
-				}
-				list = slices.DeleteFunc(list, func(t api.Tool) bool {
-					some := inGroup == "" || slices.ContainsFunc(strings.Split(inGroup, ","), func(g string) bool { return slices.Contains(t.Groups, g) })
-					return !some || source != "" && t.Source != source || risk != "" && string(t.Risk) != risk
-				})
-				return a.print(list, func() string { return describeTools(list) })
-			})
+					if err != nil {
+						return err
+					}
+					return c.Print(list, func() string { return describeTools(list) })
+				},
+			},
+			{
+				use: "show NAME", short: "Show a tool with its parameters, and whether a caller may call it",
+				names:   (*client.Client).ToolNames,
+				example: "  etui tools show write_file --user bob --channel telegram",
+				flags:   func(f *pflag.FlagSet) { callerFlags(f, &who) },
+				run:     func(ctx context.Context, c *call) error { return showTool(ctx, c, who) },
+			},
+			{
+				use: "call NAME [ARGUMENTS]", short: "Call a tool without a model", args: cobra.MinimumNArgs(1),
+				names: (*client.Client).ToolNames,
+				long: `Call a tool without a model. ARGUMENTS are name=value, where the tool's
+parameters say what a value is, or one JSON object.`,
+				example: `  etui tools call calculate expression=2+3
+  etui tools call list_pods '{"namespace":"prod"}'
+  etui tools call exec '{"command":"rm -rf build"}' --dry-run`,
+				flags: func(f *pflag.FlagSet) {
+					f.BoolVar(&dry, "dry-run", false, "show whether the call would be allowed, without running it")
+					callerFlags(f, &who)
+				},
+				needs: changes,
+				check: func(c *call) error {
+					if dry {
+						c.needs = 0
+					}
+					return nil
+				},
+				run: func(ctx context.Context, c *call) error { return callTool(ctx, c, who, dry) },
+			},
 		},
 	}
-	c.Flags().StringVar(&inGroup, "group", "", "only tools of these groups, as in file,shell")
-	c.Flags().StringVar(&source, "source", "", "only tools of this source")
-	c.Flags().StringVar(&risk, "risk", "", "only tools of this risk: read, write or destructive")
-	return c
+}
+
+// chooseTools leaves the tools of some groups, of a source and of a risk; empty means all.
+func chooseTools(list []api.Tool, inGroup, source, risk string) ([]api.Tool, error) {
+	var groups, sources []string
+	for _, t := range list {
+		groups, sources = append(groups, t.Groups...), append(sources, t.Source)
+	}
+	wanted := strings.FieldsFunc(inGroup, func(r rune) bool { return r == ',' })
+	for _, name := range wanted {
+		if !slices.Contains(groups, name) {
+			return nil, app.Usagef("there is no group %q%s", name, nearest.Hint(name, slices.Values(groups)))
+		}
+	}
+	if source != "" && !slices.Contains(sources, source) {
+		return nil, app.Usagef("there is no source %q%s", source, nearest.Hint(source, slices.Values(sources)))
+	}
+	if risks := []string{"", "read", "write", "destructive"}; !slices.Contains(risks, risk) {
+		return nil, app.Usagef("there is no risk %q; it is read, write or destructive", risk)
+	}
+	return slices.DeleteFunc(list, func(t api.Tool) bool {
+		some := inGroup == "" || slices.ContainsFunc(wanted, func(g string) bool { return slices.Contains(t.Groups, g) })
+		return !some || source != "" && t.Source != source || risk != "" && string(t.Risk) != risk
+	}), nil
 }
 
 func describeTools(list []api.Tool) string {
@@ -89,65 +126,54 @@ func describeTools(list []api.Tool) string {
 		}
 		rows = append(rows, []string{name, strconv.Itoa(t.Tokens), string(t.Risk), printable.Line(strings.Join(t.Groups, ","), 12), t.Description})
 	}
-	return layout(rows, 4, width()) + fmt.Sprintf("%s, %d tokens if all were sent\n", printable.Count(len(list), "tool"), tokens)
+	return terminal.Table(rows, terminal.Width()) + fmt.Sprintf("%s, %d tokens if all were sent\n", printable.Count(len(list), "tool"), tokens)
 }
 
-func (a *cli) toolsShowCommand() *cobra.Command {
-	var who api.Message
-	c := &cobra.Command{
-		Use: "show NAME", Short: "Show a tool with its parameters, and whether a caller may call it", Args: cobra.ExactArgs(1),
-		Example: "  etui tools show write_file --user bob --channel telegram",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				list, err := a.listTools(cmd, c)
-				if err != nil {
-					return err
-				}
-				i := slices.IndexFunc(list, func(t api.Tool) bool { return t.Name == args[0] && !t.Shadowed })
-				if i < 0 {
-					names := make([]string, len(list))
-					for i, t := range list {
-						names[i] = t.Name
-					}
-					return app.Usagef("there is no tool %q%s", args[0], nearest.Hint(args[0], slices.Values(names)))
-				}
-				t := list[i]
-				var call turn.Judgement
-				if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(t.Name)+"/judge", who, &call); err != nil {
-					return err
-				}
-				if a.json {
-					return a.printJSON(shownTool{t, call})
-				}
-				fmt.Fprintf(a.out, "%s\n  %s\n", t.Name, t.Description)
-				for lang, text := range t.Translations {
-					fmt.Fprintf(a.out, "  %s: %s\n", lang, text)
-				}
-				if len(t.Aliases) > 0 {
-					fmt.Fprintf(a.out, "  aliases: %s\n", strings.Join(t.Aliases, ", "))
-				}
-				if len(t.Examples) > 0 {
-					fmt.Fprintf(a.out, "  examples: %s\n", strings.Join(t.Examples, " | "))
-				}
-				if len(t.Channels) > 0 {
-					fmt.Fprintf(a.out, "  only on the channels: %s\n", strings.Join(t.Channels, ", "))
-				}
-				fmt.Fprintf(a.out, "  %s\n", judged(call))
-				facts := []string{"risk " + string(t.Risk)}
-				if len(t.Groups) > 0 {
-					facts = append(facts, "groups "+strings.Join(t.Groups, ", "))
-				}
-				facts = append(facts, "source "+t.Source)
-				if t.Version != "" {
-					facts = append(facts, "version "+t.Version)
-				}
-				fmt.Fprintf(a.out, "  %s, %d tokens\n  parameters:\n", strings.Join(facts, ", "), t.Tokens)
-				return a.printJSON(t.Parameters)
-			})
-		},
+func showTool(ctx context.Context, c *call, who api.Message) error {
+	list, err := c.client.Tools(ctx)
+	if err != nil {
+		return err
 	}
-	callerFlags(c, &who)
-	return c
+	i := slices.IndexFunc(list, func(t api.Tool) bool { return t.Name == c.args[0] && !t.Shadowed })
+	if i < 0 {
+		names := make([]string, len(list))
+		for i, t := range list {
+			names[i] = t.Name
+		}
+		return app.Usagef("there is no tool %q%s", c.args[0], nearest.Hint(c.args[0], slices.Values(names)))
+	}
+	t := list[i]
+	var may turn.Judgement
+	if err := c.client.Do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(t.Name)+"/judge", who, &may); err != nil {
+		return err
+	}
+	if c.JSON {
+		return c.PrintJSON(shownTool{t, may})
+	}
+	fmt.Fprintf(c.Out, "%s\n  %s\n", t.Name, t.Description)
+	for lang, text := range t.Translations {
+		fmt.Fprintf(c.Out, "  %s: %s\n", lang, text)
+	}
+	if len(t.Aliases) > 0 {
+		fmt.Fprintf(c.Out, "  aliases: %s\n", strings.Join(t.Aliases, ", "))
+	}
+	if len(t.Examples) > 0 {
+		fmt.Fprintf(c.Out, "  examples: %s\n", strings.Join(t.Examples, " | "))
+	}
+	if len(t.Channels) > 0 {
+		fmt.Fprintf(c.Out, "  only on the channels: %s\n", strings.Join(t.Channels, ", "))
+	}
+	fmt.Fprintf(c.Out, "  %s\n", judged(may))
+	facts := []string{"risk " + string(t.Risk)}
+	if len(t.Groups) > 0 {
+		facts = append(facts, "groups "+strings.Join(t.Groups, ", "))
+	}
+	facts = append(facts, "source "+t.Source)
+	if t.Version != "" {
+		facts = append(facts, "version "+t.Version)
+	}
+	fmt.Fprintf(c.Out, "  %s, %d tokens\n  parameters:\n", strings.Join(facts, ", "), t.Tokens)
+	return c.PrintJSON(t.Parameters)
 }
 
 // shownTool is a tool with the verdict on a call of it.
@@ -171,47 +197,30 @@ func judged(j turn.Judgement) string {
 	return says
 }
 
-func (a *cli) toolsCallCommand() *cobra.Command {
-	var who api.Message
-	var dry bool
-	c := &cobra.Command{
-		Use: "call NAME [ARGUMENTS]", Short: "Call a tool without a model", Args: cobra.MinimumNArgs(1),
-		Long: `Call a tool without a model. ARGUMENTS are name=value, where the tool's
-parameters say what a value is, or one JSON object.`,
-		Example: `  etui tools call calculate expression=2+3
-  etui tools call list_pods '{"namespace":"prod"}'
-  etui tools call exec '{"command":"rm -rf build"}' --dry-run`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			call := api.CallRequest{Message: who}
-			return a.with(cmd.Context(), !dry, func(c *client.Client) (err error) {
-				if call.Arguments, err = a.arguments(cmd, c, args[0], args[1:]); err != nil {
-					return err
-				}
-				if dry {
-					var j turn.Judgement
-					if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0])+"/judge", call, &j); err != nil {
-						return err
-					}
-					return a.print(j, func() string { return describeJudgement(args[0], j) })
-				}
-				var r chat.Result
-				if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0]), call, &r); err != nil {
-					return err
-				}
-				if r.Failed && !a.json {
-					return fmt.Errorf("%s failed: %s", args[0], r.Text)
-				}
-				return a.print(r, func() string { return strings.TrimRight(r.Text, "\n") + "\n" })
-			})
-		},
+func callTool(ctx context.Context, c *call, who api.Message, dry bool) error {
+	name, request := c.args[0], api.CallRequest{Message: who}
+	var err error
+	if request.Arguments, err = callArguments(ctx, c); err != nil {
+		return err
 	}
-	c.Flags().BoolVar(&dry, "dry-run", false, "show whether the call would be allowed, without running it")
-	callerFlags(c, &who)
-	return c
+	if dry {
+		return send(http.MethodPost, "/api/tools/{}/judge", request, func(j turn.Judgement) string {
+			return describeJudgement(name, j)
+		})(ctx, c)
+	}
+	var r chat.Result
+	if err := c.client.Do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(name), request, &r); err != nil {
+		return err
+	}
+	if r.Failed && !c.JSON {
+		return fmt.Errorf("%s failed: %s", name, r.Text)
+	}
+	return c.Print(r, func() string { return strings.TrimRight(r.Text, "\n") + "\n" })
 }
 
-// arguments returns the arguments of a call: one JSON object, or name=value for each.
-func (a *cli) arguments(cmd *cobra.Command, c *client.Client, name string, args []string) (json.RawMessage, error) {
+// callArguments returns the arguments of a call: one JSON object, or name=value for each.
+func callArguments(ctx context.Context, c *call) (json.RawMessage, error) {
+	name, args := c.args[0], c.args[1:]
 	switch {
 	case len(args) == 0:
 		return json.RawMessage("{}"), nil
@@ -220,7 +229,7 @@ func (a *cli) arguments(cmd *cobra.Command, c *client.Client, name string, args 
 	case strings.HasPrefix(args[0], "{"):
 		return nil, app.Usagef("the arguments are not one JSON object: %s", strings.Join(args, " "))
 	}
-	list, err := a.listTools(cmd, c)
+	list, err := c.client.Tools(ctx)
 	if err != nil {
 		return nil, err
 	}

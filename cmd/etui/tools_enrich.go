@@ -10,12 +10,12 @@ import (
 
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/enrich"
-	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/model"
 )
 
-func (a *cli) toolsEnrichCommand() *cobra.Command {
+func toolsEnrichCommand(at *place) *cobra.Command {
 	var names []string
 	var modelName string
 	var limit int
@@ -32,11 +32,11 @@ call goes on where it ended, and writes only about new and changed tools. See do
 			if limit < 0 {
 				return app.Usagef("--limit must not be below zero")
 			}
-			w, err := a.open()
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return a.enrich(cmd.Context(), w, modelName, names, limit, dry, yes)
+			return writeTexts(cmd.Context(), at, w, modelName, names, limit, dry, yes)
 		},
 	}
 	c.Flags().StringSliceVar(&names, "tools", nil, "only these tools, and skills as skill:NAME")
@@ -47,57 +47,33 @@ call goes on where it ended, and writes only about new and changed tools. See do
 	return c
 }
 
-// enriched is what tools enrich reports.
-type enriched struct {
-	Model    string      `json:"model,omitempty"`
-	File     string      `json:"file"`
-	Estimate enrich.Cost `json:"estimate"`
-	// Price is estimated: at the model's price in etui.yaml, else in dollars at that of its
-	// provider. It is nil if neither is known.
-	Price *float64 `json:"estimated_cost"`
-	// Used is what it took; Dropped are texts about what no longer exists.
-	Used    enrich.Cost `json:"used"`
-	Failed  []string    `json:"failed"`
-	Dropped int         `json:"dropped"`
-}
-
-func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
-	e, err := app.OpenEnrichment(ctx, w, a.settings(a.quiet(w.Config.Log)), modelName, names, limit)
+func writeTexts(ctx context.Context, at *place, w *app.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
+	e, err := app.OpenEnrichment(ctx, w, at.settings(at.quiet(w.Config.Log)), modelName, names, limit)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	r := enriched{File: e.File.Path(), Estimate: e.Cost, Failed: []string{}}
+	r := enrich.Report{File: e.File.Path(), Estimate: e.Cost, Failed: []string{}}
 	unit := ""
 	if e.Model != nil {
 		info := e.Model.Info()
-		r.Model = info.Name
 		price := info.Price
 		if price == (model.Price{}) {
 			unit, price = "$", priceOf(info.Name)
 		}
-		if price != (model.Price{}) {
-			costs := (float64(e.Cost.Input)*price.Input + float64(e.Cost.Output)*price.Output) / 1e6
-			r.Price = &costs
-		}
+		r.SetModel(info.Name, price)
 	}
-	said := fmt.Sprintf("%s to write about: about %d tokens to read and %d to write", printable.Count(e.Cost.Tools, "tool"), e.Cost.Input, e.Cost.Output)
-	switch {
-	case r.Price != nil:
-		said += fmt.Sprintf(", about %s%.2f with %s", unit, *r.Price, r.Model)
-	case r.Model != "":
-		said += fmt.Sprintf("; the price of %s is unknown; models[].price sets it", r.Model)
-	}
+	said := r.Forecast(unit)
 	if dry {
-		return a.print(r, func() string { return said + "\n" })
+		return at.Print(r, func() string { return said + "\n" })
 	}
 	if len(e.Subjects) > 0 {
 		if e.NoModel != nil {
 			return e.NoModel
 		}
-		fmt.Fprintln(a.err, said)
+		fmt.Fprintln(at.Err, said)
 		if !yes {
-			if err := a.confirm("Go on?"); err != nil {
+			if err := at.Confirm("Go on?"); err != nil {
 				return err
 			}
 		}
@@ -106,10 +82,10 @@ func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, na
 			done++
 			if err != nil {
 				r.Failed = append(r.Failed, name)
-				fmt.Fprintf(a.err, "%d of %d: %s: skipped: %v\n", done, len(e.Subjects), name, err)
+				fmt.Fprintf(at.Err, "%d of %d: %s: skipped: %v\n", done, len(e.Subjects), name, err)
 				return
 			}
-			fmt.Fprintf(a.err, "%d of %d: %s (%d tokens so far)\n", done, len(e.Subjects), name, so.Input+so.Output)
+			fmt.Fprintf(at.Err, "%d of %d: %s (%d tokens so far)\n", done, len(e.Subjects), name, so.Input+so.Output)
 		}}
 		if r.Used, err = writer.Write(ctx, e.Subjects, 0); err != nil {
 			return err
@@ -118,7 +94,7 @@ func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, na
 	if r.Dropped, err = e.Drop(); err != nil {
 		return err
 	}
-	return a.print(r, func() string { return describeEnriched(r) })
+	return at.Print(r, func() string { return r.Text(terminal.ShortPath(r.File)) })
 }
 
 // priceOf returns the price in dollars of a model that etui knows, or zero.
@@ -129,21 +105,4 @@ func priceOf(name string) model.Price {
 		}
 	}
 	return model.Price{}
-}
-
-func describeEnriched(r enriched) string {
-	var b strings.Builder
-	if r.Estimate.Tools == 0 {
-		b.WriteString("Nothing to write: there are texts already.\n")
-	} else {
-		fmt.Fprintf(&b, "Wrote about %s with %d tokens.\n", printable.Count(r.Used.Tools, "tool"), r.Used.Input+r.Used.Output)
-	}
-	if len(r.Failed) > 0 {
-		fmt.Fprintf(&b, "Skipped: %s. Run the command again to retry.\n", printable.List(r.Failed))
-	}
-	if r.Dropped > 0 {
-		fmt.Fprintf(&b, "Dropped the texts about %s that no longer exist.\n", printable.Count(r.Dropped, "tool"))
-	}
-	fmt.Fprintf(&b, "The texts are in %s. Edit what you like: your edits win.\n", home(r.File))
-	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/internal/toolgen"
 )
 
@@ -18,7 +19,7 @@ type generatedPackage struct {
 	Tools   []string `json:"tools"`
 }
 
-func (a *cli) toolsGenCommand() *cobra.Command {
+func toolsGenCommand(console *terminal.Console) *cobra.Command {
 	var check bool
 	c := &cobra.Command{
 		Use: "gen [PACKAGE…]", Short: "Make tools of Go functions with a doc comment and //etui:tool",
@@ -28,9 +29,9 @@ func (a *cli) toolsGenCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			made, err := toolgen.Generate(cmd.Context(), ".", patterns...)
 			if err != nil {
-				return a.printProblems(err)
+				return printProblems(console, err)
 			}
-			return a.putAll(made, check)
+			return putAll(console, made, check)
 		},
 	}
 	c.Flags().BoolVar(&check, "check", false, "write nothing, and fail when a file is not up to date")
@@ -39,7 +40,7 @@ func (a *cli) toolsGenCommand() *cobra.Command {
 
 // printProblems prints what keeps functions from being tools, a line each, as
 // editors read them. Another error is returned as it is.
-func (a *cli) printProblems(err error) error {
+func printProblems(console *terminal.Console, err error) error {
 	type problem struct {
 		File    string `json:"file"`
 		Line    int    `json:"line"`
@@ -57,12 +58,12 @@ func (a *cli) printProblems(err error) error {
 			return err
 		}
 		list = append(list, problem{p.Position.Filename, p.Position.Line, p.Position.Column, p.Reason})
-		if !a.json {
-			fmt.Fprintln(a.err, p)
+		if !console.JSON {
+			fmt.Fprintln(console.Err, p)
 		}
 	}
-	if a.json {
-		if err := json.NewEncoder(a.out).Encode(list); err != nil {
+	if console.JSON {
+		if err := json.NewEncoder(console.Out).Encode(list); err != nil {
 			return err
 		}
 	}
@@ -70,7 +71,7 @@ func (a *cli) printProblems(err error) error {
 }
 
 // putAll brings the files of packages up to date, or only looks whether they are.
-func (a *cli) putAll(made []toolgen.Package, check bool) error {
+func putAll(console *terminal.Console, made []toolgen.Package, check bool) error {
 	list := []generatedPackage{}
 	stale := 0
 	for _, p := range made {
@@ -92,7 +93,7 @@ func (a *cli) putAll(made []toolgen.Package, check bool) error {
 			list = append(list, g)
 		}
 	}
-	if err := a.printGenerated(list, check); err != nil {
+	if err := printGenerated(console, list, check); err != nil {
 		return err
 	}
 	switch {
@@ -104,9 +105,9 @@ func (a *cli) putAll(made []toolgen.Package, check bool) error {
 	return fmt.Errorf("%d files are not up to date; run etui tools gen", stale)
 }
 
-func (a *cli) printGenerated(list []generatedPackage, check bool) error {
-	if a.json {
-		return json.NewEncoder(a.out).Encode(list)
+func printGenerated(console *terminal.Console, list []generatedPackage, check bool) error {
+	if console.JSON {
+		return json.NewEncoder(console.Out).Encode(list)
 	}
 	for _, g := range list {
 		did := "up to date"
@@ -118,10 +119,10 @@ func (a *cli) printGenerated(list []generatedPackage, check bool) error {
 		case g.Changed:
 			did = "written"
 		}
-		fmt.Fprintf(a.out, "%s: %s, %s\n", g.File, did, printable.Count(len(g.Tools), "tool"))
+		fmt.Fprintf(console.Out, "%s: %s, %s\n", g.File, did, printable.Count(len(g.Tools), "tool"))
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(a.out, "No function says //etui:tool.")
+		fmt.Fprintln(console.Out, "No function says //etui:tool.")
 	}
 	return nil
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/eval"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/rank"
 )
 
-func (a *cli) tuneCommand() *cobra.Command {
+func tuneCommand(at *place) *cobra.Command {
 	var limit time.Duration
 	var dry, reset bool
 	c := &cobra.Command{
@@ -30,17 +31,17 @@ does not set them. With DIR the questions in DIR/queries.jsonl and the tools in 
 instead, for the ranking alone.`,
 		Example: "  etui tune --dry-run\n  etui tune --time 2m\n  etui tune --reset",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.open()
+			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if reset {
-				return a.resetWeights(w, dry, args)
+				return resetWeights(at.Console, w, dry, args)
 			}
 			if limit <= 0 {
 				return app.Usagef("--time must be above zero")
 			}
-			return a.tune(cmd.Context(), w, strings.Join(args, ""), limit, dry)
+			return fitWeights(cmd.Context(), at, w, strings.Join(args, ""), limit, dry)
 		},
 	}
 	c.Flags().DurationVar(&limit, "time", 30*time.Second, "how long to look for better weights")
@@ -49,7 +50,7 @@ instead, for the ranking alone.`,
 	return c
 }
 
-func (a *cli) resetWeights(w *app.Workspace, dry bool, args []string) error {
+func resetWeights(console *terminal.Console, w *app.Workspace, dry bool, args []string) error {
 	if dry || len(args) > 0 {
 		return app.Usagef("--reset goes with nothing else")
 	}
@@ -61,33 +62,23 @@ func (a *cli) resetWeights(w *app.Workspace, dry bool, args []string) error {
 	if removed {
 		says = "The default weights are used from the next start."
 	}
-	return a.print(map[string]any{"weights": rank.DefaultWeights(), "recommender": tune.DefaultRecommender()}, func() string { return says + "\n" })
+	return console.Print(map[string]any{"weights": rank.DefaultWeights(), "recommender": tune.DefaultRecommender()}, func() string { return says + "\n" })
 }
 
-// tuned is what etui tune reports.
-type tuned struct {
-	tune.Report[rank.Weights]
-	// Recommender is what was found out about its weights; nil if they were not fitted, for
-	// the reason Unfitted.
-	Recommender *tune.Report[tune.Recommender] `json:"recommender,omitempty"`
-	Unfitted    string                         `json:"recommender_not_fitted,omitempty"`
-	Written     string                         `json:"written,omitempty"`
-}
-
-// tune fits weights, reports, and writes them when they are better.
-func (a *cli) tune(ctx context.Context, w *app.Workspace, dir string, limit time.Duration, dry bool) error {
+// fitWeights fits weights, reports, and writes them when they are better.
+func fitWeights(ctx context.Context, at *place, w *app.Workspace, dir string, limit time.Duration, dry bool) error {
 	before, broken := app.LoadWeights(w.State)
 	if broken != nil {
-		fmt.Fprintf(a.err, "etui: %s\n", broken)
+		fmt.Fprintf(at.Err, "etui: %s\n", broken)
 	}
-	var report tuned
+	var report tune.Fitting
 	fitting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var err error
 	if dir != "" {
-		report, err = a.tuneToSet(fitting, before, dir)
+		report, err = tuneToSet(fitting, at.Console, before, dir)
 	} else {
-		report, err = a.tuneToPast(fitting, w, before)
+		report, err = tuneToPast(fitting, at, w, before)
 	}
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
@@ -106,38 +97,40 @@ func (a *cli) tune(ctx context.Context, w *app.Workspace, dir string, limit time
 			return err
 		}
 	}
-	return a.print(report, func() string { return describeTuning(report, dry) })
+	return at.Print(report, func() string { return report.Text(terminal.ShortPath(report.Written), dry) })
 }
 
-func (a *cli) tuneProgress(what string) func(tune.Progress) {
-	return func(p tune.Progress) { fmt.Fprintf(a.err, "%stried %d: nDCG@5 %.1f\n", what, p.Tried, 100*p.NDCG) }
+func tuneProgress(console *terminal.Console, what string) func(tune.Progress) {
+	return func(p tune.Progress) {
+		fmt.Fprintf(console.Err, "%stried %d: nDCG@5 %.1f\n", what, p.Tried, 100*p.NDCG)
+	}
 }
 
 // tuneToSet fits the ranking to the questions of a folder.
-func (a *cli) tuneToSet(ctx context.Context, before app.Fitted, dir string) (report tuned, err error) {
+func tuneToSet(ctx context.Context, console *terminal.Console, before app.Fitted, dir string) (report tune.Fitting, err error) {
 	set, err := eval.Load(dir)
 	if err != nil {
 		return report, err
 	}
 	for _, p := range set.Problems[:min(len(set.Problems), 10)] {
-		fmt.Fprintf(a.err, "etui: left out: %s\n", p)
+		fmt.Fprintf(console.Err, "etui: left out: %s\n", p)
 	}
 	tools, questions, err := set.Catalog()
 	if err != nil {
 		return report, err
 	}
-	report.Report, err = tune.Run(ctx, tools, questions, tune.Config[rank.Weights]{Start: before.Weights, Progress: a.tuneProgress("")})
+	report.Report, err = tune.Run(ctx, tools, questions, tune.Config[rank.Weights]{Start: before.Weights, Progress: tuneProgress(console, "")})
 	report.Unfitted = "the questions of a folder have no conversation"
 	return report, err
 }
 
 // tuneToPast fits the ranking, and the recommender over it, to past turns.
-func (a *cli) tuneToPast(ctx context.Context, w *app.Workspace, before app.Fitted) (report tuned, err error) {
-	tools, turns, err := app.PastTurns(ctx, w, a.settings(a.quiet(w.Config.Log)))
+func tuneToPast(ctx context.Context, at *place, w *app.Workspace, before app.Fitted) (report tune.Fitting, err error) {
+	tools, turns, err := app.PastTurns(ctx, w, at.settings(at.quiet(w.Config.Log)))
 	if err != nil {
 		return report, err
 	}
-	report.Report, err = tune.Run(ctx, tools, engine.Asked(turns, false), tune.Config[rank.Weights]{Start: before.Weights, Votes: w.Config.Usage.Vote, Progress: a.tuneProgress("")})
+	report.Report, err = tune.Run(ctx, tools, engine.Asked(turns, false), tune.Config[rank.Weights]{Start: before.Weights, Votes: w.Config.Usage.Vote, Progress: tuneProgress(at.Console, "")})
 	few := (*tune.TooFewError)(nil)
 	if errors.As(err, &few) && !w.Config.Usage.Keep {
 		err = fmt.Errorf("%w. Turns are not being kept: set usage: {keep: true} in etui.yaml, or give a folder with questions", err)
@@ -150,51 +143,6 @@ func (a *cli) tuneToPast(ctx context.Context, w *app.Workspace, before app.Fitte
 		report.Unfitted = why
 		return report, nil
 	}
-	words := before.Weights
-	if report.Better {
-		words = report.Weights
-	}
-	found, err := tune.Recommend(ctx, tools, turns, words, tune.Config[tune.Recommender]{Start: start, Votes: w.Config.Usage.Vote, Progress: a.tuneProgress("recommender: ")})
-	if errors.As(err, &few) {
-		report.Unfitted = fmt.Sprintf("%d past turns have a channel and a conversation, and it needs %d", few.Have, few.Need)
-		return report, nil
-	}
-	report.Recommender = &found
+	err = report.FitRecommender(ctx, tools, turns, tune.Config[tune.Recommender]{Start: start, Votes: w.Config.Usage.Vote, Progress: tuneProgress(at.Console, "recommender: ")})
 	return report, err
-}
-
-func describeTuning(r tuned, dry bool) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d tools; fitted to %d questions, judged by %d others; %d weights tried\n\n", r.Tools, r.Fitted, r.HeldOut, r.Tried)
-	describeGain(&b, r.Report)
-	better := r.Better
-	switch {
-	case r.Recommender != nil:
-		fmt.Fprintf(&b, "\nthe recommender over it; fitted to %d turns, judged by %d others; %d weights tried\n\n", r.Recommender.Fitted, r.Recommender.HeldOut, r.Recommender.Tried)
-		describeGain(&b, *r.Recommender)
-		better = better || r.Recommender.Better
-	case r.Unfitted != "":
-		fmt.Fprintf(&b, "\nThe weights of the recommender are not fitted: %s.\n", r.Unfitted)
-	}
-	switch {
-	case !better:
-		b.WriteString("\nThat is not better than chance would have it: nothing is changed.\n")
-	case dry:
-		b.WriteString("\nNothing is written, as --dry-run says.\n")
-	default:
-		fmt.Fprintf(&b, "\nWhat is better is written to %s. It is used from the next start; etui tune --reset goes back.\n", home(r.Written))
-	}
-	return b.String()
-}
-
-func describeGain[W any](b *strings.Builder, r tune.Report[W]) {
-	fmt.Fprintf(b, "          nDCG@5    R@5\nbefore   %7.1f %6.1f\nafter    %7.1f %6.1f\n", 100*r.Before.NDCG, 100*r.Before.Recall, 100*r.After.NDCG, 100*r.After.Recall)
-	verdict := ""
-	if !r.Better {
-		verdict = "; not better than chance would have it"
-	}
-	fmt.Fprintf(b, "gain     %+7.1f ± %.1f (standard error%s)\n", 100*r.Gain, 100*r.Noise, verdict)
-	for _, change := range r.Changes() {
-		fmt.Fprintf(b, "  %s\n", change)
-	}
 }

@@ -1,6 +1,7 @@
 // Package terminal is a conversation in a terminal: a prompt that can be edited below
 // the answers, and Markdown made readable.
 //
+// [Console] is where a command prints: text for people, in tables that fit, or JSON for programs.
 // [Talk] keeps the prompt at the bottom of the screen while answers appear above it, so
 // that typing ahead works and the terminal's own scrolling keeps the conversation.
 // [Markdown] needs no terminal.

@@ -1,10 +1,11 @@
-package main
+package conversation_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/cmd/etui/internal/conversation"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
@@ -34,7 +35,7 @@ func TestConversationMarks(t *testing.T) {
 			{Role: chat.User, User: "bob", Text: "again"}, call("5"),
 		},
 	}
-	got := describeConversation(c, 80)
+	got := conversation.Transcript(c, 80)
 	at := 0
 	for _, want := range []string{
 		"agent:main:main\n", "a turn is open (calling)", "2 earlier messages are not shown",

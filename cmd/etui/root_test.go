@@ -6,7 +6,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -14,7 +16,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	var out lockedBuffer
-	root := newRoot(streams{in: strings.NewReader(""), out: &out, err: &out}, &secret.Known{})
+	root := newRoot(&terminal.Console{In: strings.NewReader(""), Out: &out, Err: &out}, &secret.Known{})
 	var look func(c *cobra.Command)
 	look = func(c *cobra.Command) {
 		before := len(out.String())
@@ -31,4 +33,22 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	look(root)
+}
+
+// TestFlagsHaveTheirDefaults: commands of one kind of thing share variables, and what one of
+// them sets as a default must not reach another.
+func TestFlagsHaveTheirDefaults(t *testing.T) {
+	t.Parallel()
+	var look func(c *cobra.Command)
+	look = func(c *cobra.Command) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if got := f.Value.String(); got != f.DefValue {
+				t.Errorf("%s --%s is %q without being given, want %q", c.CommandPath(), f.Name, got, f.DefValue)
+			}
+		})
+		for _, sub := range c.Commands() {
+			look(sub)
+		}
+	}
+	look(newRoot(&terminal.Console{}, &secret.Known{}))
 }

@@ -1,8 +1,7 @@
-package main
+package replay
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -10,38 +9,49 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
-// printReplay prints what replays gave, and what is different after a change.
-func (a *cli) printReplay(before, after replay.Report, f replayFlags) error {
-	changes := replay.Compare(before, after)
-	if a.json {
-		e := json.NewEncoder(a.out)
-		e.SetIndent("", " ")
-		return e.Encode(struct {
-			replay.Report
-			Changes []replay.Change `json:"changes,omitempty"`
-		}{after, changes})
+// Comparison is a report with what is different from an earlier one.
+type Comparison struct {
+	Report
+	Changes []Change `json:"changes,omitempty"`
+
+	before Report
+}
+
+// NewComparison compares a report with an earlier one, which may be empty.
+func NewComparison(before, after Report) Comparison {
+	return Comparison{after, Compare(before, after), before}
+}
+
+// Text describes the comparison for people, with the turns that changed. With all set it
+// also has every turn.
+func (c Comparison) Text(all bool) string {
+	var b strings.Builder
+	if all {
+		writeTurns(&b, c.Report)
 	}
-	rows := replayRows(before, after, f.table)
-	if f.table {
-		_, err := io.WriteString(a.out, markdown(rows))
-		return err
+	writeChanges(&b, c.Changes, all)
+	fmt.Fprintln(&b, summary(c.Runs[0]))
+	b.WriteString(terminal.Columns(modes(c.before, c.Report, false)) + languages(c.Runs[len(c.Runs)-1]))
+	return b.String()
+}
+
+// Markdown is the table of the modes in Markdown.
+func (c Comparison) Markdown() (text string) {
+	for i, row := range modes(c.before, c.Report, true) {
+		text += "| " + strings.Join(row, " | ") + " |\n"
+		if i == 0 {
+			text += "|" + strings.Repeat("---|", len(row)) + "\n"
+		}
 	}
-	if f.turns {
-		printTurns(a.out, after)
-	}
-	printChanges(a.out, changes, f.turns)
-	fmt.Fprintln(a.out, summary(after.Runs[0]))
-	_, err := fmt.Fprint(a.out, columns(rows)+languages(after.Runs[len(after.Runs)-1]))
-	return err
+	return text
 }
 
 // summary says what was replayed.
-func summary(r replay.Run) string {
+func summary(r Run) string {
 	turns := 0
 	for _, c := range r.Conversations {
 		turns += len(c.Turns)
@@ -59,8 +69,8 @@ func summary(r replay.Run) string {
 }
 
 // languages tells the recall of each language, when there are several.
-func languages(r replay.Run) string {
-	found := map[string]replay.Figures{}
+func languages(r Run) string {
+	found := map[string]Figures{}
 	for _, c := range r.Conversations {
 		f := found[c.Lang]
 		f.Direct, f.Needs = f.Direct+c.Direct, f.Needs+c.Needs
@@ -76,19 +86,19 @@ func languages(r replay.Run) string {
 	return fmt.Sprintf("recall of %s by language: %s\n", r.Mode, strings.Join(parts, ", "))
 }
 
-// replayRows is the table of modes, its head first. The rows before a change come before
+// modes is the table of modes, its head first. The rows before a change come before
 // those after it. Dollars are compared with the first row. All columns are for Markdown;
 // the others fit into 80 characters.
-func replayRows(before, after replay.Report, all bool) [][]string {
+func modes(before, after Report, all bool) [][]string {
 	rows := [][]string{{"mode", "recall", "search", "requests", "tokens"}}
 	if all {
 		rows = [][]string{{"mode", "recall", "with a search", "missed", "searches", "requests", "tokens sent"}}
 	}
-	for _, p := range replay.Providers() {
+	for _, p := range Providers() {
 		rows[0] = append(rows[0], p.Name)
 	}
 	first := map[string]float64{}
-	for _, row := range replay.Rows(before, after) {
+	for _, row := range Rows(before, after) {
 		r := row.Runs[0]
 		cells := []string{row.Name, percent(r.Recall()), percent(r.Reached()), strconv.Itoa(r.Requests), short(r.Input)}
 		if all {
@@ -103,7 +113,7 @@ func replayRows(before, after replay.Report, all bool) [][]string {
 }
 
 // dollars tells a cost, and how it differs from the first one of its provider.
-func dollars(r replay.Run, first map[string]float64) string {
+func dollars(r Run, first map[string]float64) string {
 	base, ok := first[r.Provider]
 	if !ok || base == 0 {
 		first[r.Provider] = r.Dollars
@@ -145,18 +155,8 @@ func thousands(n int) string {
 	return text
 }
 
-func markdown(rows [][]string) (text string) {
-	for i, row := range rows {
-		text += "| " + strings.Join(row, " | ") + " |\n"
-		if i == 0 {
-			text += "|" + strings.Repeat("---|", len(row)) + "\n"
-		}
-	}
-	return text
-}
-
-// printTurns prints what became of every turn.
-func printTurns(w io.Writer, report replay.Report) {
+// writeTurns writes what became of every turn.
+func writeTurns(w io.Writer, report Report) {
 	for _, r := range report.Runs {
 		for _, c := range r.Conversations {
 			fmt.Fprintf(w, "%s · %s at %s · %d of %d tools at hand, %s tokens, $%.4f\n", c.ID, r.Mode, r.Provider, c.Direct, c.Needs, thousands(c.Input), c.Dollars)
@@ -172,9 +172,9 @@ func printTurns(w io.Writer, report replay.Report) {
 	fmt.Fprintln(w)
 }
 
-// printChanges prints the turns in which a needed tool reaches the model in
+// writeChanges writes the turns in which a needed tool reaches the model in
 // another way; with all set, also the turns in which only other tools changed.
-func printChanges(w io.Writer, changes []replay.Change, all bool) {
+func writeChanges(w io.Writer, changes []Change, all bool) {
 	quiet := 0
 	shown := map[string]bool{} // what another provider has changed in the same way
 	for _, c := range changes {
@@ -185,7 +185,7 @@ func printChanges(w io.Writer, changes []replay.Change, all bool) {
 		case len(c.Tools) == 0 && !all:
 			quiet++
 		default:
-			printChange(w, c)
+			writeChange(w, c)
 		}
 		shown[key] = true
 	}
@@ -197,7 +197,7 @@ func printChanges(w io.Writer, changes []replay.Change, all bool) {
 	}
 }
 
-func printChange(w io.Writer, c replay.Change) {
+func writeChange(w io.Writer, c Change) {
 	fmt.Fprintf(w, "%s, turn %d (%s at %s): %s\n", c.Conversation, c.Turn, c.Mode, c.Provider, c.Text)
 	for _, n := range c.Tools {
 		fmt.Fprintf(w, "  %s: %s, was %s\n", n.Tool, n.After, n.Before)
@@ -211,15 +211,15 @@ func printChange(w io.Writer, c replay.Change) {
 	fmt.Fprintf(w, "  %+d tokens, %+.5f $\n", c.Input, c.Dollars)
 }
 
-// unpriced names the models of a configuration whose prices etui does not know.
-func unpriced(models []config.Model) string {
+// Unpriced names the models whose prices etui does not know.
+func Unpriced(models []string) string {
 	var known, names []string
-	for _, p := range replay.Providers() {
+	for _, p := range Providers() {
 		known = append(known, p.Model)
 	}
 	for _, m := range models {
-		if m.Model != "" && m.Provider != "offline" && !slices.Contains(known, m.Model) && !slices.Contains(names, m.Model) {
-			names = append(names, m.Model)
+		if m != "" && !slices.Contains(known, m) && !slices.Contains(names, m) {
+			names = append(names, m)
 		}
 	}
 	if len(names) == 0 {

@@ -1,9 +1,11 @@
-package main
+package terminal_test
 
 import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 // TestNothingSteersTerminals: what files and commands hold reaches a terminal as text.
@@ -18,9 +20,8 @@ func TestNothingSteersTerminals(t *testing.T) {
 		{"a file", false, evil},
 	} {
 		var out bytes.Buffer
-		a := &cli{screen: c.screen}
-		a.out = &out
-		if err := a.print(nil, func() string { return evil }); err != nil {
+		a := &terminal.Console{Out: &out, Screen: c.screen}
+		if err := a.Print(nil, func() string { return evil }); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != c.want {
@@ -28,9 +29,8 @@ func TestNothingSteersTerminals(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	a := &cli{}
-	a.json, a.out = true, &out
-	if err := a.print(evil, nil); err != nil {
+	a := &terminal.Console{Out: &out, JSON: true}
+	if err := a.Print(evil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsAny(out.String(), "\x1b\u009b\x7f\r") {

@@ -1,4 +1,4 @@
-package main
+package explanation_test
 
 import (
 	"net/http"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/cmd/etui/internal/explanation"
 	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/selection"
 )
@@ -26,7 +27,7 @@ func TestRenderFits(t *testing.T) {
 			sel := s.Select(selection.Request{Query: query, Facts: chat.Facts{Channel: "cli"}})
 			x := sel.Explain()
 			x.Alternatives = sel.Alternatives(selection.Try{Roles: []string{"管理员"}})
-			text := render(x, false, width)
+			text := explanation.Text(x, false, width)
 			_, table, _ := strings.Cut(text, "\n\n")
 			column := -1
 			for line := range strings.Lines(table) {

@@ -1,4 +1,5 @@
-package main
+// Package help says how etui is called: it prints the help of commands, and says what is wrong with a call.
+package help
 
 import (
 	"fmt"
@@ -6,25 +7,24 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
-	mango "github.com/muesli/mango-cobra"
-	"github.com/muesli/roff"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// help prints the help of a command, wrapped to the width of the terminal.
-func (a *cli) help(c *cobra.Command, _ []string) {
+// Print prints the help of a command, wrapped to the width of the terminal.
+func Print(console *terminal.Console, c *cobra.Command) {
 	var b strings.Builder
-	wide := width()
+	wide := terminal.Width()
 	if text := c.Long; text != "" {
 		for line := range strings.SplitSeq(paragraphs(text), "\n") {
 			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-			b.WriteString(hanging(indent, line, wide))
+			b.WriteString(terminal.Hanging(indent, line, wide))
 		}
 	} else {
 		b.WriteString(c.Short + ".\n")
 	}
-	title := func(text string) { b.WriteString("\n" + a.title().Render(text) + "\n") }
+	title := func(text string) { b.WriteString("\n" + titleStyle(console).Render(text) + "\n") }
 	title("Usage")
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "  %s COMMAND [flags]\n", c.CommandPath())
@@ -58,7 +58,7 @@ func (a *cli) help(c *cobra.Command, _ []string) {
 			b.WriteString(strings.ReplaceAll(part.flags.FlagUsagesWrapped(wide), " (default [])", ""))
 		}
 	}
-	fmt.Fprint(a.out, b.String())
+	fmt.Fprint(console.Out, b.String())
 }
 
 // example returns the examples of a command. Those of a group are the first ones of its
@@ -85,11 +85,13 @@ func continued(line string, wide int) string {
 	if ansi.StringWidth(line) <= wide {
 		return line + "\n"
 	}
-	return strings.ReplaceAll(strings.TrimSuffix(hanging("  ", line, wide-4), "\n"), "\n", " \\\n  ") + "\n"
+	return strings.ReplaceAll(strings.TrimSuffix(terminal.Hanging("  ", line, wide-4), "\n"), "\n", " \\\n  ") + "\n"
 }
 
-// title is the style of titles in the help.
-func (a *cli) title() lipgloss.Style { return lipgloss.NewStyle().Bold(!plain() && isTerminal(a.out)) }
+// titleStyle is the style of titles in the help.
+func titleStyle(console *terminal.Console) lipgloss.Style {
+	return lipgloss.NewStyle().Bold(!terminal.Plain() && terminal.Is(console.Out))
+}
 
 // described writes names with their descriptions behind them.
 func described(rows [][2]string, wide int) string {
@@ -104,23 +106,9 @@ func described(rows [][2]string, wide int) string {
 			b.WriteString("  " + row[0] + "\n")
 			first = strings.Repeat(" ", longest+4)
 		}
-		b.WriteString(hanging(first, row[1], wide))
+		b.WriteString(terminal.Hanging(first, row[1], wide))
 	}
 	return b.String()
-}
-
-func (a *cli) manCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "man", Short: "Print the man page", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			page, err := mango.NewManPage(1, c.Root())
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprint(a.out, page.Build(roff.NewDocument()))
-			return err
-		},
-	}
 }
 
 // paragraphs joins the lines of each paragraph. Indented lines stay.

@@ -1,4 +1,4 @@
-package main
+package conversation
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -13,35 +14,35 @@ import (
 	"github.com/etui-run/etui/server/api"
 )
 
-// attached are files that go with a message: pictures and PDFs as they are, others as a
+// files are files that go with a message: pictures and PDFs as they are, others as a
 // part of the text.
-type attached struct {
-	files []chat.File
-	text  string
+type files struct {
+	list []chat.File
+	text string
 }
 
 // add reads a file. One that no message can have is refused here, before others are lost.
-func (a *attached) add(path string) error {
+func (f *files) add(path string) error {
 	data, err := readAttached(path)
 	if err != nil {
 		return err
 	}
 	name := filepath.Base(path)
-	file := chat.File{Name: name, Data: data}
-	_, noPicture := engine.Pictures([]chat.File{file})
+	picture := chat.File{Name: name, Data: data}
+	_, noPicture := engine.Pictures([]chat.File{picture})
 	if noPicture == nil || errors.Is(noPicture, engine.ErrTooLong) {
-		checked, err := engine.Pictures(append(a.files, file))
+		checked, err := engine.Pictures(append(f.list, picture))
 		if err != nil {
 			return app.Usagef("%s: %w", path, err)
 		}
-		a.files = checked
+		f.list = checked
 		return nil
 	}
 	text, err := engine.TextFile(name, data)
 	if err != nil {
 		return app.Usagef("%s is no PNG, JPEG, GIF or WebP picture, no PDF, and no text in UTF-8", path)
 	}
-	a.text += text
+	f.text += text
 	return nil
 }
 
@@ -68,13 +69,25 @@ func readAttached(path string) ([]byte, error) {
 	return data, errors.Join(err, f.Close())
 }
 
-// says adds the files and a text to a message. With pictures or PDFs the text may be empty.
-func (a *attached) says(m api.Message, text string) (api.Message, error) {
-	if len(a.files) > 0 && text+a.text == "" {
-		m.Files = a.files
+// compose adds the files and a text to a message. With pictures or PDFs the text may be empty.
+func (f *files) compose(m api.Message, text string) (api.Message, error) {
+	if len(f.list) > 0 && text+f.text == "" {
+		m.Files = f.list
 		return m, nil
 	}
-	m, err := says(m, text+a.text)
-	m.Files = a.files
+	m, err := withText(m, text+f.text)
+	m.Files = f.list
 	return m, err
+}
+
+// withText returns the message with a text.
+func withText(m api.Message, text string) (api.Message, error) {
+	if m.Limit < 0 || m.Budget < 0 {
+		return m, app.Usagef("--limit and --budget must not be negative")
+	}
+	if strings.TrimSpace(text) == "" {
+		return m, app.Usagef("the message is empty")
+	}
+	m.Text = text
+	return m, nil
 }

@@ -1,38 +1,18 @@
-package main
+package explanation
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/selection"
-	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/turn"
 )
 
-// why prints what was stored about the last message of a conversation.
-func (a *cli) why(ctx context.Context, c *client.Client, who api.Message) error {
-	var turns []engine.Turn
-	if err := c.Do(ctx, http.MethodPost, "/api/why", api.Look{Message: who}, &turns); err != nil {
-		return err
-	}
-	switch {
-	case len(turns) == 0:
-		return app.Usagef("nothing is stored of this conversation: each chat is a new one, so name it with --session, --as, or --channel and --user; etui sessions list has their names, and etui sessions show has what was said")
-	case a.json:
-		return a.printJSON(turns[0])
-	}
-	_, err := fmt.Fprint(a.out, renderTurn(turns[0], a.whole()))
-	return err
-}
-
-// renderTurn writes what a message got, for people.
-func renderTurn(t engine.Turn, width int) string {
+// Turn writes what a message got, for people.
+func Turn(t engine.Turn, width int) string {
 	c := t.Selection
 	rows := [][]string{{"", t.Time.Local().Format("2006-01-02 15:04"), "", strings.Join(strings.Fields(t.Text), " ")}}
 	left := c.Tools
@@ -91,11 +71,11 @@ func renderTurn(t engine.Turn, width int) string {
 	for _, skill := range c.Skills {
 		rows = append(rows, []string{"✓", skill, "", "a skill, announced with the message"})
 	}
-	return head + "\n" + layout(rows, 3, width) + renderRefused(t.Refused, width)
+	return head + "\n" + terminal.Table(rows, width) + Refused(t.Refused, width)
 }
 
-// renderRefused lists what the policy refuses the caller.
-func renderRefused(list []turn.Judgement, width int) string {
+// Refused lists what the policy refuses the caller.
+func Refused(list []turn.Judgement, width int) string {
 	if len(list) == 0 {
 		return ""
 	}
@@ -103,5 +83,5 @@ func renderRefused(list []turn.Judgement, width int) string {
 	for _, j := range list {
 		rows = append(rows, []string{string(j.Effect), j.Tool, j.Reason})
 	}
-	return "\n" + layout(rows, 2, width)
+	return "\n" + terminal.Table(rows, width)
 }

@@ -1,0 +1,110 @@
+package conversation
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/command"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/server/api"
+)
+
+// ownCommand is a command inside a conversation.
+type ownCommand struct {
+	name, args, help string
+	run              func(ctx context.Context, c *Conversation, rest string) error
+}
+
+// commands lists the commands of a conversation.
+func commands() []ownCommand {
+	list := []ownCommand{
+		{"/skills", "", "list the skills, and which one is active", func(ctx context.Context, c *Conversation, _ string) error {
+			return c.skills(ctx)
+		}},
+		{engine.Switch, "NAME", "make a skill active in this conversation; auto takes it back", func(ctx context.Context, c *Conversation, name string) error {
+			if name == engine.Auto {
+				c.who.Skill = ""
+				return answer(engine.Switch)(ctx, c, name)
+			}
+			return c.activate(ctx, name)
+		}},
+		{"/why", "[MESSAGE]", "show what the last message got, or what another one would get", func(ctx context.Context, c *Conversation, text string) error {
+			if text == "" {
+				return c.Why(ctx)
+			}
+			return c.Explain(ctx, Question{Text: text})
+		}},
+		{"/tools", "WORDS", "find tools", func(ctx context.Context, c *Conversation, words string) error {
+			if words == "" {
+				return app.Usagef("say what to find: /tools WORDS")
+			}
+			return c.Explain(ctx, Question{Text: words})
+		}},
+		{"/file", "PATH", "send a picture, PDF or text with the next message", func(_ context.Context, c *Conversation, path string) error {
+			if err := c.files.add(path); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(c.Out, "%s goes with the next message.\n", printable.OneLine(path))
+			return err
+		}},
+		{engine.Run, "[NAME] [TEXT]", "run a workflow; without a name, go on with it", answer(engine.Run)},
+		{engine.Compact, "", "summarize the conversation so far, to save tokens", answer(engine.Compact)},
+		{engine.Stop, "", "end the turn of this conversation that runs elsewhere, or waits", answer(engine.Stop)},
+		{engine.Approve, "[ID]", "let a call run that waits; add session or always to approve more", answer(engine.Approve)},
+		{engine.Deny, "[ID]", "decline a call that waits; add why", answer(engine.Deny)},
+		{"/new", "", "start a new conversation", func(_ context.Context, c *Conversation, _ string) error {
+			c.who.Session = NewSession()
+			_, err := fmt.Fprintln(c.Out, "A new conversation.")
+			return err
+		}},
+		{"/help", "", "this list", func(_ context.Context, c *Conversation, _ string) error { return c.help() }},
+		{"/quit", "", "leave (or Ctrl-D)", func(context.Context, *Conversation, string) error { return terminal.ErrLeave }},
+	}
+	for _, shared := range command.List() { // the rest of what all channels have
+		name := "/" + shared.Name
+		if !slices.ContainsFunc(list, func(own ownCommand) bool { return own.name == name }) {
+			list = append(list, ownCommand{name, shared.Args, shared.Help, tell(name)})
+		}
+	}
+	return list
+}
+
+// tell asks for the answer to a command that needs no turn.
+func tell(command string) func(context.Context, *Conversation, string) error {
+	return func(ctx context.Context, c *Conversation, rest string) error {
+		m := c.who
+		m.Text = strings.TrimSpace(command + " " + rest)
+		var reply api.Reply
+		if err := c.client.Do(ctx, http.MethodPost, "/api/command", m, &reply); err != nil {
+			return err
+		}
+		return c.Print(reply, func() string { return strings.TrimRight(reply.Reply, "\n") + "\n" })
+	}
+}
+
+// answer sends a command as a message.
+func answer(command string) func(context.Context, *Conversation, string) error {
+	return func(ctx context.Context, c *Conversation, rest string) error {
+		m := c.who
+		m.Text = strings.TrimSpace(command + " " + rest)
+		return c.send(ctx, m)
+	}
+}
+
+func (c *Conversation) help() error {
+	for _, own := range commands() {
+		if _, err := fmt.Fprintf(c.Out, "%-19s %s\n", strings.TrimSpace(own.name+" "+own.args), own.help); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(c.Out, `Ctrl-C stops a running answer, and leaves on an empty prompt.
+Tab completes commands, skills and tools; the arrow keys find earlier messages;
+Alt-Enter starts a new line.`)
+	return err
+}

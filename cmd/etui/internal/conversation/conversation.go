@@ -1,0 +1,216 @@
+// Package conversation talks to an agent at a console: one message, a conversation with its own
+// commands, or a workflow that runs to its end. It also describes what was said.
+package conversation
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/server/api"
+)
+
+// Conversation is a person's conversation with an agent.
+type Conversation struct {
+	*terminal.Console
+	client *client.Client
+	who    api.Message
+	files  files // go with the next message
+}
+
+// New returns the conversation that a message without a text describes.
+func New(console *terminal.Console, c *client.Client, who api.Message) *Conversation {
+	return &Conversation{Console: console, client: c, who: who}
+}
+
+// NewSession returns the name of a new conversation.
+func NewSession() string { return "cli-" + rand.Text()[:10] }
+
+// maxLooked is how many sessions are looked at for the newest one of a kind.
+const maxLooked = 1000
+
+// Continue takes up the latest conversation of the person and the channel, and says which
+// one that is.
+func (c *Conversation) Continue(ctx context.Context) error {
+	user, channel, path := cmp.Or(c.who.User, c.who.As), c.who.Channel, "/api/sessions"
+	if from, _, ok := strings.Cut(c.who.As, ":"); ok {
+		channel = from
+	}
+	if user == "" { // such sessions belong to nobody
+		path = "/admin/sessions"
+	}
+	for s, err := range c.client.Sessions(ctx, path, url.Values{"user": {user}}, maxLooked) {
+		if err != nil {
+			return err
+		}
+		agent, name, ok := route.Named(s.Key)
+		if !ok || user == "" && len(s.Users) > 0 || c.who.Agent != "" && agent != c.who.Agent || !slices.Contains(s.Channels, channel) {
+			continue
+		}
+		c.who.Agent, c.who.Session = agent, name
+		if !c.JSON {
+			c.Note("· continues %s (%s): %s", client.SessionName(s.Key), printable.Count(s.Messages, "message"), printable.Line(s.Title, 60))
+		}
+		return nil
+	}
+	return app.Usagef("there is no conversation of the channel %s to continue; say something first, or see etui sessions list", channel)
+}
+
+// Attach sends files with the next message.
+func (c *Conversation) Attach(paths ...string) error {
+	for _, path := range paths {
+		if err := c.files.add(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Say sends a text with the attached files, and prints what happens.
+func (c *Conversation) Say(ctx context.Context, text string) error {
+	m, err := c.message(text)
+	if err != nil {
+		return err
+	}
+	c.NoteGateway(ctx)
+	return c.send(ctx, m)
+}
+
+// NoteGateway prints which gateway answers, and for which workspace.
+func (c *Conversation) NoteGateway(ctx context.Context) {
+	if !c.JSON {
+		c.Note("· %s", c.gateway(ctx))
+	}
+}
+
+func (c *Conversation) gateway(ctx context.Context) string {
+	if dir := c.client.Folder(ctx); dir != "" {
+		return fmt.Sprintf("%s, workspace %s", c.client.Where, terminal.ShortPath(dir))
+	}
+	return c.client.Where
+}
+
+// message returns the message with a text and the attached files, which it takes along.
+func (c *Conversation) message(text string) (api.Message, error) {
+	m, err := c.files.compose(c.who, text)
+	if err == nil {
+		c.files = files{}
+	}
+	return m, err
+}
+
+// send sends a message and prints what happens.
+func (c *Conversation) send(ctx context.Context, m api.Message) error {
+	m.Wait = true
+	if c.JSON {
+		for e, err := range c.client.Chat(ctx, m) {
+			if err == nil {
+				err = json.NewEncoder(c.Out).Encode(e)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	r := &reply{Console: c.Console}
+	defer r.end()
+	for e, err := range c.client.Chat(ctx, m) {
+		if err != nil {
+			return err
+		}
+		r.show(e)
+	}
+	return nil
+}
+
+// Talk talks until the input ends: with an editable prompt if both sides are terminals,
+// else line by line.
+func (c *Conversation) Talk(ctx context.Context) error {
+	if !c.JSON && terminal.CanTalk(c.In, c.Out) {
+		in, _ := c.In.(*os.File)
+		out, _ := c.Out.(*os.File)
+		fmt.Fprintf(c.Out, "Connected to %s.\n/help lists the commands.\n", c.gateway(ctx))
+		return terminal.Talk(ctx, terminal.Config{
+			In: in, Out: out, Plain: terminal.Plain(), Complete: c.complete,
+			Send: func(ctx context.Context, text string, out io.Writer) error {
+				c.Console = &terminal.Console{In: in, Out: out, Err: out, Screen: true}
+				return c.handle(ctx, text)
+			},
+		})
+	}
+	c.NoteGateway(ctx)
+	lines := bufio.NewScanner(c.In)
+	lines.Buffer(make([]byte, 64<<10), 64<<20)
+	for lines.Scan() && ctx.Err() == nil {
+		err := c.handle(ctx, strings.TrimSpace(lines.Text()))
+		if errors.Is(err, terminal.ErrLeave) {
+			return nil
+		}
+		if err != nil {
+			fmt.Fprintf(c.Err, "etui: %v\n", err)
+		}
+	}
+	return lines.Err()
+}
+
+// handle runs a command of the conversation, or sends a message.
+func (c *Conversation) handle(ctx context.Context, text string) error {
+	if text == "" {
+		return nil
+	}
+	name, rest, _ := strings.Cut(text, " ")
+	if name == "/exit" {
+		name = "/quit"
+	}
+	list := commands()
+	if i := slices.IndexFunc(list, func(own ownCommand) bool { return own.name == name }); i >= 0 {
+		return list[i].run(ctx, c, strings.TrimSpace(rest))
+	}
+	if strings.HasPrefix(name, "/") && !strings.Contains(name[1:], "/") {
+		return app.Usagef("there is no command %s%s; /help lists them", name, nearest.Hint(name, slices.Values(commandNames())))
+	}
+	m, err := c.message(text)
+	if err != nil {
+		return err
+	}
+	return c.send(ctx, m)
+}
+
+func commandNames() (names []string) {
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// complete returns the commands, skills or tools that the last word may become.
+func (c *Conversation) complete(ctx context.Context, before string) []string {
+	words := strings.Fields(" " + before + "x") // the last one is being typed
+	last := strings.TrimSuffix(words[len(words)-1], "x")
+	var names []string
+	switch {
+	case len(words) == 1 && strings.HasPrefix(last, "/"):
+		names = commandNames()
+	case len(words) == 2 && words[0] == "/skill":
+		names = c.client.ToolsetNames(ctx)
+	case last != "":
+		names = c.client.ToolNames(ctx)
+	}
+	return client.Beginning(last, names)
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/secret"
+	"github.com/lmittmann/tint"
+)
+
+// place is where the state is: the workspace that the flags name, or that of the demo.
+type place struct {
+	*terminal.Console
+	secrets *secret.Known
+	dir     string
+	config  string // the configuration file
+	demo    bool
+	listen  string // of serve and demo
+	silent  bool   // ask nothing: the output is for a shell
+}
+
+// open reads the workspace that the flags name.
+func (at *place) open(ctx context.Context) (*app.Workspace, error) {
+	environ := os.Environ()
+	if at.listen != "" {
+		environ = append(environ, config.Prefix+"LISTEN="+at.listen)
+	}
+	w, err := at.asking(ctx, func() (*app.Workspace, error) {
+		if at.demo {
+			return app.OpenDemo(at.config, environ)
+		}
+		return app.Open(at.dir, at.config, environ)
+	})
+	if w != nil {
+		for _, done := range w.Restored {
+			fmt.Fprintln(at.Err, "etui:", printable.OneLine(done))
+		}
+	}
+	return w, err
+}
+
+// asking opens a workspace. It asks the person at the terminal if nobody has confirmed it.
+func (at *place) asking(ctx context.Context, open func() (*app.Workspace, error)) (*app.Workspace, error) {
+	w, err := open()
+	if unconfirmed := (*app.Unconfirmed)(nil); errors.As(err, &unconfirmed) && at.confirms(ctx, unconfirmed) {
+		if err = unconfirmed.Confirm(); err == nil {
+			w, err = open()
+		}
+	}
+	return w, err
+}
+
+// confirms asks the person at the terminal, if there is one, whether a configuration may take effect.
+func (at *place) confirms(ctx context.Context, u *app.Unconfirmed) bool {
+	if at.JSON || at.silent || !terminal.Is(at.In) || !terminal.Is(at.Err) {
+		return false
+	}
+	return at.Questions(false).Agree(ctx, printable.Text(u.Says())+"\nIs this yours, and may it do that?")
+}
+
+// settings are those of an engine that stores nothing.
+func (at *place) settings(log *slog.Logger) app.Config {
+	return app.Config{Secrets: at.secrets, Version: version(), Log: log}
+}
+
+// logger writes to standard error, in colours on a terminal and without secrets.
+func (at *place) logger(c config.Log) *slog.Logger {
+	out := at.secrets.Writer(at.Err)
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Level)) // the configuration allows four words
+	if c.JSON {
+		return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))
+	}
+	return slog.New(tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !terminal.Is(at.Err) || os.Getenv("NO_COLOR") != ""}))
+}
+
+// quiet is a logger that leaves out what only a server's operator wants to read.
+func (at *place) quiet(c config.Log) *slog.Logger {
+	if c.Level == "info" {
+		c.Level = "warn"
+	}
+	return at.logger(c)
+}

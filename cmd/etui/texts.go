@@ -1,0 +1,340 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/usage"
+)
+
+func keyRow(k server.KeyStatus) []string {
+	may := "talk"
+	switch {
+	case k.Operator && k.ForOthers:
+		may = "operate, speak for others"
+	case k.Operator:
+		may = "operate"
+	case k.ForOthers:
+		may = "speak for others"
+	}
+	return []string{k.Name, k.User, may, k.Created.Local().Format(time.DateTime), k.Problem}
+}
+
+func describeAgents(agents []engine.AgentStatus) string {
+	return table[engine.AgentStatus]{
+		wide: true, head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE SKILL", "SKILLS SHOWN", "STRATEGY"},
+		row: func(s engine.AgentStatus) []string {
+			shown := cmp.Or(strings.Join(s.Skills, ","), "all")
+			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), s.Skill, shown, fmt.Sprint(s.Strategy)}
+		},
+	}.text(agents) + describeHealth(agents)
+}
+
+// describeHealth says which models failed last, each once.
+func describeHealth(agents []engine.AgentStatus) string {
+	var b strings.Builder
+	var told []string
+	for _, s := range agents {
+		for _, h := range s.Models {
+			if h.Error == "" || slices.Contains(told, h.Model) {
+				continue
+			}
+			told = append(told, h.Model)
+			fmt.Fprintf(&b, "%s failed: %s", h.Model, strings.TrimPrefix(h.Error, "model "+h.Model+": "))
+			if !h.Rests.IsZero() {
+				fmt.Fprintf(&b, "; avoided until %s", h.Rests.Local().Format(time.TimeOnly))
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+func describeApprovals(list api.Approvals) string {
+	text := table[engine.Approval]{
+		none: "Nothing waits for an approval.\n", head: []string{"ID", "TOOL", "RISK", "EXPIRES", "USER"},
+		row: func(x engine.Approval) []string {
+			until := "never"
+			if !x.Until.IsZero() {
+				until = x.Until.Local().Format(time.DateTime)
+			}
+			return []string{x.ID, x.Tool, x.Risk, until, x.User}
+		},
+		below: func(x engine.Approval) string {
+			return "    " + strings.ReplaceAll(printable.Text(cmp.Or(x.Question, x.Arguments)), "\n", "\n    ") + "\n"
+		},
+	}.text(list.Waiting)
+	if len(list.Lasting) == 0 {
+		return text
+	}
+	return text + "\n" + table[engine.Grant]{
+		wide: true, head: []string{"ALWAYS", "TOOL", "AGENT", "USER", "BY", "SINCE"},
+		row: func(g engine.Grant) []string {
+			return []string{g.ID, g.Tool, g.Agent, g.User, g.By, g.Time.Local().Format(time.DateTime)}
+		},
+	}.text(list.Lasting)
+}
+
+func describeChannels(x server.ChannelStatus) string {
+	if len(x.Channels) == 0 {
+		return "There are no channels: list them under channels in etui.yaml, see docs/channels.md.\n"
+	}
+	text := table[channel.State]{
+		wide: true, head: []string{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING"},
+		row: func(s channel.State) []string {
+			state := "connected"
+			switch {
+			case s.Since.IsZero():
+				state = "not running"
+			case !s.Connected:
+				state = "not connected"
+			}
+			return []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused), fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting)}
+		},
+	}.text(x.Channels)
+	for _, s := range x.Channels {
+		if s.Error != "" {
+			until := ""
+			if !s.Until.IsZero() {
+				until = "; tried again at " + s.Until.Local().Format(time.TimeOnly)
+			}
+			text += fmt.Sprintf("%s: %s%s\n", s.Name, printable.OneLine(s.Error), until)
+		}
+	}
+	if !slices.ContainsFunc(x.Channels, func(s channel.State) bool { return !s.Since.IsZero() }) {
+		text += "\nNo gateway runs them now: etui serve starts it.\n"
+	}
+	for _, people := range []struct {
+		head string
+		list []channel.Pairing
+	}{{"CODE", x.Waiting}, {"LET IN", x.Paired}} {
+		if len(people.list) > 0 {
+			text += "\n" + table[channel.Pairing]{
+				wide: true, head: []string{people.head, "CHANNEL", "USER", "NAME", "SINCE"},
+				row: func(p channel.Pairing) []string {
+					since := p.Time.Local().Format(time.DateTime)
+					return []string{p.Code, p.Channel, printable.OneLine(p.User), printable.Line(p.Name, 30), since}
+				},
+			}.text(people.list)
+		}
+	}
+	return text
+}
+
+func taskRow(t engine.Task) []string {
+	next := "never"
+	switch {
+	case t.Paused:
+		next = "paused"
+	case !t.Next.IsZero():
+		next = t.Next.Local().Format(time.DateTime)
+	}
+	return []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text}
+}
+
+func describeRetried(i engine.InboxItem) string {
+	session := client.SessionName(i.Session)
+	return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, session)
+}
+
+func describeDropped(i engine.InboxItem) string { return fmt.Sprintf("Message %d is dropped.\n", i.ID) }
+
+func describeItem(i engine.InboxItem) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "message %d, %s since %s\n  session  %s\n", i.ID, i.State, i.Accepted.Local().Format(time.DateTime), i.Session)
+	if i.User != "" {
+		fmt.Fprintf(&b, "  user     %s\n", printable.Line(i.User, 200))
+	}
+	if i.State == store.Parked {
+		fmt.Fprintf(&b, "  parked   %s\n", i.Reason)
+	}
+	b.WriteString("\n" + terminal.Indented("", i.Text, terminal.Width()))
+	return b.String()
+}
+
+func describeStatus(s api.Status) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "etui %s, %s\n\n%s", s.Version, printable.Count(s.Tools, "tool"), describeAgents(s.Agents))
+	if c := s.Configuration; c != nil {
+		fmt.Fprintf(&b, "\n%s, in effect since %s\n", c.File, c.Since.Local().Format(time.DateTime))
+		if c.Error != "" {
+			fmt.Fprintf(&b, "The file cannot be used as it is now; what was read before stays in effect:\n%s\n", c.Error)
+		}
+	}
+	if len(s.Workflows) > 0 {
+		fmt.Fprintf(&b, "\nWorkflows: %s\n", strings.Join(s.Workflows, ", "))
+	}
+	if len(s.Runs) > 0 {
+		rows := [][]string{{"RUN", "WORKFLOW", "PHASE", "VISIT", "ROUNDS", "TOKENS", "STATE"}}
+		for _, r := range s.Runs {
+			state := "runs"
+			if r.Waits > 0 {
+				state = "waits for an approval"
+			}
+			f := r.Flow
+			rows = append(rows, []string{
+				string(r.Session), f.Workflow, cmp.Or(f.Phase, "-"), fmt.Sprint(f.Visits[f.Phase]), fmt.Sprint(f.Rounds), fmt.Sprint(f.AllTokens), state,
+			})
+		}
+		b.WriteString("\n" + terminal.Columns(rows))
+	}
+	return b.String()
+}
+
+func describeWhoami(x api.Whoami) string {
+	rows := [][]string{{string(x.Kind), cmp.Or(x.Sender, "no name")}}
+	add := func(what string, list ...string) {
+		if text := strings.Join(list, ", "); text != "" {
+			rows = append(rows, []string{what, text})
+		}
+	}
+	add("identities", x.Identities...)
+	if x.User != x.Sender {
+		add("user.id", x.User)
+	}
+	add("roles", cmp.Or(strings.Join(x.Roles, ", "), "none"))
+	add("groups", x.Groups...)
+	add("platform roles", x.PlatformRoles...)
+	for _, name := range slices.Sorted(maps.Keys(x.Attrs)) {
+		add("attrs."+name, x.Attrs[name])
+	}
+	add("channel", x.Channel)
+	add("session", string(x.Session))
+	may := []string{"speaks for itself only"}
+	switch {
+	case x.Client.Operator && x.Client.ForOthers:
+		may = []string{"operator", "may speak for others"}
+	case x.Client.Operator:
+		may = []string{"operator"}
+	case x.Client.ForOthers:
+		may = []string{"may speak for others"}
+	}
+	if x.Client.Key != "" {
+		may = append(may, "API key "+x.Client.Key)
+	}
+	add("this client", may...)
+	return terminal.Columns(rows)
+}
+
+func describeForgotten(f engine.Forgotten) string {
+	var did []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{
+		{f.Sessions, "conversation"}, {f.Messages, "message"}, {f.Turns, "past turn"}, {f.Calls, "call"},
+		{f.Memories, "memory folder"}, {f.Tasks, "task"}, {f.Approvals, "lasting approval"}, {f.Chats, "record of a channel"},
+	} {
+		if part.n > 0 {
+			did = append(did, printable.Count(part.n, part.what))
+		}
+	}
+	text := fmt.Sprintf("Nothing was kept of %s.\n", f.User)
+	if !strings.Contains(f.User, ":") {
+		text = fmt.Sprintf("Nothing was kept of %s. Somebody whom only a channel knows has its name, too, as in telegram:%s.\n", f.User, f.User)
+	}
+	if len(did) > 0 {
+		text = fmt.Sprintf("Removed of %s: %s.\n", f.User, strings.Join(did, ", "))
+	}
+	if f.Decisions > 0 {
+		text += printable.Count(f.Decisions, "decision") + " in the audit made anonymous.\n"
+	}
+	return text
+}
+
+func decisions() table[audit.Decision] {
+	return table[audit.Decision]{
+		none: "There are no decisions.\n", head: []string{"TIME", "TOOL", "USER", "CHANNEL", "DECISION"},
+		row: func(d audit.Decision) []string {
+			what, decision := d.Tool, "allowed"
+			if d.Skill != "" {
+				what = "skill " + d.Skill
+			}
+			if !d.Allowed {
+				decision = "refused: " + d.Stage
+			}
+			return []string{d.Time.Local().Format(time.DateTime), what, d.User, d.Channel, decision}
+		},
+		below: func(d audit.Decision) (lines string) {
+			for _, text := range []string{d.Reason, d.Arguments} {
+				if text != "" {
+					lines += terminal.Hanging("    ", text, terminal.Width())
+				}
+			}
+			return lines
+		},
+	}
+}
+
+func describeVerdict(v audit.Verdict) string {
+	var b strings.Builder
+	if v.Unbroken {
+		fmt.Fprintf(&b, "%s, unbroken.\n", printable.Count(v.Records, "record"))
+	} else {
+		fmt.Fprintf(&b, "%s, broken:\n", printable.Count(v.Records, "record"))
+		for _, broken := range v.Breaks {
+			at := ""
+			if !broken.Time.IsZero() {
+				at = broken.Time.Local().Format(time.DateTime) + "  "
+			}
+			fmt.Fprintf(&b, "  %s%s\n", at, printable.Line(broken.What, 200))
+		}
+		if len(v.Breaks) >= audit.MaxBreaks {
+			b.WriteString("  There may be more.\n")
+		}
+	}
+	if v.Dropped > 0 {
+		fmt.Fprintf(&b, "%d more were dropped by the limits or because a person was forgotten; the chain says so.\n", v.Dropped)
+	}
+	if v.Older > 0 {
+		fmt.Fprintf(&b, "%s without a chain.\n", printable.Count(v.Older, "older record"))
+	}
+	switch v.Compared {
+	case "same":
+		b.WriteString("The head that was kept is part of the chain.\n")
+	case "dropped":
+		b.WriteString("The record of the head that was kept has been dropped since, so it cannot be compared.\n")
+	}
+	if v.Head != "" {
+		fmt.Fprintf(&b, "Head: %s\n", v.Head)
+	}
+	return b.String()
+}
+
+func describeUsage(kept engine.PastTurns) string {
+	state := "Turns are not being kept: set usage: {keep: true} in etui.yaml.\n"
+	switch {
+	case kept.Vote:
+		state = "Turns are being kept, and vote for the tools that answered them.\n"
+	case kept.Keep:
+		state = "Turns are being kept. They do not vote.\n"
+	}
+	if len(kept.Turns) == 0 {
+		return "There are no past turns. " + state
+	}
+	return table[usage.Turn]{
+		wide: true, head: []string{"TIME", "AGENT", "USER", "TOOLS", "QUESTION"},
+		row: func(t usage.Turn) []string {
+			tools := t.Tools
+			for _, name := range t.Failed {
+				tools = append(tools, name+" (failed)")
+			}
+			when, question := t.Time.Local().Format("2006-01-02 15:04"), printable.Line(t.Text, max(terminal.Width()-60, 20))
+			return []string{when, t.Agent, t.User, strings.Join(tools, ","), question}
+		},
+	}.text(kept.Turns) + state
+}

@@ -1,0 +1,97 @@
+package terminal
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// Columns writes rows with as much space as their cells need. Chinese characters take
+// two columns, as in terminals.
+func Columns(rows [][]string) string {
+	var widths []int
+	for _, row := range rows {
+		for i := range row {
+			row[i] = cell(row[i])
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], ansi.StringWidth(row[i]))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, text := range row {
+			line += text + strings.Repeat(" ", widths[i]-ansi.StringWidth(text)+2)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// Table writes rows in lines of a width. The last column gets the rest of the width and
+// is cut there. Chinese characters take two columns, as in terminals.
+func Table(rows [][]string, width int) string {
+	var widths []int
+	for _, row := range rows {
+		for i := range row {
+			row[i] = cell(row[i])
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = min(max(widths[i], ansi.StringWidth(row[i])), width/2)
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line, last := "", len(row)-1
+		for i, w := range widths[:last] {
+			cell := ansi.Truncate(row[i], w, "…")
+			space := strings.Repeat(" ", w-ansi.StringWidth(cell))
+			if _, err := strconv.ParseFloat(cell, 64); err == nil {
+				line += space + cell + " " // numbers stand to the right
+			} else {
+				line += cell + space + " "
+			}
+		}
+		line += row[last]
+		b.WriteString(strings.TrimRight(ansi.Truncate(line, width, "…"), " ") + "\n")
+	}
+	return b.String()
+}
+
+// cell is a text for a table: on one line, and without what would move the cursor.
+func cell(text string) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(printable.Text(text))
+}
+
+// Hanging writes a text in lines of a width, with a hanging indent behind a first word. A
+// word is never split.
+func Hanging(first, text string, width int) string {
+	indent := ansi.StringWidth(first)
+	var b strings.Builder
+	line := first
+	for word := range strings.FieldsSeq(text) {
+		full := ansi.StringWidth(line)+ansi.StringWidth(word) > width
+		if full && strings.TrimSpace(line) != strings.TrimSpace(first) && strings.TrimSpace(line) != "" {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+			line = strings.Repeat(" ", indent)
+		}
+		line += word + " "
+	}
+	return b.String() + strings.TrimRight(line, " ") + "\n"
+}
+
+// Indented wraps a text after a mark.
+func Indented(mark, text string, width int) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(ansi.Wrap(printable.Text(text), width-2-ansi.StringWidth(mark), ""), "\n") {
+		b.WriteString(strings.TrimRight("  "+mark+line, " ") + "\n")
+		mark = strings.Repeat(" ", ansi.StringWidth(mark))
+	}
+	return b.String()
+}
