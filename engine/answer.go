@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/approval"
+	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -217,12 +218,11 @@ func (j *job) answered(ctx context.Context, s session.Session, m mail) (mail, er
 	}
 	for _, await := range lasting {
 		by := answers[slices.IndexFunc(answers, func(said session.Answer) bool { return said.Call == await.Call })].By
-		g := Grant{ID: await.ID, Tool: await.Tool, Hash: await.Hash, Agent: a.Name, User: await.User, Channel: begun.Channel, By: by, Time: j.engine.config.Now().Round(time.Second)}
-		if g.User == "" && !operators(s.Key) {
+		g := approval.Grant{ID: await.ID, Tool: await.Tool, Hash: await.Hash, Agent: a.Name, User: await.User, Channel: begun.Channel, By: by, Time: j.engine.config.Now().Round(time.Second)}
+		if g.User == "" && !route.Operator(s.Key) {
 			return begun, fmt.Errorf("%w: the one who asked has no name, so an approval cannot count always; leave it out, or write %s", ErrInvalid, session.ForSession)
 		}
-		value, _ := json.Marshal(g) // texts and a time
-		if err := j.engine.config.Store.Put(ctx, grants, g.ID, value); err != nil {
+		if err := j.engine.grants.Put(ctx, g); err != nil {
 			return begun, fmt.Errorf("storing the approval: %w: %w", ErrStore, err)
 		}
 	}

@@ -3,14 +3,12 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
@@ -28,13 +26,8 @@ const (
 	Choose  = "/answer"
 )
 
-var (
-	// ErrNotYours says that an answer does not count: somebody else may give it.
-	ErrNotYours = errors.New("your answer does not count")
-	// ErrNoApproval says that nothing waits for an approval, and no lasting approval exists,
-	// under an ID.
-	ErrNoApproval = errors.New("no such approval")
-)
+// ErrNotYours says that an answer does not count: somebody else may give it.
+var ErrNotYours = errors.New("your answer does not count")
 
 // Approval is a call that waits for an answer, as people see it.
 type Approval struct {
@@ -44,67 +37,8 @@ type Approval struct {
 	From session.Key `json:"from,omitempty"`
 }
 
-// Grant is a lasting approval: the tool may be called without asking.
-type Grant struct {
-	// ID is that of the approval which made it.
-	ID string `json:"id"`
-	// Tool may be called through Agent for User. An empty User is the operator, on Channel.
-	// Hash is that of the tool's definition: a tool that changes is asked about again.
-	Tool    string `json:"tool"`
-	Hash    string `json:"hash,omitempty"`
-	Agent   string `json:"agent,omitempty"`
-	User    string `json:"user,omitempty"`
-	Channel string `json:"channel,omitempty"`
-	// By gave it at Time; By is empty for a guest.
-	By   string    `json:"by,omitempty"`
-	Time time.Time `json:"time"`
-}
-
-// grants is the kind of their records in the store.
-const grants = "approval"
-
-// granted returns why a call that the policy asks about may run: a lasting approval.
-func (e *Engine) granted(ctx context.Context, f chat.Facts, tool, hash string) (string, bool) {
-	list, err := e.Grants(ctx)
-	if err != nil {
-		e.config.Log.ErrorContext(ctx, "lasting approvals could not be read, so the call is asked about", "tool", tool, "error", err)
-		return "", false
-	}
-	for _, g := range list {
-		if g.covers(f, tool, hash) {
-			return fmt.Sprintf("approved always by %s (%s)", cmp.Or(g.By, "a guest"), g.ID), true
-		}
-	}
-	return "", false
-}
-
-func (g Grant) covers(f chat.Facts, tool, hash string) bool {
-	return g.Tool == tool && g.Hash == hash && g.Agent == f.Agent && g.User == f.Record() && (g.User != "" || g.Channel == f.Channel && operators(session.Key(f.Session)))
-}
-
 // Grants returns the lasting approvals.
-func (e *Engine) Grants(ctx context.Context) ([]Grant, error) {
-	records, err := e.config.Store.Records(ctx, grants)
-	list := make([]Grant, len(records))
-	for i, r := range records {
-		if err == nil {
-			err = json.Unmarshal(r.Value, &list[i])
-		}
-	}
-	return list, err
-}
-
-// Revoke removes a lasting approval. It returns [ErrNoApproval] if there is none.
-func (e *Engine) Revoke(ctx context.Context, id string) error {
-	found, err := e.config.Store.Remove(ctx, grants, id)
-	if err == nil && !found {
-		err = fmt.Errorf("%q: %w", id, ErrNoApproval)
-	}
-	if err == nil {
-		e.config.Log.InfoContext(ctx, "lasting approval revoked", "id", id)
-	}
-	return err
-}
+func (e *Engine) Grants() *approval.Grants { return e.grants }
 
 // Approvals returns what waits for an answer, in the sessions that changed least recently first.
 func (e *Engine) Approvals(ctx context.Context) ([]Approval, error) { return e.waitingUnder(ctx, "") }
@@ -144,7 +78,7 @@ func (e *Engine) awaited(ctx context.Context, id string) (Approval, error) {
 			return a, nil
 		}
 	}
-	return Approval{}, fmt.Errorf("%q: %w: it was answered, it expired, or it never was", id, ErrNoApproval)
+	return Approval{}, fmt.Errorf("%q: %w: it was answered, it expired, or it never was", id, approval.ErrNone)
 }
 
 // ApprovalsFor returns what the sender of a message, whose text is not needed, may answer.
@@ -163,7 +97,7 @@ func (e *Engine) ApprovalsFor(ctx context.Context, sender Message) ([]Approval, 
 
 // Answer answers what waits under an ID, in the name of the sender of a message, whose
 // text is not needed. The turn goes on in the background. An operator's answer always
-// counts. It returns what was answered, [ErrNoApproval] or [ErrNotYours].
+// counts. It returns what was answered, [approval.ErrNone] or [ErrNotYours].
 func (e *Engine) Answer(ctx context.Context, sender Message, id string, said session.Answer, operator bool) (Approval, error) {
 	a, err := e.awaited(ctx, id)
 	if err != nil {
@@ -222,7 +156,7 @@ func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m mail, a Appr
 	}
 	f := e.facts(m, e.Catalog())
 	f.Agent, f.Session, f.Time = route.Agent(a.Session), string(a.Session), e.config.Now()
-	asker := e.sender(m).Record() == a.User && (a.User != "" || from == cmp.Or(a.From, a.Session) || operators(from) && operators(a.Session))
+	asker := e.sender(m).Record() == a.User && (a.User != "" || from == cmp.Or(a.From, a.Session) || route.Operator(from) && route.Operator(a.Session))
 	attrs := map[string]string{"asker": a.User}
 	if asker {
 		attrs["asker"] = f.User // a peer's user.id lacks the channel
@@ -254,9 +188,6 @@ func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m mail, a Appr
 	}
 	return fmt.Errorf("%w: only %s, who asked for it, or an operator decides about %s", ErrNotYours, a.User, a.Tool)
 }
-
-// operators reports whether a conversation without a name is that of the operator, at any terminal.
-func operators(key session.Key) bool { return route.Remembered(key) == "main" }
 
 // asking is the text that asks people for what a turn waits for.
 func asking(list []session.Await) string {

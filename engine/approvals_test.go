@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -173,7 +174,7 @@ func TestWhoMayApprove(t *testing.T) {
 	if last() != "two" {
 		t.Errorf("the conversation ends with %q", last())
 	}
-	if _, err := g.Answer(t.Context(), engine.Message{}, a.ID, session.Answer{Approved: true}, true); !errors.Is(err, engine.ErrNoApproval) {
+	if _, err := g.Answer(t.Context(), engine.Message{}, a.ID, session.Answer{Approved: true}, true); !errors.Is(err, approval.ErrNone) {
 		t.Errorf("a second answer: %v", err)
 	}
 }
@@ -259,14 +260,14 @@ func TestApprovalsLast(t *testing.T) {
 				reply(t, g, m)
 			}
 		}
-		list, err := g.Grants(t.Context())
+		list, err := g.Grants().List(t.Context())
 		must(t, err)
 		if always := lasts == " always"; len(list) != map[bool]int{true: 1}[always] || always && (list[0].ID != a.ID || list[0].By != "ann") {
 			t.Errorf("approved%s: lasting %+v", lasts, list)
 		}
 		if len(list) > 0 {
-			must(t, g.Revoke(t.Context(), a.ID))
-			if err := g.Revoke(t.Context(), a.ID); !errors.Is(err, engine.ErrNoApproval) {
+			must(t, g.Grants().Revoke(t.Context(), a.ID))
+			if err := g.Grants().Revoke(t.Context(), a.ID); !errors.Is(err, approval.ErrNone) {
 				t.Errorf("revoked twice: %v", err)
 			}
 			wait(t, g, m)
@@ -340,7 +341,7 @@ func TestNobodyApprovesAlways(t *testing.T) {
 		if said := done.Reply + fmt.Sprint(err); refused != strings.Contains(said, "has no name") {
 			t.Errorf("%s: %s", channel, said)
 		}
-		list, err := g.Grants(t.Context())
+		list, err := g.Grants().List(t.Context())
 		must(t, err)
 		if (len(list) == 0) != refused {
 			t.Errorf("%s: lasting %+v", channel, list)
@@ -584,7 +585,7 @@ func TestApprovalIsStoredLater(t *testing.T) {
 			t.Errorf("while the database is away: %q, %v", done.Reply, err)
 		}
 		idle(t, g)
-		lasting, err := g.Grants(t.Context())
+		lasting, err := g.Grants().List(t.Context())
 		must(t, err)
 		s, err := kept.Load(t.Context(), keyOf(t, g, engine.Message{User: "ann"}), 0)
 		must(t, err)

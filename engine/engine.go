@@ -22,6 +22,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
@@ -195,6 +196,7 @@ type Engine struct {
 	asks     <-chan struct{} // receives when forgetRequests may have changed; nil without a shared store
 	pending  sync.Map        // of pending, while the session awaits the outcome
 	meter    meter
+	grants   *approval.Grants
 	deferred atomic.Int64 // messages that wait in the store alone, see maxDeferred
 }
 
@@ -242,9 +244,10 @@ func New(cfg Config) (*Engine, error) {
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
 	e := &Engine{config: cfg, holder: rand.Text(), shares: shares{places: 2 * cfg.MaxTurns}, looks: mailbox.Lines{Width: looking, Each: eachLooking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e.grants = approval.New(cfg.Store, cfg.Log)
 	if cfg.Turn.Approvals {
-		e.config.Turn.Granted = e.granted
-		cfg.Turn.Granted = e.granted
+		e.config.Turn.Granted = e.grants.Covering
+		cfg.Turn.Granted = e.grants.Covering
 	}
 	if shared, ok := cfg.Store.(store.Shared); ok {
 		e.shared, e.holder, e.asks = shared, shared.Holder(), shared.Changed(forgetKind)

@@ -182,7 +182,7 @@ func TestForgottenApprover(t *testing.T) {
 	g.Wait(t.Context())
 	_, err := g.ForgetUser(t.Context(), "carol")
 	must(t, err)
-	grants, err := g.Grants(t.Context())
+	grants, err := g.Grants().List(t.Context())
 	if err != nil || len(grants) != 1 || grants[0].User != "bob" || strings.Contains(asJSON(t, grants), "carol") {
 		t.Errorf("grants: %+v, %v", grants, err)
 	}

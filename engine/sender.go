@@ -122,7 +122,7 @@ func (e *Engine) sender(m mail) identity.Sender {
 // sender has no name and is not the operator, or is only a guest to the platform.
 func (e *Engine) isGuest(m mail, key session.Key) bool {
 	s := e.sender(m)
-	return s.Kind() == identity.Guest && !operators(key) || s.User == nil && slices.Contains(m.PlatformRoles, "guest")
+	return s.Kind() == identity.Guest && !route.Operator(key) || s.User == nil && slices.Contains(m.PlatformRoles, "guest")
 }
 
 // waiter names the sender of a message where senders take turns: guests are one.

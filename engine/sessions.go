@@ -129,7 +129,7 @@ func (e *Engine) Names(user string) []string {
 // else wrote in it, and it is neither a group's nor that of all, where people without a name
 // may have. Where no message names its author the key decides.
 func Belongs(s session.Summary, names []string) bool {
-	if route.Group(s.Key) || operators(s.Key) {
+	if route.Group(s.Key) || route.Operator(s.Key) {
 		return false
 	}
 	if len(s.Users) == 0 {
@@ -393,19 +393,8 @@ func (f *forgetting) standing(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	lasting, err := f.engine.Grants(ctx)
-	for _, g := range lasting {
-		switch {
-		case err != nil:
-		case g.User == name:
-			err = f.engine.Revoke(ctx, g.ID)
-			f.done.Approvals++
-		case g.By == name: // it is somebody else's, and counts on
-			g.By = ""
-			value, _ := json.Marshal(g) // texts and a time
-			err = f.engine.config.Store.Put(ctx, grants, g.ID, value)
-		}
-	}
+	n, err := f.engine.grants.Erase(ctx, []string{name})
+	f.done.Approvals += n["approvals"]
 	return err
 }
 

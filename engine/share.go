@@ -9,6 +9,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 )
 
@@ -50,7 +51,7 @@ func (e *Engine) sharesOf(m mail, key session.Key) []share {
 	s := e.sender(m)
 	list := []share{{name: "sender " + s.Record(), says: "of yours", places: part(1, 4), busy: ErrShare}}
 	switch {
-	case operators(key):
+	case route.Operator(key):
 		return nil
 	case s.Kind() == identity.Person:
 		return list

@@ -203,7 +203,7 @@ func (e *Engine) room(ctx context.Context, t Task, more int) error {
 	// Of those without a name, the operator and each group have a share of their own.
 	share := func(t Task) string { return cmp.Or(e.taskOwner(t), route.Remembered(t.Key)) }
 	stranger := func(t Task) bool {
-		return e.sender(mail{}.from(t.Caller)).Kind() != identity.Person && !operators(t.Key)
+		return e.sender(mail{}.from(t.Caller)).Kind() != identity.Person && !route.Operator(t.Key)
 	}
 	owned, strange := 0, 0
 	for _, other := range list {

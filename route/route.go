@@ -181,6 +181,9 @@ func Remembered(key session.Key) string {
 	return ""
 }
 
+// Operator reports whether a conversation is that of the operator, at any terminal.
+func Operator(key session.Key) bool { return Remembered(key) == "main" }
+
 // Group reports whether a conversation is that of a group, or of a sub-agent for one.
 func Group(key session.Key) bool { return isGroup(placed(split(key))) }
 

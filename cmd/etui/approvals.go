@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
@@ -59,7 +60,7 @@ their conversation.`,
 	revoke := &cobra.Command{
 		Use: "revoke ID", Short: "Take back an approval that counts always", Args: cobra.ExactArgs(1), Example: "  etui approvals revoke k3f9ab",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return decide(a, cmd, true, http.MethodDelete, args[0], nil, func([]engine.Grant) string { return "Revoked: calls are asked about again.\n" })
+			return decide(a, cmd, true, http.MethodDelete, args[0], nil, func([]approval.Grant) string { return "Revoked: calls are asked about again.\n" })
 		},
 	}
 	c.AddCommand(list, approve, deny, revoke)

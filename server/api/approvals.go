@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
@@ -12,7 +13,7 @@ import (
 // Approvals are the calls that wait for an answer, and the approvals that count always.
 type Approvals struct {
 	Waiting []engine.Approval `json:"waiting"`
-	Lasting []engine.Grant    `json:"lasting"`
+	Lasting []approval.Grant  `json:"lasting"`
 }
 
 // ApprovalAnswer answers what waits.
@@ -47,7 +48,7 @@ func (a *API) Approvals(w http.ResponseWriter, r *http.Request) {
 		wire.Fail(w, err)
 		return
 	}
-	lasting, err := a.engine.Grants(r.Context())
+	lasting, err := a.engine.Grants().List(r.Context())
 	wire.Answer(w, Approvals{waiting, lasting}, err)
 }
 
@@ -88,11 +89,11 @@ func (a *API) Revoke(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); !ok {
 		return
 	}
-	err := a.engine.Revoke(r.Context(), r.PathValue("id"))
+	err := a.engine.Grants().Revoke(r.Context(), r.PathValue("id"))
 	if err != nil {
 		wire.Fail(w, err)
 		return
 	}
-	left, err := a.engine.Grants(r.Context())
+	left, err := a.engine.Grants().List(r.Context())
 	wire.Answer(w, left, err)
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
@@ -197,7 +198,7 @@ var statuses = []struct {
 	{channel.ErrUnknown, http.StatusNotFound, "channel_not_found"},
 	{channel.ErrNotPaired, http.StatusNotFound, "not_paired"},
 	{channel.ErrNoCode, http.StatusNotFound, "code_not_found"},
-	{engine.ErrNoApproval, http.StatusNotFound, "approval_not_found"},
+	{approval.ErrNone, http.StatusNotFound, "approval_not_found"},
 	{turn.ErrStopped, http.StatusConflict, "turn_stopped"},
 	{engine.ErrNothingAwaited, http.StatusConflict, "nothing_awaited"},
 	{model.ErrUnsupported, http.StatusBadRequest, "unsupported_parameter"},
