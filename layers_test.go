@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"turn"},
 	{"approval"},
 	{"engine"},
-	{"command"},
+	{"command", "erase"},
 	{"internal/replay", "channel"},
 	{"."},
 	{"server/wire", "channel/*"},

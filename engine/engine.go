@@ -23,7 +23,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/etui-run/etui/approval"
-	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/identity"
@@ -78,9 +77,6 @@ type Config struct {
 	Approvers func(ctx context.Context, a rules.Attempt) rules.Decision
 	// Heartbeat is sent by [Engine.Tick]; the zero value never is.
 	Heartbeat Heartbeat
-	// Calls is the history of calls, for [Engine.ForgetUser]; nil means that there is
-	// none.
-	Calls *audit.Recorder
 	// Users returns the people whom etui knows while a catalog is in effect; nil means
 	// that there are none. It is called for each message and each call of a tool, with the
 	// catalog whose rules judge it.
@@ -193,8 +189,7 @@ type Engine struct {
 	expired  atomic.Pointer[time.Time] // when expire looked last
 	beaten   atomic.Pointer[time.Time] // the last heartbeat
 	replays  *replays
-	asks     <-chan struct{} // receives when forgetRequests may have changed; nil without a shared store
-	pending  sync.Map        // of pending, while the session awaits the outcome
+	pending  sync.Map // of pending, while the session awaits the outcome
 	meter    meter
 	grants   *approval.Grants
 	deferred atomic.Int64 // messages that wait in the store alone, see maxDeferred
@@ -250,7 +245,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Turn.Granted = e.grants.Covering
 	}
 	if shared, ok := cfg.Store.(store.Shared); ok {
-		e.shared, e.holder, e.asks = shared, shared.Holder(), shared.Changed(forgetKind)
+		e.shared, e.holder = shared, shared.Holder()
 	}
 	e.box = mailbox.New(mailbox.Config{
 		Store: cfg.Store, Worker: worker{e}, Log: cfg.Log, Now: cfg.Now, Holder: e.holder, Width: cfg.MaxTurns, Retry: e.meter.retry,
@@ -325,6 +320,9 @@ func (e *Engine) Secrets() *secret.Known { return e.config.Turn.Secrets }
 
 // MaxMessage returns how long a message may be, in bytes.
 func (e *Engine) MaxMessage() int { return e.config.MaxMessage }
+
+// Store returns what keeps the sessions and the inbox.
+func (e *Engine) Store() store.Store { return e.config.Store }
 
 // Now returns the time by the engine's clock.
 func (e *Engine) Now() time.Time { return e.config.Now() }

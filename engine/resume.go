@@ -27,7 +27,6 @@ func (e *Engine) Resume(ctx context.Context) error {
 	defer followers.Wait()
 	for what, follow := range map[string]func(context.Context){
 		"following what is changed of agents": e.followControls,
-		"forgetting for other processes":      e.forgetForOthers,
 		"following past turns":                e.followTurns,
 	} {
 		followers.Go(func() {

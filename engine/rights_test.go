@@ -126,7 +126,7 @@ func TestForgottenFlow(t *testing.T) {
 	ann := engine.Message{User: "ann", Channel: "irc", Chat: "ops", Text: "/run work my diagnosis"}
 	reply(t, g, bob)
 	reply(t, g, ann)
-	_, err = g.ForgetUser(t.Context(), "irc:ann")
+	_, err = eraser(g).Erase(t.Context(), "irc:ann")
 	must(t, err)
 	bob.Text = "/run"
 	if got := reply(t, g, bob); strings.Contains(got, "diagnosis") {
@@ -164,7 +164,7 @@ func TestForgottenFlowOfATurn(t *testing.T) {
 	if done, err := ended(g, t.Context(), bob); err != nil || len(done.Awaits) != 1 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	_, err = g.ForgetUser(t.Context(), "irc:ann")
+	_, err = eraser(g).Erase(t.Context(), "irc:ann")
 	must(t, err)
 	bob.Text = "/approve"
 	if o := flow(t, g, bob); o.err != nil || len(o.results) > 0 || o.done == nil || !strings.Contains(o.done.Reply, "nothing waits") {
@@ -180,7 +180,7 @@ func TestForgottenApprover(t *testing.T) {
 	a := wait(t, g, engine.Message{Text: "weather?", User: "bob"})
 	reply(t, g, engine.Message{Text: "/approve " + a.ID + " always", User: "carol", Roles: []string{"admin"}})
 	g.Wait(t.Context())
-	_, err := g.ForgetUser(t.Context(), "carol")
+	_, err := eraser(g).Erase(t.Context(), "carol")
 	must(t, err)
 	grants, err := g.Grants().List(t.Context())
 	if err != nil || len(grants) != 1 || grants[0].User != "bob" || strings.Contains(asJSON(t, grants), "carol") {
@@ -202,7 +202,7 @@ func TestConversationOfAll(t *testing.T) {
 	list, err := kept.List(t.Context(), session.Filter{})
 	must(t, err)
 	for _, s := range list {
-		if engine.Belongs(s, g.Names("bob")) {
+		if route.Belongs(s, g.Names("bob")) {
 			t.Errorf("%s is bob's", s.Key)
 		}
 	}

@@ -455,6 +455,9 @@ func (e *Engine) ended(ctx context.Context) error {
 	return err
 }
 
+// page is how many sessions are listed at once.
+const page = 200
+
 // children returns the sessions of the sub-agents that a session has started.
 func (e *Engine) children(ctx context.Context, key session.Key) (keys []session.Key, err error) {
 	for after := (session.Cursor{}); ; {

@@ -279,7 +279,7 @@ func TestTaskHasItsOwnersRights(t *testing.T) {
 	if list, err := g.TasksOf(t.Context(), chat.Facts{User: "bob", Sender: "bob"}); err != nil || len(list) != 0 {
 		t.Errorf("bob's tasks: %+v, %v", list, err)
 	}
-	if f, err := g.ForgetUser(t.Context(), "ann"); err != nil || f.Tasks != 1 {
+	if f, err := eraser(g).Erase(t.Context(), "ann"); err != nil || f.Count["tasks"] != 1 {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if list, err := g.Tasks(t.Context()); err != nil || len(list) != 0 {

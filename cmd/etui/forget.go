@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
@@ -32,7 +32,7 @@ knows: telegram:42. See docs/sessions.md for what is not removed.`,
 				}
 			}
 			return a.using(cmd.Context(), app.Config{Records: true, Stored: true}, func(c *client.Client) error {
-				var f engine.Forgotten
+				var f erase.Report
 				if err := c.Do(cmd.Context(), http.MethodDelete, "/admin/users/"+url.PathEscape(args[0]), nil, &f); err != nil {
 					return err
 				}
@@ -44,14 +44,14 @@ knows: telegram:42. See docs/sessions.md for what is not removed.`,
 	return c
 }
 
-func describeForgotten(f engine.Forgotten) string {
+func describeForgotten(f erase.Report) string {
 	var did []string
-	for _, part := range []struct {
-		n    int
-		what string
-	}{{f.Sessions, "conversation"}, {f.Messages, "message"}, {f.Turns, "past turn"}, {f.Calls, "call"}, {f.Memories, "memory folder"}, {f.Tasks, "task"}, {f.Approvals, "lasting approval"}, {f.Chats, "record of a channel"}} {
-		if part.n > 0 {
-			did = append(did, printable.Count(part.n, part.what))
+	for _, kind := range []struct{ name, what string }{
+		{"sessions", "conversation"}, {"messages", "message"}, {"turns", "past turn"}, {"calls", "call"},
+		{"memories", "memory folder"}, {"tasks", "task"}, {"approvals", "lasting approval"}, {"chats", "record of a channel"},
+	} {
+		if n := f.Count[kind.name]; n > 0 {
+			did = append(did, printable.Count(n, kind.what))
 		}
 	}
 	text := fmt.Sprintf("Nothing was kept of %s.\n", f.User)
@@ -61,8 +61,8 @@ func describeForgotten(f engine.Forgotten) string {
 	if len(did) > 0 {
 		text = fmt.Sprintf("Removed of %s: %s.\n", f.User, strings.Join(did, ", "))
 	}
-	if f.Decisions > 0 {
-		text += printable.Count(f.Decisions, "decision") + " in the audit made anonymous.\n"
+	if n := f.Count["decisions"]; n > 0 {
+		text += printable.Count(n, "decision") + " in the audit made anonymous.\n"
 	}
 	return text
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
 )
@@ -33,7 +34,7 @@ const (
 type Conversations struct{ engine *engine.Engine }
 
 // ListOwn answers with the [SessionPage] of the person that the query names: only
-// sessions that belong to them, see [engine.Belongs].
+// sessions that belong to them, see [route.Belongs].
 func (c Conversations) ListOwn(w http.ResponseWriter, r *http.Request) {
 	if q, ok := person(w, r, "part", "limit", "after"); ok {
 		c.list(w, r, q, c.own(q.Get("user")))
@@ -215,7 +216,7 @@ func person(w http.ResponseWriter, r *http.Request, names ...string) (url.Values
 // own returns what tells the sessions of a person from those of others.
 func (c Conversations) own(user string) func(session.Summary) bool {
 	names := c.engine.Names(user)
-	return func(s session.Summary) bool { return engine.Belongs(s, names) }
+	return func(s session.Summary) bool { return route.Belongs(s, names) }
 }
 
 // owns reports whether the session of a request belongs to a person. Otherwise it answers

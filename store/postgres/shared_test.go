@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -617,6 +618,20 @@ func TestControlsAreShared(t *testing.T) {
 	}
 }
 
+// eraser returns what forgets the people of an engine, also when another process asks for it.
+func eraser(t *testing.T, e *engine.Engine) *erase.Eraser {
+	t.Helper()
+	s := erase.New(erase.Config{Engine: e, Local: []erase.Part{e}})
+	ctx, stop := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	following.Go(func() { s.Follow(ctx) })
+	t.Cleanup(func() {
+		stop()
+		following.Wait()
+	})
+	return s
+}
+
 // A person who is forgotten at one process is forgotten at the others, too: what each keeps
 // by itself is gone when the first one answers, and so is the request.
 func TestForgetAtAllProcesses(t *testing.T) {
@@ -629,14 +644,14 @@ func TestForgetAtAllProcesses(t *testing.T) {
 	}
 	kept := open(t, url)
 	a := newEngine(t, kept, piecemeal{})
-	newEngine(t, open(t, url), piecemeal{}, func(c *engine.Config) { c.Learning = engine.Learning{Keep: true, Log: past} })
-	newEngine(t, open(t, url), piecemeal{})
-	f, err := a.ForgetUser(t.Context(), "ann")
+	eraser(t, newEngine(t, open(t, url), piecemeal{}, func(c *engine.Config) { c.Learning = engine.Learning{Keep: true, Log: past} }))
+	eraser(t, newEngine(t, open(t, url), piecemeal{}))
+	f, err := eraser(t, a).Erase(t.Context(), "ann")
 	must(t, err)
 	left, err := past.List(t.Context(), usage.Filter{})
 	must(t, err)
-	if f.Turns != 1 || len(left) != 1 || left[0].User != "bob" {
-		t.Errorf("%d turns were removed, left are %+v", f.Turns, left)
+	if f.Count["turns"] != 1 || len(left) != 1 || left[0].User != "bob" {
+		t.Errorf("%d turns were removed, left are %+v", f.Count["turns"], left)
 	}
 	asked, err := kept.Records(t.Context(), "forget")
 	must(t, err)
