@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
@@ -162,7 +163,9 @@ func New(m model.Model, cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
-	g.eraser = erase.New(erase.Config{Engine: g.engine, Parts: []erase.Part{g.engine.Grants(), g.channels}, Local: []erase.Part{g.engine}, Log: cfg.Log})
+	g.eraser = erase.New(erase.Config{
+		Engine: g.engine, Parts: []erase.Part{schedule.NewTasks(g.engine), g.engine.Grants(), g.channels}, Local: []erase.Part{g.engine}, Log: cfg.Log,
+	})
 	return g, nil
 }
 
@@ -210,7 +213,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	})
 	loops.Go(func() {
 		defer panics.Log(g.log, "running the clock")
-		g.engine.Clock(ctx)
+		schedule.NewClock(g.engine, schedule.Heartbeat{}, g.log).Run(ctx)
 	})
 	<-ctx.Done()
 	loops.Wait()

@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"turn"},
 	{"approval"},
 	{"engine"},
-	{"command", "erase"},
+	{"command", "erase", "schedule"},
 	{"internal/replay", "channel"},
 	{"."},
 	{"server/wire", "channel/*"},

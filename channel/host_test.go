@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
@@ -704,11 +705,11 @@ func TestTasksAreDelivered(t *testing.T) {
 		defer w.stop()
 		w.say(t, person("1", "hello"))
 		time.Sleep(time.Second)
-		if _, err := w.engine.AddTask(t.Context(), engine.Task{When: "@every 1h", Text: "drink water", Caller: identity.Caller{Channel: "test", User: "1"}}); err != nil {
+		if _, err := schedule.NewTasks(w.engine).Add(t.Context(), schedule.Task{When: "@every 1h", Text: "drink water", Caller: identity.Caller{Channel: "test", User: "1"}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(61 * time.Minute)
-		if err := w.engine.Tick(t.Context()); err != nil {
+		if err := schedule.NewClock(w.engine, schedule.Heartbeat{}, nil).Tick(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

@@ -136,7 +136,7 @@ func (h *Host) Unpair(ctx context.Context, channel, user string) error {
 	return fmt.Errorf("%s %w; these were: %s", printable.Line(user, 100), ErrNotPaired, strings.Join(in, ", "))
 }
 
-// Erase removes what is kept of a person, who is named as in [engine.Engine.Names]: that
+// Erase removes what is kept of a person, who is named as in [identity.Users.Names]: that
 // they were let in, or want to be, and what channels keep themselves. It counts these as chats.
 func (h *Host) Erase(ctx context.Context, names []string) (map[string]int, error) {
 	n, err := h.erase(ctx, names)

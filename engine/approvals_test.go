@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/sqlite"
@@ -426,13 +427,13 @@ func TestApprovalExpires(t *testing.T) {
 		kept := &store.Memory{}
 		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c); c.Turn.Expire = time.Hour }, weather("too late")...)
 		a := wait(t, g, engine.Message{Text: "weather?"})
-		must(t, g.Tick(t.Context()))
+		must(t, g.Expire(t.Context()))
 		if a.Until.IsZero() || len(m.Requests()) != 1 {
 			t.Errorf("it expires %v; the model was asked %d times", a.Until, len(m.Requests()))
 		}
 		time.Sleep(time.Hour + 2*time.Minute)
 		for range 3 {
-			must(t, g.Tick(t.Context()))
+			must(t, g.Expire(t.Context()))
 			idle(t, g)
 		}
 		s := load(t, kept)
@@ -472,7 +473,7 @@ func TestExpiryOfAnOldVersion(t *testing.T) {
 		time.Sleep(time.Second) // the other one is later in the list
 		wait(t, g, engine.Message{Text: "weather?", Session: "b"})
 		time.Sleep(time.Hour + 2*time.Minute)
-		must(t, g.Tick(t.Context()))
+		must(t, g.Expire(t.Context()))
 		idle(t, g)
 		list, err = g.Approvals(t.Context())
 		must(t, err)
@@ -542,7 +543,7 @@ func TestWhatAnswersNoQuestion(t *testing.T) {
 		})))
 	}, fake.Step{Calls: []chat.Call{fake.Call("1", "ask_user", `{}`)}}, fake.Step{Text: "I looked."})
 	ann := engine.Message{Text: "paint it", User: "ann", Session: "s"}
-	task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "look at the mail", Caller: identity.Caller{User: "ann"}, Session: "s"})
+	task, err := schedule.NewTasks(g).Add(t.Context(), schedule.Task{When: "@hourly", Zone: "UTC", Text: "look at the mail", Caller: identity.Caller{User: "ann"}, Session: "s"})
 	must(t, err)
 	wait(t, g, ann)
 	for text, want := range map[string]string{engine.Anew: "answer it first", engine.Switch: "Now active: full"} {

@@ -75,8 +75,6 @@ type Config struct {
 	// deny decide; ask leaves it to the one who asked. Nil means that whoever can write in
 	// the conversation may.
 	Approvers func(ctx context.Context, a rules.Attempt) rules.Decision
-	// Heartbeat is sent by [Engine.Tick]; the zero value never is.
-	Heartbeat Heartbeat
 	// Users returns the people whom etui knows while a catalog is in effect; nil means
 	// that there are none. It is called for each message and each call of a tool, with the
 	// catalog whose rules judge it.
@@ -184,10 +182,8 @@ type Engine struct {
 	holder   string       // this process, in the inbox
 	shared   store.Shared // the store, if several processes use it; else nil
 	box      *mailbox.Box
-	looks    mailbox.Lines             // callers who look at conversations, under one key
-	shares   shares                    // of the places of messages
-	expired  atomic.Pointer[time.Time] // when expire looked last
-	beaten   atomic.Pointer[time.Time] // the last heartbeat
+	looks    mailbox.Lines // callers who look at conversations, under one key
+	shares   shares        // of the places of messages
 	replays  *replays
 	pending  sync.Map // of pending, while the session awaits the outcome
 	meter    meter
@@ -326,6 +322,14 @@ func (e *Engine) Store() store.Store { return e.config.Store }
 
 // Now returns the time by the engine's clock.
 func (e *Engine) Now() time.Time { return e.config.Now() }
+
+// Stopping reports whether [Engine.Stop] was called.
+func (e *Engine) Stopping() bool { return e.box.Stopping() }
+
+// Expire answers what nobody has answered in time, and reports sub-agents that have ended without
+// a result. However many processes do, each thing happens once. It reads all sessions with
+// something left to do: call it every minute or so, see package schedule.
+func (e *Engine) Expire(ctx context.Context) error { return errors.Join(e.expire(ctx), e.ended(ctx)) }
 
 // Ready returns an error when the engine cannot answer: when the store cannot be
 // read, or [ErrStopping].

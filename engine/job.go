@@ -130,7 +130,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 		s.Parent = m.Origin.parent()
 	}
 	if s.Turn.ID != "" {
-		j.give(givenBefore(s.Messages))
+		j.given = give(j.given, givenBefore(s.Messages))
 	}
 	in := j.asks(ctx, q)
 	in.Left = j.left
@@ -198,7 +198,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 			}
 		case m.History == nil:
 			messages, given := storable(e.Step.Messages)
-			j.give(given)
+			j.given = give(j.given, given)
 			end := store.End{Session: s.Key, State: e.Step.State, Messages: messages}
 			var stopped []session.Await
 			write := j.engine.box.Write

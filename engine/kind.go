@@ -38,9 +38,9 @@ type mail struct {
 	Guest string `json:"guest,omitempty"`
 	// Operator marks an answer that counts whatever the rules say.
 	Operator bool `json:"operator,omitempty"`
-	// Asked, if not nil, is what was true when somebody asked for the task that sends it: what
+	// Bounds, if not nil, are what was true when somebody asked for the task that sends it: what
 	// was not allowed then is not allowed now.
-	Asked *asked `json:"asked,omitempty"`
+	Bounds *Bounds `json:"asked,omitempty"`
 	// Origin is set if it is for a sub-agent.
 	Origin *origin `json:"origin,omitempty"`
 	// Trace names the span in which it was received, as a traceparent; empty for most.

@@ -155,7 +155,7 @@ func (e *Engine) Recall(ctx context.Context, caller chat.Facts, query string, li
 func (e *Engine) said(ctx context.Context, caller chat.Facts, owner string, all *pieces) error {
 	keys := []session.Key{session.Key(caller.Session)}
 	if kind, record := route.Owner(keys[0]); kind == identity.Person || kind == identity.Peer {
-		list, err := e.config.Store.List(ctx, session.Filter{Users: e.Names(record), Limit: maxRecalledSessions})
+		list, err := e.config.Store.List(ctx, session.Filter{Users: e.Users().Names(record), Limit: maxRecalledSessions})
 		if err != nil {
 			return err
 		}

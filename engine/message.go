@@ -130,18 +130,6 @@ type Message struct {
 	Wait bool `json:"wait,omitempty"`
 }
 
-// asked is what was true when somebody asked for something that is done later.
-type asked struct {
-	Facts         chat.Facts `json:"facts"`
-	Include       []string   `json:"include,omitempty"`
-	Exclude       []string   `json:"exclude,omitempty"`
-	IncludeSkills []string   `json:"include_skills,omitempty"`
-	ExcludeSkills []string   `json:"exclude_skills,omitempty"`
-	// First is what was true when somebody asked for the task that asked for this, if one did:
-	// the one that nobody but people asked for.
-	First *asked `json:"first,omitempty"`
-}
-
 // ready is the door for messages: it hides the secrets of one, since it will be
 // stored and repeated, finds its agent, and refuses what cannot be answered.
 func (e *Engine) ready(m mail) (*agent, mail, error) {

@@ -202,36 +202,8 @@ func TestConversationOfAll(t *testing.T) {
 	list, err := kept.List(t.Context(), session.Filter{})
 	must(t, err)
 	for _, s := range list {
-		if route.Belongs(s, g.Names("bob")) {
+		if route.Belongs(s, g.Users().Names("bob")) {
 			t.Errorf("%s is bob's", s.Key)
-		}
-	}
-}
-
-// TestTasksOfStrangers: people whom etui does not know do not use up the tasks of all.
-func TestTasksOfStrangers(t *testing.T) {
-	kept := &store.Memory{}
-	users, err := identity.New([]identity.User{{Name: "bob"}})
-	must(t, err)
-	g, _ := newEngine(t, func(c *engine.Config) {
-		c.Store, c.Users = kept, func(*catalog.Catalog) *identity.Users { return users }
-	})
-	task := func(channel, user string) engine.Task {
-		return engine.Task{When: "@every 1h", Text: "x", Caller: identity.Caller{Channel: channel, User: user}}
-	}
-	for i := range 749 { // as AddTask stores them, which takes its time
-		one := task("irc", fmt.Sprint("eve", i/50))
-		one.ID = fmt.Sprint(i)
-		must(t, kept.Put(t.Context(), "task", one.ID, json.RawMessage(asJSON(t, one))))
-	}
-	_, err = g.AddTask(t.Context(), task("irc", "mallory"))
-	must(t, err)
-	if _, err := g.AddTask(t.Context(), task("irc", "mallory")); !errors.Is(err, engine.ErrBusy) {
-		t.Errorf("the 751st task of strangers: %v", err)
-	}
-	for _, one := range []engine.Task{task("api", "bob"), task("", "")} {
-		if _, err := g.AddTask(t.Context(), one); err != nil {
-			t.Errorf("%+v: %v", one.Caller, err)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (e *Engine) told(m mail) (mail, error) {
 		if m.User != "" {
 			return m, fmt.Errorf("%w: it has as and user; one of them says who sends it", ErrInvalid)
 		}
-		users := e.users(e.Catalog())
+		users := e.Users()
 		s := users.Sender("", m.As)
 		if s.Channel == "" && s.User == nil {
 			return m, fmt.Errorf("user %q: %w%s; an identity is written telegram:42", m.As, ErrUnknown, users.Hint(m.As))
@@ -113,9 +113,12 @@ func (e *Engine) users(now *catalog.Catalog) *identity.Users {
 	return e.config.Users(now)
 }
 
+// Users returns the people whom etui knows now; nil means none.
+func (e *Engine) Users() *identity.Users { return e.users(e.Catalog()) }
+
 // sender returns who a message is from, by the configuration as it is now.
 func (e *Engine) sender(m mail) identity.Sender {
-	return e.users(e.Catalog()).Sender(m.Channel, m.User)
+	return e.Users().Sender(m.Channel, m.User)
 }
 
 // isGuest reports whether anybody could be the sender of a message in a conversation: the

@@ -114,27 +114,16 @@ func (e *Engine) waiting(ctx context.Context, s session.Session) (list []InboxIt
 	return list, err
 }
 
-// Names returns the names under which messages and records of a person are kept: the
-// name and the identities of a person of the configuration, or the name of a peer, such as
-// telegram:42.
-func (e *Engine) Names(user string) []string {
-	s := e.users(e.Catalog()).Sender("", user)
-	if s.User != nil {
-		return append([]string{s.User.Name}, s.User.Identities...)
-	}
-	return []string{s.Record()}
-}
-
 // Enter waits until nothing runs in a session, and keeps it so until leave is called.
 func (e *Engine) Enter(ctx context.Context, key session.Key) (leave func(), err error) {
 	return e.box.Enter(ctx, key)
 }
 
 // Erase removes what this engine keeps of a person under some names beside the conversations: the
-// past turns with their votes, what agents remember, tasks, and answers that were lost on their way.
+// past turns with their votes, what agents remember, and answers that were lost on their way.
 func (e *Engine) Erase(ctx context.Context, names []string) (map[string]int, error) {
 	e.box.Answers.Clear() // of everybody: an answer to others may name the person
-	count := map[string]int{"turns": 0, "memories": 0, "tasks": 0}
+	count := map[string]int{"turns": 0, "memories": 0}
 	for _, name := range names {
 		n, err := e.Forget(ctx, name, false)
 		if count["turns"] += n; err != nil {
@@ -150,14 +139,7 @@ func (e *Engine) Erase(ctx context.Context, names []string) (map[string]int, err
 			return count, err
 		}
 	}
-	list, err := e.Tasks(ctx)
-	for _, t := range list {
-		if err == nil && slices.Contains(names, e.taskOwner(t)) {
-			_, err = e.RemoveTask(ctx, t.ID)
-			count["tasks"]++
-		}
-	}
-	return count, err
+	return count, nil
 }
 
 // DeleteSession removes a session with all its messages, and those of its sub-agents, when

@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
@@ -19,7 +20,7 @@ import (
 
 // eraser returns what forgets the people of an engine.
 func eraser(g *engine.Engine) *erase.Eraser {
-	return erase.New(erase.Config{Engine: g, Parts: []erase.Part{g.Grants()}, Local: []erase.Part{g}})
+	return erase.New(erase.Config{Engine: g, Parts: []erase.Part{g.Grants(), schedule.NewTasks(g)}, Local: []erase.Part{g}})
 }
 
 // TestDeleteWaitsForTheTurn: a running turn stores nothing into a session that was deleted.

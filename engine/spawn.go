@@ -235,7 +235,7 @@ func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m mail, s ses
 		o.Steps, o.Time, o.Tokens = lower(o.Steps, m.Origin.Steps), lower(o.Time, m.Origin.Time), lower(o.Tokens, m.Origin.Tokens)
 	}
 	o.Within = append(o.Within, ancestor{a.Name, s.Key, skill, m.Include, m.Exclude, m.IncludeSkills, m.ExcludeSkills})
-	sub := mail{Origin: o, Asked: m.Asked, Message: Message{
+	sub := mail{Origin: o, Bounds: m.Bounds, Message: Message{
 		Text:     "Task: " + task, // so that it is never a command such as /approve
 		NoMemory: m.NoMemory, NoRuntime: m.NoRuntime, Instructions: instructions, Background: true,
 	}}
@@ -289,7 +289,7 @@ func (e *Engine) bound(f chat.Facts, of ancestor) selection.Bound {
 }
 
 // then is what somebody might use when they asked for a task.
-func (e *Engine) then(a *asked) selection.Bound {
+func (e *Engine) then(a *Bounds) selection.Bound {
 	of := ancestor{
 		Agent: a.Facts.Agent, Session: session.Key(a.Facts.Session),
 		Include: a.Include, Exclude: a.Exclude, IncludeSkills: a.IncludeSkills, ExcludeSkills: a.ExcludeSkills,
@@ -304,7 +304,7 @@ func (e *Engine) within(in turn.Input, a *agent, m mail) turn.Input {
 	if (a.Spawn.AtOnce > 0 || m.Origin != nil) && left(a, m) == 0 {
 		in.Options.ExcludeTools = append(slices.Clone(in.Options.ExcludeTools), SpawnTool)
 	}
-	for a := m.Asked; a != nil; a = a.First {
+	for a := m.Bounds; a != nil; a = a.First {
 		in.Bounds = append(in.Bounds, e.then(a))
 	}
 	o := m.Origin

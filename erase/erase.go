@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -27,9 +28,9 @@ type Engine interface {
 	Catalog() *catalog.Catalog
 	DeleteSession(ctx context.Context, key session.Key) error
 	Enter(ctx context.Context, key session.Key) (leave func(), err error)
-	Names(user string) []string
 	Now() time.Time
 	Store() store.Store
+	Users() *identity.Users
 }
 
 // Config says what an eraser consists of.
@@ -104,7 +105,7 @@ func (r *Report) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Erase removes what is kept of a person, on all channels. See [engine.Engine.Names] for how a
+// Erase removes what is kept of a person, on all channels. See [identity.Users.Names] for how a
 // person is named. What is running in a session ends first. With a [store.Shared], the other
 // processes that are alive remove what each keeps by itself; an error says if one did not answer.
 func (s *Eraser) Erase(ctx context.Context, user string) (Report, error) {
@@ -112,7 +113,7 @@ func (s *Eraser) Erase(ctx context.Context, user string) (Report, error) {
 	if user == "" {
 		return done, errors.New("the name of a person is missing")
 	}
-	names := s.config.Engine.Names(user)
+	names := s.config.Engine.Users().Names(user)
 	err := eraseFrom(ctx, s.parts, names, done.Count)
 	if err == nil {
 		err = s.elsewhere(ctx, names, done.Count)

@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/sqlite"
@@ -52,7 +53,7 @@ func (repeater) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event
 
 // eraser returns what forgets the people of an engine.
 func eraser(g *engine.Engine) *erase.Eraser {
-	return erase.New(erase.Config{Engine: g, Parts: []erase.Part{g.Grants()}, Local: []erase.Part{g}})
+	return erase.New(erase.Config{Engine: g, Parts: []erase.Part{g.Grants(), schedule.NewTasks(g)}, Local: []erase.Part{g}})
 }
 
 func say(t *testing.T, g *engine.Engine, m engine.Message) {
@@ -209,7 +210,7 @@ func TestGroupWithNamelessPeople(t *testing.T) {
 	}
 	list, err := kept.List(t.Context(), session.Filter{})
 	must(t, err)
-	names := g.Names("web:ann")
+	names := g.Users().Names("web:ann")
 	if len(list) != 1 || !slices.Equal(list[0].Users, names) {
 		t.Fatalf("the sessions are %+v, want one of %v", list, names)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/store/sqlite"
 )
 
@@ -33,10 +34,10 @@ func TestForgottenLeaveNoByte(t *testing.T) {
 	})
 	for _, u := range users {
 		say(t, g, engine.Message{Text: "a question of " + u.Name, User: u.Name})
-		task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Text: "a task of " + u.Name + ": " + fmt.Sprintf("%0300d", 7), Caller: identity.Caller{User: u.Name}})
+		task, err := schedule.NewTasks(g).Add(t.Context(), schedule.Task{When: "@hourly", Text: "a task of " + u.Name + ": " + fmt.Sprintf("%0300d", 7), Caller: identity.Caller{User: u.Name}})
 		must(t, err)
 		for _, paused := range []bool{true, false} {
-			_, err = g.PauseTask(t.Context(), task.ID, paused)
+			_, err = schedule.NewTasks(g).Pause(t.Context(), task.ID, paused)
 			must(t, err)
 		}
 	}
@@ -56,7 +57,7 @@ func TestForgottenLeaveNoByte(t *testing.T) {
 			}
 		}
 	}
-	if list, err := g.Tasks(t.Context()); err != nil || len(list) != people-12 {
+	if list, err := schedule.NewTasks(g).List(t.Context()); err != nil || len(list) != people-12 {
 		t.Errorf("%d tasks are left, %v", len(list), err)
 	}
 }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/schedule"
 )
 
 func (a *cli) cronCommand() *cobra.Command {
@@ -21,7 +21,7 @@ func (a *cli) cronCommand() *cobra.Command {
 		Long: `Have the clock send messages to an agent, once or regularly. A task runs while the gateway serves, in the
 name of its user and with the rights of that user at that moment; its answer is in its conversation.`,
 	}
-	var t engine.Task
+	var t schedule.Task
 	var catchUp string
 	add := &cobra.Command{
 		Use: "add WHEN TEXT", Short: "Add a task: a cron expression, or a time for one that runs once", Args: cobra.ExactArgs(2),
@@ -29,8 +29,8 @@ name of its user and with the rights of that user at that moment; its answer is 
 @every 2h - or a time such as 2026-12-24T18:00 for a task that runs once.`,
 		Example: "  etui cron add @daily \"sum up the alerts\"\n  etui cron add 2026-12-24T18:00 \"wish everybody a merry Christmas\" --catch-up skip",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t.When, t.Text, t.CatchUp = args[0], args[1], engine.CatchUp(catchUp)
-			return task(a, cmd, true, http.MethodPost, "", t, func(t engine.Task) string {
+			t.When, t.Text, t.CatchUp = args[0], args[1], schedule.CatchUp(catchUp)
+			return task(a, cmd, true, http.MethodPost, "", t, func(t schedule.Task) string {
 				return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.Next.Format("2006-01-02 15:04 MST"), shortKey(t.Key))
 			})
 		},
@@ -56,7 +56,7 @@ name of its user and with the rights of that user at that moment; its answer is 
 				if method == http.MethodPost {
 					body = struct{}{}
 				}
-				return task(a, cmd, true, method, "/"+url.PathEscape(args[0])+path, body, func(t engine.Task) string { return fmt.Sprintf("Task %s %s.\n", t.ID, says) })
+				return task(a, cmd, true, method, "/"+url.PathEscape(args[0])+path, body, func(t schedule.Task) string { return fmt.Sprintf("Task %s %s.\n", t.ID, says) })
 			},
 		}
 	}
@@ -79,7 +79,7 @@ func task[T any](a *cli, cmd *cobra.Command, changes bool, method, path string, 
 	})
 }
 
-func describeTasks(list []engine.Task) string {
+func describeTasks(list []schedule.Task) string {
 	if len(list) == 0 {
 		return "There are no tasks.\n"
 	}

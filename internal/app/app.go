@@ -26,6 +26,7 @@ import (
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server"
@@ -96,6 +97,7 @@ type App struct {
 	flows    workflow.Table
 	channels *channel.Host
 	eraser   *erase.Eraser
+	clock    *schedule.Clock
 	close    []func() error
 }
 
@@ -143,12 +145,17 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	if err = a.openCatalog(ctx, settings.Stored); err != nil {
 		return err
 	}
+	beat, err := a.heartbeat()
+	if err != nil {
+		return err
+	}
 	if a.Config, err = a.engineConfig(ctx, settings); err != nil {
 		return err
 	}
 	if a.Engine, err = engine.New(a.Config); err != nil {
 		return err
 	}
+	a.clock = schedule.NewClock(a.Engine, beat, a.log)
 	a.keeper.Memory = a.Engine
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
@@ -157,7 +164,7 @@ func (a *App) open(ctx context.Context, settings Config) error {
 		return err
 	}
 	a.eraser = erase.New(erase.Config{
-		Engine: a.Engine, Parts: []erase.Part{a.Engine.Grants(), a.channels}, Local: []erase.Part{a.Engine, a.skills.calls}, Log: a.log,
+		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Grants(), a.channels}, Local: []erase.Part{a.Engine, a.skills.calls}, Log: a.log,
 	})
 	a.HTTP = server.New(a.Engine, server.Config{
 		Eraser: a.eraser, Key: string(c.API.Key), Keys: a.keys, Users: func() *identity.Users { return bookOf(a.registry.Catalog()).users }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.channels, Log: a.log,
@@ -285,9 +292,6 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	}
 	e.Learning = a.openUsage(ctx, stored)
 	var err error
-	if e.Heartbeat, err = a.heartbeat(); err != nil {
-		return e, err
-	}
 	models, err := a.newModels()
 	if err != nil {
 		return e, err

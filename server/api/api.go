@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
@@ -23,11 +24,14 @@ type API struct {
 	Conversations Conversations
 
 	engine *engine.Engine
+	tasks  *schedule.Tasks
 	config Config
 }
 
 // New returns the API of an engine.
-func New(e *engine.Engine, cfg Config) *API { return &API{Conversations{e}, e, cfg} }
+func New(e *engine.Engine, cfg Config) *API {
+	return &API{Conversations{e}, e, schedule.NewTasks(e), cfg}
+}
 
 // Message is an [engine.Message] as clients send it.
 type Message struct {

@@ -95,7 +95,7 @@ func (c Conversations) list(w http.ResponseWriter, r *http.Request, q url.Values
 	limit, err := wire.Limit(q, "sessions")
 	f := session.Filter{Key: session.Key(q.Get("key")), Part: q.Get("part"), Limit: min(cmp.Or(limit, someSessions), maxSessions)}
 	if user := q.Get("user"); user != "" {
-		f.Users = c.engine.Names(user)
+		f.Users = c.engine.Users().Names(user)
 	}
 	if err == nil {
 		f.After, err = parseCursor(q.Get("after"))
@@ -215,7 +215,7 @@ func person(w http.ResponseWriter, r *http.Request, names ...string) (url.Values
 
 // own returns what tells the sessions of a person from those of others.
 func (c Conversations) own(user string) func(session.Summary) bool {
-	names := c.engine.Names(user)
+	names := c.engine.Users().Names(user)
 	return func(s session.Summary) bool { return route.Belongs(s, names) }
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -193,7 +194,7 @@ var statuses = []struct {
 	{engine.ErrUnknown, http.StatusNotFound, "not_found"},
 	{session.ErrNotFound, http.StatusNotFound, "session_not_found"},
 	{engine.ErrOpen, http.StatusConflict, "turn_open"},
-	{engine.ErrNoTask, http.StatusNotFound, "task_not_found"},
+	{schedule.ErrNoTask, http.StatusNotFound, "task_not_found"},
 	{engine.ErrNotYours, http.StatusForbidden, "not_yours"},
 	{channel.ErrUnknown, http.StatusNotFound, "channel_not_found"},
 	{channel.ErrNotPaired, http.StatusNotFound, "not_paired"},

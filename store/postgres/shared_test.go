@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/postgres"
@@ -383,7 +384,7 @@ func TestServerIsAwayAndComesBack(t *testing.T) {
 			t.Errorf("a new message: %v", err)
 		}
 	}
-	if _, err := e.AddTask(t.Context(), engine.Task{When: "@daily", Text: "look"}); !errors.Is(err, engine.ErrStore) {
+	if _, err := schedule.NewTasks(e).Add(t.Context(), schedule.Task{When: "@daily", Text: "look"}); !errors.Is(err, engine.ErrStore) {
 		t.Errorf("a new task: %v", err)
 	}
 	must(t, own.Run())
