@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/selection"
@@ -24,17 +25,16 @@ import (
 
 // Engine is what commands ask, see [engine.Engine].
 type Engine interface {
+	inspect.Engine
+
 	Agents() []string
-	AgentStatus(name string) (engine.AgentStatus, error)
 	ApprovalsFor(ctx context.Context, m engine.Message) ([]engine.Approval, error)
 	Caller(m engine.Message) (chat.Facts, error)
 	Flow(ctx context.Context, key session.Key) (*session.Flow, error)
 	PastTurns(ctx context.Context, f usage.Filter) (engine.PastTurns, error)
 	Remembered(caller chat.Facts, notes int) (engine.Remembered, error)
-	Select(ctx context.Context, m engine.Message) (*selection.Selection, error)
 	Waiting(ctx context.Context, key session.Key) (int, error)
 	Whoami(m engine.Message) (engine.Whoami, error)
-	Why(ctx context.Context, m engine.Message, n int, own bool) ([]engine.Turn, error)
 	Workflows() *workflow.Set
 }
 
@@ -167,7 +167,7 @@ func tools(ctx context.Context, e Engine, m engine.Message, words string) (strin
 		return "Say what to find: /tools WORDS", nil
 	}
 	m.Text, m.Files, m.Reply = words, nil, nil
-	sel, err := e.Select(ctx, m)
+	sel, err := inspect.New(e).Select(ctx, m)
 	if err != nil {
 		return "", err
 	}
@@ -191,7 +191,7 @@ func tools(ctx context.Context, e Engine, m engine.Message, words string) (strin
 
 func whyLast(ctx context.Context, e Engine, m engine.Message, _ string) (string, error) {
 	m.Text, m.Files = "", nil
-	turns, err := e.Why(ctx, m, 1, true)
+	turns, err := inspect.New(e).Why(ctx, m, 1, true)
 	if err != nil {
 		return "", err
 	}

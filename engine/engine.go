@@ -317,6 +317,12 @@ func (e *Engine) Secrets() *secret.Known { return e.config.Turn.Secrets }
 // MaxMessage returns how long a message may be, in bytes.
 func (e *Engine) MaxMessage() int { return e.config.MaxMessage }
 
+// Selector returns what selects from the catalog that is in effect now.
+func (e *Engine) Selector() *selection.Selector { return e.selector() }
+
+// Log returns where operators read what happens.
+func (e *Engine) Log() *slog.Logger { return e.config.Log }
+
 // Store returns what keeps the sessions and the inbox.
 func (e *Engine) Store() store.Store { return e.config.Store }
 

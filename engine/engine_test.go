@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
@@ -315,7 +316,7 @@ func TestSkillsChangeWhileTurnsRun(t *testing.T) {
 					if err := g.SetSkill(t.Context(), "main", []string{"full", "talking"}[i/2%2]); err != nil {
 						t.Error(err)
 					}
-				} else if _, err := g.Select(t.Context(), engine.Message{Text: "echo"}); err != nil {
+				} else if _, err := inspect.New(g).Select(t.Context(), engine.Message{Text: "echo"}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/usage"
@@ -59,7 +60,7 @@ func learnt(t *testing.T, u engine.Learning, m engine.Message) (g *engine.Engine
 
 func finds(t *testing.T, g *engine.Engine, m engine.Message) (found string) {
 	t.Helper()
-	sel, err := g.Select(t.Context(), m)
+	sel, err := inspect.New(g).Select(t.Context(), m)
 	must(t, err)
 	for _, m := range sel.Ranked {
 		found += m.Definition.Name

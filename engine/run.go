@@ -19,12 +19,8 @@ import (
 // session.
 var ErrNothingAwaited = errors.New("it awaits no answer in this session")
 
+// load loads the session of a message.
 func (e *Engine) load(ctx context.Context, a *agent, m mail) (session.Session, error) {
-	return e.loadLast(ctx, a, m, session.Sent)
-}
-
-// loadLast loads the session of a message with its newest messages.
-func (e *Engine) loadLast(ctx context.Context, a *agent, m mail, limit int) (session.Session, error) {
 	key := e.key(a, m)
 	if m.History != nil {
 		return e.replay(ctx, a, m, key), nil
@@ -32,7 +28,7 @@ func (e *Engine) loadLast(ctx context.Context, a *agent, m mail, limit int) (ses
 	if err := checkKey(key); err != nil {
 		return session.Session{}, err
 	}
-	s, err := e.config.Store.Load(ctx, key, limit)
+	s, err := e.config.Store.Load(ctx, key, session.Sent)
 	if err != nil {
 		return s, fmt.Errorf("loading the session: %w: %w", ErrStore, err)
 	}

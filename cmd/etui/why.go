@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/selection"
@@ -17,7 +17,7 @@ import (
 
 // why prints what was stored about the last message of a conversation.
 func (a *cli) why(ctx context.Context, c *client.Client, who api.Message) error {
-	var turns []engine.Turn
+	var turns []inspect.Turn
 	if err := c.Do(ctx, http.MethodPost, "/api/why", api.Look{Message: who}, &turns); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (a *cli) why(ctx context.Context, c *client.Client, who api.Message) error 
 }
 
 // renderTurn writes what a message got, for people.
-func renderTurn(t engine.Turn, width int) string {
+func renderTurn(t inspect.Turn, width int) string {
 	c := t.Selection
 	rows := [][]string{{"", t.Time.Local().Format("2006-01-02 15:04"), "", strings.Join(strings.Fields(t.Text), " ")}}
 	left := c.Tools

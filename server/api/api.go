@@ -10,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/selection"
@@ -23,14 +24,15 @@ type API struct {
 	// Conversations are the handlers about them.
 	Conversations Conversations
 
-	engine *engine.Engine
-	tasks  *schedule.Tasks
-	config Config
+	engine    *engine.Engine
+	tasks     *schedule.Tasks
+	inspector *inspect.Inspector
+	config    Config
 }
 
 // New returns the API of an engine.
 func New(e *engine.Engine, cfg Config) *API {
-	return &API{Conversations{e}, e, schedule.NewTasks(e), cfg}
+	return &API{Conversations{e}, e, schedule.NewTasks(e), inspect.New(e), cfg}
 }
 
 // Message is an [engine.Message] as clients send it.

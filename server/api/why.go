@@ -32,7 +32,7 @@ func (a *API) Select(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	sel, refused, err := a.engine.Explain(r.Context(), m)
+	sel, refused, err := a.inspector.Explain(r.Context(), m)
 	if err != nil {
 		wire.Fail(w, err)
 		return
@@ -86,13 +86,13 @@ type Look struct {
 	Own bool `json:"own,omitempty"`
 }
 
-// Why answers a [Look] with a list of [engine.Turn].
+// Why answers a [Look] with a list of [inspect.Turn].
 func (a *API) Why(w http.ResponseWriter, r *http.Request) {
 	var l Look
 	m, ok := read(w, r, &l, &l.Message)
 	if !ok {
 		return
 	}
-	turns, err := a.engine.Why(r.Context(), m, l.Turns, l.Own || !wire.CallerOf(r).Operator)
+	turns, err := a.inspector.Why(r.Context(), m, l.Turns, l.Own || !wire.CallerOf(r).Operator)
 	wire.Answer(w, turns, err)
 }
