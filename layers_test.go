@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"turn"},
 	{"approval"},
 	{"engine"},
-	{"erase", "inspect", "schedule"},
+	{"erase", "inspect", "recall", "schedule"},
 	{"command"},
 	{"internal/replay", "channel"},
 	{"."},

@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/usage"
@@ -26,13 +27,13 @@ import (
 // Engine is what commands ask, see [engine.Engine].
 type Engine interface {
 	inspect.Engine
+	recall.Engine
 
 	Agents() []string
 	ApprovalsFor(ctx context.Context, m engine.Message) ([]engine.Approval, error)
 	Caller(m engine.Message) (chat.Facts, error)
 	Flow(ctx context.Context, key session.Key) (*session.Flow, error)
 	PastTurns(ctx context.Context, f usage.Filter) (engine.PastTurns, error)
-	Remembered(caller chat.Facts, notes int) (engine.Remembered, error)
 	Waiting(ctx context.Context, key session.Key) (int, error)
 	Whoami(m engine.Message) (engine.Whoami, error)
 	Workflows() *workflow.Set
@@ -258,7 +259,7 @@ func remembers(_ context.Context, e Engine, m engine.Message, _ string) (string,
 	if err != nil {
 		return "", err
 	}
-	r, unable := e.Remembered(f, 3)
+	r, unable := recall.New(e).Remembered(f, 3)
 	if unable != nil {
 		return "Nothing is remembered here: " + unable.Error() + ".", nil //nolint:nilerr // that is the answer
 	}

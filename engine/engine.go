@@ -317,6 +317,18 @@ func (e *Engine) Secrets() *secret.Known { return e.config.Turn.Secrets }
 // MaxMessage returns how long a message may be, in bytes.
 func (e *Engine) MaxMessage() int { return e.config.MaxMessage }
 
+// Memory returns what an agent remembers between conversations.
+func (e *Engine) Memory(agent string) (*memory.Store, error) {
+	a, err := e.agent(agent)
+	if err == nil && a.Memory == nil {
+		err = errors.New("the agent has no memory")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.Memory, nil
+}
+
 // Selector returns what selects from the catalog that is in effect now.
 func (e *Engine) Selector() *selection.Selector { return e.selector() }
 

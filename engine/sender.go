@@ -215,3 +215,19 @@ func (e *Engine) Whoami(sender Message) (Whoami, error) {
 	}
 	return w, nil
 }
+
+// Caller returns the facts of a message's sender by which tools, and the methods that read
+// and write memory, know the conversation. Its text is not needed.
+func (e *Engine) Caller(sender Message) (chat.Facts, error) {
+	m, err := e.told(newMail(sender))
+	if err != nil {
+		return chat.Facts{}, err
+	}
+	a, err := e.agent(m.Agent)
+	if err != nil {
+		return chat.Facts{}, err
+	}
+	f := e.facts(m, e.Catalog())
+	f.Agent, f.Session = a.Name, string(e.key(a, m))
+	return f, nil
+}

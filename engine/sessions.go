@@ -46,8 +46,8 @@ const showWaiting = 20
 // more wait, of all and of one; the next one gets [ErrBusy].
 const looking, maxLooking, eachLooking = 4, 64, 8
 
-// look waits until a caller may read a conversation.
-func (e *Engine) look(ctx context.Context, who string) (leave func(), err error) {
+// Look waits until a caller may read a conversation: a few do at a time, until leave is called.
+func (e *Engine) Look(ctx context.Context, who string) (leave func(), err error) {
 	leave, err = e.looks.Enter(ctx, "", who, store.People, maxLooking)
 	if errors.Is(err, mailbox.ErrCrowded) {
 		err = fmt.Errorf("%w to be shown conversations; try again in a moment", ErrBusy)
@@ -60,7 +60,7 @@ func (e *Engine) look(ctx context.Context, who string) (leave func(), err error)
 // [session.ErrNotFound]. Arguments of calls that are not JSON become a text.
 func (e *Engine) Session(ctx context.Context, key session.Key, skip, limit int) (Conversation, error) {
 	_, owner := route.Owner(key) // who looks, as a rule
-	leave, err := e.look(ctx, owner)
+	leave, err := e.Look(ctx, owner)
 	if err != nil {
 		return Conversation{}, err
 	}

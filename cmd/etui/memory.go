@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -49,12 +49,12 @@ func (a *cli) memoryShowCommand() *cobra.Command {
 	return c
 }
 
-func remembered(ctx context.Context, c *client.Client, look api.MemoryLook) (r engine.Remembered, err error) {
+func remembered(ctx context.Context, c *client.Client, look api.MemoryLook) (r recall.Remembered, err error) {
 	err = c.Do(ctx, http.MethodPost, "/api/memory", look, &r)
 	return r, err
 }
 
-func describeMemory(r engine.Remembered) string {
+func describeMemory(r recall.Remembered) string {
 	if r.Owner == "" {
 		return "Nothing is remembered here: etui does not know who is writing. Name somebody with --as.\n"
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
@@ -156,7 +157,7 @@ func (a *App) open(ctx context.Context, settings Config) error {
 		return err
 	}
 	a.clock = schedule.NewClock(a.Engine, beat, a.log)
-	a.keeper.Memory = a.Engine
+	a.keeper.Memory = recall.New(a.Engine)
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
 	a.channels, err = channel.New(channel.Config{Engine: a.Engine, Accounts: a.accounts, Records: a.Config.Store, Log: a.log})

@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
@@ -27,12 +28,13 @@ type API struct {
 	engine    *engine.Engine
 	tasks     *schedule.Tasks
 	inspector *inspect.Inspector
+	memory    *recall.Service
 	config    Config
 }
 
 // New returns the API of an engine.
 func New(e *engine.Engine, cfg Config) *API {
-	return &API{Conversations{e}, e, schedule.NewTasks(e), inspect.New(e), cfg}
+	return &API{Conversations{e}, e, schedule.NewTasks(e), inspect.New(e), recall.New(e), cfg}
 }
 
 // Message is an [engine.Message] as clients send it.
