@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
@@ -32,8 +33,8 @@ type Engine interface {
 	Agents() []string
 	ApprovalsFor(ctx context.Context, m engine.Message) ([]engine.Approval, error)
 	Caller(m engine.Message) (chat.Facts, error)
+	Learner() *learning.Learner
 	Flow(ctx context.Context, key session.Key) (*session.Flow, error)
-	PastTurns(ctx context.Context, f usage.Filter) (engine.PastTurns, error)
 	Waiting(ctx context.Context, key session.Key) (int, error)
 	Whoami(m engine.Message) (engine.Whoami, error)
 	Workflows() *workflow.Set
@@ -230,7 +231,7 @@ func used(ctx context.Context, e Engine, m engine.Message, _ string) (string, er
 	if err != nil {
 		return "", err
 	}
-	past, err := e.PastTurns(ctx, usage.Filter{User: w.Sender, Limit: 20})
+	past, err := e.Learner().Record(ctx, usage.Filter{User: w.Sender, Limit: 20})
 	if err != nil {
 		return "", err
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
@@ -58,7 +59,7 @@ type Config struct {
 	// Selection bounds what is sent.
 	Selection selection.Config
 	// Learning says what is kept of past turns and learnt from them.
-	Learning Learning
+	Learning learning.Config
 	// Embedder adds meaning to the ranking; nil means that only words count. The
 	// caller owns it and closes it after the last turn.
 	Embedder *embedding.Embedder
@@ -188,6 +189,7 @@ type Engine struct {
 	pending  sync.Map // of pending, while the session awaits the outcome
 	meter    meter
 	grants   *approval.Grants
+	learner  *learning.Learner
 	deferred atomic.Int64 // messages that wait in the store alone, see maxDeferred
 }
 
@@ -206,7 +208,6 @@ type agent struct {
 	Agent
 	runner   *turn.Runner
 	controls current
-	past     *past
 }
 
 // New returns an engine. The error says which part of the configuration is wrong.
@@ -252,6 +253,10 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Registry.Watch(func(*catalog.Catalog) { e.selector() })
 		cfg.Turn.Embedder = cfg.Embedder
 	}
+	e.learner = learning.New(cfg.Learning, learning.Host{
+		Store: cfg.Store, Now: cfg.Now, Log: cfg.Log, Background: e.background,
+		Check: func(name string) error { _, err := e.agent(name); return err },
+	})
 	for _, a := range cfg.Agents {
 		if a.Name == "" || a.Model == nil {
 			return nil, errors.New("an agent needs a name and a model")
@@ -263,8 +268,8 @@ func New(cfg Config) (*Engine, error) {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
-		live := &agent{Agent: a, past: &past{learning: cfg.Learning, agent: a.Name, log: cfg.Log}}
-		live.runner = turn.New(a.Model, live.past.voting(e.selector), builder, cfg.Turn)
+		live := &agent{Agent: a}
+		live.runner = turn.New(a.Model, e.learner.Voting(a.Name, e.selector), builder, cfg.Turn)
 		live.set(Control{})
 		e.agents[a.Name] = live
 		if e.awaits(a) {
@@ -316,6 +321,30 @@ func (e *Engine) Secrets() *secret.Known { return e.config.Turn.Secrets }
 
 // MaxMessage returns how long a message may be, in bytes.
 func (e *Engine) MaxMessage() int { return e.config.MaxMessage }
+
+// Learner returns what keeps past turns and learns from them.
+func (e *Engine) Learner() *learning.Learner { return e.learner }
+
+// learn keeps what a turn was asked and which tools answered. The session is as it was before.
+func (e *Engine) learn(agent string, m mail, s session.Session, done *turn.Done) {
+	if !e.config.Learning.Keep {
+		return
+	}
+	q := learning.Question{Agent: agent, User: e.sender(m).Record(), Channel: m.Channel, Text: m.Text, Guest: e.isGuest(m, s.Key), Earlier: s.Messages}
+	if m.History == nil {
+		q.Session = s.Key
+	}
+	e.learner.Keep(q, done.Used)
+}
+
+// background runs f beside what runs, which [Engine.Wait] and [Engine.Stop] wait for.
+func (e *Engine) background(doing string, f func()) {
+	e.box.Running.Begin()
+	go func() {
+		defer e.box.Running.End()
+		_ = e.box.Guard(doing, "", func() error { f(); return nil })
+	}()
+}
 
 // Memory returns what an agent remembers between conversations.
 func (e *Engine) Memory(agent string) (*memory.Store, error) {

@@ -189,7 +189,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 				}
 			}
 			if e.Done != nil {
-				j.engine.keep(j.agent, *m, in.Session, e.Done)
+				j.engine.learn(j.agent.Name, *m, in.Session, e.Done)
 			}
 			if !j.gone && !yield(e, nil) {
 				if j.gone = true; m.IdempotencyKey == "" && !m.joins() {

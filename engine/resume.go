@@ -27,7 +27,7 @@ func (e *Engine) Resume(ctx context.Context) error {
 	defer followers.Wait()
 	for what, follow := range map[string]func(context.Context){
 		"following what is changed of agents": e.followControls,
-		"following past turns":                e.followTurns,
+		"following past turns":                e.learner.Follow,
 	} {
 		followers.Go(func() {
 			defer panics.Log(e.config.Log, what)

@@ -119,17 +119,15 @@ func (e *Engine) Enter(ctx context.Context, key session.Key) (leave func(), err 
 	return e.box.Enter(ctx, key)
 }
 
-// Erase removes what this engine keeps of a person under some names beside the conversations: the
-// past turns with their votes, what agents remember, and answers that were lost on their way.
+// Erase removes what this engine keeps of a person under some names beside the conversations: what
+// its agents remember, past turns, and answers that were lost on their way.
 func (e *Engine) Erase(ctx context.Context, names []string) (map[string]int, error) {
 	e.box.Answers.Clear() // of everybody: an answer to others may name the person
-	count := map[string]int{"turns": 0, "memories": 0}
-	for _, name := range names {
-		n, err := e.Forget(ctx, name, false)
-		if count["turns"] += n; err != nil {
-			return count, err
-		}
+	count, err := e.learner.Erase(ctx, names)
+	if err != nil {
+		return count, err
 	}
+	count["memories"] = 0
 	for _, a := range e.config.Agents {
 		if a.Memory == nil {
 			continue

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/rank"
 )
 
@@ -137,7 +137,7 @@ func (a *cli) tuneToPast(ctx context.Context, w *app.Workspace, before app.Fitte
 	if err != nil {
 		return report, err
 	}
-	report.Report, err = tune.Run(ctx, tools, engine.Asked(turns, false), tune.Config[rank.Weights]{Start: before.Weights, Votes: w.Config.Usage.Vote, Progress: a.tuneProgress("")})
+	report.Report, err = tune.Run(ctx, tools, learning.Votes(turns, false), tune.Config[rank.Weights]{Start: before.Weights, Votes: w.Config.Usage.Vote, Progress: a.tuneProgress("")})
 	few := (*tune.TooFewError)(nil)
 	if errors.As(err, &few) && !w.Config.Usage.Keep {
 		err = fmt.Errorf("%w. Turns are not being kept: set usage: {keep: true} in etui.yaml, or give a folder with questions", err)

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -66,7 +66,7 @@ func (a *cli) usageShowCommand() *cobra.Command {
 	return c
 }
 
-func describeUsage(kept engine.PastTurns) string {
+func describeUsage(kept learning.Record) string {
 	state := "Turns are not being kept: set usage: {keep: true} in etui.yaml."
 	switch {
 	case kept.Vote:
@@ -95,7 +95,7 @@ func (a *cli) usageExportCommand() *cobra.Command {
 		Example: "  etui usage export --user alice > alice.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				var kept engine.PastTurns
+				var kept learning.Record
 				if err := c.Do(cmd.Context(), http.MethodGet, who.path(), nil, &kept); err != nil {
 					return err
 				}

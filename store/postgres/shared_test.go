@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
@@ -645,7 +646,7 @@ func TestForgetAtAllProcesses(t *testing.T) {
 	}
 	kept := open(t, url)
 	a := newEngine(t, kept, piecemeal{})
-	eraser(t, newEngine(t, open(t, url), piecemeal{}, func(c *engine.Config) { c.Learning = engine.Learning{Keep: true, Log: past} }))
+	eraser(t, newEngine(t, open(t, url), piecemeal{}, func(c *engine.Config) { c.Learning = learning.Config{Keep: true, Log: past} }))
 	eraser(t, newEngine(t, open(t, url), piecemeal{}))
 	f, err := eraser(t, a).Erase(t.Context(), "ann")
 	must(t, err)
