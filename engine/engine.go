@@ -26,6 +26,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/internal/metrics"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/learning"
@@ -187,7 +188,7 @@ type Engine struct {
 	shares   shares        // of the places of messages
 	replays  *replays
 	pending  sync.Map // of pending, while the session awaits the outcome
-	meter    meter
+	meter    metrics.Meter
 	grants   *approval.Grants
 	learner  *learning.Learner
 	deferred atomic.Int64 // messages that wait in the store alone, see maxDeferred
@@ -245,7 +246,7 @@ func New(cfg Config) (*Engine, error) {
 		e.shared, e.holder = shared, shared.Holder()
 	}
 	e.box = mailbox.New(mailbox.Config{
-		Store: cfg.Store, Worker: worker{e}, Log: cfg.Log, Now: cfg.Now, Holder: e.holder, Width: cfg.MaxTurns, Retry: e.meter.retry,
+		Store: cfg.Store, Worker: worker{e}, Log: cfg.Log, Now: cfg.Now, Holder: e.holder, Width: cfg.MaxTurns, Retry: e.meter.Retry,
 	})
 	if cfg.Embedder != nil {
 		e.selector = cfg.Embedder.Follow(e.selector)

@@ -143,10 +143,10 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 	var failed error
 	open := s.Turn // as it was stored last
 	ended := false // the item, or there is none
-	watched := j.engine.meter.watch(j.agent.Name, j.engine.config.Now)
+	watched := j.engine.meter.Begin(j.agent.Name, j.engine.config.Now)
 	ctx, traced := j.traced(ctx, m)
 	defer func() {
-		watched.end(failed)
+		watched.End(failed)
 		if errors.Is(context.Cause(ctx), turn.ErrSuspended) { // another process goes on with it
 			failed = nil
 		}
@@ -154,7 +154,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 	}()
 	for e, err := range j.agent.runner.Run(ctx, *in) {
 		failed = err
-		watched.see(e)
+		watched.See(e)
 		j.tell(e)
 		switch {
 		case err != nil:

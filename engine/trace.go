@@ -48,7 +48,7 @@ func (j *job) traced(ctx context.Context, m *mail) (_ context.Context, end func(
 // ends it.
 func (e *Engine) Delivery(ctx context.Context, l Letter, channel string) (_ context.Context, end func(error)) {
 	if l.Tries > 1 {
-		e.meter.retry("delivery")
+		e.meter.Retry("delivery")
 	}
 	if e.config.Tracer == nil {
 		return ctx, func(error) {}
