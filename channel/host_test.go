@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
@@ -264,7 +265,7 @@ func TestAnswersOnce(t *testing.T) {
 		if s := w.host.States()[0]; s.Received != 3 || s.Sent != 1 || s.Waiting != 0 || !s.Connected {
 			t.Errorf("state: %+v", s)
 		}
-		if left, err := w.engine.Inbox(t.Context(), 10); err != nil || len(left) != 0 {
+		if left, err := inspect.New(w.engine).Inbox(t.Context(), 10); err != nil || len(left) != 0 {
 			t.Errorf("left in the inbox: %+v, %v", left, err)
 		}
 	})
@@ -421,7 +422,7 @@ func TestPlatformIsAway(t *testing.T) {
 		if seen := w.seen("1"); len(seen) != 4 {
 			t.Errorf("one who has gone keeps others from their reply: %q", seen)
 		}
-		if left, _ := w.engine.Inbox(t.Context(), 10); len(left) != 0 {
+		if left, _ := inspect.New(w.engine).Inbox(t.Context(), 10); len(left) != 0 {
 			t.Errorf("left: %+v", left)
 		}
 	})
@@ -776,7 +777,7 @@ func TestOwnNames(t *testing.T) {
 			w.say(t, channel.Incoming{ID: rand.Text(), From: channel.Sender{ID: c.id}, Text: "hello"})
 			time.Sleep(time.Second)
 			expect(t, w.seen(c.id), c.words)
-			list, err := w.engine.Sessions(t.Context(), session.Filter{Users: []string{c.identity}})
+			list, err := w.engine.Store().List(t.Context(), session.Filter{Users: []string{c.identity}})
 			if err != nil || len(list) != 1 {
 				t.Errorf("%s has the conversations %+v, %v", c.identity, list, err)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
@@ -224,5 +225,20 @@ func TestGroupWithNamelessPeople(t *testing.T) {
 	must(t, err)
 	if len(s.Messages) != 2 || s.Messages[0].Text != "a word of somebody" {
 		t.Errorf("left are %+v", s.Messages)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	store := &store.Memory{}
+	for i := range 250 {
+		must(t, store.Append(t.Context(), session.Key(strings.Repeat("k", i+1)), session.State{}))
+	}
+	for _, c := range []struct {
+		before time.Time
+		want   int
+	}{{time.Now().Add(-time.Hour), 0}, {time.Now().Add(time.Hour), 250}} {
+		if n, err := erase.Sweep(t.Context(), store, c.before); n != c.want || err != nil {
+			t.Errorf("%d were removed, %v; want %d", n, err, c.want)
+		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package inspect says what a message would get and what earlier ones got, and why. It runs no turn
-// and stores nothing.
+// Package inspect shows what there is: conversations, the inbox, and what a message would get and
+// earlier ones got, and why. It runs no turn and stores nothing.
 package inspect
 
 import (
@@ -23,7 +23,9 @@ type Engine interface {
 	Glance(ctx context.Context, sender engine.Message) (*turn.Runner, turn.Input, func(), error)
 	Input(ctx context.Context, m engine.Message) (*turn.Runner, turn.Input, func(), error)
 	Log() *slog.Logger
+	Look(ctx context.Context, who string) (leave func(), err error)
 	Selector() *selection.Selector
+	Shown(i store.Item) engine.InboxItem
 	Store() store.Store
 }
 

@@ -282,3 +282,30 @@ func TestFewAreToldAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestSessionShowsWhatIsUnknown: a call without a result leaves the turn open, and a broken
+// argument does not break the answer.
+func TestSessionShowsWhatIsUnknown(t *testing.T) {
+	store := &store.Memory{}
+	must(t, store.Append(t.Context(), "k", session.State{Turn: session.Turn{ID: "t"}, Summary: "before", Sent: 2},
+		chat.Message{Role: chat.User, Text: "early"}, chat.Message{Role: chat.User, Text: "go"},
+		chat.Message{Role: chat.Assistant, Calls: []chat.Call{{ID: "1", Name: "echo", Arguments: []byte(`{"wor`)}}}))
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store = store })
+	c, err := inspect.New(g).Session(t.Context(), "k", -1, 2)
+	must(t, err)
+	if c.Phase != turn.Calling {
+		t.Errorf("phase %s, want calling", c.Phase)
+	}
+	if c.Skip != 1 || len(c.Said) != 2 {
+		t.Errorf("%d messages after %d, want the newest 2 of 3", len(c.Said), c.Skip)
+	}
+	if got := string(c.Said[1].Calls[0].Arguments); got != `"{\"wor"` {
+		t.Errorf("arguments %s", got)
+	}
+	if c.Summarised != "before" || c.Sent != 2 {
+		t.Errorf("the summary %q is before the newest %d", c.Summarised, c.Sent)
+	}
+	if _, err := inspect.New(g).Session(t.Context(), "none", -1, 2); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("an unknown session: %v", err)
+	}
+}

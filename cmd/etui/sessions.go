@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
@@ -204,7 +204,7 @@ is unknown (?), and outcomes that came after their turn.`,
 				if err != nil {
 					return err
 				}
-				var shown engine.Conversation
+				var shown inspect.Conversation
 				if err := c.Do(cmd.Context(), http.MethodGet, sessionPath(s.Key)+"?limit="+strconv.Itoa(limit), nil, &shown); err != nil {
 					return err
 				}
@@ -216,7 +216,7 @@ is unknown (?), and outcomes that came after their turn.`,
 	return c
 }
 
-func describeConversation(c engine.Conversation, width int) string {
+func describeConversation(c inspect.Conversation, width int) string {
 	var b strings.Builder
 	facts := []string{printable.Count(c.Messages, "message"), "since " + c.Created.Local().Format("2006-01-02 15:04")}
 	for label, text := range map[string]string{"": authors(c.Summary), "skill ": c.Skill} {
@@ -387,7 +387,7 @@ func export(ctx context.Context, c *client.Client, key session.Key, out *bufio.W
 	lines := json.NewEncoder(out)
 	lines.SetEscapeHTML(false)
 	for skip := 0; ; {
-		var page engine.Conversation
+		var page inspect.Conversation
 		if err := c.Do(ctx, http.MethodGet, fmt.Sprintf("%s?skip=%d&limit=%d", sessionPath(key), skip, most), nil, &page); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
@@ -41,7 +42,7 @@ func (c Conversations) ListOwn(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ShowOwn answers with an [engine.Conversation] that belongs to a person, without what
+// ShowOwn answers with an [inspect.Conversation] that belongs to a person, without what
 // only operators read: see [chat.Message].
 func (c Conversations) ShowOwn(w http.ResponseWriter, r *http.Request) {
 	if q, ok := person(w, r, "skip", "limit"); ok && c.owns(w, r, q.Get("user")) {
@@ -68,7 +69,7 @@ func (c Conversations) List(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Show answers with an [engine.Conversation]: its newest messages, or those after the
+// Show answers with an [inspect.Conversation]: its newest messages, or those after the
 // first skip of them.
 func (c Conversations) Show(w http.ResponseWriter, r *http.Request) {
 	if q, ok := wire.Query(w, r, "skip", "limit"); ok {
@@ -104,7 +105,7 @@ func (c Conversations) list(w http.ResponseWriter, r *http.Request, q url.Values
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	list, err := c.engine.Sessions(r.Context(), f)
+	list, err := c.engine.Store().List(r.Context(), f)
 	page := SessionPage{Sessions: []session.Summary{}}
 	for _, s := range list {
 		if shown(s) {
@@ -143,7 +144,7 @@ func (c Conversations) show(w http.ResponseWriter, r *http.Request, q url.Values
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	found, err := c.engine.Session(r.Context(), session.Key(r.PathValue("key")), skip, min(cmp.Or(limit, someMessages), maxMessages))
+	found, err := inspect.New(c.engine).Session(r.Context(), session.Key(r.PathValue("key")), skip, min(cmp.Or(limit, someMessages), maxMessages))
 	for i := range found.Said {
 		clean(&found.Said[i])
 	}
@@ -223,7 +224,7 @@ func (c Conversations) own(user string) func(session.Summary) bool {
 // as if there were no such session.
 func (c Conversations) owns(w http.ResponseWriter, r *http.Request, user string) bool {
 	key := session.Key(r.PathValue("key"))
-	list, err := c.engine.Sessions(r.Context(), session.Filter{Key: key, Limit: 1})
+	list, err := c.engine.Store().List(r.Context(), session.Filter{Key: key, Limit: 1})
 	if err == nil && (len(list) == 0 || !c.own(user)(list[0])) {
 		err = fmt.Errorf("session %q: %w", key, session.ErrNotFound)
 	}
