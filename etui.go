@@ -164,7 +164,7 @@ func New(m model.Model, cfg Config) (*Gateway, error) {
 		return nil, errors.Join(err, g.Close())
 	}
 	g.eraser = erase.New(erase.Config{
-		Engine: g.engine, Parts: []erase.Part{schedule.NewTasks(g.engine), g.engine.Grants(), g.channels}, Local: []erase.Part{g.engine}, Log: cfg.Log,
+		Engine: g.engine, Parts: []erase.Part{schedule.NewTasks(g.engine), g.engine.Approvals().Grants, g.channels}, Local: []erase.Part{g.engine}, Log: cfg.Log,
 	})
 	return g, nil
 }

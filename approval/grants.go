@@ -1,5 +1,3 @@
-// Package approval keeps lasting approvals: that a tool may be called for somebody without
-// asking again.
 package approval
 
 import (
@@ -48,9 +46,6 @@ type Grants struct {
 	records store.Records
 	log     *slog.Logger
 }
-
-// New returns the lasting approvals in a store.
-func New(records store.Records, log *slog.Logger) *Grants { return &Grants{records, log} }
 
 // grants is the kind of their records.
 const grants = "approval"

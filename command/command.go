@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inspect"
@@ -31,7 +32,7 @@ type Engine interface {
 	recall.Engine
 
 	Agents() []string
-	ApprovalsFor(ctx context.Context, m engine.Message) ([]engine.Approval, error)
+	ApprovalsFor(ctx context.Context, m engine.Message) ([]approval.Approval, error)
 	Caller(m engine.Message) (chat.Facts, error)
 	Learner() *learning.Learner
 	Flow(ctx context.Context, key session.Key) (*session.Flow, error)
@@ -78,7 +79,7 @@ func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done
 	if !found || name == "" || strings.ContainsAny(name, "/.\n") {
 		return "", false, nil
 	}
-	if "/"+name == engine.Compact || "/"+name == engine.Choose || "/"+name == engine.Run && len(e.Workflows().Names()) > 0 {
+	if "/"+name == engine.Compact || "/"+name == approval.Choose || "/"+name == engine.Run && len(e.Workflows().Names()) > 0 {
 		return "", false, nil
 	}
 	list := List()

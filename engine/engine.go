@@ -178,20 +178,20 @@ var (
 
 // Engine runs the turns of its agents.
 type Engine struct {
-	config   Config
-	selector func() *selection.Selector
-	agents   map[string]*agent
-	holder   string       // this process, in the inbox
-	shared   store.Shared // the store, if several processes use it; else nil
-	box      *mailbox.Box
-	looks    mailbox.Lines // callers who look at conversations, under one key
-	shares   shares        // of the places of messages
-	replays  *replays
-	pending  sync.Map // of pending, while the session awaits the outcome
-	meter    metrics.Meter
-	grants   *approval.Grants
-	learner  *learning.Learner
-	deferred atomic.Int64 // messages that wait in the store alone, see maxDeferred
+	config    Config
+	selector  func() *selection.Selector
+	agents    map[string]*agent
+	holder    string       // this process, in the inbox
+	shared    store.Shared // the store, if several processes use it; else nil
+	box       *mailbox.Box
+	looks     mailbox.Lines // callers who look at conversations, under one key
+	shares    shares        // of the places of messages
+	replays   *replays
+	pending   sync.Map // of pending, while the session awaits the outcome
+	meter     metrics.Meter
+	approvals *approval.Approvals
+	learner   *learning.Learner
+	deferred  atomic.Int64 // messages that wait in the store alone, see maxDeferred
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
@@ -237,10 +237,10 @@ func New(cfg Config) (*Engine, error) {
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
 	e := &Engine{config: cfg, holder: rand.Text(), shares: shares{places: 2 * cfg.MaxTurns}, looks: mailbox.Lines{Width: looking, Each: eachLooking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
-	e.grants = approval.New(cfg.Store, cfg.Log)
+	e.approvals = approval.New(approval.Config{Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now, Root: e.root, Log: cfg.Log})
 	if cfg.Turn.Approvals {
-		e.config.Turn.Granted = e.grants.Covering
-		cfg.Turn.Granted = e.grants.Covering
+		e.config.Turn.Granted = e.approvals.Grants.Covering
+		cfg.Turn.Granted = e.approvals.Grants.Covering
 	}
 	if shared, ok := cfg.Store.(store.Shared); ok {
 		e.shared, e.holder = shared, shared.Holder()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -135,7 +136,7 @@ func (j *job) goOn(ctx context.Context, m mail, s session.Session, yield func(tu
 				waiting = append(waiting, a)
 			}
 		}
-		return nil, j.ends(ctx, m, s, turn.Done{Reply: asking(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
+		return nil, j.ends(ctx, m, s, turn.Done{Reply: approval.Text(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
 	case s.Flow.Runs():
 		m.Text = "Go on."
 		return &turnRequest{m, s}, false

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
@@ -203,7 +204,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 			var stopped []session.Await
 			write := j.engine.box.Write
 			if e.Step.Done != nil && len(e.Step.Done.Awaits) > 0 {
-				e.Step.Done.Reply = asking(e.Step.Done.Awaits)
+				e.Step.Done.Reply = approval.Text(e.Step.Done.Awaits)
 			}
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				var err error

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
@@ -93,7 +94,7 @@ func read(record json.RawMessage) (m mail, err error) {
 
 // kindOf returns the kind of a message that somebody sends.
 func kindOf(m Message) Kind {
-	_, answers := answeringOf(m.Text)
+	_, answers := approval.Parse(m.Text)
 	switch {
 	case m.Text == Stop:
 		return KindStop

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/session"
@@ -96,7 +97,7 @@ func Excuse(err error) string {
 		return "Stopped."
 	case errors.Is(err, ErrTooLong), errors.Is(err, model.ErrTooLong):
 		return "That is too long for me. /new starts a new conversation."
-	case errors.Is(err, ErrInvalid), errors.Is(err, ErrUnknown), errors.Is(err, ErrOpen), errors.Is(err, ErrNothingAwaited), errors.Is(err, ErrNotYours), errors.Is(err, model.ErrUnsupported):
+	case errors.Is(err, ErrInvalid), errors.Is(err, ErrUnknown), errors.Is(err, ErrOpen), errors.Is(err, ErrNothingAwaited), errors.Is(err, approval.ErrNotYours), errors.Is(err, model.ErrUnsupported):
 		return "That is not possible: " + err.Error() + "."
 	case errors.Is(err, model.ErrRateLimited), errors.Is(err, model.ErrUnavailable):
 		return "The language model cannot be reached at the moment. Please try again in a few minutes."

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
@@ -148,7 +149,7 @@ func TestForgottenApprover(t *testing.T) {
 	g.Wait(t.Context())
 	_, err := eraser(g).Erase(t.Context(), "carol")
 	must(t, err)
-	grants, err := g.Grants().List(t.Context())
+	grants, err := g.Approvals().Grants.List(t.Context())
 	if err != nil || len(grants) != 1 || grants[0].User != "bob" || strings.Contains(asJSON(t, grants), "carol") {
 		t.Errorf("grants: %+v, %v", grants, err)
 	}
@@ -187,7 +188,7 @@ func TestApproversReadTheAgent(t *testing.T) {
 	if got := reply(t, g, engine.Message{Text: "/approve " + a.ID, User: "ann"}); !strings.Contains(got, "does not count") {
 		t.Errorf("by the one who asked: %s", got)
 	}
-	if _, err := g.Answer(t.Context(), engine.Message{User: "ann", Agent: "other"}, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, engine.ErrNotYours) {
+	if _, err := g.Answer(t.Context(), engine.Message{User: "ann", Agent: "other"}, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, approval.ErrNotYours) {
 		t.Errorf("through another agent: %v", err)
 	}
 }

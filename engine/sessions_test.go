@@ -17,7 +17,7 @@ import (
 
 // eraser returns what forgets the people of an engine.
 func eraser(g *engine.Engine) *erase.Eraser {
-	return erase.New(erase.Config{Engine: g, Parts: []erase.Part{g.Grants(), schedule.NewTasks(g)}, Local: []erase.Part{g}})
+	return erase.New(erase.Config{Engine: g, Parts: []erase.Part{g.Approvals().Grants, schedule.NewTasks(g)}, Local: []erase.Part{g}})
 }
 
 // TestDeleteWaitsForTheTurn: a running turn stores nothing into a session that was deleted.

@@ -54,7 +54,7 @@ func (repeater) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event
 
 // eraser returns what forgets the people of an engine.
 func eraser(g *engine.Engine) *erase.Eraser {
-	return erase.New(erase.Config{Engine: g, Parts: []erase.Part{g.Grants(), schedule.NewTasks(g)}, Local: []erase.Part{g}})
+	return erase.New(erase.Config{Engine: g, Parts: []erase.Part{g.Approvals().Grants, schedule.NewTasks(g)}, Local: []erase.Part{g}})
 }
 
 func say(t *testing.T, g *engine.Engine, m engine.Message) {

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/approval"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
@@ -42,7 +41,7 @@ their conversation.`,
 			if !said.Lasts.Known() {
 				return app.Usagef("--for is once, session or always, not %q", lasts)
 			}
-			return decide(a, cmd, true, http.MethodPost, args[0], said, func(x engine.Approval) string {
+			return decide(a, cmd, true, http.MethodPost, args[0], said, func(x approval.Approval) string {
 				return fmt.Sprintf("%s may run; its conversation goes on: etui sessions show %s\n", x.Tool, shortKey(x.Session))
 			})
 		},
@@ -51,7 +50,7 @@ their conversation.`,
 	deny := &cobra.Command{
 		Use: "deny ID", Short: "Decline a call", Args: cobra.ExactArgs(1), Example: "  etui approvals deny k3f9ab --reason 'not on Fridays'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return decide(a, cmd, true, http.MethodPost, args[0], api.ApprovalAnswer{Reason: said.Reason}, func(x engine.Approval) string {
+			return decide(a, cmd, true, http.MethodPost, args[0], api.ApprovalAnswer{Reason: said.Reason}, func(x approval.Approval) string {
 				return fmt.Sprintf("%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, shortKey(x.Session))
 			})
 		},

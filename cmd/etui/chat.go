@@ -18,6 +18,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
@@ -252,8 +253,8 @@ func chatCommands() []chatCommand {
 		{engine.Run, "[NAME] [TEXT]", "run a workflow; without a name, go on with it", answer(engine.Run)},
 		{engine.Compact, "", "summarize the conversation so far, to save tokens", answer(engine.Compact)},
 		{engine.Stop, "", "end the turn of this conversation that runs elsewhere, or waits", answer(engine.Stop)},
-		{engine.Approve, "[ID]", "let a call run that waits; add session or always to approve more", answer(engine.Approve)},
-		{engine.Deny, "[ID]", "decline a call that waits; add why", answer(engine.Deny)},
+		{approval.Approve, "[ID]", "let a call run that waits; add session or always to approve more", answer(approval.Approve)},
+		{approval.Deny, "[ID]", "decline a call that waits; add why", answer(approval.Deny)},
 		{"/new", "", "start a new conversation", func(_ context.Context, t *conversation, _ string) error {
 			t.who.Session = newSession()
 			_, err := fmt.Fprintln(t.out, "A new conversation.")

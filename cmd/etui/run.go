@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
@@ -184,9 +185,9 @@ func (a *cli) follow(ctx context.Context, c *client.Client, m api.Message) error
 		}
 		fmt.Fprintf(a.err, "%s %s: let it run? [y/N] ", done.Awaits[0].Tool, printable.Line(done.Awaits[0].Arguments, maxFailure))
 		m.Workflow, m.Target, m.Params, m.Skill, m.IdempotencyKey = "", "", nil, "", ""
-		m.Text = engine.Deny + " " + done.Awaits[0].ID
+		m.Text = approval.Deny + " " + done.Awaits[0].ID
 		if answers.Scan() && slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answers.Text()))) {
-			m.Text = engine.Approve + " " + done.Awaits[0].ID
+			m.Text = approval.Approve + " " + done.Awaits[0].ID
 		}
 	}
 }

@@ -165,7 +165,7 @@ func (a *App) open(ctx context.Context, settings Config) error {
 		return err
 	}
 	a.eraser = erase.New(erase.Config{
-		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Grants(), a.channels}, Local: []erase.Part{a.Engine, a.skills.calls}, Log: a.log,
+		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.channels}, Local: []erase.Part{a.Engine, a.skills.calls}, Log: a.log,
 	})
 	a.HTTP = server.New(a.Engine, server.Config{
 		Eraser: a.eraser, Key: string(c.API.Key), Keys: a.keys, Users: func() *identity.Users { return bookOf(a.registry.Catalog()).users }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.channels, Log: a.log,

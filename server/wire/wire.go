@@ -195,7 +195,7 @@ var statuses = []struct {
 	{session.ErrNotFound, http.StatusNotFound, "session_not_found"},
 	{engine.ErrOpen, http.StatusConflict, "turn_open"},
 	{schedule.ErrNoTask, http.StatusNotFound, "task_not_found"},
-	{engine.ErrNotYours, http.StatusForbidden, "not_yours"},
+	{approval.ErrNotYours, http.StatusForbidden, "not_yours"},
 	{channel.ErrUnknown, http.StatusNotFound, "channel_not_found"},
 	{channel.ErrNotPaired, http.StatusNotFound, "not_paired"},
 	{channel.ErrNoCode, http.StatusNotFound, "code_not_found"},
