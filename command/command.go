@@ -21,7 +21,6 @@ import (
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/selection"
-	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/usage"
 	"github.com/etui-run/etui/workflow"
 )
@@ -35,8 +34,6 @@ type Engine interface {
 	ApprovalsFor(ctx context.Context, m engine.Message) ([]approval.Approval, error)
 	Caller(m engine.Message) (chat.Facts, error)
 	Learner() *learning.Learner
-	Flow(ctx context.Context, key session.Key) (*session.Flow, error)
-	Waiting(ctx context.Context, key session.Key) (int, error)
 	Whoami(m engine.Message) (engine.Whoami, error)
 	Workflows() *workflow.Set
 }
@@ -143,7 +140,7 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	if err != nil {
 		return "", err
 	}
-	n, err := e.Waiting(ctx, w.Session)
+	n, err := inspect.New(e).Waiting(ctx, w.Session)
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +151,7 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	agent := cmp.Or(m.Agent, e.Agents()[0])
 	var b strings.Builder
 	fmt.Fprintf(&b, "The agent %s answers here.", agent)
-	if f, err := e.Flow(ctx, w.Session); err == nil && f.Runs() {
+	if f, err := inspect.New(e).Flow(ctx, w.Session); err == nil && f.Runs() {
 		fmt.Fprintf(&b, "\nThe workflow %s is in the phase %s: visit %d, round %d, %d tokens so far.", f.Workflow, f.Phase, f.Visits[f.Phase], f.Round, f.AllTokens)
 	}
 	fmt.Fprintf(&b, "\nMessages that run or wait: %d", n)

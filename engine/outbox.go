@@ -122,18 +122,6 @@ func (e *Engine) Answered() <-chan struct{} { return e.box.Answered() }
 // Shared reports whether other processes use the engine's store, too.
 func (e *Engine) Shared() (store.Shared, bool) { return e.shared, e.shared != nil }
 
-// Waiting returns how many messages of a session run or wait.
-func (e *Engine) Waiting(ctx context.Context, key session.Key) (int, error) {
-	items, err := e.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting, Limit: maxCounted})
-	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrStore, err)
-	}
-	return len(items), err
-}
-
-// maxCounted is how far Waiting counts.
-const maxCounted = 1000
-
 // PostTool is the name of the tool with which an agent says something before its reply, see
 // [Engine.Post].
 const PostTool = "message"
@@ -175,12 +163,15 @@ func (e *Engine) Post(ctx context.Context, key session.Key, to json.RawMessage, 
 	return nil
 }
 
+// maxPosted is how many messages of its session a turn looks through for what it has posted.
+const maxPosted = 1000
+
 // said reports whether a reply only repeats what the turn has posted.
 func (j *job) said(ctx context.Context, done *turn.Done) bool {
 	if !slices.ContainsFunc(done.Used, func(u turn.Used) bool { return u.Tool == PostTool }) {
 		return false
 	}
-	items, err := j.engine.config.Store.Items(ctx, store.ItemFilter{Session: j.key, After: j.item.ID, Limit: maxCounted})
+	items, err := j.engine.config.Store.Items(ctx, store.ItemFilter{Session: j.key, After: j.item.ID, Limit: maxPosted})
 	return err == nil && slices.ContainsFunc(items, func(i store.Item) bool {
 		var posted result
 		return json.Unmarshal(i.Result, &posted) == nil && posted.Done != nil && strings.TrimSpace(posted.Done.Reply) == strings.TrimSpace(done.Reply)
