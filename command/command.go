@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/recall"
+	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/usage"
 	"github.com/etui-run/etui/workflow"
@@ -30,11 +31,11 @@ type Engine interface {
 	inspect.Engine
 	recall.Engine
 
-	Agents() []string
 	ApprovalsFor(ctx context.Context, m engine.Message) ([]approval.Approval, error)
 	Caller(m engine.Message) (chat.Facts, error)
 	Learner() *learning.Learner
 	Whoami(m engine.Message) (engine.Whoami, error)
+	Roster() *roster.Roster
 	Workflows() *workflow.Set
 }
 
@@ -148,7 +149,7 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	if err != nil {
 		return "", err
 	}
-	agent := cmp.Or(m.Agent, e.Agents()[0])
+	agent := cmp.Or(m.Agent, e.Roster().Names()[0])
 	var b strings.Builder
 	fmt.Fprintf(&b, "The agent %s answers here.", agent)
 	if f, err := inspect.New(e).Flow(ctx, w.Session); err == nil && f.Runs() {

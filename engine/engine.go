@@ -7,7 +7,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,13 +25,13 @@ import (
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/metrics"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
@@ -113,7 +111,7 @@ type Agent struct {
 	// Instructions say what the agent is; empty means a general assistant.
 	Instructions string
 	// Groups are the groups whose tools it has, as in "file,shell"; empty means all.
-	// Groups, Skill and Skills are what it starts with: see [Engine.Control].
+	// Groups, Skill and Skills are what it starts with: see [roster.Roster.Change].
 	Groups string
 	// Skill is the toolset that is active until another is chosen; empty means
 	// [catalog.Full].
@@ -173,7 +171,7 @@ var (
 	// ErrParked: the turn of the message failed unexpectedly, again and again.
 	ErrParked = errors.New("the message was given up")
 	// ErrUnknown: the message names an agent, skill or tool that does not exist.
-	ErrUnknown = errors.New("not found")
+	ErrUnknown = roster.ErrUnknown
 )
 
 // Engine runs the turns of its agents.
@@ -191,6 +189,7 @@ type Engine struct {
 	meter     metrics.Meter
 	approvals *approval.Approvals
 	learner   *learning.Learner
+	roster    *roster.Roster
 	deferred  atomic.Int64 // messages that wait in the store alone, see maxDeferred
 }
 
@@ -208,7 +207,7 @@ func (e *Engine) Stop(ctx context.Context) (left int) { return e.box.Stop(ctx) }
 type agent struct {
 	Agent
 	runner   *turn.Runner
-	controls current
+	controls *roster.Agent
 }
 
 // New returns an engine. The error says which part of the configuration is wrong.
@@ -254,6 +253,11 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Registry.Watch(func(*catalog.Catalog) { e.selector() })
 		cfg.Turn.Embedder = cfg.Embedder
 	}
+	specs := make([]roster.Spec, len(cfg.Agents))
+	for i, a := range cfg.Agents {
+		specs[i] = roster.Spec{Name: a.Name, Groups: a.Groups, Skill: a.Skill, Skills: a.Skills}
+	}
+	e.roster = roster.New(roster.Host{Catalog: e.Catalog, Store: cfg.Store, Log: cfg.Log}, specs)
 	e.learner = learning.New(cfg.Learning, learning.Host{
 		Store: cfg.Store, Now: cfg.Now, Log: cfg.Log, Background: e.background,
 		Check: func(name string) error { _, err := e.agent(name); return err },
@@ -270,18 +274,18 @@ func New(cfg Config) (*Engine, error) {
 		}
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
 		live := &agent{Agent: a}
+		live.controls, _ = e.roster.Agent(a.Name) // it is there
 		live.runner = turn.New(a.Model, e.learner.Voting(a.Name, e.selector), builder, cfg.Turn)
-		live.set(Control{})
 		e.agents[a.Name] = live
 		if e.awaits(a) {
 			cfg.Log.Warn("a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name, "skill", a.Skill, "skills", a.Skills)
 			continue
 		}
-		if err := e.checkControl(Control{Skill: &live.controls.load().skill, Skills: a.Skills}); err != nil {
+		if err := e.roster.Check(roster.Change{Skill: &live.controls.Now().Skill, Skills: a.Skills}); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 	}
-	outdated, err := e.loadControls(context.Background()) // the store bounds how long that takes
+	outdated, err := e.roster.Load(context.Background()) // the store bounds how long that takes
 	if err != nil {
 		return nil, err
 	}
@@ -305,14 +309,8 @@ func (e *Engine) awaits(a Agent) bool {
 	})
 }
 
-// Agents returns the names of the agents, the default one first.
-func (e *Engine) Agents() []string {
-	names := make([]string, len(e.config.Agents))
-	for i, a := range e.config.Agents {
-		names[i] = a.Name
-	}
-	return names
-}
+// Roster returns the agents, with what people change of them.
+func (e *Engine) Roster() *roster.Roster { return e.roster }
 
 // Catalog returns what exists now.
 func (e *Engine) Catalog() *catalog.Catalog { return e.config.Registry.Catalog() }
@@ -390,12 +388,9 @@ func (e *Engine) Ready(ctx context.Context) error {
 }
 
 func (e *Engine) agent(name string) (*agent, error) {
-	if name == "" {
-		name = e.config.Agents[0].Name
+	a, err := e.roster.Agent(name)
+	if err != nil {
+		return nil, err
 	}
-	a, ok := e.agents[name]
-	if !ok {
-		return nil, fmt.Errorf("agent %q: %w%s", name, ErrUnknown, cmp.Or(nearest.Hint(name, slices.Values(e.Agents())), "; the agents are "+strings.Join(e.Agents(), ", ")))
-	}
-	return a, nil
+	return e.agents[a.Name()], nil
 }

@@ -26,7 +26,7 @@ func (e *Engine) Resume(ctx context.Context) error {
 	var followers sync.WaitGroup
 	defer followers.Wait()
 	for what, follow := range map[string]func(context.Context){
-		"following what is changed of agents": e.followControls,
+		"following what is changed of agents": e.roster.Follow,
 		"following past turns":                e.learner.Follow,
 	} {
 		followers.Go(func() {

@@ -282,9 +282,9 @@ func (e *Engine) bound(f chat.Facts, of ancestor) selection.Bound {
 		b.Facts.Skill = "(gone)" // a skill that does not exist lets nothing through
 		return b
 	}
-	now := a.controls.load()
-	b.Groups = now.groups
-	b.IncludeSkills, b.ExcludeSkills = now.filter(of.IncludeSkills, of.ExcludeSkills)
+	now := a.controls.Now()
+	b.Groups = now.Groups
+	b.IncludeSkills, b.ExcludeSkills = now.Filter(of.IncludeSkills, of.ExcludeSkills)
 	return b
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/roster"
 )
 
 func (a *cli) agentsCommand() *cobra.Command {
@@ -35,7 +36,7 @@ func (a *cli) agentsSetCommand() *cobra.Command {
 		Use: "set NAME", Short: "Change an agent of a running gateway from its next turn on", Args: cobra.ExactArgs(1),
 		Example: "  etui agents set main --groups file,shell\n  etui agents set main --skills office,oncall --skill office\n  etui agents set main --groups \"\" --skills \"\"    all again",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var change engine.Control
+			var change roster.Change
 			if cmd.Flags().Changed("skill") {
 				change.Skill = &skill
 			}

@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -606,7 +607,7 @@ func TestControlsAreShared(t *testing.T) {
 	kept := open(t, url)
 	m := piecemeal{}
 	a, b := newEngine(t, open(t, url), m), newEngine(t, kept, m)
-	must(t, a.Control(t.Context(), "main", engine.Control{Skills: []string{catalog.None}}))
+	must(t, a.Roster().Change(t.Context(), "main", roster.Change{Skills: []string{catalog.None}}))
 	for now := (engine.AgentStatus{}); len(now.Skills) == 0; {
 		_, err := kept.Records(t.Context(), "agent") // meanwhile b hears of the change
 		must(t, err)
