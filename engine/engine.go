@@ -26,6 +26,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/metrics"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/share"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
@@ -183,7 +184,8 @@ type Engine struct {
 	shared    store.Shared // the store, if several processes use it; else nil
 	box       *mailbox.Box
 	looks     mailbox.Lines // callers who look at conversations, under one key
-	shares    shares        // of the places of messages
+	shares    share.Places  // of the places of messages
+	places    int           // of all messages that run or wait
 	replays   *replays
 	pending   sync.Map // of pending, while the session awaits the outcome
 	meter     metrics.Meter
@@ -235,7 +237,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
-	e := &Engine{config: cfg, holder: rand.Text(), shares: shares{places: 2 * cfg.MaxTurns}, looks: mailbox.Lines{Width: looking, Each: eachLooking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, holder: rand.Text(), places: 2 * cfg.MaxTurns, looks: mailbox.Lines{Width: looking, Each: eachLooking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	e.approvals = approval.New(approval.Config{Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now, Root: e.root, Log: cfg.Log})
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.approvals.Grants.Covering

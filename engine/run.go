@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/internal/share"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -198,7 +199,7 @@ func (j *job) join(m *mail) (place *mailbox.Place, leave func(), err error) {
 	if j.engine.box.Stopping() {
 		return nil, nil, ErrStopping
 	}
-	free, err := j.engine.share(*m, j.key, share{name: "all", says: "in all sessions", places: j.engine.shares.places, busy: ErrBusy})
+	free, err := j.engine.share(*m, j.key, share.Share{Name: "all", Says: "in all sessions", Places: j.engine.places, Busy: ErrBusy})
 	if err != nil {
 		return nil, nil, err
 	}
