@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/approval"
+	"github.com/etui-run/etui/internal/follow"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -100,11 +101,11 @@ func (e *Engine) plan(name string) *workflow.Plan {
 
 // following is where the events go of a turn that is taken up before a message is answered:
 // to the sender of [Run], or of the message if the turn is its own.
-func (j *job) following(m mail, f *follower) hears {
+func (j *job) following(m mail, f *follow.Follower) hears {
 	return func(item int64) func(turn.Event, error) bool {
 		switch {
 		case item != 0 && item == j.item.ID:
-			return f.resumed
+			return f.HandOpen
 		case m.Text != Run:
 			return silent
 		}
@@ -112,7 +113,7 @@ func (j *job) following(m mail, f *follower) hears {
 			if e.Done != nil {
 				j.resumed = e.Done
 			}
-			return f.hand(e, err)
+			return f.Hand(e, err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/follow"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/session"
@@ -24,10 +25,10 @@ type job struct {
 	agent  *agent
 	key    session.Key
 	ticket *mailbox.Ticket
-	by     *follower  // whoever waits for the answer; nil when nobody does
-	item   store.Item // in the inbox; its ID is 0 for a message that is not stored
-	kept   error      // why the item still waits; nil when it has ended
-	gone   bool       // the caller
+	by     *follow.Follower // whoever waits for the answer; nil when nobody does
+	item   store.Item       // in the inbox; its ID is 0 for a message that is not stored
+	kept   error            // why the item still waits; nil when it has ended
+	gone   bool             // the caller
 
 	keyed, repeated bool        // it has an idempotency key; it was in the inbox before
 	left            bool        // its turn is open, but no process ended in it
@@ -63,7 +64,7 @@ func (j *job) work(ctx context.Context, said *mail, yield func(turn.Event, error
 	case err != nil:
 		return nil, j.refuse(ctx, err, yield)
 	case ended:
-		return nil, j.elsewhere(ctx, cmp.Or(j.by, follow(yield)))
+		return nil, j.elsewhere(ctx, cmp.Or(j.by, follow.New(yield)))
 	}
 	switch m.Kind {
 	case KindAnswer:
@@ -87,7 +88,7 @@ func (j *job) open(ctx context.Context, m mail, yield func(turn.Event, error) bo
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return s, false, err
 	}
-	if err = j.engine.finish(ctx, j.key, false, j.following(m, cmp.Or(j.by, follow(yield)))); err == nil {
+	if err = j.engine.finish(ctx, j.key, false, j.following(m, cmp.Or(j.by, follow.New(yield)))); err == nil {
 		s, err = j.engine.load(ctx, j.agent, m)
 	}
 	if err == nil && j.item.ID != 0 {

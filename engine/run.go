@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/internal/follow"
 	"github.com/etui-run/etui/internal/share"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/session"
@@ -283,7 +284,7 @@ func stopped(err error) error {
 func (j *job) next(ctx context.Context, place *mailbox.Place, m *mail, alone bool, yield func(turn.Event, error) bool) (ok bool) {
 	leave := place.Leave
 	defer func() { leave() }()
-	f := follow(func(e turn.Event, err error) bool {
+	f := follow.New(func(e turn.Event, err error) bool {
 		if errors.Is(err, ErrStore) {
 			err = fmt.Errorf("%w: %w", ErrKept, err)
 		}
@@ -297,7 +298,7 @@ func (j *job) next(ctx context.Context, place *mailbox.Place, m *mail, alone boo
 		}
 		// Another process took the session over. It may answer the message, or this one.
 		j.kept, alone = nil, false
-		f.anew()
+		f.Restart()
 	}
 	j.engine.box.HandOver(j.item, j.kept)
 	if j.kept != nil && j.item.ID != 0 && !errors.Is(j.kept, turn.ErrSuspended) {
@@ -308,12 +309,12 @@ func (j *job) next(ctx context.Context, place *mailbox.Place, m *mail, alone boo
 }
 
 // attempt is next until it is done, or until the session is lost.
-func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone bool, f *follower) (ok bool) {
+func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone bool, f *follow.Follower) (ok bool) {
 	lined, out := j.engine.box.LineUp(ctx, j.item.ID, j.keyed, j.repeated)
-	err := place.WaitFor(lined, store.Claim{Item: j.item.ID, News: f.news})
+	err := place.WaitFor(lined, store.Claim{Item: j.item.ID, News: f.Read})
 	out()
 	if errors.Is(err, errTaken) {
-		return f.yield(turn.Event{Text: taken().Reply}, nil) && f.yield(turn.Event{Done: taken()}, nil)
+		return f.Yield(turn.Event{Text: taken().Reply}, nil) && f.Yield(turn.Event{Done: taken()}, nil)
 	}
 	if errors.Is(err, store.ErrEnded) {
 		return j.elsewhere(ctx, f)
@@ -333,29 +334,29 @@ func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone 
 	case err == nil:
 	case ctx.Err() == nil && !errors.Is(err, turn.ErrSuspended): // the store failed
 		j.kept = err
-		return f.yield(turn.Event{}, fmt.Errorf("%w: %w", ErrStore, err)) && false
+		return f.Yield(turn.Event{}, fmt.Errorf("%w: %w", ErrStore, err)) && false
 	default:
-		return j.unasked(ctx, err, f.yield)
+		return j.unasked(ctx, err, f.Yield)
 	}
 	defer end()
-	f.anew() // another process may have told a part before it ended
+	f.Restart() // another process may have told a part before it ended
 	err = j.engine.box.Guard("running a turn", j.key, func() error {
 		ended, err := j.catchUp(ctx, alone && j.engine.box.Answers.Senders(j.item.ID) < 2, j.following(*m, f))
 		switch {
 		case errors.Is(err, store.ErrLost):
 			j.kept = err
 		case err != nil:
-			j.refuse(ctx, fmt.Errorf("%w: %w", ErrStore, err), f.yield)
+			j.refuse(ctx, fmt.Errorf("%w: %w", ErrStore, err), f.Yield)
 		case ended != nil:
-			ok = repeat(*ended, f.unsaid)
+			ok = repeat(*ended, f.HandRest)
 		default:
-			ok = j.answer(ctx, m, f.hand)
+			ok = j.answer(ctx, m, f.Hand)
 		}
 		return nil
 	})
 	if err != nil {
 		j.kept = err
-		f.yield(turn.Event{}, err)
+		f.Yield(turn.Event{}, err)
 	}
 	return ok
 }
