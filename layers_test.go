@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"turn/internal/*", "workflow", "skill/markdown", "hub/scan", "hub/internal/archive", "internal/eval"},
 	{"prompt", "embedding", "internal/tune", "internal/enrich", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
-	{"approval", "learning", "roster", "internal/follow", "internal/metrics"},
+	{"approval", "learning", "people", "roster", "internal/follow", "internal/metrics"},
 	{"engine"},
 	{"erase", "inspect", "recall", "schedule"},
 	{"command"},

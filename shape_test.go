@@ -21,10 +21,10 @@ const (
 // larger are the types and packages that are still larger, with what they may have at most. Lower a
 // number, or remove a row, when you have made one smaller.
 var larger = map[string]int{
-	"engine.Engine": 116, "engine.job": 49, "cmd/etui.cli": 134, "turn.run": 124, "selection.Selection": 77, "store/postgres.Store": 61,
+	"engine.Engine": 107, "engine.job": 49, "cmd/etui.cli": 134, "turn.run": 124, "selection.Selection": 77, "store/postgres.Store": 61,
 	"internal/app.App": 59, "sandbox/internal/helper.helper": 55, "channel/feishu/feishutest.Server": 49,
 	"internal/toolgen.generator": 42,
-	"cmd/etui":                   7100, "internal/app": 6710,
+	"cmd/etui":                   7100, "internal/app": 6670,
 }
 
 // core are the packages that a reader has to hold to know how etui answers a message, and maxCore

@@ -116,7 +116,7 @@ func (j *job) answered(ctx context.Context, s session.Session, m mail) (mail, er
 			return m, err
 		}
 		if said.By == "" {
-			said.By = j.engine.sender(m).Record()
+			said.By = j.engine.people.Sender(m.Caller()).Record()
 		}
 		if !a.Until.IsZero() && j.engine.config.Now().After(a.Until) {
 			*said = session.Answer{Call: said.Call, ID: said.ID, Reason: expired}

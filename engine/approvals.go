@@ -93,7 +93,7 @@ func (e *Engine) root(s session.Session) session.Key {
 
 // mayAnswer returns why the sender of a message in a conversation may not answer what waits.
 func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m mail, a approval.Approval) error {
-	return e.approvals.May(ctx, approval.Person{Facts: e.facts(m, e.Catalog()), From: from, Operator: m.Operator}, a)
+	return e.approvals.May(ctx, approval.Person{Facts: e.people.Facts(m.Caller(), e.Catalog()), From: from, Operator: m.Operator}, a)
 }
 
 // expire answers for the people what nobody has answered in time: the calls are refused,

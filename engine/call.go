@@ -101,7 +101,7 @@ func (e *Engine) Glance(ctx context.Context, sender Message) (_ *turn.Runner, _ 
 	if err != nil {
 		return nil, turn.Input{}, nil, err
 	}
-	if leave, err = e.Look(ctx, e.sender(m).Record()); err != nil {
+	if leave, err = e.Look(ctx, e.people.Sender(m.Caller()).Record()); err != nil {
 		return nil, turn.Input{}, nil, err
 	}
 	a, in, err := e.silent(ctx, m)

@@ -31,6 +31,7 @@ import (
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/people"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/route"
@@ -192,6 +193,7 @@ type Engine struct {
 	approvals *approval.Approvals
 	learner   *learning.Learner
 	roster    *roster.Roster
+	people    *people.People
 	deferred  atomic.Int64 // messages that wait in the store alone, see maxDeferred
 }
 
@@ -238,6 +240,7 @@ func New(cfg Config) (*Engine, error) {
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
 	e := &Engine{config: cfg, holder: rand.Text(), places: 2 * cfg.MaxTurns, looks: mailbox.Lines{Width: looking, Each: eachLooking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e.people = people.New(people.Config{Users: cfg.Users, Catalog: e.Catalog, Scope: cfg.Scope})
 	e.approvals = approval.New(approval.Config{Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now, Root: e.root, Log: cfg.Log})
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.approvals.Grants.Covering
@@ -331,7 +334,7 @@ func (e *Engine) learn(agent string, m mail, s session.Session, done *turn.Done)
 	if !e.config.Learning.Keep {
 		return
 	}
-	q := learning.Question{Agent: agent, User: e.sender(m).Record(), Channel: m.Channel, Text: m.Text, Guest: e.isGuest(m, s.Key), Earlier: s.Messages}
+	q := learning.Question{Agent: agent, User: e.people.Sender(m.Caller()).Record(), Channel: m.Channel, Text: m.Text, Guest: e.people.Guest(m.Caller(), s.Key), Earlier: s.Messages}
 	if m.History == nil {
 		q.Session = s.Key
 	}

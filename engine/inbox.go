@@ -21,7 +21,7 @@ import (
 // accept puts a message into the mailbox of its session. It reports whether the message
 // is new: with an idempotency key it may be there already.
 func (e *Engine) accept(ctx context.Context, key session.Key, m mail) (store.Item, bool, error) {
-	i := store.Item{Session: key, User: e.sender(m).Record(), Holder: e.holder, Priority: priority(m)}
+	i := store.Item{Session: key, User: e.people.Sender(m.Caller()).Record(), Holder: e.holder, Priority: priority(m)}
 	if m.IdempotencyKey != "" {
 		i.Key, i.Digest = hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}), digest(m.Message)
 	}
@@ -51,7 +51,7 @@ func (e *Engine) accept(ctx context.Context, key session.Key, m mail) (store.Ite
 // passing is the key of a message that others may join: those of the same client, sender and
 // session. Each guest has a session of their own.
 func (e *Engine) passing(m mail) string {
-	return store.Passing + hashed([]string{m.Client, string(m.To), e.sender(m).Record(), digest(m.Message)})
+	return store.Passing + hashed([]string{m.Client, string(m.To), e.people.Sender(m.Caller()).Record(), digest(m.Message)})
 }
 
 func priority(m mail) store.Priority {

@@ -260,7 +260,7 @@ func (e *Engine) cleanSaid(m chat.Message) chat.Message {
 // stored returns the record of a message for the time that its turn is open: all but the
 // text, the pictures and the conversation, which are stored as messages, and the skill, which is
 // stored with the session and may change during the turn.
-func (e *Engine) stored(m mail) json.RawMessage {
+func stored(m mail) json.RawMessage {
 	if m.History != nil {
 		return nil
 	}
@@ -292,7 +292,7 @@ func (e *Engine) input(a *agent, m mail, s session.Session) turn.Input {
 	if m.Skill != "" {
 		s.Skill = m.Skill
 	}
-	facts := e.facts(m, e.Catalog())
+	facts := e.people.Facts(m.Caller(), e.Catalog())
 	facts.Agent, facts.Session, facts.Time = a.Name, string(s.Key), e.config.Now()
 	skill := s.Skill
 	if e.roster.CheckSkill(skill) != nil || skill != now.Skill && e.selector().HidesSkill(facts, now.Groups, skill) {
@@ -306,7 +306,7 @@ func (e *Engine) input(a *agent, m mail, s session.Session) turn.Input {
 	include, exclude := now.Filter(m.IncludeSkills, m.ExcludeSkills)
 	in := turn.Input{
 		Settings: m.Settings, Plan: plan,
-		Session: s, Unstored: m.History != nil, Text: m.Text, Files: m.Files, File: e.file(m), Outcome: m.Outcome, Answers: m.Answers, Request: e.stored(m), Groups: now.Groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
+		Session: s, Unstored: m.History != nil, Text: m.Text, Files: m.Files, File: e.file(m), Outcome: m.Outcome, Answers: m.Answers, Request: stored(m), Groups: now.Groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
 		Facts: facts,
 		Options: prompt.Options{
 			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,
@@ -314,7 +314,7 @@ func (e *Engine) input(a *agent, m mail, s session.Session) turn.Input {
 		},
 	}
 	if e.config.Users != nil { // they may change
-		in.Current = func(now *catalog.Catalog) chat.Facts { return e.facts(m, now) }
+		in.Current = func(now *catalog.Catalog) chat.Facts { return e.people.Facts(m.Caller(), now) }
 	}
 	return e.within(in, a, m)
 }

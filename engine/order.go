@@ -78,7 +78,7 @@ func (e *Engine) Order(ctx context.Context) (Order, error) {
 	if err != nil {
 		return Order{}, err
 	}
-	now := e.facts(m, e.Catalog())
+	now := e.people.Facts(m.Caller(), e.Catalog())
 	if now.Sender != f.Sender || now.Channel != f.Channel || now.Chat != f.Chat || !slices.Equal(now.PlatformRoles, f.PlatformRoles) {
 		return Order{}, errors.New("somebody else's message is being answered in this conversation; try again when it is")
 	}

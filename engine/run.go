@@ -209,7 +209,7 @@ func (j *job) join(m *mail) (place *mailbox.Place, leave func(), err error) {
 	if m.History != nil {
 		return nil, leave, nil
 	}
-	place, err = j.engine.box.Join(j.key, j.engine.waiter(*m), priority(*m), j.engine.config.MaxWaiting)
+	place, err = j.engine.box.Join(j.key, j.engine.people.Waiter(m.Caller(), m.To), priority(*m), j.engine.config.MaxWaiting)
 	if err != nil {
 		leave()
 		return nil, nil, ErrFull
@@ -256,7 +256,7 @@ func (j *job) enterLater(ctx context.Context, m *mail, crowd error) (err error) 
 func (j *job) alone(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
 	ctx, cancel := j.engine.box.Suspendable(ctx)
 	defer cancel()
-	leave, err := j.engine.box.Turns.Enter(ctx, "", j.engine.waiter(*m), priority(*m), mailbox.Unbounded)
+	leave, err := j.engine.box.Turns.Enter(ctx, "", j.engine.people.Waiter(m.Caller(), m.To), priority(*m), mailbox.Unbounded)
 	if errors.Is(err, turn.ErrSuspended) {
 		err = ErrStopping
 	}
@@ -324,7 +324,7 @@ func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone 
 		stoppable, ended := j.engine.box.Begin(ctx, j.key)
 		defer ended()
 		ctx = stoppable
-		end, err = j.engine.box.Turns.Enter(ctx, "", j.engine.waiter(*m), j.item.Priority, mailbox.Unbounded)
+		end, err = j.engine.box.Turns.Enter(ctx, "", j.engine.people.Waiter(m.Caller(), m.To), j.item.Priority, mailbox.Unbounded)
 	}
 	if err == nil && j.engine.box.Stopping() { // both came at once
 		end()

@@ -31,14 +31,14 @@ const fewest = 8
 func (e *Engine) sharesOf(m mail, key session.Key) []share.Share {
 
 	part := func(n, of int) int { return max(e.places*n/of, min(e.places, fewest)) }
-	s := e.sender(m)
+	s := e.people.Sender(m.Caller())
 	list := []share.Share{{Name: "sender " + s.Record(), Says: "of yours", Places: part(1, 4), Busy: ErrShare}}
 	switch {
 	case route.Operator(key):
 		return nil
 	case s.Kind() == identity.Person:
 		return list
-	case e.isGuest(m, key):
+	case e.people.Guest(m.Caller(), key):
 		list[0] = share.Share{Name: "guests", Says: "of guests", Places: part(1, 4), Every: 4 * time.Second / time.Duration(part(1, 4)), Busy: ErrCrowd}
 	}
 	for kind, name := range map[string]string{"account": m.Channel + "/" + m.Account, "key": m.Client} {

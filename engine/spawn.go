@@ -133,7 +133,7 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 		return chat.Result{}, err
 	}
 	limits := a.Spawn.filled()
-	if err := e.maySpawn(a, m, s); err != nil {
+	if err := maySpawn(a, m, s); err != nil {
 		return chat.Result{}, err
 	}
 	allowed := limits.Agents
@@ -178,7 +178,7 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 }
 
 // maySpawn returns the limit that keeps an agent from starting one more.
-func (e *Engine) maySpawn(a *agent, m mail, s session.Session) error {
+func maySpawn(a *agent, m mail, s session.Session) error {
 	limits := a.Spawn.filled()
 	running := 0
 	for _, w := range s.Awaits {
@@ -227,7 +227,7 @@ func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m mail, s ses
 	}
 	limits := a.Spawn.filled()
 	o := &origin{
-		Turn: s.Turn.ID, Left: left(a, m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: e.stored(m),
+		Turn: s.Turn.ID, Left: left(a, m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: stored(m),
 		Steps: lower(cmp.Or(limits.Steps, e.config.Turn.MaxSteps, maxSteps), t.Steps), Time: lower(limits.Time, t.Time), Tokens: lower(limits.Tokens, t.Tokens),
 	}
 	if m.Origin != nil {
