@@ -112,7 +112,8 @@ func (s *Approvals) May(ctx context.Context, by Person, a Approval) error {
 	}
 	f, now := by.Facts, s.config.Catalog()
 	f.Agent, f.Session, f.Time = route.Agent(a.Session), string(a.Session), s.config.Now()
-	asker := f.Sender == a.User && (a.User != "" || by.From == cmp.Or(a.From, a.Session) || route.Operator(by.From) && route.Operator(a.Session))
+	here := by.From == cmp.Or(a.From, a.Session) || route.Operator(by.From) && route.Operator(a.Session)
+	asker := f.Sender == a.User && (a.User != "" || here)
 	attrs := map[string]string{"asker": a.User}
 	if asker {
 		attrs["asker"] = f.User // a peer's user.id lacks the channel
@@ -140,7 +141,8 @@ func (s *Approvals) May(ctx context.Context, by Person, a Approval) error {
 		return nil
 	}
 	if a.User == "" {
-		return fmt.Errorf("%w: only the conversation that asked for %s, or an operator, decides about it", ErrNotYours, a.Tool)
+		return fmt.Errorf("%w: only the conversation that asked for %s, or an operator, decides about it",
+			ErrNotYours, a.Tool)
 	}
 	return fmt.Errorf("%w: only %s, who asked for it, or an operator decides about %s", ErrNotYours, a.User, a.Tool)
 }
@@ -163,7 +165,8 @@ func Text(list []session.Await) string {
 		if a.Arguments != "" && a.Arguments != "{}" {
 			fmt.Fprintf(&b, "\n%s", a.Arguments)
 		}
-		fmt.Fprintf(&b, "\nAnswer %s %s, %s %s REASON, or add %s or %s to approve more than this call.", Approve, a.ID, Deny, a.ID, session.ForSession, session.Always)
+		fmt.Fprintf(&b, "\nAnswer %s %s, %s %s REASON, or add %s or %s to approve more than this call.",
+			Approve, a.ID, Deny, a.ID, session.ForSession, session.Always)
 		if !a.Until.IsZero() {
 			fmt.Fprintf(&b, " It expires %s.", a.Until.UTC().Format("2006-01-02 15:04 UTC"))
 		}

@@ -84,7 +84,8 @@ func (s *Approvals) Meant(ctx context.Context, own session.Session, c Command) (
 	case c.Chooses && found.Question != "" && c.Rest != "":
 		return found, session.Answer{Call: found.Call, ID: found.ID, Approved: true, Text: found.Choice(c.Rest)}, nil
 	case c.Chooses:
-		err = fmt.Errorf("write %s, the ID of a question, and your answer; %s or %s decide about a call", Choose, Approve, Deny)
+		err = fmt.Errorf("write %s, the ID of a question, and your answer; %s or %s decide about a call",
+			Choose, Approve, Deny)
 	case c.Approved && found.Question != "":
 		err = errors.New("this is a question: write your answer")
 	}
@@ -107,7 +108,8 @@ func CheckLasts(l session.Lasts) error {
 	if l.Known() {
 		return nil
 	}
-	return fmt.Errorf("%q is not how long an approval counts: leave it out for once, or write %s or %s", l, session.ForSession, session.Always)
+	return fmt.Errorf("%q is not how long an approval counts: leave it out for once, or write %s or %s",
+		l, session.ForSession, session.Always)
 }
 
 // Choice is the answer to a question that a text means: a choice, if it is the number of one.

@@ -66,7 +66,8 @@ func (s *Grants) List(ctx context.Context) ([]Grant, error) {
 func (s *Grants) Covering(ctx context.Context, f chat.Facts, tool, hash string) (reason string, ok bool) {
 	list, err := s.List(ctx)
 	if err != nil {
-		s.log.ErrorContext(ctx, "lasting approvals could not be read, so the call is asked about", "tool", tool, "error", err)
+		s.log.ErrorContext(ctx, "lasting approvals could not be read, so the call is asked about",
+			"tool", tool, "error", err)
 		return "", false
 	}
 	i := slices.IndexFunc(list, func(g Grant) bool { return g.Covers(f, tool, hash) })

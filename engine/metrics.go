@@ -12,7 +12,10 @@ import (
 // Metrics writes what the engine did since it was made, and what it does now, in the
 // text format of Prometheus. It fails when w does.
 func (e *Engine) Metrics(ctx context.Context, w io.Writer) error {
-	now := metrics.State{Tools: e.Catalog().Len(), Panics: panics.Count(e.config.Log), Depth: map[store.State]uint64{}, Age: map[store.State]uint64{}}
+	now := metrics.State{
+		Tools: e.Catalog().Len(), Panics: panics.Count(e.config.Log),
+		Depth: map[store.State]uint64{}, Age: map[store.State]uint64{},
+	}
 	now.Running, now.Waiting = e.box.Depth()
 	for _, state := range []store.State{store.Waiting, store.Answered, store.Parked} {
 		n, oldest, err := e.config.Store.Depth(ctx, state)

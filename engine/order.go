@@ -79,10 +79,14 @@ func (e *Engine) Order(ctx context.Context) (Order, error) {
 		return Order{}, err
 	}
 	now := e.people.Facts(m.Caller(), e.Catalog())
-	if now.Sender != f.Sender || now.Channel != f.Channel || now.Chat != f.Chat || !slices.Equal(now.PlatformRoles, f.PlatformRoles) {
-		return Order{}, errors.New("somebody else's message is being answered in this conversation; try again when it is")
+	same := now.Sender == f.Sender && now.Channel == f.Channel && now.Chat == f.Chat
+	if !same || !slices.Equal(now.PlatformRoles, f.PlatformRoles) {
+		return Order{}, errors.New("somebody else's message is being answered in this conversation; " +
+			"try again when it is")
 	}
-	b := &Bounds{Facts: f, Include: m.Include, Exclude: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills}
+	b := &Bounds{
+		Facts: f, Include: m.Include, Exclude: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills,
+	}
 	if m.Bounds != nil {
 		b.First = cmp.Or(m.Bounds.First, m.Bounds)
 	}

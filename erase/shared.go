@@ -21,7 +21,8 @@ const requestKind = "forget"
 const maxWaiting, maxStore = 10 * time.Second, time.Minute
 
 // errNoAnswer says that another process did not answer.
-var errNoAnswer = errors.New("another etui has not answered, and may still keep past turns and memory of the person: forget the person again")
+var errNoAnswer = errors.New("another etui has not answered, and may still keep past turns and memory of the person: " +
+	"forget the person again")
 
 // request is one of these records.
 type request struct {
@@ -40,7 +41,8 @@ func (s *Eraser) elsewhere(ctx context.Context, names []string, count map[string
 	ctx, cancel := context.WithTimeoutCause(ctx, maxWaiting, errNoAnswer)
 	defer cancel()
 	key := rand.Text()
-	value, _ := json.Marshal(request{Names: names, At: s.config.Engine.Now(), By: s.shared.Holder()}) // texts and a time
+	mine := request{Names: names, At: s.config.Engine.Now(), By: s.shared.Holder()}
+	value, _ := json.Marshal(mine) // texts and a time
 	if err := s.store.Put(ctx, requestKind, key, value); err != nil {
 		return fmt.Errorf("asking the other etui: %w: %w", store.ErrAway, err)
 	}
@@ -48,7 +50,8 @@ func (s *Eraser) elsewhere(ctx context.Context, names []string, count map[string
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStore)
 		defer cancel()
 		if _, err := s.store.Remove(ctx, requestKind, key); err != nil {
-			s.config.Log.ErrorContext(ctx, "the name of a person who was forgotten could not be removed; the next one who is forgotten removes it", "error", err)
+			s.config.Log.ErrorContext(ctx, "the name of a person who was forgotten could not be removed; "+
+				"the next one who is forgotten removes it", "error", err)
 		}
 	}()
 	for {

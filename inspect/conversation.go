@@ -85,7 +85,8 @@ func (i *Inspector) Session(ctx context.Context, key session.Key, skip, limit in
 
 // waiting returns what users wrote in a session that is not among its messages yet.
 func (i *Inspector) waiting(ctx context.Context, s session.Session) (list []engine.InboxItem, err error) {
-	items, err := i.engine.Store().Items(ctx, store.ItemFilter{Session: s.Key, State: store.Waiting, Limit: showWaiting})
+	filter := store.ItemFilter{Session: s.Key, State: store.Waiting, Limit: showWaiting}
+	items, err := i.engine.Store().Items(ctx, filter)
 	for _, item := range items {
 		if shown := i.engine.Shown(item); shown.Text != "" && item.ID != s.Turn.Item {
 			list = append(list, shown)

@@ -36,7 +36,8 @@ func (i *Inspector) Runs(ctx context.Context) ([]RunStatus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("looking for workflows that run: %w", err)
 	}
-	working, err := i.engine.Store().Items(ctx, store.ItemFilter{State: store.Waiting, Limit: maxRuns}) // also at other processes
+	// Those that work are perhaps at other processes.
+	working, err := i.engine.Store().Items(ctx, store.ItemFilter{State: store.Waiting, Limit: maxRuns})
 	for _, item := range working {
 		if !slices.Contains(keys, item.Session) {
 			keys = append(keys, item.Session)

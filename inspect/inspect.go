@@ -118,7 +118,8 @@ func (i *Inspector) Why(ctx context.Context, sender engine.Message, n int, own b
 		}
 		t := Turn{Text: m.Text, Time: m.Time}
 		if err := json.Unmarshal(m.Why, &t.Selection); err != nil {
-			i.engine.Log().WarnContext(ctx, "the record of a selection cannot be read", "session", in.Session.Key, "error", err)
+			i.engine.Log().WarnContext(ctx, "the record of a selection cannot be read",
+				"session", in.Session.Key, "error", err)
 			continue
 		}
 		t.Selection = shown(t.Selection)
@@ -139,7 +140,9 @@ func (i *Inspector) Why(ctx context.Context, sender engine.Message, n int, own b
 
 // refused returns the tools whose call the policy would refuse now.
 func refused(ctx context.Context, runner *turn.Runner, in turn.Input, tools []string) []turn.Judgement {
-	return slices.DeleteFunc(runner.Judge(ctx, in, tools...), func(j turn.Judgement) bool { return j.Stage != turn.StagePolicy })
+	return slices.DeleteFunc(runner.Judge(ctx, in, tools...), func(j turn.Judgement) bool {
+		return j.Stage != turn.StagePolicy
+	})
 }
 
 // Seen returns what a caller may see in a new conversation, and which skills the model
@@ -164,7 +167,9 @@ func (i *Inspector) SeenBy(ctx context.Context, sender engine.Message) (*selecti
 
 // Judge returns what would become of a call; nothing runs. Nil arguments leave out
 // what depends on them.
-func (i *Inspector) Judge(ctx context.Context, sender engine.Message, tool string, args json.RawMessage) (turn.Judgement, error) {
+func (i *Inspector) Judge(
+	ctx context.Context, sender engine.Message, tool string, args json.RawMessage,
+) (turn.Judgement, error) {
 	runner, in, leave, err := i.engine.Glance(ctx, sender)
 	if err != nil {
 		return turn.Judgement{}, err

@@ -97,7 +97,8 @@ func (l *Learner) Keep(q Question, used []turn.Used) {
 		t.Session = q.Session.Hash()
 	}
 	learn(&t, used)
-	if request, called, ok := turn.Corrects(q.Text, q.Earlier); ok && len(t.Tools) > 0 && len(without(t.Tools, called)) == len(t.Tools) {
+	request, called, corrects := turn.Corrects(q.Text, q.Earlier)
+	if corrects && len(t.Tools) > 0 && len(without(t.Tools, called)) == len(t.Tools) {
 		t.Corrects = &usage.Correction{Text: usage.Clean(request), Tools: called}
 	}
 	p := l.agents[q.Agent]

@@ -117,7 +117,9 @@ func Votes(turns []usage.Turn, ownOnly bool) []rank.Asked {
 		asked[at] = append(asked[at], len(list))
 		list = append(list, a)
 		for _, s := range t.Searches {
-			list = append(list, rank.Asked{User: t.User, Own: ownOnly, Question: s.Text, Tools: []string{s.Tool}, Versions: t.Versions, Search: true})
+			list = append(list, rank.Asked{
+				User: t.User, Own: ownOnly, Question: s.Text, Tools: []string{s.Tool}, Versions: t.Versions, Search: true,
+			})
 		}
 	}
 	return list

@@ -48,7 +48,8 @@ func (p *People) Sender(c identity.Caller) identity.Sender { return p.Now().Send
 // not the operator, or is only a guest to the platform.
 func (p *People) Guest(c identity.Caller, key session.Key) bool {
 	s := p.Sender(c)
-	return s.Kind() == identity.Guest && !route.Operator(key) || s.User == nil && slices.Contains(c.PlatformRoles, "guest")
+	nameless := s.Kind() == identity.Guest && !route.Operator(key)
+	return nameless || s.User == nil && slices.Contains(c.PlatformRoles, "guest")
 }
 
 // Waiter names a caller in a conversation where callers take turns: guests are one.
@@ -66,7 +67,8 @@ func (p *People) Key(agent string, c identity.Caller, name string) session.Key {
 		c.Chat, c.Thread = "", ""
 	}
 	return route.Key(route.Place{
-		Agent: agent, Channel: c.Channel, Account: c.Account, Sender: p.Sender(c), Guest: c.Guest, Chat: c.Chat, Thread: c.Thread, Session: name,
+		Agent: agent, Channel: c.Channel, Account: c.Account, Sender: p.Sender(c), Guest: c.Guest,
+		Chat: c.Chat, Thread: c.Thread, Session: name,
 	}, p.config.Scope)
 }
 
@@ -75,7 +77,8 @@ func (p *People) Key(agent string, c identity.Caller, name string) session.Key {
 func (p *People) Facts(c identity.Caller, now *catalog.Catalog) chat.Facts {
 	s := p.At(now).Sender(c.Channel, c.User)
 	f := chat.Facts{
-		Channel: c.Channel, Chat: c.Chat, User: s.Fact(), Sender: s.Record(), Roles: c.Roles, PlatformRoles: c.PlatformRoles, Attrs: c.Attrs,
+		Channel: c.Channel, Chat: c.Chat, User: s.Fact(), Sender: s.Record(),
+		Roles: c.Roles, PlatformRoles: c.PlatformRoles, Attrs: c.Attrs,
 	}
 	if s.User == nil {
 		return f

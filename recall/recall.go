@@ -155,7 +155,8 @@ func (s *Service) Recall(ctx context.Context, caller chat.Facts, query string, l
 func (s *Service) said(ctx context.Context, caller chat.Facts, owner string, all *pieces) error {
 	keys := []session.Key{session.Key(caller.Session)}
 	if kind, record := route.Owner(keys[0]); kind == identity.Person || kind == identity.Peer {
-		list, err := s.engine.Store().List(ctx, session.Filter{Users: s.engine.Users().Names(record), Limit: maxRecalledSessions})
+		names := s.engine.Users().Names(record)
+		list, err := s.engine.Store().List(ctx, session.Filter{Users: names, Limit: maxRecalledSessions})
 		if err != nil {
 			return err
 		}
@@ -184,7 +185,8 @@ func (s *Service) said(ctx context.Context, caller chat.Facts, owner string, all
 				m.Time = said[n-1].Time
 			}
 			if m.Role == chat.User || m.Role == chat.Assistant {
-				all.add(fmt.Sprintf("%s, %s", m.Time.Format("2006-01-02 15:04"), cmp.Or(m.User, string(m.Role))), m.Text)
+				from := fmt.Sprintf("%s, %s", m.Time.Format("2006-01-02 15:04"), cmp.Or(m.User, string(m.Role)))
+				all.add(from, m.Text)
 			}
 		}
 		if read >= maxRecalled {

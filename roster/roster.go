@@ -65,7 +65,8 @@ func (r *Roster) Names() []string { return slices.Clone(r.names) }
 func (r *Roster) Agent(name string) (*Agent, error) {
 	a, ok := r.agents[cmp.Or(name, r.names[0])]
 	if !ok {
-		return nil, fmt.Errorf("agent %q: %w%s", name, ErrUnknown, cmp.Or(nearest.Hint(name, slices.Values(r.names)), "; the agents are "+strings.Join(r.names, ", ")))
+		hint := cmp.Or(nearest.Hint(name, slices.Values(r.names)), "; the agents are "+strings.Join(r.names, ", "))
+		return nil, fmt.Errorf("agent %q: %w%s", name, ErrUnknown, hint)
 	}
 	return a, nil
 }
@@ -276,7 +277,8 @@ func NamesOf(skills []string) ([]string, error) {
 		return skills, nil
 	}
 	if len(skills) > 1 {
-		return nil, fmt.Errorf("%q means no skill, and cannot be in a list with others: %s", catalog.None, strings.Join(skills, ", "))
+		return nil, fmt.Errorf("%q means no skill, and cannot be in a list with others: %s",
+			catalog.None, strings.Join(skills, ", "))
 	}
 	return nil, nil
 }

@@ -172,10 +172,11 @@ func (c *Clock) beat(ctx context.Context, now time.Time) error {
 			c.log.ErrorContext(ctx, "the heartbeat could not be read", "error", err)
 		}
 		if text != "" {
-			err := c.tasks.engine.Submit(ctx, engine.Order{Caller: identity.Caller{User: h.User}, Message: engine.Message{
+			o := engine.Order{Caller: identity.Caller{User: h.User}, Message: engine.Message{
 				Agent: h.Agent, Session: heartbeat, Text: text, Background: true, NoHistory: true,
 				IdempotencyKey: fmt.Sprintf("%s-%d", heartbeat, due.Unix()),
-			}})
+			}}
+			err := c.tasks.engine.Submit(ctx, o)
 			if passing(ctx, err) {
 				return fmt.Errorf("the heartbeat: %w", err)
 			}

@@ -101,14 +101,16 @@ func (t Task) after(last time.Time) time.Time {
 // check refuses a task that could never run, or too often.
 func (t Task) check(now time.Time) error {
 	if _, err := time.LoadLocation(cmp.Or(t.Zone, "Local")); err != nil {
-		return fmt.Errorf("%w: there is no time zone %q; names look like Europe/Berlin or UTC", engine.ErrInvalid, t.Zone)
+		return fmt.Errorf("%w: there is no time zone %q; names look like Europe/Berlin or UTC",
+			engine.ErrInvalid, t.Zone)
 	}
 	if !slices.Contains([]CatchUp{"", CatchOnce, CatchSkip, CatchAll}, t.CatchUp) {
 		return fmt.Errorf("%w: catch_up is once, skip or all, not %q", engine.ErrInvalid, t.CatchUp)
 	}
 	if at, ok := t.once(); ok {
 		if !at.After(now) {
-			return fmt.Errorf("%w: %s is in the past; it is %s now", engine.ErrInvalid, t.When, now.In(t.zone()).Format("2006-01-02T15:04 MST"))
+			return fmt.Errorf("%w: %s is in the past; it is %s now",
+				engine.ErrInvalid, t.When, now.In(t.zone()).Format("2006-01-02T15:04 MST"))
 		}
 		return nil
 	}
@@ -117,7 +119,8 @@ func (t Task) check(now time.Time) error {
 	}
 	schedule, err := cron.ParseStandard(t.When)
 	if err != nil {
-		return fmt.Errorf("%w: %q is neither a time such as 2026-12-24T18:00 nor a cron expression such as \"0 9 * * 1-5\" or \"@every 2h\": %w", engine.ErrInvalid, t.When, err)
+		return fmt.Errorf("%w: %q is neither a time such as 2026-12-24T18:00 nor "+
+			"a cron expression such as \"0 9 * * 1-5\" or \"@every 2h\": %w", engine.ErrInvalid, t.When, err)
 	}
 	if every, ok := schedule.(cron.ConstantDelaySchedule); ok && every.Delay < time.Minute {
 		return fmt.Errorf("%w: %q is more often than once a minute", engine.ErrInvalid, t.When)
@@ -130,8 +133,9 @@ func (t Task) check(now time.Time) error {
 
 // order is what the clock says for the task at a time.
 func (t Task) order(due time.Time) engine.Order {
+	at := due.In(t.zone()).Format("2006-01-02 15:04 MST")
 	return engine.Order{Caller: t.Caller, To: t.Key, Bounds: t.Bounds, Message: engine.Message{
-		Text:  fmt.Sprintf("(scheduled task %s, due %s)\n%s", t.ID, due.In(t.zone()).Format("2006-01-02 15:04 MST"), t.Text),
+		Text:  fmt.Sprintf("(scheduled task %s, due %s)\n%s", t.ID, at, t.Text),
 		Agent: t.Agent, Session: t.Session, Background: true,
 		IdempotencyKey: fmt.Sprintf("task-%s-%d", t.ID, due.Unix()),
 	}}

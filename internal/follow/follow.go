@@ -28,7 +28,9 @@ func Line(e turn.Event) []byte {
 	if e.Step != nil || e.Selection != nil {
 		return nil
 	}
-	n := news{Text: e.Text, Call: e.Call, Await: e.Await, Progress: e.Progress, Result: e.Result, Phase: e.Phase, Done: e.Done}
+	n := news{
+		Text: e.Text, Call: e.Call, Await: e.Await, Progress: e.Progress, Result: e.Result, Phase: e.Phase, Done: e.Done,
+	}
 	if n.Result != nil {
 		short := *n.Result
 		short.View = nil
@@ -123,7 +125,9 @@ func (f *Follower) Read(told []byte) {
 			f.Done = n.Done // it is handed over once it is stored
 			continue
 		}
-		f.Hand(turn.Event{Text: n.Text, Call: n.Call, Await: n.Await, Progress: n.Progress, Result: n.Result, Phase: n.Phase}, nil)
+		f.Hand(turn.Event{
+			Text: n.Text, Call: n.Call, Await: n.Await, Progress: n.Progress, Result: n.Result, Phase: n.Phase,
+		}, nil)
 	}
 }
 

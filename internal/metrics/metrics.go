@@ -114,7 +114,8 @@ var failureKinds = []struct {
 	name string
 	err  error
 }{
-	{"auth", model.ErrAuth}, {"rate_limited", model.ErrRateLimited}, {"too_long", model.ErrTooLong}, {"request", model.ErrRequest}, {"unavailable", model.ErrUnavailable},
+	{"auth", model.ErrAuth}, {"rate_limited", model.ErrRateLimited}, {"too_long", model.ErrTooLong},
+	{"request", model.ErrRequest}, {"unavailable", model.ErrUnavailable},
 }
 
 // outcome is what became of a call.
@@ -151,18 +152,22 @@ func (m *Meter) Write(w io.Writer, now State) error {
 	var b strings.Builder
 	m.mu.Lock()
 	counter(&b, "etui_turns_total", "Turns that ended.", m.turns)
-	counter(&b, "etui_tokens_total", "Tokens: of tools, sent and saved (estimated), and those that providers counted.", m.tokens)
+	counter(&b, "etui_tokens_total",
+		"Tokens: of tools, sent and saved (estimated), and those that providers counted.", m.tokens)
 	counter(&b, "etui_tool_calls_total", "Calls of tools that were answered.", m.calls)
 	counter(&b, "etui_model_errors_total", "Turns that failed because the model did.", m.failures)
-	counter(&b, "etui_retries_total", "What was tried again: store, a message whose step could not be stored; left, one that a process left that ended; panic; delivery, of a reply.", m.retries)
+	counter(&b, "etui_retries_total", "What was tried again: store, a message whose step could not be stored; "+
+		"left, one that a process left that ended; panic; delivery, of a reply.", m.retries)
 	m.turnTook.write(&b, "etui_turn_seconds", "How long turns took.")
 	m.callTook.write(&b, "etui_tool_call_seconds", "How long calls of tools took.")
 	m.mu.Unlock()
-	counter(&b, "etui_panics_total", "Panics that were caught: each is a mistake in etui or in a program's own tool, and is logged.", map[string]uint64{"": now.Panics})
+	counter(&b, "etui_panics_total",
+		"Panics that were caught: each is a mistake in etui or in a program's own tool, and is logged.", map[string]uint64{"": now.Panics})
 	gauge(&b, "etui_turns_running", "Turns that run.", now.Running)
 	gauge(&b, "etui_messages_waiting", "Messages that wait for their turn.", now.Waiting)
 	gauge(&b, "etui_tools", "Tools in the catalog.", now.Tools)
-	gauges(&b, "etui_inbox_messages", "Messages of the inbox: waiting, also while their turn runs; answered, until the reply is delivered; parked.", byState(now.Depth))
+	gauges(&b, "etui_inbox_messages", "Messages of the inbox: waiting, also while their turn runs; "+
+		"answered, until the reply is delivered; parked.", byState(now.Depth))
 	gauges(&b, "etui_inbox_oldest_seconds", "Age of the oldest of them.", byState(now.Age))
 	_, err := io.WriteString(w, b.String())
 	return err
