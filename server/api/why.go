@@ -82,7 +82,7 @@ type Look struct {
 	// reported.
 	Turns int `json:"turns,omitempty"`
 	// Own asks for an answer that the caller may read. Without it the answer is for
-	// operators, see [engine.Engine.Why].
+	// operators, see [inspect.Inspector.Why].
 	Own bool `json:"own,omitempty"`
 }
 
