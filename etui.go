@@ -15,9 +15,11 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
@@ -85,6 +87,7 @@ type Gateway struct {
 	engine   *engine.Engine
 	registry *catalog.Registry
 	channels *channel.Host
+	eraser   *erase.Eraser
 	folder   *skill.Folder // nil when there is none
 	log      *slog.Logger
 }
@@ -97,6 +100,9 @@ func (g *Gateway) Registry() *catalog.Registry { return g.registry }
 
 // Channels returns where people talk to the agents. Package server serves their webhooks.
 func (g *Gateway) Channels() *channel.Host { return g.channels }
+
+// Eraser returns what removes all that is kept of a person.
+func (g *Gateway) Eraser() *erase.Eraser { return g.eraser }
 
 // New returns a gateway whose agents ask m unless they have a model of their own. The
 // error says which part of the configuration does not fit. Close the gateway after use.
@@ -157,6 +163,9 @@ func New(m model.Model, cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
+	g.eraser = erase.New(erase.Config{
+		Engine: g.engine, Parts: []erase.Part{schedule.NewTasks(g.engine), g.engine.Approvals().Grants, g.channels}, Local: []erase.Part{g.engine}, Log: cfg.Log,
+	})
 	return g, nil
 }
 
@@ -204,7 +213,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	})
 	loops.Go(func() {
 		defer panics.Log(g.log, "running the clock")
-		g.engine.Clock(ctx)
+		schedule.NewClock(g.engine, schedule.Heartbeat{}, g.log).Run(ctx)
 	})
 	<-ctx.Done()
 	loops.Wait()

@@ -16,7 +16,7 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"internal/printable"},
-	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/textcode", "internal/recent", "rank/internal/lexicon", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/egress", "internal/filestamp", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/platformtest", "examples"},
+	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/textcode", "internal/recent", "internal/share", "rank/internal/lexicon", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/egress", "internal/filestamp", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/platformtest", "examples"},
 	{"channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/mattermost/mattermosttest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "scan", "channel/markup", "identity", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "rank/internal/lexicon/*", "internal/protect"},
 	{"model", "route", "store", "rank", "internal/toolgen", "tool/*", "store/internal/*"},
@@ -26,7 +26,9 @@ var layers = [][]string{
 	{"turn/internal/*", "workflow", "skill/markdown", "hub/internal/archive", "internal/eval"},
 	{"prompt", "embedding", "internal/tune", "internal/enrich", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
+	{"approval", "learning", "people", "roster", "internal/follow", "internal/metrics"},
 	{"engine"},
+	{"erase", "inspect", "recall", "schedule"},
 	{"command"},
 	{"internal/replay", "channel"},
 	{".", "channel/platform"},

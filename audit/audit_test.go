@@ -291,12 +291,12 @@ func TestEraseReachesTheQueue(t *testing.T) {
 	r.Record(audit.Record{Skill: "s", User: "bob"}, nil, 0, nil)
 	done := make(chan struct{})
 	go func() { defer close(done); r.Run(ctx) }()
-	records, _, err := r.Erase(t.Context(), "ann")
+	erased, err := r.Erase(t.Context(), []string{"ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if records != 1 {
-		t.Errorf("%d records were erased, want 1", records)
+	if erased["calls"] != 1 {
+		t.Errorf("%v were erased, want 1 call", erased)
 	}
 	r.Record(audit.Record{Skill: "s", User: "cid"}, nil, 0, nil)
 	stop()

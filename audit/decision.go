@@ -140,20 +140,27 @@ type erased struct {
 	err                error
 }
 
-// Erase erases what is stored of a user, as [Log.Erase] does, and what waits to be
-// written. [Recorder.Run] must be running. Without a log there is nothing.
-func (r *Recorder) Erase(ctx context.Context, user string) (records, decisions int, err error) {
+// Erase erases what is stored of a person under some names, as [Log.Erase] does, and what waits
+// to be written. [Recorder.Run] must be running. Without a log there is nothing.
+func (r *Recorder) Erase(ctx context.Context, names []string) (map[string]int, error) {
+	count := map[string]int{"calls": 0, "decisions": 0}
 	if r == nil || r.log == nil {
-		return 0, 0, nil
+		return count, nil
 	}
-	e := erasure{user, make(chan erased, 1)}
-	select {
-	case r.erasures <- e:
-	case <-ctx.Done():
-		return 0, 0, ctx.Err()
+	for _, name := range names {
+		e := erasure{name, make(chan erased, 1)}
+		select {
+		case r.erasures <- e:
+		case <-ctx.Done():
+			return count, ctx.Err()
+		}
+		done := <-e.done // within maxWriting
+		count["calls"], count["decisions"] = count["calls"]+done.records, count["decisions"]+done.decisions
+		if done.err != nil {
+			return count, done.err
+		}
 	}
-	done := <-e.done // within maxWriting
-	return done.records, done.decisions, done.err
+	return count, nil
 }
 
 // erase writes what is queued, of which some may be the user's, and erases.

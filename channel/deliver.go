@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
@@ -388,13 +389,13 @@ func buttonsOf(l engine.Letter) (list []Button) {
 	w := l.Awaits[0]
 	if w.Question != "" {
 		for i, c := range w.Choices { // the number, as platforms bound what a button says
-			list = append(list, Button{c, fmt.Sprintf("%s %s %d", engine.Choose, w.ID, i+1)})
+			list = append(list, Button{c, fmt.Sprintf("%s %s %d", approval.Choose, w.ID, i+1)})
 		}
 		return list
 	}
 	return []Button{
-		{"Approve", engine.Approve + " " + w.ID}, {"Approve for this conversation", engine.Approve + " " + w.ID + " session"},
-		{"Deny", engine.Deny + " " + w.ID},
+		{"Approve", approval.Approve + " " + w.ID}, {"Approve for this conversation", approval.Approve + " " + w.ID + " session"},
+		{"Deny", approval.Deny + " " + w.ID},
 	}
 }
 

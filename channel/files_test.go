@@ -132,8 +132,8 @@ func TestForget(t *testing.T) {
 			}
 		}
 		for i, names := range [][]string{{"ann", "test:7", "other:8"}, {"test:8"}} {
-			if n, err := w.host.Forget(t.Context(), names); err != nil || n != 2 {
-				t.Errorf("%d: %d were forgotten, %v", i, n, err)
+			if n, err := w.host.Erase(t.Context(), names); err != nil || n["chats"] != 2 {
+				t.Errorf("%d: %v were forgotten, %v", i, n, err)
 			}
 		}
 		expect(t, k.forgot, "7", "8")

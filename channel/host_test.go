@@ -21,7 +21,9 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
@@ -263,7 +265,7 @@ func TestAnswersOnce(t *testing.T) {
 		if s := w.host.States()[0]; s.Received != 3 || s.Sent != 1 || s.Waiting != 0 || !s.Connected {
 			t.Errorf("state: %+v", s)
 		}
-		if left, err := w.engine.Inbox(t.Context(), 10); err != nil || len(left) != 0 {
+		if left, err := inspect.New(w.engine).Inbox(t.Context(), 10); err != nil || len(left) != 0 {
 			t.Errorf("left in the inbox: %+v, %v", left, err)
 		}
 	})
@@ -420,7 +422,7 @@ func TestPlatformIsAway(t *testing.T) {
 		if seen := w.seen("1"); len(seen) != 4 {
 			t.Errorf("one who has gone keeps others from their reply: %q", seen)
 		}
-		if left, _ := w.engine.Inbox(t.Context(), 10); len(left) != 0 {
+		if left, _ := inspect.New(w.engine).Inbox(t.Context(), 10); len(left) != 0 {
 			t.Errorf("left: %+v", left)
 		}
 	})
@@ -704,11 +706,11 @@ func TestTasksAreDelivered(t *testing.T) {
 		defer w.stop()
 		w.say(t, person("1", "hello"))
 		time.Sleep(time.Second)
-		if _, err := w.engine.AddTask(t.Context(), engine.Task{When: "@every 1h", Text: "drink water", Caller: identity.Caller{Channel: "test", User: "1"}}); err != nil {
+		if _, err := schedule.NewTasks(w.engine).Add(t.Context(), schedule.Task{When: "@every 1h", Text: "drink water", Caller: identity.Caller{Channel: "test", User: "1"}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(61 * time.Minute)
-		if err := w.engine.Tick(t.Context()); err != nil {
+		if err := schedule.NewClock(w.engine, schedule.Heartbeat{}, nil).Tick(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -775,7 +777,7 @@ func TestOwnNames(t *testing.T) {
 			w.say(t, channel.Incoming{ID: rand.Text(), From: channel.Sender{ID: c.id}, Text: "hello"})
 			time.Sleep(time.Second)
 			expect(t, w.seen(c.id), c.words)
-			list, err := w.engine.Sessions(t.Context(), session.Filter{Users: []string{c.identity}})
+			list, err := w.engine.Store().List(t.Context(), session.Filter{Users: []string{c.identity}})
 			if err != nil || len(list) != 1 {
 				t.Errorf("%s has the conversations %+v, %v", c.identity, list, err)
 			}
@@ -792,8 +794,8 @@ func TestForgetsOwnNames(t *testing.T) {
 		w.say(t, person("7", "one")) // who gets a code
 		time.Sleep(time.Second)
 		for name, want := range map[string]int{"test:7": 0, "test:test/7": 0, "test:two/7": 1} {
-			if n, err := w.host.Forget(t.Context(), []string{name}); n != want || err != nil {
-				t.Errorf("forgot %d of %s, %v; want %d", n, name, err, want)
+			if n, err := w.host.Erase(t.Context(), []string{name}); n["chats"] != want || err != nil {
+				t.Errorf("forgot %v of %s, %v; want %d", n, name, err, want)
 			}
 		}
 	})

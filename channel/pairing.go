@@ -136,10 +136,14 @@ func (h *Host) Unpair(ctx context.Context, channel, user string) error {
 	return fmt.Errorf("%s %w; these were: %s", printable.Line(user, 100), ErrNotPaired, strings.Join(in, ", "))
 }
 
-// Forget removes what is kept of a person, who is named as in [engine.Engine.Names]: that
-// they were let in, or want to be, and what channels keep themselves. It returns how many of
-// these there were.
-func (h *Host) Forget(ctx context.Context, names []string) (n int, err error) {
+// Erase removes what is kept of a person, who is named as in [identity.Users.Names]: that
+// they were let in, or want to be, and what channels keep themselves. It counts these as chats.
+func (h *Host) Erase(ctx context.Context, names []string) (map[string]int, error) {
+	n, err := h.erase(ctx, names)
+	return map[string]int{"chats": n}, err
+}
+
+func (h *Host) erase(ctx context.Context, names []string) (n int, err error) {
 	for _, a := range h.accounts {
 		for _, name := range names {
 			platform, user, ok := strings.Cut(name, ":")

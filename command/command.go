@@ -12,29 +12,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/recall"
+	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/selection"
-	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/usage"
 	"github.com/etui-run/etui/workflow"
 )
 
 // Engine is what commands ask, see [engine.Engine].
 type Engine interface {
-	Agents() []string
-	AgentStatus(name string) (engine.AgentStatus, error)
-	ApprovalsFor(ctx context.Context, m engine.Message) ([]engine.Approval, error)
+	inspect.Engine
+	recall.Engine
+
+	ApprovalsFor(ctx context.Context, m engine.Message) ([]approval.Approval, error)
 	Caller(m engine.Message) (chat.Facts, error)
-	Flow(ctx context.Context, key session.Key) (*session.Flow, error)
-	PastTurns(ctx context.Context, f usage.Filter) (engine.PastTurns, error)
-	Remembered(caller chat.Facts, notes int) (engine.Remembered, error)
-	Select(ctx context.Context, m engine.Message) (*selection.Selection, error)
-	Waiting(ctx context.Context, key session.Key) (int, error)
+	Learner() *learning.Learner
 	Whoami(m engine.Message) (engine.Whoami, error)
-	Why(ctx context.Context, m engine.Message, n int, own bool) ([]engine.Turn, error)
+	Roster() *roster.Roster
 	Workflows() *workflow.Set
 }
 
@@ -76,7 +77,7 @@ func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done
 	if !found || name == "" || strings.ContainsAny(name, "/.\n") {
 		return "", false, nil
 	}
-	if "/"+name == engine.Compact || "/"+name == engine.Choose || "/"+name == engine.Run && len(e.Workflows().Names()) > 0 {
+	if "/"+name == engine.Compact || "/"+name == approval.Choose || "/"+name == engine.Run && len(e.Workflows().Names()) > 0 {
 		return "", false, nil
 	}
 	list := List()
@@ -140,7 +141,7 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	if err != nil {
 		return "", err
 	}
-	n, err := e.Waiting(ctx, w.Session)
+	n, err := inspect.New(e).Waiting(ctx, w.Session)
 	if err != nil {
 		return "", err
 	}
@@ -148,10 +149,10 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	if err != nil {
 		return "", err
 	}
-	agent := cmp.Or(m.Agent, e.Agents()[0])
+	agent := cmp.Or(m.Agent, e.Roster().Names()[0])
 	var b strings.Builder
 	fmt.Fprintf(&b, "The agent %s answers here.", agent)
-	if f, err := e.Flow(ctx, w.Session); err == nil && f.Runs() {
+	if f, err := inspect.New(e).Flow(ctx, w.Session); err == nil && f.Runs() {
 		fmt.Fprintf(&b, "\nThe workflow %s is in the phase %s: visit %d, round %d, %d tokens so far.", f.Workflow, f.Phase, f.Visits[f.Phase], f.Round, f.AllTokens)
 	}
 	fmt.Fprintf(&b, "\nMessages that run or wait: %d", n)
@@ -167,7 +168,7 @@ func tools(ctx context.Context, e Engine, m engine.Message, words string) (strin
 		return "Say what to find: /tools WORDS", nil
 	}
 	m.Text, m.Files, m.Reply = words, nil, nil
-	sel, err := e.Select(ctx, m)
+	sel, err := inspect.New(e).Select(ctx, m)
 	if err != nil {
 		return "", err
 	}
@@ -191,7 +192,7 @@ func tools(ctx context.Context, e Engine, m engine.Message, words string) (strin
 
 func whyLast(ctx context.Context, e Engine, m engine.Message, _ string) (string, error) {
 	m.Text, m.Files = "", nil
-	turns, err := e.Why(ctx, m, 1, true)
+	turns, err := inspect.New(e).Why(ctx, m, 1, true)
 	if err != nil {
 		return "", err
 	}
@@ -229,7 +230,7 @@ func used(ctx context.Context, e Engine, m engine.Message, _ string) (string, er
 	if err != nil {
 		return "", err
 	}
-	past, err := e.PastTurns(ctx, usage.Filter{User: w.Sender, Limit: 20})
+	past, err := e.Learner().Record(ctx, usage.Filter{User: w.Sender, Limit: 20})
 	if err != nil {
 		return "", err
 	}
@@ -258,7 +259,7 @@ func remembers(_ context.Context, e Engine, m engine.Message, _ string) (string,
 	if err != nil {
 		return "", err
 	}
-	r, unable := e.Remembered(f, 3)
+	r, unable := recall.New(e).Remembered(f, 3)
 	if unable != nil {
 		return "Nothing is remembered here: " + unable.Error() + ".", nil //nolint:nilerr // that is the answer
 	}

@@ -2,99 +2,21 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/etui-run/etui/approval"
+	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
-// answering is the text of a message that answers what waits.
-type answering struct {
-	id, rest string // rest is the part after the ID
-	approved bool
-	chooses  bool // it answers a question
-}
-
-// answeringOf reads a message that begins with [Approve], [Deny] or [Choose].
-func answeringOf(text string) (a answering, ok bool) {
-	command, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
-	if command != Approve && command != Deny && command != Choose {
-		return a, false
-	}
-	a.approved, a.chooses = command == Approve, command == Choose
-	a.id, a.rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
-	return a, true
-}
-
-// answerOf returns what a message answers and how. Waiting are the approvals of its own
-// session, any of which it can mean without an ID if it is the only one.
-func (e *Engine) answerOf(ctx context.Context, own session.Session, text answering) (Approval, session.Answer, error) {
-	var here []Approval
-	for _, a := range own.Awaits {
-		if a.For == session.Approval {
-			here = append(here, Approval{Await: a, Session: own.Key})
-		}
-	}
-	if len(subAgents(own.State)) > 0 {
-		all, err := e.Approvals(ctx)
-		if err != nil {
-			return Approval{}, session.Answer{}, fmt.Errorf("%w: %w", ErrStore, err)
-		}
-		here = append(here, slices.DeleteFunc(all, func(a Approval) bool { return a.From != own.Key })...)
-	}
-	named := slices.IndexFunc(here, func(a Approval) bool { return a.ID == text.id })
-	var found Approval
-	var err error
-	switch lasts := session.Lasts(text.id); {
-	case named >= 0:
-		found = here[named]
-	case len(here) == 1 && !text.chooses && (text.id == "" || text.approved && lasts.Known() || !text.approved && !idLike(text.id)):
-		found, text.rest = here[0], strings.TrimSpace(text.id+" "+text.rest)
-	case text.id == "" && len(here) > 1 && !text.chooses:
-		var ids []string
-		for _, a := range here {
-			ids = append(ids, a.ID)
-		}
-		err = fmt.Errorf("%d calls wait: name one of %s", len(here), strings.Join(ids, ", "))
-	case text.id == "":
-		err = errors.New("nothing waits for an approval in this conversation")
-	default:
-		found, err = e.awaited(ctx, text.id)
-	}
-	said := session.Answer{Call: found.Call, ID: found.ID, Approved: text.approved, Reason: text.rest}
-	switch {
-	case err != nil:
-	case text.chooses && found.Question != "" && text.rest != "":
-		return found, session.Answer{Call: found.Call, ID: found.ID, Approved: true, Text: found.choice(text.rest)}, nil
-	case text.chooses:
-		err = fmt.Errorf("write %s, the ID of a question, and your answer; %s or %s decide about a call", Choose, Approve, Deny)
-	case text.approved && found.Question != "":
-		err = errors.New("this is a question: write your answer")
-	}
-	if text.approved {
-		said.Lasts, said.Reason = session.Lasts(text.rest), ""
-		if err == nil && !said.Lasts.Known() {
-			err = wrongLasts(said.Lasts)
-		}
-	}
-	return found, said, err
-}
-
-// idLike reports whether a word can be the ID of an approval.
-func idLike(word string) bool {
-	return len(word) == turn.IDLength && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz234567") == ""
-}
-
 // takeAnswer lets a turn go on with what people say about its calls.
 func (j *job) takeAnswer(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
-	if text, is := answeringOf(m.Text); is {
+	if text, is := approval.Parse(m.Text); is {
 		return j.decided(ctx, m, s, text, yield)
 	}
 	m, err := j.answered(ctx, s, m)
@@ -106,8 +28,8 @@ func (j *job) takeAnswer(ctx context.Context, m mail, s session.Session, yield f
 
 // decided answers a message that approves or denies a call: of its own conversation, whose
 // turn goes on for it, or of another one, where that happens in the background.
-func (j *job) decided(ctx context.Context, m mail, s session.Session, text answering, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
-	found, said, err := j.engine.answerOf(ctx, s, text)
+func (j *job) decided(ctx context.Context, m mail, s session.Session, text approval.Command, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
+	found, said, err := j.engine.approvals.Meant(ctx, s, text)
 	if err == nil {
 		err = j.engine.mayAnswer(ctx, s.Key, m, found)
 	}
@@ -122,7 +44,7 @@ func (j *job) decided(ctx context.Context, m mail, s session.Session, text answe
 		return nil, j.refuse(ctx, err, yield)
 	}
 	done := turn.Done{Reply: "Denied; the conversation in which it was asked goes on."}
-	if text.chooses {
+	if text.Chooses {
 		done.Reply = "Answered; the conversation in which it was asked goes on."
 	}
 	if err == nil {
@@ -139,7 +61,7 @@ func (j *job) decided(ctx context.Context, m mail, s session.Session, text answe
 		if errors.Is(err, ErrStore) {
 			return nil, j.refuse(ctx, err, yield)
 		}
-		if text.approved {
+		if text.Approved {
 			done.Reply = "Approved; the conversation in which it was asked goes on."
 		}
 	}
@@ -159,20 +81,12 @@ func (j *job) toldText(ctx context.Context, m mail, s session.Session) mail {
 		return m
 	}
 	for _, a := range s.Awaits {
-		if a.For == session.Approval && a.Question != "" && j.engine.mayAnswer(ctx, s.Key, m, Approval{Await: a, Session: s.Key}) == nil {
-			m.Text, m.Answers = "", []session.Answer{{Call: a.Call, ID: a.ID, Approved: true, Text: Approval{Await: a}.choice(m.Text)}}
+		if a.For == session.Approval && a.Question != "" && j.engine.mayAnswer(ctx, s.Key, m, approval.Approval{Await: a, Session: s.Key}) == nil {
+			m.Text, m.Answers = "", []session.Answer{{Call: a.Call, ID: a.ID, Approved: true, Text: approval.Approval{Await: a}.Choice(m.Text)}}
 			break
 		}
 	}
 	return m
-}
-
-// choice is the answer to a question that a text means: a choice, if it is the number of one.
-func (a Approval) choice(text string) string {
-	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n > 0 && n <= len(a.Choices) {
-		return a.Choices[n-1]
-	}
-	return text
 }
 
 // expired is the reason with which the engine answers what nobody has answered.
@@ -194,15 +108,15 @@ func (j *job) answered(ctx context.Context, s session.Session, m mail) (mail, er
 		if slices.ContainsFunc(answers[:i], func(a session.Answer) bool { return a.Call == said.Call }) {
 			return m, fmt.Errorf("call %q has two answers", said.Call)
 		}
-		if !said.Lasts.Known() {
-			return m, wrongLasts(said.Lasts)
+		if err := checkLasts(said.Lasts); err != nil {
+			return m, err
 		}
 		a := s.Awaits[at]
-		if err := j.engine.mayAnswer(ctx, s.Key, m, Approval{Await: a, Session: s.Key}); err != nil {
+		if err := j.engine.mayAnswer(ctx, s.Key, m, approval.Approval{Await: a, Session: s.Key}); err != nil {
 			return m, err
 		}
 		if said.By == "" {
-			said.By = j.engine.sender(m).Record()
+			said.By = j.engine.people.Sender(m.Caller()).Record()
 		}
 		if !a.Until.IsZero() && j.engine.config.Now().After(a.Until) {
 			*said = session.Answer{Call: said.Call, ID: said.ID, Reason: expired}
@@ -217,12 +131,11 @@ func (j *job) answered(ctx context.Context, s session.Session, m mail) (mail, er
 	}
 	for _, await := range lasting {
 		by := answers[slices.IndexFunc(answers, func(said session.Answer) bool { return said.Call == await.Call })].By
-		g := Grant{ID: await.ID, Tool: await.Tool, Hash: await.Hash, Agent: a.Name, User: await.User, Channel: begun.Channel, By: by, Time: j.engine.config.Now().Round(time.Second)}
-		if g.User == "" && !operators(s.Key) {
+		g := approval.Grant{ID: await.ID, Tool: await.Tool, Hash: await.Hash, Agent: a.Name, User: await.User, Channel: begun.Channel, By: by, Time: j.engine.config.Now().Round(time.Second)}
+		if g.User == "" && !route.Operator(s.Key) {
 			return begun, fmt.Errorf("%w: the one who asked has no name, so an approval cannot count always; leave it out, or write %s", ErrInvalid, session.ForSession)
 		}
-		value, _ := json.Marshal(g) // texts and a time
-		if err := j.engine.config.Store.Put(ctx, grants, g.ID, value); err != nil {
+		if err := j.engine.approvals.Grants.Put(ctx, g); err != nil {
 			return begun, fmt.Errorf("storing the approval: %w: %w", ErrStore, err)
 		}
 	}

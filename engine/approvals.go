@@ -1,154 +1,20 @@
 package engine
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/route"
-	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/session"
 )
 
-// The commands with which people answer, as texts of messages on every channel: the ID of
-// what waits, which may be left out where only one thing does, and then for how long an
-// approval counts, or why a call is declined.
-//
-// Choose is what the buttons of a question say, with its ID and the answer: so a button that is
-// pressed by somebody else, twice, or when the question is over, says nothing else.
-const (
-	Approve = "/approve"
-	Deny    = "/deny"
-	Choose  = "/answer"
-)
-
-var (
-	// ErrNotYours says that an answer does not count: somebody else may give it.
-	ErrNotYours = errors.New("your answer does not count")
-	// ErrNoApproval says that nothing waits for an approval, and no lasting approval exists,
-	// under an ID.
-	ErrNoApproval = errors.New("no such approval")
-)
-
-// Approval is a call that waits for an answer, as people see it.
-type Approval struct {
-	session.Await
-	Session session.Key `json:"session"`
-	// From is the conversation of the person who is asked, if Session is a sub-agent's.
-	From session.Key `json:"from,omitempty"`
-}
-
-// Grant is a lasting approval: the tool may be called without asking.
-type Grant struct {
-	// ID is that of the approval which made it.
-	ID string `json:"id"`
-	// Tool may be called through Agent for User. An empty User is the operator, on Channel.
-	// Hash is that of the tool's definition: a tool that changes is asked about again.
-	Tool    string `json:"tool"`
-	Hash    string `json:"hash,omitempty"`
-	Agent   string `json:"agent,omitempty"`
-	User    string `json:"user,omitempty"`
-	Channel string `json:"channel,omitempty"`
-	// By gave it at Time; By is empty for a guest.
-	By   string    `json:"by,omitempty"`
-	Time time.Time `json:"time"`
-}
-
-// grants is the kind of their records in the store.
-const grants = "approval"
-
-// granted returns why a call that the policy asks about may run: a lasting approval.
-func (e *Engine) granted(ctx context.Context, f chat.Facts, tool, hash string) (string, bool) {
-	list, err := e.Grants(ctx)
-	if err != nil {
-		e.config.Log.ErrorContext(ctx, "lasting approvals could not be read, so the call is asked about", "tool", tool, "error", err)
-		return "", false
-	}
-	for _, g := range list {
-		if g.covers(f, tool, hash) {
-			return fmt.Sprintf("approved always by %s (%s)", cmp.Or(g.By, "a guest"), g.ID), true
-		}
-	}
-	return "", false
-}
-
-func (g Grant) covers(f chat.Facts, tool, hash string) bool {
-	return g.Tool == tool && g.Hash == hash && g.Agent == f.Agent && g.User == f.Record() && (g.User != "" || g.Channel == f.Channel && operators(session.Key(f.Session)))
-}
-
-// Grants returns the lasting approvals.
-func (e *Engine) Grants(ctx context.Context) ([]Grant, error) {
-	records, err := e.config.Store.Records(ctx, grants)
-	list := make([]Grant, len(records))
-	for i, r := range records {
-		if err == nil {
-			err = json.Unmarshal(r.Value, &list[i])
-		}
-	}
-	return list, err
-}
-
-// Revoke removes a lasting approval. It returns [ErrNoApproval] if there is none.
-func (e *Engine) Revoke(ctx context.Context, id string) error {
-	found, err := e.config.Store.Remove(ctx, grants, id)
-	if err == nil && !found {
-		err = fmt.Errorf("%q: %w", id, ErrNoApproval)
-	}
-	if err == nil {
-		e.config.Log.InfoContext(ctx, "lasting approval revoked", "id", id)
-	}
-	return err
-}
-
-// Approvals returns what waits for an answer, in the sessions that changed least recently first.
-func (e *Engine) Approvals(ctx context.Context) ([]Approval, error) { return e.waitingUnder(ctx, "") }
-
-// waitingUnder returns what waits for an answer in the sessions in which an ID does, or in all.
-func (e *Engine) waitingUnder(ctx context.Context, id string) ([]Approval, error) {
-	keys, err := e.config.Store.Asking(ctx, id)
-	list := []Approval{}
-	for _, key := range keys {
-		s, err := e.config.Store.Load(ctx, key, 1)
-		if err != nil {
-			return nil, err
-		}
-		var from session.Key
-		if s.Parent != "" {
-			if _, m, err := e.begun(s); err == nil && m.Origin != nil {
-				from = m.Origin.root()
-			}
-		}
-		for _, a := range s.Awaits {
-			if a.For == session.Approval {
-				list = append(list, Approval{a, key, from})
-			}
-		}
-	}
-	return list, err
-}
-
-// awaited returns what waits under an ID, in any session.
-func (e *Engine) awaited(ctx context.Context, id string) (Approval, error) {
-	list, err := e.waitingUnder(ctx, id)
-	if err != nil {
-		return Approval{}, err
-	}
-	for _, a := range list {
-		if a.ID == id && id != "" {
-			return a, nil
-		}
-	}
-	return Approval{}, fmt.Errorf("%q: %w: it was answered, it expired, or it never was", id, ErrNoApproval)
-}
+// Approvals returns what waits for an answer, and the lasting approvals.
+func (e *Engine) Approvals() *approval.Approvals { return e.approvals }
 
 // ApprovalsFor returns what the sender of a message, whose text is not needed, may answer.
-func (e *Engine) ApprovalsFor(ctx context.Context, sender Message) ([]Approval, error) {
+func (e *Engine) ApprovalsFor(ctx context.Context, sender Message) ([]approval.Approval, error) {
 	m, err := e.told(newMail(sender))
 	if err != nil {
 		return nil, err
@@ -157,15 +23,15 @@ func (e *Engine) ApprovalsFor(ctx context.Context, sender Message) ([]Approval, 
 	if err != nil {
 		return nil, err
 	}
-	list, err := e.Approvals(ctx)
-	return slices.DeleteFunc(list, func(a Approval) bool { return e.mayAnswer(ctx, key, m, a) != nil }), err
+	list, err := e.approvals.List(ctx)
+	return slices.DeleteFunc(list, func(a approval.Approval) bool { return e.mayAnswer(ctx, key, m, a) != nil }), err
 }
 
 // Answer answers what waits under an ID, in the name of the sender of a message, whose
 // text is not needed. The turn goes on in the background. An operator's answer always
-// counts. It returns what was answered, [ErrNoApproval] or [ErrNotYours].
-func (e *Engine) Answer(ctx context.Context, sender Message, id string, said session.Answer, operator bool) (Approval, error) {
-	a, err := e.awaited(ctx, id)
+// counts. It returns what was answered, [approval.ErrNone] or [approval.ErrNotYours].
+func (e *Engine) Answer(ctx context.Context, sender Message, id string, said session.Answer, operator bool) (approval.Approval, error) {
+	a, err := e.approvals.Get(ctx, id)
 	if err != nil {
 		return a, err
 	}
@@ -176,8 +42,8 @@ func (e *Engine) Answer(ctx context.Context, sender Message, id string, said ses
 		return a, err
 	}
 	m.Operator, m.Background = operator, false
-	if !said.Lasts.Known() {
-		return a, wrongLasts(said.Lasts)
+	if err := checkLasts(said.Lasts); err != nil {
+		return a, err
 	}
 	key, err := e.from(m)
 	if err == nil {
@@ -199,8 +65,12 @@ func (e *Engine) from(m mail) (session.Key, error) {
 	return e.key(a, m), nil
 }
 
-func wrongLasts(l session.Lasts) error {
-	return fmt.Errorf("%w: %q is not how long an approval counts: leave it out for once, or write %s or %s", ErrInvalid, l, session.ForSession, session.Always)
+// checkLasts refuses what does not say how long an approval lasts.
+func checkLasts(l session.Lasts) error {
+	if err := approval.CheckLasts(l); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return nil
 }
 
 // submit puts a message of the engine's own into the mailbox of a session, and has it
@@ -213,81 +83,23 @@ func (e *Engine) submit(ctx context.Context, key session.Key, m mail) error {
 	return err
 }
 
-// mayAnswer returns why the sender of a message may not answer what waits: a rule names
-// its tool and does not allow it, or no rule does, and somebody else asked. Somebody
-// without a name is known by the conversation only that the message came from.
-func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m mail, a Approval) error {
-	if m.Operator || e.config.Approvers == nil {
-		return nil
+// root returns the conversation of the person for whom the sub-agent of a session works.
+func (e *Engine) root(s session.Session) session.Key {
+	if _, m, err := e.begun(s); err == nil && m.Origin != nil {
+		return m.Origin.root()
 	}
-	f := e.facts(m, e.Catalog())
-	f.Agent, f.Session, f.Time = route.Agent(a.Session), string(a.Session), e.config.Now()
-	asker := e.sender(m).Record() == a.User && (a.User != "" || from == cmp.Or(a.From, a.Session) || operators(from) && operators(a.Session))
-	attrs := map[string]string{"asker": a.User}
-	if asker {
-		attrs["asker"] = f.User // a peer's user.id lacks the channel
-	}
-	for name, value := range f.Attrs {
-		if name != "asker" {
-			attrs[name] = value
-		}
-	}
-	f.Attrs = attrs
-	entry, ok := e.Catalog().Get(a.Tool)
-	if !ok || a.Question != "" { // what the tool asks, only the asker knows
-		if asker {
-			return nil
-		}
-		return fmt.Errorf("%w: %s was asked", ErrNotYours, cmp.Or(a.User, "the person at the other end"))
-	}
-	switch e.config.Approvers(ctx, rules.Attempt{Facts: f, Entry: entry, Catalog: e.Catalog(), Now: e.Catalog()}).Effect {
-	case rules.Allow:
-		return nil
-	case rules.Deny:
-		return fmt.Errorf("%w: the rules for approvals do not let you decide about %s", ErrNotYours, a.Tool)
-	}
-	if asker {
-		return nil
-	}
-	if a.User == "" {
-		return fmt.Errorf("%w: only the conversation that asked for %s, or an operator, decides about it", ErrNotYours, a.Tool)
-	}
-	return fmt.Errorf("%w: only %s, who asked for it, or an operator decides about %s", ErrNotYours, a.User, a.Tool)
+	return ""
 }
 
-// operators reports whether a conversation without a name is that of the operator, at any terminal.
-func operators(key session.Key) bool { return route.Remembered(key) == "main" }
-
-// asking is the text that asks people for what a turn waits for.
-func asking(list []session.Await) string {
-	var b strings.Builder
-	for i, a := range list {
-		if i > 0 {
-			b.WriteString("\n\n")
-		}
-		if a.Question != "" {
-			b.WriteString(a.Question)
-			for n, choice := range a.Choices {
-				fmt.Fprintf(&b, "\n%d. %s", n+1, choice)
-			}
-			continue
-		}
-		fmt.Fprintf(&b, "This call needs an approval (%s): %s, risk %s", a.ID, a.Tool, a.Risk)
-		if a.Arguments != "" && a.Arguments != "{}" {
-			fmt.Fprintf(&b, "\n%s", a.Arguments)
-		}
-		fmt.Fprintf(&b, "\nAnswer %s %s, %s %s REASON, or add %s or %s to approve more than this call.", Approve, a.ID, Deny, a.ID, session.ForSession, session.Always)
-		if !a.Until.IsZero() {
-			fmt.Fprintf(&b, " It expires %s.", a.Until.UTC().Format("2006-01-02 15:04 UTC"))
-		}
-	}
-	return b.String()
+// mayAnswer returns why the sender of a message in a conversation may not answer what waits.
+func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m mail, a approval.Approval) error {
+	return e.approvals.May(ctx, approval.Person{Facts: e.people.Facts(m.Caller(), e.Catalog()), From: from, Operator: m.Operator}, a)
 }
 
 // expire answers for the people what nobody has answered in time: the calls are refused,
 // and their turns go on.
 func (e *Engine) expire(ctx context.Context) error {
-	list, err := e.Approvals(ctx)
+	list, err := e.approvals.List(ctx)
 	now := e.config.Now()
 	for _, a := range list {
 		if err == nil && !a.Until.IsZero() && now.After(a.Until) {

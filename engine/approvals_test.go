@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -22,6 +23,7 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/sqlite"
@@ -94,7 +96,7 @@ func TestApprovalsReadWhatWaits(t *testing.T) {
 		t.Errorf("%d sessions were read for %+v, %v", kept.loads, list, err)
 	}
 	kept.loads = 0
-	if a, err := g.Answer(t.Context(), engine.Message{User: "bob"}, "aaaaa3", session.Answer{}, false); !errors.Is(err, engine.ErrNotYours) || a.Session != "agent:main:100" || kept.loads != 1 {
+	if a, err := g.Answer(t.Context(), engine.Message{User: "bob"}, "aaaaa3", session.Answer{}, false); !errors.Is(err, approval.ErrNotYours) || a.Session != "agent:main:100" || kept.loads != 1 {
 		t.Errorf("%d sessions were read for %+v, %v", kept.loads, a, err)
 	}
 }
@@ -146,7 +148,7 @@ func TestWhoMayApprove(t *testing.T) {
 			t.Errorf("%+v: %q", m, got)
 		}
 	}
-	if _, err := g.Answer(t.Context(), engine.Message{User: "bob", Channel: "web"}, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, engine.ErrNotYours) {
+	if _, err := g.Answer(t.Context(), engine.Message{User: "bob", Channel: "web"}, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, approval.ErrNotYours) {
 		t.Errorf("bob over HTTP: %v", err)
 	}
 	if list, err := g.ApprovalsFor(t.Context(), engine.Message{User: "bob", Channel: "web"}); err != nil || len(list) != 0 {
@@ -173,7 +175,7 @@ func TestWhoMayApprove(t *testing.T) {
 	if last() != "two" {
 		t.Errorf("the conversation ends with %q", last())
 	}
-	if _, err := g.Answer(t.Context(), engine.Message{}, a.ID, session.Answer{Approved: true}, true); !errors.Is(err, engine.ErrNoApproval) {
+	if _, err := g.Answer(t.Context(), engine.Message{}, a.ID, session.Answer{Approved: true}, true); !errors.Is(err, approval.ErrNone) {
 		t.Errorf("a second answer: %v", err)
 	}
 }
@@ -191,7 +193,7 @@ func TestGuestsApproveOnlyTheirOwn(t *testing.T) {
 			if list, err := g.ApprovalsFor(t.Context(), m); err != nil || len(list) != 0 {
 				t.Errorf("%+v may answer %+v, %v", m, list, err)
 			}
-			if _, err := g.Answer(t.Context(), m, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, engine.ErrNotYours) {
+			if _, err := g.Answer(t.Context(), m, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, approval.ErrNotYours) {
 				t.Errorf("%+v over HTTP: %v", m, err)
 			}
 			m.Text = "/approve " + a.ID
@@ -259,14 +261,14 @@ func TestApprovalsLast(t *testing.T) {
 				reply(t, g, m)
 			}
 		}
-		list, err := g.Grants(t.Context())
+		list, err := g.Approvals().Grants.List(t.Context())
 		must(t, err)
 		if always := lasts == " always"; len(list) != map[bool]int{true: 1}[always] || always && (list[0].ID != a.ID || list[0].By != "ann") {
 			t.Errorf("approved%s: lasting %+v", lasts, list)
 		}
 		if len(list) > 0 {
-			must(t, g.Revoke(t.Context(), a.ID))
-			if err := g.Revoke(t.Context(), a.ID); !errors.Is(err, engine.ErrNoApproval) {
+			must(t, g.Approvals().Grants.Revoke(t.Context(), a.ID))
+			if err := g.Approvals().Grants.Revoke(t.Context(), a.ID); !errors.Is(err, approval.ErrNone) {
 				t.Errorf("revoked twice: %v", err)
 			}
 			wait(t, g, m)
@@ -316,7 +318,7 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 	close(hold)
 	all.Wait()
 	idle(t, g)
-	list, err := g.Approvals(t.Context())
+	list, err := g.Approvals().List(t.Context())
 	must(t, err)
 	if len(list) != 1 || list[0].Call != first.Call || list[0].ID == first.ID || len(m.Requests()) != 7 {
 		t.Fatalf("%+v waits after %d requests: the answer to %+v let it run", list, len(m.Requests()), first)
@@ -340,7 +342,7 @@ func TestNobodyApprovesAlways(t *testing.T) {
 		if said := done.Reply + fmt.Sprint(err); refused != strings.Contains(said, "has no name") {
 			t.Errorf("%s: %s", channel, said)
 		}
-		list, err := g.Grants(t.Context())
+		list, err := g.Approvals().Grants.List(t.Context())
 		must(t, err)
 		if (len(list) == 0) != refused {
 			t.Errorf("%s: lasting %+v", channel, list)
@@ -425,13 +427,13 @@ func TestApprovalExpires(t *testing.T) {
 		kept := &store.Memory{}
 		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c); c.Turn.Expire = time.Hour }, weather("too late")...)
 		a := wait(t, g, engine.Message{Text: "weather?"})
-		must(t, g.Tick(t.Context()))
+		must(t, g.Expire(t.Context()))
 		if a.Until.IsZero() || len(m.Requests()) != 1 {
 			t.Errorf("it expires %v; the model was asked %d times", a.Until, len(m.Requests()))
 		}
 		time.Sleep(time.Hour + 2*time.Minute)
 		for range 3 {
-			must(t, g.Tick(t.Context()))
+			must(t, g.Expire(t.Context()))
 			idle(t, g)
 		}
 		s := load(t, kept)
@@ -455,7 +457,7 @@ func TestExpiryOfAnOldVersion(t *testing.T) {
 		kept := &store.Memory{}
 		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c); c.Turn.Expire = time.Hour }, call("1", "get_weather"), call("2", "get_weather"), fake.Step{Text: "too late"})
 		a := wait(t, g, engine.Message{Text: "weather?", Session: "a"})
-		list, err := g.Approvals(t.Context())
+		list, err := g.Approvals().List(t.Context())
 		must(t, err)
 		hashed := func(value any) string {
 			sum := sha256.Sum256([]byte(asJSON(t, value)))
@@ -471,9 +473,9 @@ func TestExpiryOfAnOldVersion(t *testing.T) {
 		time.Sleep(time.Second) // the other one is later in the list
 		wait(t, g, engine.Message{Text: "weather?", Session: "b"})
 		time.Sleep(time.Hour + 2*time.Minute)
-		must(t, g.Tick(t.Context()))
+		must(t, g.Expire(t.Context()))
 		idle(t, g)
-		list, err = g.Approvals(t.Context())
+		list, err = g.Approvals().List(t.Context())
 		must(t, err)
 		if len(list) != 1 || list[0].ID != a.ID {
 			t.Errorf("these still wait: %+v", list)
@@ -513,10 +515,10 @@ func TestQuestion(t *testing.T) {
 	ann.Text = "paint it"
 	a := wait(t, g, ann)
 	for _, c := range []struct{ user, text, want string }{
-		{"bob", engine.Choose + " " + a.ID + " 1", "your answer does not count: ann was asked"},
-		{"ann", engine.Choose + " " + a.ID, "write /answer, the ID of a question, and your answer"},
-		{"ann", engine.Approve + " " + a.ID, "this is a question: write your answer"},
-		{"ann", engine.Choose + " " + a.ID + " the red one", "Answered; the conversation in which it was asked goes on."},
+		{"bob", approval.Choose + " " + a.ID + " 1", "your answer does not count: ann was asked"},
+		{"ann", approval.Choose + " " + a.ID, "write /answer, the ID of a question, and your answer"},
+		{"ann", approval.Approve + " " + a.ID, "this is a question: write your answer"},
+		{"ann", approval.Choose + " " + a.ID + " the red one", "Answered; the conversation in which it was asked goes on."},
 	} {
 		if got := reply(t, g, engine.Message{Text: c.text, User: c.user, Session: "elsewhere"}); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s gets %q", c.user, c.text, got)
@@ -541,7 +543,7 @@ func TestWhatAnswersNoQuestion(t *testing.T) {
 		})))
 	}, fake.Step{Calls: []chat.Call{fake.Call("1", "ask_user", `{}`)}}, fake.Step{Text: "I looked."})
 	ann := engine.Message{Text: "paint it", User: "ann", Session: "s"}
-	task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "look at the mail", Caller: identity.Caller{User: "ann"}, Session: "s"})
+	task, err := schedule.NewTasks(g).Add(t.Context(), schedule.Task{When: "@hourly", Zone: "UTC", Text: "look at the mail", Caller: identity.Caller{User: "ann"}, Session: "s"})
 	must(t, err)
 	wait(t, g, ann)
 	for text, want := range map[string]string{engine.Anew: "answer it first", engine.Switch: "Now active: full"} {
@@ -584,7 +586,7 @@ func TestApprovalIsStoredLater(t *testing.T) {
 			t.Errorf("while the database is away: %q, %v", done.Reply, err)
 		}
 		idle(t, g)
-		lasting, err := g.Grants(t.Context())
+		lasting, err := g.Approvals().Grants.List(t.Context())
 		must(t, err)
 		s, err := kept.Load(t.Context(), keyOf(t, g, engine.Message{User: "ann"}), 0)
 		must(t, err)

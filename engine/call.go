@@ -67,56 +67,49 @@ func (e *Engine) wouldSee(in turn.Input, name string) bool {
 	return stage == selection.Sent || stage > selection.Visibility
 }
 
-// Seen returns what a caller may see in a new conversation, and which skills the model
-// may use for it.
-func (e *Engine) Seen(f chat.Facts) (*selection.Selection, error) {
-	a, err := e.agent(f.Agent)
+// Input returns what a turn of a message would get now, and what would run it. It takes a place of
+// the sender's shares until leave is called: whoever makes a selection of it may ask a model.
+func (e *Engine) Input(ctx context.Context, said Message) (_ *turn.Runner, _ turn.Input, leave func(), err error) {
+	a, m, err := e.ready(newMail(said))
 	if err != nil {
-		return nil, err
+		return nil, turn.Input{}, nil, err
 	}
-	now := a.controls.load()
-	return e.selector().Select(selection.Request{Facts: f, Groups: now.groups, IncludeSkills: now.skills}), nil
+	if leave, err = e.share(m, e.key(a, m)); err != nil {
+		return nil, turn.Input{}, nil, err
+	}
+	in, err := e.loaded(ctx, a, m)
+	if err != nil {
+		leave()
+		return nil, in, nil, err
+	}
+	return a.runner, in, leave, nil
 }
 
-// SeenBy returns what the sender of a message, whose text is not needed, may see.
-func (e *Engine) SeenBy(ctx context.Context, sender Message) (*selection.Selection, error) {
-	_, in, leave, err := e.glance(ctx, sender)
-	if err != nil {
-		return nil, err
+// loaded returns what a turn of a message may know, in its session.
+func (e *Engine) loaded(ctx context.Context, a *agent, m mail) (turn.Input, error) {
+	s, err := e.load(ctx, a, m)
+	if err == nil {
+		err = e.named(a, m, s)
 	}
-	defer leave()
-	return e.selector().Select(selection.Request{Facts: in.Facts, Groups: in.Groups}), nil
+	return e.input(a, m, s), err
 }
 
-// Judge returns what would become of a call; nothing runs. Nil arguments leave out
-// what depends on them.
-func (e *Engine) Judge(ctx context.Context, sender Message, tool string, args json.RawMessage) (turn.Judgement, error) {
-	a, in, leave, err := e.glance(ctx, sender)
-	if err != nil {
-		return turn.Judgement{}, err
-	}
-	defer leave()
-	if args == nil {
-		return a.runner.Judge(ctx, in, tool)[0], nil
-	}
-	return a.runner.JudgeCall(ctx, in, tool, args), nil
-}
-
-// glance is silent for one of a few callers at a time, until leave is called: each has a
-// conversation in memory.
-func (e *Engine) glance(ctx context.Context, sender Message) (_ *agent, _ turn.Input, leave func(), err error) {
+// Glance returns what a turn of a sender's message would get, whatever its text, and what would run
+// it. A few callers at a time do, until leave is called: each has a conversation in memory.
+func (e *Engine) Glance(ctx context.Context, sender Message) (_ *turn.Runner, _ turn.Input, leave func(), err error) {
 	m, err := e.told(newMail(sender))
 	if err != nil {
 		return nil, turn.Input{}, nil, err
 	}
-	if leave, err = e.look(ctx, e.sender(m).Record()); err != nil {
+	if leave, err = e.Look(ctx, e.people.Sender(m.Caller()).Record()); err != nil {
 		return nil, turn.Input{}, nil, err
 	}
 	a, in, err := e.silent(ctx, m)
 	if err != nil {
 		leave()
+		return nil, in, nil, err
 	}
-	return a, in, leave, err
+	return a.runner, in, leave, nil
 }
 
 // silent finds the agent of a message whose text does not matter, and what a turn

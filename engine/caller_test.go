@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,9 +14,36 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 )
+
+// clock is a time that tests set.
+type clock struct{ now atomic.Pointer[time.Time] }
+
+func newClock(text string) *clock {
+	c := &clock{}
+	c.set(text)
+	return c
+}
+
+func (c *clock) set(text string) {
+	at, err := time.Parse("2006-01-02 15:04:05", text)
+	if err != nil {
+		panic(err)
+	}
+	c.now.Store(&at)
+}
+
+func (c *clock) Now() time.Time { return *c.now.Load() }
+
+// tick does what the clock decides, and waits until it has happened.
+func tick(t *testing.T, g *engine.Engine) {
+	t.Helper()
+	must(t, schedule.NewClock(g, schedule.Heartbeat{}, nil).Tick(t.Context()))
+	idle(t, g)
+}
 
 // everything is a caller of whom all is known. A field that is added to [identity.Caller] is
 // filled, too.
@@ -76,7 +104,7 @@ func TestCallerIsWhole(t *testing.T) {
 					return "noted", nil
 				}),
 				tool.Func(tool.Definition{Name: "schedule", Description: "Do it later"}, func(ctx context.Context, _ struct{}) (string, error) {
-					task, err := g.Schedule(ctx, engine.Task{When: "@hourly", Zone: "UTC", Text: "note it"})
+					task, err := schedule.NewTasks(g).AddFromTurn(ctx, schedule.Task{When: "@hourly", Zone: "UTC", Text: "note it"})
 					return task.ID, err
 				}),
 				tool.New(tool.Definition{Name: "spawn", Description: "Start a sub-agent", Replay: tool.Keyed}, func(ctx context.Context, _ json.RawMessage) (chat.Result, error) {

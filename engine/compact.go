@@ -126,7 +126,7 @@ func (j *job) active(m mail, s session.Session) string {
 
 // choice returns the skill that a person chose, which must exist for them; empty is [Auto].
 func (j *job) choice(m mail, s session.Session) (string, error) {
-	if unknown := j.engine.checkSkill(m.Skill) != nil; unknown && m.Skill == Auto {
+	if unknown := j.engine.roster.CheckSkill(m.Skill) != nil; unknown && m.Skill == Auto {
 		return "", nil
 	}
 	return m.Skill, j.engine.named(j.agent, m, s)

@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -44,7 +45,7 @@ func TestControl(t *testing.T) {
 		{"talk", []string{catalog.None}, "echo", false},
 		{"talk,world", []string{}, "echo get_weather", true},
 	} {
-		must(t, g.Control(t.Context(), "main", engine.Control{Groups: &c.groups, Skills: c.skills}))
+		must(t, g.Roster().Change(t.Context(), "main", roster.Change{Groups: &c.groups, Skills: c.skills}))
 		if _, err := send(g, t.Context(), engine.Message{Text: "hello"}); err != nil {
 			t.Fatal(err)
 		}
@@ -69,11 +70,11 @@ func TestControl(t *testing.T) {
 func TestRefusedControl(t *testing.T) {
 	g, _ := newEngine(t, nil)
 	for says, err := range map[string]error{
-		`group "wrld": not found; did you mean "world"?`:                            g.Control(t.Context(), "main", engine.Control{Groups: new("talk,wrld")}),
-		`skill "talkin": not found; did you mean "talking"?`:                        g.Control(t.Context(), "main", engine.Control{Skills: []string{"talkin"}}),
-		`agent "mian": not found; did you mean "main"?`:                             g.Control(t.Context(), "mian", engine.Control{Groups: new("")}),
-		`"none" means no skill, and cannot be in a list with others: none, talking`: g.Control(t.Context(), "main", engine.Control{Skills: []string{catalog.None, "talking"}}),
-		`skill "nope": not found`:                                                   g.Control(t.Context(), "main", engine.Control{Skill: new(catalog.Full), Skills: []string{"nope"}}),
+		`group "wrld": not found; did you mean "world"?`:                            g.Roster().Change(t.Context(), "main", roster.Change{Groups: new("talk,wrld")}),
+		`skill "talkin": not found; did you mean "talking"?`:                        g.Roster().Change(t.Context(), "main", roster.Change{Skills: []string{"talkin"}}),
+		`agent "mian": not found; did you mean "main"?`:                             g.Roster().Change(t.Context(), "mian", roster.Change{Groups: new("")}),
+		`"none" means no skill, and cannot be in a list with others: none, talking`: g.Roster().Change(t.Context(), "main", roster.Change{Skills: []string{catalog.None, "talking"}}),
+		`skill "nope": not found`:                                                   g.Roster().Change(t.Context(), "main", roster.Change{Skill: new(catalog.Full), Skills: []string{"nope"}}),
 	} {
 		if err == nil || err.Error() != says {
 			t.Errorf("%v, want %s", err, says)
@@ -97,7 +98,7 @@ func TestSkillsThatGo(t *testing.T) {
 			_, err := r.SetSkills()
 			must(t, err)
 		case 2:
-			must(t, g.SetSkill(t.Context(), "main", catalog.Full))
+			must(t, g.Roster().SetSkill(t.Context(), "main", catalog.Full))
 		}
 		if _, err := send(g, t.Context(), engine.Message{Text: "hello"}); err != nil {
 			t.Fatal(err)
@@ -117,7 +118,7 @@ func TestGroupsRebuildTheFront(t *testing.T) {
 		{"", "tell the weather", "echo"},
 		{"world,talk", "tell the weather", "get_weather echo"},
 	} {
-		must(t, g.Control(t.Context(), "main", engine.Control{Groups: &c.groups}))
+		must(t, g.Roster().Change(t.Context(), "main", roster.Change{Groups: &c.groups}))
 		if _, err := send(g, t.Context(), engine.Message{Text: c.text}); err != nil {
 			t.Fatal(err)
 		}
@@ -207,8 +208,8 @@ func TestControlsAreConsistent(t *testing.T) {
 		_, err := c.Registry.SetSkills(catalog.Skill{Name: "talking"}, catalog.Skill{Name: "travel"})
 		must(t, err)
 	}, steps...)
-	settings := []engine.Control{{Groups: new("talk"), Skills: []string{"talking"}}, {Groups: new("world"), Skills: []string{"travel"}}}
-	must(t, g.Control(t.Context(), "main", settings[0]))
+	settings := []roster.Change{{Groups: new("talk"), Skills: []string{"talking"}}, {Groups: new("world"), Skills: []string{"travel"}}}
+	must(t, g.Roster().Change(t.Context(), "main", settings[0]))
 	done := make(chan struct{})
 	var changing, asking sync.WaitGroup
 	changing.Go(func() {
@@ -217,7 +218,7 @@ func TestControlsAreConsistent(t *testing.T) {
 			case <-done:
 				return
 			default:
-				if err := g.Control(t.Context(), "main", settings[i%2]); err != nil {
+				if err := g.Roster().Change(t.Context(), "main", settings[i%2]); err != nil {
 					t.Error(err)
 				}
 			}
@@ -249,8 +250,8 @@ func TestControlsAreKept(t *testing.T) {
 		return now
 	}
 	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
-	must(t, g.Control(t.Context(), "main", engine.Control{Groups: new("world")}))
-	must(t, g.SetSkill(t.Context(), "main", "talking"))
+	must(t, g.Roster().Change(t.Context(), "main", roster.Change{Groups: new("world")}))
+	must(t, g.Roster().SetSkill(t.Context(), "main", "talking"))
 	if now := next(""); now.Groups != "world" || now.Skill != "talking" {
 		t.Errorf("after a restart: %+v", now)
 	}

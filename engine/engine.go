@@ -7,7 +7,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,23 +14,26 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/identity"
-	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/metrics"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/share"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/people"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
@@ -58,7 +60,7 @@ type Config struct {
 	// Selection bounds what is sent.
 	Selection selection.Config
 	// Learning says what is kept of past turns and learnt from them.
-	Learning Learning
+	Learning learning.Config
 	// Embedder adds meaning to the ranking; nil means that only words count. The
 	// caller owns it and closes it after the last turn.
 	Embedder *embedding.Embedder
@@ -75,11 +77,6 @@ type Config struct {
 	// deny decide; ask leaves it to the one who asked. Nil means that whoever can write in
 	// the conversation may.
 	Approvers func(ctx context.Context, a rules.Attempt) rules.Decision
-	// Heartbeat is sent by [Engine.Tick]; the zero value never is.
-	Heartbeat Heartbeat
-	// Calls is the history of calls, for [Engine.ForgetUser]; nil means that there is
-	// none.
-	Calls *audit.Recorder
 	// Users returns the people whom etui knows while a catalog is in effect; nil means
 	// that there are none. It is called for each message and each call of a tool, with the
 	// catalog whose rules judge it.
@@ -116,7 +113,7 @@ type Agent struct {
 	// Instructions say what the agent is; empty means a general assistant.
 	Instructions string
 	// Groups are the groups whose tools it has, as in "file,shell"; empty means all.
-	// Groups, Skill and Skills are what it starts with: see [Engine.Control].
+	// Groups, Skill and Skills are what it starts with: see [roster.Roster.Change].
 	Groups string
 	// Skill is the toolset that is active until another is chosen; empty means
 	// [catalog.Full].
@@ -176,26 +173,28 @@ var (
 	// ErrParked: the turn of the message failed unexpectedly, again and again.
 	ErrParked = errors.New("the message was given up")
 	// ErrUnknown: the message names an agent, skill or tool that does not exist.
-	ErrUnknown = errors.New("not found")
+	ErrUnknown = roster.ErrUnknown
 )
 
 // Engine runs the turns of its agents.
 type Engine struct {
-	config   Config
-	selector func() *selection.Selector
-	agents   map[string]*agent
-	holder   string       // this process, in the inbox
-	shared   store.Shared // the store, if several processes use it; else nil
-	box      *mailbox.Box
-	looks    mailbox.Lines             // callers who look at conversations, under one key
-	shares   shares                    // of the places of messages
-	expired  atomic.Pointer[time.Time] // when expire looked last
-	beaten   atomic.Pointer[time.Time] // the last heartbeat
-	replays  *replays
-	asks     <-chan struct{} // receives when forgetRequests may have changed; nil without a shared store
-	pending  sync.Map        // of pending, while the session awaits the outcome
-	meter    meter
-	deferred atomic.Int64 // messages that wait in the store alone, see maxDeferred
+	config    Config
+	selector  func() *selection.Selector
+	agents    map[string]*agent
+	holder    string       // this process, in the inbox
+	shared    store.Shared // the store, if several processes use it; else nil
+	box       *mailbox.Box
+	looks     mailbox.Lines // callers who look at conversations, under one key
+	shares    share.Places  // of the places of messages
+	places    int           // of all messages that run or wait
+	replays   *replays
+	pending   sync.Map // of pending, while the session awaits the outcome
+	meter     metrics.Meter
+	approvals *approval.Approvals
+	learner   *learning.Learner
+	roster    *roster.Roster
+	people    *people.People
+	deferred  atomic.Int64 // messages that wait in the store alone, see maxDeferred
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
@@ -212,8 +211,7 @@ func (e *Engine) Stop(ctx context.Context) (left int) { return e.box.Stop(ctx) }
 type agent struct {
 	Agent
 	runner   *turn.Runner
-	controls current
-	past     *past
+	controls *roster.Agent
 }
 
 // New returns an engine. The error says which part of the configuration is wrong.
@@ -241,16 +239,18 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
-	e := &Engine{config: cfg, holder: rand.Text(), shares: shares{places: 2 * cfg.MaxTurns}, looks: mailbox.Lines{Width: looking, Each: eachLooking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, holder: rand.Text(), places: 2 * cfg.MaxTurns, looks: mailbox.Lines{Width: looking, Each: eachLooking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e.people = people.New(people.Config{Users: cfg.Users, Catalog: e.Catalog, Scope: cfg.Scope})
+	e.approvals = approval.New(approval.Config{Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now, Root: e.root, Log: cfg.Log})
 	if cfg.Turn.Approvals {
-		e.config.Turn.Granted = e.granted
-		cfg.Turn.Granted = e.granted
+		e.config.Turn.Granted = e.approvals.Grants.Covering
+		cfg.Turn.Granted = e.approvals.Grants.Covering
 	}
 	if shared, ok := cfg.Store.(store.Shared); ok {
-		e.shared, e.holder, e.asks = shared, shared.Holder(), shared.Changed(forgetKind)
+		e.shared, e.holder = shared, shared.Holder()
 	}
 	e.box = mailbox.New(mailbox.Config{
-		Store: cfg.Store, Worker: worker{e}, Log: cfg.Log, Now: cfg.Now, Holder: e.holder, Width: cfg.MaxTurns, Retry: e.meter.retry,
+		Store: cfg.Store, Worker: worker{e}, Log: cfg.Log, Now: cfg.Now, Holder: e.holder, Width: cfg.MaxTurns, Retry: e.meter.Retry,
 	})
 	if cfg.Embedder != nil {
 		e.selector = cfg.Embedder.Follow(e.selector)
@@ -258,6 +258,15 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Registry.Watch(func(*catalog.Catalog) { e.selector() })
 		cfg.Turn.Embedder = cfg.Embedder
 	}
+	specs := make([]roster.Spec, len(cfg.Agents))
+	for i, a := range cfg.Agents {
+		specs[i] = roster.Spec{Name: a.Name, Groups: a.Groups, Skill: a.Skill, Skills: a.Skills}
+	}
+	e.roster = roster.New(roster.Host{Catalog: e.Catalog, Store: cfg.Store, Log: cfg.Log}, specs)
+	e.learner = learning.New(cfg.Learning, learning.Host{
+		Store: cfg.Store, Now: cfg.Now, Log: cfg.Log, Background: e.background,
+		Check: func(name string) error { _, err := e.agent(name); return err },
+	})
 	for _, a := range cfg.Agents {
 		if a.Name == "" || a.Model == nil {
 			return nil, errors.New("an agent needs a name and a model")
@@ -269,19 +278,19 @@ func New(cfg Config) (*Engine, error) {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
-		live := &agent{Agent: a, past: &past{learning: cfg.Learning, agent: a.Name, log: cfg.Log}}
-		live.runner = turn.New(a.Model, live.past.voting(e.selector), builder, cfg.Turn)
-		live.set(Control{})
+		live := &agent{Agent: a}
+		live.controls, _ = e.roster.Agent(a.Name) // it is there
+		live.runner = turn.New(a.Model, e.learner.Voting(a.Name, e.selector), builder, cfg.Turn)
 		e.agents[a.Name] = live
 		if e.awaits(a) {
 			cfg.Log.Warn("a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name, "skill", a.Skill, "skills", a.Skills)
 			continue
 		}
-		if err := e.checkControl(Control{Skill: &live.controls.load().skill, Skills: a.Skills}); err != nil {
+		if err := e.roster.Check(roster.Change{Skill: &live.controls.Now().Skill, Skills: a.Skills}); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 	}
-	outdated, err := e.loadControls(context.Background()) // the store bounds how long that takes
+	outdated, err := e.roster.Load(context.Background()) // the store bounds how long that takes
 	if err != nil {
 		return nil, err
 	}
@@ -305,14 +314,8 @@ func (e *Engine) awaits(a Agent) bool {
 	})
 }
 
-// Agents returns the names of the agents, the default one first.
-func (e *Engine) Agents() []string {
-	names := make([]string, len(e.config.Agents))
-	for i, a := range e.config.Agents {
-		names[i] = a.Name
-	}
-	return names
-}
+// Roster returns the agents, with what people change of them.
+func (e *Engine) Roster() *roster.Roster { return e.roster }
 
 // Catalog returns what exists now.
 func (e *Engine) Catalog() *catalog.Catalog { return e.config.Registry.Catalog() }
@@ -323,8 +326,61 @@ func (e *Engine) Secrets() *secret.Known { return e.config.Turn.Secrets }
 // MaxMessage returns how long a message may be, in bytes.
 func (e *Engine) MaxMessage() int { return e.config.MaxMessage }
 
+// Learner returns what keeps past turns and learns from them.
+func (e *Engine) Learner() *learning.Learner { return e.learner }
+
+// learn keeps what a turn was asked and which tools answered. The session is as it was before.
+func (e *Engine) learn(agent string, m mail, s session.Session, done *turn.Done) {
+	if !e.config.Learning.Keep {
+		return
+	}
+	q := learning.Question{Agent: agent, User: e.people.Sender(m.Caller()).Record(), Channel: m.Channel, Text: m.Text, Guest: e.people.Guest(m.Caller(), s.Key), Earlier: s.Messages}
+	if m.History == nil {
+		q.Session = s.Key
+	}
+	e.learner.Keep(q, done.Used)
+}
+
+// background runs f beside what runs, which [Engine.Wait] and [Engine.Stop] wait for.
+func (e *Engine) background(doing string, f func()) {
+	e.box.Running.Begin()
+	go func() {
+		defer e.box.Running.End()
+		_ = e.box.Guard(doing, "", func() error { f(); return nil })
+	}()
+}
+
+// Memory returns what an agent remembers between conversations.
+func (e *Engine) Memory(agent string) (*memory.Store, error) {
+	a, err := e.agent(agent)
+	if err == nil && a.Memory == nil {
+		err = errors.New("the agent has no memory")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.Memory, nil
+}
+
+// Selector returns what selects from the catalog that is in effect now.
+func (e *Engine) Selector() *selection.Selector { return e.selector() }
+
+// Log returns where operators read what happens.
+func (e *Engine) Log() *slog.Logger { return e.config.Log }
+
+// Store returns what keeps the sessions and the inbox.
+func (e *Engine) Store() store.Store { return e.config.Store }
+
 // Now returns the time by the engine's clock.
 func (e *Engine) Now() time.Time { return e.config.Now() }
+
+// Stopping reports whether [Engine.Stop] was called.
+func (e *Engine) Stopping() bool { return e.box.Stopping() }
+
+// Expire answers what nobody has answered in time, and reports sub-agents that have ended without
+// a result. However many processes do, each thing happens once. It reads all sessions with
+// something left to do: call it every minute or so, see package schedule.
+func (e *Engine) Expire(ctx context.Context) error { return errors.Join(e.expire(ctx), e.ended(ctx)) }
 
 // Ready returns an error when the engine cannot answer: when the store cannot be
 // read, or [ErrStopping].
@@ -337,12 +393,9 @@ func (e *Engine) Ready(ctx context.Context) error {
 }
 
 func (e *Engine) agent(name string) (*agent, error) {
-	if name == "" {
-		name = e.config.Agents[0].Name
+	a, err := e.roster.Agent(name)
+	if err != nil {
+		return nil, err
 	}
-	a, ok := e.agents[name]
-	if !ok {
-		return nil, fmt.Errorf("agent %q: %w%s", name, ErrUnknown, cmp.Or(nearest.Hint(name, slices.Values(e.Agents())), "; the agents are "+strings.Join(e.Agents(), ", ")))
-	}
-	return a, nil
+	return e.agents[a.Name()], nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
@@ -271,7 +272,7 @@ func TestSkillSwitch(t *testing.T) {
 	if got := ask(engine.Message{Session: "a"}); got != "use_skill echo get_weather" {
 		t.Errorf("full gets %q", got)
 	}
-	must(t, g.SetSkill(t.Context(), "", "talking"))
+	must(t, g.Roster().SetSkill(t.Context(), "", "talking"))
 	if got := active(); got != "talking" {
 		t.Errorf("after the switch %q is active", got)
 	}
@@ -281,7 +282,7 @@ func TestSkillSwitch(t *testing.T) {
 	if got := ask(engine.Message{Session: "b", Skill: "full"}); got != "use_skill echo get_weather" {
 		t.Errorf("a message with its own skill gets %q", got)
 	}
-	if g.SetSkill(t.Context(), "", "nope") == nil {
+	if g.Roster().SetSkill(t.Context(), "", "nope") == nil {
 		t.Error("an unknown skill was set")
 	}
 }
@@ -312,10 +313,10 @@ func TestSkillsChangeWhileTurnsRun(t *testing.T) {
 		all.Go(func() {
 			for range 50 {
 				if i%2 == 0 {
-					if err := g.SetSkill(t.Context(), "main", []string{"full", "talking"}[i/2%2]); err != nil {
+					if err := g.Roster().SetSkill(t.Context(), "main", []string{"full", "talking"}[i/2%2]); err != nil {
 						t.Error(err)
 					}
-				} else if _, err := g.Select(t.Context(), engine.Message{Text: "echo"}); err != nil {
+				} else if _, err := inspect.New(g).Select(t.Context(), engine.Message{Text: "echo"}); err != nil {
 					t.Error(err)
 				}
 			}

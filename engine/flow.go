@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/approval"
+	"github.com/etui-run/etui/internal/follow"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -99,11 +101,11 @@ func (e *Engine) plan(name string) *workflow.Plan {
 
 // following is where the events go of a turn that is taken up before a message is answered:
 // to the sender of [Run], or of the message if the turn is its own.
-func (j *job) following(m mail, f *follower) hears {
+func (j *job) following(m mail, f *follow.Follower) hears {
 	return func(item int64) func(turn.Event, error) bool {
 		switch {
 		case item != 0 && item == j.item.ID:
-			return f.resumed
+			return f.HandOpen
 		case m.Text != Run:
 			return silent
 		}
@@ -111,7 +113,7 @@ func (j *job) following(m mail, f *follower) hears {
 			if e.Done != nil {
 				j.resumed = e.Done
 			}
-			return f.hand(e, err)
+			return f.Hand(e, err)
 		}
 	}
 }
@@ -135,7 +137,7 @@ func (j *job) goOn(ctx context.Context, m mail, s session.Session, yield func(tu
 				waiting = append(waiting, a)
 			}
 		}
-		return nil, j.ends(ctx, m, s, turn.Done{Reply: asking(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
+		return nil, j.ends(ctx, m, s, turn.Done{Reply: approval.Text(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
 	case s.Flow.Runs():
 		m.Text = "Go on."
 		return &turnRequest{m, s}, false
@@ -143,55 +145,4 @@ func (j *job) goOn(ctx context.Context, m mail, s session.Session, yield func(tu
 		says = strings.TrimSpace(fmt.Sprintf("%s\n\nThe workflow %s ended: %s (%s).", s.Flow.Reply, s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason))
 	}
 	return nil, j.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow.Brief()}, yield)
-}
-
-// Flow returns the run of a workflow in a session, as it was stored last; nil when there was
-// none. The caller must not change it.
-func (e *Engine) Flow(ctx context.Context, key session.Key) (*session.Flow, error) {
-	s, err := e.config.Store.Load(ctx, key, 1)
-	return s.Flow, err
-}
-
-// RunStatus is a workflow that runs, or waits for a person.
-type RunStatus struct {
-	Session session.Key `json:"session"`
-	// Flow is where the run is, without its evidence.
-	Flow *session.Flow `json:"flow"`
-	// Waits is how many of its calls wait for an approval.
-	Waits int `json:"waits,omitempty"`
-}
-
-// maxRuns bounds the turns that wait and those that run at which [Engine.Runs] looks.
-const maxRuns = 100
-
-// Runs returns the workflows that run or wait for a person, whichever process runs them.
-func (e *Engine) Runs(ctx context.Context) ([]RunStatus, error) {
-	list := []RunStatus{}
-	keys, err := e.config.Store.Open(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("looking for workflows that run: %w", err)
-	}
-	working, err := e.config.Store.Items(ctx, store.ItemFilter{State: store.Waiting, Limit: maxRuns}) // also at other processes
-	for _, i := range working {
-		if !slices.Contains(keys, i.Session) {
-			keys = append(keys, i.Session)
-		}
-	}
-	for _, key := range keys[:min(len(keys), maxRuns)] {
-		s, err := e.config.Store.Load(ctx, key, 1)
-		if err != nil {
-			return nil, fmt.Errorf("looking for workflows that run: %w", err)
-		}
-		if !s.Flow.Runs() {
-			continue
-		}
-		r := RunStatus{Session: key, Flow: s.Flow.Brief()}
-		for _, a := range s.Awaits {
-			if a.For == session.Approval {
-				r.Waits++
-			}
-		}
-		list = append(list, r)
-	}
-	return list, err
 }

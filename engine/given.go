@@ -42,13 +42,14 @@ func storable(messages []chat.Message) (_ []chat.Message, given []chat.File) {
 	return messages, given
 }
 
-// give adds files to those that come with the reply, each once.
-func (j *job) give(files []chat.File) {
+// give returns the files that come with a reply, with others, each once.
+func give(given, files []chat.File) []chat.File {
 	for _, f := range files {
-		if len(j.given) < maxGiven && !slices.ContainsFunc(j.given, func(g chat.File) bool { return g.SHA256 == f.SHA256 }) {
-			j.given = append(j.given, f)
+		if len(given) < maxGiven && !slices.ContainsFunc(given, func(g chat.File) bool { return g.SHA256 == f.SHA256 }) {
+			given = append(given, f)
 		}
 	}
+	return given
 }
 
 // givenBefore returns the files of the results since the newest question: those of a turn

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/span"
@@ -20,7 +21,7 @@ import (
 // accept puts a message into the mailbox of its session. It reports whether the message
 // is new: with an idempotency key it may be there already.
 func (e *Engine) accept(ctx context.Context, key session.Key, m mail) (store.Item, bool, error) {
-	i := store.Item{Session: key, User: e.sender(m).Record(), Holder: e.holder, Priority: priority(m)}
+	i := store.Item{Session: key, User: e.people.Sender(m.Caller()).Record(), Holder: e.holder, Priority: priority(m)}
 	if m.IdempotencyKey != "" {
 		i.Key, i.Digest = hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}), digest(m.Message)
 	}
@@ -50,7 +51,7 @@ func (e *Engine) accept(ctx context.Context, key session.Key, m mail) (store.Ite
 // passing is the key of a message that others may join: those of the same client, sender and
 // session. Each guest has a session of their own.
 func (e *Engine) passing(m mail) string {
-	return store.Passing + hashed([]string{m.Client, string(m.To), e.sender(m).Record(), digest(m.Message)})
+	return store.Passing + hashed([]string{m.Client, string(m.To), e.people.Sender(m.Caller()).Record(), digest(m.Message)})
 }
 
 func priority(m mail) store.Priority {
@@ -98,7 +99,7 @@ var failures = []struct {
 	name string
 	err  error
 }{
-	{"unknown", ErrUnknown}, {"invalid", ErrInvalid}, {"open", ErrOpen}, {"nothing_awaited", ErrNothingAwaited}, {"parked", ErrParked}, {"stopped", turn.ErrStopped}, {"not_yours", ErrNotYours},
+	{"unknown", ErrUnknown}, {"invalid", ErrInvalid}, {"open", ErrOpen}, {"nothing_awaited", ErrNothingAwaited}, {"parked", ErrParked}, {"stopped", turn.ErrStopped}, {"not_yours", approval.ErrNotYours},
 	{"auth", model.ErrAuth}, {"billing", model.ErrBilling}, {"no_model", model.ErrNoModel}, {"rate_limited", model.ErrRateLimited}, {"too_long", model.ErrTooLong},
 	{"request", model.ErrRequest}, {"unsupported", model.ErrUnsupported}, {"unavailable", model.ErrUnavailable},
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/session"
@@ -363,7 +364,7 @@ func TestQuestionWaits(t *testing.T) {
 		t.Fatalf("%d messages wait", len(waiting))
 	}
 	key := waiting[0].Session
-	c, err := g.Session(t.Context(), key, -1, 10)
+	c, err := inspect.New(g).Session(t.Context(), key, -1, 10)
 	must(t, err)
 	if len(c.Said) != 2 || len(c.Waiting) != 1 || c.Waiting[0].Text != "second" {
 		t.Errorf("while it is answered: %d messages, %+v wait", len(c.Said), c.Waiting)
@@ -464,7 +465,7 @@ func TestParkedMessage(t *testing.T) {
 	}
 	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "yes"})
 	must(t, g.Resume(t.Context()))
-	list, err := g.Inbox(t.Context(), 0)
+	list, err := inspect.New(g).Inbox(t.Context(), 0)
 	must(t, err)
 	if len(list) != 2 || list[0].Text != "tried again" || list[0].Reason != "why" || list[0].State != store.Parked {
 		t.Fatalf("the inbox is %+v", list)
@@ -498,7 +499,7 @@ func TestParkedIsTold(t *testing.T) {
 	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "yes"})
 	must(t, g.Resume(t.Context()))
 	idle(t, g)
-	if list, err := g.Inbox(t.Context(), 0); err != nil || len(list) == 0 || list[0].State != store.Parked {
+	if list, err := inspect.New(g).Inbox(t.Context(), 0); err != nil || len(list) == 0 || list[0].State != store.Parked {
 		t.Fatalf("the inbox is %+v, %v", list, err)
 	}
 	letters, err := g.Letters(t.Context(), 0, 10)
@@ -776,7 +777,7 @@ func TestItemsWithoutKind(t *testing.T) {
 	}
 	list := []engine.Kind{}
 	g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "hi"})
-	items, err := g.Inbox(t.Context(), 10)
+	items, err := inspect.New(g).Inbox(t.Context(), 10)
 	must(t, err)
 	for _, i := range items {
 		list = append(list, i.Kind)

@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/follow"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/session"
@@ -23,10 +25,10 @@ type job struct {
 	agent  *agent
 	key    session.Key
 	ticket *mailbox.Ticket
-	by     *follower  // whoever waits for the answer; nil when nobody does
-	item   store.Item // in the inbox; its ID is 0 for a message that is not stored
-	kept   error      // why the item still waits; nil when it has ended
-	gone   bool       // the caller
+	by     *follow.Follower // whoever waits for the answer; nil when nobody does
+	item   store.Item       // in the inbox; its ID is 0 for a message that is not stored
+	kept   error            // why the item still waits; nil when it has ended
+	gone   bool             // the caller
 
 	keyed, repeated bool        // it has an idempotency key; it was in the inbox before
 	left            bool        // its turn is open, but no process ended in it
@@ -62,7 +64,7 @@ func (j *job) work(ctx context.Context, said *mail, yield func(turn.Event, error
 	case err != nil:
 		return nil, j.refuse(ctx, err, yield)
 	case ended:
-		return nil, j.elsewhere(ctx, cmp.Or(j.by, follow(yield)))
+		return nil, j.elsewhere(ctx, cmp.Or(j.by, follow.New(yield)))
 	}
 	switch m.Kind {
 	case KindAnswer:
@@ -86,7 +88,7 @@ func (j *job) open(ctx context.Context, m mail, yield func(turn.Event, error) bo
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return s, false, err
 	}
-	if err = j.engine.finish(ctx, j.key, false, j.following(m, cmp.Or(j.by, follow(yield)))); err == nil {
+	if err = j.engine.finish(ctx, j.key, false, j.following(m, cmp.Or(j.by, follow.New(yield)))); err == nil {
 		s, err = j.engine.load(ctx, j.agent, m)
 	}
 	if err == nil && j.item.ID != 0 {
@@ -130,7 +132,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 		s.Parent = m.Origin.parent()
 	}
 	if s.Turn.ID != "" {
-		j.give(givenBefore(s.Messages))
+		j.given = give(j.given, givenBefore(s.Messages))
 	}
 	in := j.asks(ctx, q)
 	in.Left = j.left
@@ -143,10 +145,10 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 	var failed error
 	open := s.Turn // as it was stored last
 	ended := false // the item, or there is none
-	watched := j.engine.meter.watch(j.agent.Name, j.engine.config.Now)
+	watched := j.engine.meter.Begin(j.agent.Name, j.engine.config.Now)
 	ctx, traced := j.traced(ctx, m)
 	defer func() {
-		watched.end(failed)
+		watched.End(failed)
 		if errors.Is(context.Cause(ctx), turn.ErrSuspended) { // another process goes on with it
 			failed = nil
 		}
@@ -154,7 +156,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 	}()
 	for e, err := range j.agent.runner.Run(ctx, *in) {
 		failed = err
-		watched.see(e)
+		watched.See(e)
 		j.tell(e)
 		switch {
 		case err != nil:
@@ -189,7 +191,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 				}
 			}
 			if e.Done != nil {
-				j.engine.keep(j.agent, *m, in.Session, e.Done)
+				j.engine.learn(j.agent.Name, *m, in.Session, e.Done)
 			}
 			if !j.gone && !yield(e, nil) {
 				if j.gone = true; m.IdempotencyKey == "" && !m.joins() {
@@ -198,12 +200,12 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 			}
 		case m.History == nil:
 			messages, given := storable(e.Step.Messages)
-			j.give(given)
+			j.given = give(j.given, given)
 			end := store.End{Session: s.Key, State: e.Step.State, Messages: messages}
 			var stopped []session.Await
 			write := j.engine.box.Write
 			if e.Step.Done != nil && len(e.Step.Done.Awaits) > 0 {
-				e.Step.Done.Reply = asking(e.Step.Done.Awaits)
+				e.Step.Done.Reply = approval.Text(e.Step.Done.Awaits)
 			}
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				var err error

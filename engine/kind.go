@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
@@ -38,9 +39,9 @@ type mail struct {
 	Guest string `json:"guest,omitempty"`
 	// Operator marks an answer that counts whatever the rules say.
 	Operator bool `json:"operator,omitempty"`
-	// Asked, if not nil, is what was true when somebody asked for the task that sends it: what
+	// Bounds, if not nil, are what was true when somebody asked for the task that sends it: what
 	// was not allowed then is not allowed now.
-	Asked *asked `json:"asked,omitempty"`
+	Bounds *Bounds `json:"asked,omitempty"`
 	// Origin is set if it is for a sub-agent.
 	Origin *origin `json:"origin,omitempty"`
 	// Trace names the span in which it was received, as a traceparent; empty for most.
@@ -93,7 +94,7 @@ func read(record json.RawMessage) (m mail, err error) {
 
 // kindOf returns the kind of a message that somebody sends.
 func kindOf(m Message) Kind {
-	_, answers := answeringOf(m.Text)
+	_, answers := approval.Parse(m.Text)
 	switch {
 	case m.Text == Stop:
 		return KindStop

@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
@@ -130,18 +131,6 @@ type Message struct {
 	Wait bool `json:"wait,omitempty"`
 }
 
-// asked is what was true when somebody asked for something that is done later.
-type asked struct {
-	Facts         chat.Facts `json:"facts"`
-	Include       []string   `json:"include,omitempty"`
-	Exclude       []string   `json:"exclude,omitempty"`
-	IncludeSkills []string   `json:"include_skills,omitempty"`
-	ExcludeSkills []string   `json:"exclude_skills,omitempty"`
-	// First is what was true when somebody asked for the task that asked for this, if one did:
-	// the one that nobody but people asked for.
-	First *asked `json:"first,omitempty"`
-}
-
 // ready is the door for messages: it hides the secrets of one, since it will be
 // stored and repeated, finds its agent, and refuses what cannot be answered.
 func (e *Engine) ready(m mail) (*agent, mail, error) {
@@ -197,7 +186,7 @@ func (e *Engine) addressed(m mail) (*agent, error) {
 // message in its session. What is hidden from the sender does not exist: the answer is
 // the same, and no hint names it.
 func (e *Engine) named(a *agent, m mail, s session.Session) error {
-	included, err := namesOf(m.IncludeSkills)
+	included, err := roster.NamesOf(m.IncludeSkills)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -212,8 +201,8 @@ func (e *Engine) named(a *agent, m mail, s session.Session) error {
 	m.Skill = ""
 	seen := e.seen(a, m, s)
 	for _, name := range skills {
-		if e.checkSkill(name) != nil || slices.Contains(seen.HiddenSkills, name) {
-			return unknownSkill(name, slices.Collect(seen.OfferedSkills()))
+		if e.roster.CheckSkill(name) != nil || slices.Contains(seen.HiddenSkills, name) {
+			return roster.UnknownSkill(name, slices.Collect(seen.OfferedSkills()))
 		}
 	}
 	if m.Skill = skill; skill != "" && len(tools) > 0 {
@@ -271,7 +260,7 @@ func (e *Engine) cleanSaid(m chat.Message) chat.Message {
 // stored returns the record of a message for the time that its turn is open: all but the
 // text, the pictures and the conversation, which are stored as messages, and the skill, which is
 // stored with the session and may change during the turn.
-func (e *Engine) stored(m mail) json.RawMessage {
+func stored(m mail) json.RawMessage {
 	if m.History != nil {
 		return nil
 	}
@@ -295,7 +284,7 @@ func (e *Engine) seen(a *agent, m mail, s session.Session) *selection.Selection 
 
 // input makes what a turn may know of a message that is ready.
 func (e *Engine) input(a *agent, m mail, s session.Session) turn.Input {
-	now := a.controls.load()
+	now := a.controls.Now()
 	plan := e.flow(m, &s)
 	if plan != nil {
 		plan = plan.In(a.Disk)
@@ -303,21 +292,21 @@ func (e *Engine) input(a *agent, m mail, s session.Session) turn.Input {
 	if m.Skill != "" {
 		s.Skill = m.Skill
 	}
-	facts := e.facts(m, e.Catalog())
+	facts := e.people.Facts(m.Caller(), e.Catalog())
 	facts.Agent, facts.Session, facts.Time = a.Name, string(s.Key), e.config.Now()
 	skill := s.Skill
-	if e.checkSkill(skill) != nil || skill != now.skill && e.selector().HidesSkill(facts, now.groups, skill) {
-		skill = now.skill // the session chose none, or it is gone, or for others
+	if e.roster.CheckSkill(skill) != nil || skill != now.Skill && e.selector().HidesSkill(facts, now.Groups, skill) {
+		skill = now.Skill // the session chose none, or it is gone, or for others
 	}
 	facts.Skill = skill
 	strategy := a.Strategy
 	if m.Strategy != nil {
 		strategy = *m.Strategy
 	}
-	include, exclude := now.filter(m.IncludeSkills, m.ExcludeSkills)
+	include, exclude := now.Filter(m.IncludeSkills, m.ExcludeSkills)
 	in := turn.Input{
 		Settings: m.Settings, Plan: plan,
-		Session: s, Unstored: m.History != nil, Text: m.Text, Files: m.Files, File: e.file(m), Outcome: m.Outcome, Answers: m.Answers, Request: e.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
+		Session: s, Unstored: m.History != nil, Text: m.Text, Files: m.Files, File: e.file(m), Outcome: m.Outcome, Answers: m.Answers, Request: stored(m), Groups: now.Groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
 		Facts: facts,
 		Options: prompt.Options{
 			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,
@@ -325,7 +314,7 @@ func (e *Engine) input(a *agent, m mail, s session.Session) turn.Input {
 		},
 	}
 	if e.config.Users != nil { // they may change
-		in.Current = func(now *catalog.Catalog) chat.Facts { return e.facts(m, now) }
+		in.Current = func(now *catalog.Catalog) chat.Facts { return e.people.Facts(m.Caller(), now) }
 	}
 	return e.within(in, a, m)
 }

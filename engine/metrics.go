@@ -2,202 +2,30 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
-	"time"
 
-	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/metrics"
 	"github.com/etui-run/etui/internal/panics"
-	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/turn"
 )
-
-// meter counts what the engine does, since it was made. Labels are names of configured
-// agents and words of this file, so there are only so many; no user, session or tool
-// becomes one. It is safe for concurrent use.
-type meter struct {
-	mu       sync.Mutex
-	turns    map[string]uint64 // by labels
-	calls    map[string]uint64
-	failures map[string]uint64
-	tokens   map[string]uint64
-	retries  map[string]uint64
-	turnTook histogram
-	callTook histogram
-}
-
-// bounds are the upper ends of a histogram's classes, in seconds.
-var bounds = [...]float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300}
-
-// histogram counts durations by class. The last class has no upper end.
-type histogram struct {
-	classes [len(bounds) + 1]uint64
-	sum     float64
-}
-
-func (h *histogram) add(took time.Duration) {
-	seconds := max(took.Seconds(), 0)
-	i, _ := slices.BinarySearch(bounds[:], seconds)
-	h.classes[i]++
-	h.sum += seconds
-}
-
-// watched is one turn that the meter follows.
-type watched struct {
-	*meter
-	agent   string
-	now     func() time.Time
-	began   time.Time
-	running map[string]time.Time // calls, by their ids
-}
-
-func (m *meter) watch(agent string, now func() time.Time) *watched {
-	return &watched{meter: m, agent: agent, now: now, began: now(), running: map[string]time.Time{}}
-}
-
-// see counts what an event says.
-func (w *watched) see(e turn.Event) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case e.Selection != nil:
-		tokens := e.Selection.Tokens()
-		add(&w.tokens, `kind="tools_sent"`, tokens.Sent)
-		add(&w.tokens, `kind="tools_saved"`, tokens.Saved)
-	case e.Call != nil:
-		w.running[e.Call.ID] = w.now()
-	case e.Result != nil:
-		add(&w.calls, fmt.Sprintf("outcome=%q", outcome(e.Result)), 1)
-		if began, ok := w.running[e.Result.CallID]; ok {
-			w.callTook.add(w.now().Sub(began))
-		}
-	case e.Done != nil:
-		add(&w.tokens, `kind="input"`, e.Done.Usage.Input)
-		add(&w.tokens, `kind="cache_read"`, e.Done.Usage.CacheRead)
-		add(&w.tokens, `kind="output"`, e.Done.Usage.Output)
-	}
-}
-
-// retry counts that something is tried again, for a cause of this package.
-func (m *meter) retry(cause string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	add(&m.retries, fmt.Sprintf("cause=%q", cause), 1)
-}
-
-// end counts the turn.
-func (w *watched) end(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	result := "ok"
-	if err != nil {
-		result = "failed"
-		for _, k := range failureKinds {
-			if errors.Is(err, k.err) {
-				add(&w.failures, fmt.Sprintf("kind=%q", k.name), 1)
-				break
-			}
-		}
-	}
-	add(&w.turns, fmt.Sprintf("agent=%q,outcome=%q", w.agent, result), 1)
-	w.turnTook.add(w.now().Sub(w.began))
-}
-
-// failureKinds are the errors of models.
-var failureKinds = []struct {
-	name string
-	err  error
-}{
-	{"auth", model.ErrAuth}, {"rate_limited", model.ErrRateLimited}, {"too_long", model.ErrTooLong}, {"request", model.ErrRequest}, {"unavailable", model.ErrUnavailable},
-}
-
-// outcome is what became of a call.
-func outcome(r *chat.Result) string {
-	switch {
-	case r.Pending:
-		return "pending"
-	case r.Failed:
-		return "failed"
-	}
-	return "ok"
-}
-
-func add(to *map[string]uint64, labels string, n int) {
-	if *to == nil {
-		*to = map[string]uint64{}
-	}
-	(*to)[labels] += uint64(max(n, 0))
-}
 
 // Metrics writes what the engine did since it was made, and what it does now, in the
 // text format of Prometheus. It fails when w does.
 func (e *Engine) Metrics(ctx context.Context, w io.Writer) error {
-	var b strings.Builder
-	running, waiting := e.box.Depth()
-	m := &e.meter
-	m.mu.Lock()
-	counter(&b, "etui_turns_total", "Turns that ended.", m.turns)
-	counter(&b, "etui_tokens_total", "Tokens: of tools, sent and saved (estimated), and those that providers counted.", m.tokens)
-	counter(&b, "etui_tool_calls_total", "Calls of tools that were answered.", m.calls)
-	counter(&b, "etui_model_errors_total", "Turns that failed because the model did.", m.failures)
-	counter(&b, "etui_retries_total", "What was tried again: store, a message whose step could not be stored; left, one that a process left that ended; panic; delivery, of a reply.", m.retries)
-	m.turnTook.write(&b, "etui_turn_seconds", "How long turns took.")
-	m.callTook.write(&b, "etui_tool_call_seconds", "How long calls of tools took.")
-	m.mu.Unlock()
-	counter(&b, "etui_panics_total", "Panics that were caught: each is a mistake in etui or in a program's own tool, and is logged.", map[string]uint64{"": panics.Count(e.config.Log)})
-	gauge(&b, "etui_turns_running", "Turns that run.", running)
-	gauge(&b, "etui_messages_waiting", "Messages that wait for their turn.", waiting)
-	gauge(&b, "etui_tools", "Tools in the catalog.", e.Catalog().Len())
-	depth, age := map[string]uint64{}, map[string]uint64{}
+	now := metrics.State{
+		Tools: e.Catalog().Len(), Panics: panics.Count(e.config.Log),
+		Depth: map[store.State]uint64{}, Age: map[store.State]uint64{},
+	}
+	now.Running, now.Waiting = e.box.Depth()
 	for _, state := range []store.State{store.Waiting, store.Answered, store.Parked} {
 		n, oldest, err := e.config.Store.Depth(ctx, state)
 		if err != nil {
 			continue // the store says when it is away; the rest is known
 		}
-		label := fmt.Sprintf("state=%q", state)
-		if depth[label] = uint64(n); n > 0 {
-			age[label] = uint64(max(e.config.Now().Sub(oldest).Seconds(), 0))
-		} else {
-			age[label] = 0
+		now.Depth[state], now.Age[state] = uint64(n), 0
+		if n > 0 {
+			now.Age[state] = uint64(max(e.config.Now().Sub(oldest).Seconds(), 0))
 		}
 	}
-	gauges(&b, "etui_inbox_messages", "Messages of the inbox: waiting, also while their turn runs; answered, until the reply is delivered; parked.", depth)
-	gauges(&b, "etui_inbox_oldest_seconds", "Age of the oldest of them.", age)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func gauges(b *strings.Builder, name, help string, values map[string]uint64) {
-	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %[1]s gauge\n", name, help)
-	for _, labels := range slices.Sorted(maps.Keys(values)) {
-		fmt.Fprintf(b, "%s{%s} %d\n", name, labels, values[labels])
-	}
-}
-
-func counter(b *strings.Builder, name, help string, values map[string]uint64) {
-	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %[1]s counter\n", name, help)
-	for _, labels := range slices.Sorted(maps.Keys(values)) {
-		fmt.Fprintf(b, "%s{%s} %d\n", name, labels, values[labels])
-	}
-}
-
-func gauge(b *strings.Builder, name, help string, value int) {
-	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %[1]s gauge\n%[1]s %[3]d\n", name, help, value)
-}
-
-func (h *histogram) write(b *strings.Builder, name, help string) {
-	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %[1]s histogram\n", name, help)
-	var total uint64
-	for i, bound := range bounds {
-		total += h.classes[i]
-		fmt.Fprintf(b, "%s_bucket{le=\"%g\"} %d\n", name, bound, total)
-	}
-	total += h.classes[len(bounds)]
-	fmt.Fprintf(b, "%s_bucket{le=\"+Inf\"} %d\n%[1]s_sum %[3]g\n%[1]s_count %[2]d\n", name, total, h.sum)
+	return e.meter.Write(w, now)
 }

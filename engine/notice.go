@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -12,7 +13,7 @@ import (
 
 // askAbout tells the person for whom a sub-agent works what waits for an approval.
 func (j *job) askAbout(ctx context.Context, o *origin, key session.Key, list []session.Await) error {
-	text := fmt.Sprintf("The sub-agent %s asks (its task: %s)\n%s", o.ID, o.Title, asking(list))
+	text := fmt.Sprintf("The sub-agent %s asks (its task: %s)\n%s", o.ID, o.Title, approval.Text(list))
 	m := mail{Kind: KindNotice, Notice: text, Message: Message{Agent: o.Within[0].Agent, IdempotencyKey: "notice-" + list[0].ID}}
 	return j.engine.deliver(ctx, o.root(), m, key)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/session"
@@ -96,7 +97,7 @@ func Excuse(err error) string {
 		return "Stopped."
 	case errors.Is(err, ErrTooLong), errors.Is(err, model.ErrTooLong):
 		return "That is too long for me. /new starts a new conversation."
-	case errors.Is(err, ErrInvalid), errors.Is(err, ErrUnknown), errors.Is(err, ErrOpen), errors.Is(err, ErrNothingAwaited), errors.Is(err, ErrNotYours), errors.Is(err, model.ErrUnsupported):
+	case errors.Is(err, ErrInvalid), errors.Is(err, ErrUnknown), errors.Is(err, ErrOpen), errors.Is(err, ErrNothingAwaited), errors.Is(err, approval.ErrNotYours), errors.Is(err, model.ErrUnsupported):
 		return "That is not possible: " + err.Error() + "."
 	case errors.Is(err, model.ErrRateLimited), errors.Is(err, model.ErrUnavailable):
 		return "The language model cannot be reached at the moment. Please try again in a few minutes."
@@ -120,18 +121,6 @@ func (e *Engine) Answered() <-chan struct{} { return e.box.Answered() }
 
 // Shared reports whether other processes use the engine's store, too.
 func (e *Engine) Shared() (store.Shared, bool) { return e.shared, e.shared != nil }
-
-// Waiting returns how many messages of a session run or wait.
-func (e *Engine) Waiting(ctx context.Context, key session.Key) (int, error) {
-	items, err := e.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting, Limit: maxCounted})
-	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrStore, err)
-	}
-	return len(items), err
-}
-
-// maxCounted is how far Waiting counts.
-const maxCounted = 1000
 
 // PostTool is the name of the tool with which an agent says something before its reply, see
 // [Engine.Post].
@@ -174,12 +163,15 @@ func (e *Engine) Post(ctx context.Context, key session.Key, to json.RawMessage, 
 	return nil
 }
 
+// maxPosted is how many messages of its session a turn looks through for what it has posted.
+const maxPosted = 1000
+
 // said reports whether a reply only repeats what the turn has posted.
 func (j *job) said(ctx context.Context, done *turn.Done) bool {
 	if !slices.ContainsFunc(done.Used, func(u turn.Used) bool { return u.Tool == PostTool }) {
 		return false
 	}
-	items, err := j.engine.config.Store.Items(ctx, store.ItemFilter{Session: j.key, After: j.item.ID, Limit: maxCounted})
+	items, err := j.engine.config.Store.Items(ctx, store.ItemFilter{Session: j.key, After: j.item.ID, Limit: maxPosted})
 	return err == nil && slices.ContainsFunc(items, func(i store.Item) bool {
 		var posted result
 		return json.Unmarshal(i.Result, &posted) == nil && posted.Done != nil && strings.TrimSpace(posted.Done.Reply) == strings.TrimSpace(done.Reply)

@@ -11,7 +11,7 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// maxStore is how long the store may be away when an outcome comes, or a name is to be removed. After
+// maxStore is how long the store may be away when an outcome comes. After
 // that the outcome counts as lost.
 const maxStore = time.Minute
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/etui-run/etui/session"
@@ -37,27 +36,10 @@ var (
 	ErrNotParked = errors.New("the message is not parked: its turn comes by itself")
 )
 
-// Inbox returns the messages that are parked, then those whose reply is to be delivered, and
-// then those that wait, each in the order
-// of their mailboxes and at most limit of them.
-func (e *Engine) Inbox(ctx context.Context, limit int) ([]InboxItem, error) {
-	list := []InboxItem{}
-	for _, state := range []store.State{store.Parked, store.Answered, store.Waiting} {
-		found, err := e.config.Store.Items(ctx, store.ItemFilter{State: state, Limit: limit})
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range found {
-			list = append(list, e.shown(i))
-		}
-	}
-	return slices.Clip(list), nil
-}
-
 // InboxItem returns a message of the inbox, or [ErrNoItem].
 func (e *Engine) InboxItem(ctx context.Context, id int64) (InboxItem, error) {
 	i, err := e.unended(ctx, id)
-	return e.shown(i), err
+	return e.Shown(i), err
 }
 
 func (e *Engine) unended(ctx context.Context, id int64) (store.Item, error) {
@@ -68,7 +50,8 @@ func (e *Engine) unended(ctx context.Context, id int64) (store.Item, error) {
 	return i, err
 }
 
-func (e *Engine) shown(i store.Item) InboxItem {
+// Shown returns an item of the inbox as operators see it.
+func (e *Engine) Shown(i store.Item) InboxItem {
 	s := InboxItem{ID: i.ID, Session: i.Session, User: i.User, State: i.State, Reason: i.Reason, Tries: i.Tries, Accepted: i.Accepted}
 	if _, m, err := e.message(i); err == nil {
 		s.Kind, s.Text = m.Kind, m.Text

@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
@@ -90,7 +91,7 @@ func TestRolesOfAPerson(t *testing.T) {
 	if w.Channel != "telegram" || w.Session != "agent:main:person:alice" {
 		t.Errorf("on %s in %s", w.Channel, w.Session)
 	}
-	sel, err := g.Select(t.Context(), engine.Message{Text: "restart everything", As: "alice"})
+	sel, err := inspect.New(g).Select(t.Context(), engine.Message{Text: "restart everything", As: "alice"})
 	must(t, err)
 	if entry, _ := sel.Catalog().Get("admin_only"); !sel.Stage(entry).Usable() {
 		t.Errorf("admin_only is dropped at %s", sel.Stage(entry))

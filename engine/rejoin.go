@@ -37,11 +37,11 @@ func (j *job) goOnWith(q *turnRequest) {
 		return
 	}
 	asked, last := s.Messages[at], s.Messages[len(s.Messages)-1]
-	if last.Role == chat.Assistant && len(last.Calls) == 0 || asked.Text != m.Text || asked.User != j.engine.sender(*m).Record() || asked.Channel != m.Channel ||
+	if last.Role == chat.Assistant && len(last.Calls) == 0 || asked.Text != m.Text || asked.User != j.engine.people.Sender(m.Caller()).Record() || asked.Channel != m.Channel ||
 		!slices.EqualFunc(asked.Files, m.Files, func(a, b chat.File) bool { return a.SHA256 == b.SHA256 }) || j.engine.config.Now().Sub(asked.Time) > mailbox.LostFor {
 		return
 	}
-	s.Turn = session.Turn{ID: rand.Text(), Request: j.engine.stored(*m)}
+	s.Turn = session.Turn{ID: rand.Text(), Request: stored(*m)}
 	m.Text, m.Files, j.left = "", nil, true
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/session"
@@ -178,7 +179,7 @@ func TestRepeatedRequest(t *testing.T) {
 				list, err := kept.List(t.Context(), session.Filter{})
 				must(t, err)
 				must(t, g.DeleteSession(t.Context(), list[0].Key))
-			} else if _, err := g.ForgetUser(t.Context(), "api:ann"); err != nil {
+			} else if _, err := eraser(g).Erase(t.Context(), "api:ann"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -260,7 +261,7 @@ func TestRepeatedAtTheEnd(t *testing.T) {
 	if text != "paid" || err != nil || len(m.Requests()) != 1 {
 		t.Errorf("the repeated request gets %q, %v, with %d requests", text, err, len(m.Requests()))
 	}
-	if items, err := g.Inbox(t.Context(), 10); err != nil || len(items) != 0 {
+	if items, err := inspect.New(g).Inbox(t.Context(), 10); err != nil || len(items) != 0 {
 		t.Errorf("left are %+v, %v", items, err)
 	}
 }

@@ -43,7 +43,7 @@ func (e *Engine) replay(ctx context.Context, a *agent, m mail, key session.Key) 
 	s := session.Session{Key: key}
 	s.Summary = secrets.Text(a.runner.Extract(m.History[:from]))
 	history := m.History[from:]
-	sums := e.sums(m.Message, key, s.Summary, history)
+	sums := sums(m.Message, key, s.Summary, history)
 	at := len(history)
 	for ; at > 0; at-- {
 		if known, ok := e.replays.Get(sums[at]); ok {
@@ -68,7 +68,7 @@ func (e *Engine) replay(ctx context.Context, a *agent, m mail, key session.Key) 
 
 // sums returns a hash for each beginning of a history: of the messages, and of all else
 // on which the state after them depends. The first one is of no message.
-func (e *Engine) sums(m Message, key session.Key, summary string, history []chat.Message) [][sha256.Size]byte {
+func sums(m Message, key session.Key, summary string, history []chat.Message) [][sha256.Size]byte {
 	m.Agent, m.Text, m.Files, m.History, m.IdempotencyKey = "", "", nil, nil, ""
 	h := sha256.New()
 	write := func(rest any, texts ...string) { // Write never fails

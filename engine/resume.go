@@ -25,14 +25,13 @@ func (e *Engine) Resume(ctx context.Context) error {
 	}
 	var followers sync.WaitGroup
 	defer followers.Wait()
-	for what, follow := range map[string]func(context.Context){
-		"following what is changed of agents": e.followControls,
-		"forgetting for other processes":      e.forgetForOthers,
-		"following past turns":                e.followTurns,
+	for what, loop := range map[string]func(context.Context){
+		"following what is changed of agents": e.roster.Follow,
+		"following past turns":                e.learner.Follow,
 	} {
 		followers.Go(func() {
 			defer panics.Log(e.config.Log, what)
-			follow(ctx)
+			loop(ctx)
 		})
 	}
 	return e.box.Resume(ctx)

@@ -4,26 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"iter"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
-	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
-	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -54,34 +49,6 @@ func TestHiddenSkillIsNotNamedByACommand(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestFewLookForAll: one caller who looks at conversations again and again does not keep
-// others from it.
-func TestFewLookForAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		kept := &held{Store: &store.Memory{}, hold: make(chan struct{})}
-		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
-		for range 200 {
-			go func() {
-				if _, err := g.Why(t.Context(), engine.Message{User: "eve", Channel: "web"}, 1, true); err != nil && !errors.Is(err, engine.ErrBusy) {
-					t.Error(err)
-				}
-			}()
-		}
-		synctest.Wait()
-		looked := make(chan error, 1)
-		go func() {
-			_, err := g.Why(t.Context(), engine.Message{User: "ann", Channel: "web"}, 1, true)
-			looked <- err
-		}()
-		synctest.Wait()
-		close(kept.hold)
-		if err := <-looked; err != nil {
-			t.Errorf("ann: %v", err)
-		}
-		synctest.Wait()
-	})
 }
 
 // TestDirectCallsTakePlaces: a tool that is called without a model takes a place of its
@@ -126,7 +93,7 @@ func TestForgottenFlow(t *testing.T) {
 	ann := engine.Message{User: "ann", Channel: "irc", Chat: "ops", Text: "/run work my diagnosis"}
 	reply(t, g, bob)
 	reply(t, g, ann)
-	_, err = g.ForgetUser(t.Context(), "irc:ann")
+	_, err = eraser(g).Erase(t.Context(), "irc:ann")
 	must(t, err)
 	bob.Text = "/run"
 	if got := reply(t, g, bob); strings.Contains(got, "diagnosis") {
@@ -164,7 +131,7 @@ func TestForgottenFlowOfATurn(t *testing.T) {
 	if done, err := ended(g, t.Context(), bob); err != nil || len(done.Awaits) != 1 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	_, err = g.ForgetUser(t.Context(), "irc:ann")
+	_, err = eraser(g).Erase(t.Context(), "irc:ann")
 	must(t, err)
 	bob.Text = "/approve"
 	if o := flow(t, g, bob); o.err != nil || len(o.results) > 0 || o.done == nil || !strings.Contains(o.done.Reply, "nothing waits") {
@@ -180,9 +147,9 @@ func TestForgottenApprover(t *testing.T) {
 	a := wait(t, g, engine.Message{Text: "weather?", User: "bob"})
 	reply(t, g, engine.Message{Text: "/approve " + a.ID + " always", User: "carol", Roles: []string{"admin"}})
 	g.Wait(t.Context())
-	_, err := g.ForgetUser(t.Context(), "carol")
+	_, err := eraser(g).Erase(t.Context(), "carol")
 	must(t, err)
-	grants, err := g.Grants(t.Context())
+	grants, err := g.Approvals().Grants.List(t.Context())
 	if err != nil || len(grants) != 1 || grants[0].User != "bob" || strings.Contains(asJSON(t, grants), "carol") {
 		t.Errorf("grants: %+v, %v", grants, err)
 	}
@@ -202,36 +169,8 @@ func TestConversationOfAll(t *testing.T) {
 	list, err := kept.List(t.Context(), session.Filter{})
 	must(t, err)
 	for _, s := range list {
-		if engine.Belongs(s, g.Names("bob")) {
+		if route.Belongs(s, g.Users().Names("bob")) {
 			t.Errorf("%s is bob's", s.Key)
-		}
-	}
-}
-
-// TestTasksOfStrangers: people whom etui does not know do not use up the tasks of all.
-func TestTasksOfStrangers(t *testing.T) {
-	kept := &store.Memory{}
-	users, err := identity.New([]identity.User{{Name: "bob"}})
-	must(t, err)
-	g, _ := newEngine(t, func(c *engine.Config) {
-		c.Store, c.Users = kept, func(*catalog.Catalog) *identity.Users { return users }
-	})
-	task := func(channel, user string) engine.Task {
-		return engine.Task{When: "@every 1h", Text: "x", Caller: identity.Caller{Channel: channel, User: user}}
-	}
-	for i := range 749 { // as AddTask stores them, which takes its time
-		one := task("irc", fmt.Sprint("eve", i/50))
-		one.ID = fmt.Sprint(i)
-		must(t, kept.Put(t.Context(), "task", one.ID, json.RawMessage(asJSON(t, one))))
-	}
-	_, err = g.AddTask(t.Context(), task("irc", "mallory"))
-	must(t, err)
-	if _, err := g.AddTask(t.Context(), task("irc", "mallory")); !errors.Is(err, engine.ErrBusy) {
-		t.Errorf("the 751st task of strangers: %v", err)
-	}
-	for _, one := range []engine.Task{task("api", "bob"), task("", "")} {
-		if _, err := g.AddTask(t.Context(), one); err != nil {
-			t.Errorf("%+v: %v", one.Caller, err)
 		}
 	}
 }
@@ -249,78 +188,7 @@ func TestApproversReadTheAgent(t *testing.T) {
 	if got := reply(t, g, engine.Message{Text: "/approve " + a.ID, User: "ann"}); !strings.Contains(got, "does not count") {
 		t.Errorf("by the one who asked: %s", got)
 	}
-	if _, err := g.Answer(t.Context(), engine.Message{User: "ann", Agent: "other"}, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, engine.ErrNotYours) {
+	if _, err := g.Answer(t.Context(), engine.Message{User: "ann", Agent: "other"}, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, approval.ErrNotYours) {
 		t.Errorf("through another agent: %v", err)
-	}
-}
-
-// slowModel answers when it may, and counts who asks.
-type slowModel struct {
-	asked *atomic.Int32
-	hold  chan struct{}
-}
-
-func (slowModel) Info() model.Info { return model.Info{Name: "slow"} }
-func (m slowModel) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.Event, error] {
-	return func(yield func(model.Event, error) bool) {
-		m.asked.Add(1)
-		select {
-		case <-m.hold:
-		case <-ctx.Done():
-		}
-		_ = yield(model.Event{Text: "none"}, nil) && yield(model.Event{Stop: model.Done}, nil)
-	}
-}
-
-// TestSelectionsTakePlaces: a question what a message would get may ask the model that
-// chooses among close candidates, so it takes a place, too.
-func TestSelectionsTakePlaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := slowModel{&atomic.Int32{}, make(chan struct{})}
-		g, _ := newEngine(t, func(c *engine.Config) {
-			_, err := c.Registry.SetSkills(catalog.Skill{Name: "a", Description: "Weather"}, catalog.Skill{Name: "b", Description: "Weather"})
-			must(t, err)
-			c.MaxTurns, c.Turn.Chooser = 32, turn.NewChooser(m, time.Minute, nil)
-			c.Selection = selection.Config{Direct: -1, Recommend: selection.Recommend{On: true}}
-		})
-		for i := range 100 {
-			go func() {
-				_, _ = g.Select(t.Context(), engine.Message{User: "eve", Channel: "api", Client: "laptop", Text: fmt.Sprint("the weather? ", i)})
-			}()
-		}
-		synctest.Wait()
-		if n := m.asked.Load(); n != 16 {
-			t.Errorf("%d questions of one sender ask the model at once, want 16", n)
-		}
-		close(m.hold)
-		synctest.Wait()
-	})
-}
-
-// TestFewAreToldAtOnce: long conversations are in memory for a few callers at a time, also of
-// those who ask which tools there are, or what would become of a call.
-func TestFewAreToldAtOnce(t *testing.T) {
-	m := engine.Message{User: "eve", Channel: "api", Client: "laptop", Session: "long"}
-	for name, ask := range map[string]func(ctx context.Context, g *engine.Engine) error{
-		"tools": func(ctx context.Context, g *engine.Engine) error { _, err := g.SeenBy(ctx, m); return err },
-		"judge": func(ctx context.Context, g *engine.Engine) error { _, err := g.Judge(ctx, m, "echo", nil); return err },
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			kept := &held{Store: &store.Memory{}, hold: make(chan struct{})}
-			g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
-			for range 50 {
-				go func() {
-					if err := ask(t.Context(), g); err != nil && !errors.Is(err, engine.ErrBusy) {
-						t.Error(err)
-					}
-				}()
-			}
-			synctest.Wait()
-			if n := kept.loads.Load(); n != 4 {
-				t.Errorf("%s: %d load at once, want 4", name, n)
-			}
-			close(kept.hold)
-			synctest.Wait()
-		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/internal/follow"
+	"github.com/etui-run/etui/internal/share"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -19,12 +21,8 @@ import (
 // session.
 var ErrNothingAwaited = errors.New("it awaits no answer in this session")
 
+// load loads the session of a message.
 func (e *Engine) load(ctx context.Context, a *agent, m mail) (session.Session, error) {
-	return e.loadLast(ctx, a, m, session.Sent)
-}
-
-// loadLast loads the session of a message with its newest messages.
-func (e *Engine) loadLast(ctx context.Context, a *agent, m mail, limit int) (session.Session, error) {
 	key := e.key(a, m)
 	if m.History != nil {
 		return e.replay(ctx, a, m, key), nil
@@ -32,7 +30,7 @@ func (e *Engine) loadLast(ctx context.Context, a *agent, m mail, limit int) (ses
 	if err := checkKey(key); err != nil {
 		return session.Session{}, err
 	}
-	s, err := e.config.Store.Load(ctx, key, limit)
+	s, err := e.config.Store.Load(ctx, key, session.Sent)
 	if err != nil {
 		return s, fmt.Errorf("loading the session: %w: %w", ErrStore, err)
 	}
@@ -202,7 +200,7 @@ func (j *job) join(m *mail) (place *mailbox.Place, leave func(), err error) {
 	if j.engine.box.Stopping() {
 		return nil, nil, ErrStopping
 	}
-	free, err := j.engine.share(*m, j.key, share{name: "all", says: "in all sessions", places: j.engine.shares.places, busy: ErrBusy})
+	free, err := j.engine.share(*m, j.key, share.Share{Name: "all", Says: "in all sessions", Places: j.engine.places, Busy: ErrBusy})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -211,7 +209,7 @@ func (j *job) join(m *mail) (place *mailbox.Place, leave func(), err error) {
 	if m.History != nil {
 		return nil, leave, nil
 	}
-	place, err = j.engine.box.Join(j.key, j.engine.waiter(*m), priority(*m), j.engine.config.MaxWaiting)
+	place, err = j.engine.box.Join(j.key, j.engine.people.Waiter(m.Caller(), m.To), priority(*m), j.engine.config.MaxWaiting)
 	if err != nil {
 		leave()
 		return nil, nil, ErrFull
@@ -258,7 +256,7 @@ func (j *job) enterLater(ctx context.Context, m *mail, crowd error) (err error) 
 func (j *job) alone(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
 	ctx, cancel := j.engine.box.Suspendable(ctx)
 	defer cancel()
-	leave, err := j.engine.box.Turns.Enter(ctx, "", j.engine.waiter(*m), priority(*m), mailbox.Unbounded)
+	leave, err := j.engine.box.Turns.Enter(ctx, "", j.engine.people.Waiter(m.Caller(), m.To), priority(*m), mailbox.Unbounded)
 	if errors.Is(err, turn.ErrSuspended) {
 		err = ErrStopping
 	}
@@ -286,7 +284,7 @@ func stopped(err error) error {
 func (j *job) next(ctx context.Context, place *mailbox.Place, m *mail, alone bool, yield func(turn.Event, error) bool) (ok bool) {
 	leave := place.Leave
 	defer func() { leave() }()
-	f := follow(func(e turn.Event, err error) bool {
+	f := follow.New(func(e turn.Event, err error) bool {
 		if errors.Is(err, ErrStore) {
 			err = fmt.Errorf("%w: %w", ErrKept, err)
 		}
@@ -300,7 +298,7 @@ func (j *job) next(ctx context.Context, place *mailbox.Place, m *mail, alone boo
 		}
 		// Another process took the session over. It may answer the message, or this one.
 		j.kept, alone = nil, false
-		f.anew()
+		f.Restart()
 	}
 	j.engine.box.HandOver(j.item, j.kept)
 	if j.kept != nil && j.item.ID != 0 && !errors.Is(j.kept, turn.ErrSuspended) {
@@ -311,12 +309,12 @@ func (j *job) next(ctx context.Context, place *mailbox.Place, m *mail, alone boo
 }
 
 // attempt is next until it is done, or until the session is lost.
-func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone bool, f *follower) (ok bool) {
+func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone bool, f *follow.Follower) (ok bool) {
 	lined, out := j.engine.box.LineUp(ctx, j.item.ID, j.keyed, j.repeated)
-	err := place.WaitFor(lined, store.Claim{Item: j.item.ID, News: f.news})
+	err := place.WaitFor(lined, store.Claim{Item: j.item.ID, News: f.Read})
 	out()
 	if errors.Is(err, errTaken) {
-		return f.yield(turn.Event{Text: taken().Reply}, nil) && f.yield(turn.Event{Done: taken()}, nil)
+		return f.Yield(turn.Event{Text: taken().Reply}, nil) && f.Yield(turn.Event{Done: taken()}, nil)
 	}
 	if errors.Is(err, store.ErrEnded) {
 		return j.elsewhere(ctx, f)
@@ -326,7 +324,7 @@ func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone 
 		stoppable, ended := j.engine.box.Begin(ctx, j.key)
 		defer ended()
 		ctx = stoppable
-		end, err = j.engine.box.Turns.Enter(ctx, "", j.engine.waiter(*m), j.item.Priority, mailbox.Unbounded)
+		end, err = j.engine.box.Turns.Enter(ctx, "", j.engine.people.Waiter(m.Caller(), m.To), j.item.Priority, mailbox.Unbounded)
 	}
 	if err == nil && j.engine.box.Stopping() { // both came at once
 		end()
@@ -336,29 +334,29 @@ func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone 
 	case err == nil:
 	case ctx.Err() == nil && !errors.Is(err, turn.ErrSuspended): // the store failed
 		j.kept = err
-		return f.yield(turn.Event{}, fmt.Errorf("%w: %w", ErrStore, err)) && false
+		return f.Yield(turn.Event{}, fmt.Errorf("%w: %w", ErrStore, err)) && false
 	default:
-		return j.unasked(ctx, err, f.yield)
+		return j.unasked(ctx, err, f.Yield)
 	}
 	defer end()
-	f.anew() // another process may have told a part before it ended
+	f.Restart() // another process may have told a part before it ended
 	err = j.engine.box.Guard("running a turn", j.key, func() error {
 		ended, err := j.catchUp(ctx, alone && j.engine.box.Answers.Senders(j.item.ID) < 2, j.following(*m, f))
 		switch {
 		case errors.Is(err, store.ErrLost):
 			j.kept = err
 		case err != nil:
-			j.refuse(ctx, fmt.Errorf("%w: %w", ErrStore, err), f.yield)
+			j.refuse(ctx, fmt.Errorf("%w: %w", ErrStore, err), f.Yield)
 		case ended != nil:
-			ok = repeat(*ended, f.unsaid)
+			ok = repeat(*ended, f.HandRest)
 		default:
-			ok = j.answer(ctx, m, f.hand)
+			ok = j.answer(ctx, m, f.Hand)
 		}
 		return nil
 	})
 	if err != nil {
 		j.kept = err
-		f.yield(turn.Event{}, err)
+		f.Yield(turn.Event{}, err)
 	}
 	return ok
 }

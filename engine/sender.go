@@ -9,7 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/route"
@@ -33,7 +32,7 @@ func (e *Engine) told(m mail) (mail, error) {
 		if m.User != "" {
 			return m, fmt.Errorf("%w: it has as and user; one of them says who sends it", ErrInvalid)
 		}
-		users := e.users(e.Catalog())
+		users := e.Users()
 		s := users.Sender("", m.As)
 		if s.Channel == "" && s.User == nil {
 			return m, fmt.Errorf("user %q: %w%s; an identity is written telegram:42", m.As, ErrUnknown, users.Hint(m.As))
@@ -105,72 +104,14 @@ func name(what, text string) error {
 	return nil
 }
 
-// users returns the people that belong to a catalog.
-func (e *Engine) users(now *catalog.Catalog) *identity.Users {
-	if e.config.Users == nil {
-		return nil
-	}
-	return e.config.Users(now)
-}
-
-// sender returns who a message is from, by the configuration as it is now.
-func (e *Engine) sender(m mail) identity.Sender {
-	return e.users(e.Catalog()).Sender(m.Channel, m.User)
-}
-
-// isGuest reports whether anybody could be the sender of a message in a conversation: the
-// sender has no name and is not the operator, or is only a guest to the platform.
-func (e *Engine) isGuest(m mail, key session.Key) bool {
-	s := e.sender(m)
-	return s.Kind() == identity.Guest && !operators(key) || s.User == nil && slices.Contains(m.PlatformRoles, "guest")
-}
-
-// waiter names the sender of a message where senders take turns: guests are one.
-func (e *Engine) waiter(m mail) string {
-	if e.isGuest(m, m.To) {
-		return ""
-	}
-	return e.sender(m).Record()
-}
-
-func (e *Engine) place(a *agent, m mail) route.Place {
-	if m.Direct {
-		m.Chat, m.Thread = "", ""
-	}
-	return route.Place{
-		Agent: a.Name, Channel: m.Channel, Account: m.Account, Sender: e.sender(m), Guest: m.Guest, Chat: m.Chat, Thread: m.Thread, Session: m.Session,
-	}
-}
+// Users returns the people whom etui knows now; nil means none.
+func (e *Engine) Users() *identity.Users { return e.people.Now() }
 
 func (e *Engine) key(a *agent, m mail) session.Key {
 	if m.To != "" {
 		return m.To
 	}
-	return route.Key(e.place(a, m), e.config.Scope)
-}
-
-// facts returns what is known of the sender of a message while a catalog is in effect. What
-// a client states adds to what the configuration says of a person, which wins.
-func (e *Engine) facts(m mail, now *catalog.Catalog) chat.Facts {
-	s := e.users(now).Sender(m.Channel, m.User)
-	f := chat.Facts{
-		Channel: m.Channel, Chat: m.Chat, User: s.Fact(), Sender: s.Record(), Roles: m.Roles, PlatformRoles: m.PlatformRoles, Attrs: m.Attrs,
-	}
-	if s.User == nil {
-		return f
-	}
-	f.Roles, f.Groups = s.User.Roles, s.User.Groups
-	if len(m.Roles) > 0 {
-		f.Roles = slices.Concat(s.User.Roles, m.Roles)
-	}
-	switch {
-	case len(m.Attrs) == 0:
-		f.Attrs = s.User.Attrs
-	case len(s.User.Attrs) > 0:
-		f.Attrs = maps.Clone(m.Attrs)
-		maps.Copy(f.Attrs, s.User.Attrs)
-	}
-	return f
+	return e.people.Key(a.Name, m.Caller(), m.Session)
 }
 
 // Whoami says who the sender of a message is to the engine.
@@ -202,7 +143,7 @@ func (e *Engine) Whoami(sender Message) (Whoami, error) {
 	if err != nil {
 		return Whoami{}, err
 	}
-	f, s := e.facts(m, e.Catalog()), e.sender(m)
+	f, s := e.people.Facts(m.Caller(), e.Catalog()), e.people.Sender(m.Caller())
 	w := Whoami{
 		Kind: s.Kind(), User: f.User, Sender: f.Sender, Channel: f.Channel, Roles: append([]string{}, f.Roles...), Groups: f.Groups,
 		PlatformRoles: f.PlatformRoles, Attrs: f.Attrs, Session: e.key(a, m),
@@ -211,4 +152,20 @@ func (e *Engine) Whoami(sender Message) (Whoami, error) {
 		w.Identities = s.User.Identities
 	}
 	return w, nil
+}
+
+// Caller returns the facts of a message's sender by which tools, and the methods that read
+// and write memory, know the conversation. Its text is not needed.
+func (e *Engine) Caller(sender Message) (chat.Facts, error) {
+	m, err := e.told(newMail(sender))
+	if err != nil {
+		return chat.Facts{}, err
+	}
+	a, err := e.agent(m.Agent)
+	if err != nil {
+		return chat.Facts{}, err
+	}
+	f := e.people.Facts(m.Caller(), e.Catalog())
+	f.Agent, f.Session = a.Name, string(e.key(a, m))
+	return f, nil
 }

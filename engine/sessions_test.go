@@ -3,144 +3,21 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/turn"
 )
 
-func steps(n int) []fake.Step {
-	list := make([]fake.Step, n)
-	for i := range list {
-		list[i] = fake.Step{Text: "reply"}
-	}
-	return list
-}
-
-func say(t *testing.T, g *engine.Engine, m engine.Message) {
-	t.Helper()
-	_, err := send(g, t.Context(), m)
-	must(t, err)
-}
-
-func texts(messages []chat.Message) string {
-	var b strings.Builder
-	for _, m := range messages {
-		b.WriteString(m.Text + " ")
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// TestForgetUserInTheInbox: what somebody wrote goes also where no turn has made it a part of
-// a conversation.
-func TestForgetUserInTheInbox(t *testing.T) {
-	t.Parallel()
-	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "etui.db"))
-	must(t, err)
-	defer file.Close()
-	for name, kept := range map[string]store.Store{"memory": &store.Memory{}, "sqlite": file} {
-		for _, user := range []string{"web:ann", "web:bob"} {
-			for _, state := range []store.State{store.Parked, store.Answered} {
-				i, _, err := kept.Accept(t.Context(), store.Item{Session: "s", User: user, Message: []byte(`{"text":"secret"}`), Holder: "x"})
-				must(t, err)
-				if i.State = state; state == store.Answered {
-					err = kept.Finish(t.Context(), store.End{ID: i.ID, Result: []byte(`{"done":{"reply":"secret"}}`), Deliver: true})
-				} else {
-					err = kept.Update(t.Context(), i)
-				}
-				must(t, err)
-			}
-		}
-		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
-		if _, err := g.ForgetUser(t.Context(), "web:ann"); err != nil {
-			t.Fatal(err)
-		}
-		left, err := kept.Items(t.Context(), store.ItemFilter{})
-		must(t, err)
-		if len(left) != 2 || left[0].User != "web:bob" || left[1].User != "web:bob" {
-			t.Errorf("%s: the inbox has %+v", name, left)
-		}
-	}
-}
-
-// TestForgetUser: a person's own sessions go, and what they said among others; the rest
-// stays, and goes on.
-func TestForgetUser(t *testing.T) {
-	store := &store.Memory{}
-	g, _ := newEngine(t, func(c *engine.Config) { c.Store = store }, steps(9)...)
-	say(t, g, engine.Message{Text: "own", Channel: "web", User: "ann"})
-	say(t, g, engine.Message{Text: "named", Channel: "web", User: "ann", Session: "s"})
-	say(t, g, engine.Message{Text: "bob's", Channel: "web", User: "bob"})
-	for _, m := range []engine.Message{{Text: "from bob", User: "bob"}, {Text: "from ann", User: "ann"}, {Text: "more from bob", User: "bob"}} {
-		m.Channel, m.Chat = "web", "team"
-		say(t, g, m)
-	}
-	for _, peer := range []string{"ann", "ann b"} {
-		key := route.Key(route.Place{Agent: "other", Channel: "web", Sender: identity.Sender{Channel: "web", ID: peer}}, route.Peer)
-		must(t, store.Append(t.Context(), key, session.State{}, chat.Message{Role: chat.User, Text: "without an author"}))
-	}
-
-	f, err := g.ForgetUser(t.Context(), "web:ann")
-	must(t, err)
-	if want := (engine.Forgotten{User: "web:ann", Sessions: 3, Messages: 2}); f != want {
-		t.Errorf("forgotten: %+v, want %+v", f, want)
-	}
-	left, err := g.Sessions(t.Context(), session.Filter{})
-	must(t, err)
-	if len(left) != 3 {
-		t.Errorf("left are %+v; want bob's, the team's and one of somebody else", left)
-	}
-	for _, s := range left {
-		c, err := g.Session(t.Context(), s.Key, 0, 100)
-		must(t, err)
-		if got := texts(c.Said); strings.Contains(got, "from ann") || len(s.Users) > 1 {
-			t.Errorf("%s has %q of %q", s.Key, got, s.Users)
-		}
-	}
-	if again, err := g.ForgetUser(t.Context(), "web:ann"); err != nil || again != (engine.Forgotten{User: "web:ann"}) {
-		t.Errorf("again: %+v, %v", again, err)
-	}
-	say(t, g, engine.Message{Text: "and on", Channel: "web", Chat: "team", User: "bob"})
-	if _, err := g.ForgetUser(t.Context(), ""); err == nil {
-		t.Error("nobody was forgotten")
-	}
-}
-
-// TestForgetClosesTheOpenTurn: a turn that waits for an answer to a forgotten question is
-// closed, and that of somebody else still waits.
-func TestForgetClosesTheOpenTurn(t *testing.T) {
-	for user, open := range map[string]bool{"ann": false, "bob": true} {
-		store := &store.Memory{}
-		state := session.State{Summary: "ann said so", Turn: session.Turn{ID: "t", Request: []byte(`{}`)}, Awaits: []session.Await{{Call: "1", Tool: "echo", User: user, For: session.Approval}}}
-		must(t, store.Append(t.Context(), "k", state,
-			chat.Message{Role: chat.User, Text: "x", User: "bob"}, chat.Message{Role: chat.Assistant, Text: "y"},
-			chat.Message{Role: chat.User, Text: "x", User: "ann"}, chat.Message{Role: chat.Assistant, Text: "y"},
-			chat.Message{Role: chat.User, Text: "do it", User: user}, chat.Message{Role: chat.Assistant, Calls: []chat.Call{{ID: "1", Name: "echo"}}}))
-		g, _ := newEngine(t, func(c *engine.Config) { c.Store = store })
-		_, err := g.ForgetUser(t.Context(), "ann")
-		must(t, err)
-		s, err := store.Load(t.Context(), "k", 0)
-		must(t, err)
-		if s.Open() != open {
-			t.Errorf("the turn of %s is open: %v, want %v: %+v", user, s.Open(), open, s.State)
-		}
-		if s.Summary != "" {
-			t.Errorf("the summary still says %q", s.Summary)
-		}
-	}
+// eraser returns what forgets the people of an engine.
+func eraser(g *engine.Engine) *erase.Eraser {
+	return erase.New(erase.Config{Engine: g, Parts: []erase.Part{g.Approvals().Grants, schedule.NewTasks(g)}, Local: []erase.Part{g}})
 }
 
 // TestDeleteWaitsForTheTurn: a running turn stores nothing into a session that was deleted.
@@ -173,103 +50,5 @@ func TestDeleteWaitsForTheTurn(t *testing.T) {
 	}
 	if err := g.DeleteSession(t.Context(), "agent:main:session:s:guest:"); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("deleting it again: %v", err)
-	}
-}
-
-// TestSessionShowsWhatIsUnknown: a call without a result leaves the turn open, and a broken
-// argument does not break the answer.
-func TestSessionShowsWhatIsUnknown(t *testing.T) {
-	store := &store.Memory{}
-	must(t, store.Append(t.Context(), "k", session.State{Turn: session.Turn{ID: "t"}, Summary: "before", Sent: 2},
-		chat.Message{Role: chat.User, Text: "early"}, chat.Message{Role: chat.User, Text: "go"},
-		chat.Message{Role: chat.Assistant, Calls: []chat.Call{{ID: "1", Name: "echo", Arguments: []byte(`{"wor`)}}}))
-	g, _ := newEngine(t, func(c *engine.Config) { c.Store = store })
-	c, err := g.Session(t.Context(), "k", -1, 2)
-	must(t, err)
-	if c.Phase != turn.Calling {
-		t.Errorf("phase %s, want calling", c.Phase)
-	}
-	if c.Skip != 1 || len(c.Said) != 2 {
-		t.Errorf("%d messages after %d, want the newest 2 of 3", len(c.Said), c.Skip)
-	}
-	if got := string(c.Said[1].Calls[0].Arguments); got != `"{\"wor"` {
-		t.Errorf("arguments %s", got)
-	}
-	if c.Summarised != "before" || c.Sent != 2 {
-		t.Errorf("the summary %q is before the newest %d", c.Summarised, c.Sent)
-	}
-	if _, err := g.Session(t.Context(), "none", -1, 2); !errors.Is(err, session.ErrNotFound) {
-		t.Errorf("an unknown session: %v", err)
-	}
-}
-
-func TestSweep(t *testing.T) {
-	store := &store.Memory{}
-	for i := range 250 {
-		must(t, store.Append(t.Context(), session.Key(strings.Repeat("k", i+1)), session.State{}))
-	}
-	g, _ := newEngine(t, func(c *engine.Config) { c.Store = store })
-	for _, c := range []struct {
-		before time.Time
-		want   int
-	}{{time.Now().Add(-time.Hour), 0}, {time.Now().Add(time.Hour), 250}} {
-		if n, err := g.Sweep(t.Context(), c.before); n != c.want || err != nil {
-			t.Errorf("%d were removed, %v; want %d", n, err, c.want)
-		}
-	}
-}
-
-// TestForgetPerson: a person of the configuration has several names, in sessions from before
-// the configuration knew them, too.
-func TestForgetPerson(t *testing.T) {
-	users, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"telegram:42"}}})
-	must(t, err)
-	store := &store.Memory{}
-	g, _ := newEngine(t, func(c *engine.Config) {
-		c.Store, c.Users = store, func(*catalog.Catalog) *identity.Users { return users }
-	}, steps(3)...)
-	must(t, store.Append(t.Context(), "agent:main:peer:telegram:42", session.State{}, chat.Message{Role: chat.User, Text: "earlier", User: "telegram:42"}))
-	must(t, store.Append(t.Context(), "agent:main:peer:discord:42", session.State{}, chat.Message{Role: chat.User, Text: "another", User: "discord:42"}))
-	say(t, g, engine.Message{Text: "hi", Channel: "telegram", User: "42"})
-	say(t, g, engine.Message{Text: "hi", Channel: "cli", User: "ann", Session: "s"})
-	f, err := g.ForgetUser(t.Context(), "telegram:42")
-	must(t, err)
-	if f.Sessions != 3 {
-		t.Errorf("%d sessions were removed, want 3", f.Sessions)
-	}
-	left, err := store.List(t.Context(), session.Filter{})
-	must(t, err)
-	if len(left) != 1 || left[0].Key != "agent:main:peer:discord:42" {
-		t.Errorf("left are %+v, want the session of another", left)
-	}
-}
-
-// A group in which one person has a name is not that person's: the others there may have none.
-func TestGroupWithNamelessPeople(t *testing.T) {
-	t.Parallel()
-	kept := &store.Memory{}
-	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "1"}, fake.Step{Text: "2"})
-	room := engine.Message{Channel: "web", Chat: "room"}
-	for _, m := range []struct{ user, text string }{{"", "a word of somebody"}, {"ann", "a word of ann"}} {
-		room.User, room.Text = m.user, m.text
-		_, err := send(g, t.Context(), room)
-		must(t, err)
-	}
-	list, err := g.Sessions(t.Context(), session.Filter{})
-	must(t, err)
-	names := g.Names("web:ann")
-	if len(list) != 1 || !slices.Equal(list[0].Users, names) {
-		t.Fatalf("the sessions are %+v, want one of %v", list, names)
-	}
-	if engine.Belongs(list[0], names) {
-		t.Error("the group belongs to ann")
-	}
-	if f, err := g.ForgetUser(t.Context(), "web:ann"); err != nil || f.Sessions != 0 || f.Messages == 0 {
-		t.Errorf("forgotten: %+v, %v", f, err)
-	}
-	s, err := kept.Load(t.Context(), list[0].Key, 0)
-	must(t, err)
-	if len(s.Messages) != 2 || s.Messages[0].Text != "a word of somebody" {
-		t.Errorf("left are %+v", s.Messages)
 	}
 }

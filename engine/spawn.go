@@ -133,7 +133,7 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 		return chat.Result{}, err
 	}
 	limits := a.Spawn.filled()
-	if err := e.maySpawn(a, m, s); err != nil {
+	if err := maySpawn(a, m, s); err != nil {
 		return chat.Result{}, err
 	}
 	allowed := limits.Agents
@@ -178,7 +178,7 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 }
 
 // maySpawn returns the limit that keeps an agent from starting one more.
-func (e *Engine) maySpawn(a *agent, m mail, s session.Session) error {
+func maySpawn(a *agent, m mail, s session.Session) error {
 	limits := a.Spawn.filled()
 	running := 0
 	for _, w := range s.Awaits {
@@ -227,7 +227,7 @@ func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m mail, s ses
 	}
 	limits := a.Spawn.filled()
 	o := &origin{
-		Turn: s.Turn.ID, Left: left(a, m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: e.stored(m),
+		Turn: s.Turn.ID, Left: left(a, m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: stored(m),
 		Steps: lower(cmp.Or(limits.Steps, e.config.Turn.MaxSteps, maxSteps), t.Steps), Time: lower(limits.Time, t.Time), Tokens: lower(limits.Tokens, t.Tokens),
 	}
 	if m.Origin != nil {
@@ -235,7 +235,7 @@ func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m mail, s ses
 		o.Steps, o.Time, o.Tokens = lower(o.Steps, m.Origin.Steps), lower(o.Time, m.Origin.Time), lower(o.Tokens, m.Origin.Tokens)
 	}
 	o.Within = append(o.Within, ancestor{a.Name, s.Key, skill, m.Include, m.Exclude, m.IncludeSkills, m.ExcludeSkills})
-	sub := mail{Origin: o, Asked: m.Asked, Message: Message{
+	sub := mail{Origin: o, Bounds: m.Bounds, Message: Message{
 		Text:     "Task: " + task, // so that it is never a command such as /approve
 		NoMemory: m.NoMemory, NoRuntime: m.NoRuntime, Instructions: instructions, Background: true,
 	}}
@@ -282,14 +282,14 @@ func (e *Engine) bound(f chat.Facts, of ancestor) selection.Bound {
 		b.Facts.Skill = "(gone)" // a skill that does not exist lets nothing through
 		return b
 	}
-	now := a.controls.load()
-	b.Groups = now.groups
-	b.IncludeSkills, b.ExcludeSkills = now.filter(of.IncludeSkills, of.ExcludeSkills)
+	now := a.controls.Now()
+	b.Groups = now.Groups
+	b.IncludeSkills, b.ExcludeSkills = now.Filter(of.IncludeSkills, of.ExcludeSkills)
 	return b
 }
 
 // then is what somebody might use when they asked for a task.
-func (e *Engine) then(a *asked) selection.Bound {
+func (e *Engine) then(a *Bounds) selection.Bound {
 	of := ancestor{
 		Agent: a.Facts.Agent, Session: session.Key(a.Facts.Session),
 		Include: a.Include, Exclude: a.Exclude, IncludeSkills: a.IncludeSkills, ExcludeSkills: a.ExcludeSkills,
@@ -304,7 +304,7 @@ func (e *Engine) within(in turn.Input, a *agent, m mail) turn.Input {
 	if (a.Spawn.AtOnce > 0 || m.Origin != nil) && left(a, m) == 0 {
 		in.Options.ExcludeTools = append(slices.Clone(in.Options.ExcludeTools), SpawnTool)
 	}
-	for a := m.Asked; a != nil; a = a.First {
+	for a := m.Bounds; a != nil; a = a.First {
 		in.Bounds = append(in.Bounds, e.then(a))
 	}
 	o := m.Origin
@@ -454,6 +454,9 @@ func (e *Engine) ended(ctx context.Context) error {
 	}
 	return err
 }
+
+// page is how many sessions are listed at once.
+const page = 200
 
 // children returns the sessions of the sub-agents that a session has started.
 func (e *Engine) children(ctx context.Context, key session.Key) (keys []session.Key, err error) {

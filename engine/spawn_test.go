@@ -445,7 +445,7 @@ func TestSpawnDeleted(t *testing.T) {
 	// Its item ends without a report, as when an operator drops it.
 	sub := session.Key("agent:helper:sub:x:peer:ann")
 	must(t, g.kept.Append(t.Context(), key, session.State{Awaits: []session.Await{{Call: "1", Tool: engine.SpawnTool, User: "ann", For: session.SubAgent, Session: sub}}}))
-	must(t, g.Tick(t.Context()))
+	must(t, g.Expire(t.Context()))
 	idle(t, g.Engine)
 	s := loadKey(t, g.kept, key)
 	if s.Open() || !strings.Contains(s.Messages[len(s.Messages)-1].Note, "ended without a result") {
@@ -597,7 +597,7 @@ func TestSpawnCrashes(t *testing.T) {
 				t.Errorf("killed at %d: the repeated message gets %v", at, err)
 			}
 			g.Wait(t.Context())
-			must(t, g.Tick(t.Context()))
+			must(t, g.Expire(t.Context()))
 			g.Wait(t.Context())
 			s := loadKey(t, kept, keyOf(t, g, ann))
 			notes := 0

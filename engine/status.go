@@ -38,14 +38,14 @@ func (e *Engine) AgentStatus(name string) (AgentStatus, error) {
 	if err != nil {
 		return AgentStatus{}, err
 	}
-	now := a.controls.load()
+	now := a.controls.Now()
 	s := AgentStatus{
-		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model), Skill: now.skill, Groups: now.groups, Tools: e.Catalog().Len(),
-		Skills: append([]string{}, now.skills...), Strategy: a.Strategy.String(),
+		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model), Skill: now.Skill, Groups: now.Groups, Tools: e.Catalog().Len(),
+		Skills: append([]string{}, now.Skills...), Strategy: a.Strategy.String(),
 		Mode: e.config.Selection.Asked(a.Mode), CacheBreaks: a.runner.CacheBreaks(),
 	}
-	if now.groups != "" {
-		s.Tools = len(e.Catalog().Groups(now.groups))
+	if now.Groups != "" {
+		s.Tools = len(e.Catalog().Groups(now.Groups))
 	}
 	if c := e.config.Turn.Chooser; c != nil {
 		counts := c.Counts()

@@ -65,5 +65,5 @@ func (j *job) steers(running, next mail) bool {
 	}
 	running.Trace = next.Trace
 	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 && next.Outcome == nil &&
-		next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(j.engine.stored(next), j.engine.stored(running))
+		next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(stored(next), stored(running))
 }

@@ -48,13 +48,13 @@ func (j *job) traced(ctx context.Context, m *mail) (_ context.Context, end func(
 // ends it.
 func (e *Engine) Delivery(ctx context.Context, l Letter, channel string) (_ context.Context, end func(error)) {
 	if l.Tries > 1 {
-		e.meter.retry("delivery")
+		e.meter.Retry("delivery")
 	}
 	if e.config.Tracer == nil {
 		return ctx, func(error) {}
 	}
 	ctx, s := span.Start(span.Below(ctx, l.trace), e.config.Tracer, "deliver reply", trace.WithSpanKind(trace.SpanKindProducer),
-		span.Texts("etui.channel", channel, "gen_ai.conversation.id", conversation(l.Session)), trace.WithAttributes(attribute.Int("etui.tries", l.Tries)))
+		span.Texts("etui.channel", channel, "gen_ai.conversation.id", l.Session.Hash()), trace.WithAttributes(attribute.Int("etui.tries", l.Tries)))
 	return ctx, func(err error) {
 		what := ""
 		if err != nil {
@@ -65,7 +65,7 @@ func (e *Engine) Delivery(ctx context.Context, l Letter, channel string) (_ cont
 }
 
 func about(agent string, key session.Key) trace.SpanStartEventOption {
-	return span.Texts("gen_ai.agent.name", agent, "gen_ai.conversation.id", conversation(key))
+	return span.Texts("gen_ai.agent.name", agent, "gen_ai.conversation.id", key.Hash())
 }
 
 // failureOf returns a word for how a message failed; empty if it did not.

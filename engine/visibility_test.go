@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
@@ -112,7 +113,7 @@ func TestTenants(t *testing.T) {
 				if _, err := g.Call(t.Context(), m, target, nil); visible && err != nil || !visible && !errors.Is(err, turn.ErrNoTool) {
 					t.Errorf("calling %s (visible: %v): %v", target, visible, err)
 				}
-				sel, err := g.Select(t.Context(), m)
+				sel, err := inspect.New(g).Select(t.Context(), m)
 				must(t, err)
 				for _, v := range sel.Explain().Tools {
 					if v.Tool == target && (v.Stage == selection.Visibility) == visible {
@@ -201,7 +202,7 @@ func TestSkillsOfHiddenTools(t *testing.T) {
 				if !strings.Contains(string(said), "- support") {
 					t.Errorf("%s: no skill support: %s", m.User, said)
 				}
-				sel, err := g.Select(t.Context(), m)
+				sel, err := inspect.New(g).Select(t.Context(), m)
 				must(t, err)
 				for _, v := range sel.Skills() {
 					if v.Skill == "servers" && v.Told != (i == 0) {
@@ -228,7 +229,7 @@ func TestHintsNameWhatTheCallerSees(t *testing.T) {
 			"servers":        {Skill: "server"},
 		} {
 			m.Text, m.User, m.Roles, m.Channel = "x", "ann", c.roles, "web"
-			if _, err := g.Select(t.Context(), m); err == nil || strings.Contains(err.Error(), fmt.Sprintf("did you mean %q", name)) != c.hint {
+			if _, err := inspect.New(g).Select(t.Context(), m); err == nil || strings.Contains(err.Error(), fmt.Sprintf("did you mean %q", name)) != c.hint {
 				t.Errorf("%v: %v", c.roles, err)
 			}
 		}
@@ -304,10 +305,10 @@ func TestHiddenReadsLikeUnknown(t *testing.T) {
 			m := engine.Message{Text: "hello", User: "bob", Roles: roles}
 			change(&m, name)
 			g, _ := engineFor(t, fake.Step{Text: "hi"})
-			_, selected := g.Select(t.Context(), m)
+			_, selected := inspect.New(g).Select(t.Context(), m)
 			_, sent := send(g, t.Context(), m)
 			_, called := g.Call(t.Context(), m, "list_tickets", json.RawMessage(`{}`))
-			_, looked := g.Why(t.Context(), m, 1, true)
+			_, looked := inspect.New(g).Why(t.Context(), m, 1, true)
 			return fmt.Sprint(selected, sent, called, looked)
 		}
 	}

@@ -58,6 +58,17 @@ func (u *Users) Sender(channel, id string) Sender {
 	return s
 }
 
+// Names returns the names under which messages and records of a person are kept: the
+// name and the identities of a person of the configuration, or the name of a peer, such as
+// telegram:42.
+func (u *Users) Names(user string) []string {
+	s := u.Sender("", user)
+	if s.User != nil {
+		return append([]string{s.User.Name}, s.User.Identities...)
+	}
+	return []string{s.Record()}
+}
+
 // Kind says how well the sender is known.
 func (s Sender) Kind() Kind {
 	switch {

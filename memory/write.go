@@ -107,6 +107,23 @@ func (s *Store) Forget(ctx context.Context, owner string) (found bool, err error
 	return err == nil, err
 }
 
+// Erase removes what is remembered of a person under some names, and counts the owners.
+func (s *Store) Erase(ctx context.Context, names []string) (map[string]int, error) {
+	count := map[string]int{"memories": 0}
+	for _, name := range names {
+		for _, kind := range []string{"people", "peers"} {
+			found, err := s.Forget(ctx, Owner(kind, name))
+			if err != nil {
+				return count, err
+			}
+			if found {
+				count["memories"]++
+			}
+		}
+	}
+	return count, nil
+}
+
 // Notes returns the notes of an owner, newest first, at most n; without an owner those of
 // the shared part.
 func (s *Store) Notes(owner string, n int) ([]Note, error) {

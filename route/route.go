@@ -181,6 +181,23 @@ func Remembered(key session.Key) string {
 	return ""
 }
 
+// Operator reports whether a conversation is that of the operator, at any terminal.
+func Operator(key session.Key) bool { return Remembered(key) == "main" }
+
+// Belongs reports whether a session is the own one of a person with some names: nobody
+// else wrote in it, and it is neither a group's nor that of all, where people without a name
+// may have. Where no message names its author the key decides.
+func Belongs(s session.Summary, names []string) bool {
+	if Group(s.Key) || Operator(s.Key) {
+		return false
+	}
+	if len(s.Users) == 0 {
+		_, owner := Owner(s.Key)
+		return owner != "" && slices.Contains(names, owner)
+	}
+	return len(s.Users) < session.MaxUsers && !slices.ContainsFunc(s.Users, func(user string) bool { return !slices.Contains(names, user) })
+}
+
 // Group reports whether a conversation is that of a group, or of a sub-agent for one.
 func Group(key session.Key) bool { return isGroup(placed(split(key))) }
 

@@ -32,17 +32,17 @@ type ChannelAccount struct {
 	Account string `json:"account"`
 }
 
-// forgetUser removes what is kept of a person, and answers with an [engine.Forgotten].
+// forgetUser removes what is kept of a person, and answers with an [erase.Report].
 func (s *Server) forgetUser(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); !ok {
 		return
 	}
-	user := r.PathValue("user")
-	f, err := s.engine.ForgetUser(r.Context(), user)
-	if err == nil {
-		f.Chats, err = s.config.Channels.Forget(r.Context(), s.engine.Names(user))
+	if s.config.Eraser == nil {
+		wire.Refuse(w, http.StatusNotImplemented, "this program cannot forget people")
+		return
 	}
-	wire.Answer(w, f, err)
+	report, err := s.config.Eraser.Erase(r.Context(), r.PathValue("user"))
+	wire.Answer(w, report, err)
 }
 
 func (s *Server) listChannels(w http.ResponseWriter, r *http.Request) {

@@ -112,7 +112,7 @@ func TestAnswersAreSigned(t *testing.T) {
 	}
 	asked := send(`{"text":"pay","user":"eve"}`)
 	send(`{"user":"eve","answers":[{"call":"1","approved":true,"lasts":"always","by":"an operator"}]}`)
-	grants, err := e.Grants(t.Context())
+	grants, err := e.Approvals().Grants.List(t.Context())
 	if err != nil || len(grants) != 1 || grants[0].By != "eve" {
 		t.Errorf("%s: %+v, %v", asked, grants, err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
@@ -43,6 +44,8 @@ type Config struct {
 	Status api.Config
 	// Skills is what operators see and change. Its Log is set from this Config's.
 	Skills admin.Config
+	// Eraser removes what is kept of people; nil means that requests for that are refused.
+	Eraser *erase.Eraser
 	// Channels are where people talk; nil means nowhere. The caller runs them.
 	Channels *channel.Host
 	// Log receives what operators should know; nil discards.
@@ -53,12 +56,13 @@ type Config struct {
 type Gateway interface {
 	Engine() *engine.Engine
 	Channels() *channel.Host
+	Eraser() *erase.Eraser
 }
 
 // Handler returns the HTTP API of a gateway, with the webhooks of its channels, for programs on
 // this machine. New takes keys for others.
 func Handler(g Gateway) http.Handler {
-	return New(g.Engine(), Config{Channels: g.Channels()})
+	return New(g.Engine(), Config{Channels: g.Channels(), Eraser: g.Eraser()})
 }
 
 // Server is the HTTP handler of all routes. It is safe for concurrent use.

@@ -7,6 +7,8 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -18,6 +20,12 @@ import (
 // Key names a session: free text of at most 512 bytes. Package route makes
 // keys from agent, channel and peer.
 type Key string
+
+// Hash tells sessions apart where their keys, which name people, are not to be kept.
+func (k Key) Hash() string {
+	sum := sha256.Sum256([]byte(k))
+	return hex.EncodeToString(sum[:8])
+}
 
 // Session is one conversation. A zero Session with a Key is a new conversation.
 type Session struct {

@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/server/api"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -58,7 +58,7 @@ Lines that the agent adds meanwhile are kept.`,
 	}
 }
 
-func describeMemory(r engine.Remembered) string {
+func describeMemory(r recall.Remembered) string {
 	if r.Owner == "" {
 		return "Nothing is remembered here: etui does not know who is writing. Name somebody with --as.\n"
 	}
@@ -96,7 +96,7 @@ func describeRecalled(r api.Recalled) string {
 }
 
 func editMemory(ctx context.Context, c *call, who api.Message) error {
-	var r engine.Remembered
+	var r recall.Remembered
 	if err := c.client.Do(ctx, http.MethodPost, "/api/memory", api.MemoryLook{Message: who}, &r); err != nil {
 		return err
 	}

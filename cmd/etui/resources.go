@@ -13,12 +13,16 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/roster"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
@@ -35,7 +39,7 @@ func resources() []action {
 func agents() action {
 	var skill, groups string
 	var skills []string
-	var change engine.Control
+	var change roster.Change
 	return action{
 		use: "agents", short: "List the agents, and change those of a running gateway",
 		actions: []action{
@@ -105,7 +109,7 @@ their conversation.`,
 					}
 					return nil
 				},
-				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x engine.Approval) string {
+				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x approval.Approval) string {
 					return fmt.Sprintf("%s may run; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
 				}),
 			},
@@ -113,14 +117,14 @@ their conversation.`,
 				use: "deny ID", short: "Decline a call", needs: changes,
 				example: "  etui approvals deny k3f9ab --reason 'not on Fridays'",
 				flags:   func(f *pflag.FlagSet) { f.StringVar(&said.Reason, "reason", "", "why; the model reads it") },
-				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x engine.Approval) string {
+				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x approval.Approval) string {
 					return fmt.Sprintf("%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
 				}),
 			},
 			{
 				use: "revoke ID", short: "Take back an approval that counts always", needs: changes,
 				example: "  etui approvals revoke k3f9ab",
-				run: send(http.MethodDelete, "/admin/approvals/{}", nil, func([]engine.Grant) string {
+				run: send(http.MethodDelete, "/admin/approvals/{}", nil, func([]approval.Grant) string {
 					return "Revoked: calls are asked about again.\n"
 				}),
 			},
@@ -181,12 +185,12 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 }
 
 func cron() action {
-	var t engine.Task
+	var t schedule.Task
 	var catchUp string
 	one := func(use, short, method, path, says string) action {
 		return action{
 			use: use + " ID", short: short, needs: changes | records, example: "  etui cron " + use + " k3f9ab",
-			run: send(method, "/admin/tasks/{}"+path, nil, func(t engine.Task) string {
+			run: send(method, "/admin/tasks/{}"+path, nil, func(t schedule.Task) string {
 				return fmt.Sprintf("Task %s %s.\n", t.ID, says)
 			}),
 		}
@@ -215,17 +219,17 @@ name of its user and with the rights of that user at that moment; its answer is 
 					f.StringVar(&catchUp, "catch-up", "once", "what becomes of times when etui did not run: once, skip or all")
 				},
 				check: func(c *call) error {
-					t.When, t.Text, t.CatchUp = c.args[0], c.args[1], engine.CatchUp(catchUp)
+					t.When, t.Text, t.CatchUp = c.args[0], c.args[1], schedule.CatchUp(catchUp)
 					return nil
 				},
-				run: send(http.MethodPost, "/admin/tasks", &t, func(t engine.Task) string {
+				run: send(http.MethodPost, "/admin/tasks", &t, func(t schedule.Task) string {
 					next := t.Next.Format("2006-01-02 15:04 MST")
 					return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, next, client.SessionName(t.Key))
 				}),
 			},
 			{
 				use: "list", short: "List the tasks, and when they run", needs: records,
-				run: get("/admin/tasks", table[engine.Task]{
+				run: get("/admin/tasks", table[schedule.Task]{
 					none: "There are no tasks.\n",
 					head: []string{"ID", "NEXT", "WHEN", "ZONE", "USER", "TEXT"}, row: taskRow,
 				}.text),
@@ -459,7 +463,7 @@ recorded unless etui.yaml says usage: {keep: true}.`,
 				use: "export", short: "Export the record of past turns, one JSON object a line", flags: chosen,
 				example: "  etui usage export --user alice > alice.jsonl",
 				run: func(ctx context.Context, c *call) error {
-					var kept engine.PastTurns
+					var kept learning.Record
 					if err := c.client.Do(ctx, http.MethodGet, path(0), nil, &kept); err != nil {
 						return err
 					}

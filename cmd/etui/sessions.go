@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/etui/internal/conversation"
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
@@ -83,7 +83,7 @@ is unknown (?), and outcomes that came after their turn.`,
 					if err != nil {
 						return err
 					}
-					return get(client.SessionPath(s.Key)+"?limit="+strconv.Itoa(shown), func(x engine.Conversation) string {
+					return get(client.SessionPath(s.Key)+"?limit="+strconv.Itoa(shown), func(x inspect.Conversation) string {
 						return conversation.Transcript(x, terminal.Width())
 					})(ctx, c)
 				},

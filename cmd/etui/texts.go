@@ -9,12 +9,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/store"
@@ -65,25 +69,25 @@ func describeHealth(agents []engine.AgentStatus) string {
 }
 
 func describeApprovals(list api.Approvals) string {
-	text := table[engine.Approval]{
+	text := table[approval.Approval]{
 		none: "Nothing waits for an approval.\n", head: []string{"ID", "TOOL", "RISK", "EXPIRES", "USER"},
-		row: func(x engine.Approval) []string {
+		row: func(x approval.Approval) []string {
 			until := "never"
 			if !x.Until.IsZero() {
 				until = x.Until.Local().Format(time.DateTime)
 			}
 			return []string{x.ID, x.Tool, x.Risk, until, x.User}
 		},
-		below: func(x engine.Approval) string {
+		below: func(x approval.Approval) string {
 			return "    " + strings.ReplaceAll(printable.Text(cmp.Or(x.Question, x.Arguments)), "\n", "\n    ") + "\n"
 		},
 	}.text(list.Waiting)
 	if len(list.Lasting) == 0 {
 		return text
 	}
-	return text + "\n" + table[engine.Grant]{
+	return text + "\n" + table[approval.Grant]{
 		wide: true, head: []string{"ALWAYS", "TOOL", "AGENT", "USER", "BY", "SINCE"},
-		row: func(g engine.Grant) []string {
+		row: func(g approval.Grant) []string {
 			return []string{g.ID, g.Tool, g.Agent, g.User, g.By, g.Time.Local().Format(time.DateTime)}
 		},
 	}.text(list.Lasting)
@@ -135,7 +139,7 @@ func describeChannels(x server.ChannelStatus) string {
 	return text
 }
 
-func taskRow(t engine.Task) []string {
+func taskRow(t schedule.Task) []string {
 	next := "never"
 	switch {
 	case t.Paused:
@@ -151,7 +155,9 @@ func describeRetried(i engine.InboxItem) string {
 	return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, session)
 }
 
-func describeDropped(i engine.InboxItem) string { return fmt.Sprintf("Message %d is dropped.\n", i.ID) }
+func describeDropped(i engine.InboxItem) string {
+	return fmt.Sprintf("Message %d is dropped.\n", i.ID)
+}
 
 func describeItem(i engine.InboxItem) string {
 	var b strings.Builder
@@ -230,17 +236,14 @@ func describeWhoami(x api.Whoami) string {
 	return terminal.Columns(rows)
 }
 
-func describeForgotten(f engine.Forgotten) string {
+func describeForgotten(f erase.Report) string {
 	var did []string
-	for _, part := range []struct {
-		n    int
-		what string
-	}{
-		{f.Sessions, "conversation"}, {f.Messages, "message"}, {f.Turns, "past turn"}, {f.Calls, "call"},
-		{f.Memories, "memory folder"}, {f.Tasks, "task"}, {f.Approvals, "lasting approval"}, {f.Chats, "record of a channel"},
+	for _, kind := range []struct{ name, what string }{
+		{"sessions", "conversation"}, {"messages", "message"}, {"turns", "past turn"}, {"calls", "call"},
+		{"memories", "memory folder"}, {"tasks", "task"}, {"approvals", "lasting approval"}, {"chats", "record of a channel"},
 	} {
-		if part.n > 0 {
-			did = append(did, printable.Count(part.n, part.what))
+		if n := f.Count[kind.name]; n > 0 {
+			did = append(did, printable.Count(n, kind.what))
 		}
 	}
 	text := fmt.Sprintf("Nothing was kept of %s.\n", f.User)
@@ -250,8 +253,8 @@ func describeForgotten(f engine.Forgotten) string {
 	if len(did) > 0 {
 		text = fmt.Sprintf("Removed of %s: %s.\n", f.User, strings.Join(did, ", "))
 	}
-	if f.Decisions > 0 {
-		text += printable.Count(f.Decisions, "decision") + " in the audit made anonymous.\n"
+	if n := f.Count["decisions"]; n > 0 {
+		text += printable.Count(n, "decision") + " in the audit made anonymous.\n"
 	}
 	return text
 }
@@ -315,7 +318,7 @@ func describeVerdict(v audit.Verdict) string {
 	return b.String()
 }
 
-func describeUsage(kept engine.PastTurns) string {
+func describeUsage(kept learning.Record) string {
 	state := "Turns are not being kept: set usage: {keep: true} in etui.yaml.\n"
 	switch {
 	case kept.Vote:

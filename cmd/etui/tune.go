@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/internal/tune"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/rank"
 )
 
@@ -130,7 +130,7 @@ func tuneToPast(ctx context.Context, at *place, w *app.Workspace, before app.Fit
 	if err != nil {
 		return report, err
 	}
-	report.Report, err = tune.Run(ctx, tools, engine.Asked(turns, false), tune.Config[rank.Weights]{Start: before.Weights, Votes: w.Config.Usage.Vote, Progress: tuneProgress(at.Console, "")})
+	report.Report, err = tune.Run(ctx, tools, learning.Votes(turns, false), tune.Config[rank.Weights]{Start: before.Weights, Votes: w.Config.Usage.Vote, Progress: tuneProgress(at.Console, "")})
 	few := (*tune.TooFewError)(nil)
 	if errors.As(err, &few) && !w.Config.Usage.Keep {
 		err = fmt.Errorf("%w. Turns are not being kept: set usage: {keep: true} in etui.yaml, or give a folder with questions", err)

@@ -16,15 +16,18 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/builtin/memories"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server"
@@ -94,6 +97,8 @@ type App struct {
 	accounts []channel.Account
 	flows    workflow.Table
 	channels *channel.Host
+	eraser   *erase.Eraser
+	clock    *schedule.Clock
 	close    []func() error
 }
 
@@ -141,21 +146,29 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	if err = a.openCatalog(ctx, settings.Stored); err != nil {
 		return err
 	}
+	beat, err := a.heartbeat()
+	if err != nil {
+		return err
+	}
 	if a.Config, err = a.engineConfig(ctx, settings); err != nil {
 		return err
 	}
 	if a.Engine, err = engine.New(a.Config); err != nil {
 		return err
 	}
-	a.keeper.Memory = a.Engine
+	a.clock = schedule.NewClock(a.Engine, beat, a.log)
+	a.keeper.Memory = recall.New(a.Engine)
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
 	a.channels, err = channel.New(channel.Config{Engine: a.Engine, Accounts: a.accounts, Records: a.Config.Store, Log: a.log})
 	if err != nil {
 		return err
 	}
+	a.eraser = erase.New(erase.Config{
+		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.channels}, Local: []erase.Part{a.Engine, a.skills.calls}, Log: a.log,
+	})
 	a.HTTP = server.New(a.Engine, server.Config{
-		Key: string(c.API.Key), Keys: a.keys, Users: func() *identity.Users { return bookOf(a.registry.Catalog()).users }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.channels, Log: a.log,
+		Eraser: a.eraser, Key: string(c.API.Key), Keys: a.keys, Users: func() *identity.Users { return bookOf(a.registry.Catalog()).users }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.channels, Log: a.log,
 		Status: api.Config{
 			Version: a.version, Policy: func() []rules.Status { return bookOf(a.registry.Catalog()).calls.Status() },
 			Configuration: func() api.Configuration { return *a.reloader.status.Load() },
@@ -183,6 +196,10 @@ const (
 func (a *App) resume(ctx context.Context) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var resuming sync.WaitGroup
+	resuming.Go(func() {
+		defer panics.Log(a.log, "forgetting for other processes")
+		a.eraser.Follow(ctx)
+	})
 	resuming.Go(func() {
 		defer panics.Log(a.log, "resuming open turns")
 		for pause := firstResume; ; pause = min(2*pause, lastResume) {
@@ -268,7 +285,7 @@ func (a *App) openCatalog(ctx context.Context, stored bool) error {
 func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config, error) {
 	w, c, stored := a.Workspace, a.Workspace.Config, settings.Stored
 	e := engine.Config{
-		Registry: a.registry, Skills: a.Skills, Calls: a.skills.calls, Users: func(now *catalog.Catalog) *identity.Users { return bookOf(now).users },
+		Registry: a.registry, Skills: a.Skills, Users: func(now *catalog.Catalog) *identity.Users { return bookOf(now).users },
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: approvers, Tracer: a.traces.Tracer(), Log: a.log,
 	}
 	if a.store != nil && (stored || settings.Records) {
@@ -276,9 +293,6 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	}
 	e.Learning = a.openUsage(ctx, stored)
 	var err error
-	if e.Heartbeat, err = a.heartbeat(); err != nil {
-		return e, err
-	}
 	models, err := a.newModels()
 	if err != nil {
 		return e, err

@@ -67,7 +67,7 @@ func (a *App) openCommands() (list []Finding) {
 func (a *App) openCalls(ctx context.Context) (list []Finding) {
 	w := a.Workspace
 	c := a.registry.Catalog()
-	guest := chat.Facts{Agent: a.Engine.Agents()[0], Time: time.Now()}
+	guest := chat.Facts{Agent: a.Engine.Roster().Names()[0], Time: time.Now()}
 	var destructive, changing, reading []string
 	for _, d := range c.Definitions(guest) {
 		e, ok := c.Get(d.Name)
@@ -142,7 +142,7 @@ func (a *App) openToGuests() (list []Finding) {
 			continue
 		}
 		c := a.registry.Catalog()
-		f := chat.Facts{Agent: a.Engine.Agents()[0], Channel: ch.Type, Chat: "guest", User: "guest", Sender: ch.Type + ":guest", PlatformRoles: []string{"guest"}, Attrs: map[string]string{"account": cmp.Or(ch.Name, ch.Type)}, Time: time.Now()}
+		f := chat.Facts{Agent: a.Engine.Roster().Names()[0], Channel: ch.Type, Chat: "guest", User: "guest", Sender: ch.Type + ":guest", PlatformRoles: []string{"guest"}, Attrs: map[string]string{"account": cmp.Or(ch.Name, ch.Type)}, Time: time.Now()}
 		denied, _ := c.Denied(&f)
 		var names []string
 		for e := range c.All() {

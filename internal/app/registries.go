@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/hub"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/skill"
@@ -147,7 +148,7 @@ func (a *App) addInstallTools() error {
 
 // loaded finds loaded skills that the caller may see and the model may use.
 func (a *App) loaded(ctx context.Context, text string) []hub.Found {
-	seen, err := a.Engine.Seen(tool.Caller(ctx))
+	seen, err := inspect.New(a.Engine).Seen(tool.Caller(ctx))
 	if err != nil {
 		return nil // the agent is gone
 	}

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"time"
+
+	"github.com/etui-run/etui/erase"
 )
 
 // sweeping is how often a gateway looks for conversations that are kept no longer.
@@ -18,7 +20,7 @@ func (a *App) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweeping)
 	defer tick.Stop()
 	for {
-		n, err := a.Engine.Sweep(ctx, a.Engine.Now().Add(-keep))
+		n, err := erase.Sweep(ctx, a.Engine.Store(), a.Engine.Now().Add(-keep))
 		switch {
 		case err != nil && ctx.Err() == nil:
 			a.log.ErrorContext(ctx, "old conversations could not be removed", "error", err)

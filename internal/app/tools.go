@@ -28,6 +28,7 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -115,7 +116,7 @@ func (a *App) addBuiltin() error {
 	if err := a.registry.Register(append(tools, memories.Tools(&a.keeper)...)...); err != nil {
 		return err
 	}
-	if err := a.registry.Register(askUser(), a.scheduleTool()); err != nil {
+	if err := a.registry.Register(askUser(), schedule.Tool(func() *schedule.Tasks { return schedule.NewTasks(a.Engine) })); err != nil {
 		return err
 	}
 	if err := a.addSpawn(); err != nil {

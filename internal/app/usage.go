@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/store/postgres"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/usage"
@@ -17,9 +17,9 @@ import (
 // openUsage opens the record of past turns: in the database if several etui may share it,
 // else in the state folder. A record that cannot be opened stops nothing: nothing is kept or
 // learnt then, and requests for past turns fail with the reason.
-func (a *App) openUsage(ctx context.Context, stored bool) engine.Learning {
+func (a *App) openUsage(ctx context.Context, stored bool) learning.Config {
 	c := a.Workspace.Config
-	u := engine.Learning{Keep: c.Usage.Keep, Vote: c.Usage.Vote, OwnOnly: c.Usage.Share == "user", Guests: c.Usage.Guests}
+	u := learning.Config{Keep: c.Usage.Keep, Vote: c.Usage.Vote, OwnOnly: c.Usage.Share == "user", Guests: c.Usage.Guests}
 	open := a.usageFile
 	if c.Store != "" {
 		open = a.sharedUsage

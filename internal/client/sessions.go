@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
 )
@@ -71,7 +71,7 @@ func (c *Client) Messages(ctx context.Context, key session.Key) iter.Seq2[chat.M
 	return func(yield func(chat.Message, error) bool) {
 		const most = 500
 		for skip := 0; ; {
-			var page engine.Conversation
+			var page inspect.Conversation
 			err := c.Do(ctx, http.MethodGet, fmt.Sprintf("%s?skip=%d&limit=%d", SessionPath(key), skip, most), nil, &page)
 			if err != nil {
 				yield(chat.Message{}, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
 )
@@ -78,7 +79,7 @@ func (a *API) SetToolset(w http.ResponseWriter, r *http.Request) {
 	if !wire.Read(w, r, &change) {
 		return
 	}
-	if err := a.engine.SetSkill(r.Context(), change.Agent, change.Skill); err != nil {
+	if err := a.engine.Roster().SetSkill(r.Context(), change.Agent, change.Skill); err != nil {
 		wire.Fail(w, err)
 		return
 	}
@@ -95,7 +96,7 @@ func (a *API) Agents(w http.ResponseWriter, r *http.Request) {
 
 func (a *API) agents(r *http.Request) []engine.AgentStatus {
 	var list []engine.AgentStatus
-	for _, name := range a.engine.Agents() {
+	for _, name := range a.engine.Roster().Names() {
 		now, _ := a.engine.AgentStatus(name) // there is one of each of these names
 		if !wire.CallerOf(r).Operator {
 			now.Skill, now.Groups, now.Skills, now.Tools = "", "", []string{}, 0
@@ -105,10 +106,10 @@ func (a *API) agents(r *http.Request) []engine.AgentStatus {
 	return list
 }
 
-// Control carries out an [engine.Control] and answers with the agent's
+// Control carries out an [roster.Change] and answers with the agent's
 // [engine.AgentStatus].
 func (a *API) Control(w http.ResponseWriter, r *http.Request) {
-	var c engine.Control
+	var c roster.Change
 	if !wire.Read(w, r, &c) {
 		return
 	}
@@ -117,7 +118,7 @@ func (a *API) Control(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := r.PathValue("name")
-	if err := a.engine.Control(r.Context(), name, c); err != nil {
+	if err := a.engine.Roster().Change(r.Context(), name, c); err != nil {
 		wire.Fail(w, err)
 		return
 	}

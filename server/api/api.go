@@ -10,7 +10,10 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/recall"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
@@ -22,13 +25,16 @@ type API struct {
 	// Conversations are the handlers about those of one person, All about those of everybody.
 	Conversations, All Conversations
 
-	engine *engine.Engine
-	config Config
+	engine    *engine.Engine
+	tasks     *schedule.Tasks
+	inspector *inspect.Inspector
+	memory    *recall.Service
+	config    Config
 }
 
 // New returns the API of an engine.
 func New(e *engine.Engine, cfg Config) *API {
-	return &API{Conversations{e, false}, Conversations{e, true}, e, cfg}
+	return &API{Conversations{e, false}, Conversations{e, true}, e, schedule.NewTasks(e), inspect.New(e), recall.New(e), cfg}
 }
 
 // Message is an [engine.Message] as clients send it.

@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/tool"
@@ -300,9 +301,9 @@ func (l *log) Erase(context.Context, string, bool) (int, error) {
 
 func TestPastTurns(t *testing.T) {
 	a := newAPI(t, func(c *engine.Config) {
-		c.Learning = engine.Learning{Log: &log{list: []usage.Turn{{User: "ann", Text: "hello"}}}, Keep: true}
+		c.Learning = learning.Config{Log: &log{list: []usage.Turn{{User: "ann", Text: "hello"}}}, Keep: true}
 	})
-	if past := get[engine.PastTurns](t, a.PastTurns, "user=ann", "", ""); !past.Keep || past.Vote || len(past.Turns) != 1 || past.Turns[0].Text != "hello" {
+	if past := get[learning.Record](t, a.PastTurns, "user=ann", "", ""); !past.Keep || past.Vote || len(past.Turns) != 1 || past.Turns[0].Text != "hello" {
 		t.Errorf("%+v", past)
 	}
 	if status, body := ask(a.PastTurns, "agent=mian", "", ""); status != 404 || !strings.Contains(body, "did you mean") {
@@ -311,7 +312,7 @@ func TestPastTurns(t *testing.T) {
 	if got := get[api.Forgotten](t, a.Forget, "user=ann", "", ""); got.Erased != 1 {
 		t.Errorf("%d turns erased", got.Erased)
 	}
-	if past := get[engine.PastTurns](t, a.PastTurns, "", "", ""); len(past.Turns) != 0 {
+	if past := get[learning.Record](t, a.PastTurns, "", "", ""); len(past.Turns) != 0 {
 		t.Errorf("after that: %+v", past)
 	}
 }

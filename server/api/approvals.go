@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
@@ -11,8 +12,8 @@ import (
 
 // Approvals are the calls that wait for an answer, and the approvals that count always.
 type Approvals struct {
-	Waiting []engine.Approval `json:"waiting"`
-	Lasting []engine.Grant    `json:"lasting"`
+	Waiting []approval.Approval `json:"waiting"`
+	Lasting []approval.Grant    `json:"lasting"`
 }
 
 // ApprovalAnswer answers what waits.
@@ -42,16 +43,16 @@ func (a *API) Approvals(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); !ok {
 		return
 	}
-	waiting, err := a.engine.Approvals(r.Context())
+	waiting, err := a.engine.Approvals().List(r.Context())
 	if err != nil {
 		wire.Fail(w, err)
 		return
 	}
-	lasting, err := a.engine.Grants(r.Context())
+	lasting, err := a.engine.Approvals().Grants.List(r.Context())
 	wire.Answer(w, Approvals{waiting, lasting}, err)
 }
 
-// OwnApprovals answers with a list of [engine.Approval]: what a person may answer.
+// OwnApprovals answers with a list of [approval.Approval]: what a person may answer.
 func (a *API) OwnApprovals(w http.ResponseWriter, r *http.Request) {
 	q, ok := person(w, r)
 	if !ok {
@@ -61,7 +62,7 @@ func (a *API) OwnApprovals(w http.ResponseWriter, r *http.Request) {
 	wire.Answer(w, list, err)
 }
 
-// AnswerOwn answers what waits, as a person, and answers with the [engine.Approval].
+// AnswerOwn answers what waits, as a person, and answers with the [approval.Approval].
 func (a *API) AnswerOwn(w http.ResponseWriter, r *http.Request) {
 	var in OwnAnswer
 	m, ok := read(w, r, &in, &in.Message)
@@ -88,11 +89,11 @@ func (a *API) Revoke(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); !ok {
 		return
 	}
-	err := a.engine.Revoke(r.Context(), r.PathValue("id"))
+	err := a.engine.Approvals().Grants.Revoke(r.Context(), r.PathValue("id"))
 	if err != nil {
 		wire.Fail(w, err)
 		return
 	}
-	left, err := a.engine.Grants(r.Context())
+	left, err := a.engine.Approvals().Grants.List(r.Context())
 	wire.Answer(w, left, err)
 }

@@ -22,7 +22,7 @@ func (a *API) Inbox(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	list, err := a.engine.Inbox(r.Context(), min(cmp.Or(limit, someMessages), maxMessages))
+	list, err := a.inspector.Inbox(r.Context(), min(cmp.Or(limit, someMessages), maxMessages))
 	wire.Answer(w, list, err)
 }
 

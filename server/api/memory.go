@@ -57,11 +57,11 @@ func (a *API) Memory(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if l.Query == "" {
-		remembered, err := a.engine.Remembered(caller, l.Most)
+		remembered, err := a.memory.Remembered(caller, l.Most)
 		wire.Answer(w, remembered, err)
 		return
 	}
-	found, err := a.engine.Recall(r.Context(), caller, l.Query, l.Most)
+	found, err := a.memory.Recall(r.Context(), caller, l.Query, l.Most)
 	wire.Answer(w, Recalled{found}, err)
 }
 
@@ -77,6 +77,6 @@ func (a *API) EditMemory(w http.ResponseWriter, r *http.Request) {
 		wire.Fail(w, err)
 		return
 	}
-	text, err := a.engine.EditMemory(r.Context(), caller, e.Base, e.New)
+	text, err := a.memory.EditMemory(r.Context(), caller, e.Base, e.New)
 	wire.Answer(w, Edited{text}, err)
 }

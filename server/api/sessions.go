@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
+	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
 )
@@ -29,7 +31,7 @@ const (
 )
 
 // Conversations answers requests about conversations: those of the person that the query names, see
-// [engine.Belongs], or for operators those of everybody.
+// [route.Belongs], or for operators those of everybody.
 type Conversations struct {
 	engine *engine.Engine
 	all    bool
@@ -56,7 +58,7 @@ func (c Conversations) List(w http.ResponseWriter, r *http.Request) {
 	limit, err := wire.Limit(q, "sessions")
 	f := session.Filter{Key: session.Key(q.Get("key")), Part: q.Get("part"), Limit: min(cmp.Or(limit, someSessions), maxSessions)}
 	if user := q.Get("user"); user != "" {
-		f.Users = c.engine.Names(user)
+		f.Users = c.engine.Users().Names(user)
 	}
 	if err == nil {
 		f.After, err = parseCursor(q.Get("after"))
@@ -65,10 +67,10 @@ func (c Conversations) List(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	list, err := c.engine.Sessions(r.Context(), f)
+	list, err := c.engine.Store().List(r.Context(), f)
 	page := SessionPage{Sessions: []session.Summary{}}
 	for _, s := range list {
-		if c.all || engine.Belongs(s, f.Users) {
+		if c.all || route.Belongs(s, f.Users) {
 			page.Sessions = append(page.Sessions, s)
 		}
 	}
@@ -110,7 +112,7 @@ func (c Conversations) Show(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	found, err := c.engine.Session(r.Context(), session.Key(r.PathValue("key")), skip, min(cmp.Or(limit, someMessages), maxMessages))
+	found, err := inspect.New(c.engine).Session(r.Context(), session.Key(r.PathValue("key")), skip, min(cmp.Or(limit, someMessages), maxMessages))
 	for i := range found.Said {
 		if m := &found.Said[i]; !c.all {
 			m.Why, m.Tools = nil, nil
@@ -196,8 +198,8 @@ func (c Conversations) query(w http.ResponseWriter, r *http.Request, names ...st
 // owns reports whether a session belongs to a person. Otherwise it answers as if there were no such
 // session.
 func (c Conversations) owns(w http.ResponseWriter, r *http.Request, key session.Key, user string) bool {
-	list, err := c.engine.Sessions(r.Context(), session.Filter{Key: key, Limit: 1})
-	if err == nil && (len(list) == 0 || !engine.Belongs(list[0], c.engine.Names(user))) {
+	list, err := c.engine.Store().List(r.Context(), session.Filter{Key: key, Limit: 1})
+	if err == nil && (len(list) == 0 || !route.Belongs(list[0], c.engine.Users().Names(user))) {
 		err = fmt.Errorf("session %q: %w", key, session.ErrNotFound)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server/wire"
 )
@@ -31,8 +32,8 @@ type Status struct {
 	Rules  []rules.Status `json:"rules"`
 	Policy []rules.Status `json:"policy"`
 	// Workflows are the names of those that messages can begin, and Runs those that run.
-	Workflows []string           `json:"workflows"`
-	Runs      []engine.RunStatus `json:"runs"`
+	Workflows []string            `json:"workflows"`
+	Runs      []inspect.RunStatus `json:"runs"`
 	// Configuration is where the rules come from; nil when the program set them.
 	Configuration *Configuration `json:"configuration,omitempty"`
 }
@@ -53,14 +54,14 @@ func (a *API) Status(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := a.engine.Catalog()
-	s := Status{Version: a.config.Version, Agents: a.agents(r), Rules: []rules.Status{}, Policy: []rules.Status{}, Workflows: []string{}, Runs: []engine.RunStatus{}}
+	s := Status{Version: a.config.Version, Agents: a.agents(r), Rules: []rules.Status{}, Policy: []rules.Status{}, Workflows: []string{}, Runs: []inspect.RunStatus{}}
 	if !wire.CallerOf(r).Operator {
 		wire.Reply(w, http.StatusOK, s)
 		return
 	}
 	s.Tools, s.Workflows = c.Len(), append(s.Workflows, a.engine.Workflows().Names()...)
 	if len(s.Workflows) > 0 {
-		runs, err := a.engine.Runs(r.Context())
+		runs, err := a.inspector.Runs(r.Context())
 		if err != nil {
 			wire.Fail(w, err)
 			return

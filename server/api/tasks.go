@@ -5,26 +5,26 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/server/wire"
 )
 
-// Tasks answers with a list of all [engine.Task], in the order in which they run next.
+// Tasks answers with a list of all [schedule.Task], in the order in which they run next.
 func (a *API) Tasks(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); ok {
-		list, err := a.engine.Tasks(r.Context())
+		list, err := a.tasks.List(r.Context())
 		wire.Answer(w, list, err)
 	}
 }
 
 // AddTask adds a task, and answers with it.
 func (a *API) AddTask(w http.ResponseWriter, r *http.Request) {
-	var t engine.Task
+	var t schedule.Task
 	if !wire.Read(w, r, &t) {
 		return
 	}
 	t.Key = "" // that of its sender
-	t, err := a.engine.AddTask(r.Context(), t)
+	t, err := a.tasks.Add(r.Context(), t)
 	wire.Answer(w, t, err)
 }
 
@@ -34,10 +34,10 @@ func (a *API) ChangeTask(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := r.PathValue("id")
-	do, ok := map[string]func(context.Context) (engine.Task, error){
-		"pause":  func(ctx context.Context) (engine.Task, error) { return a.engine.PauseTask(ctx, id, true) },
-		"resume": func(ctx context.Context) (engine.Task, error) { return a.engine.PauseTask(ctx, id, false) },
-		"run":    func(ctx context.Context) (engine.Task, error) { return a.engine.RunTask(ctx, id) },
+	do, ok := map[string]func(context.Context) (schedule.Task, error){
+		"pause":  func(ctx context.Context) (schedule.Task, error) { return a.tasks.Pause(ctx, id, true) },
+		"resume": func(ctx context.Context) (schedule.Task, error) { return a.tasks.Pause(ctx, id, false) },
+		"run":    func(ctx context.Context) (schedule.Task, error) { return a.tasks.Run(ctx, id) },
 	}[r.PathValue("change")]
 	if !ok {
 		wire.Refuse(w, http.StatusNotFound, fmt.Sprintf("a task cannot %s; it can pause, resume and run", r.PathValue("change")))
@@ -50,7 +50,7 @@ func (a *API) ChangeTask(w http.ResponseWriter, r *http.Request) {
 // RemoveTask removes a task, and answers with it.
 func (a *API) RemoveTask(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); ok {
-		t, err := a.engine.RemoveTask(r.Context(), r.PathValue("id"))
+		t, err := a.tasks.Remove(r.Context(), r.PathValue("id"))
 		wire.Answer(w, t, err)
 	}
 }

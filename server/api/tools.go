@@ -84,7 +84,7 @@ func (a *API) seen(w http.ResponseWriter, r *http.Request, agent string) (*selec
 	err := wire.Sender(r, &m)
 	var sel *selection.Selection
 	if err == nil {
-		sel, err = a.engine.SeenBy(r.Context(), m)
+		sel, err = a.inspector.SeenBy(r.Context(), m)
 	}
 	if err != nil {
 		wire.Fail(w, err)
@@ -134,7 +134,7 @@ func (a *API) Judge(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	judgement, err := a.engine.Judge(r.Context(), m, r.PathValue("name"), c.Arguments)
+	judgement, err := a.inspector.Judge(r.Context(), m, r.PathValue("name"), c.Arguments)
 	if !wire.CallerOf(r).Operator {
 		judgement = own(judgement)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/etui-run/etui/usage"
 )
 
-// PastTurns answers with the [engine.PastTurns] that the query chooses.
+// PastTurns answers with the [learning.Record] that the query chooses.
 func (a *API) PastTurns(w http.ResponseWriter, r *http.Request) {
 	q, ok := wire.Query(w, r, "agent", "user", "limit")
 	if !ok {
@@ -19,7 +19,7 @@ func (a *API) PastTurns(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	past, err := a.engine.PastTurns(r.Context(), usage.Filter{Agent: q.Get("agent"), User: q.Get("user"), Limit: limit})
+	past, err := a.engine.Learner().Record(r.Context(), usage.Filter{Agent: q.Get("agent"), User: q.Get("user"), Limit: limit})
 	wire.Answer(w, past, err)
 }
 
@@ -43,6 +43,6 @@ func (a *API) Forget(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	n, err := a.engine.Forget(r.Context(), user, everybody)
+	n, err := a.engine.Learner().Forget(r.Context(), user, everybody)
 	wire.Answer(w, Forgotten{Erased: n}, err)
 }

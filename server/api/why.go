@@ -32,7 +32,7 @@ func (a *API) Select(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	sel, refused, err := a.engine.Explain(r.Context(), m)
+	sel, refused, err := a.inspector.Explain(r.Context(), m)
 	if err != nil {
 		wire.Fail(w, err)
 		return
@@ -82,17 +82,17 @@ type Look struct {
 	// reported.
 	Turns int `json:"turns,omitempty"`
 	// Own asks for an answer that the caller may read. Without it the answer is for
-	// operators, see [engine.Engine.Why].
+	// operators, see [inspect.Inspector.Why].
 	Own bool `json:"own,omitempty"`
 }
 
-// Why answers a [Look] with a list of [engine.Turn].
+// Why answers a [Look] with a list of [inspect.Turn].
 func (a *API) Why(w http.ResponseWriter, r *http.Request) {
 	var l Look
 	m, ok := read(w, r, &l, &l.Message)
 	if !ok {
 		return
 	}
-	turns, err := a.engine.Why(r.Context(), m, l.Turns, l.Own || !wire.CallerOf(r).Operator)
+	turns, err := a.inspector.Why(r.Context(), m, l.Turns, l.Own || !wire.CallerOf(r).Operator)
 	wire.Answer(w, turns, err)
 }

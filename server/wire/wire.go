@@ -13,11 +13,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -192,12 +194,12 @@ var statuses = []struct {
 	{engine.ErrUnknown, http.StatusNotFound, "not_found"},
 	{session.ErrNotFound, http.StatusNotFound, "session_not_found"},
 	{engine.ErrOpen, http.StatusConflict, "turn_open"},
-	{engine.ErrNoTask, http.StatusNotFound, "task_not_found"},
-	{engine.ErrNotYours, http.StatusForbidden, "not_yours"},
+	{schedule.ErrNoTask, http.StatusNotFound, "task_not_found"},
+	{approval.ErrNotYours, http.StatusForbidden, "not_yours"},
 	{channel.ErrUnknown, http.StatusNotFound, "channel_not_found"},
 	{channel.ErrNotPaired, http.StatusNotFound, "not_paired"},
 	{channel.ErrNoCode, http.StatusNotFound, "code_not_found"},
-	{engine.ErrNoApproval, http.StatusNotFound, "approval_not_found"},
+	{approval.ErrNone, http.StatusNotFound, "approval_not_found"},
 	{turn.ErrStopped, http.StatusConflict, "turn_stopped"},
 	{engine.ErrNothingAwaited, http.StatusConflict, "nothing_awaited"},
 	{model.ErrUnsupported, http.StatusBadRequest, "unsupported_parameter"},

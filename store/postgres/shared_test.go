@@ -19,7 +19,11 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/erase"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/roster"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/postgres"
@@ -382,7 +386,7 @@ func TestServerIsAwayAndComesBack(t *testing.T) {
 			t.Errorf("a new message: %v", err)
 		}
 	}
-	if _, err := e.AddTask(t.Context(), engine.Task{When: "@daily", Text: "look"}); !errors.Is(err, engine.ErrStore) {
+	if _, err := schedule.NewTasks(e).Add(t.Context(), schedule.Task{When: "@daily", Text: "look"}); !errors.Is(err, engine.ErrStore) {
 		t.Errorf("a new task: %v", err)
 	}
 	must(t, own.Run())
@@ -603,7 +607,7 @@ func TestControlsAreShared(t *testing.T) {
 	kept := open(t, url)
 	m := piecemeal{}
 	a, b := newEngine(t, open(t, url), m), newEngine(t, kept, m)
-	must(t, a.Control(t.Context(), "main", engine.Control{Skills: []string{catalog.None}}))
+	must(t, a.Roster().Change(t.Context(), "main", roster.Change{Skills: []string{catalog.None}}))
 	for now := (engine.AgentStatus{}); len(now.Skills) == 0; {
 		_, err := kept.Records(t.Context(), "agent") // meanwhile b hears of the change
 		must(t, err)
@@ -615,6 +619,20 @@ func TestControlsAreShared(t *testing.T) {
 	if !slices.Equal(now.Skills, []string{catalog.None}) {
 		t.Errorf("a new process has the skills %q", now.Skills)
 	}
+}
+
+// eraser returns what forgets the people of an engine, also when another process asks for it.
+func eraser(t *testing.T, e *engine.Engine) *erase.Eraser {
+	t.Helper()
+	s := erase.New(erase.Config{Engine: e, Local: []erase.Part{e}})
+	ctx, stop := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	following.Go(func() { s.Follow(ctx) })
+	t.Cleanup(func() {
+		stop()
+		following.Wait()
+	})
+	return s
 }
 
 // A person who is forgotten at one process is forgotten at the others, too: what each keeps
@@ -629,14 +647,14 @@ func TestForgetAtAllProcesses(t *testing.T) {
 	}
 	kept := open(t, url)
 	a := newEngine(t, kept, piecemeal{})
-	newEngine(t, open(t, url), piecemeal{}, func(c *engine.Config) { c.Learning = engine.Learning{Keep: true, Log: past} })
-	newEngine(t, open(t, url), piecemeal{})
-	f, err := a.ForgetUser(t.Context(), "ann")
+	eraser(t, newEngine(t, open(t, url), piecemeal{}, func(c *engine.Config) { c.Learning = learning.Config{Keep: true, Log: past} }))
+	eraser(t, newEngine(t, open(t, url), piecemeal{}))
+	f, err := eraser(t, a).Erase(t.Context(), "ann")
 	must(t, err)
 	left, err := past.List(t.Context(), usage.Filter{})
 	must(t, err)
-	if f.Turns != 1 || len(left) != 1 || left[0].User != "bob" {
-		t.Errorf("%d turns were removed, left are %+v", f.Turns, left)
+	if f.Count["turns"] != 1 || len(left) != 1 || left[0].User != "bob" {
+		t.Errorf("%d turns were removed, left are %+v", f.Count["turns"], left)
 	}
 	asked, err := kept.Records(t.Context(), "forget")
 	must(t, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/store/postgres"
 	"github.com/etui-run/etui/store/storetest"
 	"github.com/etui-run/etui/usage"
@@ -66,7 +67,7 @@ func TestErasedTurnsDoNotVote(t *testing.T) {
 	log := looked{sb.Turns(postgres.TurnLimits{}), make(chan int, 100)}
 	must(t, log.Add(t.Context(), usage.Turn{Time: time.Now(), Agent: "main", User: "ann", Text: "how warm is it", Tools: []string{"weather"}}))
 	learn := func(l usage.Log) func(*engine.Config) {
-		return func(c *engine.Config) { c.Learning = engine.Learning{Keep: true, Vote: true, Log: l} }
+		return func(c *engine.Config) { c.Learning = learning.Config{Keep: true, Vote: true, Log: l} }
 	}
 	a, b := newEngine(t, sa, m, learn(sa.Turns(postgres.TurnLimits{}))), newEngine(t, sb, m, learn(log))
 	for _, err := range b.Send(t.Context(), engine.Message{Text: "is it cold", User: "bob"}) {
@@ -75,7 +76,7 @@ func TestErasedTurnsDoNotVote(t *testing.T) {
 	if n := <-log.list; n != 1 {
 		t.Fatalf("%d questions vote, want 1", n)
 	}
-	n, err := a.Forget(t.Context(), "ann", false)
+	n, err := a.Learner().Forget(t.Context(), "ann", false)
 	if must(t, err); n != 1 {
 		t.Errorf("%d turns were erased", n)
 	}

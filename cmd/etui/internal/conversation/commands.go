@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
@@ -56,8 +57,8 @@ func commands() []ownCommand {
 		{engine.Run, "[NAME] [TEXT]", "run a workflow; without a name, go on with it", answer(engine.Run)},
 		{engine.Compact, "", "summarize the conversation so far, to save tokens", answer(engine.Compact)},
 		{engine.Stop, "", "end the turn of this conversation that runs elsewhere, or waits", answer(engine.Stop)},
-		{engine.Approve, "[ID]", "let a call run that waits; add session or always to approve more", answer(engine.Approve)},
-		{engine.Deny, "[ID]", "decline a call that waits; add why", answer(engine.Deny)},
+		{approval.Approve, "[ID]", "let a call run that waits; add session or always to approve more", answer(approval.Approve)},
+		{approval.Deny, "[ID]", "decline a call that waits; add why", answer(approval.Deny)},
 		{"/new", "", "start a new conversation", func(_ context.Context, c *Conversation, _ string) error {
 			c.who.Session = NewSession()
 			_, err := fmt.Fprintln(c.Out, "A new conversation.")

@@ -11,7 +11,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/etui/internal/explanation"
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/selection"
@@ -56,7 +56,7 @@ func (c *Conversation) Explain(ctx context.Context, ask Question) error {
 
 // Why prints what was stored about the last message of a conversation.
 func (c *Conversation) Why(ctx context.Context) error {
-	var turns []engine.Turn
+	var turns []inspect.Turn
 	if err := c.client.Do(ctx, http.MethodPost, "/api/why", api.Look{Message: c.who}, &turns); err != nil {
 		return err
 	}

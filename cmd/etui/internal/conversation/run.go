@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
@@ -133,9 +134,9 @@ func (c *Conversation) show(ctx context.Context, m api.Message) error {
 		}
 		fmt.Fprintf(c.Err, "%s %s: let it run? [y/N] ", call.Tool, printable.Line(call.Arguments, maxFailure))
 		m.Workflow, m.Target, m.Params, m.Skill, m.IdempotencyKey = "", "", nil, "", ""
-		m.Text = engine.Deny + " " + call.ID
+		m.Text = approval.Deny + " " + call.ID
 		if answers.Scan() && slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answers.Text()))) {
-			m.Text = engine.Approve + " " + call.ID
+			m.Text = approval.Approve + " " + call.ID
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
@@ -18,7 +18,7 @@ import (
 )
 
 // Transcript describes a stored conversation for people, in lines of a width.
-func Transcript(c engine.Conversation, width int) string {
+func Transcript(c inspect.Conversation, width int) string {
 	var b strings.Builder
 	facts := []string{printable.Count(c.Messages, "message"), "since " + c.Created.Local().Format("2006-01-02 15:04")}
 	for label, text := range map[string]string{"": Authors(c.Summary), "skill ": c.Skill} {

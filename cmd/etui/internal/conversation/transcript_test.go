@@ -6,7 +6,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/etui/internal/conversation"
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
 )
@@ -21,7 +21,7 @@ func TestConversationMarks(t *testing.T) {
 		return m
 	}
 	answer := func(r chat.Result) chat.Message { return chat.Message{Role: chat.Tool, Result: &r} }
-	c := engine.Conversation{
+	c := inspect.Conversation{
 		Summary: session.Summary{Key: "agent:main:main", Messages: 12, Users: []string{"ann"}},
 		Phase:   turn.Calling, Summarised: "they greeted", Sent: 9, Skip: 2,
 		Said: []chat.Message{

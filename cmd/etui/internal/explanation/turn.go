@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/turn"
 )
 
 // Turn writes what a message got, for people.
-func Turn(t engine.Turn, width int) string {
+func Turn(t inspect.Turn, width int) string {
 	c := t.Selection
 	rows := [][]string{{"", t.Time.Local().Format("2006-01-02 15:04"), "", strings.Join(strings.Fields(t.Text), " ")}}
 	left := c.Tools

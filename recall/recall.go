@@ -1,21 +1,43 @@
-package engine
+// Package recall shows, changes and searches what agents remember: of a caller's own memory, and of
+// what was said in the caller's conversations.
+package recall
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 )
+
+// Engine has agents with a memory, and conversations; see [engine.Engine].
+type Engine interface {
+	Look(ctx context.Context, who string) (leave func(), err error)
+	Memory(agent string) (*memory.Store, error)
+	Now() time.Time
+	Secrets() *secret.Known
+	Store() store.Store
+	Users() *identity.Users
+}
+
+// Service reads and changes the memory of an engine's agents, for callers whom [engine.Engine.Caller]
+// names. It is safe for concurrent use.
+type Service struct{ engine Engine }
+
+// New returns the memory of an engine's agents.
+func New(e Engine) *Service { return &Service{e} }
 
 // Remembered is what an agent remembers in a conversation.
 type Remembered struct {
@@ -32,77 +54,55 @@ type Remembered struct {
 // maxNotes is how many notes of an owner are shown or searched.
 const maxNotes = 400
 
-// Caller returns the facts of a message's sender by which tools, and the methods that read
-// and write memory, know the conversation. Its text is not needed.
-func (e *Engine) Caller(sender Message) (chat.Facts, error) {
-	m, err := e.told(newMail(sender))
-	if err != nil {
-		return chat.Facts{}, err
-	}
-	a, err := e.agent(m.Agent)
-	if err != nil {
-		return chat.Facts{}, err
-	}
-	f := e.facts(m, e.Catalog())
-	f.Agent, f.Session = a.Name, string(e.key(a, m))
-	return f, nil
-}
-
-// memory returns the memory of a caller's agent, and its owner.
-func (e *Engine) memory(caller chat.Facts) (*memory.Store, string, error) {
-	a, err := e.agent(caller.Agent)
-	if err != nil {
-		return nil, "", err
-	}
-	if a.Memory == nil {
-		return nil, "", errors.New("the agent has no memory")
-	}
-	return a.Memory, route.Remembered(session.Key(caller.Session)), nil
+// of returns the memory of a caller's agent, and its owner.
+func (s *Service) of(caller chat.Facts) (*memory.Store, string, error) {
+	kept, err := s.engine.Memory(caller.Agent)
+	return kept, route.Remembered(session.Key(caller.Session)), err
 }
 
 // Remembered returns what is remembered in a caller's conversation, with at most n notes.
-func (e *Engine) Remembered(caller chat.Facts, n int) (r Remembered, err error) {
-	s, owner, err := e.memory(caller)
+func (s *Service) Remembered(caller chat.Facts, n int) (r Remembered, err error) {
+	kept, owner, err := s.of(caller)
 	if err != nil {
 		return r, err
 	}
-	m, err := s.Load(e.config.Now(), owner)
+	m, err := kept.Load(s.engine.Now(), owner)
 	if err != nil {
 		return r, err
 	}
 	r = Remembered{Agent: caller.Agent, Owner: owner, Text: m.Own.LongTerm, Shared: m.Shared.LongTerm}
 	if owner != "" {
-		r.Notes, err = s.Notes(owner, min(n, maxNotes))
+		r.Notes, err = kept.Notes(owner, min(n, maxNotes))
 	}
 	return r, err
 }
 
 // Remember changes what is remembered of a caller, and returns the new text.
-func (e *Engine) Remember(ctx context.Context, caller chat.Facts, c memory.Change) (string, error) {
-	s, owner, err := e.memory(caller)
+func (s *Service) Remember(ctx context.Context, caller chat.Facts, c memory.Change) (string, error) {
+	kept, owner, err := s.of(caller)
 	if err != nil {
 		return "", err
 	}
-	c.New = e.config.Turn.Secrets.Redactor().Text(c.New)
-	return s.Change(ctx, owner, c)
+	c.New = s.engine.Secrets().Redactor().Text(c.New)
+	return kept.Change(ctx, owner, c)
 }
 
 // Note adds a line to today's note of a caller.
-func (e *Engine) Note(ctx context.Context, caller chat.Facts, text string) error {
-	s, owner, err := e.memory(caller)
+func (s *Service) Note(ctx context.Context, caller chat.Facts, text string) error {
+	kept, owner, err := s.of(caller)
 	if err != nil {
 		return err
 	}
-	return s.Note(ctx, owner, e.config.Now(), e.config.Turn.Secrets.Redactor().Text(text))
+	return kept.Note(ctx, owner, s.engine.Now(), s.engine.Secrets().Redactor().Text(text))
 }
 
 // EditMemory stores what a person made of a caller's MEMORY.md, see [memory.Store.Edited].
-func (e *Engine) EditMemory(ctx context.Context, caller chat.Facts, base, text string) (string, error) {
-	s, owner, err := e.memory(caller)
+func (s *Service) EditMemory(ctx context.Context, caller chat.Facts, base, text string) (string, error) {
+	kept, owner, err := s.of(caller)
 	if err != nil {
 		return "", err
 	}
-	return s.Edited(ctx, owner, base, text)
+	return kept.Edited(ctx, owner, base, text)
 }
 
 // The bounds of a search: the sessions and messages that are read, and how many bytes a
@@ -116,16 +116,16 @@ const (
 // Recall finds what was remembered or said in conversations of a caller's memory's owner:
 // in MEMORY.md, the notes of the last 400 days that have one, and the newest 5,000 messages
 // of at most 50 conversations. The best comes first.
-func (e *Engine) Recall(ctx context.Context, caller chat.Facts, query string, limit int) ([]memory.Found, error) {
+func (s *Service) Recall(ctx context.Context, caller chat.Facts, query string, limit int) ([]memory.Found, error) {
 	if strings.TrimSpace(query) == "" {
-		return nil, fmt.Errorf("%w: it has no words to look for", ErrInvalid)
+		return nil, fmt.Errorf("%w: it has no words to look for", engine.ErrInvalid)
 	}
-	leave, err := e.look(ctx, caller.Record())
+	leave, err := s.engine.Look(ctx, caller.Record())
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	r, err := e.Remembered(caller, maxNotes)
+	r, err := s.Remembered(caller, maxNotes)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (e *Engine) Recall(ctx context.Context, caller chat.Facts, query string, li
 	for _, n := range r.Notes {
 		all.add("notes of "+n.Day, n.Text)
 	}
-	if err := e.said(ctx, caller, r.Owner, &all); err != nil {
+	if err := s.said(ctx, caller, r.Owner, &all); err != nil {
 		return nil, err
 	}
 	docs := make([]*tool.Definition, len(all))
@@ -152,26 +152,27 @@ func (e *Engine) Recall(ctx context.Context, caller chat.Facts, query string, li
 
 // said adds what was said in the conversations of a caller, newest first. A conversation
 // whose sender is unknown is the only one of its caller.
-func (e *Engine) said(ctx context.Context, caller chat.Facts, owner string, all *pieces) error {
+func (s *Service) said(ctx context.Context, caller chat.Facts, owner string, all *pieces) error {
 	keys := []session.Key{session.Key(caller.Session)}
 	if kind, record := route.Owner(keys[0]); kind == identity.Person || kind == identity.Peer {
-		list, err := e.config.Store.List(ctx, session.Filter{Users: e.Names(record), Limit: maxRecalledSessions})
+		names := s.engine.Users().Names(record)
+		list, err := s.engine.Store().List(ctx, session.Filter{Users: names, Limit: maxRecalledSessions})
 		if err != nil {
 			return err
 		}
-		for _, s := range list {
-			if route.Agent(s.Key) == caller.Agent && s.Key != keys[0] && route.Remembered(s.Key) == owner {
-				keys = append(keys, s.Key)
+		for _, other := range list {
+			if route.Agent(other.Key) == caller.Agent && other.Key != keys[0] && route.Remembered(other.Key) == owner {
+				keys = append(keys, other.Key)
 			}
 		}
 	}
 	read := 0
 	for i, key := range keys {
-		s, err := e.config.Store.Load(ctx, key, maxRecalled-read)
+		conversation, err := s.engine.Store().Load(ctx, key, maxRecalled-read)
 		if err != nil {
 			return err
 		}
-		said := s.Messages
+		said := conversation.Messages
 		read += len(said)
 		if i == 0 { // the question that searches is no find
 			for len(said) > 0 && said[len(said)-1].Role != chat.User {
@@ -184,7 +185,8 @@ func (e *Engine) said(ctx context.Context, caller chat.Facts, owner string, all 
 				m.Time = said[n-1].Time
 			}
 			if m.Role == chat.User || m.Role == chat.Assistant {
-				all.add(fmt.Sprintf("%s, %s", m.Time.Format("2006-01-02 15:04"), cmp.Or(m.User, string(m.Role))), m.Text)
+				from := fmt.Sprintf("%s, %s", m.Time.Format("2006-01-02 15:04"), cmp.Or(m.User, string(m.Role)))
+				all.add(from, m.Text)
 			}
 		}
 		if read >= maxRecalled {

@@ -1,4 +1,4 @@
-package engine_test
+package learning_test
 
 import (
 	"context"
@@ -7,12 +7,61 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/usage"
 )
+
+type word struct {
+	Word string `json:"word"`
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func registry(tb testing.TB) *catalog.Registry {
+	r := catalog.NewRegistry(nil)
+	must(tb, r.Register(
+		tool.Func(tool.Definition{Name: "echo", Description: "Say a word again", Groups: []string{"talk"}, Risk: tool.Read}, func(_ context.Context, w word) (string, error) { return w.Word, nil }),
+		tool.Func(tool.Definition{Name: "get_weather", Description: "Tell the weather", Groups: []string{"world"}}, func(context.Context, struct{}) (string, error) { return "sunny", nil }),
+	))
+	must(tb, r.RegisterWithFilter(tool.Func(tool.Definition{Name: "admin_only", Description: "Restart everything"}, func(context.Context, struct{}) (string, error) { return "done", nil }),
+		func(f chat.Facts) bool { return f.HasRole("admin") }))
+	_, err := r.SetSkills(catalog.Skill{Name: "talking", Description: "Only talk", Tools: []string{"echo"}})
+	must(tb, err)
+	return r
+}
+
+func newEngine(tb testing.TB, change func(*engine.Config), steps ...fake.Step) (*engine.Engine, *fake.Model) {
+	m := fake.New(steps...)
+	cfg := engine.Config{Registry: registry(tb), Agents: []engine.Agent{{Name: "main", Model: m}, {Name: "other", Model: m, Groups: "world"}}}
+	if change != nil {
+		change(&cfg)
+	}
+	g, err := engine.New(cfg)
+	must(tb, err)
+	return g, m
+}
+
+func send(g *engine.Engine, ctx context.Context, m engine.Message) (text string, err error) {
+	for e, failure := range g.Send(ctx, m) {
+		text += e.Text
+		if failure != nil {
+			err = failure
+		}
+	}
+	return text, err
+}
 
 // turns is a usage log in memory.
 type turns struct {
@@ -45,7 +94,7 @@ func (l *turns) Erase(_ context.Context, user string, everybody bool) (int, erro
 
 // learnt runs a turn of alice in which one tool succeeds and one fails, and returns
 // what another question finds after that.
-func learnt(t *testing.T, u engine.Learning, m engine.Message) (g *engine.Engine, found string) {
+func learnt(t *testing.T, u learning.Config, m engine.Message) (g *engine.Engine, found string) {
 	t.Helper()
 	g, _ = newEngine(t, func(c *engine.Config) {
 		c.Learning, c.Selection = u, selection.Config{Direct: -1}
@@ -59,7 +108,7 @@ func learnt(t *testing.T, u engine.Learning, m engine.Message) (g *engine.Engine
 
 func finds(t *testing.T, g *engine.Engine, m engine.Message) (found string) {
 	t.Helper()
-	sel, err := g.Select(t.Context(), m)
+	sel, err := inspect.New(g).Select(t.Context(), m)
 	must(t, err)
 	for _, m := range sel.Ranked {
 		found += m.Definition.Name
@@ -70,7 +119,7 @@ func finds(t *testing.T, g *engine.Engine, m engine.Message) (found string) {
 func TestTurnsAreKeptAndVote(t *testing.T) {
 	log := &turns{}
 	again := engine.Message{Text: "the parasol of my aunt", User: "bob"}
-	g, found := learnt(t, engine.Learning{Log: log, Keep: true, Vote: true}, again)
+	g, found := learnt(t, learning.Config{Log: log, Keep: true, Vote: true}, again)
 	if found != "get_weather" {
 		t.Errorf("finds %q, want what answered a similar question", found)
 	}
@@ -85,12 +134,12 @@ func TestTurnsAreKeptAndVote(t *testing.T) {
 		t.Errorf("another agent finds %q", found)
 	}
 	for user, want := range map[string]int{"bob": 0, "alice": 1} {
-		past, err := g.PastTurns(t.Context(), usage.Filter{User: user})
+		past, err := g.Learner().Record(t.Context(), usage.Filter{User: user})
 		must(t, err)
 		if len(past.Turns) != want {
 			t.Errorf("%s has %d past turns, want %d", user, len(past.Turns), want)
 		}
-		if n, err := g.Forget(t.Context(), user, false); n != want || err != nil {
+		if n, err := g.Learner().Forget(t.Context(), user, false); n != want || err != nil {
 			t.Errorf("%d turns of %s erased (%v), want %d", n, user, err, want)
 		}
 	}
@@ -104,15 +153,15 @@ func TestUsageIsAChoice(t *testing.T) {
 	own := again // in her session, where both tools were called
 	own.User = "alice"
 	for name, c := range map[string]struct {
-		usage engine.Learning
+		usage learning.Config
 		ask   engine.Message
 		kept  int
 		found string
 	}{
-		"nothing is kept":   {engine.Learning{Vote: true}, again, 0, ""},
-		"nothing votes":     {engine.Learning{Keep: true}, again, 1, ""},
-		"not for others":    {engine.Learning{Keep: true, Vote: true, OwnOnly: true}, again, 1, ""},
-		"for the user only": {engine.Learning{Keep: true, Vote: true, OwnOnly: true}, own, 1, "get_weatherecho"},
+		"nothing is kept":   {learning.Config{Vote: true}, again, 0, ""},
+		"nothing votes":     {learning.Config{Keep: true}, again, 1, ""},
+		"not for others":    {learning.Config{Keep: true, Vote: true, OwnOnly: true}, again, 1, ""},
+		"for the user only": {learning.Config{Keep: true, Vote: true, OwnOnly: true}, own, 1, "get_weatherecho"},
 	} {
 		log := &turns{}
 		c.usage.Log = log
@@ -139,7 +188,7 @@ func TestGuestsTeachNothing(t *testing.T) {
 		"the operator":          {engine.Message{Channel: "cli"}, false, 1},
 	} {
 		log := &turns{}
-		g, _ := newEngine(t, func(e *engine.Config) { e.Learning = engine.Learning{Log: log, Keep: true, Guests: c.guests} },
+		g, _ := newEngine(t, func(e *engine.Config) { e.Learning = learning.Config{Log: log, Keep: true, Guests: c.guests} },
 			fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{}`)}}, fake.Step{Text: "sunny"})
 		c.message.Text = "shall my aunt bring her parasol?"
 		_, err := send(g, t.Context(), c.message)
@@ -155,7 +204,7 @@ func TestGuestsTeachNothing(t *testing.T) {
 func taught(t *testing.T, log *turns, answers ...fake.Step) *engine.Engine {
 	t.Helper()
 	g, _ := newEngine(t, func(c *engine.Config) {
-		c.Learning, c.Selection = engine.Learning{Log: log, Keep: true, Vote: true}, selection.Config{Direct: -1}
+		c.Learning, c.Selection = learning.Config{Log: log, Keep: true, Vote: true}, selection.Config{Direct: -1}
 	}, answers...)
 	return g
 }

@@ -1,4 +1,4 @@
-package engine_test
+package erase_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
-	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/store/sqlite"
 )
 
@@ -24,28 +24,26 @@ func TestForgottenLeaveNoByte(t *testing.T) {
 	defer kept.Close()
 	const people = 100
 	users := make([]identity.User, people)
-	steps := make([]fake.Step, people)
 	for i := range people {
-		users[i].Name, steps[i] = fmt.Sprintf("person-%03d", i), fake.Step{Text: fmt.Sprintf("an answer for person-%03d", i)}
+		users[i].Name = fmt.Sprintf("person-%03d", i)
 	}
 	known, err := identity.New(users)
 	must(t, err)
-	g, _ := newEngine(t, func(c *engine.Config) {
+	g := newEngine(t, func(c *engine.Config) {
 		c.Store, c.Users = kept, func(*catalog.Catalog) *identity.Users { return known }
-	}, steps...)
+	})
 	for _, u := range users {
-		_, err := send(g, t.Context(), engine.Message{Text: "a question of " + u.Name, User: u.Name})
-		must(t, err)
-		task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Text: "a task of " + u.Name + ": " + fmt.Sprintf("%0300d", 7), Caller: identity.Caller{User: u.Name}})
+		say(t, g, engine.Message{Text: "a question of " + u.Name, User: u.Name})
+		task, err := schedule.NewTasks(g).Add(t.Context(), schedule.Task{When: "@hourly", Text: "a task of " + u.Name + ": " + fmt.Sprintf("%0300d", 7), Caller: identity.Caller{User: u.Name}})
 		must(t, err)
 		for _, paused := range []bool{true, false} {
-			_, err = g.PauseTask(t.Context(), task.ID, paused)
+			_, err = schedule.NewTasks(g).Pause(t.Context(), task.ID, paused)
 			must(t, err)
 		}
 	}
 	g.Wait(t.Context())
 	for i := 0; i < people; i += 9 {
-		_, err := g.ForgetUser(t.Context(), users[i].Name)
+		_, err := eraser(g).Erase(t.Context(), users[i].Name)
 		must(t, err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -59,7 +57,7 @@ func TestForgottenLeaveNoByte(t *testing.T) {
 			}
 		}
 	}
-	if list, err := g.Tasks(t.Context()); err != nil || len(list) != people-12 {
+	if list, err := schedule.NewTasks(g).List(t.Context()); err != nil || len(list) != people-12 {
 		t.Errorf("%d tasks are left, %v", len(list), err)
 	}
 }

@@ -1,4 +1,4 @@
-package engine_test
+package schedule_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 )
@@ -39,8 +40,58 @@ func (c *clock) set(text string) {
 
 func (c *clock) Now() time.Time { return *c.now.Load() }
 
+// place is an engine with its tasks and its clock.
+type place struct {
+	*engine.Engine
+
+	tasks *schedule.Tasks
+	clock *schedule.Clock
+}
+
+// newPlace makes an engine with a heartbeat.
+func newPlace(tb testing.TB, h schedule.Heartbeat, change func(*engine.Config), steps ...fake.Step) (*place, *fake.Model) {
+	tb.Helper()
+	m := fake.New(steps...)
+	r := catalog.NewRegistry(nil)
+	must(tb, r.RegisterWithFilter(
+		tool.Func(tool.Definition{Name: "admin_only", Description: "Restart everything"}, func(context.Context, struct{}) (string, error) { return "done", nil }),
+		func(f chat.Facts) bool { return f.HasRole("admin") }))
+	cfg := engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: m}}}
+	change(&cfg)
+	g, err := engine.New(cfg)
+	must(tb, err)
+	return &place{g, schedule.NewTasks(g), schedule.NewClock(g, h, nil)}, m
+}
+
+func newEngine(tb testing.TB, change func(*engine.Config), steps ...fake.Step) (*place, *fake.Model) {
+	tb.Helper()
+	return newPlace(tb, schedule.Heartbeat{}, change, steps...)
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func send(t *testing.T, g *place, m engine.Message) {
+	t.Helper()
+	for _, err := range g.Send(t.Context(), m) {
+		must(t, err)
+	}
+}
+
+func idle(t *testing.T, g *place) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	g.Wait(ctx)
+	must(t, ctx.Err())
+}
+
 // timed makes an engine with a clock and a store.
-func timed(t *testing.T, c *clock, kept store.Store, replies int) (*engine.Engine, *fake.Model) {
+func timed(t *testing.T, c *clock, kept store.Store, replies int) (*place, *fake.Model) {
 	t.Helper()
 	var steps []fake.Step
 	for i := range replies {
@@ -50,7 +101,7 @@ func timed(t *testing.T, c *clock, kept store.Store, replies int) (*engine.Engin
 }
 
 // said returns what was said in the conversation of a task.
-func said(t *testing.T, kept store.Store, task engine.Task) (list []string) {
+func said(t *testing.T, kept store.Store, task schedule.Task) (list []string) {
 	t.Helper()
 	s, err := kept.Load(t.Context(), task.Key, 0)
 	must(t, err)
@@ -62,12 +113,12 @@ func said(t *testing.T, kept store.Store, task engine.Task) (list []string) {
 	return list
 }
 
-func tick(t *testing.T, engines ...*engine.Engine) {
+func tick(t *testing.T, engines ...*place) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, g := range engines {
 		all.Go(func() {
-			if err := g.Tick(t.Context()); err != nil {
+			if err := g.clock.Tick(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -85,7 +136,7 @@ func TestTaskRunsOnce(t *testing.T) {
 	kept, now := &store.Memory{}, newClock("2026-03-02 07:00:00") // a Monday
 	a, _ := timed(t, now, kept, 9)
 	b, _ := timed(t, now, kept, 9)
-	task, err := a.AddTask(t.Context(), engine.Task{When: "0 9 * * 1-5", Zone: "Europe/Berlin", Text: "what is on today?", Caller: identity.Caller{User: "ann"}})
+	task, err := a.tasks.Add(t.Context(), schedule.Task{When: "0 9 * * 1-5", Zone: "Europe/Berlin", Text: "what is on today?", Caller: identity.Caller{User: "ann"}})
 	must(t, err)
 	if want := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC); !task.Next.Equal(want) {
 		t.Errorf("it runs next %v, want %v", task.Next, want)
@@ -110,7 +161,7 @@ func TestTaskAfterAWrongClock(t *testing.T) {
 	t.Parallel()
 	kept, now := &store.Memory{}, newClock("2026-03-02 07:00:00")
 	g, _ := timed(t, now, kept, 9)
-	task, err := g.AddTask(t.Context(), engine.Task{When: "0 9 * * *", Zone: "UTC", Text: "x", Caller: identity.Caller{User: "ann"}})
+	task, err := g.tasks.Add(t.Context(), schedule.Task{When: "0 9 * * *", Zone: "UTC", Text: "x", Caller: identity.Caller{User: "ann"}})
 	must(t, err)
 	for _, at := range []string{"2027-03-02 10:00:00", "2026-03-02 08:00:00", "2026-03-02 09:00:00", "2026-03-02 09:00:01"} {
 		now.set(at)
@@ -124,10 +175,10 @@ func TestTaskAfterAWrongClock(t *testing.T) {
 // The catch-up rule says what becomes of the times at which nothing ran.
 func TestTaskCatchesUp(t *testing.T) {
 	t.Parallel()
-	for rule, want := range map[engine.CatchUp]string{"": "11:00", engine.CatchOnce: "11:00", engine.CatchSkip: "", engine.CatchAll: "09:00 10:00 11:00"} {
+	for rule, want := range map[schedule.CatchUp]string{"": "11:00", schedule.CatchOnce: "11:00", schedule.CatchSkip: "", schedule.CatchAll: "09:00 10:00 11:00"} {
 		kept, now := &store.Memory{}, newClock("2026-03-02 08:30:00")
 		g, _ := timed(t, now, kept, 9)
-		task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "x", CatchUp: rule, Caller: identity.Caller{User: "ann"}})
+		task, err := g.tasks.Add(t.Context(), schedule.Task{When: "@hourly", Zone: "UTC", Text: "x", CatchUp: rule, Caller: identity.Caller{User: "ann"}})
 		must(t, err)
 		now.set("2026-03-02 11:45:00")
 		g, _ = timed(t, now, kept, 9) // another process
@@ -167,11 +218,11 @@ func TestTaskSurvives(t *testing.T) {
 	kept, now := &forgetful{Memory: &store.Memory{}}, newClock("2026-03-02 08:30:00")
 	kept.failures.Store(2)
 	g, _ := timed(t, now, kept, 9)
-	task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "x", Caller: identity.Caller{User: "ann"}})
+	task, err := g.tasks.Add(t.Context(), schedule.Task{When: "@hourly", Zone: "UTC", Text: "x", Caller: identity.Caller{User: "ann"}})
 	must(t, err)
 	now.set("2026-03-02 09:00:00")
 	for i := range 4 {
-		if err := g.Tick(t.Context()); (err != nil) != (i < 2) {
+		if err := g.clock.Tick(t.Context()); (err != nil) != (i < 2) {
 			t.Errorf("look %d: %v", i, err)
 		}
 		idle(t, g)
@@ -187,27 +238,27 @@ func TestTasksChange(t *testing.T) {
 	t.Parallel()
 	kept, now := &store.Memory{}, newClock("2026-03-02 08:30:00")
 	g, _ := timed(t, now, kept, 9)
-	once, err := g.AddTask(t.Context(), engine.Task{When: "2026-03-02T10:15", Zone: "UTC", Text: "once", Caller: identity.Caller{User: "ann"}})
+	once, err := g.tasks.Add(t.Context(), schedule.Task{When: "2026-03-02T10:15", Zone: "UTC", Text: "once", Caller: identity.Caller{User: "ann"}})
 	must(t, err)
-	hourly, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "hourly", CatchUp: engine.CatchAll, Caller: identity.Caller{User: "bob"}})
+	hourly, err := g.tasks.Add(t.Context(), schedule.Task{When: "@hourly", Zone: "UTC", Text: "hourly", CatchUp: schedule.CatchAll, Caller: identity.Caller{User: "bob"}})
 	must(t, err)
-	_, err = g.PauseTask(t.Context(), hourly.ID, true)
+	_, err = g.tasks.Pause(t.Context(), hourly.ID, true)
 	must(t, err)
 	now.set("2026-03-02 10:20:00")
 	tick(t, g)
-	_, err = g.PauseTask(t.Context(), hourly.ID, false)
+	_, err = g.tasks.Pause(t.Context(), hourly.ID, false)
 	must(t, err)
 	tick(t, g)
 	if a, b := said(t, kept, once), said(t, kept, hourly); len(a) != 1 || len(b) != 0 {
 		t.Errorf("said %q and %q", a, b)
 	}
-	if list, err := g.Tasks(t.Context()); err != nil || len(list) != 1 || list[0].ID != hourly.ID {
+	if list, err := g.tasks.List(t.Context()); err != nil || len(list) != 1 || list[0].ID != hourly.ID {
 		t.Errorf("tasks: %+v, %v", list, err)
 	}
-	_, err = g.RunTask(t.Context(), hourly.ID)
+	_, err = g.tasks.Run(t.Context(), hourly.ID)
 	must(t, err)
 	idle(t, g)
-	_, err = g.RemoveTask(t.Context(), hourly.ID)
+	_, err = g.tasks.Remove(t.Context(), hourly.ID)
 	must(t, err)
 	now.set("2026-03-02 13:00:00")
 	tick(t, g)
@@ -215,11 +266,11 @@ func TestTasksChange(t *testing.T) {
 		t.Errorf("said %q, want it once", b)
 	}
 	for _, err := range []error{
-		func() error { _, err := g.PauseTask(t.Context(), hourly.ID, true); return err }(),
-		func() error { _, err := g.RunTask(t.Context(), hourly.ID); return err }(),
-		func() error { _, err := g.RemoveTask(t.Context(), hourly.ID); return err }(),
+		func() error { _, err := g.tasks.Pause(t.Context(), hourly.ID, true); return err }(),
+		func() error { _, err := g.tasks.Run(t.Context(), hourly.ID); return err }(),
+		func() error { _, err := g.tasks.Remove(t.Context(), hourly.ID); return err }(),
 	} {
-		if !errors.Is(err, engine.ErrNoTask) {
+		if !errors.Is(err, schedule.ErrNoTask) {
 			t.Errorf("a removed task: %v", err)
 		}
 	}
@@ -232,7 +283,7 @@ func TestTaskHasItsOwnersRights(t *testing.T) {
 	kept, now := &store.Memory{}, newClock("2026-03-02 08:30:00")
 	var role atomic.Value
 	role.Store("admin")
-	var g *engine.Engine
+	var g *place
 	call := fake.Step{Calls: []chat.Call{fake.Call("1", "schedule", "{}")}}
 	g, m := newEngine(t, func(c *engine.Config) {
 		c.Now, c.Store = now.Now, kept
@@ -242,15 +293,14 @@ func TestTaskHasItsOwnersRights(t *testing.T) {
 			return users
 		}
 		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "schedule", Description: "Do it later"}, func(ctx context.Context, _ struct{}) (string, error) {
-			task, err := g.Schedule(ctx, engine.Task{When: "@hourly", Zone: "UTC", Text: "restart everything"})
+			task, err := g.tasks.AddFromTurn(ctx, schedule.Task{When: "@hourly", Zone: "UTC", Text: "restart everything"})
 			return task.ID, err
 		})))
 	}, call, fake.Step{Text: "later"}, fake.Step{Text: "1"}, fake.Step{Text: "2"}, call, fake.Step{Text: "later"}, fake.Step{Text: "3"})
-	ask := func() engine.Task {
+	ask := func() schedule.Task {
 		t.Helper()
-		_, err := send(g, t.Context(), engine.Message{Channel: "web", User: "7", Text: "restart everything every hour"})
-		must(t, err)
-		list, err := g.TasksOf(t.Context(), chat.Facts{User: "ann", Sender: "ann"})
+		send(t, g, engine.Message{Channel: "web", User: "7", Text: "restart everything every hour"})
+		list, err := g.tasks.Of(t.Context(), chat.Facts{User: "ann", Sender: "ann"})
 		must(t, err)
 		if len(list) != 1 || list[0].User != "7" {
 			t.Fatalf("the tasks of ann: %+v", list)
@@ -276,13 +326,13 @@ func TestTaskHasItsOwnersRights(t *testing.T) {
 	if got := said(t, kept, task); len(got) != 3 {
 		t.Errorf("said %q", got)
 	}
-	if list, err := g.TasksOf(t.Context(), chat.Facts{User: "bob", Sender: "bob"}); err != nil || len(list) != 0 {
+	if list, err := g.tasks.Of(t.Context(), chat.Facts{User: "bob", Sender: "bob"}); err != nil || len(list) != 0 {
 		t.Errorf("bob's tasks: %+v, %v", list, err)
 	}
-	if f, err := g.ForgetUser(t.Context(), "ann"); err != nil || f.Tasks != 1 {
+	if f, err := g.tasks.Erase(t.Context(), g.Users().Names("ann")); err != nil || f["tasks"] != 1 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if list, err := g.Tasks(t.Context()); err != nil || len(list) != 0 {
+	if list, err := g.tasks.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("tasks of a forgotten person: %+v, %v", list, err)
 	}
 	ask()
@@ -299,7 +349,7 @@ func TestTaskOfATask(t *testing.T) {
 	kept, now := &store.Memory{}, newClock("2026-03-02 08:30:00")
 	var role atomic.Value
 	role.Store("guest")
-	var g *engine.Engine
+	var g *place
 	call := fake.Step{Calls: []chat.Call{fake.Call("1", "schedule", "{}")}}
 	g, m := newEngine(t, func(c *engine.Config) {
 		c.Now, c.Store = now.Now, kept
@@ -309,12 +359,11 @@ func TestTaskOfATask(t *testing.T) {
 			return users
 		}
 		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "schedule", Description: "Do it later"}, func(ctx context.Context, _ struct{}) (string, error) {
-			task, err := g.Schedule(ctx, engine.Task{When: now.Now().Add(time.Hour).Format(time.RFC3339), Text: "restart everything"})
+			task, err := g.tasks.AddFromTurn(ctx, schedule.Task{When: now.Now().Add(time.Hour).Format(time.RFC3339), Text: "restart everything"})
 			return task.ID, err
 		})))
 	}, call, fake.Step{Text: "later"}, call, fake.Step{Text: "still later"}, call, fake.Step{Text: "later yet"}, fake.Step{Text: "3"})
-	_, err := send(g, t.Context(), engine.Message{Channel: "web", User: "7", Text: "restart everything in an hour"})
-	must(t, err)
+	send(t, g, engine.Message{Channel: "web", User: "7", Text: "restart everything in an hour"})
 	role.Store("admin")
 	for _, hour := range []string{"09:30:00", "10:30:00", "11:30:00"} {
 		now.set("2026-03-02 " + hour)
@@ -336,10 +385,10 @@ func TestTaskOfATask(t *testing.T) {
 func TestScheduledInNoOthersName(t *testing.T) {
 	t.Parallel()
 	hold, begun := make(chan struct{}), make(chan struct{})
-	var g *engine.Engine
+	var g *place
 	g, _ = newEngine(t, func(c *engine.Config) {
 		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "schedule", Description: "Do it later"}, func(ctx context.Context, _ struct{}) (string, error) {
-			task, err := g.Schedule(ctx, engine.Task{When: "@hourly", Text: "restart everything"})
+			task, err := g.tasks.AddFromTurn(ctx, schedule.Task{When: "@hourly", Text: "restart everything"})
 			return task.ID, err
 		})))
 		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "work", Description: "Work long"}, func(context.Context, struct{}) (string, error) {
@@ -351,8 +400,7 @@ func TestScheduledInNoOthersName(t *testing.T) {
 	room := engine.Message{Channel: "web", Chat: "room", User: "bob", Text: "work"}
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, err := send(g, t.Context(), room)
-		must(t, err)
+		send(t, g, room)
 	})
 	<-begun
 	for _, user := range []string{"ann", ""} {
@@ -363,7 +411,7 @@ func TestScheduledInNoOthersName(t *testing.T) {
 	}
 	close(hold)
 	all.Wait()
-	if list, err := g.Tasks(t.Context()); err != nil || len(list) != 0 {
+	if list, err := g.tasks.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("the tasks are %+v, %v", list, err)
 	}
 }
@@ -371,7 +419,7 @@ func TestScheduledInNoOthersName(t *testing.T) {
 func TestTasksRefused(t *testing.T) {
 	t.Parallel()
 	g, _ := timed(t, newClock("2026-03-02 08:30:00"), &store.Memory{}, 0)
-	for says, task := range map[string]engine.Task{
+	for says, task := range map[string]schedule.Task{
 		"is neither a time such as":        {When: "soon", Text: "x"},
 		"is in the past":                   {When: "2026-03-02T08:30", Zone: "UTC", Text: "x"},
 		"is more often than once a minute": {When: "@every 10s", Text: "x"},
@@ -382,19 +430,19 @@ func TestTasksRefused(t *testing.T) {
 		"the message is empty":             {When: "@daily", Text: " "},
 		`agent "nope": not found`:          {When: "@daily", Text: "x", Agent: "nope"},
 	} {
-		if _, err := g.AddTask(t.Context(), task); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := g.tasks.Add(t.Context(), task); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%+v: %v, want it to say %q", task, err, says)
 		}
 	}
 	for i := range 51 {
-		if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", Caller: identity.Caller{User: "ann"}}); errors.Is(err, engine.ErrBusy) != (i == 50) {
+		if _, err := g.tasks.Add(t.Context(), schedule.Task{When: "@daily", Text: "x", Caller: identity.Caller{User: "ann"}}); errors.Is(err, engine.ErrBusy) != (i == 50) {
 			t.Errorf("task %d: %v", i, err)
 		}
-		if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", Session: fmt.Sprint(i), Caller: identity.Caller{Channel: "shop"}}); errors.Is(err, engine.ErrBusy) != (i == 50) {
+		if _, err := g.tasks.Add(t.Context(), schedule.Task{When: "@daily", Text: "x", Session: fmt.Sprint(i), Caller: identity.Caller{Channel: "shop"}}); errors.Is(err, engine.ErrBusy) != (i == 50) {
 			t.Errorf("task %d of guests: %v", i, err)
 		}
 	}
-	if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", Caller: identity.Caller{Channel: "cli"}}); err != nil {
+	if _, err := g.tasks.Add(t.Context(), schedule.Task{When: "@daily", Text: "x", Caller: identity.Caller{Channel: "cli"}}); err != nil {
 		t.Errorf("guests leave no place for the operator: %v", err)
 	}
 }
@@ -406,11 +454,9 @@ func TestHeartbeat(t *testing.T) {
 	kept, now := &store.Memory{}, newClock("2026-03-02 08:31:00")
 	var text atomic.Value
 	text.Store("look at the mail")
-	make := func() (*engine.Engine, *fake.Model) {
-		return newEngine(t, func(c *engine.Config) {
-			c.Now, c.Store = now.Now, kept
-			c.Heartbeat = engine.Heartbeat{Every: 30 * time.Minute, Text: func() (string, error) { return text.Load().(string), nil }}
-		}, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	h := schedule.Heartbeat{Every: 30 * time.Minute, Text: func() (string, error) { return text.Load().(string), nil }}
+	make := func() (*place, *fake.Model) {
+		return newPlace(t, h, func(c *engine.Config) { c.Now, c.Store = now.Now, kept }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
 	}
 	a, m := make()
 	b, n := make()
@@ -430,7 +476,9 @@ func TestHeartbeat(t *testing.T) {
 			t.Errorf("request %d has %+v", i, r.Messages)
 		}
 	}
-	s, err := kept.Load(t.Context(), keyOf(t, a, engine.Message{Session: "heartbeat"}), 0)
+	w, err := a.Whoami(engine.Message{Session: "heartbeat"})
+	must(t, err)
+	s, err := kept.Load(t.Context(), w.Session, 0)
 	must(t, err)
 	if len(s.Messages) != 4 {
 		t.Errorf("the conversation has %d messages, want 4", len(s.Messages))
@@ -443,10 +491,8 @@ func TestHeartbeatGoesOn(t *testing.T) {
 	t.Parallel()
 	kept, now := &store.Memory{}, newClock("2026-03-02 08:31:00")
 	text := "one"
-	g, m := newEngine(t, func(c *engine.Config) {
-		c.Now, c.Store, c.MaxMessage = now.Now, kept, 10
-		c.Heartbeat = engine.Heartbeat{Every: 30 * time.Minute, Text: func() (string, error) { return text, nil }}
-	}, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	h := schedule.Heartbeat{Every: 30 * time.Minute, Text: func() (string, error) { return text, nil }}
+	g, m := newPlace(t, h, func(c *engine.Config) { c.Now, c.Store, c.MaxMessage = now.Now, kept, 10 }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
 	tick(t, g)
 	for _, at := range []string{"2027-03-02 10:00:00", "2026-03-02 09:00:00", "2026-03-02 09:00:01"} {
 		now.set(at)
@@ -492,7 +538,7 @@ func TestTasksAreBounded(t *testing.T) {
 	kept := &together{Memory: &store.Memory{}, at: 52, all: make(chan struct{})}
 	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
 	add := func() error {
-		_, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Text: "look", Caller: identity.Caller{User: "ann"}})
+		_, err := g.tasks.Add(t.Context(), schedule.Task{When: "@hourly", Text: "look", Caller: identity.Caller{User: "ann"}})
 		return err
 	}
 	for range 49 {
@@ -507,7 +553,37 @@ func TestTasksAreBounded(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if list, err := g.Tasks(t.Context()); err != nil || len(list) > 50 {
+	if list, err := g.tasks.List(t.Context()); err != nil || len(list) > 50 {
 		t.Errorf("%d tasks, %v", len(list), err)
+	}
+}
+
+// TestTasksOfStrangers: people whom etui does not know do not use up the tasks of all.
+func TestTasksOfStrangers(t *testing.T) {
+	kept := &store.Memory{}
+	users, err := identity.New([]identity.User{{Name: "bob"}})
+	must(t, err)
+	g, _ := newEngine(t, func(c *engine.Config) {
+		c.Store, c.Users = kept, func(*catalog.Catalog) *identity.Users { return users }
+	})
+	task := func(channel, user string) schedule.Task {
+		return schedule.Task{When: "@every 1h", Text: "x", Caller: identity.Caller{Channel: channel, User: user}}
+	}
+	for i := range 749 { // as AddTask stores them, which takes its time
+		one := task("irc", fmt.Sprint("eve", i/50))
+		one.ID = fmt.Sprint(i)
+		raw, err := json.Marshal(one)
+		must(t, err)
+		must(t, kept.Put(t.Context(), "task", one.ID, raw))
+	}
+	_, err = g.tasks.Add(t.Context(), task("irc", "mallory"))
+	must(t, err)
+	if _, err := g.tasks.Add(t.Context(), task("irc", "mallory")); !errors.Is(err, engine.ErrBusy) {
+		t.Errorf("the 751st task of strangers: %v", err)
+	}
+	for _, one := range []schedule.Task{task("api", "bob"), task("", "")} {
+		if _, err := g.tasks.Add(t.Context(), one); err != nil {
+			t.Errorf("%+v: %v", one.Caller, err)
+		}
 	}
 }

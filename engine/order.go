@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+)
+
+// Order is a message that a program sends in somebody's name, at a time of its own.
+type Order struct {
+	Message
+	// Caller is in whose name it is sent, instead of what Message says of its sender.
+	Caller identity.Caller
+	// To is the conversation; empty means that of the caller.
+	To session.Key
+	// Bounds, when not nil, are what somebody might use when they gave the order: it may use only
+	// what was allowed then and is allowed when it is sent.
+	Bounds *Bounds
+}
+
+// Bounds are what was true when somebody asked for something that is done later.
+type Bounds struct {
+	Facts         chat.Facts `json:"facts"`
+	Include       []string   `json:"include,omitempty"`
+	Exclude       []string   `json:"exclude,omitempty"`
+	IncludeSkills []string   `json:"include_skills,omitempty"`
+	ExcludeSkills []string   `json:"exclude_skills,omitempty"`
+	// First is what was true when somebody asked for the task that asked for this, if one did:
+	// the one that nobody but people asked for.
+	First *Bounds `json:"first,omitempty"`
+}
+
+// mail returns the item of the inbox that an order becomes.
+func (o Order) mail() mail {
+	return mail{Message: o.Message, To: o.To, Bounds: o.Bounds}.from(o.Caller)
+}
+
+// Check refuses an order that could not be sent now. It returns the order with the conversation to
+// which it belongs.
+func (e *Engine) Check(o Order) (Order, error) {
+	a, m, err := e.ready(o.mail())
+	if err != nil {
+		return o, err
+	}
+	o.Message, o.Caller, o.To = m.Message, m.Caller(), e.key(a, m)
+	return o, checkKey(o.To)
+}
+
+// Submit accepts an order, and has it answered in the background. With an IdempotencyKey it is
+// accepted once, however often it is submitted.
+func (e *Engine) Submit(ctx context.Context, o Order) error {
+	a, m, err := e.ready(o.mail())
+	if err != nil {
+		return err
+	}
+	return e.submit(ctx, e.key(a, m), m)
+}
+
+// Order returns an order without a text, in the name of the caller of the turn that calls a tool
+// with the context, for the same conversation and within what the caller may use now.
+func (e *Engine) Order(ctx context.Context) (Order, error) {
+	f := tool.Caller(ctx)
+	s, err := e.config.Store.Load(ctx, session.Key(f.Session), 1)
+	if err != nil {
+		return Order{}, fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	if s.Turn.ID == "" {
+		return Order{}, errors.New("there is no conversation to come back to")
+	}
+	_, m, err := e.begun(s)
+	if err != nil {
+		return Order{}, err
+	}
+	now := e.people.Facts(m.Caller(), e.Catalog())
+	same := now.Sender == f.Sender && now.Channel == f.Channel && now.Chat == f.Chat
+	if !same || !slices.Equal(now.PlatformRoles, f.PlatformRoles) {
+		return Order{}, errors.New("somebody else's message is being answered in this conversation; " +
+			"try again when it is")
+	}
+	b := &Bounds{
+		Facts: f, Include: m.Include, Exclude: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills,
+	}
+	if m.Bounds != nil {
+		b.First = cmp.Or(m.Bounds.First, m.Bounds)
+	}
+	return Order{Message: Message{Agent: f.Agent}, Caller: m.Caller(), To: s.Key, Bounds: b}, nil
+}
