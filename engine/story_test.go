@@ -1,0 +1,496 @@
+package engine_test
+
+// How to write a story
+//
+// A story is a conversation, written as a file of testdata/stories: who says what, what the
+// model answers, and what comes of it. Write everything but the outcome, run
+//
+//	go test ./engine -run TestStories/NAME -update
+//
+// and read the outcome that it adds: the test fails from then on when anything else happens.
+// Delete nothing that you do not understand, and say in the first lines what the story shows.
+//
+//	The rules ask before the weather is made; ann approves, and the call runs once.
+//
+//	-- config.yaml --
+//	tools:
+//	  make_weather: {description: Make the weather, result: "It is {kind} now."}
+//	policy: [{ask: [make_weather]}]
+//
+//	-- conversation --
+//	ann: Let it be sunny.
+//	    main calls make_weather {"kind": "sunny"}
+//	ann: /approve
+//	    main says Enjoy the sun.
+//
+// The configuration (see storyConfig) has the keys agents, tools, skills, people, visibility,
+// policy, approvers and workflows; one agent named main is there by itself. A tool does nothing
+// but what its entry says: it returns a result, fails, takes a while, or finishes later.
+//
+// A line of the conversation is one of these:
+//
+//	ann: TEXT              ann writes to the assistant over the API
+//	ann@web: TEXT          on a channel: the reply becomes a letter to web:ann
+//	ann@web/team: TEXT     in a group of that channel
+//	ann (key 1): TEXT      with options: see storyOptions
+//	nobody: TEXT           somebody without a name; operator is who sits at the terminal
+//	    main says TEXT     the model's next answer; the indented lines are the model's script, an
+//	                       answer each, in the order in which that agent's model is asked
+//	    main calls TOOL {ARGUMENTS}, TOOL {ARGUMENTS}
+//	    main fails         the provider is away; "main panics" is a bug in its adapter
+//	    main takes 1m      before its next answer
+//	after 1h               time passes, and the clock ticks
+//	restart                the process stops in order, and the next one takes over; "stop" and
+//	                       "start" do that with time in between
+//	crash                  it dies where it is; the next one takes over
+//	use other.yaml         that file of the story is the configuration from now on
+//	post web:ann TEXT      the agent says something of its own accord
+//	task @hourly ann: TEXT an operator schedules a message in ann's name
+//	control {"skill": "x"} an operator changes the agent main
+//	inbox                  an operator looks at the messages that have not ended
+//	retry 1, drop 1        and tries one again, or gives it up
+//	# COMMENT
+//
+// A message is sent when everything before it has come as far as it can without time: use
+// "main takes 1m" or a tool that takes a while, and then "after 2m", for what happens meanwhile.
+// The time begins at midnight before 1 January 2000, UTC, and passes at once.
+//
+// The outcome has a part for each line of the conversation that did something:
+//
+//	selects    the tools that the message gets, with the words that matched, and those left out
+//	reads      what the sender reads; on a channel that is a letter
+//	letter     what is delivered to a channel
+//	main …     what that agent's model was asked, the steps that were stored, and what ran
+//
+// IDs are replaced by #1, #2 and so on, in a conversation as well: "/approve #1".
+//
+// A story holds what happens; it does not hold races, kills at every write or thousands of
+// messages. Those are tests in Go: main_test.go says how to write one.
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/workflow"
+)
+
+var update = flag.Bool("update", false, "rewrite the outcomes of the stories")
+
+// TestStories plays the stories of testdata/stories: story_test.go says how to write one.
+func TestStories(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "stories", "*.txtar"))
+	must(t, err)
+	if len(files) < 40 {
+		t.Errorf("there are %d stories, and there were more", len(files))
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(file)
+			must(t, err)
+			got := ""
+			synctest.Test(t, func(t *testing.T) { got = newStory(t, archive).play() })
+			outcome := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "outcome" })
+			if *update {
+				if outcome < 0 {
+					outcome = len(archive.Files)
+					archive.Files = append(archive.Files, txtar.File{Name: "outcome"})
+				}
+				archive.Files[outcome].Data = []byte(got)
+				must(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+				return
+			}
+			if outcome < 0 {
+				t.Fatalf("the story has no outcome; -update adds this one:\n%s", got)
+			}
+			compare(t, string(archive.Files[outcome].Data), got)
+		})
+	}
+}
+
+// compare shows the first lines in which two outcomes differ, with what stands before them.
+func compare(t *testing.T, want, got string) {
+	t.Helper()
+	if want == got {
+		return
+	}
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	at := 0
+	for at < min(len(w), len(g)) && w[at] == g[at] {
+		at++
+	}
+	show := func(lines []string) string { return strings.Join(lines[max(0, at-4):min(len(lines), at+6)], "\n") }
+	t.Errorf("line %d of the outcome is new; -update accepts it.\n--- want\n%s\n--- got\n%s", at+1, show(w), show(g))
+}
+
+// story is a story that is played.
+type story struct {
+	*testing.T
+	files  map[string]string
+	lines  []string
+	config storyConfig
+	kept   *store.Memory
+	now    *process
+	all    []*process
+	over   chan struct{} // closed at the end, so that dead processes end
+	flows  *workflow.Table
+	models map[string]*fake.Model
+	delays map[string]time.Duration // before the next answer of a model
+	folder string                   // of the memory
+	calls  int                      // in the script
+	ran    sync.Map                 // how often each tool was called
+	items  []int64                  // of the inbox, as it was last listed
+	sent   int                      // messages and letters of the story
+	told   sync.Map                 // the conversation of each client that keeps it itself
+	log    storyLog
+}
+
+func newStory(t *testing.T, a *txtar.Archive) *story {
+	s := &story{
+		T: t, files: map[string]string{}, kept: &store.Memory{}, over: make(chan struct{}), models: map[string]*fake.Model{},
+		flows: &workflow.Table{}, delays: map[string]time.Duration{}, folder: t.TempDir(),
+	}
+	for _, f := range a.Files {
+		s.files[f.Name] = string(f.Data)
+	}
+	s.lines = strings.Split(strings.TrimSpace(s.files["conversation"]), "\n")
+	s.config = readStoryConfig(t, s.files["config.yaml"])
+	s.log.watch = s.config.Watch
+	for name := range s.config.Agents {
+		s.models[name] = fake.New()
+	}
+	s.start()
+	return s
+}
+
+// play plays the conversation and returns its outcome.
+func (s *story) play() string {
+	defer func() {
+		if s.Failed() {
+			s.Logf("what happened until then:\n%s", s.log.String())
+		}
+	}()
+	for i := 0; i < len(s.lines) && !s.Failed(); i++ {
+		line := s.lines[i]
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		for i+1 < len(s.lines) && strings.HasPrefix(s.lines[i+1], " ") {
+			i++
+			s.script(strings.TrimSpace(s.lines[i]))
+		}
+		s.log.begin(line)
+		s.do(line)
+		synctest.Wait()
+		if s.now != nil {
+			s.letters()
+		}
+	}
+	s.log.begin("(the end)")
+	time.Sleep(time.Hour)
+	synctest.Wait()
+	if s.now != nil {
+		s.letters()
+	}
+	for name, m := range s.models {
+		if n := m.Left(); n > 0 {
+			s.Errorf("the model of %s was not asked for the last %d answers of its script", name, n)
+		}
+	}
+	close(s.over)
+	for _, p := range s.all {
+		p.stop()
+	}
+	return s.log.String()
+}
+
+// script adds a line of a model's script: "main says Hello."
+func (s *story) script(line string) {
+	name, rest, _ := strings.Cut(line, " ")
+	verb, rest, _ := strings.Cut(rest, " ")
+	m := s.models[name]
+	if m == nil {
+		s.Fatalf("%q: there is no agent %s", line, name)
+	}
+	step := fake.Step{Delay: s.delays[name], Usage: model.Tokens{Input: 100, Output: 10}}
+	switch verb {
+	case "says":
+		step.Text = rest
+	case "calls":
+		for rest != "" {
+			tool, args, _ := strings.Cut(rest, " ")
+			d := json.NewDecoder(strings.NewReader(args))
+			var raw json.RawMessage
+			if err := d.Decode(&raw); err != nil {
+				s.Fatalf("%q: the arguments of %s: %v", line, tool, err)
+			}
+			s.calls++
+			step.Calls = append(step.Calls, fake.Call(fmt.Sprint("call-", s.calls), tool, string(raw)))
+			rest = strings.TrimLeft(args[d.InputOffset():], ", ")
+		}
+	case "fails":
+		step.Err = &model.Error{Model: "fake", Kind: model.ErrUnavailable}
+	case "panics":
+		step.Check = func(model.Request) error { panic("the adapter has a bug") }
+	case "takes":
+		s.delays[name] = duration(s.T, rest)
+		return
+	default:
+		s.Fatalf("%q: a model says, calls, fails, panics or takes", line)
+	}
+	delete(s.delays, name)
+	m.Add(step)
+}
+
+func duration(t *testing.T, text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	must(t, err)
+	return d
+}
+
+var (
+	saidLine = regexp.MustCompile(`^([^\s:(@]+)(?:@([^\s/:(]+)(?:/([^\s:(]+))?)?(?: \(([^)]*)\))?: ?(.*)$`)
+	taskLine = regexp.MustCompile(`^task (.+) (\w+): (.*)$`)
+)
+
+// do does what a line says.
+func (s *story) do(line string) {
+	verb, rest, _ := strings.Cut(line, " ")
+	switch verb {
+	case "after":
+		s.after(duration(s.T, rest))
+		return
+	case "start":
+		s.start()
+		return
+	}
+	g, ctx := s.now, s.Context()
+	switch task := taskLine.FindStringSubmatch(line); {
+	case verb == "restart" || verb == "stop":
+		g.stop()
+		synctest.Wait()
+		if s.now = nil; verb == "restart" {
+			s.start()
+		}
+	case verb == "crash":
+		g.dead.Store(true)
+		s.start()
+	case verb == "use":
+		text, ok := s.files[rest]
+		if !ok {
+			s.Fatalf("there is no file %s", rest)
+		}
+		next := readStoryConfig(s.T, text)
+		next.Agents = s.config.Agents
+		s.config = next
+		g.configure(s)
+	case verb == "post":
+		to, text, _ := strings.Cut(rest, " ")
+		channel, user, _ := strings.Cut(to, ":")
+		s.sent++
+		w, err := g.Whoami(engine.Message{Channel: channel, User: user})
+		must(s.T, err)
+		must(s.T, g.Post(ctx, w.Session, nil, text, fmt.Sprint("post-", s.sent)))
+	case task != nil:
+		added, err := g.AddTask(ctx, engine.Task{When: task[1], Zone: "UTC", Text: task[3], Caller: identity.Caller{User: task[2]}})
+		must(s.T, err)
+		s.log.add("task %s, first at %s", s.log.numbered(added.ID), added.Next.UTC().Format("15:04"))
+	case verb == "control":
+		var c engine.Control
+		must(s.T, json.Unmarshal([]byte(rest), &c))
+		if err := g.Control(ctx, "main", c); err != nil {
+			s.log.add("fails: %v", err)
+		}
+	case verb == "inbox":
+		list, err := g.Inbox(ctx, 100)
+		must(s.T, err)
+		s.items = nil
+		for i, item := range list {
+			s.log.add("%s", strings.TrimSpace(fmt.Sprintf("%d. %s %s: %s %s", i+1, item.State, item.Kind, item.Text, item.Reason)))
+			s.items = append(s.items, item.ID)
+		}
+	case verb == "retry" || verb == "drop":
+		n, err := strconv.Atoi(rest)
+		must(s.T, err)
+		act := g.RetryItem
+		if verb == "drop" {
+			act = g.DropItem
+		}
+		if err := act(ctx, s.items[n-1]); err != nil {
+			s.log.add("fails: %v", err)
+		}
+	default:
+		m := saidLine.FindStringSubmatch(line)
+		if m == nil {
+			s.Fatalf("%q: a line begins with the name of a person and a colon, or says what happens", line)
+		}
+		s.sent++
+		go s.say(g, s.sent, s.message(m))
+	}
+}
+
+// after lets time pass. The clock ticks often enough, and at the end.
+func (s *story) after(d time.Duration) {
+	step := max(d/120, time.Second)
+	for ; d > 0; d -= step {
+		time.Sleep(min(step, d))
+		if s.now != nil {
+			must(s.T, s.now.Tick(s.Context()))
+		}
+		synctest.Wait()
+	}
+}
+
+// message makes the message of a line.
+func (s *story) message(m []string) engine.Message {
+	msg := engine.Message{User: m[1], Channel: cmp.Or(m[2], "api"), Chat: m[3], Text: s.log.real(m[5])}
+	switch m[1] {
+	case "nobody":
+		msg.User = ""
+	case "operator":
+		msg.User, msg.Channel = "", "cli"
+	}
+	if m[2] != "" {
+		to := m[2] + ":" + m[1]
+		if m[3] != "" {
+			to = m[2] + "/" + m[3]
+		}
+		msg.Reply = json.RawMessage(strconv.Quote(to))
+	}
+	for option := range strings.SplitSeq(m[4], ", ") {
+		if option == "" {
+			continue
+		}
+		key, value, _ := strings.Cut(option, " ")
+		set := storyOptions[key]
+		if set == nil {
+			s.Fatalf("a message has no option %q", key)
+		}
+		set(s, &msg, value)
+	}
+	return msg
+}
+
+// storyOptions are the options of a message, as in "ann (key 1, skill talking): Hello."
+var storyOptions = map[string]func(s *story, m *engine.Message, value string){
+	"agent":     func(_ *story, m *engine.Message, v string) { m.Agent = v },
+	"session":   func(_ *story, m *engine.Message, v string) { m.Session = v },
+	"thread":    func(_ *story, m *engine.Message, v string) { m.Thread = v },
+	"direct":    func(_ *story, m *engine.Message, _ string) { m.Direct = true },
+	"as":        func(_ *story, m *engine.Message, v string) { m.As, m.User = v, "" },
+	"roles":     func(_ *story, m *engine.Message, v string) { m.Roles = strings.Fields(v) },
+	"skill":     func(_ *story, m *engine.Message, v string) { m.Skill = v },
+	"workflow":  func(_ *story, m *engine.Message, v string) { m.Workflow = v },
+	"include":   func(_ *story, m *engine.Message, v string) { m.Include = strings.Fields(v) },
+	"exclude":   func(_ *story, m *engine.Message, v string) { m.Exclude = strings.Fields(v) },
+	"key":       func(_ *story, m *engine.Message, v string) { m.IdempotencyKey = v },
+	"wait":      func(_ *story, m *engine.Message, _ string) { m.Wait = true },
+	"lite":      func(_ *story, m *engine.Message, _ string) { m.Strategy = new(prompt.Lite) },
+	"unbound":   func(_ *story, m *engine.Message, _ string) { m.NoHistory = true },
+	"picture":   func(_ *story, m *engine.Message, v string) { m.Files = []chat.File{{Name: v, Data: picture()}} },
+	"text_file": func(s *story, m *engine.Message, v string) { m.Text += "\n" + textFile(s.T, v, s.files[v]) },
+	// history: the client keeps the conversation itself and sends all of it
+	"history": func(s *story, m *engine.Message, _ string) { m.History = s.conversation(m.User) },
+}
+
+// picture is a PNG of one red pixel.
+func picture() []byte {
+	i := image.NewRGBA(image.Rect(0, 0, 1, 1))
+	i.Set(0, 0, color.RGBA{R: 255, A: 255})
+	var b bytes.Buffer
+	_ = png.Encode(&b, i)
+	return b.Bytes()
+}
+
+func textFile(t *testing.T, name, text string) string {
+	part, err := engine.TextFile(name, []byte(text))
+	must(t, err)
+	return part
+}
+
+// conversation is what a client that keeps its conversation itself has of it.
+func (s *story) conversation(user string) []chat.Message {
+	kept, ok := s.told.Load(user)
+	if !ok {
+		return []chat.Message{}
+	}
+	return slices.Clone(kept.([]chat.Message))
+}
+
+// say sends the nth message and notes what its sender reads.
+func (s *story) say(p *process, nth int, m engine.Message) {
+	text := ""
+	for e, err := range p.Send(s.Context(), m) {
+		switch {
+		case p.dead.Load(): // its sender learns nothing
+		case err != nil:
+			s.log.reads(nth, "reads an error: %v", err)
+		case e.Selection != nil:
+			s.log.reads(nth, "selects %s", selects(e.Selection))
+		case e.Text != "":
+			text += e.Text
+		case m.History != nil && e.Call != nil:
+			s.log.reads(nth, "calls %s %s", e.Call.Name, e.Call.Arguments)
+		case m.History != nil && e.Result != nil:
+			s.log.reads(nth, "%s: %s", e.Result.Name, e.Result.Text)
+		case e.Phase != nil && (e.Phase.Began || e.Phase.Outcome != ""):
+			s.log.reads(nth, "phase %s", strings.TrimSpace(strings.Join([]string{e.Phase.Name, e.Phase.Outcome, e.Phase.Warning}, " ")))
+		case e.Done != nil:
+			s.log.learn(e.Done.Awaits)
+			reply := cmp.Or(text, e.Done.Reply)
+			text = ""
+			if m.Reply == nil {
+				s.log.reads(nth, "reads %s", reply)
+			}
+			if m.History != nil {
+				s.told.Store(m.User, append(m.History, chat.Message{Role: chat.User, Text: m.Text}, chat.Message{Role: chat.Assistant, Text: reply}))
+			}
+		}
+	}
+}
+
+// letters delivers what is to be delivered.
+func (s *story) letters() {
+	list, err := s.now.Letters(s.Context(), 0, 100)
+	must(s.T, err)
+	for _, l := range list {
+		s.log.learn(l.Awaits)
+		var to string
+		must(s.T, json.Unmarshal(l.To, &to))
+		s.log.letter(to, l.Text+l.Failed)
+		must(s.T, s.now.Delivered(s.Context(), l.ID))
+	}
+}
+
+// called counts the calls of a tool, and returns which of n results this one gives.
+func (s *story) called(name string, n int) int {
+	count, _ := s.ran.LoadOrStore(name, new(atomic.Int32))
+	return min(int(count.(*atomic.Int32).Add(1)), n) - 1
+}
