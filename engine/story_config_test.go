@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -61,10 +62,11 @@ type storyAgent struct {
 	Groups, Instructions, Skill string
 	Skills                      []string
 	Steer, Memory               bool
-	// Starts are the agents that it may start as sub-agents, and Steps how often such a one
-	// asks its model.
-	Starts []string
-	Steps  int
+	// Starts are the agents that it may start as sub-agents, Depth how deep they may be nested,
+	// and Steps, Tokens and Time what bounds such a one.
+	Starts               []string
+	Depth, Steps, Tokens int
+	Time                 time.Duration
 }
 
 type storyTool struct {
@@ -174,11 +176,11 @@ func (s *story) start() {
 	for _, name := range names {
 		a := s.config.Agents[name]
 		agent := engine.Agent{
-			Name: name, Model: &storyModel{Model: s.models[name], name: name, process: p}, Groups: a.Groups, Instructions: a.Instructions,
+			Name: name, Model: &storyModel{s.models[name], name, p}, Groups: a.Groups, Instructions: a.Instructions,
 			Skill: a.Skill, Skills: a.Skills, Steer: a.Steer,
 		}
 		if len(a.Starts) > 0 {
-			agent.Spawn = engine.Spawn{AtOnce: 2, Agents: a.Starts, Steps: a.Steps}
+			agent.Spawn = engine.Spawn{AtOnce: 2, Agents: a.Starts, Depth: a.Depth, Steps: a.Steps, Tokens: a.Tokens, Time: a.Time}
 		}
 		if a.Memory {
 			agent.Memory = memory.New(memory.Config{Own: s.folder})
@@ -282,7 +284,8 @@ func (p *process) call(ctx context.Context, name string, c storyTool, raw json.R
 	}
 	key := ""
 	if c.Replay == tool.Keyed {
-		key = " with the key " + p.story.log.numbered(tool.IdempotencyKey(ctx))
+		key = " with the key " + tool.IdempotencyKey(ctx)
+		p.story.log.learn(tool.IdempotencyKey(ctx))
 	}
 	p.story.log.agent(caller.Agent, "runs %s %s for %s%s", name, raw, who, key)
 	args := map[string]string{}
@@ -304,7 +307,7 @@ func (p *process) call(ctx context.Context, name string, c storyTool, raw json.R
 		return p.Spawn(ctx, engine.SubAgent{Task: args["task"], Agent: args["agent"], Toolset: args["toolset"]})
 	case "schedule":
 		t, err := p.Schedule(ctx, engine.Task{When: args["when"], Zone: "UTC", Text: args["text"]})
-		p.story.log.numbered(t.ID)
+		p.story.log.learn(t.ID)
 		return tool.Text("It runs next at " + t.Next.UTC().Format("2006-01-02 15:04") + "."), err
 	case "message":
 		return tool.Text("It is on its way."), p.Post(ctx, session.Key(caller.Session), nil, args["text"], tool.IdempotencyKey(ctx))
@@ -336,9 +339,35 @@ func (p *process) call(ctx context.Context, name string, c storyTool, raw json.R
 	return tool.Text(text), nil
 }
 
-// storyModel notes what an agent's model is asked.
-type storyModel struct {
+// scriptedModel is the script of an agent's model, which all processes play.
+type scriptedModel struct {
 	*fake.Model
+	mu     sync.Mutex
+	takes  time.Duration   // how long the answer takes that is added next
+	delays []time.Duration // of the answers
+}
+
+func (m *scriptedModel) add(step fake.Step) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Add(step)
+	m.delays, m.takes = append(m.delays, m.takes), 0
+}
+
+// delay is how long the next answer takes; ok is false when the script has none.
+func (m *scriptedModel) delay() (d time.Duration, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.delays) == 0 {
+		return 0, false
+	}
+	d, m.delays = m.delays[0], m.delays[1:]
+	return d, true
+}
+
+// storyModel is an agent's model in one process. It notes what it is asked.
+type storyModel struct {
+	*scriptedModel
 	name    string
 	process *process
 }
@@ -350,15 +379,42 @@ func (m *storyModel) Stream(ctx context.Context, r model.Request) iter.Seq2[mode
 			return
 		}
 		m.process.story.log.asked(m.name, r)
-		if m.Left() == 0 {
+		takes, ok := m.delay()
+		if !ok {
 			m.process.story.Errorf("the model of %s is asked once more than its script says", m.name)
 		}
-		for e, err := range m.Model.Stream(ctx, r) {
-			if dead := m.process.alive(); dead != nil {
-				yield(model.Event{}, dead)
+		// The answer is taken from the script at once: when the process dies, it is gone.
+		answer := slices.Collect(pairs(m.Model.Stream(ctx, r)))
+		if takes > 0 {
+			select {
+			case <-time.After(takes):
+			case <-ctx.Done():
+				yield(model.Event{}, ctx.Err())
 				return
 			}
-			if !yield(e, err) {
+		}
+		for _, a := range answer {
+			if err := m.process.alive(); err != nil {
+				yield(model.Event{}, err)
+				return
+			}
+			if !yield(a.event, a.err) {
+				return
+			}
+		}
+	}
+}
+
+// pair is an event of a model, or its error.
+type pair struct {
+	event model.Event
+	err   error
+}
+
+func pairs(stream iter.Seq2[model.Event, error]) iter.Seq[pair] {
+	return func(yield func(pair) bool) {
+		for e, err := range stream {
+			if !yield(pair{e, err}) {
 				return
 			}
 		}

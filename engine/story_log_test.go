@@ -21,6 +21,7 @@ type storyLog struct {
 	mu       sync.Mutex
 	parts    []*storyPart
 	ids      []string          // those that #1, #2 and so on stand for
+	fresh    []string          // those that have no number yet
 	sessions map[string]string // of the last step of each agent
 	states   map[session.Key]session.State
 	watch    []string
@@ -39,6 +40,7 @@ type storyPart struct {
 func (l *storyLog) begin(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.number()
 	l.parts = append(l.parts, &storyPart{line: line, senders: map[int][]string{}, agents: map[string][]string{}})
 }
 
@@ -71,28 +73,37 @@ func (l *storyLog) agent(name, format string, args ...any) {
 	l.now(func(p *storyPart) { p.agents[name] = append(p.agents[name], fmt.Sprintf(format, args...)) })
 }
 
-// id gives an ID of an approval, a task or a sub-agent the next number.
+// id notes an ID of an approval, a task, a sub-agent or the like, for which the outcome has a
+// number.
 func (l *storyLog) id(id string) {
-	if id != "" && !slices.Contains(l.ids, id) {
+	if id != "" && !slices.Contains(l.ids, id) && !slices.Contains(l.fresh, id) {
+		l.fresh = append(l.fresh, id)
+	}
+}
+
+// learn notes IDs.
+func (l *storyLog) learn(ids ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		l.id(id)
+	}
+}
+
+// number gives the IDs in the last part their numbers, in the order in which they are read there.
+func (l *storyLog) number() {
+	if len(l.parts) == 0 {
+		return
+	}
+	text := l.parts[len(l.parts)-1].String()
+	slices.SortFunc(l.fresh, func(a, b string) int { return strings.Index(text, a) - strings.Index(text, b) })
+	l.fresh = slices.DeleteFunc(l.fresh, func(id string) bool {
+		if !strings.Contains(text, id) {
+			return false
+		}
 		l.ids = append(l.ids, id)
-	}
-}
-
-// learn gives the IDs of what waits their numbers.
-func (l *storyLog) learn(awaits []session.Await) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, a := range awaits {
-		l.id(a.ID)
-	}
-}
-
-// numbered is how the outcome calls an ID.
-func (l *storyLog) numbered(id string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.id(id)
-	return fmt.Sprint("#", slices.Index(l.ids, id)+1)
+		return true
+	})
 }
 
 // real puts the IDs into a text of the story.
@@ -178,7 +189,7 @@ func (l *storyLog) asked(agent string, r model.Request) {
 var (
 	restOfWord = regexp.MustCompile(`^[a-z]*`) // of a word whose stem the ranking knows
 	blanks     = regexp.MustCompile(` +\n`)
-	subAgent   = regexp.MustCompile(`:sub:([^:]+)`)
+	ownID      = regexp.MustCompile(`:sub:([^:]+)|:([A-Z0-9]{26})\b`) // of a session
 	waits      = map[session.Awaited]string{session.Approval: "an approval", session.Outcome: "its outcome", session.SubAgent: "its sub-agent"}
 )
 
@@ -186,8 +197,8 @@ var (
 func (l *storyLog) stored(key session.Key, state session.State, messages []chat.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if found := subAgent.FindStringSubmatch(string(key)); found != nil {
-		l.id(found[1])
+	if found := ownID.FindStringSubmatch(string(key)); found != nil {
+		l.id(found[1] + found[2])
 	}
 	if l.states == nil {
 		l.states = map[session.Key]session.State{}
@@ -269,32 +280,35 @@ func indent(text, by string) string { return strings.ReplaceAll(text, "\n", "\n"
 func (l *storyLog) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.number()
 	var b strings.Builder
 	for _, p := range l.parts {
-		lines := p.lines
-		for _, nth := range slices.Sorted(maps.Keys(p.senders)) {
-			lines = append(lines, p.senders[nth]...)
-		}
-		lines = append(lines, p.letters...)
-		for _, name := range slices.Sorted(maps.Keys(p.agents)) {
-			lines = append(lines, name)
-			for _, line := range inOrder(p.agents[name]) {
-				lines = append(lines, "  "+indent(line, "        "))
-			}
-		}
-		if len(lines) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "\n%s\n", p.line)
-		for _, line := range lines {
-			fmt.Fprintf(&b, "    %s\n", line)
-		}
+		b.WriteString(p.String())
 	}
 	text := b.String()
 	for i, id := range l.ids {
 		text = strings.ReplaceAll(text, id, fmt.Sprint("#", i+1))
 	}
 	return blanks.ReplaceAllString(text, "\n")
+}
+
+// String is the part of the outcome, empty if nothing happened.
+func (p *storyPart) String() string {
+	lines := slices.Clone(p.lines)
+	for _, nth := range slices.Sorted(maps.Keys(p.senders)) {
+		lines = append(lines, p.senders[nth]...)
+	}
+	lines = append(lines, p.letters...)
+	for _, name := range slices.Sorted(maps.Keys(p.agents)) {
+		lines = append(lines, name)
+		for _, line := range inOrder(slices.Clone(p.agents[name])) {
+			lines = append(lines, "  "+indent(line, "        "))
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\n" + p.line + "\n    " + strings.Join(lines, "\n    ") + "\n"
 }
 
 // inOrder puts calls that run side by side into one order, and the name of a session before all

@@ -47,6 +47,7 @@ package engine_test
 //	post web:ann TEXT      the agent says something of its own accord
 //	task @hourly ann: TEXT an operator schedules a message in ann's name
 //	control {"skill": "x"} an operator changes the agent main
+//	approvals ann@web      ann looks at what she may answer
 //	inbox                  an operator looks at the messages that have not ended
 //	retry 1, drop 1        and tries one again, or gives it up
 //	# COMMENT
@@ -96,7 +97,9 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -161,21 +164,20 @@ type story struct {
 	all    []*process
 	over   chan struct{} // closed at the end, so that dead processes end
 	flows  *workflow.Table
-	models map[string]*fake.Model
-	delays map[string]time.Duration // before the next answer of a model
-	folder string                   // of the memory
-	calls  int                      // in the script
-	ran    sync.Map                 // how often each tool was called
-	items  []int64                  // of the inbox, as it was last listed
-	sent   int                      // messages and letters of the story
-	told   sync.Map                 // the conversation of each client that keeps it itself
+	models map[string]*scriptedModel
+	folder string   // of the memory
+	calls  int      // in the script
+	ran    sync.Map // how often each tool was called
+	items  []int64  // of the inbox, as it was last listed
+	sent   int      // messages and letters of the story
+	told   sync.Map // the conversation of each client that keeps it itself
 	log    storyLog
 }
 
 func newStory(t *testing.T, a *txtar.Archive) *story {
 	s := &story{
-		T: t, files: map[string]string{}, kept: &store.Memory{}, over: make(chan struct{}), models: map[string]*fake.Model{},
-		flows: &workflow.Table{}, delays: map[string]time.Duration{}, folder: t.TempDir(),
+		T: t, files: map[string]string{}, kept: &store.Memory{}, over: make(chan struct{}), models: map[string]*scriptedModel{},
+		flows: &workflow.Table{}, folder: t.TempDir(),
 	}
 	for _, f := range a.Files {
 		s.files[f.Name] = string(f.Data)
@@ -184,7 +186,7 @@ func newStory(t *testing.T, a *txtar.Archive) *story {
 	s.config = readStoryConfig(t, s.files["config.yaml"])
 	s.log.watch = s.config.Watch
 	for name := range s.config.Agents {
-		s.models[name] = fake.New()
+		s.models[name] = &scriptedModel{Model: fake.New()}
 	}
 	s.start()
 	return s
@@ -239,7 +241,7 @@ func (s *story) script(line string) {
 	if m == nil {
 		s.Fatalf("%q: there is no agent %s", line, name)
 	}
-	step := fake.Step{Delay: s.delays[name], Usage: model.Tokens{Input: 100, Output: 10}}
+	step := fake.Step{Usage: model.Tokens{Input: 100, Output: 10}}
 	switch verb {
 	case "says":
 		step.Text = rest
@@ -260,13 +262,12 @@ func (s *story) script(line string) {
 	case "panics":
 		step.Check = func(model.Request) error { panic("the adapter has a bug") }
 	case "takes":
-		s.delays[name] = duration(s.T, rest)
+		m.takes = duration(s.T, rest)
 		return
 	default:
 		s.Fatalf("%q: a model says, calls, fails, panics or takes", line)
 	}
-	delete(s.delays, name)
-	m.Add(step)
+	m.add(step)
 }
 
 func duration(t *testing.T, text string) time.Duration {
@@ -321,12 +322,20 @@ func (s *story) do(line string) {
 	case task != nil:
 		added, err := g.AddTask(ctx, engine.Task{When: task[1], Zone: "UTC", Text: task[3], Caller: identity.Caller{User: task[2]}})
 		must(s.T, err)
-		s.log.add("task %s, first at %s", s.log.numbered(added.ID), added.Next.UTC().Format("15:04"))
+		s.log.learn(added.ID)
+		s.log.add("task %s, first at %s", added.ID, added.Next.UTC().Format("15:04"))
 	case verb == "control":
 		var c engine.Control
 		must(s.T, json.Unmarshal([]byte(rest), &c))
 		if err := g.Control(ctx, "main", c); err != nil {
 			s.log.add("fails: %v", err)
+		}
+	case verb == "approvals":
+		m := saidLine.FindStringSubmatch(rest + ": ?")
+		list, err := g.ApprovalsFor(ctx, s.message(m))
+		must(s.T, err)
+		for _, a := range list {
+			s.log.add("%s may answer %s, %s in %s, asked from %s", m[1], a.ID, a.Tool, a.Session, cmp.Or(a.From, a.Session))
 		}
 	case verb == "inbox":
 		list, err := g.Inbox(ctx, 100)
@@ -461,12 +470,12 @@ func (s *story) say(p *process, nth int, m engine.Message) {
 		case m.History != nil && e.Result != nil:
 			s.log.reads(nth, "%s: %s", e.Result.Name, e.Result.Text)
 		case e.Phase != nil && (e.Phase.Began || e.Phase.Outcome != ""):
-			s.log.reads(nth, "phase %s", strings.TrimSpace(strings.Join([]string{e.Phase.Name, e.Phase.Outcome, e.Phase.Warning}, " ")))
+			s.log.reads(nth, "phase %s", phase(e.Phase))
 		case e.Done != nil:
-			s.log.learn(e.Done.Awaits)
+			s.log.learn(idsOf(e.Done.Awaits)...)
 			reply := cmp.Or(text, e.Done.Reply)
 			text = ""
-			if m.Reply == nil {
+			if m.Reply == nil || e.Done.Taken {
 				s.log.reads(nth, "reads %s", reply)
 			}
 			if m.History != nil {
@@ -476,17 +485,36 @@ func (s *story) say(p *process, nth int, m engine.Message) {
 	}
 }
 
+// phase is how far a workflow has come.
+func phase(e *turn.PhaseEvent) string {
+	text := e.Name
+	if e.Outcome != "" {
+		text += fmt.Sprintf(" ends the run: %s, after %d rounds and %d tokens", e.Outcome, e.Rounds, e.AllTokens)
+	}
+	if e.Warning != "" {
+		text += "; " + e.Warning
+	}
+	return text
+}
+
 // letters delivers what is to be delivered.
 func (s *story) letters() {
 	list, err := s.now.Letters(s.Context(), 0, 100)
 	must(s.T, err)
 	for _, l := range list {
-		s.log.learn(l.Awaits)
+		s.log.learn(idsOf(l.Awaits)...)
 		var to string
 		must(s.T, json.Unmarshal(l.To, &to))
 		s.log.letter(to, l.Text+l.Failed)
 		must(s.T, s.now.Delivered(s.Context(), l.ID))
 	}
+}
+
+func idsOf(awaits []session.Await) (ids []string) {
+	for _, a := range awaits {
+		ids = append(ids, a.ID)
+	}
+	return ids
 }
 
 // called counts the calls of a tool, and returns which of n results this one gives.
