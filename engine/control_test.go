@@ -86,28 +86,6 @@ func TestRefusedControl(t *testing.T) {
 	}
 }
 
-// TestSkillsThatGo: an agent whose skill is removed has no tools until it has
-// another skill.
-func TestSkillsThatGo(t *testing.T) {
-	var r *catalog.Registry
-	g, m := newEngine(t, func(c *engine.Config) { r, c.Agents[0].Skill = c.Registry, "talking" }, fake.Step{}, fake.Step{}, fake.Step{})
-	for i, want := range []string{"echo", "", "echo get_weather"} {
-		switch i {
-		case 1:
-			_, err := r.SetSkills()
-			must(t, err)
-		case 2:
-			must(t, g.SetSkill(t.Context(), "main", catalog.Full))
-		}
-		if _, err := send(g, t.Context(), engine.Message{Text: "hello"}); err != nil {
-			t.Fatal(err)
-		}
-		if got := declared(m.Requests()[i]); got != want {
-			t.Errorf("%d: %q, want %q", i, got, want)
-		}
-	}
-}
-
 // TestGroupsRebuildTheFront: the tools in front of a session are chosen again when
 // its agent's groups change, and not before.
 func TestGroupsRebuildTheFront(t *testing.T) {

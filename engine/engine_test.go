@@ -16,7 +16,6 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
-	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
@@ -69,28 +68,6 @@ func send(g *engine.Engine, ctx context.Context, m engine.Message) (text string,
 		}
 	}
 	return text, err
-}
-
-func TestSessionsAreKeptApart(t *testing.T) {
-	store := &store.Memory{}
-	g, m := newEngine(t, func(c *engine.Config) { c.Store, c.Scope = store, route.ChannelPeer }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
-	for _, message := range []engine.Message{{Text: "a", User: "ann", Channel: "web"}, {Text: "b", User: "ann", Channel: "web"}, {Text: "c", User: "bob", Channel: "web"}} {
-		if _, err := send(g, t.Context(), message); err != nil {
-			t.Fatal(err)
-		}
-	}
-	requests := m.Requests()
-	if n := len(requests[1].Messages); n != 3 {
-		t.Errorf("ann's second question comes with %d messages, want 3", n)
-	}
-	if n := len(requests[2].Messages); n != 1 {
-		t.Errorf("bob's first question comes with %d messages, want 1", n)
-	}
-	list, err := store.List(t.Context(), session.Filter{})
-	must(t, err)
-	if len(list) != 2 {
-		t.Errorf("sessions: %+v", list)
-	}
 }
 
 func TestRefusedMessages(t *testing.T) {
@@ -286,24 +263,6 @@ func TestSkillSwitch(t *testing.T) {
 	}
 }
 
-// TestSkillThatIsGone: a session whose skill was removed goes on with the
-// agent's.
-func TestSkillThatIsGone(t *testing.T) {
-	var r *catalog.Registry
-	g, m := newEngine(t, func(c *engine.Config) { r = c.Registry }, fake.Step{Text: "1"}, fake.Step{Text: "2"})
-	if _, err := send(g, t.Context(), engine.Message{Text: "x", Skill: "talking"}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := r.SetSkills()
-	must(t, err)
-	if _, err := send(g, t.Context(), engine.Message{Text: "x"}); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(m.Requests()[1].Tools); n != 2 {
-		t.Errorf("%d tools, want 2", n)
-	}
-}
-
 // TestSkillsChangeWhileTurnsRun is for the race detector.
 func TestSkillsChangeWhileTurnsRun(t *testing.T) {
 	g, _ := newEngine(t, nil)
@@ -322,71 +281,6 @@ func TestSkillsChangeWhileTurnsRun(t *testing.T) {
 		})
 	}
 	all.Wait()
-}
-
-func TestLateOutcome(t *testing.T) {
-	var finish func(chat.Result)
-	setUp := func(c *engine.Config) {
-		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "slow"}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
-			finish, _ = tool.Later(ctx)
-			if finish == nil {
-				return tool.Text("at once"), nil
-			}
-			return chat.Result{Text: "started", Pending: true}, nil
-		})))
-	}
-	call := fake.Step{Calls: []chat.Call{fake.Call("1", "slow", "{}")}}
-	t.Run("waited for", func(t *testing.T) {
-		g, m := newEngine(t, setUp, call, fake.Step{Text: "It is running."}, fake.Step{Text: " It is done."})
-		text := ""
-		for e, err := range g.Send(t.Context(), engine.Message{Text: "go", Wait: true}) {
-			must(t, err)
-			text += e.Text
-			if e.Done != nil && e.Done.Reply == "It is running." {
-				finish(tool.Text("42"))
-			}
-		}
-		last := m.Requests()[2].Messages
-		if text != "It is running. It is done." {
-			t.Errorf("text = %q, want %q", text, "It is running. It is done.")
-		}
-		if !strings.Contains(last[len(last)-1].Note, "[slow, which was still running, has finished]\n42") {
-			t.Errorf("last[len(last)-1].Note: %q does not contain %q", last[len(last)-1].Note, "[slow, which was still running, has finished]\n42")
-		}
-	})
-	t.Run("stored", func(t *testing.T) {
-		store := &store.Memory{}
-		g, m := newEngine(t, func(c *engine.Config) { setUp(c); c.Store = store }, call, fake.Step{Text: "It is running."}, fake.Step{Text: "It was 42."})
-		if _, err := send(g, t.Context(), engine.Message{Text: "go"}); err != nil {
-			t.Fatal(err)
-		}
-		finish(tool.Text("42"))
-		g.Wait(t.Context())
-		if _, err := send(g, t.Context(), engine.Message{Text: "and?"}); err != nil {
-			t.Fatal(err)
-		}
-		messages := m.Requests()[2].Messages
-		if note := messages[len(messages)-2].Note; !strings.Contains(note, "42") {
-			t.Errorf("the outcome is not in the conversation: %+v", messages)
-		}
-	})
-}
-
-func TestEverythingThatWasDoneIsStored(t *testing.T) {
-	store := &store.Memory{}
-	g, _ := newEngine(t, func(c *engine.Config) { c.Store = store },
-		fake.Step{Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`)}}, fake.Step{Err: &model.Error{Kind: model.ErrUnavailable}})
-	if _, err := send(g, t.Context(), engine.Message{Text: "go"}); !errors.Is(err, model.ErrUnavailable) {
-		t.Fatal(err)
-	}
-	list, _ := store.List(t.Context(), session.Filter{})
-	s, _ := store.Load(t.Context(), list[0].Key, 0)
-	if len(s.Messages) != 3 {
-		t.Fatalf("len(s.Messages) = %v, want 3: %+v", len(s.Messages), s.Messages)
-	}
-	if s.Messages[2].Result.Text != "a" {
-		t.Errorf("s.Messages[2].Result.Text = %q, want %q", s.Messages[2].Result.Text, "a")
-	}
 }
 
 // TestStatelessRequestsShareTheirBeginning: a client that sends its whole
@@ -540,25 +434,6 @@ func TestOpenTurnGoesFirst(t *testing.T) {
 	}
 	if got := strings.Join(said, " "); got != "first one second" {
 		t.Errorf("the conversation is %q", got)
-	}
-}
-
-// An outcome that the ended process never delivered is told as lost.
-func TestLostOutcome(t *testing.T) {
-	t.Parallel()
-	store := &store.Memory{}
-	g, m := newEngine(t, func(c *engine.Config) { c.Store = store }, fake.Step{Text: "I see."})
-	must(t, store.Append(t.Context(), "agent:main:main", session.State{Awaits: []session.Await{{Call: "1", Tool: "slow", For: session.Outcome}}},
-		chat.Message{Role: chat.User, Text: "go"}, chat.Message{Role: chat.Assistant, Text: "It is running."}))
-	must(t, g.Resume(t.Context()))
-	if open, err := store.Open(t.Context()); err != nil || len(open) > 0 {
-		t.Errorf("still open: %q, %v", open, err)
-	}
-	if _, err := send(g, t.Context(), engine.Message{Text: "and?"}); err != nil {
-		t.Fatal(err)
-	}
-	if note := m.Requests()[0].Messages[2].Note; !strings.Contains(note, "slow, which was still running, has failed") || !strings.Contains(note, "unknown") {
-		t.Errorf("the model reads %q", note)
 	}
 }
 

@@ -452,65 +452,6 @@ func TestDatabaseIsAwayAndComesBack(t *testing.T) {
 	}
 }
 
-// An operator sees a message that was given up, and tries it again or drops it.
-func TestParkedMessage(t *testing.T) {
-	t.Parallel()
-	kept := &store.Memory{}
-	for _, key := range []string{"tried again", "dropped"} {
-		i, _, err := kept.Accept(t.Context(), store.Item{Session: mainKey, Message: []byte(`{"text":"` + key + `"}`), Holder: "an earlier process"})
-		must(t, err)
-		i.State, i.Reason, i.Tries = store.Parked, "why", 11
-		must(t, kept.Update(t.Context(), i))
-	}
-	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "yes"})
-	must(t, g.Resume(t.Context()))
-	list, err := g.Inbox(t.Context(), 0)
-	must(t, err)
-	if len(list) != 2 || list[0].Text != "tried again" || list[0].Reason != "why" || list[0].State != store.Parked {
-		t.Fatalf("the inbox is %+v", list)
-	}
-	must(t, g.RetryItem(t.Context(), list[0].ID))
-	must(t, g.DropItem(t.Context(), list[1].ID))
-	idle(t, g)
-	if got := asked(load(t, kept)); len(got) != 1 || got[0] != "tried again" {
-		t.Errorf("the conversation is %q", got)
-	}
-	for what, do := range map[string]func(context.Context, int64) error{"retry": g.RetryItem, "drop": g.DropItem} {
-		if err := do(t.Context(), list[0].ID); !errors.Is(err, engine.ErrNoItem) {
-			t.Errorf("%s of one that has ended: %v", what, err)
-		}
-		waits, _, err := kept.Accept(t.Context(), store.Item{Session: "other", Message: []byte(`{}`)})
-		must(t, err)
-		if err := do(t.Context(), waits.ID); !errors.Is(err, engine.ErrNotParked) {
-			t.Errorf("%s of one that waits: %v", what, err)
-		}
-	}
-}
-
-// The sender of a message that is parked reads so where it came from; the conversation goes on.
-func TestParkedIsTold(t *testing.T) {
-	t.Parallel()
-	kept := &store.Memory{}
-	i, _, err := kept.Accept(t.Context(), store.Item{Session: mainKey, Message: []byte(`{"text":"poison","reply":{"chat":"7"}}`), Holder: "an earlier process"})
-	must(t, err)
-	i.Tries = 3 // processes have ended with it
-	must(t, kept.Update(t.Context(), i))
-	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "yes"})
-	must(t, g.Resume(t.Context()))
-	idle(t, g)
-	if list, err := g.Inbox(t.Context(), 0); err != nil || len(list) == 0 || list[0].State != store.Parked {
-		t.Fatalf("the inbox is %+v, %v", list, err)
-	}
-	letters, err := g.Letters(t.Context(), 0, 10)
-	must(t, err)
-	if len(letters) != 1 || string(letters[0].To) != `{"chat":"7"}` || !strings.Contains(letters[0].Text, "“poison”") {
-		t.Errorf("letters: %+v", letters)
-	}
-	if text, err := send(g, t.Context(), engine.Message{Text: "and then?"}); err != nil || text != "yes" {
-		t.Errorf("the next message: %q, %v", text, err)
-	}
-}
-
 // A parked message that is tried again has as many tries as before, and its sender is told each
 // time that it is parked: once, also if the process ends in between.
 func TestParkedAgainIsToldAgain(t *testing.T) {

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -219,27 +218,6 @@ func TestLostOutcomeOfAnOpenTurn(t *testing.T) {
 	}
 }
 
-// The turn of an outcome belongs to the one who asked, not to the one who approved.
-func TestOutcomeAfterAnApproval(t *testing.T) {
-	t.Parallel()
-	var s slow
-	g, _ := newEngine(t, func(c *engine.Config) {
-		must(t, c.Registry.Register(s.tool(), s.who()))
-		c.Turn = askFor("slow")
-	}, call("1", "slow"), fake.Step{Text: "It runs."}, call("2", "who"), fake.Step{Text: "Done."})
-	_, err := send(g, t.Context(), engine.Message{Text: "go", User: "ann", Chat: "c", Channel: "web"})
-	must(t, err)
-	for e, err := range g.Send(t.Context(), engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}, User: "boss", Roles: []string{"admin"}, Chat: "c", Channel: "web", Wait: true}) {
-		must(t, err)
-		if e.Done != nil && len(s.users) == 0 {
-			s.finish(0, "outcome")
-		}
-	}
-	if !slices.Equal(s.users, []string{"ann"}) {
-		t.Errorf("it ran for %q", s.users)
-	}
-}
-
 // Answers that fit no waiting call change nothing.
 func TestAnswersRefused(t *testing.T) {
 	t.Parallel()
@@ -277,28 +255,6 @@ func TestAnswersRefused(t *testing.T) {
 	}
 	if text, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}}); err != nil || text != "Done." {
 		t.Errorf("%q, %v", text, err)
-	}
-}
-
-// A conversation that the client tells stores nothing and waits for nothing.
-func TestToldConversationCannotWait(t *testing.T) {
-	t.Parallel()
-	var s slow
-	store := &store.Memory{}
-	g, _ := newEngine(t, func(c *engine.Config) {
-		must(t, c.Registry.Register(s.tool()))
-		c.Store, c.Turn = store, askFor("get_weather")
-	}, call("1", "get_weather"), call("2", "slow"), fake.Step{Text: "Done."})
-	text, err := send(g, t.Context(), engine.Message{Text: "go", History: []chat.Message{}, Wait: true})
-	if err != nil || text != "Done." {
-		t.Errorf("%q, %v", text, err)
-	}
-	list, err := store.List(t.Context(), session.Filter{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list) > 0 {
-		t.Fatalf("len(list) = %v, want none: %+v", len(list), list)
 	}
 }
 

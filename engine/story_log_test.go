@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
@@ -255,6 +256,9 @@ func inLines(m chat.Message) (lines []string) {
 		text := cmp.Or(m.User, "nobody") + ": " + m.Text
 		if m.Text == "" {
 			text = "note: " + m.Note
+			if m.Channel == identity.System {
+				text = "etui's " + text
+			}
 		}
 		for _, f := range m.Files {
 			text += " [" + f.Name + ", " + f.MediaType + "]"

@@ -59,7 +59,8 @@ package engine_test
 // The outcome has a part for each line of the conversation that did something:
 //
 //	selects    the tools that the message gets, with the words that matched, and those left out
-//	reads      what the sender reads; on a channel that is a letter
+//	reads      what the sender reads; on a channel that is a letter. "is stopped" and "is taken in"
+//	           say what else became of the message
 //	letter     what is delivered to a channel
 //	main …     what that agent's model was asked, the steps that were stored, and what ran
 //
@@ -475,8 +476,16 @@ func (s *story) say(p *process, nth int, m engine.Message) {
 			s.log.learn(idsOf(e.Done.Awaits)...)
 			reply := cmp.Or(text, e.Done.Reply)
 			text = ""
-			if m.Reply == nil || e.Done.Taken {
+			switch {
+			case e.Done.Stopped:
+				s.log.reads(nth, "is stopped: %s", reply)
+			case e.Done.Taken:
+				s.log.reads(nth, "is taken in: %s", reply)
+			case m.Reply == nil:
 				s.log.reads(nth, "reads %s", reply)
+			}
+			if f := e.Done.Flow; f != nil && f.Outcome != "" {
+				s.log.reads(nth, "%s: %s", f.Workflow, path(f))
 			}
 			if m.History != nil {
 				s.told.Store(m.User, append(m.History, chat.Message{Role: chat.User, Text: m.Text}, chat.Message{Role: chat.Assistant, Text: reply}))
@@ -495,6 +504,15 @@ func phase(e *turn.PhaseEvent) string {
 		text += "; " + e.Warning
 	}
 	return text
+}
+
+// path is how a run came to its end.
+func path(f *session.Flow) string {
+	var phases []string
+	for _, to := range f.Path {
+		phases = append(phases, to.To)
+	}
+	return fmt.Sprintf("%s; %s, %s", strings.Join(phases, " → "), f.Outcome, f.Reason)
 }
 
 // letters delivers what is to be delivered.
