@@ -18,48 +18,10 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 )
-
-// weather makes a script of rounds that call get_weather and then say something.
-func weather(rounds ...string) (steps []fake.Step) {
-	for i, text := range rounds {
-		steps = append(steps, fake.Step{Calls: []chat.Call{fake.Call(string(rune('a'+i)), "get_weather", `{}`)}}, fake.Step{Text: text})
-	}
-	return steps
-}
-
-// approving lets the one who asked decide, and admins about everything.
-func approving(c *engine.Config) {
-	asks(c)
-	c.Approvers = func(_ context.Context, a rules.Attempt) rules.Decision {
-		if a.Facts.HasRole("admin") {
-			return rules.Decision{Effect: rules.Allow}
-		}
-		return rules.Decision{Effect: rules.Ask}
-	}
-}
-
-// wait sends a message whose call has to wait, and returns what it waits for.
-func wait(t *testing.T, g *engine.Engine, m engine.Message) session.Await {
-	t.Helper()
-	done, err := ended(g, t.Context(), m)
-	must(t, err)
-	if len(done.Awaits) != 1 {
-		t.Fatalf("the message ended with %+v", done)
-	}
-	return done.Awaits[0]
-}
-
-func reply(t *testing.T, g *engine.Engine, m engine.Message) string {
-	t.Helper()
-	done, err := ended(g, t.Context(), m)
-	must(t, err)
-	return done.Reply
-}
 
 // counting counts how often sessions are loaded.
 type counting struct {

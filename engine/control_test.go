@@ -16,18 +16,6 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// declared names the tools of a request to the model, without those for searching
-// and switching.
-func declared(r model.Request) string {
-	var names []string
-	for _, d := range r.Tools {
-		if !selection.Meta(d.Name) {
-			names = append(names, d.Name)
-		}
-	}
-	return strings.Join(names, " ")
-}
-
 // TestControl: a change applies from the next turn on, also in sessions that have
 // begun.
 func TestControl(t *testing.T) {

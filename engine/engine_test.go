@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
@@ -24,51 +23,6 @@ import (
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
-
-type word struct {
-	Word string `json:"word"`
-}
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
-func registry(tb testing.TB) *catalog.Registry {
-	r := catalog.NewRegistry(nil)
-	must(tb, r.Register(
-		tool.Func(tool.Definition{Name: "echo", Description: "Say a word again", Groups: []string{"talk"}, Risk: tool.Read}, func(_ context.Context, w word) (string, error) { return w.Word, nil }),
-		tool.Func(tool.Definition{Name: "get_weather", Description: "Tell the weather", Groups: []string{"world"}}, func(context.Context, struct{}) (string, error) { return "sunny", nil }),
-	))
-	must(tb, r.RegisterWithFilter(tool.Func(tool.Definition{Name: "admin_only", Description: "Restart everything"}, func(context.Context, struct{}) (string, error) { return "done", nil }),
-		func(f chat.Facts) bool { return f.HasRole("admin") }))
-	_, err := r.SetSkills(catalog.Skill{Name: "talking", Description: "Only talk", Tools: []string{"echo"}})
-	must(tb, err)
-	return r
-}
-
-func newEngine(tb testing.TB, change func(*engine.Config), steps ...fake.Step) (*engine.Engine, *fake.Model) {
-	m := fake.New(steps...)
-	cfg := engine.Config{Registry: registry(tb), Agents: []engine.Agent{{Name: "main", Model: m}, {Name: "other", Model: m, Groups: "world"}}}
-	if change != nil {
-		change(&cfg)
-	}
-	g, err := engine.New(cfg)
-	must(tb, err)
-	return g, m
-}
-
-func send(g *engine.Engine, ctx context.Context, m engine.Message) (text string, err error) {
-	for e, failure := range g.Send(ctx, m) {
-		text += e.Text
-		if failure != nil {
-			err = failure
-		}
-	}
-	return text, err
-}
 
 func TestRefusedMessages(t *testing.T) {
 	g, _ := newEngine(t, func(c *engine.Config) { c.MaxMessage = 10 })

@@ -16,7 +16,6 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
-	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
@@ -106,16 +105,6 @@ func flowEngine(t *testing.T, m model.Model, w workflow.Workflow, skills []catal
 	e, err := engine.New(engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: m}}, Workflows: flows, Store: s})
 	must(t, err)
 	return e
-}
-
-func keysOf(t *testing.T, st store.Store) (keys []session.Key) {
-	t.Helper()
-	list, err := st.List(t.Context(), session.Filter{})
-	must(t, err)
-	for _, s := range list {
-		keys = append(keys, s.Key)
-	}
-	return keys
 }
 
 // TestWorkflowFallback: a phase whose toolset is missing, or names a tool that is, has all

@@ -26,24 +26,6 @@ import (
 	"github.com/etui-run/etui/store/sqlite"
 )
 
-// asked is what the users of a session said, in order.
-func asked(s session.Session) (texts []string) {
-	for _, m := range s.Messages {
-		if m.Role == chat.User {
-			texts = append(texts, m.Text)
-		}
-	}
-	return texts
-}
-
-// items returns what is in the inbox in a state.
-func items(t *testing.T, s store.Store, state store.State) []store.Item {
-	t.Helper()
-	list, err := s.Items(t.Context(), store.ItemFilter{State: state})
-	must(t, err)
-	return list
-}
-
 // A message that is sent again with its key gets its answer again, and is stored once.
 // Its senders come to the session in any order.
 func TestRepeatedMessage(t *testing.T) {
@@ -253,32 +235,6 @@ func TestFairness(t *testing.T) {
 	}
 	close(hold)
 	all.Wait()
-}
-
-// waiting is how many messages run or wait.
-func waiting(t *testing.T, g *engine.Engine) (n int) {
-	t.Helper()
-	var b strings.Builder
-	must(t, g.Metrics(t.Context(), &b))
-	for line := range strings.Lines(b.String()) {
-		var count int
-		for _, name := range []string{"etui_turns_running", "etui_messages_waiting"} {
-			if _, err := fmt.Sscanf(line, name+" %d", &count); err == nil {
-				n += count
-			}
-		}
-	}
-	return n
-}
-
-// asking is a model that tells what it is asked, and says nothing else.
-type asking func(text string)
-
-func (asking) Info() model.Info { return model.Info{Name: "asking"} }
-
-func (a asking) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
-	a(req.Messages[len(req.Messages)-1].Text)
-	return fake.New(fake.Step{Text: "yes"}).Stream(ctx, req)
 }
 
 // A message whose turn panics is tried again some times. Then its turn is closed, or, where

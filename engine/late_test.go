@@ -12,14 +12,11 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
-
-const mainKey = session.Key("agent:main:main")
 
 // slow is a tool whose calls go on until the test finishes them.
 type slow struct {
@@ -55,43 +52,6 @@ func (s *slow) finish(i int, text string) {
 	finish := s.finishes[i]
 	s.mu.Unlock()
 	finish(tool.Text(text))
-}
-
-func idle(t *testing.T, g *engine.Engine) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	g.Wait(ctx)
-	must(t, ctx.Err())
-}
-
-func call(id, name string) fake.Step {
-	return fake.Step{Calls: []chat.Call{fake.Call(id, name, "{}")}}
-}
-
-// askFor lets the calls of one tool wait for approval.
-func askFor(name string) turn.Config {
-	return turn.Config{Approvals: true, Decide: func(_ context.Context, a rules.Attempt) rules.Decision {
-		if a.Entry != nil && a.Entry.Definition.Name == name {
-			return rules.Decision{Effect: rules.Ask}
-		}
-		return rules.Decision{Effect: rules.Allow}
-	}}
-}
-
-func load(t *testing.T, store session.Store) session.Session {
-	t.Helper()
-	s, err := store.Load(t.Context(), mainKey, 0)
-	must(t, err)
-	return s
-}
-
-func notes(s session.Session, text string) int {
-	n := 0
-	for _, m := range s.Messages {
-		n += strings.Count(m.Note, text)
-	}
-	return n
 }
 
 // An outcome that comes while an approval is awaited does not disturb it.

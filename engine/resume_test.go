@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,8 +32,6 @@ type failing struct {
 	at, n  int
 	stores bool
 }
-
-var errStore = errors.New("the disk is full")
 
 func (f *failing) Append(ctx context.Context, key session.Key, state session.State, messages ...chat.Message) error {
 	f.mu.Lock()
@@ -102,15 +99,6 @@ func (f *failing) Finish(ctx context.Context, e store.End) error {
 		return errors.Join(errStore, f.Store.Finish(ctx, e))
 	}
 	return errStore
-}
-
-// scripted is a model that answers a request with what a function makes of it.
-type scripted func(model.Request) fake.Step
-
-func (scripted) Info() model.Info { return model.Info{Name: "scripted", CacheLife: time.Hour} }
-
-func (s scripted) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
-	return fake.New(s(req)).Stream(ctx, req)
 }
 
 // acting calls act and is done when it reads a result.

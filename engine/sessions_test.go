@@ -30,20 +30,6 @@ func steps(n int) []fake.Step {
 	return list
 }
 
-func say(t *testing.T, g *engine.Engine, m engine.Message) {
-	t.Helper()
-	_, err := send(g, t.Context(), m)
-	must(t, err)
-}
-
-func texts(messages []chat.Message) string {
-	var b strings.Builder
-	for _, m := range messages {
-		b.WriteString(m.Text + " ")
-	}
-	return strings.TrimSpace(b.String())
-}
-
 // TestForgetUserInTheInbox: what somebody wrote goes also where no turn has made it a part of
 // a conversation.
 func TestForgetUserInTheInbox(t *testing.T) {

@@ -68,23 +68,6 @@ func subs(t *testing.T, kept store.Store) (list []session.Session) {
 	return list
 }
 
-func loadKey(t *testing.T, kept store.Store, key session.Key) session.Session {
-	t.Helper()
-	s, err := kept.Load(t.Context(), key, 0)
-	must(t, err)
-	return s
-}
-
-// results returns what the model reads of its calls in a request.
-func results(r model.Request) (list []string) {
-	for _, m := range r.Messages {
-		if m.Result != nil {
-			list = append(list, m.Result.Text)
-		}
-	}
-	return list
-}
-
 // A sub-agent neither sees nor can call what its agent, its parent's agent, the parent's
 // request or the person may not.
 func TestSpawnKeepsRights(t *testing.T) {

@@ -13,22 +13,8 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/rules"
-	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/turn"
 )
-
-// ended runs a message and returns how it ended.
-func ended(g *engine.Engine, ctx context.Context, m engine.Message) (done turn.Done, err error) {
-	for e, failed := range g.Send(ctx, m) {
-		if e.Done != nil {
-			done = *e.Done
-		}
-		err = failed
-	}
-	return done, err
-}
 
 // What the model had said before the stop is part of the conversation.
 func TestStopWhileTheModelSpeaks(t *testing.T) {
@@ -75,19 +61,6 @@ func TestStopWaitingTurn(t *testing.T) {
 	if last := s.Messages[len(s.Messages)-1]; last.Text != "(stopped; not begun: get_weather)" || s.Open() {
 		t.Errorf("the conversation ends with %q; open: %v", last.Text, s.Open())
 	}
-}
-
-// asks makes all calls wait for an approval.
-func asks(c *engine.Config) {
-	c.Turn.Approvals = true
-	c.Turn.Decide = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }
-}
-
-func keyOf(t *testing.T, g *engine.Engine, m engine.Message) session.Key {
-	t.Helper()
-	w, err := g.Whoami(m)
-	must(t, err)
-	return w.Session
 }
 
 // full is a store that cannot end items for some time.

@@ -330,10 +330,3 @@ func TestHiddenReadsLikeUnknown(t *testing.T) {
 		}
 	}
 }
-
-func asJSON(t *testing.T, v any) string {
-	t.Helper()
-	text, err := json.Marshal(v)
-	must(t, err)
-	return string(text)
-}
