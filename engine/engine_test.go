@@ -15,7 +15,6 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
-	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/skill"
@@ -396,37 +395,22 @@ func TestApproval(t *testing.T) {
 	t.Parallel()
 	ran := 0
 	g, _ := newEngine(t, func(c *engine.Config) {
-		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "wipe", Description: "Wipe everything"}, func(context.Context, struct{}) (string, error) { ran++; return "wiped", nil })))
-		c.Turn = turn.Config{Approvals: true, Decide: func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }}
-	}, fake.Step{Calls: []chat.Call{fake.Call("1", "wipe", "{}")}}, fake.Step{Text: "Done."})
-	var waits []session.Await
-	for e, err := range g.Send(t.Context(), engine.Message{Text: "wipe it"}) {
-		must(t, err)
-		if e.Done != nil {
-			waits = e.Done.Awaits
-		}
-	}
-	if len(waits) != 1 {
-		t.Fatalf("len(waits) = %d, want 1: %v", len(waits), waits)
-	}
-	if waits[0].Tool != "wipe" {
-		t.Fatalf("waits[0].Tool = %q, want %q", waits[0].Tool, "wipe")
-	}
-	if ran != 0 {
-		t.Fatalf("ran = %v, want 0", ran)
+		asks(c)
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "wipe", Description: "Wipe everything"}, func(context.Context, struct{}) (string, error) {
+			ran++
+			return "wiped", nil
+		})))
+	}, call("1", "wipe"), fake.Step{Text: "Done."})
+	a := wait(t, g, engine.Message{Text: "wipe it"})
+	if a.Tool != "wipe" || ran != 0 {
+		t.Fatalf("%s waits; it ran %d times", a.Tool, ran)
 	}
 	must(t, g.Resume(t.Context())) // a new process: the turn goes on waiting
-	text, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: waits[0].Call, Approved: true, By: "ann"}}})
-	if err != nil {
-		t.Fatalf("unexpected error: %v", err)
+	answer := engine.Message{Answers: []session.Answer{{Call: a.Call, Approved: true, By: "ann"}}}
+	if got := reply(t, g, answer); got != "Done." || ran != 1 {
+		t.Errorf("the reply is %q; it ran %d times", got, ran)
 	}
-	if text != "Done." {
-		t.Errorf("text = %q, want %q", text, "Done.")
-	}
-	if ran != 1 {
-		t.Errorf("ran = %v, want 1", ran)
-	}
-	if _, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}}); !errors.Is(err, engine.ErrNothingAwaited) {
+	if _, err := send(g, t.Context(), answer); !errors.Is(err, engine.ErrNothingAwaited) {
 		t.Errorf("answered twice: %v", err)
 	}
 }

@@ -85,7 +85,7 @@ func TestOutcomeWhileApprovalIsAwaited(t *testing.T) {
 			t.Errorf("notes(last, \"the outcome\") = %v, want 1", notes(last, "the outcome"))
 		}
 		if last.Open() {
-			t.Error("last.Open() is true")
+			t.Error("something is left open")
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestOutcomesAtOnce(t *testing.T) {
 		t.Errorf("notes(last, \"outcome\") = %v, want 2", notes(last, "outcome"))
 	}
 	if len(last.Awaits) != 1 {
-		t.Fatalf("len(last.Awaits) = %v, want 1: %+v", len(last.Awaits), last.Awaits)
+		t.Fatalf("%d calls wait, want 1: %+v", len(last.Awaits), last.Awaits)
 	}
 	must(t, store.Delete(t.Context(), mainKey))
 	s.finish(2, "outcome")
@@ -145,7 +145,7 @@ func TestResumeWhileServing(t *testing.T) {
 		t.Errorf("notes(last, \"outcome\") = %v, want 1", notes(last, "outcome"))
 	}
 	if last.Open() {
-		t.Error("last.Open() is true")
+		t.Error("something is left open")
 	}
 }
 
@@ -161,17 +161,17 @@ func TestLostOutcomeOfAnOpenTurn(t *testing.T) {
 	must(t, g.Resume(t.Context()))
 	sent := m.Requests()[0].Messages
 	if len(sent) != 6 {
-		t.Fatalf("len(sent) = %v, want 6: %+v", len(sent), sent)
+		t.Fatalf("%d messages were sent, want 6: %+v", len(sent), sent)
 	}
 	if !strings.Contains(sent[4].Result.Text, "unknown") {
-		t.Errorf("sent[4].Result.Text: %q does not contain %q", sent[4].Result.Text, "unknown")
+		t.Errorf("the result of the call that ran is %q, want %q in it", sent[4].Result.Text, "unknown")
 	}
 	if sent[5].Result.Text != "hi" {
-		t.Errorf("sent[5].Result.Text = %q, want %q", sent[5].Result.Text, "hi")
+		t.Errorf("the last result is %q, want %q", sent[5].Result.Text, "hi")
 	}
 	last := load(t, store)
 	if last.Open() {
-		t.Error("last.Open() is true")
+		t.Error("something is left open")
 	}
 	if notes(last, "slow, which was still running, has failed") != 1 {
 		t.Errorf("notes(last, \"slow, which was still running, has failed\") = %v, want 1", notes(last, "slow, which was still running, has failed"))
@@ -205,13 +205,13 @@ func TestAnswersRefused(t *testing.T) {
 	}
 	after := load(t, store)
 	if len(after.Messages) != len(before.Messages) {
-		t.Fatalf("len(after.Messages) = %v, want len(before.Messages): %+v", len(after.Messages), after.Messages)
+		t.Fatalf("%d messages after the answers, want %d: %+v", len(after.Messages), len(before.Messages), after.Messages)
 	}
 	if after.Turn.Resumed != 0 {
-		t.Errorf("after.Turn.Resumed = %v, want 0", after.Turn.Resumed)
+		t.Errorf("the turn was resumed %d times", after.Turn.Resumed)
 	}
 	if turn.PhaseOf(after) != turn.Waiting {
-		t.Errorf("turn.PhaseOf(after) = %v, want %v", turn.PhaseOf(after), turn.Waiting)
+		t.Errorf("the phase is %v, want %v", turn.PhaseOf(after), turn.Waiting)
 	}
 	if text, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}}); err != nil || text != "Done." {
 		t.Errorf("%q, %v", text, err)

@@ -125,13 +125,13 @@ func TestTurnOfNobody(t *testing.T) {
 		}
 		sent := m.Requests()[0].Messages
 		if len(sent) != 5 {
-			t.Fatalf("len(sent) = %v, want 5: %+v", len(sent), sent)
+			t.Fatalf("%d messages were sent, want 5: %+v", len(sent), sent)
 		}
 		if !strings.Contains(sent[2].Result.Text, "unknown") {
-			t.Errorf("sent[2].Result.Text: %q does not contain %q", sent[2].Result.Text, "unknown")
+			t.Errorf("the first result is %q, want %q in it", sent[2].Result.Text, "unknown")
 		}
 		if !strings.Contains(sent[3].Result.Text, "not run") {
-			t.Errorf("sent[3].Result.Text: %q does not contain %q", sent[3].Result.Text, "not run")
+			t.Errorf("the second result is %q, want %q in it", sent[3].Result.Text, "not run")
 		}
 		if last := load(t, store); last.Open() {
 			t.Errorf("%s: %+v", request, last.State)
@@ -171,7 +171,7 @@ func TestResumedSkill(t *testing.T) {
 		t.Errorf("text = %q, want %q", text, "done")
 	}
 	if sent[len(sent)-1].Result.Text != "sunny" {
-		t.Errorf("sent[len(sent)-1].Result.Text = %q, want %q", sent[len(sent)-1].Result.Text, "sunny")
+		t.Errorf("the last result is %q, want %q", sent[len(sent)-1].Result.Text, "sunny")
 	}
 }
 

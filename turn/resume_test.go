@@ -117,18 +117,18 @@ func TestResumedCalls(t *testing.T) {
 				t.Fatalf("c.ran[\"other\"] = %v, want 0", c.ran["other"])
 			}
 			if got := turn.PhaseOf(s); got != turn.Calling {
-				t.Fatalf("turn.PhaseOf(s) = %v, want %v", got, turn.Calling)
+				t.Fatalf("the phase is %v, want %v", got, turn.Calling)
 			}
 			b := newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Text: "done"})
 			o := run(b, t.Context(), turn.Input{Session: s})
 			if o.err != nil {
-				t.Fatalf("unexpected error: %v", o.err)
+				t.Fatalf("the turn failed: %v", o.err)
 			}
 			if o.done == nil {
 				t.Fatalf("the turn is not done: %v", o.err)
 			}
 			if o.done.Reply != "done" {
-				t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "done")
+				t.Fatalf("the reply is %q, want %q", o.done.Reply, "done")
 			}
 			if c.ran["act"] != want || c.ran["other"] != 1 {
 				t.Errorf("the calls ran %v times, want act %d, other 1", c.ran, want)
@@ -189,7 +189,7 @@ func TestResumedAnywhere(t *testing.T) {
 			t.Fatalf("broken off at event %d: the turn is not done: %v", n, o.events)
 		}
 		if o.done.Reply != "done" {
-			t.Fatalf("broken off at event %d: o.done.Reply = %q, want %q", n, o.done.Reply, "done")
+			t.Fatalf("broken off at event %d: the reply is %q, want %q", n, o.done.Reply, "done")
 		}
 		if c.ran["send"] > 1 {
 			t.Errorf("broken off at event %d: send ran %d times", n, c.ran["send"])
@@ -324,13 +324,13 @@ func TestApproval(t *testing.T) {
 				t.Fatalf("the turn is not done: %v", o.err)
 			}
 			if len(o.done.Awaits) != 1 {
-				t.Fatalf("len(o.done.Awaits) = %d, want 1: %v", len(o.done.Awaits), o.done.Awaits)
+				t.Fatalf("%d calls wait, want 1: %v", len(o.done.Awaits), o.done.Awaits)
 			}
 			if o.done.Awaits[0].Call != "1" {
-				t.Fatalf("o.done.Awaits[0].Call = %q, want %q", o.done.Awaits[0].Call, "1")
+				t.Fatalf("the waiting call is %q, want %q", o.done.Awaits[0].Call, "1")
 			}
 			if o.done.Reply != "" {
-				t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "")
+				t.Fatalf("the reply is %q, want %q", o.done.Reply, "")
 			}
 			if did.ran["act"] != 0 {
 				t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
@@ -348,7 +348,7 @@ func TestApproval(t *testing.T) {
 				t.Fatalf("the turn is not done: %v", again.err)
 			}
 			if len(again.done.Awaits) != 1 {
-				t.Fatalf("len(again.done.Awaits) = %d, want 1: %v", len(again.done.Awaits), again.done.Awaits)
+				t.Fatalf("%d calls wait after the resumption, want 1: %v", len(again.done.Awaits), again.done.Awaits)
 			}
 			if did.ran["act"] != 0 {
 				t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
@@ -363,7 +363,7 @@ func TestApproval(t *testing.T) {
 				t.Fatalf("the turn is not done: %v", o.err)
 			}
 			if o.done.Reply != "done" {
-				t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "done")
+				t.Fatalf("the reply is %q, want %q", o.done.Reply, "done")
 			}
 			if did.ran["act"] != c.ran {
 				t.Fatalf("did.ran[\"act\"] = %v, want %v", did.ran["act"], c.ran)
@@ -394,7 +394,7 @@ func TestApprovedOnce(t *testing.T) {
 		t.Errorf("the turn is not done: %v", o.err)
 	}
 	if !strings.Contains(o.results()[0].Text, "unknown") {
-		t.Errorf("o.results()[0].Text = %q, want %q in it", o.results()[0].Text, "unknown")
+		t.Errorf("the result is %q, want %q in it", o.results()[0].Text, "unknown")
 	}
 }
 
@@ -411,7 +411,7 @@ func TestMessageInsteadOfAnAnswer(t *testing.T) {
 		t.Fatalf("the turn is not done: %v", o.err)
 	}
 	if o.done.Reply != "fine" {
-		t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "fine")
+		t.Fatalf("the reply is %q, want %q", o.done.Reply, "fine")
 	}
 	if did.ran["act"] != 0 {
 		t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
@@ -440,13 +440,13 @@ func TestReadsThatMustNotRunTwiceRunAlone(t *testing.T) {
 	}
 	o := run(newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{draw}, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
 	if len(c.keys) != 2 {
-		t.Errorf("len(c.keys) = %d, want 2: %v", len(c.keys), c.keys)
+		t.Errorf("%d idempotency keys, want 2: %v", len(c.keys), c.keys)
 	}
 	if !strings.Contains(o.results()[0].Text, "unknown") {
-		t.Errorf("o.results()[0].Text = %q, want %q in it", o.results()[0].Text, "unknown")
+		t.Errorf("the result is %q, want %q in it", o.results()[0].Text, "unknown")
 	}
 	if got := o.results()[1].Text; got != "a card" {
-		t.Errorf("o.results()[1].Text = %q, want %q", got, "a card")
+		t.Errorf("the second result is %q, want %q", got, "a card")
 	}
 }
 
