@@ -51,10 +51,14 @@ func (t *run) admitSkill(now moment, name string) (catalog.Skill, bool) {
 // maxSkillNames bounds the names listed for a model that asks for an unknown skill.
 const maxSkillNames = 50
 
+// unknownSkill is the result for a skill that does not exist, or that the caller may not take up
+// any more.
 func (t *run) unknownSkill(name string) chat.Result {
 	skills := []string{catalog.Full}
 	for skill := range t.selected.OfferedSkills() {
-		skills = append(skills, skill)
+		if skill != name {
+			skills = append(skills, skill)
+		}
 	}
 	slices.Sort(skills)
 	list := strings.Join(skills[:min(len(skills), maxSkillNames)], ", ")
