@@ -1,5 +1,6 @@
 # make run    build etui and start the demo
 # make test   set up what the tests need, and run them
+# make test-go  run the tests that need Go alone, and list what that leaves out
 # make check  build, vet, lint, and prove that generated files are up to date
 # make bench  measure, and rewrite the tables in docs/benchmarks.md
 # make test-matrix  all tests of the Matrix channel on a real homeserver
@@ -59,6 +60,15 @@ test: needs-go
 	$(WITH_PROGRAMS) set -x; go -C examples/unittest test -vet=off -ldflags '-s -w' ./... & other=$$!; \
 	ETUI_TEST_ALL=1 TEST_ETUI=$(CURDIR)/bin/etui.test TEST_ENGINE=$(CURDIR)/bin/engine.test TEST_SANDBOX=$(CURDIR)/bin/sandbox.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
 	failed=$$?; wait $$other && exit $$failed
+
+# What `go test ./...` runs on a machine with Go alone. Tests of programs that are not installed
+# are left out; make test leaves out none.
+.PHONY: test-go
+test-go: needs-go
+	@mkdir -p bin; go test -v $(PACKAGES) >bin/test-go.log 2>&1; failed=$$?; \
+	grep -E '^(ok|FAIL|panic:)|^ *--- FAIL' bin/test-go.log; \
+	grep -o 'left out: .*' bin/test-go.log | sed "s/'$$//" | sort | uniq -c; \
+	[ $$failed = 0 ] || echo 'make test-go: bin/test-go.log says why'; exit $$failed
 
 # Where tools/test-programs unpacks what is not installed.
 DEBIAN := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/etui/$(shell . /etc/os-release 2>/dev/null && echo $$ID-$$VERSION_ID)

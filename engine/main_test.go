@@ -12,7 +12,8 @@ package engine_test
 //	func TestEcho(t *testing.T) {
 //		t.Parallel()
 //		kept := &store.Memory{}
-//		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, call("1", "get_weather"), fake.Step{Text: "It is sunny."})
+//		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept },
+//			call("1", "get_weather"), fake.Step{Text: "It is sunny."})
 //		if got := reply(t, g, engine.Message{Text: "weather?", User: "ann"}); got != "It is sunny." {
 //			t.Errorf("ann reads %q", got)
 //		}
@@ -82,12 +83,17 @@ func same[T comparable](tb testing.TB, what string, got, want T) {
 // talking, which shows echo alone.
 func registry(tb testing.TB) *catalog.Registry {
 	r := catalog.NewRegistry(nil)
+	echo := tool.Definition{Name: "echo", Description: "Say a word again", Groups: []string{"talk"}, Risk: tool.Read}
+	weather := tool.Definition{Name: "get_weather", Description: "Tell the weather", Groups: []string{"world"}}
+	admin := tool.Definition{Name: "admin_only", Description: "Restart everything"}
+	says := func(text string) func(context.Context, struct{}) (string, error) {
+		return func(context.Context, struct{}) (string, error) { return text, nil }
+	}
 	must(tb, r.Register(
-		tool.Func(tool.Definition{Name: "echo", Description: "Say a word again", Groups: []string{"talk"}, Risk: tool.Read}, func(_ context.Context, w word) (string, error) { return w.Word, nil }),
-		tool.Func(tool.Definition{Name: "get_weather", Description: "Tell the weather", Groups: []string{"world"}}, func(context.Context, struct{}) (string, error) { return "sunny", nil }),
+		tool.Func(echo, func(_ context.Context, w word) (string, error) { return w.Word, nil }),
+		tool.Func(weather, says("sunny")),
 	))
-	must(tb, r.RegisterWithFilter(tool.Func(tool.Definition{Name: "admin_only", Description: "Restart everything"}, func(context.Context, struct{}) (string, error) { return "done", nil }),
-		func(f chat.Facts) bool { return f.HasRole("admin") }))
+	must(tb, r.RegisterWithFilter(tool.Func(admin, says("done")), func(f chat.Facts) bool { return f.HasRole("admin") }))
 	_, err := r.SetSkills(catalog.Skill{Name: "talking", Description: "Only talk", Tools: []string{"echo"}})
 	must(tb, err)
 	return r
@@ -96,7 +102,8 @@ func registry(tb testing.TB) *catalog.Registry {
 // newEngine makes an engine whose model plays steps. Change may change all of it before.
 func newEngine(tb testing.TB, change func(*engine.Config), steps ...fake.Step) (*engine.Engine, *fake.Model) {
 	m := fake.New(steps...)
-	cfg := engine.Config{Registry: registry(tb), Agents: []engine.Agent{{Name: "main", Model: m}, {Name: "other", Model: m, Groups: "world"}}}
+	agents := []engine.Agent{{Name: "main", Model: m}, {Name: "other", Model: m, Groups: "world"}}
+	cfg := engine.Config{Registry: registry(tb), Agents: agents}
 	if change != nil {
 		change(&cfg)
 	}
@@ -267,7 +274,7 @@ func wait(t *testing.T, g *engine.Engine, m engine.Message) session.Await {
 // weather makes a script of rounds that call get_weather and then say something.
 func weather(rounds ...string) (steps []fake.Step) {
 	for i, text := range rounds {
-		steps = append(steps, fake.Step{Calls: []chat.Call{fake.Call(string(rune('a'+i)), "get_weather", `{}`)}}, fake.Step{Text: text})
+		steps = append(steps, call(string(rune('a'+i)), "get_weather"), fake.Step{Text: text})
 	}
 	return steps
 }

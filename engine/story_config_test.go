@@ -158,21 +158,24 @@ func (s *story) start() {
 	p := &process{registry: catalog.NewRegistry(nil), story: s}
 	p.configure(s)
 	cfg := engine.Config{
-		Registry: p.registry, Store: &gate{Memory: s.kept, process: p}, Workflows: s.flows, Scope: s.config.Scope, MaxMessage: s.config.Max,
+		Registry: p.registry, Store: &gate{Memory: s.kept, process: p}, Workflows: s.flows,
+		Scope: s.config.Scope, MaxMessage: s.config.Max,
 		Selection: selection.Config{Direct: s.config.Direct, Limit: s.config.Limit},
 		Users:     func(*catalog.Catalog) *identity.Users { return p.rules.Load().people },
 	}
 	cfg.Now = func() time.Time { return time.Now().UTC() }
 	cfg.Turn.Approvals, cfg.Turn.Expire, cfg.Turn.CallTimeout = true, s.config.Expire, time.Hour
-	cfg.Turn.Decide = func(ctx context.Context, a rules.Attempt) rules.Decision { return p.rules.Load().policy.Decide(ctx, a) }
+	cfg.Turn.Decide = func(ctx context.Context, a rules.Attempt) rules.Decision {
+		return p.rules.Load().policy.Decide(ctx, a)
+	}
 	cfg.Approvers = func(ctx context.Context, a rules.Attempt) rules.Decision {
 		return p.rules.Load().approvers.Decide(ctx, a)
 	}
 	if h := s.config.Heartbeat; h.Every > 0 {
 		cfg.Heartbeat = engine.Heartbeat{Every: h.Every, Text: func() (string, error) { return h.Text, nil }}
 	}
-	names := slices.Sorted(maps.Keys(s.config.Agents))
-	slices.SortStableFunc(names, func(a, b string) int { return map[bool]int{true: -1}[a == "main"] + map[bool]int{true: 1}[b == "main"] })
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(s.config.Agents)), func(name string) bool { return name == "main" })
+	names = slices.Insert(names, 0, "main") // the default agent is the first one
 	for _, name := range names {
 		a := s.config.Agents[name]
 		agent := engine.Agent{
@@ -180,7 +183,9 @@ func (s *story) start() {
 			Skill: a.Skill, Skills: a.Skills, Steer: a.Steer,
 		}
 		if len(a.Starts) > 0 {
-			agent.Spawn = engine.Spawn{AtOnce: 2, Agents: a.Starts, Depth: a.Depth, Steps: a.Steps, Tokens: a.Tokens, Time: a.Time}
+			agent.Spawn = engine.Spawn{
+				AtOnce: 2, Agents: a.Starts, Depth: a.Depth, Steps: a.Steps, Tokens: a.Tokens, Time: a.Time,
+			}
 		}
 		if a.Memory {
 			agent.Memory = memory.New(memory.Config{Own: s.folder})
@@ -202,7 +207,8 @@ func (p *process) configure(s *story) {
 	p.registry.Remove(slices.Collect(p.registry.Catalog().Names())...)
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
 		t := c.Tools[name]
-		must(s.T, p.registry.RegisterWithFilter(p.tool(name, t), func(f chat.Facts) bool { return t.Role == "" || f.HasRole(t.Role) }))
+		sees := func(f chat.Facts) bool { return t.Role == "" || f.HasRole(t.Role) }
+		must(s.T, p.registry.RegisterWithFilter(p.tool(name, t), sees))
 	}
 	var skills []catalog.Skill
 	for _, name := range slices.Sorted(maps.Keys(c.Skills)) {
@@ -261,7 +267,8 @@ func (p *process) tool(name string, c storyTool) tool.Tool {
 	raw, err := json.Marshal(schema)
 	must(p.story.T, err)
 	def := tool.Definition{
-		Name: name, Description: c.Description, Aliases: c.Aliases, Groups: c.Groups, Channels: c.Channels, Risk: c.Risk, Replay: c.Replay, Parameters: raw,
+		Name: name, Description: c.Description, Aliases: c.Aliases, Groups: c.Groups, Channels: c.Channels,
+		Risk: c.Risk, Replay: c.Replay, Parameters: raw,
 	}
 	made := tool.New(def, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 		return p.call(ctx, name, c, args)
@@ -310,7 +317,8 @@ func (p *process) call(ctx context.Context, name string, c storyTool, raw json.R
 		p.story.log.learn(t.ID)
 		return tool.Text("It runs next at " + t.Next.UTC().Format("2006-01-02 15:04") + "."), err
 	case "message":
-		return tool.Text("It is on its way."), p.Post(ctx, session.Key(caller.Session), nil, args["text"], tool.IdempotencyKey(ctx))
+		err := p.Post(ctx, session.Key(caller.Session), nil, args["text"], tool.IdempotencyKey(ctx))
+		return tool.Text("It is on its way."), err
 	case "remember":
 		_, err := p.Remember(ctx, caller, memory.Change{New: args["text"]})
 		return tool.Text("Remembered."), err
@@ -470,7 +478,9 @@ func (g *gate) Put(ctx context.Context, kind, key string, value json.RawMessage)
 	return g.Memory.Put(ctx, kind, key, value)
 }
 
-func (g *gate) Change(ctx context.Context, kind, key string, change func(json.RawMessage) (json.RawMessage, error)) error {
+func (g *gate) Change(
+	ctx context.Context, kind, key string, change func(json.RawMessage) (json.RawMessage, error),
+) error {
 	if err := g.process.alive(); err != nil {
 		return err
 	}

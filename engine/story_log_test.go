@@ -191,7 +191,9 @@ var (
 	restOfWord = regexp.MustCompile(`^[a-z]*`) // of a word whose stem the ranking knows
 	blanks     = regexp.MustCompile(` +\n`)
 	ownID      = regexp.MustCompile(`:sub:([^:]+)|:([A-Z0-9]{26})\b`) // of a session
-	waits      = map[session.Awaited]string{session.Approval: "an approval", session.Outcome: "its outcome", session.SubAgent: "its sub-agent"}
+	waits      = map[session.Awaited]string{
+		session.Approval: "an approval", session.Outcome: "its outcome", session.SubAgent: "its sub-agent",
+	}
 )
 
 // stored notes a step: what became part of a session.
@@ -212,7 +214,9 @@ func (l *storyLog) stored(key session.Key, state session.State, messages []chat.
 	}
 	for _, a := range state.Awaits {
 		l.id(a.ID)
-		at := slices.IndexFunc(before.Awaits, func(b session.Await) bool { return b.Call == a.Call && b.For == a.For && b.ID == a.ID })
+		at := slices.IndexFunc(before.Awaits, func(b session.Await) bool {
+			return b.Call == a.Call && b.For == a.For && b.ID == a.ID
+		})
 		switch {
 		case at < 0 && a.Question != "":
 			lines = append(lines, a.Tool+" waits for an answer "+a.ID)

@@ -177,8 +177,9 @@ type story struct {
 
 func newStory(t *testing.T, a *txtar.Archive) *story {
 	s := &story{
-		T: t, files: map[string]string{}, kept: &store.Memory{}, over: make(chan struct{}), models: map[string]*scriptedModel{},
-		flows: &workflow.Table{}, folder: t.TempDir(),
+		T: t, files: map[string]string{}, kept: &store.Memory{}, over: make(chan struct{}),
+		models: map[string]*scriptedModel{},
+		flows:  &workflow.Table{}, folder: t.TempDir(),
 	}
 	for _, f := range a.Files {
 		s.files[f.Name] = string(f.Data)
@@ -321,7 +322,9 @@ func (s *story) do(line string) {
 		must(s.T, err)
 		must(s.T, g.Post(ctx, w.Session, nil, text, fmt.Sprint("post-", s.sent)))
 	case task != nil:
-		added, err := g.AddTask(ctx, engine.Task{When: task[1], Zone: "UTC", Text: task[3], Caller: identity.Caller{User: task[2]}})
+		added, err := g.AddTask(ctx, engine.Task{
+			When: task[1], Zone: "UTC", Text: task[3], Caller: identity.Caller{User: task[2]},
+		})
 		must(s.T, err)
 		s.log.learn(added.ID)
 		s.log.add("task %s, first at %s", added.ID, added.Next.UTC().Format("15:04"))
@@ -343,7 +346,7 @@ func (s *story) do(line string) {
 		must(s.T, err)
 		s.items = nil
 		for i, item := range list {
-			s.log.add("%s", strings.TrimSpace(fmt.Sprintf("%d. %s %s: %s %s", i+1, item.State, item.Kind, item.Text, item.Reason)))
+			s.log.add("%d. %s %s: %s %s", i+1, item.State, item.Kind, item.Text, item.Reason)
 			s.items = append(s.items, item.ID)
 		}
 	case verb == "retry" || verb == "drop":
@@ -488,7 +491,8 @@ func (s *story) say(p *process, nth int, m engine.Message) {
 				s.log.reads(nth, "%s: %s", f.Workflow, path(f))
 			}
 			if m.History != nil {
-				s.told.Store(m.User, append(m.History, chat.Message{Role: chat.User, Text: m.Text}, chat.Message{Role: chat.Assistant, Text: reply}))
+				said := []chat.Message{{Role: chat.User, Text: m.Text}, {Role: chat.Assistant, Text: reply}}
+				s.told.Store(m.User, append(m.History, said...))
 			}
 		}
 	}

@@ -221,7 +221,7 @@ func Main(m *testing.M, s **Server) int {
 	var err error
 	*s, err = Start()
 	if errors.Is(err, ErrMissing) && leftout.Refused("PostgreSQL") == nil {
-		fmt.Println(leftout.Line("PostgreSQL"))
+		fmt.Fprintln(os.Stdout, leftout.Line("PostgreSQL"))
 		return 0
 	}
 	if err != nil {
