@@ -81,12 +81,8 @@ func TestOutcomeWhileApprovalIsAwaited(t *testing.T) {
 			t.Errorf("wait %v: %q, %v", wait, text, err)
 		}
 		last := load(t, store)
-		if notes(last, "the outcome") != 1 {
-			t.Errorf("notes(last, \"the outcome\") = %v, want 1", notes(last, "the outcome"))
-		}
-		if last.Open() {
-			t.Error("something is left open")
-		}
+		same(t, "notes of the outcome", notes(last, "the outcome"), 1)
+		same(t, "left open", last.Open(), false)
 	}
 }
 
@@ -109,9 +105,7 @@ func TestOutcomesAtOnce(t *testing.T) {
 	all.Wait()
 	idle(t, g)
 	last := load(t, store)
-	if notes(last, "outcome") != 2 {
-		t.Errorf("notes(last, \"outcome\") = %v, want 2", notes(last, "outcome"))
-	}
+	same(t, "notes of outcomes", notes(last, "outcome"), 2)
 	if len(last.Awaits) != 1 {
 		t.Fatalf("%d calls wait, want 1: %+v", len(last.Awaits), last.Awaits)
 	}
@@ -138,15 +132,9 @@ func TestResumeWhileServing(t *testing.T) {
 	s.finish(0, "outcome")
 	idle(t, g)
 	last := load(t, store)
-	if notes(last, "unknown") != 0 {
-		t.Errorf("notes(last, \"unknown\") = %v, want 0", notes(last, "unknown"))
-	}
-	if notes(last, "outcome") != 1 {
-		t.Errorf("notes(last, \"outcome\") = %v, want 1", notes(last, "outcome"))
-	}
-	if last.Open() {
-		t.Error("something is left open")
-	}
+	same(t, "notes of a lost call", notes(last, "unknown"), 0)
+	same(t, "notes of outcomes", notes(last, "outcome"), 1)
+	same(t, "left open", last.Open(), false)
 }
 
 // A lost outcome does not hide the calls of the open turn of its session.
@@ -170,12 +158,8 @@ func TestLostOutcomeOfAnOpenTurn(t *testing.T) {
 		t.Errorf("the last result is %q, want %q", sent[5].Result.Text, "hi")
 	}
 	last := load(t, store)
-	if last.Open() {
-		t.Error("something is left open")
-	}
-	if notes(last, "slow, which was still running, has failed") != 1 {
-		t.Errorf("notes(last, \"slow, which was still running, has failed\") = %v, want 1", notes(last, "slow, which was still running, has failed"))
-	}
+	same(t, "left open", last.Open(), false)
+	same(t, "notes of the failure", notes(last, "slow, which was still running, has failed"), 1)
 }
 
 // Answers that fit no waiting call change nothing.

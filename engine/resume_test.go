@@ -80,10 +80,10 @@ func TestStoreFails(t *testing.T) {
 				}
 			}
 			if ran > len(results) {
-				t.Errorf("ran = %v, want at most %v", ran, len(results))
+				t.Errorf("%v calls ran, want at most %v", ran, len(results))
 			}
 			if s.Open() {
-				t.Error("s.Open() is true")
+				t.Error("something is left open")
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func TestResumedSkill(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text != "done" {
-		t.Errorf("text = %q, want %q", text, "done")
+		t.Errorf("the reply is %q, want %q", text, "done")
 	}
 	if sent[len(sent)-1].Result.Text != "sunny" {
 		t.Errorf("the last result is %q, want %q", sent[len(sent)-1].Result.Text, "sunny")

@@ -76,7 +76,7 @@ func TestDelivery(t *testing.T) {
 	}
 	sel := ask("weather")
 	if !slices.Equal(declared, first) {
-		t.Errorf("declared = %v, want %v", declared, first)
+		t.Errorf("declared are %v, want %v", declared, first)
 	}
 	if len(sel.Announced) != 1 {
 		t.Errorf("%d announced tools, want 1: %v", len(sel.Announced), sel.Announced)

@@ -123,7 +123,7 @@ func TestCompact(t *testing.T) {
 	}, func(skill string) bool { return skill == "mine" })
 	raw, _ = json.Marshal(visible)
 	if strings.Contains(string(raw), "read_salaries") {
-		t.Errorf("string(raw) = %q, do not want %q in it", string(raw), "read_salaries")
+		t.Errorf("the explanation %s names %s", string(raw), "read_salaries")
 	}
 	if len(visible.Declared) != 5 {
 		t.Errorf("%d declared tools that the caller sees, want 5: %v", len(visible.Declared), visible.Declared)

@@ -104,7 +104,7 @@ func TestRecommendationIsExplained(t *testing.T) {
 		t.Errorf("the rank of the second tool is %v, want 2", second.Rank)
 	}
 	if second.Sent {
-		t.Error("second.Sent is true, want false")
+		t.Error("the second tool is sent")
 	}
 	if !strings.Contains(second.Reason, "others fit better, 1 are sent") {
 		t.Errorf("the reason of the second tool is %q, want %q in it", second.Reason, "others fit better, 1 are sent")
@@ -142,13 +142,13 @@ func TestRecommendedSkills(t *testing.T) {
 		t.Errorf("the first skill is %q, want %q", x.Skills[0].Skill, "travel")
 	}
 	if !x.Skills[0].Told {
-		t.Error("x.Skills[0].Told is false, want true")
+		t.Error("the first skill is not announced")
 	}
 	if x.Skills[0].Recommendation == nil {
 		t.Error("x.Skills[0].Recommendation is nil")
 	}
 	if x.Skills[1].Told {
-		t.Error("x.Skills[1].Told is true, want false")
+		t.Error("the second skill is announced")
 	}
 	later := s.Select(selection.Request{Query: "weather", Facts: on("web"), Began: selection.Preselect, SkillList: "- office"}).Skills()
 	if later[0].Skill != "travel" {
@@ -161,7 +161,7 @@ func TestRecommendedSkills(t *testing.T) {
 		t.Errorf("the reason of the second skill later is %q, want %q", later[1].Reason, "listed since the session began")
 	}
 	if later[2].Told {
-		t.Error("later[2].Told is true, want false")
+		t.Error("the third skill is announced later")
 	}
 	off := selection.New(channels(t).Catalog(), choosing).Select(selection.Request{Query: "weather", IncludeSkills: []string{"office"}})
 	var told []string
@@ -174,7 +174,7 @@ func TestRecommendedSkills(t *testing.T) {
 		t.Errorf("%v is recommended, want nothing", off.Recommended)
 	}
 	if !slices.Equal(told, []string{"office"}) {
-		t.Errorf("told = %q, want %q", told, []string{"office"})
+		t.Errorf("the skills that are announced are %q, want %q", told, []string{"office"})
 	}
 	if off.Explain().Tools[0].Recommendation != nil {
 		t.Errorf("the recommendation of the first tool is %v, want nil", off.Explain().Tools[0].Recommendation)

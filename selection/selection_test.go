@@ -128,7 +128,7 @@ func TestFunnelAddsUp(t *testing.T) {
 		left = step.Left
 	}
 	if left != 1 {
-		t.Errorf("left = %v, want 1", left)
+		t.Errorf("%v tools are left, want 1", left)
 	}
 	if x.Funnel[0].Left != 8 {
 		t.Errorf("%d tools before the first stage, want 8", x.Funnel[0].Left)

@@ -310,13 +310,13 @@ func TestSecrets(t *testing.T) {
 	}
 	got := all.String()
 	if !strings.Contains(got, "late (hidden)") {
-		t.Errorf("got = %q, want %q in it", got, "late (hidden)")
+		t.Errorf("the text is %q, want %q in it", got, "late (hidden)")
 	}
 	if !strings.Contains(got, "401 for (hidden)") {
-		t.Errorf("got = %q, want %q in it", got, "401 for (hidden)")
+		t.Errorf("the text is %q, want %q in it", got, "401 for (hidden)")
 	}
 	if !strings.Contains(got, "the key (hidden) is not valid") {
-		t.Errorf("got = %q, want %q in it", got, "the key (hidden) is not valid")
+		t.Errorf("the text is %q, want %q in it", got, "the key (hidden) is not valid")
 	}
 	for _, form := range []string{key, `tr0ub4dor\u0026`, base64.StdEncoding.EncodeToString([]byte(key))[:10], base64.StdEncoding.EncodeToString([]byte("user:" + key))[8:16]} {
 		if strings.Contains(got, form) {

@@ -345,7 +345,7 @@ func TestNative(t *testing.T) {
 		t.Errorf("the fourth request is %q, want %q in it", bodies[3], reference)
 	}
 	if strings.Contains(bodies[4], reference) {
-		t.Errorf("bodies[4] = %q, do not want %q in it", bodies[4], reference)
+		t.Errorf("the fifth request is %q, with %q in it", bodies[4], reference)
 	}
 	if got := in.Session.Messages[3].Calls[0].Name; got != "get_invoice" {
 		t.Errorf("called %s", got)
@@ -461,7 +461,7 @@ func TestUseSkill(t *testing.T) {
 		t.Errorf("the active skill is %q, want %q", c.in.Session.Skill, "flying")
 	}
 	if strings.Contains(c.declared(), "get_weather") {
-		t.Errorf("c.declared() = %q, do not want %q in it", c.declared(), "get_weather")
+		t.Errorf("declared are %q, with %q", c.declared(), "get_weather")
 	}
 	if o.done.CacheBreaks != nil {
 		t.Errorf("the cache breaks by %v, want none", o.done.CacheBreaks)

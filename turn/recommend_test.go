@@ -194,7 +194,7 @@ func TestChooserIsAskedOnce(t *testing.T) {
 		t.Errorf("the question to the chooser is %q, want %q in it", q.Messages[0].Text, "get_news: Tell the news reports of a city\n")
 	}
 	if strings.Contains(q.Messages[0].Text, "send_mail") {
-		t.Errorf("q.Messages[0].Text = %q, do not want %q in it", q.Messages[0].Text, "send_mail")
+		t.Errorf("the question to the chooser is %q, with %q in it", q.Messages[0].Text, "send_mail")
 	}
 	if q.MaxTokens == 0 {
 		t.Error("the limit of the answer is 0")
@@ -261,7 +261,7 @@ func TestRecommendedOverASession(t *testing.T) {
 		t.Errorf("the first system prompt is %q, want %q in it", first.System, "- travel")
 	}
 	if strings.Contains(first.System, "- post") {
-		t.Errorf("first.System = %q, do not want %q in it", first.System, "- post")
+		t.Errorf("the first system prompt is %q, with %q in it", first.System, "- post")
 	}
 	if last.System != first.System {
 		t.Errorf("the last system prompt is %v, want %v", last.System, first.System)

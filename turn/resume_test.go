@@ -111,10 +111,10 @@ func TestResumedCalls(t *testing.T) {
 			// The process ends after the first call has run, before its result is stored.
 			s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, round), turn.Input{Text: "go"}, isResult)
 			if c.ran["act"] != 1 {
-				t.Fatalf("c.ran[\"act\"] = %v, want 1", c.ran["act"])
+				t.Fatalf("act ran %v times, want 1", c.ran["act"])
 			}
 			if c.ran["other"] != 0 {
-				t.Fatalf("c.ran[\"other\"] = %v, want 0", c.ran["other"])
+				t.Fatalf("other ran %v times, want 0", c.ran["other"])
 			}
 			if got := turn.PhaseOf(s); got != turn.Calling {
 				t.Fatalf("the phase is %v, want %v", got, turn.Calling)
@@ -333,7 +333,7 @@ func TestApproval(t *testing.T) {
 				t.Fatalf("the reply is %q, want %q", o.done.Reply, "")
 			}
 			if did.ran["act"] != 0 {
-				t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
+				t.Fatalf("act ran %v times, want 0", did.ran["act"])
 			}
 			s := session.Session{}
 			for _, step := range o.steps {
@@ -351,7 +351,7 @@ func TestApproval(t *testing.T) {
 				t.Fatalf("%d calls wait after the resumption, want 1: %v", len(again.done.Awaits), again.done.Awaits)
 			}
 			if did.ran["act"] != 0 {
-				t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
+				t.Fatalf("act ran %v times, want 0", did.ran["act"])
 			}
 			answer := session.Answer{Call: "1", Approved: c.approved, By: "ann"}
 			if !c.approved {
@@ -366,7 +366,7 @@ func TestApproval(t *testing.T) {
 				t.Fatalf("the reply is %q, want %q", o.done.Reply, "done")
 			}
 			if did.ran["act"] != c.ran {
-				t.Fatalf("did.ran[\"act\"] = %v, want %v", did.ran["act"], c.ran)
+				t.Fatalf("act ran %v times, want %v", did.ran["act"], c.ran)
 			}
 			if text := o.results()[0].Text; !strings.Contains(text, c.text) {
 				t.Errorf("the model reads %q, want %q", text, c.text)
@@ -388,7 +388,7 @@ func TestApprovedOnce(t *testing.T) {
 	s = until(t, newBench(t, cfg, selection.Config{}, tools), turn.Input{Session: s, Answers: []session.Answer{{Call: "1", Approved: true}}}, isResult)
 	o := run(newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
 	if did.ran["act"] != 1 {
-		t.Errorf("did.ran[\"act\"] = %v, want 1", did.ran["act"])
+		t.Errorf("act ran %v times, want 1", did.ran["act"])
 	}
 	if o.done == nil {
 		t.Errorf("the turn is not done: %v", o.err)
@@ -414,10 +414,10 @@ func TestMessageInsteadOfAnAnswer(t *testing.T) {
 		t.Fatalf("the reply is %q, want %q", o.done.Reply, "fine")
 	}
 	if did.ran["act"] != 0 {
-		t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
+		t.Fatalf("act ran %v times, want 0", did.ran["act"])
 	}
 	if o.steps[len(o.steps)-1].State.Open() {
-		t.Fatal("o.steps[len(o.steps)-1].State.Open() is true, want false")
+		t.Fatal("the last step leaves something open")
 	}
 	messages := b.model.Requests()[0].Messages
 	if got := fmt.Sprintf("%d messages, %s", len(messages), messages[2].Result.Text); !strings.HasPrefix(got, "4 messages, the call was not approved") {

@@ -89,10 +89,10 @@ func TestInstructionsWithTools(t *testing.T) {
 		t.Errorf("the first result is %q, want the suffix %q", got[0].Text, "How to travel.")
 	}
 	if !got[1].Failed {
-		t.Error("got[1].Failed is false, want true")
+		t.Error("the second call did not fail")
 	}
 	if !got[2].Failed {
-		t.Error("got[2].Failed is false, want true")
+		t.Error("the third call did not fail")
 	}
 	if !strings.Contains(got[3].Text, "no skill") {
 		t.Errorf("the fourth result is %q, want %q in it", got[3].Text, "no skill")

@@ -197,7 +197,7 @@ func TestWhatACallCanGive(t *testing.T) {
 				t.Errorf("the call failed: %v, want %v", r.Failed, c.failed)
 			}
 			if strings.Contains(r.Text, "secret") {
-				t.Errorf("r.Text = %q, do not want %q in it", r.Text, "secret")
+				t.Errorf("the result is %q, with %q in it", r.Text, "secret")
 			}
 			call := o.steps[1].Messages[0].Calls[0]
 			if r.CallID == "" {
@@ -207,7 +207,7 @@ func TestWhatACallCanGive(t *testing.T) {
 				t.Errorf("the ID of the call in the result is %v, want %v", r.CallID, call.ID)
 			}
 			if !json.Valid(call.Arguments) {
-				t.Error("json.Valid(call.Arguments) is false, want true")
+				t.Error("the stored arguments are no JSON")
 			}
 		})
 	}
@@ -272,10 +272,10 @@ func TestDecide(t *testing.T) {
 			}}, selection.Config{}, []tool.Tool{weather(tool.Read, runs)}, fake.Step{Calls: []chat.Call{c.call}}, fake.Step{Text: "ok"})
 			r := run(b, t.Context(), turn.Input{Text: "?", Facts: chat.Facts{User: "bob"}}).results()[0]
 			if asked != c.asked {
-				t.Errorf("asked = %v, want %v", asked, c.asked)
+				t.Errorf("it was asked about: %v, want %v", asked, c.asked)
 			}
 			if ran {
-				t.Error("ran is true, want false")
+				t.Error("the call ran")
 			}
 			if !strings.Contains(r.Text, c.says) {
 				t.Errorf("the result is %q, want %q in it", r.Text, c.says)
@@ -294,16 +294,16 @@ func TestDecidePanics(t *testing.T) {
 	}, selection.Config{}, []tool.Tool{weather(tool.Read, runs)}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"Rome"}`)}}, fake.Step{Text: "ok"})
 	r := run(b, t.Context(), turn.Input{Text: "?"}).results()[0]
 	if ran {
-		t.Error("ran is true, want false")
+		t.Error("the call ran")
 	}
 	if !r.Failed {
-		t.Error("r.Failed is false, want true")
+		t.Error("the call did not fail")
 	}
 	if strings.Contains(r.Text, "no rules") {
-		t.Errorf("r.Text = %q, do not want %q in it", r.Text, "no rules")
+		t.Errorf("the result is %q, with %q in it", r.Text, "no rules")
 	}
 	if why != "the policy panicked: no rules" {
-		t.Errorf("why = %q, want %q", why, "the policy panicked: no rules")
+		t.Errorf("the reason is %q, want %q", why, "the policy panicked: no rules")
 	}
 }
 
@@ -322,10 +322,10 @@ func TestHiddenToolCannotBeCalled(t *testing.T) {
 		runner := turn.New(m, selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), turn.Config{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		o := run(&bench{runner, m}, t.Context(), turn.Input{Text: "salaries", Facts: chat.Facts{User: "bob"}})
 		if ran {
-			t.Error("ran is true, want false")
+			t.Error("the call ran")
 		}
 		if !o.results()[0].Failed {
-			t.Error("o.results()[0].Failed is false, want true")
+			t.Error("the call did not fail")
 		}
 		if !strings.Contains(o.results()[0].Text, `there is no tool "read_salaries"`) {
 			t.Errorf("the result is %q, want %q in it", o.results()[0].Text, `there is no tool "read_salaries"`)
@@ -504,7 +504,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("the turn has ended with %+v", o.done)
 		}
 		if !stopped.Load() {
-			t.Error("stopped.Load() is false, want true")
+			t.Error("the call was not stopped")
 		}
 		if len(b.model.Requests()) != 1 {
 			t.Errorf("%d requests to the model, want 1: %v", len(b.model.Requests()), b.model.Requests())

@@ -86,7 +86,7 @@ func TestAnswerInAdvance(t *testing.T) {
 		t.Errorf("the waiting call is %q, want %q", o.done.Awaits[0].Call, "2")
 	}
 	if did.ran["act"] != 1 {
-		t.Errorf("did.ran[\"act\"] = %v, want 1", did.ran["act"])
+		t.Errorf("act ran %v times, want 1", did.ran["act"])
 	}
 }
 
@@ -112,7 +112,7 @@ func TestReplayChanged(t *testing.T) {
 		s := until(t, newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{did.tool("act", tool.Never)}, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}), turn.Input{Text: "go"}, isResult)
 		o := run(newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{did.tool("act", now)}, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
 		if did.ran["act"] != 1 {
-			t.Errorf("did.ran[\"act\"] = %v, want 1", did.ran["act"])
+			t.Errorf("act ran %v times, want 1", did.ran["act"])
 		}
 		if !strings.Contains(o.results()[0].Text, "unknown") {
 			t.Errorf("the result is %q, want %q in it", o.results()[0].Text, "unknown")
