@@ -134,46 +134,6 @@ func TestGuestsApproveOnlyTheirOwn(t *testing.T) {
 	}
 }
 
-// An approval counts for one call, for the session, or always: for this user and this
-// tool as it is. One that counts always can be revoked.
-func TestApprovalsLast(t *testing.T) {
-	t.Parallel()
-	for lasts, want := range map[string][3]bool{"": {true, true, true}, " session": {false, true, true}, " always": {false, false, true}} {
-		g, _ := newEngine(t, approving, weather("1", "2", "3", "4", "5")...)
-		m := engine.Message{Text: "weather?", User: "ann", Session: "s"}
-		a := wait(t, g, m)
-		if got := reply(t, g, engine.Message{Text: "/approve" + lasts, User: "ann", Session: "s"}); got != "1" {
-			t.Errorf("approved%s: %q", lasts, got)
-		}
-		bob := m
-		bob.User = "bob"
-		elsewhere := m
-		elsewhere.Session = "another"
-		for i, m := range []engine.Message{m, elsewhere, bob} {
-			done, err := ended(g, t.Context(), m)
-			must(t, err)
-			if waits := len(done.Awaits) > 0; waits != want[i] {
-				t.Errorf("approved%s, message %d waits: %v", lasts, i, waits)
-			} else if waits {
-				m.Text = "/deny"
-				reply(t, g, m)
-			}
-		}
-		list, err := g.Grants(t.Context())
-		must(t, err)
-		if always := lasts == " always"; len(list) != map[bool]int{true: 1}[always] || always && (list[0].ID != a.ID || list[0].By != "ann") {
-			t.Errorf("approved%s: lasting %+v", lasts, list)
-		}
-		if len(list) > 0 {
-			must(t, g.Revoke(t.Context(), a.ID))
-			if err := g.Revoke(t.Context(), a.ID); !errors.Is(err, engine.ErrNoApproval) {
-				t.Errorf("revoked twice: %v", err)
-			}
-			wait(t, g, m)
-		}
-	}
-}
-
 // TestApprovalOfAnotherCall: an approval is for the call that was shown. Models use the IDs of
 // calls again where the earlier ones are out of their sight: what was said to the first of them
 // does not let the second one run.

@@ -15,10 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/session"
@@ -570,54 +568,6 @@ func TestStopsAreNoCrashes(t *testing.T) {
 		cancel()
 		g.Stop(stop)
 		works.Wait()
-	}
-}
-
-// A message is answered in the conversation in which it was accepted, also if the configuration
-// has another one for its sender by now: in that one, another turn may be running.
-func TestAnsweredWhereItWasAccepted(t *testing.T) {
-	t.Parallel()
-	for _, restart := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			kept, goOn := &store.Memory{}, make(chan struct{})
-			var users atomic.Pointer[identity.Users]
-			users.Store(&identity.Users{})
-			process := func() *engine.Engine {
-				g, _ := newEngine(t, func(c *engine.Config) {
-					c.Store, c.Users = kept, func(*catalog.Catalog) *identity.Users { return users.Load() }
-				}, fake.Step{Text: "yes", Wait: goOn}, fake.Step{Text: "yes", Wait: goOn})
-				return g
-			}
-			g := process()
-			ann := engine.Message{Text: "hello", Channel: "web", User: "1", IdempotencyKey: "1"}
-			before := keyOf(t, g, ann)
-			var sending sync.WaitGroup
-			for i := range 2 {
-				m := ann
-				m.IdempotencyKey = fmt.Sprint(i)
-				sending.Go(func() { _, _ = send(g, t.Context(), m) })
-				synctest.Wait()
-			}
-			known, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"web:1"}}})
-			must(t, err)
-			users.Store(known)
-			if restart {
-				gone, end := context.WithCancel(t.Context())
-				end()
-				g.Stop(gone)
-				sending.Wait()
-				g = process()
-			}
-			close(goOn)
-			must(t, g.Resume(t.Context()))
-			sending.Wait()
-			idle(t, g)
-			s, err := kept.Load(t.Context(), before, 0)
-			must(t, err)
-			if got := strings.Join(asked(s), " "); got != "hello hello" {
-				t.Errorf("restart %v: %s has %q", restart, before, got)
-			}
-		})
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
@@ -154,34 +153,6 @@ func TestSpawnLimits(t *testing.T) {
 	g := newSpawning(t, nil, nil, nil)
 	if r, err := g.Call(t.Context(), engine.Message{User: "ann"}, engine.SpawnTool, spawn("1", "x").Arguments); err == nil || !strings.Contains(r.Text, "only within a turn") {
 		t.Errorf("a call without a turn: %+v, %v", r, err)
-	}
-}
-
-// A sub-agent that goes on for too long, by steps, tokens or time, ends, and its parent
-// learns why.
-func TestSpawnEnds(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		spawn engine.Spawn
-		want  string
-	}{
-		"steps":  {engine.Spawn{Steps: 2}, "I stopped after 2 steps"},
-		"tokens": {engine.Spawn{Tokens: 100}, "I used 120 tokens, and may use 100"},
-		"time":   {engine.Spawn{Time: time.Minute}, "has not finished: its time of 1m0s was up"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			c.spawn.AtOnce, c.spawn.Agents = 1, []string{"helper"}
-			busy := fake.Step{Calls: []chat.Call{fake.Call("", "echo", `{"word":"x"}`)}, Usage: model.Tokens{Input: 50, Output: 10}, Delay: 25 * time.Second}
-			g := newSpawning(t, func(cfg *engine.Config) { cfg.Agents[0].Spawn = c.spawn },
-				[]fake.Step{{Calls: []chat.Call{spawn("1", "work")}}, {Text: "begun"}, {Text: "told"}}, []fake.Step{busy, busy, busy, busy, busy})
-			if got, err := send(g.Engine, t.Context(), engine.Message{Text: "go", User: "ann", Wait: true}); err != nil || got != "beguntold" {
-				t.Errorf("%s: %q, %v", name, got, err)
-			}
-			last := g.main.Requests()[2].Messages
-			if got := last[len(last)-1].Note; !strings.Contains(got, c.want) {
-				t.Errorf("%s: the parent reads %q, want %q", name, got, c.want)
-			}
-		})
 	}
 }
 

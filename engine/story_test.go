@@ -48,6 +48,7 @@ package engine_test
 //	task @hourly ann: TEXT an operator schedules a message in ann's name
 //	control {"skill": "x"} an operator changes the agent main
 //	approvals ann@web      ann looks at what she may answer
+//	grants, revoke #1      an operator lists lasting approvals, and removes one
 //	inbox                  an operator looks at the messages that have not ended
 //	retry 1, drop 1        and tries one again, or gives it up
 //	# COMMENT
@@ -338,13 +339,26 @@ func (s *story) do(line string) {
 		m := saidLine.FindStringSubmatch(rest + ": ?")
 		list, err := g.ApprovalsFor(ctx, s.message(m))
 		must(s.T, err)
+		s.none(len(list))
 		for _, a := range list {
 			s.log.add("%s may answer %s, %s in %s, asked from %s", m[1], a.ID, a.Tool, a.Session, cmp.Or(a.From, a.Session))
+		}
+	case verb == "grants":
+		list, err := g.Grants(ctx)
+		must(s.T, err)
+		s.none(len(list))
+		for _, a := range list {
+			s.log.add("%s: %s may call %s, said %s", a.ID, cmp.Or(a.User, "the operator"), a.Tool, a.By)
+		}
+	case verb == "revoke":
+		if err := g.Revoke(ctx, s.log.real(rest)); err != nil {
+			s.log.add("fails: %v", err)
 		}
 	case verb == "inbox":
 		list, err := g.Inbox(ctx, 100)
 		must(s.T, err)
 		s.items = nil
+		s.none(len(list))
 		for i, item := range list {
 			s.log.add("%d. %s %s: %s %s", i+1, item.State, item.Kind, item.Text, item.Reason)
 			s.items = append(s.items, item.ID)
@@ -366,6 +380,13 @@ func (s *story) do(line string) {
 		}
 		s.sent++
 		go s.say(g, s.sent, s.message(m))
+	}
+}
+
+// none says that a list is empty.
+func (s *story) none(n int) {
+	if n == 0 {
+		s.log.add("nothing")
 	}
 }
 
