@@ -171,9 +171,7 @@ func (s *story) start() {
 	cfg.Approvers = func(ctx context.Context, a rules.Attempt) rules.Decision {
 		return p.rules.Load().approvers.Decide(ctx, a)
 	}
-	if h := s.config.Heartbeat; h.Every > 0 {
-		cfg.Heartbeat = engine.Heartbeat{Every: h.Every, Text: func() (string, error) { return h.Text, nil }}
-	}
+	s.heartbeat(&cfg)
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(s.config.Agents)), func(name string) bool { return name == "main" })
 	names = slices.Insert(names, 0, "main") // the default agent is the first one
 	for _, name := range names {
@@ -313,15 +311,14 @@ func (p *process) call(ctx context.Context, name string, c storyTool, raw json.R
 	case "spawn":
 		return p.Spawn(ctx, engine.SubAgent{Task: args["task"], Agent: args["agent"], Toolset: args["toolset"]})
 	case "schedule":
-		t, err := p.Schedule(ctx, engine.Task{When: args["when"], Zone: "UTC", Text: args["text"]})
-		p.story.log.learn(t.ID)
-		return tool.Text("It runs next at " + t.Next.UTC().Format("2006-01-02 15:04") + "."), err
+		id, next, err := p.schedule(ctx, args["when"], args["text"])
+		p.story.log.learn(id)
+		return tool.Text("It runs next at " + next.Format("2006-01-02 15:04") + "."), err
 	case "message":
 		err := p.Post(ctx, session.Key(caller.Session), nil, args["text"], tool.IdempotencyKey(ctx))
 		return tool.Text("It is on its way."), err
 	case "remember":
-		_, err := p.Remember(ctx, caller, memory.Change{New: args["text"]})
-		return tool.Text("Remembered."), err
+		return tool.Text("Remembered."), p.remember(ctx, caller, args["text"])
 	}
 	if c.Asks != "" {
 		return chat.Result{}, &tool.Question{Text: c.Asks, Choices: c.Choices}

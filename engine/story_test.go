@@ -95,7 +95,6 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
@@ -323,12 +322,10 @@ func (s *story) do(line string) {
 		must(s.T, err)
 		must(s.T, g.Post(ctx, w.Session, nil, text, fmt.Sprint("post-", s.sent)))
 	case task != nil:
-		added, err := g.AddTask(ctx, engine.Task{
-			When: task[1], Zone: "UTC", Text: task[3], Caller: identity.Caller{User: task[2]},
-		})
+		id, next, err := g.addTask(ctx, task[1], task[2], task[3])
 		must(s.T, err)
-		s.log.learn(added.ID)
-		s.log.add("task %s, first at %s", added.ID, added.Next.UTC().Format("15:04"))
+		s.log.learn(id)
+		s.log.add("task %s, first at %s", id, next.Format("15:04"))
 	case verb == "control":
 		var c engine.Control
 		must(s.T, json.Unmarshal([]byte(rest), &c))
@@ -344,14 +341,14 @@ func (s *story) do(line string) {
 			s.log.add("%s may answer %s, %s in %s, asked from %s", m[1], a.ID, a.Tool, a.Session, cmp.Or(a.From, a.Session))
 		}
 	case verb == "grants":
-		list, err := g.Grants(ctx)
-		must(s.T, err)
-		s.none(len(list))
-		for _, a := range list {
-			s.log.add("%s: %s may call %s, said %s", a.ID, cmp.Or(a.User, "the operator"), a.Tool, a.By)
-		}
+		n := 0
+		must(s.T, g.grants(ctx, func(id, user, tool, by string) {
+			n++
+			s.log.add("%s: %s may call %s, said %s", id, cmp.Or(user, "the operator"), tool, by)
+		}))
+		s.none(n)
 	case verb == "revoke":
-		if err := g.Revoke(ctx, s.log.real(rest)); err != nil {
+		if err := g.revoke(ctx, s.log.real(rest)); err != nil {
 			s.log.add("fails: %v", err)
 		}
 	case verb == "inbox":
@@ -396,7 +393,7 @@ func (s *story) after(d time.Duration) {
 	for ; d > 0; d -= step {
 		time.Sleep(min(step, d))
 		if s.now != nil {
-			must(s.T, s.now.Tick(s.Context()))
+			must(s.T, s.now.tick(s.Context()))
 		}
 		synctest.Wait()
 	}
