@@ -2,73 +2,89 @@ package engine_test
 
 // How to write a story
 //
-// A story is a conversation, written as a file of testdata/stories: who says what, what the
-// model answers, and what comes of it. Write everything but the outcome, run
-//
-//	go test ./engine -run TestStories/NAME -update
-//
-// and read the outcome that it adds: the test fails from then on when anything else happens.
-// Delete nothing that you do not understand, and say in the first lines what the story shows.
+// A story is a conversation in a file of testdata/stories: what people say, what the model answers,
+// and what comes of it. It begins with a sentence or two that say what it shows. Then come the
+// configuration and the conversation:
 //
 //	The rules ask before the weather is made; ann approves, and the call runs once.
 //
 //	-- config.yaml --
 //	tools:
-//	  make_weather: {description: Make the weather, result: "It is {kind} now."}
-//	policy: [{ask: [make_weather]}]
-//
+//	  make_weather: {description: Make the weather, parameters: [kind], result: "It is {kind} now."}
+//	policy:
+//	- ask: [make_weather]
 //	-- conversation --
 //	ann: Let it be sunny.
 //	    main calls make_weather {"kind": "sunny"}
 //	ann: /approve
 //	    main says Enjoy the sun.
 //
-// The configuration (see storyConfig) has the keys agents, tools, skills, people, visibility,
-// policy, approvers and workflows; one agent named main is there by itself. A tool does nothing
-// but what its entry says: it returns a result, fails, takes a while, or finishes later.
+// The outcome is written for you:
 //
-// A line of the conversation is one of these:
+//	go test ./engine -run TestStories/NAME -update
 //
-//	ann: TEXT              ann writes to the assistant over the API
-//	ann@web: TEXT          on a channel: the reply becomes a letter to web:ann
-//	ann@web/team: TEXT     in a group of that channel
-//	ann (key 1): TEXT      with options: see storyOptions
-//	nobody: TEXT           somebody without a name; operator is who sits at the terminal
-//	    main says TEXT     the model's next answer; the indented lines are the model's script, an
-//	                       answer each, in the order in which that agent's model is asked
+// Read it before you commit it: from then on the test fails when anything else happens. When a
+// change of the engine alters an outcome, -update writes the new one, and its diff is the review.
+//
+// # The configuration
+//
+// Its keys are the fields of storyConfig: agents, tools, skills, people, visibility, policy,
+// approvers, workflows and a few more. There is always an agent named main. A tool does what its
+// entry says, see storyTool: it returns a result, fails, takes a while, or finishes later.
+//
+// # The conversation
+//
+// A line that is not indented is something that happens:
+//
+//	ann: TEXT               ann writes to the assistant over the API
+//	ann@web: TEXT           on a channel, where replies are letters to web:ann
+//	ann@web/team: TEXT      in a group of that channel
+//	ann (key 1): TEXT       with options: see storyOptions
+//	nobody: TEXT            somebody without a name writes; operator is the person at the terminal
+//	after 1h                time passes, and the clock ticks
+//	restart                 the process stops in order, and the next one takes over; "stop" and
+//	                        "start" do that with time in between
+//	crash                   the process dies where it is, and the next one takes over
+//	use other.yaml          another file of the story is the configuration from now on
+//	post web:ann TEXT       the agent says something of its own accord
+//	task @hourly ann: TEXT  an operator schedules a message in ann's name
+//	control {"skill": "x"}  an operator changes the agent main
+//	approvals ann@web       ann looks at what she may answer
+//	grants, revoke #1       an operator lists lasting approvals, and removes one
+//	inbox                   an operator looks at the messages that have not ended
+//	retry 1, drop 1         an operator tries one of them again, or gives it up
+//	# TEXT                  a comment
+//
+// The indented lines below it are the script of the models: one answer each, in the order in which
+// the model of that agent is asked. A model that is asked more or less often fails the story.
+//
+//	    main says TEXT
 //	    main calls TOOL {ARGUMENTS}, TOOL {ARGUMENTS}
-//	    main fails         the provider is away; "main panics" is a bug in its adapter
-//	    main takes 1m      before its next answer
-//	after 1h               time passes, and the clock ticks
-//	restart                the process stops in order, and the next one takes over; "stop" and
-//	                       "start" do that with time in between
-//	crash                  it dies where it is; the next one takes over
-//	use other.yaml         that file of the story is the configuration from now on
-//	post web:ann TEXT      the agent says something of its own accord
-//	task @hourly ann: TEXT an operator schedules a message in ann's name
-//	control {"skill": "x"} an operator changes the agent main
-//	approvals ann@web      ann looks at what she may answer
-//	grants, revoke #1      an operator lists lasting approvals, and removes one
-//	inbox                  an operator looks at the messages that have not ended
-//	retry 1, drop 1        and tries one again, or gives it up
-//	# COMMENT
+//	    main fails          the provider is away
+//	    main panics         its adapter has a bug
+//	    main takes 1m       before its next answer
 //
-// A message is sent when everything before it has come as far as it can without time: use
-// "main takes 1m" or a tool that takes a while, and then "after 2m", for what happens meanwhile.
-// The time begins at midnight before 1 January 2000, UTC, and passes at once.
+// A message is sent when all that came before has gone as far as it can without time. For what
+// happens while a turn runs, use "main takes 1m" or a tool that takes a while, then the next
+// message, and then "after 2m". Time begins on 1 January 2000 at midnight, UTC, and passes at once.
 //
-// The outcome has a part for each line of the conversation that did something:
+// # The outcome
 //
-//	selects    the tools that the message gets, with the words that matched, and those left out
-//	reads      what the sender reads; on a channel that is a letter. "is stopped" and "is taken in"
-//	           say what else became of the message
-//	letter     what is delivered to a channel
-//	main …     what that agent's model was asked, the steps that were stored, and what ran
+// It has a part for each line of the conversation that had an effect:
 //
-// IDs are replaced by #1, #2 and so on, in a conversation as well: "/approve #1".
+//	selects …      the tools that the message got, with the words that matched, and those that it
+//	               could not have, with the stage that dropped them
+//	reads …        what the sender reads, or how else the message ended
+//	letter to …    what is delivered on a channel
+//	main           what happened to an agent, in order: what its model was asked, which calls ran,
+//	               and, after a star, each step that was stored
 //
-// A story holds what happens; it does not hold races, kills at every write or thousands of
-// messages. Those are tests in Go: main_test.go says how to write one.
+// IDs are #1, #2 and so on in the order in which one reads them; the conversation uses these, too:
+// "/approve #1". A sub-agent needs an agent of its own, since what one agent does at the same
+// instant in two conversations has no order.
+//
+// Stories do not hold races, kills at every write or thousands of messages. Those are tests in Go:
+// main_test.go says how to write one.
 
 import (
 	"bytes"
