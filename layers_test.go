@@ -15,11 +15,11 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"internal/printable", "internal/leftout"},
+	{"internal/printable"},
 	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/textcode", "internal/recent", "rank/internal/lexicon", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/egress", "internal/filestamp", "internal/sse", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "examples"},
 	{"channel/markup", "identity", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "rank/internal/lexicon/*", "internal/protect"},
-	{"model", "route", "store", "rank", "internal/toolgen", "tool/*", "store/internal/*"},
+	{"model", "route", "store", "rank", "internal/leftout", "internal/toolgen", "tool/*", "store/internal/*"},
 	{"selection/meta", "store/*", "mailbox"},
 	{"catalog", "model/*", "examples/demo"},
 	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
