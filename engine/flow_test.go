@@ -216,77 +216,92 @@ func TestNoWorkflow(t *testing.T) {
 	}
 }
 
+// rights are toolsets, rules and a request that a seed decides.
+type rights struct {
+	registry *catalog.Registry
+	policy   *rules.Rules
+	exclude  []string // by the request
+}
+
+// workTools are the tools of the workshop.
+var workTools = []string{"look", "mend", "check", "burn"}
+
+func newRights(t *testing.T, seed uint64) rights {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 7))
+	some := func() (list []string) {
+		for _, n := range workTools {
+			if r.IntN(2) == 0 {
+				list = append(list, n)
+			}
+		}
+		return list
+	}
+	reg := catalog.NewRegistry(nil)
+	must(t, reg.Register(workshop()...))
+	_, err := reg.SetSkills(
+		catalog.Skill{Name: "looking", Tools: append(some(), "look")},
+		catalog.Skill{Name: "mending", Tools: append(some(), []string{"mend", "nothing"}[r.IntN(2)])},
+	)
+	must(t, err)
+	deny := append(some(), []string{"burn", "skill:mending"}[r.IntN(2)])
+	visible, err := rules.Compile(rules.Visibility, []rules.Rule{{Deny: deny, When: `user.id == "bob"`}}, nil)
+	must(t, err)
+	reg.SetRules(visible)
+	policy, err := rules.Compile(rules.Policy, []rules.Rule{{Deny: append(some(), "nobody"), When: `user.id == "bob"`}}, nil)
+	must(t, err)
+	exclude := []string(nil)
+	if r.IntN(2) == 0 && !slices.Contains(deny, "skill:mending") {
+		exclude = []string{workTools[r.IntN(len(workTools))]}
+	}
+	return rights{reg, policy, existing(exclude, deny)}
+}
+
+// ran returns which tools a message runs, with a model and workflows.
+func (r rights) ran(t *testing.T, message engine.Message, steps []fake.Step, ws ...workflow.Workflow) map[string]bool {
+	t.Helper()
+	set, err := workflow.Compile(ws...)
+	must(t, err)
+	flows := &workflow.Table{}
+	flows.Store(set)
+	e, err := engine.New(engine.Config{
+		Registry: r.registry, Agents: []engine.Agent{{Name: "main", Model: fake.New(steps...)}}, Workflows: flows,
+		Turn: turn.Config{Decide: r.policy.Decide},
+	})
+	must(t, err)
+	message.Text, message.User, message.Exclude = "go", "bob", r.exclude
+	done, err := ended(e, t.Context(), message)
+	must(t, err)
+	ran := map[string]bool{}
+	for _, u := range done.Used {
+		if !u.Failed {
+			ran[u.Tool] = true
+		}
+	}
+	return ran
+}
+
 // TestRightsInPhases: whatever the toolsets, the rules, the request and the model, no phase
 // runs a tool that its caller could not run without a workflow.
 func TestRightsInPhases(t *testing.T) {
 	t.Parallel()
-	names := []string{"look", "mend", "check", "burn"}
+	// The model calls everything, in each phase, by name and by call_tool, and tries to
+	// switch the skill.
+	var everything []chat.Call
+	for _, n := range workTools {
+		everything = append(everything, called(n, `{}`), called("call_tool", `{"name":"`+n+`"}`))
+	}
+	all := append(slices.Clone(everything), called("use_skill", `{"name":"full"}`))
+	all = append(all, everything...)
+	w := work()
+	for i := range w.Phases {
+		w.Phases[i].Next = []workflow.Next{{When: "round > 1", To: []string{"mend", "report", "done"}[i]}}
+	}
 	calls := 0
 	for seed := range uint64(60) {
-		r := rand.New(rand.NewPCG(seed, 7))
-		some := func() (list []string) {
-			for _, n := range names {
-				if r.IntN(2) == 0 {
-					list = append(list, n)
-				}
-			}
-			return list
-		}
-		reg := catalog.NewRegistry(nil)
-		must(t, reg.Register(workshop()...))
-		_, err := reg.SetSkills(catalog.Skill{Name: "looking", Tools: append(some(), "look")}, catalog.Skill{Name: "mending", Tools: append(some(), []string{"mend", "nothing"}[r.IntN(2)])})
-		must(t, err)
-		deny := append(some(), []string{"burn", "skill:mending"}[r.IntN(2)])
-		visible, err := rules.Compile(rules.Visibility, []rules.Rule{{Deny: deny, When: `user.id == "bob"`}}, nil)
-		must(t, err)
-		reg.SetRules(visible)
-		denied := some()
-		policy, err := rules.Compile(rules.Policy, []rules.Rule{{Deny: append(denied, "nobody"), When: `user.id == "bob"`}}, nil)
-		must(t, err)
-		exclude := []string(nil)
-		if r.IntN(2) == 0 && !slices.Contains(deny, "skill:mending") {
-			exclude = []string{names[r.IntN(len(names))]}
-		}
-		engineOf := func(m model.Model, ws ...workflow.Workflow) *engine.Engine {
-			set, err := workflow.Compile(ws...)
-			must(t, err)
-			flows := &workflow.Table{}
-			flows.Store(set)
-			e, err := engine.New(engine.Config{Registry: reg, Agents: []engine.Agent{{Name: "main", Model: m}}, Workflows: flows, Turn: turn.Config{Decide: policy.Decide}})
-			must(t, err)
-			return e
-		}
-		// The model calls everything, in each phase, by name and by call_tool, and tries to
-		// switch the skill.
-		var everything []chat.Call
-		for _, n := range names {
-			everything = append(everything, called(n, `{}`), called("call_tool", `{"name":"`+n+`"}`))
-		}
-		all := append(slices.Clone(everything), called("use_skill", `{"name":"full"}`))
-		all = append(all, everything...)
-		w := work()
-		for i := range w.Phases {
-			w.Phases[i].Next = []workflow.Next{{When: "round > 1", To: []string{"mend", "report", "done"}[i]}}
-		}
-		steps := slices.Repeat([]fake.Step{says(all...)}, 9)
-		may := map[string]bool{}
-		ran := func(o map[string]bool, e *engine.Engine, m engine.Message) {
-			for ev, err := range e.Send(t.Context(), m) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if ev.Done != nil {
-					for _, u := range ev.Done.Used {
-						if !u.Failed {
-							o[u.Tool] = true
-						}
-					}
-				}
-			}
-		}
-		ran(may, engineOf(fake.New(append(slices.Clone(steps[:1]), fake.Step{Text: "end"})...)), engine.Message{Text: "go", User: "bob", Skill: catalog.Full, Exclude: existing(exclude, deny)})
-		did := map[string]bool{}
-		ran(did, engineOf(fake.New(steps...), w), engine.Message{Workflow: "work", Text: "go", User: "bob", Exclude: existing(exclude, deny)})
+		r := newRights(t, seed)
+		may := r.ran(t, engine.Message{Skill: catalog.Full}, []fake.Step{says(all...), {Text: "end"}})
+		did := r.ran(t, engine.Message{Workflow: "work"}, slices.Repeat([]fake.Step{says(all...)}, 9), w)
 		calls += len(did)
 		for tool := range did {
 			if !may[tool] {
