@@ -51,3 +51,6 @@ func (p *process) grants(ctx context.Context, f func(id, user, tool, by string))
 
 // revoke removes a lasting approval.
 func (p *process) revoke(ctx context.Context, id string) error { return p.Revoke(ctx, id) }
+
+// inbox are the messages that have not ended.
+func (p *process) inbox(ctx context.Context) ([]engine.InboxItem, error) { return p.Inbox(ctx, 100) }

@@ -368,7 +368,7 @@ func (s *story) do(line string) {
 			s.log.add("fails: %v", err)
 		}
 	case verb == "inbox":
-		list, err := g.Inbox(ctx, 100)
+		list, err := g.inbox(ctx)
 		must(s.T, err)
 		s.items = nil
 		s.none(len(list))
