@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -54,3 +55,12 @@ func (p *process) revoke(ctx context.Context, id string) error { return p.Revoke
 
 // inbox are the messages that have not ended.
 func (p *process) inbox(ctx context.Context) ([]engine.InboxItem, error) { return p.Inbox(ctx, 100) }
+
+// control changes the agent main, by JSON.
+func (p *process) control(ctx context.Context, change string) error {
+	var c engine.Control
+	if err := json.Unmarshal([]byte(change), &c); err != nil {
+		return err
+	}
+	return p.Control(ctx, "main", c)
+}

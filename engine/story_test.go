@@ -343,9 +343,7 @@ func (s *story) do(line string) {
 		s.log.learn(id)
 		s.log.add("task %s, first at %s", id, next.Format("15:04"))
 	case verb == "control":
-		var c engine.Control
-		must(s.T, json.Unmarshal([]byte(rest), &c))
-		if err := g.Control(ctx, "main", c); err != nil {
+		if err := g.control(ctx, rest); err != nil {
 			s.log.add("fails: %v", err)
 		}
 	case verb == "approvals":
