@@ -1,5 +1,6 @@
 # make run    build etui and start the demo
 # make test   set up what the tests need, and run them
+# make test-go  run the tests that need Go alone, and list what that leaves out
 # make check  build, vet, lint, and prove that generated files are up to date
 # make bench  measure, and rewrite the tables in docs/benchmarks.md
 # make test-matrix  all tests of the Matrix channel on a real homeserver
@@ -57,8 +58,17 @@ test: needs-go
 	@race='$(RACE)'; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
 	$(WITH_PROGRAMS) set -x; go -C examples/unittest test -vet=off -ldflags '-s -w' ./... & other=$$!; \
-	TEST_ETUI=$(CURDIR)/bin/etui.test TEST_ENGINE=$(CURDIR)/bin/engine.test TEST_SANDBOX=$(CURDIR)/bin/sandbox.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
+	ETUI_TEST_ALL=1 TEST_ETUI=$(CURDIR)/bin/etui.test TEST_ENGINE=$(CURDIR)/bin/engine.test TEST_SANDBOX=$(CURDIR)/bin/sandbox.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
 	failed=$$?; wait $$other && exit $$failed
+
+# What `go test ./...` runs on a machine with Go alone. Tests of programs that are not installed
+# are left out; make test leaves out none.
+.PHONY: test-go
+test-go: needs-go
+	@mkdir -p bin; go test -v $(PACKAGES) >bin/test-go.log 2>&1; failed=$$?; \
+	grep -E '^(ok|FAIL|panic:)|^ *--- FAIL' bin/test-go.log; \
+	grep -o 'left out: .*' bin/test-go.log | sed "s/'$$//" | sort | uniq -c; \
+	[ $$failed = 0 ] || echo 'make test-go: bin/test-go.log says why'; exit $$failed
 
 # Where tools/test-programs unpacks what is not installed.
 DEBIAN := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/etui/$(shell . /etc/os-release 2>/dev/null && echo $$ID-$$VERSION_ID)
@@ -73,7 +83,7 @@ bin/dendrite/dendrite: channel/matrix/matrixtest/dendrite/go.mod channel/matrix/
 # All tests of the Matrix channel on it, of which make test runs some.
 .PHONY: test-matrix
 test-matrix: bin/dendrite/dendrite
-	TEST_MATRIX=all go test -count=1 ./channel/matrix
+	ETUI_TEST_ALL=1 TEST_MATRIX=all go test -count=1 ./channel/matrix
 
 %/node_modules: %/package-lock.json
 	@sed -n 's/ *"description": "\(.*\)",*/make: fetching from npm: \1/p' $*/package.json

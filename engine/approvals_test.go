@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,57 +14,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/etui-run/etui/approval"
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/rules"
-	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
 )
-
-// weather makes a script of rounds that call get_weather and then say something.
-func weather(rounds ...string) (steps []fake.Step) {
-	for i, text := range rounds {
-		steps = append(steps, fake.Step{Calls: []chat.Call{fake.Call(string(rune('a'+i)), "get_weather", `{}`)}}, fake.Step{Text: text})
-	}
-	return steps
-}
-
-// approving lets the one who asked decide, and admins about everything.
-func approving(c *engine.Config) {
-	asks(c)
-	c.Approvers = func(_ context.Context, a rules.Attempt) rules.Decision {
-		if a.Facts.HasRole("admin") {
-			return rules.Decision{Effect: rules.Allow}
-		}
-		return rules.Decision{Effect: rules.Ask}
-	}
-}
-
-// wait sends a message whose call has to wait, and returns what it waits for.
-func wait(t *testing.T, g *engine.Engine, m engine.Message) session.Await {
-	t.Helper()
-	done, err := ended(g, t.Context(), m)
-	must(t, err)
-	if len(done.Awaits) != 1 {
-		t.Fatalf("the message ended with %+v", done)
-	}
-	return done.Awaits[0]
-}
-
-func reply(t *testing.T, g *engine.Engine, m engine.Message) string {
-	t.Helper()
-	done, err := ended(g, t.Context(), m)
-	must(t, err)
-	return done.Reply
-}
 
 // counting counts how often sessions are loaded.
 type counting struct {
@@ -98,40 +54,6 @@ func TestApprovalsReadWhatWaits(t *testing.T) {
 	kept.loads = 0
 	if a, err := g.Answer(t.Context(), engine.Message{User: "bob"}, "aaaaa3", session.Answer{}, false); !errors.Is(err, approval.ErrNotYours) || a.Session != "agent:main:100" || kept.loads != 1 {
 		t.Errorf("%d sessions were read for %+v, %v", kept.loads, a, err)
-	}
-}
-
-// A call waits in the store: the question names it, and a message answers it, also in
-// another process.
-func TestApproveByMessage(t *testing.T) {
-	t.Parallel()
-	for answer, want := range map[string]string{"/approve": "It is sunny.", "/approve ID": "It is sunny.", "/deny": "I may not.", "/deny ID not today": "I may not.", "/deny not today": "I may not."} {
-		path := filepath.Join(t.TempDir(), "etui.db")
-		kept, err := sqlite.Open(t.Context(), path)
-		must(t, err)
-		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c) }, weather("x")...)
-		done, err := ended(g, t.Context(), engine.Message{Text: "weather?", User: "ann"})
-		must(t, err)
-		a := done.Awaits[0]
-		if !strings.Contains(done.Reply, "This call needs an approval ("+a.ID+"): get_weather, risk write") || !strings.Contains(done.Reply, "/deny "+a.ID) {
-			t.Errorf("the question is %q", done.Reply)
-		}
-		g.Stop(t.Context())
-		must(t, kept.Close())
-
-		kept, err = sqlite.Open(t.Context(), path)
-		must(t, err)
-		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c) }, fake.Step{Text: want})
-		must(t, g.Resume(t.Context()))
-		if got := reply(t, g, engine.Message{Text: strings.Replace(answer, "ID", a.ID, 1), User: "ann"}); got != want {
-			t.Errorf("%s: %q", answer, got)
-		}
-		said := m.Requests()[0].Messages
-		result := said[len(said)-1].Result
-		if approved := strings.HasPrefix(answer, "/approve"); result.Failed == approved || strings.Contains(answer, "today") && !strings.Contains(result.Text, "declined by ann: not today") {
-			t.Errorf("%s: the model reads %+v", answer, result)
-		}
-		must(t, kept.Close())
 	}
 }
 
@@ -208,70 +130,6 @@ func TestGuestsApproveOnlyTheirOwn(t *testing.T) {
 		}
 		if got := reply(t, g, asked); got != want {
 			t.Errorf("%+v: %q, want %q", asked, got, want)
-		}
-	}
-}
-
-// A rule that wants a second person sees that a peer is the one who asked.
-func TestPeersDoNotApproveTheirOwn(t *testing.T) {
-	t.Parallel()
-	g, _ := newEngine(t, func(c *engine.Config) {
-		asks(c)
-		c.Approvers = func(_ context.Context, a rules.Attempt) rules.Decision {
-			if a.Facts.Attrs["asker"] != a.Facts.User {
-				return rules.Decision{Effect: rules.Allow}
-			}
-			return rules.Decision{Effect: rules.Deny}
-		}
-	}, weather("1")...)
-	m := engine.Message{Text: "weather?", User: "U8", Channel: "slack", Chat: "ops"}
-	wait(t, g, m)
-	m.Text = "/approve"
-	if got := reply(t, g, m); !strings.Contains(got, "do not let you decide") {
-		t.Errorf("the one who asked: %q", got)
-	}
-	m.User = "U9"
-	if got := reply(t, g, m); got != "1" {
-		t.Errorf("a second person: %q", got)
-	}
-}
-
-// An approval counts for one call, for the session, or always: for this user and this
-// tool as it is. One that counts always can be revoked.
-func TestApprovalsLast(t *testing.T) {
-	t.Parallel()
-	for lasts, want := range map[string][3]bool{"": {true, true, true}, " session": {false, true, true}, " always": {false, false, true}} {
-		g, _ := newEngine(t, approving, weather("1", "2", "3", "4", "5")...)
-		m := engine.Message{Text: "weather?", User: "ann", Session: "s"}
-		a := wait(t, g, m)
-		if got := reply(t, g, engine.Message{Text: "/approve" + lasts, User: "ann", Session: "s"}); got != "1" {
-			t.Errorf("approved%s: %q", lasts, got)
-		}
-		bob := m
-		bob.User = "bob"
-		elsewhere := m
-		elsewhere.Session = "another"
-		for i, m := range []engine.Message{m, elsewhere, bob} {
-			done, err := ended(g, t.Context(), m)
-			must(t, err)
-			if waits := len(done.Awaits) > 0; waits != want[i] {
-				t.Errorf("approved%s, message %d waits: %v", lasts, i, waits)
-			} else if waits {
-				m.Text = "/deny"
-				reply(t, g, m)
-			}
-		}
-		list, err := g.Approvals().Grants.List(t.Context())
-		must(t, err)
-		if always := lasts == " always"; len(list) != map[bool]int{true: 1}[always] || always && (list[0].ID != a.ID || list[0].By != "ann") {
-			t.Errorf("approved%s: lasting %+v", lasts, list)
-		}
-		if len(list) > 0 {
-			must(t, g.Approvals().Grants.Revoke(t.Context(), a.ID))
-			if err := g.Approvals().Grants.Revoke(t.Context(), a.ID); !errors.Is(err, approval.ErrNone) {
-				t.Errorf("revoked twice: %v", err)
-			}
-			wait(t, g, m)
 		}
 	}
 }
@@ -388,67 +246,6 @@ func TestApprovedArgumentsRun(t *testing.T) {
 	}
 }
 
-// A tool that has changed is asked about again.
-func TestLastingApprovalEndsWithTheTool(t *testing.T) {
-	t.Parallel()
-	var r *catalog.Registry
-	g, _ := newEngine(t, func(c *engine.Config) { approving(c); r = c.Registry }, weather("1", "2")...)
-	m := engine.Message{Text: "weather?", User: "ann"}
-	wait(t, g, m)
-	reply(t, g, engine.Message{Text: "/approve always", User: "ann"})
-	r.Remove("get_weather")
-	must(t, r.Register(tool.Func(tool.Definition{Name: "get_weather", Description: "Make the weather"}, func(context.Context, struct{}) (string, error) { return "rain", nil })))
-	wait(t, g, m)
-}
-
-// A tool that changes while its call waits is not the one that was approved.
-func TestToolChangesWhileItsCallWaits(t *testing.T) {
-	t.Parallel()
-	var r *catalog.Registry
-	g, m := newEngine(t, func(c *engine.Config) { approving(c); r = c.Registry }, weather("1")...)
-	wait(t, g, engine.Message{Text: "weather?", User: "ann"})
-	r.Remove("get_weather")
-	must(t, r.Register(tool.Func(tool.Definition{Name: "get_weather", Description: "Make the weather"}, func(context.Context, struct{}) (string, error) {
-		t.Error("the changed tool ran")
-		return "rain", nil
-	})))
-	reply(t, g, engine.Message{Text: "/approve", User: "ann"})
-	said := m.Requests()[1].Messages
-	if got := said[len(said)-1].Result; got == nil || !strings.Contains(got.Text, "it has changed since it was approved") {
-		t.Errorf("the model reads %+v", got)
-	}
-}
-
-// What nobody answers expires: the call is refused, and the turn goes on, once, however
-// many look.
-func TestApprovalExpires(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		kept := &store.Memory{}
-		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c); c.Turn.Expire = time.Hour }, weather("too late")...)
-		a := wait(t, g, engine.Message{Text: "weather?"})
-		must(t, g.Expire(t.Context()))
-		if a.Until.IsZero() || len(m.Requests()) != 1 {
-			t.Errorf("it expires %v; the model was asked %d times", a.Until, len(m.Requests()))
-		}
-		time.Sleep(time.Hour + 2*time.Minute)
-		for range 3 {
-			must(t, g.Expire(t.Context()))
-			idle(t, g)
-		}
-		s := load(t, kept)
-		if last := s.Messages[len(s.Messages)-1]; last.Text != "too late" || s.Open() {
-			t.Errorf("the conversation ends with %+v", last)
-		}
-		if n := len(m.Requests()); n != 2 {
-			t.Errorf("the model was asked %d times, want 2", n)
-		}
-		if got := reply(t, g, engine.Message{Text: "/approve " + a.ID}); !strings.Contains(got, "no such approval: it was answered, it expired") {
-			t.Errorf("a late answer: %q", got)
-		}
-	})
-}
-
 // TestExpiryOfAnOldVersion: an etui from before answers named the request may have said that a
 // call expires, in a message that did not end it. What expires after that still does.
 func TestExpiryOfAnOldVersion(t *testing.T) {
@@ -481,83 +278,6 @@ func TestExpiryOfAnOldVersion(t *testing.T) {
 			t.Errorf("these still wait: %+v", list)
 		}
 	})
-}
-
-// A tool may ask the user: the next message of that user is the answer, by number if there
-// are choices. Nobody else can answer.
-func TestQuestion(t *testing.T) {
-	t.Parallel()
-	g, m := newEngine(t, func(c *engine.Config) {
-		approving(c)
-		c.Turn.Decide = nil
-		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "ask_user", Description: "Ask"}, func(context.Context, struct{}) (string, error) {
-			return "", &tool.Question{Text: "Which one?", Choices: []string{"red", "blue"}}
-		})))
-	}, fake.Step{Calls: []chat.Call{fake.Call("1", "ask_user", `{}`), fake.Call("2", "echo", `{"word":"hi"}`)}}, fake.Step{Text: "Blue it is."}, fake.Step{Calls: []chat.Call{fake.Call("3", "ask_user", `{}`)}}, fake.Step{Text: "Red it is."})
-	ann := engine.Message{Text: "paint it", User: "ann", Session: "s"}
-	if got := reply(t, g, ann); got != "Which one?\n1. red\n2. blue" {
-		t.Errorf("the question is %q", got)
-	}
-	ann.Text = "2"
-	if got := reply(t, g, ann); got != "Blue it is." {
-		t.Errorf("the answer gets %q", got)
-	}
-	var results []string
-	for _, said := range m.Requests()[1].Messages {
-		if said.Result != nil {
-			results = append(results, said.Result.Text)
-		}
-	}
-	if got := strings.Join(results, "; "); got != "The user answered: blue; hi" {
-		t.Errorf("the model reads %s", got)
-	}
-	// By its ID a question is answered from anywhere, by whom it asked.
-	ann.Text = "paint it"
-	a := wait(t, g, ann)
-	for _, c := range []struct{ user, text, want string }{
-		{"bob", approval.Choose + " " + a.ID + " 1", "your answer does not count: ann was asked"},
-		{"ann", approval.Choose + " " + a.ID, "write /answer, the ID of a question, and your answer"},
-		{"ann", approval.Approve + " " + a.ID, "this is a question: write your answer"},
-		{"ann", approval.Choose + " " + a.ID + " the red one", "Answered; the conversation in which it was asked goes on."},
-	} {
-		if got := reply(t, g, engine.Message{Text: c.text, User: c.user, Session: "elsewhere"}); !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s: %s gets %q", c.user, c.text, got)
-		}
-	}
-	idle(t, g)
-	if all := m.Requests()[len(m.Requests())-1].Messages; all[len(all)-1].Result == nil || all[len(all)-1].Result.Text != "The user answered: the red one" {
-		t.Errorf("the model reads %+v", all[len(all)-1])
-	}
-}
-
-// A question waits for a person. What the clock says meanwhile is no answer, and neither is a
-// command.
-func TestWhatAnswersNoQuestion(t *testing.T) {
-	t.Parallel()
-	now := newClock("2026-03-02 08:30:00")
-	g, m := newEngine(t, func(c *engine.Config) {
-		approving(c)
-		c.Turn.Decide, c.Now = nil, now.Now
-		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "ask_user", Description: "Ask"}, func(context.Context, struct{}) (string, error) {
-			return "", &tool.Question{Text: "Which one?"}
-		})))
-	}, fake.Step{Calls: []chat.Call{fake.Call("1", "ask_user", `{}`)}}, fake.Step{Text: "I looked."})
-	ann := engine.Message{Text: "paint it", User: "ann", Session: "s"}
-	task, err := schedule.NewTasks(g).Add(t.Context(), schedule.Task{When: "@hourly", Zone: "UTC", Text: "look at the mail", Caller: identity.Caller{User: "ann"}, Session: "s"})
-	must(t, err)
-	wait(t, g, ann)
-	for text, want := range map[string]string{engine.Anew: "answer it first", engine.Switch: "Now active: full"} {
-		ann.Text = text
-		if done, err := ended(g, t.Context(), ann); !strings.Contains(done.Reply+fmt.Sprint(err), want) {
-			t.Errorf("%s: %q, %v, want %q", text, done.Reply, err, want)
-		}
-	}
-	now.set("2026-03-02 09:00:00")
-	tick(t, g)
-	all := m.Requests()[1].Messages
-	if last := all[len(all)-1]; last.Result != nil || !strings.HasSuffix(last.Text, task.Text) {
-		t.Errorf("the model reads %+v after the task", last)
-	}
 }
 
 // unput is a store that cannot keep records for a time.
@@ -594,38 +314,4 @@ func TestApprovalIsStoredLater(t *testing.T) {
 			t.Errorf("the lasting approvals are %+v, the conversation %+v", lasting, s.Messages)
 		}
 	})
-}
-
-// An answer from another chat goes on with the turn where it was asked: the reply, and what comes
-// later, go to whoever asked, and not to whoever answered.
-func TestApproveFromAnotherChat(t *testing.T) {
-	t.Parallel()
-	kept := &store.Memory{}
-	g, _ := newEngine(t, func(c *engine.Config) {
-		c.Store = kept
-		approving(c)
-		c.Approvers = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Allow} }
-	}, weather("It is sunny.")...)
-	chats := map[string]json.RawMessage{"ann": []byte(`{"chat":"1"}`), "bob": []byte(`{"chat":"2"}`)}
-	say := func(who, text string) []session.Await {
-		done, err := ended(g, t.Context(), engine.Message{Text: text, User: who, Channel: "web", Session: who, Reply: chats[who]})
-		must(t, err)
-		return done.Awaits
-	}
-	asked := say("ann", "weather?")
-	say("bob", "/approve "+asked[0].ID)
-	idle(t, g)
-	letters, err := g.Letters(t.Context(), 0, 10)
-	must(t, err)
-	got := map[string]string{}
-	for _, l := range letters {
-		got[string(l.To)] += l.Text + l.Failed + "\n"
-	}
-	if !strings.HasSuffix(got[`{"chat":"1"}`], "It is sunny.\n") || strings.Contains(got[`{"chat":"2"}`], "sunny") {
-		t.Errorf("the letters are %q", got)
-	}
-	s, err := kept.Load(t.Context(), keyOf(t, g, engine.Message{User: "ann", Channel: "web", Session: "ann"}), 0)
-	if err != nil || string(s.Reply) != `{"chat":"1"}` {
-		t.Errorf("later letters go to %s, %v", s.Reply, err)
-	}
 }

@@ -17,18 +17,6 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// declared names the tools of a request to the model, without those for searching
-// and switching.
-func declared(r model.Request) string {
-	var names []string
-	for _, d := range r.Tools {
-		if !selection.Meta(d.Name) {
-			names = append(names, d.Name)
-		}
-	}
-	return strings.Join(names, " ")
-}
-
 // TestControl: a change applies from the next turn on, also in sessions that have
 // begun.
 func TestControl(t *testing.T) {
@@ -84,28 +72,6 @@ func TestRefusedControl(t *testing.T) {
 	must(t, err)
 	if now.Groups != "" || len(now.Skills) != 0 {
 		t.Errorf("groups %q, skills %q", now.Groups, now.Skills)
-	}
-}
-
-// TestSkillsThatGo: an agent whose skill is removed has no tools until it has
-// another skill.
-func TestSkillsThatGo(t *testing.T) {
-	var r *catalog.Registry
-	g, m := newEngine(t, func(c *engine.Config) { r, c.Agents[0].Skill = c.Registry, "talking" }, fake.Step{}, fake.Step{}, fake.Step{})
-	for i, want := range []string{"echo", "", "echo get_weather"} {
-		switch i {
-		case 1:
-			_, err := r.SetSkills()
-			must(t, err)
-		case 2:
-			must(t, g.Roster().SetSkill(t.Context(), "main", catalog.Full))
-		}
-		if _, err := send(g, t.Context(), engine.Message{Text: "hello"}); err != nil {
-			t.Fatal(err)
-		}
-		if got := declared(m.Requests()[i]); got != want {
-			t.Errorf("%d: %q, want %q", i, got, want)
-		}
 	}
 }
 

@@ -10,15 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
-	"github.com/etui-run/etui/route"
-	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/skill"
@@ -26,73 +23,6 @@ import (
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
-
-type word struct {
-	Word string `json:"word"`
-}
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
-func registry(tb testing.TB) *catalog.Registry {
-	r := catalog.NewRegistry(nil)
-	must(tb, r.Register(
-		tool.Func(tool.Definition{Name: "echo", Description: "Say a word again", Groups: []string{"talk"}, Risk: tool.Read}, func(_ context.Context, w word) (string, error) { return w.Word, nil }),
-		tool.Func(tool.Definition{Name: "get_weather", Description: "Tell the weather", Groups: []string{"world"}}, func(context.Context, struct{}) (string, error) { return "sunny", nil }),
-	))
-	must(tb, r.RegisterWithFilter(tool.Func(tool.Definition{Name: "admin_only", Description: "Restart everything"}, func(context.Context, struct{}) (string, error) { return "done", nil }),
-		func(f chat.Facts) bool { return f.HasRole("admin") }))
-	_, err := r.SetSkills(catalog.Skill{Name: "talking", Description: "Only talk", Tools: []string{"echo"}})
-	must(tb, err)
-	return r
-}
-
-func newEngine(tb testing.TB, change func(*engine.Config), steps ...fake.Step) (*engine.Engine, *fake.Model) {
-	m := fake.New(steps...)
-	cfg := engine.Config{Registry: registry(tb), Agents: []engine.Agent{{Name: "main", Model: m}, {Name: "other", Model: m, Groups: "world"}}}
-	if change != nil {
-		change(&cfg)
-	}
-	g, err := engine.New(cfg)
-	must(tb, err)
-	return g, m
-}
-
-func send(g *engine.Engine, ctx context.Context, m engine.Message) (text string, err error) {
-	for e, failure := range g.Send(ctx, m) {
-		text += e.Text
-		if failure != nil {
-			err = failure
-		}
-	}
-	return text, err
-}
-
-func TestSessionsAreKeptApart(t *testing.T) {
-	store := &store.Memory{}
-	g, m := newEngine(t, func(c *engine.Config) { c.Store, c.Scope = store, route.ChannelPeer }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
-	for _, message := range []engine.Message{{Text: "a", User: "ann", Channel: "web"}, {Text: "b", User: "ann", Channel: "web"}, {Text: "c", User: "bob", Channel: "web"}} {
-		if _, err := send(g, t.Context(), message); err != nil {
-			t.Fatal(err)
-		}
-	}
-	requests := m.Requests()
-	if n := len(requests[1].Messages); n != 3 {
-		t.Errorf("ann's second question comes with %d messages, want 3", n)
-	}
-	if n := len(requests[2].Messages); n != 1 {
-		t.Errorf("bob's first question comes with %d messages, want 1", n)
-	}
-	list, err := store.List(t.Context(), session.Filter{})
-	must(t, err)
-	if len(list) != 2 {
-		t.Errorf("sessions: %+v", list)
-	}
-}
 
 func TestRefusedMessages(t *testing.T) {
 	g, _ := newEngine(t, func(c *engine.Config) { c.MaxMessage = 10 })
@@ -287,24 +217,6 @@ func TestSkillSwitch(t *testing.T) {
 	}
 }
 
-// TestSkillThatIsGone: a session whose skill was removed goes on with the
-// agent's.
-func TestSkillThatIsGone(t *testing.T) {
-	var r *catalog.Registry
-	g, m := newEngine(t, func(c *engine.Config) { r = c.Registry }, fake.Step{Text: "1"}, fake.Step{Text: "2"})
-	if _, err := send(g, t.Context(), engine.Message{Text: "x", Skill: "talking"}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := r.SetSkills()
-	must(t, err)
-	if _, err := send(g, t.Context(), engine.Message{Text: "x"}); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(m.Requests()[1].Tools); n != 2 {
-		t.Errorf("%d tools, want 2", n)
-	}
-}
-
 // TestSkillsChangeWhileTurnsRun is for the race detector.
 func TestSkillsChangeWhileTurnsRun(t *testing.T) {
 	g, _ := newEngine(t, nil)
@@ -323,71 +235,6 @@ func TestSkillsChangeWhileTurnsRun(t *testing.T) {
 		})
 	}
 	all.Wait()
-}
-
-func TestLateOutcome(t *testing.T) {
-	var finish func(chat.Result)
-	setUp := func(c *engine.Config) {
-		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "slow"}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
-			finish, _ = tool.Later(ctx)
-			if finish == nil {
-				return tool.Text("at once"), nil
-			}
-			return chat.Result{Text: "started", Pending: true}, nil
-		})))
-	}
-	call := fake.Step{Calls: []chat.Call{fake.Call("1", "slow", "{}")}}
-	t.Run("waited for", func(t *testing.T) {
-		g, m := newEngine(t, setUp, call, fake.Step{Text: "It is running."}, fake.Step{Text: " It is done."})
-		text := ""
-		for e, err := range g.Send(t.Context(), engine.Message{Text: "go", Wait: true}) {
-			must(t, err)
-			text += e.Text
-			if e.Done != nil && e.Done.Reply == "It is running." {
-				finish(tool.Text("42"))
-			}
-		}
-		last := m.Requests()[2].Messages
-		if text != "It is running. It is done." {
-			t.Errorf("text = %q, want %q", text, "It is running. It is done.")
-		}
-		if !strings.Contains(last[len(last)-1].Note, "[slow, which was still running, has finished]\n42") {
-			t.Errorf("last[len(last)-1].Note: %q does not contain %q", last[len(last)-1].Note, "[slow, which was still running, has finished]\n42")
-		}
-	})
-	t.Run("stored", func(t *testing.T) {
-		store := &store.Memory{}
-		g, m := newEngine(t, func(c *engine.Config) { setUp(c); c.Store = store }, call, fake.Step{Text: "It is running."}, fake.Step{Text: "It was 42."})
-		if _, err := send(g, t.Context(), engine.Message{Text: "go"}); err != nil {
-			t.Fatal(err)
-		}
-		finish(tool.Text("42"))
-		g.Wait(t.Context())
-		if _, err := send(g, t.Context(), engine.Message{Text: "and?"}); err != nil {
-			t.Fatal(err)
-		}
-		messages := m.Requests()[2].Messages
-		if note := messages[len(messages)-2].Note; !strings.Contains(note, "42") {
-			t.Errorf("the outcome is not in the conversation: %+v", messages)
-		}
-	})
-}
-
-func TestEverythingThatWasDoneIsStored(t *testing.T) {
-	store := &store.Memory{}
-	g, _ := newEngine(t, func(c *engine.Config) { c.Store = store },
-		fake.Step{Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`)}}, fake.Step{Err: &model.Error{Kind: model.ErrUnavailable}})
-	if _, err := send(g, t.Context(), engine.Message{Text: "go"}); !errors.Is(err, model.ErrUnavailable) {
-		t.Fatal(err)
-	}
-	list, _ := store.List(t.Context(), session.Filter{})
-	s, _ := store.Load(t.Context(), list[0].Key, 0)
-	if len(s.Messages) != 3 {
-		t.Fatalf("len(s.Messages) = %v, want 3: %+v", len(s.Messages), s.Messages)
-	}
-	if s.Messages[2].Result.Text != "a" {
-		t.Errorf("s.Messages[2].Result.Text = %q, want %q", s.Messages[2].Result.Text, "a")
-	}
 }
 
 // TestStatelessRequestsShareTheirBeginning: a client that sends its whole
@@ -544,61 +391,27 @@ func TestOpenTurnGoesFirst(t *testing.T) {
 	}
 }
 
-// An outcome that the ended process never delivered is told as lost.
-func TestLostOutcome(t *testing.T) {
-	t.Parallel()
-	store := &store.Memory{}
-	g, m := newEngine(t, func(c *engine.Config) { c.Store = store }, fake.Step{Text: "I see."})
-	must(t, store.Append(t.Context(), "agent:main:main", session.State{Awaits: []session.Await{{Call: "1", Tool: "slow", For: session.Outcome}}},
-		chat.Message{Role: chat.User, Text: "go"}, chat.Message{Role: chat.Assistant, Text: "It is running."}))
-	must(t, g.Resume(t.Context()))
-	if open, err := store.Open(t.Context()); err != nil || len(open) > 0 {
-		t.Errorf("still open: %q, %v", open, err)
-	}
-	if _, err := send(g, t.Context(), engine.Message{Text: "and?"}); err != nil {
-		t.Fatal(err)
-	}
-	if note := m.Requests()[0].Messages[2].Note; !strings.Contains(note, "slow, which was still running, has failed") || !strings.Contains(note, "unknown") {
-		t.Errorf("the model reads %q", note)
-	}
-}
-
 // A call that needs approval waits in the store, and an answer resumes its turn.
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	ran := 0
 	g, _ := newEngine(t, func(c *engine.Config) {
-		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "wipe", Description: "Wipe everything"}, func(context.Context, struct{}) (string, error) { ran++; return "wiped", nil })))
-		c.Turn = turn.Config{Approvals: true, Decide: func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }}
-	}, fake.Step{Calls: []chat.Call{fake.Call("1", "wipe", "{}")}}, fake.Step{Text: "Done."})
-	var waits []session.Await
-	for e, err := range g.Send(t.Context(), engine.Message{Text: "wipe it"}) {
-		must(t, err)
-		if e.Done != nil {
-			waits = e.Done.Awaits
-		}
-	}
-	if len(waits) != 1 {
-		t.Fatalf("len(waits) = %d, want 1: %v", len(waits), waits)
-	}
-	if waits[0].Tool != "wipe" {
-		t.Fatalf("waits[0].Tool = %q, want %q", waits[0].Tool, "wipe")
-	}
-	if ran != 0 {
-		t.Fatalf("ran = %v, want 0", ran)
+		asks(c)
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "wipe", Description: "Wipe everything"}, func(context.Context, struct{}) (string, error) {
+			ran++
+			return "wiped", nil
+		})))
+	}, call("1", "wipe"), fake.Step{Text: "Done."})
+	a := wait(t, g, engine.Message{Text: "wipe it"})
+	if a.Tool != "wipe" || ran != 0 {
+		t.Fatalf("%s waits; it ran %d times", a.Tool, ran)
 	}
 	must(t, g.Resume(t.Context())) // a new process: the turn goes on waiting
-	text, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: waits[0].Call, Approved: true, By: "ann"}}})
-	if err != nil {
-		t.Fatalf("unexpected error: %v", err)
+	answer := engine.Message{Answers: []session.Answer{{Call: a.Call, Approved: true, By: "ann"}}}
+	if got := reply(t, g, answer); got != "Done." || ran != 1 {
+		t.Errorf("the reply is %q; it ran %d times", got, ran)
 	}
-	if text != "Done." {
-		t.Errorf("text = %q, want %q", text, "Done.")
-	}
-	if ran != 1 {
-		t.Errorf("ran = %v, want 1", ran)
-	}
-	if _, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}}); !errors.Is(err, engine.ErrNothingAwaited) {
+	if _, err := send(g, t.Context(), answer); !errors.Is(err, engine.ErrNothingAwaited) {
 		t.Errorf("answered twice: %v", err)
 	}
 }

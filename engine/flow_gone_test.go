@@ -8,9 +8,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -66,33 +64,5 @@ func TestAcceptedWorkflowGone(t *testing.T) {
 	s := load(t, st)
 	if s.Flow == nil || s.Flow.Outcome != workflow.Failed || s.Open() || len(s.Messages) == 0 || s.Messages[len(s.Messages)-1].Text != "The workflow removed ended: failed. The workflow removed does not exist any more." {
 		t.Errorf("%+v, %+v", s.Flow, s.Messages)
-	}
-}
-
-// TestStopWaitingRun: /stop ends a run that waits for an approval.
-func TestStopWaitingRun(t *testing.T) {
-	t.Parallel()
-	r := catalog.NewRegistry(nil)
-	must(t, r.Register(workshop()...))
-	_, err := r.SetSkills(toolsets()...)
-	must(t, err)
-	set, err := workflow.Compile(work())
-	must(t, err)
-	flows, st := &workflow.Table{}, &store.Memory{}
-	flows.Store(set)
-	policy, err := rules.Compile(rules.Policy, []rules.Rule{{Ask: []string{"look"}}}, nil)
-	must(t, err)
-	e, err := engine.New(engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: fake.New(says(called("look", `{}`)))}}, Workflows: flows, Store: st, Turn: turn.Config{Approvals: true, Decide: policy.Decide}})
-	must(t, err)
-	if o := flow(t, e, engine.Message{Workflow: "work", Text: "go", Session: "s"}); o.done == nil || len(o.done.Awaits) != 1 {
-		t.Fatalf("%+v", o)
-	}
-	if o := flow(t, e, engine.Message{Text: engine.Stop, Session: "s"}); o.err != nil || !o.done.Stopped {
-		t.Errorf("%+v", o)
-	}
-	s, err := st.Load(t.Context(), keysOf(t, st)[0], 0)
-	must(t, err)
-	if s.Flow.Runs() || s.Flow.Outcome != workflow.Stopped || s.Skill != "" {
-		t.Errorf("after /stop: skill %q, %+v", s.Skill, s.Flow)
 	}
 }

@@ -7,9 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
@@ -18,7 +16,6 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
-	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
@@ -110,87 +107,6 @@ func flowEngine(t *testing.T, m model.Model, w workflow.Workflow, skills []catal
 	return e
 }
 
-func TestWorkflow(t *testing.T) {
-	t.Parallel()
-	m := fake.New(
-		says(called("finish_phase", `{"summary":"all well"}`)), // refused: nothing was looked at
-		says(called("look", `{}`)),
-		says(called("mend", `{}`)), // refused: not in this phase
-		says(called("finish_phase", `{"summary":"a crack"}`)),
-		says(called("mend", `{}`)),
-		says(called("check", `{}`)),
-		fake.Step{Text: "It is fine now."}, // it is not
-		says(called("mend", `{}`), called("check", `{}`)),
-		fake.Step{Text: "Mended in two goes."},
-	)
-	st := &store.Memory{}
-	e := flowEngine(t, m, work(), toolsets(), st)
-	o := flow(t, e, engine.Message{Workflow: "work", Text: "the bridge", Session: "s"})
-	if o.err != nil || o.done == nil {
-		t.Fatalf("%+v", o)
-	}
-	if want := []string{"look", "mend", "report"}; !slices.Equal(o.phases, want) {
-		t.Errorf("phases %v, want %v", o.phases, want)
-	}
-	if !strings.Contains(o.results[0], "The phase look is not finished") || !strings.Contains(o.results[2], "not among the tools of the phase look") || !strings.Contains(o.results[3], "is finished. Next: mend") {
-		t.Errorf("results %q", o.results)
-	}
-	if f := o.done.Flow; f == nil || f.Outcome != workflow.Done || o.done.Reply != "Mended in two goes." || f.Rounds != 9 {
-		t.Errorf("end %+v, reply %q", o.done.Flow, o.done.Reply)
-	}
-	var s session.Session
-	for _, key := range keysOf(t, st) {
-		s, _ = st.Load(t.Context(), key, 0)
-	}
-	if s.Skill != "" || s.Flow.Runs() || s.Turn.ID != "" {
-		t.Errorf("after the run: skill %q, %+v", s.Skill, s.Flow)
-	}
-}
-
-func keysOf(t *testing.T, st store.Store) (keys []session.Key) {
-	t.Helper()
-	list, err := st.List(t.Context(), session.Filter{})
-	must(t, err)
-	for _, s := range list {
-		keys = append(keys, s.Key)
-	}
-	return keys
-}
-
-// TestWorkflowLimits: conditions that never hold end a run in time, and the reply says so.
-func TestWorkflowLimits(t *testing.T) {
-	t.Parallel()
-	stubborn := fake.New(slices.Repeat([]fake.Step{says(called("finish_phase", `{"summary":"believe me"}`)), {Text: "All is done."}}, 20)...)
-	w := work()
-	w.Phases[0].Limits.Rounds = 5
-	o := flow(t, flowEngine(t, stubborn, w, toolsets(), nil), engine.Message{Workflow: "work", Text: "go"})
-	if f := o.done.Flow; o.err != nil || f.Outcome != workflow.Limit || f.Phase != "look" || f.Rounds != 5 || !strings.Contains(o.done.Reply, "limit. The phase look may have 5 rounds.") {
-		t.Errorf("%+v, reply %q", o.done.Flow, o.done.Reply)
-	}
-	if !slices.Equal(o.phases, []string{"look"}) || len(stubborn.Requests()) != 5 {
-		t.Errorf("phases %v after %d questions", o.phases, len(stubborn.Requests()))
-	}
-	// Where otherwise says what comes then, that comes.
-	w.Phases[0].Otherwise = "report"
-	m := fake.New(says(called("burn", `{}`)), says(called("burn", `{}`)), says(called("burn", `{}`)), says(called("burn", `{}`)), says(called("burn", `{}`)), fake.Step{Text: "I found nothing."})
-	o = flow(t, flowEngine(t, m, w, toolsets(), nil), engine.Message{Workflow: "work", Text: "go"})
-	if f := o.done.Flow; f.Outcome != workflow.Done || o.done.Reply != "I found nothing." || f.AllTokens != 550 {
-		t.Errorf("%+v, reply %q", o.done.Flow, o.done.Reply)
-	}
-	for _, r := range o.results {
-		if r == "burnt" {
-			t.Error("a tool ran that the phase does not have")
-		}
-	}
-	// Tokens bound a run, too.
-	w.Limits.Tokens = 200
-	m = fake.New(slices.Repeat([]fake.Step{says(called("look", `{}`))}, 9)...)
-	o = flow(t, flowEngine(t, m, w, toolsets(), nil), engine.Message{Workflow: "work", Text: "go"})
-	if f := o.done.Flow; f.Outcome != workflow.Limit || len(m.Requests()) != 2 {
-		t.Errorf("%+v after %d questions", f, len(m.Requests()))
-	}
-}
-
 // TestWorkflowFallback: a phase whose toolset is missing, or names a tool that is, has all
 // tools, and says so.
 func TestWorkflowFallback(t *testing.T) {
@@ -222,45 +138,6 @@ func TestWorkflowFallback(t *testing.T) {
 	o := flow(t, flowEngine(t, m, work(), class, nil), engine.Message{Workflow: "work", Text: "go"})
 	if len(o.warnings) != 0 || o.results[0] == "burnt" || o.done.Flow.Outcome != workflow.Done {
 		t.Errorf("%+v", o)
-	}
-}
-
-// TestWorkflowSkill: a person's choice of a skill counts in all phases, and ends with the run.
-func TestWorkflowSkill(t *testing.T) {
-	t.Parallel()
-	m := fake.New(says(called("burn", `{}`)), says(called("mend", `{}`), called("look", `{}`)), says(called("finish_phase", `{}`)), says(called("mend", `{}`), called("mend", `{}`), called("check", `{}`)), fake.Step{Text: "ok"}, fake.Step{Text: "hello"})
-	e := flowEngine(t, m, work(), toolsets(), nil)
-	o := flow(t, e, engine.Message{Workflow: "work", Text: "go", Skill: "mending", Session: "s"})
-	if o.err != nil || o.done.Flow.Outcome != workflow.Done || o.results[0] == "burnt" || o.results[1] != "mended" {
-		t.Errorf("%+v", o)
-	}
-	o = flow(t, e, engine.Message{Text: engine.Switch, Session: "s"})
-	if !strings.Contains(o.done.Reply, "Now active: full.") {
-		t.Errorf("after the run: %q", o.done.Reply)
-	}
-	o = flow(t, e, engine.Message{Text: engine.Run, Session: "s"})
-	if o.done.Flow == nil || !strings.Contains(o.done.Reply, "The workflow work ended: done") {
-		t.Errorf("asked for the run: %+v", o.done)
-	}
-}
-
-// TestWorkflowAfterFailure: a run whose model fails goes on with /run, and one that a person
-// stops does not.
-func TestWorkflowAfterFailure(t *testing.T) {
-	t.Parallel()
-	m := fake.New(says(called("look", `{}`)), fake.Step{Err: &model.Error{Kind: model.ErrUnavailable}}, says(called("finish_phase", `{}`)), says(called("mend", `{}`)), fake.Step{Err: &model.Error{Kind: model.ErrUnavailable}})
-	e := flowEngine(t, m, work(), toolsets(), nil)
-	if o := flow(t, e, engine.Message{Workflow: "work", Text: "go", Session: "s"}); o.err == nil {
-		t.Fatalf("%+v", o)
-	}
-	if o := flow(t, e, engine.Message{Text: engine.Run, Session: "s"}); o.err == nil || !slices.Equal(o.phases, []string{"look", "mend"}) {
-		t.Errorf("it did not go on: %+v", o)
-	}
-	if o := flow(t, e, engine.Message{Text: engine.Stop, Session: "s"}); o.err != nil {
-		t.Errorf("%+v", o)
-	}
-	if o := flow(t, e, engine.Message{Text: engine.Run, Session: "s"}); !strings.Contains(o.done.Reply, "ended: stopped") {
-		t.Errorf("after /stop: %+v", o.done)
 	}
 }
 
@@ -339,77 +216,92 @@ func TestNoWorkflow(t *testing.T) {
 	}
 }
 
+// rights are toolsets, rules and a request that a seed decides.
+type rights struct {
+	registry *catalog.Registry
+	policy   *rules.Rules
+	exclude  []string // by the request
+}
+
+// workTools are the tools of the workshop.
+var workTools = []string{"look", "mend", "check", "burn"}
+
+func newRights(t *testing.T, seed uint64) rights {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 7))
+	some := func() (list []string) {
+		for _, n := range workTools {
+			if r.IntN(2) == 0 {
+				list = append(list, n)
+			}
+		}
+		return list
+	}
+	reg := catalog.NewRegistry(nil)
+	must(t, reg.Register(workshop()...))
+	_, err := reg.SetSkills(
+		catalog.Skill{Name: "looking", Tools: append(some(), "look")},
+		catalog.Skill{Name: "mending", Tools: append(some(), []string{"mend", "nothing"}[r.IntN(2)])},
+	)
+	must(t, err)
+	deny := append(some(), []string{"burn", "skill:mending"}[r.IntN(2)])
+	visible, err := rules.Compile(rules.Visibility, []rules.Rule{{Deny: deny, When: `user.id == "bob"`}}, nil)
+	must(t, err)
+	reg.SetRules(visible)
+	policy, err := rules.Compile(rules.Policy, []rules.Rule{{Deny: append(some(), "nobody"), When: `user.id == "bob"`}}, nil)
+	must(t, err)
+	exclude := []string(nil)
+	if r.IntN(2) == 0 && !slices.Contains(deny, "skill:mending") {
+		exclude = []string{workTools[r.IntN(len(workTools))]}
+	}
+	return rights{reg, policy, existing(exclude, deny)}
+}
+
+// ran returns which tools a message runs, with a model and workflows.
+func (r rights) ran(t *testing.T, message engine.Message, steps []fake.Step, ws ...workflow.Workflow) map[string]bool {
+	t.Helper()
+	set, err := workflow.Compile(ws...)
+	must(t, err)
+	flows := &workflow.Table{}
+	flows.Store(set)
+	e, err := engine.New(engine.Config{
+		Registry: r.registry, Agents: []engine.Agent{{Name: "main", Model: fake.New(steps...)}}, Workflows: flows,
+		Turn: turn.Config{Decide: r.policy.Decide},
+	})
+	must(t, err)
+	message.Text, message.User, message.Exclude = "go", "bob", r.exclude
+	done, err := ended(e, t.Context(), message)
+	must(t, err)
+	ran := map[string]bool{}
+	for _, u := range done.Used {
+		if !u.Failed {
+			ran[u.Tool] = true
+		}
+	}
+	return ran
+}
+
 // TestRightsInPhases: whatever the toolsets, the rules, the request and the model, no phase
 // runs a tool that its caller could not run without a workflow.
 func TestRightsInPhases(t *testing.T) {
 	t.Parallel()
-	names := []string{"look", "mend", "check", "burn"}
+	// The model calls everything, in each phase, by name and by call_tool, and tries to
+	// switch the skill.
+	var everything []chat.Call
+	for _, n := range workTools {
+		everything = append(everything, called(n, `{}`), called("call_tool", `{"name":"`+n+`"}`))
+	}
+	all := append(slices.Clone(everything), called("use_skill", `{"name":"full"}`))
+	all = append(all, everything...)
+	w := work()
+	for i := range w.Phases {
+		w.Phases[i].Next = []workflow.Next{{When: "round > 1", To: []string{"mend", "report", "done"}[i]}}
+	}
 	calls := 0
 	for seed := range uint64(60) {
-		r := rand.New(rand.NewPCG(seed, 7))
-		some := func() (list []string) {
-			for _, n := range names {
-				if r.IntN(2) == 0 {
-					list = append(list, n)
-				}
-			}
-			return list
-		}
-		reg := catalog.NewRegistry(nil)
-		must(t, reg.Register(workshop()...))
-		_, err := reg.SetSkills(catalog.Skill{Name: "looking", Tools: append(some(), "look")}, catalog.Skill{Name: "mending", Tools: append(some(), []string{"mend", "nothing"}[r.IntN(2)])})
-		must(t, err)
-		deny := append(some(), []string{"burn", "skill:mending"}[r.IntN(2)])
-		visible, err := rules.Compile(rules.Visibility, []rules.Rule{{Deny: deny, When: `user.id == "bob"`}}, nil)
-		must(t, err)
-		reg.SetRules(visible)
-		denied := some()
-		policy, err := rules.Compile(rules.Policy, []rules.Rule{{Deny: append(denied, "nobody"), When: `user.id == "bob"`}}, nil)
-		must(t, err)
-		exclude := []string(nil)
-		if r.IntN(2) == 0 && !slices.Contains(deny, "skill:mending") {
-			exclude = []string{names[r.IntN(len(names))]}
-		}
-		engineOf := func(m model.Model, ws ...workflow.Workflow) *engine.Engine {
-			set, err := workflow.Compile(ws...)
-			must(t, err)
-			flows := &workflow.Table{}
-			flows.Store(set)
-			e, err := engine.New(engine.Config{Registry: reg, Agents: []engine.Agent{{Name: "main", Model: m}}, Workflows: flows, Turn: turn.Config{Decide: policy.Decide}})
-			must(t, err)
-			return e
-		}
-		// The model calls everything, in each phase, by name and by call_tool, and tries to
-		// switch the skill.
-		var everything []chat.Call
-		for _, n := range names {
-			everything = append(everything, called(n, `{}`), called("call_tool", `{"name":"`+n+`"}`))
-		}
-		all := append(slices.Clone(everything), called("use_skill", `{"name":"full"}`))
-		all = append(all, everything...)
-		w := work()
-		for i := range w.Phases {
-			w.Phases[i].Next = []workflow.Next{{When: "round > 1", To: []string{"mend", "report", "done"}[i]}}
-		}
-		steps := slices.Repeat([]fake.Step{says(all...)}, 9)
-		may := map[string]bool{}
-		ran := func(o map[string]bool, e *engine.Engine, m engine.Message) {
-			for ev, err := range e.Send(t.Context(), m) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if ev.Done != nil {
-					for _, u := range ev.Done.Used {
-						if !u.Failed {
-							o[u.Tool] = true
-						}
-					}
-				}
-			}
-		}
-		ran(may, engineOf(fake.New(append(slices.Clone(steps[:1]), fake.Step{Text: "end"})...)), engine.Message{Text: "go", User: "bob", Skill: catalog.Full, Exclude: existing(exclude, deny)})
-		did := map[string]bool{}
-		ran(did, engineOf(fake.New(steps...), w), engine.Message{Workflow: "work", Text: "go", User: "bob", Exclude: existing(exclude, deny)})
+		r := newRights(t, seed)
+		may := r.ran(t, engine.Message{Skill: catalog.Full}, []fake.Step{says(all...), {Text: "end"}})
+		did := r.ran(t, engine.Message{Workflow: "work"}, slices.Repeat([]fake.Step{says(all...)}, 9), w)
 		calls += len(did)
 		for tool := range did {
 			if !may[tool] {
@@ -425,66 +317,4 @@ func TestRightsInPhases(t *testing.T) {
 // existing leaves out what a rule hides: naming it is a mistake.
 func existing(list, hidden []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(n string) bool { return slices.Contains(hidden, n) })
-}
-
-// TestSkillDuringRun: a person's choice of the skill holds from the next round of the run on,
-// also for later phases, until it is taken back.
-func TestSkillDuringRun(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		began, goOn := make(chan struct{}), make(chan struct{})
-		reg := catalog.NewRegistry(nil)
-		must(t, reg.Register(workshop()...))
-		must(t, reg.Register(tool.Func(tool.Definition{Name: "wait", Description: "Wait", Risk: tool.Read}, func(context.Context, struct{}) (string, error) {
-			began <- struct{}{}
-			<-goOn
-			return "waited", nil
-		})))
-		_, err := reg.SetSkills(catalog.Skill{Name: "waiting", Tools: []string{"wait"}}, catalog.Skill{Name: "mending", Tools: []string{"mend", "wait"}})
-		must(t, err)
-		set, err := workflow.Compile(workflow.Workflow{Name: "work", Phases: []workflow.Phase{
-			{Name: "one", Skill: "waiting", Next: []workflow.Next{{To: "two"}}},
-			{Name: "two", Skill: "waiting", Next: []workflow.Next{{When: `reply != ""`, To: workflow.Done}}},
-		}})
-		must(t, err)
-		flows := &workflow.Table{}
-		flows.Store(set)
-		m := fake.New(
-			says(called("wait", `{}`)), says(called("mend", `{}`), called("finish_phase", `{}`)), says(called("mend", `{}`), called("wait", `{}`)),
-			says(called("mend", `{}`), called("wait", `{}`)), says(called("burn", `{}`), called("mend", `{}`)), fake.Step{Text: "ready"},
-		)
-		e, err := engine.New(engine.Config{Registry: reg, Agents: []engine.Agent{{Name: "main", Model: m}}, Workflows: flows})
-		must(t, err)
-		var run flowed
-		var senders sync.WaitGroup
-		senders.Go(func() {
-			run = flow(t, e, engine.Message{Workflow: "work", Text: "go", Session: "s", User: "ann"})
-		})
-		choose := func(skill string) {
-			<-began
-			senders.Go(func() {
-				if o := flow(t, e, engine.Message{Text: engine.Switch + " " + skill, Session: "s", User: "ann"}); o.err != nil || !o.done.Taken {
-					t.Errorf("%s: %+v", skill, o)
-				}
-			})
-			synctest.Wait()
-			goOn <- struct{}{}
-		}
-		choose("mending") // in one, for the rest of it and for two
-		choose("auto")
-		<-began // one more call of wait, which both have
-		goOn <- struct{}{}
-		senders.Wait()
-		var did []string
-		for _, r := range run.results {
-			did = append(did, strings.Fields(r)[0])
-		}
-		slices.Sort(did) // calls of a round run beside each other
-		if want := `"burn" "mend" "mend" The mended mended waited waited waited`; strings.Join(did, " ") != want {
-			t.Errorf("got %q, want %q: %q", strings.Join(did, " "), want, run.results)
-		}
-		if f := run.done.Flow; f == nil || f.Outcome != workflow.Done || f.Skill != "" || len(f.Path) != 5 {
-			t.Errorf("%+v", run.done)
-		}
-	})
 }

@@ -15,35 +15,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/identity"
-	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/sqlite"
 )
-
-// asked is what the users of a session said, in order.
-func asked(s session.Session) (texts []string) {
-	for _, m := range s.Messages {
-		if m.Role == chat.User {
-			texts = append(texts, m.Text)
-		}
-	}
-	return texts
-}
-
-// items returns what is in the inbox in a state.
-func items(t *testing.T, s store.Store, state store.State) []store.Item {
-	t.Helper()
-	list, err := s.Items(t.Context(), store.ItemFilter{State: state})
-	must(t, err)
-	return list
-}
 
 // A message that is sent again with its key gets its answer again, and is stored once.
 // Its senders come to the session in any order.
@@ -256,32 +235,6 @@ func TestFairness(t *testing.T) {
 	all.Wait()
 }
 
-// waiting is how many messages run or wait.
-func waiting(t *testing.T, g *engine.Engine) (n int) {
-	t.Helper()
-	var b strings.Builder
-	must(t, g.Metrics(t.Context(), &b))
-	for line := range strings.Lines(b.String()) {
-		var count int
-		for _, name := range []string{"etui_turns_running", "etui_messages_waiting"} {
-			if _, err := fmt.Sscanf(line, name+" %d", &count); err == nil {
-				n += count
-			}
-		}
-	}
-	return n
-}
-
-// asking is a model that tells what it is asked, and says nothing else.
-type asking func(text string)
-
-func (asking) Info() model.Info { return model.Info{Name: "asking"} }
-
-func (a asking) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
-	a(req.Messages[len(req.Messages)-1].Text)
-	return fake.New(fake.Step{Text: "yes"}).Stream(ctx, req)
-}
-
 // A message whose turn panics is tried again some times. Then its turn is closed, or, where
 // nothing of that is stored yet, the message is parked; the messages behind it are answered.
 func TestPoison(t *testing.T) {
@@ -453,65 +406,6 @@ func TestDatabaseIsAwayAndComesBack(t *testing.T) {
 	}
 }
 
-// An operator sees a message that was given up, and tries it again or drops it.
-func TestParkedMessage(t *testing.T) {
-	t.Parallel()
-	kept := &store.Memory{}
-	for _, key := range []string{"tried again", "dropped"} {
-		i, _, err := kept.Accept(t.Context(), store.Item{Session: mainKey, Message: []byte(`{"text":"` + key + `"}`), Holder: "an earlier process"})
-		must(t, err)
-		i.State, i.Reason, i.Tries = store.Parked, "why", 11
-		must(t, kept.Update(t.Context(), i))
-	}
-	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "yes"})
-	must(t, g.Resume(t.Context()))
-	list, err := inspect.New(g).Inbox(t.Context(), 0)
-	must(t, err)
-	if len(list) != 2 || list[0].Text != "tried again" || list[0].Reason != "why" || list[0].State != store.Parked {
-		t.Fatalf("the inbox is %+v", list)
-	}
-	must(t, g.RetryItem(t.Context(), list[0].ID))
-	must(t, g.DropItem(t.Context(), list[1].ID))
-	idle(t, g)
-	if got := asked(load(t, kept)); len(got) != 1 || got[0] != "tried again" {
-		t.Errorf("the conversation is %q", got)
-	}
-	for what, do := range map[string]func(context.Context, int64) error{"retry": g.RetryItem, "drop": g.DropItem} {
-		if err := do(t.Context(), list[0].ID); !errors.Is(err, engine.ErrNoItem) {
-			t.Errorf("%s of one that has ended: %v", what, err)
-		}
-		waits, _, err := kept.Accept(t.Context(), store.Item{Session: "other", Message: []byte(`{}`)})
-		must(t, err)
-		if err := do(t.Context(), waits.ID); !errors.Is(err, engine.ErrNotParked) {
-			t.Errorf("%s of one that waits: %v", what, err)
-		}
-	}
-}
-
-// The sender of a message that is parked reads so where it came from; the conversation goes on.
-func TestParkedIsTold(t *testing.T) {
-	t.Parallel()
-	kept := &store.Memory{}
-	i, _, err := kept.Accept(t.Context(), store.Item{Session: mainKey, Message: []byte(`{"text":"poison","reply":{"chat":"7"}}`), Holder: "an earlier process"})
-	must(t, err)
-	i.Tries = 3 // processes have ended with it
-	must(t, kept.Update(t.Context(), i))
-	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "yes"})
-	must(t, g.Resume(t.Context()))
-	idle(t, g)
-	if list, err := inspect.New(g).Inbox(t.Context(), 0); err != nil || len(list) == 0 || list[0].State != store.Parked {
-		t.Fatalf("the inbox is %+v, %v", list, err)
-	}
-	letters, err := g.Letters(t.Context(), 0, 10)
-	must(t, err)
-	if len(letters) != 1 || string(letters[0].To) != `{"chat":"7"}` || !strings.Contains(letters[0].Text, "“poison”") {
-		t.Errorf("letters: %+v", letters)
-	}
-	if text, err := send(g, t.Context(), engine.Message{Text: "and then?"}); err != nil || text != "yes" {
-		t.Errorf("the next message: %q, %v", text, err)
-	}
-}
-
 // A parked message that is tried again has as many tries as before, and its sender is told each
 // time that it is parked: once, also if the process ends in between.
 func TestParkedAgainIsToldAgain(t *testing.T) {
@@ -674,54 +568,6 @@ func TestStopsAreNoCrashes(t *testing.T) {
 		cancel()
 		g.Stop(stop)
 		works.Wait()
-	}
-}
-
-// A message is answered in the conversation in which it was accepted, also if the configuration
-// has another one for its sender by now: in that one, another turn may be running.
-func TestAnsweredWhereItWasAccepted(t *testing.T) {
-	t.Parallel()
-	for _, restart := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			kept, goOn := &store.Memory{}, make(chan struct{})
-			var users atomic.Pointer[identity.Users]
-			users.Store(&identity.Users{})
-			process := func() *engine.Engine {
-				g, _ := newEngine(t, func(c *engine.Config) {
-					c.Store, c.Users = kept, func(*catalog.Catalog) *identity.Users { return users.Load() }
-				}, fake.Step{Text: "yes", Wait: goOn}, fake.Step{Text: "yes", Wait: goOn})
-				return g
-			}
-			g := process()
-			ann := engine.Message{Text: "hello", Channel: "web", User: "1", IdempotencyKey: "1"}
-			before := keyOf(t, g, ann)
-			var sending sync.WaitGroup
-			for i := range 2 {
-				m := ann
-				m.IdempotencyKey = fmt.Sprint(i)
-				sending.Go(func() { _, _ = send(g, t.Context(), m) })
-				synctest.Wait()
-			}
-			known, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"web:1"}}})
-			must(t, err)
-			users.Store(known)
-			if restart {
-				gone, end := context.WithCancel(t.Context())
-				end()
-				g.Stop(gone)
-				sending.Wait()
-				g = process()
-			}
-			close(goOn)
-			must(t, g.Resume(t.Context()))
-			sending.Wait()
-			idle(t, g)
-			s, err := kept.Load(t.Context(), before, 0)
-			must(t, err)
-			if got := strings.Join(asked(s), " "); got != "hello hello" {
-				t.Errorf("restart %v: %s has %q", restart, before, got)
-			}
-		})
 	}
 }
 

@@ -32,6 +32,7 @@ import (
 // and at what was done.
 func TestKilledAnywhere(t *testing.T) {
 	t.Parallel()
+	long(t)
 	killed := 0
 	for at := 1; ; at++ {
 		dir := t.TempDir()
@@ -52,9 +53,18 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
+// long leaves a test out of go test -short.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out: it takes ten seconds, and the tests are short")
+	}
+}
+
 // TestKilledTwice kills the process that takes the turn up as well.
 func TestKilledTwice(t *testing.T) {
 	t.Parallel()
+	long(t)
 	const first = 8 // in the middle of the second round
 	left := t.TempDir()
 	if !child(t, left, "ask", first) {

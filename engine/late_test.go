@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,14 +12,11 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
-
-const mainKey = session.Key("agent:main:main")
 
 // slow is a tool whose calls go on until the test finishes them.
 type slow struct {
@@ -58,43 +54,6 @@ func (s *slow) finish(i int, text string) {
 	finish(tool.Text(text))
 }
 
-func idle(t *testing.T, g *engine.Engine) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	g.Wait(ctx)
-	must(t, ctx.Err())
-}
-
-func call(id, name string) fake.Step {
-	return fake.Step{Calls: []chat.Call{fake.Call(id, name, "{}")}}
-}
-
-// askFor lets the calls of one tool wait for approval.
-func askFor(name string) turn.Config {
-	return turn.Config{Approvals: true, Decide: func(_ context.Context, a rules.Attempt) rules.Decision {
-		if a.Entry != nil && a.Entry.Definition.Name == name {
-			return rules.Decision{Effect: rules.Ask}
-		}
-		return rules.Decision{Effect: rules.Allow}
-	}}
-}
-
-func load(t *testing.T, store session.Store) session.Session {
-	t.Helper()
-	s, err := store.Load(t.Context(), mainKey, 0)
-	must(t, err)
-	return s
-}
-
-func notes(s session.Session, text string) int {
-	n := 0
-	for _, m := range s.Messages {
-		n += strings.Count(m.Note, text)
-	}
-	return n
-}
-
 // An outcome that comes while an approval is awaited does not disturb it.
 func TestOutcomeWhileApprovalIsAwaited(t *testing.T) {
 	t.Parallel()
@@ -122,12 +81,8 @@ func TestOutcomeWhileApprovalIsAwaited(t *testing.T) {
 			t.Errorf("wait %v: %q, %v", wait, text, err)
 		}
 		last := load(t, store)
-		if notes(last, "the outcome") != 1 {
-			t.Errorf("notes(last, \"the outcome\") = %v, want 1", notes(last, "the outcome"))
-		}
-		if last.Open() {
-			t.Error("last.Open() is true")
-		}
+		same(t, "notes of the outcome", notes(last, "the outcome"), 1)
+		same(t, "left open", last.Open(), false)
 	}
 }
 
@@ -150,11 +105,9 @@ func TestOutcomesAtOnce(t *testing.T) {
 	all.Wait()
 	idle(t, g)
 	last := load(t, store)
-	if notes(last, "outcome") != 2 {
-		t.Errorf("notes(last, \"outcome\") = %v, want 2", notes(last, "outcome"))
-	}
+	same(t, "notes of outcomes", notes(last, "outcome"), 2)
 	if len(last.Awaits) != 1 {
-		t.Fatalf("len(last.Awaits) = %v, want 1: %+v", len(last.Awaits), last.Awaits)
+		t.Fatalf("%d calls wait, want 1: %+v", len(last.Awaits), last.Awaits)
 	}
 	must(t, store.Delete(t.Context(), mainKey))
 	s.finish(2, "outcome")
@@ -179,15 +132,9 @@ func TestResumeWhileServing(t *testing.T) {
 	s.finish(0, "outcome")
 	idle(t, g)
 	last := load(t, store)
-	if notes(last, "unknown") != 0 {
-		t.Errorf("notes(last, \"unknown\") = %v, want 0", notes(last, "unknown"))
-	}
-	if notes(last, "outcome") != 1 {
-		t.Errorf("notes(last, \"outcome\") = %v, want 1", notes(last, "outcome"))
-	}
-	if last.Open() {
-		t.Error("last.Open() is true")
-	}
+	same(t, "notes of a lost call", notes(last, "unknown"), 0)
+	same(t, "notes of outcomes", notes(last, "outcome"), 1)
+	same(t, "left open", last.Open(), false)
 }
 
 // A lost outcome does not hide the calls of the open turn of its session.
@@ -202,42 +149,17 @@ func TestLostOutcomeOfAnOpenTurn(t *testing.T) {
 	must(t, g.Resume(t.Context()))
 	sent := m.Requests()[0].Messages
 	if len(sent) != 6 {
-		t.Fatalf("len(sent) = %v, want 6: %+v", len(sent), sent)
+		t.Fatalf("%d messages were sent, want 6: %+v", len(sent), sent)
 	}
 	if !strings.Contains(sent[4].Result.Text, "unknown") {
-		t.Errorf("sent[4].Result.Text: %q does not contain %q", sent[4].Result.Text, "unknown")
+		t.Errorf("the result of the call that ran is %q, want %q in it", sent[4].Result.Text, "unknown")
 	}
 	if sent[5].Result.Text != "hi" {
-		t.Errorf("sent[5].Result.Text = %q, want %q", sent[5].Result.Text, "hi")
+		t.Errorf("the last result is %q, want %q", sent[5].Result.Text, "hi")
 	}
 	last := load(t, store)
-	if last.Open() {
-		t.Error("last.Open() is true")
-	}
-	if notes(last, "slow, which was still running, has failed") != 1 {
-		t.Errorf("notes(last, \"slow, which was still running, has failed\") = %v, want 1", notes(last, "slow, which was still running, has failed"))
-	}
-}
-
-// The turn of an outcome belongs to the one who asked, not to the one who approved.
-func TestOutcomeAfterAnApproval(t *testing.T) {
-	t.Parallel()
-	var s slow
-	g, _ := newEngine(t, func(c *engine.Config) {
-		must(t, c.Registry.Register(s.tool(), s.who()))
-		c.Turn = askFor("slow")
-	}, call("1", "slow"), fake.Step{Text: "It runs."}, call("2", "who"), fake.Step{Text: "Done."})
-	_, err := send(g, t.Context(), engine.Message{Text: "go", User: "ann", Chat: "c", Channel: "web"})
-	must(t, err)
-	for e, err := range g.Send(t.Context(), engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}, User: "boss", Roles: []string{"admin"}, Chat: "c", Channel: "web", Wait: true}) {
-		must(t, err)
-		if e.Done != nil && len(s.users) == 0 {
-			s.finish(0, "outcome")
-		}
-	}
-	if !slices.Equal(s.users, []string{"ann"}) {
-		t.Errorf("it ran for %q", s.users)
-	}
+	same(t, "left open", last.Open(), false)
+	same(t, "notes of the failure", notes(last, "slow, which was still running, has failed"), 1)
 }
 
 // Answers that fit no waiting call change nothing.
@@ -267,38 +189,16 @@ func TestAnswersRefused(t *testing.T) {
 	}
 	after := load(t, store)
 	if len(after.Messages) != len(before.Messages) {
-		t.Fatalf("len(after.Messages) = %v, want len(before.Messages): %+v", len(after.Messages), after.Messages)
+		t.Fatalf("%d messages after the answers, want %d: %+v", len(after.Messages), len(before.Messages), after.Messages)
 	}
 	if after.Turn.Resumed != 0 {
-		t.Errorf("after.Turn.Resumed = %v, want 0", after.Turn.Resumed)
+		t.Errorf("the turn was resumed %d times", after.Turn.Resumed)
 	}
 	if turn.PhaseOf(after) != turn.Waiting {
-		t.Errorf("turn.PhaseOf(after) = %v, want %v", turn.PhaseOf(after), turn.Waiting)
+		t.Errorf("the phase is %v, want %v", turn.PhaseOf(after), turn.Waiting)
 	}
 	if text, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}}); err != nil || text != "Done." {
 		t.Errorf("%q, %v", text, err)
-	}
-}
-
-// A conversation that the client tells stores nothing and waits for nothing.
-func TestToldConversationCannotWait(t *testing.T) {
-	t.Parallel()
-	var s slow
-	store := &store.Memory{}
-	g, _ := newEngine(t, func(c *engine.Config) {
-		must(t, c.Registry.Register(s.tool()))
-		c.Store, c.Turn = store, askFor("get_weather")
-	}, call("1", "get_weather"), call("2", "slow"), fake.Step{Text: "Done."})
-	text, err := send(g, t.Context(), engine.Message{Text: "go", History: []chat.Message{}, Wait: true})
-	if err != nil || text != "Done." {
-		t.Errorf("%q, %v", text, err)
-	}
-	list, err := store.List(t.Context(), session.Filter{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list) > 0 {
-		t.Fatalf("len(list) = %v, want none: %+v", len(list), list)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,8 +32,6 @@ type failing struct {
 	at, n  int
 	stores bool
 }
-
-var errStore = errors.New("the disk is full")
 
 func (f *failing) Append(ctx context.Context, key session.Key, state session.State, messages ...chat.Message) error {
 	f.mu.Lock()
@@ -83,10 +80,10 @@ func TestStoreFails(t *testing.T) {
 				}
 			}
 			if ran > len(results) {
-				t.Errorf("ran = %v, want at most %v", ran, len(results))
+				t.Errorf("%v calls ran, want at most %v", ran, len(results))
 			}
 			if s.Open() {
-				t.Error("s.Open() is true")
+				t.Error("something is left open")
 			}
 		}
 	}
@@ -102,15 +99,6 @@ func (f *failing) Finish(ctx context.Context, e store.End) error {
 		return errors.Join(errStore, f.Store.Finish(ctx, e))
 	}
 	return errStore
-}
-
-// scripted is a model that answers a request with what a function makes of it.
-type scripted func(model.Request) fake.Step
-
-func (scripted) Info() model.Info { return model.Info{Name: "scripted", CacheLife: time.Hour} }
-
-func (s scripted) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
-	return fake.New(s(req)).Stream(ctx, req)
 }
 
 // acting calls act and is done when it reads a result.
@@ -137,13 +125,13 @@ func TestTurnOfNobody(t *testing.T) {
 		}
 		sent := m.Requests()[0].Messages
 		if len(sent) != 5 {
-			t.Fatalf("len(sent) = %v, want 5: %+v", len(sent), sent)
+			t.Fatalf("%d messages were sent, want 5: %+v", len(sent), sent)
 		}
 		if !strings.Contains(sent[2].Result.Text, "unknown") {
-			t.Errorf("sent[2].Result.Text: %q does not contain %q", sent[2].Result.Text, "unknown")
+			t.Errorf("the first result is %q, want %q in it", sent[2].Result.Text, "unknown")
 		}
 		if !strings.Contains(sent[3].Result.Text, "not run") {
-			t.Errorf("sent[3].Result.Text: %q does not contain %q", sent[3].Result.Text, "not run")
+			t.Errorf("the second result is %q, want %q in it", sent[3].Result.Text, "not run")
 		}
 		if last := load(t, store); last.Open() {
 			t.Errorf("%s: %+v", request, last.State)
@@ -180,10 +168,10 @@ func TestResumedSkill(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text != "done" {
-		t.Errorf("text = %q, want %q", text, "done")
+		t.Errorf("the reply is %q, want %q", text, "done")
 	}
 	if sent[len(sent)-1].Result.Text != "sunny" {
-		t.Errorf("sent[len(sent)-1].Result.Text = %q, want %q", sent[len(sent)-1].Result.Text, "sunny")
+		t.Errorf("the last result is %q, want %q", sent[len(sent)-1].Result.Text, "sunny")
 	}
 }
 

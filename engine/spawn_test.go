@@ -11,12 +11,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
@@ -67,61 +65,6 @@ func subs(t *testing.T, kept store.Store) (list []session.Session) {
 		list = append(list, sub)
 	}
 	return list
-}
-
-func loadKey(t *testing.T, kept store.Store, key session.Key) session.Session {
-	t.Helper()
-	s, err := kept.Load(t.Context(), key, 0)
-	must(t, err)
-	return s
-}
-
-// results returns what the model reads of its calls in a request.
-func results(r model.Request) (list []string) {
-	for _, m := range r.Messages {
-		if m.Result != nil {
-			list = append(list, m.Result.Text)
-		}
-	}
-	return list
-}
-
-// A sub-agent works in a session of its own, and what it finds comes back as a message of
-// etui's own, with a turn in which the agent decides what the user is told. A sender who
-// waits sees that.
-func TestSpawn(t *testing.T) {
-	t.Parallel()
-	g := newSpawning(t, nil,
-		[]fake.Step{{Calls: []chat.Call{spawn("1", "find the weather")}}, {Text: "On it. "}, {Text: "It is sunny."}, {Text: "You are welcome."}},
-		[]fake.Step{{Calls: []chat.Call{fake.Call("1", "get_weather", `{}`)}}, {Text: "weather: sunny"}})
-	if got, err := send(g.Engine, t.Context(), engine.Message{Text: "weather?", User: "ann", Channel: "web", Wait: true}); err != nil || got != "On it. It is sunny." {
-		t.Errorf("ann reads %q, %v", got, err)
-	}
-	idle(t, g.Engine)
-	list := subs(t, g.kept)
-	if len(list) != 1 || !strings.HasPrefix(string(list[0].Key), "agent:helper:sub:") || !strings.HasSuffix(string(list[0].Key), ":peer:web:ann") || list[0].Parent != "agent:main:peer:web:ann" {
-		t.Fatalf("sessions of sub-agents: %+v", list)
-	}
-	asked := g.helper.Requests()[0].Messages
-	if len(asked) != 1 || asked[0].Text != "Task: find the weather" || asked[0].User != "web:ann" {
-		t.Errorf("the sub-agent reads %+v", asked)
-	}
-	parent := loadKey(t, g.kept, "agent:main:peer:web:ann")
-	back := parent.Messages[len(parent.Messages)-2]
-	if back.Channel != identity.System || !strings.Contains(back.Note, "has finished. Its task was: find the weather\nThe user does not see this message. Decide what to tell them.]\nweather: sunny") || back.Text != "" {
-		t.Errorf("the result came back as %+v", back)
-	}
-	if parent.Open() || list[0].Open() || len(items(t, g.kept, store.Waiting)) > 0 {
-		t.Errorf("something is left open: %+v", parent.State)
-	}
-	if got := reply(t, g.Engine, engine.Message{Text: "thanks", User: "ann", Channel: "web"}); got != "You are welcome." {
-		t.Errorf("the next reply is %q", got)
-	}
-	for _, m := range []engine.Message{{Text: "x", Channel: identity.System}, {Text: "x", As: "system:1"}} {
-		if _, err := send(g.Engine, t.Context(), m); !errors.Is(err, engine.ErrInvalid) {
-			t.Errorf("a client that claims to be etui: %v", err)
-		}
-	}
 }
 
 // A sub-agent neither sees nor can call what its agent, its parent's agent, the parent's
@@ -179,31 +122,6 @@ func TestSpawnKeepsRights(t *testing.T) {
 	}
 }
 
-// A toolset is passed on only by a parent that could take it up.
-func TestSpawnToolset(t *testing.T) {
-	t.Parallel()
-	for skill, want := range map[string]string{"talking": "", "nope": `there is no toolset "nope"`, "secret": `there is no toolset "secret"`} {
-		g := newSpawning(t, func(c *engine.Config) {
-			_, err := c.Registry.SetSkills(catalog.Skill{Name: "talking", Description: "Talk", Tools: []string{"echo"}}, catalog.Skill{Name: "secret", Description: "Restart", Tools: []string{"admin_only"}})
-			must(t, err)
-		}, []fake.Step{{Calls: []chat.Call{fake.Call("1", engine.SpawnTool, fmt.Sprintf(`{"Task":"t","Agent":"helper","Toolset":%q,"Steps":0,"Time":0,"Tokens":0}`, skill))}}, {Text: "begun"}, {Text: "told"}},
-			[]fake.Step{{Text: "done"}})
-		reply(t, g.Engine, engine.Message{Text: "go", User: "ann"})
-		idle(t, g.Engine)
-		if got := results(g.main.Requests()[1]); want != "" && !strings.Contains(got[0], want) {
-			t.Errorf("%s: %q, want %q", skill, got, want)
-		}
-		if want != "" {
-			continue
-		}
-		for _, d := range g.helper.Requests()[0].Tools {
-			if d.Name == "get_weather" {
-				t.Errorf("%s: the sub-agent is shown get_weather", skill)
-			}
-		}
-	}
-}
-
 // Every limit is a sentence to the model that met it.
 func TestSpawnLimits(t *testing.T) {
 	t.Parallel()
@@ -235,147 +153,6 @@ func TestSpawnLimits(t *testing.T) {
 	g := newSpawning(t, nil, nil, nil)
 	if r, err := g.Call(t.Context(), engine.Message{User: "ann"}, engine.SpawnTool, spawn("1", "x").Arguments); err == nil || !strings.Contains(r.Text, "only within a turn") {
 		t.Errorf("a call without a turn: %+v, %v", r, err)
-	}
-}
-
-// A sub-agent that goes on for too long, by steps, tokens or time, ends, and its parent
-// learns why.
-func TestSpawnEnds(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		spawn engine.Spawn
-		want  string
-	}{
-		"steps":  {engine.Spawn{Steps: 2}, "I stopped after 2 steps"},
-		"tokens": {engine.Spawn{Tokens: 100}, "I used 120 tokens, and may use 100"},
-		"time":   {engine.Spawn{Time: time.Minute}, "has not finished: its time of 1m0s was up"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			c.spawn.AtOnce, c.spawn.Agents = 1, []string{"helper"}
-			busy := fake.Step{Calls: []chat.Call{fake.Call("", "echo", `{"word":"x"}`)}, Usage: model.Tokens{Input: 50, Output: 10}, Delay: 25 * time.Second}
-			g := newSpawning(t, func(cfg *engine.Config) { cfg.Agents[0].Spawn = c.spawn },
-				[]fake.Step{{Calls: []chat.Call{spawn("1", "work")}}, {Text: "begun"}, {Text: "told"}}, []fake.Step{busy, busy, busy, busy, busy})
-			if got, err := send(g.Engine, t.Context(), engine.Message{Text: "go", User: "ann", Wait: true}); err != nil || got != "beguntold" {
-				t.Errorf("%s: %q, %v", name, got, err)
-			}
-			last := g.main.Requests()[2].Messages
-			if got := last[len(last)-1].Note; !strings.Contains(got, c.want) {
-				t.Errorf("%s: the parent reads %q, want %q", name, got, c.want)
-			}
-		})
-	}
-}
-
-// Sub-agents of a sub-agent: as deep as the configuration says, with the rights of all, and
-// one result.
-func TestSpawnNested(t *testing.T) {
-	t.Parallel()
-	inner := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "admin_only", `{}`)}}, fake.Step{Text: "inner is done"})
-	g := newSpawning(t, func(c *engine.Config) {
-		c.Agents[0].Spawn.Depth = 2
-		c.Agents[1].Spawn = engine.Spawn{AtOnce: 1, Agents: []string{"inner"}}
-		c.Agents = append(c.Agents, engine.Agent{Name: "inner", Model: inner, Spawn: engine.Spawn{AtOnce: 5}})
-	}, []fake.Step{{Calls: []chat.Call{spawn("1", "outer")}}, {Text: "begun. "}, {Text: "told"}},
-		[]fake.Step{{Calls: []chat.Call{fake.Call("1", engine.SpawnTool, `{"Task":"inner","Agent":"","Toolset":"","Steps":0,"Time":0,"Tokens":0}`)}}, {Text: "waiting"}, {Text: "outer is done"}})
-	if got, err := send(g.Engine, t.Context(), engine.Message{Text: "go", User: "ann", Wait: true}); err != nil || got != "begun. told" {
-		t.Errorf("ann reads %q, %v", got, err)
-	}
-	idle(t, g.Engine)
-	list := subs(t, g.kept)
-	if len(list) != 2 || list[0].Key != list[1].Parent && list[1].Key != list[0].Parent {
-		t.Errorf("the sessions are %+v", list)
-	}
-	last := g.main.Requests()[2].Messages
-	if got := last[len(last)-1].Note; !strings.Contains(got, "outer is done") || strings.Contains(got, "waiting") {
-		t.Errorf("the result is %q", got)
-	}
-	if got := results(inner.Requests()[1]); !strings.Contains(got[0], "there is no tool") {
-		t.Errorf("the inner one reads %q", got)
-	}
-	if slices.ContainsFunc(inner.Requests()[0].Tools, func(d tool.Definition) bool { return d.Name == engine.SpawnTool }) {
-		t.Error("the inner one is shown spawn")
-	}
-}
-
-// What a sub-agent must ask about reaches the person of the conversation, without a model
-// between them, and the person's answer counts; that of others does not.
-func TestSpawnApproval(t *testing.T) {
-	t.Parallel()
-	for _, who := range []engine.Message{{User: "ann", Channel: "web"}, {Channel: "shop", Session: "1"}} {
-		g := newSpawning(t, func(c *engine.Config) {
-			approving(c)
-			decide := c.Turn.Decide
-			c.Turn.Decide = func(ctx context.Context, a rules.Attempt) rules.Decision {
-				if a.Entry != nil && a.Entry.Definition.Name == engine.SpawnTool {
-					return rules.Decision{Effect: rules.Allow}
-				}
-				return decide(ctx, a)
-			}
-		}, []fake.Step{{Calls: []chat.Call{spawn("1", "look")}}, {Text: "begun. "}, {Text: "told"}},
-			[]fake.Step{{Calls: []chat.Call{fake.Call("1", "get_weather", `{}`)}}, {Text: "sunny"}})
-		m := who
-		m.Text, m.Wait = "go", true
-		got, err := send(g.Engine, t.Context(), m)
-		must(t, err)
-		if !strings.HasPrefix(got, "begun. The sub-agent ") || !strings.Contains(got, "(its task: look)\nThis call needs an approval (") || !strings.Contains(got, "get_weather, risk write") {
-			t.Errorf("%+v reads %q", who, got)
-		}
-		idle(t, g.Engine)
-		other := engine.Message{Text: "/approve", User: "bob", Channel: "web"}
-		if got := reply(t, g.Engine, other); !strings.Contains(got, "nothing waits") {
-			t.Errorf("bob: %q", got)
-		}
-		list, err := g.ApprovalsFor(t.Context(), who)
-		must(t, err)
-		if len(list) != 1 || list[0].From != keyOf(t, g.Engine, who) {
-			t.Fatalf("%+v may answer %+v", who, list)
-		}
-		other.Text = "/approve " + list[0].ID
-		if got := reply(t, g.Engine, other); !strings.Contains(got, "your answer does not count") {
-			t.Errorf("bob: %q", got)
-		}
-		m.Text = "/approve"
-		if got, err := send(g.Engine, t.Context(), m); err != nil || got != "Approved; the conversation in which it was asked goes on.told" {
-			t.Errorf("%+v: %q, %v", who, got, err)
-		}
-		idle(t, g.Engine)
-		if got := results(g.helper.Requests()[1]); len(got) != 1 || got[0] != "sunny" {
-			t.Errorf("the sub-agent reads %q", got)
-		}
-	}
-}
-
-// A result that comes while the parent waits for a person is taken up after that turn.
-func TestSpawnResultWaits(t *testing.T) {
-	t.Parallel()
-	hold := make(chan struct{})
-	g := newSpawning(t, func(c *engine.Config) {
-		approving(c)
-		decide := c.Turn.Decide
-		c.Turn.Decide = func(ctx context.Context, a rules.Attempt) rules.Decision {
-			if a.Entry != nil && a.Entry.Definition.Name == engine.SpawnTool {
-				return rules.Decision{Effect: rules.Allow}
-			}
-			return decide(ctx, a)
-		}
-	}, []fake.Step{{Calls: []chat.Call{spawn("1", "look"), fake.Call("2", "get_weather", `{}`)}}, {Text: "it is sunny"}, {Text: "told"}},
-		[]fake.Step{{Text: "found", Wait: hold}})
-	ann := engine.Message{Text: "go", User: "ann"}
-	wait(t, g.Engine, ann)
-	hold <- struct{}{}
-	idle(t, g.Engine)
-	key := keyOf(t, g.Engine, ann)
-	if n := len(g.main.Requests()); n != 1 || len(items(t, g.kept, store.Waiting)) > 0 {
-		t.Errorf("the model was asked %d times while its turn waits", n)
-	}
-	ann.Text = "/approve"
-	if got := reply(t, g.Engine, ann); got != "it is sunny" {
-		t.Errorf("the turn ends with %q", got)
-	}
-	idle(t, g.Engine)
-	s := loadKey(t, g.kept, key)
-	if last := s.Messages[len(s.Messages)-1]; last.Text != "told" || s.Open() {
-		t.Errorf("the conversation ends with %+v, open: %v", last, s.Open())
 	}
 }
 

@@ -257,35 +257,6 @@ func TestFailedRulesAreLogged(t *testing.T) {
 	}
 }
 
-// A change of rules removes tools from a running session with its next message.
-func TestRulesChangeWithinASession(t *testing.T) {
-	r := tenants(t)
-	g, model := newEngine(t, func(cfg *engine.Config) { cfg.Registry = r },
-		fake.Step{Calls: []chat.Call{fake.Call("1", "list_tickets", `{}`)}}, fake.Step{Text: "1"},
-		fake.Step{Calls: []chat.Call{fake.Call("2", "list_tickets", `{}`)}}, fake.Step{Text: "2"})
-	m := engine.Message{Text: "tickets", User: "bob", Channel: "web"}
-	_, err := send(g, t.Context(), m)
-	must(t, err)
-	list, err := rules.Compile(rules.Visibility, []rules.Rule{{Deny: []string{"list_tickets"}}}, nil)
-	must(t, err)
-	r.SetRules(list)
-	_, err = send(g, t.Context(), m)
-	must(t, err)
-	last := func(i int) string {
-		messages := model.Requests()[i].Messages
-		return messages[len(messages)-1].Result.Text
-	}
-	if got := last(1); got != "did list_tickets" {
-		t.Errorf("before the change: %s", got)
-	}
-	if got := last(3); !strings.Contains(got, `there is no tool "list_tickets"`) {
-		t.Errorf("after the change: %s", got)
-	}
-	if tools := model.Requests()[2].Tools; len(tools) == 0 || slices.ContainsFunc(tools, func(d tool.Definition) bool { return d.Name == "list_tickets" }) {
-		t.Errorf("declared after the change: %v", tools)
-	}
-}
-
 // TestHiddenReadsLikeUnknown: wherever a caller names a tool or a skill, a hidden one and
 // one that does not exist get the same answer.
 func TestHiddenReadsLikeUnknown(t *testing.T) {
@@ -359,11 +330,4 @@ func TestHiddenReadsLikeUnknown(t *testing.T) {
 			t.Errorf("%s: an admin gets the same answer: %s", c.where, visible)
 		}
 	}
-}
-
-func asJSON(t *testing.T, v any) string {
-	t.Helper()
-	text, err := json.Marshal(v)
-	must(t, err)
-	return string(text)
 }

@@ -209,10 +209,6 @@ func taught(t *testing.T, log *turns, answers ...fake.Step) *engine.Engine {
 	return g
 }
 
-func calls(id, name, arguments string) fake.Step {
-	return fake.Step{Calls: []chat.Call{fake.Call(id, "call_tool", `{"name":"`+name+`","arguments":`+arguments+`}`)}}
-}
-
 // "No, the weather one" takes the vote of the tool that was called by mistake and gives
 // it, on the request before, to the one that was meant.
 func TestCorrectionsVote(t *testing.T) {

@@ -47,11 +47,7 @@ func TestCompose(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("containers are Linux")
 	}
-	db, err := postgrestest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := postgrestest.For(t)
 	if err := os.Chmod(db.Dir(), 0o711); err != nil { // the containers' user passes
 		t.Fatal(err)
 	}

@@ -16,13 +16,13 @@ func TestFewToolsAreSentDirectly(t *testing.T) {
 	r := office(t)
 	sel := selection.New(r.Catalog(), selection.Config{}).Select(selection.Request{Query: "hi"})
 	if sel.Mode != selection.Direct {
-		t.Errorf("sel.Mode = %v, want %v", sel.Mode, selection.Direct)
+		t.Errorf("the mode is %v, want %v", sel.Mode, selection.Direct)
 	}
 	if len(sel.Declared) != 8 {
-		t.Fatalf("len(sel.Declared) = %d, want 8: %v", len(sel.Declared), sel.Declared)
+		t.Fatalf("%d declared tools, want 8: %v", len(sel.Declared), sel.Declared)
 	}
 	if sel.Declared[0].Definition.Name != "createInvoice" {
-		t.Errorf("sel.Declared[0].Definition.Name = %q, want %q", sel.Declared[0].Definition.Name, "createInvoice")
+		t.Errorf("the first declared tool is %q, want %q", sel.Declared[0].Definition.Name, "createInvoice")
 	}
 	sel = selection.New(r.Catalog(), selection.Config{Budget: 50}).Select(selection.Request{Query: "pod"})
 	if sel.Mode == selection.Direct {
@@ -76,13 +76,13 @@ func TestDelivery(t *testing.T) {
 	}
 	sel := ask("weather")
 	if !slices.Equal(declared, first) {
-		t.Errorf("declared = %v, want %v", declared, first)
+		t.Errorf("declared are %v, want %v", declared, first)
 	}
 	if len(sel.Announced) != 1 {
-		t.Errorf("len(sel.Announced) = %d, want 1: %v", len(sel.Announced), sel.Announced)
+		t.Errorf("%d announced tools, want 1: %v", len(sel.Announced), sel.Announced)
 	}
 	if sel.Ranked[0].Definition.Name != "get_weather" {
-		t.Errorf("sel.Ranked[0].Definition.Name = %q, want %q", sel.Ranked[0].Definition.Name, "get_weather")
+		t.Errorf("the best tool is %q, want %q", sel.Ranked[0].Definition.Name, "get_weather")
 	}
 	if sel = ask("weather again"); len(sel.Announced) != 0 {
 		t.Errorf("announced twice: %v", announced)
@@ -168,10 +168,10 @@ func TestAutoChoosesAMode(t *testing.T) {
 	} {
 		sel := c.s.Select(c.req)
 		if sel.Mode != c.want {
-			t.Errorf("sel.Mode = %v, want %v", sel.Mode, c.want)
+			t.Errorf("the mode is %v, want %v", sel.Mode, c.want)
 		}
 		if sel.Why == "" {
-			t.Errorf("sel.Why = %q, want another than \"\"", sel.Why)
+			t.Error("the mode has no reason")
 		}
 	}
 }

@@ -102,19 +102,19 @@ func TestCompact(t *testing.T) {
 	var c selection.Compact
 	must(t, json.Unmarshal(raw, &c))
 	if c.Tools != 10 {
-		t.Errorf("c.Tools = %v, want 10", c.Tools)
+		t.Errorf("%d tools, want 10", c.Tools)
 	}
 	if c.Dropped[selection.Visibility] != 2 {
-		t.Errorf("c.Dropped[selection.Visibility] = %v, want 2", c.Dropped[selection.Visibility])
+		t.Errorf("%d hidden tools, want 2", c.Dropped[selection.Visibility])
 	}
 	if len(c.Declared) != 5 {
-		t.Fatalf("len(c.Declared) = %d, want 5: %v", len(c.Declared), c.Declared)
+		t.Fatalf("%d declared tools, want 5: %v", len(c.Declared), c.Declared)
 	}
 	if c.Declared[3].Score == 0 {
-		t.Errorf("c.Declared[3].Score = %v, want something other than 0", c.Declared[3].Score)
+		t.Error("the score of the fourth tool is 0")
 	}
 	if *c.Near[0].Stage != selection.Visibility {
-		t.Errorf("*c.Near[0].Stage = %v, want %v", *c.Near[0].Stage, selection.Visibility)
+		t.Errorf("the stage of the nearest tool is %v, want %v", *c.Near[0].Stage, selection.Visibility)
 	}
 	c.Skills = []string{"mine", "gone"}
 	visible := c.Only(func(name string) bool {
@@ -123,16 +123,16 @@ func TestCompact(t *testing.T) {
 	}, func(skill string) bool { return skill == "mine" })
 	raw, _ = json.Marshal(visible)
 	if strings.Contains(string(raw), "read_salaries") {
-		t.Errorf("string(raw) = %q, do not want %q in it", string(raw), "read_salaries")
+		t.Errorf("the explanation %s names %s", string(raw), "read_salaries")
 	}
 	if len(visible.Declared) != 5 {
-		t.Errorf("len(visible.Declared) = %d, want 5: %v", len(visible.Declared), visible.Declared)
+		t.Errorf("%d declared tools that the caller sees, want 5: %v", len(visible.Declared), visible.Declared)
 	}
 	if !slices.Equal(visible.Skills, []string{"mine"}) {
-		t.Errorf("visible.Skills = %q, want %q", visible.Skills, []string{"mine"})
+		t.Errorf("the caller sees the skills %q, want %q", visible.Skills, []string{"mine"})
 	}
 	if len(c.Near) < 3 {
-		t.Errorf("len(c.Near) = %d, want at least 3: %v", len(c.Near), c.Near)
+		t.Errorf("%d near tools, want at least 3: %v", len(c.Near), c.Near)
 	}
 }
 
@@ -145,10 +145,10 @@ func TestCompactNamesTheBest(t *testing.T) {
 	must(t, r.Register(define("water_flowers", "Water the flowers")))
 	c := selection.New(r.Catalog(), selection.Config{Direct: 1000, Budget: 1 << 20}).Select(selection.Request{Query: "water the flowers"}).Compact()
 	if c.More == 0 {
-		t.Errorf("c.More = %d, want more", c.More)
+		t.Errorf("%d further tools, want more", c.More)
 	}
 	if c.Declared[0].Tool != "water_flowers" {
-		t.Errorf("c.Declared[0].Tool = %q, want %q", c.Declared[0].Tool, "water_flowers")
+		t.Errorf("the first tool is %q, want %q", c.Declared[0].Tool, "water_flowers")
 	}
 }
 

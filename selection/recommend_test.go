@@ -101,13 +101,13 @@ func TestRecommendationIsExplained(t *testing.T) {
 	}
 	second := x.Tools[1]
 	if second.Rank != 2 {
-		t.Errorf("second.Rank = %v, want 2", second.Rank)
+		t.Errorf("the rank of the second tool is %v, want 2", second.Rank)
 	}
 	if second.Sent {
-		t.Error("second.Sent is true, want false")
+		t.Error("the second tool is sent")
 	}
 	if !strings.Contains(second.Reason, "others fit better, 1 are sent") {
-		t.Errorf("second.Reason = %q, want %q in it", second.Reason, "others fit better, 1 are sent")
+		t.Errorf("the reason of the second tool is %q, want %q in it", second.Reason, "others fit better, 1 are sent")
 	}
 }
 
@@ -136,32 +136,32 @@ func TestRecommendedSkills(t *testing.T) {
 	}
 	x := s.Select(selection.Request{Query: "weather", Facts: on("web")}).Explain()
 	if len(x.Skills) != 3 {
-		t.Fatalf("len(x.Skills) = %d, want 3: %v", len(x.Skills), x.Skills)
+		t.Fatalf("%d skills, want 3: %v", len(x.Skills), x.Skills)
 	}
 	if x.Skills[0].Skill != "travel" {
-		t.Errorf("x.Skills[0].Skill = %q, want %q", x.Skills[0].Skill, "travel")
+		t.Errorf("the first skill is %q, want %q", x.Skills[0].Skill, "travel")
 	}
 	if !x.Skills[0].Told {
-		t.Error("x.Skills[0].Told is false, want true")
+		t.Error("the first skill is not announced")
 	}
 	if x.Skills[0].Recommendation == nil {
 		t.Error("x.Skills[0].Recommendation is nil")
 	}
 	if x.Skills[1].Told {
-		t.Error("x.Skills[1].Told is true, want false")
+		t.Error("the second skill is announced")
 	}
 	later := s.Select(selection.Request{Query: "weather", Facts: on("web"), Began: selection.Preselect, SkillList: "- office"}).Skills()
 	if later[0].Skill != "travel" {
-		t.Errorf("later[0].Skill = %q, want %q", later[0].Skill, "travel")
+		t.Errorf("the first skill later is %q, want %q", later[0].Skill, "travel")
 	}
 	if !strings.Contains(later[0].Reason, "described with the message") {
-		t.Errorf("later[0].Reason = %q, want %q in it", later[0].Reason, "described with the message")
+		t.Errorf("the reason of the first skill later is %q, want %q in it", later[0].Reason, "described with the message")
 	}
 	if later[1].Reason != "listed since the session began" {
-		t.Errorf("later[1].Reason = %q, want %q", later[1].Reason, "listed since the session began")
+		t.Errorf("the reason of the second skill later is %q, want %q", later[1].Reason, "listed since the session began")
 	}
 	if later[2].Told {
-		t.Error("later[2].Told is true, want false")
+		t.Error("the third skill is announced later")
 	}
 	off := selection.New(channels(t).Catalog(), choosing).Select(selection.Request{Query: "weather", IncludeSkills: []string{"office"}})
 	var told []string
@@ -171,13 +171,13 @@ func TestRecommendedSkills(t *testing.T) {
 		}
 	}
 	if off.Recommended != nil {
-		t.Errorf("off.Recommended = %v, want nil", off.Recommended)
+		t.Errorf("%v is recommended, want nothing", off.Recommended)
 	}
 	if !slices.Equal(told, []string{"office"}) {
-		t.Errorf("told = %q, want %q", told, []string{"office"})
+		t.Errorf("the skills that are announced are %q, want %q", told, []string{"office"})
 	}
 	if off.Explain().Tools[0].Recommendation != nil {
-		t.Errorf("off.Explain().Tools[0].Recommendation = %v, want nil", off.Explain().Tools[0].Recommendation)
+		t.Errorf("the recommendation of the first tool is %v, want nil", off.Explain().Tools[0].Recommendation)
 	}
 }
 

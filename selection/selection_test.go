@@ -128,20 +128,20 @@ func TestFunnelAddsUp(t *testing.T) {
 		left = step.Left
 	}
 	if left != 1 {
-		t.Errorf("left = %v, want 1", left)
+		t.Errorf("%v tools are left, want 1", left)
 	}
 	if x.Funnel[0].Left != 8 {
-		t.Errorf("x.Funnel[0].Left = %v, want 8", x.Funnel[0].Left)
+		t.Errorf("%d tools before the first stage, want 8", x.Funnel[0].Left)
 	}
 	raw, err := json.Marshal(x)
 	must(t, err)
 	var back selection.Explanation
 	must(t, json.Unmarshal(raw, &back))
 	if back.Tools[0].Stage != selection.Sent {
-		t.Errorf("back.Tools[0].Stage = %v, want %v", back.Tools[0].Stage, selection.Sent)
+		t.Errorf("the stage of the first tool is %v, want %v", back.Tools[0].Stage, selection.Sent)
 	}
 	if back.Tools[0].Tool != "get_pod_logs" {
-		t.Errorf("back.Tools[0].Tool = %q, want %q", back.Tools[0].Tool, "get_pod_logs")
+		t.Errorf("the first tool is %q, want %q", back.Tools[0].Tool, "get_pod_logs")
 	}
 }
 

@@ -20,12 +20,12 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// TestPolicyOverHTTP: the API judges as a turn does, and no secret passes: neither
-// one that a tool returns, nor one that a user writes.
-func TestPolicyOverHTTP(t *testing.T) {
-	const key = "tr0ub4dor&3"
+// leaking is a server whose tools, memory and instructions have a key, with a policy that asks
+// about wipe.
+func leaking(t *testing.T, key string) (*server.Server, *fake.Model) {
+	t.Helper()
 	known := &secret.Known{}
-	if err := known.Set("test", key); err != nil {
+	if err := known.Set("test", secret.Value(key)); err != nil {
 		t.Fatal(err)
 	}
 	r := catalog.NewRegistry(nil)
@@ -59,7 +59,14 @@ func TestPolicyOverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := server.New(e, server.Config{Status: api.Config{Policy: list.Status}})
+	return server.New(e, server.Config{Status: api.Config{Policy: list.Status}}), m
+}
+
+// TestPolicyOverHTTP: the API judges as a turn does, and no secret passes: neither
+// one that a tool returns, nor one that a user writes.
+func TestPolicyOverHTTP(t *testing.T) {
+	const key = "tr0ub4dor&3"
+	s, m := leaking(t, key)
 	for _, c := range []struct {
 		method, path, body string
 		status             int

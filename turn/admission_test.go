@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,26 +24,68 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// TestAdmission: calls are judged alike however they are made, and each decision is
-// recorded with its stage and reason. Rule names are withheld from the model.
-func TestAdmission(t *testing.T) {
-	ran := ""
-	named := func(name string, risk tool.Risk) tool.Tool {
-		return tool.Func(tool.Definition{Name: name, Description: name, Risk: risk, Source: "test", Version: "2"}, func(context.Context, city) (string, error) {
-			ran += name + " "
+// The sentences of refusals.
+const denied, toApprove, unknown = "the operator's policy does not allow this call", "the call needs an approval", "there is no "
+
+// admissions are calls with what the model reads of them and what is recorded: the tool or
+// skill, whether it may run, the stage, the rule and the reason.
+var admissions = []struct {
+	call         chat.Call
+	says, record string
+}{
+	{fake.Call("1", "look", `{"city":"a"}`), "done", "look true   tools of risk read are allowed by default"},
+	{fake.Call("1", "call_tool", `{"name":"look","arguments":{"city":"a"}}`), "done", "look true   tools of risk read are allowed by default"},
+	{fake.Call("1", "exec", `{"city":"a"}`), denied, "exec false policy rule no-shell rule no-shell denies: strangers are there"},
+	{fake.Call("1", "call_tool", `{"name":"exec","arguments":{"city":"a"}}`), denied, "exec false policy rule no-shell rule no-shell denies: strangers are there"},
+	{fake.Call("1", "wipe", `{"city":"a"}`), toApprove, "wipe false policy  no rule allows it, and tools of risk destructive are to be approved by default"},
+	{fake.Call("1", "wipe", `{}`), "Parameters of wipe", "wipe false arguments  at /: missing property 'city'"},
+	{fake.Call("1", "wipe", `{"city":"a`), "the arguments are", "wipe false arguments  not JSON: they end in the middle of a text"},
+	{fake.Call("1", "secret_tool", `{"city":"a"}`), unknown, "secret_tool false visibility  allowed only by rule hr, which does not hold"},
+	{fake.Call("1", "call_tool", `{"name":"off"}`), unknown, "off false enabled  "},
+	{fake.Call("1", "nothing", `{}`), unknown, "nothing false unknown  "},
+	{fake.Call("1", "EXEC", `{"city":"a"}`), unknown, "EXEC false unknown  "},
+	{fake.Call("1", " exec", `{"city":"a"}`), unknown, " exec false unknown  "},
+	{fake.Call("1", "functions.exec", `{"city":"a"}`), unknown, "functions.exec false unknown  "},
+	{fake.Call("1", "call_tool", `{"name":"call_tool","arguments":{"name":"exec","arguments":{"city":"a"}}}`), unknown, "call_tool false unknown  "},
+	{fake.Call("1", "call_tool", `{"name":"exec","city":"a"}`), denied, "exec false policy rule no-shell rule no-shell denies: strangers are there"},
+	{fake.Call("1", "call_tool", `{"name":"look","name":"exec","arguments":{"city":"a"}}`), "duplicate key", "call_tool false arguments  the arguments are ambiguous: duplicate key \"name\"; call_tool needs {\"name\": \"…\", \"arguments\": {…}}"},
+	{fake.Call("1", "call_tool", `{"name":"use_skill","arguments":{"name":"ops"}}`), "the skill ops was not called: " + denied, "ops false policy rule no-ops rule no-ops denies"},
+	{fake.Call("1", "call_tool", `{"name":"ops"}`), "the skill ops was not called: " + denied, "ops false policy rule no-ops rule no-ops denies"},
+	{fake.Call("1", "use_skill", `{"name":"ops"}`), "the skill ops was not called: " + denied, "ops false policy rule no-ops rule no-ops denies"},
+	{fake.Call("1", "ops", `{}`), "the skill ops was not called: " + denied, "ops false policy rule no-ops rule no-ops denies"},
+	{fake.Call("1", "use_skill", `{"name":"pdf"}`), "Fill it.", "pdf true   skills are allowed by default"},
+	{fake.Call("1", "use_skill", `{"name":"none"}`), unknown, "none false unknown  "},
+}
+
+// admission is a runner with a policy, and what it does and records.
+type admission struct {
+	registry *catalog.Registry
+	config   turn.Config
+	ran      bool
+	mu       sync.Mutex
+	records  []audit.Decision
+}
+
+func newAdmission(t *testing.T) *admission {
+	t.Helper()
+	a := &admission{registry: catalog.NewRegistry(nil)}
+	tools := map[string]tool.Risk{"look": tool.Read, "exec": tool.Write, "wipe": tool.Destructive, "secret_tool": tool.Read, "off": tool.Read}
+	for _, name := range slices.Sorted(maps.Keys(tools)) {
+		def := tool.Definition{Name: name, Description: name, Risk: tools[name], Source: "test", Version: "2"}
+		err := a.registry.Register(tool.Func(def, func(context.Context, city) (string, error) {
+			a.ran = true
 			return "done", nil
-		})
-	}
-	r := catalog.NewRegistry(nil)
-	if err := r.Register(named("look", tool.Read), named("exec", tool.Write), named("wipe", tool.Destructive), named("secret_tool", tool.Read), named("off", tool.Read)); err != nil {
-		t.Fatal(err)
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	seen, err := rules.Compile(rules.Visibility, []rules.Rule{{Name: "hr", Allow: []string{"secret_tool"}, When: `"hr" in user.roles`}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.SetRules(seen)
-	guided(t, r, catalog.Skill{Name: "ops", Description: "Operate", Guide: files{"": "How to."}}, catalog.Skill{Name: "pdf", Description: "Fill", Guide: files{"": "Fill it."}})
+	a.registry.SetRules(seen)
+	guided(t, a.registry, catalog.Skill{Name: "ops", Description: "Operate", Guide: files{"": "How to."}}, catalog.Skill{Name: "pdf", Description: "Fill", Guide: files{"": "Fill it."}})
 	calls, err := rules.Compile(rules.Policy, []rules.Rule{
 		{Name: "no-shell", Deny: []string{"exec"}, When: `channel == "telegram"`, Reason: "strangers are there"},
 		{Name: "no-ops", Deny: []string{"skill:ops"}},
@@ -49,94 +93,87 @@ func TestAdmission(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var mu sync.Mutex
-	var records []audit.Decision
-	cfg := turn.Config{Decide: calls.Decide, Audit: func(d audit.Decision, args json.RawMessage) {
-		mu.Lock()
-		defer mu.Unlock()
+	a.config = turn.Config{Decide: calls.Decide, Audit: func(d audit.Decision, args json.RawMessage) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		d.Arguments = string(args)
-		records = append(records, d)
+		a.records = append(a.records, d)
 	}}
-	is := func(call chat.Call, what string, got, want any) {
-		t.Helper()
-		if got != want {
-			t.Errorf("%s %s: %s: got %v, want %v", call.Name, call.Arguments, what, got, want)
-		}
+	return a
+}
+
+// bench returns a runner whose model makes a call.
+func (a *admission) bench(steps ...fake.Step) *bench {
+	m := fake.New(steps...)
+	return &bench{turn.New(m, selection.Follow(a.registry, selection.Config{Disabled: []string{"off"}}), prompt.New(prompt.Config{}), a.config), m}
+}
+
+// TestAdmission: calls are judged alike however they are made, and each decision is
+// recorded with its stage and reason. Rule names are withheld from the model.
+func TestAdmission(t *testing.T) {
+	for _, c := range admissions {
+		t.Run(c.call.Name+" "+string(c.call.Arguments), func(t *testing.T) {
+			a := newAdmission(t)
+			b := a.bench(fake.Step{Calls: []chat.Call{c.call}}, fake.Step{Text: "ok"})
+			in := turn.Input{Text: "?", Facts: chat.Facts{User: "bob", Channel: "telegram", Agent: "main"}}
+			result := run(b, t.Context(), in).results()[0]
+			if !strings.Contains(result.Text, c.says) || strings.Contains(result.Text, "rule") {
+				t.Errorf("the model reads %q, want %q", result.Text, c.says)
+			}
+			if result.Failed != (!a.ran && c.says != "Fill it.") {
+				t.Errorf("it failed: %v; the tool ran: %v", result.Failed, a.ran)
+			}
+			if len(a.records) != 1 {
+				t.Fatalf("the records are %+v", a.records)
+			}
+			d := a.records[0]
+			a.checkRecord(t, d, c.record)
+			a.records = nil
+			// Trying it says the same, and leaves no record.
+			j := b.JudgeCall(t.Context(), in, c.call.Name, c.call.Arguments)
+			if (j.Effect == rules.Allow) != d.Allowed || j.Stage != d.Stage || j.Rule != d.Rule || j.Reason != d.Reason || len(a.records) != 0 {
+				t.Errorf("judged: %+v, recorded: %+v and %+v", j, d, a.records)
+			}
+			// Without a model it is the same.
+			direct, err := b.Call(t.Context(), in, c.call.Name, c.call.Arguments)
+			var refused *rules.Refused
+			if strings.Contains(c.says, "policy") && c.call.Name != "use_skill" && d.Skill == "" && (!errors.As(err, &refused) || !strings.Contains(direct.Text, c.says)) {
+				t.Errorf("called: %+v, %v", direct, err)
+			}
+			if d.Skill == "" && len(a.records) != 1 {
+				t.Errorf("called: %+v", a.records)
+			}
+		})
 	}
-	const never, approval, unknown = "the operator's policy does not allow this call", "the call needs an approval", "there is no "
-	for _, c := range []struct {
-		call   chat.Call
-		says   string
-		record string // tool or skill, stage, rule and reason
-	}{
-		{fake.Call("1", "look", `{"city":"a"}`), "done", "look true   tools of risk read are allowed by default"},
-		{fake.Call("1", "call_tool", `{"name":"look","arguments":{"city":"a"}}`), "done", "look true   tools of risk read are allowed by default"},
-		{fake.Call("1", "exec", `{"city":"a"}`), never, "exec false policy rule no-shell rule no-shell denies: strangers are there"},
-		{fake.Call("1", "call_tool", `{"name":"exec","arguments":{"city":"a"}}`), never, "exec false policy rule no-shell rule no-shell denies: strangers are there"},
-		{fake.Call("1", "wipe", `{"city":"a"}`), approval, "wipe false policy  no rule allows it, and tools of risk destructive are to be approved by default"},
-		{fake.Call("1", "wipe", `{}`), "Parameters of wipe", "wipe false arguments  at /: missing property 'city'"},
-		{fake.Call("1", "wipe", `{"city":"a`), "the arguments are", "wipe false arguments  not JSON: they end in the middle of a text"},
-		{fake.Call("1", "secret_tool", `{"city":"a"}`), unknown, "secret_tool false visibility  allowed only by rule hr, which does not hold"},
-		{fake.Call("1", "call_tool", `{"name":"off"}`), unknown, "off false enabled  "},
-		{fake.Call("1", "nothing", `{}`), unknown, "nothing false unknown  "},
-		{fake.Call("1", "EXEC", `{"city":"a"}`), unknown, "EXEC false unknown  "},
-		{fake.Call("1", " exec", `{"city":"a"}`), unknown, " exec false unknown  "},
-		{fake.Call("1", "functions.exec", `{"city":"a"}`), unknown, "functions.exec false unknown  "},
-		{fake.Call("1", "call_tool", `{"name":"call_tool","arguments":{"name":"exec","arguments":{"city":"a"}}}`), unknown, "call_tool false unknown  "},
-		{fake.Call("1", "call_tool", `{"name":"exec","city":"a"}`), never, "exec false policy rule no-shell rule no-shell denies: strangers are there"},
-		{fake.Call("1", "call_tool", `{"name":"look","name":"exec","arguments":{"city":"a"}}`), "duplicate key", "call_tool false arguments  the arguments are ambiguous: duplicate key \"name\"; call_tool needs {\"name\": \"…\", \"arguments\": {…}}"},
-		{fake.Call("1", "call_tool", `{"name":"use_skill","arguments":{"name":"ops"}}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
-		{fake.Call("1", "call_tool", `{"name":"ops"}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
-		{fake.Call("1", "use_skill", `{"name":"ops"}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
-		{fake.Call("1", "ops", `{}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
-		{fake.Call("1", "use_skill", `{"name":"pdf"}`), "Fill it.", "pdf true   skills are allowed by default"},
-		{fake.Call("1", "use_skill", `{"name":"none"}`), unknown, "none false unknown  "},
-	} {
-		ran, records = "", nil
-		m := fake.New(fake.Step{Calls: []chat.Call{c.call}}, fake.Step{Text: "ok"})
-		b := &bench{turn.New(m, selection.Follow(r, selection.Config{Disabled: []string{"off"}}), prompt.New(prompt.Config{}), cfg), m}
-		in := turn.Input{Text: "?", Facts: chat.Facts{User: "bob", Channel: "telegram", Agent: "main"}}
-		result := run(b, t.Context(), in).results()[0]
-		if !strings.Contains(result.Text, c.says) || strings.Contains(result.Text, "rule") {
-			t.Errorf("%s %s gives %q, want %q", c.call.Name, c.call.Arguments, result.Text, c.says)
-		}
-		is(c.call, "failed", result.Failed, ran == "" && c.says != "Fill it.")
-		if len(records) != 1 {
-			t.Fatalf("%s %s: %d records", c.call.Name, c.call.Arguments, len(records))
-		}
-		d := records[0]
-		is(c.call, "record", fmt.Sprintf("%s%s %v %s %s %s", d.Tool, d.Skill, d.Allowed, d.Stage, d.Rule, d.Reason), c.record)
-		is(c.call, "caller", d.User+" "+d.Channel+" "+d.Agent, "bob telegram main")
-		is(c.call, "without a time", d.Time.IsZero(), false)
-		about := "  0" // its source, its version and how long its hash is
-		if d.Tool != "" && d.Stage != "unknown" && d.Tool != "call_tool" {
-			about = "test 2 16"
-		}
-		is(c.call, "tool", fmt.Sprint(d.Source, " ", d.Version, " ", len(d.Hash)), about)
-		// Trying it says the same.
-		records = nil
-		j := b.JudgeCall(t.Context(), in, c.call.Name, c.call.Arguments)
-		is(c.call, "judged to run", j.Effect == rules.Allow, d.Allowed)
-		is(c.call, "judged stage", j.Stage, d.Stage)
-		is(c.call, "judged rule", j.Rule, d.Rule)
-		is(c.call, "judged reason", j.Reason, d.Reason)
-		is(c.call, "records of judging", len(records), 0)
-		// Without a model it is the same.
-		direct, err := b.Call(t.Context(), in, c.call.Name, c.call.Arguments)
-		var refused *rules.Refused
-		if strings.Contains(c.says, "policy") && c.call.Name != "use_skill" && d.Skill == "" && (!errors.As(err, &refused) || !strings.Contains(direct.Text, c.says)) {
-			t.Errorf("called: %+v, %v", direct, err)
-		}
-		if d.Skill == "" && len(records) != 1 {
-			t.Errorf("called: %+v", records)
-		}
+}
+
+// checkRecord checks a record: the decision, whose call it was, and which tool it reached.
+func (a *admission) checkRecord(t *testing.T, d audit.Decision, want string) {
+	t.Helper()
+	if got := fmt.Sprintf("%s%s %v %s %s %s", d.Tool, d.Skill, d.Allowed, d.Stage, d.Rule, d.Reason); got != want {
+		t.Errorf("recorded %s, want %s", got, want)
 	}
-	records = nil
-	b := &bench{turn.New(fake.New(), selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), cfg), nil}
+	if got := d.User + " " + d.Channel + " " + d.Agent; got != "bob telegram main" || d.Time.IsZero() {
+		t.Errorf("the caller is %s at %s", got, d.Time)
+	}
+	about := "  0" // its source, its version and how long its hash is
+	if d.Tool != "" && d.Stage != "unknown" && d.Tool != "call_tool" {
+		about = "test 2 16"
+	}
+	if got := fmt.Sprint(d.Source, " ", d.Version, " ", len(d.Hash)); got != about {
+		t.Errorf("the tool is %q, want %q", got, about)
+	}
+}
+
+// TestJudge: tools are judged without their arguments, which leaves no record. A search may
+// always run.
+func TestJudge(t *testing.T) {
+	a := newAdmission(t)
+	b := a.bench()
 	got := fmt.Sprint(b.Judge(t.Context(), turn.Input{Facts: chat.Facts{Channel: "telegram"}}, "exec", "look", "secret_tool", "none", "look"))
 	want := "[{exec deny policy rule no-shell rule no-shell denies: strangers are there false <nil>} {look allow   tools of risk read are allowed by default false <nil>} {none deny unknown   false <nil>} {secret_tool deny visibility  allowed only by rule hr, which does not hold false <nil>}]"
-	if got != want || len(records) != 0 {
-		t.Errorf("%s\n%v", got, records)
+	if got != want || len(a.records) != 0 {
+		t.Errorf("%s\n%v", got, a.records)
 	}
 	if j := b.JudgeCall(t.Context(), turn.Input{}, selection.FindTools, json.RawMessage(`{"queries":["a"]}`)); j.Effect != rules.Allow || j.Stage != "" {
 		t.Errorf("a search is judged %+v", j)
@@ -273,13 +310,13 @@ func TestSecrets(t *testing.T) {
 	}
 	got := all.String()
 	if !strings.Contains(got, "late (hidden)") {
-		t.Errorf("got = %q, want %q in it", got, "late (hidden)")
+		t.Errorf("the text is %q, want %q in it", got, "late (hidden)")
 	}
 	if !strings.Contains(got, "401 for (hidden)") {
-		t.Errorf("got = %q, want %q in it", got, "401 for (hidden)")
+		t.Errorf("the text is %q, want %q in it", got, "401 for (hidden)")
 	}
 	if !strings.Contains(got, "the key (hidden) is not valid") {
-		t.Errorf("got = %q, want %q in it", got, "the key (hidden) is not valid")
+		t.Errorf("the text is %q, want %q in it", got, "the key (hidden) is not valid")
 	}
 	for _, form := range []string{key, `tr0ub4dor\u0026`, base64.StdEncoding.EncodeToString([]byte(key))[:10], base64.StdEncoding.EncodeToString([]byte("user:" + key))[8:16]} {
 		if strings.Contains(got, form) {
@@ -309,17 +346,17 @@ func TestStoredSecrets(t *testing.T) {
 		t.Errorf("s.Directory+s.SkillList = %q, do not want %q in it", s.Directory+s.SkillList, key)
 	}
 	if !strings.Contains(s.Directory, "(hidden)") {
-		t.Errorf("s.Directory = %q, want %q in it", s.Directory, "(hidden)")
+		t.Errorf("the directory is %q, want %q in it", s.Directory, "(hidden)")
 	}
 	if !strings.Contains(s.SkillList, "(hidden)") {
-		t.Errorf("s.SkillList = %q, want %q in it", s.SkillList, "(hidden)")
+		t.Errorf("the list of skills is %q, want %q in it", s.SkillList, "(hidden)")
 	}
 	_, again := runner.Replay(t.Context(), in)
 	if again.Directory != in.Session.Directory {
-		t.Errorf("again.Directory = %v, want %v", again.Directory, in.Session.Directory)
+		t.Errorf("the directory of the next turn is %v, want %v", again.Directory, in.Session.Directory)
 	}
 	if again.SkillList != in.Session.SkillList {
-		t.Errorf("again.SkillList = %v, want %v", again.SkillList, in.Session.SkillList)
+		t.Errorf("the list of skills of the next turn is %v, want %v", again.SkillList, in.Session.SkillList)
 	}
 }
 

@@ -284,10 +284,10 @@ func TestBridge(t *testing.T) {
 	}
 	r := o.results()
 	if !strings.Contains(r[0].Text, `Parameters: {"type":"object"`) {
-		t.Errorf("r[0].Text: %q does not contain %q", r[0].Text, `Parameters: {"type":"object"`)
+		t.Errorf("the first result is %q, want %q in it", r[0].Text, `Parameters: {"type":"object"`)
 	}
 	if r[1].Text != "all about the weather" {
-		t.Errorf("r[1].Text = %q, want %q", r[1].Text, "all about the weather")
+		t.Errorf("the second result is %q, want %q", r[1].Text, "all about the weather")
 	}
 }
 
@@ -339,13 +339,13 @@ func TestNative(t *testing.T) {
 	}
 	reference := `{"tool_name":"get_invoice","type":"tool_reference"}`
 	if !strings.Contains(bodies[1], reference) {
-		t.Errorf("bodies[1] = %q, want %q in it", bodies[1], reference)
+		t.Errorf("the second request is %q, want %q in it", bodies[1], reference)
 	}
 	if !strings.Contains(bodies[3], reference) {
-		t.Errorf("bodies[3] = %q, want %q in it", bodies[3], reference)
+		t.Errorf("the fourth request is %q, want %q in it", bodies[3], reference)
 	}
 	if strings.Contains(bodies[4], reference) {
-		t.Errorf("bodies[4] = %q, do not want %q in it", bodies[4], reference)
+		t.Errorf("the fifth request is %q, with %q in it", bodies[4], reference)
 	}
 	if got := in.Session.Messages[3].Calls[0].Name; got != "get_invoice" {
 		t.Errorf("called %s", got)
@@ -357,13 +357,13 @@ func TestNativeWithoutDeferral(t *testing.T) {
 	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Mode: selection.Native, Limit: 1}, 0)
 	x := c.Select(t.Context(), turn.Input{Text: "weather"}).Explain()
 	if x.Mode != selection.Preselect {
-		t.Errorf("x.Mode = %v, want %v", x.Mode, selection.Preselect)
+		t.Errorf("the mode is %v, want %v", x.Mode, selection.Preselect)
 	}
 	if !strings.Contains(x.Why, "cannot defer") {
-		t.Errorf("x.Why = %q, want %q in it", x.Why, "cannot defer")
+		t.Errorf("the reason is %q, want %q in it", x.Why, "cannot defer")
 	}
 	if x.Deferred != 0 {
-		t.Errorf("x.Deferred = %v, want 0", x.Deferred)
+		t.Errorf("%d deferred tools, want 0", x.Deferred)
 	}
 }
 
@@ -458,13 +458,13 @@ func TestUseSkill(t *testing.T) {
 	}
 	o = c.ask(t, "weather")
 	if c.in.Session.Skill != "flying" {
-		t.Errorf("c.in.Session.Skill = %q, want %q", c.in.Session.Skill, "flying")
+		t.Errorf("the active skill is %q, want %q", c.in.Session.Skill, "flying")
 	}
 	if strings.Contains(c.declared(), "get_weather") {
-		t.Errorf("c.declared() = %q, do not want %q in it", c.declared(), "get_weather")
+		t.Errorf("declared are %q, with %q", c.declared(), "get_weather")
 	}
 	if o.done.CacheBreaks != nil {
-		t.Errorf("o.done.CacheBreaks = %v, want nil", o.done.CacheBreaks)
+		t.Errorf("the cache breaks by %v, want none", o.done.CacheBreaks)
 	}
 	if c.ask(t, "weather", fake.Call("5", "use_skill", `{"name":"full"}`)); !strings.Contains(c.declared(), "get_weather") {
 		t.Errorf("back at full, declared %s", c.declared())

@@ -85,10 +85,10 @@ func TestChooser(t *testing.T) {
 				}
 				n := chooser.Counts()
 				if n.Asked != 1 {
-					t.Errorf("n.Asked = %v, want 1", n.Asked)
+					t.Errorf("%d requests, want 1", n.Asked)
 				}
 				if n.Failed != c.failed {
-					t.Errorf("n.Failed = %v, want %v", n.Failed, c.failed)
+					t.Errorf("%d failures, want %v", n.Failed, c.failed)
 				}
 				x := sel.Explain()
 				if x.Advice != sel.Request.Advice || !slices.Equal(x.Preferred, sel.Request.Preferred) {
@@ -184,20 +184,20 @@ func TestChooserIsAskedOnce(t *testing.T) {
 	}
 	n := chooser.Counts()
 	if n.Asked != 1 {
-		t.Errorf("n.Asked = %v, want 1", n.Asked)
+		t.Errorf("%d requests, want 1", n.Asked)
 	}
 	if n.Cached != 1 {
-		t.Errorf("n.Cached = %v, want 1", n.Cached)
+		t.Errorf("%d choices from the cache, want 1", n.Cached)
 	}
 	q := m.Requests()[0]
 	if !strings.Contains(q.Messages[0].Text, "get_news: Tell the news reports of a city\n") {
-		t.Errorf("q.Messages[0].Text = %q, want %q in it", q.Messages[0].Text, "get_news: Tell the news reports of a city\n")
+		t.Errorf("the question to the chooser is %q, want %q in it", q.Messages[0].Text, "get_news: Tell the news reports of a city\n")
 	}
 	if strings.Contains(q.Messages[0].Text, "send_mail") {
-		t.Errorf("q.Messages[0].Text = %q, do not want %q in it", q.Messages[0].Text, "send_mail")
+		t.Errorf("the question to the chooser is %q, with %q in it", q.Messages[0].Text, "send_mail")
 	}
 	if q.MaxTokens == 0 {
-		t.Errorf("q.MaxTokens = %v, want something other than 0", q.MaxTokens)
+		t.Error("the limit of the answer is 0")
 	}
 }
 
@@ -258,13 +258,13 @@ func TestRecommendedOverASession(t *testing.T) {
 	last := requests[len(requests)-1]
 	first := requests[0]
 	if !strings.Contains(first.System, "- travel") {
-		t.Errorf("first.System = %q, want %q in it", first.System, "- travel")
+		t.Errorf("the first system prompt is %q, want %q in it", first.System, "- travel")
 	}
 	if strings.Contains(first.System, "- post") {
-		t.Errorf("first.System = %q, do not want %q in it", first.System, "- post")
+		t.Errorf("the first system prompt is %q, with %q in it", first.System, "- post")
 	}
 	if last.System != first.System {
-		t.Errorf("last.System = %v, want %v", last.System, first.System)
+		t.Errorf("the last system prompt is %v, want %v", last.System, first.System)
 	}
 	if note := last.Messages[len(last.Messages)-1].Note; !strings.Contains(note, "Skills that fit this message") || !strings.Contains(note, "- post: Mail") {
 		t.Errorf("note %q", note)

@@ -111,24 +111,24 @@ func TestResumedCalls(t *testing.T) {
 			// The process ends after the first call has run, before its result is stored.
 			s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, round), turn.Input{Text: "go"}, isResult)
 			if c.ran["act"] != 1 {
-				t.Fatalf("c.ran[\"act\"] = %v, want 1", c.ran["act"])
+				t.Fatalf("act ran %v times, want 1", c.ran["act"])
 			}
 			if c.ran["other"] != 0 {
-				t.Fatalf("c.ran[\"other\"] = %v, want 0", c.ran["other"])
+				t.Fatalf("other ran %v times, want 0", c.ran["other"])
 			}
 			if got := turn.PhaseOf(s); got != turn.Calling {
-				t.Fatalf("turn.PhaseOf(s) = %v, want %v", got, turn.Calling)
+				t.Fatalf("the phase is %v, want %v", got, turn.Calling)
 			}
 			b := newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Text: "done"})
 			o := run(b, t.Context(), turn.Input{Session: s})
 			if o.err != nil {
-				t.Fatalf("unexpected error: %v", o.err)
+				t.Fatalf("the turn failed: %v", o.err)
 			}
 			if o.done == nil {
 				t.Fatalf("the turn is not done: %v", o.err)
 			}
 			if o.done.Reply != "done" {
-				t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "done")
+				t.Fatalf("the reply is %q, want %q", o.done.Reply, "done")
 			}
 			if c.ran["act"] != want || c.ran["other"] != 1 {
 				t.Errorf("the calls ran %v times, want act %d, other 1", c.ran, want)
@@ -189,7 +189,7 @@ func TestResumedAnywhere(t *testing.T) {
 			t.Fatalf("broken off at event %d: the turn is not done: %v", n, o.events)
 		}
 		if o.done.Reply != "done" {
-			t.Fatalf("broken off at event %d: o.done.Reply = %q, want %q", n, o.done.Reply, "done")
+			t.Fatalf("broken off at event %d: the reply is %q, want %q", n, o.done.Reply, "done")
 		}
 		if c.ran["send"] > 1 {
 			t.Errorf("broken off at event %d: send ran %d times", n, c.ran["send"])
@@ -324,16 +324,16 @@ func TestApproval(t *testing.T) {
 				t.Fatalf("the turn is not done: %v", o.err)
 			}
 			if len(o.done.Awaits) != 1 {
-				t.Fatalf("len(o.done.Awaits) = %d, want 1: %v", len(o.done.Awaits), o.done.Awaits)
+				t.Fatalf("%d calls wait, want 1: %v", len(o.done.Awaits), o.done.Awaits)
 			}
 			if o.done.Awaits[0].Call != "1" {
-				t.Fatalf("o.done.Awaits[0].Call = %q, want %q", o.done.Awaits[0].Call, "1")
+				t.Fatalf("the waiting call is %q, want %q", o.done.Awaits[0].Call, "1")
 			}
 			if o.done.Reply != "" {
-				t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "")
+				t.Fatalf("the reply is %q, want %q", o.done.Reply, "")
 			}
 			if did.ran["act"] != 0 {
-				t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
+				t.Fatalf("act ran %v times, want 0", did.ran["act"])
 			}
 			s := session.Session{}
 			for _, step := range o.steps {
@@ -348,10 +348,10 @@ func TestApproval(t *testing.T) {
 				t.Fatalf("the turn is not done: %v", again.err)
 			}
 			if len(again.done.Awaits) != 1 {
-				t.Fatalf("len(again.done.Awaits) = %d, want 1: %v", len(again.done.Awaits), again.done.Awaits)
+				t.Fatalf("%d calls wait after the resumption, want 1: %v", len(again.done.Awaits), again.done.Awaits)
 			}
 			if did.ran["act"] != 0 {
-				t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
+				t.Fatalf("act ran %v times, want 0", did.ran["act"])
 			}
 			answer := session.Answer{Call: "1", Approved: c.approved, By: "ann"}
 			if !c.approved {
@@ -363,10 +363,10 @@ func TestApproval(t *testing.T) {
 				t.Fatalf("the turn is not done: %v", o.err)
 			}
 			if o.done.Reply != "done" {
-				t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "done")
+				t.Fatalf("the reply is %q, want %q", o.done.Reply, "done")
 			}
 			if did.ran["act"] != c.ran {
-				t.Fatalf("did.ran[\"act\"] = %v, want %v", did.ran["act"], c.ran)
+				t.Fatalf("act ran %v times, want %v", did.ran["act"], c.ran)
 			}
 			if text := o.results()[0].Text; !strings.Contains(text, c.text) {
 				t.Errorf("the model reads %q, want %q", text, c.text)
@@ -388,13 +388,13 @@ func TestApprovedOnce(t *testing.T) {
 	s = until(t, newBench(t, cfg, selection.Config{}, tools), turn.Input{Session: s, Answers: []session.Answer{{Call: "1", Approved: true}}}, isResult)
 	o := run(newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
 	if did.ran["act"] != 1 {
-		t.Errorf("did.ran[\"act\"] = %v, want 1", did.ran["act"])
+		t.Errorf("act ran %v times, want 1", did.ran["act"])
 	}
 	if o.done == nil {
 		t.Errorf("the turn is not done: %v", o.err)
 	}
 	if !strings.Contains(o.results()[0].Text, "unknown") {
-		t.Errorf("o.results()[0].Text = %q, want %q in it", o.results()[0].Text, "unknown")
+		t.Errorf("the result is %q, want %q in it", o.results()[0].Text, "unknown")
 	}
 }
 
@@ -411,13 +411,13 @@ func TestMessageInsteadOfAnAnswer(t *testing.T) {
 		t.Fatalf("the turn is not done: %v", o.err)
 	}
 	if o.done.Reply != "fine" {
-		t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "fine")
+		t.Fatalf("the reply is %q, want %q", o.done.Reply, "fine")
 	}
 	if did.ran["act"] != 0 {
-		t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
+		t.Fatalf("act ran %v times, want 0", did.ran["act"])
 	}
 	if o.steps[len(o.steps)-1].State.Open() {
-		t.Fatal("o.steps[len(o.steps)-1].State.Open() is true, want false")
+		t.Fatal("the last step leaves something open")
 	}
 	messages := b.model.Requests()[0].Messages
 	if got := fmt.Sprintf("%d messages, %s", len(messages), messages[2].Result.Text); !strings.HasPrefix(got, "4 messages, the call was not approved") {
@@ -440,13 +440,13 @@ func TestReadsThatMustNotRunTwiceRunAlone(t *testing.T) {
 	}
 	o := run(newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{draw}, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
 	if len(c.keys) != 2 {
-		t.Errorf("len(c.keys) = %d, want 2: %v", len(c.keys), c.keys)
+		t.Errorf("%d idempotency keys, want 2: %v", len(c.keys), c.keys)
 	}
 	if !strings.Contains(o.results()[0].Text, "unknown") {
-		t.Errorf("o.results()[0].Text = %q, want %q in it", o.results()[0].Text, "unknown")
+		t.Errorf("the result is %q, want %q in it", o.results()[0].Text, "unknown")
 	}
 	if got := o.results()[1].Text; got != "a card" {
-		t.Errorf("o.results()[1].Text = %q, want %q", got, "a card")
+		t.Errorf("the second result is %q, want %q", got, "a card")
 	}
 }
 

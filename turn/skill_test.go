@@ -52,13 +52,13 @@ func TestInstructions(t *testing.T) {
 		}
 	}
 	if !strings.Contains(c.last().System, "- pdf-forms: Fill PDF forms") {
-		t.Errorf("c.last().System = %q, want %q in it", c.last().System, "- pdf-forms: Fill PDF forms")
+		t.Errorf("the system prompt is %q, want %q in it", c.last().System, "- pdf-forms: Fill PDF forms")
 	}
 	if len(o.done.CacheBreaks) != 1 {
-		t.Errorf("len(o.done.CacheBreaks) = %d, want 1: %v", len(o.done.CacheBreaks), o.done.CacheBreaks)
+		t.Errorf("%d breaks of the cache, want 1: %v", len(o.done.CacheBreaks), o.done.CacheBreaks)
 	}
 	if c.in.Session.Skill != "" {
-		t.Errorf("c.in.Session.Skill = %q, want %q", c.in.Session.Skill, "")
+		t.Errorf("the active skill is %q, want %q", c.in.Session.Skill, "")
 	}
 	pdf[""] = "Changed."
 	if o = c.ask(t, "again", calling("use_skill", `{"name":"pdf-forms"}`)); o.results()[0].Text != "the instructions of the skill pdf-forms:\nChanged." {
@@ -83,19 +83,19 @@ func TestInstructionsWithTools(t *testing.T) {
 	o := c.ask(t, "weather", calling("use_skill", `{"name":"trips"}`), calling("get_bonus", `{}`), calling("get_weather", `{}`), calling("use_skill", `{"name":"audit"}`))
 	got := o.results()
 	if !strings.Contains(got[0].Text, "It has 1 tools.") {
-		t.Errorf("got[0].Text = %q, want %q in it", got[0].Text, "It has 1 tools.")
+		t.Errorf("the first result is %q, want %q in it", got[0].Text, "It has 1 tools.")
 	}
 	if !strings.HasSuffix(got[0].Text, "How to travel.") {
-		t.Errorf("got[0].Text = %q, want the suffix %q", got[0].Text, "How to travel.")
+		t.Errorf("the first result is %q, want the suffix %q", got[0].Text, "How to travel.")
 	}
 	if !got[1].Failed {
-		t.Error("got[1].Failed is false, want true")
+		t.Error("the second call did not fail")
 	}
 	if !got[2].Failed {
-		t.Error("got[2].Failed is false, want true")
+		t.Error("the third call did not fail")
 	}
 	if !strings.Contains(got[3].Text, "no skill") {
-		t.Errorf("got[3].Text = %q, want %q in it", got[3].Text, "no skill")
+		t.Errorf("the fourth result is %q, want %q in it", got[3].Text, "no skill")
 	}
 	if strings.Contains(c.last().System, "audit") || c.in.Session.Skill != "trips" {
 		t.Errorf("skill %q, told %s", c.in.Session.Skill, c.last().System)
@@ -148,13 +148,13 @@ func TestManySkills(t *testing.T) {
 				t.Errorf("a new skill: found %q", found)
 			}
 			if got := talk.last().System; got != first.System {
-				t.Errorf("talk.last().System = %v, want %v", got, first.System)
+				t.Errorf("the system prompt is %v, want %v", got, first.System)
 			}
 			if len(o.done.CacheBreaks) > 0 {
-				t.Errorf("len(o.done.CacheBreaks) = %d, want at most 0: %v", len(o.done.CacheBreaks), o.done.CacheBreaks)
+				t.Errorf("%d breaks of the cache, want none: %v", len(o.done.CacheBreaks), o.done.CacheBreaks)
 			}
 			if !strings.Contains(last[len(last)-1].Note, "- skill: Feed lions") {
-				t.Errorf("last[len(last)-1].Note = %q, want %q in it", last[len(last)-1].Note, "- skill: Feed lions")
+				t.Errorf("the note is %q, want %q in it", last[len(last)-1].Note, "- skill: Feed lions")
 			}
 		})
 	}

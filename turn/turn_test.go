@@ -112,19 +112,19 @@ func TestTurn(t *testing.T) {
 		t.Errorf("events %v, %v\nwant   %v", o.events, o.err, want)
 	}
 	if o.done.Reply != "It is sunny." {
-		t.Errorf("o.done.Reply = %q, want %q", o.done.Reply, "It is sunny.")
+		t.Errorf("the reply is %q, want %q", o.done.Reply, "It is sunny.")
 	}
 	if o.done.Steps != 2 {
-		t.Errorf("o.done.Steps = %v, want 2", o.done.Steps)
+		t.Errorf("the model was asked %d times, want 2", o.done.Steps)
 	}
 	if o.done.Calls != 1 {
-		t.Errorf("o.done.Calls = %v, want 1", o.done.Calls)
+		t.Errorf("%d calls ran, want 1", o.done.Calls)
 	}
 	if o.done.Usage.Input != 30 {
-		t.Errorf("o.done.Usage.Input = %v, want 30", o.done.Usage.Input)
+		t.Errorf("the input has %d tokens, want 30", o.done.Usage.Input)
 	}
 	if o.done.Usage.Output != 5 {
-		t.Errorf("o.done.Usage.Output = %v, want 5", o.done.Usage.Output)
+		t.Errorf("the output has %d tokens, want 5", o.done.Usage.Output)
 	}
 	requests := b.model.Requests()
 	if got := requests[1].Messages[2].Result; got.Text != "sunny in Paris" || got.CallID != "1" || got.Name != "get_weather" {
@@ -187,27 +187,27 @@ func TestWhatACallCanGive(t *testing.T) {
 				t.Fatal(o.err)
 			}
 			if len(o.results()) != 1 {
-				t.Fatalf("len(o.results()) = %v, want 1: %+v", len(o.results()), o.results())
+				t.Fatalf("%d results, want 1: %+v", len(o.results()), o.results())
 			}
 			r := o.results()[0]
 			if !strings.Contains(r.Text, c.says) {
-				t.Errorf("r.Text = %q, want %q in it", r.Text, c.says)
+				t.Errorf("the result is %q, want %q in it", r.Text, c.says)
 			}
 			if r.Failed != c.failed {
-				t.Errorf("r.Failed = %v, want %v", r.Failed, c.failed)
+				t.Errorf("the call failed: %v, want %v", r.Failed, c.failed)
 			}
 			if strings.Contains(r.Text, "secret") {
-				t.Errorf("r.Text = %q, do not want %q in it", r.Text, "secret")
+				t.Errorf("the result is %q, with %q in it", r.Text, "secret")
 			}
 			call := o.steps[1].Messages[0].Calls[0]
 			if r.CallID == "" {
-				t.Errorf("r.CallID = %q, want something other than %q", r.CallID, "")
+				t.Error("the ID of the call in the result is empty")
 			}
 			if r.CallID != call.ID {
-				t.Errorf("r.CallID = %v, want %v", r.CallID, call.ID)
+				t.Errorf("the ID of the call in the result is %v, want %v", r.CallID, call.ID)
 			}
 			if !json.Valid(call.Arguments) {
-				t.Error("json.Valid(call.Arguments) is false, want true")
+				t.Error("the stored arguments are no JSON")
 			}
 		})
 	}
@@ -272,13 +272,13 @@ func TestDecide(t *testing.T) {
 			}}, selection.Config{}, []tool.Tool{weather(tool.Read, runs)}, fake.Step{Calls: []chat.Call{c.call}}, fake.Step{Text: "ok"})
 			r := run(b, t.Context(), turn.Input{Text: "?", Facts: chat.Facts{User: "bob"}}).results()[0]
 			if asked != c.asked {
-				t.Errorf("asked = %v, want %v", asked, c.asked)
+				t.Errorf("it was asked about: %v, want %v", asked, c.asked)
 			}
 			if ran {
-				t.Error("ran is true, want false")
+				t.Error("the call ran")
 			}
 			if !strings.Contains(r.Text, c.says) {
-				t.Errorf("r.Text = %q, want %q in it", r.Text, c.says)
+				t.Errorf("the result is %q, want %q in it", r.Text, c.says)
 			}
 		})
 	}
@@ -294,16 +294,16 @@ func TestDecidePanics(t *testing.T) {
 	}, selection.Config{}, []tool.Tool{weather(tool.Read, runs)}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"Rome"}`)}}, fake.Step{Text: "ok"})
 	r := run(b, t.Context(), turn.Input{Text: "?"}).results()[0]
 	if ran {
-		t.Error("ran is true, want false")
+		t.Error("the call ran")
 	}
 	if !r.Failed {
-		t.Error("r.Failed is false, want true")
+		t.Error("the call did not fail")
 	}
 	if strings.Contains(r.Text, "no rules") {
-		t.Errorf("r.Text = %q, do not want %q in it", r.Text, "no rules")
+		t.Errorf("the result is %q, with %q in it", r.Text, "no rules")
 	}
 	if why != "the policy panicked: no rules" {
-		t.Errorf("why = %q, want %q", why, "the policy panicked: no rules")
+		t.Errorf("the reason is %q, want %q", why, "the policy panicked: no rules")
 	}
 }
 
@@ -322,13 +322,13 @@ func TestHiddenToolCannotBeCalled(t *testing.T) {
 		runner := turn.New(m, selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), turn.Config{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		o := run(&bench{runner, m}, t.Context(), turn.Input{Text: "salaries", Facts: chat.Facts{User: "bob"}})
 		if ran {
-			t.Error("ran is true, want false")
+			t.Error("the call ran")
 		}
 		if !o.results()[0].Failed {
-			t.Error("o.results()[0].Failed is false, want true")
+			t.Error("the call did not fail")
 		}
 		if !strings.Contains(o.results()[0].Text, `there is no tool "read_salaries"`) {
-			t.Errorf("o.results()[0].Text = %q, want %q in it", o.results()[0].Text, `there is no tool "read_salaries"`)
+			t.Errorf("the result is %q, want %q in it", o.results()[0].Text, `there is no tool "read_salaries"`)
 		}
 		if len(m.Requests()[0].Tools) != 1 {
 			t.Errorf("the model was shown %d tools", len(m.Requests()[0].Tools))
@@ -395,13 +395,13 @@ func TestTimeout(t *testing.T) {
 		})}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"x"}`)}}, fake.Step{Text: "sorry"})
 		o := run(b, t.Context(), turn.Input{Text: "?"})
 		if o.err != nil {
-			t.Fatalf("unexpected error: %v", o.err)
+			t.Fatalf("the turn failed: %v", o.err)
 		}
 		if !strings.Contains(o.results()[0].Text, "did not finish within 1s") {
-			t.Errorf("o.results()[0].Text = %q, want %q in it", o.results()[0].Text, "did not finish within 1s")
+			t.Errorf("the result is %q, want %q in it", o.results()[0].Text, "did not finish within 1s")
 		}
 		if o.done.Reply != "sorry" {
-			t.Errorf("o.done.Reply = %q, want %q", o.done.Reply, "sorry")
+			t.Errorf("the reply is %q, want %q", o.done.Reply, "sorry")
 		}
 		close(stubborn)
 	})
@@ -501,19 +501,19 @@ func TestCancel(t *testing.T) {
 			t.Errorf("error is %v, want %v", o.err, context.Canceled)
 		}
 		if o.done != nil {
-			t.Errorf("o.done = %v, want nil", o.done)
+			t.Errorf("the turn has ended with %+v", o.done)
 		}
 		if !stopped.Load() {
-			t.Error("stopped.Load() is false, want true")
+			t.Error("the call was not stopped")
 		}
 		if len(b.model.Requests()) != 1 {
-			t.Errorf("len(b.model.Requests()) = %d, want 1: %v", len(b.model.Requests()), b.model.Requests())
+			t.Errorf("%d requests to the model, want 1: %v", len(b.model.Requests()), b.model.Requests())
 		}
 		if len(o.results()) != 1 {
-			t.Fatalf("len(o.results()) = %v, want 1: %+v", len(o.results()), o.results())
+			t.Fatalf("%d results, want 1: %+v", len(o.results()), o.results())
 		}
 		if !o.results()[0].Failed {
-			t.Error("o.results()[0].Failed is false")
+			t.Error("the call did not fail")
 		}
 	})
 }
@@ -541,13 +541,13 @@ func TestModelFails(t *testing.T) {
 	}
 	open, closed := o.steps[0].State, o.steps[1]
 	if open.Turn.ID == "" {
-		t.Errorf("open.Turn.ID = %q, want something other than %q", open.Turn.ID, "")
+		t.Error("no turn is open")
 	}
 	if closed.State.Turn.ID != "" {
-		t.Errorf("closed.State.Turn.ID = %q, want %q", closed.State.Turn.ID, "")
+		t.Errorf("the turn %q is open after Close", closed.State.Turn.ID)
 	}
 	if len(closed.Messages) != 0 {
-		t.Errorf("len(closed.Messages) = %d, want 0: %v", len(closed.Messages), closed.Messages)
+		t.Errorf("%d messages after Close, want 0: %v", len(closed.Messages), closed.Messages)
 	}
 }
 
@@ -556,16 +556,16 @@ func TestStepLimit(t *testing.T) {
 	b := newBench(t, turn.Config{MaxSteps: 3}, selection.Config{}, []tool.Tool{weather(tool.Read, sunny)}, call, call, call, call)
 	o := run(b, t.Context(), turn.Input{Text: "?"})
 	if o.err != nil {
-		t.Fatalf("unexpected error: %v", o.err)
+		t.Fatalf("the turn failed: %v", o.err)
 	}
 	if o.done == nil {
 		t.Fatalf("the turn is not done: %v", o.err)
 	}
 	if o.done.Steps != 3 {
-		t.Errorf("o.done.Steps = %v, want 3", o.done.Steps)
+		t.Errorf("the model was asked %d times, want 3", o.done.Steps)
 	}
 	if !strings.Contains(o.done.Reply, "stopped after 3 steps") {
-		t.Errorf("o.done.Reply = %q, want %q in it", o.done.Reply, "stopped after 3 steps")
+		t.Errorf("the reply is %q, want %q in it", o.done.Reply, "stopped after 3 steps")
 	}
 }
 
@@ -581,7 +581,7 @@ func TestCallIDsAreUnique(t *testing.T) {
 			t.Error("seen[r.CallID]")
 		}
 		if r.Text != want {
-			t.Errorf("r.Text = %v, want %v", r.Text, want)
+			t.Errorf("the result is %v, want %v", r.Text, want)
 		}
 		seen[r.CallID] = true
 	}

@@ -48,10 +48,10 @@ func TestAnswerSurvives(t *testing.T) {
 					t.Fatal(o.err)
 				}
 				if o.done == nil {
-					t.Fatalf("o.done = %v, want another than nil", o.done)
+					t.Fatal("the turn has not ended")
 				}
 				if o.done.Reply != "done" {
-					t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "done")
+					t.Fatalf("the reply is %q, want %q", o.done.Reply, "done")
 				}
 				want := map[bool]int{true: 2}[approved]
 				if approved && replay == tool.Never {
@@ -77,16 +77,16 @@ func TestAnswerInAdvance(t *testing.T) {
 	s := waiting(t, cfg, tools, fake.Call("1", "act", "{}"), fake.Call("2", "act", "{}"))
 	o := run(newBench(t, cfg, selection.Config{}, tools), t.Context(), turn.Input{Session: s, Answers: []session.Answer{{Call: "1", Approved: true}, {Call: "2", Approved: true}}})
 	if o.done == nil {
-		t.Errorf("o.done = %v, want another than nil", o.done)
+		t.Error("the turn has not ended")
 	}
 	if len(o.done.Awaits) != 1 {
-		t.Fatalf("len(o.done.Awaits) = %v, want 1: %+v", len(o.done.Awaits), o.done.Awaits)
+		t.Fatalf("%d calls wait, want 1: %+v", len(o.done.Awaits), o.done.Awaits)
 	}
 	if o.done.Awaits[0].Call != "2" {
-		t.Errorf("o.done.Awaits[0].Call = %q, want %q", o.done.Awaits[0].Call, "2")
+		t.Errorf("the waiting call is %q, want %q", o.done.Awaits[0].Call, "2")
 	}
 	if did.ran["act"] != 1 {
-		t.Errorf("did.ran[\"act\"] = %v, want 1", did.ran["act"])
+		t.Errorf("act ran %v times, want 1", did.ran["act"])
 	}
 }
 
@@ -112,10 +112,10 @@ func TestReplayChanged(t *testing.T) {
 		s := until(t, newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{did.tool("act", tool.Never)}, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}), turn.Input{Text: "go"}, isResult)
 		o := run(newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{did.tool("act", now)}, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
 		if did.ran["act"] != 1 {
-			t.Errorf("did.ran[\"act\"] = %v, want 1", did.ran["act"])
+			t.Errorf("act ran %v times, want 1", did.ran["act"])
 		}
 		if !strings.Contains(o.results()[0].Text, "unknown") {
-			t.Errorf("o.results()[0].Text: %q does not contain %q", o.results()[0].Text, "unknown")
+			t.Errorf("the result is %q, want %q in it", o.results()[0].Text, "unknown")
 		}
 	}
 }
@@ -128,16 +128,16 @@ func TestToolGone(t *testing.T) {
 	o := run(newBench(t, turn.Config{}, selection.Config{}, nil, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
 	r := o.results()
 	if o.done == nil {
-		t.Errorf("o.done = %v, want another than nil", o.done)
+		t.Error("the turn has not ended")
 	}
 	if len(r) != 2 {
-		t.Fatalf("len(r) = %v, want 2: %+v", len(r), r)
+		t.Fatalf("%d results, want 2: %+v", len(r), r)
 	}
 	if !strings.Contains(r[0].Text, "unknown") {
-		t.Errorf("r[0].Text: %q does not contain %q", r[0].Text, "unknown")
+		t.Errorf("the first result is %q, want %q in it", r[0].Text, "unknown")
 	}
 	if !strings.Contains(r[1].Text, "there is no tool") {
-		t.Errorf("r[1].Text: %q does not contain %q", r[1].Text, "there is no tool")
+		t.Errorf("the second result is %q, want %q in it", r[1].Text, "there is no tool")
 	}
 }
 
@@ -246,7 +246,7 @@ func TestPolicyTooLate(t *testing.T) {
 			t.Error("ran")
 		}
 		if !strings.Contains(o.results()[0].Text, "did not run") {
-			t.Errorf("o.results()[0].Text: %q does not contain %q", o.results()[0].Text, "did not run")
+			t.Errorf("the result is %q, want %q in it", o.results()[0].Text, "did not run")
 		}
 	})
 }

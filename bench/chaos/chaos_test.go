@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/etui-run/etui/internal/leftout"
+	"github.com/etui-run/etui/store/postgrestest"
 )
 
 // A few kills, and every other harm, of what `make chaos` does hundreds of times.
@@ -24,6 +28,9 @@ func TestChaos(t *testing.T) {
 			t.Parallel()
 			c.etui, c.dir = etui, t.TempDir()
 			r, err := run(c)
+			if errors.Is(err, postgrestest.ErrMissing) {
+				leftout.Without(t, "PostgreSQL")
+			}
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/leftout"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -102,6 +103,7 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 			e.Setenv("GOFLAGS", "-mod=mod -ldflags=-s")
 			return nil
 		},
+		Condition: missing,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitCode,
 			"fixture":  fixture,
@@ -113,6 +115,19 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 			"write":    write,
 		},
 	}
+}
+
+// missing is the condition of a script that needs a program: [without:npm]. It holds where the
+// program is not installed, and fails the script if all tests are to run.
+func missing(condition string) (bool, error) {
+	program, ok := strings.CutPrefix(condition, "without:")
+	if !ok {
+		return false, fmt.Errorf("unknown condition %q", condition)
+	}
+	if _, err := exec.LookPath(program); err == nil {
+		return false, nil
+	}
+	return true, leftout.Refused(program)
 }
 
 // fixture copies the files of testdata/fixtures/NAME into the script's folder, before

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/client"
-	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/internal/leftout"
 )
 
 // lockedBuffer takes what several goroutines write.
@@ -70,7 +70,7 @@ func startGateway(t *testing.T, args ...string) string {
 // TestOpenAIClient drives the demo with OpenAI's own client from npm.
 func TestOpenAIClient(t *testing.T) {
 	if _, err := os.Stat("testdata/openai/node_modules/openai"); err != nil {
-		t.Fatal("OpenAI's client is not installed: run the tests with `make test`, which installs it, or `npm ci --prefix cmd/etui/testdata/openai`")
+		leftout.Without(t, "OpenAI's client from npm")
 	}
 	url := startGateway(t, "demo")
 	cmd := exec.CommandContext(t.Context(), "node", "client.mjs", url)

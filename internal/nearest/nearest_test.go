@@ -11,7 +11,7 @@ func TestName(t *testing.T) {
 	known := []string{"get_pod_logs", "list_pods", "full", "office", "listen"}
 	for written, want := range map[string]string{
 		"get_pod_log": "get_pod_logs", "list_pod": "list_pods", "LIST_PODS": "list_pods", "fulll": "full", "ofice": "office", "listne": "listen",
-		"get_pod": "get_pod_logs", "zebra": "", "": "", "x": "",
+		"get_pod": "get_pod_logs", "office": "", "zebra": "", "": "", "x": "",
 	} {
 		if got, ok := nearest.Name(written, slices.Values(known)); got != want || ok != (want != "") {
 			t.Errorf("%q: %q, want %q", written, got, want)

@@ -181,10 +181,10 @@ func TestSelectWithAlternatives(t *testing.T) {
 	}
 	role := x.Alternatives[0]
 	if role.Change != "role" {
-		t.Errorf("role.Change = %q, want %q", role.Change, "role")
+		t.Errorf("the change is %q, want %q", role.Change, "role")
 	}
 	if role.Opens[0] != "admin_only" {
-		t.Errorf("role.Opens[0] = %q, want %q", role.Opens[0], "admin_only")
+		t.Errorf("the tool that it opens is %q, want %q", role.Opens[0], "admin_only")
 	}
 	if got := x.Alternatives[1].Value; got != "talking" {
 		t.Errorf("the second alternative is %s", got)
@@ -213,13 +213,13 @@ func TestToolsListsShadowedOnes(t *testing.T) {
 	}
 	last := list[3]
 	if last.Name != "echo" {
-		t.Errorf("last.Name = %q, want %q", last.Name, "echo")
+		t.Errorf("the last tool is %q, want %q", last.Name, "echo")
 	}
 	if !last.Shadowed {
-		t.Error("last.Shadowed is false")
+		t.Error("the last tool is not shadowed")
 	}
 	if last.Source != "" {
-		t.Errorf("last.Source = %q, want %q", last.Source, "")
+		t.Errorf("its source is %q, want %q", last.Source, "")
 	}
 	for _, tool := range list {
 		if tool.Filtered != (tool.Name == "admin_only") {
@@ -253,35 +253,35 @@ func TestControl(t *testing.T) {
 	}
 	list := get[[]engine.AgentStatus](t, a.Agents, "", "", "")
 	if len(list) != 2 {
-		t.Fatalf("len(list) = %v, want 2: %+v", len(list), list)
+		t.Fatalf("%d agents, want 2: %+v", len(list), list)
 	}
 	if list[0].Skill != "talking" {
-		t.Errorf("list[0].Skill = %q, want %q", list[0].Skill, "talking")
+		t.Errorf("the skill of the first agent is %q, want %q", list[0].Skill, "talking")
 	}
 	if list[1].Groups != "world" {
-		t.Errorf("list[1].Groups = %q, want %q", list[1].Groups, "world")
+		t.Errorf("the second agent has the groups %q, want %q", list[1].Groups, "world")
 	}
 }
 
 func TestStatus(t *testing.T) {
 	s := get[api.Status](t, newAPI(t, nil).Status, "", "", "")
 	if s.Version != "test" {
-		t.Errorf("s.Version = %q, want %q", s.Version, "test")
+		t.Errorf("the version is %q, want %q", s.Version, "test")
 	}
 	if s.Tools != 3 {
-		t.Errorf("s.Tools = %v, want 3", s.Tools)
+		t.Errorf("%d tools, want 3", s.Tools)
 	}
 	if len(s.Agents) != 2 {
-		t.Fatalf("len(s.Agents) = %v, want 2: %+v", len(s.Agents), s.Agents)
+		t.Fatalf("%d agents, want 2: %+v", len(s.Agents), s.Agents)
 	}
 	if s.Configuration != nil {
-		t.Errorf("s.Configuration = %+v, want none", s.Configuration)
+		t.Errorf("the configuration is %+v", s.Configuration)
 	}
 	if s.Rules == nil {
-		t.Errorf("s.Rules = %v, want another than nil", s.Rules)
+		t.Error("there are no rules")
 	}
 	if s.Policy == nil {
-		t.Errorf("s.Policy = %v, want another than nil", s.Policy)
+		t.Error("there is no policy")
 	}
 }
 

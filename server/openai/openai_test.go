@@ -92,10 +92,10 @@ func TestWholeAnswer(t *testing.T) {
 		t.Errorf("the client's instructions are missing in %q", r.System)
 	}
 	if len(r.Messages) != 3 {
-		t.Fatalf("len(r.Messages) = %v, want 3: %+v", len(r.Messages), r.Messages)
+		t.Fatalf("%d messages in the request, want 3: %+v", len(r.Messages), r.Messages)
 	}
 	if r.Messages[2].Text != "echo a" {
-		t.Errorf("r.Messages[2].Text = %q, want %q", r.Messages[2].Text, "echo a")
+		t.Errorf("the last message is %q, want %q", r.Messages[2].Text, "echo a")
 	}
 }
 

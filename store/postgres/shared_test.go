@@ -364,9 +364,7 @@ func TestOneSessionOnTwoProcesses(t *testing.T) {
 // While the server is away, a message is refused with the reason; one that was accepted
 // waits, and is answered when the server is back. Nothing is opened anew.
 func TestServerIsAwayAndComesBack(t *testing.T) {
-	own, err := postgrestest.Start()
-	must(t, err)
-	t.Cleanup(func() { must(t, own.Close()) })
+	own := postgrestest.For(t)
 	goOn := make(chan struct{})
 	kept := open(t, own.URL("postgres"))
 	e := newEngine(t, kept, piecemeal{"hello", goOn})

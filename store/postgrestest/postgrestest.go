@@ -21,6 +21,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/etui-run/etui/internal/leftout"
 	"github.com/etui-run/etui/internal/panics"
 )
 
@@ -34,7 +35,29 @@ type Server struct {
 	made     int // databases
 }
 
-// Start makes a server. The caller ends it with Close.
+// ErrMissing says that PostgreSQL is not installed.
+var ErrMissing = errors.New("PostgreSQL is not installed: `make test` fetches it once")
+
+// For makes a server that lives as long as a test. Without PostgreSQL the test is left out.
+func For(t testing.TB) *Server {
+	t.Helper()
+	s, err := Start()
+	if errors.Is(err, ErrMissing) {
+		leftout.Without(t, "PostgreSQL")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// Start makes a server. The caller ends it with Close. It returns [ErrMissing] where PostgreSQL
+// is not installed.
 func Start() (*Server, error) {
 	bin, err := programs()
 	if err != nil {
@@ -91,7 +114,7 @@ func programs() (string, error) {
 			break
 		}
 	}
-	return "", errors.New("this test runs PostgreSQL, which is not installed: `make test` fetches it once")
+	return "", ErrMissing
 }
 
 // fetched is where `make test` puts PostgreSQL, seen from the top of the checkout.
@@ -193,10 +216,15 @@ func (s *Server) Database(t testing.TB) string {
 }
 
 // Main runs the tests of a package with a server, and returns the exit code. It is for
-// TestMain.
+// TestMain. Without PostgreSQL all of them are left out.
 func Main(m *testing.M, s **Server) int {
 	var err error
-	if *s, err = Start(); err != nil {
+	*s, err = Start()
+	if errors.Is(err, ErrMissing) && leftout.Refused("PostgreSQL") == nil {
+		fmt.Fprintln(os.Stdout, leftout.Line("PostgreSQL"))
+		return 0
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
