@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/mattermost/mattermosttest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "scan", "channel/markup", "identity", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "rank/internal/lexicon/*", "internal/protect"},
 	{"model", "route", "store", "rank", "internal/leftout", "internal/toolgen", "tool/*", "store/internal/*"},
-	{"selection/meta", "store/*", "mailbox"},
+	{"selection/meta", "store/*", "mailbox", "model/endpoint"},
 	{"catalog", "model/*", "examples/demo"},
 	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
 	{"turn/internal/*", "workflow", "skill/markdown", "hub/internal/archive", "internal/eval"},

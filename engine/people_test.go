@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inspect"
 )
 
 // people returns a function for engine.Config.Users, and what changes its answer.

@@ -202,7 +202,7 @@ func repeatedAfterRemoval(t *testing.T) {
 			list, err := kept.List(t.Context(), session.Filter{})
 			must(t, err)
 			must(t, g.DeleteSession(t.Context(), list[0].Key))
-		} else if _, err := g.ForgetUser(t.Context(), "api:ann"); err != nil {
+		} else if _, err := eraser(g).Erase(t.Context(), "api:ann"); err != nil {
 			t.Error(err)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -124,6 +125,7 @@ func readStoryConfig(t *testing.T, text string) storyConfig {
 // process is an etui of a story. A dead one does and stores nothing any more.
 type process struct {
 	*engine.Engine
+	clock    *schedule.Clock
 	registry *catalog.Registry
 	rules    atomic.Pointer[storyRules]
 	dead     atomic.Bool
@@ -171,7 +173,6 @@ func (s *story) start() {
 	cfg.Approvers = func(ctx context.Context, a rules.Attempt) rules.Decision {
 		return p.rules.Load().approvers.Decide(ctx, a)
 	}
-	s.heartbeat(&cfg)
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(s.config.Agents)), func(name string) bool { return name == "main" })
 	names = slices.Insert(names, 0, "main") // the default agent is the first one
 	for _, name := range names {
@@ -193,6 +194,7 @@ func (s *story) start() {
 	var err error
 	p.Engine, err = engine.New(cfg)
 	must(s.T, err)
+	p.clock = s.newClock(p)
 	s.now, s.all = p, append(s.all, p)
 	if len(s.all) > 1 {
 		go func() { _ = p.Resume(s.Context()) }()

@@ -281,3 +281,7 @@ func TestOneUserCannotSteerAnother(t *testing.T) {
 		t.Errorf("finds %q, want what others asked first", found)
 	}
 }
+
+func calls(id, name, arguments string) fake.Step {
+	return fake.Step{Calls: []chat.Call{fake.Call(id, "call_tool", `{"name":"`+name+`","arguments":`+arguments+`}`)}}
+}

@@ -125,7 +125,9 @@ const maxSkillNames = 50
 func (g *gate) unknownSkill(name string) chat.Result {
 	skills := []string{catalog.Full}
 	for skill := range g.selected.OfferedSkills() {
-		skills = append(skills, skill)
+		if skill != name {
+			skills = append(skills, skill)
+		}
 	}
 	slices.Sort(skills)
 	list := strings.Join(skills[:min(len(skills), maxSkillNames)], ", ")

@@ -33,37 +33,7 @@ func (m *metaTools) useSkill(args json.RawMessage) chat.Result {
 		g.record(m.conv.ctx, audit.Decision{Skill: in.Name, Stage: StageUnknown}, args)
 		return g.unknownSkill(in.Name)
 	}
-	return t.takeUp(skill, in.File)
-}
-
-// admitSkill finds a skill that the caller may take up, in the turn's catalog and in that
-// of a moment.
-func (t *run) admitSkill(now moment, name string) (catalog.Skill, bool) {
-	skill, ok := t.selector.AdmitSkill(t.selected.Request, name)
-	if ok && now.changed {
-		_, ok = now.AdmitSkill(now.request, name)
-	}
-	return skill, ok
-}
-
-// maxSkillNames bounds the names listed for a model that asks for an unknown skill.
-const maxSkillNames = 50
-
-// unknownSkill is the result for a skill that does not exist, or that the caller may not take up
-// any more.
-func (t *run) unknownSkill(name string) chat.Result {
-	skills := []string{catalog.Full}
-	for skill := range t.selected.OfferedSkills() {
-		if skill != name {
-			skills = append(skills, skill)
-		}
-	}
-	slices.Sort(skills)
-	list := strings.Join(skills[:min(len(skills), maxSkillNames)], ", ")
-	if more := len(skills) - maxSkillNames; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return tool.Failure("there is no skill %q%s The skills are: %s.", name, cmp.Or(nearest.Hint(name, slices.Values(skills)), "."), list)
+	return m.takeUp(skill, in.File)
 }
 
 // takeUp returns a file of a skill, or its instructions. Instructions also switch the

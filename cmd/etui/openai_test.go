@@ -12,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/leftout"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 // lockedBuffer takes what several goroutines write.
