@@ -100,7 +100,7 @@ func (r *Ranking) Least() float32 { return r.least }
 func (r *Ranking) Own(position int) float32 {
 	score := r.Scores[position]
 	for _, t := range r.terms {
-		if t.past {
+		if t.part != own {
 			score -= r.index.impact(t.term, position, r.examples) * t.weight
 		}
 	}
