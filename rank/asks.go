@@ -5,6 +5,12 @@ import (
 	"unicode"
 )
 
+// How much the words of a line say.
+const (
+	labelled = -2 // it begins with "name:"
+	coded    = -1 // a word with signs in it, up to three, if every fifth word has some
+)
+
 // asks returns how much a line reads like a request: a question, a wish, a verb that tells somebody
 // to do something.
 func (l *line) asks() (score float64) {
@@ -15,13 +21,13 @@ func (l *line) asks() (score float64) {
 	if l.han {
 		return score + asksInChinese(l.text)
 	}
-	first, own, codes, n := false, false, 0, 0
+	first, own, codes, n, said := false, false, 0, 0, 0
 	for word := range strings.FieldsSeq(text) {
 		bare := strings.ToLower(strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
 		if n == 0 && strings.HasSuffix(word, ":") {
 			score += labelled
 		}
-		if _, ok := requestWords[bare]; ok && n < 3 {
+		if _, ok := requestWords[bare]; ok && said == 0 {
 			first = true
 		}
 		if _, ok := persons[bare]; ok {
@@ -29,6 +35,9 @@ func (l *line) asks() (score float64) {
 		}
 		if codes < 3 && coding(word) {
 			codes++
+		}
+		if !isPolite(bare) && bare != "" {
+			said++
 		}
 		n++
 	}
@@ -70,13 +79,19 @@ var wishes = strings.Fields(`请 帮 我想 想要 我要 需要 能否 能不�
 var persons = set(`must should need i i'm i'd i've i'll my me mine we our us you your could can would`)
 
 // requestWords are words with which requests begin.
-var requestWords = set(`what what's whats which who who's whose when where where's why how how's can could will would shall should do does did is are was were may
-	please help i i'd i'm i need want let let's show tell find get give fetch list search look check retrieve create make add send write read open close
-	delete remove update change set convert translate calculate compute compare explain describe summarize summarise analyze analyse generate provide
-	book order buy sell reserve cancel schedule plan recommend suggest play stop start run execute call download upload save share post publish
-	identify determine verify validate confirm estimate predict track monitor review extract return count sum sort filter display print
-	fix debug repair solve answer draw design build deploy restart install configure turn switch remind notify email mail message invite
-	assume suppose consider use using given having looking any`)
+var requestWords = set(`what what's whats which who who's whose when where where's why how how's can could will would shall should do does did is are may
+	please help i i'd i'm i've i'll need want let let's if
+	accept access acquire activate add allow analyse analyze answer append apply approve archive ask assess assign assist assume block book browse build buy
+	calculate call cancel change charge check choose classify clone close collect combine commit compare compile compress compute configure confirm connect
+	consider consult convert copy count create crop debug decide decode define delete deploy describe design detect determine disable discover display
+	download draft draw edit email enable encode encrypt ensure estimate evaluate examine execute explain explore export extract fetch fill filter find fix
+	follow format forward gather generate get give given go grab guide having help identify import include inform insert inspect install invite invoke join
+	keep kindly launch learn leave list load locate lock look lookup mail make manage measure merge message monitor move name navigate notify obtain open
+	optimize order organize output parse pay perform pick plan play post predict prepare print process produce provide publish pull purchase push put query
+	rank read recommend record refund register reject remind remove rename render reorder repair replace reply report request research reserve reset resize
+	resolve respond restart restore retrieve return review rewrite run save scan schedule score search see select sell send set share show sign simulate
+	solve sort specify split start stop submit subscribe suggest sum summarise summarize swap switch take tell test track train transcribe transfer
+	translate trigger turn undo unlock update upgrade upload use using validate verify view visit visualize wake walk warn watch withdraw write any`)
 
 func set(words string) map[string]struct{} {
 	set := map[string]struct{}{}

@@ -18,7 +18,7 @@ const (
 	// the share for an answer to the assistant.
 	pastShare, answerShare = 0.4, 1.5
 	// materialShare is the same for what came with the request.
-	materialShare = 0.2
+	materialShare = 0.1
 	// sentenceShare is the share of the question's best score that the best
 	// definition for one of its sentences gains, and others in proportion.
 	sentenceShare = 0.5
