@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
@@ -41,7 +42,8 @@ func (n *narrow) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 		if strings.Contains(says, "%d") {
 			says = fmt.Sprintf(says, n.window)
 		}
-		return fake.New(fake.Step{Err: model.Failure(ctx, errors.New(says), model.Error{Model: "narrow", Kind: model.ErrTooLong, Detail: says}, "", nil)}).Stream(ctx, req)
+		refusal := model.Error{Model: "narrow", Kind: model.ErrTooLong, Detail: says}
+		return fake.New(fake.Step{Err: endpoint.Failure(ctx, errors.New(says), refusal, "", nil)}).Stream(ctx, req)
 	case isSummary(req) && n.summary == "":
 		return fake.New(fake.Step{Err: errors.New("no summary today")}).Stream(ctx, req)
 	case isSummary(req):
@@ -179,7 +181,7 @@ func TestAfterARefusedMessage(t *testing.T) {
 		m := &narrow{info: model.Info{Window: c.known, CacheLife: time.Hour}, window: c.window, says: "prompt is too long", summary: "They talked about Rome."}
 		m.answer = func(req model.Request) fake.Step {
 			if req.Messages[len(req.Messages)-1].Text == "what the provider forbids" {
-				return fake.Step{Err: model.Failure(t.Context(), errors.New("no"), model.Error{Model: "narrow", Kind: model.ErrRequest}, "", nil)}
+				return fake.Step{Err: &model.Error{Model: "narrow", Kind: model.ErrRequest}}
 			}
 			return fake.Step{Text: "ok"}
 		}

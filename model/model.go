@@ -4,8 +4,8 @@
 // Adapters live in the folders beside this file. Each passes the conformance
 // suite of package modeltest. A [Model] is safe for concurrent use.
 //
-// [Fallback] and [Log] wrap models. Adapters share [Transport], [Client], [Names],
-// [UserText], [KindOf] and [Detail].
+// [Fallback] and [Log] wrap models. Adapters share [Names], [UserText] and [Refuse], and
+// those of HTTP APIs package endpoint, too.
 package model
 
 import (

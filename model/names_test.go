@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -39,35 +38,6 @@ func TestNames(t *testing.T) {
 	}
 	if got := names.Own("unknown"); got != "unknown" {
 		t.Errorf("unknown comes back as %s", got)
-	}
-}
-
-func TestDetail(t *testing.T) {
-	for _, tt := range []struct {
-		in      string
-		secrets []string
-		want    string
-	}{
-		{"plain", nil, "plain"},
-		{" two\n lines\t ", []string{""}, "two lines"},
-		{"key sk-1 and key sk-12", []string{"sk-1", "sk-12"}, "key (secret) and key (secret)"},
-		{strings.Repeat("é", 200), nil, strings.Repeat("é", 150) + "…"},
-		{"bad \xff byte", nil, "bad byte"},
-	} {
-		if got := model.Detail(tt.in, tt.secrets...); got != tt.want {
-			t.Errorf("Detail(%q) = %q, want %q", tt.in, got, tt.want)
-		}
-	}
-}
-
-func TestKindOf(t *testing.T) {
-	for status, want := range map[int]error{
-		0: model.ErrUnavailable, 200: model.ErrUnavailable, 301: model.ErrRequest, 400: model.ErrRequest, 401: model.ErrAuth, 402: model.ErrBilling,
-		403: model.ErrAuth, 404: model.ErrNoModel, 405: model.ErrNoModel, 408: model.ErrUnavailable, 413: model.ErrTooLong, 429: model.ErrRateLimited, 500: model.ErrUnavailable, 529: model.ErrUnavailable,
-	} {
-		if got := model.KindOf(status); !errors.Is(got, want) {
-			t.Errorf("KindOf(%d) = %v, want %v", status, got, want)
-		}
 	}
 }
 

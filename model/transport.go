@@ -28,7 +28,7 @@ type TransportConfig struct {
 	Base http.RoundTripper
 }
 
-// Transport returns the round tripper of both HTTP adapters: it retries and enforces time
+// Transport returns the round tripper of the HTTP adapters: it retries and enforces time
 // limits (see [TransportConfig]).
 //
 // A response with a status below 400 is never retried, however it ends. A final
@@ -66,16 +66,6 @@ func (t withBody) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	return t.next.RoundTrip(req)
-}
-
-// Client returns the HTTP client of an adapter. A nil transport means [Transport] with
-// its defaults. The client does not follow redirects: the key must not reach another
-// server.
-func Client(transport http.RoundTripper) *http.Client {
-	if transport == nil {
-		transport = Transport(TransportConfig{})
-	}
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 func (cfg TransportConfig) withDefaults() TransportConfig {

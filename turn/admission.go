@@ -17,9 +17,8 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/rules"
-	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
@@ -37,29 +36,46 @@ const (
 	StagePolicy    = "policy"    // the policy does not allow it
 )
 
-// current returns the facts about the caller while a catalog is in effect, and whether
-// they differ from f.
-func (in Input) current(now *catalog.Catalog, f chat.Facts) (_ chat.Facts, changed bool) {
-	if in.Current == nil {
-		return f, false
-	}
-	c := in.Current(now)
-	changed = c.User != f.User || !slices.Equal(c.Roles, f.Roles) || !slices.Equal(c.Groups, f.Groups) || !maps.Equal(c.Attrs, f.Attrs)
-	f.User, f.Sender, f.Roles, f.Groups, f.Attrs = c.User, c.Sender, c.Roles, c.Groups, c.Attrs
-	return f, changed
+// people tells who the caller and the bounds of a turn are.
+type people struct {
+	current func(now *catalog.Catalog) chat.Facts // nil when nothing changes
+	bounds  []selection.Bound
 }
 
-// bounds returns the bounds of a turn, with what is known of the person now.
-func (in Input) bounds(now chat.Facts) []selection.Bound {
-	list := slices.Clone(in.Bounds)
-	for i := range list {
-		if list[i].Past {
-			continue
-		}
-		f := &list[i].Facts
+func (in *Input) people() people { return people{in.Current, in.Bounds} }
+
+// at returns the facts about the caller and the bounds while a catalog is in effect, and
+// whether the facts differ from f.
+func (p people) at(c *catalog.Catalog, f chat.Facts) (_ chat.Facts, bounds []selection.Bound, changed bool) {
+	update := func(f *chat.Facts, now chat.Facts) {
 		f.User, f.Sender, f.Roles, f.Groups, f.Attrs = now.User, now.Sender, now.Roles, now.Groups, now.Attrs
 	}
-	return list
+	if p.current != nil {
+		now := p.current(c)
+		changed = now.User != f.User || !slices.Equal(now.Roles, f.Roles) ||
+			!slices.Equal(now.Groups, f.Groups) || !maps.Equal(now.Attrs, f.Attrs)
+		update(&f, now)
+	}
+	bounds = slices.Clone(p.bounds)
+	for i := range bounds {
+		if !bounds[i].Past {
+			update(&bounds[i].Facts, f)
+		}
+	}
+	return f, bounds, changed
+}
+
+// gate decides who may call which tools and skills, as the turn is at one point. A call that
+// goes on keeps its gate, whatever becomes of the turn meanwhile.
+type gate struct {
+	config   *Config
+	latest   func() *selection.Selector // with the tools and rules of the moment
+	people   people
+	session  session.Key
+	selector *selection.Selector // of the turn
+	selected *selection.Selection
+	approved []session.Granted // for the session
+	waits    bool              // calls may wait for approval
 }
 
 // moment is one state of tools, rules and people. A call is judged by one of them, so that
@@ -70,36 +86,84 @@ type moment struct {
 	changed bool              // since the turn began
 }
 
-func (t *run) now() moment {
-	m := moment{Selector: t.Runner.selector(), request: t.selected.Request}
-	m.request.Facts, m.changed = t.in.current(m.Catalog(), m.request.Facts)
-	m.request.Bounds = t.in.bounds(m.request.Facts)
-	m.changed = m.changed || m.Catalog() != t.selector.Catalog()
+// now is the moment of a call.
+func (g *gate) now() moment {
+	m := moment{Selector: g.latest(), request: g.selected.Request}
+	m.request.Facts, m.request.Bounds, m.changed = g.people.at(m.Catalog(), m.request.Facts)
+	m.changed = m.changed || m.Catalog() != g.selector.Catalog()
 	return m
 }
 
 // admit judges a call by the catalog with which the turn began, by removals since, and
 // by what the caller has lost since. A nil entry means that there is no such tool.
-func (t *run) admit(now moment, name string) (*catalog.Entry, selection.Stage) {
-	entry, stage := t.selector.Admit(t.selected.Request, name)
+func (g *gate) admit(now moment, name string) (*catalog.Entry, selection.Stage) {
+	entry, stage := g.selector.Admit(g.selected.Request, name)
 	if entry == nil || !stage.Usable() || !now.changed {
 		return entry, stage
 	}
-	if newer, judged := now.Admit(now.request, name); newer == nil || judged == selection.Enabled || judged == selection.Visibility {
+	newer, judged := now.Admit(now.request, name)
+	if newer == nil || judged == selection.Enabled || judged == selection.Visibility {
 		return newer, judged
 	}
 	return entry, stage
 }
 
+// admitSkill finds a skill that the caller may take up, in the turn's catalog and in that
+// of a moment.
+func (g *gate) admitSkill(now moment, name string) (catalog.Skill, bool) {
+	skill, ok := g.selector.AdmitSkill(g.selected.Request, name)
+	if ok && now.changed {
+		_, ok = now.AdmitSkill(now.request, name)
+	}
+	return skill, ok
+}
+
+// maxSkillNames bounds the names listed for a model that asks for an unknown skill.
+const maxSkillNames = 50
+
+// unknownSkill is the result for a skill that does not exist or that this caller may not use.
+func (g *gate) unknownSkill(name string) chat.Result {
+	skills := []string{catalog.Full}
+	for skill := range g.selected.OfferedSkills() {
+		skills = append(skills, skill)
+	}
+	slices.Sort(skills)
+	list := strings.Join(skills[:min(len(skills), maxSkillNames)], ", ")
+	if more := len(skills) - maxSkillNames; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	hint := cmp.Or(nearest.Hint(name, slices.Values(skills)), ".")
+	return tool.Failure("there is no skill %q%s The skills are: %s.", name, hint, list)
+}
+
+// nameless is the result for a tool that does not exist or that this caller may not
+// use. Both read the same. Models also call skills like tools and misspell them, so the
+// hint includes skills.
+func (g *gate) nameless(name string) chat.Result {
+	return tool.Failure("there is no tool %q%s", name, nearest.Hint(name, g.callable()))
+}
+
+// callable yields the names of the tools and skills that this turn may call.
+func (g *gate) callable() func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for e := range g.selector.Catalog().All() {
+			if g.selected.Stage(e).Usable() && !yield(e.Definition.Name) {
+				return
+			}
+		}
+		g.selected.OfferedSkills()(yield)
+	}
+}
+
 // allow judges a call that is about to run. The error tells the model why it may not.
-func (t *run) allow(ctx context.Context, e *catalog.Entry, args json.RawMessage, said *session.Answer) error {
-	record := t.record(e)
+func (g *gate) allow(ctx context.Context, e *catalog.Entry, args json.RawMessage, said *session.Answer) error {
+	record := recordOf(e)
 	if err := fits(e, args); err != nil { // the policy does not see a call that cannot run
 		record.Stage, record.Reason = StageArguments, err.Error()
-		t.decided(record, args)
+		g.record(ctx, record, args)
 		return err
 	}
-	return t.judge(ctx, rules.Attempt{Entry: e, Arguments: args}, record, said)
+	return g.judge(ctx, rules.Attempt{Entry: e, Arguments: args}, record, said)
 }
 
 // fits returns how arguments violate a tool's schema.
@@ -115,8 +179,8 @@ func fits(e *catalog.Entry, args json.RawMessage) error {
 }
 
 // allowSkill judges the activation of a skill, or the reading of one of its files.
-func (t *run) allowSkill(name, file string) error {
-	return t.judge(t.ctx, rules.Attempt{Skill: name, Arguments: fileArguments(file)}, audit.Decision{Skill: name}, nil)
+func (g *gate) allowSkill(ctx context.Context, name, file string) error {
+	return g.judge(ctx, rules.Attempt{Skill: name, Arguments: fileArguments(file)}, audit.Decision{Skill: name}, nil)
 }
 
 // fileArguments returns the arguments for reading a skill's file; an empty name means
@@ -129,24 +193,27 @@ func fileArguments(file string) json.RawMessage {
 // judge asks the policy and records its decision. Where the policy says ask, a person's
 // answer decides, if there is one. What the caller lost since the call was admitted is
 // refused, by the rules of the moment by which the policy decides.
-func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision, answer *session.Answer) error {
-	now := t.now()
-	if err := t.stillAdmitted(now, a); err != nil {
+func (g *gate) judge(ctx context.Context, a rules.Attempt, record audit.Decision, answer *session.Answer) error {
+	now := g.now()
+	if err := g.stillAdmitted(ctx, now, a); err != nil {
 		return err
 	}
-	d := t.decide(ctx, now, a)
+	d := g.decide(ctx, now, a)
 	if d.Effect == rules.Ask && a.Entry != nil && answer == nil {
-		if reason, ok := t.granted(ctx, now.request.Facts, record); ok {
+		if reason, ok := g.granted(ctx, now.request.Facts, record); ok {
 			d.Effect, d.Reason = rules.Allow, reason
 		}
 	}
-	asked := d.Effect == rules.Ask && a.Entry != nil && t.waits
+	asked := d.Effect == rules.Ask && a.Entry != nil && g.waits
 	if asked {
 		digest := digestOf(a.Arguments)
 		// What the arguments mean may have changed since a person saw them: a link leads
 		// elsewhere now, say. Then the person is asked again.
 		if answer == nil || answer.Approved && answer.Lasts == session.Once && answer.Digest != "" && answer.Digest != digest {
-			return &awaits{session.Await{Tool: record.Tool, Risk: record.Risk, Hash: record.Hash, Digest: digest, Arguments: audit.Arguments(t.config.Secrets, a.Arguments)}}
+			return &awaits{session.Await{
+				Tool: record.Tool, Risk: record.Risk, Hash: record.Hash, Digest: digest,
+				Arguments: audit.Arguments(g.config.Secrets, a.Arguments),
+			}}
 		}
 		d.Effect, d.Reason = verdict(*answer)
 		if d.Effect == rules.Allow && answer.Hash != "" && answer.Hash != record.Hash {
@@ -160,7 +227,7 @@ func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision,
 	if record.Allowed = d.Effect == rules.Allow; !record.Allowed {
 		record.Stage = StagePolicy
 	}
-	t.decided(record, a.Arguments)
+	g.record(ctx, record, a.Arguments)
 	switch {
 	case record.Allowed:
 		return nil
@@ -178,71 +245,78 @@ func digestOf(args json.RawMessage) string {
 
 // granted returns why a call that the policy asks about may run: an approval that counts
 // for the session, or always.
-func (t *run) granted(ctx context.Context, f chat.Facts, record audit.Decision) (string, bool) {
-	for _, g := range t.state.Granted {
-		if g.Tool == record.Tool && g.Hash == record.Hash && g.User == f.Record() {
-			return "approved for this session by " + cmp.Or(g.By, "a guest"), true
+func (g *gate) granted(ctx context.Context, f chat.Facts, record audit.Decision) (string, bool) {
+	for _, a := range g.approved {
+		if a.Tool == record.Tool && a.Hash == record.Hash && a.User == f.Record() {
+			return "approved for this session by " + cmp.Or(a.By, "a guest"), true
 		}
 	}
-	if t.config.Granted == nil {
+	if g.config.Granted == nil {
 		return "", false
 	}
-	return t.config.Granted(ctx, f, record.Tool, record.Hash)
+	return g.config.Granted(ctx, f, record.Tool, record.Hash)
 }
 
 // stillAdmitted returns why a tool or skill that was admitted no longer is.
-func (t *run) stillAdmitted(now moment, a rules.Attempt) error {
+func (g *gate) stillAdmitted(ctx context.Context, now moment, a rules.Attempt) error {
 	if a.Entry == nil {
-		if _, ok := t.admitSkill(now, a.Skill); !ok {
-			t.decided(audit.Decision{Skill: a.Skill, Stage: StageUnknown}, a.Arguments)
-			return errors.New(t.unknownSkill(a.Skill).Text)
+		if _, ok := g.admitSkill(now, a.Skill); !ok {
+			g.record(ctx, audit.Decision{Skill: a.Skill, Stage: StageUnknown}, a.Arguments)
+			return errors.New(g.unknownSkill(a.Skill).Text)
 		}
 		return nil
 	}
 	name := a.Entry.Definition.Name
-	if e, stage := t.admit(now, name); e == nil || !stage.Usable() {
-		t.refused(now, name, e, stage, a.Arguments)
-		return errors.New(t.nameless(name).Text)
+	if e, stage := g.admit(now, name); e == nil || !stage.Usable() {
+		g.recordRefusal(ctx, now, name, e, stage, a.Arguments)
+		return errors.New(g.nameless(name).Text)
 	}
 	return nil
 }
 
 // decide asks the policy of a moment, which may be a program's own code, about an attempt
 // of the turn's caller. A policy that panics refuses.
-func (t *run) decide(ctx context.Context, now moment, a rules.Attempt) (d rules.Decision) {
-	if t.config.Decide == nil {
+func (g *gate) decide(ctx context.Context, now moment, a rules.Attempt) (d rules.Decision) {
+	if g.config.Decide == nil {
 		return rules.Decision{Effect: rules.Allow, Reason: "there is no policy"}
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			t.panicked("deciding on a call", p)
+			g.config.panicked(g.session, "deciding on a call", p)
 			d = rules.Decision{Reason: fmt.Sprintf("the policy panicked: %v", p)}
 		}
 	}()
-	a.Facts, a.Catalog, a.Now = now.request.Facts, t.selector.Catalog(), now.Catalog()
-	d = t.config.Decide(ctx, a)
+	a.Facts, a.Catalog, a.Now = now.request.Facts, g.selector.Catalog(), now.Catalog()
+	d = g.config.Decide(ctx, a)
 	for _, b := range now.request.Bounds { // the strictest answer counts
 		a.Facts = b.Facts
-		if other := t.config.Decide(ctx, a); d.Effect == rules.Allow && other.Effect != rules.Allow || d.Effect == rules.Ask && other.Effect != rules.Allow && other.Effect != rules.Ask {
+		if other := g.config.Decide(ctx, a); stricter(other.Effect, d.Effect) {
 			d = other
 		}
 	}
 	return d
 }
 
-// refused records a call of a tool that does not exist, when e is nil, or that the
+// stricter reports whether the effect a is stricter than b.
+func stricter(a, b rules.Effect) bool {
+	return b == rules.Allow && a != rules.Allow || b == rules.Ask && a != rules.Allow && a != rules.Ask
+}
+
+// recordRefusal records a call of a tool that does not exist, when e is nil, or that the
 // caller may not use.
-func (t *run) refused(now moment, name string, e *catalog.Entry, stage selection.Stage, args json.RawMessage) {
+func (g *gate) recordRefusal(
+	ctx context.Context, now moment, name string, e *catalog.Entry, stage selection.Stage, args json.RawMessage,
+) {
 	record := audit.Decision{Tool: name, Stage: StageUnknown}
 	if e != nil {
-		record = t.record(e)
-		record.Stage, record.Reason = stage.String(), t.reason(now, e, stage)
+		record = recordOf(e)
+		record.Stage, record.Reason = stage.String(), g.reason(now, e, stage)
 	}
-	t.decided(record, args)
+	g.record(ctx, record, args)
 }
 
 // reason tells operators why a caller may not use a tool.
-func (t *run) reason(now moment, e *catalog.Entry, stage selection.Stage) string {
+func (g *gate) reason(now moment, e *catalog.Entry, stage selection.Stage) string {
 	facts := &now.request.Facts
 	if stage != selection.Visibility {
 		return ""
@@ -253,7 +327,7 @@ func (t *run) reason(now moment, e *catalog.Entry, stage selection.Stage) string
 	if visible, _ := e.Visible(facts); !visible {
 		return "its filter hides it"
 	}
-	c := t.selector.Catalog()
+	c := g.selector.Catalog()
 	if same, _ := c.Get(e.Definition.Name); same != e {
 		c = now.Catalog() // it was removed since
 	}
@@ -263,24 +337,29 @@ func (t *run) reason(now moment, e *catalog.Entry, stage selection.Stage) string
 	return c.WhyDenied(facts, e)
 }
 
-// record returns a decision about a tool that is still open.
-func (t *run) record(e *catalog.Entry) audit.Decision {
+// recordOf returns a decision about a tool that is still open.
+func recordOf(e *catalog.Entry) audit.Decision {
 	sum := sha256.Sum256(e.JSON)
-	return audit.Decision{Tool: e.Definition.Name, Source: e.Definition.Source, Version: e.Definition.Version, Risk: string(e.Definition.Risk), Hash: hex.EncodeToString(sum[:8])}
+	d := e.Definition
+	return audit.Decision{
+		Tool: d.Name, Source: d.Source, Version: d.Version, Risk: string(d.Risk), Hash: hex.EncodeToString(sum[:8]),
+	}
 }
 
-// decided records and logs a decision. Calls that the caller may not make are warnings.
-func (t *run) decided(d audit.Decision, args json.RawMessage) {
-	f := t.selected.Request.Facts
-	d.Time, d.Agent, d.Channel, d.Chat, d.User, d.Session = time.Now(), f.Agent, f.Channel, f.Chat, f.Record(), string(t.in.Session.Key)
-	if t.config.Audit != nil {
-		t.config.Audit(d, args)
+// record records and logs a decision. Calls that the caller may not make are warnings.
+func (g *gate) record(ctx context.Context, d audit.Decision, args json.RawMessage) {
+	f := g.selected.Request.Facts
+	d.Time, d.Agent, d.Channel, d.Chat = time.Now(), f.Agent, f.Channel, f.Chat
+	d.User, d.Session = f.Record(), string(g.session)
+	if g.config.Audit != nil {
+		g.config.Audit(d, args)
 	}
 	level := slog.LevelWarn
 	if d.Allowed || d.Stage == StageUnknown || d.Stage == StageArguments { // mistakes of models are common
 		level = slog.LevelDebug
 	}
-	t.config.Log.Log(t.ctx, level, "call judged", "allowed", d.Allowed, "tool", cmp.Or(d.Tool, d.Skill), "stage", d.Stage, "reason", d.Reason, "user", d.User, "channel", d.Channel, "session", d.Session)
+	g.config.Log.Log(ctx, level, "call judged", "allowed", d.Allowed, "tool", cmp.Or(d.Tool, d.Skill),
+		"stage", d.Stage, "reason", d.Reason, "user", d.User, "channel", d.Channel, "session", d.Session)
 }
 
 // Judgement tells operators what would happen to a call of a tool by a caller.
@@ -303,10 +382,10 @@ type Judgement struct {
 // Judge predicts calls of tools in a turn of in, as far as their arguments do not
 // matter. It runs and records nothing.
 func (r *Runner) Judge(ctx context.Context, in Input, names ...string) []Judgement {
-	t := r.direct(ctx, in)
+	g := r.direct(ctx, in).front.gate()
 	var list []Judgement
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		list = append(list, t.foresee(name, nil))
+		list = append(list, g.foresee(ctx, name, nil))
 	}
 	return list
 }
@@ -323,37 +402,38 @@ func (r *Runner) JudgeCall(ctx context.Context, in Input, name string, args json
 	if args == nil {
 		args = json.RawMessage("{}")
 	}
-	return r.direct(ctx, in).foresee(name, args)
+	g := r.direct(ctx, in).front.gate()
+	return g.foresee(ctx, name, args)
 }
 
 // foresee judges a call without making it. Nil arguments are unknown.
-func (t *run) foresee(name string, args json.RawMessage) Judgement {
+func (g *gate) foresee(ctx context.Context, name string, args json.RawMessage) Judgement {
 	switch {
 	case name == selection.FindTools || name == selection.DescribeTool:
 		return Judgement{Tool: name, Effect: rules.Allow, Reason: "it describes what the caller may use, and runs nothing"}
 	case args == nil && (name == selection.CallTool || name == selection.UseSkill):
 		return Judgement{Tool: name, Effect: rules.Allow, Reason: "the tool or skill that it names is judged", Depends: true}
 	case name == selection.UseSkill:
-		return t.foreseeSkill(skillAsked(args).Name, args)
+		return g.foreseeSkill(ctx, skillAsked(args).Name, args)
 	}
-	now := t.now()
-	e, stage := t.admit(now, name)
+	now := g.now()
+	e, stage := g.admit(now, name)
 	if e == nil { // a skill may be called like a tool
-		return t.foreseeSkill(name, args)
+		return g.foreseeSkill(ctx, name, args)
 	}
-	return t.foreseeTool(now, e, stage, args)
+	return g.foreseeTool(ctx, now, e, stage, args)
 }
 
 // foreseeSkill judges the activation of a skill, or the reading of one of its files.
-func (t *run) foreseeSkill(name string, args json.RawMessage) Judgement {
-	now := t.now()
-	if _, ok := t.admitSkill(now, name); !ok {
+func (g *gate) foreseeSkill(ctx context.Context, name string, args json.RawMessage) Judgement {
+	now := g.now()
+	if _, ok := g.admitSkill(now, name); !ok {
 		return Judgement{Tool: name, Effect: rules.Deny, Stage: StageUnknown}
 	}
 	if args != nil {
 		args = fileArguments(skillAsked(args).File)
 	}
-	return foreseen(name, t.decide(t.ctx, now, rules.Attempt{Skill: name, Arguments: args}))
+	return foreseen(name, g.decide(ctx, now, rules.Attempt{Skill: name, Arguments: args}))
 }
 
 // foreseen returns the judgement of a call on which the policy decides d.
@@ -366,17 +446,19 @@ func foreseen(name string, d rules.Decision) Judgement {
 }
 
 // foreseeTool judges a call of a tool that was admitted or refused at a stage.
-func (t *run) foreseeTool(now moment, e *catalog.Entry, stage selection.Stage, args json.RawMessage) Judgement {
+func (g *gate) foreseeTool(
+	ctx context.Context, now moment, e *catalog.Entry, stage selection.Stage, args json.RawMessage,
+) Judgement {
 	name := e.Definition.Name
 	refused := Judgement{Tool: name, Effect: rules.Deny}
 	if !stage.Usable() {
-		refused.Stage, refused.Reason = stage.String(), t.reason(now, e, stage)
+		refused.Stage, refused.Reason = stage.String(), g.reason(now, e, stage)
 		return refused
 	}
 	if args != nil {
 		var err error
 		if args, err = arguments.Repair(args); err == nil {
-			args = t.fitting(e, args)
+			args = g.fitting(ctx, e, args)
 			err = fits(e, args)
 		}
 		if err != nil {
@@ -384,60 +466,13 @@ func (t *run) foreseeTool(now moment, e *catalog.Entry, stage selection.Stage, a
 			return refused
 		}
 	}
-	j := foreseen(name, t.decide(t.ctx, now, rules.Attempt{Entry: e, Arguments: args}))
+	j := foreseen(name, g.decide(ctx, now, rules.Attempt{Entry: e, Arguments: args}))
 	j.Command = rules.CommandOf(args)
 	return j
 }
 
-// hide removes the secrets from a result, and data that is no JSON, which could not be
-// stored. Every result passes here before anybody reads or stores it.
-func (t *run) hide(r chat.Result) chat.Result {
-	secrets := t.config.Secrets.Redactor()
-	r.Text = secrets.Text(r.Text)
-	if r.View == nil {
-		return r
-	}
-	view := *r.View
-	view.Text, view.Error, view.Data = secrets.Text(view.Text), secrets.Text(view.Error), secrets.JSON(view.Data)
-	if len(view.Data) > 0 && !json.Valid(view.Data) {
-		t.config.Log.ErrorContext(t.ctx, "a tool gave data that is no JSON; it is left out", "tool", r.Name, "session", t.in.Session.Key)
-		view.Data = nil
-	}
-	view.Files = slices.Clone(view.Files)
-	for i := range view.Files {
-		f := &view.Files[i]
-		f.Name = secrets.Text(f.Name)
-		if data := string(f.Data); len(data) > 0 {
-			if clean := secrets.Text(data); clean != data {
-				f.Data = []byte(clean)
-			}
-		}
-	}
-	r.View = &view
-	return r
-}
-
-// cleaned is a text with and without the secrets that were known.
-type cleaned struct {
-	from    string
-	secrets secret.Redactor
-	text    string
-}
-
-// cleanSystem removes the secrets from a system prompt, which contains the memory, the
-// agent's files and the client's instructions. It caches the last one, because most
-// turns have the same and it is long.
-func (r *Runner) cleanSystem(strategy prompt.Strategy, text string) string {
-	secrets := r.config.Secrets.Redactor()
-	if last := r.clean[strategy].Load(); last != nil && last.secrets == secrets && last.from == text {
-		return last.text
-	}
-	c := &cleaned{text, secrets, secrets.Text(text)}
-	r.clean[strategy].Store(c)
-	return c.text
-}
-
 // fitting returns the arguments as the tool will get them, which is what the rules judge.
-func (t *run) fitting(e *catalog.Entry, args json.RawMessage) json.RawMessage {
-	return e.Normalize(tool.WithHost(t.ctx, tool.Host{Facts: t.selected.Request.Facts}), arguments.Fit(e, args))
+func (g *gate) fitting(ctx context.Context, e *catalog.Entry, args json.RawMessage) json.RawMessage {
+	host := tool.Host{Facts: g.selected.Request.Facts}
+	return e.Normalize(tool.WithHost(ctx, host), arguments.Fit(e, args))
 }

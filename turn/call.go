@@ -1,28 +1,34 @@
 package turn
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/nearest"
-	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn/internal/arguments"
 	"github.com/etui-run/etui/workflow"
 )
+
+// calls makes the calls of a turn's rounds and stores their results.
+type calls struct {
+	conv  *conversation
+	front *front
+	flow  *flow
+	meta  metaTools
+	round *round              // the calls in progress; nil when the model's answer comes next
+	found map[string][]string // by tool: the queries of the turn's searches that found it
+	shown int                 // bytes of the pictures of results
+	given int                 // bytes of the files of results
+}
 
 // round is the calls of one answer of the model.
 type round struct {
@@ -49,38 +55,38 @@ type job struct {
 
 // intend begins the round of an answer's calls. It stores the answer before the first
 // call runs, unless all calls may run twice.
-func (t *run) intend(answer chat.Message) {
-	t.state.Turn.Once, t.state.Turn.Marked = nil, nil
+func (c *calls) intend(answer chat.Message) {
+	c.conv.state.Turn.Once, c.conv.state.Turn.Marked = nil, nil
 	safe := true
-	repairing, done := context.WithTimeout(t.ctx, maxRepairing)
+	repairing, done := context.WithTimeout(c.conv.ctx, maxRepairing)
 	defer done()
 	for i := range answer.Calls {
 		// Some models leave IDs out, and some number each answer anew, but a result must
 		// find its call.
-		if id := answer.Calls[i].ID; id == "" || t.used(id) || usedBefore(answer.Calls[:i], id) {
-			answer.Calls[i].ID = t.newID(answer.Calls, i)
+		if id := answer.Calls[i].ID; id == "" || c.conv.used(id) || usedBefore(answer.Calls[:i], id) {
+			answer.Calls[i].ID = c.conv.newID(answer.Calls, i)
 		}
 		answer.Calls[i].Arguments = arguments.Valid(repairing, answer.Calls[i].Arguments)
-		replay := repeats(t.selector.Catalog(), answer.Calls[i])
+		replay := repeats(c.front.selector.Catalog(), answer.Calls[i])
 		safe = safe && replay == tool.Safe
 		if replay == tool.Never {
-			t.state.Turn.Once = append(t.state.Turn.Once, answer.Calls[i].ID)
+			c.conv.state.Turn.Once = append(c.conv.state.Turn.Once, answer.Calls[i].ID)
 		}
 	}
-	t.round = &round{answer: answer, jobs: t.jobs(answer.Calls)}
+	c.round = &round{answer: answer, jobs: c.jobs(answer.Calls)}
 	if !safe {
-		t.keepIntent()
+		c.keepIntent()
 	}
 }
 
 // jobs makes the jobs of a round's calls. A call's key is the turn's ID and the call's
 // position in the turn.
-func (t *run) jobs(calls []chat.Call) []*job {
+func (c *calls) jobs(calls []chat.Call) []*job {
 	jobs := make([]*job, len(calls))
-	for i, c := range calls {
-		jobs[i] = &job{call: c, key: fmt.Sprintf("%s-%d", t.state.Turn.ID, t.called+i+1)}
+	for i, call := range calls {
+		jobs[i] = &job{call: call, key: fmt.Sprintf("%s-%d", c.conv.state.Turn.ID, c.conv.called+i+1)}
 	}
-	t.called += len(calls)
+	c.conv.called += len(calls)
 	return jobs
 }
 
@@ -94,60 +100,60 @@ func repeats(tools *catalog.Catalog, c chat.Call) tool.Replay {
 }
 
 // keepIntent stores the round's answer before its calls have results.
-func (t *run) keepIntent() {
-	if !t.round.stored {
-		t.round.stored = true
-		t.remember(t.round.answer)
+func (c *calls) keepIntent() {
+	if !c.round.stored {
+		c.round.stored = true
+		c.conv.remember(c.round.answer)
 	}
 }
 
-// call runs the round's calls and stores their results: neighbouring read-only calls in
+// run runs the round's calls and stores their results: neighbouring read-only calls in
 // parallel, all others one by one and in order. It reports whether the turn goes on.
-func (t *run) call() bool {
+func (c *calls) run() bool {
 	var results []chat.Message // not stored yet
-	for rest := t.round.jobs; len(rest) > 0 && !t.suspended(); {
-		if t.stopped || t.ctx.Err() != nil {
+	for rest := c.round.jobs; len(rest) > 0 && !c.conv.suspended(); {
+		if c.conv.stopped || c.conv.ctx.Err() != nil {
 			for _, j := range rest {
 				results = append(results, answer(j.call, tool.Failure(notRun)))
 			}
 			break
 		}
-		batch := t.next(rest)
+		batch := c.next(rest)
 		rest = rest[len(batch):]
-		if t.careful() && batch[0].entry != nil && !batch[0].result.Failed {
-			t.mark(batch)
+		if c.conv.careful() && batch[0].entry != nil && !batch[0].result.Failed {
+			c.mark(batch)
 		}
-		t.runAll(batch)
-		if t.suspended() {
+		c.runAll(batch)
+		if c.conv.suspended() {
 			break // what the batch did counts as unknown
 		}
 		for _, j := range batch {
 			if j.awaits == nil {
-				results = append(results, t.result(j))
+				results = append(results, c.result(j))
 			}
 		}
 		if slices.ContainsFunc(batch, func(j *job) bool { return j.awaits != nil }) {
-			t.wait(batch, results)
+			c.await(batch, results)
 			return false
 		}
-		if t.round.stored && !t.stopped {
-			t.remember(results...)
+		if c.round.stored && !c.conv.stopped {
+			c.conv.remember(results...)
 			results = nil
 		}
 	}
-	if t.suspended() {
-		t.fail(context.Cause(t.ctx))
+	if c.conv.suspended() {
+		c.conv.fail(context.Cause(c.conv.ctx))
 		return false
 	}
-	if !t.round.stored {
-		results = append([]chat.Message{t.round.answer}, results...)
+	if !c.round.stored {
+		results = append([]chat.Message{c.round.answer}, results...)
 	}
-	t.round = nil
-	if len(results) > 0 && !t.remember(results...) || t.stopped {
+	c.round = nil
+	if len(results) > 0 && !c.conv.remember(results...) || c.conv.stopped {
 		return false
 	}
-	if err := t.ctx.Err(); err != nil {
-		t.fail(err)
+	if err := c.conv.ctx.Err(); err != nil {
+		c.conv.fail(err)
 		return false
 	}
 	return true
@@ -160,13 +166,13 @@ func answer(c chat.Call, r chat.Result) chat.Message {
 }
 
 // next returns the jobs at the beginning of rest that run together.
-func (t *run) next(rest []*job) []*job {
-	n, most := 1, t.config.Parallel
-	if t.careful() {
+func (c *calls) next(rest []*job) []*job {
+	n, most := 1, c.conv.config.Parallel
+	if c.conv.careful() {
 		most = 1
 	}
-	for t.resolve(rest[0]); n < len(rest) && n < most && rest[n-1].together(); n++ {
-		if t.resolve(rest[n]); !rest[n].together() {
+	for c.resolve(rest[0]); n < len(rest) && n < most && rest[n-1].together(); n++ {
+		if c.resolve(rest[n]); !rest[n].together() {
 			break
 		}
 	}
@@ -174,50 +180,52 @@ func (t *run) next(rest []*job) []*job {
 }
 
 // result makes the result of a job a message, and counts it.
-func (t *run) result(j *job) chat.Message {
-	t.limitImages(&j.result)
-	t.limitFiles(&j.result)
-	t.done.Calls++
+func (c *calls) result(j *job) chat.Message {
+	c.limitImages(&j.result)
+	c.limitFiles(&j.result)
+	c.conv.done.Calls++
 	if j.entry != nil {
 		name := j.entry.Definition.Name
-		if t.flows() {
-			workflow.Observe(t.state.Flow, name, j.result)
+		if c.conv.flows() {
+			workflow.Observe(c.conv.state.Flow, name, j.result)
 		}
-		t.done.Used = append(t.done.Used, Used{Tool: name, Failed: j.result.Failed, Version: j.entry.Hash(), Searches: t.found[name]})
+		c.conv.done.Used = append(c.conv.done.Used,
+			Used{Tool: name, Failed: j.result.Failed, Version: j.entry.Hash(), Searches: c.found[name]})
 	}
 	for name, queries := range j.found {
-		if t.found == nil {
-			t.found = map[string][]string{}
+		if c.found == nil {
+			c.found = map[string][]string{}
 		}
-		t.found[name] = append(t.found[name], queries...)
+		c.found[name] = append(c.found[name], queries...)
 	}
 	if j.result.Pending {
-		a := session.Await{Call: j.call.ID, Tool: reached(j.call), User: t.in.Facts.Record(), For: session.Outcome}
+		a := session.Await{Call: j.call.ID, Tool: reached(j.call), User: c.conv.in.Facts.Record(), For: session.Outcome}
 		if j.result.Session != "" {
 			a.For, a.Session = session.SubAgent, session.Key(j.result.Session)
-			t.state.Spawned++
+			c.conv.state.Spawned++
 		}
-		t.state.Awaits = append(t.state.Awaits, a)
+		c.conv.state.Awaits = append(c.conv.state.Awaits, a)
 	}
 	return chat.Message{Role: chat.Tool, Result: &j.result}
 }
 
 // used reports whether a call of the conversation has the ID.
-func (t *run) used(id string) bool {
-	return slices.ContainsFunc(t.state.Awaits, func(a session.Await) bool { return a.Call == id }) || slices.ContainsFunc(t.prompt.Messages, func(m chat.Message) bool { return usedBefore(m.Calls, id) })
+func (c *conversation) used(id string) bool {
+	return slices.ContainsFunc(c.state.Awaits, func(a session.Await) bool { return a.Call == id }) ||
+		slices.ContainsFunc(c.sent, func(m chat.Message) bool { return usedBefore(m.Calls, id) })
+}
+
+// newID makes an ID that no call of the conversation has.
+func (c *conversation) newID(calls []chat.Call, i int) string {
+	for n := len(c.sent); ; n++ {
+		if id := fmt.Sprintf("call_%d_%d", n, i+1); !c.used(id) && !usedBefore(calls, id) {
+			return id
+		}
+	}
 }
 
 func usedBefore(calls []chat.Call, id string) bool {
 	return slices.ContainsFunc(calls, func(c chat.Call) bool { return c.ID == id })
-}
-
-// newID makes an ID that no call of the conversation has.
-func (t *run) newID(calls []chat.Call, i int) string {
-	for n := len(t.prompt.Messages); ; n++ {
-		if id := fmt.Sprintf("call_%d_%d", n, i+1); !t.used(id) && !usedBefore(calls, id) {
-			return id
-		}
-	}
 }
 
 // together reports whether the job may run beside others: it only reads, and may run
@@ -228,48 +236,46 @@ func (j *job) together() bool {
 }
 
 // runAll runs jobs in parallel and yields their events from this goroutine.
-func (t *run) runAll(jobs []*job) {
+func (c *calls) runAll(jobs []*job) {
 	for _, j := range jobs {
-		t.emit(Event{Call: &j.call})
+		c.conv.emit(Event{Call: &j.call})
 	}
 	// Progress that comes faster than it is read is dropped.
 	progress := make(chan Progress, 16)
 	finished := make(chan *job, len(jobs))
 	slow := time.NewTimer(markAfter)
 	defer slow.Stop()
-	before := *t // the turn goes on while a call runs, or a policy that takes longer than it may
+	exec := c.executor()
 	for _, j := range jobs {
-		of := &before
 		if j.meta != nil { // it changes the turn
-			of = t
 			slow.Stop()
 		}
 		go func() {
 			defer func() {
 				if p := recover(); p != nil {
-					t.panicked("calling "+j.call.Name, p)
+					c.conv.config.panicked(c.conv.in.Session.Key, "calling "+j.call.Name, p)
 					j.result = tool.Failure("%s failed unexpectedly", j.call.Name)
 					j.result.CallID, j.result.Name = j.call.ID, j.call.Name
 				}
 				finished <- j
 			}()
-			of.do(j, progress)
+			exec.do(c.conv.ctx, j, progress)
 		}()
 	}
 	for running := len(jobs); running > 0; {
 		select {
 		case p := <-progress:
-			t.emit(Event{Progress: &p})
+			c.conv.emit(Event{Progress: &p})
 		case <-slow.C:
-			t.markSlow(jobs)
+			c.markSlow(jobs)
 		case j := <-finished:
 			// Progress that was reported before the end comes before the result.
 			for reported := len(progress); reported > 0; reported-- {
 				p := <-progress
-				t.emit(Event{Progress: &p})
+				c.conv.emit(Event{Progress: &p})
 			}
 			if j.awaits == nil {
-				t.emit(Event{Result: &j.result})
+				c.conv.emit(Event{Result: &j.result})
 			}
 			running--
 		}
@@ -280,13 +286,14 @@ func (t *run) runAll(jobs []*job) {
 // whatever the model was shown. A job without an entry already has its result or is one
 // of the selection's own tools. Call it just before the job runs, because an earlier
 // call may have switched the skill.
-func (t *run) resolve(j *job) {
+func (c *calls) resolve(j *job) {
 	*j = job{call: j.call, key: j.key, broken: j.broken, args: j.call.Arguments}
 	name := j.call.Name
 	if name == selection.CallTool {
 		var err error
 		if name, j.args, err = target(j.call.Arguments); err != nil {
-			t.decided(audit.Decision{Tool: selection.CallTool, Stage: StageArguments, Reason: err.Error()}, j.call.Arguments)
+			d := audit.Decision{Tool: selection.CallTool, Stage: StageArguments, Reason: err.Error()}
+			c.front.gate().record(c.conv.ctx, d, j.call.Arguments)
 			j.result = tool.Failure("%v", err)
 			return
 		}
@@ -294,292 +301,75 @@ func (t *run) resolve(j *job) {
 	switch name {
 	case selection.FindTools:
 		j.meta = func(args json.RawMessage) (r chat.Result) {
-			r, j.found = t.find(args)
+			r, j.found = c.meta.find(args)
 			return r
 		}
 		return
 	case selection.DescribeTool:
-		j.meta = t.describe
+		j.meta = c.meta.describe
 		return
 	case selection.UseSkill:
-		j.meta, j.alone, j.whole = t.useSkill, true, true
+		j.meta, j.alone, j.whole = c.meta.useSkill, true, true
+		return
+	case selection.FinishPhase:
+		j.meta, j.alone = c.flow.finishPhase, true
 		return
 	}
-	if name == selection.FinishPhase {
-		j.meta, j.alone = t.finishPhase, true
-		return
-	}
-	now := t.now()
-	entry, stage := t.admit(now, name)
+	g := c.front.gate()
+	now := g.now()
+	entry, stage := g.admit(now, name)
 	if j.broken && (entry == nil || !stage.Usable()) {
-		j.result = t.unknown(j.call)
+		j.result = c.unknown(j.call)
 		return
 	}
 	if entry == nil {
-		if skill, ok := t.admitSkill(now, name); ok { // models do call skills like tools
+		if skill, ok := g.admitSkill(now, name); ok { // models do call skills like tools
 			j.alone, j.whole = true, true
-			j.meta = func(args json.RawMessage) chat.Result { return t.takeUp(skill, skillAsked(args).File) }
+			j.meta = func(args json.RawMessage) chat.Result { return c.meta.takeUp(skill, skillAsked(args).File) }
 			return
 		}
 	}
 	if entry == nil || !stage.Usable() {
 		// The model learns nothing about hidden tools; the operator does.
-		t.refused(now, name, entry, stage, j.args)
-		j.result = t.refuse(name, entry, stage)
+		g.recordRefusal(c.conv.ctx, now, name, entry, stage, j.args)
+		j.result = c.refuse(name, entry, stage)
 		return
 	}
 	j.entry = entry
 	switch {
-	case j.broken && (entry.Definition.Repeats() == tool.Never || slices.Contains(t.state.Turn.Once, j.call.ID)):
-		j.result = t.unknown(j.call)
-	case t.endedBy(j):
+	case j.broken && (entry.Definition.Repeats() == tool.Never || slices.Contains(c.conv.state.Turn.Once, j.call.ID)):
+		j.result = c.unknown(j.call)
+	case c.endedBy(j):
 		j.result = ended(j.call)
-		t.config.Log.WarnContext(t.ctx, "the program ended while a call ran; it is not run again", "tool", entry.Definition.Name, "user", t.in.Facts.User, "session", t.in.Session.Key)
+		c.conv.config.Log.WarnContext(c.conv.ctx, "the program ended while a call ran; it is not run again",
+			"tool", entry.Definition.Name, "user", c.conv.in.Facts.User, "session", c.conv.in.Session.Key)
 	}
 }
 
 // refuse is the result for a tool that may not be called. If only the active skill
 // excludes the tool, the result says how to get to it.
-func (t *run) refuse(name string, entry *catalog.Entry, stage selection.Stage) chat.Result {
-	if t.flows() && entry != nil && stage == selection.Toolset {
-		return tool.Failure("%q is not among the tools of the phase %s; %s ends the phase when its work is done", name, t.state.Flow.Phase, selection.FinishPhase)
+func (c *calls) refuse(name string, entry *catalog.Entry, stage selection.Stage) chat.Result {
+	if c.conv.flows() && entry != nil && stage == selection.Toolset {
+		return tool.Failure("%q is not among the tools of the phase %s; %s ends the phase when its work is done",
+			name, c.conv.state.Flow.Phase, selection.FinishPhase)
 	}
-	if active := t.selected.ActiveSkill(); entry != nil && stage == selection.Toolset && active != "" {
+	if active := c.front.selected.ActiveSkill(); entry != nil && stage == selection.Toolset && active != "" {
 		return tool.Failure("%q is not among the tools of the active skill %s; %s with the name %s takes up all tools", name, active, selection.UseSkill, catalog.Full)
 	}
-	return t.nameless(name)
+	return c.front.gate().nameless(name)
 }
 
-// nameless is the result for a tool that does not exist or that this caller may not
-// use. Both read the same. Models also call skills like tools and misspell them, so the
-// hint includes skills.
-func (t *run) nameless(name string) chat.Result {
-	return tool.Failure("there is no tool %q%s", name, nearest.Hint(name, t.callable()))
-}
-
-// callable yields the names of the tools and skills that this turn may call.
-func (t *run) callable() func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for e := range t.selector.Catalog().All() {
-			if t.selected.Stage(e).Usable() && !yield(e.Definition.Name) {
-				return
-			}
-		}
-		t.selected.OfferedSkills()(yield)
+// executor returns what runs calls that begin now. While a workflow runs, no call may go on
+// after the turn: its conditions judge what calls did, and a run is one turn.
+func (c *calls) executor() *executor {
+	x := &executor{
+		config: c.conv.config, gate: c.front.gate(), answers: c.conv.state.Turn.Answers, user: c.conv.in.Facts.User,
+		asks: c.conv.waits && !c.conv.in.Unasked, maxResult: c.front.runner.maxResult(),
 	}
-}
-
-// do runs a job and sets its result.
-func (t *run) do(j *job, progress chan<- Progress) {
-	switch {
-	case j.result.Failed: // refused before, or not to be repeated
-	case j.meta != nil:
-		j.result = j.meta(j.args)
-	default:
-		if j.result = t.execute(j, progress); j.awaits != nil {
-			return
-		}
-		j.result.Pending = j.result.Pending && (t.late() != nil || j.result.Session != "")
-		t.logCall(j)
+	if !c.conv.flows() {
+		x.late = c.conv.in.Late
 	}
-	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
-	j.result = t.hide(j.result)
-	if !j.whole {
-		j.result.Text = shorten(j.result.Text, t.maxResult())
-	}
-}
-
-// late receives the outcomes of calls that go on after the turn; nil when none may. While a
-// workflow runs none may: its conditions judge what calls did, and a run is one turn.
-func (t *run) late() func(chat.Call, chat.Result) {
-	if t.flows() {
-		return nil
-	}
-	return t.in.Late
-}
-
-// logCall logs a call under the name of the tool that it reached. Read-only calls are
-// logged at debug level.
-func (t *run) logCall(j *job) {
-	level := slog.LevelInfo
-	if j.entry.Definition.Risk == tool.Read {
-		level = slog.LevelDebug
-	}
-	t.config.Log.Log(t.ctx, level, "tool called", "tool", j.entry.Definition.Name, "failed", j.result.Failed, "user", t.in.Facts.User, "channel", t.in.Facts.Channel, "session", t.in.Session.Key)
-}
-
-func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
-	args, err := arguments.Repair(j.args)
-	if err != nil {
-		record := t.record(j.entry)
-		record.Stage, record.Reason = StageArguments, err.Error()
-		t.decided(record, j.args)
-		j.err = t.config.Secrets.Redactor().Error(&tool.Mismatch{Problems: []string{err.Error()}})
-		return tool.Failure("the arguments are %v. Parameters of %s: %s", err, j.entry.Definition.Name, j.entry.Definition.Schema())
-	}
-	args = t.fitting(j.entry, args)
-	host := tool.Host{Facts: t.selected.Request.Facts, Key: j.idempotencyKey(), Progress: func(p tool.Progress) {
-		p.Text = t.config.Secrets.Redactor().Text(p.Text)
-		select {
-		case progress <- Progress{j.call.ID, p}:
-		default:
-		}
-	}}
-	if late := t.late(); late != nil {
-		host.Finish = func(r chat.Result) { late(j.call, t.hide(r)) }
-	}
-	limit := t.config.CallTimeout
-	result, err := wait(t.ctx, limit, func(ctx context.Context) (chat.Result, error) {
-		return chat.Result{}, t.allow(ctx, j.entry, args, t.said(j.call.ID))
-	})
-	switch {
-	case err != nil && t.ctx.Err() != nil:
-		return tool.Failure(notRun)
-	case errors.Is(err, context.DeadlineExceeded): // a late decision runs nothing
-		err = fmt.Errorf("%s did not run: nobody decided within %v whether it may", j.entry.Definition.Name, limit)
-	case err == nil && t.told(j.call.ID) != nil:
-		result = toldResult(*t.told(j.call.ID))
-	case err == nil:
-		limit = cmp.Or(j.entry.Definition.Timeout, limit)
-		ctx, s := span.Start(t.ctx, t.config.Tracer, "execute_tool "+j.entry.Definition.Name,
-			span.Texts("gen_ai.operation.name", "execute_tool", "gen_ai.tool.name", j.entry.Definition.Name, "gen_ai.tool.type", "function", "gen_ai.tool.call.id", j.call.ID))
-		result, err = wait(ctx, limit, func(ctx context.Context) (chat.Result, error) {
-			return j.entry.Run(tool.WithHost(ctx, host), args)
-		})
-		span.End(s, failureOf(result, err))
-	}
-	var waits *awaits
-	var question *tool.Question
-	if errors.As(err, &question) && t.waits && !t.in.Unasked {
-		j.awaits = t.asks(j, args, question)
-		return chat.Result{}
-	}
-	if errors.As(err, &waits) {
-		j.awaits = &waits.Await
-		return chat.Result{}
-	}
-	j.err = t.config.Secrets.Redactor().Error(err)
-	return t.outcome(j, limit, result, err)
-}
-
-// failureOf returns a word for how a call failed; empty if it did not.
-func failureOf(r chat.Result, err error) string {
-	var question *tool.Question
-	var mismatch *tool.Mismatch
-	switch {
-	case errors.As(err, &question), err == nil && !r.Failed:
-		return ""
-	case errors.Is(err, context.DeadlineExceeded):
-		return "timeout"
-	case errors.Is(err, context.Canceled):
-		return "cancelled"
-	case errors.As(err, &mismatch):
-		return "arguments"
-	}
-	return "tool_error"
-}
-
-// asks returns what a call waits for that has a question.
-func (t *run) asks(j *job, args json.RawMessage, q *tool.Question) *session.Await {
-	record, secrets := t.record(j.entry), t.config.Secrets.Redactor()
-	a := &session.Await{Tool: record.Tool, Risk: record.Risk, Hash: record.Hash, Arguments: audit.Arguments(t.config.Secrets, args), Question: cutBytes(secrets.Text(cmp.Or(q.Text, "?")), maxQuestion)}
-	for _, choice := range q.Choices[:min(len(q.Choices), maxChoices)] {
-		a.Choices = append(a.Choices, cutBytes(secrets.Text(choice), maxAnswer))
-	}
-	return a
-}
-
-// The limits of a question: what is more is cut.
-const (
-	maxQuestion = 4 << 10 // bytes
-	maxChoices  = 20
-	maxAnswer   = 200 // bytes
-)
-
-// outcome turns whatever a call gave within its time limit into a result for the model.
-func (t *run) outcome(j *job, limit time.Duration, result chat.Result, err error) chat.Result {
-	name := j.entry.Definition.Name
-	var mismatch *tool.Mismatch
-	var panicked *catalog.PanicError
-	switch {
-	case err == nil:
-		return result
-	case errors.As(err, &mismatch):
-		return tool.Failure("the arguments do not fit: %s. Parameters of %s: %s", mismatch, name, j.entry.Definition.Schema())
-	case t.ctx.Err() != nil:
-		r := tool.Failure("the call was cancelled while it ran; what it did is not known")
-		r.Unknown = j.entry.Definition.Repeats() != tool.Safe
-		return r
-	case errors.Is(err, context.DeadlineExceeded):
-		return tool.Failure("%s did not finish within %v", name, limit)
-	case errors.As(err, &panicked):
-		t.panicked("running "+name, panicked)
-	}
-	return tool.Failure("%v", err)
-}
-
-// wait returns when f returns, when ctx ends or after the limit, whichever comes first. A
-// tool that ignores its context keeps its goroutine until it returns.
-func wait(ctx context.Context, limit time.Duration, f func(context.Context) (chat.Result, error)) (chat.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err := ctx.Err(); err != nil {
-		return chat.Result{}, err
-	}
-	type outcome struct {
-		result chat.Result
-		err    error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				done <- outcome{err: &catalog.PanicError{Value: p, Stack: debug.Stack()}}
-			}
-		}()
-		r, err := f(ctx)
-		done <- outcome{r, err}
-	}()
-	select {
-	case o := <-done:
-		return o.result, o.err
-	case <-ctx.Done():
-		return chat.Result{}, ctx.Err()
-	}
-}
-
-// cut shortens a text to its first limit bytes and adds a note that it did.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	kept := cutBytes(text, limit)
-	return fmt.Sprintf("%s\n(cut: %d of %d bytes)", kept, len(kept), len(text))
-}
-
-// shorten keeps the first two thirds and the last third of a result that is longer than
-// limit bytes, and notes how much is missing. The end matters: it often tells how
-// something ended and where to read on.
-func shorten(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	head, at := cutBytes(text, limit-limit/3), len(text)-limit/3
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return fmt.Sprintf("%s\n(... %d of %d bytes are left out here; ask for less at a time to see them ...)\n%s", head, at-len(head), len(text), text[at:])
-}
-
-// cutBytes shortens text to at most limit bytes, between characters.
-func cutBytes(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
+	return x
 }
 
 // ErrNoTool means that this caller has no such tool.
@@ -591,20 +381,20 @@ var ErrNoTool = errors.New("there is no such tool")
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
 	t := r.direct(ctx, in)
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
-	switch t.resolve(j); {
+	switch t.calls.resolve(j); {
 	case j.entry == nil && j.result.Failed:
 		return j.result, fmt.Errorf("%w: %s", ErrNoTool, name)
 	case j.alone:
 		j.result = tool.Failure("%s works within a turn only: it changes the conversation", selection.UseSkill)
 	}
-	t.do(j, make(chan Progress))
+	t.calls.executor().do(t.conv.ctx, j, make(chan Progress))
 	return j.result, j.err
 }
 
 // direct selects for a call that comes from no model.
 func (r *Runner) direct(ctx context.Context, in Input) *run {
-	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
-	t.selected = t.selector.Select(r.request(t.selector, in))
+	t := r.newRun(tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in, ignore)
+	t.front.selected = t.front.selector.Select(r.request(t.front.selector, in))
 	return t
 }
 

@@ -25,19 +25,19 @@ type costs struct {
 //	announce: (F + H) r + A w + (n-1) (F + H + A) r
 //
 // Without a cache r and w are 1, and declaring is as cheap as the smaller request.
-func (t *run) costs(declared, kept *selection.Selection, messages int) costs {
-	info := t.model.Info()
+func (f *front) costs(declared, kept *selection.Selection) costs {
+	info := f.runner.model.Info()
 	read, write := info.Price.Cached()
 	if info.CacheLife == 0 {
 		read, write = 1, 1
 	}
-	system := float64(chat.Tokens(t.prompt.System))
-	said := float64(prompt.Size(t.prompt.Messages[:messages]...)) / prompt.BytesPerToken
+	system := float64(chat.Tokens(f.system))
+	said := float64(prompt.Size(f.conv.sent...)) / prompt.BytesPerToken
 	added := 0.0
 	for _, e := range kept.Announced {
 		added += float64(e.Tokens)
 	}
-	anew, old, n := system+front(declared)+said, system+front(kept)+said, float64(phaseRounds-1)
+	anew, old, n := system+declaredTokens(declared)+said, system+declaredTokens(kept)+said, float64(phaseRounds-1)
 	return costs{
 		declare:  anew*write + n*anew*read,
 		announce: old*read + added*write + n*(old+added)*read,
@@ -45,8 +45,8 @@ func (t *run) costs(declared, kept *selection.Selection, messages int) costs {
 	}
 }
 
-// front is how many tokens the declared tools have.
-func front(sel *selection.Selection) (tokens float64) {
+// declaredTokens is how many tokens the declared tools have.
+func declaredTokens(sel *selection.Selection) (tokens float64) {
 	for _, e := range sel.Declared {
 		tokens += float64(e.Tokens)
 	}

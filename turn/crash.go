@@ -19,36 +19,38 @@ import (
 const markAfter = 100 * time.Millisecond
 
 // careful reports whether a process has ended unexpectedly while it worked on the message.
-func (t *run) careful() bool { return t.in.Crashed || t.state.Turn.Resumed > 0 }
+func (c *conversation) careful() bool { return c.in.Crashed || c.state.Turn.Resumed > 0 }
 
 // mark stores that jobs run. The mark of one that runs alone says that it was the one, if the process
 // ends. If several run, a resumed turn runs them one by one.
-func (t *run) mark(jobs []*job) {
-	switch {
-	case t.in.Unstored:
-	case len(jobs) == 1:
-		t.state.Turn.Marked = append(t.state.Turn.Marked, jobs[0].call.ID)
-		if t.round.stored {
-			t.store()
+func (c *calls) mark(jobs []*job) {
+	if c.conv.in.Unstored {
+		return
+	}
+	if len(jobs) == 1 {
+		c.conv.state.Turn.Marked = append(c.conv.state.Turn.Marked, jobs[0].call.ID)
+		if c.round.stored {
+			c.conv.store()
 			return
 		}
-		fallthrough
-	default:
-		t.keepIntent()
 	}
+	c.keepIntent()
 }
 
 // markSlow marks jobs that take a while in a first attempt, if they would run again after a crash
 // without it.
-func (t *run) markSlow(jobs []*job) {
-	if j := jobs[0]; !t.careful() && j.entry != nil && j.entry.Definition.Repeats() == tool.Safe && !slices.Contains(t.state.Turn.Once, j.call.ID) {
-		t.mark(jobs)
+func (c *calls) markSlow(jobs []*job) {
+	j := jobs[0]
+	repeated := j.entry != nil && j.entry.Definition.Repeats() == tool.Safe
+	if repeated && !slices.Contains(c.conv.state.Turn.Once, j.call.ID) && !c.conv.careful() {
+		c.mark(jobs)
 	}
 }
 
-func (t *run) marks(c chat.Call) (n int) {
-	for _, id := range t.state.Turn.Marked {
-		if id == c.ID {
+// marks is how many marks a call has.
+func (c *conversation) marks(call chat.Call) (n int) {
+	for _, id := range c.state.Turn.Marked {
+		if id == call.ID {
 			n++
 		}
 	}
@@ -65,11 +67,12 @@ func marksOf(r tool.Replay) int {
 }
 
 // endedBy reports whether a job, or one like it, has ended the process in this turn.
-func (t *run) endedBy(j *job) bool {
+func (c *calls) endedBy(j *job) bool {
 	n := 0
-	for _, m := range t.prompt.Messages {
-		for _, c := range m.Calls {
-			if slices.Contains(t.state.Turn.Ended, c.ID) && (c.ID == j.call.ID || c.Name == j.call.Name && bytes.Equal(c.Arguments, j.call.Arguments)) {
+	for _, m := range c.conv.sent {
+		for _, call := range m.Calls {
+			same := call.ID == j.call.ID || call.Name == j.call.Name && bytes.Equal(call.Arguments, j.call.Arguments)
+			if same && slices.Contains(c.conv.state.Turn.Ended, call.ID) {
 				n++
 			}
 		}

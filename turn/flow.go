@@ -21,10 +21,6 @@ import (
 	"github.com/etui-run/etui/workflow"
 )
 
-// This file leads a turn through the phases of a workflow. All that decides lies in the
-// session's Flow, which is stored with each step: whatever process goes on with the turn
-// comes to the same phase.
-
 // PhaseEvent is how far a workflow has come.
 type PhaseEvent struct {
 	Workflow string `json:"workflow"`
@@ -54,77 +50,81 @@ type PhaseEvent struct {
 	Switch  *session.Switch `json:"switch,omitempty"`
 }
 
-// flows reports whether a workflow runs in the session.
-func (t *run) flows() bool { return t.in.Plan != nil && t.flow().Runs() }
-
-// flow is the run of a workflow; before the turn has a state of its own, the session's.
-func (t *run) flow() *session.Flow {
-	if t.state.Flow != nil {
-		return t.state.Flow
-	}
-	return t.in.Session.Flow
-}
-
 // below joins two parts of a note.
 func below(a, b string) string { return strings.Trim(a+"\n"+b, "\n") }
 
+// flow leads a turn through the phases of a workflow. All that decides lies in the session's
+// Flow, which is stored with each step: whatever process goes on with the turn comes to the
+// same phase.
+type flow struct {
+	conv    *conversation
+	front   *front
+	agent   *Runner // of the agent's own model
+	warning string  // of the phase: what is not as its workflow says
+}
+
 // takePhase makes the toolset and the model of the session's phase those of the turn.
-func (t *run) takePhase() {
-	t.Runner, t.warning = t.agent, ""
-	if !t.flows() {
+func (w *flow) takePhase() {
+	c := w.conv
+	w.front.runner, w.warning = w.agent, ""
+	if !c.flows() {
 		return
 	}
-	f := t.flow()
-	ph, ok := t.in.Plan.Phase(f.Phase)
+	f := c.flow()
+	ph, ok := c.in.Plan.Phase(f.Phase)
 	if !ok {
 		return // proceed ends the run
 	}
 	ph.Skill = cmp.Or(f.Skill, ph.Skill)
-	skill, warning := t.toolset(ph)
-	t.warning = warning
-	t.in.Facts.Skill, t.in.Session.Skill = skill, skill
-	if t.state.Flow != nil {
-		t.state.Skill = skill
+	skill, warning := w.toolset(ph)
+	w.warning = warning
+	c.in.Facts.Skill, c.in.Session.Skill = skill, skill
+	if c.state.Flow != nil {
+		c.state.Skill = skill
 	}
-	if script := t.in.Plan.Offline; script != nil && t.agent.model.Info().Offline {
-		t.Runner = t.agent.asking(script)
-	} else if m := t.config.Models[ph.Model]; m != nil {
-		t.Runner = t.agent.with(ph.Model, m)
+	if script := c.in.Plan.Offline; script != nil && w.agent.model.Info().Offline {
+		w.front.runner = w.agent.asking(script)
+	} else if m := c.config.Models[ph.Model]; m != nil {
+		w.front.runner = w.agent.with(ph.Model, m)
 	} else if ph.Model != "" {
-		t.warn("the model %s of the phase %s does not exist; the agent's model answers", ph.Model, ph.Name)
+		w.warn("the model %s of the phase %s does not exist; the agent's model answers", ph.Model, ph.Name)
 	}
-	if t.warning != "" {
-		t.config.Log.WarnContext(t.ctx, "a phase is not as its workflow says", "workflow", f.Workflow, "phase", f.Phase, "reason", t.warning, "session", t.in.Session.Key)
+	if w.warning != "" {
+		c.config.Log.WarnContext(c.ctx, "a phase is not as its workflow says",
+			"workflow", f.Workflow, "phase", f.Phase, "reason", w.warning, "session", c.in.Session.Key)
 	}
 }
 
-func (t *run) warn(format string, args ...any) {
-	t.warning = strings.TrimPrefix(t.warning+"; "+fmt.Sprintf(format, args...), "; ")
+// warn adds to the warning about the phase.
+func (w *flow) warn(format string, args ...any) {
+	w.warning = strings.TrimPrefix(w.warning+"; "+fmt.Sprintf(format, args...), "; ")
 }
 
 // toolset returns the skill whose tools a phase has: its own; full, with a warning, if that
 // does not exist; or none, with a warning, if it exists and this caller cannot use it now.
-func (t *run) toolset(ph workflow.Phase) (name, warning string) {
+func (w *flow) toolset(ph workflow.Phase) (name, warning string) {
 	if ph.Skill == "" || ph.Skill == catalog.Full {
 		return catalog.Full, ""
 	}
-	c := t.selector.Catalog()
+	c := w.front.selector.Catalog()
 	skill, ok := c.Skill(ph.Skill)
-	facts, _ := t.in.current(c, t.in.Facts)
+	facts, bounds, _ := w.conv.in.people().at(c, w.conv.in.Facts)
 	switch {
-	case !ok && unavailable(c, ph.Skill), ok && t.selector.HidesSkill(facts, t.in.Groups, ph.Skill):
+	case !ok && unavailable(c, ph.Skill), ok && w.front.selector.HidesSkill(facts, w.conv.in.Groups, ph.Skill):
 		// The caller reads this, and what is hidden from them has no name.
 		return catalog.None, fmt.Sprintf("the skill of the phase %s cannot be used by this caller now; the phase has no tools", ph.Name)
 	case !ok:
 		var names []string
 		for _, s := range c.Skills() {
-			if !t.selector.HidesSkill(facts, t.in.Groups, s.Name) {
+			if !w.front.selector.HidesSkill(facts, w.conv.in.Groups, s.Name) {
 				names = append(names, s.Name)
 			}
 		}
 		return catalog.Full, fmt.Sprintf("the phase %s names the skill %s, which does not exist%s; the phase has all tools", ph.Name, ph.Skill, nearest.Hint(ph.Skill, slices.Values(names)))
 	}
-	if d := t.decide(t.ctx, moment{Selector: t.selector, request: selection.Request{Facts: facts, Bounds: t.in.bounds(facts)}}, rules.Attempt{Skill: ph.Skill, Arguments: fileArguments("")}); d.Effect != rules.Allow {
+	now := moment{Selector: w.front.selector, request: selection.Request{Facts: facts, Bounds: bounds}}
+	d := w.front.gate().decide(w.conv.ctx, now, rules.Attempt{Skill: ph.Skill, Arguments: fileArguments("")})
+	if d.Effect != rules.Allow {
 		return catalog.None, fmt.Sprintf("the policy does not let this caller take up the skill %s of the phase %s; the phase has no tools", ph.Skill, ph.Name)
 	}
 	members, unknown := c.Members(skill)
@@ -151,13 +151,11 @@ func unavailable(c *catalog.Catalog, name string) bool {
 
 // with returns the runner that asks another model, by its name.
 func (r *Runner) with(name string, m model.Model) *Runner {
-	if other, ok := r.others.Load(name); ok {
-		if other, ok := other.(*Runner); ok {
-			return other
-		}
+	other, ok := r.others.Load(name)
+	if !ok {
+		other, _ = r.others.LoadOrStore(name, r.asking(m))
 	}
-	now, _ := r.others.LoadOrStore(name, r.asking(m))
-	kept, _ := now.(*Runner)
+	kept, _ := other.(*Runner)
 	return kept
 }
 
@@ -169,17 +167,17 @@ func (r *Runner) asking(m model.Model) *Runner {
 }
 
 // spend counts what an answer of the model has used, given what the turn had used before.
-func (t *run) spend(before model.Tokens) {
-	if !t.flows() {
+func (w *flow) spend(before model.Tokens) {
+	if !w.conv.flows() {
 		return
 	}
-	used, f := t.done.Usage, t.state.Flow
+	used, f := w.conv.done.Usage, w.conv.state.Flow
 	used.Input, used.Output, used.CacheRead, used.CacheWrite = used.Input-before.Input, used.Output-before.Output, used.CacheRead-before.CacheRead, used.CacheWrite-before.CacheWrite
 	f.Round++
 	f.Rounds++
 	f.Tokens += used.Input + used.Output
 	f.AllTokens += used.Input + used.Output
-	if price := t.model.Info().Price; price != (model.Price{}) {
+	if price := w.front.runner.model.Info().Price; price != (model.Price{}) {
 		f.Cost += price.Of(used)
 	} else {
 		f.Unpriced += used.Input + used.Output
@@ -188,48 +186,49 @@ func (t *run) spend(before model.Tokens) {
 
 // proceed decides, before the model is asked, whether the phase has ended by what happened
 // in it, and begins the next one. It reports whether the model is to be asked.
-func (t *run) proceed() bool {
-	if !t.flows() {
+func (w *flow) proceed() bool {
+	c := w.conv
+	if !c.flows() {
 		return true
 	}
-	f := t.state.Flow
-	if _, there := t.in.Plan.Phase(f.Phase); f.Round > 0 || f.Leave != "" || !there {
-		if to, why := t.nextPhase(); to != "" {
-			return t.enter(to, why)
+	f := c.state.Flow
+	if _, there := c.in.Plan.Phase(f.Phase); f.Round > 0 || f.Leave != "" || !there {
+		if to, why := w.nextPhase(); to != "" {
+			return w.enter(to, why)
 		}
 	}
-	if limit, all := t.in.Plan.Reached(f); limit != "" {
-		return t.exhaust(limit, all)
+	if limit, all := c.in.Plan.Reached(f); limit != "" {
+		return w.exhaust(limit, all)
 	}
-	return t.emit(Event{Phase: t.phase()})
+	return c.emit(Event{Phase: w.phase()})
 }
 
 // nextPhase is the phase that begins now; empty when the phase goes on.
-func (t *run) nextPhase() (to, why string) {
-	if f := t.state.Flow; f.Leave != "" {
+func (w *flow) nextPhase() (to, why string) {
+	if f := w.conv.state.Flow; f.Leave != "" {
 		return f.Leave, f.Why
 	}
-	v := t.in.Plan.Judge(t.state.Flow, nil)
+	v := w.conv.in.Plan.Judge(w.conv.state.Flow, nil)
 	return v.To, v.Why
 }
 
 // reply takes an answer without calls. It ends the turn if the run ends by it; otherwise it
 // begins the next phase, or tells the model what the phase still needs. It reports whether
 // the turn goes on.
-func (t *run) reply(answer chat.Message) bool {
-	f := t.state.Flow
+func (w *flow) reply(answer chat.Message) bool {
+	f := w.conv.state.Flow
 	workflow.Replied(f, answer.Text)
-	to, why := t.nextPhase()
-	limit, all := t.in.Plan.Reached(f)
+	to, why := w.nextPhase()
+	limit, all := w.conv.in.Plan.Reached(f)
 	switch {
 	case to != "":
-		return t.enter(to, why, answer)
+		return w.enter(to, why, answer)
 	case limit != "":
-		return t.exhaust(limit, all, answer)
+		return w.exhaust(limit, all, answer)
 	}
-	open := t.in.Plan.Judge(f, nil).Open
+	open := w.conv.in.Plan.Judge(f, nil).Open
 	text := fmt.Sprintf("The phase %s goes on: nothing that ends it has happened.%s\nGo on with its work, or call %s when it is done.", f.Phase, listed(open), selection.FinishPhase)
-	return t.say(text, answer)
+	return w.conv.remember(answer, w.hostMessage(text, ""))
 }
 
 func listed(lines []string) string {
@@ -239,35 +238,32 @@ func listed(lines []string) string {
 	return " It ends when one of these holds:\n- " + strings.Join(lines, "\n- ")
 }
 
-// say stores messages, and behind them one of the host to the model.
-func (t *run) say(note string, before ...chat.Message) bool {
-	return t.remember(append(before, t.hostSays(note, ""))...)
-}
-
-// hostSays makes a message of the host to the model.
-func (t *run) hostSays(note, text string) chat.Message {
-	t.state.Turn.Steps, t.state.Turn.Calls = t.done.Steps, t.called
-	announced, named := t.selected.Announced, t.selected.Named
+// hostMessage makes a message of the host to the model.
+func (w *flow) hostMessage(note, text string) chat.Message {
+	c := w.conv
+	c.state.Turn.Steps, c.state.Turn.Calls = c.done.Steps, c.called
+	announced, named := w.front.selected.Announced, w.front.selected.Named
 	if text == "" { // they were announced when the phase began
 		announced, named = nil, nil
 	}
-	m := prompt.NewMessage(text, note, t.selected.Request.Facts, announced, named, t.in.Options)
+	m := prompt.NewMessage(text, note, w.front.selected.Request.Facts, announced, named, c.in.Options)
 	if text != "" {
-		m.Why = t.why()
+		m.Why = w.front.why()
 	}
-	m.Note = t.config.Secrets.Redactor().Text(m.Note)
+	m.Note = c.config.Secrets.Redactor().Text(m.Note)
 	return m
 }
 
 // finishPhase judges the model's word that the phase is done.
-func (t *run) finishPhase(args json.RawMessage) chat.Result {
+func (w *flow) finishPhase(args json.RawMessage) chat.Result {
+	c := w.conv
 	raw, _ := arguments.Repair(args)
 	in, _ := meta.ReadFinishPhase(raw)
-	if !t.flows() {
+	if !c.flows() {
 		return tool.Failure("no workflow runs in this conversation")
 	}
-	f := t.state.Flow
-	ph, _ := t.in.Plan.Phase(f.Phase)
+	f := c.state.Flow
+	ph, _ := c.in.Plan.Phase(f.Phase)
 	if in.Next != "" && !slices.ContainsFunc(ph.Next, func(n workflow.Next) bool { return n.To == in.Next }) {
 		var names []string
 		for _, n := range ph.Next {
@@ -275,8 +271,8 @@ func (t *run) finishPhase(args json.RawMessage) chat.Result {
 		}
 		return tool.Failure("the phase %s does not lead to %q%s It leads to %s.", f.Phase, in.Next, cmp.Or(nearest.Hint(in.Next, slices.Values(names)), "."), strings.Join(names, ", "))
 	}
-	summary := t.config.Secrets.Redactor().Text(in.Summary)
-	v := t.in.Plan.Judge(f, &workflow.Finish{Next: in.Next, Summary: summary})
+	summary := c.config.Secrets.Redactor().Text(in.Summary)
+	v := c.in.Plan.Judge(f, &workflow.Finish{Next: in.Next, Summary: summary})
 	if v.To == "" {
 		return tool.Failure("The phase %s is not finished.%s", f.Phase, listed(v.Open))
 	}
@@ -288,64 +284,66 @@ func (t *run) finishPhase(args json.RawMessage) chat.Result {
 }
 
 // exhaust ends the visit because of a limit.
-func (t *run) exhaust(limit string, all bool, before ...chat.Message) bool {
-	ph, _ := t.in.Plan.Phase(t.state.Flow.Phase)
+func (w *flow) exhaust(limit string, all bool, before ...chat.Message) bool {
+	ph, _ := w.conv.in.Plan.Phase(w.conv.state.Flow.Phase)
 	if all || ph.Otherwise == "" {
-		workflow.End(t.state.Flow, workflow.Limit, limit)
-		return t.ended(before...)
+		workflow.End(w.conv.state.Flow, workflow.Limit, limit)
+		return w.end(before...)
 	}
-	return t.enter(ph.Otherwise, limit, before...)
+	return w.enter(ph.Otherwise, limit, before...)
 }
 
 // enter begins a phase, with one stored step, or ends the run. It reports whether the turn
 // goes on.
-func (t *run) enter(to, why string, before ...chat.Message) bool {
-	f := t.state.Flow
+func (w *flow) enter(to, why string, before ...chat.Message) bool {
+	f := w.conv.state.Flow
 	from := f.Phase
-	t.in.Plan.Enter(f, to, why)
+	w.conv.in.Plan.Enter(f, to, why)
 	if !f.Runs() {
-		return t.ended(before...)
+		return w.end(before...)
 	}
-	t.state.Turn.Resumed = 0 // there was progress
-	return t.begins(from, fmt.Sprintf("The phase %s begins.", f.Phase), before...)
+	w.conv.state.Turn.Resumed = 0 // there was progress
+	return w.begin(from, fmt.Sprintf("The phase %s begins.", f.Phase), before...)
 }
 
-// begins gives the phase its tools and stores the step, in which the host tells the model.
-func (t *run) begins(from, text string, before ...chat.Message) bool {
-	t.prompt.Messages = append(t.prompt.Messages, before...)
-	entered := t.switchPhase()
-	t.prompt.Messages = t.prompt.Messages[:len(t.prompt.Messages)-len(before)]
-	if !t.remember(append(before, t.hostSays(t.phaseNote(), text))...) {
+// begin gives the phase its tools and stores the step, in which the host tells the model.
+func (w *flow) begin(from, text string, before ...chat.Message) bool {
+	c := w.conv
+	c.sent = append(c.sent, before...)
+	entered := w.switchPhase()
+	c.sent = c.sent[:len(c.sent)-len(before)]
+	if !c.remember(append(before, w.hostMessage(w.phaseNote(), text))...) {
 		return false
 	}
-	e := t.phase()
+	e := w.phase()
 	e.From, e.Why, e.Began, e.Switch = from, entered.Why, true, entered
-	return t.emit(Event{Phase: e})
+	return c.emit(Event{Phase: e})
 }
 
-// chosen makes a person's choice of the toolset that of the phases, from now on.
-func (t *run) chosen(skill string) bool {
-	f := t.state.Flow
+// choose makes a person's choice of the toolset that of the phases, from now on.
+func (w *flow) choose(skill string) bool {
+	f := w.conv.state.Flow
 	why, text := "a person chose the skill "+skill, "A person chose the tools of the skill "+skill+"."
 	if skill == "" {
 		why, text = "a person gave each phase its own tools again", "The phase has its own tools again."
 	}
 	f.Skill = skill
 	f.Add(session.Switch{From: f.Phase, To: f.Phase, Why: why})
-	return t.begins(f.Phase, text)
+	return w.begin(f.Phase, text)
 }
 
-// ended ends the turn together with the run. The last answer of the model is the reply, if
+// end ends the turn together with the run. The last answer of the model is the reply, if
 // the run ended by it.
-func (t *run) ended(before ...chat.Message) bool {
-	f := t.state.Flow
-	t.emit(Event{Phase: t.phase()})
+func (w *flow) end(before ...chat.Message) bool {
+	c := w.conv
+	f := c.state.Flow
+	c.emit(Event{Phase: w.phase()})
 	var answer chat.Message
 	switch n := len(before); {
 	case n > 0 && (f.Outcome == workflow.Done || f.Outcome == workflow.Failed) && before[n-1].Text != "":
 		answer = before[n-1]
 	default:
-		if n > 0 && !t.remember(before...) {
+		if n > 0 && !c.remember(before...) {
 			return false
 		}
 		in := ""
@@ -357,13 +355,14 @@ func (t *run) ended(before ...chat.Message) bool {
 			text = f.Reply + "\n\n" + text
 		}
 		answer = chat.Message{Role: chat.Assistant, Text: text}
-		t.emit(Event{Text: text})
+		c.emit(Event{Text: text})
 	}
 	if f.Outcome == workflow.Limit {
-		t.config.Log.WarnContext(t.ctx, "a workflow reached a limit", "workflow", f.Workflow, "phase", f.Phase, "reason", f.Reason, "session", t.in.Session.Key)
+		c.config.Log.WarnContext(c.ctx, "a workflow reached a limit",
+			"workflow", f.Workflow, "phase", f.Phase, "reason", f.Reason, "session", c.in.Session.Key)
 	}
-	t.finish(answer)
-	t.stopped = true
+	c.finish(answer)
+	c.stopped = true
 	return false
 }
 
@@ -374,23 +373,14 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// leaveFlow gives the session its skill back when a run has ended, and drops what only the
-// run needed.
-func (t *run) leaveFlow() {
-	f := t.state.Flow
-	if f == nil || f.Outcome == "" || t.in.Plan == nil {
-		return
-	}
-	t.state.Skill = f.Before
-	f.Results, f.Earlier, f.Files, f.Before = nil, nil, nil, ""
-}
-
 // phase describes where the run is.
-func (t *run) phase() *PhaseEvent {
-	f := t.state.Flow
+func (w *flow) phase() *PhaseEvent {
+	f := w.conv.state.Flow
 	return &PhaseEvent{
-		Workflow: f.Workflow, Name: f.Phase, Why: f.Why, Outcome: f.Outcome, Round: f.Round, Tokens: f.Tokens, Visit: f.Visits[f.Phase],
-		Rounds: f.Rounds, AllTokens: f.AllTokens, Unpriced: f.Unpriced, Cost: f.Cost, Skill: t.state.Skill, Model: t.model.Info().Name, Warning: t.warning,
+		Workflow: f.Workflow, Name: f.Phase, Why: f.Why, Outcome: f.Outcome,
+		Round: f.Round, Tokens: f.Tokens, Visit: f.Visits[f.Phase],
+		Rounds: f.Rounds, AllTokens: f.AllTokens, Unpriced: f.Unpriced, Cost: f.Cost,
+		Skill: w.conv.state.Skill, Model: w.front.runner.model.Info().Name, Warning: w.warning,
 	}
 }
 
@@ -399,12 +389,12 @@ const maxPhaseTools = 40
 
 // phaseNote tells the model which phase begins: in the note of a message, so that nothing
 // before it changes.
-func (t *run) phaseNote() string {
-	if !t.flows() {
+func (w *flow) phaseNote() string {
+	if !w.conv.flows() {
 		return ""
 	}
-	f := t.flow()
-	ph, ok := t.in.Plan.Phase(f.Phase)
+	f := w.conv.flow()
+	ph, ok := w.conv.in.Plan.Phase(f.Phase)
 	if !ok {
 		return ""
 	}
@@ -423,10 +413,10 @@ func (t *run) phaseNote() string {
 	if ph.Instructions != "" {
 		text.WriteString("\n" + strings.TrimSpace(ph.Instructions))
 	}
-	switch usable := t.selected.Usable(); {
+	switch usable := w.front.selected.Usable(); {
 	case len(usable) == 0:
 		text.WriteString("\nNo tools can be used in this phase.")
-	case t.selected.ActiveSkill() != "" && len(usable) <= maxPhaseTools:
+	case w.front.selected.ActiveSkill() != "" && len(usable) <= maxPhaseTools:
 		names := make([]string, len(usable))
 		for i, e := range usable {
 			names[i] = e.Definition.Name
@@ -439,52 +429,47 @@ func (t *run) phaseNote() string {
 
 // switchPhase selects anew for the phase that begins, and chooses what is cheaper: to
 // declare its tools, or to keep the front and announce them.
-func (t *run) switchPhase() *session.Switch {
-	was, before, messages := t.model.Info().Name, t.state, t.prompt.Messages
-	t.takePhase()
-	in := t.in
-	in.Session.State, in.Session.Messages = t.state, messages
-	in.Again, in.kept, in.Text = true, messages, t.phaseQuestion()
+func (w *flow) switchPhase() *session.Switch {
+	c, front := w.conv, w.front
+	was := front.runner.model.Info().Name
+	w.takePhase()
+	in := c.in
+	in.Session.State, in.Session.Messages = c.state, c.sent
+	in.Again, in.kept, in.Text = true, c.sent, w.phaseQuestion()
 	in.Session.Front.Held = false
-	cause := Break("")
 	switch {
-	case was != t.model.Info().Name:
-		cause = ModelSwitch
-	case t.state.Front.Skill != t.state.Skill:
-		cause = PhaseSwitch
+	case was != front.runner.model.Info().Name:
+		in.cold = ModelSwitch
+	case c.state.Front.Skill != c.state.Skill:
+		in.cold = PhaseSwitch
+	default:
+		in.cold = ""
 	}
-	in.cold = cause
-	t.selected = t.choose(t.ctx, t.selector, in)
-	entered := &t.state.Flow.Path[len(t.state.Flow.Path)-1]
-	if cause == PhaseSwitch {
+	selected, lost := front.choose(in), 0.0
+	if in.cold == PhaseSwitch {
 		held := in
 		held.cold, held.Session.Front.Held = "", true
-		kept := t.choose(t.ctx, t.selector, held)
-		c := t.costs(t.selected, kept, len(messages))
-		if entered.Lost = c.lost; kept.Mode != selection.Direct && c.announce < c.declare {
-			t.selected, in, cause, entered.Lost = kept, held, "", 0
+		kept := front.choose(held)
+		costs := front.costs(selected, kept)
+		lost = costs.lost
+		if kept.Mode != selection.Direct && costs.announce < costs.declare {
+			selected, in, lost = kept, held, 0
 		}
 	}
-	entered.Delivery = "declared"
+	front.rebuild(in, selected, in.cold)
+	entered := &c.state.Flow.Path[len(c.state.Flow.Path)-1]
+	entered.Lost, entered.Delivery = lost, "declared"
 	if in.Session.Front.Held {
 		entered.Delivery = "announced"
 	}
-	t.state = t.advance(in, t.selected)
-	err := t.prompts(nil, chat.Message{Time: in.Facts.Time})
-	t.prompt.Messages = messages
-	if err != nil {
-		t.config.Log.WarnContext(t.ctx, "the system prompt stays as it was", "error", err, "session", t.in.Session.Key)
-	}
-	entered = &t.state.Flow.Path[len(t.state.Flow.Path)-1] // advance has made a copy
-	tokens, counts := t.selected.Tokens(), t.selected.Counts()
+	tokens, counts := selected.Tokens(), selected.Counts()
 	entered.Tools, entered.ToolTokens, entered.FullTokens = counts.Usable, tokens.Sent+tokens.Meta, tokens.All
-	t.account(broke(cause, before, t.state))
 	said := *entered
 	return &said
 }
 
 // phaseQuestion are the words by which a phase's tools are ranked.
-func (t *run) phaseQuestion() string {
-	ph, _ := t.in.Plan.Phase(t.flow().Phase)
-	return below(ph.Instructions, t.flow().Input)
+func (w *flow) phaseQuestion() string {
+	ph, _ := w.conv.in.Plan.Phase(w.conv.flow().Phase)
+	return below(ph.Instructions, w.conv.flow().Input)
 }

@@ -1,95 +1,141 @@
 package turn
 
 import (
-	"context"
+	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
 	"slices"
-	"sync/atomic"
-	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 )
 
-// Break is why the provider's prompt cache could not be used: the beginning of the
-// request changed, or the cache has expired.
-type Break string
-
-// The causes.
-const (
-	NewSession        Break = "new_session"
-	ModelSwitch       Break = "model_switch"
-	Idle              Break = "idle"       // longer than the provider keeps its cache
-	Compaction        Break = "compaction" // the oldest messages were dropped
-	SkillSwitch       Break = "skill_switch"
-	PhaseSwitch       Break = "phase_switch"  // the same, by a workflow
-	GroupsChange      Break = "groups_change" // the agent has other tools
-	ModeChange        Break = "mode_change"
-	StrategyChange    Break = "strategy_change"
-	Revocation        Break = "revocation" // a declared tool may not be used any more
-	ToolsAppended     Break = "tools_appended"
-	DefinitionChanged Break = "definition_changed" // that of a declared tool
-	PromptChanged     Break = "prompt_changed"     // memory, skills, instructions
-)
-
-// Breaks lists the causes. When several come together, the first one counts.
-func Breaks() []Break {
-	return []Break{NewSession, ModelSwitch, Idle, Compaction, SkillSwitch, PhaseSwitch, GroupsChange, ModeChange, StrategyChange, Revocation, ToolsAppended, DefinitionChanged, PromptChanged}
+// front is what the requests of a turn begin with: the selected tools and the system prompt.
+// With the conversation it is all that is sent to the model.
+type front struct {
+	conv     *conversation
+	runner   *Runner // of the model that is asked
+	selector *selection.Selector
+	selected *selection.Selection
+	system   string
+	attached int // bytes of the pictures of messages
 }
 
-// breaks counts cache breaks by their place in Breaks.
-type breaks [13]atomic.Int64
+// gate returns the gate for calls that are made now.
+func (f *front) gate() *gate {
+	c := f.conv
+	return &gate{
+		config: c.config, latest: f.runner.selector, people: c.in.people(), session: c.in.Session.Key,
+		selector: f.selector, selected: f.selected, approved: c.state.Granted, waits: c.waits,
+	}
+}
 
-// CacheBreaks returns how often the turns of r broke the prompt cache, by cause.
-// Causes that did not occur are left out; a model without a prompt cache has none.
-func (r *Runner) CacheBreaks() map[Break]int64 {
-	counts := map[Break]int64{}
-	for i, cause := range Breaks() {
-		if n := r.broken[i].Load(); n > 0 {
-			counts[cause] = n
+// choose returns a selection for in, which is not yet that of the turn.
+func (f *front) choose(in Input) *selection.Selection {
+	return f.runner.choose(f.conv.ctx, f.selector, in)
+}
+
+// take makes the selection for in that of the turn.
+func (f *front) take(in Input, sel *selection.Selection) {
+	f.selected = sel
+	f.conv.state = f.runner.advance(in, sel)
+	f.conv.done.Skill, f.conv.done.Tokens = sel.ActiveSkill(), sel.Tokens()
+}
+
+// build builds the system prompt, with the directory and the skills as the state has them,
+// and returns the messages to send. If it fails, the system prompt stays as it was.
+func (f *front) build(history []chat.Message, question chat.Message) ([]chat.Message, error) {
+	opts, state := f.conv.in.Options, &f.conv.state
+	opts.Directory, opts.SkillList, opts.Summary = state.Directory, &f.selected.SkillList, state.Summary
+	built, err := f.runner.prompt.BuildMessagesWithOptions(f.selector.Catalog(), history, question, opts)
+	if err == nil {
+		f.system = f.runner.cleanSystem(opts.Strategy, built.System)
+	}
+	state.Front.System, state.Front.Size = hash(f.system), f.size()
+	return built.Messages, err
+}
+
+// cleaned is a text with and without the secrets that were known.
+type cleaned struct {
+	from    string
+	secrets secret.Redactor
+	text    string
+}
+
+// cleanSystem removes the secrets from a system prompt, which contains the memory, the
+// agent's files and the client's instructions. It caches the last one, because most
+// turns have the same and it is long.
+func (r *Runner) cleanSystem(strategy prompt.Strategy, text string) string {
+	secrets := r.config.Secrets.Redactor()
+	if last := r.clean[strategy].Load(); last != nil && last.secrets == secrets && last.from == text {
+		return last.text
+	}
+	c := &cleaned{text, secrets, secrets.Text(text)}
+	r.clean[strategy].Store(c)
+	return c.text
+}
+
+// rebuild makes the selection for in that of the turn and builds the system prompt anew. The
+// messages stay as they are.
+func (f *front) rebuild(in Input, sel *selection.Selection, cause Break) {
+	c := f.conv
+	before := c.state
+	f.take(in, sel)
+	if _, err := f.build(nil, chat.Message{Time: in.Facts.Time}); err != nil {
+		c.config.Log.WarnContext(c.ctx, "the system prompt stays as it was", "error", err, "session", in.Session.Key)
+	}
+	f.account(broke(cause, before, c.state))
+}
+
+// size is how many bytes the declared tools and the system prompt have.
+func (f *front) size() int {
+	n := len(f.system)
+	for _, e := range f.selected.Declared {
+		n += len(e.JSON)
+	}
+	return n
+}
+
+// question is what the model is asked in this step.
+func (f *front) question() model.Request {
+	req := model.Request{System: f.system, Messages: f.conv.sent, Settings: f.conv.in.Settings}
+	for _, e := range f.selected.Declared {
+		req.Tools = append(req.Tools, e.Definition)
+	}
+	for _, e := range f.selected.Deferred {
+		req.Deferred = append(req.Deferred, e.Definition)
+	}
+	for _, m := range f.selected.Ranked {
+		if m.Score == 0 {
+			continue // nothing in the message speaks for it, only that it was used lately
 		}
+		req.Ranked = append(req.Ranked, m.Definition.Name)
 	}
-	return counts
+	return req
 }
 
-// cold returns why the provider has nothing of the session in its cache, or nothing
-// worth keeping; empty when it has. When it is cold, the session's front may be
-// rebuilt.
-func (r *Runner) cold(in Input) Break {
-	front, info := in.Session.Front, r.model.Info()
-	switch {
-	case front.Mode == "":
-		return NewSession
-	case front.Model != info.Name:
-		return ModelSwitch
-	case info.CacheLife > 0 && !front.Used.IsZero() && in.Facts.Time.Sub(front.Used) > info.CacheLife:
-		return Idle
-	case front.First != "" && (len(in.kept) == 0 || front.First != said(in.kept[0])):
-		return Compaction
-	case front.Skill != in.skill() && in.Session.Flow.Runs():
-		return PhaseSwitch
-	case front.Skill != in.skill():
-		return SkillSwitch
-	case front.Groups != in.Groups:
-		return GroupsChange
-	}
-	return ""
+// switchTo switches the session's toolset, for this turn and the following ones. It
+// rebuilds the front at once: a switch breaks the cache in any case, and the next
+// request of this turn needs the tools.
+func (f *front) switchTo(name string) {
+	c := f.conv
+	in := c.in
+	in.Session.State, in.Session.Messages = c.state, c.sent
+	in.Session.Skill, in.Facts.Skill = name, name
+	in.Again, in.kept, in.cold = true, c.sent, SkillSwitch
+	f.rebuild(in, f.choose(in), SkillSwitch)
 }
 
 // skill is the active skill.
-func (in Input) skill() string {
-	switch {
-	case in.Facts.Skill != "":
-		return in.Facts.Skill
-	case in.Session.Skill != "":
-		return in.Session.Skill
-	}
-	return catalog.Full
-}
+func (in *Input) skill() string { return cmp.Or(in.Facts.Skill, in.Session.Skill, catalog.Full) }
 
 // advance returns the session's state after a selection.
 func (r *Runner) advance(in Input, sel *selection.Selection) session.State {
@@ -118,68 +164,12 @@ func (r *Runner) stored(before, now string) string {
 	return r.config.Secrets.Redactor().Text(now)
 }
 
-// Replay returns the message of a turn and the state after it without running the turn.
-// Clients that send the whole conversation with every request need it.
-func (r *Runner) Replay(ctx context.Context, in Input) (chat.Message, session.State) {
-	t := &run{Runner: r, ctx: ctx, in: in, selector: r.selector()}
-	question := t.open()
-	return question, t.state
-}
-
 // first hashes the message that the request begins with.
 func first(in Input, question chat.Message) string {
 	if len(in.kept) > 0 {
 		question = in.kept[0]
 	}
 	return said(question)
-}
-
-// broke compares the beginnings of the last request and the next one and returns why
-// the cache breaks. Cold is the answer of [Runner.cold].
-func broke(cold Break, before, after session.State) Break {
-	b, a := before.Front, after.Front
-	same := b.Tools == a.Tools && (b.System == "" || b.System == a.System)
-	left := func(from, of []string) bool {
-		return slices.ContainsFunc(from, func(name string) bool { return !slices.Contains(of, name) })
-	}
-	switch {
-	case cold != "" && (cold != SkillSwitch && cold != PhaseSwitch && cold != GroupsChange || !same):
-		return cold
-	case same:
-		return ""
-	case b.Mode != a.Mode:
-		return ModeChange
-	case b.Strategy != a.Strategy:
-		return StrategyChange
-	case left(before.Declared, after.Declared):
-		return Revocation
-	case left(after.Declared, before.Declared):
-		return ToolsAppended
-	case b.Tools != a.Tools:
-		return DefinitionChanged
-	}
-	return PromptChanged
-}
-
-// account counts and logs a cache break, if there is a cause and a cache.
-func (t *run) account(cause Break) {
-	if cause == "" || t.model.Info().CacheLife == 0 {
-		return
-	}
-	t.broken[slices.Index(Breaks(), cause)].Add(1)
-	t.done.CacheBreaks = append(t.done.CacheBreaks, cause)
-	level := slog.LevelInfo
-	if cause == NewSession {
-		level = slog.LevelDebug
-	}
-	t.config.Log.Log(t.ctx, level, "prompt cache broken", "cause", string(cause), "mode", string(t.selected.Mode), "session", t.in.Session.Key)
-}
-
-// touch records when the model was last asked.
-func (t *run) touch() {
-	if !t.in.Facts.Time.IsZero() {
-		t.state.Front.Used = t.in.Facts.Time.Add(time.Since(t.begun)).Round(time.Second)
-	}
 }
 
 func said(m chat.Message) string { return hash(string(m.Role), m.Note, m.Text) }
@@ -222,4 +212,48 @@ func called(messages []chat.Message) []string {
 		}
 	}
 	return names
+}
+
+// why sums the selection up, for operators: to be stored with the question.
+func (f *front) why() json.RawMessage {
+	c := f.conv
+	raw, err := json.Marshal(f.selected.Compact())
+	if err != nil { // it holds names and numbers only
+		c.config.Log.ErrorContext(c.ctx, "the selection is not stored", "error", err, "session", c.in.Session.Key)
+		return nil
+	}
+	c.config.Log.DebugContext(c.ctx, "tools selected", "selection", string(raw), "session", c.in.Session.Key)
+	return raw
+}
+
+// maxLogged is how many rules and filters that failed a turn logs. All are counted.
+const maxLogged = 5
+
+// logHidden tells operators what this caller was not shown, and why.
+func (f *front) logHidden() {
+	c := f.conv
+	if err := f.selected.Unranked(); err != nil {
+		c.config.panicked(c.in.Session.Key, "ranking the tools for a message; it has pinned tools and search only", err)
+	}
+	failed := f.selected.Failed()
+	for _, err := range failed[:min(len(failed), maxLogged)] {
+		if p, ok := errors.AsType[*catalog.PanicError](err); ok {
+			c.config.panicked(c.in.Session.Key, "filtering tools; this one is hidden: "+p.Tool, p)
+			continue
+		}
+		c.config.Log.ErrorContext(c.ctx, "visibility could not be judged, the tools are hidden",
+			"error", err, "session", c.in.Session.Key)
+	}
+	if more := len(failed) - maxLogged; more > 0 {
+		c.config.Log.ErrorContext(c.ctx, "more rules or filters failed", "more", more, "session", c.in.Session.Key)
+	}
+	if !c.config.Log.Enabled(c.ctx, slog.LevelDebug) {
+		return
+	}
+	for _, v := range f.selected.Explain().Tools {
+		if !v.Stage.Usable() {
+			c.config.Log.DebugContext(c.ctx, "tool hidden",
+				"tool", v.Tool, "stage", v.Stage.String(), "reason", v.Reason, "user", c.in.Facts.User, "channel", c.in.Facts.Channel)
+		}
+	}
 }

@@ -3,9 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
@@ -90,15 +88,6 @@ func (r *Runner) room(front int) int {
 	return room - min(maxSummary, room/8)
 }
 
-// frontSize is how many bytes the declared tools and the system prompt have.
-func (t *run) frontSize() int {
-	n := len(t.prompt.System)
-	for _, e := range t.selected.Declared {
-		n += len(e.JSON)
-	}
-	return n
-}
-
 // maxResult is how many bytes of a result the model reads.
 func (r *Runner) maxResult() int {
 	if readable := r.readable(); readable > 0 {
@@ -109,26 +98,28 @@ func (r *Runner) maxResult() int {
 
 // fit makes the next request fit a known window: the results of the turn may have
 // outgrown it.
-func (t *run) fit() {
-	if readable := t.readable(); readable > 0 && t.frontSize()+prompt.Size(t.prompt.Messages...) > readable {
-		t.squeeze(max(readable-t.frontSize(), 0))
+func (f *front) fit() {
+	if readable := f.runner.readable(); readable > 0 && f.size()+prompt.Size(f.conv.sent...) > readable {
+		f.squeeze(max(readable-f.size(), 0))
 	}
 }
 
 // shrink makes the request smaller that the model has found too long, and reports
 // whether it did.
-func (t *run) shrink(err error) bool {
+func (f *front) shrink(err error) bool {
+	c := f.conv
 	if !errors.Is(err, model.ErrTooLong) {
 		return false
 	}
-	before := t.frontSize() + prompt.Size(t.prompt.Messages...)
-	t.learn(err, before)
-	room := t.readable()
+	before := f.size() + prompt.Size(c.sent...)
+	f.learn(err, before)
+	room := f.runner.readable()
 	if room == 0 || room >= before {
 		room = before * 3 / 4 // the text has more tokens than was estimated
 	}
-	smaller := t.squeeze(max(room-t.frontSize(), 0))
-	t.config.Log.WarnContext(t.ctx, "the request was too long for the model", "window", t.window(), "bytes", before, "smaller", smaller, "session", t.in.Session.Key)
+	smaller := f.squeeze(max(room-f.size(), 0))
+	c.config.Log.WarnContext(c.ctx, "the request was too long for the model",
+		"window", f.runner.window(), "bytes", before, "smaller", smaller, "session", c.in.Session.Key)
 	return smaller
 }
 
@@ -137,9 +128,9 @@ const minGuess = 2048
 
 // learn learns the window from an error about a request of so many bytes: the provider
 // states it, or it is smaller than the request. Pictures are no measure.
-func (t *run) learn(err error, bytes int) {
+func (f *front) learn(err error, bytes int) {
 	window := max(bytes/prompt.BytesPerToken, minGuess)
-	if slices.ContainsFunc(t.prompt.Messages, func(m chat.Message) bool {
+	if slices.ContainsFunc(f.conv.sent, func(m chat.Message) bool {
 		return len(m.Files) > 0 && m.Role == chat.User || m.Result != nil && len(m.Result.Images) > 0
 	}) {
 		window = 0
@@ -147,8 +138,8 @@ func (t *run) learn(err error, bytes int) {
 	if stated := model.WindowOf(err); stated > 0 {
 		window = stated
 	}
-	if known := t.window(); window > 0 && (known == 0 || window < known) {
-		t.learned.Store(int64(window))
+	if known := f.runner.window(); window > 0 && (known == 0 || window < known) {
+		f.runner.learned.Store(int64(window))
 	}
 }
 
@@ -159,30 +150,27 @@ const minResult = 1000
 // leaves out older messages, and then shortens results of the turn, the oldest first.
 // It reports whether it changed anything. What is stored stays as it is, but for the
 // place where the next turns begin.
-func (t *run) squeeze(room int) (changed bool) {
-	asked := lastQuestion(t.prompt.Messages)
-	own := slices.Clone(t.prompt.Messages[asked:])
+func (f *front) squeeze(room int) (changed bool) {
+	c := f.conv
+	own := slices.Clone(c.sent[lastQuestion(c.sent):])
 	next := prompt.Size(own...) + min(maxSummary, room/8)
-	if from := t.Runner.prompt.Begin(t.before, prompt.Cut{Next: next, Room: max(room, 1)}); from > 0 {
-		t.in.dropped = prompt.Live(t.before[:from])
-		t.before = t.before[from:]
-		t.in.kept = prompt.Live(t.before)
-		t.state.Sent -= from
-		t.in.cut += from
-		t.summarize()
-		t.state.Summary = t.in.Session.Summary
-		question := t.own[0] // without an earlier summary
-		t.state.Front.First = first(t.in, question)
-		if err := t.prompts(t.in.kept, question); err != nil {
-			t.config.Log.WarnContext(t.ctx, "the system prompt stays as it was", "error", err, "session", t.in.Session.Key)
-			t.prompt.Messages = append(t.Runner.prompt.History(t.in.kept), own[0])
+	if from := f.runner.prompt.Begin(c.before, prompt.Cut{Next: next, Room: max(room, 1)}); from > 0 {
+		c.drop(from)
+		f.summarize()
+		c.state.Summary = c.in.Session.Summary
+		question := c.own[0] // without an earlier summary
+		c.state.Front.First = first(c.in, question)
+		sent, err := f.build(c.in.kept, question)
+		if err != nil {
+			c.config.Log.WarnContext(c.ctx, "the system prompt stays as it was", "error", err, "session", c.in.Session.Key)
+			sent = append(f.runner.prompt.History(c.in.kept), own[0])
 		}
-		t.prompt.Messages = append(t.prompt.Messages, own[1:]...)
-		t.show()
-		t.account(Compaction)
+		c.sent = append(sent, own[1:]...)
+		f.show()
+		f.account(Compaction)
 		changed = true
 	}
-	messages := t.prompt.Messages
+	messages := c.sent
 	over := prompt.Size(messages...) - room
 	for i := lastQuestion(messages); i < len(messages) && over > 0; i++ {
 		r := messages[i].Result
@@ -198,49 +186,18 @@ func (t *run) squeeze(room int) (changed bool) {
 	return changed
 }
 
-// refusal is the message that ends a turn whose request the provider refused. The turn
-// is not sent again, except for this message when calls had run.
-func (t *run) refusal(err error) chat.Message {
-	text := "This message could not be answered: " + model.ErrRequest.Error() + "."
-	if errors.Is(err, model.ErrTooLong) {
-		text = "This message could not be answered: " + model.ErrTooLong.Error() + "."
-	}
-	var ran []string
-	for _, m := range t.prompt.Messages[lastQuestion(t.prompt.Messages):] {
-		for _, c := range m.Calls {
-			ran = append(ran, reached(c))
-		}
-	}
-	if len(ran) > 0 {
-		text += fmt.Sprintf(" These calls had been made: %s.", strings.Join(ran, ", "))
-	}
-	return chat.Message{Role: chat.Assistant, Text: text, Refused: true, Time: t.in.Facts.Time}
-}
-
-// takeBack makes the next request begin as the last one before the turn did, which the
-// provider may still have in its cache: the message alone was refused, and it is not sent
-// again. Once calls have run, the provider has what began with them.
-func (t *run) takeBack() {
-	was := t.was
-	if was.Front.Mode == "" { // nothing was sent before
-		return
-	}
-	t.state.Sent, t.state.Summary = t.state.Sent+t.in.cut, was.Summary
-	t.state.Declared, t.state.Directory, t.state.SkillList, t.state.Front = was.Declared, was.Directory, was.SkillList, was.Front
-}
-
 // Compact summarizes everything that is still sent of a session, so that the next
 // request begins with the summary. It returns the state to store, how many messages were
 // left out, and what the provider counted. The session must have no open turn. When ctx
 // ends, the state is to be thrown away.
 func (r *Runner) Compact(ctx context.Context, in Input) (state session.State, left int, usage model.Tokens) {
-	t := &run{Runner: r, ctx: ctx, in: r.know(in), yield: func(Event, error) bool { return true }}
-	t.in.dropped = append(t.in.dropped, t.in.kept...)
-	left = len(t.in.dropped)
-	t.summarize()
-	state = t.in.Session.Clone()
+	t := r.newRun(ctx, r.know(in), ignore)
+	t.conv.in.dropped = append(t.conv.in.dropped, t.conv.in.kept...)
+	left = len(t.conv.in.dropped)
+	t.front.summarize()
+	state = t.conv.in.Session.Clone()
 	if left > 0 {
 		state.Sent = session.None
 	}
-	return state, left, t.done.Usage
+	return state, left, t.conv.done.Usage
 }

@@ -11,16 +11,16 @@ import (
 const maxImages = 12 << 20
 
 // limitImages removes the pictures that exceed the turn's limit.
-func (t *run) limitImages(r *chat.Result) {
+func (c *calls) limitImages(r *chat.Result) {
 	size := 0
 	for _, f := range r.Images {
 		size += len(f.Data)
 	}
-	if t.attached+t.shown+size > maxImages {
+	if c.front.attached+c.shown+size > maxImages {
 		r.Images, r.Text = nil, r.Text+"\n(The picture is not shown: this turn has shown 12 MiB of pictures. Look at it after the next message.)"
 		return
 	}
-	t.shown += size
+	c.shown += size
 }
 
 // maxFiles bounds the bytes of the files that the tools of one turn give to the user. They stay
@@ -28,7 +28,7 @@ func (t *run) limitImages(r *chat.Result) {
 const maxFiles = 64 << 20
 
 // limitFiles removes the files that exceed the turn's limit.
-func (t *run) limitFiles(r *chat.Result) {
+func (c *calls) limitFiles(r *chat.Result) {
 	if r.View == nil {
 		return
 	}
@@ -36,23 +36,23 @@ func (t *run) limitFiles(r *chat.Result) {
 	for _, f := range r.View.Files {
 		size += len(f.Data)
 	}
-	if t.given+size > maxFiles {
+	if c.given+size > maxFiles {
 		view := *r.View
 		view.Files = nil
 		r.View, r.Text = &view, r.Text+"\n(But its files are not given to the user: this turn has given 64 MiB. Give them after the next message.)"
 		return
 	}
-	t.given += size
+	c.given += size
 }
 
 // show adds the bytes of the messages' pictures to the next request. When all of them
 // have more than maxImages, the older ones are described in words, up to half of it at
 // once, so that the beginning of the requests changes rarely.
-func (t *run) show() {
-	first, size := shownFrom(t.prompt.Messages)
-	t.attached = size
+func (f *front) show() {
+	first, size := shownFrom(f.conv.sent)
+	f.attached = size
 	n := 0
-	for i, m := range t.prompt.Messages {
+	for i, m := range f.conv.sent {
 		if len(m.Files) == 0 || m.Role != chat.User { // what tools give to the user is not for the model
 			continue
 		}
@@ -61,10 +61,10 @@ func (t *run) show() {
 			if n++; n <= first {
 				files[j].Data = nil
 			} else if files[j].Data == nil {
-				files[j].Data = t.file(files[j].SHA256)
+				files[j].Data = f.file(files[j].SHA256)
 			}
 		}
-		t.prompt.Messages[i].Files = files
+		f.conv.sent[i].Files = files
 	}
 }
 
@@ -89,13 +89,15 @@ func shownFrom(messages []chat.Message) (first, size int) {
 }
 
 // file returns the bytes of a stored picture; nil if they cannot be read.
-func (t *run) file(sha256 string) []byte {
-	if t.in.File == nil {
+func (f *front) file(sha256 string) []byte {
+	c := f.conv
+	if c.in.File == nil {
 		return nil
 	}
-	data, err := t.in.File(t.ctx, sha256)
+	data, err := c.in.File(c.ctx, sha256)
 	if err != nil {
-		t.config.Log.WarnContext(t.ctx, "a picture is described in words: it cannot be read", "error", err, "session", t.in.Session.Key)
+		c.config.Log.WarnContext(c.ctx, "a picture is described in words: it cannot be read",
+			"error", err, "session", c.in.Session.Key)
 		return nil
 	}
 	return data

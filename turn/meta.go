@@ -15,8 +15,12 @@ import (
 	"github.com/etui-run/etui/turn/internal/arguments"
 )
 
-// This file carries out the tools that the selection declares itself. They reveal only
-// what the caller may use.
+// metaTools are the tools that the selection declares itself. They reveal only what the
+// caller may use.
+type metaTools struct {
+	conv  *conversation
+	front *front
+}
 
 const (
 	maxQueries  = 5   // in one search
@@ -28,7 +32,8 @@ const (
 
 // find answers a search with a signature and a line for each tool. It also returns the
 // queries that found each tool.
-func (t *run) find(args json.RawMessage) (chat.Result, map[string][]string) {
+func (m *metaTools) find(args json.RawMessage) (chat.Result, map[string][]string) {
+	f := m.front
 	queries, limit := searched(args)
 	if len(queries) == 0 {
 		return tool.Failure(`%s needs {"queries": ["what the tool should do"]}`, selection.FindTools), nil
@@ -37,16 +42,16 @@ func (t *run) find(args json.RawMessage) (chat.Result, map[string][]string) {
 	by := map[string][]string{}
 	var missed []string
 	for _, query := range queries {
-		req := t.selected.Request
-		req.Query, req.Vector = query, t.vector(t.ctx, query, t.in.Again)
-		matches := t.selector.Search(req, limit)
+		req := f.selected.Request
+		req.Query, req.Vector = query, f.runner.vector(m.conv.ctx, query, m.conv.in.Again)
+		matches := f.selector.Search(req, limit)
 		if len(matches) == 0 {
 			missed = append(missed, fmt.Sprintf("%q", query))
 		}
-		for _, m := range matches {
-			by[m.Definition.Name] = append(by[m.Definition.Name], query)
-			if len(found) < maxFound && !slices.Contains(found, m.Entry) {
-				found = append(found, m.Entry)
+		for _, match := range matches {
+			by[match.Definition.Name] = append(by[match.Definition.Name], query)
+			if len(found) < maxFound && !slices.Contains(found, match.Entry) {
+				found = append(found, match.Entry)
 			}
 		}
 	}
@@ -56,15 +61,16 @@ func (t *run) find(args json.RawMessage) (chat.Result, map[string][]string) {
 	}
 	switch {
 	case len(found) == 0:
-		fmt.Fprintf(&text, "No tool matches. Try other words, or answer without a tool. There are %d tools: %s.", len(t.selected.Usable()), t.selected.Groups(groupTokens))
+		fmt.Fprintf(&text, "No tool matches. Try other words, or answer without a tool. There are %d tools: %s.",
+			len(f.selected.Usable()), f.selected.Groups(groupTokens))
 	case len(missed) > 0:
 		fmt.Fprintf(&text, "No tool matches %s. ", strings.Join(missed, ", "))
 	}
 	if len(found) > 0 {
 		text.WriteString("Call one with call_tool.")
 	}
-	text.WriteString(t.findSkills(queries))
-	return t.loading(text.String(), found...), by
+	text.WriteString(m.findSkills(queries))
+	return m.loading(text.String(), found...), by
 }
 
 // searched reads the queries of a search and how many tools each may find. Models also
@@ -106,9 +112,9 @@ func line(text string) string {
 
 // loading returns a result that describes tools. In native mode it names them, so that
 // the provider loads their definitions.
-func (t *run) loading(text string, described ...*catalog.Entry) chat.Result {
+func (m *metaTools) loading(text string, described ...*catalog.Entry) chat.Result {
 	r := tool.Text(text)
-	if t.selected.Mode == selection.Native {
+	if m.front.selected.Mode == selection.Native {
 		for _, e := range described {
 			r.Tools = append(r.Tools, e.Definition.Name)
 		}
@@ -117,21 +123,23 @@ func (t *run) loading(text string, described ...*catalog.Entry) chat.Result {
 }
 
 // describe describes one tool in full.
-func (t *run) describe(args json.RawMessage) chat.Result {
+func (m *metaTools) describe(args json.RawMessage) chat.Result {
 	raw, _ := arguments.Repair(args) // without arguments it stays empty
 	in, _ := meta.ReadDescribeTool(raw)
 	name := in.Name
 	if name == "" {
 		return tool.Failure(`%s needs {"name": "…"}`, selection.DescribeTool)
 	}
-	now := t.now()
-	entry, stage := t.admit(now, name)
+	g := m.front.gate()
+	now := g.now()
+	entry, stage := g.admit(now, name)
 	if entry == nil || !stage.Usable() {
-		t.refused(now, name, entry, stage, raw)
-		return t.nameless(name)
+		g.recordRefusal(m.conv.ctx, now, name, entry, stage, raw)
+		return g.nameless(name)
 	}
 	d := entry.Definition
-	return t.loading(fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema()), entry)
+	text := fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema())
+	return m.loading(text, entry)
 }
 
 // target reads the arguments of call_tool. When "arguments" is missing or empty, it

@@ -50,18 +50,21 @@ func reached(c chat.Call) string {
 // the message and are missing in the system prompt. The system prompt itself stays the
 // same, because a changed one is not found in the provider's cache. Lines that an
 // earlier message still shows are not repeated.
-func (t *run) note() string {
+func (f *front) note() string {
+	c := f.conv
 	var said string
-	if t.in.Outcome != nil {
-		said = t.in.Outcome.Note()
+	if c.in.Outcome != nil {
+		said = c.in.Outcome.Note()
 	}
-	if t.in.Text == "" || t.in.Options.Strategy == prompt.Lite {
+	if c.in.Text == "" || c.in.Options.Strategy == prompt.Lite {
 		return said
 	}
 	var more []string
-	for _, skill := range t.selected.AnnouncedSkills {
+	for _, skill := range f.selected.AnnouncedSkills {
 		line := selection.SkillLine(skill)
-		if !slices.ContainsFunc(t.in.kept, func(m chat.Message) bool { return strings.Contains("\n"+m.Note+"\n", "\n"+line+"\n") }) {
+		if !slices.ContainsFunc(c.in.kept, func(m chat.Message) bool {
+			return strings.Contains("\n"+m.Note+"\n", "\n"+line+"\n")
+		}) {
 			more = append(more, line)
 		}
 	}

@@ -1,9 +1,7 @@
 package turn
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,34 +64,28 @@ func verdict(a session.Answer) (effect rules.Effect, text string) {
 // turn open, so that another process can resume it. With any other cause the turn ends.
 var ErrSuspended = session.ErrSuspended
 
-func (t *run) suspended() bool { return errors.Is(context.Cause(t.ctx), ErrSuspended) }
-
 // awaits is the error of a call that waits for an answer.
 type awaits struct{ session.Await }
 
 func (*awaits) Error() string { return "the call awaits approval" }
 
-// said returns a person's decision about a call of the turn; nil if there is none.
-func (t *run) said(call string) *session.Answer { return t.answered(call, false) }
+// decisionOn returns a person's decision about a call of the turn; nil if there is none.
+func decisionOn(answers []session.Answer, call string) *session.Answer {
+	return answerTo(answers, call, false)
+}
 
-// told returns a person's answer to the question of a call; nil if there is none.
-func (t *run) told(call string) *session.Answer { return t.answered(call, true) }
+// replyTo returns a person's answer to the question of a call; nil if there is none.
+func replyTo(answers []session.Answer, call string) *session.Answer {
+	return answerTo(answers, call, true)
+}
 
-func (t *run) answered(call string, question bool) *session.Answer {
-	for i, a := range t.state.Turn.Answers {
+func answerTo(answers []session.Answer, call string, question bool) *session.Answer {
+	for i, a := range answers {
 		if a.Call == call && question == (a.Question != "") {
-			return &t.state.Turn.Answers[i]
+			return &answers[i]
 		}
 	}
 	return nil
-}
-
-// toldResult is the result of a call whose question was answered.
-func toldResult(a session.Answer) chat.Result {
-	if a.Approved {
-		return tool.Text("The user answered: " + a.Text)
-	}
-	return tool.Failure("The user did not answer the question. %s", a.Reason)
 }
 
 // Close ends the open turn of a session without running it. It returns the state and
@@ -170,46 +162,47 @@ const maxResumed = 3
 // resume continues the session's open turn where its stored steps end. Stored messages
 // stay as they are; etui selects again from the current tools.
 func (t *run) resume() {
-	t.in.Again = true
-	asked := lastQuestion(t.in.Session.Messages)
+	c, f := t.conv, t.front
+	c.in.Again = true
+	asked := lastQuestion(c.in.Session.Messages)
 	if asked >= 0 {
-		t.in.Text = t.in.Session.Messages[asked].Text
+		c.in.Text = c.in.Session.Messages[asked].Text
 	}
-	if t.flows() {
-		t.in.Text = t.phaseQuestion()
+	if c.flows() {
+		c.in.Text = t.flow.phaseQuestion()
 	}
-	t.in = t.know(t.in)
-	newest := max(0, lastQuestion(t.in.stored))
-	t.before, t.own = t.in.stored[:newest], slices.Clone(t.in.stored[newest:])
-	if t.summarize(); t.stopped {
+	c.in = f.runner.know(c.in)
+	newest := max(0, lastQuestion(c.in.stored))
+	c.before, c.own = c.in.stored[:newest], slices.Clone(c.in.stored[newest:])
+	if f.summarize(); c.stopped {
 		return
 	}
-	t.selected = t.choose(t.ctx, t.selector, t.in)
-	t.state = t.advance(t.in, t.selected)
-	kept, at := t.in.kept, lastRound(t.in.kept)
+	f.take(c.in, f.choose(c.in))
+	kept, at := c.in.kept, lastRound(c.in.kept)
 	if at < 0 || len(unanswered(kept)) == 0 {
 		at = len(kept)
 	}
-	if err := t.prompts(kept[:at], chat.Message{Time: t.in.Facts.Time}); err != nil {
-		t.fail(err) // nothing has run, so the turn stays open
+	sent, err := f.build(kept[:at], chat.Message{Time: c.in.Facts.Time})
+	if err != nil {
+		c.fail(err) // nothing has run, so the turn stays open
 		return
 	}
-	t.opened = true
-	t.prompt.Messages = append(t.prompt.Messages[:len(t.prompt.Messages)-1], kept[at:]...)
-	t.show()
-	t.count()
-	crashed := len(t.in.Answers) == 0 && !t.in.Left
+	c.opened = true
+	c.sent = append(sent[:len(sent)-1], kept[at:]...)
+	f.show()
+	c.count()
+	crashed := len(c.in.Answers) == 0 && !c.in.Left
 	if at < len(kept) {
-		t.reopen(kept[at], crashed)
+		t.calls.reopen(kept[at], crashed)
 	}
-	t.state.Turn.Item = t.in.Item
+	c.state.Turn.Item = c.in.Item
 	if crashed {
-		t.state.Turn.Resumed++
+		c.state.Turn.Resumed++
 	}
-	t.state.Sent = len(t.in.stored)
-	t.emit(Event{Selection: t.selected})
-	t.store() // before anything runs: an approved call no longer waits
-	if t.state.Turn.Resumed > maxResumed {
+	c.state.Sent = len(c.in.stored)
+	c.emit(Event{Selection: f.selected})
+	c.store() // before anything runs: an approved call no longer waits
+	if c.state.Turn.Resumed > maxResumed {
 		t.abandon()
 	}
 }
@@ -224,46 +217,39 @@ func lastQuestion(messages []chat.Message) int {
 	return -1
 }
 
-// count counts the steps and calls in the stored messages of the turn.
-func (t *run) count() {
-	messages := t.prompt.Messages
-	t.done.Steps, t.called = t.state.Turn.Steps, t.state.Turn.Calls
-	for _, m := range messages[lastQuestion(messages)+1:] {
-		if m.Role == chat.Assistant {
-			t.done.Steps++
-			t.called += len(m.Calls)
-		}
-	}
-}
-
 // reopen begins a round with the calls of a stored answer that have no result. The first
 // of them may have run before the process ended, unless it awaits approval. Crashed says that the
 // process ended unexpectedly.
-func (t *run) reopen(answer chat.Message, crashed bool) {
-	t.called -= len(answer.Calls)
-	t.round = &round{answer: answer, stored: true, jobs: t.jobs(answer.Calls)}
-	t.round.jobs = slices.DeleteFunc(t.round.jobs, func(j *job) bool { return answered(t.prompt.Messages, j.call) })
-	first := t.round.jobs[0]
-	said := t.said(first.call.ID)
-	first.broken = !t.state.Waits(first.call.ID, session.Approval) && (said == nil || said.Approved) && t.told(first.call.ID) == nil
+func (c *calls) reopen(answer chat.Message, crashed bool) {
+	c.conv.called -= len(answer.Calls)
+	c.round = &round{answer: answer, stored: true, jobs: c.jobs(answer.Calls)}
+	c.round.jobs = slices.DeleteFunc(c.round.jobs, func(j *job) bool { return answered(c.conv.sent, j.call) })
+	first, state := c.round.jobs[0], &c.conv.state
+	call := first.call
+	said := decisionOn(state.Turn.Answers, call.ID)
+	first.broken = !state.Waits(call.ID, session.Approval) && (said == nil || said.Approved) &&
+		replyTo(state.Turn.Answers, call.ID) == nil
 	switch {
 	case !crashed:
-		t.state.Turn.Marked = nil
-	case first.broken && (slices.Contains(t.state.Turn.Once, first.call.ID) || t.marks(first.call) >= marksOf(repeats(t.selector.Catalog(), first.call))):
-		t.state.Turn.Ended = append(t.state.Turn.Ended, first.call.ID)
+		state.Turn.Marked = nil
+	case first.broken && (slices.Contains(state.Turn.Once, call.ID) ||
+		c.conv.marks(call) >= marksOf(repeats(c.front.selector.Catalog(), call))):
+		state.Turn.Ended = append(state.Turn.Ended, call.ID)
 	}
-	for _, said := range t.in.Answers {
-		i := slices.IndexFunc(t.state.Awaits, func(a session.Await) bool { return a.Call == said.Call && a.For == session.Approval })
+	for _, said := range c.conv.in.Answers {
+		i := slices.IndexFunc(state.Awaits, func(a session.Await) bool {
+			return a.Call == said.Call && a.For == session.Approval
+		})
 		if i < 0 {
 			continue
 		}
-		a := t.state.Awaits[i]
-		t.state.Awaits = without(t.state.Awaits, said.Call)
+		a := state.Awaits[i]
+		state.Awaits = without(state.Awaits, said.Call)
 		said.Question, said.Hash, said.Digest = a.Question, a.Hash, a.Digest
-		t.state.Turn.Answers = append(t.state.Turn.Answers, said)
+		state.Turn.Answers = append(state.Turn.Answers, said)
 		if said.Approved && said.Lasts == session.ForSession && a.Question == "" {
-			granted := append(t.state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})
-			t.state.Granted = granted[max(0, len(granted)-maxGranted):]
+			granted := append(state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})
+			state.Granted = granted[max(0, len(granted)-maxGranted):]
 		}
 	}
 }
@@ -271,20 +257,12 @@ func (t *run) reopen(answer chat.Message, crashed bool) {
 // maxGranted is how many approvals for a session it keeps, the newest ones.
 const maxGranted = 100
 
-// idempotencyKey returns the key that the tool of the job gets; empty unless its calls
-// are keyed.
-func (j *job) idempotencyKey() string {
-	if j.entry.Definition.Repeats() == tool.Keyed {
-		return j.key
-	}
-	return ""
-}
-
 // unknown returns the result of a call that may have run before the process ended and
 // must not run twice, and logs it for the operator.
-func (t *run) unknown(c chat.Call) chat.Result {
-	t.config.Log.WarnContext(t.ctx, "outcome of a call unknown", "tool", reached(c), "user", t.in.Facts.User, "session", t.in.Session.Key)
-	return unknown(c)
+func (c *calls) unknown(call chat.Call) chat.Result {
+	c.conv.config.Log.WarnContext(c.conv.ctx, "outcome of a call unknown",
+		"tool", reached(call), "user", c.conv.in.Facts.User, "session", c.conv.in.Session.Key)
+	return unknown(call)
 }
 
 func unknown(c chat.Call) chat.Result {
@@ -297,63 +275,70 @@ func unknown(c chat.Call) chat.Result {
 // IDLength is how many letters and digits the ID of an approval has.
 const IDLength = 6
 
-// wait suspends the turn until a person answers. The jobs are the ones that ran last.
-func (t *run) wait(jobs []*job, results []chat.Message) {
-	t.keepIntent()
+// await suspends the turn until a person answers. The jobs are the ones that ran last.
+func (c *calls) await(jobs []*job, results []chat.Message) {
+	c.keepIntent()
+	state := &c.conv.state
 	for _, j := range jobs {
 		if j.awaits == nil {
 			continue
 		}
 		a := *j.awaits
-		t.state.Turn.Answers = slices.DeleteFunc(slices.Clone(t.state.Turn.Answers), func(said session.Answer) bool { // it is asked again
+		answers := slices.Clone(state.Turn.Answers)
+		state.Turn.Answers = slices.DeleteFunc(answers, func(said session.Answer) bool { // it is asked again
 			return said.Call == j.call.ID && said.Question == "" && a.Question == ""
 		})
-		a.Call, a.User, a.For, a.ID = j.call.ID, t.in.Facts.Record(), session.Approval, strings.ToLower(rand.Text()[:IDLength])
-		if t.config.Expire > 0 {
-			a.Until = time.Now().Add(t.config.Expire).Round(time.Second)
+		a.Call, a.User, a.For = j.call.ID, c.conv.in.Facts.Record(), session.Approval
+		a.ID = strings.ToLower(rand.Text()[:IDLength])
+		if c.conv.config.Expire > 0 {
+			a.Until = time.Now().Add(c.conv.config.Expire).Round(time.Second)
 		}
-		if i := slices.IndexFunc(t.state.Awaits, func(b session.Await) bool { return b.Call == a.Call && b.For == a.For }); i >= 0 {
-			a = t.state.Awaits[i] // people know it by its ID
+		same := func(b session.Await) bool { return b.Call == a.Call && b.For == a.For }
+		if i := slices.IndexFunc(state.Awaits, same); i >= 0 {
+			a = state.Awaits[i] // people know it by its ID
 		} else {
-			t.state.Awaits = append(t.state.Awaits, a)
+			state.Awaits = append(state.Awaits, a)
 		}
-		t.done.Awaits = append(t.done.Awaits, a)
+		c.conv.done.Awaits = append(c.conv.done.Awaits, a)
 	}
-	t.ending = true
-	if !t.remember(results...) {
+	c.conv.next.Done = &c.conv.done
+	if !c.conv.remember(results...) {
 		return
 	}
-	for i := range t.done.Awaits {
-		t.emit(Event{Await: &t.done.Awaits[i]})
+	for i := range c.conv.done.Awaits {
+		c.conv.emit(Event{Await: &c.conv.done.Awaits[i]})
 	}
-	t.emit(Event{Done: &t.done})
-	t.stopped = true
+	c.conv.emit(Event{Done: &c.conv.done})
+	c.conv.stopped = true
 }
 
 // settle closes the open turn that a new message replaces, and returns the messages to
 // store before the new question.
 func (t *run) settle() []chat.Message {
+	c := t.conv
 	var left []chat.Message
-	if s := &t.in.Session; s.Turn.ID != "" {
-		s.State, left = Close(*s, t.selector.Catalog(), "a new message came first", t.in.Facts.Time)
+	if s := &c.in.Session; s.Turn.ID != "" {
+		s.State, left = Close(*s, t.front.selector.Catalog(), "a new message came first", c.in.Facts.Time)
 		s.Messages = append(slices.Clip(s.Messages), left...)
 	}
-	if t.in.Outcome != nil {
-		t.in.Session.Awaits = without(t.in.Session.Awaits, t.in.Outcome.Call.ID)
+	if c.in.Outcome != nil {
+		c.in.Session.Awaits = without(c.in.Session.Awaits, c.in.Outcome.Call.ID)
 	}
 	return left
 }
 
 // abandon ends a turn that was resumed too often.
 func (t *run) abandon() {
-	text := fmt.Sprintf("I could not finish this: the program ended %d times while I worked on it.", t.state.Turn.Resumed)
-	t.config.Log.ErrorContext(t.ctx, "turn abandoned", "session", t.in.Session.Key, "resumed", t.state.Turn.Resumed)
-	_, left := Close(session.Session{State: session.State{Turn: session.Turn{Once: t.state.Turn.Once}}, Messages: t.in.kept}, t.selector.Catalog(), "its turn was given up", t.in.Facts.Time)
-	t.round = nil
-	if len(left) > 0 && !t.remember(left...) {
+	c := t.conv
+	text := fmt.Sprintf("I could not finish this: the program ended %d times while I worked on it.", c.state.Turn.Resumed)
+	c.config.Log.ErrorContext(c.ctx, "turn abandoned", "session", c.in.Session.Key, "resumed", c.state.Turn.Resumed)
+	open := session.Session{State: session.State{Turn: session.Turn{Once: c.state.Turn.Once}}, Messages: c.in.kept}
+	_, left := Close(open, t.front.selector.Catalog(), "its turn was given up", c.in.Facts.Time)
+	t.calls.round = nil
+	if len(left) > 0 && !c.remember(left...) {
 		return
 	}
-	t.emit(Event{Text: text})
-	t.finish(chat.Message{Role: chat.Assistant, Text: text})
-	t.stopped = true
+	c.emit(Event{Text: text})
+	c.finish(chat.Message{Role: chat.Assistant, Text: text})
+	c.stopped = true
 }

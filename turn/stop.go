@@ -1,8 +1,6 @@
 package turn
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,34 +10,14 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/session"
-	"github.com/etui-run/etui/workflow"
 )
 
 // ErrStopped is the cause with which a host cancels the context of a turn that a person
 // stopped. The turn ends with a reply that says which calls ran.
 var ErrStopped = session.ErrStopped
 
-func (t *run) halted() bool { return errors.Is(context.Cause(t.ctx), ErrStopped) }
-
 // notRun is the result of a call that a cancelled turn did not begin.
 const notRun = "the turn was cancelled before this call was run"
-
-// halt ends a turn that a person stopped. Said is what the model had said.
-func (t *run) halt(said string) {
-	note := stopNote(t.prompt.Messages, t.state.Turn.Calls)
-	t.done.Stopped = true
-	if t.flows() {
-		workflow.End(t.state.Flow, workflow.Stopped, "a person stopped it")
-	}
-	text := note
-	if said != "" {
-		note = "\n\n" + note
-		text = said + note
-	}
-	t.emit(Event{Text: note})
-	t.finish(chat.Message{Role: chat.Assistant, Text: text})
-	t.stopped = true
-}
 
 // stopNote says that a turn was stopped, and what became of its calls: those after the
 // newest message of the user, and so many before it.

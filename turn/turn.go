@@ -17,12 +17,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,21 +119,11 @@ type Runner struct {
 // New returns a runner that asks m. It gets a selector for each turn, so that a turn
 // works with the catalog of its beginning.
 func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, cfg Config) *Runner {
-	if cfg.MaxSteps == 0 {
-		cfg.MaxSteps = 16
-	}
-	if cfg.CallTimeout == 0 {
-		cfg.CallTimeout = time.Minute
-	}
-	if cfg.Parallel == 0 {
-		cfg.Parallel = 8
-	}
-	if cfg.MaxResult == 0 {
-		cfg.MaxResult = 32 << 10
-	}
-	if cfg.MaxSkill == 0 {
-		cfg.MaxSkill = 64 << 10
-	}
+	cfg.MaxSteps = cmp.Or(cfg.MaxSteps, 16)
+	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, time.Minute)
+	cfg.Parallel = cmp.Or(cfg.Parallel, 8)
+	cfg.MaxResult = cmp.Or(cfg.MaxResult, 32<<10)
+	cfg.MaxSkill = cmp.Or(cfg.MaxSkill, 64<<10)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -323,9 +311,17 @@ type Used struct {
 
 // Select makes the selection of a turn without running it.
 func (r *Runner) Select(ctx context.Context, in Input) *selection.Selection {
-	t := &run{Runner: r, agent: r, ctx: ctx, in: in, selector: r.selector()}
-	t.takePhase()
-	return t.choose(ctx, t.selector, t.know(t.in))
+	t := r.newRun(ctx, in, ignore)
+	t.flow.takePhase()
+	return t.front.choose(t.front.runner.know(t.conv.in))
+}
+
+// Replay returns the message of a turn and the state after it without running the turn.
+// Clients that send the whole conversation with every request need it.
+func (r *Runner) Replay(ctx context.Context, in Input) (chat.Message, session.State) {
+	t := r.newRun(ctx, in, ignore)
+	question := t.open()
+	return question, t.conv.state
 }
 
 // choose selects. When the recommender is unsure, the chooser is asked first.
@@ -353,10 +349,10 @@ func (r *Runner) vector(ctx context.Context, text string, again bool) []float32 
 
 func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 	in.Facts.Skill = in.skill()
-	in.Facts, _ = in.current(s.Catalog(), in.Facts)
+	facts, bounds, _ := in.people().at(s.Catalog(), in.Facts)
 	info := r.model.Info()
 	req := selection.Request{
-		Bounds: in.bounds(in.Facts), Facts: in.Facts, Query: in.Text, History: in.Session.Messages, Groups: in.Groups,
+		Bounds: bounds, Facts: facts, Query: in.Text, History: in.Session.Messages, Groups: in.Groups,
 		Include: in.Options.IncludeTools, Exclude: in.Options.ExcludeTools,
 		IncludeSkills: in.Options.IncludeSkills, ExcludeSkills: in.Options.ExcludeSkills,
 		Limit: in.Limit, Budget: in.Budget, Window: r.window(),
@@ -382,27 +378,27 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 		defer cancel()
 		t := r.begin(ctx, &in, yield)
 		for t.running() {
-			if t.round == nil {
-				if !t.proceed() {
+			if t.calls.round == nil {
+				if !t.flow.proceed() {
 					return
 				}
 				answer, ok := t.ask()
 				if !ok {
 					return
 				}
-				if len(answer.Calls) == 0 && t.flows() {
-					if !t.reply(answer) || !t.steer() {
+				if len(answer.Calls) == 0 && t.conv.flows() {
+					if !t.flow.reply(answer) || !t.steer() {
 						return
 					}
 					continue
 				}
 				if len(answer.Calls) == 0 {
-					t.finish(answer)
+					t.conv.finish(answer)
 					return
 				}
-				t.intend(answer)
+				t.calls.intend(answer)
 			}
-			if !t.call() || !t.steer() {
+			if !t.calls.run() || !t.steer() {
 				return
 			}
 		}
@@ -410,150 +406,94 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 	}
 }
 
-// run is a turn in progress.
+// run is a turn in progress. Each of its parts knows those before it, and none after it.
 type run struct {
-	*Runner
-	agent    *Runner         // of the agent's own model
-	ctx      context.Context //nolint:containedctx // a run lives as long as the call of Run that made it
-	in       Input
-	yield    func(Event, error) bool
-	selector *selection.Selector
-	selected *selection.Selection
-	state    session.State
-	was      session.State // before the turn
-	prompt   prompt.Prompt
-	round    *round         // the calls in progress; nil when the model's answer comes next
-	called   int            // calls of the turn before the round
-	opened   bool           // the turn has begun, so that it is to be closed if it fails
-	unstored []chat.Message // what the next step begins with: the question, which the inbox has until then
-	before   []chat.Message // of the session: what is sent before the newest message of the user, as the store has it
-	own      []chat.Message // from that message on
-	waits    bool           // calls may wait for approval
-	done     Done
-	stopped  bool
-	taken    int64 // the message that the next step takes in
-	ending   bool  // the next step is the last one
-	failed   error // why the turn ends, if it fails
-	begun    time.Time
-	found    map[string][]string // by tool: the queries of the turn's searches that found it
-	shown    int                 // bytes of the pictures of results
-	attached int                 // bytes of the pictures of messages
-	given    int                 // bytes of the files of results
-	warning  string              // of the phase: what is not as its workflow says
+	conv  *conversation
+	front *front
+	flow  *flow
+	calls *calls
+}
+
+// ignore takes the events of a turn that is not run.
+func ignore(Event, error) bool { return true }
+
+// newRun returns a turn that has selected nothing yet.
+func (r *Runner) newRun(ctx context.Context, in Input, yield func(Event, error) bool) *run {
+	c := &conversation{config: &r.config, ctx: ctx, in: in, was: in.Session.State, yield: yield, begun: time.Now()}
+	f := &front{conv: c, runner: r, selector: r.selector()}
+	w := &flow{conv: c, front: f, agent: r}
+	return &run{conv: c, front: f, flow: w, calls: &calls{conv: c, front: f, flow: w, meta: metaTools{c, f}}}
 }
 
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in *Input, yield func(Event, error) bool) *run {
-	t := &run{Runner: r, agent: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: *in, was: in.Session.State, yield: yield, selector: r.selector(), begun: time.Now(), waits: r.config.Approvals && !in.Unstored}
-	t.takePhase()
+	t := r.newRun(tool.WithHost(ctx, tool.Host{Facts: in.Facts}), *in, yield)
+	c, f := t.conv, t.front
+	c.waits = r.config.Approvals && !in.Unstored
+	t.flow.takePhase()
 	if in.resumes() {
 		t.resume()
 		return t
 	}
 	left := t.settle()
 	question := t.open()
-	if t.stopped {
+	if c.stopped {
 		return t
 	}
-	t.state.Turn = session.Turn{ID: rand.Text(), Request: in.Request, Item: in.Item}
-	t.logHidden()
-	if err := t.prompts(t.in.kept, question); err != nil {
-		t.fail(err)
+	c.state.Turn = session.Turn{ID: rand.Text(), Request: in.Request, Item: in.Item}
+	f.logHidden()
+	sent, err := f.build(c.in.kept, question)
+	if err != nil {
+		c.fail(err)
 		return t
 	}
-	t.show()
-	question.Why = t.why()
-	t.account(broke(t.in.cold, in.Session.State, t.state))
-	t.emit(Event{Selection: t.selected})
-	t.state.Sent = len(t.in.stored) - len(left)
-	t.unstored, t.own = append(left, question), []chat.Message{question}
-	t.opened = true
-	if len(t.in.stored) == 0 || len(left) > 0 || t.flows() { // others look for them: a session, an approval that is void, a workflow
-		t.store()
+	c.sent = sent
+	f.show()
+	question.Why = f.why()
+	f.account(broke(c.in.cold, in.Session.State, c.state))
+	c.emit(Event{Selection: f.selected})
+	c.state.Sent = len(c.in.stored) - len(left)
+	c.next.Messages, c.own = append(left, question), []chat.Message{question}
+	c.opened = true
+	// Others look for a session, an approval that is void, and a workflow.
+	if len(c.in.stored) == 0 || len(left) > 0 || c.flows() {
+		c.store()
 	}
 	return t
 }
 
 // open selects, and makes the state and the message that the turn begins with.
 func (t *run) open() chat.Message {
-	t.in = t.know(t.in)
-	t.before = t.in.stored
-	t.summarize()
-	t.selected = t.choose(t.ctx, t.selector, t.in)
-	t.state = t.advance(t.in, t.selected)
-	question := prompt.NewMessage(t.in.Text, t.withInstructions(t.note()), t.selected.Request.Facts, t.selected.Announced, t.selected.Named, t.in.Options)
-	question.Note = below(question.Note, t.phaseNote())
-	question.Files = t.in.Files
-	if t.in.Outcome != nil && t.in.Outcome.System {
+	c, f := t.conv, t.front
+	c.in = f.runner.know(c.in)
+	c.before = c.in.stored
+	f.summarize()
+	f.take(c.in, f.choose(c.in))
+	question := prompt.NewMessage(c.in.Text, f.withInstructions(f.note()), f.selected.Request.Facts,
+		f.selected.Announced, f.selected.Named, c.in.Options)
+	question.Note = below(question.Note, t.flow.phaseNote())
+	question.Files = c.in.Files
+	if c.in.Outcome != nil && c.in.Outcome.System {
 		question.Channel = identity.System
 	} else {
-		t.state.Spawned, t.state.Tokens = 0, 0
+		c.state.Spawned, c.state.Tokens = 0, 0
 	}
-	question.Note = t.config.Secrets.Redactor().Text(question.Note) // of what servers and skills say of their tools
-	t.state.Front.First = first(t.in, question)
+	question.Note = c.config.Secrets.Redactor().Text(question.Note) // of what servers and skills say of their tools
+	c.state.Front.First = first(c.in, question)
 	return question
-}
-
-// prompts builds the prompt, with the directory and the skills as the state has
-// them. If it fails, the prompt stays as it was.
-func (t *run) prompts(history []chat.Message, question chat.Message) error {
-	opts := t.in.Options
-	opts.Directory, opts.SkillList, opts.Summary = t.state.Directory, &t.selected.SkillList, t.state.Summary
-	built, err := t.Runner.prompt.BuildMessagesWithOptions(t.selector.Catalog(), history, question, opts)
-	if err == nil {
-		t.prompt = built
-		t.prompt.System = t.cleanSystem(opts.Strategy, t.prompt.System)
-	}
-	t.state.Front.System, t.state.Front.Size = hash(t.prompt.System), t.frontSize()
-	return err
 }
 
 // running reports whether the turn has calls to run, or may ask the model once more.
 func (t *run) running() bool {
-	return !t.stopped && (t.round != nil || t.done.Steps < t.maxSteps() && !t.spent())
+	return !t.conv.stopped && (t.calls.round != nil || t.conv.done.Steps < t.maxSteps() && !t.conv.spent())
 }
 
 func (t *run) maxSteps() int {
-	if t.in.MaxSteps <= 0 && t.flows() {
+	c := t.conv
+	if c.in.MaxSteps <= 0 && c.flows() {
 		return math.MaxInt // the workflow has limits of its own
 	}
-	return cmp.Or(max(t.in.MaxSteps, 0), t.config.MaxSteps)
-}
-
-// spent reports whether the turn has used the tokens that it may.
-func (t *run) spent() bool { return t.in.MaxTokens > 0 && t.state.Tokens >= t.in.MaxTokens }
-
-// emit yields an event, and reports whether the turn goes on.
-func (t *run) emit(e Event) bool {
-	if !t.stopped && !t.yield(e, nil) {
-		t.stopped = true
-	}
-	return !t.stopped
-}
-
-// fail ends the turn with an error.
-func (t *run) fail(err error) {
-	err = t.config.Secrets.Redactor().Error(err)
-	if t.opened && t.halted() {
-		t.halt("")
-		return
-	}
-	if t.opened && !t.suspended() {
-		var left, told []chat.Message
-		if errors.Is(err, model.ErrTooLong) || errors.Is(err, model.ErrRequest) {
-			left = append(left, t.refusal(err))
-			if t.done.Steps == 1 && (len(t.before) == 0 || !errors.Is(err, model.ErrTooLong)) {
-				t.takeBack()
-			}
-		}
-		t.state, told = closed(t.state, t.in.Facts.Time)
-		t.failed = err
-		t.store(append(left, told...)...)
-	}
-	if !t.stopped {
-		t.stopped = true
-		t.yield(Event{}, err)
-	}
+	return cmp.Or(max(c.in.MaxSteps, 0), c.config.MaxSteps)
 }
 
 // maxShrinks is how often a request is tried again with less when it is too long. Once
@@ -562,24 +502,25 @@ const maxShrinks = 4
 
 // ask asks the model and yields its words as they come.
 func (t *run) ask() (answer chat.Message, ok bool) {
-	t.done.Steps++
-	t.fit()
-	defer t.spend(t.done.Usage)
+	c := t.conv
+	c.done.Steps++
+	t.front.fit()
+	defer t.flow.spend(c.done.Usage)
 	answer, err := t.listen()
-	for n := 0; n < maxShrinks && err != nil && answer.Text == "" && t.shrink(err); n++ {
+	for n := 0; n < maxShrinks && err != nil && answer.Text == "" && t.front.shrink(err); n++ {
 		answer, err = t.listen()
 	}
 	switch {
-	case err != nil && t.halted():
-		t.halt(answer.Text)
+	case err != nil && c.halted():
+		c.halt(answer.Text)
 		return answer, false
 	case err != nil:
-		t.fail(err)
+		c.fail(err)
 		return answer, false
-	case t.stopped:
+	case c.stopped:
 		return answer, false
-	case t.suspended(): // the answer may be cut off
-		t.fail(context.Cause(t.ctx))
+	case c.suspended(): // the answer may be cut off
+		c.fail(context.Cause(c.ctx))
 		return answer, false
 	}
 	return answer, true
@@ -587,14 +528,15 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 
 // listen reads an answer of the model to its end, unless the caller stops ranging.
 func (t *run) listen() (answer chat.Message, err error) {
+	c := t.conv
 	answer.Role = chat.Assistant
-	for e, err := range t.model.Stream(t.ctx, t.question()) {
+	for e, err := range t.front.runner.model.Stream(c.ctx, t.front.question()) {
 		if err != nil {
 			return answer, err
 		}
 		if e.Text != "" {
 			answer.Text += e.Text
-			if !t.emit(Event{Text: e.Text}) {
+			if !c.emit(Event{Text: e.Text}) {
 				return answer, nil
 			}
 		}
@@ -602,162 +544,67 @@ func (t *run) listen() (answer chat.Message, err error) {
 			answer.Calls = append(answer.Calls, *e.Call)
 		}
 		if e.Usage != nil {
-			t.done.Usage.Add(*e.Usage)
-			if t.in.MaxTokens > 0 {
-				t.state.Tokens += e.Usage.Input + e.Usage.Output
+			c.done.Usage.Add(*e.Usage)
+			if c.in.MaxTokens > 0 {
+				c.state.Tokens += e.Usage.Input + e.Usage.Output
 			}
 		}
 		if e.Stop != "" {
-			t.done.Stop = e.Stop
+			c.done.Stop = e.Stop
 		}
 	}
 	return answer, nil
 }
 
-// question is what the model is asked in this step.
-func (t *run) question() model.Request {
-	req := model.Request{System: t.prompt.System, Messages: t.prompt.Messages, Settings: t.in.Settings}
-	for _, e := range t.selected.Declared {
-		req.Tools = append(req.Tools, e.Definition)
-	}
-	for _, e := range t.selected.Deferred {
-		req.Deferred = append(req.Deferred, e.Definition)
-	}
-	for _, m := range t.selected.Ranked {
-		if m.Score == 0 {
-			continue // nothing in the message speaks for it, only that it was used lately
-		}
-		req.Ranked = append(req.Ranked, m.Definition.Name)
-	}
-	return req
-}
-
-// remember makes messages part of the conversation.
-func (t *run) remember(messages ...chat.Message) bool {
-	for _, m := range messages {
-		if m.Role == chat.User { // what the turn has had so far may give way to what follows
-			for i := range t.own {
-				t.own[i].Files = chat.WithoutData(t.own[i].Files)
-			}
-			t.before, t.own = append(slices.Clip(t.before), withoutImages(t.own)...), nil
-		}
-		t.own = append(t.own, m)
-	}
-	t.prompt.Messages = append(t.prompt.Messages, messages...)
-	t.touch()
-	return t.store(messages...)
-}
-
-// store yields a step.
-func (t *run) store(messages ...chat.Message) bool {
-	if len(t.unstored) > 0 {
-		messages, t.unstored = append(t.unstored, messages...), nil
-	}
-	t.state.Sent += len(messages)
-	step := &Step{State: t.state.Clone(), Messages: withoutImages(messages), Failed: t.failed, Taken: t.taken}
-	if t.ending {
-		t.done.Flow = t.state.Flow.Brief()
-		t.done.Skill, t.done.Tokens = t.selected.ActiveSkill(), t.selected.Tokens()
-		step.Done = &t.done
-	}
-	return t.emit(Event{Step: step})
-}
-
 // steer takes in what the sender wrote during the round. It reports whether the turn goes
 // on.
 func (t *run) steer() bool {
-	if t.in.Steer == nil {
+	c := t.conv
+	if c.in.Steer == nil {
 		return true
 	}
-	for _, said := range t.in.Steer() {
-		t.taken = said.Item
+	for _, said := range c.in.Steer() {
+		c.next.Taken = said.Item
 		if said.Skill != nil {
-			if !t.chosen(*said.Skill) {
+			if !t.flow.choose(*said.Skill) {
 				return false
 			}
-			t.taken = 0
+			c.next.Taken = 0
 			continue
 		}
-		m := prompt.NewMessage(said.Text, "The user wrote this while you worked.", t.selected.Request.Facts, nil, nil, t.in.Options)
+		m := prompt.NewMessage(said.Text, "The user wrote this while you worked.",
+			t.front.selected.Request.Facts, nil, nil, c.in.Options)
 		m.Time = time.Now()
-		t.state.Turn.Steps, t.state.Turn.Calls = t.done.Steps, t.called
-		if !t.remember(m) {
+		c.state.Turn.Steps, c.state.Turn.Calls = c.done.Steps, c.called
+		if !c.remember(m) {
 			return false
 		}
-		t.taken = 0
+		c.next.Taken = 0
 	}
 	return true
 }
 
-func (t *run) finish(answer chat.Message) {
-	t.done.Reply = answer.Text
-	t.leaveFlow()
-	var told []chat.Message
-	t.state, told = closed(t.state, t.in.Facts.Time)
-	t.ending = true
-	if t.remember(append([]chat.Message{answer}, told...)...) {
-		t.emit(Event{Done: &t.done})
-	}
-}
-
 // giveUp ends a turn that has asked the model as often as it may.
 func (t *run) giveUp() {
-	if t.stopped {
+	c := t.conv
+	if c.stopped {
 		return
 	}
-	text := fmt.Sprintf("I stopped after %d steps without coming to an end.", t.done.Steps)
-	if t.spent() {
-		text = fmt.Sprintf("I stopped without coming to an end: I used %d tokens, and may use %d.", t.state.Tokens, t.in.MaxTokens)
+	text := fmt.Sprintf("I stopped after %d steps without coming to an end.", c.done.Steps)
+	if c.spent() {
+		text = fmt.Sprintf("I stopped without coming to an end: I used %d tokens, and may use %d.",
+			c.state.Tokens, c.in.MaxTokens)
 	}
-	t.config.Log.WarnContext(t.ctx, "turn reached its limit", "session", t.in.Session.Key, "steps", t.done.Steps, "tokens", t.state.Tokens)
-	t.emit(Event{Text: text})
-	t.finish(chat.Message{Role: chat.Assistant, Text: text})
+	c.config.Log.WarnContext(c.ctx, "turn reached its limit",
+		"session", c.in.Session.Key, "steps", c.done.Steps, "tokens", c.state.Tokens)
+	c.emit(Event{Text: text})
+	c.finish(chat.Message{Role: chat.Assistant, Text: text})
 }
 
-// why sums the selection up, for operators: to be stored with the question.
-func (t *run) why() json.RawMessage {
-	raw, err := json.Marshal(t.selected.Compact())
-	if err != nil { // it holds names and numbers only
-		t.config.Log.ErrorContext(t.ctx, "the selection is not stored", "error", err, "session", t.in.Session.Key)
-		return nil
-	}
-	t.config.Log.DebugContext(t.ctx, "tools selected", "selection", string(raw), "session", t.in.Session.Key)
-	return raw
-}
-
-// panicked logs what was recovered, as a failure of this turn.
-func (t *run) panicked(doing string, p any) {
+// panicked logs what was recovered, as a failure of a session's turn.
+func (c *Config) panicked(key session.Key, doing string, p any) {
 	if e, ok := p.(*catalog.PanicError); ok {
 		p = &panics.Error{Value: e.Value, Stack: e.Stack}
 	}
-	_ = panics.Report(t.config.Log.With("session", t.in.Session.Key), doing, p) // it is logged
-}
-
-// maxLogged is how many rules and filters that failed a turn logs. All are counted.
-const maxLogged = 5
-
-// logHidden tells operators what this caller was not shown, and why.
-func (t *run) logHidden() {
-	if err := t.selected.Unranked(); err != nil {
-		t.panicked("ranking the tools for a message; it has pinned tools and search only", err)
-	}
-	failed := t.selected.Failed()
-	for _, err := range failed[:min(len(failed), maxLogged)] {
-		if p, ok := errors.AsType[*catalog.PanicError](err); ok {
-			t.panicked("filtering tools; this one is hidden: "+p.Tool, p)
-			continue
-		}
-		t.config.Log.ErrorContext(t.ctx, "visibility could not be judged, the tools are hidden", "error", err, "session", t.in.Session.Key)
-	}
-	if more := len(failed) - maxLogged; more > 0 {
-		t.config.Log.ErrorContext(t.ctx, "more rules or filters failed", "more", more, "session", t.in.Session.Key)
-	}
-	if !t.config.Log.Enabled(t.ctx, slog.LevelDebug) {
-		return
-	}
-	for _, v := range t.selected.Explain().Tools {
-		if !v.Stage.Usable() {
-			t.config.Log.DebugContext(t.ctx, "tool hidden", "tool", v.Tool, "stage", v.Stage.String(), "reason", v.Reason, "user", t.in.Facts.User, "channel", t.in.Facts.Channel)
-		}
-	}
+	_ = panics.Report(c.Log.With("session", key), doing, p) // it is logged
 }

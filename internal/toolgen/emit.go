@@ -28,10 +28,6 @@ type generator struct {
 	dir      string // paths in messages are relative to it
 	problems []*Problem
 	comments map[place]*ast.Field // of structs, also of other packages
-
-	imports   map[string]string // name by path
-	receivers []receiver        // of the tools
-	text      bytes.Buffer      // of the declarations
 }
 
 // generate generates the package's file or collects problems.
@@ -59,7 +55,6 @@ func (g *generator) generate() (Package, error) {
 	for _, f := range all {
 		p.Tools = append(p.Tools, f.definition)
 	}
-	g.imports = map[string]string{}
 	for _, f := range functions {
 		if f.out != nil && !is(f.out, module+"chat.Result") {
 			g.writable(f.out, f.pos, nil)
@@ -68,14 +63,15 @@ func (g *generator) generate() (Package, error) {
 	if len(g.problems) > 0 {
 		return p, nil
 	}
+	out := output{pkg: g.pkg.Types, imports: map[string]string{}}
 	if len(functions) > 0 {
-		g.tools(functions)
-		g.groups(functions)
+		out.tools(functions)
+		out.groups(functions)
 	}
 	if len(declared) > 0 {
-		g.definitions(declared)
+		out.definitions(declared)
 	}
-	text, err := format.Source(g.file())
+	text, err := out.source()
 	if err != nil {
 		return p, fmt.Errorf("%s: the generated code does not parse: %w", p.Path, err)
 	}
@@ -112,15 +108,23 @@ func (g *generator) free(functions, declared []*function) {
 	}
 }
 
-// file returns the imports followed by the declarations.
-func (g *generator) file() []byte {
+// output is the generated file as it is written.
+type output struct {
+	pkg       *types.Package
+	imports   map[string]string // name by path
+	receivers []receiver        // of the tools
+	text      bytes.Buffer      // of the declarations
+}
+
+// source returns the file: the imports, followed by the declarations.
+func (o *output) source() ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, header+"\npackage %s\n\nimport (\n", g.pkg.Name)
+	fmt.Fprintf(&b, header+"\npackage %s\n\nimport (\n", o.pkg.Name())
 	var std, others []string
-	for _, p := range slices.Sorted(maps.Keys(g.imports)) {
+	for _, p := range slices.Sorted(maps.Keys(o.imports)) {
 		line := strconv.Quote(p)
-		if g.imports[p] != path.Base(p) {
-			line = g.imports[p] + " " + line
+		if o.imports[p] != path.Base(p) {
+			line = o.imports[p] + " " + line
 		}
 		if first, _, _ := strings.Cut(p, "/"); strings.Contains(first, ".") {
 			others = append(others, line)
@@ -129,34 +133,35 @@ func (g *generator) file() []byte {
 		}
 	}
 	fmt.Fprintf(&b, "%s\n\n%s\n)\n", strings.Join(std, "\n"), strings.Join(others, "\n"))
-	b.Write(g.text.Bytes())
-	return b.Bytes()
+	b.Write(o.text.Bytes())
+	return format.Source(b.Bytes())
 }
 
-func (g *generator) printf(format string, args ...any) { fmt.Fprintf(&g.text, format, args...) }
+func (o *output) printf(format string, args ...any) { fmt.Fprintf(&o.text, format, args...) }
 
 const module = "github.com/etui-run/etui/"
 
 // use imports a package whose name is the last element of its path, and returns its
 // name in the file.
-func (g *generator) use(importPath string) string {
-	return g.useNamed(importPath, path.Base(importPath))
+func (o *output) use(importPath string) string {
+	return o.useNamed(importPath, path.Base(importPath))
 }
 
-func (g *generator) useNamed(importPath, name string) string {
-	if name, ok := g.imports[importPath]; ok {
+func (o *output) useNamed(importPath, name string) string {
+	if name, ok := o.imports[importPath]; ok {
 		return name
 	}
-	for base, n := name, 2; g.taken(name); n++ {
+	for base, n := name, 2; o.taken(name); n++ {
 		name = base + strconv.Itoa(n)
 	}
-	g.imports[importPath] = name
+	o.imports[importPath] = name
 	return name
 }
 
-func (g *generator) taken(name string) bool {
-	return g.pkg.Types.Scope().Lookup(name) != nil || local(name) || slices.Contains(slices.Collect(maps.Values(g.imports)), name) ||
-		slices.ContainsFunc(g.receivers, func(r receiver) bool { return r.name == name })
+func (o *output) taken(name string) bool {
+	return o.pkg.Scope().Lookup(name) != nil || local(name) ||
+		slices.Contains(slices.Collect(maps.Values(o.imports)), name) ||
+		slices.ContainsFunc(o.receivers, func(r receiver) bool { return r.name == name })
 }
 
 // locals matches the names of variables in the generated functions.
@@ -167,17 +172,14 @@ var locals = regexp.MustCompile(`^(registry|made|args|in|err)$`)
 func local(name string) bool { return locals.MatchString(name) }
 
 // qualify returns the name under which the file imports a package.
-func (g *generator) qualify(p *types.Package) string {
-	if p == g.pkg.Types {
+func (o *output) qualify(p *types.Package) string {
+	if p == o.pkg {
 		return ""
 	}
-	if g.imports == nil { // for a message
-		return p.Name()
-	}
-	return g.useNamed(p.Path(), p.Name())
+	return o.useNamed(p.Path(), p.Name())
 }
 
-func (g *generator) typeName(t types.Type) string { return types.TypeString(t, g.qualify) }
+func (o *output) typeName(t types.Type) string { return types.TypeString(t, o.qualify) }
 
 // receiver is a value whose methods are tools.
 type receiver struct {
@@ -187,18 +189,19 @@ type receiver struct {
 
 // receive collects the types whose methods are tools, sorted by name, and names their
 // values.
-func (g *generator) receive(functions []*function) {
+func (o *output) receive(functions []*function) {
 	for _, f := range functions {
-		if f.receiver == nil || slices.ContainsFunc(g.receivers, func(r receiver) bool { return types.Identical(r.typ, f.receiver) }) {
+		known := func(r receiver) bool { return types.Identical(r.typ, f.receiver) }
+		if f.receiver == nil || slices.ContainsFunc(o.receivers, known) {
 			continue
 		}
 		name := lower(strings.TrimPrefix(types.TypeString(f.receiver, func(*types.Package) string { return "" }), "*"))
-		if g.taken(name) || token.IsKeyword(name) || types.Universe.Lookup(name) != nil {
+		if o.taken(name) || token.IsKeyword(name) || types.Universe.Lookup(name) != nil {
 			name += "Value"
 		}
-		g.receivers = append(g.receivers, receiver{name, f.receiver})
+		o.receivers = append(o.receivers, receiver{name, f.receiver})
 	}
-	slices.SortFunc(g.receivers, func(a, b receiver) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(o.receivers, func(a, b receiver) int { return strings.Compare(a.name, b.name) })
 }
 
 func lower(name string) string {
@@ -207,17 +210,25 @@ func lower(name string) string {
 }
 
 // tools writes the functions that return and register the tools.
-func (g *generator) tools(functions []*function) {
-	tools, wire, catalog := g.use(module+"tool"), g.use(module+"tool/wire"), g.use(module+"catalog")
+func (o *output) tools(functions []*function) {
+	tools, wire, catalog := o.use(module+"tool"), o.use(module+"tool/wire"), o.use(module+"catalog")
 	var params, names []string
-	g.receive(functions)
-	for _, r := range g.receivers {
-		params, names = append(params, r.name+" "+g.typeName(r.typ)), append(names, r.name)
+	o.receive(functions)
+	for _, r := range o.receivers {
+		params, names = append(params, r.name+" "+o.typeName(r.typ)), append(names, r.name)
 	}
-	g.printf("\n// Register adds the tools of this package to a registry.\nfunc Register(%s) error {\n\treturn registry.Register(Tools(%s)...)\n}\n",
-		strings.Join(append([]string{"registry *" + catalog + ".Registry"}, params...), ", "), strings.Join(names, ", "))
-	g.printf("\n// Tools returns the tools of this package. Those of a receiver that is nil are left out.\nfunc Tools(%s) []%s.Tool {\nvar made []%s.Tool\n", strings.Join(params, ", "), tools, tools)
-	for _, r := range append(g.receivers, receiver{}) { // plain functions last
+	o.printf(`
+// Register adds the tools of this package to a registry.
+func Register(%s) error {
+	return registry.Register(Tools(%s)...)
+}
+
+// Tools returns the tools of this package. Those of a receiver that is nil are left out.
+func Tools(%s) []%s.Tool {
+	var made []%[4]s.Tool
+`, strings.Join(append([]string{"registry *" + catalog + ".Registry"}, params...), ", "), strings.Join(names, ", "),
+		strings.Join(params, ", "), tools)
+	for _, r := range append(o.receivers, receiver{}) { // plain functions last
 		of := slices.DeleteFunc(slices.Clone(functions), func(f *function) bool {
 			return f.receiver == nil != (r.typ == nil) || r.typ != nil && !types.Identical(r.typ, f.receiver)
 		})
@@ -226,28 +237,28 @@ func (g *generator) tools(functions []*function) {
 		}
 		_, pointer := r.typ.(*types.Pointer)
 		if pointer {
-			g.printf("if %s != nil {\n", r.name)
+			o.printf("if %s != nil {\n", r.name)
 		}
-		g.printf("made = append(made,\n")
+		o.printf("made = append(made,\n")
 		for _, f := range of {
 			name := f.name
 			if f.receiver != nil {
 				name = r.name + "." + name
 			}
-			g.printf("\t\t%s.Tool(%s, %s),\n", wire, g.definition(&f.definition), name)
+			o.printf("\t\t%s.Tool(%s, %s),\n", wire, o.definition(&f.definition), name)
 		}
-		g.printf(")\n")
+		o.printf(")\n")
 		if pointer {
-			g.printf("}\n")
+			o.printf("}\n")
 		}
 	}
-	g.printf("return made\n}\n")
+	o.printf("return made\n}\n")
 }
 
 // definition returns a definition as Go source.
-func (g *generator) definition(d *tool.Definition) string {
+func (o *output) definition(d *tool.Definition) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s.Definition{\nName: %q,\nDescription: %s,\n", g.use(module+"tool"), d.Name, quote(d.Description))
+	fmt.Fprintf(&b, "%s.Definition{\nName: %q,\nDescription: %s,\n", o.use(module+"tool"), d.Name, quote(d.Description))
 	if len(d.Translations) > 0 {
 		b.WriteString("Translations: map[string]string{")
 		for _, tag := range slices.Sorted(maps.Keys(d.Translations)) {
@@ -268,10 +279,10 @@ func (g *generator) definition(d *tool.Definition) string {
 		}
 	}
 	if d.Parameters != nil {
-		fmt.Fprintf(&b, "Parameters: %s.RawMessage(%s),\n", g.use("encoding/json"), quote(string(d.Parameters)))
+		fmt.Fprintf(&b, "Parameters: %s.RawMessage(%s),\n", o.use("encoding/json"), quote(string(d.Parameters)))
 	}
 	if d.Replay != "" {
-		fmt.Fprintf(&b, "Replay: %s.%s,\n", g.use(module+"tool"), capital(string(d.Replay)))
+		fmt.Fprintf(&b, "Replay: %s.%s,\n", o.use(module+"tool"), capital(string(d.Replay)))
 	}
 	for _, l := range [][2]string{{"Risk", string(d.Risk)}, {"Version", d.Version}, {"Source", d.Source}} {
 		if l[1] != "" {
@@ -291,16 +302,25 @@ func quote(text string) string {
 
 // definitions writes the function that returns the definitions of the tools that the
 // program implements itself, and for each of them a function that reads its arguments.
-func (g *generator) definitions(declared []*function) {
-	tools, wire, raw := g.use(module+"tool"), g.use(module+"tool/wire"), g.use("encoding/json")
-	g.printf("\n// Definitions returns the tools of this package that the program carries out itself.\nfunc Definitions() []%[1]s.Definition {\nreturn []%[1]s.Definition{\n", tools)
+func (o *output) definitions(declared []*function) {
+	tools, wire, raw := o.use(module+"tool"), o.use(module+"tool/wire"), o.use("encoding/json")
+	o.printf(`
+// Definitions returns the tools of this package that the program carries out itself.
+func Definitions() []%[1]s.Definition {
+	return []%[1]s.Definition{
+`, tools)
 	for _, f := range declared {
-		g.printf("%s,\n", strings.TrimPrefix(g.definition(&f.definition), tools+".Definition"))
+		o.printf("%s,\n", strings.TrimPrefix(o.definition(&f.definition), tools+".Definition"))
 	}
-	g.printf("}\n}\n")
+	o.printf("}\n}\n")
 	for _, f := range declared {
-		g.printf("\n// %[1]s reads the arguments of %[2]s.\nfunc %[1]s(args %[3]s.RawMessage) (in %[4]s, err error) {\nerr = %[5]s.Read(args, &in)\nreturn in, err\n}\n",
-			readerOf(f), f.definition.Name, raw, g.typeName(f.in), wire)
+		o.printf(`
+// %[1]s reads the arguments of %[2]s.
+func %[1]s(args %[3]s.RawMessage) (in %[4]s, err error) {
+	err = %[5]s.Read(args, &in)
+	return in, err
+}
+`, readerOf(f), f.definition.Name, raw, o.typeName(f.in), wire)
 	}
 }
 
@@ -315,16 +335,20 @@ func readerOf(f *function) string {
 }
 
 // groups writes the index of the groups.
-func (g *generator) groups(functions []*function) {
+func (o *output) groups(functions []*function) {
 	index := map[string][]string{}
 	for _, f := range functions {
 		for _, name := range f.definition.Groups {
 			index[name] = append(index[name], strconv.Quote(f.definition.Name))
 		}
 	}
-	g.printf("\n// Groups returns the names of the tools of each group.\nfunc Groups() map[string][]string {\n\treturn map[string][]string{\n")
+	o.printf(`
+// Groups returns the names of the tools of each group.
+func Groups() map[string][]string {
+	return map[string][]string{
+`)
 	for _, name := range slices.Sorted(maps.Keys(index)) {
-		g.printf("%q: {%s},\n", name, strings.Join(index[name], ", "))
+		o.printf("%q: {%s},\n", name, strings.Join(index[name], ", "))
 	}
-	g.printf("\t}\n}\n")
+	o.printf("\t}\n}\n")
 }

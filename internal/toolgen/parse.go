@@ -424,7 +424,7 @@ func (g *generator) input(f *function, v *types.Var) {
 		f.pointer, t = true, types.Unalias(p.Elem())
 	}
 	if f.in = arguments(t); f.in == nil {
-		g.fail(v.Pos(), "the argument %s is %s; it must be a named struct type with a field for each argument of the tool", v.Name(), types.TypeString(v.Type(), g.qualify))
+		g.fail(v.Pos(), "the argument %s is %s; it must be a named struct type with a field for each argument of the tool", v.Name(), g.typeName(v.Type()))
 	}
 }
 
@@ -443,6 +443,16 @@ func arguments(t types.Type) *types.Named {
 
 func (g *generator) fail(pos token.Pos, format string, args ...any) {
 	g.problems = append(g.problems, &Problem{g.position(pos), fmt.Sprintf(format, args...)})
+}
+
+// typeName returns the name of a type as the package's source writes it.
+func (g *generator) typeName(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string {
+		if p == g.pkg.Types {
+			return ""
+		}
+		return p.Name()
+	})
 }
 
 // position returns a position relative to the folder of the call.

@@ -118,7 +118,7 @@ func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *sch
 		return known
 	}
 	if slices.ContainsFunc(above, func(a types.Type) bool { return types.Identical(a, t) }) {
-		g.fail(pos, "%s contains itself; use json.RawMessage for the inner one", types.TypeString(t, g.qualify))
+		g.fail(pos, "%s contains itself; use json.RawMessage for the inner one", g.typeName(t))
 		return &schema{}
 	}
 	above = append(above[:len(above):len(above)], t)
@@ -144,7 +144,7 @@ func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *sch
 	case *types.Struct:
 		return g.object(u, pos, above)
 	}
-	g.fail(pos, "%s cannot be written as JSON; use a string, a number, a bool, a struct, a slice, a map with string keys, or json.RawMessage", types.TypeString(t, g.qualify))
+	g.fail(pos, "%s cannot be written as JSON; use a string, a number, a bool, a struct, a slice, a map with string keys, or json.RawMessage", g.typeName(t))
 	return &schema{}
 }
 
@@ -207,7 +207,7 @@ func (g *generator) writable(t types.Type, pos token.Pos, above []types.Type) {
 			g.writable(u.Elem(), pos, above)
 			return
 		}
-		g.fail(pos, "%s cannot be written as JSON: its keys are not strings", types.TypeString(t, g.qualify))
+		g.fail(pos, "%s cannot be written as JSON: its keys are not strings", g.typeName(t))
 		return
 	case *types.Struct:
 		for _, f := range g.fields(u, pos) {
@@ -220,7 +220,7 @@ func (g *generator) writable(t types.Type, pos token.Pos, above []types.Type) {
 			return
 		}
 	}
-	g.fail(pos, "%s cannot be written as JSON", types.TypeString(t, g.qualify))
+	g.fail(pos, "%s cannot be written as JSON", g.typeName(t))
 }
 
 // broken reports the compiler's errors of a package with an unknown type, except for
@@ -253,7 +253,7 @@ func (g *generator) basic(t types.Type, u *types.Basic, pos token.Pos) *schema {
 	case info&types.IsFloat != 0:
 		return &schema{Type: "number"}
 	}
-	g.fail(pos, "%s cannot be written as JSON", types.TypeString(t, g.qualify))
+	g.fail(pos, "%s cannot be written as JSON", g.typeName(t))
 	return &schema{}
 }
 

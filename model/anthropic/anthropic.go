@@ -8,7 +8,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -18,11 +17,10 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strings"
 	"time"
 
-	"github.com/etui-run/etui/internal/sse"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
 )
 
 // Config names a model. Only Model is required.
@@ -61,133 +59,74 @@ type Config struct {
 	Transport http.RoundTripper
 }
 
-const (
-	defaultBaseURL   = "https://api.anthropic.com"
-	defaultMaxTokens = 8192
-	// version is the version of the API.
-	version = "2023-06-01"
-	// maxRefusal limits how much of an error response is read.
-	maxRefusal = 64 << 10
-)
-
 // old matches the models that do not know defer_loading.
 var old = regexp.MustCompile(`^claude-(instant|[123])`)
 
 // Model is one of Anthropic's models. It is safe for concurrent use.
 type Model struct {
 	config Config
-	base   *url.URL
-	client *http.Client
+	api    *endpoint.Endpoint
 }
 
 var _ model.Model = (*Model)(nil)
 
 // New returns a model. It does not talk to the API yet.
 func New(cfg Config) (*Model, error) {
-	if cfg.Model == "" {
-		return nil, errors.New("anthropic: the model's name is missing")
+	// Anthropic's own clients accept application/json for streams, too.
+	header := http.Header{"Accept": {"application/json"}, "Anthropic-Version": {"2023-06-01"}}
+	if cfg.APIKey != "" {
+		header.Set("X-Api-Key", cfg.APIKey)
 	}
-	if cfg.Name == "" {
-		cfg.Name = "anthropic/" + cfg.Model
+	api, err := endpoint.New(endpoint.Config{
+		Adapter: "anthropic", Model: cfg.Model, Name: cfg.Name, BaseURL: cmp.Or(cfg.BaseURL, "https://api.anthropic.com"),
+		Header: header, Key: cfg.APIKey, Headers: cfg.Headers, Transport: cfg.Transport, Refusal: refusal,
+	})
+	if err != nil {
+		return nil, err
 	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = defaultBaseURL
-	}
-	base, err := url.Parse(cfg.BaseURL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("anthropic: the base URL of %s is not one of http or https", cfg.Name)
-	}
-	if cfg.MaxTokens == 0 {
-		cfg.MaxTokens = defaultMaxTokens
-	}
-	if cfg.CacheLife == 0 {
-		cfg.CacheLife = 5 * time.Minute
-	}
+	cfg.MaxTokens = cmp.Or(cfg.MaxTokens, 8192)
+	cfg.CacheLife = cmp.Or(cfg.CacheLife, 5*time.Minute)
 	cfg.Price.CacheWrite = cmp.Or(cfg.Price.CacheWrite, 1.25)
-	cfg.Deferral = cfg.Deferral || base.Hostname() == "api.anthropic.com" && !old.MatchString(cfg.Model)
-	return &Model{cfg, base, model.Client(cfg.Transport)}, nil
+	cfg.Deferral = cfg.Deferral || api.URL().Hostname() == "api.anthropic.com" && !old.MatchString(cfg.Model)
+	return &Model{cfg, api}, nil
 }
 
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
-	return model.Info{Name: m.config.Name, Window: m.config.Window, Answer: m.config.MaxTokens, CacheLife: max(m.config.CacheLife, 0), Deferral: m.config.Deferral, Price: m.config.Price}
+	return model.Info{
+		Name: m.api.Name(), Window: m.config.Window, Answer: m.config.MaxTokens, CacheLife: max(m.config.CacheLife, 0),
+		Deferral: m.config.Deferral, Price: m.config.Price,
+	}
 }
 
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
-	return func(yield func(model.Event, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		if name := unknown(req.Settings); name != "" {
-			yield(model.Event{}, model.Refuse(m.config.Name, name))
-			return
-		}
-		names := model.NewNames(req)
-		body, err := m.ask(ctx, req, names)
-		if err != nil {
-			yield(model.Event{}, m.failure(ctx, err))
-			return
-		}
-		defer body.Close()
-		a := answer{names: names}
-		for text, err := range a.read(body) {
-			if err != nil {
-				yield(model.Event{}, m.failure(ctx, err))
-				return
-			}
-			if !yield(model.Event{Text: text}, nil) {
-				return
-			}
-		}
-		sse.Drain(body, cancel)
-		for _, call := range a.wholeCalls() {
-			if !yield(model.Event{Call: call}, nil) {
-				return
-			}
-		}
-		yield(model.Event{Stop: a.stop(), Usage: &a.usage}, nil)
-	}
+	return m.api.Stream(ctx, req, m.ask, read)
 }
 
 // ask sends the request and returns the body of the answer.
 func (m *Model) ask(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error) {
+	if name := unknown(req.Settings); name != "" {
+		return nil, model.Refuse(m.api.Name(), name)
+	}
 	raw, err := m.request(req, names)
 	if err != nil {
 		return nil, err
 	}
-	return m.send(ctx, http.MethodPost, "v1/messages", raw)
+	return m.api.Post(ctx, "v1/messages", raw)
 }
 
-// send sends a request with the key, and returns the body of the answer. A nil raw
-// sends no body.
-func (m *Model) send(ctx context.Context, method, path string, raw []byte) (io.ReadCloser, error) {
-	asked, err := http.NewRequestWithContext(ctx, method, m.base.JoinPath(path).String(), bytes.NewReader(raw))
-	if err != nil {
-		return nil, err
+// Check reports whether the API can be reached, takes the key and knows the model. It
+// asks no model, so it costs nothing. The text describes what it found.
+func (m *Model) Check(ctx context.Context) (says string, err error) {
+	var info struct{}
+	err = m.api.Get(ctx, "v1/models/"+url.PathEscape(m.config.Model), &info,
+		"something answers, but not about the model as Anthropic's API does")
+	switch {
+	case errors.Is(err, model.ErrNoModel):
+		return fmt.Sprintf("the server answers, but does not know the model %s", m.config.Model), nil
+	case err != nil:
+		return "", err
 	}
-	asked.Header.Set("Accept", "application/json") // Anthropic's own clients send it for streams, too
-	asked.Header.Set("Anthropic-Version", version)
-	if raw != nil {
-		asked.Header.Set("Content-Type", "application/json")
-	}
-	if m.config.APIKey != "" {
-		asked.Header.Set("X-Api-Key", m.config.APIKey)
-	}
-	for name, value := range m.config.Headers {
-		asked.Header.Set(name, value)
-	}
-	resp, err := m.client.Do(asked)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode < http.StatusMultipleChoices {
-		return resp.Body, nil
-	}
-	defer resp.Body.Close()
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // the status is enough
-	if len(bytes.TrimSpace(said)) == 0 {
-		said = []byte(strings.TrimSpace(http.StatusText(resp.StatusCode) + " " + resp.Header.Get("Location")))
-	}
-	wait, _ := model.RetryAfter(resp, time.Now())
-	return nil, &refusal{resp.StatusCode, said, wait}
+	return "the server answers and has the model", nil
 }

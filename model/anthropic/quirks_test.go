@@ -23,7 +23,10 @@ func TestQuirks(t *testing.T) {
 		reply     modeltest.Reply
 		says, err string
 	}{
-		"no names of events":       {modeltest.Reply{Raw: "data: " + start + "\n\ndata: " + text + "\n\ndata: " + stop + "\n\n"}, "Hi.", ""},
+		"no names of events": {modeltest.Reply{Raw: "data: " + start + "\n\ndata: " + text + "\n\ndata: " + stop + "\n\n"}, "Hi.", ""},
+		"no beginning, but an end": {modeltest.Reply{
+			Raw: events(t, text, `{"type":"message_delta","usage":{"output_tokens":1}}`, stop),
+		}, "Hi.", ""},
 		"a block begins with text": {modeltest.Reply{Raw: events(t, start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"So. "}}`, text, stop)}, "So. Hi.", ""},
 		"a known field of another type": {modeltest.Reply{Raw: events(t, start,
 			`{"type":"content_block_start","index":1,"content_block":{"type":"news","name":5,"text":{"a":1}}}`, text, stop)}, "Hi.", ""},

@@ -3,17 +3,14 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 
 	jsonv1 "github.com/go-json-experiment/json/v1" // decodes as encoding/json does, in two thirds of the time
 
-	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/sse"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
 )
 
 // chunk is a piece of an answer, or a whole one.
@@ -56,7 +53,7 @@ type usage struct {
 	CacheHit int `json:"prompt_cache_hit_tokens"`
 }
 
-// content is a string, or a list of parts of which only those of type text count.
+// content is a string, or a list of parts of which only those of type text are read.
 type content string
 
 func (c *content) UnmarshalJSON(raw []byte) error {
@@ -90,79 +87,24 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(t))
 }
 
-// answer assembles the pieces of an answer.
-type answer struct {
-	names model.Names
-	// used are the IDs of the conversation's calls; the answer's IDs must differ.
-	used  map[string]bool
-	calls []*partial
-	usage *model.Tokens
-	// reason is why the answer ended; empty until it ends.
-	reason string
-}
-
-// partial is a call that is being assembled.
-type partial struct {
-	chat.Call
-	index int
-}
-
-func newAnswer(req model.Request) *answer {
-	a := &answer{names: model.NewNames(req), used: map[string]bool{}}
-	for _, m := range req.Messages {
-		for _, c := range m.Calls {
-			a.used[c.ID] = true
-		}
+// read adds an event to an answer and returns its text.
+func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
+	a.Begun = true
+	if string(bytes.TrimSpace(e.Data)) == "[DONE]" {
+		end(a, "stop")
+		return "", io.EOF
 	}
-	return a
-}
-
-// read reads a body to the end of the answer and yields the text as it arrives. A body
-// that ends or fails before the answer does is an error.
-func (a *answer) read(body io.Reader) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		some := false
-		for e, err := range sse.Events(body) {
-			some = true
-			if err != nil && a.reason != "" {
-				return // only the usage is missing
-			}
-			if string(bytes.TrimSpace(e.Data)) == "[DONE]" {
-				a.end("stop")
-				return
-			}
-			var text string
-			if err == nil {
-				text, err = a.take(e)
-			}
-			if err != nil {
-				yield("", err)
-				return
-			}
-			if text != "" && !yield(text, nil) {
-				return
-			}
-		}
-		switch {
-		case !some:
-			yield("", errors.New("the server sent an empty answer, or one of another protocol"))
-		case a.reason == "":
-			yield("", io.ErrUnexpectedEOF)
-		}
-	}
-}
-
-// take adds a piece and returns its text.
-func (a *answer) take(e sse.Event) (string, error) {
 	var c chunk
 	if err := jsonv1.Unmarshal(e.Data, &c); err != nil {
-		return "", malformed("something that is not a piece of an answer", e.Data)
+		return "", fmt.Errorf("the server sent something that is not a piece of an answer: %s", e.Data)
 	}
 	if e.Name == "error" || c.Object == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
-		return "", &refusal{status: http.StatusOK, body: e.Data}
+		return "", m.refusal(http.StatusOK, e.Data)
 	}
 	if u := c.Usage; u != nil {
-		a.usage = &model.Tokens{Input: u.PromptTokens, Output: u.CompletionTokens, CacheRead: max(u.Details.CachedTokens, u.CacheHit)}
+		a.Usage = &model.Tokens{
+			Input: u.PromptTokens, Output: u.CompletionTokens, CacheRead: max(u.Details.CachedTokens, u.CacheHit),
+		}
 	}
 	if len(c.Choices) == 0 {
 		return "", nil
@@ -170,36 +112,39 @@ func (a *answer) take(e sse.Event) (string, error) {
 	said, reason := c.Choices[0].Delta, c.Choices[0].FinishReason
 	if whole := c.Choices[0].Message; whole != nil {
 		said = *whole
-		defer a.end("stop")
+		defer end(a, "stop")
 	}
 	for _, p := range said.ToolCalls {
-		a.add(p)
+		add(a, p)
 	}
 	if said.Refusal != "" {
-		a.end("content_filter")
+		end(a, "content_filter")
 	}
 	if reason != "" {
-		a.end(reason)
+		end(a, reason)
 	}
 	return string(said.Content) + said.Refusal, nil
 }
 
-// end records why the answer ended. The first reason counts.
-func (a *answer) end(reason string) {
-	if a.reason == "" {
-		a.reason = reason
+// stops maps the reasons for which an answer ends early.
+var stops = map[string]model.Stop{"length": model.Length, "content_filter": model.Refused}
+
+// end records why the answer ended. Only the first reason is kept.
+func end(a *endpoint.Answer, reason string) {
+	if !a.Complete {
+		a.Complete, a.Stop = true, stops[reason]
 	}
 }
 
 // add adds a piece of a call.
-func (a *answer) add(p part) {
-	c := a.callOf(p)
+func add(a *endpoint.Answer, p part) {
+	c := callOf(a, p)
 	if c == nil {
-		c = &partial{index: len(a.calls)}
+		c = &endpoint.Call{Index: len(a.Calls)}
 		if p.Index != nil {
-			c.index = *p.Index
+			c.Index = *p.Index
 		}
-		a.calls = append(a.calls, c)
+		a.Calls = append(a.Calls, c)
 	}
 	if c.ID == "" {
 		c.ID = p.ID
@@ -213,10 +158,11 @@ func (a *answer) add(p part) {
 // callOf finds the call that a piece continues: the newest with its index. If the
 // server sends no index, it is the newest call, unless the piece has a name. A piece
 // with another ID begins a new call: some servers give every call the same index.
-func (a *answer) callOf(p part) *partial {
-	for i := len(a.calls) - 1; i >= 0; i-- {
-		c := a.calls[i]
-		same := p.Index != nil && *p.Index == c.index || p.Index == nil && (p.Function.Name == "" || p.ID != "" && p.ID == c.ID)
+func callOf(a *endpoint.Answer, p part) *endpoint.Call {
+	for i := len(a.Calls) - 1; i >= 0; i-- {
+		c := a.Calls[i]
+		same := p.Index != nil && *p.Index == c.Index ||
+			p.Index == nil && (p.Function.Name == "" || p.ID != "" && p.ID == c.ID)
 		if same && (p.ID == "" || c.ID == "" || p.ID == c.ID) {
 			return c
 		}
@@ -225,37 +171,4 @@ func (a *answer) callOf(p part) *partial {
 		}
 	}
 	return nil
-}
-
-// wholeCalls returns the calls, each with the tool's own name and an ID that is new to
-// the conversation. If the answer hit its token limit, the last call may be
-// incomplete: without complete arguments it is dropped, because repairing them would
-// be guessing. A filtered answer has no calls.
-func (a *answer) wholeCalls() []*chat.Call {
-	var out []*chat.Call
-	for i, c := range a.calls {
-		cut := a.reason == "length" && i == len(a.calls)-1 && !json.Valid(c.Arguments)
-		if cut || a.reason == "content_filter" || c.Name == "" {
-			continue
-		}
-		c.Name = a.names.Own(c.Name)
-		for n := len(a.used) + 1; c.ID == "" || a.used[c.ID]; n++ {
-			c.ID = fmt.Sprintf("call_%d", n)
-		}
-		a.used[c.ID] = true
-		out = append(out, &c.Call)
-	}
-	return out
-}
-
-func (a *answer) stop() model.Stop {
-	switch {
-	case a.reason == "length":
-		return model.Length
-	case a.reason == "content_filter":
-		return model.Refused
-	case len(a.calls) > 0:
-		return model.ToolCalls
-	}
-	return model.Done
 }

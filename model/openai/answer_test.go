@@ -1,13 +1,14 @@
-package openai
+package openai_test
 
 import (
 	"bytes"
 	"io"
-	"strings"
+	"net/http"
 	"testing"
 	"testing/iotest"
 
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/openai"
 )
 
 // FuzzRead reads what servers may send: it must end, and say the same however
@@ -21,22 +22,23 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		whole, calls, failed := read(bytes.NewReader(body))
-		pieces, sameCalls, alsoFailed := read(iotest.OneByteReader(bytes.NewReader(body)))
+		whole, calls, failed := read(t, bytes.NewReader(body))
+		pieces, sameCalls, alsoFailed := read(t, iotest.OneByteReader(bytes.NewReader(body)))
 		if whole != pieces || calls != sameCalls || failed != alsoFailed {
 			t.Errorf("%q, %d calls, %t; byte by byte %q, %d calls, %t", whole, calls, failed, pieces, sameCalls, alsoFailed)
 		}
 	})
 }
 
-func read(body io.Reader) (said string, calls int, failed bool) {
-	a := newAnswer(model.Request{})
-	var b strings.Builder
-	for text, err := range a.read(body) {
-		if err != nil {
-			return b.String(), 0, true
-		}
-		b.WriteString(text)
+// read asks a server that answers with body.
+func read(t *testing.T, body io.Reader) (text string, calls int, failed bool) {
+	t.Helper()
+	m, err := openai.New(openai.Config{Model: "test", Transport: tripFunc(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(body)}, nil
+	})})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return b.String(), len(a.wholeCalls()), false
+	said, _, _, err := model.Answer(m.Stream(t.Context(), model.Request{}))
+	return said.Text, len(said.Calls), err != nil
 }

@@ -2,11 +2,8 @@ package openai
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -14,34 +11,20 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-// maxList limits the server's list of models, in bytes.
-const maxList = 4 << 20
-
 // Check reports whether the server can be reached, takes the key and lists the model. It
 // asks no model, so it costs nothing. The text describes what it found.
 func (m *Model) Check(ctx context.Context) (says string, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	asked, err := http.NewRequestWithContext(ctx, http.MethodGet, m.base.JoinPath("models").String(), nil)
-	if err != nil {
-		return "", err
-	}
-	body, err := m.send(asked)
-	var refused *refusal
-	if errors.As(err, &refused) && !m.unversioned() && errors.Is(model.KindOf(refused.status), model.ErrNoModel) {
-		return "the server answers, but does not list its models", nil
-	}
-	if err != nil {
-		return "", m.failure(ctx, err)
-	}
-	defer body.Close()
 	var list struct {
 		Data []struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if err := json.NewDecoder(io.LimitReader(body, maxList)).Decode(&list); err != nil {
-		return "", m.failure(ctx, errors.New("something answers, but not with a list of models as OpenAI's API does"+m.hint()))
+	err = m.server.Get(ctx, "models", &list, "something answers, but not with a list of models as OpenAI's API does"+m.hint())
+	switch {
+	case errors.Is(err, model.ErrNoModel) && !m.unversioned():
+		return "the server answers, but does not list its models", nil
+	case err != nil:
+		return "", err
 	}
 	names := make([]string, len(list.Data))
 	for i, d := range list.Data {
@@ -55,7 +38,7 @@ func (m *Model) Check(ctx context.Context) (says string, err error) {
 
 // unversioned reports whether the base URL is a mere host, as it is when the version was
 // forgotten.
-func (m *Model) unversioned() bool { return strings.Trim(m.base.Path, "/") == "" }
+func (m *Model) unversioned() bool { return strings.Trim(m.server.URL().Path, "/") == "" }
 
 // hint is what may be wrong with the address, if anything.
 func (m *Model) hint() string {

@@ -12,19 +12,15 @@
 package openai
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
-	"github.com/etui-run/etui/internal/sse"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
 )
 
 // Config names a model and its server. Only Model is required.
@@ -50,8 +46,7 @@ type Config struct {
 	// MaxTokens limits answers to requests without a limit; 0 leaves it to the server.
 	MaxTokens int
 	// Blind says that the model takes neither pictures nor PDFs: it reads about them
-	// instead. A
-	// server that refuses pictures is asked again without them in any case.
+	// instead. A server that refuses pictures is asked again without them in any case.
 	Blind bool
 	// Headers are sent with every request. Their values are treated as secrets.
 	Headers map[string]string
@@ -59,124 +54,69 @@ type Config struct {
 	Transport http.RoundTripper
 }
 
-const (
-	defaultBaseURL = "https://api.openai.com/v1"
-	// maxRefusal limits how much of an error response is read.
-	maxRefusal = 64 << 10
-)
-
 // Model is a model on a server. It is safe for concurrent use.
 type Model struct {
 	config Config
-	base   *url.URL
-	client *http.Client
+	server *endpoint.Endpoint
 }
 
 var _ model.Model = (*Model)(nil)
 
 // New returns a model. It does not talk to the server yet.
 func New(cfg Config) (*Model, error) {
-	if cfg.Model == "" {
-		return nil, errors.New("openai: the model's name is missing")
+	cfg.BaseURL = cmp.Or(cfg.BaseURL, "https://api.openai.com/v1")
+	cfg.CacheLife = cmp.Or(cfg.CacheLife, time.Hour)
+	header := http.Header{"Accept": {"text/event-stream"}}
+	if cfg.APIKey != "" {
+		header.Set("Authorization", "Bearer "+cfg.APIKey)
 	}
-	if cfg.Name == "" {
-		cfg.Name = "openai/" + cfg.Model
+	m := &Model{config: cfg}
+	var err error
+	m.server, err = endpoint.New(endpoint.Config{
+		Adapter: "openai", Model: cfg.Model, Name: cfg.Name, BaseURL: cfg.BaseURL, Header: header, Key: cfg.APIKey,
+		Headers: cfg.Headers, Transport: cfg.Transport, Refusal: m.refusal,
+	})
+	if err != nil {
+		return nil, err
 	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = defaultBaseURL
-	}
-	base, err := url.Parse(cfg.BaseURL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("openai: the base URL of %s is not one of http or https", cfg.Name)
-	}
-	if cfg.CacheLife == 0 {
-		cfg.CacheLife = time.Hour
-	}
-	return &Model{cfg, base, model.Client(cfg.Transport)}, nil
+	return m, nil
 }
 
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
-	return model.Info{Name: m.config.Name, Window: m.config.Window, Answer: m.config.MaxTokens, CacheLife: max(m.config.CacheLife, 0), Price: m.config.Price}
+	return model.Info{
+		Name: m.server.Name(), Window: m.config.Window, Answer: m.config.MaxTokens, CacheLife: max(m.config.CacheLife, 0),
+		Price: m.config.Price,
+	}
 }
 
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
-	return func(yield func(model.Event, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		if m.config.Blind {
-			req, _ = withoutImages(req)
-		}
-		body, err := m.ask(ctx, req)
-		for _, without := range []func(model.Request) (model.Request, bool){withoutPDFs, withoutImages} {
-			if refused := (*refusal)(nil); !errors.As(err, &refused) || !refused.ofContent() {
-				break
-			}
-			if less, had := without(req); had {
-				body, err = m.ask(ctx, less)
-			}
-		}
-		if err != nil {
-			yield(model.Event{}, m.failure(ctx, err))
-			return
-		}
-		defer body.Close()
-		a := newAnswer(req)
-		for text, err := range a.read(body) {
-			if err != nil {
-				yield(model.Event{}, m.failure(ctx, err))
-				return
-			}
-			if !yield(model.Event{Text: text}, nil) {
-				return
-			}
-		}
-		sse.Drain(body, cancel)
-		for _, call := range a.wholeCalls() {
-			if !yield(model.Event{Call: call}, nil) {
-				return
-			}
-		}
-		yield(model.Event{Stop: a.stop(), Usage: a.usage}, nil)
-	}
+	return m.server.Stream(ctx, req, m.ask, m.read)
 }
 
-// ask sends the request and returns the body of the answer.
-func (m *Model) ask(ctx context.Context, req model.Request) (io.ReadCloser, error) {
-	raw, err := m.request(req)
-	if err != nil {
-		return nil, err
+// ask sends the request and returns the body of the answer. A server that may have refused
+// the files of the request is asked again without them.
+func (m *Model) ask(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error) {
+	if m.config.Blind {
+		req, _ = withoutImages(req)
 	}
-	asked, err := http.NewRequestWithContext(ctx, http.MethodPost, m.base.JoinPath("chat/completions").String(), bytes.NewReader(raw))
-	if err != nil {
-		return nil, err
+	body, err := m.post(ctx, req, names)
+	for _, without := range []func(model.Request) (model.Request, bool){withoutPDFs, withoutImages} {
+		if !ofContent(err) {
+			break
+		}
+		if less, had := without(req); had {
+			body, err = m.post(ctx, less, names)
+		}
 	}
-	asked.Header.Set("Content-Type", "application/json")
-	asked.Header.Set("Accept", "text/event-stream")
-	return m.send(asked)
+	return body, err
 }
 
-// send sends a request with the key, and returns the body of the answer.
-func (m *Model) send(asked *http.Request) (io.ReadCloser, error) {
-	if m.config.APIKey != "" {
-		asked.Header.Set("Authorization", "Bearer "+m.config.APIKey)
-	}
-	for name, value := range m.config.Headers {
-		asked.Header.Set(name, value)
-	}
-	resp, err := m.client.Do(asked)
+func (m *Model) post(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error) {
+	raw, err := m.request(req, names)
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode >= http.StatusMultipleChoices {
-		defer resp.Body.Close()
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // the status is enough
-		if len(bytes.TrimSpace(said)) == 0 {
-			said = []byte(strings.TrimSpace(http.StatusText(resp.StatusCode) + " " + resp.Header.Get("Location")))
-		}
-		wait, _ := model.RetryAfter(resp, time.Now())
-		return nil, &refusal{resp.StatusCode, said, wait}
-	}
-	return resp.Body, nil
+	return m.server.Post(ctx, "chat/completions", raw)
 }

@@ -74,15 +74,14 @@ type function struct {
 }
 
 // request encodes a request for OpenAI's API.
-func (m *Model) request(req model.Request) ([]byte, error) {
-	names := model.NewNames(req)
+func (m *Model) request(req model.Request, names model.Names) ([]byte, error) {
 	out := request{Model: m.config.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
 		Temperature: req.Temperature, TopP: req.TopP, Stop: req.Stop, Seed: req.Seed, ResponseFormat: req.Format}
 	limit := req.MaxTokens
 	if limit == 0 {
 		limit = m.config.MaxTokens
 	}
-	if newLimit(m.base.Hostname()) {
+	if newLimit(m.server.URL().Hostname()) {
 		out.MaxCompletionTokens = limit
 	} else {
 		out.MaxTokens = limit

@@ -1,7 +1,6 @@
-package model
+package endpoint
 
 import (
-	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,24 +20,6 @@ var tooLong = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`reduce the length of the (messages|prompt|input)`, `range of input length`,
 	`must have less than \d+ tokens`, `max_new_tokens.{0,10} must be <=`, `tokens_limit_reached`,
 }, "|"))
-
-// WindowOf returns the window that an error of kind [ErrTooLong] states, in tokens; 0 when
-// it states none. Of the errors of several models it is the largest one: a request that
-// fits it is answered by one of them.
-func WindowOf(err error) (window int) {
-	if e, ok := err.(*Error); ok && errors.Is(e.Kind, ErrTooLong) { //nolint:errorlint // each error of the tree is looked at
-		return e.Window
-	}
-	switch err := err.(type) { //nolint:errorlint // as above
-	case interface{ Unwrap() error }:
-		return WindowOf(err.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, one := range err.Unwrap() {
-			window = max(window, WindowOf(one))
-		}
-	}
-	return window
-}
 
 // maxWindow bounds the windows that are believed.
 const maxWindow = 100_000_000

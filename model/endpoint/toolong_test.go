@@ -1,11 +1,11 @@
-package model_test
+package endpoint_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
 )
 
 // TestTooLong: providers say it in many words, and most of them state the window.
@@ -34,10 +34,11 @@ func TestTooLong(t *testing.T) {
 		"Please reduce the length of the messages or completion.":                                                              0,
 		"prompt too long; exceeded max context length by 12 tokens":                                                            0,
 	} {
-		if !model.TooLong(message) {
+		if !endpoint.TooLong(message) {
 			t.Errorf("not recognized: %s", message)
 		}
-		err := model.Failure(t.Context(), errors.New(message), model.Error{Kind: model.ErrTooLong, Detail: message}, "", nil)
+		refusal := model.Error{Kind: model.ErrTooLong, Detail: message}
+		err := endpoint.Failure(t.Context(), errors.New(message), refusal, "", nil)
 		var e *model.Error
 		if !errors.As(err, &e) {
 			t.Fatalf("%v is no *model.Error", err)
@@ -51,25 +52,8 @@ func TestTooLong(t *testing.T) {
 		"The tool name is too long", "Rate limit reached: Limit 30000, Used 29000, Requested 4000", "Invalid 'messages[1].content': expected a string",
 		"This model does not support images", "Unsupported parameter: 'max_tokens'",
 	} {
-		if model.TooLong(other) {
+		if endpoint.TooLong(other) {
 			t.Errorf("recognized: %s", other)
-		}
-	}
-}
-
-// TestWindowOf: only what says that the request is too long states a window, and of
-// several models the largest one counts.
-func TestWindowOf(t *testing.T) {
-	limited, narrow, wide := &model.Error{Kind: model.ErrRateLimited, Window: 100}, &model.Error{Kind: model.ErrTooLong, Window: 8192}, &model.Error{Kind: model.ErrTooLong, Window: 32768}
-	for _, c := range []struct {
-		err  error
-		want int
-	}{
-		{nil, 0}, {errors.New("too long"), 0}, {limited, 0}, {narrow, 8192}, {fmt.Errorf("asking: %w", narrow), 8192},
-		{errors.Join(limited, narrow), 8192}, {errors.Join(narrow, wide, limited), 32768},
-	} {
-		if got := model.WindowOf(c.err); got != c.want {
-			t.Errorf("%v: %d, want %d", c.err, got, c.want)
 		}
 	}
 }

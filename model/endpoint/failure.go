@@ -1,4 +1,4 @@
-package model
+package endpoint
 
 import (
 	"cmp"
@@ -10,41 +10,43 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/etui-run/etui/model"
 )
 
 // KindOf returns the kind of failure of an HTTP status. A status that is neither a
-// failure nor an answer is [ErrUnavailable].
+// failure nor an answer is [model.ErrUnavailable].
 func KindOf(status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return ErrAuth
+		return model.ErrAuth
 	case http.StatusTooManyRequests:
-		return ErrRateLimited
+		return model.ErrRateLimited
 	case http.StatusPaymentRequired:
-		return ErrBilling
+		return model.ErrBilling
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return ErrNoModel
+		return model.ErrNoModel
 	case http.StatusRequestEntityTooLarge:
-		return ErrTooLong
+		return model.ErrTooLong
 	case http.StatusRequestTimeout:
-		return ErrUnavailable
+		return model.ErrUnavailable
 	}
 	if status >= 300 && status < 500 {
-		return ErrRequest
+		return model.ErrRequest
 	}
-	return ErrUnavailable
+	return model.ErrUnavailable
 }
 
 // Failure describes the error err of a request. An adapter fills e with the model's name
 // and, if the provider refused the request, with what it said. The API key and the values
 // of the headers are removed from the detail.
-func Failure(ctx context.Context, err error, e Error, key string, headers map[string]string) error {
+func Failure(ctx context.Context, err error, e model.Error, key string, headers map[string]string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var sending *url.Error
 	if e.Kind == nil {
-		e.Kind, e.Detail = ErrUnavailable, err.Error()
+		e.Kind, e.Detail = model.ErrUnavailable, err.Error()
 		switch {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			e.Detail = "the connection ended before the answer did"
@@ -52,19 +54,19 @@ func Failure(ctx context.Context, err error, e Error, key string, headers map[st
 			e.Detail = sending.Err.Error() // the URL may contain a password
 		}
 	}
-	if errors.Is(e.Kind, ErrTooLong) {
+	if errors.Is(e.Kind, model.ErrTooLong) {
 		e.Window = statedWindow(e.Detail)
 	}
-	e.Detail = Detail(e.Detail, append(slices.Collect(maps.Values(headers)), key)...)
+	e.Detail = detail(e.Detail, append(slices.Collect(maps.Values(headers)), key)...)
 	return &e
 }
 
 // maxDetail limits the provider's words in an error, in bytes.
 const maxDetail = 300
 
-// Detail makes a provider's message fit for [Error.Detail]: one line of at most 300
+// detail makes a provider's message fit for [model.Error.Detail]: one line of at most 300
 // bytes, with each secret replaced by "(secret)".
-func Detail(text string, secrets ...string) string {
+func detail(text string, secrets ...string) string {
 	longestFirst := slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, secret := range longestFirst {
 		if secret != "" {

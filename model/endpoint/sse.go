@@ -1,5 +1,4 @@
-// Package sse reads the server-sent events of providers, whose data are JSON.
-package sse
+package endpoint
 
 import (
 	"bufio"
@@ -18,30 +17,31 @@ const maxEvent = 16 << 20
 var errTooLarge = fmt.Errorf("the server sent an event of more than %d MB", maxEvent>>20)
 
 const (
-	// maxRest and maxDrain bound what Drain reads, and how long it waits for that.
+	// maxRest and maxDrain bound what drain reads, and how long it waits for that.
 	maxRest  = 4 << 10
 	maxDrain = 50 * time.Millisecond
 )
 
-// Drain reads the end of a body of which the last event was read, so that its connection can
+// drain reads the end of a body of which the last event was read, so that its connection can
 // serve the next request. If the end does not come at once, cancel must end the reading.
-func Drain(body io.Reader, cancel func()) {
+func drain(body io.Reader, cancel func()) {
 	defer time.AfterFunc(maxDrain, cancel).Stop()
 	_, _ = io.CopyN(io.Discard, body, maxRest) // if it fails, the connection is not used again
 }
 
-// Event is one server-sent event.
+// Event is a server-sent event of an answer.
 type Event struct {
 	// Name is the event's type; empty if the server gave none.
 	Name string
+	// Data are JSON, if the server keeps to its protocol.
 	Data []byte
 }
 
-// Events reads a body: a stream of server-sent events, or one JSON object, which counts
-// as one event. Comments are skipped. Beyond the standard, an event that is cut off by
-// the end of the body counts, and so does a line with a complete JSON value without an
+// events reads a body: a stream of server-sent events, or one JSON object, which is taken
+// as one event. Comments are skipped. More lenient than the standard, it accepts an event
+// that the end of the body cuts off, and a line with a complete JSON value without an
 // empty line before the next one. An error ends the events.
-func Events(body io.Reader) iter.Seq2[Event, error] {
+func events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		r := bufio.NewReader(body)
 		if isJSON(r) {
