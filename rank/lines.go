@@ -81,7 +81,7 @@ func (l *line) read() {
 				wide++
 			}
 			spaces++
-		case !inProse(r), strings.ContainsRune("();", r), strings.ContainsRune(`'"`, r) && !unicode.IsLetter(before):
+		case !inProse(r), r == '(', r == ')', r == ';', (r == '\'' || r == '"') && !unicode.IsLetter(before):
 			signs++
 		}
 		before = r
@@ -118,7 +118,11 @@ func (l *line) item() bool {
 
 // inProse reports whether a sign is usual in prose.
 func inProse(r rune) bool {
-	return strings.ContainsRune(`,.?!;'"’“”‘()-–—:，。？！；：、（）《》「」…`, r)
+	switch r {
+	case ',', '.', '?', '!', ';', '\'', '"', '’', '“', '”', '‘', '(', ')', '-', '–', '—', ':', '，', '。', '？', '！', '；', '：', '、', '（', '）', '《', '》', '「', '」', '…':
+		return true
+	}
+	return false
 }
 
 // formOf returns the form of the beginning of a line: its first six runs of letters, digits and

@@ -140,7 +140,7 @@ func (p *parser) readPast(q *Query, past []chat.Message, lean float32) {
 		if left == 0 {
 			return
 		}
-		said := head(m.Text, left)
+		said := head(requestOf(m), left)
 		left -= len(said)
 		share := weight
 		if m.Role == chat.Assistant && (i > 0 || lean < 1) && !asks(m) {

@@ -17,8 +17,8 @@ type Parts struct {
 // Bounds of the division. A longer message is read at its beginning and its end, where requests
 // stand.
 const (
-	maxDivided  = 128 << 10 // bytes of a message that are read
-	maxMaterial = 4 << 10   // bytes of its material that are ranked
+	maxDivided  = 64 << 10 // bytes of a message that are read
+	maxMaterial = 4 << 10  // bytes of its material that are ranked
 )
 
 // What says that a message has material: lines of the same form, lines that are no prose, or much
@@ -49,7 +49,7 @@ const (
 // Divide divides a message into what it asks for and the material that came with it. It knows no
 // kinds of material: lines that begin alike, that are not written as prose, that are quoted or
 // fenced are material where another line reads like a request. It is linear in the length of the
-// message, reads 128 KiB of it at most, and returns the whole message as the request when it finds
+// message, reads 64 KiB of it at most, and returns the whole message as the request when it finds
 // no material or no request.
 func Divide(text string) Parts {
 	whole := Parts{Request: text}
@@ -141,7 +141,9 @@ func markForms(lines []line) {
 		l.material = l.fenced || l.text[0] == '>' || texts[l.text] > 1 || l.form != 0 && forms[l.form] >= fewest
 	}
 	follow := map[uint64]int{}
-	follows := func(i int) bool { return forms[lines[i-1].form] >= fewest && forms[lines[i].form] < fewest && !lines[i].before }
+	follows := func(i int) bool {
+		return forms[lines[i-1].form] >= fewest && !lines[i-1].fenced && forms[lines[i].form] < fewest && !lines[i].before
+	}
 	for i := 1; i < len(lines); i++ {
 		if follows(i) {
 			follow[lines[i-1].form]++
