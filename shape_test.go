@@ -21,7 +21,7 @@ const (
 // larger are the types and packages that are still larger, with what they may have at most. Lower a
 // number, or remove a row, when you have made one smaller.
 var larger = map[string]int{
-	"engine.Engine": 164, "engine.job": 50, "cmd/etui.cli": 134, "selection.Selection": 77, "store/postgres.Store": 61,
+	"engine.Engine": 164, "engine.job": 50, "cmd/etui.cli": 134, "store/postgres.Store": 61,
 	"internal/app.App": 59, "sandbox/internal/helper.helper": 55, "channel/feishu/feishutest.Server": 49,
 	"engine": 7360, "cmd/etui": 7100, "internal/app": 6710,
 }

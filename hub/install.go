@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/hub/internal/archive"
-	"github.com/etui-run/etui/hub/scan"
+	"github.com/etui-run/etui/scan"
 )
 
 // Options say how to install a skill.

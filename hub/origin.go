@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/hub/internal/archive"
-	"github.com/etui-run/etui/hub/scan"
+	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
 )

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/hub/internal/archive"
-	"github.com/etui-run/etui/hub/scan"
+	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
 )
 

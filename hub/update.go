@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/hub/internal/archive"
-	"github.com/etui-run/etui/hub/scan"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
 )

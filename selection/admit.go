@@ -68,6 +68,27 @@ func (s Stage) Usable() bool { return s == Sent || s >= Rank }
 // toolset and another request it could be sent.
 func (s Stage) seen() bool { return s == Sent || s >= Toolset }
 
+// stages are those of all tools, by position: where each was dropped, or Sent.
+type stages []Stage
+
+// admitted says which tools are admitted.
+func (list stages) admitted() []bool {
+	admitted := make([]bool, len(list))
+	for i, stage := range list {
+		admitted[i] = stage == Sent
+	}
+	return admitted
+}
+
+// count counts the tools of each stage.
+func (list stages) count() []int {
+	counts := make([]int, len(Stages()))
+	for _, stage := range list {
+		counts[stage]++
+	}
+	return counts
+}
+
 // admit decides which tools may be used and which skills the caller may know of.
 func (sel *Selection) admit() {
 	sel.admitTools()
@@ -75,7 +96,7 @@ func (sel *Selection) admit() {
 }
 
 func (sel *Selection) admitTools() {
-	a := sel.admission()
+	a := sel.selector.admission(&sel.Request)
 	c := sel.selector.catalog
 	a.hidden, a.failed = c.Hidden(&sel.Request.Facts)
 	a.denied, sel.failedRules = c.Denied(&sel.Request.Facts)
@@ -110,8 +131,7 @@ func (s *Selector) Admit(req Request, name string) (*catalog.Entry, Stage) {
 	if !ok {
 		return nil, Enabled
 	}
-	sel := Selection{Request: req, selector: s}
-	a := sel.admission()
+	a := s.admission(&req)
 	if visible, _ := e.Visible(&req.Facts); !visible {
 		a.hidden = make([]bool, e.Filter()+1)
 		a.hidden[e.Filter()] = true
@@ -128,7 +148,8 @@ func (s *Selector) Admit(req Request, name string) (*catalog.Entry, Stage) {
 // admission holds what decides which tools a request may use, ready for looking
 // up.
 type admission struct {
-	sel              *Selection
+	selector         *Selector
+	req              *Request
 	groups           set
 	toolset          set
 	allTools, known  bool
@@ -139,9 +160,8 @@ type admission struct {
 	denied           set           // the rules refused
 }
 
-func (sel *Selection) admission() admission {
-	s, req := sel.selector, &sel.Request
-	a := admission{sel: sel}
+func (s *Selector) admission(req *Request) admission {
+	a := admission{selector: s, req: req}
 	if req.Groups != "" {
 		a.groups = s.setOf(s.catalog.Groups(req.Groups))
 	}
@@ -154,7 +174,7 @@ func (sel *Selection) admission() admission {
 // readSkill looks the active skill up. A skill that a rule hides from the caller
 // lets nothing through, like a skill that does not exist.
 func (a *admission) readSkill(facts *chat.Facts) {
-	s := a.sel.selector
+	s := a.selector
 	if facts.Skill == "" || facts.Skill == catalog.Full {
 		a.allTools, a.known = true, true
 		return
@@ -170,19 +190,19 @@ func (a *admission) readSkill(facts *chat.Facts) {
 
 // judge returns the stage at which the tool at a position is dropped, or Sent.
 func (a *admission) judge(i int) Stage {
-	filter := int(a.sel.selector.filters[i])
+	filter := int(a.selector.filters[i])
 	switch {
-	case a.sel.selector.disabled.has(i):
+	case a.selector.disabled.has(i):
 		return Enabled
 	case a.groups != nil && !a.groups[i]:
 		return Groups
-	case a.away != nil && a.away[a.sel.selector.places[i]]:
+	case a.away != nil && a.away[a.selector.places[i]]:
 		return Visibility
 	case filter < len(a.hidden) && a.hidden[filter] || a.denied.has(i):
 		return Visibility
 	case !a.allTools && !a.toolset.has(i):
 		return Toolset
-	case a.exclude.has(i) || len(a.sel.Request.Include) > 0 && !a.include.has(i):
+	case a.exclude.has(i) || len(a.req.Include) > 0 && !a.include.has(i):
 		return Requested
 	}
 	return Sent

@@ -46,11 +46,11 @@ const MaxOpened = 8
 func (sel *Selection) Alternatives(try Try) []Alternative {
 	now := sel.sent()
 	var found []Alternative
-	for _, v := range sel.variants(try) {
+	for _, v := range try.variants(sel) {
 		req := sel.Request
 		req.Facts = v.facts
 		then := sel.selector.Select(req)
-		a := Alternative{Change: v.change, Value: v.value, Usable: then.usable, Opens: sel.opened(then)}
+		a := Alternative{Change: v.change, Value: v.value, Usable: then.usable, Opens: opened(sel, then)}
 		sent := then.sent()
 		a.Sent = len(sent)
 		a.Added, a.Dropped = names(without(sent, now)), names(without(now, sent))
@@ -65,7 +65,7 @@ type variant struct {
 	facts         chat.Facts
 }
 
-func (sel *Selection) variants(try Try) []variant {
+func (try Try) variants(sel *Selection) []variant {
 	facts := sel.Request.Facts
 	var list []variant
 	for _, role := range try.Roles {
@@ -94,7 +94,7 @@ func (sel *Selection) variants(try Try) []variant {
 
 // opened returns the tools that match the question and may be used then, but not
 // now.
-func (sel *Selection) opened(then *Selection) []string {
+func opened(sel, then *Selection) []string {
 	best := rank.NewTop[Match](MaxOpened, compareMatches)
 	for i, score := range then.ranking.Scores {
 		if score > 0 && !sel.stages[i].Usable() && then.stages[i].Usable() {

@@ -62,7 +62,7 @@ type Scored struct {
 // Compact sums the selection up. It takes a few microseconds, so every message can
 // have one.
 func (sel *Selection) Compact() Compact {
-	t := sel.Tokens()
+	t, s := sel.Tokens(), summary{sel}
 	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Phase: sel.Request.Phase, All: t.All, Usable: t.Usable, Sent: t.Sent, Meta: t.Meta, Budget: t.Budget, Dropped: map[Stage]int{}}
 	best := rank.NewTop[Match](compactNear, compareMatches)
 	for i, stage := range sel.stages {
@@ -70,7 +70,7 @@ func (sel *Selection) Compact() Compact {
 			best.Add(Match{sel.selector.catalog.At(i), sel.ranking.Scores[i]})
 		}
 	}
-	for stage, n := range sel.dropped() {
+	for stage, n := range sel.stages.count() {
 		if stage := Stage(stage); stage != Sent && n > 0 {
 			c.Dropped[stage] = n
 		}
@@ -82,18 +82,21 @@ func (sel *Selection) Compact() Compact {
 	for _, skill := range sel.AnnouncedSkills[:min(len(sel.AnnouncedSkills), compactNear)] {
 		c.Skills = append(c.Skills, skill.Name)
 	}
-	c.Announced = sel.scored(sel.Announced[:min(len(sel.Announced), compactSent)])
-	c.Named = sel.scored(sel.Named[:min(len(sel.Named), compactSent-len(c.Announced))])
-	c.Declared = sel.scored(sel.bestOf(sel.Declared, compactSent-len(c.Announced)-len(c.Named)))
+	c.Announced = s.scored(sel.Announced[:min(len(sel.Announced), compactSent)])
+	c.Named = s.scored(sel.Named[:min(len(sel.Named), compactSent-len(c.Announced))])
+	c.Declared = s.scored(s.bestOf(sel.Declared, compactSent-len(c.Announced)-len(c.Named)))
 	c.More = len(sel.Declared) + len(sel.Announced) + len(sel.Named) - len(c.Declared) - len(c.Announced) - len(c.Named)
 	return c
 }
 
+// summary picks what of a selection is worth storing.
+type summary struct{ sel *Selection }
+
 // bestOf returns the meta tools among the entries, in order, and then the others, best
 // score first; at most limit.
-func (sel *Selection) bestOf(entries []*catalog.Entry, limit int) []*catalog.Entry {
+func (s summary) bestOf(entries []*catalog.Entry, limit int) []*catalog.Entry {
 	top := rank.NewTop(limit, func(i, j int) int {
-		return cmp.Or(cmp.Compare(sel.score(entries[j]), sel.score(entries[i])), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(s.score(entries[j]), s.score(entries[i])), cmp.Compare(i, j))
 	})
 	var list []*catalog.Entry
 	for i, e := range entries {
@@ -110,21 +113,21 @@ func (sel *Selection) bestOf(entries []*catalog.Entry, limit int) []*catalog.Ent
 }
 
 // scored returns the entries with their scores.
-func (sel *Selection) scored(entries []*catalog.Entry) []Scored {
+func (s summary) scored(entries []*catalog.Entry) []Scored {
 	var list []Scored
 	for _, e := range entries {
 		name := e.Definition.Name
-		list = append(list, Scored{Tool: name, Score: rank.Round(sel.score(e)), Kept: slices.Contains(sel.Request.Declared, name)})
+		list = append(list, Scored{Tool: name, Score: rank.Round(s.score(e)), Kept: slices.Contains(s.sel.Request.Declared, name)})
 	}
 	return list
 }
 
 // score is a tool's score for the question. Meta tools have none.
-func (sel *Selection) score(e *catalog.Entry) float32 {
+func (s summary) score(e *catalog.Entry) float32 {
 	if Meta(e.Definition.Name) {
 		return 0
 	}
-	return sel.ranking.Scores[e.Position()]
+	return s.sel.ranking.Scores[e.Position()]
 }
 
 // Reached returns the tools that reached the model: those declared, described and named.

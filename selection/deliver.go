@@ -12,20 +12,20 @@ import (
 // session keeps its declared tools, and tools for later questions are announced
 // with the message, at the end, unless declaring them costs nothing.
 func (sel *Selection) deliver() {
-	sent := sel.sent()
+	sent, front := sel.sent(), front{sel}
 	sel.fresh = sel.anew
 	if !sel.anew {
 		stages := sel.stages
 		if sel.Request.Uncached {
 			stages = slices.Clone(stages)
 		}
-		sel.keep()
-		if sel.Request.Uncached && sel.overgrown(sent) {
+		front.keep()
+		if sel.Request.Uncached && front.overgrown(sent) {
 			sel.fresh, sel.stages = true, stages // what was kept is not sent after all
 		}
 	}
 	if sel.fresh {
-		sel.newFront(sent)
+		front.make(sent)
 	}
 	if use, _ := metaEntry(UseSkill); sel.Mode == Direct && !sel.selector.config.Off && sel.hasSkills() && !slices.Contains(sel.Declared, use) {
 		sel.Declared = append(sel.Declared, use) // the first skill came after the session began, and there is no call_tool
@@ -33,7 +33,7 @@ func (sel *Selection) deliver() {
 	if finish, _ := metaEntry(FinishPhase); sel.Request.Phase != "" && !slices.Contains(sel.Declared, finish) {
 		sel.Declared = append(sel.Declared, finish) // the workflow began in a session that was there
 	}
-	announced := sel.announced()
+	announced := front.announced()
 	for _, e := range sent {
 		switch {
 		case slices.Contains(sel.Declared, e):
@@ -41,13 +41,16 @@ func (sel *Selection) deliver() {
 			sel.Declared = append(sel.Declared, e)
 		case !slices.Contains(sel.Request.Announced, e.Definition.Name):
 			announced += e.Tokens
-			sel.announce(e, announced)
+			front.announce(e, announced)
 		}
 	}
 	if sel.Mode == Native {
-		sel.postpone()
+		front.postpone()
 	}
 }
+
+// front is the part of a request that the tools of a selection take, while it is made.
+type front struct{ sel *Selection }
 
 // The announcements of a session stay in it and are paid for with every later request. So
 // only a question's best tool is described, and the others are named: a model that needs one
@@ -58,9 +61,9 @@ func (sel *Selection) deliver() {
 const maxAnnounced, maxNamed = 3, 3
 
 // announced is how many tokens the tools have that the session's messages announced.
-func (sel *Selection) announced() (tokens int) {
-	for _, name := range sel.Request.Announced {
-		if e, ok := sel.selector.catalog.Get(name); ok {
+func (f front) announced() (tokens int) {
+	for _, name := range f.sel.Request.Announced {
+		if e, ok := f.sel.selector.catalog.Get(name); ok {
 			tokens += e.Tokens
 		}
 	}
@@ -69,90 +72,90 @@ func (sel *Selection) announced() (tokens int) {
 
 // announce announces a tool with the message, after which the session has announced so
 // many tokens.
-func (sel *Selection) announce(e *catalog.Entry, tokens int) {
-	enough := tokens > maxAnnounced*sel.budget
+func (f front) announce(e *catalog.Entry, tokens int) {
+	enough := tokens > maxAnnounced*f.sel.budget
 	switch {
-	case enough && len(sel.Named) >= maxNamed:
-		sel.stages[e.Position()] = Budget
-		sel.unnamed = append(sel.unnamed, e)
-	case !enough && (len(sel.Announced) == 0 || sel.Request.Phase != ""):
-		sel.Announced = append(sel.Announced, e)
+	case enough && len(f.sel.Named) >= maxNamed:
+		f.sel.stages[e.Position()] = Budget
+		f.sel.unnamed = append(f.sel.unnamed, e)
+	case !enough && (len(f.sel.Announced) == 0 || f.sel.Request.Phase != ""):
+		f.sel.Announced = append(f.sel.Announced, e)
 	default:
-		sel.Named = append(sel.Named, e)
+		f.sel.Named = append(f.sel.Named, e)
 	}
 }
 
 // keep takes the session's front as it is, in its order. A tool that the caller may
 // no longer use leaves at once, whatever that costs.
-func (sel *Selection) keep() {
-	for _, name := range sel.Request.Declared {
+func (f front) keep() {
+	for _, name := range f.sel.Request.Declared {
 		if meta, ok := metaEntry(name); ok {
-			sel.Declared = append(sel.Declared, meta)
+			f.sel.Declared = append(f.sel.Declared, meta)
 		} else {
-			sel.declare(name)
+			f.declare(name)
 		}
 	}
 }
 
 // declare adds a tool to the front, if it may be used.
-func (sel *Selection) declare(name string) {
-	e, ok := sel.selector.catalog.Get(name)
-	if !ok || slices.Contains(sel.Declared, e) {
+func (f front) declare(name string) {
+	e, ok := f.sel.selector.catalog.Get(name)
+	if !ok || slices.Contains(f.sel.Declared, e) {
 		return
 	}
 	switch {
-	case sel.stages[e.Position()].Usable():
-		sel.stages[e.Position()] = Sent
-		sel.Declared = append(sel.Declared, e)
-	case sel.holds(e):
-		sel.Declared = append(sel.Declared, e) // shown, and refused when it is called
+	case f.sel.stages[e.Position()].Usable():
+		f.sel.stages[e.Position()] = Sent
+		f.sel.Declared = append(f.sel.Declared, e)
+	case f.sel.holds(e):
+		f.sel.Declared = append(f.sel.Declared, e) // shown, and refused when it is called
 	}
 }
 
-// newFront makes a new front. First come tools that do not depend on the question,
+// make makes a new front. First come tools that do not depend on the question,
 // so that sessions share them, then tools that were called in messages that are
 // still sent, then the tools for the question.
-func (sel *Selection) newFront(sent []*catalog.Entry) {
-	sel.Declared = append(make([]*catalog.Entry, 0, len(metaTools)+len(sent)), sel.metaTools()...)
+func (f front) make(sent []*catalog.Entry) {
+	f.sel.Declared = append(make([]*catalog.Entry, 0, len(metaTools)+len(sent)), f.metaTools()...)
 	for _, e := range sent {
-		if sel.Mode == Direct || sel.selector.pinned.has(e.Position()) {
-			sel.Declared = append(sel.Declared, e)
+		if f.sel.Mode == Direct || f.sel.selector.pinned.has(e.Position()) {
+			f.sel.Declared = append(f.sel.Declared, e)
 		}
 	}
-	if sel.Mode == Bridge {
+	if f.sel.Mode == Bridge {
 		return
 	}
-	for _, name := range sel.Request.Called {
-		sel.declare(name)
+	for _, name := range f.sel.Request.Called {
+		f.declare(name)
 	}
 	for _, e := range sent {
-		if !slices.Contains(sel.Declared, e) {
-			sel.Declared = append(sel.Declared, e)
+		if !slices.Contains(f.sel.Declared, e) {
+			f.sel.Declared = append(f.sel.Declared, e)
 		}
 	}
 }
 
 // overgrown reports whether a front to which sent is added would have more than
 // twice the budget. Without a prompt cache it can be made anew at any time.
-func (sel *Selection) overgrown(sent []*catalog.Entry) bool {
+func (f front) overgrown(sent []*catalog.Entry) bool {
 	tokens := 0
-	for _, e := range sel.Declared {
+	for _, e := range f.sel.Declared {
 		if !Meta(e.Definition.Name) {
 			tokens += e.Tokens
 		}
 	}
 	for _, e := range sent {
-		if !slices.Contains(sel.Declared, e) {
+		if !slices.Contains(f.sel.Declared, e) {
 			tokens += e.Tokens
 		}
 	}
-	return sel.Mode != Direct && tokens > 2*sel.budget
+	return f.sel.Mode != Direct && tokens > 2*f.sel.budget
 }
 
 // postpone lists the tools that the provider defers. They are not cached, so they
 // may change from question to question; sorted, they seldom do.
-func (sel *Selection) postpone() {
-	sel.Deferred = slices.DeleteFunc(sel.Usable(), func(e *catalog.Entry) bool { return slices.Contains(sel.Declared, e) })
+func (f front) postpone() {
+	f.sel.Deferred = slices.DeleteFunc(f.sel.Usable(), func(e *catalog.Entry) bool { return slices.Contains(f.sel.Declared, e) })
 }
 
 // sent returns the tools that are sent for this question: pinned tools by name,

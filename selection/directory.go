@@ -31,7 +31,7 @@ func (sel *Selection) Directory(frozen string) string {
 	switch {
 	case sel.Mode == Direct || limit <= 0:
 		return ""
-	case !sel.anew && !sel.revoked(frozen):
+	case !sel.anew && !(directory{sel}).revoked(frozen):
 		return frozen
 	}
 	usable := sel.Usable()
@@ -62,18 +62,21 @@ func (sel *Selection) Usable() []*catalog.Entry {
 	return usable
 }
 
+// directory is the text that names the tools of a selection.
+type directory struct{ sel *Selection }
+
 // revoked reports whether a directory names a tool that may not be used, or a
 // group without a tool that may.
-func (sel *Selection) revoked(directory string) bool {
-	for line := range strings.SplitSeq(directory, "\n") {
+func (d directory) revoked(text string) bool {
+	for line := range strings.SplitSeq(text, "\n") {
 		head, rest, found := strings.Cut(line, ": ")
 		list := strings.Split(rest, ", ")
 		switch {
-		case sel.hides(head), !found && slices.ContainsFunc(strings.Split(line, ", "), sel.hidesGroup):
+		case d.hides(head), !found && slices.ContainsFunc(strings.Split(line, ", "), d.hidesGroup):
 			return true
 		case slices.ContainsFunc(list, func(item string) bool { return strings.Contains(item, " ") }):
 			// The words of a short line are not names.
-		case slices.ContainsFunc(list, sel.hides):
+		case slices.ContainsFunc(list, d.hides):
 			return true
 		}
 	}
@@ -81,9 +84,9 @@ func (sel *Selection) revoked(directory string) bool {
 }
 
 // hides reports whether a tool has that name and may not be used.
-func (sel *Selection) hides(name string) bool {
-	e, ok := sel.selector.catalog.Get(name)
-	return ok && !sel.Stage(e).Usable() && !sel.holds(e)
+func (d directory) hides(name string) bool {
+	e, ok := d.sel.selector.catalog.Get(name)
+	return ok && !d.sel.Stage(e).Usable() && !d.sel.holds(e)
 }
 
 // holds reports whether the session's front may go on showing a tool that only the active
@@ -94,10 +97,10 @@ func (sel *Selection) holds(e *catalog.Entry) bool {
 
 // hidesGroup reports whether a group with its count, as in "file 7", has tools and
 // none of them may be used.
-func (sel *Selection) hidesGroup(counted string) bool {
+func (d directory) hidesGroup(counted string) bool {
 	name, _, _ := strings.Cut(counted, " ")
-	members := sel.selector.catalog.Groups(name)
-	return len(members) > 0 && !slices.ContainsFunc(members, func(e *catalog.Entry) bool { return sel.Stage(e).Usable() || sel.holds(e) })
+	members := d.sel.selector.catalog.Groups(name)
+	return len(members) > 0 && !slices.ContainsFunc(members, func(e *catalog.Entry) bool { return d.sel.Stage(e).Usable() || d.sel.holds(e) })
 }
 
 // linesWithin joins n lines. It reports false when they have more than the given

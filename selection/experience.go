@@ -36,12 +36,12 @@ func (e *experience) add(u Use, now time.Time) {
 }
 
 // experiences sums up the uses of tools that exist, by position.
-func (sel *Selection) experiences() map[int]experience {
+func (r recommender) experiences() map[int]experience {
 	past := map[int]experience{}
-	for _, u := range sel.Request.Used {
-		if e, ok := sel.selector.catalog.Get(u.Tool); ok {
+	for _, u := range r.sel.Request.Used {
+		if e, ok := r.sel.selector.catalog.Get(u.Tool); ok {
 			x := past[e.Position()]
-			x.add(u, sel.Request.Facts.Time)
+			x.add(u, r.sel.Request.Facts.Time)
 			past[e.Position()] = x
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/rank"
 )
 
 // Explanation says what a selection did and why. It is for operators, because it
@@ -61,17 +60,17 @@ const MaxParts = 64
 func (sel *Selection) Explain() Explanation {
 	x := Explanation{
 		Phase: sel.Request.Phase, Query: sel.Request.Query, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Deferred: len(sel.Deferred),
-		Funnel: sel.funnel(), Tokens: sel.Tokens(), Counts: sel.Counts(),
+		Funnel: sel.stages.funnel(), Tokens: sel.Tokens(), Counts: sel.Counts(),
 		Declared: names(sel.Declared), Announced: names(sel.Announced), Named: names(sel.Named),
 		Tools: make([]Verdict, 0, len(sel.stages)), Skills: sel.Skills(),
 		Preferred: sel.Request.Preferred, Advice: sel.Request.Advice,
 	}
-	because := reasons{Selection: sel, ranks: sel.ranks(), least: rank.Round(sel.ranking.Noise(sel.best()))}
+	because := newReasons(sel)
 	for e := range sel.selector.catalog.All() {
 		x.Tools = append(x.Tools, because.verdict(e))
 	}
 	slices.SortStableFunc(x.Tools, func(a, b Verdict) int {
-		return cmp.Or(compareSent(a.Stage, b.Stage), cmp.Compare(sel.place(a), sel.place(b)), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
+		return cmp.Or(compareSent(a.Stage, b.Stage), cmp.Compare(because.place(a), because.place(b)), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
 	})
 	for i := range x.Tools[:min(len(x.Tools), MaxParts)] {
 		if v := &x.Tools[i]; len(v.Terms) > 0 {
@@ -84,12 +83,12 @@ func (sel *Selection) Explain() Explanation {
 
 // place is where the recommender put a tool; the same for all tools when nothing
 // was recommended.
-func (sel *Selection) place(v Verdict) int {
+func (r reasons) place(v Verdict) int {
 	switch {
-	case sel.advice == nil:
+	case r.sel.advice == nil:
 		return 0
 	case v.Rank == 0:
-		return len(sel.stages) + 1
+		return len(r.sel.stages) + 1
 	}
 	return v.Rank
 }
@@ -114,18 +113,10 @@ func (sel *Selection) Unranked() error { return sel.ranking.Failed }
 // Catalog returns the catalog that was selected from.
 func (sel *Selection) Catalog() *catalog.Catalog { return sel.selector.catalog }
 
-// dropped counts the tools of each stage.
-func (sel *Selection) dropped() []int {
-	dropped := make([]int, len(Stages()))
-	for _, stage := range sel.stages {
-		dropped[stage]++
-	}
-	return dropped
-}
-
-func (sel *Selection) funnel() []Step {
-	dropped := sel.dropped()
-	left := len(sel.stages)
+// funnel says how many tools were left after each stage.
+func (list stages) funnel() []Step {
+	dropped := list.count()
+	left := len(list)
 	steps := []Step{{Stage: "catalog", Left: left}}
 	for _, stage := range Stages() {
 		if stage != Sent {

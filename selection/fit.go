@@ -26,7 +26,7 @@ func (sel *Selection) fit() {
 		}
 		sel.stages[i] = Rank
 		if e := s.catalog.At(i); s.pinned.has(i) {
-			sel.stages[i] = sel.spend(&left, e)
+			sel.stages[i] = spend(&left, e)
 		}
 	}
 	kept := sel.Ranked[:0]
@@ -35,7 +35,7 @@ func (sel *Selection) fit() {
 		case sent == limit:
 			continue
 		case sel.stages[m.Position()] != Sent: // not pinned
-			sel.stages[m.Position()] = sel.spend(&left, m.Entry)
+			sel.stages[m.Position()] = spend(&left, m.Entry)
 		}
 		if sel.stages[m.Position()] == Sent {
 			kept = append(kept, m)
@@ -59,7 +59,7 @@ func (sel *Selection) rankAll() {
 }
 
 // spend takes a tool's tokens from the rest of the budget, if they fit.
-func (sel *Selection) spend(left *int, e *catalog.Entry) Stage {
+func spend(left *int, e *catalog.Entry) Stage {
 	if e.Tokens > *left {
 		return Budget
 	}

@@ -62,19 +62,19 @@ func Meta(name string) bool {
 // metaTools are the tools above with which a new front begins. Only Bridge has
 // describe_tool: in the other modes a signature and, after a mistake, the schema
 // are enough, and small models choose better from less.
-func (sel *Selection) metaTools() []*catalog.Entry {
+func (f front) metaTools() []*catalog.Entry {
 	tools := make([]*catalog.Entry, 0, len(metaTools))
 	for _, e := range metaTools {
 		name := e.Definition.Name
 		switch {
 		case name == FinishPhase:
-			if sel.Request.Phase != "" {
+			if f.sel.Request.Phase != "" {
 				tools = append(tools, e)
 			}
-		case sel.selector.config.Off,
-			name == UseSkill && !sel.hasSkills(),
-			name != UseSkill && sel.Mode == Direct,
-			name == DescribeTool && sel.Mode != Bridge:
+		case f.sel.selector.config.Off,
+			name == UseSkill && !f.sel.hasSkills(),
+			name != UseSkill && f.sel.Mode == Direct,
+			name == DescribeTool && f.sel.Mode != Bridge:
 		default:
 			tools = append(tools, e)
 		}

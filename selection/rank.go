@@ -21,10 +21,14 @@ type Match struct {
 // before have scores too, for explanations.
 func (sel *Selection) rank() {
 	s, req := sel.selector, &sel.Request
-	sel.ranking = s.index.Rank(rank.Query{
-		Text: req.Query, History: req.History, Called: called, Admitted: sel.admitted(),
+	q := rank.Query{
+		Text: req.Query, History: req.History, Called: called,
 		Votes: s.votes.Cast(req.Query, req.Facts.Record(), sel.votable), Vector: req.Vector, Vectors: s.vectors,
-	})
+	}
+	if sel.usable < len(sel.stages) {
+		q.Admitted = sel.stages.admitted()
+	}
+	sel.ranking = s.index.Rank(q)
 	best := rank.NewTop(max(2*sel.limit, 16), compareMatches)
 	for i, score := range sel.ranking.Scores {
 		if score > 0 && sel.stages[i] == Sent {
@@ -56,18 +60,6 @@ func called(c chat.Call) string {
 		return ""
 	}
 	return through.Name
-}
-
-// admitted says by position which tools are admitted; nil means all.
-func (sel *Selection) admitted() []bool {
-	if sel.usable == len(sel.stages) {
-		return nil
-	}
-	admitted := make([]bool, len(sel.stages))
-	for i, stage := range sel.stages {
-		admitted[i] = stage == Sent
-	}
-	return admitted
 }
 
 // votable finds an admitted tool by its name, if it has the version.

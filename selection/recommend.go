@@ -75,13 +75,16 @@ func compareAdvice(a, b *advice) int {
 	return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(b.Score, a.Score))
 }
 
+// recommender scores the candidates of a selection.
+type recommender struct{ sel *Selection }
+
 // advise scores a candidate.
-func (sel *Selection) advise(name string, channels []string, keyword float64, e experience) *advice {
-	w := sel.selector.config.Recommend
-	a := &advice{place: slices.Index(sel.Request.Preferred, name)}
+func (r recommender) advise(name string, channels []string, keyword float64, e experience) *advice {
+	w := r.sel.selector.config.Recommend
+	a := &advice{place: slices.Index(r.sel.Request.Preferred, name)}
 	a.Preferred = a.place >= 0
 	if !a.Preferred {
-		a.place = len(sel.Request.Preferred)
+		a.place = len(r.sel.Request.Preferred)
 	}
 	a.Channel = w.Channel // what is admitted and has channels is made for this one
 	if len(channels) == 0 {
@@ -105,32 +108,33 @@ func (sel *Selection) recommend() {
 	if !sel.selector.config.Recommend.On || sel.active() {
 		return
 	}
-	for _, c := range sel.candidateSkills() {
+	r := recommender{sel}
+	for _, c := range r.candidateSkills() {
 		sel.Recommended = append(sel.Recommended, c.skill.Name)
 	}
 	if len(sel.Request.Include) > 0 {
 		return
 	}
-	keyword := sel.keywords()
-	past := sel.experiences()
-	sel.advice = map[int]*advice{}
-	for _, m := range sel.candidates(past) {
+	keyword := r.keywords()
+	past := r.experiences()
+	sel.advice = advices{}
+	for _, m := range r.candidates(past) {
 		i := m.Position()
-		sel.advice[i] = sel.advise(m.Definition.Name, m.Definition.Channels, keyword(m), past[i])
+		sel.advice[i] = r.advise(m.Definition.Name, m.Definition.Channels, keyword(m), past[i])
 	}
-	slices.SortStableFunc(sel.Ranked, sel.compareAdvised)
+	slices.SortStableFunc(sel.Ranked, sel.advice.compare)
 }
 
 // keywords returns how well the question's own words fit a candidate, relative to
 // the best one. The conversation before counts in history and recency; it counts
 // here only when none of the question's own words fit.
-func (sel *Selection) keywords() func(Match) float64 {
-	own := func(m Match) float32 { return sel.ranking.Own(m.Position()) }
+func (r recommender) keywords() func(Match) float64 {
+	own := func(m Match) float32 { return r.sel.ranking.Own(m.Position()) }
 	best, all := float32(0), float32(0)
-	for _, m := range sel.Ranked {
+	for _, m := range r.sel.Ranked {
 		best, all = max(best, own(m)), max(all, m.Score)
 	}
-	if best < sel.ranking.Least() {
+	if best < r.sel.ranking.Least() {
 		return func(m Match) float64 { return share(m.Score, all) }
 	}
 	return func(m Match) float64 { return share(max(own(m), 0), best) }
@@ -146,29 +150,32 @@ func share(score, best float32) float64 {
 
 // candidates adds the tools that were used lately or are preferred to the ranked
 // ones, if they may be used.
-func (sel *Selection) candidates(past map[int]experience) []Match {
-	c := sel.selector.catalog
+func (r recommender) candidates(past map[int]experience) []Match {
+	c := r.sel.selector.catalog
 	add := func(e *catalog.Entry) {
-		if sel.stages[e.Position()] == Sent && !slices.ContainsFunc(sel.Ranked, func(m Match) bool { return m.Entry == e }) {
-			sel.Ranked = append(sel.Ranked, Match{e, sel.ranking.Scores[e.Position()]})
+		if r.sel.stages[e.Position()] == Sent && !slices.ContainsFunc(r.sel.Ranked, func(m Match) bool { return m.Entry == e }) {
+			r.sel.Ranked = append(r.sel.Ranked, Match{e, r.sel.ranking.Scores[e.Position()]})
 		}
 	}
-	for _, u := range sel.Request.Used { // in their order, which is the same every time
+	for _, u := range r.sel.Request.Used { // in their order, which is the same every time
 		if e, ok := c.Get(u.Tool); ok && past[e.Position()].recency >= lately {
 			add(e)
 		}
 	}
-	for _, name := range sel.Request.Preferred {
+	for _, name := range r.sel.Request.Preferred {
 		if e, ok := c.Get(name); ok {
 			add(e)
 		}
 	}
-	return sel.Ranked
+	return r.sel.Ranked
 }
 
-// compareAdvised puts recommended tools first, in the recommender's order.
-func (sel *Selection) compareAdvised(a, b Match) int {
-	x, y := sel.advice[a.Position()], sel.advice[b.Position()]
+// advices are the candidates, by position.
+type advices map[int]*advice
+
+// compare puts recommended tools first, in the recommender's order.
+func (all advices) compare(a, b Match) int {
+	x, y := all[a.Position()], all[b.Position()]
 	switch {
 	case x == nil && y == nil:
 		return 0

@@ -57,14 +57,14 @@ type Selection struct {
 	AnnouncedSkills []*catalog.Skill
 
 	selector *Selector
-	stages   []Stage // by position: where the tool was dropped, or Sent
+	stages   stages // by position: where the tool was dropped, or Sent
 	ranking  rank.Ranking
 	hidden   []hiding  // by place of the skill
 	own      admission // what the request itself admits, without the bounds
 	// failedRules are the errors of rules that therefore hide their targets.
 	failedRules []error
-	bounds      []*Selection    // what each of the bounds may use
-	advice      map[int]*advice // by position: how the recommender scored a candidate
+	bounds      []*Selection // what each of the bounds may use
+	advice      advices      // by position: how the recommender scored a candidate
 	limit       int
 	budget      int
 
@@ -93,7 +93,7 @@ func (s *Selector) Select(req Request) *Selection {
 func (s *Selector) begin(req Request) *Selection {
 	sel := &Selection{
 		Request: req, selector: s,
-		stages: make([]Stage, s.catalog.Len()),
+		stages: make(stages, s.catalog.Len()),
 		limit:  max(0, min(cmp.Or(max(req.Limit, 0), s.config.Limit), s.catalog.Len())),
 	}
 	sel.budget = max(0, req.within(cmp.Or(max(req.Budget, 0), s.config.Budget), s.config.WindowShare))

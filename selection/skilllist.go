@@ -106,10 +106,11 @@ func (sel *Selection) listSkills() {
 	if len(sel.selector.skills.list) == 0 {
 		return
 	}
+	list := skillList{sel}
 	sel.SkillList = sel.Request.SkillList
 	said := sel.selector.skills.saidIn(sel.SkillList)
-	if sel.anew || sel.SkillList == "" || len(sel.Request.IncludeSkills) > 0 || sel.withdrawn(said) {
-		sel.SkillList = ListSkills(sel.listed(), sel.Request.within(sel.selector.config.Skills, directoryShare))
+	if sel.anew || sel.SkillList == "" || len(sel.Request.IncludeSkills) > 0 || list.withdrawn(said) {
+		sel.SkillList = ListSkills(list.skills(), sel.Request.within(sel.selector.config.Skills, directoryShare))
 		said = sel.selector.skills.saidIn(sel.SkillList)
 	}
 	if sel.active() {
@@ -121,8 +122,8 @@ func (sel *Selection) listSkills() {
 		for _, name := range sel.Recommended {
 			fit = append(fit, sel.selector.skills.list[sel.selector.skills.byName[name]])
 		}
-	case sel.leftOut(said):
-		fit = sel.fittingSkills(sel.limit)
+	case list.leftOut(said):
+		fit = recommender{sel}.fittingSkills(sel.limit)
 	}
 	for _, skill := range fit {
 		if said[skill.Name] == "" {
@@ -131,12 +132,15 @@ func (sel *Selection) listSkills() {
 	}
 }
 
-// listed returns the skills of a new list: the recommended skills, or all offered
+// skillList is the text that names the skills of a selection.
+type skillList struct{ sel *Selection }
+
+// skills returns the skills of a new list: the recommended skills, or all offered
 // ones.
-func (sel *Selection) listed() (list []*catalog.Skill) {
-	s := &sel.selector.skills
+func (l skillList) skills() (list []*catalog.Skill) {
+	s := &l.sel.selector.skills
 	for i, skill := range s.list {
-		if sel.offered(i) && (sel.Recommended == nil || slices.Contains(sel.Recommended, skill.Name)) {
+		if l.sel.offered(i) && (l.sel.Recommended == nil || slices.Contains(l.sel.Recommended, skill.Name)) {
 			list = append(list, skill)
 		}
 	}
@@ -145,9 +149,9 @@ func (sel *Selection) listed() (list []*catalog.Skill) {
 
 // withdrawn reports whether a list names a skill that exists but may not be taken
 // up.
-func (sel *Selection) withdrawn(said map[string]string) bool {
+func (l skillList) withdrawn(said map[string]string) bool {
 	for name := range said {
-		if i, ok := sel.selector.skills.byName[name]; ok && !sel.offered(i) {
+		if i, ok := l.sel.selector.skills.byName[name]; ok && !l.sel.offered(i) {
 			return true
 		}
 	}
@@ -155,9 +159,9 @@ func (sel *Selection) withdrawn(said map[string]string) bool {
 }
 
 // leftOut reports whether a list does not describe all offered skills.
-func (sel *Selection) leftOut(said map[string]string) bool {
-	for i, skill := range sel.selector.skills.list {
-		if said[skill.Name] == "" && sel.offered(i) {
+func (l skillList) leftOut(said map[string]string) bool {
+	for i, skill := range l.sel.selector.skills.list {
+		if said[skill.Name] == "" && l.sel.offered(i) {
 			return true
 		}
 	}

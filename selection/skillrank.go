@@ -21,7 +21,7 @@ func (s *Selector) SearchSkills(req Request, limit int) []*catalog.Skill {
 	}
 	sel := s.begin(req)
 	sel.admit()
-	return sel.fittingSkills(limit)
+	return recommender{sel}.fittingSkills(limit)
 }
 
 // candidateSkill is a skill that fits a question.
@@ -32,33 +32,33 @@ type candidateSkill struct {
 
 // candidateSkills returns the recommended skills, best first, at most as many as
 // tools are sent.
-func (sel *Selection) candidateSkills() []candidateSkill {
-	s := sel.selector
-	if !s.config.Recommend.On || sel.active() || len(sel.Request.IncludeSkills) > 0 || len(s.skills.list) == 0 {
+func (r recommender) candidateSkills() []candidateSkill {
+	s := r.sel.selector
+	if !s.config.Recommend.On || r.sel.active() || len(r.sel.Request.IncludeSkills) > 0 || len(s.skills.list) == 0 {
 		return nil
 	}
-	ranking, best := sel.scoreSkills()
+	ranking, best := r.scoreSkills()
 	least := ranking.Noise(best)
-	past := sel.experiences()
+	past := r.experiences()
 	var list []candidateSkill
 	for i, skill := range s.skills.list {
-		e := sel.experienceOf(i, past)
+		e := r.experienceOf(i, past)
 		name := skillTarget + skill.Name
-		fits := ranking.Scores[i] >= least || e.recency >= lately || slices.Contains(sel.Request.Preferred, name)
-		if fits && sel.offered(i) {
-			list = append(list, candidateSkill{skill, sel.advise(name, skill.Channels, share(ranking.Scores[i], best), e)})
+		fits := ranking.Scores[i] >= least || e.recency >= lately || slices.Contains(r.sel.Request.Preferred, name)
+		if fits && r.sel.offered(i) {
+			list = append(list, candidateSkill{skill, r.advise(name, skill.Channels, share(ranking.Scores[i], best), e)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b candidateSkill) int { return compareAdvice(a.advice, b.advice) })
-	return list[:min(len(list), sel.limit)]
+	return list[:min(len(list), r.sel.limit)]
 }
 
 // scoreSkills scores the offered skills and returns the best score. The scores of
 // the others are 0.
-func (sel *Selection) scoreSkills() (ranking rank.Ranking, best float32) {
-	ranking = sel.selector.skills.rank(sel.Request.Query)
+func (r recommender) scoreSkills() (ranking rank.Ranking, best float32) {
+	ranking = r.sel.selector.skills.rank(r.sel.Request.Query)
 	for i := range ranking.Scores {
-		if !sel.offered(i) {
+		if !r.sel.offered(i) {
 			ranking.Scores[i] = 0
 		}
 		best = max(best, ranking.Scores[i])
@@ -68,9 +68,9 @@ func (sel *Selection) scoreSkills() (ranking rank.Ranking, best float32) {
 
 // fittingSkills returns the skills that fit the question by their words, best
 // first, at most limit of them.
-func (sel *Selection) fittingSkills(limit int) []*catalog.Skill {
-	s := &sel.selector.skills
-	ranking, best := sel.scoreSkills()
+func (r recommender) fittingSkills(limit int) []*catalog.Skill {
+	s := &r.sel.selector.skills
+	ranking, best := r.scoreSkills()
 	least := ranking.Noise(best)
 	top := rank.NewTop[scoredSkill](limit, func(a, b scoredSkill) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.Name, b.Name))
@@ -94,8 +94,8 @@ type scoredSkill struct {
 
 // experienceOf sums up the uses of a skill's tools. A skill of all tools has none,
 // because every use would count for it.
-func (sel *Selection) experienceOf(i int, past map[int]experience) (sum experience) {
-	s := &sel.selector.skills
+func (r recommender) experienceOf(i int, past map[int]experience) (sum experience) {
+	s := &r.sel.selector.skills
 	if s.allTools(i) {
 		return sum
 	}

@@ -66,7 +66,7 @@ func (sel *Selection) hideSkills() {
 		if !away && !ruled && !bounded && (len(tools) == 0 || slices.ContainsFunc(tools, sel.Visible)) {
 			continue
 		}
-		active := sel.with(skill.Name)
+		active := withSkill(sel.Request.Facts, skill.Name)
 		switch {
 		case away:
 			sel.hidden[i] = byChannel
@@ -114,16 +114,17 @@ func (sel *Selection) opens(facts *chat.Facts, tools []*catalog.Entry) bool {
 			asked = e.Filter()
 			visible, _ = e.Visible(facts)
 		}
-		if visible && !slices.ContainsFunc(sel.bounds, func(b *Selection) bool { return !b.Visible(e) && !b.opens(b.with(facts.Skill), []*catalog.Entry{e}) }) {
+		if visible && !slices.ContainsFunc(sel.bounds, func(b *Selection) bool {
+			return !b.Visible(e) && !b.opens(withSkill(b.Request.Facts, facts.Skill), []*catalog.Entry{e})
+		}) {
 			return true
 		}
 	}
 	return false
 }
 
-// with returns the caller's facts with another active skill.
-func (sel *Selection) with(skill string) *chat.Facts {
-	facts := sel.Request.Facts
+// withSkill returns a caller's facts with another active skill.
+func withSkill(facts chat.Facts, skill string) *chat.Facts {
 	facts.Skill = skill
 	return &facts
 }

@@ -33,7 +33,7 @@ type SkillVerdict struct {
 func (sel *Selection) Skills() []SkillVerdict {
 	s := sel.selector
 	ranking := s.skills.rank(sel.Request.Query)
-	candidates := sel.candidateSkills()
+	candidates := recommender{sel}.candidateSkills()
 	said := s.skills.saidIn(sel.SkillList)
 	list := make([]SkillVerdict, len(s.skills.list))
 	for i, skill := range s.skills.list {

@@ -34,34 +34,56 @@ type Verdict struct {
 
 // reasons puts a selection's decisions into words.
 type reasons struct {
-	*Selection
-	ranks map[int]int
-	least float64 // the score below which a tool is noise
+	sel   *Selection
+	ranks map[int]int // the place of each matching tool that may be used, by position
+	least float64     // the score below which a tool is noise
 }
 
-func (sel *reasons) verdict(e *catalog.Entry) Verdict {
+func newReasons(sel *Selection) reasons {
+	r := reasons{sel: sel, ranks: map[int]int{}}
+	var matching []Match
+	best := float32(0)
+	for i, score := range sel.ranking.Scores {
+		if !sel.stages[i].Usable() {
+			continue
+		}
+		best = max(best, score)
+		if score > 0 || sel.advice[i] != nil {
+			matching = append(matching, Match{sel.selector.catalog.At(i), score})
+		}
+	}
+	slices.SortFunc(matching, compareMatches)
+	slices.SortStableFunc(matching, sel.advice.compare)
+	for i, m := range matching {
+		r.ranks[m.Position()] = i + 1
+	}
+	r.least = rank.Round(sel.ranking.Noise(best))
+	return r
+}
+
+func (r reasons) verdict(e *catalog.Entry) Verdict {
 	i := e.Position()
 	v := Verdict{
 		Tool: e.Definition.Name, Source: e.Definition.Source, Groups: e.Definition.Groups,
-		Stage: sel.stages[i], Sent: sel.stages[i] == Sent,
-		Score: rank.Round(sel.ranking.Scores[i]), Rank: sel.ranks[i], Tokens: e.Tokens,
+		Stage: r.sel.stages[i], Sent: r.sel.stages[i] == Sent,
+		Score: rank.Round(r.sel.ranking.Scores[i]), Rank: r.ranks[i], Tokens: e.Tokens,
 	}
-	v.Terms, v.Meaning = sel.ranking.Explain(i)
-	if a := sel.advice[i]; a != nil {
+	v.Terms, v.Meaning = r.sel.ranking.Explain(i)
+	if a := r.sel.advice[i]; a != nil {
 		v.Recommendation = a.rounded()
 	}
-	v.Reason = sel.reason(e, v)
+	v.Reason = r.reason(e, v)
 	return v
 }
 
-func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
-	s, i := sel.selector, e.Position()
-	for n, b := range sel.bounds {
-		if !v.Stage.Usable() && sel.own.judge(i) != v.Stage && b.stages[i] == v.Stage {
-			if sel.Request.Bounds[n].Past {
+func (r reasons) reason(e *catalog.Entry, v Verdict) string {
+	s, i := r.sel.selector, e.Position()
+	for n, b := range r.sel.bounds {
+		if !v.Stage.Usable() && r.sel.own.judge(i) != v.Stage && b.stages[i] == v.Stage {
+			if r.sel.Request.Bounds[n].Past {
 				return "not for the person who asked for this task, at that time"
 			}
-			return fmt.Sprintf("not for the agent %s, which started this sub-agent", sel.Request.Bounds[n].Facts.Agent)
+			return fmt.Sprintf("not for the agent %s, which started this sub-agent", r.sel.Request.Bounds[n].Facts.Agent)
 		}
 	}
 	switch v.Stage {
@@ -71,28 +93,28 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		}
 		return "switched off in the configuration"
 	case Groups:
-		return fmt.Sprintf("in none of the groups %q", sel.Request.Groups)
+		return fmt.Sprintf("in none of the groups %q", r.sel.Request.Groups)
 	case Visibility:
-		if !e.On(sel.Request.Facts.Channel) {
+		if !e.On(r.sel.Request.Facts.Channel) {
 			return onlyOn(e.Definition.Channels)
 		}
-		if err := sel.own.failed[e.Filter()]; err != nil {
+		if err := r.sel.own.failed[e.Filter()]; err != nil {
 			return err.Error()
 		}
-		if denied, _ := s.catalog.Denied(&sel.Request.Facts); set(denied).has(i) {
-			return s.catalog.WhyDenied(&sel.Request.Facts, e)
+		if denied, _ := s.catalog.Denied(&r.sel.Request.Facts); set(denied).has(i) {
+			return s.catalog.WhyDenied(&r.sel.Request.Facts, e)
 		}
 		return "its filter hides it from this caller"
 	case Toolset:
-		if sel.Request.Facts.Skill == catalog.None {
+		if r.sel.Request.Facts.Skill == catalog.None {
 			return "the phase has no tools: its skill cannot be used"
 		}
-		if !sel.own.known {
-			return fmt.Sprintf("there is no skill %q", sel.Request.Facts.Skill)
+		if !r.sel.own.known {
+			return fmt.Sprintf("there is no skill %q", r.sel.Request.Facts.Skill)
 		}
-		return fmt.Sprintf("not part of the active skill %q", sel.Request.Facts.Skill)
+		return fmt.Sprintf("not part of the active skill %q", r.sel.Request.Facts.Skill)
 	case Requested:
-		if sel.own.exclude.has(i) {
+		if r.sel.own.exclude.has(i) {
 			return "excluded by the request"
 		}
 		return "not among the tools that the request includes"
@@ -101,45 +123,45 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		case v.Rank == 0:
 			return "no word of the question matches"
 		case v.Recommendation != nil:
-			return fmt.Sprintf("rank %d, %s; others fit better, %d are sent", v.Rank, recommended(v.Recommendation), sel.limit)
-		case v.Score < rank.Round(sel.ranking.Least()):
+			return fmt.Sprintf("rank %d, %s; others fit better, %d are sent", v.Rank, recommended(v.Recommendation), r.sel.limit)
+		case v.Score < rank.Round(r.sel.ranking.Least()):
 			return fmt.Sprintf("rank %d: too little of the question matches", v.Rank)
-		case v.Score < sel.least:
+		case v.Score < r.least:
 			return fmt.Sprintf("rank %d: too far below the best", v.Rank)
 		}
-		return fmt.Sprintf("rank %d: others fit better, %d are sent", v.Rank, sel.limit)
+		return fmt.Sprintf("rank %d: others fit better, %d are sent", v.Rank, r.sel.limit)
 	case Budget:
-		if slices.Contains(sel.unnamed, e) {
-			return sel.standing(v, i) + ": the session's messages announce enough tools; find_tools finds it"
+		if slices.Contains(r.sel.unnamed, e) {
+			return r.standing(v, i) + ": the session's messages announce enough tools; find_tools finds it"
 		}
-		return fmt.Sprintf("%s: its %d tokens do not fit what was left of %d", sel.standing(v, i), v.Tokens, sel.budget)
+		return fmt.Sprintf("%s: its %d tokens do not fit what was left of %d", r.standing(v, i), v.Tokens, r.sel.budget)
 	}
 	switch {
-	case sel.Mode == Direct:
-		return "all are sent: " + sel.Why
+	case r.sel.Mode == Direct:
+		return "all are sent: " + r.sel.Why
 	case s.pinned.has(i):
 		return "pinned"
-	case sel.fresh && !slices.ContainsFunc(sel.Ranked, func(m Match) bool { return m.Entry == e }):
+	case r.sel.fresh && !slices.ContainsFunc(r.sel.Ranked, func(m Match) bool { return m.Entry == e }):
 		return "called earlier in the session"
-	case !sel.fresh && slices.Contains(sel.Request.Declared, v.Tool):
+	case !r.sel.fresh && slices.Contains(r.sel.Request.Declared, v.Tool):
 		return "declared since the session began"
-	case slices.Contains(sel.Request.Announced, v.Tool) && !slices.Contains(sel.Declared, e):
+	case slices.Contains(r.sel.Request.Announced, v.Tool) && !slices.Contains(r.sel.Declared, e):
 		return "announced by an earlier message"
-	case slices.Contains(sel.Named, e):
-		return sel.standing(v, i) + ", named with the message"
+	case slices.Contains(r.sel.Named, e):
+		return r.standing(v, i) + ", named with the message"
 	}
 	if v.Recommendation != nil {
 		return fmt.Sprintf("rank %d, %s", v.Rank, recommended(v.Recommendation))
 	}
-	return sel.standing(v, i)
+	return r.standing(v, i)
 }
 
 // standing says why a tool is a candidate: it has a rank, or needs none.
-func (sel *reasons) standing(v Verdict, position int) string {
+func (r reasons) standing(v Verdict, position int) string {
 	switch {
 	case v.Rank > 0:
 		return fmt.Sprintf("rank %d", v.Rank)
-	case sel.selector.pinned.has(position):
+	case r.sel.selector.pinned.has(position):
 		return "pinned"
 	}
 	return "a tool of the phase"
@@ -147,37 +169,10 @@ func (sel *reasons) standing(v Verdict, position int) string {
 
 func onlyOn(channels []string) string { return "exists only on " + strings.Join(channels, ", ") }
 
-func (sel *Selection) best() float32 {
-	best := float32(0)
-	for i, score := range sel.ranking.Scores {
-		if sel.stages[i].Usable() {
-			best = max(best, score)
-		}
-	}
-	return best
-}
-
 func names(entries []*catalog.Entry) []string {
 	list := make([]string, len(entries))
 	for i, e := range entries {
 		list[i] = e.Definition.Name
 	}
 	return list
-}
-
-// ranks returns the place of each matching tool that may be used, by position.
-func (sel *Selection) ranks() map[int]int {
-	var matching []Match
-	for i, score := range sel.ranking.Scores {
-		if (score > 0 || sel.advice[i] != nil) && sel.stages[i].Usable() {
-			matching = append(matching, Match{sel.selector.catalog.At(i), score})
-		}
-	}
-	slices.SortFunc(matching, compareMatches)
-	slices.SortStableFunc(matching, sel.compareAdvised)
-	ranks := make(map[int]int, len(matching))
-	for i, m := range matching {
-		ranks[m.Position()] = i + 1
-	}
-	return ranks
 }

@@ -51,17 +51,12 @@ type session struct {
 	support map[string]string // ISUPPORT
 	people  crowd
 	joined  map[string]bool
-	batches map[string]batch
+	batches map[string]bool // whether each is of a room's history
 	asked   map[string]bool // rooms whose history is on its way
 	each    func(m ircmsg.Message)
 	token   string // of the PING that waits
 	pong    chan struct{}
 	pings   int
-}
-
-type batch struct {
-	history bool
-	room    string
 }
 
 func newSession(c *Channel, conn net.Conn) *session {
@@ -70,7 +65,7 @@ func newSession(c *Channel, conn net.Conn) *session {
 	return &session{
 		c: c, conn: conn, reader: &reader, caps: map[string]bool{}, turn: make(chan struct{}, 1), ended: make(chan struct{}),
 		jobs: make(chan func(context.Context, channel.Receiver), waiting), support: map[string]string{}, people: crowd{}, joined: map[string]bool{},
-		batches: map[string]batch{}, asked: map[string]bool{},
+		batches: map[string]bool{}, asked: map[string]bool{},
 	}
 }
 
@@ -315,7 +310,7 @@ func (s *session) handle(m ircmsg.Message) {
 	}
 	p := append(slices.Clone(m.Params), "", "", "", "") // a parameter that is missing is empty
 	_, ref := m.GetTag("batch")
-	past := ref != "" && s.batches[ref].history
+	past := ref != "" && s.batches[ref]
 	if past && m.Command != "PRIVMSG" {
 		return // who came and went; without draft/event-playback some servers tell it as messages
 	}
@@ -384,7 +379,7 @@ func (s *session) handle(m ircmsg.Message) {
 		if strings.HasPrefix(p[0], "-") {
 			delete(s.batches, ref)
 		} else if len(s.batches) < 100 {
-			s.batches[ref] = batch{p[1] == "chathistory" || p[1] == "znc.in/playback", s.fold(p[2])}
+			s.batches[ref] = p[1] == "chathistory" || p[1] == "znc.in/playback"
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -25,7 +24,6 @@ type replayFlags struct {
 	channel     string
 	roles       []string
 	change      app.Change // to compare with
-	svg         string
 	baseline    string
 	failUnder   map[string]string
 	failOnWorse bool
@@ -46,7 +44,7 @@ the stored conversations of the workspace are replayed, or with --demo those of 
 		Example: `  etui replay --demo
   etui replay --demo --mode auto --turns
   etui replay --demo --against changed.yaml --fail-on-worse
-  etui replay --limit 4 --rule '{deny: ["db_*"]}' --svg limit.svg
+  etui replay --limit 4 --rule '{deny: ["db_*"]}'
   etui replay conversations.jsonl --fail-under recall=0.9`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), args, f) },
 	}
@@ -61,7 +59,6 @@ the stored conversations of the workspace are replayed, or with --demo those of 
 	flags.StringArrayVar(&f.change.Rules, "rule", nil, "one more rule of visibility, in YAML: replay with it too (may be repeated)")
 	flags.IntVar(&f.change.Limit, "limit", 0, "another limit of tools: replay with it too")
 	flags.IntVar(&f.change.Budget, "budget", 0, "another limit of their tokens: replay with it too")
-	flags.StringVar(&f.svg, "svg", "", "draw the table as a picture, into this file")
 	flags.StringVar(&f.baseline, "baseline", "", "earlier output of --json: print the differences from it")
 	flags.StringToStringVar(&f.failUnder, "fail-under", nil, "exit with code 1 when a share is lower: recall=0.9,reached=0.95")
 	flags.BoolVar(&f.failOnWorse, "fail-on-worse", false, "exit with code 1 when recall fell, or cost or refusals rose, compared with --baseline or before a change")
@@ -93,11 +90,6 @@ func (a *cli) replay(ctx context.Context, files []string, f replayFlags) error {
 	}
 	if !a.json && !f.table {
 		fmt.Fprint(a.out, unpriced(w.Config.Models))
-	}
-	if f.svg != "" {
-		if err := os.WriteFile(f.svg, []byte(replay.SVG(before, after)), 0o600); err != nil {
-			return app.Usagef("--svg: %w", err)
-		}
 	}
 	return failed(before, after, least, f)
 }

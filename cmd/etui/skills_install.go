@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/hub"
-	"github.com/etui-run/etui/hub/scan"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/scan"
 )
 
 // skillsInstallCommands find skills in registries and install them.

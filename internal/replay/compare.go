@@ -199,3 +199,27 @@ func Worse(before, after Report) []string {
 	}
 	return list
 }
+
+// Row is what a table shows of a mode: its runs, one for each provider.
+type Row struct {
+	// Name is the mode; with ", before" in a report that another is compared with.
+	Name string
+	Runs []Run
+}
+
+// Rows returns the rows of two reports, those before a change first.
+func Rows(before, after Report) (rows []Row) {
+	add := func(runs []Run, when string) {
+		for _, r := range runs {
+			name := string(r.Mode) + when
+			if len(rows) == 0 || rows[len(rows)-1].Name != name {
+				rows = append(rows, Row{Name: name})
+			}
+			last := &rows[len(rows)-1]
+			last.Runs = append(last.Runs, r)
+		}
+	}
+	add(before.Runs, ", before")
+	add(after.Runs, "")
+	return rows
+}

@@ -19,15 +19,17 @@ import (
 
 // API has a handler for each request.
 type API struct {
-	// Conversations are the handlers about them.
-	Conversations Conversations
+	// Conversations are the handlers about those of one person, All about those of everybody.
+	Conversations, All Conversations
 
 	engine *engine.Engine
 	config Config
 }
 
 // New returns the API of an engine.
-func New(e *engine.Engine, cfg Config) *API { return &API{Conversations{e}, e, cfg} }
+func New(e *engine.Engine, cfg Config) *API {
+	return &API{Conversations{e, false}, Conversations{e, true}, e, cfg}
+}
 
 // Message is an [engine.Message] as clients send it.
 type Message struct {

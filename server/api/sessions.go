@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
@@ -29,57 +28,11 @@ const (
 	maxMessages, someMessages = 1000, 100
 )
 
-// Conversations answers requests about conversations: those of one person, and all of them.
-type Conversations struct{ engine *engine.Engine }
-
-// ListOwn answers with the [SessionPage] of the person that the query names: only
-// sessions that belong to them, see [engine.Belongs].
-func (c Conversations) ListOwn(w http.ResponseWriter, r *http.Request) {
-	if q, ok := person(w, r, "part", "limit", "after"); ok {
-		c.list(w, r, q, c.own(q.Get("user")))
-	}
-}
-
-// ShowOwn answers with an [engine.Conversation] that belongs to a person, without what
-// only operators read: see [chat.Message].
-func (c Conversations) ShowOwn(w http.ResponseWriter, r *http.Request) {
-	if q, ok := person(w, r, "skip", "limit"); ok && c.owns(w, r, q.Get("user")) {
-		c.show(w, r, q, func(m *chat.Message) {
-			m.Why, m.Tools = nil, nil
-			if m.Text != "" { // otherwise the note is the message: the outcome of a call
-				m.Note = ""
-			}
-		})
-	}
-}
-
-// DeleteOwn deletes a session that belongs to a person.
-func (c Conversations) DeleteOwn(w http.ResponseWriter, r *http.Request) {
-	if q, ok := person(w, r); ok && c.owns(w, r, q.Get("user")) {
-		c.delete(w, r)
-	}
-}
-
-// List answers with a [SessionPage] of the sessions that the query chooses.
-func (c Conversations) List(w http.ResponseWriter, r *http.Request) {
-	if q, ok := wire.Query(w, r, "user", "part", "key", "limit", "after"); ok {
-		c.list(w, r, q, func(session.Summary) bool { return true })
-	}
-}
-
-// Show answers with an [engine.Conversation]: its newest messages, or those after the
-// first skip of them.
-func (c Conversations) Show(w http.ResponseWriter, r *http.Request) {
-	if q, ok := wire.Query(w, r, "skip", "limit"); ok {
-		c.show(w, r, q, func(*chat.Message) {})
-	}
-}
-
-// Delete deletes a session when its running turn has ended.
-func (c Conversations) Delete(w http.ResponseWriter, r *http.Request) {
-	if _, ok := wire.Query(w, r); ok {
-		c.delete(w, r)
-	}
+// Conversations answers requests about conversations: those of the person that the query names, see
+// [engine.Belongs], or for operators those of everybody.
+type Conversations struct {
+	engine *engine.Engine
+	all    bool
 }
 
 // File answers with a picture or PDF of a message, by its hash, as a [chat.File].
@@ -90,7 +43,16 @@ func (c Conversations) File(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (c Conversations) list(w http.ResponseWriter, r *http.Request, q url.Values, shown func(session.Summary) bool) {
+// List answers with a [SessionPage] of the sessions that the query chooses.
+func (c Conversations) List(w http.ResponseWriter, r *http.Request) {
+	names := []string{"part", "limit", "after"}
+	if c.all {
+		names = append(names, "user", "key")
+	}
+	q, ok := c.query(w, r, names...)
+	if !ok {
+		return
+	}
 	limit, err := wire.Limit(q, "sessions")
 	f := session.Filter{Key: session.Key(q.Get("key")), Part: q.Get("part"), Limit: min(cmp.Or(limit, someSessions), maxSessions)}
 	if user := q.Get("user"); user != "" {
@@ -106,7 +68,7 @@ func (c Conversations) list(w http.ResponseWriter, r *http.Request, q url.Values
 	list, err := c.engine.Sessions(r.Context(), f)
 	page := SessionPage{Sessions: []session.Summary{}}
 	for _, s := range list {
-		if shown(s) {
+		if c.all || engine.Belongs(s, f.Users) {
 			page.Sessions = append(page.Sessions, s)
 		}
 	}
@@ -130,7 +92,13 @@ func parseCursor(after string) (session.Cursor, error) {
 	return session.Cursor{Updated: time.UnixMilli(milli), Key: session.Key(key)}, nil
 }
 
-func (c Conversations) show(w http.ResponseWriter, r *http.Request, q url.Values, clean func(*chat.Message)) {
+// Show answers with an [engine.Conversation]: its newest messages, or those after the first skip of
+// them. A person does not see what only operators read: see [chat.Message].
+func (c Conversations) Show(w http.ResponseWriter, r *http.Request) {
+	q, ok := c.query(w, r, "skip", "limit")
+	if !ok {
+		return
+	}
 	limit, err := wire.Limit(q, "messages")
 	skip := -1
 	if text := q.Get("skip"); err == nil && text != "" {
@@ -144,7 +112,12 @@ func (c Conversations) show(w http.ResponseWriter, r *http.Request, q url.Values
 	}
 	found, err := c.engine.Session(r.Context(), session.Key(r.PathValue("key")), skip, min(cmp.Or(limit, someMessages), maxMessages))
 	for i := range found.Said {
-		clean(&found.Said[i])
+		if m := &found.Said[i]; !c.all {
+			m.Why, m.Tools = nil, nil
+			if m.Text != "" { // otherwise the note is the message: the outcome of a call
+				m.Note = ""
+			}
+		}
 	}
 	wire.Answer(w, found, err)
 }
@@ -154,27 +127,18 @@ type StoppedTurn struct {
 	Stopped bool `json:"stopped"`
 }
 
-// StopOwn stops the turn of a session that belongs to a person. The body is {}.
-func (c Conversations) StopOwn(w http.ResponseWriter, r *http.Request) {
-	if _, ok := wire.Query(w, r, "user"); !ok || !wire.ReadBody(w, r, &struct{}{}) {
-		return
-	}
-	if q, ok := person(w, r); ok && c.owns(w, r, q.Get("user")) {
-		c.stop(w, r)
-	}
-}
-
-// Stop stops the turn of any session. The body is {}.
+// Stop stops the turn of a session. The body is {}.
 func (c Conversations) Stop(w http.ResponseWriter, r *http.Request) {
-	if !wire.Read(w, r, &struct{}{}) {
+	names := []string{"user"}
+	if c.all {
+		names = nil
+	}
+	if _, ok := wire.Query(w, r, names...); !ok || !wire.ReadBody(w, r, &struct{}{}) {
 		return
 	}
-	if _, ok := wire.Query(w, r); ok {
-		c.stop(w, r)
+	if _, ok := c.query(w, r); !ok {
+		return
 	}
-}
-
-func (c Conversations) stop(w http.ResponseWriter, r *http.Request) {
 	stopped, err := c.engine.StopTurn(r.Context(), session.Key(r.PathValue("key")))
 	wire.Answer(w, StoppedTurn{stopped}, err)
 }
@@ -184,7 +148,11 @@ type DeletedSession struct {
 	Deleted session.Key `json:"deleted"`
 }
 
-func (c Conversations) delete(w http.ResponseWriter, r *http.Request) {
+// Delete deletes a session when its running turn has ended.
+func (c Conversations) Delete(w http.ResponseWriter, r *http.Request) {
+	if _, ok := c.query(w, r); !ok {
+		return
+	}
 	key := session.Key(r.PathValue("key"))
 	wire.Answer(w, DeletedSession{key}, c.engine.DeleteSession(r.Context(), key))
 }
@@ -212,18 +180,24 @@ func person(w http.ResponseWriter, r *http.Request, names ...string) (url.Values
 	return q, true
 }
 
-// own returns what tells the sessions of a person from those of others.
-func (c Conversations) own(user string) func(session.Summary) bool {
-	names := c.engine.Names(user)
-	return func(s session.Summary) bool { return engine.Belongs(s, names) }
+// query reads a query. Unless all conversations are meant, it says whose, and a session that the path
+// names must be one of these. When it cannot, it answers why and returns false.
+func (c Conversations) query(w http.ResponseWriter, r *http.Request, names ...string) (url.Values, bool) {
+	if c.all {
+		return wire.Query(w, r, names...)
+	}
+	q, ok := person(w, r, names...)
+	if key := r.PathValue("key"); ok && key != "" {
+		ok = c.owns(w, r, session.Key(key), q.Get("user"))
+	}
+	return q, ok
 }
 
-// owns reports whether the session of a request belongs to a person. Otherwise it answers
-// as if there were no such session.
-func (c Conversations) owns(w http.ResponseWriter, r *http.Request, user string) bool {
-	key := session.Key(r.PathValue("key"))
+// owns reports whether a session belongs to a person. Otherwise it answers as if there were no such
+// session.
+func (c Conversations) owns(w http.ResponseWriter, r *http.Request, key session.Key, user string) bool {
 	list, err := c.engine.Sessions(r.Context(), session.Filter{Key: key, Limit: 1})
-	if err == nil && (len(list) == 0 || !c.own(user)(list[0])) {
+	if err == nil && (len(list) == 0 || !engine.Belongs(list[0], c.engine.Names(user))) {
 		err = fmt.Errorf("session %q: %w", key, session.ErrNotFound)
 	}
 	if err != nil {

@@ -222,7 +222,6 @@ func (p *parser) document(root *yaml.Node) Document {
 	}
 	d.Aliases = d.Aliases[:min(len(d.Aliases), maxList)]
 	d.Name = p.name(d.Name, lineOf(fields, "name", root))
-	p.lengths(d, fields, root)
 	p.metadata(&d, fields["metadata"])
 	return d
 }
@@ -243,18 +242,6 @@ func (p *parser) name(written string, line int) string {
 // lineOf returns the line of a field, or the first line of the frontmatter.
 func lineOf(fields map[string]*yaml.Node, field string, root *yaml.Node) int {
 	return cmp.Or(fields[field], root).Line
-}
-
-// lengths warns of texts that are longer than the standard allows.
-func (p *parser) lengths(d Document, fields map[string]*yaml.Node, root *yaml.Node) {
-	for _, f := range []struct {
-		field, text string
-		limit       int
-	}{{"name", d.Name, maxName}, {"description", d.Description, maxDescription}, {"compatibility", d.Compatibility, maxCompatibility}} {
-		if length := utf8.RuneCountInString(f.text); length > f.limit {
-			p.warn(lineOf(fields, f.field, root), f.field, "%s has %d characters, the standard allows %d", f.field, length, f.limit)
-		}
-	}
 }
 
 // fields finds the fields by their names in any spelling. The last of duplicate keys
@@ -295,6 +282,9 @@ func (p *parser) line(fields map[string]*yaml.Node, field string, limit int) str
 	if r := []rune(s); len(r) > limit {
 		p.warn(n.Line, field, "%s has %d characters and was cut after %d", field, len(r), limit)
 		s = string(r[:limit])
+	}
+	if length := utf8.RuneCountInString(s); limits[field] > 0 && length > limits[field] {
+		p.warn(n.Line, field, "%s has %d characters, the standard allows %d", field, length, limits[field])
 	}
 	return s
 }

@@ -17,12 +17,11 @@ import (
 	"github.com/etui-run/etui/skill"
 )
 
-// The limits of the standard, in code points.
-const (
-	maxName          = 64
-	maxDescription   = 1024
-	maxCompatibility = 500
-)
+// maxName is how many code points a name has by the standard.
+const maxName = 64
+
+// limits are how many code points the standard allows in a field.
+var limits = map[string]int{"name": maxName, "description": 1024, "compatibility": 500}
 
 // fields are the keys of the standard.
 var fields = []string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
@@ -164,34 +163,30 @@ func checkFields(root *yaml.Node, dir string) (problems []skill.Problem) {
 			problems = append(problems, skill.Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("the standard has no field %q; put it under metadata", key.Value)})
 		}
 	}
-	for _, required := range []string{"name", "description"} {
-		switch n := at[required]; {
+	for _, field := range []string{"name", "description", "compatibility"} {
+		n, required, what := at[field], field != "compatibility", "a text that is not empty"
+		if !required {
+			what = "a text"
+		}
+		fail := func(n *yaml.Node, format string, args ...any) {
+			problems = append(problems, skill.Problem{Line: n.Line, Field: field, Message: fmt.Sprintf(format, args...)})
+		}
+		switch {
+		case n == nil && required:
+			fail(root, "the required field %q is missing", field)
 		case n == nil:
-			problems = append(problems, skill.Problem{Line: root.Line, Field: required, Message: fmt.Sprintf("the required field %q is missing", required)})
-		case n.Kind != yaml.ScalarNode || strings.TrimSpace(n.Value) == "":
-			problems = append(problems, skill.Problem{Line: n.Line, Field: required, Message: fmt.Sprintf("%s must be a text that is not empty", required)})
-		case required == "name":
+		case n.Kind != yaml.ScalarNode || required && strings.TrimSpace(n.Value) == "":
+			fail(n, "%s must be %s", field, what)
+		case field == "name":
 			problems = append(problems, checkName(n, dir)...)
 		default:
-			problems = append(problems, checkLength(n, required, maxDescription)...)
-		}
-	}
-	if n := at["compatibility"]; n != nil {
-		if n.Kind != yaml.ScalarNode {
-			problems = append(problems, skill.Problem{Line: n.Line, Field: "compatibility", Message: "compatibility must be a text"})
-		} else {
-			problems = append(problems, checkLength(n, "compatibility", maxCompatibility)...)
+			if length := utf8.RuneCountInString(n.Value); length > limits[field] {
+				fail(n, "%s has %d characters, at most %d are allowed", field, length, limits[field])
+			}
 		}
 	}
 	slices.SortStableFunc(problems, func(a, b skill.Problem) int { return cmp.Compare(a.Line, b.Line) })
 	return problems
-}
-
-func checkLength(n *yaml.Node, field string, limit int) []skill.Problem {
-	if length := utf8.RuneCountInString(n.Value); length > limit {
-		return []skill.Problem{{Line: n.Line, Field: field, Message: fmt.Sprintf("%s has %d characters, at most %d are allowed", field, length, limit)}}
-	}
-	return nil
 }
 
 // checkName checks a name against the standard's rules.

@@ -7,21 +7,6 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// smuggled returns the text that tag characters and variation selectors spell: models
-// may read them as letters.
-func smuggled(s string) string {
-	var b []byte
-	for _, r := range s {
-		switch {
-		case r >= 0xE0020 && r <= 0xE007E:
-			b = append(b, byte(r-0xE0000))
-		case r >= 0xE0100 && r <= 0xE01EF:
-			b = append(b, byte(r-0xE0100+16))
-		}
-	}
-	return strings.ToValidUTF8(string(b), " ")
-}
-
 // cut shortens a text to a number of characters, at a nearby space if possible.
 func cut(s string, most int) string {
 	if len(s) <= most || utf8.RuneCountInString(s) <= most {

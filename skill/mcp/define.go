@@ -7,14 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )
@@ -54,9 +53,9 @@ type Definition struct {
 type offer struct {
 	name       string
 	definition *Definition
-	findings   []Finding // why a person must look at it
-	like       string    // the accepted tool of the server whose name looks like this one's
-	refused    error     // why it cannot be used at all
+	findings   []scan.Finding // why a person must look at it
+	like       string         // the accepted tool of the server whose name looks like this one's
+	refused    error          // why it cannot be used at all
 }
 
 // inspect checks and cleans a server's description of a tool.
@@ -225,39 +224,13 @@ func hides(v any) bool {
 	return false
 }
 
-// passages returns all texts of a tool.
-func passages(t *sdk.Tool) []passage {
-	list := []passage{{"name", anywhere, t.Name}, {"title", anywhere, t.Title}, {"description", anywhere, t.Description}}
+// words returns what the server says of a tool.
+func words(t *sdk.Tool) scan.Definition {
+	d := scan.Definition{Name: t.Name, Title: t.Title, Description: t.Description, Input: t.InputSchema, Output: t.OutputSchema}
 	if t.Annotations != nil {
-		list = append(list, passage{"annotations/title", anywhere, t.Annotations.Title})
+		d.Annotation = t.Annotations.Title
 	}
-	list = texts(list, "inputSchema", t.InputSchema, argument, 0)
-	return texts(list, "outputSchema", t.OutputSchema, argument, 0)
-}
-
-// texts appends the texts and names in a schema.
-func texts(list []passage, place string, v any, k kind, depth int) []passage {
-	if depth > maxDepth {
-		return list
-	}
-	switch v := v.(type) {
-	case string:
-		list = append(list, passage{place, k, v})
-	case []any:
-		for i, inner := range v {
-			list = texts(list, place+"/"+strconv.Itoa(i), inner, k, depth+1)
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			at, inner := place+"/"+cut(printable.Text(name), 60), k
-			switch name {
-			case "enum", "const", "default", "examples", "example", "required":
-				inner = value
-			}
-			list = texts(append(list, passage{at, argument, name}), at, v[name], inner, depth+1)
-		}
-	}
-	return list
+	return d
 }
 
 // fit converts the definition to a tool's; own is its name at the server. The same hash
@@ -277,6 +250,16 @@ func (d *Definition) fit(name, own string, like tool.Definition) tool.Definition
 		like.Risk = tool.Destructive
 	}
 	return like
+}
+
+// destroys reports whether a call may be impossible to undo, as the server's hints or its words say.
+func (d *Definition) destroys(name string) bool {
+	var hints struct{ DestructiveHint, ReadOnlyHint bool }
+	if json.Unmarshal(d.Annotations, &hints) == nil && hints.DestructiveHint && !hints.ReadOnlyHint {
+		return true
+	}
+	schema, _ := decode(d.Parameters)
+	return scan.Destroys(name, schema, d.Title, d.Description)
 }
 
 // marshal writes canonical JSON: sorted names, no needless escapes.

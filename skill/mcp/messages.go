@@ -65,18 +65,26 @@ func (m *messages) Read(p []byte) (int, error) {
 
 // line reads a line without its end; one of more than maxMessage bytes is an error.
 func (m *messages) line() ([]byte, error) {
-	var line []byte
+	line, err := readLine(m.r)
+	if errors.Is(err, errTooLong) {
+		return nil, fmt.Errorf("a line of its standard output has more than %d bytes", maxMessage)
+	}
+	if errors.Is(err, io.EOF) && len(line) > 0 {
+		err = nil // the next call returns it
+	}
+	return bytes.TrimRight(line, "\r\n"), err
+}
+
+// readLine reads a line with its end. One of more than maxMessage bytes is errTooLong.
+func readLine(r *bufio.Reader) (line []byte, err error) {
 	for {
-		part, err := m.r.ReadSlice('\n')
+		part, err := r.ReadSlice('\n')
 		if len(line)+len(part) > maxMessage {
-			return nil, fmt.Errorf("a line of its standard output has more than %d bytes", maxMessage)
+			return nil, errTooLong
 		}
 		line = append(line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			if errors.Is(err, io.EOF) && len(line) > 0 {
-				err = nil // the next call returns it
-			}
-			return bytes.TrimRight(line, "\r\n"), err
+			return line, err
 		}
 	}
 }

@@ -236,3 +236,11 @@ func fetches(command []string) bool {
 
 // takesValue are options of docker run that have a value of their own.
 var takesValue = wordSet("-e --env -v --volume --mount --name -p --publish --network --net -u --user -w --workdir --env-file --entrypoint -l --label --platform --pull -m --memory --cpus --add-host")
+
+func wordSet(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[w] = true
+	}
+	return set
+}

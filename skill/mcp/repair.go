@@ -213,18 +213,8 @@ func (b *repaired) fill() {
 		}
 		return
 	}
-	var line []byte
-	for {
-		part, err := b.r.ReadSlice('\n')
-		if line = append(line, part...); len(line) > maxMessage {
-			b.err = errTooLong
-			return
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			b.left, b.err = line, err
-			break
-		}
-	}
+	line, err := readLine(b.r)
+	b.left, b.err = line, err
 	if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 		if message := bytes.TrimSpace(data); bytes.HasPrefix(message, []byte("{")) {
 			if now := repair(message); !bytes.Equal(now, message) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )
@@ -256,7 +257,7 @@ func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, le
 // inspect inspects all listed tools and refuses those that cannot be used.
 func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program string) (offers []offer, refused []Refused) {
 	times, own, size := map[string]int{}, map[string]bool{}, 0
-	var rules *rules
+	var definitions *scan.Definitions
 	for _, t := range listed {
 		times[folded(t.Name)]++
 		own[strings.ToLower(t.Name)] = true
@@ -285,10 +286,10 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program strin
 		}
 		size += o.definition.size
 		if !known[t.Name].has(o.definition) { // known definitions were judged before
-			if rules == nil {
-				rules = newRules()
+			if definitions == nil {
+				definitions = scan.NewDefinitions()
 			}
-			o.findings = rules.judge(passages(t), own)
+			o.findings = definitions.Judge(words(t), own)
 		}
 		offers = append(offers, o)
 	}

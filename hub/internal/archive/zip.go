@@ -39,15 +39,11 @@ const (
 	localSignature      = "PK\x03\x04"
 	centralSignature    = "PK\x01\x02"
 	endSignature        = "PK\x05\x06"
-	end64Signature      = "PK\x06\x06"
-	locatorSignature    = "PK\x06\x07"
 	descriptorSignature = "PK\x07\x08"
 
 	localLen   = 30
 	centralLen = 46
 	endLen     = 22
-	end64Len   = 56
-	locatorLen = 20
 
 	maxCentral = 32 << 20 // bytes of the central directory
 )
@@ -118,42 +114,19 @@ func findCentral(f io.ReaderAt, size uint64) (at, length, count uint64, err erro
 		if !r.is(endSignature) || int(r.u16(20))+endLen != len(r) {
 			continue
 		}
-		end, onThisDisk := size-uint64(len(r)), uint64(r.u16(8))
+		end := size - uint64(len(r))
 		count, length, at = uint64(r.u16(10)), uint64(r.u32(12)), uint64(r.u32(16))
-		if count == 0xffff || length == 0xffffffff || at == 0xffffffff {
-			if r, end, err = findCentral64(f, end); err != nil {
-				return 0, 0, 0, err
-			}
-			onThisDisk, count, length, at = r.u64(24), r.u64(32), r.u64(40), r.u64(48)
-		} else if r.u32(4) != 0 {
+		switch {
+		case count == 0xffff || length == 0xffffffff || at == 0xffffffff: // the list of files is in the form of zip64
+			return 0, 0, 0, errors.New("the zip archive has 65,535 files or more; pack it as tar.gz")
+		case r.u32(4) != 0:
 			return 0, 0, 0, errors.New("the zip archive is only a part of one")
-		}
-		if onThisDisk != count || at > end || length != end-at {
+		case uint64(r.u16(8)) != count || at > end || length != end-at:
 			return 0, 0, 0, damaged("its list of files is not where it says")
 		}
 		return at, length, count, nil
 	}
 	return 0, 0, 0, damaged("it has no end, or something comes after it")
-}
-
-// findCentral64 returns the record that large archives have near their end, and
-// its offset.
-func findCentral64(f io.ReaderAt, end uint64) (r record, start uint64, err error) {
-	wrong := errors.New("the zip64 archive is damaged")
-	if end < locatorLen+end64Len {
-		return nil, 0, wrong
-	}
-	limit := end - locatorLen
-	locator, err := read(f, limit, locatorLen)
-	if err != nil || !locator.is(locatorSignature) || locator.u32(4) != 0 || locator.u64(8) > limit-end64Len {
-		return nil, 0, wrong
-	}
-	start = locator.u64(8)
-	r, err = read(f, start, end64Len)
-	if err != nil || !r.is(end64Signature) || r.u64(4) != limit-start-12 || r.u64(16) != 0 {
-		return nil, 0, wrong
-	}
-	return r, start, nil
 }
 
 // readCentral reads the central directory.

@@ -1,8 +1,9 @@
-package mcp
+package scan
 
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,6 +27,48 @@ type Finding struct {
 	Text string `json:"text"`
 }
 
+// Definition is a tool as a server lists it: its own words, and the decoded schemas.
+type Definition struct {
+	Name, Title, Description string
+	Annotation               string // the title in the annotations
+	Input, Output            any
+}
+
+// maxDepth is how deep the texts of a schema are read.
+const maxDepth = 32
+
+// passages returns all texts of a definition.
+func (d *Definition) passages() []passage {
+	list := []passage{{"name", anywhere, d.Name}, {"title", anywhere, d.Title}, {"description", anywhere, d.Description}, {"annotations/title", anywhere, d.Annotation}}
+	list = texts(list, "inputSchema", d.Input, argument, 0)
+	return texts(list, "outputSchema", d.Output, argument, 0)
+}
+
+// texts appends the texts and names in a schema.
+func texts(list []passage, place string, v any, k kind, depth int) []passage {
+	if depth > maxDepth {
+		return list
+	}
+	switch v := v.(type) {
+	case string:
+		list = append(list, passage{place, k, v})
+	case []any:
+		for i, inner := range v {
+			list = texts(list, place+"/"+strconv.Itoa(i), inner, k, depth+1)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			at, inner := place+"/"+printable.Line(name, 60), k
+			switch name {
+			case "enum", "const", "default", "examples", "example", "required":
+				inner = value
+			}
+			list = texts(append(list, passage{at, argument, name}), at, v[name], inner, depth+1)
+		}
+	}
+	return list
+}
+
 // passage is a text of a definition.
 type passage struct {
 	place string
@@ -42,12 +85,13 @@ const (
 	value                // a possible value of an argument
 )
 
-// judge finds texts that instruct the assistant instead of describing the tool, or that
+// Judge finds texts that instruct the assistant instead of describing the tool, or that
 // are hidden from people. Each rule is a class of attack and matches if all its signs are
 // near one another. A single sign - SSH, a password, "always", another tool - appears in
 // honest tools, too. own are the names of the server's tools in lower case: an honest
 // tool may say when to call them.
-func (rs *rules) judge(passages []passage, own map[string]bool) (found []Finding) {
+func (ds *Definitions) Judge(d Definition, own map[string]bool) (found []Finding) {
+	passages := d.passages()
 	names := map[string]bool{} // of arguments
 	for _, p := range passages {
 		if p.kind == argument {
@@ -60,9 +104,9 @@ func (rs *rules) judge(passages []passage, own map[string]bool) (found []Finding
 			continue
 		}
 		for _, reading := range readings(p) {
-			f, ok := rs.suspect(p, reading, false)
+			f, ok := ds.suspect(p, reading, false)
 			if !ok {
-				f, ok = rs.suspect(p, foreign(reading, own, names), true)
+				f, ok = ds.suspect(p, foreign(reading, own, names), true)
 			}
 			if ok {
 				if !slices.Contains(found, f) {
@@ -98,19 +142,19 @@ func readings(p passage) []string {
 
 // suspect looks for the rules about foreign tools in a marked reading, and for all others
 // in an unmarked one.
-func (rs *rules) suspect(p passage, reading string, marked bool) (Finding, bool) {
+func (ds *Definitions) suspect(p passage, reading string, marked bool) (Finding, bool) {
 	key := looked{p.kind, marked, reading}
-	f, known := rs.looked[key]
-	for i := 0; i < len(rs.list) && !known; i++ {
-		r := &rs.list[i]
+	f, known := ds.looked[key]
+	for i := 0; i < len(ds.matchers) && !known; i++ {
+		r := &ds.matchers[i]
 		if p.kind < r.least || r.marked != marked {
 			continue
 		}
 		if from, to, ok := near(reading, r.signs, r.within); ok {
-			f, known = Finding{"", r.why, cut(strings.TrimSpace(strings.ReplaceAll(reading[from:to], mark, "")), 160)}, true
+			f, known = Finding{"", r.why, printable.Line(strings.ReplaceAll(reading[from:to], mark, ""), 160)}, true
 		}
 	}
-	rs.looked[key] = f
+	ds.looked[key] = f
 	f.Place = p.place
 	return f, f.Why != ""
 }
@@ -264,21 +308,41 @@ func readable(text []byte) bool {
 	return true
 }
 
-// rule is a class of attack: signs that lie within some bytes of one another.
-type rule struct {
+// smuggled returns the text that tag characters and variation selectors spell: models
+// may read them as letters.
+func smuggled(s string) string {
+	var b []byte
+	for _, r := range s {
+		switch {
+		case r >= 0xE0020 && r <= 0xE007E:
+			b = append(b, byte(r-0xE0000))
+		case r >= 0xE0100 && r <= 0xE01EF:
+			b = append(b, byte(r-0xE0100+16))
+		}
+	}
+	return strings.ToValidUTF8(string(b), " ")
+}
+
+// class is a class of attack: signs that lie within some bytes of one another.
+type class struct {
 	why    string
 	least  kind // the first kind of passage that it applies to
-	marked bool // it is about foreign tools
 	within int
+	signs  []string
+}
+
+// matcher is a compiled class.
+type matcher struct {
+	class
+	marked bool // it is about foreign tools
 	signs  []*regexp.Regexp
 }
 
-// rules are all classes, compiled. That takes some milliseconds and a megabyte, and is needed
-// only when a server shows new definitions. They are for the definitions of one server, whose
-// tools have many texts in common, and for one goroutine.
-type rules struct {
-	list   []rule
-	looked map[looked]Finding // without their places; empty where nothing was found
+// Definitions judges the definitions of one server, whose tools have many texts in common. It is
+// for one goroutine. To compile the classes takes some milliseconds and a megabyte.
+type Definitions struct {
+	matchers []matcher
+	looked   map[looked]Finding // without their places; empty where nothing was found
 }
 
 // looked is a reading that was looked at.
@@ -288,14 +352,15 @@ type looked struct {
 	reading string
 }
 
-func newRules() *rules {
-	made := make([]rule, 0, len(classes)+len(foreignClasses))
+// NewDefinitions compiles the classes.
+func NewDefinitions() *Definitions {
+	var made []matcher
 	for i, c := range slices.Concat(classes, foreignClasses) {
-		r := rule{why: c.why, least: c.least, marked: i >= len(classes), within: c.within}
+		m := matcher{class: c, marked: i >= len(classes)}
 		for _, sign := range c.signs {
-			r.signs = append(r.signs, regexp.MustCompile(sign))
+			m.signs = append(m.signs, regexp.MustCompile(`(?i)`+sign))
 		}
-		made = append(made, r)
+		made = append(made, m)
 	}
-	return &rules{made, map[looked]Finding{}}
+	return &Definitions{made, map[looked]Finding{}}
 }

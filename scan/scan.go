@@ -1,12 +1,14 @@
-// Package scan reads the files of a skill for what a person should look at
-// before the skill is installed: text that sends keys away, downloads and runs
-// programs, opens back doors or tells the model to ignore its instructions;
-// files that other programs run by themselves; programs and archives that cannot
-// be read; invisible characters.
+// Package scan reads texts of strangers for what a person should look at before they are used.
 //
-// A flag is a reason to ask, not a proof, and the absence of flags proves
-// nothing: the sandbox limits what a skill's programs can do. The rules leave
-// everyday skills alone, which name keys, call services and install programs.
+// [Definitions] reads what MCP servers say of their tools: texts that instruct the assistant instead of
+// describing a tool, or that people do not see. [Files] reads the files of a skill before it is
+// installed: text that sends keys away, downloads and runs programs, opens back doors or tells the model
+// to ignore its instructions; files that other programs run by themselves; programs and archives that
+// cannot be read; invisible characters.
+//
+// A flag is a reason to ask, not a proof, and the absence of flags proves nothing: the sandbox limits
+// what a skill's programs can do. The rules leave everyday skills alone, which name keys, call services
+// and install programs.
 package scan
 
 import (

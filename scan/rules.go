@@ -178,25 +178,13 @@ func rulesOfWords() []rule {
 	return []rule{
 		{
 			name: "injection", why: "it tells the model to ignore its instructions",
-			line: anyOf(
-				`\b(?:ignore|disregard|forget|override|overrule|bypass)\b\s+(?:(?:all|any|every|the|your|my|these|those|its|other|of|and|everything|previous(?:ly)?|prior|earlier|above|preceding|foregoing|existing|current|original|default|system|safety|developer|given)\s+){1,6}(?:instructions?|prompts?|rules?|guidelines?|directives?|constraints?|restrictions?|system\s+messages?|training)\b`,
-				`\b(?:ignore|disregard|forget)\s+(?:everything|anything|all)\s+(?:you\s+(?:were|have been)\s+told|above|before|prior|previous)`,
-				`\byou\s+are\s+(?:now\s+)?(?:DAN\b|jailbroken|unrestricted|in\s+(?:developer|god|root|admin)\s+mode)`, `\b(?:developer|god|jailbreak)\s+mode\s+(?:enabled|activated)\b`, `\bnew\s+system\s+(?:prompt|instructions?)\s*:`, `^\s*(?:<\|?(?:im_start|system)\|>|\[/?INST\]|###\s*system\s*:)`, `<\|im_start\|>`, `</?(?:system|system-reminder|system_prompt)>`,
-				`\b(?:reveal|repeat|leak|dump|disclose|print|output)\b.{0,20}\b(?:your|the|its)\s+(?:full\s+|entire\s+|hidden\s+|complete\s+)?system\s+prompt`, `\bthese instructions (?:override|take (?:precedence|priority) over|supersede)\b.{0,60}\b(?:system|developer|safety|other|previous|all)\b`, `\b(?:override|take (?:precedence|priority) over|supersede)s?\s+(?:the\s+|any\s+|all\s+|your\s+)?(?:system|developer|safety) (?:prompt|instructions?|rules?|messages?)\b`,
-				`(?:忽略|无视|忘记|忘掉|抛弃|不要遵守|不再遵守|覆盖)(?:.{0,4})(?:之前|以上|先前|此前|前面|上述|所有|全部|系统|原有|一切|你的)(?:.{0,8})(?:指令|指示|提示词?|规则|限制|约束|说明|设定|要求)`, `(?:你现在是|进入)(?:.{0,8})(?:开发者模式|越狱|无限制)`, `(?:输出|泄露|告诉我)(?:.{0,8})(?:系统提示词|系统指令)`,
-			),
-			not: quoted,
+			line: anyOf(slices.Concat(overriding, marks)...),
+			not:  quoted,
 		},
 		{
 			name: "secrecy", why: "it asks to keep something from the user",
-			line: anyOf(
-				`\b(?:do\s+not|don't|never|must\s+not|should\s+not)\s+(?:ever\s+)?(?:tell|inform|notify|alert|warn)\s+(?:the\s+|any\s+|your\s+)?`+agents+`\s*(?:[.!,;)]|$|\b(?:about|that\s+(?:you|this|it|the|any)|of|anything|know|what|which|when|before|or|and|this)\b)`,
-				`\b(?:do\s+not|don't|never|must\s+not|should\s+not)\s+(?:ever\s+)?(?:mention|reveal|disclose)\s+(?:this|these|that|any\s+of\s+this|it|the)\b.{0,30}\b(?:to\s+(?:the\s+)?`+agents+`|in\s+(?:the|your)\s+(?:output|answer|reply|response|summary))`, `\b(?:do\s+not|don't|never)\s+let\s+(?:the\s+)?`+agents+`\s+(?:know|see|notice|find out)`,
-				`\bwithout\s+(?:telling|informing|notifying|alerting|letting)\s+(?:the\s+)?`+agents, `\bwithout\s+the\s+`+agents+`'?s?\s+(?:knowledge|knowing|noticing|awareness)`,
-				`\b(?:secretly|covertly|stealthily|invisibly|silently|quietly)\s+(?:and\s+\w+\s+)?(?:send|upload|post|copy|execute|run|exfiltrate|forward|transmit|collect|record|install|download|add|append)s?\b`, `\b(?:hide|conceal|keep)\s+(?:this|it|that|these|everything)\s+(?:a\s+)?(?:secret\s+|hidden\s+)?from\s+(?:the\s+)?`+agents,
-				`(?:不要|别|不得|切勿|无需|不必|禁止|不能)(?:.{0,4})(?:告诉|告知|通知|透露给)(?:.{0,2})(?:用户|主人|使用者|任何人)`, `不要让(?:用户|主人|任何人)(?:知道|看到|发现)`, `(?:偷偷|悄悄|暗中|秘密地|私下)(?:.{0,4})(?:发送|上传|执行|运行|安装|下载|复制|读取|收集|记录|删除|转发|修改)`, `静默(?:发送|上传|执行|安装)`, `(?:对|向)用户(?:保密|隐瞒)`, `(?:隐瞒|瞒着)用户`, `不让用户(?:知道|发现|察觉)`,
-			),
-			not: anyOf(`\b(?:detect\w*|attack\w*|injections?|malicious|do not silently|don't silently|never silently|not\s+(?:be\s+)?(?:secretly|silently|quietly))\b`, `\bnever\b.{0,20}\bwithout\s+(?:telling|informing|notifying|alerting)`, `\b(?:do not|don't|must not|avoid)\b.{0,60}\bwithout\s+(?:telling|informing|notifying|alerting)`),
+			line: anyOf(secrecy...),
+			not:  anyOf(`\b(?:detect\w*|attack\w*|injections?|malicious|do not silently|don't silently|never silently|not\s+(?:be\s+)?(?:secretly|silently|quietly))\b`, `\bnever\b.{0,20}\bwithout\s+(?:telling|informing|notifying|alerting)`, `\b(?:do not|don't|must not|avoid)\b.{0,60}\bwithout\s+(?:telling|informing|notifying|alerting)`),
 		},
 		{
 			name: "agent-files", why: "it changes the instructions or permissions of agents",

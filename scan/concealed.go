@@ -1,4 +1,4 @@
-package mcp
+package scan
 
 import (
 	"regexp"
@@ -25,11 +25,11 @@ func concealed(p passage) (Finding, bool) {
 		return r
 	}, breaks.ReplaceAllString(text, "\n"))
 	if m := gaps.FindStringIndex(text); m != nil {
-		return Finding{p.place, "hides a text behind blank lines", cut(printable.OneLine(text[m[1]-1:]), 160)}, true
+		return Finding{p.place, "hides a text behind blank lines", printable.Line(text[m[1]-1:], 160)}, true
 	}
 	for _, m := range unshown.FindAllStringSubmatch(text, 16) {
 		if inner := strings.Join(m[1:], ""); words(inner) > 3 {
-			return Finding{p.place, "has a text that pages do not show", cut(printable.OneLine(inner), 160)}, true
+			return Finding{p.place, "has a text that pages do not show", printable.Line(inner, 160)}, true
 		}
 	}
 	return Finding{}, false

@@ -1,4 +1,6 @@
-package mcp
+package scan
+
+import "strings"
 
 // The signs of the classes: regular expressions over the output of normal (lower case,
 // single spaces, straight quotes).
@@ -34,35 +36,14 @@ const (
 	itsArgs   = `(?:\b(?:recipients?|bcc|cc|arguments?|parameters?|destination|address|account|amount|phone number|number|body|subject|path|url|to field)\b|收件人|参数|地址|账号|账户|金额|号码|路径|收款)`
 )
 
-// class is an attack to look for, as the text of a rule.
-type class struct {
-	why    string
-	least  kind
-	within int
-	signs  []string
-}
-
 // classes are the attacks to look for. The first match is reported.
 var classes = []class{
 	{"asks to hide something from the user", anywhere, 400, []string{
+		// Documents of projects ask readers not to disclose a weakness, so the rules of files do not have these two.
 		never + `[^.!?]{0,40}?\b(?:tell|inform|mention|notify|show|reveal|disclose|report|display|explain|alert|say|let|expose|warn|admit)(?:ing)?\b(?: \w+){0,4}? (?:to |with )?` + user +
-			`|\bwithout (?:\w+ ){0,2}?(?:telling|informing|mentioning|notifying|alerting|letting|warning|revealing)\b(?: \w+){0,4}? ?` + user +
-			`|\bwithout ` + `(?:the |your )?users?(?:'s?)? (?:\w+ )?(?:knowledge|knowing|awareness|noticing|seeing|consent)\b` +
-			`|\b(?:users?|humans?|customers?) (?:must|should|need|may|will|shall)(?: not|n't| never) (?:to )?(?:know|see|be told|notice|be aware|be informed|learn|find out|be notified|need to know|supposed to)` +
-			`|\b(?:hide|conceal|keep) (?:this|it|that|these|the \w+|everything|all \w+)(?: \w+){0,3}? (?:from|secret from|hidden from) ` + user +
-			`|\bkeep (?:this|it|that|these) (?:\w+ )?(?:secret|hidden|confidential|between us|to yourself)\b` +
-			`|\b(?:secretly|covertly|surreptitiously|stealthily|quietly|silently|discreetly) (?:\w+ )?(?:send|forward|pass|include|attach|append|upload|copy|read|call|execute|post|transmit|exfiltrate|collect|gather|add|bcc|insert)\b` +
 			`|` + never + ` (?:mention|refer to|talk about|disclose|reveal|acknowledge) (?:this|that|these|it|any of this|the (?:above|step|instruction|note|call|file|side ?note|existence))\b` +
-			`|(?:不要|不得|不可|不能|请勿|切勿|勿|别|禁止|不准|无需|无须|不必|不用|不应|不许|避免|严禁|绝不|决不)\S{0,6}?(?:告诉|告知|通知|提示|透露|提及|提到|提醒|显示给|展示给|暴露给|泄露给|让|向|对|报告|说明|解释)\S{0,8}?(?:用户|使用者|客户|人类|任何人|他人|别人|主人)` +
-			`|(?:瞒着|背着|瞒过|隐瞒|欺骗)\S{0,4}?(?:用户|使用者|客户|主人)` +
-			`|(?:用户|使用者|客户)(?:不会|不能|不得|不应|不需要|无需|不必|不该|并不)\S{0,3}?(?:知道|知晓|看到|察觉|发现|得知|了解)` +
-			`|(?:偷偷|悄悄|暗中|秘密|私下|静默|悄无声息)地?\S{0,6}?(?:发送|上传|读取|传|复制|转发|执行|运行|调用|附加|收集|写入|加入)` +
-			`|(?:对|向)(?:用户|使用者)\S{0,2}?(?:保密|隐藏|隐瞒)|(?:不要|切勿|请勿|不得|别)(?:在\S{0,8}?)?(?:提及|提到|说出|暴露|透露|声张)(?:此|这|该|本|上述|任何)`}},
-	{"tells the assistant to ignore its instructions", anywhere, 400, []string{
-		`\b(?:ignore|disregard|forget|override|overrule|discard|dismiss|set aside|pay no attention to)\b (?:\w+ ){0,3}?(?:previous|prior|above|earlier|preceding|all|any|your|system|safety|developer|original|other|foregoing|user's)\b(?: \w+){0,2}? (?:instructions?|prompts?|guidelines?|directives?|directions)\b` +
-			`|\b(?:ignore|disregard|forget)\b (?:\w+ ){0,2}?(?:previous|prior|above|earlier|your|safety|system)\b(?: \w+){0,2}? (?:rules?|restrictions?|polic(?:y|ies)|messages|context|constraints?|training)\b` +
-			`|\b(?:new|updated|real|actual|true|hidden) (?:system )?instructions? ?:` +
-			`|(?:忽略|无视|忘记|忘掉|不要理会|不必理会|抛开|覆盖|不要遵守|违反|推翻|绕过)\S{0,6}?(?:之前|以前|先前|此前|上面|上述|以上|前面|所有|全部|任何|原有|你的|系统|一切|安全)\S{0,6}?(?:指令|指示|提示|命令|说明|规则|约束|限制|要求|设定)`}},
+			`|` + strings.Join(secrecy, "|")}},
+	{"tells the assistant to ignore its instructions", anywhere, 400, []string{strings.Join(overriding, "|")}},
 	{"gives the assistant another role", anywhere, 400, []string{
 		`\byou are now (?:an? |the |in )|\bfrom now on,? (?:you|always|every|all|ignore|do|never|respond|reply|answer)\b|\byou have no (?:restrictions|rules|limits)\b|\b(?:enter|activate|enable) (?:dan|god|jailbreak|unrestricted) mode\b|\byour (?:new|real|true|hidden|primary) (?:task|goal|objective|role|purpose|mission|instructions?) (?:is|are)\b` +
 			`|从现在(?:开始|起)\S{0,4}?(?:你|所有|必须|每)|你现在是|你的(?:真正|新|首要|隐藏)的?(?:任务|目标|角色|身份|使命|指令)|(?:进入|切换到)(?:越狱|无限制|上帝)模式`}},
@@ -70,8 +51,7 @@ var classes = []class{
 		`\b(?:no matter|regardless of|whatever) (?:what )?(?:the )?users? (?:asks?|says?|wants?|requests?|tells?)|\bignore the users?(?:$|[.,!]| and\b|'s (?:requests?|instructions?|questions?|wishes))|\bwhen(?:ever)? the user (?:asks?|wants?|requests?)[^,.]{0,40}, ?instead\b|\b(?:tell|assure|inform|convince) the users? (?:that )?[^.]{0,50}\b(?:even if|although|regardless|even though)\b|\b(?:lie to|deceive|mislead|trick|fool) the users?\b` +
 			`|(?:无论|不管|不论)(?:用户|使用者)\S{0,6}?(?:什么|如何|怎样)|(?:谎称|假装|欺骗|误导)\S{0,4}?(?:用户|成功|失败)?|即使\S{0,4}?失败\S{0,6}?(?:告诉|告知|回复)`}},
 	{"tells the assistant to hand over what was said", anywhere, 160, []string{`\b(?:assistant|ai|llm|model|agent) (?:should|must|shall|has to|needs to|is required to|will) (?:\w+ )?(?:copy|include|send|read|forward|pass|append|attach|insert|report|put|write|upload)\b`, `\b(?:last|previous|user'?s?) (?:\w+ )?(?:messages?|questions?|inputs?|prompts?|answers?|responses?)\b|\bconversation\b|\bsystem prompt\b|\bcredentials?\b|\bsecrets?\b|\bpasswords?\b`}},
-	{"imitates the marks of a conversation", anywhere, 400, []string{
-		`<\|?(?:im_start|im_end|endoftext|start_header_id|eot_id|begin_of_text)\|?>|\[/?inst\]|<</?sys>>|<\|(?:system|user|assistant)\|>|</?(?:system|assistant)[-_ ]?(?:prompt|message|reminder|instructions?|override)>|</(?:system|assistant|function_results|tool_result|tool_response)>|<(?:function_calls|invoke name)|#{2,} ?system ?(?:prompt|message|:)`}},
+	{"imitates the marks of a conversation", anywhere, 400, []string{strings.Join(marks, "|")}},
 	{"speaks to the assistant and gives it orders", anywhere, 300, []string{noted, order}},
 	{"claims that the user agrees, or need not be asked", anywhere, 400, []string{
 		`\b(?:users?|humans?|operators?|administrators?|admins?|owners?) (?:has|have|had|is|are|was|were)? ?(?:already|previously|implicitly|pre-?)[ -]?(?:been )?(?:approved|consented|authori[sz]ed|agreed|confirmed|granted|given|accepted|pre-?approved)\b` +

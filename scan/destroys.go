@@ -1,50 +1,36 @@
-package mcp
+package scan
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// destroys reports whether a call may be impossible to undo: the server's hints, the
-// name, the text or an action to choose says so. It errs to the safe side.
-func (d *Definition) destroys(name string) bool {
-	var hints struct{ DestructiveHint, ReadOnlyHint bool }
-	if json.Unmarshal(d.Annotations, &hints) == nil && hints.DestructiveHint && !hints.ReadOnlyHint {
-		return true
-	}
+// Destroys reports whether a call of a tool may be impossible to undo: its name, its texts or an
+// action to choose in its decoded schema says so. It errs to the safe side.
+func Destroys(name string, schema any, texts ...string) bool {
 	words := strings.Fields(strings.ToLower(wordsOf(name)))
-	if slices.ContainsFunc(words, func(w string) bool { return destroying[w] }) && !slices.Contains(words, "drag") {
+	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(destroying, w) }) && !slices.Contains(words, "drag") {
 		return true
 	}
-	for _, text := range []string{d.Title, d.Description} {
+	for _, text := range texts {
 		text = normal(text)
 		if beginsToDestroy.MatchString(text) || final.MatchString(text) {
 			return true
 		}
-		if alsoDestroys.MatchString(text) && (len(words) == 0 || !looking[words[0]]) {
+		if alsoDestroys.MatchString(text) && (len(words) == 0 || !slices.Contains(looking, words[0])) {
 			return true
 		}
 	}
-	schema, err := decode(d.Parameters)
-	return err == nil && actionDestroys(schema)
+	return actionDestroys(schema)
 }
 
 // destroying are words in the names of tools.
-var destroying = wordSet("delete deletes del drop drops purge purges erase erases wipe wipes destroy destroys truncate truncates uninstall uninstalls nuke shred rm rmdir unlink flushall flushdb obliterate deprovision terminate")
+var destroying = strings.Fields("delete deletes del drop drops purge purges erase erases wipe wipes destroy destroys truncate truncates uninstall uninstalls nuke shred rm rmdir unlink flushall flushdb obliterate deprovision terminate")
 
 // looking are first words of the names of tools that list or tell something. That their
 // texts speak of deleting means little.
-var looking = wordSet("get gets list lists search find read show describe count check fetch query view lookup status explain help")
-
-func wordSet(list string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		set[w] = true
-	}
-	return set
-}
+var looking = strings.Fields("get gets list lists search find read show describe count check fetch query view lookup status explain help")
 
 const destroyVerb = `(?:delet(?:e|es|ing)|drop(?:s|ping)?|purg(?:e|es|ing)|eras(?:e|es|ing)|wip(?:e|es|ing)|destroy(?:s|ing)?|truncat(?:e|es|ing)|uninstall(?:s|ing)?)`
 
@@ -61,11 +47,11 @@ func actionDestroys(schema any) bool {
 		return slices.ContainsFunc(v, actionDestroys)
 	case map[string]any:
 		for name, inner := range v {
-			if property, ok := inner.(map[string]any); ok && actionNames[strings.ToLower(name)] {
+			if property, ok := inner.(map[string]any); ok && slices.Contains(actionNames, strings.ToLower(name)) {
 				values, _ := property["enum"].([]any)
 				for _, value := range values {
 					word, _ := value.(string)
-					if slices.ContainsFunc(strings.Fields(strings.ToLower(wordsOf(word))), func(w string) bool { return destroying[w] }) {
+					if slices.ContainsFunc(strings.Fields(strings.ToLower(wordsOf(word))), func(w string) bool { return slices.Contains(destroying, w) }) {
 						return true
 					}
 				}
@@ -78,4 +64,4 @@ func actionDestroys(schema any) bool {
 	return false
 }
 
-var actionNames = wordSet("action actions operation op command cmd verb subcommand")
+var actionNames = strings.Fields("action actions operation op command cmd verb subcommand")

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/etui-run/etui/hub/scan"
+	"github.com/etui-run/etui/scan"
 )
 
 // TestFlags: files of every class get a flag of the given rule; with an empty rule

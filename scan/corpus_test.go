@@ -1,11 +1,11 @@
-package mcp
+package scan_test
 
 import (
-	"cmp"
 	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/scan"
 )
 
 // hiding are descriptions whose form keeps people from reading a part of them.
@@ -149,23 +149,23 @@ func TestJudgeHiding(t *testing.T)   { holds(t, hiding) }
 func TestJudgeOfOthers(t *testing.T) { holds(t, ofOthers) }
 
 func holds(t *testing.T, texts []string) {
-	rules := newRules()
+	definitions := scan.NewDefinitions()
 	for _, text := range texts {
-		if len(rules.judge(passages(tools(text)), nil)) == 0 {
-			t.Errorf("passes: %s", cut(printable.Text(strings.Join(strings.Fields(text), " ")), 200))
+		if len(definitions.Judge(describe(text), nil)) == 0 {
+			t.Errorf("passes: %s", printable.Line(text, 200))
 		}
 	}
 }
 
 func TestJudgePlain(t *testing.T) {
-	rules, own := newRules(), map[string]bool{"list_files": true, "search_all": true, "search_docs": true, "get_schema": true, "list_orders": true}
+	definitions, own := scan.NewDefinitions(), map[string]bool{"list_files": true, "search_all": true, "search_docs": true, "get_schema": true, "list_orders": true}
 	for _, text := range ordinary {
-		for _, f := range rules.judge(passages(tools(text)), own) {
+		for _, f := range definitions.Judge(describe(text), own) {
 			t.Errorf("is held back, because it %s (%q): %s", f.Why, f.Text, text)
 		}
 	}
 	for _, schema := range plainSchemas {
-		for _, f := range rules.judge(passages(withSchema(t, schema)), nil) {
+		for _, f := range definitions.Judge(withSchema(t, schema), nil) {
 			t.Errorf("is held back, because its %s %s (%q): %s", f.Place, f.Why, f.Text, schema)
 		}
 	}
@@ -190,41 +190,4 @@ var plainSchemas = []string{
 	`{"type":"object","properties":{"code":{"default":"subprocess.run(['ls', '-l'])"}}}`,
 	`{"type":"object","properties":{"template":{"default":"Dear {user},\nplease read the file first and send us your answer."}}}`,
 	`{"type":"object","properties":{"order":{"enum":["run first, then read","read first, then run"]}}}`,
-}
-
-// TestDestroys: what deletes is destructive, whatever the server's hints say; what only
-// speaks of deleting is not.
-func TestDestroys(t *testing.T) {
-	for _, c := range []struct {
-		name, description, schema string
-		want                      bool
-	}{
-		{"delete_user", "Handles a user.", "", true},
-		{"deleteUser", "Handles a user.", "", true},
-		{"db-drop-table", "Handles a table.", "", true},
-		{"purge_queue", "Handles a queue.", "", true},
-		{"truncate", "Handles a table.", "", true},
-		{"tidy", "Deletes all files in a folder.", "", true},
-		{"tidy", "This tool permanently removes a project.", "", true},
-		{"tidy", "Closes an account. This cannot be undone.", "", true},
-		{"tidy", "Moves a file, and drops the old one.", "", true},
-		{"manage_user", "Create, update or delete a user.", "", true},
-		{"tidy", "删除指定的文件。", "", true},
-		{"tidy", "清空回收站，不可恢复。", "", true},
-		{"tidy", "移动文件并删除原文件。", "", true},
-		{"user", "Handles a user.", `{"properties":{"action":{"enum":["get","delete"]}}}`, true},
-		{"list_deleted", "Lists deleted users.", "", false},
-		{"get_events", "Gets events: create, update, delete.", "", false},
-		{"search", "Finds files. Deleted files are left out.", "", false},
-		{"drag_and_drop", "Drags an element.", "", false},
-		{"dropdown_select", "Chooses an option of a dropdown.", "", false},
-		{"send", "Sends a message. It does not delete the draft.", "", false},
-		{"update_page", "Updates a page.", `{"properties":{"state":{"enum":["delete"]}}}`, false},
-		{"restore", "恢复已删除的文件。", "", false},
-	} {
-		d := &Definition{Description: c.description, Annotations: []byte(`{"readOnlyHint":true}`), Parameters: []byte(cmp.Or(c.schema, "{}"))}
-		if got := d.destroys(c.name); got != c.want {
-			t.Errorf("%s %q: destructive %v", c.name, c.description, got)
-		}
-	}
 }

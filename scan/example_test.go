@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing/fstest"
 
-	"github.com/etui-run/etui/hub/scan"
+	"github.com/etui-run/etui/scan"
 )
 
 func ExampleFiles() {
