@@ -38,7 +38,8 @@ const (
 
 // question is a query in the terms of an index.
 type question struct {
-	terms []queryTerm
+	request string // of one that came with material
+	terms   []queryTerm
 	// sentences are the terms of each sentence when there are several: each may ask
 	// for a tool of its own.
 	sentences [][]queryTerm
@@ -104,12 +105,13 @@ func (x *Index) parse(q *Query, s *scratch) question {
 		return question{} // "thanks" does not continue the conversation, "yes, please" does
 	}
 	past, lean := dialogue(q.History, p.content)
+	request := ""
 	if parts.Material != "" {
-		p.part = material
+		request, p.part = strings.TrimSpace(parts.Request), material
 		p.read(fold(withoutAddresses(head(parts.Material, maxMaterial))), 1, false)
 	}
 	p.readPast(q, past, lean)
-	result := question{terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
+	result := question{request: request, terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
 	if lean > openFrom {
 		text = withoutAddresses(head(wording(open(past)), maxQuery)) + "\n" + text
 	}

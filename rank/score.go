@@ -17,8 +17,9 @@ const (
 	// the conversation before may add when those words are clear, and answerShare is
 	// the share for an answer to the assistant.
 	pastShare, answerShare = 0.4, 1.5
-	// materialShare is the same for what came with the request.
-	materialShare = 0.1
+	// materialShare is the same for what came with the request, whose words are clear where one
+	// fits a little: from a quarter of what a word counts that no definition has.
+	materialShare, materialClear = 0.1, 4
 	// sentenceShare is the share of the question's best score that the best
 	// definition for one of its sentences gains, and others in proportion.
 	sentenceShare = 0.5
@@ -36,8 +37,8 @@ func (x *Index) unknown() float32 { return float32(inverseFrequency(0, x.size)) 
 func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch) {
 	x.add(&q, q.terms, own, scores)
 	byOwn := highest(scores, admitted)
-	x.scorePart(q, material, materialShare, admitted, scores, s.total)
-	x.scorePart(q, earlier, pastShare+q.lean*(answerShare-pastShare), admitted, scores, s.total)
+	x.scorePart(q, material, materialShare, materialClear, admitted, scores, s.total)
+	x.scorePart(q, earlier, pastShare+q.lean*(answerShare-pastShare), 1, admitted, scores, s.total)
 	best := highest(scores, admitted)
 	if best == 0 {
 		return
@@ -53,7 +54,7 @@ func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch)
 // scorePart adds what the material says, or the conversation before: at most a share of the best
 // score so far when the question's own words are clear. It counts more when they say less: "and in
 // Rome?" continues what was asked before, "book a flight to Rome" does not.
-func (x *Index) scorePart(asked question, which part, share float32, admitted []bool, scores, added []float32) {
+func (x *Index) scorePart(asked question, which part, share, sharp float32, admitted []bool, scores, added []float32) {
 	terms := asked.terms
 	if !slices.ContainsFunc(terms, func(q queryTerm) bool { return q.part == which }) {
 		return
@@ -63,7 +64,7 @@ func (x *Index) scorePart(asked question, which part, share float32, admitted []
 	best, most := highest(scores, admitted), highest(added, admitted)
 	scale := float32(0) // what no admitted definition has adds nothing to the others either
 	if most > 0 {
-		clarity := min(1, best/x.unknown())
+		clarity := min(1, sharp*best/x.unknown())
 		scale = 1 - clarity + clarity*min(1, share*best/most)
 	}
 	for i, score := range added {

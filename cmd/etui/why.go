@@ -10,6 +10,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/turn"
@@ -51,6 +52,9 @@ func renderTurn(t engine.Turn, width int) string {
 	head := fmt.Sprintf("%s\n%d of %d tokens sent, budget %d\n", strings.Join(steps, " → "), c.Sent, cmp.Or(c.All, c.Usable), c.Budget)
 	if c.Mode != "" {
 		head += fmt.Sprintf("mode %s\n", c.Mode)
+	}
+	if c.Request != "" {
+		head += fmt.Sprintf("request: %s (the rest of the message counted a little)\n", printable.Line(c.Request, 200))
 	}
 	if c.Phase != "" {
 		head += fmt.Sprintf("phase %s\n", c.Phase)
