@@ -201,7 +201,7 @@ func whyLast(ctx context.Context, e Engine, m engine.Message, _ string) (string,
 	}
 	t := turns[0]
 	var b strings.Builder
-	fmt.Fprintf(&b, "For “%s” the model was shown these tools:\n", printable.Line(t.Text, 100))
+	fmt.Fprintf(&b, "For “%s” the model was shown these tools:\n", printable.Line(cmp.Or(t.Selection.Request, t.Text), 100))
 	n := 0
 	for _, s := range t.Selection.Reached() {
 		if n++; n <= 15 {

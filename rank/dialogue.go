@@ -122,9 +122,17 @@ func wording(read []chat.Message) string {
 	var texts []string
 	for _, m := range read {
 		if m.Role == chat.User && len(texts) < maxOpen {
-			texts = append(texts, m.Text)
+			texts = append(texts, requestOf(m))
 		}
 	}
 	slices.Reverse(texts)
 	return strings.Join(texts, "\n")
+}
+
+// requestOf returns the text of a message, of one of the user without the material that came with it.
+func requestOf(m chat.Message) string {
+	if m.Role == chat.User {
+		return Divide(m.Text).Request
+	}
+	return m.Text
 }

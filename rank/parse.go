@@ -38,7 +38,8 @@ const (
 
 // question is a query in the terms of an index.
 type question struct {
-	terms []queryTerm
+	request string // of one that came with material
+	terms   []queryTerm
 	// sentences are the terms of each sentence when there are several: each may ask
 	// for a tool of its own.
 	sentences [][]queryTerm
@@ -60,9 +61,18 @@ type queryTerm struct {
 	// from is the word of the question that brought it in; empty when the question
 	// has it itself.
 	from string
-	// past is set when only the conversation before has it.
-	past bool
+	// part is where it was read first.
+	part part
 }
+
+// part is a part of what a question is read from. The first one counts.
+type part uint8
+
+const (
+	own      part = iota // the request itself
+	material             // what came with it
+	earlier              // the conversation before
+)
 
 // parser collects the terms of a text in the scratch's list.
 type parser struct {
@@ -72,7 +82,7 @@ type parser struct {
 	asked bool
 	// guesses counts the words that were taken for misspelt ones.
 	guesses int
-	past    bool // the conversation before is being read
+	part    part // is being read
 	// narrow and wide count the words of the question that are searched for.
 	narrow, wide int
 	// content counts the words of the question that are more than polite. A wide
@@ -84,7 +94,8 @@ type parser struct {
 func (x *Index) parse(q *Query, s *scratch) question {
 	p := parser{index: x, scratch: s}
 	defer p.empty() // However parse returns, the scratch is clean for the next question.
-	text := withoutAddresses(head(q.Text, maxQuery))
+	parts := Divide(q.Text)
+	text := withoutAddresses(head(parts.Request, maxQuery))
 	folded := fold(text)
 	if isSmallTalk(folded, q.History) {
 		return question{}
@@ -94,8 +105,13 @@ func (x *Index) parse(q *Query, s *scratch) question {
 		return question{} // "thanks" does not continue the conversation, "yes, please" does
 	}
 	past, lean := dialogue(q.History, p.content)
+	request := ""
+	if parts.Material != "" {
+		request, p.part = strings.TrimSpace(parts.Request), material
+		p.read(fold(withoutAddresses(head(parts.Material, maxMaterial))), 1, false)
+	}
 	p.readPast(q, past, lean)
-	result := question{terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
+	result := question{request: request, terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
 	if lean > openFrom {
 		text = withoutAddresses(head(wording(open(past)), maxQuery)) + "\n" + text
 	}
@@ -115,8 +131,8 @@ func (x *Index) parse(q *Query, s *scratch) question {
 
 // readPast adds the terms of the conversation before, newest message first.
 func (p *parser) readPast(q *Query, past []chat.Message, lean float32) {
-	p.past = true
-	defer func() { p.past = false }()
+	p.part = earlier
+	defer func() { p.part = own }()
 	left := maxQuery
 	weight, opening := float32(recent), -1
 	if lean == 1 {
@@ -126,16 +142,16 @@ func (p *parser) readPast(q *Query, past []chat.Message, lean float32) {
 		if left == 0 {
 			return
 		}
-		said := head(m.Text, left)
+		said := head(requestOf(m), left)
 		left -= len(said)
-		own := weight
+		share := weight
 		if m.Role == chat.Assistant && (i > 0 || lean < 1) && !asks(m) {
-			own *= stated
+			share *= stated
 		}
 		if i == opening {
-			own = max(own, recent)
+			share = max(share, recent)
 		}
-		p.read(fold(withoutAddresses(said)), own, false)
+		p.read(fold(withoutAddresses(said)), share, false)
 		if len(m.Calls) > 0 {
 			p.read(fold(head(q.called(m), maxCalled)), weight, false)
 		}
@@ -158,11 +174,15 @@ func (p *parser) narrowShare() float32 {
 // before, which is read last, takes no room from the question.
 func (p *parser) take() []queryTerm {
 	defer p.empty()
-	own := slices.IndexFunc(p.list, func(q queryTerm) bool { return q.past })
-	if own < 0 {
-		own = len(p.list)
+	var parts [][]queryTerm
+	for rest := p.list; len(rest) > 0; {
+		n := slices.IndexFunc(rest, func(q queryTerm) bool { return q.part != rest[0].part })
+		if n < 0 {
+			n = len(rest)
+		}
+		parts, rest = append(parts, p.most(rest[:n])), rest[n:]
 	}
-	return slices.Concat(p.most(p.list[:own]), p.most(p.list[own:]))
+	return slices.Concat(parts...)
 }
 
 // most returns the terms of a list that say most.
@@ -294,12 +314,12 @@ func (p *parser) compare(word string, wide bool) {
 // add adds a term, or raises its weight.
 func (p *parser) add(term int32, weight float32, from string) {
 	if at := p.slots[term]; at > 0 {
-		if q := &p.list[at-1]; q.weight < weight && q.past == p.past {
+		if q := &p.list[at-1]; q.weight < weight && q.part == p.part {
 			q.weight, q.from = weight, from
 		}
 		return
 	}
-	p.list = append(p.list, queryTerm{term: term, weight: weight, from: from, past: p.past})
+	p.list = append(p.list, queryTerm{term: term, weight: weight, from: from, part: p.part})
 	p.slots[term] = int32(len(p.list))
 }
 

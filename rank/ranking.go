@@ -17,6 +17,10 @@ type Ranking struct {
 	// the query holds. All scores are then 0; later questions are ranked as usual.
 	Failed error
 
+	// Request is what was taken as the request of a question that came with material; empty when
+	// all of the question was.
+	Request string
+
 	index    *Index
 	terms    []queryTerm
 	examples float32 // the share of the words of examples, as in question
@@ -41,7 +45,7 @@ func (x *Index) Rank(q Query) (r Ranking) {
 	}
 	s := x.scratch.Get().(*scratch)
 	asked := x.parse(&q, s)
-	r.terms, r.examples = asked.terms, asked.examples
+	r.terms, r.examples, r.Request = asked.terms, asked.examples, asked.request
 	r.least = least * x.unknown()
 	if asked.lean < 1 {
 		r.least = max(r.least, leastOne*float32(inverseFrequency(1, x.size)))
@@ -100,7 +104,7 @@ func (r *Ranking) Least() float32 { return r.least }
 func (r *Ranking) Own(position int) float32 {
 	score := r.Scores[position]
 	for _, t := range r.terms {
-		if t.past {
+		if t.part != own {
 			score -= r.index.impact(t.term, position, r.examples) * t.weight
 		}
 	}

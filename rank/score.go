@@ -17,6 +17,9 @@ const (
 	// the conversation before may add when those words are clear, and answerShare is
 	// the share for an answer to the assistant.
 	pastShare, answerShare = 0.4, 1.5
+	// materialShare is the same for what came with the request, whose words are clear where one
+	// fits a little: from a quarter of what a word counts that no definition has.
+	materialShare, materialClear = 0.1, 4
 	// sentenceShare is the share of the question's best score that the best
 	// definition for one of its sentences gains, and others in proportion.
 	sentenceShare = 0.5
@@ -32,14 +35,15 @@ func (x *Index) unknown() float32 { return float32(inverseFrequency(0, x.size)) 
 // score scores each document. Documents that are not admitted are scored too but
 // do not influence the others; a nil admitted admits all.
 func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch) {
-	x.add(&q, q.terms, false, scores)
-	own := highest(scores, admitted)
-	x.scorePast(q, admitted, scores, s.total)
+	x.add(&q, q.terms, own, scores)
+	byOwn := highest(scores, admitted)
+	x.scorePart(q, material, materialShare, materialClear, admitted, scores, s.total)
+	x.scorePart(q, earlier, pastShare+q.lean*(answerShare-pastShare), 1, admitted, scores, s.total)
 	best := highest(scores, admitted)
 	if best == 0 {
 		return
 	}
-	x.scoreLikeness(q.narrow*(1-q.lean), own, admitted, scores, s)
+	x.scoreLikeness(q.narrow*(1-q.lean), byOwn, admitted, scores, s)
 	best = highest(scores, admitted)
 	x.scoreGroups(scores, admitted, floor*best, s.groups)
 	if len(q.sentences) > 1 || q.inquiry != nil {
@@ -47,38 +51,36 @@ func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch)
 	}
 }
 
-// scorePast adds what the conversation before says. It counts more when the
-// question's own words say less: "and in Rome?" continues what was asked before,
-// "book a flight to Rome" does not.
-func (x *Index) scorePast(asked question, admitted []bool, scores, past []float32) {
+// scorePart adds what the material says, or the conversation before: at most a share of the best
+// score so far when the question's own words are clear. It counts more when they say less: "and in
+// Rome?" continues what was asked before, "book a flight to Rome" does not.
+func (x *Index) scorePart(asked question, which part, share, sharp float32, admitted []bool, scores, added []float32) {
 	terms := asked.terms
-	if !slices.ContainsFunc(terms, func(q queryTerm) bool { return q.past }) {
+	if !slices.ContainsFunc(terms, func(q queryTerm) bool { return q.part == which }) {
 		return
 	}
-	clear(past)
-	x.add(&asked, terms, true, past)
-	own, most := highest(scores, admitted), highest(past, admitted)
+	clear(added)
+	x.add(&asked, terms, which, added)
+	best, most := highest(scores, admitted), highest(added, admitted)
 	scale := float32(0) // what no admitted definition has adds nothing to the others either
 	if most > 0 {
-		clarity := min(1, own/x.unknown())
-		share := pastShare + asked.lean*(answerShare-pastShare)
-		scale = 1 - clarity + clarity*min(1, share*own/most)
+		clarity := min(1, sharp*best/x.unknown())
+		scale = 1 - clarity + clarity*min(1, share*best/most)
 	}
-	for i, score := range past {
+	for i, score := range added {
 		scores[i] += scale * score
 	}
 	for i := range terms {
-		if terms[i].past {
+		if terms[i].part == which {
 			terms[i].weight *= scale
 		}
 	}
 }
 
-// add adds to the scores what the question's own terms say, or the terms of the
-// conversation before.
-func (x *Index) add(asked *question, terms []queryTerm, past bool, scores []float32) {
+// add adds to the scores what the terms of one part say.
+func (x *Index) add(asked *question, terms []queryTerm, which part, scores []float32) {
 	for _, q := range terms {
-		if q.past != past {
+		if q.part != which {
 			continue
 		}
 		for _, p := range x.words.of(q.term) {
@@ -149,7 +151,7 @@ func (x *Index) scoreSentences(q *question, admitted []bool, scores []float32, s
 // compared with the one that fits best, or with least if that is more.
 func (x *Index) shareSentence(q *question, terms []queryTerm, least float32, admitted []bool, s *scratch) {
 	clear(s.total)
-	x.add(q, terms, false, s.total)
+	x.add(q, terms, own, s.total)
 	most := highest(s.total, admitted)
 	if most == 0 {
 		return

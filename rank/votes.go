@@ -156,7 +156,7 @@ func (a *asked) add(tool int32) {
 // read numbers the terms of a question, at most [maxTerms], each once.
 func (v *Votes) read(question string) []int32 {
 	var list []int32
-	searchTerms(question, func(name string) {
+	searchTerms(Divide(question).Request, func(name string) {
 		term, ok := v.terms[name]
 		if !ok {
 			term = int32(len(v.terms))
@@ -325,7 +325,7 @@ func (v *Votes) similar(question, user string, find Find) []posting {
 func (v *Votes) compare(question string) []float32 {
 	var length float64
 	terms := make([]int32, 0, 32)
-	searchTerms(question, func(name string) {
+	searchTerms(Divide(question).Request, func(name string) {
 		term, ok := v.terms[name]
 		switch {
 		case !ok:

@@ -22,6 +22,8 @@ type Compact struct {
 	Mode Mode `json:"mode,omitempty"`
 	// Phase is that of the workflow that ran, as in [Request].
 	Phase string `json:"phase,omitempty"`
+	// Request is the beginning of [Explanation.Request].
+	Request string `json:"request,omitempty"`
 	// All, Usable, Sent, Meta and Budget count tokens as [Tokens] does. In explanations
 	// that an older etui stored, All is 0, and Sent includes Meta.
 	All    int `json:"tokens_all,omitempty"`
@@ -47,6 +49,8 @@ type Compact struct {
 const (
 	compactSent = 10
 	compactNear = 4 // skills, too
+	// compactRequest is how much is kept of the request, in characters.
+	compactRequest = 160
 )
 
 // Scored is a tool with its score for the question; 0 when no word matches.
@@ -63,7 +67,7 @@ type Scored struct {
 // have one.
 func (sel *Selection) Compact() Compact {
 	t, s := sel.Tokens(), summary{sel}
-	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Phase: sel.Request.Phase, All: t.All, Usable: t.Usable, Sent: t.Sent, Meta: t.Meta, Budget: t.Budget, Dropped: map[Stage]int{}}
+	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Phase: sel.Request.Phase, Request: shorten(sel.ranking.Request, compactRequest), All: t.All, Usable: t.Usable, Sent: t.Sent, Meta: t.Meta, Budget: t.Budget, Dropped: map[Stage]int{}}
 	best := rank.NewTop[Match](compactNear, compareMatches)
 	for i, stage := range sel.stages {
 		if stage != Sent && sel.ranking.Scores[i] > 0 {

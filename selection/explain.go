@@ -13,6 +13,9 @@ import (
 // names tools that the caller may not see.
 type Explanation struct {
 	Query string `json:"query"`
+	// Request is what was taken as the request of a message with pasted text, see [rank.Divide];
+	// empty when all of it was. The rest counts a little.
+	Request string `json:"request,omitempty"`
 	// Phase is that of the workflow that runs, as in [Request].
 	Phase string     `json:"phase,omitempty"`
 	Facts chat.Facts `json:"facts"`
@@ -59,7 +62,7 @@ const MaxParts = 64
 // Explain says what was done and why, for every tool.
 func (sel *Selection) Explain() Explanation {
 	x := Explanation{
-		Phase: sel.Request.Phase, Query: sel.Request.Query, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Deferred: len(sel.Deferred),
+		Phase: sel.Request.Phase, Query: sel.Request.Query, Request: sel.ranking.Request, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Deferred: len(sel.Deferred),
 		Funnel: sel.stages.funnel(), Tokens: sel.Tokens(), Counts: sel.Counts(),
 		Declared: names(sel.Declared), Announced: names(sel.Announced), Named: names(sel.Named),
 		Tools: make([]Verdict, 0, len(sel.stages)), Skills: sel.Skills(),

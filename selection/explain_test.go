@@ -51,6 +51,18 @@ func TestFieldsAddUp(t *testing.T) {
 	}
 }
 
+// TestRequestIsExplained: of a message with pasted text, an explanation says what was taken as the request.
+func TestRequestIsExplained(t *testing.T) {
+	s := selection.New(guarded(t), choosing)
+	got := s.Select(selection.Request{Query: "Which pods are down?\n\n" + strings.Repeat("10:00:01 WARN [mail] read badge id=1\n", 4)})
+	if x := got.Explain(); x.Request != "Which pods are down?" || got.Compact().Request != x.Request {
+		t.Errorf("the request is %q, and stored %q", x.Request, got.Compact().Request)
+	}
+	if x := s.Select(selection.Request{Query: "Which pods are down?"}).Explain(); x.Request != "" {
+		t.Errorf("the request is %q", x.Request)
+	}
+}
+
 func TestAlternatives(t *testing.T) {
 	s := selection.New(guarded(t), choosing)
 	find := func(list []selection.Alternative, change, value string) selection.Alternative {

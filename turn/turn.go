@@ -34,6 +34,7 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
@@ -327,7 +328,7 @@ func (r *Runner) Replay(ctx context.Context, in Input) (chat.Message, session.St
 // choose selects. When the recommender is unsure, the chooser is asked first.
 func (r *Runner) choose(ctx context.Context, s *selection.Selector, in Input) *selection.Selection {
 	req := r.request(s, in)
-	req.Vector = r.vector(ctx, in.Text, in.Again)
+	req.Vector = r.vector(ctx, rank.Divide(in.Text).Request, in.Again)
 	sel := s.Select(req)
 	if r.config.Chooser == nil {
 		return sel

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
@@ -46,6 +47,9 @@ func Text(x selection.Explanation, all bool, width int) string {
 	steps = append(steps, fmt.Sprintf("%d sent", sent(x)))
 	fmt.Fprintf(&b, "%s\n", strings.Join(steps, " → "))
 	fmt.Fprintf(&b, "mode %s: %s\n", x.Mode, x.Why)
+	if x.Request != "" {
+		fmt.Fprintf(&b, "request: %s (the rest of the message counts a little)\n", printable.Line(x.Request, 200))
+	}
 	if x.Phase != "" {
 		fmt.Fprintf(&b, "phase %s of the workflow that runs\n", x.Phase)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/inspect"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/turn"
@@ -31,6 +32,9 @@ func Turn(t inspect.Turn, width int) string {
 	head := fmt.Sprintf("%s\n%d of %d tokens sent, budget %d\n", strings.Join(steps, " → "), c.Sent, cmp.Or(c.All, c.Usable), c.Budget)
 	if c.Mode != "" {
 		head += fmt.Sprintf("mode %s\n", c.Mode)
+	}
+	if c.Request != "" {
+		head += fmt.Sprintf("request: %s (the rest of the message counted a little)\n", printable.Line(c.Request, 200))
 	}
 	if c.Phase != "" {
 		head += fmt.Sprintf("phase %s\n", c.Phase)
