@@ -21,6 +21,7 @@ import (
 	"iter"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -550,8 +551,11 @@ func (t *run) listen() (answer chat.Message, err error) {
 			}
 		}
 		if e.Stop != "" {
-			c.done.Stop = e.Stop
+			c.done.Stop, answer.State = e.Stop, e.State
 		}
+	}
+	if answer.State != nil || slices.ContainsFunc(answer.Calls, func(c chat.Call) bool { return c.State != nil }) {
+		answer.StateOf = t.front.runner.model.Info().Name
 	}
 	return answer, nil
 }
