@@ -57,7 +57,8 @@ func (e *Engine) look(ctx context.Context, who string) (leave func(), err error)
 
 // Session returns a session with its messages from the one at skip on, at most limit of
 // them and [session.MaxLoad] bytes; a negative skip means its newest ones. An unknown key is
-// [session.ErrNotFound]. Arguments of calls that are not JSON become a text.
+// [session.ErrNotFound]. Arguments of calls that are not JSON become a text, and what a provider
+// wants back is left out.
 func (e *Engine) Session(ctx context.Context, key session.Key, skip, limit int) (Conversation, error) {
 	_, owner := route.Owner(key) // who looks, as a rule
 	leave, err := e.look(ctx, owner)
@@ -89,8 +90,9 @@ func (e *Engine) Session(ctx context.Context, key session.Key, skip, limit int) 
 			if len(call.Arguments) > 0 && !json.Valid(call.Arguments) {
 				calls[j].Arguments, _ = json.Marshal(string(call.Arguments)) // a text always marshals
 			}
+			calls[j].State = nil
 		}
-		c.Said[i].Calls = calls
+		c.Said[i].Calls, c.Said[i].State, c.Said[i].StateOf = calls, nil, "" // they are for the model's provider alone
 	}
 	s, err := e.config.Store.Load(ctx, key, session.Sent)
 	c.Phase = turn.PhaseOf(s)

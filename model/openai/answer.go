@@ -35,6 +35,11 @@ type delta struct {
 	Content   content `json:"content"`
 	Refusal   word    `json:"refusal"`
 	ToolCalls parts   `json:"tool_calls"`
+	// FunctionCall is the older form, of one call.
+	FunctionCall *struct {
+		Name      word `json:"name"`
+		Arguments text `json:"arguments"`
+	} `json:"function_call"`
 	// Reasoning is what some servers want back with the calls that follow from it.
 	Reasoning        word            `json:"reasoning_content"`
 	ReasoningDetails json.RawMessage `json:"reasoning_details"`
@@ -165,6 +170,11 @@ func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
 	var fresh []*endpoint.Call // those that began in this piece
 	for _, p := range said.ToolCalls {
 		fresh = add(a, p, fresh)
+	}
+	if f := said.FunctionCall; f != nil {
+		var p part
+		p.Function.Name, p.Function.Arguments = f.Name, f.Arguments
+		add(a, p, nil)
 	}
 	keepReasoning(a, said)
 	if said.Refusal != "" {
