@@ -52,6 +52,11 @@ type Message struct {
 	// Refused ends a turn that the model's provider refused, as one that does not fit
 	// the model's window. Text tells what happened. Later requests leave the turn out.
 	Refused bool `json:"refused,omitempty"`
+	// State is what the provider of an assistant's message wants back with it, such as its
+	// reasoning, in the words of its API; nil for none. It goes back to the model that StateOf names
+	// and to nobody else. People never see it.
+	State   json.RawMessage `json:"state,omitempty"`
+	StateOf string          `json:"state_of,omitempty"`
 	// Time is when the message was created; zero when unknown. Models never see it.
 	Time time.Time `json:"time,omitzero"`
 }
@@ -64,6 +69,8 @@ type Call struct {
 	Name string `json:"name"`
 	// Arguments are the JSON text the model wrote, which may be broken.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// State is the same as [Message.State] of a call.
+	State json.RawMessage `json:"state,omitempty"`
 }
 
 // Result is the result of a call: one part for the model and one for the user.

@@ -37,7 +37,8 @@ const showWaiting = 20
 
 // Session returns a session with its messages from the one at skip on, at most limit of
 // them and [session.MaxLoad] bytes; a negative skip means its newest ones. An unknown key is
-// [session.ErrNotFound]. Arguments of calls that are not JSON become a text.
+// [session.ErrNotFound]. Arguments of calls that are not JSON become a text, and what a provider
+// wants back is left out.
 func (i *Inspector) Session(ctx context.Context, key session.Key, skip, limit int) (Conversation, error) {
 	_, owner := route.Owner(key) // who looks, as a rule
 	leave, err := i.engine.Look(ctx, owner)

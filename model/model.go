@@ -11,6 +11,7 @@ package model
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -121,6 +122,9 @@ type Event struct {
 	Stop Stop
 	// Usage is what the provider counted, if it reported it.
 	Usage *Tokens
+	// State comes with Stop: what the provider wants back with an answer that has calls, see
+	// [chat.Message.State].
+	State json.RawMessage
 }
 
 // Stop says why an answer ended.

@@ -11,17 +11,20 @@ const maxName = 64
 // Names maps tool names to names that providers allow (letters, digits, '_' and '-')
 // and back. It belongs to one request. The same request gives the same names, and
 // appending a tool does not change the names before it. It is safe for concurrent use.
-type Names struct{ to, from map[string]string }
+type Names struct {
+	to, from map[string]string
+	near     map[string]string // of the offered tools, by plain; empty when two have it
+}
 
 // NewNames maps the names of a request's tools, then of its deferred tools, then of
 // its calls.
 func NewNames(req Request) Names {
-	n := Names{map[string]string{}, map[string]string{}}
+	n := Names{map[string]string{}, map[string]string{}, map[string]string{}}
 	for _, d := range req.Tools {
-		n.add(d.Name)
+		n.offer(d.Name)
 	}
 	for _, d := range req.Deferred {
-		n.add(d.Name)
+		n.offer(d.Name)
 	}
 	for _, m := range req.Messages {
 		for _, c := range m.Calls {
@@ -29,6 +32,29 @@ func NewNames(req Request) Names {
 		}
 	}
 	return n
+}
+
+func (n Names) offer(name string) {
+	n.add(name)
+	key := plain(n.to[name])
+	if other, taken := n.near[key]; taken && other != name {
+		name = ""
+	}
+	n.near[key] = name
+}
+
+// plain returns a name without what some models write around it: blanks, marks of a channel, a
+// namespace, a number; and in lower case.
+func plain(name string) string {
+	name, _, _ = strings.Cut(name, "<|")
+	name = strings.ToLower(strings.Trim(name, " \t\r\n\"'`()"))
+	for _, prefix := range []string{"functions.", "function.", "default_api:", "default_api.", "tools.", "tool."} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	if at := strings.LastIndexByte(name, ':'); at > 0 && strings.Trim(name[at+1:], "0123456789") == "" {
+		name = name[:at]
+	}
+	return name
 }
 
 func (n Names) add(name string) {
@@ -56,10 +82,14 @@ func allowed(r rune) rune {
 // Provider returns the provider's name for a tool of the request.
 func (n Names) Provider(name string) string { return n.to[name] }
 
-// Own returns the tool's own name for the name in a provider's call. A name that was
-// not offered is returned as is.
+// Own returns the tool's own name for the name in a provider's call. A name that was not offered
+// is that of the only tool that is called so but for what models write around names, and
+// otherwise returned as is.
 func (n Names) Own(name string) string {
 	if own, ok := n.from[name]; ok {
+		return own
+	}
+	if own := n.near[plain(name)]; own != "" {
 		return own
 	}
 	return name

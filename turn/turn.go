@@ -21,6 +21,8 @@ import (
 	"iter"
 	"log/slog"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -511,6 +513,15 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 	for n := 0; n < maxShrinks && err != nil && answer.Text == "" && t.front.shrink(err); n++ {
 		answer, err = t.listen()
 	}
+	for tries := 1; err == nil && silent(answer) && !c.stopped && c.ctx.Err() == nil; tries++ {
+		c.config.Log.WarnContext(c.ctx, "the model gave an empty answer", "stop", c.done.Stop, "tries", tries, "session", c.in.Session.Key)
+		if tries == 2 {
+			answer.Text = noAnswer(c.done.Stop)
+			c.emit(Event{Text: answer.Text})
+			break
+		}
+		answer, err = t.listen()
+	}
 	switch {
 	case err != nil && c.halted():
 		c.halt(answer.Text)
@@ -525,6 +536,22 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 		return answer, false
 	}
 	return answer, true
+}
+
+// silent reports whether an answer says nothing and calls nothing.
+func silent(answer chat.Message) bool {
+	return strings.TrimSpace(answer.Text) == "" && len(answer.Calls) == 0
+}
+
+// noAnswer is what a person reads in place of an answer that is empty, twice.
+func noAnswer(why model.Stop) string {
+	switch why {
+	case model.Length:
+		return "The model reached its limit of tokens before it said anything. Please ask for less at once, or raise the limit of the model."
+	case model.Refused:
+		return "The model declined to answer."
+	}
+	return "The model gave no answer, twice. Please try again, or say it in other words."
 }
 
 // listen reads an answer of the model to its end, unless the caller stops ranging.
@@ -551,8 +578,11 @@ func (t *run) listen() (answer chat.Message, err error) {
 			}
 		}
 		if e.Stop != "" {
-			c.done.Stop = e.Stop
+			c.done.Stop, answer.State = e.Stop, e.State
 		}
+	}
+	if answer.State != nil || slices.ContainsFunc(answer.Calls, func(c chat.Call) bool { return c.State != nil }) {
+		answer.StateOf = t.front.runner.model.Info().Name
 	}
 	return answer, nil
 }

@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/model"
@@ -59,6 +60,7 @@ type Endpoint struct {
 	config Config
 	base   *url.URL
 	client *http.Client
+	late   atomic.Bool // its model closes thoughts that it did not open
 }
 
 // New checks a configuration. It does not talk to the API yet.
@@ -75,7 +77,7 @@ func New(cfg Config) (*Endpoint, error) {
 		cfg.Transport = model.Transport(model.TransportConfig{})
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Endpoint{cfg, base, &http.Client{Transport: cfg.Transport, CheckRedirect: stay}}, nil
+	return &Endpoint{config: cfg, base: base, client: &http.Client{Transport: cfg.Transport, CheckRedirect: stay}}, nil
 }
 
 // Name returns the model's name in errors.

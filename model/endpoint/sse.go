@@ -44,6 +44,9 @@ type Event struct {
 func events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		r := bufio.NewReader(body)
+		if mark, err := r.Peek(3); err == nil && string(mark) == "\ufeff" {
+			_, _ = r.Discard(3) // they were read
+		}
 		if isJSON(r) {
 			data, err := io.ReadAll(io.LimitReader(r, maxEvent+1))
 			if err == nil && len(data) > maxEvent {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
@@ -20,6 +21,9 @@ type Answer struct {
 	Usage *model.Tokens
 	// Stop is Length or Refused if the answer ended so, and empty otherwise.
 	Stop model.Stop
+	// State is what the provider may want back with the message, by the name of its field, see
+	// [chat.Message.State]. Use Keep and KeepEach.
+	State map[string]any
 	// Begun says that there was an event of an answer, and Complete that the answer may end
 	// here, though the usage may follow.
 	Begun, Complete bool
@@ -28,7 +32,42 @@ type Answer struct {
 // Call is a call that is being assembled from pieces with the same index.
 type Call struct {
 	chat.Call
-	Index int
+	Index  int
+	pieces []string // of the arguments
+}
+
+// Add adds a piece of the name and of the arguments. Some servers send a name in parts, and others
+// repeat it.
+func (c *Call) Add(name, arguments string) {
+	if len(c.pieces) == 0 && !strings.HasPrefix(name, c.Name) {
+		name = c.Name + name
+	}
+	if len(c.pieces) == 0 && name != "" {
+		c.Name = name
+	}
+	if arguments != "" {
+		c.pieces = append(c.pieces, arguments)
+	}
+}
+
+// whole returns the arguments that the pieces make. Servers send them in parts; some send an empty
+// object first, or all of them again, or in each piece what there is so far.
+func whole(pieces []string) json.RawMessage {
+	joined := strings.Join(pieces, "")
+	for len(pieces) > 1 && !json.Valid([]byte(joined)) && json.Valid([]byte(pieces[0])) && strings.Trim(pieces[0], " {}") == "" {
+		pieces = pieces[1:]
+		joined = strings.Join(pieces, "")
+	}
+	if len(pieces) < 2 || json.Valid([]byte(joined)) {
+		return json.RawMessage(joined)
+	}
+	last := pieces[len(pieces)-1]
+	for i, piece := range pieces[:len(pieces)-1] {
+		if !strings.HasPrefix(pieces[i+1], piece) {
+			return json.RawMessage(joined)
+		}
+	}
+	return json.RawMessage(last)
 }
 
 // Ask sends a request whose tools have the given names, and returns the body of the answer.
@@ -50,22 +89,32 @@ func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read 
 		}
 		defer body.Close()
 		var a Answer
+		p := newProse(req, &e.late)
 		for text, err := range a.texts(body, read) {
 			if err != nil {
+				if held := p.rest(); held != "" && !yield(model.Event{Text: held}, nil) {
+					return
+				}
 				yield(model.Event{}, e.failure(ctx, err))
 				return
 			}
-			if !yield(model.Event{Text: text}, nil) {
+			if text = p.add(text); text != "" && !yield(model.Event{Text: text}, nil) {
 				return
 			}
 		}
 		drain(body, cancel)
+		if len(a.Calls) == 0 && a.Stop == "" {
+			a.Calls = p.calls(names)
+		}
+		if held := p.rest(); held != "" && !yield(model.Event{Text: held}, nil) {
+			return
+		}
 		for _, call := range a.calls(req, names) {
 			if !yield(model.Event{Call: call}, nil) {
 				return
 			}
 		}
-		yield(model.Event{Stop: a.stop(), Usage: a.Usage}, nil)
+		yield(model.Event{Stop: a.stop(), Usage: a.Usage, State: a.state()}, nil)
 	}
 }
 
@@ -115,8 +164,11 @@ func (a *Answer) calls(req model.Request, names model.Names) []*chat.Call {
 			used[c.ID] = true
 		}
 	}
-	var whole []*chat.Call
+	var all []*chat.Call
 	for i, c := range a.Calls {
+		if len(c.pieces) > 0 {
+			c.Arguments = whole(c.pieces)
+		}
 		cut := a.Stop == model.Length && i == len(a.Calls)-1 && !json.Valid(c.Arguments)
 		if cut || c.Name == "" {
 			continue
@@ -126,9 +178,9 @@ func (a *Answer) calls(req model.Request, names model.Names) []*chat.Call {
 			c.ID = fmt.Sprintf("call_%d", n)
 		}
 		used[c.ID] = true
-		whole = append(whole, &c.Call)
+		all = append(all, &c.Call)
 	}
-	return whole
+	return all
 }
 
 func (a *Answer) stop() model.Stop {
@@ -139,4 +191,40 @@ func (a *Answer) stop() model.Stop {
 		return model.ToolCalls
 	}
 	return model.Done
+}
+
+// maxState bounds what is kept of an answer for its provider, in bytes. An answer with more keeps
+// none.
+const maxState = 256 << 10
+
+// Keep adds a piece to a text that the provider may want back.
+func (a *Answer) Keep(field, piece string) {
+	if a.State == nil {
+		a.State = map[string]any{}
+	}
+	before, _ := a.State[field].(string)
+	if len(before)+len(piece) <= maxState {
+		a.State[field] = before + piece
+	}
+}
+
+// KeepEach adds elements to a list that the provider may want back.
+func (a *Answer) KeepEach(field string, elements []json.RawMessage) {
+	if a.State == nil {
+		a.State = map[string]any{}
+	}
+	before, _ := a.State[field].([]json.RawMessage)
+	a.State[field] = append(before, elements...)
+}
+
+// state returns what the provider wants back with the calls of the answer; nil without calls.
+func (a *Answer) state() json.RawMessage {
+	if len(a.State) == 0 || len(a.Calls) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(a.State)
+	if err != nil || len(raw) > maxState {
+		return nil
+	}
+	return raw
 }

@@ -5,7 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 
 	jsonv1 "github.com/go-json-experiment/json/v1" // decodes as encoding/json does, in two thirds of the time
 
@@ -15,42 +19,86 @@ import (
 
 // chunk is a piece of an answer, or a whole one.
 type chunk struct {
-	Object  string          `json:"object"`
+	Object  word            `json:"object"`
 	Error   json.RawMessage `json:"error"`
 	Choices []choice        `json:"choices"`
-	Usage   *usage          `json:"usage"`
+	Usage   json.RawMessage `json:"usage"`
 }
 
 type choice struct {
 	Delta        delta  `json:"delta"`
 	Message      *delta `json:"message"` // in a whole answer
-	FinishReason string `json:"finish_reason"`
+	FinishReason word   `json:"finish_reason"`
 }
 
 type delta struct {
 	Content   content `json:"content"`
-	Refusal   string  `json:"refusal"`
-	ToolCalls []part  `json:"tool_calls"`
+	Refusal   word    `json:"refusal"`
+	ToolCalls parts   `json:"tool_calls"`
+	// FunctionCall is the older form, of one call.
+	FunctionCall *struct {
+		Name      word `json:"name"`
+		Arguments text `json:"arguments"`
+	} `json:"function_call"`
+	// Reasoning is what some servers want back with the calls that follow from it.
+	Reasoning        word            `json:"reasoning_content"`
+	ReasoningDetails json.RawMessage `json:"reasoning_details"`
+}
+
+// parts are pieces of calls; a single one may stand alone.
+type parts []part
+
+func (p *parts) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '{' {
+		*p = make(parts, 1)
+		return json.Unmarshal(raw, &(*p)[0])
+	}
+	return json.Unmarshal(raw, (*[]part)(p))
 }
 
 // part is a piece of a tool call, or a whole one.
 type part struct {
-	Index    *int   `json:"index"`
-	ID       string `json:"id"`
+	Index    *number `json:"index"`
+	ID       word    `json:"id"`
 	Function struct {
-		Name      string `json:"name"`
-		Arguments text   `json:"arguments"`
+		Name      word `json:"name"`
+		Arguments text `json:"arguments"`
 	} `json:"function"`
+	// Extra is what Gemini wants back with the call.
+	Extra json.RawMessage `json:"extra_content"`
 }
 
 type usage struct {
-	PromptTokens     int `json:"prompt_tokens"`
-	CompletionTokens int `json:"completion_tokens"`
+	PromptTokens     number `json:"prompt_tokens"`
+	CompletionTokens number `json:"completion_tokens"`
 	Details          struct {
-		CachedTokens int `json:"cached_tokens"`
+		CachedTokens number `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
 	// CacheHit is DeepSeek's name for the cached tokens.
-	CacheHit int `json:"prompt_cache_hit_tokens"`
+	CacheHit number `json:"prompt_cache_hit_tokens"`
+}
+
+// number is a whole number, however it is written: 12, 12.0 or "12". What is none is 0.
+type number int
+
+func (n *number) UnmarshalJSON(raw []byte) error {
+	if f, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64); err == nil && math.Abs(f) < 1e15 {
+		*n = number(f)
+	}
+	return nil
+}
+
+// word is a string; a number or a truth value is read as it is written, and anything else is empty.
+type word string
+
+func (w *word) UnmarshalJSON(raw []byte) error {
+	switch {
+	case len(raw) > 0 && raw[0] == '"':
+		return json.Unmarshal(raw, (*string)(w))
+	case len(raw) > 0 && raw[0] != '{' && raw[0] != '[' && string(raw) != "null":
+		*w = word(raw)
+	}
+	return nil
 }
 
 // content is a string, or a list of parts of which only those of type text are read.
@@ -80,7 +128,7 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 type text string
 
 func (t *text) UnmarshalJSON(raw []byte) error {
-	if raw[0] == '{' {
+	if raw[0] == '{' || raw[0] == '[' {
 		*t = text(raw)
 		return nil
 	}
@@ -89,6 +137,7 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 
 // read adds an event to an answer and returns its text.
 func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
+	begun := a.Begun
 	a.Begun = true
 	if string(bytes.TrimSpace(e.Data)) == "[DONE]" {
 		end(a, "stop")
@@ -96,34 +145,79 @@ func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
 	}
 	var c chunk
 	if err := jsonv1.Unmarshal(e.Data, &c); err != nil {
+		if begun && a.Complete { // it has all that was to come
+			return "", nil
+		}
 		return "", fmt.Errorf("the server sent something that is not a piece of an answer: %s", e.Data)
 	}
-	if e.Name == "error" || c.Object == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
+	if e.Name == "error" || c.Object == "error" || says(c.Error) || len(c.Choices) == 0 && failed(e.Data) {
 		return "", m.refusal(http.StatusOK, e.Data)
 	}
-	if u := c.Usage; u != nil {
+	var u usage
+	if says(c.Usage) && jsonv1.Unmarshal(c.Usage, &u) == nil {
 		a.Usage = &model.Tokens{
-			Input: u.PromptTokens, Output: u.CompletionTokens, CacheRead: max(u.Details.CachedTokens, u.CacheHit),
+			Input: int(u.PromptTokens), Output: int(u.CompletionTokens), CacheRead: int(max(u.Details.CachedTokens, u.CacheHit)),
 		}
 	}
 	if len(c.Choices) == 0 {
 		return "", nil
 	}
-	said, reason := c.Choices[0].Delta, c.Choices[0].FinishReason
+	said, reason := c.Choices[0].Delta, string(c.Choices[0].FinishReason)
 	if whole := c.Choices[0].Message; whole != nil {
 		said = *whole
 		defer end(a, "stop")
 	}
+	var fresh []*endpoint.Call // those that began in this piece
 	for _, p := range said.ToolCalls {
-		add(a, p)
+		fresh = add(a, p, fresh)
 	}
+	if f := said.FunctionCall; f != nil {
+		var p part
+		p.Function.Name, p.Function.Arguments = f.Name, f.Arguments
+		add(a, p, nil)
+	}
+	keepReasoning(a, said)
 	if said.Refusal != "" {
 		end(a, "content_filter")
 	}
 	if reason != "" {
 		end(a, reason)
 	}
-	return string(said.Content) + said.Refusal, nil
+	return string(said.Content) + string(said.Refusal), nil
+}
+
+// says reports whether a value says something: null, false, "", {} and [] do not.
+func says(raw json.RawMessage) bool {
+	switch strings.ReplaceAll(string(raw), " ", "") {
+	case "", "null", "false", `""`, "{}", "[]", "0":
+		return false
+	}
+	return true
+}
+
+// failed reports whether an object without an answer tells of a failure in the words of some
+// server.
+func failed(raw []byte) bool {
+	var said struct {
+		Success *bool `json:"success"`
+		Base    struct {
+			Status number `json:"status_code"`
+		} `json:"base_resp"`
+		words
+	}
+	return json.Unmarshal(raw, &said) == nil &&
+		(said.Success != nil && !*said.Success || said.Base.Status != 0 || says(said.Code) && said.Message+said.Msg != "")
+}
+
+// keepReasoning keeps what the server may want back, see [chat.Message.State].
+func keepReasoning(a *endpoint.Answer, said delta) {
+	if said.Reasoning != "" {
+		a.Keep("reasoning_content", string(said.Reasoning))
+	}
+	var details []json.RawMessage
+	if says(said.ReasoningDetails) && json.Unmarshal(said.ReasoningDetails, &details) == nil {
+		a.KeepEach("reasoning_details", details)
+	}
 }
 
 // stops maps the reasons for which an answer ends early.
@@ -136,23 +230,29 @@ func end(a *endpoint.Answer, reason string) {
 	}
 }
 
-// add adds a piece of a call.
-func add(a *endpoint.Answer, p part) {
+// add adds a piece of a call. Fresh are the calls that began in the same event; it returns them with
+// the one that begins now, if one does.
+func add(a *endpoint.Answer, p part, fresh []*endpoint.Call) []*endpoint.Call {
 	c := callOf(a, p)
+	if c != nil && p.ID == "" && p.Function.Name != "" && slices.Contains(fresh, c) {
+		c = nil // two calls of one event, with the same index
+	}
 	if c == nil {
 		c = &endpoint.Call{Index: len(a.Calls)}
 		if p.Index != nil {
-			c.Index = *p.Index
+			c.Index = int(*p.Index)
 		}
 		a.Calls = append(a.Calls, c)
+		fresh = append(fresh, c)
 	}
 	if c.ID == "" {
-		c.ID = p.ID
+		c.ID = string(p.ID)
 	}
-	if c.Name == "" {
-		c.Name = p.Function.Name
+	if len(p.Extra) > 0 {
+		c.State, _ = json.Marshal(map[string]json.RawMessage{"extra_content": p.Extra})
 	}
-	c.Arguments = append(c.Arguments, p.Function.Arguments...)
+	c.Add(string(p.Function.Name), string(p.Function.Arguments))
+	return fresh
 }
 
 // callOf finds the call that a piece continues: the newest with its index. If the
@@ -160,10 +260,10 @@ func add(a *endpoint.Answer, p part) {
 // with another ID begins a new call: some servers give every call the same index.
 func callOf(a *endpoint.Answer, p part) *endpoint.Call {
 	for i := len(a.Calls) - 1; i >= 0; i-- {
-		c := a.Calls[i]
-		same := p.Index != nil && *p.Index == c.Index ||
-			p.Index == nil && (p.Function.Name == "" || p.ID != "" && p.ID == c.ID)
-		if same && (p.ID == "" || c.ID == "" || p.ID == c.ID) {
+		c, id := a.Calls[i], string(p.ID)
+		same := p.Index != nil && int(*p.Index) == c.Index ||
+			p.Index == nil && (p.Function.Name == "" || id != "" && id == c.ID)
+		if same && (id == "" || c.ID == "" || id == c.ID) {
 			return c
 		}
 		if p.Index == nil {

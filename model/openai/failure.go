@@ -62,6 +62,10 @@ func messageOf(body []byte) (message, code string) {
 		Error json.RawMessage `json:"error"`
 		words
 	}
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 { // Gemini wraps it in a list
+		body = list[0]
+	}
 	if json.Unmarshal(body, &said) != nil {
 		return string(body), ""
 	}
@@ -71,11 +75,14 @@ func messageOf(body []byte) (message, code string) {
 			_ = json.Unmarshal(said.Error, &said.Message) // a string, or unknown
 		}
 	}
+	if len(said.Code) == 0 {
+		said.Code = said.Base.Code
+	}
 	code = strings.Trim(string(said.Code), `"`)
 	if code == "" || code == "null" {
 		code = said.Type
 	}
-	for _, message := range []string{said.Message, strings.Trim(string(said.Detail), `"`)} {
+	for _, message := range []string{said.Message, said.Msg, said.Base.Message, strings.Trim(string(said.Detail), `"`)} {
 		if message != "" {
 			return message, code
 		}
@@ -85,7 +92,12 @@ func messageOf(body []byte) (message, code string) {
 
 type words struct {
 	Message string          `json:"message"`
+	Msg     string          `json:"msg"`
 	Detail  json.RawMessage `json:"detail"`
 	Type    string          `json:"type"`
 	Code    json.RawMessage `json:"code"`
+	Base    struct {
+		Code    json.RawMessage `json:"status_code"`
+		Message string          `json:"status_msg"`
+	} `json:"base_resp"`
 }

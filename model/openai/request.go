@@ -43,6 +43,13 @@ type message struct {
 	Content    any        `json:"content"`
 	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+	state
+}
+
+// state is what a server wants back with a message that makes calls.
+type state struct {
+	Reasoning        string            `json:"reasoning_content,omitempty"`
+	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
 }
 
 // shownPart is a part of a message that shows pictures.
@@ -66,6 +73,12 @@ type toolCall struct {
 	ID       string   `json:"id"`
 	Type     string   `json:"type"`
 	Function function `json:"function"`
+	callState
+}
+
+// callState is the same of a call.
+type callState struct {
+	Extra json.RawMessage `json:"extra_content,omitempty"`
 }
 
 type function struct {
@@ -119,7 +132,7 @@ func (m *Model) request(req model.Request, names model.Names) ([]byte, error) {
 	var images []chat.File
 	for i := range req.Messages {
 		said := &req.Messages[i]
-		if err := b.message(said, names); err != nil {
+		if err := b.message(said, names, m.server.Name()); err != nil {
 			return nil, err
 		}
 		if said.Result != nil {
@@ -168,8 +181,8 @@ func (b *body) text(role, text string) {
 	b.WriteByte('}')
 }
 
-// message writes a message of the conversation.
-func (b *body) message(said *chat.Message, names model.Names) error {
+// message writes a message of the conversation. Own is the model's name.
+func (b *body) message(said *chat.Message, names model.Names, own string) error {
 	switch {
 	case said.Role == chat.Tool && said.Result != nil:
 		return b.encode(message{Role: "tool", Content: said.Result.Text, ToolCallID: said.Result.CallID})
@@ -177,7 +190,7 @@ func (b *body) message(said *chat.Message, names model.Names) error {
 		b.text("assistant", said.Text)
 		return nil
 	case said.Role == chat.Assistant:
-		return b.encode(calling(said, names))
+		return b.encode(calling(said, names, own))
 	}
 	text, pictures := model.Seen(*said)
 	if len(pictures) == 0 {
@@ -198,8 +211,12 @@ func newLimit(host string) bool {
 const resultPictures = "(The pictures of the results above.)"
 
 // calling returns an assistant's message that makes calls.
-func calling(said *chat.Message, names model.Names) message {
+func calling(said *chat.Message, names model.Names, own string) message {
 	out := message{Role: "assistant"}
+	mine := said.StateOf == own
+	if mine && len(said.State) > 0 {
+		_ = json.Unmarshal(said.State, &out.state) // it was made here
+	}
 	if said.Text != "" {
 		out.Content = said.Text
 	}
@@ -208,7 +225,11 @@ func calling(said *chat.Message, names model.Names) message {
 		if args == "" {
 			args = "{}"
 		}
-		out.ToolCalls = append(out.ToolCalls, toolCall{c.ID, "function", function{names.Provider(c.Name), args}})
+		call := toolCall{ID: c.ID, Type: "function", Function: function{names.Provider(c.Name), args}}
+		if mine && len(c.State) > 0 {
+			_ = json.Unmarshal(c.State, &call.callState)
+		}
+		out.ToolCalls = append(out.ToolCalls, call)
 	}
 	return out
 }
