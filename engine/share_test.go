@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
@@ -112,6 +113,10 @@ func (s *shut) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event,
 // and people come before them.
 func TestCrowdWaits(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, crowdWaits)
+}
+
+func crowdWaits(t *testing.T) {
 	users, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"irc:ann"}}})
 	must(t, err)
 	asks := &shut{open: make(chan struct{})}
@@ -148,6 +153,7 @@ func TestCrowdWaits(t *testing.T) {
 		t.Error("one more:", err)
 	}
 	enters(say("ann", 0))
+	synctest.Wait() // everybody waits for a turn
 	close(asks.open)
 	all.Wait()
 	g.Wait(t.Context())

@@ -14,8 +14,8 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-// Step is one answer of a script. Every field is optional: the zero value gives an
-// empty answer.
+// Step is one answer of a script. Every field is optional: without a text, calls and an error the
+// answer is "ok".
 type Step struct {
 	// Check sees the request first; its error fails the request. It runs while the
 	// model's lock is held and must not use the model.
@@ -30,6 +30,8 @@ type Step struct {
 	Pieces []string
 	// Calls follow the text.
 	Calls []chat.Call
+	// Empty makes the answer say nothing.
+	Empty bool
 	// Err ends the answer after everything else. It is yielded as is.
 	Err error
 	// Stop is why the answer ends; empty means model.ToolCalls if there are Calls,
@@ -132,6 +134,9 @@ func (m *Model) next(req model.Request) (Step, error) {
 	}
 	step := m.steps[0]
 	m.steps = m.steps[1:]
+	if step.Text == "" && len(step.Pieces)+len(step.Calls) == 0 && step.Err == nil && !step.Empty {
+		step.Text = "ok"
+	}
 	if step.Check != nil {
 		if err := step.Check(req); err != nil {
 			return Step{}, m.failure("request %d: %v", len(m.requests), err)
