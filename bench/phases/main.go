@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/script"
 	"github.com/etui-run/etui/secret"
@@ -58,7 +59,7 @@ const runsHead = "| run | provider | tools | tokens of definitions, mean | token
 
 func measureIncident(out io.Writer) error {
 	return inHome(func() (err error) {
-		w, err := app.OpenDemo("", os.Environ())
+		w, err := workspace.OpenDemo("", os.Environ())
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,8 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/replay"
 	"github.com/etui-run/etui/internal/toolgen"
+	"github.com/etui-run/etui/internal/trust"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/model/script"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/session"
@@ -42,7 +44,7 @@ func measureTests(out io.Writer) (err error) {
 		if err != nil {
 			return err
 		}
-		w, err := app.Open(unitTests, "", append(os.Environ(), app.TrustVariable+"="+dir, "ANTHROPIC_API_KEY=unused", "OPENAI_API_KEY=unused"))
+		w, err := workspace.Open(unitTests, "", append(os.Environ(), trust.Variable+"="+dir, "ANTHROPIC_API_KEY=unused", "OPENAI_API_KEY=unused"))
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/config"
 )
 
 func (a *cli) agentsCommand() *cobra.Command {
@@ -46,7 +46,7 @@ func (a *cli) agentsSetCommand() *cobra.Command {
 				change.Skills = append([]string{}, skills...)
 			}
 			if change.Skill == nil && change.Groups == nil && change.Skills == nil {
-				return app.Usagef("nothing to change: give --skill, --groups or --skills")
+				return config.Usagef("nothing to change: give --skill, --groups or --skills")
 			}
 			put := request{http.MethodPut, "/api/agents/" + url.PathEscape(args[0]), change, "change the agent in etui.yaml instead"}
 			return show(cmd.Context(), a, put, func(s engine.AgentStatus) string { return describeAgents([]engine.AgentStatus{s}) })

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
@@ -39,7 +40,7 @@ their conversation.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			said.Approved, said.Lasts = true, session.Lasts(strings.TrimPrefix(lasts, "once"))
 			if !said.Lasts.Known() {
-				return app.Usagef("--for is once, session or always, not %q", lasts)
+				return config.Usagef("--for is once, session or always, not %q", lasts)
 			}
 			return decide(a, cmd, true, http.MethodPost, args[0], said, func(x engine.Approval) string {
 				return fmt.Sprintf("%s may run; its conversation goes on: etui sessions show %s\n", x.Tool, shortKey(x.Session))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -32,14 +32,14 @@ func (a *attached) add(path string) error {
 	if noPicture == nil || errors.Is(noPicture, engine.ErrTooLong) {
 		checked, err := engine.Pictures(append(a.files, file))
 		if err != nil {
-			return app.Usagef("%s: %w", path, err)
+			return config.Usagef("%s: %w", path, err)
 		}
 		a.files = checked
 		return nil
 	}
 	text, err := engine.TextFile(name, data)
 	if err != nil {
-		return app.Usagef("%s is no PNG, JPEG, GIF or WebP picture, no PDF, and no text in UTF-8", path)
+		return config.Usagef("%s is no PNG, JPEG, GIF or WebP picture, no PDF, and no text in UTF-8", path)
 	}
 	a.text += text
 	return nil
@@ -50,15 +50,15 @@ func readAttached(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case path == "":
-		return nil, app.Usagef("say which file")
+		return nil, config.Usagef("say which file")
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, app.Usagef("there is no file %s", path)
+		return nil, config.Usagef("there is no file %s", path)
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, app.Usagef("%s is no regular file", path)
+		return nil, config.Usagef("%s is no regular file", path)
 	case info.Size() > engine.MaxPictureBytes:
-		return nil, app.Usagef("%s has more than %d MiB, the most that a message may have", path, engine.MaxPictureBytes>>20)
+		return nil, config.Usagef("%s has more than %d MiB, the most that a message may have", path, engine.MaxPictureBytes>>20)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -43,10 +43,10 @@ func placeFlags(cmd *cobra.Command, m *api.Message) {
 // says returns the message with a text.
 func says(m api.Message, text string) (api.Message, error) {
 	if m.Limit < 0 || m.Budget < 0 {
-		return m, app.Usagef("--limit and --budget must not be negative")
+		return m, config.Usagef("--limit and --budget must not be negative")
 	}
 	if strings.TrimSpace(text) == "" {
-		return m, app.Usagef("the message is empty")
+		return m, config.Usagef("the message is empty")
 	}
 	m.Text = text
 	return m, nil

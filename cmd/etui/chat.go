@@ -21,8 +21,8 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
@@ -52,7 +52,7 @@ line is a message.`,
   etui chat --continue`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if again && who.Session != "" {
-				return app.Usagef("--continue finds the conversation itself: leave --session out")
+				return config.Usagef("--continue finds the conversation itself: leave --session out")
 			}
 			if who.Session == "" {
 				who.Session = newSession()
@@ -238,7 +238,7 @@ func chatCommands() []chatCommand {
 		}},
 		{"/tools", "WORDS", "find tools", func(ctx context.Context, t *conversation, words string) error {
 			if words == "" {
-				return app.Usagef("say what to find: /tools WORDS")
+				return config.Usagef("say what to find: /tools WORDS")
 			}
 			return t.explain(ctx, t.client, t.who, words, asked{}, false)
 		}},
@@ -352,7 +352,7 @@ func (t *conversation) handle(ctx context.Context, text string) error {
 		return list[i].run(ctx, t, strings.TrimSpace(rest))
 	}
 	if strings.HasPrefix(command, "/") && !strings.Contains(command[1:], "/") {
-		return app.Usagef("there is no command %s%s; /help lists them", command, nearest.Hint(command, slices.Values(commandNames())))
+		return config.Usagef("there is no command %s%s; /help lists them", command, nearest.Hint(command, slices.Values(commandNames())))
 	}
 	m, err := t.files.says(t.who, text)
 	if err != nil {

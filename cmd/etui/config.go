@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/workspace"
 )
 
 func (a *cli) configCommand() *cobra.Command {
@@ -83,7 +84,7 @@ if it switches the sandbox off, names variables, hosts or other folders, or come
 with skills. This confirms it. Later changes are asked about only if they allow
 more. A running gateway takes a confirmed change up by itself.`,
 		RunE: func(*cobra.Command, []string) error {
-			file, powers, err := app.Confirm(a.workspace, a.config, os.Environ())
+			file, powers, err := workspace.Confirm(a.workspace, a.config, os.Environ())
 			if err != nil {
 				return err
 			}

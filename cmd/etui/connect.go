@@ -18,21 +18,23 @@ import (
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/trust"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/server/api"
 	"github.com/lmittmann/tint"
 )
 
 // open reads the workspace that the flags name.
-func (a *cli) open() (*app.Workspace, error) {
+func (a *cli) open() (*workspace.Workspace, error) {
 	environ := os.Environ()
 	if a.listen != "" {
 		environ = append(environ, config.Prefix+"LISTEN="+a.listen)
 	}
-	w, err := a.asking(func() (*app.Workspace, error) {
+	w, err := a.asking(func() (*workspace.Workspace, error) {
 		if a.demo {
-			return app.OpenDemo(a.config, environ)
+			return workspace.OpenDemo(a.config, environ)
 		}
-		return app.Open(a.workspace, a.config, environ)
+		return workspace.Open(a.workspace, a.config, environ)
 	})
 	if w != nil {
 		for _, done := range w.Restored {
@@ -43,9 +45,9 @@ func (a *cli) open() (*app.Workspace, error) {
 }
 
 // asking opens a workspace. It asks the person at the terminal if nobody has confirmed it.
-func (a *cli) asking(open func() (*app.Workspace, error)) (*app.Workspace, error) {
+func (a *cli) asking(open func() (*workspace.Workspace, error)) (*workspace.Workspace, error) {
 	w, err := open()
-	if unconfirmed := (*app.Unconfirmed)(nil); errors.As(err, &unconfirmed) && a.confirms(unconfirmed) {
+	if unconfirmed := (*trust.Unconfirmed)(nil); errors.As(err, &unconfirmed) && a.confirms(unconfirmed) {
 		if err = unconfirmed.Confirm(); err == nil {
 			w, err = open()
 		}
@@ -54,7 +56,7 @@ func (a *cli) asking(open func() (*app.Workspace, error)) (*app.Workspace, error
 }
 
 // confirms asks the person at the terminal, if there is one, whether a configuration may take effect.
-func (a *cli) confirms(u *app.Unconfirmed) bool {
+func (a *cli) confirms(u *trust.Unconfirmed) bool {
 	if a.json || a.silent || !isTerminal(a.in) || !isTerminal(a.err) {
 		return false
 	}
@@ -107,7 +109,7 @@ func (a *cli) using(ctx context.Context, use app.Config, f func(*client.Client) 
 	if a.url != "" {
 		u, err := url.Parse(a.url)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return app.Usagef("--url %q is no address such as http://127.0.0.1:3884", a.url)
+			return config.Usagef("--url %q is no address such as http://127.0.0.1:3884", a.url)
 		}
 		return f(client.New(strings.TrimSuffix(a.url, "/"), "", os.Getenv("ETUI_API_KEY")))
 	}

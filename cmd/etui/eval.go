@@ -8,7 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/eval"
 )
 
@@ -51,7 +51,7 @@ those of etui tools enrich.`,
 
 func (a *cli) eval(ctx context.Context, args []string, o eval.Options) error {
 	if o.Limit < 1 {
-		return app.Usagef("--limit must be above zero")
+		return config.Usagef("--limit must be above zero")
 	}
 	dirs, err := eval.Sets(args)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/store"
 )
@@ -34,7 +35,7 @@ that is parked was given up, because its turn ended etui again and again: try it
 			Use: use + " ID", Short: short, Args: cobra.ExactArgs(1), Example: "  etui inbox " + use + " 17",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				if _, err := strconv.ParseInt(args[0], 10, 64); err != nil {
-					return app.Usagef("%q is no ID; etui inbox list shows them", args[0])
+					return config.Usagef("%q is no ID; etui inbox list shows them", args[0])
 				}
 				return inbox(a, cmd, changes, method, "/"+args[0]+path, text)
 			},

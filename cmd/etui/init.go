@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/workspace"
 )
 
 func (a *cli) initCommand() *cobra.Command {
@@ -48,10 +49,10 @@ func (a *cli) init(ctx context.Context, dir string, yes bool) error {
 		return err
 	}
 	if _, err := os.Lstat(file); err == nil {
-		return app.Usagef("%s is there already; etui config validate checks it", file)
+		return config.Usagef("%s is there already; etui config validate checks it", file)
 	}
 	if _, err := os.Stat(filepath.Dir(file)); err == nil { // it may have skills of somebody else
-		if _, err := a.asking(func() (*app.Workspace, error) { return app.Open(filepath.Dir(file), "", os.Environ()) }); err != nil {
+		if _, err := a.asking(func() (*workspace.Workspace, error) { return workspace.Open(filepath.Dir(file), "", os.Environ()) }); err != nil {
 			return err
 		}
 	}
@@ -71,10 +72,10 @@ func (a *cli) init(ctx context.Context, dir string, yes bool) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if _, _, err := app.Confirm(filepath.Dir(file), "", os.Environ()); err != nil {
+	if _, _, err := workspace.Confirm(filepath.Dir(file), "", os.Environ()); err != nil {
 		return err
 	}
-	if _, err := app.Open(filepath.Dir(file), "", os.Environ()); err != nil {
+	if _, err := workspace.Open(filepath.Dir(file), "", os.Environ()); err != nil {
 		return fmt.Errorf("%s is written, but cannot be used: %w", file, err)
 	}
 	return a.print(map[string]string{"config": file}, func() string { return a.begun(s, file, dir) })
@@ -185,7 +186,7 @@ func (q *questions) ask(question, usual string, check func(string) error) (strin
 			return answer, nil
 		}
 		if ended || !isTerminal(q.in) {
-			return "", app.Usagef("%w", check(answer))
+			return "", config.Usagef("%w", check(answer))
 		}
 		fmt.Fprintf(q.err, "%v\n", check(answer))
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/server"
 )
 
@@ -49,7 +49,7 @@ func (a *cli) keysAddCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n.Name = args[0]
 			if n.User != "" && n.Operator {
-				return app.Usagef("a key belongs to a user or is an operator's: give --user or --operator")
+				return config.Usagef("a key belongs to a user or is an operator's: give --user or --operator")
 			}
 			var made server.MadeKey
 			return a.changeKeys(cmd, http.MethodPost, "/admin/keys", n, &made, func() string {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
@@ -44,7 +46,7 @@ that you name, and has a private folder that lasts, its home: {state} in the com
   etui mcp add tracker --header 'Authorization: Bearer ${TRACKER_TOKEN}' https://tracker.example.com/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() == 0 || strings.HasPrefix(args[0], "-") {
-				return app.Usagef("the server's name comes before --, and does not begin with -: etui mcp add NAME -- COMMAND")
+				return config.Usagef("the server's name comes before --, and does not begin with -: etui mcp add NAME -- COMMAND")
 			}
 			s.Name, s.Env, s.Headers = args[0], map[string]string{}, map[string]string{}
 			switch rest := args[1:]; {
@@ -57,14 +59,14 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 			for _, pair := range env {
 				name, value, ok := strings.Cut(pair, "=")
 				if !ok {
-					return app.Usagef("--env %q is no NAME=VALUE", pair)
+					return config.Usagef("--env %q is no NAME=VALUE", pair)
 				}
 				s.Env[name] = value
 			}
 			for _, pair := range headers {
 				name, value, ok := strings.Cut(pair, ":")
 				if !ok {
-					return app.Usagef("--header %q is no NAME: VALUE", pair)
+					return config.Usagef("--header %q is no NAME: VALUE", pair)
 				}
 				s.Headers[name] = strings.TrimSpace(value)
 			}
@@ -72,7 +74,7 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 			if err != nil {
 				return err
 			}
-			file, st, err := w.AddServer(cmd.Context(), s, force, version(), slog.New(slog.DiscardHandler))
+			file, st, err := app.AddServer(cmd.Context(), w, s, force, version(), slog.New(slog.DiscardHandler))
 			if err == nil {
 				err = a.reloadSkills(cmd.Context(), w)
 			}
@@ -115,7 +117,7 @@ func (a *cli) mcpRemoveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := w.RemoveServer(args[0], func() error { return a.reloadSkills(cmd.Context(), w) }); err != nil {
+			if err := app.RemoveServer(w, args[0], func() error { return a.reloadSkills(cmd.Context(), w) }); err != nil {
 				return err
 			}
 			return a.changedSkill("Removed", args[0])
@@ -124,7 +126,7 @@ func (a *cli) mcpRemoveCommand() *cobra.Command {
 }
 
 // reloadSkills returns when the gateway of a workspace, if one runs, has read the skills again.
-func (a *cli) reloadSkills(ctx context.Context, w *app.Workspace) error {
+func (a *cli) reloadSkills(ctx context.Context, w *workspace.Workspace) error {
 	i := w.Running()
 	if i.URL == "" {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server/api"
 )
@@ -133,7 +134,7 @@ func (a *cli) editMemory(ctx context.Context, c *client.Client, who api.Message)
 		return err
 	}
 	if r.Owner == "" {
-		return app.Usagef("nothing is remembered here: etui does not know who is writing; name somebody with --as")
+		return config.Usagef("nothing is remembered here: etui does not know who is writing; name somebody with --as")
 	}
 	text, err := a.inEditor(ctx, r.Text)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 )
@@ -90,7 +90,7 @@ type request struct {
 func show[T any](ctx context.Context, a *cli, r request, text func(T) string) error {
 	return a.with(ctx, false, func(c *client.Client) error {
 		if r.otherwise != "" && c.Here() {
-			return app.Usagef("no gateway is running; %s", r.otherwise)
+			return config.Usagef("no gateway is running; %s", r.otherwise)
 		}
 		var answer T
 		if err := c.Do(ctx, r.method, r.path, r.body, &answer); err != nil {

@@ -13,7 +13,9 @@ import (
 
 	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/internal/workspace"
 )
 
 // replayFlags are the flags of replay.
@@ -24,7 +26,7 @@ type replayFlags struct {
 	user        string
 	channel     string
 	roles       []string
-	change      app.Change // to compare with
+	change      workspace.Change // to compare with
 	svg         string
 	baseline    string
 	failUnder   map[string]string
@@ -96,7 +98,7 @@ func (a *cli) replay(ctx context.Context, files []string, f replayFlags) error {
 	}
 	if f.svg != "" {
 		if err := os.WriteFile(f.svg, []byte(replay.SVG(before, after)), 0o600); err != nil {
-			return app.Usagef("--svg: %w", err)
+			return config.Usagef("--svg: %w", err)
 		}
 	}
 	return failed(before, after, least, f)
@@ -105,30 +107,30 @@ func (a *cli) replay(ctx context.Context, files []string, f replayFlags) error {
 // check parses the flags that need parsing.
 func (f *replayFlags) check() (least map[string]float64, err error) {
 	if !f.change.Empty() && f.baseline != "" {
-		return nil, app.Usagef("--baseline and a change (--against, --enriched, --rule, --limit, --budget) both say what to compare with: give one of them")
+		return nil, config.Usagef("--baseline and a change (--against, --enriched, --rule, --limit, --budget) both say what to compare with: give one of them")
 	}
 	if f.failOnWorse && f.change.Empty() && f.baseline == "" {
-		return nil, app.Usagef("--fail-on-worse needs --against or --baseline to compare with, or another change")
+		return nil, config.Usagef("--fail-on-worse needs --against or --baseline to compare with, or another change")
 	}
 	least = map[string]float64{}
 	for name, text := range f.failUnder {
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(v >= 0 && v <= 1) || name != "recall" && name != "reached" {
-			return nil, app.Usagef("--fail-under %s=%s: give recall or reached, and a share from 0 to 1", name, text)
+			return nil, config.Usagef("--fail-under %s=%s: give recall or reached, and a share from 0 to 1", name, text)
 		}
 		least[name] = v
 	}
 	if f.modes, err = replay.ParseModes(f.names); err != nil {
-		return nil, app.Usagef("%w", err)
+		return nil, config.Usagef("%w", err)
 	}
 	return least, nil
 }
 
 // conversations returns the conversations to replay.
-func (a *cli) conversations(ctx context.Context, w *app.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
+func (a *cli) conversations(ctx context.Context, w *workspace.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
 	switch {
 	case len(files) > 0 && len(f.sessions) > 0:
-		return nil, app.Usagef("give files or --session, not both")
+		return nil, config.Usagef("give files or --session, not both")
 	case len(files) > 0:
 		return readConversations(a.in, files)
 	case a.demo && len(f.sessions) == 0:
@@ -140,17 +142,17 @@ func (a *cli) conversations(ctx context.Context, w *app.Workspace, files []strin
 func readConversations(in io.Reader, files []string) ([]replay.Conversation, error) {
 	list, err := replay.ReadFiles(in, files)
 	if err != nil {
-		return nil, app.Usagef("%w", err)
+		return nil, config.Usagef("%w", err)
 	}
 	return list, nil
 }
 
 // storedConversations are those of the workspace that asked for a tool.
-func storedConversations(ctx context.Context, w *app.Workspace, f replayFlags) ([]replay.Conversation, error) {
+func storedConversations(ctx context.Context, w *workspace.Workspace, f replayFlags) ([]replay.Conversation, error) {
 	who := replay.Conversation{User: f.user, Channel: f.channel, Roles: f.roles}
 	all, err := app.StoredConversations(ctx, w, f.sessions, who)
 	if errors.Is(err, app.ErrNothingStored) {
-		return nil, app.Usagef("%w: give a FILE, or --demo for those of the demo", err)
+		return nil, config.Usagef("%w: give a FILE, or --demo for those of the demo", err)
 	}
 	return all, err
 }
@@ -168,8 +170,8 @@ func (f *replayFlags) chosen() []replay.Mode {
 
 // compared replays, and returns the reports before and after a change. Without a change
 // the report before is empty.
-func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
-	var changed *app.Workspace
+func (a *cli) compared(ctx context.Context, w *workspace.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
+	var changed *workspace.Workspace
 	if !f.change.Empty() {
 		if changed, err = w.With(f.change); err != nil {
 			return before, after, err
@@ -189,7 +191,7 @@ func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []re
 		return before, after, err
 	}
 	if f.baseline != "" && !replay.Comparable(before, after) {
-		return before, after, app.Usagef("the baseline %s has none of these conversations in these modes: replay what it was made with, or make a new one with --json", f.baseline)
+		return before, after, config.Usagef("the baseline %s has none of these conversations in these modes: replay what it was made with, or make a new one with --json", f.baseline)
 	}
 	return before, after, nil
 }
@@ -199,7 +201,7 @@ func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []re
 func (f *replayFlags) readBaseline() (before replay.Report, err error) {
 	before, err = replay.ReadReport(f.baseline)
 	if err != nil {
-		return before, app.Usagef("reading the baseline %s: %w; make one with --json", f.baseline, err)
+		return before, config.Usagef("reading the baseline %s: %w; make one with --json", f.baseline, err)
 	}
 	if len(f.modes) == 0 {
 		f.modes = before.Modes()

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/trust"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -66,11 +67,11 @@ func run(ctx context.Context, args []string, std streams) int {
 
 // codes returns the exit code of an error, and the word for it in JSON.
 func codes(err error) (exit int, code string) {
-	var usage app.UsageError
+	var usage config.UsageError
 	var misconfigured config.Error
 	var refused *client.Error
 	var run ended
-	var unconfirmed *app.Unconfirmed
+	var unconfirmed *trust.Unconfirmed
 	switch {
 	case err == nil:
 		return exitOK, ""
@@ -156,7 +157,7 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 	f.StringVar(&a.url, "url", os.Getenv("ETUI_URL"), "gateway to talk to (default: that of the workspace, if it runs)")
 	f.BoolVar(&a.json, "json", false, "print JSON")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return app.Usagef("%w%s; see %q", plainFlag(err), nearestFlag(c, err), c.CommandPath()+" --help")
+		return config.Usagef("%w%s; see %q", plainFlag(err), nearestFlag(c, err), c.CommandPath()+" --help")
 	})
 	root.AddCommand(a.initCommand(), without(a.serveCommand(), "url", "json"), without(a.demoCommand(), "url", "json"), a.chatCommand(), a.runCommand(), a.selectCommand(), a.whoamiCommand(), a.keysCommand(), a.inboxCommand(), a.channelsCommand(), a.approvalsCommand(), a.cronCommand(), a.evalCommand(), a.replayCommand(),
 		a.toolsCommand(), a.skillsCommand(), a.mcpCommand(), a.agentsCommand(), a.statusCommand(), a.sessionsCommand(), a.memoryCommand(), a.usageCommand(), a.auditCommand(), a.forgetCommand(), without(a.backupCommand(), "url"), without(a.restoreCommand(), "url"), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.manCommand())
@@ -183,7 +184,7 @@ func plainArgs(c *cobra.Command) {
 		if len(args) > 0 && !strings.HasPrefix(err.Error(), "requires at least") {
 			wrong = fmt.Sprintf("the command does not take %s", printable.Count(len(args), "argument"))
 		}
-		return app.Usagef("%s: %s; see %q", wrong, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath()+" --help")
+		return config.Usagef("%s: %s; see %q", wrong, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath()+" --help")
 	}
 }
 
@@ -192,7 +193,7 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return app.Usagef("unknown command %q%s; see %q", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
+	return config.Usagef("unknown command %q%s; see %q", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
 		for _, sub := range c.Commands() {
 			if sub.IsAvailableCommand() && !yield(sub.Name()) {
 				return
@@ -229,7 +230,7 @@ func without(c *cobra.Command, names ...string) *cobra.Command {
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
 		for _, name := range names {
 			if c.Flags().Changed(name) {
-				return app.Usagef("%s has no flag --%s; see %q", c.Name(), name, c.CommandPath()+" --help")
+				return config.Usagef("%s has no flag --%s; see %q", c.Name(), name, c.CommandPath()+" --help")
 			}
 		}
 		return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/api"
@@ -62,7 +63,7 @@ for an approval.`,
   etui run --resume`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if resume && (len(args) > 0 || input != "" || who.Target != "" || len(who.Params) > 0) {
-				return app.Usagef("--resume goes on with a run as it began: leave the workflow, --input, --target and --param out")
+				return config.Usagef("--resume goes on with a run as it began: leave the workflow, --input, --target and --param out")
 			}
 			return a.using(cmd.Context(), app.Config{Stored: true, Records: true}, func(c *client.Client) error {
 				m, err := a.runMessage(cmd.Context(), c, who, args, input, resume)
@@ -111,7 +112,7 @@ func (a *cli) runMessage(ctx context.Context, c *client.Client, m api.Message, a
 	if m.Workflow == "" { // one turn
 		m.Text = strings.TrimSpace(input + "\n" + targetLine(m.Target))
 		if m.Text == "" {
-			return m, app.Usagef("say what to do with --input or --target, or name a workflow")
+			return m, config.Usagef("say what to do with --input or --target, or name a workflow")
 		}
 		m.Target, m.Params = "", nil
 	}
@@ -133,7 +134,7 @@ func targetLine(target string) string {
 func onlyWorkflow(known api.Workflows) (string, error) {
 	switch {
 	case len(known.Workflows) == 0:
-		return "", app.Usagef("the workspace has no workflows; write one into etui.yaml or workflows/NAME.yaml, see docs/workflows.md")
+		return "", config.Usagef("the workspace has no workflows; write one into etui.yaml or workflows/NAME.yaml, see docs/workflows.md")
 	case len(known.Workflows) == 1:
 		return known.Workflows[0].Name, nil
 	}
@@ -141,7 +142,7 @@ func onlyWorkflow(known api.Workflows) (string, error) {
 	for _, w := range known.Workflows {
 		names = append(names, w.Name)
 	}
-	return "", app.Usagef("name a workflow: %s", strings.Join(names, ", "))
+	return "", config.Usagef("name a workflow: %s", strings.Join(names, ", "))
 }
 
 // newestRun makes m go on in the newest conversation of a run.
@@ -156,7 +157,7 @@ func newestRun(ctx context.Context, c *client.Client, m *api.Message) error {
 			return nil
 		}
 	}
-	return app.Usagef("there is no run to resume; etui run WORKFLOW begins one")
+	return config.Usagef("there is no run to resume; etui run WORKFLOW begins one")
 }
 
 // follow sends a message and shows the run that it begins or goes on with, until that has
@@ -176,7 +177,7 @@ func (a *cli) follow(ctx context.Context, c *client.Client, m api.Message) error
 		case err != nil:
 			return err
 		case m.Text == engine.Run && done.Flow == nil:
-			return app.Usagef("no workflow has run in the conversation %s; etui status lists what runs", m.Session)
+			return config.Usagef("no workflow has run in the conversation %s; etui status lists what runs", m.Session)
 		case len(done.Awaits) == 0:
 			return outcomeOf(done)
 		case a.json || !isTerminal(a.in):

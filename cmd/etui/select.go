@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
@@ -43,7 +43,7 @@ to try. --last shows what the last message of a conversation got.`,
 			text := strings.Join(args, " ")
 			if last {
 				if text != "" {
-					return app.Usagef("--last takes no message: it shows what was stored with the last one")
+					return config.Usagef("--last takes no message: it shows what was stored with the last one")
 				}
 				return a.with(cmd.Context(), true, func(c *client.Client) error {
 					a.sayWhere(cmd.Context(), c)

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/api"
@@ -75,7 +76,7 @@ func (a *cli) sessionsListCommand() *cobra.Command {
 		Example: "  etui sessions list\n  etui sessions list telegram --user alice --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 0 {
-				return app.Usagef("--limit must not be negative")
+				return config.Usagef("--limit must not be negative")
 			}
 			return a.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
 				q := url.Values{"user": {user}, "part": {strings.Join(args, "")}}
@@ -177,13 +178,13 @@ func findSession(ctx context.Context, c *client.Client, name string) (session.Su
 		}
 	}
 	if len(found) == 0 {
-		return session.Summary{}, app.Usagef("there is no session %q; see etui sessions list", name)
+		return session.Summary{}, config.Usagef("there is no session %q; see etui sessions list", name)
 	}
 	names := make([]string, len(found))
 	for i, s := range found {
 		names[i] = shortKey(s.Key)
 	}
-	return session.Summary{}, app.Usagef("several sessions have %q in their names: %s", name, printable.List(names))
+	return session.Summary{}, config.Usagef("several sessions have %q in their names: %s", name, printable.List(names))
 }
 
 func sessionPath(key session.Key) string { return "/admin/sessions/" + url.PathEscape(string(key)) }
@@ -197,7 +198,7 @@ is unknown (?), and outcomes that came after their turn.`,
 		Example: "  etui sessions show cli-FXQ3\n  etui sessions show main:telegram:dm:42 --limit 500",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
-				return app.Usagef("--limit must be at least 1")
+				return config.Usagef("--limit must be at least 1")
 			}
 			return a.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
 				s, err := findSession(cmd.Context(), c, args[0])
@@ -348,7 +349,7 @@ With --user, conversations in which the user wrote.`,
 		Example: "  etui sessions export cli-FXQ3 > conversation.jsonl\n  etui sessions export --user alice > alice.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && user != "" {
-				return app.Usagef("name a session or --user, not both")
+				return config.Usagef("name a session or --user, not both")
 			}
 			return a.using(cmd.Context(), app.Config{Records: true}, func(c *client.Client) error {
 				out := bufio.NewWriter(a.out)
@@ -423,7 +424,7 @@ then SESSION must be the whole name.`,
 					return err
 				}
 				if whole := args[0] == string(s.Key) || args[0] == shortKey(s.Key); yes && !whole {
-					return app.Usagef("with --yes, write the whole name: %s", shortKey(s.Key))
+					return config.Usagef("with --yes, write the whole name: %s", shortKey(s.Key))
 				}
 				if !yes {
 					if err := a.confirm("Delete %s with %s?", s.Key, printable.Count(s.Messages, "message")); err != nil {
@@ -488,5 +489,5 @@ func latest(ctx context.Context, c *client.Client, who *api.Message) (session.Su
 		who.Agent, who.Session = agent, name
 		return s, nil
 	}
-	return session.Summary{}, app.Usagef("there is no conversation of the channel %s to continue; say something first, or see etui sessions list", channel)
+	return session.Summary{}, config.Usagef("there is no conversation of the channel %s to continue; say something first, or see etui sessions list", channel)
 }

@@ -19,8 +19,8 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
@@ -399,7 +399,7 @@ there. --all approves every tool that is held back.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change := why.request()
 			if change.Tools, change.All = args[1:], all; (len(change.Tools) > 0) == all {
-				return app.Usagef("say which tools to approve, or --all; etui skills show %s lists them", args[0])
+				return config.Usagef("say which tools to approve, or --all; etui skills show %s lists them", args[0])
 			}
 			approve := request{method: http.MethodPost, path: skillPath(args[0]) + "/approve", body: change}
 			return show(cmd.Context(), a, approve, func(s admin.Approval) string {

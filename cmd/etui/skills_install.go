@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/hub/scan"
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -30,7 +31,7 @@ func (a *cli) installing(run func(*cobra.Command, *hub.Installer, []string) erro
 		if err != nil {
 			return err
 		}
-		in, err := w.Installer(nil)
+		in, err := app.Installer(w, nil)
 		if err != nil {
 			return err
 		}
@@ -61,7 +62,7 @@ func (a *cli) skillsFindCommand() *cobra.Command {
 		Example: "  etui skills find pdf\n  etui skills find anthropics/skills --registry github",
 		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if limit < 1 || limit > hub.MaxFound {
-				return app.Usagef("--limit is 1 to %d", hub.MaxFound)
+				return config.Usagef("--limit is 1 to %d", hub.MaxFound)
 			}
 			found, errs := in.Find(cmd.Context(), registry, strings.Join(args, " "), limit)
 			if len(found) == 0 && len(errs) > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/rules"
@@ -52,14 +52,14 @@ func (a *cli) toolsListCommand() *cobra.Command {
 				}
 				for name := range strings.SplitSeq(inGroup, ",") {
 					if name != "" && !slices.Contains(groups, name) {
-						return app.Usagef("there is no group %q%s", name, nearest.Hint(name, slices.Values(groups)))
+						return config.Usagef("there is no group %q%s", name, nearest.Hint(name, slices.Values(groups)))
 					}
 				}
 				if source != "" && !slices.Contains(sources, source) {
-					return app.Usagef("there is no source %q%s", source, nearest.Hint(source, slices.Values(sources)))
+					return config.Usagef("there is no source %q%s", source, nearest.Hint(source, slices.Values(sources)))
 				}
 				if risks := []string{"", "read", "write", "destructive"}; !slices.Contains(risks, risk) {
-					return app.Usagef("there is no risk %q; it is read, write or destructive", risk)
+					return config.Usagef("there is no risk %q; it is read, write or destructive", risk)
 				}
 				list = slices.DeleteFunc(list, func(t api.Tool) bool {
 					some := inGroup == "" || slices.ContainsFunc(strings.Split(inGroup, ","), func(g string) bool { return slices.Contains(t.Groups, g) })
@@ -109,7 +109,7 @@ func (a *cli) toolsShowCommand() *cobra.Command {
 					for i, t := range list {
 						names[i] = t.Name
 					}
-					return app.Usagef("there is no tool %q%s", args[0], nearest.Hint(args[0], slices.Values(names)))
+					return config.Usagef("there is no tool %q%s", args[0], nearest.Hint(args[0], slices.Values(names)))
 				}
 				t := list[i]
 				var call turn.Judgement
@@ -218,7 +218,7 @@ func (a *cli) arguments(cmd *cobra.Command, c *client.Client, name string, args 
 	case len(args) == 1 && json.Valid([]byte(args[0])):
 		return json.RawMessage(args[0]), nil
 	case strings.HasPrefix(args[0], "{"):
-		return nil, app.Usagef("the arguments are not one JSON object: %s", strings.Join(args, " "))
+		return nil, config.Usagef("the arguments are not one JSON object: %s", strings.Join(args, " "))
 	}
 	list, err := a.listTools(cmd, c)
 	if err != nil {
@@ -230,7 +230,7 @@ func (a *cli) arguments(cmd *cobra.Command, c *client.Client, name string, args 
 	}
 	raw, err := client.Arguments(parameters, args)
 	if err != nil {
-		return nil, app.Usagef("%w; etui tools show %s lists the parameters", err, name)
+		return nil, config.Usagef("%w; etui tools show %s lists the parameters", err, name)
 	}
 	return raw, nil
 }

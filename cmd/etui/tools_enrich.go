@@ -9,9 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/enrich"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/model"
 )
 
@@ -30,7 +32,7 @@ call goes on where it ended, and writes only about new and changed tools. See do
 		Example: "  etui tools enrich --dry-run\n  etui tools enrich --limit 20 --yes\n  etui tools enrich --tools write_file,skill:invoices --model local",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 0 {
-				return app.Usagef("--limit must not be below zero")
+				return config.Usagef("--limit must not be below zero")
 			}
 			w, err := a.open()
 			if err != nil {
@@ -61,7 +63,7 @@ type enriched struct {
 	Dropped int         `json:"dropped"`
 }
 
-func (a *cli) enrich(ctx context.Context, w *app.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
+func (a *cli) enrich(ctx context.Context, w *workspace.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
 	e, err := app.OpenEnrichment(ctx, w, a.settings(a.quiet(w.Config.Log)), modelName, names, limit)
 	if err != nil {
 		return err

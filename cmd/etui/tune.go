@@ -12,8 +12,10 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/rank"
 )
 
@@ -38,7 +40,7 @@ instead, for the ranking alone.`,
 				return a.resetWeights(w, dry, args)
 			}
 			if limit <= 0 {
-				return app.Usagef("--time must be above zero")
+				return config.Usagef("--time must be above zero")
 			}
 			return a.tune(cmd.Context(), w, strings.Join(args, ""), limit, dry)
 		},
@@ -49,9 +51,9 @@ instead, for the ranking alone.`,
 	return c
 }
 
-func (a *cli) resetWeights(w *app.Workspace, dry bool, args []string) error {
+func (a *cli) resetWeights(w *workspace.Workspace, dry bool, args []string) error {
 	if dry || len(args) > 0 {
-		return app.Usagef("--reset goes with nothing else")
+		return config.Usagef("--reset goes with nothing else")
 	}
 	removed, err := app.ResetWeights(w.State)
 	if err != nil {
@@ -75,7 +77,7 @@ type tuned struct {
 }
 
 // tune fits weights, reports, and writes them when they are better.
-func (a *cli) tune(ctx context.Context, w *app.Workspace, dir string, limit time.Duration, dry bool) error {
+func (a *cli) tune(ctx context.Context, w *workspace.Workspace, dir string, limit time.Duration, dry bool) error {
 	before, broken := app.LoadWeights(w.State)
 	if broken != nil {
 		fmt.Fprintf(a.err, "etui: %s\n", broken)
@@ -132,7 +134,7 @@ func (a *cli) tuneToSet(ctx context.Context, before app.Fitted, dir string) (rep
 }
 
 // tuneToPast fits the ranking, and the recommender over it, to past turns.
-func (a *cli) tuneToPast(ctx context.Context, w *app.Workspace, before app.Fitted) (report tuned, err error) {
+func (a *cli) tuneToPast(ctx context.Context, w *workspace.Workspace, before app.Fitted) (report tuned, err error) {
 	tools, turns, err := app.PastTurns(ctx, w, a.settings(a.quiet(w.Config.Log)))
 	if err != nil {
 		return report, err

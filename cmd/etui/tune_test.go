@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/trust"
 	"github.com/etui-run/etui/internal/tune"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/usage"
 )
@@ -26,7 +28,7 @@ func TestTuneRecommender(t *testing.T) {
 		}
 	}
 	state := filepath.Join(dir, "state")
-	t.Setenv(app.TrustVariable, dir)
+	t.Setenv(trust.Variable, dir)
 	if err := os.Mkdir(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func TestTuneRecommender(t *testing.T) {
 	if report.Written != app.WeightsFile(state) {
 		t.Errorf("written to %q", report.Written)
 	}
-	w, err := app.Open(dir, "", []string{app.TrustVariable + "=" + dir})
+	w, err := workspace.Open(dir, "", []string{trust.Variable + "=" + dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server/api"
 )
@@ -125,7 +125,7 @@ messages do; the turns of all channels are erased.`,
 		Example: "  etui usage erase --user alice\n  etui usage erase --everybody",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if (user == "") == !everybody {
-				return app.Usagef("say whose turns to erase: --user ID, or --everybody")
+				return config.Usagef("say whose turns to erase: --user ID, or --everybody")
 			}
 			path := "/api/usage?" + url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}.Encode()
 			return show(cmd.Context(), a, request{method: http.MethodDelete, path: path}, func(f api.Forgotten) string {

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/turn"
@@ -23,7 +23,7 @@ func (a *cli) why(ctx context.Context, c *client.Client, who api.Message) error 
 	}
 	switch {
 	case len(turns) == 0:
-		return app.Usagef("nothing is stored of this conversation: each chat is a new one, so name it with --session, --as, or --channel and --user; etui sessions list has their names, and etui sessions show has what was said")
+		return config.Usagef("nothing is stored of this conversation: each chat is a new one, so name it with --session, --as, or --channel and --user; etui sessions list has their names, and etui sessions show has what was said")
 	case a.json:
 		return a.printJSON(turns[0])
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/tracing"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/anthropic"
 	"github.com/etui-run/etui/model/offline"
@@ -78,7 +79,7 @@ func newModel(file string, m config.Model, registry *catalog.Registry) (model.Mo
 
 // newProviders makes the providers of skills. This is the one list of them: a new
 // one costs its folder and a line here.
-func newProviders(w *Workspace, out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, traces *tracing.Tracing, version string, log *slog.Logger) ([]skill.Provider, error) {
+func newProviders(w *workspace.Workspace, out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, traces *tracing.Tracing, version string, log *slog.Logger) ([]skill.Provider, error) {
 	services, err := skillhttp.New(skillhttp.Config{Transport: out, Inject: traces.Inject})
 	if err != nil {
 		return nil, err
@@ -88,9 +89,9 @@ func newProviders(w *Workspace, out *egress.Guard, programs *sandbox.Sandbox, pi
 }
 
 // newServers makes the provider of MCP servers.
-func newServers(w *Workspace, out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, version string, log *slog.Logger) *mcp.Provider {
-	closed := append(w.states(), w.File)
-	for _, r := range roots(w) {
+func newServers(w *workspace.Workspace, out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, version string, log *slog.Logger) *mcp.Provider {
+	closed := append(w.States(), w.File)
+	for _, r := range w.Roots() {
 		if filepath.IsAbs(r.Dir) {
 			closed = append(closed, r.Dir)
 		} else {
@@ -98,12 +99,9 @@ func newServers(w *Workspace, out *egress.Guard, programs *sandbox.Sandbox, pins
 		}
 	}
 	return mcp.New(mcp.Config{
-		Sandbox: programs, HTTP: &http.Client{Transport: out}, Pins: pins, State: filepath.Join(w.State, serversFolder), Closed: closed, Log: log, Version: version,
+		Sandbox: programs, HTTP: &http.Client{Transport: out}, Pins: pins, State: filepath.Join(w.State, workspace.ServersFolder), Closed: closed, Log: log, Version: version,
 	})
 }
-
-// serversFolder is where programs of MCP servers keep their state, in the state folder.
-const serversFolder = "mcp"
 
 // modelsOf chooses the models that the environment allows, and says why.
 func modelsOf(getenv func(string) string) (models []config.Model, why string) {

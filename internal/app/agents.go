@@ -58,7 +58,7 @@ func (a *App) named(models map[string]model.Model, key, name string) (model.Mode
 	if m, ok := models[name]; ok {
 		return m, nil
 	}
-	return nil, a.Workspace.wrongf("%s: there is no model %q%s", key, name, nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(models)))))
+	return nil, a.Workspace.Mistakef("%s: there is no model %q%s", key, name, nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(models)))))
 }
 
 // newEmbedder makes what compares meanings; nil when nothing does. Without a store it

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/tracing"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
@@ -49,13 +50,13 @@ type Config struct {
 	// Log receives what an operator should know; nil discards.
 	Log *slog.Logger
 
-	urls Instance // where the gateway and its admin API listen
+	urls workspace.Instance // where the gateway and its admin API listen
 }
 
 // App is the engine of a workspace, with all that it needs. [App.Close] ends it.
 type App struct {
 	// Workspace is where it comes from.
-	Workspace *Workspace
+	Workspace *workspace.Workspace
 	// Engine runs the turns; Config is what it was made from.
 	Engine *engine.Engine
 	Config engine.Config
@@ -72,8 +73,8 @@ type App struct {
 	// service.
 	DemoElsewhere bool
 
-	store    stored // nil when nothing is read or written
-	shared   shared // the store, if several processes use it; else nil
+	store    workspace.Store  // nil when nothing is read or written
+	shared   workspace.Shared // the store, if several processes use it; else nil
 	registry *catalog.Registry
 	secrets  *secret.Known
 	version  string
@@ -107,7 +108,7 @@ func (a *App) Close() error {
 }
 
 // New makes the engine of a workspace. It runs no turn and watches no file yet.
-func New(ctx context.Context, w *Workspace, c Config) (*App, error) {
+func New(ctx context.Context, w *workspace.Workspace, c Config) (*App, error) {
 	a := &App{Workspace: w, secrets: c.Secrets, version: c.Version, log: c.Log}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -121,11 +122,11 @@ func New(ctx context.Context, w *Workspace, c Config) (*App, error) {
 
 // open makes everything, in the order in which the parts need each other.
 func (a *App) open(ctx context.Context, settings Config) error {
-	if err := a.secrets.Set(a.Workspace.File, a.Workspace.secrets()...); err != nil {
+	if err := a.secrets.Set(a.Workspace.File, a.Workspace.Secrets()...); err != nil {
 		return err
 	}
 	if settings.Stored {
-		unlock, err := lock(a.Workspace.State, settings.urls)
+		unlock, err := a.Workspace.Lock(settings.urls)
 		if err != nil {
 			return err
 		}

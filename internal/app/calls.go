@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/store/sqlite"
 )
@@ -20,7 +21,7 @@ func (a *App) newCalls(ctx context.Context, stored bool, log *slog.Logger) (*aud
 	a.close = append(a.close, file.Close)
 	var kept audit.Log = file
 	if a.shared != nil {
-		if kept = a.shared.Calls(); exists(filepath.Join(a.Workspace.State, callsFile)) {
+		if kept = a.shared.Calls(); folder.Exists(filepath.Join(a.Workspace.State, callsFile)) {
 			kept = withFile{kept, file}
 			if stored { // drops what is too old
 				if err := file.AddDecisions(ctx); err != nil {

@@ -130,7 +130,7 @@ func only(c config.Channel, keys ...string) error {
 
 // wrongChannel says where in the configuration a channel is wrong.
 func wrongChannel(c config.Channel, err error) error {
-	return UsageError{config.Error{File: c.Place.File, Line: c.Place.Line, Column: c.Place.Column, Message: "channel " + c.Name + ": " + err.Error()}}
+	return config.UsageError{Err: config.Error{File: c.Place.File, Line: c.Place.Line, Column: c.Place.Column, Message: "channel " + c.Name + ": " + err.Error()}}
 }
 
 // openChannels makes the adapters of the configuration, and registers the tools that come

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/secret"
 )
@@ -33,7 +34,7 @@ func TestCloseFreesPrograms(t *testing.T) { // not parallel: it counts what the 
 	if err := os.WriteFile(filepath.Join(dir, config.File), []byte("skills: {global: []}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w, err := Open(dir, "", []string{"ETUI_STATE=" + t.TempDir()})
+	w, err := workspace.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

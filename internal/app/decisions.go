@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
 	"github.com/etui-run/etui/skill/mcp"
@@ -95,7 +96,7 @@ const pinKind = "pin"
 
 // newPins returns what may be used of MCP servers. Several etui share what is accepted.
 func (a *App) newPins() *mcp.Pins {
-	file := filepath.Join(a.Workspace.State, pinsFile)
+	file := filepath.Join(a.Workspace.State, workspace.PinsFile)
 	if a.shared == nil {
 		return mcp.NewPins(file)
 	}
@@ -132,7 +133,7 @@ func (a *App) openKeys(ctx context.Context, stored bool) (err error) {
 	w := a.Workspace
 	switch {
 	case w.Config.Store == "":
-		a.keys, err = identity.OpenKeys(w.keys())
+		a.keys, err = identity.OpenKeys(w.KeysFile())
 		return err
 	case a.shared == nil: // a command that needs no database, which is away
 		a.keys = &identity.Keys{}
@@ -140,7 +141,7 @@ func (a *App) openKeys(ctx context.Context, stored bool) (err error) {
 	}
 	kept := keys{a.shared}
 	if stored {
-		left, err := identity.MoveKeys(ctx, w.keys(), kept)
+		left, err := identity.MoveKeys(ctx, w.KeysFile(), kept)
 		if err != nil {
 			return err
 		}

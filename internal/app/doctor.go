@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/session"
 )
@@ -38,7 +39,7 @@ const (
 
 // Examine checks everything that a workspace needs, one thing after the other, and
 // tries what protects the user. It goes on when a check fails.
-func Examine(ctx context.Context, w *Workspace, c Config) (report []Finding) {
+func Examine(ctx context.Context, w *workspace.Workspace, c Config) (report []Finding) {
 	add := func(check string, err error, says string) {
 		if err != nil {
 			says = err.Error()
@@ -71,7 +72,7 @@ func Examine(ctx context.Context, w *Workspace, c Config) (report []Finding) {
 			add("address", listener.Close(), w.Config.Listen+" is free")
 		}
 	}
-	add("state", w.checkState(ctx), w.State)
+	add("state", checkState(ctx, w), w.State)
 	if w.Config.Store != "" {
 		add("database", nil, w.Database())
 	}
@@ -171,11 +172,11 @@ func (a *App) checkChannels(ctx context.Context) []Finding {
 }
 
 // checkState opens the database without leaving one behind.
-func (w *Workspace) checkState(ctx context.Context) error {
-	if !w.hasStore() {
+func checkState(ctx context.Context, w *workspace.Workspace) error {
+	if !w.HasStore() {
 		return nil // the first start makes it
 	}
-	s, err := w.openStore(ctx, nil)
+	s, err := w.OpenStore(ctx, nil)
 	if err != nil {
 		return err
 	}

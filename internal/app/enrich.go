@@ -1,26 +1,23 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/examples/demo"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/enrich"
 	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/model"
 )
-
-// textsFile is the file in the state folder with what models and people wrote about tools.
-const textsFile = "enriched.jsonl"
 
 // texts keeps the texts about tools up to date.
 type texts struct {
@@ -35,7 +32,7 @@ type texts struct {
 // addTexts puts the texts about tools into the registry. A file that cannot be read leaves
 // the demo's.
 func (a *App) addTexts(ctx context.Context) {
-	a.texts = &texts{app: a, file: enrich.Open(cmp.Or(a.Workspace.texts, filepath.Join(a.Workspace.State, textsFile)))}
+	a.texts = &texts{app: a, file: enrich.Open(a.Workspace.Texts())}
 	a.texts.look(ctx)
 }
 
@@ -152,7 +149,7 @@ func (a *App) enrichModel(name string) (model.Model, error) {
 	}
 	m, err := a.named(a.byName, key, name)
 	if err == nil && m.Info().Offline {
-		err = a.Workspace.wrongf("%s: the offline model writes no texts; name a language model", key)
+		err = a.Workspace.Mistakef("%s: the offline model writes no texts; name a language model", key)
 	}
 	return m, err
 }
@@ -179,7 +176,7 @@ type Enrichment struct {
 // OpenEnrichment opens a workspace to write about its tools: about those with the given
 // names, if there are any, and about at most limit of them, if it is not 0. A name of nothing
 // is an error.
-func OpenEnrichment(ctx context.Context, w *Workspace, c Config, model string, names []string, limit int) (_ *Enrichment, err error) {
+func OpenEnrichment(ctx context.Context, w *workspace.Workspace, c Config, model string, names []string, limit int) (_ *Enrichment, err error) {
 	a, err := New(ctx, w, c)
 	if err != nil {
 		return nil, err
@@ -198,7 +195,7 @@ func OpenEnrichment(ctx context.Context, w *Workspace, c Config, model string, n
 		_, tool := a.registry.Catalog().Get(name)
 		_, skill := a.registry.Catalog().Skill(strings.TrimPrefix(name, "skill:"))
 		if !tool && !skill {
-			return nil, Usagef("there is no tool or skill %q%s; etui tools list shows them", name, nearest.Hint(name, a.registry.Catalog().Names()))
+			return nil, config.Usagef("there is no tool or skill %q%s; etui tools list shows them", name, nearest.Hint(name, a.registry.Catalog().Names()))
 		}
 	}
 	e.Subjects = enrich.Subjects(a.registry.Catalog(), lines, a.languages(), names)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -28,7 +29,7 @@ func TestTextsFollow(t *testing.T) {
 		}
 	}
 	write(filepath.Join(dir, config.File), "skills: {global: []}\n")
-	w, err := Open(dir, "", []string{"ETUI_STATE=" + state})
+	w, err := workspace.Open(dir, "", []string{"ETUI_STATE=" + state})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestTextsFollow(t *testing.T) {
 		{`{"tool":"list_dir","aliases":["look into a folder"]}`, "look into a folder", 1},
 		{`{"tool":"list_dir","alias":["folder"]}`, "look into a folder", 2},
 	} {
-		write(filepath.Join(state, textsFile), step.line+"\n")
+		write(a.Workspace.Texts(), step.line+"\n")
 		a.texts.look(t.Context())
 		if got := a.registry.Catalog().Enriched()["list_dir"].Aliases; len(got) != 1 || got[0] != step.alias {
 			t.Errorf("step %d: the aliases are %q, want %q", i, got, step.alias)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -17,7 +18,7 @@ func serving(t *testing.T, dir string, files map[string]string, before func()) *
 	for name, text := range files {
 		place(t, filepath.Join(dir, name), text)
 	}
-	w, err := Open(dir, "", []string{"ETUI_STATE=" + t.TempDir()})
+	w, err := workspace.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestFlowsFollow(t *testing.T) {
 		}
 	}
 	write("etui.yaml", "skills: {global: []}\nworkflow: {default-skill: full, phases: [{name: a, next: [{to: done}]}]}\n")
-	w, err := Open(dir, "", []string{"ETUI_STATE=" + filepath.Join(dir, "state")})
+	w, err := workspace.Open(dir, "", []string{"ETUI_STATE=" + filepath.Join(dir, "state")})
 	if err != nil {
 		t.Fatal(err)
 	}

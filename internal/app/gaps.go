@@ -15,7 +15,9 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
@@ -231,7 +233,7 @@ func (a *App) openSkills(ctx context.Context) (list []Finding) {
 // unsigned returns the enabled skills that were installed without a trusted
 // signature.
 func (a *App) unsigned(ctx context.Context) (names []string) {
-	in, err := a.Workspace.Installer(nil)
+	in, err := Installer(a.Workspace, nil)
 	if err != nil {
 		return nil // the commands that install skills report it
 	}
@@ -248,9 +250,9 @@ func (a *App) unsigned(ctx context.Context) (names []string) {
 }
 
 // openPlace lists problems with the folders that etui works in or reads.
-func openPlace(w *Workspace, readable []string) (list []Finding) {
+func openPlace(w *workspace.Workspace, readable []string) (list []Finding) {
 	home, err := os.UserHomeDir()
-	dirs := workspaces(w)
+	dirs := w.Folders()
 	if !w.Config.Tools.Builtin {
 		dirs = nil // no tool reads them
 	}
@@ -259,10 +261,10 @@ func openPlace(w *Workspace, readable []string) (list []Finding) {
 		if dir != w.Dir {
 			place += " " + dir
 		}
-		if err == nil && within(dir, home) {
+		if err == nil && folder.Within(dir, home) {
 			list = append(list, gapIn("workspace", "The workspace "+dir+" contains your home folder: tools can read the keys in it.", "A folder of its own: etui --workspace FOLDER")...)
 		}
-		if within(dir, w.State) {
+		if folder.Within(dir, w.State) {
 			list = append(list, gapIn("state", "The state folder is in "+place+": a command without a sandbox can read what all users wrote.", "state: a folder elsewhere")...)
 		}
 		if keys := keyFiles(dir); len(keys) > 0 {
@@ -278,23 +280,6 @@ func openPlace(w *Workspace, readable []string) (list []Finding) {
 		list = append(list, gapIn("root", "etui runs as root: nothing limits what a fault in etui itself can do.", "Run it as an ordinary user.")...)
 	}
 	return list
-}
-
-// workspaces returns the folders that tools work in, each once.
-func workspaces(w *Workspace) []string {
-	list := []string{w.Dir}
-	for _, agent := range w.Config.Agents {
-		if dir := config.Abs(w.File, agent.Workspace); dir != "" && !slices.Contains(list, dir) {
-			list = append(list, dir)
-		}
-	}
-	return list
-}
-
-// within reports whether path is dir or lies in it.
-func within(dir, path string) bool {
-	below, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(below)
 }
 
 // keyFiles returns the files at the top of a folder that look like keys.

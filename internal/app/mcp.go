@@ -13,8 +13,10 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/etui-run/etui/internal/atomicfile"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
 )
@@ -41,12 +43,12 @@ const tryTime = 90 * time.Second
 // runs by npx, starts the server once to learn its tools, and writes the file. It does not
 // keep a server that cannot be started, nor puts it in the place of another one. Force
 // replaces a file of that name.
-func (w *Workspace) AddServer(ctx context.Context, s ServerFile, force bool, version string, log *slog.Logger) (file string, st mcp.Status, err error) {
-	file = filepath.Join(installFolder(w), s.Name+".yaml")
+func AddServer(ctx context.Context, w *workspace.Workspace, s ServerFile, force bool, version string, log *slog.Logger) (file string, st mcp.Status, err error) {
+	file = filepath.Join(w.InstallFolder(), s.Name+".yaml")
 	before, err := os.ReadFile(file)
 	switch {
 	case err == nil && !force:
-		return file, st, Usagef("%s exists already; replace it with --force", file)
+		return file, st, config.Usagef("%s exists already; replace it with --force", file)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return file, st, err
 	}
@@ -58,7 +60,7 @@ func (w *Workspace) AddServer(ctx context.Context, s ServerFile, force bool, ver
 	// Mistakes are found before anything is fetched.
 	variables := skill.Variables{Allowed: w.Config.Skills.Env}
 	if _, err := skill.ParseYAML(filepath.Base(file), text, variables); err != nil {
-		return file, st, UsageError{err}
+		return file, st, config.UsageError{Err: err}
 	}
 	out, programs, err := newWalls(w)
 	if err != nil {
@@ -66,7 +68,7 @@ func (w *Workspace) AddServer(ctx context.Context, s ServerFile, force bool, ver
 	}
 	defer func() { err = errors.Join(err, programs.Close()) }()
 	if len(s.Command) > 0 {
-		p, failed := mcp.Install(ctx, filepath.Join(w.State, serversFolder), s.Name, s.Command)
+		p, failed := mcp.Install(ctx, filepath.Join(w.State, workspace.ServersFolder), s.Name, s.Command)
 		switch {
 		case failed == nil:
 			defer func() {
@@ -87,7 +89,7 @@ func (w *Workspace) AddServer(ctx context.Context, s ServerFile, force bool, ver
 	}
 	c, err := skill.ParseYAML(filepath.Base(file), text, variables)
 	if err != nil {
-		return file, st, UsageError{err}
+		return file, st, config.UsageError{Err: err}
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return file, st, err
@@ -98,9 +100,9 @@ func (w *Workspace) AddServer(ctx context.Context, s ServerFile, force bool, ver
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	c.Folder = root
-	loaded, err := newServers(w, out, programs, mcp.NewPins(filepath.Join(w.State, pinsFile)), version, log).Load(c)
+	loaded, err := newServers(w, out, programs, mcp.NewPins(filepath.Join(w.State, workspace.PinsFile)), version, log).Load(c)
 	if err != nil {
-		return file, st, UsageError{fmt.Errorf("%s: %w", s.Name, err)}
+		return file, st, config.UsageError{Err: fmt.Errorf("%s: %w", s.Name, err)}
 	}
 	if unmet := skill.DetailsOf(loaded).Unmet; len(unmet) > 0 {
 		return file, st, fmt.Errorf("%s: %s", s.Name, printable.List(unmet))
@@ -147,24 +149,24 @@ func tryServer(ctx context.Context, s *mcp.Server) (mcp.Status, error) {
 
 // RemoveServer removes the file of an MCP server, and then what was installed for it and
 // what it kept. In between it calls ended, which returns when no gateway runs the server.
-func (w *Workspace) RemoveServer(name string, ended func() error) (err error) {
-	file := filepath.Join(installFolder(w), name+".yaml")
+func RemoveServer(w *workspace.Workspace, name string, ended func() error) (err error) {
+	file := filepath.Join(w.InstallFolder(), name+".yaml")
 	if filepath.Base(file) != name+".yaml" {
-		return Usagef("%q is not the name of a skill", name)
+		return config.Usagef("%q is not the name of a skill", name)
 	}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Usagef("there is no MCP server %s: %s does not exist", name, file)
+		return config.Usagef("there is no MCP server %s: %s does not exist", name, file)
 	}
 	if err != nil {
 		return err
 	}
 	var kind struct{ Provider string }
 	if err := yaml.Load(text, &kind); err != nil || kind.Provider != "mcp" {
-		return Usagef("%s is no file of an MCP server", file)
+		return config.Usagef("%s is no file of an MCP server", file)
 	}
 	if err := os.Remove(file); err != nil {
 		return err
 	}
-	return errors.Join(ended(), os.RemoveAll(filepath.Join(w.State, serversFolder, name)))
+	return errors.Join(ended(), os.RemoveAll(filepath.Join(w.State, workspace.ServersFolder, name)))
 }

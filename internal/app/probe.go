@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/memory"
@@ -101,8 +102,8 @@ func tryGuard(ctx context.Context, programs *sandbox.Sandbox, guard bool) (err e
 	}
 	text, err := os.ReadFile(filepath.Join(workspace, "etui.yaml"))
 	gap(err != nil || string(text) != configuration, "changed etui.yaml")
-	gap(exists(filepath.Join(workspace, ".vscode")), "left settings of an editor behind")
-	gap(exists(filepath.Join(workspace, "bare", "HEAD")) || exists(filepath.Join(workspace, "linked", "HEAD")), "left a repository of git behind")
+	gap(folder.Exists(filepath.Join(workspace, ".vscode")), "left settings of an editor behind")
+	gap(folder.Exists(filepath.Join(workspace, "bare", "HEAD")) || folder.Exists(filepath.Join(workspace, "linked", "HEAD")), "left a repository of git behind")
 	m, err := memory.New(memory.Config{Workspace: workspace}).Load(time.Now(), "")
 	gap(err == nil && m.Shared.LongTerm == token, "led the memory out of its workspace")
 	return errors.Join(gaps...)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/sandbox"
 )
 
@@ -37,7 +38,7 @@ func (a *App) protections(ctx context.Context) (list []Finding) {
 		if len(a.readable) > 0 {
 			also = " and, only to read, " + strings.Join(a.readable, ", ")
 		}
-		add("files", fmt.Sprintf("The file tools see %s and the folders of skills%s, and nothing else. They cannot change the configuration, the skills or etui's state.", strings.Join(workspaces(w), ", or by agent "), also))
+		add("files", fmt.Sprintf("The file tools see %s and the folders of skills%s, and nothing else. They cannot change the configuration, the skills or etui's state.", strings.Join(w.Folders(), ", or by agent "), also))
 	}
 	reach := "Tools and skills reach public addresses only, not this machine or your network"
 	if len(w.Config.Skills.Local)+len(w.Config.Tools.Local) > 0 {
@@ -68,7 +69,7 @@ func (a *App) triedGuard(ctx context.Context) Finding {
 }
 
 // reachedBy says who can reach the gateway.
-func reachedBy(w *Workspace) string {
+func reachedBy(w *workspace.Workspace) string {
 	switch {
 	case w.Config.API.Key == "":
 		return w.Config.Listen + " can be reached from this machine only; requests of foreign web pages are refused."

@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )
@@ -29,8 +29,8 @@ const (
 )
 
 // Installer returns what installs skills into the workspace. A nil logger discards.
-func (w *Workspace) Installer(log *slog.Logger) (*hub.Installer, error) {
-	c := hub.Config{Folder: installFolder(w), Roots: map[string]*x509.CertPool{}, Log: log}
+func Installer(w *workspace.Workspace, log *slog.Logger) (*hub.Installer, error) {
+	c := hub.Config{Folder: w.InstallFolder(), Roots: map[string]*x509.CertPool{}, Log: log}
 	list := w.Config.Skills.Registries
 	if list == nil {
 		list = defaultRegistries
@@ -38,34 +38,22 @@ func (w *Workspace) Installer(log *slog.Logger) (*hub.Installer, error) {
 	for _, r := range list {
 		source, err := newSource(w, r)
 		if err != nil {
-			return nil, w.wrongf("skills.registries: %w", err)
+			return nil, w.Mistakef("skills.registries: %w", err)
 		}
 		c.Sources = append(c.Sources, source)
 		if len(r.Roots) == 0 {
 			continue
 		}
 		if c.Roots[r.Name], err = readRoots(w.File, r.Roots); err != nil {
-			return nil, w.wrongf("skills.registries: %s: roots: %w", r.Name, err)
+			return nil, w.Mistakef("skills.registries: %s: roots: %w", r.Name, err)
 		}
 	}
 	return hub.New(c), nil
 }
 
-// installFolder is where skills are installed: the first folder of the workspace.
-func installFolder(w *Workspace) string {
-	dir := folders(w.Config.Skills.Dir, workspaceFolders)
-	if len(dir) == 0 {
-		dir = workspaceFolders
-	}
-	if filepath.IsAbs(dir[0]) {
-		return dir[0]
-	}
-	return filepath.Join(w.Dir, dir[0])
-}
-
 // newSource makes a source. This is the one list of them: a new type costs
 // its file and a line here.
-func newSource(w *Workspace, r config.Registry) (hub.Source, error) {
+func newSource(w *workspace.Workspace, r config.Registry) (hub.Source, error) {
 	if r.Type == "folder" {
 		if r.URL == "" {
 			return nil, fmt.Errorf("%s: a folder needs url, its path", r.Name)
@@ -88,8 +76,8 @@ func newSource(w *Workspace, r config.Registry) (hub.Source, error) {
 
 // registryClient reaches public addresses and the address that the configuration
 // gives the registry, which may be a private one.
-func registryClient(w *Workspace, r config.Registry) (*http.Client, error) {
-	guard, err := egress.New(egress.Config{Own: w.ports, Key: "skills.registries", Allow: hostOf(r.URL)})
+func registryClient(w *workspace.Workspace, r config.Registry) (*http.Client, error) {
+	guard, err := egress.New(egress.Config{Own: w.Ports, Key: "skills.registries", Allow: hostOf(r.URL)})
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +122,7 @@ func (a *App) addInstallTools() error {
 	if w.Config.Skills.Model == "off" {
 		return nil
 	}
-	in, err := w.Installer(a.log)
+	in, err := Installer(w, a.log)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +21,8 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/filestamp"
+	"github.com/etui-run/etui/internal/trust"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill/control"
@@ -71,8 +72,8 @@ type reloader struct {
 func newReloader(a *App) *reloader {
 	w := a.Workspace
 	r := &reloader{
-		file: w.File, environ: w.environ, app: a, registry: a.registry, secrets: a.secrets, skills: a.skills, gateway: a.Engine,
-		steady: a.steady, before: a.before, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config, limits: limits(w.Config), flows: w.flows,
+		file: w.File, environ: w.Environ, app: a, registry: a.registry, secrets: a.secrets, skills: a.skills, gateway: a.Engine,
+		steady: a.steady, before: a.before, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config, limits: limits(w.Config), flows: w.Flows,
 	}
 	r.status.Store(&api.Configuration{File: w.File, Since: time.Now()})
 	return r
@@ -123,7 +124,7 @@ func (r *reloader) run(ctx context.Context) {
 				failures = nil
 			}
 		case <-ticker.C:
-			if waits := (*Unconfirmed)(nil); r.stamp() != r.seen || errors.As(r.wrong.change, &waits) {
+			if waits := (*trust.Unconfirmed)(nil); r.stamp() != r.seen || errors.As(r.wrong.change, &waits) {
 				changed()
 			}
 			r.lookAtKeys(ctx)
@@ -212,7 +213,7 @@ func (r *reloader) lookAtKeys(ctx context.Context) {
 	if r.app.shared != nil { // followKeys does it
 		return
 	}
-	still := r.steady(r.app.Workspace.keys())
+	still := r.steady(r.app.Workspace.KeysFile())
 	changed, err := r.app.keys.Reload(still)
 	says := ""
 	switch {
@@ -237,7 +238,7 @@ func (a *App) followKeys(ctx context.Context) {
 // have written them. Then, or if one of them cannot be used, what was in effect stays.
 func (r *reloader) lookAtFlows(ctx context.Context) {
 	still := r.steady(r.flowFolder())
-	now, err := flowStamps(r.app.Workspace.Dir)
+	now, err := workspace.FlowStamps(r.app.Workspace.Dir)
 	if !still() {
 		return
 	}
@@ -260,22 +261,6 @@ func (r *reloader) lookAtFlows(ctx context.Context) {
 
 func (r *reloader) flowFolder() string { return filepath.Join(r.app.Workspace.Dir, config.FlowFolder) }
 
-// flowStamps distinguishes versions of the files of workflows in a workspace, and of their
-// scripts beside them, without reading them.
-func flowStamps(dir string) (string, error) {
-	entries, err := os.ReadDir(filepath.Join(dir, config.FlowFolder))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	var stamps strings.Builder
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && !e.IsDir() {
-			fmt.Fprintf(&stamps, "%s %+v\n", e.Name(), filestamp.Of(info))
-		}
-	}
-	return stamps.String(), nil
-}
-
 // wait leaves a changed file for the next look.
 func (r *reloader) wait(ctx context.Context, seen filestamp.Stamp) {
 	if seen == r.seen || r.waits {
@@ -294,7 +279,7 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	still := r.steady(r.flowFolder())
 	c, err := config.Parse(r.file, text, r.environ)
 	if err == nil {
-		err = r.app.Workspace.confirmed(text)
+		err = r.app.Workspace.Confirmed(text)
 	}
 	if err != nil {
 		return err

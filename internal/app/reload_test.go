@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -34,7 +35,7 @@ func TestRulesChangeTogether(t *testing.T) {
 			if err := os.WriteFile(file, []byte(texts[0]), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			w, err := Open(dir, "", []string{"ETUI_STATE=" + t.TempDir(), "ETUI_MODELS=[{name: m, provider: offline}]", "ETUI_SANDBOX_MODE=off"})
+			w, err := workspace.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir(), "ETUI_MODELS=[{name: m, provider: offline}]", "ETUI_SANDBOX_MODE=off"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/session"
 )
 
@@ -18,11 +20,11 @@ var ErrNothingStored = errors.New("the workspace has stored no conversation yet"
 // StoredConversations returns the workspace's conversations with these keys, or its
 // newest ones if there are no keys. Who has what a session does not record: the user,
 // the channel and the roles. The error is [ErrNothingStored] if there are none.
-func StoredConversations(ctx context.Context, w *Workspace, keys []string, who replay.Conversation) (all []replay.Conversation, err error) {
-	if !w.hasStore() {
+func StoredConversations(ctx context.Context, w *workspace.Workspace, keys []string, who replay.Conversation) (all []replay.Conversation, err error) {
+	if !w.HasStore() {
 		return nil, ErrNothingStored
 	}
-	store, err := w.openStore(ctx, nil)
+	store, err := w.OpenStore(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func StoredConversations(ctx context.Context, w *Workspace, keys []string, who r
 		if len(c.Turns) > 0 {
 			all = append(all, c)
 		} else if named {
-			return nil, Usagef("there is no stored conversation %q", key)
+			return nil, config.Usagef("there is no stored conversation %q", key)
 		}
 	}
 	if len(all) == 0 {
@@ -57,7 +59,7 @@ func StoredConversations(ctx context.Context, w *Workspace, keys []string, who r
 }
 
 // Replay replays conversations on a workspace, in each mode and at each provider.
-func Replay(ctx context.Context, w *Workspace, cfg Config, modes []replay.Mode, warm bool, conversations []replay.Conversation) (report replay.Report, err error) {
+func Replay(ctx context.Context, w *workspace.Workspace, cfg Config, modes []replay.Mode, warm bool, conversations []replay.Conversation) (report replay.Report, err error) {
 	a, err := New(ctx, w, cfg)
 	if err != nil {
 		return report, err
@@ -67,7 +69,7 @@ func Replay(ctx context.Context, w *Workspace, cfg Config, modes []replay.Mode, 
 		for _, p := range replay.Providers() {
 			run, err := replay.Play(ctx, replay.Config{Engine: a.Config, Mode: mode, Provider: p, Warm: warm}, conversations)
 			if errors.Is(err, engine.ErrUnknown) {
-				err = Usagef("on %s: %w", w.File, err)
+				err = config.Usagef("on %s: %w", w.File, err)
 			}
 			if err != nil {
 				return report, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/workspace"
 )
 
 // Server is an [App] that listens where its configuration says.
@@ -31,7 +32,7 @@ type Server struct {
 //
 // If another process still uses the port or the state folder, Listen waits for a second,
 // and for longer if that process is stopping: a restart need not wait by itself.
-func Listen(ctx context.Context, w *Workspace, c Config) (*Server, error) {
+func Listen(ctx context.Context, w *workspace.Workspace, c Config) (*Server, error) {
 	for began := time.Now(); ; {
 		s := &Server{}
 		err := s.listen(ctx, w, c)
@@ -39,7 +40,7 @@ func Listen(ctx context.Context, w *Workspace, c Config) (*Server, error) {
 			return s, nil
 		}
 		err = errors.Join(err, s.closePorts())
-		var running *errRunning
+		var running *workspace.RunningError
 		if !errors.As(err, &running) && !errors.Is(err, errInUse) {
 			return nil, err
 		}
@@ -58,20 +59,20 @@ func Listen(ctx context.Context, w *Workspace, c Config) (*Server, error) {
 	}
 }
 
-func (s *Server) listen(ctx context.Context, w *Workspace, c Config) (err error) {
+func (s *Server) listen(ctx context.Context, w *workspace.Workspace, c Config) (err error) {
 	if s.listener, err = listen(ctx, w.Config.Listen, "listen"); err != nil {
 		return err
 	}
 	s.URL = "http://" + s.listener.Addr().String()
-	w.ports = []uint16{port(s.listener)}
+	w.Ports = []uint16{port(s.listener)}
 	if !s.private() && w.Config.Admin != "" {
 		if s.operators, err = listen(ctx, w.Config.Admin, "admin"); err != nil {
 			return err
 		}
 		s.Admin = "http://" + s.operators.Addr().String()
-		w.ports = append(w.ports, port(s.operators))
+		w.Ports = append(w.Ports, port(s.operators))
 	}
-	c.Stored, c.urls = true, Instance{URL: s.URL, Admin: s.Admin}
+	c.Stored, c.urls = true, workspace.Instance{URL: s.URL, Admin: s.Admin}
 	s.App, err = New(ctx, w, c)
 	return err
 }
@@ -124,7 +125,7 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 	case err = <-failed:
 	case <-ctx.Done():
 		stopping()
-		if failed := markStopping(s.Workspace.State); failed != nil {
+		if failed := s.Workspace.MarkStopping(); failed != nil {
 			s.log.WarnContext(ctx, "a restart may not wait for the end", "error", failed)
 		}
 		// While turns end, the server answers: a client that asks now learns that etui stops.

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/tracing"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection/meta"
@@ -51,15 +51,7 @@ type skills struct {
 const (
 	decisionsFile = "skills.json"
 	callsFile     = "calls.db"
-	pinsFile      = "pins.json"
 	vectorsFile   = "embeddings.jsonl"
-	lockFile      = "etui.lock"
-)
-
-// The folders of skills when the configuration names none.
-var (
-	workspaceFolders = []string{"skills", ".agents/skills", ".claude/skills"}
-	globalFolders    = []string{"~/.etui/skills", "~/.agents/skills"}
 )
 
 // addSkills loads the skills of the workspace and puts them into the registry. Files
@@ -67,7 +59,7 @@ var (
 func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (err error) {
 	w, log := a.Workspace, a.log
 	if a.traces, err = tracing.New(os.Getenv, a.version, log); err != nil {
-		return UsageError{err}
+		return config.UsageError{Err: err}
 	}
 	a.close = append(a.close, func() error {
 		ending, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
@@ -97,7 +89,7 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		return err
 	}
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
-		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: a.reserved(), Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.steady, Log: log,
+		Roots: w.Roots(), Providers: providers, Package: markdown.Here().Load, Reserved: a.reserved(), Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.steady, Log: log,
 	})
 	s.loader.Load(ctx) // failures are in the table and the log
 	if s.calls, err = a.newCalls(ctx, stored, log); err != nil {
@@ -110,21 +102,21 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 
 // newWalls makes the guard between skills and the network, and the sandbox between
 // programs and the machine.
-func newWalls(w *Workspace) (*egress.Guard, *sandbox.Sandbox, error) {
+func newWalls(w *workspace.Workspace) (*egress.Guard, *sandbox.Sandbox, error) {
 	c := w.Config
-	out, err := egress.New(egress.Config{Allow: c.Skills.Local, Own: w.ports})
+	out, err := egress.New(egress.Config{Allow: c.Skills.Local, Own: w.Ports})
 	if err != nil {
-		return nil, nil, w.wrongf("skills.local: %w", err)
+		return nil, nil, w.Mistakef("skills.local: %w", err)
 	}
 	programs, err := sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(c.Sandbox.Mode), Require: sandbox.Mode(c.Sandbox.Require),
-		Read: c.Sandbox.Read, Closed: w.closed(), Dial: out.DialContext,
+		Read: c.Sandbox.Read, Closed: w.Closed(), Dial: out.DialContext,
 	})
 	if err != nil {
-		return nil, nil, w.wrongf("%w", err)
+		return nil, nil, w.Mistakef("%w", err)
 	}
 	if err := sandbox.CheckHosts(c.Sandbox.Network); err != nil {
-		return nil, nil, w.wrongf("sandbox.network: %w", err)
+		return nil, nil, w.Mistakef("sandbox.network: %w", err)
 	}
 	return out, programs, nil
 }
@@ -222,49 +214,6 @@ func serverStatus(s skill.Skill) any {
 
 func limits(c *config.Config) control.Limits {
 	return control.Limits{Allow: c.Skills.Allow, Deny: c.Skills.Deny}
-}
-
-// roots returns the folders that skills come from, global ones first.
-func roots(w *Workspace) []skill.Root {
-	c := w.Config.Skills
-	var list []skill.Root
-	for _, dir := range folders(c.Global, globalFolders) {
-		if dir, ok := strings.CutPrefix(dir, "~/"); ok {
-			if home, err := os.UserHomeDir(); err == nil {
-				list = append(list, skill.Root{Dir: filepath.Join(home, dir), Scope: skill.Global})
-			}
-			continue
-		}
-		list = append(list, skill.Root{Dir: config.Abs(w.File, dir), Scope: skill.Global})
-	}
-	for _, dir := range folders(c.Dir, workspaceFolders) {
-		list = append(list, skill.Root{Dir: dir, Scope: skill.Workspace, Within: w.Dir})
-	}
-	return list
-}
-
-func folders(configured config.Paths, otherwise []string) []string {
-	if configured == nil {
-		return otherwise
-	}
-	return configured
-}
-
-// protected returns the files and folders that tools may not change, because with them
-// an agent could extend its own rights.
-func protected(w *Workspace) []string { return append(skillFolders(w), w.File, w.State) }
-
-// skillFolders returns the folders that skills come from. Tools may read them, but not
-// change them.
-func skillFolders(w *Workspace) (list []string) {
-	for _, r := range roots(w) {
-		dir := r.Dir
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(r.Within, dir)
-		}
-		list = append(list, dir)
-	}
-	return list
 }
 
 // ownNames returns the names of etui's tools that are not in every catalog, and of the

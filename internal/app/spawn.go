@@ -35,7 +35,7 @@ func (a *App) addSpawn() error {
 				}
 			}
 			if !slices.Contains(slices.Collect(others), name) {
-				return w.wrongf("agent %s: spawn.agents: there is no agent %q%s", g.Name, name, nearest.Hint(name, others))
+				return w.Mistakef("agent %s: spawn.agents: there is no agent %q%s", g.Name, name, nearest.Hint(name, others))
 			}
 		}
 		if g.Spawn.AtOnce > 0 {

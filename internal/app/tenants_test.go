@@ -23,6 +23,8 @@ import (
 	"github.com/etui-run/etui/channel/telegram/telegramtest"
 	"github.com/etui-run/etui/channel/wecom/wecomtest"
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/trust"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -149,7 +151,7 @@ func TestTenants(t *testing.T) {
 type world struct {
 	*testing.T
 	mode     string
-	space    *app.Workspace
+	space    *workspace.Workspace
 	gateway  string
 	telegram *telegramtest.Server
 	slack    *slacktest.Server
@@ -207,7 +209,7 @@ func newWorld(t *testing.T, mode string) *world {
 			t.Fatal(err)
 		}
 	}
-	space, err := app.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir(), "ETUI_SANDBOX_MODE=off", "HOME=" + dir, app.TrustVariable + "=" + dir})
+	space, err := workspace.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir(), "ETUI_SANDBOX_MODE=off", "HOME=" + dir, trust.Variable + "=" + dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,15 +3,11 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
@@ -24,9 +20,10 @@ import (
 	"github.com/etui-run/etui/internal/builtin/web"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
-	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/tool"
 )
@@ -79,10 +76,10 @@ func (a *App) addBuiltin() error {
 	if err != nil {
 		a.Warnings = append(a.Warnings, err)
 	}
-	if err := checkSkillFolders(w); err != nil {
+	if err := w.CheckSkillFolders(); err != nil {
 		return err
 	}
-	if a.readable, err = readFolders(w); err != nil {
+	if a.readable, err = w.ReadFolders(); err != nil {
 		return err
 	}
 	tools, err := a.toolsIn(w.Dir, hosts)
@@ -92,18 +89,18 @@ func (a *App) addBuiltin() error {
 	own := map[string][]tool.Tool{}
 	// Agents that work in the same folder share its tools, so that one guard knows of
 	// every command that runs there.
-	in := map[string][]tool.Tool{realFolder(w.Dir): tools}
+	in := map[string][]tool.Tool{folder.Real(w.Dir): tools}
 	for _, agent := range w.Config.Agents {
 		if agent.Workspace == "" {
 			continue
 		}
 		dir := config.Abs(w.File, agent.Workspace)
-		list, ok := in[realFolder(dir)]
+		list, ok := in[folder.Real(dir)]
 		if !ok {
 			if list, err = a.toolsIn(dir, hosts); err != nil {
-				return w.wrongf("the workspace of the agent %s: %w", agent.Name, err)
+				return w.Mistakef("the workspace of the agent %s: %w", agent.Name, err)
 			}
-			in[realFolder(dir)] = list
+			in[folder.Real(dir)] = list
 		}
 		own[agent.Name] = slices.Clone(list)
 	}
@@ -124,35 +121,21 @@ func (a *App) addBuiltin() error {
 	return addWeb(a.registry, w)
 }
 
-// realFolder returns where a folder is, with links resolved. What is missing at its end stays as
-// it is named.
-func realFolder(dir string) string {
-	for at, below := filepath.Clean(dir), ""; ; {
-		if place, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(place, below)
-		}
-		if at == filepath.Dir(at) {
-			return filepath.Clean(dir)
-		}
-		at, below = filepath.Dir(at), filepath.Join(filepath.Base(at), below)
-	}
-}
-
 // toolsIn returns the tools that work in a folder. Tools that run commands, which reach
 // hosts, are among them only if the sandbox runs programs.
 func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 	w := a.Workspace
-	inner, err := innerFolders(w, dir)
+	inner, err := w.InnerFolders(dir)
 	if err != nil {
 		return nil, err
 	}
-	disorder, err := w.disorder(dir)
+	disorder, err := w.Disorder(dir)
 	if err != nil {
 		return nil, err
 	}
 	files, err := builtin.Open(builtin.FilesConfig{
-		Dir: dir, Protected: slices.Concat(trusted(w, dir), protected(w), inner, w.states()), Hidden: w.states(),
-		ReadOnly: slices.Concat(a.readable, skillFolders(w)), Told: a.readable,
+		Dir: dir, Protected: slices.Concat(w.Trusted(dir), w.SkillFolders(), []string{w.File, w.State}, inner, w.States()), Hidden: w.States(),
+		ReadOnly: slices.Concat(a.readable, w.SkillFolders()), Told: a.readable,
 		Redact: func(text string) string { return a.secrets.Redactor().Text(text) },
 	})
 	if err != nil {
@@ -168,160 +151,17 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 		return tools, nil
 	}
 	guard, err := protect.New(protect.Config{
-		Dir: dir, Names: trusted(w, dir), Own: slices.Concat(inner, w.states(), w.linksFrom(dir)), Hidden: w.states(), Mode: mode,
-		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Journal: realFolder(filepath.Dir(disorder)), Log: a.log,
+		Dir: dir, Names: w.Trusted(dir), Own: slices.Concat(inner, w.States(), w.LinksFrom(dir)), Hidden: w.States(), Mode: mode,
+		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Journal: folder.Real(filepath.Dir(disorder)), Log: a.log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	a.guards = append(a.guards, guard)
-	outside := slices.DeleteFunc(skillFolders(w), func(path string) bool { return within(dir, path) })
+	outside := slices.DeleteFunc(w.SkillFolders(), func(path string) bool { return folder.Within(dir, path) })
 	s := shell.New(shell.Config{Sandbox: a.programs, Dir: dir, ReadOnly: append(outside, a.readable...), Told: a.readable, Guard: guard, Network: hosts})
 	a.close = append(a.close, guard.Close, s.Close)
 	return append(tools, s.Registered()...), nil
-}
-
-// checkSkillFolders refuses folders of skills that hold the state or the user's home folder: tools
-// and commands read everything in a folder of skills.
-func checkSkillFolders(w *Workspace) error {
-	closed := w.states()
-	if home, err := os.UserHomeDir(); err == nil {
-		closed = append(closed, home)
-	}
-	for _, dir := range skillFolders(w) {
-		for _, path := range closed {
-			if within(realFolder(dir), realFolder(path)) {
-				return w.wrongf("skills: tools read the folder %s with everything in it, and it holds %s; name a folder that has only skills", dir, path)
-			}
-		}
-	}
-	return nil
-}
-
-// maxReadable is the number of folders of tools.read: descriptions of tools name them all.
-const maxReadable = 10
-
-// readFolders returns the folders of tools.read. The error joins a [config.Error] for
-// each that is missing or that tools may not read.
-func readFolders(w *Workspace) (folders []string, err error) {
-	var wrong []error
-	for _, n := range w.Config.Names {
-		if n.Kind != config.Folder {
-			continue
-		}
-		dir, err := readFolder(w, n.Text)
-		if err == nil && len(folders) == maxReadable {
-			err = fmt.Errorf("%d folders are the most", maxReadable)
-		}
-		if err != nil {
-			wrong = append(wrong, config.Error{File: n.Place.File, Line: n.Place.Line, Column: n.Place.Column, Message: n.Where + ": " + err.Error()})
-			continue
-		}
-		folders = append(folders, dir)
-	}
-	return folders, errors.Join(wrong...)
-}
-
-// readFolder resolves a folder of tools.read, which must exist.
-func readFolder(w *Workspace, dir string) (string, error) {
-	if !strings.HasPrefix(dir, "~/") {
-		dir = config.Abs(w.File, dir)
-	}
-	if within(w.Dir, dir) {
-		return "", fmt.Errorf("%s is in the workspace, where tools read anyway", dir)
-	}
-	resolved, err := sandbox.Folders([]string{dir}, w.closed())
-	if err != nil {
-		return "", err
-	}
-	dir = resolved[0]
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		var beside []string
-		entries, _ := os.ReadDir(filepath.Dir(dir)) // without them there is no hint
-		for _, e := range entries {
-			if e.IsDir() {
-				beside = append(beside, e.Name())
-			}
-		}
-		return "", fmt.Errorf("there is no folder %s%s", dir, nearest.Hint(filepath.Base(dir), slices.Values(beside)))
-	case err == nil && !info.IsDir():
-		err = fmt.Errorf("%s is no folder", dir)
-	}
-	return dir, err
-}
-
-// innerFolders returns the folders directly in a workspace that hold the workspaces of
-// other agents. Tools of the outer one must not put another folder in their place.
-func innerFolders(w *Workspace, dir string) (list []string, err error) {
-	dir = realFolder(dir)
-	for _, other := range workspaces(w) {
-		below, err := filepath.Rel(dir, realFolder(other))
-		if err != nil {
-			return nil, err
-		}
-		if below != "." && filepath.IsLocal(below) {
-			first, _, _ := strings.Cut(filepath.ToSlash(below), "/")
-			list = append(list, filepath.Join(dir, first))
-		}
-	}
-	return list, nil
-}
-
-// trusted returns the files and folders that configure etui, and the memory that all
-// conversations read: those of the workspace, and those that a folder would have if etui were started in it.
-func trusted(w *Workspace, dir string) []string {
-	list := append(skillFolders(w), w.File, filepath.Join(dir, config.File), filepath.Join(dir, "memory"), filepath.Join(dir, config.FlowFolder))
-	for _, name := range workspaceFolders {
-		list = append(list, filepath.Join(dir, name))
-	}
-	for _, c := range confirmedIn(dir) { // etui reads these without a question
-		list = append(list, c.File, filepath.Join(c.Dir, config.FlowFolder))
-		for _, name := range workspaceFolders {
-			list = append(list, filepath.Join(c.Dir, name))
-		}
-	}
-	if folder, err := confirmations(); err == nil {
-		list = append(list, folder)
-	}
-	list = append(list, named(w)...)
-	for _, path := range list { // etui follows links
-		if plain := realFolder(path); plain != filepath.Clean(path) {
-			list = append(list, plain)
-		}
-	}
-	return list
-}
-
-// named returns the files and folders that the configuration names, and that etui trusts as
-// it does the configuration: local registries, root certificates, scripts of models and
-// workflows, and what a heartbeat says with the rights of a person.
-func named(w *Workspace) (list []string) {
-	c := w.Config
-	for _, r := range c.Skills.Registries {
-		if r.Type == "folder" && r.URL != "" {
-			list = append(list, config.Abs(w.File, r.URL))
-		}
-		for _, file := range r.Roots {
-			list = append(list, config.Abs(w.File, file))
-		}
-	}
-	for _, m := range c.Models {
-		if m.Script != "" {
-			list = append(list, config.Abs(w.File, m.Script))
-		}
-	}
-	for _, f := range append([]config.Flow{{Script: c.Workflow.Script, Place: c.Workflow.Place}}, c.Workflows...) {
-		if f.Script != "" {
-			list = append(list, config.Abs(f.Place.File, f.Script))
-		}
-	}
-	if h := c.Heartbeat; h.Interval != 0 && h.User != "" {
-		dir, _ := w.heartbeatFolder() // the heartbeat says what is wrong
-		list = append(list, filepath.Join(dir, heartbeatFile))
-	}
-	return list
 }
 
 // byAgent is a tool that works elsewhere for some agents.
@@ -366,7 +206,7 @@ func (a *App) steady(path string) (still func() bool) {
 		all[i] = g.Steady(path)
 	}
 	return func() bool {
-		return ours(path) == nil && !slices.ContainsFunc(all, func(still func() bool) bool { return !still() })
+		return workspace.Ours(path) == nil && !slices.ContainsFunc(all, func(still func() bool) bool { return !still() })
 	}
 }
 
@@ -383,18 +223,18 @@ func (a *App) before(path string) (text []byte, known bool) {
 
 // addWeb registers the tools that read the web. web_search exists only if a search
 // service is configured.
-func addWeb(registry *catalog.Registry, w *Workspace) error {
+func addWeb(registry *catalog.Registry, w *workspace.Workspace) error {
 	c := w.Config.Tools
-	out, err := egress.New(egress.Config{Allow: c.Local, Own: w.ports, Key: "tools.local"})
+	out, err := egress.New(egress.Config{Allow: c.Local, Own: w.Ports, Key: "tools.local"})
 	if err != nil {
-		return w.wrongf("tools.local: %w", err)
+		return w.Mistakef("tools.local: %w", err)
 	}
-	own, err := egress.New(egress.Config{Allow: hostOf(c.Search.SearXNG), Own: w.ports, Key: "tools.search.searxng"})
+	own, err := egress.New(egress.Config{Allow: hostOf(c.Search.SearXNG), Own: w.Ports, Key: "tools.search.searxng"})
 	if err == nil && c.Search.SearXNG != "" {
 		_, err = egress.ParseURL(c.Search.SearXNG)
 	}
 	if err != nil {
-		return w.wrongf("tools.search.searxng: %w", err)
+		return w.Mistakef("tools.search.searxng: %w", err)
 	}
 	limits := egress.Limits{Time: webTime}
 	search := web.NewSearcher(web.SearchConfig{

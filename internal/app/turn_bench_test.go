@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -18,7 +19,7 @@ func demoGateway(tb testing.TB) *engine.Engine {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w := &Workspace{Dir: dir, File: filepath.Join(dir, "etui.yaml"), State: filepath.Join(dir, "state"), Config: c}
+	w := &workspace.Workspace{Dir: dir, File: filepath.Join(dir, "etui.yaml"), State: filepath.Join(dir, "state"), Config: c}
 	a, err := New(context.Background(), w, Config{Stored: true, Secrets: &secret.Known{}})
 	if err != nil {
 		tb.Fatal(err)

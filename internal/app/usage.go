@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/store/postgres"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/usage"
@@ -36,7 +37,7 @@ func (a *App) openUsage(ctx context.Context, stored bool) engine.Learning {
 // this process stores what it does; else the log is nil where there is no file.
 func (a *App) usageFile(ctx context.Context, age time.Duration, stored bool) (usage.Log, error) {
 	file := filepath.Join(a.Workspace.State, usageFile)
-	if !exists(file) && (!a.Workspace.Config.Usage.Keep || !stored) {
+	if !folder.Exists(file) && (!a.Workspace.Config.Usage.Keep || !stored) {
 		return nil, nil
 	}
 	turns, err := sqlite.OpenUsage(ctx, file, sqlite.Limits{Age: age})
@@ -57,7 +58,7 @@ func (a *App) sharedUsage(ctx context.Context, age time.Duration, stored bool) (
 		return nil, errAway
 	}
 	turns := a.shared.Turns(postgres.TurnLimits{Age: age})
-	if file := filepath.Join(a.Workspace.State, usageFile); stored && exists(file) {
+	if file := filepath.Join(a.Workspace.State, usageFile); stored && folder.Exists(file) {
 		n, err := moveTurns(ctx, file, age, turns)
 		if err != nil {
 			return nil, fmt.Errorf("moving the past turns of %s into the database: %w", file, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
 )
@@ -26,7 +27,7 @@ type Validation struct {
 	// Reports are what was found, in order.
 	Reports []SkillReport
 
-	workspace *Workspace
+	workspace *workspace.Workspace
 	providers []skill.Provider
 	existing  existing
 	toolsets  []toolsetFile
@@ -56,7 +57,7 @@ type SkillProblem struct {
 // Run checks paths: files of skills, and folders of them. Without paths it checks the
 // folders that the workspace takes its skills from. Toolsets may name the tools of the
 // workspace and of the checked files.
-func (v *Validation) Run(ctx context.Context, w *Workspace, c Config, paths ...string) (err error) {
+func (v *Validation) Run(ctx context.Context, w *workspace.Workspace, c Config, paths ...string) (err error) {
 	out, programs, err := newWalls(w)
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func (v *Validation) files(paths []string) error {
 
 // workspaceFolders checks the folders that the workspace takes its skills from.
 func (v *Validation) workspaceFolders() error {
-	for _, dir := range skillFolders(v.workspace) {
+	for _, dir := range v.workspace.SkillFolders() {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -132,16 +133,16 @@ func (v *Validation) path(path string) error {
 	info, err := os.Stat(path)
 	switch ext := strings.ToLower(filepath.Ext(path)); {
 	case errors.Is(err, fs.ErrNotExist):
-		return Usagef("there is no %s", path)
+		return config.Usagef("there is no %s", path)
 	case err != nil:
-		return UsageError{err}
+		return config.UsageError{Err: err}
 	case info.IsDir():
 		before := len(v.Reports)
 		if err := v.folder(path); err != nil {
 			return err
 		}
 		if len(v.Reports) == before {
-			return Usagef("there is no skill in %s: a skill is a YAML file, or a folder with a SKILL.md", path)
+			return config.Usagef("there is no skill in %s: a skill is a YAML file, or a folder with a SKILL.md", path)
 		}
 		return nil
 	case ext == ".yaml", ext == ".yml", ext == ".md":
@@ -153,7 +154,7 @@ func (v *Validation) path(path string) error {
 		v.file(root, filepath.Dir(path), filepath.Base(path))
 		return nil
 	}
-	return Usagef("%s is no file of a skill; a skill is a SKILL.md or a YAML file", path)
+	return config.Usagef("%s is no file of a skill; a skill is a SKILL.md or a YAML file", path)
 }
 
 // folder checks a skill's folder, or the skills in a folder of them.

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/atomicfile"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/usage"
 )
@@ -60,7 +61,7 @@ func LoadWeights(state string) (Fitted, error) {
 
 // Recommends says which weights the recommender of a workspace has, and whether they may
 // be fitted: it is on, and etui.yaml leaves them to etui.
-func (f Fitted) Recommends(w *Workspace) (now tune.Recommender, fit bool, why string) {
+func (f Fitted) Recommends(w *workspace.Workspace) (now tune.Recommender, fit bool, why string) {
 	c := w.Config.Recommend
 	now = weightsOf(c)
 	switch {
@@ -103,7 +104,7 @@ func ResetWeights(state string) (removed bool, err error) {
 }
 
 // PastTurns returns the workspace's tools, visible to everybody, and the past turns.
-func PastTurns(ctx context.Context, w *Workspace, cfg Config) (tools *catalog.Catalog, turns []usage.Turn, err error) {
+func PastTurns(ctx context.Context, w *workspace.Workspace, cfg Config) (tools *catalog.Catalog, turns []usage.Turn, err error) {
 	a, err := New(ctx, w, cfg)
 	if err != nil {
 		return nil, nil, err

@@ -1,12 +1,12 @@
-package app_test
+package workspace_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/protect"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/sandbox"
 )
 
@@ -44,7 +44,7 @@ func TestEdit(t *testing.T) {
 			if err := put(file); err != nil {
 				t.Fatal(err)
 			}
-			w, err := app.Open(dir, "", nil)
+			w, err := workspace.Open(dir, "", nil)
 			if err != nil || w.Config.Log.Level != "warn" {
 				t.Fatal(w, err)
 			}

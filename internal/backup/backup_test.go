@@ -1,4 +1,4 @@
-package app_test
+package backup_test
 
 import (
 	"archive/tar"
@@ -15,8 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/atomicfile"
+	"github.com/etui-run/etui/internal/backup"
+	"github.com/etui-run/etui/internal/trust"
+	"github.com/etui-run/etui/internal/workspace"
 )
 
 // archived returns a tar file with gzip.
@@ -85,9 +87,9 @@ func TestRestoreRefuses(t *testing.T) {
 			must(t, os.Mkdir(state, 0o700))
 			must(t, os.WriteFile(filepath.Join(state, "keys.json"), []byte("old"), 0o600))
 			must(t, os.WriteFile(from, tt.text, 0o600))
-			w, err := app.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+			w, err := workspace.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
 			must(t, err)
-			_, err = w.Restore(t.Context(), from)
+			_, err = backup.Restore(t.Context(), w, from)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("the error is %v, want one with %q", err, tt.want)
 			}
@@ -127,9 +129,9 @@ func TestLeftoversOfBackups(t *testing.T) {
 		then := time.Now().Add(-age)
 		must(t, os.Chtimes(filepath.Join(state, name), then, then))
 	}
-	w, err := app.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+	w, err := workspace.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
 	must(t, err)
-	_, err = w.Backup(t.Context(), "test", filepath.Join(dir, "backup"))
+	_, err = backup.Write(t.Context(), w, "test", filepath.Join(dir, "backup"))
 	must(t, err)
 	for name, age := range left {
 		if _, err := os.Stat(filepath.Join(state, name)); (err == nil) != (age == 0) {
@@ -145,7 +147,7 @@ func TestBackupOfWhatChanges(t *testing.T) {
 	state := filepath.Join(dir, "state")
 	memory := filepath.Join(state, "memory", "main")
 	must(t, os.MkdirAll(memory, 0o700))
-	w, err := app.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+	w, err := workspace.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
 	must(t, err)
 	texts := []string{strings.Repeat("a", 10), strings.Repeat("b", 40_000)}
 	done := make(chan struct{})
@@ -164,7 +166,7 @@ func TestBackupOfWhatChanges(t *testing.T) {
 	})
 	defer func() { close(done); writing.Wait() }()
 	for i := range 100 {
-		b, err := w.Backup(t.Context(), "test", filepath.Join(dir, fmt.Sprint("backup-", i)))
+		b, err := backup.Write(t.Context(), w, "test", filepath.Join(dir, fmt.Sprint("backup-", i)))
 		must(t, err)
 		f, err := os.Open(b.File)
 		must(t, err)
@@ -195,14 +197,14 @@ func TestBackupWhereToolsRead(t *testing.T) {
 	}
 	must(t, os.Symlink(filepath.Join(dir, "docs"), filepath.Join(dir, "link")))
 	must(t, os.WriteFile(filepath.Join(dir, "ws", "etui.yaml"), []byte("tools: {read: [../docs]}\nsandbox: {read: ["+dir+"/programs]}\nskills: {dir: [../skills]}\n"), 0o600))
-	w, err := app.Open(filepath.Join(dir, "ws"), "", []string{"ETUI_STATE=" + filepath.Join(dir, "state"), app.TrustVariable + "=" + dir})
+	w, err := workspace.Open(filepath.Join(dir, "ws"), "", []string{"ETUI_STATE=" + filepath.Join(dir, "state"), trust.Variable + "=" + dir})
 	must(t, err)
 	for _, folder := range []string{"ws", "docs", "docs/below", "link", "programs", "skills", "state"} {
-		if b, err := w.Backup(t.Context(), "test", filepath.Join(dir, folder, "backup")); err == nil {
+		if b, err := backup.Write(t.Context(), w, "test", filepath.Join(dir, folder, "backup")); err == nil {
 			t.Errorf("%s: it was made", b.File)
 		}
 	}
-	_, err = w.Backup(t.Context(), "test", filepath.Join(dir, "elsewhere", "backup"))
+	_, err = backup.Write(t.Context(), w, "test", filepath.Join(dir, "elsewhere", "backup"))
 	must(t, err)
 }
 
@@ -235,20 +237,20 @@ func TestBackupOfServers(t *testing.T) {
 			}
 		}
 	})
-	w, err := app.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+	w, err := workspace.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
 	must(t, err)
 	for i := range 20 {
-		if _, err := w.Backup(t.Context(), "test", filepath.Join(dir, fmt.Sprint("backup-", i))); err != nil {
+		if _, err := backup.Write(t.Context(), w, "test", filepath.Join(dir, fmt.Sprint("backup-", i))); err != nil {
 			t.Error(err)
 			break
 		}
 	}
 	close(done)
 	changing.Wait()
-	_, err = w.Backup(t.Context(), "test", filepath.Join(dir, "backup"))
+	_, err = backup.Write(t.Context(), w, "test", filepath.Join(dir, "backup"))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(state, "keys.json"), []byte("changed"), 0o600))
-	_, err = w.Restore(t.Context(), filepath.Join(dir, "backup"))
+	_, err = backup.Restore(t.Context(), w, filepath.Join(dir, "backup"))
 	must(t, err)
 	if text, _ := os.ReadFile(filepath.Join(state, "keys.json")); string(text) != "kept" {
 		t.Errorf("keys.json holds %q", text)

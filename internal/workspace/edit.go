@@ -1,4 +1,4 @@
-package app
+package workspace
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/internal/protect"
 )
 
@@ -36,7 +37,7 @@ func (w *Workspace) read() ([]byte, error) {
 			return text, nil
 		}
 	}
-	if err := ours(w.File); err != nil {
+	if err := Ours(w.File); err != nil {
 		return nil, err
 	}
 	return config.Read(w.File)
@@ -63,8 +64,8 @@ type Edit struct {
 func (w *Workspace) Edit(from string) (*Edit, error) {
 	if from == "" {
 		from = w.File
-	} else if abs, err := filepath.Abs(from); err != nil || within(realFolder(w.Dir), realFolder(abs)) {
-		return nil, Usagef("%s is in the workspace, where a command can write it; name a file outside, or none", from)
+	} else if abs, err := filepath.Abs(from); err != nil || folder.Within(folder.Real(w.Dir), folder.Real(abs)) {
+		return nil, config.Usagef("%s is in the workspace, where a command can write it; name a file outside, or none", from)
 	}
 	e := &Edit{Before: w.Text, file: w.File, running: w.running}
 	var err error
@@ -75,7 +76,7 @@ func (w *Workspace) Edit(from string) (*Edit, error) {
 		_, _, known := r.Before(w.File)
 		e.Waits = e.Waits || known
 	}
-	_, err = config.Parse(w.File, e.Now, w.environ)
+	_, err = config.Parse(w.File, e.Now, w.Environ)
 	return e, err
 }
 
@@ -101,7 +102,7 @@ func (e *Edit) Accept() error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular() && !e.Waits:
-		return Usagef("%s is no regular file; change what it leads to", e.file)
+		return config.Usagef("%s is no regular file; change what it leads to", e.file)
 	case !info.Mode().IsRegular(): // a command put a link or a pipe there
 		if err := root.RemoveAll(name); err != nil {
 			return err

@@ -1,4 +1,6 @@
-package app
+// Package backup copies a workspace's state folder into an archive while a gateway may use it, and
+// puts an archive back in its place.
+package backup
 
 import (
 	"archive/tar"
@@ -18,13 +20,16 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/folder"
+	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/store/sqlite"
 )
 
-// Backup describes a copy of a state folder: everything that etui keeps and cannot make
+// Archive describes a copy of a state folder: everything that etui keeps and cannot make
 // again, but not the workspace with its configuration.
-type Backup struct {
+type Archive struct {
 	Version string    `json:"version"` // of the etui that made it
 	Made    time.Time `json:"made"`
 	File    string    `json:"file,omitempty"`
@@ -37,7 +42,7 @@ type Backup struct {
 }
 
 const (
-	// manifest is the name of the first entry of a backup, a [Backup] as JSON.
+	// manifest is the name of the first entry of a backup, an [Archive] as JSON.
 	manifest = "etui-backup.json"
 	// before begins the names of folders with state that was replaced.
 	before = "before-"
@@ -45,27 +50,27 @@ const (
 	maxManifest = 1 << 16
 )
 
-// Backup writes the state folder to a new archive, a tar file with gzip that only this user
+// Write writes the state folder to a new archive, a tar file with gzip that only this user
 // can read. A gateway may use the folder meanwhile: each database is copied as it is at
 // one moment. When it fails it leaves no file behind.
-func (w *Workspace) Backup(ctx context.Context, version, file string) (b Backup, err error) {
+func Write(ctx context.Context, w *workspace.Workspace, version, file string) (b Archive, err error) {
 	if file, err = filepath.Abs(file); err != nil {
 		return b, err
 	}
-	read, _ := readFolders(w) // the start says what is wrong with the others
+	read, _ := w.ReadFolders() // the start says what is wrong with the others
 	for _, entry := range w.Config.Sandbox.Read {
 		if list, err := sandbox.Folders([]string{entry}, nil); err == nil {
 			read = append(read, list...)
 		}
 	}
-	for _, dir := range slices.Concat(workspaces(w), []string{w.State}, skillFolders(w), read) {
-		if within(realFolder(dir), filepath.Join(realFolder(filepath.Dir(file)), filepath.Base(file))) {
-			return b, Usagef("%s is in %s; tools or the next backup could read it there: choose another folder", file, dir)
+	for _, dir := range slices.Concat(w.Folders(), []string{w.State}, w.SkillFolders(), read) {
+		if folder.Within(folder.Real(dir), filepath.Join(folder.Real(filepath.Dir(file)), filepath.Base(file))) {
+			return b, config.Usagef("%s is in %s; tools or the next backup could read it there: choose another folder", file, dir)
 		}
 	}
 	root, err := os.OpenRoot(w.State)
 	if errors.Is(err, fs.ErrNotExist) {
-		return b, Usagef("there is nothing to back up: the state folder %s does not exist", w.State)
+		return b, config.Usagef("there is nothing to back up: the state folder %s does not exist", w.State)
 	}
 	if err != nil {
 		return b, err
@@ -73,13 +78,13 @@ func (w *Workspace) Backup(ctx context.Context, version, file string) (b Backup,
 	defer root.Close()
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return b, Usagef("%s exists; choose another name", file)
+		return b, config.Usagef("%s exists; choose another name", file)
 	}
 	if err != nil {
 		return b, err
 	}
-	b = Backup{Version: version, Made: time.Now().UTC().Truncate(time.Second)}
-	if err = w.archive(ctx, root, out, &b); err == nil {
+	b = Archive{Version: version, Made: time.Now().UTC().Truncate(time.Second)}
+	if err = archive(ctx, w, root, out, &b); err == nil {
 		err = out.Sync()
 	}
 	if err = errors.Join(err, out.Close()); err != nil {
@@ -90,8 +95,8 @@ func (w *Workspace) Backup(ctx context.Context, version, file string) (b Backup,
 }
 
 // archive writes the files below root to out and counts them in b.
-func (w *Workspace) archive(ctx context.Context, root *os.Root, out io.Writer, b *Backup) (err error) {
-	copies, err := w.temporary(".etui-backup-") // on the disk that has the databases
+func archive(ctx context.Context, w *workspace.Workspace, root *os.Root, out io.Writer, b *Archive) (err error) {
+	copies, err := temporary(w, ".etui-backup-") // on the disk that has the databases
 	if err != nil {
 		return err
 	}
@@ -155,7 +160,7 @@ const abandoned = 24 * time.Hour
 
 // temporary makes a folder in the state folder, and removes those that earlier backups and
 // restores left when they were killed: they hold what people have said.
-func (w *Workspace) temporary(prefix string) (string, error) {
+func temporary(w *workspace.Workspace, prefix string) (string, error) {
 	entries, err := os.ReadDir(w.State)
 	if err != nil {
 		return "", err
@@ -228,7 +233,7 @@ func add(t *tar.Writer, root *os.Root, name string) (size int64, added bool, err
 // does there as it likes, and must not prevent a backup.
 func ofServer(name string) bool {
 	parts := strings.Split(name, "/")
-	return len(parts) >= 3 && parts[0] == serversFolder && parts[2] == "state"
+	return len(parts) >= 3 && parts[0] == workspace.ServersFolder && parts[2] == "state"
 }
 
 // zeros stand for what a program has cut off.
@@ -241,7 +246,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 func transient(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	switch {
-	case first == lockFile, first == "instance.json":
+	case first == workspace.LockFile, first == workspace.InstanceFile:
 		return true
 	case strings.HasPrefix(first, "."), strings.HasPrefix(first, before):
 		return true
@@ -262,18 +267,18 @@ func database(name string) bool { return path.Ext(name) == ".db" && !strings.Con
 // folder inside, before-DATE, and deletes nothing. Nothing changes if the archive is
 // incomplete, if a database in it is damaged or newer than this program, or while another
 // process uses the folder.
-func (w *Workspace) Restore(ctx context.Context, file string) (b Backup, err error) {
+func Restore(ctx context.Context, w *workspace.Workspace, file string) (b Archive, err error) {
 	in, err := os.Open(file)
 	if err != nil {
-		return b, UsageError{err}
+		return b, config.UsageError{Err: err}
 	}
 	defer in.Close()
-	unlock, err := lock(w.State, Instance{})
+	unlock, err := w.Lock(workspace.Instance{})
 	if err != nil {
 		return b, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	fresh, err := w.temporary(".etui-restore-")
+	fresh, err := temporary(w, ".etui-restore-")
 	if err != nil {
 		return b, err
 	}
@@ -285,12 +290,12 @@ func (w *Workspace) Restore(ctx context.Context, file string) (b Backup, err err
 		return b, fmt.Errorf("%s: %w; nothing was changed", file, err)
 	}
 	b.File, b.State = file, w.State
-	b.Before, err = w.replace(fresh)
+	b.Before, err = replace(w, fresh)
 	return b, err
 }
 
 // unpack writes an archive's files below dir, which is empty.
-func unpack(ctx context.Context, in io.Reader, dir string) (b Backup, err error) {
+func unpack(ctx context.Context, in io.Reader, dir string) (b Archive, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return b, err
@@ -390,13 +395,13 @@ func checked(ctx context.Context, dir string) error {
 
 // replace moves the state aside and the entries of fresh to its place. It returns where
 // the state is now, empty if there was none.
-func (w *Workspace) replace(fresh string) (aside string, err error) {
+func replace(w *workspace.Workspace, fresh string) (aside string, err error) {
 	old, err := os.ReadDir(w.State)
 	if err != nil {
 		return "", err
 	}
 	old = slices.DeleteFunc(old, func(e os.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), before) || e.Name() == lockFile || e.Name() == "instance.json"
+		return strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), before) || e.Name() == workspace.LockFile || e.Name() == workspace.InstanceFile
 	})
 	if len(old) > 0 {
 		aside = filepath.Join(w.State, before+time.Now().UTC().Format("20060102-150405"))

@@ -1,6 +1,7 @@
-package app
+package workspace
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -30,7 +31,7 @@ func (c Change) Empty() bool {
 }
 
 // With returns the workspace with a change. A change that cannot be made is a
-// [UsageError].
+// [config.UsageError].
 func (w *Workspace) With(c Change) (*Workspace, error) {
 	changed := *w
 	if c.File != "" {
@@ -41,7 +42,7 @@ func (w *Workspace) With(c Change) (*Workspace, error) {
 		changed = *other
 	}
 	if c.Limit < 0 || c.Budget < 0 {
-		return nil, Usagef("--limit and --budget are numbers of tools and tokens above zero")
+		return nil, config.Usagef("--limit and --budget are numbers of tools and tokens above zero")
 	}
 	settings := *changed.Config
 	if c.Limit > 0 {
@@ -52,11 +53,11 @@ func (w *Workspace) With(c Change) (*Workspace, error) {
 	}
 	for _, rule := range c.Rules {
 		if strings.ContainsAny(rule, "\r\n") {
-			return nil, Usagef(`--rule: write a rule on one line: '{deny: [db_*], when: "channel == \"web\""}'`)
+			return nil, config.Usagef(`--rule: write a rule on one line: '{deny: [db_*], when: "channel == \"web\""}'`)
 		}
 		parsed, err := config.Parse("--rule", []byte("visibility:\n  rules:\n    - "+rule+"\n"), nil)
 		if err != nil {
-			return nil, UsageError{err}
+			return nil, config.UsageError{Err: err}
 		}
 		settings.Visibility.Rules = append(slices.Clone(settings.Visibility.Rules), parsed.Visibility.Rules...)
 	}
@@ -70,9 +71,14 @@ func (w *Workspace) With(c Change) (*Workspace, error) {
 			_, err = enrich.Open(file).Read()
 		}
 		if err != nil {
-			return nil, UsageError{errors.New("--enriched: " + err.Error() + "; etui tools enrich writes such a file")}
+			return nil, config.UsageError{Err: errors.New("--enriched: " + err.Error() + "; etui tools enrich writes such a file")}
 		}
 		changed.texts = file
 	}
 	return &changed, nil
+}
+
+// Texts is the file with what models and people wrote about tools.
+func (w *Workspace) Texts() string {
+	return cmp.Or(w.texts, filepath.Join(w.State, "enriched.jsonl"))
 }

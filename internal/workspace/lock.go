@@ -1,4 +1,4 @@
-package app
+package workspace
 
 import (
 	"encoding/json"
@@ -8,6 +8,12 @@ import (
 	"path/filepath"
 
 	"github.com/gofrs/flock"
+)
+
+// The files of the lock in the state folder: it, and the [Instance] that has it.
+const (
+	LockFile     = "etui.lock"
+	InstanceFile = "instance.json"
 )
 
 // Instance is the process that uses a state folder. It is written beside the lock, so
@@ -21,13 +27,14 @@ type Instance struct {
 	Stopping bool `json:"stopping,omitempty"`
 }
 
-// errRunning says that another process uses the state folder.
-type errRunning struct {
+// RunningError says that another process uses the state folder.
+type RunningError struct {
 	state string
 	Instance
 }
 
-func (e *errRunning) Error() string {
+// Error says what to do about the other process.
+func (e *RunningError) Error() string {
 	switch {
 	case e.URL != "":
 		return fmt.Sprintf("another etui uses the state folder %s (process %d, %s); stop it, or choose another folder with state in etui.yaml or ETUI_STATE", e.state, e.PID, e.URL)
@@ -37,19 +44,20 @@ func (e *errRunning) Error() string {
 	return fmt.Sprintf("another etui uses the state folder %s; stop it, or choose another folder with state in etui.yaml or ETUI_STATE", e.state)
 }
 
-// lock makes the state folder this process's own. The lock ends with the process,
+// Lock makes the state folder this process's own. The lock ends with the process,
 // however it dies.
-func lock(state string, i Instance) (unlock func() error, err error) {
+func (w *Workspace) Lock(i Instance) (unlock func() error, err error) {
+	state := w.State
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, fmt.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE", err)
 	}
-	lock := flock.New(filepath.Join(state, lockFile), flock.SetPermissions(0o600))
+	lock := flock.New(filepath.Join(state, LockFile), flock.SetPermissions(0o600))
 	ok, err := lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("locking the state folder %s: %w; it must be writable", state, err)
 	}
 	if !ok {
-		return nil, &errRunning{state, readInstance(state)}
+		return nil, &RunningError{state, readInstance(state)}
 	}
 	i.PID = os.Getpid()
 	if err := writeInstance(state, i); err != nil {
@@ -58,7 +66,7 @@ func lock(state string, i Instance) (unlock func() error, err error) {
 	return func() error { return errors.Join(os.Remove(instanceFile(state)), lock.Unlock()) }, nil
 }
 
-func instanceFile(state string) string { return filepath.Join(state, "instance.json") }
+func instanceFile(state string) string { return filepath.Join(state, InstanceFile) }
 
 func writeInstance(state string, i Instance) error {
 	raw, err := json.Marshal(i)
@@ -68,11 +76,11 @@ func writeInstance(state string, i Instance) error {
 	return os.WriteFile(instanceFile(state), raw, 0o600)
 }
 
-// markStopping tells other processes that this one, which has the lock, ends soon.
-func markStopping(state string) error {
-	i := readInstance(state)
+// MarkStopping tells other processes that this one, which has the lock, ends soon.
+func (w *Workspace) MarkStopping() error {
+	i := readInstance(w.State)
 	i.Stopping = true
-	return writeInstance(state, i)
+	return writeInstance(w.State, i)
 }
 
 func readInstance(state string) Instance {
@@ -86,7 +94,7 @@ func readInstance(state string) Instance {
 // Running returns the process that uses the workspace's state folder; the zero value
 // means that there is none.
 func (w *Workspace) Running() Instance {
-	lock := flock.New(filepath.Join(w.State, lockFile))
+	lock := flock.New(filepath.Join(w.State, LockFile))
 	if _, err := os.Stat(lock.Path()); err != nil {
 		return Instance{}
 	}
