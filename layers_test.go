@@ -35,7 +35,9 @@ var layers = [][]string{
 	{"server"},
 	{"internal/client", "internal/trust"},
 	{"internal/workspace"},
-	{"internal/backup", "internal/app"},
+	{"internal/provider", "internal/backup"},
+	{"internal/install"},
+	{"internal/app"},
 	{"cmd/*", "examples/*", "bench/*", "packaging"},
 }
 

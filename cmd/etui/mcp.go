@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/install"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
@@ -32,7 +32,7 @@ type addedServer struct {
 }
 
 func (a *cli) mcpAddCommand() *cobra.Command {
-	var s app.ServerFile
+	var s install.Server
 	var env, headers []string
 	var force bool
 	c := &cobra.Command{
@@ -74,7 +74,7 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 			if err != nil {
 				return err
 			}
-			file, st, err := app.AddServer(cmd.Context(), w, s, force, version(), slog.New(slog.DiscardHandler))
+			file, st, err := install.AddServer(cmd.Context(), w, s, force, version(), slog.New(slog.DiscardHandler))
 			if err == nil {
 				err = a.reloadSkills(cmd.Context(), w)
 			}
@@ -117,7 +117,7 @@ func (a *cli) mcpRemoveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := app.RemoveServer(w, args[0], func() error { return a.reloadSkills(cmd.Context(), w) }); err != nil {
+			if err := install.RemoveServer(w, args[0], func() error { return a.reloadSkills(cmd.Context(), w) }); err != nil {
 				return err
 			}
 			return a.changedSkill("Removed", args[0])

@@ -10,8 +10,8 @@ import (
 
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/hub/scan"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/install"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -31,7 +31,7 @@ func (a *cli) installing(run func(*cobra.Command, *hub.Installer, []string) erro
 		if err != nil {
 			return err
 		}
-		in, err := app.Installer(w, nil)
+		in, err := install.Skills(w, nil)
 		if err != nil {
 			return err
 		}

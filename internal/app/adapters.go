@@ -3,32 +3,19 @@ package app
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"maps"
-	"net/http"
-	"path/filepath"
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/nearest"
-	"github.com/etui-run/etui/internal/tracing"
-	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/anthropic"
 	"github.com/etui-run/etui/model/offline"
 	"github.com/etui-run/etui/model/openai"
 	"github.com/etui-run/etui/model/script"
-	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
-	"github.com/etui-run/etui/skill"
-	skillbuiltin "github.com/etui-run/etui/skill/builtin"
-	"github.com/etui-run/etui/skill/command"
-	skillhttp "github.com/etui-run/etui/skill/http"
-	"github.com/etui-run/etui/skill/mcp"
-	"github.com/etui-run/etui/skill/wasm"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -75,32 +62,6 @@ func newModel(file string, m config.Model, registry *catalog.Registry) (model.Mo
 		return nil, fmt.Errorf("there is no provider %q%s", m.Provider, nearest.Hint(m.Provider, slices.Values(slices.Sorted(maps.Keys(adapters)))))
 	}
 	return adapter()
-}
-
-// newProviders makes the providers of skills. This is the one list of them: a new
-// one costs its folder and a line here.
-func newProviders(w *workspace.Workspace, out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, traces *tracing.Tracing, version string, log *slog.Logger) ([]skill.Provider, error) {
-	services, err := skillhttp.New(skillhttp.Config{Transport: out, Inject: traces.Inject})
-	if err != nil {
-		return nil, err
-	}
-	servers := newServers(w, out, programs, pins, version, log)
-	return []skill.Provider{skillbuiltin.New(functions()), services, servers, command.New(programs), wasm.New()}, nil
-}
-
-// newServers makes the provider of MCP servers.
-func newServers(w *workspace.Workspace, out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, version string, log *slog.Logger) *mcp.Provider {
-	closed := append(w.States(), w.File)
-	for _, r := range w.Roots() {
-		if filepath.IsAbs(r.Dir) {
-			closed = append(closed, r.Dir)
-		} else {
-			closed = append(closed, filepath.Join(w.Dir, r.Dir))
-		}
-	}
-	return mcp.New(mcp.Config{
-		Sandbox: programs, HTTP: &http.Client{Transport: out}, Pins: pins, State: filepath.Join(w.State, workspace.ServersFolder), Closed: closed, Log: log, Version: version,
-	})
 }
 
 // modelsOf chooses the models that the environment allows, and says why.

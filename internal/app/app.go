@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/internal/builtin/memories"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
+	"github.com/etui-run/etui/internal/provider"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/model"
@@ -231,7 +232,7 @@ func (a *App) settle(ctx context.Context) {
 func (a *App) openCatalog(ctx context.Context, stored bool) error {
 	w := a.Workspace
 	a.registry = catalog.NewRegistry(a.log)
-	out, programs, err := newWalls(w)
+	out, programs, err := provider.Walls(w)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/folder"
+	"github.com/etui-run/etui/internal/install"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/rules"
@@ -95,12 +96,12 @@ func (a *App) openCalls(ctx context.Context) (list []Finding) {
 		}
 	}
 	if n := len(destructive); n > 0 {
-		list = gapIn("asking", fmt.Sprintf("A model runs %s without asking you, for anyone: %s.", printable.Count(n, "destructive tool"), listed(destructive, 4)),
+		list = gapIn("asking", fmt.Sprintf("A model runs %s without asking you, for anyone: %s.", printable.Count(n, "destructive tool"), printable.First(destructive, 4)),
 			"policy: {default: {destructive: ask}} lets them wait for your /approve; rules let some run: docs/policy.md")
 	}
 	if len(reading) > 0 {
 		list = append(list, gapIn("pages", fmt.Sprintf("Texts from outside (%s) can hold instructions: prompt injection. A model may follow them, with %s that it may run, and tell strangers what it has read.",
-			listed(reading, 2), printable.Count(len(destructive)+len(changing), "changing tool")), "Disable what you do not need: tools: {disabled: [web_fetch, exec]}; or write rules by channel: docs/policy.md")...)
+			printable.First(reading, 2), printable.Count(len(destructive)+len(changing), "changing tool")), "Disable what you do not need: tools: {disabled: [web_fetch, exec]}; or write rules by channel: docs/policy.md")...)
 	}
 	return list
 }
@@ -199,10 +200,10 @@ func (a *App) openReaders() (list []Finding) {
 		add(c.Embeddings.BaseURL, hosts["openai"])
 	}
 	if len(readers) > 0 {
-		list = gapIn("models", listed(readers, 3)+" read what is written here, and what tools find for it.", "A model of your own: models: [{name: own, provider: openai, base_url: http://127.0.0.1:11434/v1, ...}]")
+		list = gapIn("models", printable.First(readers, 3)+" read what is written here, and what tools find for it.", "A model of your own: models: [{name: own, provider: openai, base_url: http://127.0.0.1:11434/v1, ...}]")
 	}
 	if opened := slices.Concat(c.Skills.Local, c.Tools.Local); len(opened) > 0 {
-		list = append(list, gapIn("addresses", "Private addresses are open to tools and skills: "+listed(opened, 4)+".", "skills.local and tools.local in etui.yaml")...)
+		list = append(list, gapIn("addresses", "Private addresses are open to tools and skills: "+printable.First(opened, 4)+".", "skills.local and tools.local in etui.yaml")...)
 	}
 	return list
 }
@@ -219,10 +220,10 @@ func (a *App) openSkills(ctx context.Context) (list []Finding) {
 		}
 	}
 	if len(trusted) > 0 {
-		list = gapIn("skills", "These skills' programs have more rights than others, and can misuse them: "+listed(trusted, 4)+".", "etui skills disable NAME, if you do not trust its author")
+		list = gapIn("skills", "These skills' programs have more rights than others, and can misuse them: "+printable.First(trusted, 4)+".", "etui skills disable NAME, if you do not trust its author")
 	}
 	if unsigned := a.unsigned(ctx); len(unsigned) > 0 {
-		list = append(list, gapIn("skills", "No publisher that you trust has signed these skills from registries: "+listed(unsigned, 4)+".", "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
+		list = append(list, gapIn("skills", "No publisher that you trust has signed these skills from registries: "+printable.First(unsigned, 4)+".", "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
 	}
 	if w.Config.Skills.Model == "install" {
 		list = append(list, gapIn("skills", "A model can install skills from registries.", "skills: {model: find}")...)
@@ -233,7 +234,7 @@ func (a *App) openSkills(ctx context.Context) (list []Finding) {
 // unsigned returns the enabled skills that were installed without a trusted
 // signature.
 func (a *App) unsigned(ctx context.Context) (names []string) {
-	in, err := Installer(a.Workspace, nil)
+	in, err := install.Skills(a.Workspace, nil)
 	if err != nil {
 		return nil // the commands that install skills report it
 	}
@@ -268,12 +269,12 @@ func openPlace(w *workspace.Workspace, readable []string) (list []Finding) {
 			list = append(list, gapIn("state", "The state folder is in "+place+": a command without a sandbox can read what all users wrote.", "state: a folder elsewhere")...)
 		}
 		if keys := keyFiles(dir); len(keys) > 0 {
-			list = append(list, gapIn("keys", "Tools and commands can read "+listed(keys, 4)+" in "+place+".", "Move them elsewhere.")...)
+			list = append(list, gapIn("keys", "Tools and commands can read "+printable.First(keys, 4)+" in "+place+".", "Move them elsewhere.")...)
 		}
 	}
 	for _, dir := range readable {
 		if keys := keyFiles(dir); len(keys) > 0 {
-			list = append(list, gapIn("keys", "Tools and commands can read "+listed(keys, 4)+" in "+dir+".", "Move them elsewhere.")...)
+			list = append(list, gapIn("keys", "Tools and commands can read "+printable.First(keys, 4)+" in "+dir+".", "Move them elsewhere.")...)
 		}
 	}
 	if os.Geteuid() == 0 {
@@ -293,12 +294,4 @@ func keyFiles(dir string) (list []string) {
 		}
 	}
 	return list
-}
-
-// listed joins the first names and says how many more there are.
-func listed(names []string, most int) string {
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

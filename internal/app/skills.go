@@ -21,8 +21,8 @@ import (
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/provider"
 	"github.com/etui-run/etui/internal/tracing"
-	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection/meta"
@@ -78,7 +78,9 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		return newExisting(w.Config, a.registry.Catalog(), a.Skills.Snapshot()).missingTools(e)
 	}
 	a.skills = s
-	providers, err := newProviders(w, out, a.programs, s.pins, a.traces, a.version, log)
+	providers, err := provider.New(provider.Config{
+		Workspace: w, Out: out, Programs: a.programs, Pins: s.pins, Traces: a.traces, Version: a.version, Log: log,
+	})
 	if err != nil {
 		return err
 	}
@@ -98,27 +100,6 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 	s.shown = skill.Publish(s.table, a.registry, skill.PublishConfig{Observe: observer(s.calls, a.traces), Idle: !stored, Log: log})
 	a.close = append(a.close, s.shown.Close)
 	return nil
-}
-
-// newWalls makes the guard between skills and the network, and the sandbox between
-// programs and the machine.
-func newWalls(w *workspace.Workspace) (*egress.Guard, *sandbox.Sandbox, error) {
-	c := w.Config
-	out, err := egress.New(egress.Config{Allow: c.Skills.Local, Own: w.Ports})
-	if err != nil {
-		return nil, nil, w.Mistakef("skills.local: %w", err)
-	}
-	programs, err := sandbox.New(sandbox.Config{
-		Mode: sandbox.Mode(c.Sandbox.Mode), Require: sandbox.Mode(c.Sandbox.Require),
-		Read: c.Sandbox.Read, Closed: w.Closed(), Dial: out.DialContext,
-	})
-	if err != nil {
-		return nil, nil, w.Mistakef("%w", err)
-	}
-	if err := sandbox.CheckHosts(c.Sandbox.Network); err != nil {
-		return nil, nil, w.Mistakef("sandbox.network: %w", err)
-	}
-	return out, programs, nil
 }
 
 // shellHosts are the hosts that commands of the exec tool may reach. Where nothing
@@ -275,7 +256,7 @@ type given struct{ skills sync.Map }
 func (g *given) note(c skill.Config) {
 	var list []string
 	if len(c.Network) > 0 {
-		list = append(list, "reaches "+listed(c.Network, 2))
+		list = append(list, "reaches "+printable.First(c.Network, 2))
 	}
 	if len(c.Command) > 0 && len(c.Expanded) > 0 {
 		list = append(list, "has "+printable.Count(len(c.Expanded), "secret"))

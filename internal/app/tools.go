@@ -229,7 +229,7 @@ func addWeb(registry *catalog.Registry, w *workspace.Workspace) error {
 	if err != nil {
 		return w.Mistakef("tools.local: %w", err)
 	}
-	own, err := egress.New(egress.Config{Allow: hostOf(c.Search.SearXNG), Own: w.Ports, Key: "tools.search.searxng"})
+	own, err := egress.New(egress.Config{Allow: egress.HostOf(c.Search.SearXNG), Own: w.Ports, Key: "tools.search.searxng"})
 	if err == nil && c.Search.SearXNG != "" {
 		_, err = egress.ParseURL(c.Search.SearXNG)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/provider"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
@@ -58,13 +59,13 @@ type SkillProblem struct {
 // folders that the workspace takes its skills from. Toolsets may name the tools of the
 // workspace and of the checked files.
 func (v *Validation) Run(ctx context.Context, w *workspace.Workspace, c Config, paths ...string) (err error) {
-	out, programs, err := newWalls(w)
+	out, programs, err := provider.Walls(w)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, programs.Close()) }()
 	v.workspace = w
-	if v.providers, err = newProviders(w, out, programs, nil, nil, "", nil); err != nil {
+	if v.providers, err = provider.New(provider.Config{Workspace: w, Out: out, Programs: programs}); err != nil {
 		return err
 	}
 	a, err := New(ctx, w, c)

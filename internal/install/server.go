@@ -1,4 +1,4 @@
-package app
+package install
 
 import (
 	"context"
@@ -16,13 +16,14 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/provider"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
 )
 
-// ServerFile is the file of an MCP server's skill that [Workspace.AddServer] writes.
-type ServerFile struct {
+// Server is the file of an MCP server's skill that [AddServer] writes.
+type Server struct {
 	Name        string            `yaml:"name"`
 	Description string            `yaml:"description"`
 	Provider    string            `yaml:"provider"`
@@ -43,7 +44,7 @@ const tryTime = 90 * time.Second
 // runs by npx, starts the server once to learn its tools, and writes the file. It does not
 // keep a server that cannot be started, nor puts it in the place of another one. Force
 // replaces a file of that name.
-func AddServer(ctx context.Context, w *workspace.Workspace, s ServerFile, force bool, version string, log *slog.Logger) (file string, st mcp.Status, err error) {
+func AddServer(ctx context.Context, w *workspace.Workspace, s Server, force bool, version string, log *slog.Logger) (file string, st mcp.Status, err error) {
 	file = filepath.Join(w.InstallFolder(), s.Name+".yaml")
 	before, err := os.ReadFile(file)
 	switch {
@@ -62,7 +63,7 @@ func AddServer(ctx context.Context, w *workspace.Workspace, s ServerFile, force 
 	if _, err := skill.ParseYAML(filepath.Base(file), text, variables); err != nil {
 		return file, st, config.UsageError{Err: err}
 	}
-	out, programs, err := newWalls(w)
+	out, programs, err := provider.Walls(w)
 	if err != nil {
 		return file, st, err
 	}
@@ -100,7 +101,9 @@ func AddServer(ctx context.Context, w *workspace.Workspace, s ServerFile, force 
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	c.Folder = root
-	loaded, err := newServers(w, out, programs, mcp.NewPins(filepath.Join(w.State, workspace.PinsFile)), version, log).Load(c)
+	loaded, err := provider.NewServers(provider.Config{
+		Workspace: w, Out: out, Programs: programs, Pins: mcp.NewPins(filepath.Join(w.State, workspace.PinsFile)), Version: version, Log: log,
+	}).Load(c)
 	if err != nil {
 		return file, st, config.UsageError{Err: fmt.Errorf("%s: %w", s.Name, err)}
 	}

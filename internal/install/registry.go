@@ -1,13 +1,12 @@
-package app
+// Package install adds what other people made to a workspace: skills from registries, and MCP
+// servers.
+package install
 
 import (
-	"context"
 	"crypto/x509"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"time"
 
@@ -15,8 +14,6 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/workspace"
-	"github.com/etui-run/etui/skill"
-	"github.com/etui-run/etui/tool"
 )
 
 // defaultRegistries are the registries of a configuration without any.
@@ -28,8 +25,8 @@ const (
 	registryBody = 64 << 20
 )
 
-// Installer returns what installs skills into the workspace. A nil logger discards.
-func Installer(w *workspace.Workspace, log *slog.Logger) (*hub.Installer, error) {
+// Skills returns what installs skills into the workspace. A nil logger discards.
+func Skills(w *workspace.Workspace, log *slog.Logger) (*hub.Installer, error) {
 	c := hub.Config{Folder: w.InstallFolder(), Roots: map[string]*x509.CertPool{}, Log: log}
 	list := w.Config.Skills.Registries
 	if list == nil {
@@ -77,25 +74,11 @@ func newSource(w *workspace.Workspace, r config.Registry) (hub.Source, error) {
 // registryClient reaches public addresses and the address that the configuration
 // gives the registry, which may be a private one.
 func registryClient(w *workspace.Workspace, r config.Registry) (*http.Client, error) {
-	guard, err := egress.New(egress.Config{Own: w.Ports, Key: "skills.registries", Allow: hostOf(r.URL)})
+	guard, err := egress.New(egress.Config{Own: w.Ports, Key: "skills.registries", Allow: egress.HostOf(r.URL)})
 	if err != nil {
 		return nil, err
 	}
 	return guard.Client(egress.Limits{Time: registryTime, Body: registryBody}), nil
-}
-
-// hostOf returns the host and port of a URL as an entry of an allow list; nil if
-// it has no host.
-func hostOf(address string) []string {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return nil
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return []string{net.JoinHostPort(u.Hostname(), port)}
 }
 
 func readRoots(file string, list []string) (*x509.CertPool, error) {
@@ -110,44 +93,4 @@ func readRoots(file string, list []string) (*x509.CertPool, error) {
 		}
 	}
 	return pool, nil
-}
-
-// maxLoaded bounds how many loaded skills find_skills returns.
-const maxLoaded = 5
-
-// addInstallTools gives the model the tools that find and install skills, as far as
-// the configuration allows.
-func (a *App) addInstallTools() error {
-	w := a.Workspace
-	if w.Config.Skills.Model == "off" {
-		return nil
-	}
-	in, err := Installer(w, a.log)
-	if err != nil {
-		return err
-	}
-	find := &hub.Finder{Installer: in, Loaded: a.loaded}
-	if w.Config.Skills.Model == "find" {
-		in = nil // hub then leaves out install_skill
-	}
-	return hub.Register(a.registry, find, in)
-}
-
-// loaded finds loaded skills that the caller may see and the model may use.
-func (a *App) loaded(ctx context.Context, text string) []hub.Found {
-	seen, err := a.Engine.Seen(tool.Caller(ctx))
-	if err != nil {
-		return nil // the agent is gone
-	}
-	var list []hub.Found
-	for e := range seen.Catalog().All() {
-		if d := e.Definition; d.Source == skill.Source && seen.Visible(e) {
-			list = append(list, hub.Found{Name: d.Name, Description: d.Description})
-		}
-	}
-	for name := range seen.OfferedSkills() {
-		s, _ := seen.Catalog().Skill(name) // offered ones are in it
-		list = append(list, hub.Found{Name: name, Description: s.Description})
-	}
-	return hub.Best(list, text, maxLoaded)
 }

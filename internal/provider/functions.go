@@ -1,4 +1,4 @@
-package app
+package provider
 
 import (
 	"context"
@@ -8,15 +8,15 @@ import (
 	"fmt"
 
 	"github.com/etui-run/etui/skill"
-	skillbuiltin "github.com/etui-run/etui/skill/builtin"
+	"github.com/etui-run/etui/skill/builtin"
 )
 
 // functions returns the Go functions that YAML skills of the provider builtin can
 // name. This is the one list of them.
-func functions() map[string]skillbuiltin.Function {
-	return map[string]skillbuiltin.Function{
-		"new_id":    skillbuiltin.Func(newID),
-		"hash_text": skillbuiltin.Func(hashText),
+func functions() map[string]builtin.Function {
+	return map[string]builtin.Function{
+		"new_id":    builtin.Func(newID),
+		"hash_text": builtin.Func(hashText),
 	}
 }
 
