@@ -37,6 +37,7 @@ var layers = [][]string{
 	{"internal/workspace"},
 	{"internal/provider", "internal/backup"},
 	{"internal/install"},
+	{"internal/doctor"},
 	{"internal/app"},
 	{"cmd/*", "examples/*", "bench/*", "packaging"},
 }

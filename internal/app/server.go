@@ -3,16 +3,12 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
-	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/workspace"
 )
@@ -41,7 +37,7 @@ func Listen(ctx context.Context, w *workspace.Workspace, c Config) (*Server, err
 		}
 		err = errors.Join(err, s.closePorts())
 		var running *workspace.RunningError
-		if !errors.As(err, &running) && !errors.Is(err, errInUse) {
+		if !errors.As(err, &running) && !errors.Is(err, workspace.ErrInUse) {
 			return nil, err
 		}
 		patience := time.Second
@@ -60,13 +56,13 @@ func Listen(ctx context.Context, w *workspace.Workspace, c Config) (*Server, err
 }
 
 func (s *Server) listen(ctx context.Context, w *workspace.Workspace, c Config) (err error) {
-	if s.listener, err = listen(ctx, w.Config.Listen, "listen"); err != nil {
+	if s.listener, err = workspace.Listen(ctx, w.Config.Listen, "listen"); err != nil {
 		return err
 	}
 	s.URL = "http://" + s.listener.Addr().String()
 	w.Ports = []uint16{port(s.listener)}
 	if !s.private() && w.Config.Admin != "" {
-		if s.operators, err = listen(ctx, w.Config.Admin, "admin"); err != nil {
+		if s.operators, err = workspace.Listen(ctx, w.Config.Admin, "admin"); err != nil {
 			return err
 		}
 		s.Admin = "http://" + s.operators.Addr().String()
@@ -169,23 +165,4 @@ func port(l net.Listener) uint16 {
 		return uint16(address.Port)
 	}
 	return 0
-}
-
-// errInUse says that another process listens at an address.
-var errInUse = errors.New("is in use")
-
-// listen opens the port that a key of the configuration names.
-func listen(ctx context.Context, address, key string) (net.Listener, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		other := fmt.Sprintf("set %s in etui.yaml or %s%s", key, config.Prefix, strings.ToUpper(key))
-		if key == "listen" {
-			other = "start etui with --listen, or " + other
-		}
-		return nil, fmt.Errorf("the address %s %w: another etui or program listens there; stop it, or %s", address, errInUse, other)
-	case err != nil:
-		return nil, fmt.Errorf("listening on %s: %w", address, err)
-	}
-	return listener, nil
 }

@@ -1,4 +1,4 @@
-package app
+package doctor
 
 import (
 	"context"
@@ -12,31 +12,31 @@ import (
 
 // protections lists what protects the user here, and whether it held when doctor tried
 // it.
-func (a *App) protections(ctx context.Context) (list []Finding) {
-	w := a.Workspace
+func (s *Subject) protections(ctx context.Context) (list []Finding) {
+	w := s.Workspace
 	add := func(check, says string) {
 		list = append(list, Finding{Check: check, OK: true, Says: says, Section: Protects})
 	}
-	programs := a.programs.Status()
+	programs := s.Programs.Status()
 	says := strings.TrimSpace(fmt.Sprintf("Sandbox, mode %s. %s %s", programs.Mode, programs.Says, programs.Limits))
 	switch programs.Mode {
 	case sandbox.None:
 		add("commands", strings.Join(append([]string{programs.Says}, programs.Missing...), " Not "))
 	case sandbox.Off: // gaps lists what that leaves open
 	default:
-		if err := try(ctx, a.programs); err != nil {
+		if err := try(ctx, s.Programs); err != nil {
 			list = append(list, Finding{Check: "commands", Says: says + " " + err.Error(), Section: Protects, Do: reportIt})
 		} else {
 			add("commands", says+" "+tried)
 		}
 		if w.Config.Tools.Builtin {
-			list = append(list, a.triedGuard(ctx))
+			list = append(list, s.triedGuard(ctx))
 		}
 	}
 	if w.Config.Tools.Builtin {
 		also := ""
-		if len(a.readable) > 0 {
-			also = " and, only to read, " + strings.Join(a.readable, ", ")
+		if len(s.Readable) > 0 {
+			also = " and, only to read, " + strings.Join(s.Readable, ", ")
 		}
 		add("files", fmt.Sprintf("The file tools see %s and the folders of skills%s, and nothing else. They cannot change the configuration, the skills or etui's state.", strings.Join(w.Folders(), ", or by agent "), also))
 	}
@@ -60,9 +60,9 @@ func (a *App) protections(ctx context.Context) (list []Finding) {
 const reportIt = "Please report it: docs/security.md says how."
 
 // triedGuard says whether the guard of a workspace held.
-func (a *App) triedGuard(ctx context.Context) Finding {
+func (s *Subject) triedGuard(ctx context.Context) Finding {
 	f := Finding{Check: "workspace", OK: true, Says: guarded, Section: Protects}
-	if err := tryGuard(ctx, a.programs, true); err != nil {
+	if err := tryGuard(ctx, s.Programs, true); err != nil {
 		f.OK, f.Says, f.Do = false, err.Error(), reportIt
 	}
 	return f

@@ -1,4 +1,4 @@
-package app
+package doctor
 
 import (
 	"cmp"
@@ -27,8 +27,8 @@ import (
 
 // gaps lists what this configuration leaves unprotected on this machine, and how to
 // change that.
-func (a *App) gaps(ctx context.Context) []Finding {
-	return slices.Concat(a.openCommands(), a.openCalls(ctx), a.openPeople(), a.openToGuests(), a.openReaders(), a.openSkills(ctx), openPlace(a.Workspace, a.readable))
+func (s *Subject) gaps(ctx context.Context) []Finding {
+	return slices.Concat(s.openCommands(), s.openCalls(ctx), s.openPeople(), s.openToGuests(), s.openReaders(), s.openSkills(ctx), openPlace(s.Workspace, s.Readable))
 }
 
 func gapIn(check, says, do string) []Finding {
@@ -36,30 +36,30 @@ func gapIn(check, says, do string) []Finding {
 }
 
 // openCommands lists what the sandbox's mode leaves open.
-func (a *App) openCommands() (list []Finding) {
-	w := a.Workspace
-	s := a.programs.Status()
-	exec, shell := a.registry.Catalog().Get("exec")
+func (s *Subject) openCommands() (list []Finding) {
+	w := s.Workspace
+	programs := s.Programs.Status()
+	exec, shell := s.Engine.Catalog().Get("exec")
 	shell = shell && !disabled(w.Config.Tools.Disabled, exec.Definition)
 	weaker := "Mode strong closes more: docs/sandbox.md, When a mode is not there."
-	if w.Config.Sandbox.Mode == string(s.Mode) {
+	if w.Config.Sandbox.Mode == string(programs.Mode) {
 		weaker = "sandbox: {mode: auto} takes mode strong where it works, which closes more."
-	} else if len(s.Missing) > 0 {
-		weaker = "Mode strong closes more. Here: " + s.Missing[0] + ". docs/sandbox.md, When a mode is not there, helps."
+	} else if len(programs.Missing) > 0 {
+		weaker = "Mode strong closes more. Here: " + programs.Missing[0] + ". docs/sandbox.md, When a mode is not there, helps."
 	}
 	switch {
-	case s.Mode == sandbox.Off:
+	case programs.Mode == sandbox.Off:
 		return gapIn("commands", "Commands, programs of skills and MCP servers run with all your rights: they read your keys, change your files and reach your network.", "sandbox: {mode: auto}")
-	case s.Mode == sandbox.None:
+	case programs.Mode == sandbox.None:
 		return nil
-	case s.Mode != sandbox.Strong:
-		list = gapIn("sandbox", "In mode "+string(s.Mode)+" programs see which other programs run, and names and sizes of files elsewhere.", weaker)
+	case programs.Mode != sandbox.Strong:
+		list = gapIn("sandbox", "In mode "+string(programs.Mode)+" programs see which other programs run, and names and sizes of files elsewhere.", weaker)
 	}
 	if !shell {
 		return list
 	}
-	if hosts, err := shellHosts(w.Config.Sandbox, a.programs); err == nil && len(hosts) > 0 {
-		list = append(list, gapIn("sandbox", "Commands of a model reach "+printable.List(hosts)+", and can send what they read there.", "sandbox: {network: []}")...)
+	if len(s.Hosts) > 0 {
+		list = append(list, gapIn("sandbox", "Commands of a model reach "+printable.List(s.Hosts)+", and can send what they read there.", "sandbox: {network: []}")...)
 	}
 	return append(list, gapIn("workspace", "What other programs trust (.envrc, .vscode, hooks of git) is put back only when a model's command ends.",
 		"Look at new files before you open the workspace in other programs.")...)
@@ -67,17 +67,17 @@ func (a *App) openCommands() (list []Finding) {
 
 // openCalls lists the destructive tools that run without an approval, and the tools
 // whose results may carry instructions that misuse them.
-func (a *App) openCalls(ctx context.Context) (list []Finding) {
-	w := a.Workspace
-	c := a.registry.Catalog()
-	guest := chat.Facts{Agent: a.Engine.Agents()[0], Time: time.Now()}
+func (s *Subject) openCalls(ctx context.Context) (list []Finding) {
+	w := s.Workspace
+	c := s.Engine.Catalog()
+	guest := chat.Facts{Agent: s.Engine.Agents()[0], Time: time.Now()}
 	var destructive, changing, reading []string
 	for _, d := range c.Definitions(guest) {
 		e, ok := c.Get(d.Name)
 		if !ok || disabled(w.Config.Tools.Disabled, d) {
 			continue
 		}
-		decision := decide(ctx, rules.Attempt{Facts: guest, Catalog: c, Now: c, Entry: e})
+		decision := s.Decide(ctx, rules.Attempt{Facts: guest, Catalog: c, Now: c, Entry: e})
 		if decision.Effect != rules.Allow && !decision.Depends {
 			continue
 		}
@@ -115,13 +115,13 @@ func disabled(list []string, d tool.Definition) bool {
 }
 
 // openPeople lists what callers can claim about themselves.
-func (a *App) openPeople() (list []Finding) {
-	w := a.Workspace
+func (s *Subject) openPeople() (list []Finding) {
+	w := s.Workspace
 	if w.Config.API.Key == "" {
 		list = gapIn("users", "Every program and user of this machine can use the gateway and claim to be any user.", "ETUI_API_KEY in the environment, or api: {key: ${GATEWAY_KEY}}")
 	} else {
 		speaking := "Anyone with api.key"
-		for _, k := range a.keys.List() {
+		for _, k := range s.Keys.List() {
 			if k.ForOthers {
 				speaking += ", or with the key " + k.Name + ","
 			}
@@ -133,19 +133,19 @@ func (a *App) openPeople() (list []Finding) {
 	}
 	v := w.Config.Visibility
 	if w.Config.API.Key != "" && len(v.Rules) == 0 && v.Default.Write == "allow" && v.Default.Destructive == "allow" {
-		list = append(list, gapIn("visibility", fmt.Sprintf("All callers see all %s.", printable.Count(a.registry.Catalog().Len(), "tool")), "visibility: {rules: ...}: docs/visibility.md")...)
+		list = append(list, gapIn("visibility", fmt.Sprintf("All callers see all %s.", printable.Count(s.Engine.Catalog().Len(), "tool")), "visibility: {rules: ...}: docs/visibility.md")...)
 	}
 	return list
 }
 
 // openToGuests lists what anybody may use who opens a page with a chat for guests.
-func (a *App) openToGuests() (list []Finding) {
-	for _, ch := range a.Workspace.Config.Channels {
+func (s *Subject) openToGuests() (list []Finding) {
+	for _, ch := range s.Workspace.Config.Channels {
 		if !ch.Guests {
 			continue
 		}
-		c := a.registry.Catalog()
-		f := chat.Facts{Agent: a.Engine.Agents()[0], Channel: ch.Type, Chat: "guest", User: "guest", Sender: ch.Type + ":guest", PlatformRoles: []string{"guest"}, Attrs: map[string]string{"account": cmp.Or(ch.Name, ch.Type)}, Time: time.Now()}
+		c := s.Engine.Catalog()
+		f := chat.Facts{Agent: s.Engine.Agents()[0], Channel: ch.Type, Chat: "guest", User: "guest", Sender: ch.Type + ":guest", PlatformRoles: []string{"guest"}, Attrs: map[string]string{"account": cmp.Or(ch.Name, ch.Type)}, Time: time.Now()}
 		denied, _ := c.Denied(&f)
 		var names []string
 		for e := range c.All() {
@@ -175,13 +175,9 @@ func hostname(address string) string {
 
 // openReaders lists the services that receive what people write and what tools find,
 // and the private addresses that the operator has opened.
-func (a *App) openReaders() (list []Finding) {
-	w := a.Workspace
+func (s *Subject) openReaders() (list []Finding) {
+	w := s.Workspace
 	c := w.Config
-	models := c.Models
-	if len(models) == 0 {
-		models, _ = modelsOf(os.Getenv)
-	}
 	hosts := map[string]string{"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
 	var readers []string
 	add := func(address, otherwise string) {
@@ -193,7 +189,7 @@ func (a *App) openReaders() (list []Finding) {
 			readers = append(readers, host)
 		}
 	}
-	for _, m := range models {
+	for _, m := range s.Configured {
 		add(m.BaseURL, hosts[m.Provider])
 	}
 	if c.Embeddings.Model != "" {
@@ -209,12 +205,12 @@ func (a *App) openReaders() (list []Finding) {
 }
 
 // openSkills lists skills with more rights than others, and unsigned skills.
-func (a *App) openSkills(ctx context.Context) (list []Finding) {
-	w := a.Workspace
+func (s *Subject) openSkills(ctx context.Context) (list []Finding) {
+	w := s.Workspace
 	var trusted []string
-	for _, e := range a.Skills.Snapshot().All() {
+	for _, e := range s.Skills.Snapshot().All() {
 		if e.State == skill.Enabled {
-			if given := a.skills.given.of(e.Name()); given != "" {
+			if given := s.Given(e.Name()); given != "" {
 				trusted = append(trusted, e.Name()+" ("+given+")")
 			}
 		}
@@ -222,7 +218,7 @@ func (a *App) openSkills(ctx context.Context) (list []Finding) {
 	if len(trusted) > 0 {
 		list = gapIn("skills", "These skills' programs have more rights than others, and can misuse them: "+printable.First(trusted, 4)+".", "etui skills disable NAME, if you do not trust its author")
 	}
-	if unsigned := a.unsigned(ctx); len(unsigned) > 0 {
+	if unsigned := s.unsigned(ctx); len(unsigned) > 0 {
 		list = append(list, gapIn("skills", "No publisher that you trust has signed these skills from registries: "+printable.First(unsigned, 4)+".", "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
 	}
 	if w.Config.Skills.Model == "install" {
@@ -233,8 +229,8 @@ func (a *App) openSkills(ctx context.Context) (list []Finding) {
 
 // unsigned returns the enabled skills that were installed without a trusted
 // signature.
-func (a *App) unsigned(ctx context.Context) (names []string) {
-	in, err := install.Skills(a.Workspace, nil)
+func (s *Subject) unsigned(ctx context.Context) (names []string) {
+	in, err := install.Skills(s.Workspace, nil)
 	if err != nil {
 		return nil // the commands that install skills report it
 	}
@@ -243,7 +239,7 @@ func (a *App) unsigned(ctx context.Context) (names []string) {
 		return nil // they report this, too
 	}
 	for _, i := range installed {
-		if _, err := a.Skills.Get(i.Name); err == nil && i.Origin != nil && i.Origin.Signature != hub.Verified {
+		if _, err := s.Skills.Get(i.Name); err == nil && i.Origin != nil && i.Origin.Signature != hub.Verified {
 			names = append(names, i.Name)
 		}
 	}

@@ -1,4 +1,6 @@
-package app
+// Package doctor examines a workspace: whether everything that it needs is there and answers, what
+// protects its user, and what does not. It tries the walls with attacks of its own.
+package doctor
 
 import (
 	"context"
@@ -10,13 +12,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/workspace"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/skill"
 )
 
 // Finding is a line of the doctor's report.
@@ -37,9 +46,38 @@ const (
 	Gap      = "does not protect"
 )
 
+// Subject is what the doctor looks at: the engine of a workspace that serves nobody, and its parts.
+type Subject struct {
+	Workspace *workspace.Workspace
+	Engine    *engine.Engine
+	Channels  *channel.Host
+	Skills    *skill.Table
+	Programs  *sandbox.Sandbox
+	Keys      *identity.Keys
+	// Models are all models, Configured says what they were made from, and Answering names those
+	// that answer.
+	Models     []model.Model
+	Configured []config.Model
+	Answering  string
+	// Readable are the folders of tools.read, and Hosts what commands of a model reach.
+	Readable, Hosts []string
+	// Decide judges a call by the policy.
+	Decide func(ctx context.Context, a rules.Attempt) rules.Decision
+	// Given says what the program of a skill gets that others do not; empty for most.
+	Given func(skill string) string
+	// Unknown are names of nothing, Failures what is wrong with skills, Decisions what is wrong with
+	// the decisions about them, and Warnings mistakes that stop nothing.
+	Unknown, Failures []error
+	Decisions         error
+	Warnings          []error
+	// Close ends the engine.
+	Close func() error
+}
+
 // Examine checks everything that a workspace needs, one thing after the other, and
-// tries what protects the user. It goes on when a check fails.
-func Examine(ctx context.Context, w *workspace.Workspace, c Config) (report []Finding) {
+// tries what protects the user. It goes on when a check fails. start makes the
+// engine.
+func Examine(ctx context.Context, w *workspace.Workspace, start func(context.Context) (*Subject, error)) (report []Finding) {
 	add := func(check string, err error, says string) {
 		if err != nil {
 			says = err.Error()
@@ -66,7 +104,7 @@ func Examine(ctx context.Context, w *workspace.Workspace, c Config) (report []Fi
 		done()
 	} else {
 		add("gateway", nil, "not running")
-		if listener, err := listen(ctx, w.Config.Listen, "listen"); err != nil {
+		if listener, err := workspace.Listen(ctx, w.Config.Listen, "listen"); err != nil {
 			add("address", err, "")
 		} else {
 			add("address", listener.Close(), w.Config.Listen+" is free")
@@ -76,7 +114,7 @@ func Examine(ctx context.Context, w *workspace.Workspace, c Config) (report []Fi
 	if w.Config.Store != "" {
 		add("database", nil, w.Database())
 	}
-	a, err := New(ctx, w, c)
+	s, err := start(ctx)
 	var misconfigured config.Error
 	switch {
 	case errors.As(err, &misconfigured):
@@ -86,21 +124,21 @@ func Examine(ctx context.Context, w *workspace.Workspace, c Config) (report []Fi
 		add("start", err, "")
 		return report
 	}
-	add("tools", nil, fmt.Sprintf("%s in %s", printable.Count(a.Engine.Catalog().Len(), "tool"), printable.Count(len(a.Engine.Catalog().GroupNames()), "group")))
-	for _, err := range a.Misnamed.Unknown {
+	add("tools", nil, fmt.Sprintf("%s in %s", printable.Count(s.Engine.Catalog().Len(), "tool"), printable.Count(len(s.Engine.Catalog().GroupNames()), "group")))
+	for _, err := range s.Unknown {
 		add("names", err, "")
 	}
-	for _, err := range a.Failures() {
+	for _, err := range s.Failures {
 		add("skills", err, "")
 	}
-	add("skills", a.skills.control.Err(), fmt.Sprintf("%d of %d enabled", len(a.Skills.ListEnabled()), len(a.Skills.Snapshot().All())))
-	for _, warning := range append(a.Misnamed.Later, a.Warnings...) {
+	add("skills", s.Decisions, fmt.Sprintf("%d of %d enabled", len(s.Skills.ListEnabled()), len(s.Skills.Snapshot().All())))
+	for _, warning := range s.Warnings {
 		add("configuration", nil, "warning: "+warning.Error())
 	}
-	add("model", nil, a.Models())
-	report = append(append(report, a.checkModels(ctx)...), a.checkChannels(ctx)...)
-	safety := slices.Concat(a.protections(ctx), a.gaps(ctx))
-	if err := a.Close(); err != nil {
+	add("model", nil, s.Answering)
+	report = append(append(report, s.checkModels(ctx)...), s.checkChannels(ctx)...)
+	safety := slices.Concat(s.protections(ctx), s.gaps(ctx))
+	if err := s.Close(); err != nil {
 		add("closing", err, "")
 	}
 	return append(report, safety...)
@@ -111,12 +149,12 @@ const maxCheck = 10 * time.Second
 
 // checkModels asks the providers of all models at once whether they answer. That costs
 // nothing: no model is asked.
-func (a *App) checkModels(ctx context.Context) []Finding {
+func (s *Subject) checkModels(ctx context.Context) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, maxCheck)
 	defer cancel()
-	report := make([]Finding, len(a.adapters))
+	report := make([]Finding, len(s.Models))
 	var checks panics.Group
-	for i, m := range a.adapters {
+	for i, m := range s.Models {
 		checker, ok := m.(interface {
 			Check(ctx context.Context) (says string, err error)
 		})
@@ -140,19 +178,19 @@ func (a *App) checkModels(ctx context.Context) []Finding {
 
 // checkChannels asks the platforms of all channels at once which account they have: the
 // gateway does if it runs, because some allow one connection only.
-func (a *App) checkChannels(ctx context.Context) []Finding {
+func (s *Subject) checkChannels(ctx context.Context) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, maxCheck)
 	defer cancel()
-	probe := a.channels.Probe
-	if at := a.Workspace.Running().URL; at != "" {
-		gateway := client.New(at, "", string(a.Workspace.Config.API.Key))
+	probe := s.Channels.Probe
+	if at := s.Workspace.Running().URL; at != "" {
+		gateway := client.New(at, "", string(s.Workspace.Config.API.Key))
 		probe = func(ctx context.Context, name string) (string, error) {
 			var x server.ChannelAccount
 			err := gateway.Do(ctx, http.MethodPost, "/admin/channels/"+url.PathEscape(name)+"/test", struct{}{}, &x)
 			return x.Account, err
 		}
 	}
-	list := a.channels.States()
+	list := s.Channels.States()
 	report := make([]Finding, len(list))
 	var checks panics.Group
 	for i, c := range list {

@@ -1,0 +1,28 @@
+package app
+
+import (
+	"context"
+	"os"
+
+	"github.com/etui-run/etui/internal/doctor"
+	"github.com/etui-run/etui/internal/workspace"
+)
+
+// Subject makes the engine of a workspace for the doctor, who closes it.
+func Subject(ctx context.Context, w *workspace.Workspace, c Config) (*doctor.Subject, error) {
+	a, err := New(ctx, w, c)
+	if err != nil {
+		return nil, err
+	}
+	configured := w.Config.Models
+	if len(configured) == 0 {
+		configured, _ = modelsOf(os.Getenv)
+	}
+	hosts, _ := shellHosts(w.Config.Sandbox, a.programs) // a.Warnings has the error
+	return &doctor.Subject{
+		Workspace: w, Engine: a.Engine, Channels: a.channels, Skills: a.Skills, Programs: a.programs, Keys: a.keys,
+		Models: a.adapters, Configured: configured, Answering: a.Models(), Readable: a.readable, Hosts: hosts,
+		Decide: decide, Given: a.skills.given.of, Unknown: a.Misnamed.Unknown, Failures: a.Failures(),
+		Decisions: a.skills.control.Err(), Warnings: append(a.Misnamed.Later, a.Warnings...), Close: a.Close,
+	}, nil
+}
