@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/nameset"
 	"github.com/etui-run/etui/skill"
 	skillhttp "github.com/etui-run/etui/skill/http"
 	"github.com/etui-run/etui/skill/markdown"
@@ -34,7 +34,7 @@ func newBenchSkills(workspace, dir string, env map[string]string, out egress.Con
 	if err != nil {
 		return nil, err
 	}
-	reserved := app.ReservedNames()
+	reserved := nameset.Reserved()
 	b := &benchSkills{table: skill.NewTable(nil), seen: &benchProvider{Provider: provider, configs: map[string]skill.Config{}}}
 	b.loader = skill.NewLoader(b.table, skill.LoaderConfig{
 		Roots:     []skill.Root{{Dir: dir, Scope: skill.Workspace, Within: workspace}},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/validate"
 	"github.com/spf13/cobra"
 )
 
@@ -29,7 +30,7 @@ repaired or left out, or what is missing on this machine.`,
 // validation prints what the check of skills finds.
 type validation struct {
 	*cli
-	check app.Validation
+	check validate.Validation
 	began time.Time
 	shown time.Time // when progress was last shown
 }
@@ -40,8 +41,12 @@ func (v *validation) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
+	known, err := app.Known(ctx, w, v.settings(nil))
+	if err != nil {
+		return err
+	}
 	v.check.Progress = v.progress
-	err = v.check.Run(ctx, w, v.settings(nil), paths...)
+	err = v.check.Run(w, known, paths...)
 	v.progress(0, "")
 	if err != nil {
 		return err
@@ -71,7 +76,7 @@ func (v *validation) print() error {
 		}
 	}
 	if v.json {
-		if err := json.NewEncoder(v.out).Encode(append([]app.SkillReport{}, v.check.Reports...)); err != nil {
+		if err := json.NewEncoder(v.out).Encode(append([]validate.Report{}, v.check.Reports...)); err != nil {
 			return err
 		}
 	} else {

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/builtin/memories"
+	"github.com/etui-run/etui/internal/nameset"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/provider"
@@ -66,7 +67,7 @@ type App struct {
 	// Skills are the skills of the workspace.
 	Skills *skill.Table
 	// Misnamed are names that name nothing, without those that are refused.
-	Misnamed Misnamed
+	Misnamed nameset.Misnamed
 	// Warnings name mistakes in the configuration that stop nothing, and configured
 	// features that are unavailable here. They are not logged.
 	Warnings []error
@@ -255,8 +256,8 @@ func (a *App) openCatalog(ctx context.Context, stored bool) error {
 		return err
 	}
 	a.addTexts(ctx)
-	a.Misnamed = misnamed(w.Config, a.registry.Catalog(), a.Skills.Snapshot())
-	if err := a.Misnamed.refused(); err != nil {
+	a.Misnamed = nameset.Check(w.Config, a.registry.Catalog(), a.Skills.Snapshot())
+	if err := a.Misnamed.Err(); err != nil {
 		return err
 	}
 	if err := book.apply(a); err != nil {

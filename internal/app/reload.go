@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/filestamp"
+	"github.com/etui-run/etui/internal/nameset"
 	"github.com/etui-run/etui/internal/trust"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/secret"
@@ -299,8 +300,8 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	if err != nil {
 		return err
 	}
-	names := misnamed(c, r.registry.Catalog(), r.skills.table.Snapshot())
-	if err := names.refused(); err != nil {
+	wrong := nameset.Check(c, r.registry.Catalog(), r.skills.table.Snapshot())
+	if err := wrong.Err(); err != nil {
 		return err
 	}
 	if err := r.secrets.Set("the changed "+r.file, c.Secrets()...); err != nil { // those in use stay known
@@ -316,7 +317,7 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	r.behind, r.limits = behind, limits(c)
 	r.skills.control.Restrict(r.limits)
 	r.replaceSkills(ctx, c)
-	for _, warning := range append(names.warnings(), p.warnings(r.app)...) {
+	for _, warning := range append(wrong.Warnings(), p.warnings(r.app)...) {
 		r.log.WarnContext(ctx, "configuration", "warning", warning)
 	}
 	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in effect", "rules", len(c.Visibility.Rules)+len(c.Policy.Rules), "toolsets", len(c.Skills.Toolsets))

@@ -14,18 +14,16 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/audit"
-	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/nameset"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/provider"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/secret"
-	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
@@ -75,7 +73,7 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		if skill.KindOf(e.Skill) != "toolset" {
 			return nil
 		}
-		return newExisting(w.Config, a.registry.Catalog(), a.Skills.Snapshot()).missingTools(e)
+		return nameset.New(w.Config, a.registry.Catalog(), a.Skills.Snapshot()).MissingTools(e)
 	}
 	a.skills = s
 	providers, err := provider.New(provider.Config{
@@ -197,39 +195,16 @@ func limits(c *config.Config) control.Limits {
 	return control.Limits{Allow: c.Skills.Allow, Deny: c.Skills.Deny}
 }
 
-// ownNames returns the names of etui's tools that are not in every catalog, and of the
-// toolset of all tools.
-func ownNames() []string {
-	names := []string{catalog.Full, catalog.None}
-	for _, d := range meta.Definitions() {
-		names = append(names, d.Name)
-	}
-	for _, t := range hub.Tools(&hub.Finder{}, &hub.Installer{}) {
-		names = append(names, t.Definition().Name)
-	}
-	return names
-}
-
-// ReservedNames returns the names that no skill may have where all of etui's own tools
-// are registered.
-func ReservedNames() []string {
-	names := ownNames()
-	for _, t := range Builtin() {
-		names = append(names, t.Definition().Name)
-	}
-	return names
-}
-
 // reserved reports the names that no skill may have: those of the tools that etui
 // itself brings, and of the skill of all tools.
 func (a *App) reserved() func(string) bool {
-	names := ownNames()
+	own := nameset.Own()
 	for e := range a.registry.Catalog().All() {
 		if e.Definition.Source == builtin.Source {
-			names = append(names, e.Definition.Name)
+			own = append(own, e.Definition.Name)
 		}
 	}
-	return func(name string) bool { return slices.Contains(names, name) }
+	return func(name string) bool { return slices.Contains(own, name) }
 }
 
 // remembering makes the secrets of a skill known before its provider gets them. They

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/etui-run/etui/internal/doctor"
+	"github.com/etui-run/etui/internal/nameset"
 	"github.com/etui-run/etui/internal/workspace"
 )
 
@@ -25,4 +26,13 @@ func Subject(ctx context.Context, w *workspace.Workspace, c Config) (*doctor.Sub
 		Decide: decide, Given: a.skills.given.of, Unknown: a.Misnamed.Unknown, Failures: a.Failures(),
 		Decisions: a.skills.control.Err(), Warnings: append(a.Misnamed.Later, a.Warnings...), Close: a.Close,
 	}, nil
+}
+
+// Known returns what the configuration of a workspace can name.
+func Known(ctx context.Context, w *workspace.Workspace, c Config) (nameset.Known, error) {
+	a, err := New(ctx, w, c)
+	if err != nil {
+		return nameset.Known{}, err
+	}
+	return nameset.New(w.Config, a.registry.Catalog(), a.Skills.Snapshot()), a.Close()
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/examples/demo"
-	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/builtin/memories"
 	"github.com/etui-run/etui/internal/builtin/shell"
@@ -245,11 +244,4 @@ func addWeb(registry *catalog.Registry, w *workspace.Workspace) error {
 		return fmt.Errorf("web tools: %w", err)
 	}
 	return nil
-}
-
-// Builtin returns every tool that etui brings, for its definition: most of them do
-// not work.
-func Builtin() []tool.Tool {
-	return slices.Concat(builtin.Tools(&builtin.Clock{}, &builtin.Files{}), web.Tools(&web.Fetcher{}, &web.Searcher{}), shell.Tools(&shell.Shell{}),
-		memories.Tools(&memories.Keeper{}), hub.Tools(&hub.Finder{}, &hub.Installer{}))
 }

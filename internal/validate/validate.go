@@ -1,8 +1,8 @@
-package app
+// Package validate checks files of skills and runs none of them.
+package validate
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/nameset"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/provider"
 	"github.com/etui-run/etui/internal/workspace"
@@ -26,11 +27,11 @@ type Validation struct {
 	// Progress, if set, is called before each file with the number of checked ones.
 	Progress func(checked int, dir string)
 	// Reports are what was found, in order.
-	Reports []SkillReport
+	Reports []Report
 
 	workspace *workspace.Workspace
 	providers []skill.Provider
-	existing  existing
+	existing  nameset.Known
 	toolsets  []toolsetFile
 }
 
@@ -40,40 +41,35 @@ type toolsetFile struct {
 	config skill.Config
 }
 
-// SkillReport is what was found about one file, as --json prints it.
-type SkillReport struct {
-	Path     string         `json:"path"`
-	OK       bool           `json:"ok"`
-	Errors   []SkillProblem `json:"errors"`
-	Warnings []SkillProblem `json:"warnings"`
+// Report is what was found about one file, as --json prints it.
+type Report struct {
+	Path     string    `json:"path"`
+	OK       bool      `json:"ok"`
+	Errors   []Problem `json:"errors"`
+	Warnings []Problem `json:"warnings"`
 }
 
-// SkillProblem is a problem with its line, from 1; 0 is the whole file.
-type SkillProblem struct {
+// Problem is a problem with its line, from 1; 0 is the whole file.
+type Problem struct {
 	Line    int    `json:"line"`
 	Field   string `json:"field"`
 	Message string `json:"message"`
 }
 
 // Run checks paths: files of skills, and folders of them. Without paths it checks the
-// folders that the workspace takes its skills from. Toolsets may name the tools of the
-// workspace and of the checked files.
-func (v *Validation) Run(ctx context.Context, w *workspace.Workspace, c Config, paths ...string) (err error) {
+// folders that the workspace takes its skills from. Toolsets may name what is known, and the tools of
+// the checked files.
+func (v *Validation) Run(w *workspace.Workspace, known nameset.Known, paths ...string) (err error) {
 	out, programs, err := provider.Walls(w)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, programs.Close()) }()
-	v.workspace = w
+	v.workspace, v.existing = w, known
 	if v.providers, err = provider.New(provider.Config{Workspace: w, Out: out, Programs: programs}); err != nil {
 		return err
 	}
-	a, err := New(ctx, w, c)
-	if err != nil {
-		return err
-	}
-	v.existing = newExisting(w.Config, a.registry.Catalog(), a.Skills.Snapshot())
-	if err := errors.Join(v.files(paths), a.Close()); err != nil {
+	if err := v.files(paths); err != nil {
 		return err
 	}
 	v.checkToolsets()
@@ -85,7 +81,7 @@ func (v *Validation) checkToolsets() {
 	for _, t := range v.toolsets {
 		var missing []skill.Problem
 		for _, name := range t.config.Tools {
-			if text := v.existing.missing(config.Name{Kind: config.Tool, Text: name, Where: fmt.Sprintf("the skill %q", t.config.Name)}); text != "" {
+			if text := v.existing.Missing(config.Name{Kind: config.Tool, Text: name, Where: fmt.Sprintf("the skill %q", t.config.Name)}); text != "" {
 				missing = append(missing, skill.Problem{Line: t.config.Line("tools"), Field: "tools", Message: text})
 			}
 		}
@@ -243,14 +239,11 @@ func (v *Validation) yaml(folder *os.Root, path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, group := range c.Groups {
-		v.existing.groups[group] = true
-	}
+	v.existing.Add(c)
 	if c.Provider == "" {
 		v.toolsets = append(v.toolsets, toolsetFile{len(v.Reports), c})
 		return nil
 	}
-	v.existing.tools[c.Name], v.existing.groups[c.Name] = true, true // of a server, its tools are a group
 	c.Folder = folder
 	err = v.provided(c)
 	var p skill.Problem
@@ -288,13 +281,13 @@ func (v *Validation) add(path string, err error, warnings []skill.Problem) {
 	default:
 		list = skill.Problems{{Message: err.Error()}}
 	}
-	v.Reports = append(v.Reports, SkillReport{path, err == nil, reported(list), reported(warnings)})
+	v.Reports = append(v.Reports, Report{path, err == nil, reported(list), reported(warnings)})
 }
 
-func reported(list []skill.Problem) []SkillProblem {
-	out := make([]SkillProblem, len(list))
+func reported(list []skill.Problem) []Problem {
+	out := make([]Problem, len(list))
 	for i, p := range list {
-		out[i] = SkillProblem{p.Line, p.Field, p.Message}
+		out[i] = Problem{p.Line, p.Field, p.Message}
 	}
 	return out
 }

@@ -1,4 +1,6 @@
-package app
+// Package nameset knows what a configuration and toolsets can name: tools, groups and skills that
+// exist, and those of etui's own that a configuration has switched off.
+package nameset
 
 import (
 	"errors"
@@ -8,10 +10,17 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/hub"
+	"github.com/etui-run/etui/internal/builtin"
+	"github.com/etui-run/etui/internal/builtin/memories"
+	"github.com/etui-run/etui/internal/builtin/shell"
+	"github.com/etui-run/etui/internal/builtin/web"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
 )
 
 // Misnamed are names in a configuration and in files of toolsets that name nothing, as
@@ -27,8 +36,8 @@ type Misnamed struct {
 	Later []error
 }
 
-// existing is what a configuration can name.
-type existing struct {
+// Known is what a configuration can name.
+type Known struct {
 	catalog *catalog.Catalog
 	skills  *skill.Snapshot
 
@@ -38,8 +47,9 @@ type existing struct {
 	named  map[string]bool // skills and toolsets
 }
 
-func newExisting(c *config.Config, catalog *catalog.Catalog, skills *skill.Snapshot) existing {
-	x := existing{catalog, skills, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{"full": true}}
+// New returns what a configuration can name.
+func New(c *config.Config, catalog *catalog.Catalog, skills *skill.Snapshot) Known {
+	x := Known{catalog, skills, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{"full": true}}
 	for name := range catalog.Names() {
 		x.tools[name] = true
 	}
@@ -61,8 +71,7 @@ func newExisting(c *config.Config, catalog *catalog.Catalog, skills *skill.Snaps
 	for _, t := range c.Skills.Toolsets {
 		x.named[t.Name] = true
 	}
-	for _, t := range Builtin() {
-		d := t.Definition()
+	for _, d := range Builtin() {
 		x.off[d.Name] = true
 		for _, group := range d.Groups {
 			x.off["group:"+group] = true
@@ -71,15 +80,25 @@ func newExisting(c *config.Config, catalog *catalog.Catalog, skills *skill.Snaps
 	return x
 }
 
-// misnamed holds the names of a configuration, and those of toolsets in files, against
+// Add adds what the file of a skill would bring.
+func (x Known) Add(c skill.Config) {
+	for _, group := range c.Groups {
+		x.groups[group] = true
+	}
+	if c.Provider != "" {
+		x.tools[c.Name], x.groups[c.Name] = true, true // of a server, its tools are a group
+	}
+}
+
+// Check holds the names of a configuration, and those of toolsets in files, against
 // what exists.
-func misnamed(c *config.Config, now *catalog.Catalog, skills *skill.Snapshot) (m Misnamed) {
-	x := newExisting(c, now, skills)
+func Check(c *config.Config, now *catalog.Catalog, skills *skill.Snapshot) (m Misnamed) {
+	x := New(c, now, skills)
 	for _, r := range c.Names {
 		if r.Kind == config.Folder {
 			continue // readFolders has looked
 		}
-		missing := x.missing(r)
+		missing := x.Missing(r)
 		err := config.Error{File: r.Place.File, Line: r.Place.Line, Column: r.Place.Column, Message: missing}
 		switch {
 		case missing == "":
@@ -93,25 +112,25 @@ func misnamed(c *config.Config, now *catalog.Catalog, skills *skill.Snapshot) (m
 	}
 	for _, f := range append([]config.Flow{{Phases: c.Workflow.Phases}}, c.Workflows...) {
 		for _, p := range f.Phases {
-			if missing := x.missing(config.Name{Kind: config.Skill, Text: p.Skill, Where: "the phase " + p.Name}); p.Skill != "" && missing != "" {
+			if missing := x.Missing(config.Name{Kind: config.Skill, Text: p.Skill, Where: "the phase " + p.Name}); p.Skill != "" && missing != "" {
 				m.Unknown = append(m.Unknown, config.Error{File: p.Place.File, Line: p.Place.Line, Column: p.Place.Column, Message: missing + "; the phase has all tools"})
 			}
 		}
 	}
 	for _, e := range skills.All() {
-		m.Later = append(m.Later, x.missingTools(e)...)
+		m.Later = append(m.Later, x.MissingTools(e)...)
 	}
 	return m
 }
 
-// missingTools returns an error for each tool that the file of a toolset names and that
+// MissingTools returns an error for each tool that the file of a toolset names and that
 // does not exist.
-func (x existing) missingTools(e *skill.Entry) (list []error) {
+func (x Known) MissingTools(e *skill.Entry) (list []error) {
 	if skill.KindOf(e.Skill) != "toolset" {
 		return nil // instructions may name tools of other programs
 	}
 	for _, name := range e.Details.Tools {
-		missing := x.missing(config.Name{Kind: config.Tool, Text: name, Where: fmt.Sprintf("the skill %q", e.Name())})
+		missing := x.Missing(config.Name{Kind: config.Tool, Text: name, Where: fmt.Sprintf("the skill %q", e.Name())})
 		if missing != "" {
 			list = append(list, config.Error{File: e.Source, Message: missing})
 		}
@@ -119,8 +138,8 @@ func (x existing) missingTools(e *skill.Entry) (list []error) {
 	return list
 }
 
-// missing says that nothing has a name; it is empty when something has.
-func (x existing) missing(r config.Name) string {
+// Missing says that nothing has a name; it is empty when something has.
+func (x Known) Missing(r config.Name) string {
 	what, name, known := "tool", r.Text, x.tools
 	group, isGroup := strings.CutPrefix(r.Text, "group:")
 	switch {
@@ -151,14 +170,48 @@ func (x existing) missing(r config.Name) string {
 }
 
 // later reports whether something of a name may come to exist while etui runs.
-func (x existing) later(name string) bool {
+func (x Known) later(name string) bool {
 	return len(x.skills.Failed()) > 0 || slices.ContainsFunc(x.skills.All(), func(e *skill.Entry) bool {
 		return skill.KindOf(e.Skill) == "server" && strings.HasPrefix(name, "mcp__"+e.Name()+"__")
 	})
 }
 
-// refused joins the errors with which etui does not start.
-func (m Misnamed) refused() error { return errors.Join(m.Refused...) }
+// Err joins the errors with which etui does not start.
+func (m Misnamed) Err() error { return errors.Join(m.Refused...) }
 
-// warnings returns the errors with which it starts.
-func (m Misnamed) warnings() []error { return slices.Concat(m.Unknown, m.Later) }
+// Warnings returns the errors with which it starts.
+func (m Misnamed) Warnings() []error { return slices.Concat(m.Unknown, m.Later) }
+
+// Builtin returns the definitions of all tools that etui brings.
+func Builtin() (list []tool.Definition) {
+	for _, t := range slices.Concat(
+		builtin.Tools(&builtin.Clock{}, &builtin.Files{}), web.Tools(&web.Fetcher{}, &web.Searcher{}), shell.Tools(&shell.Shell{}),
+		memories.Tools(&memories.Keeper{}), hub.Tools(&hub.Finder{}, &hub.Installer{}),
+	) {
+		list = append(list, t.Definition())
+	}
+	return list
+}
+
+// Own returns the names of etui's tools that are not in every catalog, and of the
+// toolset of all tools.
+func Own() []string {
+	names := []string{catalog.Full, catalog.None}
+	for _, d := range meta.Definitions() {
+		names = append(names, d.Name)
+	}
+	for _, t := range hub.Tools(&hub.Finder{}, &hub.Installer{}) {
+		names = append(names, t.Definition().Name)
+	}
+	return names
+}
+
+// Reserved returns the names that no skill may have where all of etui's own tools
+// are registered.
+func Reserved() []string {
+	names := Own()
+	for _, d := range Builtin() {
+		names = append(names, d.Name)
+	}
+	return names
+}
