@@ -39,6 +39,7 @@ var layers = [][]string{
 	{"internal/install", "internal/validate"},
 	{"internal/doctor"},
 	{"internal/app"},
+	{"internal/trial"},
 	{"cmd/*", "examples/*", "bench/*", "packaging"},
 }
 

@@ -59,9 +59,7 @@ func (a *cli) examine(ctx context.Context) []doctor.Finding {
 		}
 	})
 	defer waiting.Stop()
-	return append(report, doctor.Examine(ctx, w, func(ctx context.Context) (*doctor.Subject, error) {
-		return app.Subject(ctx, w, a.settings(nil))
-	})...)
+	return append(report, doctor.Examine(ctx, w, app.Subject(w, a.settings(nil)))...)
 }
 
 // describeReport writes a report for people.

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/examples/demo"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/internal/trial"
 	"github.com/etui-run/etui/internal/workspace"
 )
 
@@ -150,8 +150,8 @@ func readConversations(in io.Reader, files []string) ([]replay.Conversation, err
 // storedConversations are those of the workspace that asked for a tool.
 func storedConversations(ctx context.Context, w *workspace.Workspace, f replayFlags) ([]replay.Conversation, error) {
 	who := replay.Conversation{User: f.user, Channel: f.channel, Roles: f.roles}
-	all, err := app.StoredConversations(ctx, w, f.sessions, who)
-	if errors.Is(err, app.ErrNothingStored) {
+	all, err := trial.StoredConversations(ctx, w, f.sessions, who)
+	if errors.Is(err, trial.ErrNothingStored) {
 		return nil, config.Usagef("%w: give a FILE, or --demo for those of the demo", err)
 	}
 	return all, err
@@ -182,12 +182,12 @@ func (a *cli) compared(ctx context.Context, w *workspace.Workspace, conversation
 			return before, after, err
 		}
 	}
-	if after, err = app.Replay(ctx, w, a.settings(nil), f.chosen(), f.warm, conversations); err != nil {
+	if after, err = trial.Replay(ctx, w, a.settings(nil), f.chosen(), f.warm, conversations); err != nil {
 		return before, after, err
 	}
 	if changed != nil {
 		before = after
-		after, err = app.Replay(ctx, changed, a.settings(nil), f.chosen(), f.warm, conversations)
+		after, err = trial.Replay(ctx, changed, a.settings(nil), f.chosen(), f.warm, conversations)
 		return before, after, err
 	}
 	if f.baseline != "" && !replay.Comparable(before, after) {

@@ -41,12 +41,8 @@ func (v *validation) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	known, err := app.Known(ctx, w, v.settings(nil))
-	if err != nil {
-		return err
-	}
 	v.check.Progress = v.progress
-	err = v.check.Run(w, known, paths...)
+	err = app.Use(ctx, w, v.settings(nil), func(e *app.App) error { return v.check.Run(w, e.Known(), paths...) })
 	v.progress(0, "")
 	if err != nil {
 		return err

@@ -64,26 +64,31 @@ type enriched struct {
 }
 
 func (a *cli) enrich(ctx context.Context, w *workspace.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
-	e, err := app.OpenEnrichment(ctx, w, a.settings(a.quiet(w.Config.Log)), modelName, names, limit)
+	e, err := app.New(ctx, w, a.settings(a.quiet(w.Config.Log)))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	r := enriched{File: e.File.Path(), Estimate: e.Cost, Failed: []string{}}
+	plan, err := e.Texts.Plan(names, limit)
+	if err != nil {
+		return err
+	}
+	writing, noModel := e.EnrichModel(modelName)
+	r := enriched{File: e.Texts.File.Path(), Estimate: plan.Cost, Failed: []string{}}
 	unit := ""
-	if e.Model != nil {
-		info := e.Model.Info()
+	if writing != nil {
+		info := writing.Info()
 		r.Model = info.Name
 		price := info.Price
 		if price == (model.Price{}) {
-			unit, price = "$", priceOf(info.Name)
+			unit, price = "$", replay.PriceOf(info.Name)
 		}
 		if price != (model.Price{}) {
-			costs := (float64(e.Cost.Input)*price.Input + float64(e.Cost.Output)*price.Output) / 1e6
+			costs := (float64(plan.Cost.Input)*price.Input + float64(plan.Cost.Output)*price.Output) / 1e6
 			r.Price = &costs
 		}
 	}
-	said := fmt.Sprintf("%s to write about: about %d tokens to read and %d to write", printable.Count(e.Cost.Tools, "tool"), e.Cost.Input, e.Cost.Output)
+	said := fmt.Sprintf("%s to write about: about %d tokens to read and %d to write", printable.Count(plan.Cost.Tools, "tool"), plan.Cost.Input, plan.Cost.Output)
 	switch {
 	case r.Price != nil:
 		said += fmt.Sprintf(", about %s%.2f with %s", unit, *r.Price, r.Model)
@@ -93,9 +98,9 @@ func (a *cli) enrich(ctx context.Context, w *workspace.Workspace, modelName stri
 	if dry {
 		return a.print(r, func() string { return said + "\n" })
 	}
-	if len(e.Subjects) > 0 {
-		if e.NoModel != nil {
-			return e.NoModel
+	if len(plan.Subjects) > 0 {
+		if noModel != nil {
+			return noModel
 		}
 		fmt.Fprintln(a.err, said)
 		if !yes {
@@ -104,33 +109,23 @@ func (a *cli) enrich(ctx context.Context, w *workspace.Workspace, modelName stri
 			}
 		}
 		done := 0
-		writer := enrich.Writer{Model: e.Model, File: e.File, Wrote: func(name string, so enrich.Cost, err error) {
+		writer := enrich.Writer{Model: writing, File: e.Texts.File, Wrote: func(name string, so enrich.Cost, err error) {
 			done++
 			if err != nil {
 				r.Failed = append(r.Failed, name)
-				fmt.Fprintf(a.err, "%d of %d: %s: skipped: %v\n", done, len(e.Subjects), name, err)
+				fmt.Fprintf(a.err, "%d of %d: %s: skipped: %v\n", done, len(plan.Subjects), name, err)
 				return
 			}
-			fmt.Fprintf(a.err, "%d of %d: %s (%d tokens so far)\n", done, len(e.Subjects), name, so.Input+so.Output)
+			fmt.Fprintf(a.err, "%d of %d: %s (%d tokens so far)\n", done, len(plan.Subjects), name, so.Input+so.Output)
 		}}
-		if r.Used, err = writer.Write(ctx, e.Subjects, 0); err != nil {
+		if r.Used, err = writer.Write(ctx, plan.Subjects, 0); err != nil {
 			return err
 		}
 	}
-	if r.Dropped, err = e.Drop(); err != nil {
+	if r.Dropped, err = e.Texts.Drop(len(e.Failures()) > 0); err != nil {
 		return err
 	}
 	return a.print(r, func() string { return describeEnriched(r) })
-}
-
-// priceOf returns the price in dollars of a model that etui knows, or zero.
-func priceOf(name string) model.Price {
-	for _, p := range replay.Providers() {
-		if strings.HasSuffix(name, "/"+p.Model) {
-			return model.Price{Input: p.Input, Output: p.Output}
-		}
-	}
-	return model.Price{}
 }
 
 func describeEnriched(r enriched) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/eval"
+	"github.com/etui-run/etui/internal/trial"
 	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/rank"
@@ -55,7 +56,7 @@ func (a *cli) resetWeights(w *workspace.Workspace, dry bool, args []string) erro
 	if dry || len(args) > 0 {
 		return config.Usagef("--reset goes with nothing else")
 	}
-	removed, err := app.ResetWeights(w.State)
+	removed, err := tune.Reset(w.State)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ type tuned struct {
 
 // tune fits weights, reports, and writes them when they are better.
 func (a *cli) tune(ctx context.Context, w *workspace.Workspace, dir string, limit time.Duration, dry bool) error {
-	before, broken := app.LoadWeights(w.State)
+	before, broken := tune.Load(w.State)
 	if broken != nil {
 		fmt.Fprintf(a.err, "etui: %s\n", broken)
 	}
@@ -94,7 +95,7 @@ func (a *cli) tune(ctx context.Context, w *workspace.Workspace, dir string, limi
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
-	now := app.Fitted{Weights: before.Weights, Recommender: before.Recommender, Made: time.Now(), From: dir, Report: report.Report, RecommenderReport: report.Recommender}
+	now := tune.Fitted{Weights: before.Weights, Recommender: before.Recommender, Made: time.Now(), From: dir, Report: report.Report, RecommenderReport: report.Recommender}
 	recommends := report.Recommender != nil && report.Recommender.Better
 	if report.Better {
 		now.Weights = report.Weights
@@ -103,7 +104,7 @@ func (a *cli) tune(ctx context.Context, w *workspace.Workspace, dir string, limi
 		now.Recommender = &report.Recommender.Weights
 	}
 	if (report.Better || recommends) && !dry {
-		report.Written = app.WeightsFile(w.State)
+		report.Written = tune.File(w.State)
 		if err := now.Write(w.State); err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func (a *cli) tuneProgress(what string) func(tune.Progress) {
 }
 
 // tuneToSet fits the ranking to the questions of a folder.
-func (a *cli) tuneToSet(ctx context.Context, before app.Fitted, dir string) (report tuned, err error) {
+func (a *cli) tuneToSet(ctx context.Context, before tune.Fitted, dir string) (report tuned, err error) {
 	set, err := eval.Load(dir)
 	if err != nil {
 		return report, err
@@ -134,8 +135,8 @@ func (a *cli) tuneToSet(ctx context.Context, before app.Fitted, dir string) (rep
 }
 
 // tuneToPast fits the ranking, and the recommender over it, to past turns.
-func (a *cli) tuneToPast(ctx context.Context, w *workspace.Workspace, before app.Fitted) (report tuned, err error) {
-	tools, turns, err := app.PastTurns(ctx, w, a.settings(a.quiet(w.Config.Log)))
+func (a *cli) tuneToPast(ctx context.Context, w *workspace.Workspace, before tune.Fitted) (report tuned, err error) {
+	tools, turns, err := trial.PastTurns(ctx, w, a.settings(a.quiet(w.Config.Log)))
 	if err != nil {
 		return report, err
 	}
@@ -147,7 +148,7 @@ func (a *cli) tuneToPast(ctx context.Context, w *workspace.Workspace, before app
 	if err != nil {
 		return report, err
 	}
-	start, fit, why := before.Recommends(w)
+	start, fit, why := app.Recommends(w.Config.Recommend, before)
 	if !fit {
 		report.Unfitted = why
 		return report, nil

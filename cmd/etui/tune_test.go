@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/trust"
 	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/internal/workspace"
@@ -67,7 +66,7 @@ func TestTuneRecommender(t *testing.T) {
 	if !strings.Contains(out, "the recommender over it; fitted to 136 turns, judged by 68 others") {
 		t.Errorf("a dry run: %s", out)
 	}
-	if _, err := os.Stat(app.WeightsFile(state)); !os.IsNotExist(err) {
+	if _, err := os.Stat(tune.File(state)); !os.IsNotExist(err) {
 		t.Errorf("a dry run wrote weights: %v", err)
 	}
 	out, _ = etui(t, 0, "-w", dir, "tune", "--json")
@@ -85,7 +84,7 @@ func TestTuneRecommender(t *testing.T) {
 	if r.Weights.History+r.Weights.Recency <= 30 {
 		t.Errorf("what a conversation used has the weights %+v, want more than 30 together", r.Weights)
 	}
-	if report.Written != app.WeightsFile(state) {
+	if report.Written != tune.File(state) {
 		t.Errorf("written to %q", report.Written)
 	}
 	w, err := workspace.Open(dir, "", []string{trust.Variable + "=" + dir})
@@ -112,7 +111,7 @@ func TestTuneRecommender(t *testing.T) {
 	if got := channel(); got != r.Weights.Channel/2 {
 		t.Errorf("a tool for any channel gets %v points for it, want half of %v", got, r.Weights.Channel)
 	}
-	fitted, err := app.LoadWeights(w.State)
+	fitted, err := tune.Load(w.State)
 	if err != nil {
 		t.Fatal(err)
 	}

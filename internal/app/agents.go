@@ -24,19 +24,28 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-func recommend(c config.Recommend, fitted *tune.Recommender) selection.Recommend {
-	w := weightsOf(c)
-	if fitted != nil && w == tune.DefaultRecommender() { // weights that a person has chosen win
-		w = *fitted
-	}
+func recommend(c config.Recommend, fitted tune.Fitted) selection.Recommend {
+	w, _, _ := Recommends(c, fitted)
 	r := w.Selection()
 	r.On = c.Mode != "off"
 	return r
 }
 
-// weightsOf returns the recommender's weights of a configuration.
-func weightsOf(c config.Recommend) tune.Recommender {
-	return tune.Recommender{Channel: float64(c.Channel), Keyword: float64(c.Keyword), History: float64(c.History), Recency: float64(c.Recency)}
+// Recommends says which weights a recommender has, and whether they may be fitted: it is on, and
+// etui.yaml leaves them to etui.
+func Recommends(c config.Recommend, fitted tune.Fitted) (now tune.Recommender, fit bool, why string) {
+	now = tune.Recommender{Channel: float64(c.Channel), Keyword: float64(c.Keyword), History: float64(c.History), Recency: float64(c.Recency)}
+	chosen := now != tune.DefaultRecommender() // weights that a person has chosen win
+	if fitted.Recommender != nil && !chosen {
+		now = *fitted.Recommender
+	}
+	switch {
+	case c.Mode == "off":
+		return now, false, "recommend.mode is off"
+	case chosen:
+		return now, false, "etui.yaml sets its weights"
+	}
+	return now, true, ""
 }
 
 // newChooser makes what the recommender consults when it is unsure; nil when it

@@ -18,11 +18,13 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/builtin/memories"
+	"github.com/etui-run/etui/internal/enrich"
 	"github.com/etui-run/etui/internal/nameset"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/provider"
 	"github.com/etui-run/etui/internal/tracing"
+	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/route"
@@ -66,6 +68,8 @@ type App struct {
 	HTTP *server.Server
 	// Skills are the skills of the workspace.
 	Skills *skill.Table
+	// Texts keeps what was written about tools up to date.
+	Texts *enrich.Keeper
 	// Misnamed are names that name nothing, without those that are refused.
 	Misnamed nameset.Misnamed
 	// Warnings name mistakes in the configuration that stop nothing, and configured
@@ -91,8 +95,7 @@ type App struct {
 	readable []string         // the folders of tools.read
 	guards   []*protect.Guard // protect names in the workspaces that programs may write
 	reloader *reloader
-	keeper   memories.Keeper // gives the tools the engine's memory
-	texts    *texts
+	keeper   memories.Keeper        // gives the tools the engine's memory
 	byName   map[string]model.Model // the models; the empty name is the first one
 	accounts []channel.Account
 	flows    workflow.Table
@@ -107,6 +110,15 @@ func (a *App) Close() error {
 		errs = append(errs, a.close[i]())
 	}
 	return errors.Join(errs...)
+}
+
+// Use makes the engine of a workspace for what do does, and closes it.
+func Use(ctx context.Context, w *workspace.Workspace, c Config, do func(*App) error) error {
+	a, err := New(ctx, w, c)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(a), a.Close())
 }
 
 // New makes the engine of a workspace. It runs no turn and watches no file yet.
@@ -302,7 +314,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	if e.Scope, err = route.ParseScope(c.Sessions.Scope); err != nil {
 		return e, err
 	}
-	fitted, err := LoadWeights(w.State)
+	fitted, err := tune.Load(w.State)
 	if err != nil {
 		a.log.ErrorContext(ctx, "the fitted weights cannot be used", "error", err)
 	}
@@ -310,7 +322,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 		Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
 		Skills: c.Selection.Skills, Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
 		Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: fitted.Weights,
-		Recommend: recommend(c.Recommend, fitted.Recommender),
+		Recommend: recommend(c.Recommend, fitted),
 	}
 	e.Turn = turn.Config{
 		Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result), MaxSkill: int(c.Limits.Skill),

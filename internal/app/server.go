@@ -108,7 +108,7 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 	var watchers sync.WaitGroup
 	for doing, watch := range map[string]func(context.Context){
 		"watching the configuration": s.reloader.run, "watching the skills": s.skills.run, "removing old conversations": s.sweep, "following the API keys": s.followKeys, "watching the clock": s.Engine.Clock,
-		"keeping the texts about tools": s.texts.run, "running the channels": s.channels.Run, "giving memory back": s.giveBack,
+		"keeping the texts about tools": s.Texts.Run, "running the channels": s.channels.Run, "giving memory back": s.giveBack,
 	} {
 		watchers.Go(func() {
 			defer panics.Log(s.log, doing)

@@ -73,7 +73,7 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		if skill.KindOf(e.Skill) != "toolset" {
 			return nil
 		}
-		return nameset.New(w.Config, a.registry.Catalog(), a.Skills.Snapshot()).MissingTools(e)
+		return a.Known().MissingTools(e)
 	}
 	a.skills = s
 	providers, err := provider.New(provider.Config{

@@ -110,7 +110,10 @@ func Examine(ctx context.Context, w *workspace.Workspace, start func(context.Con
 			add("address", listener.Close(), w.Config.Listen+" is free")
 		}
 	}
-	add("state", checkState(ctx, w), w.State)
+	add("state", w.ReadStore(ctx, func(s workspace.Store) error {
+		_, err := s.List(ctx, session.Filter{Limit: 1})
+		return err
+	}), w.State)
 	if w.Config.Store != "" {
 		add("database", nil, w.Database())
 	}
@@ -207,17 +210,4 @@ func (s *Subject) checkChannels(ctx context.Context) []Finding {
 	}
 	checks.Wait()
 	return report
-}
-
-// checkState opens the database without leaving one behind.
-func checkState(ctx context.Context, w *workspace.Workspace) error {
-	if !w.HasStore() {
-		return nil // the first start makes it
-	}
-	s, err := w.OpenStore(ctx, nil)
-	if err != nil {
-		return err
-	}
-	_, err = s.List(ctx, session.Filter{Limit: 1})
-	return errors.Join(err, s.Close())
 }

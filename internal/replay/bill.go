@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -205,4 +206,14 @@ func (c *cache) bill(req model.Request, answer string, now time.Time) Bill {
 	fresh := float64(u.Input - u.Read - u.Written)
 	u.Dollars = ((fresh+c.Write*float64(u.Written)+c.Read*float64(u.Read))*c.Input + float64(u.Output)*c.Output) / 1e6
 	return u
+}
+
+// PriceOf returns the price in dollars of a model that etui knows, or zero.
+func PriceOf(name string) model.Price {
+	for _, p := range Providers() {
+		if strings.HasSuffix(name, "/"+p.Model) {
+			return model.Price{Input: p.Input, Output: p.Output}
+		}
+	}
+	return model.Price{}
 }

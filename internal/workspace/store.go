@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -57,6 +58,18 @@ func (w *Workspace) OpenStore(ctx context.Context, log *slog.Logger) (Store, err
 		return nil, w.Mistakef("store must be the address of a PostgreSQL database, postgres://user:${DB_PASSWORD}@host:5432/name; without it, etui keeps a file in the state folder")
 	}
 	return postgres.Open(ctx, url, log)
+}
+
+// ReadStore opens the store for what do does. Where nothing was stored, it does nothing.
+func (w *Workspace) ReadStore(ctx context.Context, do func(Store) error) error {
+	if !w.HasStore() {
+		return nil
+	}
+	s, err := w.OpenStore(ctx, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s), s.Close())
 }
 
 // Secrets returns what is hidden of the configuration: of the store's address also the
