@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"server"},
 	{"internal/client", "internal/trust"},
 	{"internal/workspace"},
-	{"internal/provider", "internal/backup", "internal/nameset"},
+	{"internal/provider", "internal/backup", "internal/nameset", "internal/rulebook"},
 	{"internal/install", "internal/validate"},
 	{"internal/doctor"},
 	{"internal/app"},

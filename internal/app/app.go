@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/provider"
+	"github.com/etui-run/etui/internal/rulebook"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/internal/workspace"
@@ -170,9 +171,9 @@ func (a *App) open(ctx context.Context, settings Config) error {
 		return err
 	}
 	a.HTTP = server.New(a.Engine, server.Config{
-		Key: string(c.API.Key), Keys: a.keys, Users: func() *identity.Users { return bookOf(a.registry.Catalog()).users }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.channels, Log: a.log,
+		Key: string(c.API.Key), Keys: a.keys, Users: func() *identity.Users { return rulebook.Of(a.registry.Catalog()).Users() }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.channels, Log: a.log,
 		Status: api.Config{
-			Version: a.version, Policy: func() []rules.Status { return bookOf(a.registry.Catalog()).calls.Status() },
+			Version: a.version, Policy: func() []rules.Status { return rulebook.Of(a.registry.Catalog()).Policy() },
 			Configuration: func() api.Configuration { return *a.reloader.status.Load() },
 		},
 	})
@@ -263,7 +264,7 @@ func (a *App) openCatalog(ctx context.Context, stored bool) error {
 	if err := a.addInstallTools(); err != nil {
 		return err
 	}
-	book, err := rulebookOf(w.Config)
+	book, err := rulebook.Compile(w.Config)
 	if err != nil {
 		return err
 	}
@@ -272,10 +273,10 @@ func (a *App) openCatalog(ctx context.Context, stored bool) error {
 	if err := a.Misnamed.Err(); err != nil {
 		return err
 	}
-	if err := book.apply(a); err != nil {
+	if err := book.Apply(a.registry, &a.flows); err != nil {
 		return err
 	}
-	a.Warnings = slices.Concat(a.Warnings, programs.Warnings(), book.warnings(a))
+	a.Warnings = slices.Concat(a.Warnings, programs.Warnings(), book.Warnings(a.registry.Catalog(), a.keys, len(a.accounts) > 0))
 	return nil
 }
 
@@ -283,8 +284,8 @@ func (a *App) openCatalog(ctx context.Context, stored bool) error {
 func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config, error) {
 	w, c, stored := a.Workspace, a.Workspace.Config, settings.Stored
 	e := engine.Config{
-		Registry: a.registry, Skills: a.Skills, Calls: a.skills.calls, Users: func(now *catalog.Catalog) *identity.Users { return bookOf(now).users },
-		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: approvers, Tracer: a.traces.Tracer(), Log: a.log,
+		Registry: a.registry, Skills: a.Skills, Calls: a.skills.calls, Users: func(now *catalog.Catalog) *identity.Users { return rulebook.Of(now).Users() },
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: rulebook.Approve, Tracer: a.traces.Tracer(), Log: a.log,
 	}
 	if a.store != nil && (stored || settings.Records) {
 		e.Store = a.store
@@ -326,7 +327,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	}
 	e.Turn = turn.Config{
 		Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result), MaxSkill: int(c.Limits.Skill),
-		Decide: decide, Approvals: stored, Expire: c.Policy.Approvals.Expire, Audit: a.skills.calls.Decide, Secrets: a.secrets,
+		Decide: rulebook.Decide, Approvals: stored, Expire: c.Policy.Approvals.Expire, Audit: a.skills.calls.Decide, Secrets: a.secrets,
 	}
 	if name := c.Sessions.SummaryModel; name != "" {
 		if e.Turn.Summarizer, err = a.named(models, "sessions.summary_model", name); err != nil {
@@ -338,8 +339,3 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 
 // Sandbox says how programs run here.
 func (a *App) Sandbox() sandbox.Status { return a.programs.Status() }
-
-// decide judges a call by the policy that is in effect with the rules that admitted it.
-func decide(ctx context.Context, c rules.Attempt) rules.Decision {
-	return bookOf(c.Now).calls.Decide(ctx, c)
-}

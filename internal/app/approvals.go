@@ -2,24 +2,9 @@ package app
 
 import (
 	"context"
-	"strings"
 
-	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/tool"
 )
-
-// approvers says who may answer what waits for an approval, by the rules in effect.
-func approvers(ctx context.Context, a rules.Attempt) rules.Decision {
-	return bookOf(a.Now).approvers.Decide(ctx, a)
-}
-
-// ofApprovers reports whether something can supply a fact that a rule for approvals
-// reads: the engine itself says who asked.
-func ofApprovers(supplied func(string) bool) func(string) bool {
-	return func(fact string) bool {
-		return strings.HasPrefix(fact+".", "attrs.asker.") || fact == "attrs" || supplied(fact)
-	}
-}
 
 type askInput struct {
 	// The question, complete and short

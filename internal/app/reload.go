@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/internal/nameset"
+	"github.com/etui-run/etui/internal/rulebook"
 	"github.com/etui-run/etui/internal/trust"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/secret"
@@ -286,13 +287,11 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 		return err
 	}
 	behind := !still()
-	var p *rulebook
+	var p *rulebook.Book
 	if behind {
-		if p, err = rulesOf(c); err == nil {
-			p.flows = r.app.flows.Load()
-		}
+		p, err = rulebook.CompileRules(c, r.app.flows.Load())
 	} else if err = c.AddFlows(r.app.Workspace.Dir, r.environ); err == nil {
-		p, err = rulebookOf(c) // it reads the scripts of workflows
+		p, err = rulebook.Compile(c) // it reads the scripts of workflows
 	}
 	if !behind && !still() {
 		return errUnsteady
@@ -310,14 +309,14 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	// What the new rules leave to skills.allow and skills.deny is never open to the old ones,
 	// nor the other way round.
 	r.skills.control.Restrict(r.limits, limits(c))
-	if err := p.apply(r.app); err != nil {
+	if err := p.Apply(r.registry, &r.app.flows); err != nil {
 		r.skills.control.Restrict(r.limits)
 		return fmt.Errorf("%s: %w", r.file, err)
 	}
 	r.behind, r.limits = behind, limits(c)
 	r.skills.control.Restrict(r.limits)
 	r.replaceSkills(ctx, c)
-	for _, warning := range append(wrong.Warnings(), p.warnings(r.app)...) {
+	for _, warning := range append(wrong.Warnings(), p.Warnings(r.registry.Catalog(), r.app.keys, len(r.app.accounts) > 0)...) {
 		r.log.WarnContext(ctx, "configuration", "warning", warning)
 	}
 	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in effect", "rules", len(c.Visibility.Rules)+len(c.Policy.Rules), "toolsets", len(c.Skills.Toolsets))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/rulebook"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/secret"
 )
@@ -44,13 +45,13 @@ func TestRulesChangeTogether(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer a.Close()
-			var books [2]*rulebook
+			var books [2]*rulebook.Book
 			for i, text := range texts {
 				c, err := config.Parse(file, []byte(text), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if books[i], err = rulebookOf(c); err != nil {
+				if books[i], err = rulebook.Compile(c); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -62,7 +63,7 @@ func TestRulesChangeTogether(t *testing.T) {
 						stopped <- nil
 						return
 					default:
-						if err := books[i%2].apply(a); err != nil {
+						if err := books[i%2].Apply(a.registry, &a.flows); err != nil {
 							stopped <- err
 							return
 						}

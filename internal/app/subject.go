@@ -6,6 +6,7 @@ import (
 
 	"github.com/etui-run/etui/internal/doctor"
 	"github.com/etui-run/etui/internal/nameset"
+	"github.com/etui-run/etui/internal/rulebook"
 	"github.com/etui-run/etui/internal/workspace"
 )
 
@@ -29,7 +30,7 @@ func Subject(w *workspace.Workspace, c Config) func(context.Context) (*doctor.Su
 		return &doctor.Subject{
 			Workspace: w, Engine: a.Engine, Channels: a.channels, Skills: a.Skills, Programs: a.programs, Keys: a.keys,
 			Models: a.adapters, Configured: configured, Answering: a.Models(), Readable: a.readable, Hosts: hosts,
-			Decide: decide, Given: a.skills.given.of, Unknown: a.Misnamed.Unknown, Failures: a.Failures(),
+			Decide: rulebook.Decide, Given: a.skills.given.of, Unknown: a.Misnamed.Unknown, Failures: a.Failures(),
 			Decisions: a.skills.control.Err(), Warnings: append(a.Misnamed.Later, a.Warnings...), Close: a.Close,
 		}, nil
 	}

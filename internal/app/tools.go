@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -244,4 +246,18 @@ func addWeb(registry *catalog.Registry, w *workspace.Workspace) error {
 		return fmt.Errorf("web tools: %w", err)
 	}
 	return nil
+}
+
+// disk returns the files of a folder as conditions of workflows read them: as the file
+// tools do. A folder that does not exist has none.
+func (a *App) disk(dir string) (fs.FS, error) {
+	files, err := builtin.Open(builtin.FilesConfig{Dir: dir})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.close = append(a.close, files.Close)
+	return files.Disk(), nil
 }

@@ -1,4 +1,4 @@
-package app
+package rulebook
 
 import (
 	"errors"
@@ -83,4 +83,12 @@ func keylessClaims(list []config.User, keys *identity.Keys) (warnings []error) {
 		}
 	}
 	return warnings
+}
+
+// ofApprovers reports whether something can supply a fact that a rule for approvals
+// reads: the engine itself says who asked.
+func ofApprovers(supplied func(string) bool) func(string) bool {
+	return func(fact string) bool {
+		return strings.HasPrefix(fact+".", "attrs.asker.") || fact == "attrs" || supplied(fact)
+	}
 }

@@ -1,6 +1,9 @@
-package app
+// Package rulebook is the part of a configuration that takes effect while etui serves: people,
+// toolsets, rules and workflows, all of it in one step.
+package rulebook
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -12,10 +15,8 @@ import (
 	"github.com/etui-run/etui/workflow"
 )
 
-// rulebook is the part of the configuration that takes effect while etui serves:
-// people, toolsets and rules. The registry keeps it with its catalog, so that all of it
-// takes effect in one step.
-type rulebook struct {
+// Book is what a configuration says of them. The registry keeps it with its catalog.
+type Book struct {
 	people   []config.User
 	users    *identity.Users
 	toolsets []catalog.Skill
@@ -26,22 +27,21 @@ type rulebook struct {
 	flows     *workflow.Set
 }
 
-// rulebookOf compiles the rules and workflows of a configuration. The error joins a
+// Compile compiles the rules and workflows of a configuration. The error joins a
 // [config.Error] for every mistake.
-func rulebookOf(c *config.Config) (*rulebook, error) {
-	r, err := rulesOf(c)
-	var noFlows error
-	r.flows, noFlows = compileFlows(c)
-	return r, errors.Join(err, noFlows)
+func Compile(c *config.Config) (*Book, error) {
+	flows, wrong := compileFlows(c)
+	r, err := CompileRules(c, flows)
+	return r, errors.Join(err, wrong)
 }
 
-// rulesOf compiles the rules of a configuration, without its workflows.
-func rulesOf(c *config.Config) (*rulebook, error) {
+// CompileRules compiles the rules of a configuration, beside workflows that are compiled already.
+func CompileRules(c *config.Config, flows *workflow.Set) (*Book, error) {
 	visible := make([]config.CallRule, len(c.Visibility.Rules))
 	for i, r := range c.Visibility.Rules {
 		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, Place: r.Place, WhenPlace: r.WhenPlace}
 	}
-	r := &rulebook{people: c.Users, toolsets: toolsets(c)}
+	r := &Book{people: c.Users, toolsets: toolsets(c), flows: flows}
 	var unclear, wrong, alsoWrong, notApprovers error
 	r.users, unclear = usersOf(c.Users)
 	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default), guestsOf(c)...)
@@ -94,36 +94,53 @@ func configErrors(err error) error {
 	return errors.Join(list...)
 }
 
-var _ catalog.Rules = (*rulebook)(nil)
+var _ catalog.Rules = (*Book)(nil)
 
 // Guard implements [catalog.Rules].
-func (r *rulebook) Guard(c *catalog.Catalog) catalog.Guard { return r.visible.Guard(c) }
+func (r *Book) Guard(c *catalog.Catalog) catalog.Guard { return r.visible.Guard(c) }
 
 // Status returns the rules of visibility.
-func (r *rulebook) Status() []rules.Status { return r.visible.Status() }
+func (r *Book) Status() []rules.Status { return r.visible.Status() }
 
-// bookOf returns the rulebook in effect with a catalog; an empty one before the first is.
-func bookOf(c *catalog.Catalog) *rulebook {
-	if r, ok := c.Rules().(*rulebook); ok {
+// Of returns the book in effect with a catalog; an empty one before the first is.
+func Of(c *catalog.Catalog) *Book {
+	if r, ok := c.Rules().(*Book); ok {
 		return r
 	}
-	return &rulebook{}
+	return &Book{}
 }
 
-// apply puts the people, toolsets and rules into effect.
-func (r *rulebook) apply(a *App) error {
-	_, err := a.registry.Update(r.toolsets, r)
+// Users returns the people.
+func (r *Book) Users() *identity.Users { return r.users }
+
+// Policy returns the rules about calls.
+func (r *Book) Policy() []rules.Status { return r.calls.Status() }
+
+// Decide judges a call by the policy that is in effect with the rules that admitted it.
+func Decide(ctx context.Context, a rules.Attempt) rules.Decision {
+	return Of(a.Now).calls.Decide(ctx, a)
+}
+
+// Approve says who may answer what waits for an approval, by the rules in effect.
+func Approve(ctx context.Context, a rules.Attempt) rules.Decision {
+	return Of(a.Now).approvers.Decide(ctx, a)
+}
+
+// Apply puts the people, toolsets and rules into effect, and the workflows.
+func (r *Book) Apply(registry *catalog.Registry, flows *workflow.Table) error {
+	_, err := registry.Update(r.toolsets, r)
 	if err == nil {
-		a.flows.Store(r.flows)
+		flows.Store(r.flows)
 	}
 	return err
 }
 
-// warnings returns one for each target of a rule that names nothing, for each fact that
+// Warnings returns one for each target of a rule that names nothing, for each fact that
 // nothing supplies, and for each identity without a key.
-func (r *rulebook) warnings(a *App) []error {
-	c, supplied := a.registry.Catalog(), supplied(r.users, a.keys, len(a.accounts) > 0)
-	return slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.Unsupplied(supplied), r.calls.Unsupplied(supplied), r.approvers.Unknown(c), r.approvers.Unsupplied(ofApprovers(supplied)), keylessClaims(r.people, a.keys))
+func (r *Book) Warnings(c *catalog.Catalog, keys *identity.Keys, channels bool) []error {
+	supplied := supplied(r.users, keys, channels)
+	return slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.Unsupplied(supplied), r.calls.Unsupplied(supplied),
+		r.approvers.Unknown(c), r.approvers.Unsupplied(ofApprovers(supplied)), keylessClaims(r.people, keys))
 }
 
 func toolsets(c *config.Config) []catalog.Skill {

@@ -1,29 +1,13 @@
-package app
+package rulebook
 
 import (
 	"errors"
-	"io/fs"
 
-	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/model/script"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/workflow"
 )
-
-// disk returns the files of a folder as conditions of workflows read them: as the file
-// tools do. A folder that does not exist has none.
-func (a *App) disk(dir string) (fs.FS, error) {
-	files, err := builtin.Open(builtin.FilesConfig{Dir: dir})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	a.close = append(a.close, files.Close)
-	return files.Disk(), nil
-}
 
 // compileFlows compiles the workflows of a configuration. The error is a [config.Error].
 func compileFlows(c *config.Config) (*workflow.Set, error) {
