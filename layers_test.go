@@ -36,7 +36,7 @@ var layers = [][]string{
 	{"internal/client", "internal/trust"},
 	{"internal/workspace"},
 	{"internal/provider", "internal/backup", "internal/nameset", "internal/rulebook"},
-	{"internal/install", "internal/validate"},
+	{"internal/install", "internal/validate", "internal/state"},
 	{"internal/doctor"},
 	{"internal/app"},
 	{"internal/trial"},

@@ -135,7 +135,7 @@ func (a *cli) greet(s *app.Server, took time.Duration) {
 	for _, warning := range slices.Concat(s.Misnamed.Unknown, s.Misnamed.Later, s.Warnings) {
 		fmt.Fprintf(a.out, "  warning: %v\n", warning)
 	}
-	if s.DemoElsewhere {
+	if s.DemoElsewhere() {
 		fmt.Fprintf(a.out, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
 	}
 	if w.Config.Demo {

@@ -69,12 +69,12 @@ func (a *cli) enrich(ctx context.Context, w *workspace.Workspace, modelName stri
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	plan, err := e.Texts.Plan(names, limit)
+	plan, err := e.Texts().Plan(names, limit)
 	if err != nil {
 		return err
 	}
 	writing, noModel := e.EnrichModel(modelName)
-	r := enriched{File: e.Texts.File.Path(), Estimate: plan.Cost, Failed: []string{}}
+	r := enriched{File: e.Texts().File.Path(), Estimate: plan.Cost, Failed: []string{}}
 	unit := ""
 	if writing != nil {
 		info := writing.Info()
@@ -109,7 +109,7 @@ func (a *cli) enrich(ctx context.Context, w *workspace.Workspace, modelName stri
 			}
 		}
 		done := 0
-		writer := enrich.Writer{Model: writing, File: e.Texts.File, Wrote: func(name string, so enrich.Cost, err error) {
+		writer := enrich.Writer{Model: writing, File: e.Texts().File, Wrote: func(name string, so enrich.Cost, err error) {
 			done++
 			if err != nil {
 				r.Failed = append(r.Failed, name)
@@ -122,7 +122,7 @@ func (a *cli) enrich(ctx context.Context, w *workspace.Workspace, modelName stri
 			return err
 		}
 	}
-	if r.Dropped, err = e.Texts.Drop(len(e.Failures()) > 0); err != nil {
+	if r.Dropped, err = e.Texts().Drop(len(e.Failures()) > 0); err != nil {
 		return err
 	}
 	return a.print(r, func() string { return describeEnriched(r) })

@@ -59,7 +59,7 @@ func (a *App) newChooser(models map[string]model.Model) (*turn.Chooser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return turn.NewChooser(m, c.Timeout, a.log), nil
+	return turn.NewChooser(m, c.Timeout, a.settings.Log), nil
 }
 
 // named returns the model that a key of the configuration names.
@@ -81,7 +81,7 @@ func (a *App) newEmbedder(stored bool) (*embedding.Embedder, error) {
 	e, err := embedding.New(embedding.Config{
 		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
 		Weights: rank.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
-		File:    filepath.Join(a.Workspace.State, vectorsFile), ReadOnly: !stored, Log: a.log,
+		File:    filepath.Join(a.Workspace.State, "embeddings.jsonl"), ReadOnly: !stored, Log: a.settings.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -90,20 +90,28 @@ func (a *App) newEmbedder(stored bool) (*embedding.Embedder, error) {
 	return e, nil
 }
 
+// models are those of the configuration.
+type models struct {
+	byName    map[string]model.Model // the empty name is the first one
+	all       []model.Model          // without what watches them, in the order of the configuration
+	answering []string               // the model of each agent, in the same order
+	source    string                 // why these models, when the configuration names none
+}
+
 // newModels makes the models by name. The empty name is the first model.
 func (a *App) newModels() (map[string]model.Model, error) {
 	configs := a.Workspace.Config.Models
 	if len(configs) == 0 {
-		configs, a.source = modelsOf(os.Getenv)
+		configs, a.models.source = modelsOf(os.Getenv)
 	}
 	models := map[string]model.Model{}
 	for _, m := range configs {
-		made, err := newModel(a.Workspace.File, m, a.registry)
+		made, err := newModel(a.Workspace.File, m, a.Config.Registry)
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}
-		a.adapters = append(a.adapters, made)
-		models[m.Name] = model.Watch(model.Trace(model.Log(made, a.log), m.Provider, a.traces.Tracer()))
+		a.models.all = append(a.models.all, made)
+		models[m.Name] = model.Watch(model.Trace(model.Log(made, a.settings.Log), m.Provider, a.skills.traces.Tracer()))
 	}
 	models[""] = models[configs[0].Name]
 	return models, nil
@@ -150,8 +158,8 @@ func (a *App) agents(ctx context.Context, models map[string]model.Model, stored 
 			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy, NoMemory: !g.Custom.Memory, NoRuntime: !g.Custom.Runtime, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
 			Spawn: engine.Spawn(g.Spawn), Steer: g.Steer, Disk: disk, Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
 		}
-		if name := agents[i].Model.Info().Name; !slices.Contains(a.models, name) {
-			a.models = append(a.models, name)
+		if name := agents[i].Model.Info().Name; !slices.Contains(a.models.answering, name) {
+			a.models.answering = append(a.models.answering, name)
 		}
 	}
 	return agents, nil
@@ -165,8 +173,8 @@ func (a *App) memory(ctx context.Context, g config.Agent, stored bool) (*memory.
 	switch {
 	case w.Config.Store == "":
 		of.Own = folder
-	case a.shared != nil: // else a command runs that needs no database, which is away
-		of.Shared = store.Memories{Records: a.shared, Agent: memory.Owner(g.Name)}
+	case a.state.Shared != nil: // else a command runs that needs no database, which is away
+		of.Shared = store.Memories{Records: a.state.Shared, Agent: memory.Owner(g.Name)}
 	}
 	s := memory.New(of)
 	if of.Shared == nil || !stored {
@@ -174,7 +182,7 @@ func (a *App) memory(ctx context.Context, g config.Agent, stored bool) (*memory.
 	}
 	n, err := s.Move(ctx, folder)
 	if n > 0 {
-		a.log.InfoContext(ctx, "the memory of an agent is in the database now", "agent", g.Name, "files", n)
+		a.settings.Log.InfoContext(ctx, "the memory of an agent is in the database now", "agent", g.Name, "files", n)
 	}
 	return s, err
 }
@@ -182,9 +190,9 @@ func (a *App) memory(ctx context.Context, g config.Agent, stored bool) (*memory.
 // Models names the models that answer, and says why they were chosen when the
 // configuration names none.
 func (a *App) Models() string {
-	text := strings.Join(a.models, ", ")
-	if a.source != "" {
-		text += " (" + a.source + ")"
+	text := strings.Join(a.models.answering, ", ")
+	if a.models.source != "" {
+		text += " (" + a.models.source + ")"
 	}
 	return text
 }

@@ -17,17 +17,13 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
-	"github.com/etui-run/etui/internal/builtin/memories"
-	"github.com/etui-run/etui/internal/enrich"
 	"github.com/etui-run/etui/internal/nameset"
 	"github.com/etui-run/etui/internal/panics"
-	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/provider"
 	"github.com/etui-run/etui/internal/rulebook"
-	"github.com/etui-run/etui/internal/tracing"
+	"github.com/etui-run/etui/internal/state"
 	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/internal/workspace"
-	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
@@ -69,38 +65,19 @@ type App struct {
 	HTTP *server.Server
 	// Skills are the skills of the workspace.
 	Skills *skill.Table
-	// Texts keeps what was written about tools up to date.
-	Texts *enrich.Keeper
 	// Misnamed are names that name nothing, without those that are refused.
 	Misnamed nameset.Misnamed
 	// Warnings name mistakes in the configuration that stop nothing, and configured
 	// features that are unavailable here. They are not logged.
 	Warnings []error
-	// DemoElsewhere reports that another program has the known address of the demo's
-	// service.
-	DemoElsewhere bool
 
-	store    workspace.Store  // nil when nothing is read or written
-	shared   workspace.Shared // the store, if several processes use it; else nil
-	registry *catalog.Registry
-	secrets  *secret.Known
-	version  string
-	log      *slog.Logger
-	models   []string      // the model of each agent, in the order of the configuration
-	source   string        // why these models, when the configuration names none
-	adapters []model.Model // all models of the configuration, in its order
-	keys     *identity.Keys
+	settings Config
+	state    *state.State // what is kept: conversations, keys, decisions, records
+	models   models
+	tools    toolbox
 	skills   *skills
-	traces   *tracing.Tracing // nil when nothing is traced
-	programs *sandbox.Sandbox // runs programs
-	readable []string         // the folders of tools.read
-	guards   []*protect.Guard // protect names in the workspaces that programs may write
-	reloader *reloader
-	keeper   memories.Keeper        // gives the tools the engine's memory
-	byName   map[string]model.Model // the models; the empty name is the first one
-	accounts []channel.Account
-	flows    workflow.Table
 	channels *channel.Host
+	reloader *reloader
 	close    []func() error
 }
 
@@ -124,11 +101,12 @@ func Use(ctx context.Context, w *workspace.Workspace, c Config, do func(*App) er
 
 // New makes the engine of a workspace. It runs no turn and watches no file yet.
 func New(ctx context.Context, w *workspace.Workspace, c Config) (*App, error) {
-	a := &App{Workspace: w, secrets: c.Secrets, version: c.Version, log: c.Log}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
 	}
-	a.log = panics.Counted(a.log)
+	c.Log = panics.Counted(c.Log)
+	a := &App{Workspace: w, settings: c}
+	a.Config.Registry, a.Config.Workflows = catalog.NewRegistry(c.Log), &workflow.Table{}
 	if err := a.open(ctx, c); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -137,7 +115,7 @@ func New(ctx context.Context, w *workspace.Workspace, c Config) (*App, error) {
 
 // open makes everything, in the order in which the parts need each other.
 func (a *App) open(ctx context.Context, settings Config) error {
-	if err := a.secrets.Set(a.Workspace.File, a.Workspace.Secrets()...); err != nil {
+	if err := a.settings.Secrets.Set(a.Workspace.File, a.Workspace.Secrets()...); err != nil {
 		return err
 	}
 	if settings.Stored {
@@ -148,13 +126,15 @@ func (a *App) open(ctx context.Context, settings Config) error {
 		a.close = append(a.close, unlock)
 	}
 	var err error
-	if err = a.openStore(ctx, settings); err != nil {
+	if a.state, err = state.Open(ctx, a.Workspace, state.Config{Stored: settings.Stored, Records: settings.Records, Log: settings.Log}); err != nil {
 		return err
 	}
-	if err = a.openKeys(ctx, settings.Stored); err != nil {
-		return err
+	a.close = append(a.close, a.state.Close)
+	if a.state.Warning != nil {
+		a.Warnings = append(a.Warnings, a.state.Warning)
 	}
-	if err = a.openCatalog(ctx, settings.Stored); err != nil {
+	accounts, err := a.openCatalog(ctx, settings.Stored)
+	if err != nil {
 		return err
 	}
 	if a.Config, err = a.engineConfig(ctx, settings); err != nil {
@@ -163,17 +143,17 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	if a.Engine, err = engine.New(a.Config); err != nil {
 		return err
 	}
-	a.keeper.Memory = a.Engine
+	a.tools.memory.Memory = a.Engine
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
-	a.channels, err = channel.New(channel.Config{Engine: a.Engine, Accounts: a.accounts, Records: a.Config.Store, Log: a.log})
+	a.channels, err = channel.New(channel.Config{Engine: a.Engine, Accounts: accounts, Records: a.Config.Store, Log: a.settings.Log})
 	if err != nil {
 		return err
 	}
 	a.HTTP = server.New(a.Engine, server.Config{
-		Key: string(c.API.Key), Keys: a.keys, Users: func() *identity.Users { return rulebook.Of(a.registry.Catalog()).Users() }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.channels, Log: a.log,
+		Key: string(c.API.Key), Keys: a.state.Keys, Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.channels, Log: a.settings.Log,
 		Status: api.Config{
-			Version: a.version, Policy: func() []rules.Status { return rulebook.Of(a.registry.Catalog()).Policy() },
+			Version: a.settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },
 			Configuration: func() api.Configuration { return *a.reloader.status.Load() },
 		},
 	})
@@ -200,13 +180,13 @@ func (a *App) resume(ctx context.Context) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var resuming sync.WaitGroup
 	resuming.Go(func() {
-		defer panics.Log(a.log, "resuming open turns")
+		defer panics.Log(a.settings.Log, "resuming open turns")
 		for pause := firstResume; ; pause = min(2*pause, lastResume) {
 			err := a.Engine.Resume(ctx)
 			if err == nil || ctx.Err() != nil {
 				return
 			}
-			a.log.ErrorContext(ctx, "open turns could not be resumed; etui tries again", "after", pause, "error", err)
+			a.settings.Log.ErrorContext(ctx, "open turns could not be resumed; etui tries again", "after", pause, "error", err)
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():
@@ -242,55 +222,56 @@ func (a *App) settle(ctx context.Context) {
 }
 
 // openCatalog fills the catalog with the tools and skills of the workspace, under
-// its rules.
-func (a *App) openCatalog(ctx context.Context, stored bool) error {
+// its rules. It returns the accounts on the platforms of channels.
+func (a *App) openCatalog(ctx context.Context, stored bool) (accounts []channel.Account, err error) {
 	w := a.Workspace
-	a.registry = catalog.NewRegistry(a.log)
 	out, programs, err := provider.Walls(w)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a.programs = programs
+	a.tools.programs = programs
 	a.close = append(a.close, programs.Close)
 	if err := a.addTools(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	if err := a.openChannels(); err != nil {
-		return err
+	if accounts, err = a.openChannels(); err != nil {
+		return nil, err
 	}
 	if err := a.addSkills(ctx, out, stored); err != nil {
-		return err
+		return nil, err
 	}
 	if err := a.addInstallTools(); err != nil {
-		return err
+		return nil, err
 	}
 	book, err := rulebook.Compile(w.Config)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.addTexts(ctx)
-	a.Misnamed = nameset.Check(w.Config, a.registry.Catalog(), a.Skills.Snapshot())
+	a.Misnamed = nameset.Check(w.Config, a.Config.Registry.Catalog(), a.Skills.Snapshot())
 	if err := a.Misnamed.Err(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := book.Apply(a.registry, &a.flows); err != nil {
-		return err
+	if err := book.Apply(a.Config.Registry, a.Config.Workflows); err != nil {
+		return nil, err
 	}
-	a.Warnings = slices.Concat(a.Warnings, programs.Warnings(), book.Warnings(a.registry.Catalog(), a.keys, len(a.accounts) > 0))
-	return nil
+	a.Warnings = slices.Concat(a.Warnings, programs.Warnings(), book.Warnings(a.Config.Registry.Catalog(), a.state.Keys, len(w.Config.Channels) > 0))
+	return accounts, nil
 }
 
 // engineConfig makes the engine's parts: store, models, agents and what they need.
 func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config, error) {
 	w, c, stored := a.Workspace, a.Workspace.Config, settings.Stored
 	e := engine.Config{
-		Registry: a.registry, Skills: a.Skills, Calls: a.skills.calls, Users: func(now *catalog.Catalog) *identity.Users { return rulebook.Of(now).Users() },
-		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: rulebook.Approve, Tracer: a.traces.Tracer(), Log: a.log,
+		Registry: a.Config.Registry, Workflows: a.Config.Workflows, Skills: a.Skills, Calls: a.skills.calls,
+		Users:      func(now *catalog.Catalog) *identity.Users { return rulebook.Of(now).Users() },
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: rulebook.Approve, Tracer: a.skills.traces.Tracer(), Log: a.settings.Log,
 	}
-	if a.store != nil && (stored || settings.Records) {
-		e.Store = a.store
+	if a.state.Store != nil && (stored || settings.Records) {
+		e.Store = a.state.Store
 	}
-	e.Learning = a.openUsage(ctx, stored)
+	u := c.Usage
+	e.Learning = engine.Learning{Log: a.state.Turns(ctx), Keep: u.Keep, Vote: u.Vote, OwnOnly: u.Share == "user", Guests: u.Guests}
 	var err error
 	if e.Heartbeat, err = a.heartbeat(); err != nil {
 		return e, err
@@ -299,8 +280,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	if err != nil {
 		return e, err
 	}
-	a.byName = models
-	e.Workflows, e.Models = &a.flows, maps.Clone(models)
+	a.models.byName, e.Models = models, maps.Clone(models)
 	delete(e.Models, "")
 	if e.Agents, err = a.agents(ctx, models, stored); err != nil {
 		return e, err
@@ -317,7 +297,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	}
 	fitted, err := tune.Load(w.State)
 	if err != nil {
-		a.log.ErrorContext(ctx, "the fitted weights cannot be used", "error", err)
+		a.settings.Log.ErrorContext(ctx, "the fitted weights cannot be used", "error", err)
 	}
 	e.Selection = selection.Config{
 		Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
@@ -327,7 +307,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	}
 	e.Turn = turn.Config{
 		Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result), MaxSkill: int(c.Limits.Skill),
-		Decide: rulebook.Decide, Approvals: stored, Expire: c.Policy.Approvals.Expire, Audit: a.skills.calls.Decide, Secrets: a.secrets,
+		Decide: rulebook.Decide, Approvals: stored, Expire: c.Policy.Approvals.Expire, Audit: a.skills.calls.Decide, Secrets: a.settings.Secrets,
 	}
 	if name := c.Sessions.SummaryModel; name != "" {
 		if e.Turn.Summarizer, err = a.named(models, "sessions.summary_model", name); err != nil {
@@ -338,4 +318,4 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 }
 
 // Sandbox says how programs run here.
-func (a *App) Sandbox() sandbox.Status { return a.programs.Status() }
+func (a *App) Sandbox() sandbox.Status { return a.tools.programs.Status() }

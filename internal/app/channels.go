@@ -36,7 +36,7 @@ const platformTime = 90 * time.Second
 // its folder, an entry here, and its name in [config.Channel].
 func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 	web := &http.Client{Timeout: platformTime}
-	log := a.log.With("channel", c.Name)
+	log := a.settings.Log.With("channel", c.Name)
 	switch c.Type {
 	case "telegram":
 		if err := only(c, "token", "url", "webhook"); err != nil {
@@ -74,8 +74,8 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 			return nil, err
 		}
 		settings := webchat.Config{Name: c.Name, Secrets: strings.Fields(string(c.Secret)), Guests: c.Guests, Origins: c.Origins, Log: log}
-		if a.store != nil {
-			settings.Records = a.store
+		if a.state.Store != nil {
+			settings.Records = a.state.Store
 		}
 		return webchat.New(settings)
 	case "discord":
@@ -88,8 +88,8 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 			return nil, err
 		}
 		settings := matrix.Config{URL: c.URL, Token: string(c.Token), Groups: c.Groups, Strangers: c.Pairing || c.Refusal != "", Client: web, Log: log}
-		if a.store != nil {
-			settings.Records = a.store
+		if a.state.Store != nil {
+			settings.Records = a.state.Store
 		}
 		return matrix.New(settings)
 	case "webhook":
@@ -135,16 +135,16 @@ func wrongChannel(c config.Channel, err error) error {
 
 // openChannels makes the adapters of the configuration, and registers the tools that come
 // with them. They connect to nothing yet.
-func (a *App) openChannels() error {
+func (a *App) openChannels() (accounts []channel.Account, err error) {
 	if len(a.Workspace.Config.Channels) > 0 {
-		if err := a.registry.Register(a.messageTool()); err != nil {
-			return err
+		if err := a.Config.Registry.Register(a.messageTool()); err != nil {
+			return nil, err
 		}
 	}
 	for _, c := range a.Workspace.Config.Channels {
 		made, err := a.newChannel(c)
 		if err != nil {
-			return wrongChannel(c, err)
+			return nil, wrongChannel(c, err)
 		}
 		account := channel.Account{
 			Name: c.Name, Channel: made, Allow: c.Allow, Groups: c.Groups, Pairing: c.Pairing, Refusal: c.Refusal,
@@ -155,13 +155,13 @@ func (a *App) openChannels() error {
 			if b.Strategy != "" {
 				s, err := prompt.ParseStrategy(b.Strategy)
 				if err != nil {
-					return wrongChannel(c, err)
+					return nil, wrongChannel(c, err)
 				}
 				binding.Strategy = &s
 			}
 			account.Bindings = append(account.Bindings, binding)
 		}
-		a.accounts = append(a.accounts, account)
+		accounts = append(accounts, account)
 		tools, ok := made.(interface{ Tools() []tool.Tool })
 		if !ok {
 			continue
@@ -173,16 +173,16 @@ func (a *App) openChannels() error {
 		}
 		for _, t := range tools.Tools() {
 			// The tools of a second account of a platform would have the same names.
-			if _, there := a.registry.Catalog().Get(t.Definition().Name); there {
+			if _, there := a.Config.Registry.Catalog().Get(t.Definition().Name); there {
 				a.Warnings = append(a.Warnings, fmt.Errorf("channel %s: its tool %s is left out, because another account has one of that name, which works there only", c.Name, t.Definition().Name))
 				continue
 			}
-			if err := a.registry.RegisterWithFilter(t, here); err != nil {
-				return err
+			if err := a.Config.Registry.RegisterWithFilter(t, here); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return nil
+	return accounts, nil
 }
 
 // messageInput are the arguments of the tool message.

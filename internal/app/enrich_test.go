@@ -51,8 +51,8 @@ func TestTextsFollow(t *testing.T) {
 		{`{"tool":"list_dir","alias":["folder"]}`, "look into a folder", 2},
 	} {
 		write(a.Workspace.Texts(), step.line+"\n")
-		a.Texts.Look(t.Context())
-		if got := a.registry.Catalog().Enriched()["list_dir"].Aliases; len(got) != 1 || got[0] != step.alias {
+		a.tools.texts.Look(t.Context())
+		if got := a.Config.Registry.Catalog().Enriched()["list_dir"].Aliases; len(got) != 1 || got[0] != step.alias {
 			t.Errorf("step %d: the aliases are %q, want %q", i, got, step.alias)
 		}
 		if n := strings.Count(log.String(), "enriched.jsonl:1"); n != step.logged {

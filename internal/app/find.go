@@ -19,7 +19,7 @@ func (a *App) addInstallTools() error {
 	if w.Config.Skills.Model == "off" {
 		return nil
 	}
-	in, err := install.Skills(w, a.log)
+	in, err := install.Skills(w, a.settings.Log)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (a *App) addInstallTools() error {
 	if w.Config.Skills.Model == "find" {
 		in = nil // hub then leaves out install_skill
 	}
-	return hub.Register(a.registry, find, in)
+	return hub.Register(a.Config.Registry, find, in)
 }
 
 // loaded finds loaded skills that the caller may see and the model may use.

@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/internal/nameset"
 	"github.com/etui-run/etui/internal/rulebook"
+	"github.com/etui-run/etui/internal/state"
 	"github.com/etui-run/etui/internal/trust"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/secret"
@@ -74,8 +75,8 @@ type reloader struct {
 func newReloader(a *App) *reloader {
 	w := a.Workspace
 	r := &reloader{
-		file: w.File, environ: w.Environ, app: a, registry: a.registry, secrets: a.secrets, skills: a.skills, gateway: a.Engine,
-		steady: a.steady, before: a.before, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config, limits: limits(w.Config), flows: w.Flows,
+		file: w.File, environ: w.Environ, app: a, registry: a.Config.Registry, secrets: a.settings.Secrets, skills: a.skills, gateway: a.Engine,
+		steady: a.tools.steady, before: a.tools.before, log: a.settings.Log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config, limits: state.Limits(w.Config), flows: w.Flows,
 	}
 	r.status.Store(&api.Configuration{File: w.File, Since: time.Now()})
 	return r
@@ -212,11 +213,11 @@ func (r *reloader) report(applied bool) (news string) {
 // lookAtKeys puts the file of API keys in effect if it has changed, unless a program runs
 // that could have written it.
 func (r *reloader) lookAtKeys(ctx context.Context) {
-	if r.app.shared != nil { // followKeys does it
+	if r.app.state.Shared != nil { // followKeys does it
 		return
 	}
 	still := r.steady(r.app.Workspace.KeysFile())
-	changed, err := r.app.keys.Reload(still)
+	changed, err := r.app.state.Keys.Reload(still)
 	says := ""
 	switch {
 	case err != nil:
@@ -224,15 +225,15 @@ func (r *reloader) lookAtKeys(ctx context.Context) {
 			r.log.ErrorContext(ctx, "the changed API keys cannot be used; the previous ones stay in effect", "error", says)
 		}
 	case changed:
-		r.log.InfoContext(ctx, "API keys were changed by hand and are in effect", "keys", len(r.app.keys.List()))
+		r.log.InfoContext(ctx, "API keys were changed by hand and are in effect", "keys", len(r.app.state.Keys.List()))
 	}
 	r.keys = says
 }
 
 // followKeys puts in effect what other etui change of the API keys, until ctx ends.
 func (a *App) followKeys(ctx context.Context) {
-	a.keys.Run(ctx, func(err error) {
-		a.log.ErrorContext(ctx, "the API keys cannot be read; the previous ones stay in effect", "error", err)
+	a.state.Keys.Run(ctx, func(err error) {
+		a.settings.Log.ErrorContext(ctx, "the API keys cannot be read; the previous ones stay in effect", "error", err)
 	})
 }
 
@@ -289,7 +290,7 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	behind := !still()
 	var p *rulebook.Book
 	if behind {
-		p, err = rulebook.CompileRules(c, r.app.flows.Load())
+		p, err = rulebook.CompileRules(c, r.app.Config.Workflows.Load())
 	} else if err = c.AddFlows(r.app.Workspace.Dir, r.environ); err == nil {
 		p, err = rulebook.Compile(c) // it reads the scripts of workflows
 	}
@@ -308,15 +309,15 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	}
 	// What the new rules leave to skills.allow and skills.deny is never open to the old ones,
 	// nor the other way round.
-	r.skills.control.Restrict(r.limits, limits(c))
-	if err := p.Apply(r.registry, &r.app.flows); err != nil {
+	r.skills.control.Restrict(r.limits, state.Limits(c))
+	if err := p.Apply(r.registry, r.app.Config.Workflows); err != nil {
 		r.skills.control.Restrict(r.limits)
 		return fmt.Errorf("%s: %w", r.file, err)
 	}
-	r.behind, r.limits = behind, limits(c)
+	r.behind, r.limits = behind, state.Limits(c)
 	r.skills.control.Restrict(r.limits)
 	r.replaceSkills(ctx, c)
-	for _, warning := range append(wrong.Warnings(), p.Warnings(r.registry.Catalog(), r.app.keys, len(r.app.accounts) > 0)...) {
+	for _, warning := range append(wrong.Warnings(), p.Warnings(r.registry.Catalog(), r.app.state.Keys, len(r.app.Workspace.Config.Channels) > 0)...) {
 		r.log.WarnContext(ctx, "configuration", "warning", warning)
 	}
 	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in effect", "rules", len(c.Visibility.Rules)+len(c.Policy.Rules), "toolsets", len(c.Skills.Toolsets))

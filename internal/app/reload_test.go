@@ -63,7 +63,7 @@ func TestRulesChangeTogether(t *testing.T) {
 						stopped <- nil
 						return
 					default:
-						if err := books[i%2].Apply(a.registry, &a.flows); err != nil {
+						if err := books[i%2].Apply(a.Config.Registry, a.Config.Workflows); err != nil {
 							stopped <- err
 							return
 						}

@@ -45,7 +45,7 @@ func TestResumeTriesAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := &App{Engine: e, log: slog.New(slog.DiscardHandler)}
+			a := &App{Engine: e, settings: Config{Log: slog.New(slog.DiscardHandler)}}
 			a.resume(t.Context())
 			return a
 		}

@@ -96,22 +96,26 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 	if server.Handler = s.HTTP.Public(); s.private() {
 		server.Handler = s.HTTP
 	}
-	server.Handler = s.traces.Handler(server.Handler)
-	go func() { failed <- panics.Try(s.log, "serving", func() error { return server.Serve(s.listener) }) }()
+	server.Handler = s.skills.traces.Handler(server.Handler)
+	go func() {
+		failed <- panics.Try(s.settings.Log, "serving", func() error { return server.Serve(s.listener) })
+	}()
 	if s.operators != nil {
 		admin := s.server(ctx)
 		admin.Handler = s.HTTP.Operators()
 		server.RegisterOnShutdown(func() { _ = admin.Close() }) // it has nothing worth waiting for
-		go func() { failed <- panics.Try(s.log, "serving", func() error { return admin.Serve(s.operators) }) }()
+		go func() {
+			failed <- panics.Try(s.settings.Log, "serving", func() error { return admin.Serve(s.operators) })
+		}()
 	}
 	watching, unwatch := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
 	for doing, watch := range map[string]func(context.Context){
 		"watching the configuration": s.reloader.run, "watching the skills": s.skills.run, "removing old conversations": s.sweep, "following the API keys": s.followKeys, "watching the clock": s.Engine.Clock,
-		"keeping the texts about tools": s.Texts.Run, "running the channels": s.channels.Run, "giving memory back": s.giveBack,
+		"keeping the texts about tools": s.tools.texts.Run, "running the channels": s.channels.Run, "giving memory back": s.giveBack,
 	} {
 		watchers.Go(func() {
-			defer panics.Log(s.log, doing)
+			defer panics.Log(s.settings.Log, doing)
 			watch(watching)
 		})
 	}
@@ -122,11 +126,11 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 	case <-ctx.Done():
 		stopping()
 		if failed := s.Workspace.MarkStopping(); failed != nil {
-			s.log.WarnContext(ctx, "a restart may not wait for the end", "error", failed)
+			s.settings.Log.WarnContext(ctx, "a restart may not wait for the end", "error", failed)
 		}
 		// While turns end, the server answers: a client that asks now learns that etui stops.
 		if left := s.stop(ctx); left > 0 {
-			s.log.WarnContext(ctx, "messages stay in the inbox; the next start, or another etui with the same store, answers them", "messages", left)
+			s.settings.Log.WarnContext(ctx, "messages stay in the inbox; the next start, or another etui with the same store, answers them", "messages", left)
 		}
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
 		if err = server.Shutdown(ending); err != nil {
@@ -148,7 +152,7 @@ const lastAnswers = 2 * time.Second
 func (s *Server) server(ctx context.Context) *http.Server {
 	return &http.Server{
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn), MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(s.settings.Log.Handler(), slog.LevelWarn), MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 }

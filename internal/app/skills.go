@@ -39,7 +39,8 @@ type skills struct {
 	control *control.Control
 	shown   *skill.Publisher
 	calls   *audit.Recorder
-	pins    *mcp.Pins // which tools of servers may be used
+	traces  *tracing.Tracing // nil when nothing is traced
+	pins    *mcp.Pins        // which tools of servers may be used
 	given   *given
 	warn    func(*skill.Entry) []error // of tools that it names and that do not exist
 	log     *slog.Logger
@@ -47,28 +48,27 @@ type skills struct {
 
 // The files in the state folder.
 const (
-	decisionsFile = "skills.json"
-	callsFile     = "calls.db"
-	vectorsFile   = "embeddings.jsonl"
+	vectorsFile = "embeddings.jsonl"
 )
 
 // addSkills loads the skills of the workspace and puts them into the registry. Files
 // that cannot be used stop nothing; the table says what is wrong with them.
 func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (err error) {
-	w, log := a.Workspace, a.log
-	if a.traces, err = tracing.New(os.Getenv, a.version, log); err != nil {
+	w, log := a.Workspace, a.settings.Log
+	traces, err := tracing.New(os.Getenv, a.settings.Version, log)
+	if err != nil {
 		return config.UsageError{Err: err}
 	}
 	a.close = append(a.close, func() error {
 		ending, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer done()
-		return a.traces.Close(ending)
+		return traces.Close(ending)
 	})
 	if !stored {
 		log = slog.New(slog.DiscardHandler) // the commands print what is wrong with skills
 	}
 	a.Skills = skill.NewTable(log)
-	s := &skills{log: log, table: a.Skills, pins: a.newPins(), given: &given{}}
+	s := &skills{log: log, table: a.Skills, pins: a.state.Pins(), given: &given{}, traces: traces}
 	s.warn = func(e *skill.Entry) []error {
 		if skill.KindOf(e.Skill) != "toolset" {
 			return nil
@@ -77,25 +77,25 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 	}
 	a.skills = s
 	providers, err := provider.New(provider.Config{
-		Workspace: w, Out: out, Programs: a.programs, Pins: s.pins, Traces: a.traces, Version: a.version, Log: log,
+		Workspace: w, Out: out, Programs: a.tools.programs, Pins: s.pins, Traces: traces, Version: a.settings.Version, Log: log,
 	})
 	if err != nil {
 		return err
 	}
 	for i, p := range providers {
-		providers[i] = remembering{p, a.secrets, s.given}
+		providers[i] = remembering{p, a.settings.Secrets, s.given}
 	}
-	if s.control, err = a.newControl(ctx, stored, log); err != nil {
+	if s.control, err = a.state.Control(ctx, a.Skills, log); err != nil {
 		return err
 	}
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
-		Roots: w.Roots(), Providers: providers, Package: markdown.Here().Load, Reserved: a.reserved(), Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.steady, Log: log,
+		Roots: w.Roots(), Providers: providers, Package: markdown.Here().Load, Reserved: a.reserved(), Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.tools.steady, Log: log,
 	})
 	s.loader.Load(ctx) // failures are in the table and the log
-	if s.calls, err = a.newCalls(ctx, stored, log); err != nil {
+	if s.calls, err = a.state.Calls(ctx, a.settings.Secrets, log); err != nil {
 		return err
 	}
-	s.shown = skill.Publish(s.table, a.registry, skill.PublishConfig{Observe: observer(s.calls, a.traces), Idle: !stored, Log: log})
+	s.shown = skill.Publish(s.table, a.Config.Registry, skill.PublishConfig{Observe: observer(s.calls, traces), Idle: !stored, Log: log})
 	a.close = append(a.close, s.shown.Close)
 	return nil
 }
@@ -191,15 +191,11 @@ func serverStatus(s skill.Skill) any {
 	return nil
 }
 
-func limits(c *config.Config) control.Limits {
-	return control.Limits{Allow: c.Skills.Allow, Deny: c.Skills.Deny}
-}
-
 // reserved reports the names that no skill may have: those of the tools that etui
 // itself brings, and of the skill of all tools.
 func (a *App) reserved() func(string) bool {
 	own := nameset.Own()
-	for e := range a.registry.Catalog().All() {
+	for e := range a.Config.Registry.Catalog().All() {
 		if e.Definition.Source == builtin.Source {
 			own = append(own, e.Definition.Name)
 		}

@@ -45,7 +45,7 @@ func (a *App) addSpawn() error {
 	if len(spawners) == 0 {
 		return nil
 	}
-	return a.registry.RegisterWithFilter(a.spawnTool(), func(f chat.Facts) bool { return spawners[f.Agent] })
+	return a.Config.Registry.RegisterWithFilter(a.spawnTool(), func(f chat.Facts) bool { return spawners[f.Agent] })
 }
 
 // spawnTool is the tool with which a model hands a task to a sub-agent.

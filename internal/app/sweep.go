@@ -21,9 +21,9 @@ func (a *App) sweep(ctx context.Context) {
 		n, err := a.Engine.Sweep(ctx, a.Engine.Now().Add(-keep))
 		switch {
 		case err != nil && ctx.Err() == nil:
-			a.log.ErrorContext(ctx, "old conversations could not be removed", "error", err)
+			a.settings.Log.ErrorContext(ctx, "old conversations could not be removed", "error", err)
 		case n > 0:
-			a.log.InfoContext(ctx, "old conversations removed", "sessions", n, "kept", keep)
+			a.settings.Log.InfoContext(ctx, "old conversations removed", "sessions", n, "kept", keep)
 		}
 		select {
 		case <-tick.C:

@@ -19,11 +19,11 @@ func (a *App) addTexts(ctx context.Context) {
 			given[name] = catalog.Enriched{Texts: texts}
 		}
 	}
-	a.Texts = enrich.NewKeeper(enrich.KeeperConfig{
-		File: enrich.Open(a.Workspace.Texts()), Registry: a.registry, Given: given, Steady: a.steady, Auto: c.Enrich.Mode == "auto", Budget: c.Enrich.Budget,
-		Languages: c.Enrich.Languages, Model: func() (model.Model, error) { return a.EnrichModel("") }, Log: a.log,
+	a.tools.texts = enrich.NewKeeper(enrich.KeeperConfig{
+		File: enrich.Open(a.Workspace.Texts()), Registry: a.Config.Registry, Given: given, Steady: a.tools.steady, Auto: c.Enrich.Mode == "auto", Budget: c.Enrich.Budget,
+		Languages: c.Enrich.Languages, Model: func() (model.Model, error) { return a.EnrichModel("") }, Log: a.settings.Log,
 	})
-	a.Texts.Look(ctx)
+	a.tools.texts.Look(ctx)
 }
 
 // EnrichModel returns the model that writes about tools: that of the given name, or the one of the
@@ -33,7 +33,7 @@ func (a *App) EnrichModel(name string) (model.Model, error) {
 	if name == "" {
 		name, key = a.Workspace.Config.Enrich.Model, "enrich.model"
 	}
-	m, err := a.named(a.byName, key, name)
+	m, err := a.named(a.models.byName, key, name)
 	if err == nil && m.Info().Offline {
 		err = a.Workspace.Mistakef("%s: the offline model writes no texts; name a language model", key)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/internal/builtin/web"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/enrich"
 	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
@@ -31,6 +32,17 @@ import (
 
 // webTime is how long a page or a search may take.
 const webTime = 30 * time.Second
+
+// toolbox is what the tools of the workspace work with.
+type toolbox struct {
+	programs *sandbox.Sandbox // runs programs
+	readable []string         // the folders of tools.read
+	guards   []*protect.Guard // protect names in the workspaces that programs may write
+	memory   memories.Keeper  // gives the tools the engine's memory
+	texts    *enrich.Keeper   // keeps what was written about tools up to date
+	// demoElsewhere reports that another program has the known address of the demo's service.
+	demoElsewhere bool
+}
 
 // addTools registers the tools that etui brings and those of the demo.
 func (a *App) addTools(ctx context.Context) error {
@@ -47,7 +59,7 @@ func (a *App) addTools(ctx context.Context) error {
 		return err
 	}
 	a.close = append(a.close, stop)
-	return a.registry.Register(tools...)
+	return a.Config.Registry.Register(tools...)
 }
 
 // DemoAddress is where the skills of the demo's workspace call its service.
@@ -58,14 +70,16 @@ const DemoAddress = "127.0.0.1:8081"
 func (a *App) startDemo(ctx context.Context) (tools []tool.Tool, stop func() error, err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", DemoAddress)
 	if err != nil {
-		a.DemoElsewhere = true
+		a.tools.demoElsewhere = true
 		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("starting the demo's service: %w", err)
 	}
 	server := &http.Server{Handler: demo.Lazy(), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = panics.Try(a.log, "serving the demo", func() error { return server.Serve(listener) }) }() // it ends with server.Close
+	go func() {
+		_ = panics.Try(a.settings.Log, "serving the demo", func() error { return server.Serve(listener) })
+	}() // it ends with server.Close
 	return demo.Tools("http://"+listener.Addr().String(), &http.Client{Timeout: 30 * time.Second}), server.Close, nil
 }
 
@@ -73,14 +87,14 @@ func (a *App) startDemo(ctx context.Context) (tools []tool.Tool, stop func() err
 // own the same tools work there.
 func (a *App) addBuiltin() error {
 	w := a.Workspace
-	hosts, err := shellHosts(w.Config.Sandbox, a.programs)
+	hosts, err := shellHosts(w.Config.Sandbox, a.tools.programs)
 	if err != nil {
 		a.Warnings = append(a.Warnings, err)
 	}
 	if err := w.CheckSkillFolders(); err != nil {
 		return err
 	}
-	if a.readable, err = w.ReadFolders(); err != nil {
+	if a.tools.readable, err = w.ReadFolders(); err != nil {
 		return err
 	}
 	tools, err := a.toolsIn(w.Dir, hosts)
@@ -110,16 +124,16 @@ func (a *App) addBuiltin() error {
 			tools[i] = byAgent{t, pick(own, i)}
 		}
 	}
-	if err := a.registry.Register(append(tools, memories.Tools(&a.keeper)...)...); err != nil {
+	if err := a.Config.Registry.Register(append(tools, memories.Tools(&a.tools.memory)...)...); err != nil {
 		return err
 	}
-	if err := a.registry.Register(askUser(), a.scheduleTool()); err != nil {
+	if err := a.Config.Registry.Register(askUser(), a.scheduleTool()); err != nil {
 		return err
 	}
 	if err := a.addSpawn(); err != nil {
 		return err
 	}
-	return addWeb(a.registry, w)
+	return addWeb(a.Config.Registry, w)
 }
 
 // toolsIn returns the tools that work in a folder. Tools that run commands, which reach
@@ -136,8 +150,8 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 	}
 	files, err := builtin.Open(builtin.FilesConfig{
 		Dir: dir, Protected: slices.Concat(w.Trusted(dir), w.SkillFolders(), []string{w.File, w.State}, inner, w.States()), Hidden: w.States(),
-		ReadOnly: slices.Concat(a.readable, w.SkillFolders()), Told: a.readable,
-		Redact: func(text string) string { return a.secrets.Redactor().Text(text) },
+		ReadOnly: slices.Concat(a.tools.readable, w.SkillFolders()), Told: a.tools.readable,
+		Redact: func(text string) string { return a.settings.Secrets.Redactor().Text(text) },
 	})
 	if err != nil {
 		return nil, err
@@ -147,20 +161,20 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 	if len(w.Config.Channels) > 0 {
 		tools = append(tools, files.SendFile())
 	}
-	mode := a.programs.Mode()
+	mode := a.tools.programs.Mode()
 	if mode == sandbox.None {
 		return tools, nil
 	}
 	guard, err := protect.New(protect.Config{
 		Dir: dir, Names: w.Trusted(dir), Own: slices.Concat(inner, w.States(), w.LinksFrom(dir)), Hidden: w.States(), Mode: mode,
-		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Journal: folder.Real(filepath.Dir(disorder)), Log: a.log,
+		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Journal: folder.Real(filepath.Dir(disorder)), Log: a.settings.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.guards = append(a.guards, guard)
+	a.tools.guards = append(a.tools.guards, guard)
 	outside := slices.DeleteFunc(w.SkillFolders(), func(path string) bool { return folder.Within(dir, path) })
-	s := shell.New(shell.Config{Sandbox: a.programs, Dir: dir, ReadOnly: append(outside, a.readable...), Told: a.readable, Guard: guard, Network: hosts})
+	s := shell.New(shell.Config{Sandbox: a.tools.programs, Dir: dir, ReadOnly: append(outside, a.tools.readable...), Told: a.tools.readable, Guard: guard, Network: hosts})
 	a.close = append(a.close, guard.Close, s.Close)
 	return append(tools, s.Registered()...), nil
 }
@@ -201,9 +215,9 @@ func pick(lists map[string][]tool.Tool, i int) map[string]tool.Tool {
 }
 
 // steady reports whether the file at a path can be used: see [protect.Guard.Steady] and ours.
-func (a *App) steady(path string) (still func() bool) {
-	all := make([]func() bool, len(a.guards))
-	for i, g := range a.guards {
+func (t *toolbox) steady(path string) (still func() bool) {
+	all := make([]func() bool, len(t.guards))
+	for i, g := range t.guards {
 		all[i] = g.Steady(path)
 	}
 	return func() bool {
@@ -213,8 +227,8 @@ func (a *App) steady(path string) (still func() bool) {
 
 // before returns what a file keeps when the running programs have ended: see
 // [protect.Guard.Before].
-func (a *App) before(path string) (text []byte, known bool) {
-	for _, g := range a.guards {
+func (t *toolbox) before(path string) (text []byte, known bool) {
+	for _, g := range t.guards {
 		if text, known = g.Before(path); known {
 			break
 		}

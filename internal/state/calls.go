@@ -1,4 +1,4 @@
-package app
+package state
 
 import (
 	"context"
@@ -11,34 +11,35 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/store/sqlite"
 )
 
-// newCalls makes the recorder of calls. Without a store it only reads what is
+// Calls makes the recorder of calls. Without a store it only reads what is
 // recorded.
-func (a *App) newCalls(ctx context.Context, stored bool, log *slog.Logger) (*audit.Recorder, error) {
-	file := sqlite.NewCalls(filepath.Join(a.Workspace.State, callsFile), sqlite.Limits{})
-	a.close = append(a.close, file.Close)
+func (s *State) Calls(ctx context.Context, secrets *secret.Known, log *slog.Logger) (*audit.Recorder, error) {
+	file := sqlite.NewCalls(filepath.Join(s.w.State, callsFile), sqlite.Limits{})
+	s.close = append(s.close, file.Close)
 	var kept audit.Log = file
-	if a.shared != nil {
-		if kept = a.shared.Calls(); folder.Exists(filepath.Join(a.Workspace.State, callsFile)) {
+	if s.Shared != nil {
+		if kept = s.Shared.Calls(); folder.Exists(filepath.Join(s.w.State, callsFile)) {
 			kept = withFile{kept, file}
-			if stored { // drops what is too old
+			if s.stored { // drops what is too old
 				if err := file.AddDecisions(ctx); err != nil {
 					return nil, err
 				}
 			}
 		}
 	}
-	calls := audit.NewRecorder(kept, a.secrets, log)
-	if stored {
+	calls := audit.NewRecorder(kept, secrets, log)
+	if s.stored {
 		running, stop := context.WithCancel(context.Background())
 		var writer sync.WaitGroup
 		writer.Go(func() {
 			defer panics.Log(log, "writing the records of calls")
 			calls.Run(running)
 		})
-		a.close = append(a.close, func() error {
+		s.close = append(s.close, func() error {
 			stop()
 			writer.Wait()
 			return nil

@@ -1,4 +1,4 @@
-package app
+package state
 
 import (
 	"context"
@@ -8,62 +8,56 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/store/postgres"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/usage"
 )
 
-// openUsage opens the record of past turns: in the database if several etui may share it,
+// Turns opens the record of past turns: in the database if several etui may share it,
 // else in the state folder. A record that cannot be opened stops nothing: nothing is kept or
 // learnt then, and requests for past turns fail with the reason.
-func (a *App) openUsage(ctx context.Context, stored bool) engine.Learning {
-	c := a.Workspace.Config
-	u := engine.Learning{Keep: c.Usage.Keep, Vote: c.Usage.Vote, OwnOnly: c.Usage.Share == "user", Guests: c.Usage.Guests}
-	open := a.usageFile
+func (s *State) Turns(ctx context.Context) usage.Log {
+	c, open := s.w.Config, s.usageFile
 	if c.Store != "" {
-		open = a.sharedUsage
+		open = s.sharedUsage
 	}
-	var err error
-	if u.Log, err = open(ctx, time.Duration(c.Usage.Days)*24*time.Hour, stored); err != nil {
-		a.log.ErrorContext(ctx, "past turns are neither kept nor learnt from", "error", err)
-		u.Log = brokenLog{err}
+	log, err := open(ctx, time.Duration(c.Usage.Days)*24*time.Hour)
+	if err != nil {
+		s.log.ErrorContext(ctx, "past turns are neither kept nor learnt from", "error", err)
+		return brokenLog{err}
 	}
-	return u
+	return log
 }
 
 // usageFile opens the file of past turns. It is made only when turns are to be kept and
 // this process stores what it does; else the log is nil where there is no file.
-func (a *App) usageFile(ctx context.Context, age time.Duration, stored bool) (usage.Log, error) {
-	file := filepath.Join(a.Workspace.State, usageFile)
-	if !folder.Exists(file) && (!a.Workspace.Config.Usage.Keep || !stored) {
+func (s *State) usageFile(ctx context.Context, age time.Duration) (usage.Log, error) {
+	file := filepath.Join(s.w.State, usageFile)
+	if !folder.Exists(file) && (!s.w.Config.Usage.Keep || !s.stored) {
 		return nil, nil
 	}
 	turns, err := sqlite.OpenUsage(ctx, file, sqlite.Limits{Age: age})
 	if err != nil {
 		return nil, err
 	}
-	a.close = append(a.close, turns.Close)
+	s.close = append(s.close, turns.Close)
 	return turns, nil
 }
 
-// usageFile is the file of past turns in the state folder.
-const usageFile = "usage.db"
-
 // sharedUsage opens the record that several etui share. What the state folder has from the
 // time before is moved.
-func (a *App) sharedUsage(ctx context.Context, age time.Duration, stored bool) (usage.Log, error) {
-	if a.shared == nil { // a command that needs no database, which is away
+func (s *State) sharedUsage(ctx context.Context, age time.Duration) (usage.Log, error) {
+	if s.Shared == nil { // a command that needs no database, which is away
 		return nil, errAway
 	}
-	turns := a.shared.Turns(postgres.TurnLimits{Age: age})
-	if file := filepath.Join(a.Workspace.State, usageFile); stored && folder.Exists(file) {
+	turns := s.Shared.Turns(postgres.TurnLimits{Age: age})
+	if file := filepath.Join(s.w.State, usageFile); s.stored && folder.Exists(file) {
 		n, err := moveTurns(ctx, file, age, turns)
 		if err != nil {
 			return nil, fmt.Errorf("moving the past turns of %s into the database: %w", file, err)
 		}
-		a.log.InfoContext(ctx, "past turns are in the database now", "turns", n)
+		s.log.InfoContext(ctx, "past turns are in the database now", "turns", n)
 	}
 	return turns, nil
 }

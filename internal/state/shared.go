@@ -1,4 +1,4 @@
-package app
+package state
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
@@ -19,23 +20,23 @@ import (
 // skillKind is the kind of the records with the decisions about skills.
 const skillKind = "skill"
 
-// newControl applies what people decided about skills: in the database if several etui may
+// Control applies what people decided about skills: in the database if several etui may
 // share it, else in the state folder. What the folder has from the time before is moved.
-func (a *App) newControl(ctx context.Context, stored bool, log *slog.Logger) (*control.Control, error) {
-	w, file := a.Workspace, filepath.Join(a.Workspace.State, decisionsFile)
+func (s *State) Control(ctx context.Context, table *skill.Table, log *slog.Logger) (*control.Control, error) {
+	w, file := s.w, filepath.Join(s.w.State, decisionsFile)
 	switch {
 	case w.Config.Store == "":
-		return control.New(file, a.Skills, limits(w.Config), log), nil
-	case a.shared == nil: // a command that needs no database, which is away
-		return control.NewShared(away{}, a.Skills, limits(w.Config), log), nil
+		return control.New(file, table, Limits(w.Config), log), nil
+	case s.Shared == nil: // a command that needs no database, which is away
+		return control.NewShared(away{}, table, Limits(w.Config), log), nil
 	}
-	kept := decisions{a.shared}
-	if stored {
+	kept := decisions{s.Shared}
+	if s.stored {
 		if err := control.Move(ctx, file, kept); err != nil {
 			return nil, err
 		}
 	}
-	return control.NewShared(kept, a.Skills, limits(w.Config), log), nil
+	return control.NewShared(kept, table, Limits(w.Config), log), nil
 }
 
 // decisions are the decisions about skills in a store.
@@ -94,13 +95,13 @@ func (away) Changed() <-chan struct{} { return nil }
 // pinKind is the kind of the records with what was accepted of MCP servers.
 const pinKind = "pin"
 
-// newPins returns what may be used of MCP servers. Several etui share what is accepted.
-func (a *App) newPins() *mcp.Pins {
-	file := filepath.Join(a.Workspace.State, workspace.PinsFile)
-	if a.shared == nil {
+// Pins returns what may be used of MCP servers. Several etui share what is accepted.
+func (s *State) Pins() *mcp.Pins {
+	file := filepath.Join(s.w.State, workspace.PinsFile)
+	if s.Shared == nil {
 		return mcp.NewPins(file)
 	}
-	return mcp.NewSharedPins(file, pins{a.shared})
+	return mcp.NewSharedPins(file, pins{s.Shared})
 }
 
 // pins are what was accepted of MCP servers in a store.
@@ -129,27 +130,27 @@ const keyKind, keyList = "keys", "list"
 
 // openKeys reads the API keys: in the database if several etui may share it, else in the state
 // folder. What the folder has from the time before is moved.
-func (a *App) openKeys(ctx context.Context, stored bool) (err error) {
-	w := a.Workspace
+func (s *State) openKeys(ctx context.Context) (err error) {
+	w := s.w
 	switch {
 	case w.Config.Store == "":
-		a.keys, err = identity.OpenKeys(w.KeysFile())
+		s.Keys, err = identity.OpenKeys(w.KeysFile())
 		return err
-	case a.shared == nil: // a command that needs no database, which is away
-		a.keys = &identity.Keys{}
+	case s.Shared == nil: // a command that needs no database, which is away
+		s.Keys = &identity.Keys{}
 		return nil
 	}
-	kept := keys{a.shared}
-	if stored {
+	kept := keys{s.Shared}
+	if s.stored {
 		left, err := identity.MoveKeys(ctx, w.KeysFile(), kept)
 		if err != nil {
 			return err
 		}
 		for _, name := range left {
-			a.log.WarnContext(ctx, "an API key of this etui is not valid any more, because another one has its name in the database: make it again under another name", "key", name)
+			s.log.WarnContext(ctx, "an API key of this etui is not valid any more, because another one has its name in the database: make it again under another name", "key", name)
 		}
 	}
-	a.keys, err = identity.OpenSharedKeys(kept)
+	s.Keys, err = identity.OpenSharedKeys(kept)
 	return err
 }
 
@@ -172,3 +173,8 @@ func (k keys) Change(ctx context.Context, change func(json.RawMessage) (json.Raw
 
 // Changed implements [identity.SharedKeys].
 func (k keys) Changed() <-chan struct{} { return k.store.Changed(keyKind) }
+
+// Limits returns which skills a configuration allows.
+func Limits(c *config.Config) control.Limits {
+	return control.Limits{Allow: c.Skills.Allow, Deny: c.Skills.Deny}
+}
