@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"internal/printable"},
 	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/textcode", "internal/recent", "rank/internal/lexicon", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/egress", "internal/filestamp", "internal/folder", "internal/sse", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "examples"},
 	{"channel/markup", "identity", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext"},
-	{"tool", "session", "memory", "usage", "audit", "internal/config", "rank/internal/lexicon/*", "internal/protect"},
+	{"tool", "session", "memory", "usage", "audit", "internal/config", "rank/internal/lexicon/*", "sandbox/protect"},
 	{"model", "route", "store", "rank", "internal/toolgen", "tool/*", "store/internal/*"},
 	{"selection/meta", "store/*", "mailbox"},
 	{"catalog", "model/*", "examples/demo"},

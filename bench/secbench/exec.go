@@ -12,8 +12,8 @@ import (
 
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/sandbox/protect"
 )
 
 // benchCapabilities are what a case may need.

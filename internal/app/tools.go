@@ -24,9 +24,9 @@ import (
 	"github.com/etui-run/etui/internal/enrich"
 	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/internal/panics"
-	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/sandbox/protect"
 	"github.com/etui-run/etui/tool"
 )
 

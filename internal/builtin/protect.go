@@ -3,13 +3,14 @@ package builtin
 import (
 	"errors"
 	"fmt"
-	"github.com/etui-run/etui/internal/protect"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/etui-run/etui/sandbox/protect"
 )
 
 var (

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/etui-run/etui/internal/protect"
+	"github.com/etui-run/etui/sandbox/protect"
 )
 
 type renameInput struct {

@@ -14,9 +14,9 @@ import (
 
 	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/sandbox/protect"
 )
 
 // probe is a command that tries to leave the sandbox and then does an everyday

@@ -11,7 +11,7 @@ import (
 
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/folder"
-	"github.com/etui-run/etui/internal/protect"
+	"github.com/etui-run/etui/sandbox/protect"
 )
 
 // findRunning finds the workspaces where commands of other processes run.

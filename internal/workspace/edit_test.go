@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/sandbox/protect"
 )
 
 // TestEdit: a person's change reaches etui.yaml, whatever a running command has put there,

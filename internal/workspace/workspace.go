@@ -18,9 +18,9 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/internal/folder"
-	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/trust"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/sandbox/protect"
 )
 
 // Workspace is a folder with its configuration.

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/internal/panics"
-	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/sandbox/protect"
 )
 
 // session is a command in the background.

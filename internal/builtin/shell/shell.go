@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/sandbox/protect"
 	"github.com/etui-run/etui/tool"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/builtin/shell"
-	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/sandbox/protect"
 	"github.com/etui-run/etui/tool"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/sandbox/protect"
 )
 
 // The words of FuzzGit: an operation is a letter and indexes into words and texts.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/sandbox/protect"
 )
 
 // newJournal returns a workspace whose guard keeps a journal in the returned folder.

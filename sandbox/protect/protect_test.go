@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/sandbox/protect"
 )
 
 // workspace is a folder with a guard.
