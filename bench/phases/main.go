@@ -1,7 +1,7 @@
 // Command phases measures what the phases of a workflow cost: with a toolset for each phase,
 // declared anew or announced, against all tools at once. It asks no model: the answers are
 // scripted, and the requests are billed by the cache rules and list prices of two providers,
-// see internal/replay/bill.go.
+// see lab/replay/bill.go.
 //
 // Without an argument it takes the demo's incident and prints the table of docs/delivery.md;
 // with the argument unittest it takes the unit-test agent of examples/unittest and prints the
@@ -20,8 +20,8 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/replay"
 	"github.com/etui-run/etui/internal/workspace"
+	"github.com/etui-run/etui/lab/replay"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/script"
 	"github.com/etui-run/etui/secret"

@@ -16,10 +16,10 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/replay"
 	"github.com/etui-run/etui/internal/toolgen"
 	"github.com/etui-run/etui/internal/trust"
 	"github.com/etui-run/etui/internal/workspace"
+	"github.com/etui-run/etui/lab/replay"
 	"github.com/etui-run/etui/model/script"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/session"

@@ -125,7 +125,7 @@ func conversations(b *strings.Builder) {
 	if err != nil {
 		log.Fatalf("replaying: %v", err)
 	}
-	fmt.Fprintf(b, "\n## The demo's conversations\n\n`etui --demo replay --table`: it replays 40 conversations with 265 turns, without a model. *all* declares every tool in every request. *naive* chooses\nagain for each turn, and so breaks the prompt cache. The others are etui's modes, see [docs/delivery.md](delivery.md). *recall* is the share of the needed tools that reached the\nmodel without a search; *with a search* adds those that one search found. The costs follow the providers' cache rules, include the rounds for searching, and use the prices in\n`internal/replay/bill.go`; [docs/replay.md](replay.md) explains the table. With a search, `auto` reaches as many tools as *all*; without one, *all* has the better recall.\n\n%s\n", strings.TrimSpace(string(out)))
+	fmt.Fprintf(b, "\n## The demo's conversations\n\n`etui --demo replay --table`: it replays 40 conversations with 265 turns, without a model. *all* declares every tool in every request. *naive* chooses\nagain for each turn, and so breaks the prompt cache. The others are etui's modes, see [docs/delivery.md](delivery.md). *recall* is the share of the needed tools that reached the\nmodel without a search; *with a search* adds those that one search found. The costs follow the providers' cache rules, include the rounds for searching, and use the prices in\n`lab/replay/bill.go`; [docs/replay.md](replay.md) explains the table. With a search, `auto` reaches as many tools as *all*; without one, *all* has the better recall.\n\n%s\n", strings.TrimSpace(string(out)))
 }
 
 // phases bills the unit-test agent of examples/unittest, whose tools change with its phases.
@@ -137,7 +137,7 @@ func phases(b *strings.Builder) {
 	b.WriteString(phasesText + strings.TrimSpace(string(out)) + "\n")
 }
 
-const phasesText = "\n## Work in phases\n\n`go run ./bench/phases unittest`: the [unit-test agent](../examples/unittest) on its Go sample, with fifteen tools in four toolsets of four. Its answers are scripted; its compiler,\ntests and coverage are real. The requests are billed by the providers' cache rules and list prices in `internal/replay/bill.go`. *full* declares all tools in every phase, *declare* each\nphase's tools anew, *announce* keeps the first front; *auto* is etui's choice. Of the tokens of definitions, two tools of etui's own are in every row. Declaring anew sends the fewest tokens and costs the\nmost; announcing costs the least. Switches: d declared, a announced.\n\n"
+const phasesText = "\n## Work in phases\n\n`go run ./bench/phases unittest`: the [unit-test agent](../examples/unittest) on its Go sample, with fifteen tools in four toolsets of four. Its answers are scripted; its compiler,\ntests and coverage are real. The requests are billed by the providers' cache rules and list prices in `lab/replay/bill.go`. *full* declares all tools in every phase, *declare* each\nphase's tools anew, *announce* keeps the first front; *auto* is etui's choice. Of the tokens of definitions, two tools of etui's own are in every row. Declaring anew sends the fewest tokens and costs the\nmost; announcing costs the least. Switches: d declared, a announced.\n\n"
 
 // questions asks the demo's own questions.
 func questions(b *strings.Builder) {

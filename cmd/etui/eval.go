@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/eval"
+	"github.com/etui-run/etui/lab/eval"
 )
 
 func (a *cli) evalCommand() *cobra.Command {

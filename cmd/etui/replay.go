@@ -13,9 +13,9 @@ import (
 
 	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/replay"
 	"github.com/etui-run/etui/internal/trial"
 	"github.com/etui-run/etui/internal/workspace"
+	"github.com/etui-run/etui/lab/replay"
 )
 
 // replayFlags are the flags of replay.

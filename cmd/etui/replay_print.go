@@ -12,7 +12,7 @@ import (
 
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/lab/replay"
 )
 
 // printReplay prints what replays gave, and what is different after a change.

@@ -12,8 +12,8 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/enrich"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/replay"
 	"github.com/etui-run/etui/internal/workspace"
+	"github.com/etui-run/etui/lab/replay"
 	"github.com/etui-run/etui/model"
 )
 

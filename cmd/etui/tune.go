@@ -13,10 +13,10 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/trial"
-	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/internal/workspace"
+	"github.com/etui-run/etui/lab/eval"
+	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/rank"
 )
 

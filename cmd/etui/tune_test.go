@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/trust"
-	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/internal/workspace"
+	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/usage"
 )

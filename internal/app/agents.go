@@ -14,7 +14,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
-	"github.com/etui-run/etui/internal/tune"
+	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"

@@ -10,9 +10,9 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/eval"
-	"github.com/etui-run/etui/internal/replay"
 	"github.com/etui-run/etui/internal/workspace"
+	"github.com/etui-run/etui/lab/eval"
+	"github.com/etui-run/etui/lab/replay"
 	"github.com/etui-run/etui/usage"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/etui-run/etui/internal/eval"
+	"github.com/etui-run/etui/lab/eval"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 )

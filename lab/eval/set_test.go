@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/internal/eval"
+	"github.com/etui-run/etui/lab/eval"
 )
 
 func write(t *testing.T, file, text string) {

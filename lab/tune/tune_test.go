@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/internal/eval"
-	"github.com/etui-run/etui/internal/tune"
+	"github.com/etui-run/etui/lab/eval"
+	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/usage"

@@ -15,7 +15,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/internal/builtin"
-	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/lab/replay"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
