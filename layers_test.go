@@ -17,14 +17,14 @@ const module = "github.com/etui-run/etui"
 var layers = [][]string{
 	{"internal/printable"},
 	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/textcode", "internal/recent", "rank/internal/lexicon", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/egress", "internal/filestamp", "internal/folder", "internal/sse", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "examples"},
-	{"channel/markup", "identity", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext"},
-	{"tool", "session", "memory", "usage", "audit", "internal/config", "rank/internal/lexicon/*", "sandbox/protect"},
-	{"model", "route", "store", "rank", "internal/toolgen", "tool/*", "store/internal/*"},
+	{"channel/markup", "identity", "internal/form", "cmd/internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext"},
+	{"tool", "session", "memory", "usage", "audit", "cmd/internal/config", "rank/internal/lexicon/*", "sandbox/protect"},
+	{"model", "route", "store", "rank", "cmd/internal/toolgen", "tool/*", "store/internal/*"},
 	{"selection/meta", "store/*", "mailbox"},
 	{"catalog", "model/*", "examples/demo"},
-	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
+	{"selection", "rules", "skill", "cmd/internal/builtin", "cmd/internal/builtin/*"},
 	{"turn/internal/*", "workflow", "skill/markdown", "hub/scan", "hub/internal/archive", "lab/eval"},
-	{"prompt", "embedding", "lab/tune", "internal/enrich", "skill/*", "hub", "hub/hubtest"},
+	{"prompt", "embedding", "lab/tune", "cmd/internal/enrich", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},
 	{"command"},
@@ -33,14 +33,14 @@ var layers = [][]string{
 	{"server/wire", "channel/*"},
 	{"server/*"},
 	{"server"},
-	{"internal/client", "internal/trust"},
-	{"internal/workspace"},
-	{"internal/provider", "internal/backup", "internal/nameset", "internal/rulebook"},
-	{"internal/install", "internal/validate", "internal/state"},
-	{"internal/doctor"},
-	{"internal/app"},
-	{"internal/trial"},
-	{"cmd/*", "examples/*", "bench/*", "packaging"},
+	{"cmd/internal/client", "cmd/internal/trust"},
+	{"cmd/internal/workspace"},
+	{"cmd/internal/provider", "cmd/internal/backup", "cmd/internal/nameset", "cmd/internal/rulebook"},
+	{"cmd/internal/install", "cmd/internal/validate", "cmd/internal/state"},
+	{"cmd/internal/doctor"},
+	{"cmd/internal/app"},
+	{"cmd/internal/trial"},
+	{"cmd/*", "cmd/bench/*", "examples/*", "bench/*", "packaging"},
 }
 
 // allowed lists what certain packages may import at most, beside the standard
@@ -86,6 +86,9 @@ func TestLayers(t *testing.T) {
 			other := local(imported)
 			if lineOf(other) >= line {
 				t.Errorf("%s (line %d) imports %s (line %d): imports point to earlier lines only", name, line+1, other, lineOf(other)+1)
+			}
+			if strings.HasPrefix(name, "internal/") && !strings.HasPrefix(other, "internal/") {
+				t.Errorf("%s imports %s: internal has helpers for all rooms, which know none", name, other)
 			}
 			if list, ok := allowed[name]; ok && !slices.Contains(list, other) {
 				t.Errorf("%s imports %s: it may import %v only", name, other, list)

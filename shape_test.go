@@ -23,8 +23,8 @@ const (
 var larger = map[string]int{
 	"engine.Engine": 164, "engine.job": 49, "cmd/etui.cli": 134, "turn.run": 124, "selection.Selection": 77, "store/postgres.Store": 61,
 	"sandbox/internal/helper.helper": 55, "channel/feishu/feishutest.Server": 49,
-	"internal/toolgen.generator": 42,
-	"engine":                     7320, "cmd/etui": 7100,
+	"cmd/internal/toolgen.generator": 42,
+	"engine":                         7320, "cmd/etui": 7100,
 }
 
 // core are the packages that a reader has to hold to know how etui answers a message, and maxCore

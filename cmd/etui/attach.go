@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/server/api"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/server/api"
 )
 

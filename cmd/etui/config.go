@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/workspace"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/workspace"
 )
 
 func (a *cli) configCommand() *cobra.Command {

@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
-	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/trust"
+	"github.com/etui-run/etui/cmd/internal/workspace"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/trust"
-	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/server/api"
 	"github.com/lmittmann/tint"
 )

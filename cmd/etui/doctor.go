@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/doctor"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/doctor"
 	"github.com/spf13/cobra"
 )
 

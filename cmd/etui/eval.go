@@ -8,7 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/lab/eval"
 )
 

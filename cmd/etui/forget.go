@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 )
 

@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/workspace"
 	"github.com/etui-run/etui/internal/panics"
-	"github.com/etui-run/etui/internal/workspace"
 )
 
 func (a *cli) initCommand() *cobra.Command {

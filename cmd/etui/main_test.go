@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etui-run/etui/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workspace"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 

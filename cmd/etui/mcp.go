@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/client"
-	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/install"
-	"github.com/etui-run/etui/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/install"
+	"github.com/etui-run/etui/cmd/internal/workspace"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/doctor"
+	"github.com/etui-run/etui/cmd/internal/doctor"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/modeltest"
 )

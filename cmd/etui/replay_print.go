@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/lab/replay"
 )

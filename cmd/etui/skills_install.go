@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/install"
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/hub/scan"
-	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/install"
 	"github.com/etui-run/etui/internal/printable"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/validate"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/validate"
 	"github.com/spf13/cobra"
 )
 

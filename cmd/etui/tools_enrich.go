@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/enrich"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/enrich"
+	"github.com/etui-run/etui/cmd/internal/workspace"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/lab/replay"
 	"github.com/etui-run/etui/model"
 )

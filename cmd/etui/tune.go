@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/trial"
+	"github.com/etui-run/etui/cmd/internal/workspace"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/trial"
-	"github.com/etui-run/etui/internal/workspace"
 	"github.com/etui-run/etui/lab/eval"
 	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/rank"

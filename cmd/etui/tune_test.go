@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etui-run/etui/internal/trust"
-	"github.com/etui-run/etui/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/trust"
+	"github.com/etui-run/etui/cmd/internal/workspace"
 	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/usage"

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/client"
-	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/turn"
