@@ -182,7 +182,7 @@ func (a *cli) validate(ctx context.Context) error {
 	if err := errors.Join(append(errs, b.Close())...); err != nil {
 		return err
 	}
-	skills, rules := len(b.Skills.Snapshot().All()), len(w.Config.Visibility.Rules)+len(w.Config.Policy.Rules)
+	skills, rules := len(b.Skills().Snapshot().All()), len(w.Config.Visibility.Rules)+len(w.Config.Policy.Rules)
 	if a.json {
 		warnings := []string{}
 		for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {

@@ -115,8 +115,8 @@ func (a *cli) greet(s *app.Server, took time.Duration) {
 	if !w.Found {
 		fmt.Fprintf(a.out, "  There is no etui.yaml; everything has its default value.\n")
 	}
-	if all, failed := s.Skills.Snapshot().All(), s.Skills.Snapshot().Failed(); len(all)+len(failed) > 0 {
-		text := fmt.Sprintf("%d of %d enabled", len(s.Skills.ListEnabled()), len(all))
+	if all, failed := s.Skills().Snapshot().All(), s.Skills().Snapshot().Failed(); len(all)+len(failed) > 0 {
+		text := fmt.Sprintf("%d of %d enabled", len(s.Skills().ListEnabled()), len(all))
 		if len(failed) > 0 {
 			text += ", " + printable.Count(len(failed), "file") + " cannot be used"
 		}

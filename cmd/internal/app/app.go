@@ -1,7 +1,6 @@
-// Package app turns a configuration into a running engine: it finds and reads the
-// workspace, makes the walls, tools, skills, rules, models and agents, opens the
-// store, reloads what may change while etui serves, and closes everything again.
-// Beside cmd/etui it is the only package that knows the shape of the configuration.
+// Package app turns a workspace into a running engine: it makes the walls, tools, skills,
+// rules, models and agents, opens what is kept, reloads what may change while etui serves,
+// and closes everything again.
 package app
 
 import (
@@ -31,7 +30,6 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
-	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
@@ -63,8 +61,6 @@ type App struct {
 	Config engine.Config
 	// HTTP serves the engine and its admin API.
 	HTTP *server.Server
-	// Skills are the skills of the workspace.
-	Skills *skill.Table
 	// Misnamed are names that name nothing, without those that are refused.
 	Misnamed nameset.Misnamed
 	// Warnings name mistakes in the configuration that stop nothing, and configured
@@ -76,7 +72,6 @@ type App struct {
 	models   models
 	tools    toolbox
 	skills   *skills
-	channels *channel.Host
 	reloader *reloader
 	close    []func() error
 }
@@ -146,12 +141,12 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	a.tools.memory.Memory = a.Engine
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
-	a.channels, err = channel.New(channel.Config{Engine: a.Engine, Accounts: accounts, Records: a.Config.Store, Log: a.settings.Log})
+	a.tools.channels, err = channel.New(channel.Config{Engine: a.Engine, Accounts: accounts, Records: a.Config.Store, Log: a.settings.Log})
 	if err != nil {
 		return err
 	}
 	a.HTTP = server.New(a.Engine, server.Config{
-		Key: string(c.API.Key), Keys: a.state.Keys, Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.channels, Log: a.settings.Log,
+		Key: string(c.API.Key), Keys: a.state.Keys, Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.tools.channels, Log: a.settings.Log,
 		Status: api.Config{
 			Version: a.settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },
 			Configuration: func() api.Configuration { return *a.reloader.status.Load() },
@@ -248,7 +243,7 @@ func (a *App) openCatalog(ctx context.Context, stored bool) (accounts []channel.
 		return nil, err
 	}
 	a.addTexts(ctx)
-	a.Misnamed = nameset.Check(w.Config, a.Config.Registry.Catalog(), a.Skills.Snapshot())
+	a.Misnamed = nameset.Check(w.Config, a.Config.Registry.Catalog(), a.skills.table.Snapshot())
 	if err := a.Misnamed.Err(); err != nil {
 		return nil, err
 	}
@@ -263,7 +258,7 @@ func (a *App) openCatalog(ctx context.Context, stored bool) (accounts []channel.
 func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config, error) {
 	w, c, stored := a.Workspace, a.Workspace.Config, settings.Stored
 	e := engine.Config{
-		Registry: a.Config.Registry, Workflows: a.Config.Workflows, Skills: a.Skills, Calls: a.skills.calls,
+		Registry: a.Config.Registry, Workflows: a.Config.Workflows, Skills: a.skills.table, Calls: a.skills.calls,
 		Users:      func(now *catalog.Catalog) *identity.Users { return rulebook.Of(now).Users() },
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: rulebook.Approve, Tracer: a.skills.traces.Tracer(), Log: a.settings.Log,
 	}

@@ -209,7 +209,7 @@ func (a *App) messageTool() tool.Tool {
 		var to json.RawMessage
 		if in.Channel != "" || in.Chat != "" {
 			var err error
-			if to, err = a.channels.Place(in.Channel, in.Chat); err != nil {
+			if to, err = a.tools.channels.Place(in.Channel, in.Chat); err != nil {
 				return "", err
 			}
 		}

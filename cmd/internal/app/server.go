@@ -112,7 +112,7 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 	var watchers sync.WaitGroup
 	for doing, watch := range map[string]func(context.Context){
 		"watching the configuration": s.reloader.run, "watching the skills": s.skills.run, "removing old conversations": s.sweep, "following the API keys": s.followKeys, "watching the clock": s.Engine.Clock,
-		"keeping the texts about tools": s.tools.texts.Run, "running the channels": s.channels.Run, "giving memory back": s.giveBack,
+		"keeping the texts about tools": s.tools.texts.Run, "running the channels": s.tools.channels.Run, "giving memory back": s.giveBack,
 	} {
 		watchers.Go(func() {
 			defer panics.Log(s.settings.Log, doing)

@@ -67,8 +67,7 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 	if !stored {
 		log = slog.New(slog.DiscardHandler) // the commands print what is wrong with skills
 	}
-	a.Skills = skill.NewTable(log)
-	s := &skills{log: log, table: a.Skills, pins: a.state.Pins(), given: &given{}, traces: traces}
+	s := &skills{log: log, table: skill.NewTable(log), pins: a.state.Pins(), given: &given{}, traces: traces}
 	s.warn = func(e *skill.Entry) []error {
 		if skill.KindOf(e.Skill) != "toolset" {
 			return nil
@@ -85,7 +84,7 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 	for i, p := range providers {
 		providers[i] = remembering{p, a.settings.Secrets, s.given}
 	}
-	if s.control, err = a.state.Control(ctx, a.Skills, log); err != nil {
+	if s.control, err = a.state.Control(ctx, a.skills.table, log); err != nil {
 		return err
 	}
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
@@ -112,9 +111,12 @@ func shellHosts(c config.Sandbox, programs *sandbox.Sandbox) ([]string, error) {
 	return c.Network, nil
 }
 
+// Skills returns the skills of the workspace.
+func (a *App) Skills() *skill.Table { return a.skills.table }
+
 // Failures returns what is wrong with the files of skills.
 func (a *App) Failures() (list []error) {
-	now := a.Skills.Snapshot()
+	now := a.skills.table.Snapshot()
 	for _, source := range slices.Sorted(maps.Keys(now.Failed())) {
 		list = append(list, now.Failed()[source])
 	}

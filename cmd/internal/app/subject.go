@@ -13,7 +13,7 @@ import (
 
 // Known returns what the configuration can name.
 func (a *App) Known() nameset.Known {
-	return nameset.New(a.Workspace.Config, a.Config.Registry.Catalog(), a.Skills.Snapshot())
+	return nameset.New(a.Workspace.Config, a.Config.Registry.Catalog(), a.skills.table.Snapshot())
 }
 
 // Subject returns what makes the engine of a workspace for the doctor.
@@ -29,7 +29,7 @@ func Subject(w *workspace.Workspace, c Config) func(context.Context) (*doctor.Su
 		}
 		hosts, _ := shellHosts(w.Config.Sandbox, a.tools.programs) // a.Warnings has the error
 		return &doctor.Subject{
-			Workspace: w, Engine: a.Engine, Channels: a.channels, Skills: a.Skills, Programs: a.tools.programs, Keys: a.state.Keys,
+			Workspace: w, Engine: a.Engine, Channels: a.tools.channels, Skills: a.skills.table, Programs: a.tools.programs, Keys: a.state.Keys,
 			Models: a.models.all, Configured: configured, Answering: a.Models(), Readable: a.tools.readable, Hosts: hosts,
 			Decide: rulebook.Decide, Given: a.skills.given.of, Unknown: a.Misnamed.Unknown, Failures: a.Failures(),
 			Decisions: a.skills.control.Err(), Warnings: append(a.Misnamed.Later, a.Warnings...), Close: a.Close,

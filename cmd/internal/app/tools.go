@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/internal/builtin"
 	"github.com/etui-run/etui/cmd/internal/builtin/memories"
@@ -40,6 +41,7 @@ type toolbox struct {
 	guards   []*protect.Guard // protect names in the workspaces that programs may write
 	memory   memories.Keeper  // gives the tools the engine's memory
 	texts    *enrich.Keeper   // keeps what was written about tools up to date
+	channels *channel.Host    // where messages go
 	// demoElsewhere reports that another program has the known address of the demo's service.
 	demoElsewhere bool
 }
