@@ -16,7 +16,7 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"internal/printable"},
-	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/textcode", "internal/recent", "rank/internal/lexicon", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/egress", "internal/filestamp", "internal/folder", "internal/sse", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "examples"},
+	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "cmd/internal/textcode", "internal/recent", "rank/internal/lexicon", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/egress", "internal/filestamp", "cmd/internal/folder", "internal/sse", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "examples"},
 	{"channel/markup", "identity", "internal/form", "cmd/internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "cmd/internal/config", "rank/internal/lexicon/*", "sandbox/protect"},
 	{"model", "route", "store", "rank", "cmd/internal/toolgen", "tool/*", "store/internal/*"},
@@ -55,7 +55,7 @@ var allowed = map[string][]string{
 	"selection": {"chat", "tool", "catalog", "rank", "selection/meta"},
 	"rules":     {"chat", "tool", "catalog", "internal/nearest", "rules/internal/shelltext"},
 	"mailbox":   {"session", "store", "internal/panics"},
-	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/folder", "internal/form", "internal/nearest", "internal/panics", "internal/printable"},
+	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "cmd/internal/folder", "internal/form", "internal/nearest", "internal/panics", "internal/printable"},
 }
 
 func TestLayers(t *testing.T) {

@@ -23,7 +23,6 @@ import (
 	"github.com/etui-run/etui/cmd/internal/rulebook"
 	"github.com/etui-run/etui/cmd/internal/state"
 	"github.com/etui-run/etui/cmd/internal/trust"
-	"github.com/etui-run/etui/cmd/internal/workspace"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/secret"
@@ -240,8 +239,8 @@ func (a *App) followKeys(ctx context.Context) {
 // lookAtFlows puts changed files of workflows in effect, unless a program runs that could
 // have written them. Then, or if one of them cannot be used, what was in effect stays.
 func (r *reloader) lookAtFlows(ctx context.Context) {
-	still := r.steady(r.flowFolder())
-	now, err := workspace.FlowStamps(r.app.Workspace.Dir)
+	still := r.steady(r.app.Workspace.FlowFolder())
+	now, err := r.app.Workspace.FlowStamps()
 	if !still() {
 		return
 	}
@@ -262,8 +261,6 @@ func (r *reloader) lookAtFlows(ctx context.Context) {
 	}
 }
 
-func (r *reloader) flowFolder() string { return filepath.Join(r.app.Workspace.Dir, config.FlowFolder) }
-
 // wait leaves a changed file for the next look.
 func (r *reloader) wait(ctx context.Context, seen filestamp.Stamp) {
 	if seen == r.seen || r.waits {
@@ -279,7 +276,7 @@ var errUnsteady = errors.New("a command runs that could have changed the workflo
 // apply puts a configuration in effect, with the files of workflows as they are now. While a
 // program runs that could have written these, the workflows in effect stay.
 func (r *reloader) apply(ctx context.Context, text []byte) error {
-	still := r.steady(r.flowFolder())
+	still := r.steady(r.app.Workspace.FlowFolder())
 	c, err := config.Parse(r.file, text, r.environ)
 	if err == nil {
 		err = r.app.Workspace.Confirmed(text)

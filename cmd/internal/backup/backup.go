@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/cmd/internal/workspace"
-	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/store/sqlite"
 )

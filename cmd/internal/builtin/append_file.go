@@ -9,8 +9,8 @@ import (
 	"path"
 	"syscall"
 
+	"github.com/etui-run/etui/cmd/internal/textcode"
 	"github.com/etui-run/etui/internal/filestamp"
-	"github.com/etui-run/etui/internal/textcode"
 )
 
 type appendInput struct {

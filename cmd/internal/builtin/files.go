@@ -16,8 +16,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/etui-run/etui/cmd/internal/textcode"
 	"github.com/etui-run/etui/internal/filestamp"
-	"github.com/etui-run/etui/internal/textcode"
 )
 
 // Limits of the file tools.

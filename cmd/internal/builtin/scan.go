@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/etui-run/etui/internal/textcode"
+	"github.com/etui-run/etui/cmd/internal/textcode"
 )
 
 // scanner reads the lines of text files, one file after the other.

@@ -166,13 +166,7 @@ func (s *Subject) checkModels(ctx context.Context) []Finding {
 		}
 		checks.Go(func() {
 			says, err := checker.Check(ctx)
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = fmt.Errorf("no answer within %v", maxCheck)
-			}
-			if err != nil {
-				says = err.Error()
-			}
-			report[i] = Finding{Check: "model", OK: err == nil, Says: m.Info().Name + ": " + strings.TrimPrefix(says, "model "+m.Info().Name+": ")}
+			report[i] = answer("model", m.Info().Name, says, err)
 		})
 	}
 	checks.Wait()
@@ -199,15 +193,20 @@ func (s *Subject) checkChannels(ctx context.Context) []Finding {
 	for i, c := range list {
 		checks.Go(func() {
 			says, err := probe(ctx, c.Name)
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = fmt.Errorf("no answer within %v", maxCheck)
-			}
-			if err != nil {
-				says = err.Error()
-			}
-			report[i] = Finding{Check: "channel", OK: err == nil, Says: c.Name + ": " + says}
+			report[i] = answer("channel", c.Name, says, err)
 		})
 	}
 	checks.Wait()
 	return report
+}
+
+// answer is what a provider or a platform has answered to a check.
+func answer(check, name, says string, err error) Finding {
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %v", maxCheck)
+	}
+	if err != nil {
+		says = err.Error()
+	}
+	return Finding{Check: check, OK: err == nil, Says: name + ": " + strings.TrimPrefix(says, "model "+name+": ")}
 }

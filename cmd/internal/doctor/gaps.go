@@ -14,10 +14,10 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/cmd/internal/install"
 	"github.com/etui-run/etui/cmd/internal/workspace"
 	"github.com/etui-run/etui/hub"
-	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"

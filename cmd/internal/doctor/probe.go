@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/internal/folder"
+	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/sandbox"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/audit"
-	"github.com/etui-run/etui/internal/folder"
+	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/store/sqlite"

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/etui-run/etui/internal/folder"
+	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/store/postgres"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/usage"

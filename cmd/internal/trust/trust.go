@@ -16,8 +16,8 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/internal/atomicfile"
-	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/internal/printable"
 )
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/internal/folder"
+	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/sandbox/protect"
 )
 

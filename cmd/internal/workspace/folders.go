@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/cmd/internal/trust"
 	"github.com/etui-run/etui/internal/filestamp"
-	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
@@ -135,13 +135,7 @@ func (w *Workspace) Trusted(dir string) []string {
 	if kept, err := trust.Folder(); err == nil {
 		list = append(list, kept)
 	}
-	list = append(list, w.named()...)
-	for _, path := range list { // etui follows links
-		if plain := folder.Real(path); plain != filepath.Clean(path) {
-			list = append(list, plain)
-		}
-	}
-	return list
+	return folder.WithReal(append(list, w.named()...)) // etui follows links
 }
 
 // named returns the files and folders that the configuration names, and that etui trusts as
@@ -267,12 +261,7 @@ func (w *Workspace) States() []string {
 	if home, err := folder.State(); err == nil {
 		list = append(list, filepath.Join(home, "etui"))
 	}
-	for _, path := range list {
-		if place := folder.Real(path); place != filepath.Clean(path) {
-			list = append(list, place)
-		}
-	}
-	return list
+	return folder.WithReal(list)
 }
 
 // LinksFrom returns the links in a folder that lead to the state or to the workspace of an agent.
@@ -293,19 +282,16 @@ func (w *Workspace) LinksFrom(dir string) (links []string) {
 // Closed returns what no folder to read may hold: the workspaces, the configuration and the state,
 // as they are named and where they are.
 func (w *Workspace) Closed() []string {
-	list := append(w.Folders(), w.File)
-	for _, path := range list {
-		if place := folder.Real(path); place != filepath.Clean(path) {
-			list = append(list, place)
-		}
-	}
-	return append(list, w.States()...)
+	return append(folder.WithReal(append(w.Folders(), w.File)), w.States()...)
 }
 
-// FlowStamps distinguishes versions of the files of workflows in a workspace, and of their
-// scripts beside them, without reading them.
-func FlowStamps(dir string) (string, error) {
-	entries, err := os.ReadDir(filepath.Join(dir, config.FlowFolder))
+// FlowFolder is the folder of workflows.
+func (w *Workspace) FlowFolder() string { return filepath.Join(w.Dir, config.FlowFolder) }
+
+// FlowStamps distinguishes versions of the files of workflows, and of their scripts beside them,
+// without reading them.
+func (w *Workspace) FlowStamps() (string, error) {
+	entries, err := os.ReadDir(w.FlowFolder())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}

@@ -16,9 +16,9 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/cmd/internal/trust"
 	"github.com/etui-run/etui/internal/filestamp"
-	"github.com/etui-run/etui/internal/folder"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/sandbox/protect"
 )
@@ -39,7 +39,7 @@ type Workspace struct {
 	Environ []string
 	// Ports are those that this process listens on.
 	Ports []uint16
-	// Flows are the [FlowStamps] of the workspace before its workflows were read.
+	// Flows are the [Workspace.FlowStamps] of the workspace before its workflows were read.
 	Flows string
 
 	running []protect.Running // commands of other processes, here and elsewhere
@@ -69,12 +69,12 @@ func open(dir, file string, optional bool, environ []string, written bool) (*Wor
 			return nil, err
 		}
 	}
-	flows := filepath.Join(w.Dir, config.FlowFolder)
+	flows := w.FlowFolder()
 	if err := Ours(slices.DeleteFunc(append(w.SkillFolders(), flows), w.changing)...); err != nil {
 		return nil, err
 	}
 	if !w.changing(flows) { // otherwise the process whose command runs has them
-		w.Flows, _ = FlowStamps(w.Dir) // reading them says what is wrong
+		w.Flows, _ = w.FlowStamps() // reading them says what is wrong
 		if err := w.Config.AddFlows(w.Dir, environ); err != nil {
 			return nil, err
 		}
@@ -247,12 +247,9 @@ func (w *Workspace) Confirm(text []byte) (powers []string, err error) {
 
 // Confirmed returns a [trust.Unconfirmed] if a text of the configuration could do more than was confirmed.
 func (w *Workspace) Confirmed(text []byte) error {
-	return w.trusts().Check(text, append(w.SkillFolders(), w.flowFolder()))
+	return w.trusts().Check(text, append(w.SkillFolders(), w.FlowFolder()))
 }
 
 func (w *Workspace) trusts() trust.Configuration {
 	return trust.Configuration{File: w.File, Dir: w.Dir, Environ: w.Environ}
 }
-
-// flowFolder is the folder of workflows.
-func (w *Workspace) flowFolder() string { return filepath.Join(w.Dir, config.FlowFolder) }

@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/net/html/charset"
 
+	"github.com/etui-run/etui/cmd/internal/textcode"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/textcode"
 )
 
 // Limits of a page.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/internal/textcode"
+	"github.com/etui-run/etui/cmd/internal/textcode"
 )
 
 func TestOf(t *testing.T) {

@@ -22,6 +22,16 @@ func Real(dir string) string {
 	}
 }
 
+// WithReal returns paths as they are named and, where a link leads elsewhere, where they are.
+func WithReal(paths []string) []string {
+	for _, path := range paths {
+		if place := Real(path); place != filepath.Clean(path) {
+			paths = append(paths, place)
+		}
+	}
+	return paths
+}
+
 // RealFile returns where a file is, without links among its folders.
 func RealFile(file string) string {
 	return filepath.Join(Real(filepath.Dir(file)), filepath.Base(file))
