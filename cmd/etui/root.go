@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/trust"
@@ -41,7 +40,7 @@ const (
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, std streams) int {
 	secrets := &secret.Known{}
-	if err := secrets.Set("the environment", app.EnvironmentSecrets(os.Environ())...); err != nil {
+	if err := secrets.Set("the environment", config.EnvironmentSecrets(os.Environ())...); err != nil {
 		fmt.Fprintf(std.err, "etui: %v\n", err)
 		return exitUsage
 	}
