@@ -46,11 +46,6 @@ type skills struct {
 	log     *slog.Logger
 }
 
-// The files in the state folder.
-const (
-	vectorsFile = "embeddings.jsonl"
-)
-
 // addSkills loads the skills of the workspace and puts them into the registry. Files
 // that cannot be used stop nothing; the table says what is wrong with them.
 func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (err error) {
