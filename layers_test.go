@@ -55,7 +55,10 @@ var allowed = map[string][]string{
 	"selection": {"chat", "tool", "catalog", "rank", "selection/meta"},
 	"rules":     {"chat", "tool", "catalog", "internal/nearest", "rules/internal/shelltext"},
 	"mailbox":   {"session", "store", "internal/panics"},
-	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "cmd/internal/folder", "internal/form", "internal/nearest", "internal/panics", "internal/printable"},
+	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/panics", "internal/printable"},
+
+	"cmd/internal/trust":  {"cmd/internal/config", "cmd/internal/folder", "internal/atomicfile", "internal/printable"},
+	"cmd/internal/backup": {"cmd/internal/config", "cmd/internal/folder", "cmd/internal/workspace", "sandbox", "store/sqlite"},
 }
 
 func TestLayers(t *testing.T) {
