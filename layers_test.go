@@ -17,7 +17,7 @@ const module = "github.com/etui-run/etui"
 var layers = [][]string{
 	{"internal/printable"},
 	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "cmd/internal/textcode", "internal/recent", "rank/internal/lexicon", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/egress", "internal/filestamp", "cmd/internal/folder", "internal/sse", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "examples"},
-	{"channel/markup", "identity", "internal/form", "cmd/internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext"},
+	{"channel/markup", "identity", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "cmd/internal/config", "rank/internal/lexicon/*", "sandbox/protect"},
 	{"model", "route", "store", "rank", "cmd/internal/toolgen", "tool/*", "store/internal/*"},
 	{"selection/meta", "store/*", "mailbox"},

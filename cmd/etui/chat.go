@@ -21,11 +21,11 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/terminal"
 	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/api"
 )
 

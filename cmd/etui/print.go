@@ -13,8 +13,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/terminal"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 // print prints a value: as JSON with --json, otherwise as text. Text for a terminal is

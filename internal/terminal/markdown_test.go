@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/cmd/internal/terminal"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 // TestMarkdown writes each text byte by byte, as a stream may bring it.
