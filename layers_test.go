@@ -34,7 +34,7 @@ var layers = [][]string{
 	{"server/*"},
 	{"server"},
 	{"cmd/internal/client", "cmd/internal/trust"},
-	{"cmd/internal/workspace"},
+	{"cmd/internal/workdir"},
 	{"cmd/internal/provider", "cmd/internal/backup", "cmd/internal/nameset", "cmd/internal/rulebook"},
 	{"cmd/internal/install", "cmd/internal/validate", "cmd/internal/state"},
 	{"cmd/internal/doctor"},
@@ -58,7 +58,7 @@ var allowed = map[string][]string{
 	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/panics", "internal/printable"},
 
 	"cmd/internal/trust":  {"cmd/internal/config", "cmd/internal/folder", "internal/atomicfile", "internal/printable"},
-	"cmd/internal/backup": {"cmd/internal/config", "cmd/internal/folder", "cmd/internal/workspace", "sandbox", "store/sqlite"},
+	"cmd/internal/backup": {"cmd/internal/config", "cmd/internal/folder", "cmd/internal/workdir", "sandbox", "store/sqlite"},
 }
 
 func TestLayers(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -84,7 +84,7 @@ if it switches the sandbox off, names variables, hosts or other folders, or come
 with skills. This confirms it. Later changes are asked about only if they allow
 more. A running gateway takes a confirmed change up by itself.`,
 		RunE: func(*cobra.Command, []string) error {
-			file, powers, err := workspace.Confirm(a.workspace, a.config, os.Environ())
+			file, powers, err := workdir.Confirm(a.workspace, a.config, os.Environ())
 			if err != nil {
 				return err
 			}

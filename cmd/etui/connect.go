@@ -18,23 +18,23 @@ import (
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/trust"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server/api"
 	"github.com/lmittmann/tint"
 )
 
 // open reads the workspace that the flags name.
-func (a *cli) open() (*workspace.Workspace, error) {
+func (a *cli) open() (*workdir.Workspace, error) {
 	environ := os.Environ()
 	if a.listen != "" {
 		environ = append(environ, config.Prefix+"LISTEN="+a.listen)
 	}
-	w, err := a.asking(func() (*workspace.Workspace, error) {
+	w, err := a.asking(func() (*workdir.Workspace, error) {
 		if a.demo {
-			return workspace.OpenDemo(a.config, environ)
+			return workdir.OpenDemo(a.config, environ)
 		}
-		return workspace.Open(a.workspace, a.config, environ)
+		return workdir.Open(a.workspace, a.config, environ)
 	})
 	if w != nil {
 		for _, done := range w.Restored {
@@ -45,7 +45,7 @@ func (a *cli) open() (*workspace.Workspace, error) {
 }
 
 // asking opens a workspace. It asks the person at the terminal if nobody has confirmed it.
-func (a *cli) asking(open func() (*workspace.Workspace, error)) (*workspace.Workspace, error) {
+func (a *cli) asking(open func() (*workdir.Workspace, error)) (*workdir.Workspace, error) {
 	w, err := open()
 	if unconfirmed := (*trust.Unconfirmed)(nil); errors.As(err, &unconfirmed) && a.confirms(unconfirmed) {
 		if err = unconfirmed.Confirm(); err == nil {

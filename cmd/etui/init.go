@@ -16,7 +16,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/panics"
 )
 
@@ -52,7 +52,7 @@ func (a *cli) init(ctx context.Context, dir string, yes bool) error {
 		return config.Usagef("%s is there already; etui config validate checks it", file)
 	}
 	if _, err := os.Stat(filepath.Dir(file)); err == nil { // it may have skills of somebody else
-		if _, err := a.asking(func() (*workspace.Workspace, error) { return workspace.Open(filepath.Dir(file), "", os.Environ()) }); err != nil {
+		if _, err := a.asking(func() (*workdir.Workspace, error) { return workdir.Open(filepath.Dir(file), "", os.Environ()) }); err != nil {
 			return err
 		}
 	}
@@ -72,10 +72,10 @@ func (a *cli) init(ctx context.Context, dir string, yes bool) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if _, _, err := workspace.Confirm(filepath.Dir(file), "", os.Environ()); err != nil {
+	if _, _, err := workdir.Confirm(filepath.Dir(file), "", os.Environ()); err != nil {
 		return err
 	}
-	if _, err := workspace.Open(filepath.Dir(file), "", os.Environ()); err != nil {
+	if _, err := workdir.Open(filepath.Dir(file), "", os.Environ()); err != nil {
 		return fmt.Errorf("%s is written, but cannot be used: %w", file, err)
 	}
 	return a.print(map[string]string{"config": file}, func() string { return a.begun(s, file, dir) })

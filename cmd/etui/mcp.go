@@ -13,7 +13,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/install"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
@@ -126,7 +126,7 @@ func (a *cli) mcpRemoveCommand() *cobra.Command {
 }
 
 // reloadSkills returns when the gateway of a workspace, if one runs, has read the skills again.
-func (a *cli) reloadSkills(ctx context.Context, w *workspace.Workspace) error {
+func (a *cli) reloadSkills(ctx context.Context, w *workdir.Workspace) error {
 	i := w.Running()
 	if i.URL == "" {
 		return nil

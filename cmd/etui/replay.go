@@ -13,7 +13,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/trial"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/lab/replay"
 )
@@ -26,7 +26,7 @@ type replayFlags struct {
 	user        string
 	channel     string
 	roles       []string
-	change      workspace.Change // to compare with
+	change      workdir.Change // to compare with
 	svg         string
 	baseline    string
 	failUnder   map[string]string
@@ -127,7 +127,7 @@ func (f *replayFlags) check() (least map[string]float64, err error) {
 }
 
 // conversations returns the conversations to replay.
-func (a *cli) conversations(ctx context.Context, w *workspace.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
+func (a *cli) conversations(ctx context.Context, w *workdir.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
 	switch {
 	case len(files) > 0 && len(f.sessions) > 0:
 		return nil, config.Usagef("give files or --session, not both")
@@ -148,7 +148,7 @@ func readConversations(in io.Reader, files []string) ([]replay.Conversation, err
 }
 
 // storedConversations are those of the workspace that asked for a tool.
-func storedConversations(ctx context.Context, w *workspace.Workspace, f replayFlags) ([]replay.Conversation, error) {
+func storedConversations(ctx context.Context, w *workdir.Workspace, f replayFlags) ([]replay.Conversation, error) {
 	who := replay.Conversation{User: f.user, Channel: f.channel, Roles: f.roles}
 	all, err := trial.StoredConversations(ctx, w, f.sessions, who)
 	if errors.Is(err, trial.ErrNothingStored) {
@@ -170,8 +170,8 @@ func (f *replayFlags) chosen() []replay.Mode {
 
 // compared replays, and returns the reports before and after a change. Without a change
 // the report before is empty.
-func (a *cli) compared(ctx context.Context, w *workspace.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
-	var changed *workspace.Workspace
+func (a *cli) compared(ctx context.Context, w *workdir.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
+	var changed *workdir.Workspace
 	if !f.change.Empty() {
 		if changed, err = w.With(f.change); err != nil {
 			return before, after, err

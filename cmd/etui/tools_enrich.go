@@ -11,7 +11,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/enrich"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/lab/replay"
 	"github.com/etui-run/etui/model"
@@ -63,7 +63,7 @@ type enriched struct {
 	Dropped int         `json:"dropped"`
 }
 
-func (a *cli) enrich(ctx context.Context, w *workspace.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
+func (a *cli) enrich(ctx context.Context, w *workdir.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
 	e, err := app.New(ctx, w, a.settings(a.quiet(w.Config.Log)))
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/trial"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/lab/eval"
 	"github.com/etui-run/etui/lab/tune"
@@ -52,7 +52,7 @@ instead, for the ranking alone.`,
 	return c
 }
 
-func (a *cli) resetWeights(w *workspace.Workspace, dry bool, args []string) error {
+func (a *cli) resetWeights(w *workdir.Workspace, dry bool, args []string) error {
 	if dry || len(args) > 0 {
 		return config.Usagef("--reset goes with nothing else")
 	}
@@ -78,7 +78,7 @@ type tuned struct {
 }
 
 // tune fits weights, reports, and writes them when they are better.
-func (a *cli) tune(ctx context.Context, w *workspace.Workspace, dir string, limit time.Duration, dry bool) error {
+func (a *cli) tune(ctx context.Context, w *workdir.Workspace, dir string, limit time.Duration, dry bool) error {
 	before, broken := tune.Load(w.State)
 	if broken != nil {
 		fmt.Fprintf(a.err, "etui: %s\n", broken)
@@ -135,7 +135,7 @@ func (a *cli) tuneToSet(ctx context.Context, before tune.Fitted, dir string) (re
 }
 
 // tuneToPast fits the ranking, and the recommender over it, to past turns.
-func (a *cli) tuneToPast(ctx context.Context, w *workspace.Workspace, before tune.Fitted) (report tuned, err error) {
+func (a *cli) tuneToPast(ctx context.Context, w *workdir.Workspace, before tune.Fitted) (report tuned, err error) {
 	tools, turns, err := trial.PastTurns(ctx, w, a.settings(a.quiet(w.Config.Log)))
 	if err != nil {
 		return report, err

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/cmd/internal/trust"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/usage"
@@ -87,7 +87,7 @@ func TestTuneRecommender(t *testing.T) {
 	if report.Written != tune.File(state) {
 		t.Errorf("written to %q", report.Written)
 	}
-	w, err := workspace.Open(dir, "", []string{trust.Variable + "=" + dir})
+	w, err := workdir.Open(dir, "", []string{trust.Variable + "=" + dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/internal/app"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/lab/replay"
 	"github.com/etui-run/etui/model"
@@ -59,7 +59,7 @@ const runsHead = "| run | provider | tools | tokens of definitions, mean | token
 
 func measureIncident(out io.Writer) error {
 	return inHome(func() (err error) {
-		w, err := workspace.OpenDemo("", os.Environ())
+		w, err := workdir.OpenDemo("", os.Environ())
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/toolgen"
 	"github.com/etui-run/etui/cmd/internal/trust"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/lab/replay"
 	"github.com/etui-run/etui/model/script"
 	"github.com/etui-run/etui/secret"
@@ -44,7 +44,7 @@ func measureTests(out io.Writer) (err error) {
 		if err != nil {
 			return err
 		}
-		w, err := workspace.Open(unitTests, "", append(os.Environ(), trust.Variable+"="+dir, "ANTHROPIC_API_KEY=unused", "OPENAI_API_KEY=unused"))
+		w, err := workdir.Open(unitTests, "", append(os.Environ(), trust.Variable+"="+dir, "ANTHROPIC_API_KEY=unused", "OPENAI_API_KEY=unused"))
 		if err != nil {
 			return err
 		}

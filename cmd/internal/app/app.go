@@ -18,7 +18,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/provider"
 	"github.com/etui-run/etui/cmd/internal/rulebook"
 	"github.com/etui-run/etui/cmd/internal/state"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/panics"
@@ -49,13 +49,13 @@ type Config struct {
 	// Log receives what an operator should know; nil discards.
 	Log *slog.Logger
 
-	urls workspace.Instance // where the gateway and its admin API listen
+	urls workdir.Instance // where the gateway and its admin API listen
 }
 
 // App is the engine of a workspace, with all that it needs. [App.Close] ends it.
 type App struct {
 	// Workspace is where it comes from.
-	Workspace *workspace.Workspace
+	Workspace *workdir.Workspace
 	// Engine runs the turns; Config is what it was made from.
 	Engine *engine.Engine
 	Config engine.Config
@@ -86,7 +86,7 @@ func (a *App) Close() error {
 }
 
 // Use makes the engine of a workspace for what do does, and closes it.
-func Use(ctx context.Context, w *workspace.Workspace, c Config, do func(*App) error) error {
+func Use(ctx context.Context, w *workdir.Workspace, c Config, do func(*App) error) error {
 	a, err := New(ctx, w, c)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func Use(ctx context.Context, w *workspace.Workspace, c Config, do func(*App) er
 }
 
 // New makes the engine of a workspace. It runs no turn and watches no file yet.
-func New(ctx context.Context, w *workspace.Workspace, c Config) (*App, error) {
+func New(ctx context.Context, w *workdir.Workspace, c Config) (*App, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/secret"
 )
@@ -34,7 +34,7 @@ func TestCloseFreesPrograms(t *testing.T) { // not parallel: it counts what the 
 	if err := os.WriteFile(filepath.Join(dir, config.File), []byte("skills: {global: []}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w, err := workspace.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir()})
+	w, err := workdir.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

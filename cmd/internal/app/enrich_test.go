@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -29,7 +29,7 @@ func TestTextsFollow(t *testing.T) {
 		}
 	}
 	write(filepath.Join(dir, config.File), "skills: {global: []}\n")
-	w, err := workspace.Open(dir, "", []string{"ETUI_STATE=" + state})
+	w, err := workdir.Open(dir, "", []string{"ETUI_STATE=" + state})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -18,7 +18,7 @@ func serving(t *testing.T, dir string, files map[string]string, before func()) *
 	for name, text := range files {
 		place(t, filepath.Join(dir, name), text)
 	}
-	w, err := workspace.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir()})
+	w, err := workdir.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestFlowsFollow(t *testing.T) {
 		}
 	}
 	write("etui.yaml", "skills: {global: []}\nworkflow: {default-skill: full, phases: [{name: a, next: [{to: done}]}]}\n")
-	w, err := workspace.Open(dir, "", []string{"ETUI_STATE=" + filepath.Join(dir, "state")})
+	w, err := workdir.Open(dir, "", []string{"ETUI_STATE=" + filepath.Join(dir, "state")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/rulebook"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/secret"
 )
@@ -36,7 +36,7 @@ func TestRulesChangeTogether(t *testing.T) {
 			if err := os.WriteFile(file, []byte(texts[0]), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			w, err := workspace.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir(), "ETUI_MODELS=[{name: m, provider: offline}]", "ETUI_SANDBOX_MODE=off"})
+			w, err := workdir.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir(), "ETUI_MODELS=[{name: m, provider: offline}]", "ETUI_SANDBOX_MODE=off"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/tool"
@@ -32,11 +32,11 @@ func (a *App) heartbeat() (engine.Heartbeat, error) {
 		return engine.Heartbeat{}, w.Mistakef("heartbeat.user: there is no user %q", c.User)
 	}
 	return engine.Heartbeat{Every: c.Interval, Agent: c.Agent, User: c.User, Text: func() (string, error) {
-		text, err := memory.Read(dir, workspace.HeartbeatFile)
+		text, err := memory.Read(dir, workdir.HeartbeatFile)
 		if strings.TrimSpace(text) == "" {
 			return "", err
 		}
-		return "This is what " + workspace.HeartbeatFile + " says. Do what is due now; if nothing is, say so in one line.\n\n" + text, err
+		return "This is what " + workdir.HeartbeatFile + " says. Do what is due now; if nothing is, say so in one line.\n\n" + text, err
 	}}, nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/panics"
 )
 
@@ -28,7 +28,7 @@ type Server struct {
 //
 // If another process still uses the port or the state folder, Listen waits for a second,
 // and for longer if that process is stopping: a restart need not wait by itself.
-func Listen(ctx context.Context, w *workspace.Workspace, c Config) (*Server, error) {
+func Listen(ctx context.Context, w *workdir.Workspace, c Config) (*Server, error) {
 	for began := time.Now(); ; {
 		s := &Server{}
 		err := s.listen(ctx, w, c)
@@ -36,8 +36,8 @@ func Listen(ctx context.Context, w *workspace.Workspace, c Config) (*Server, err
 			return s, nil
 		}
 		err = errors.Join(err, s.closePorts())
-		var running *workspace.RunningError
-		if !errors.As(err, &running) && !errors.Is(err, workspace.ErrInUse) {
+		var running *workdir.RunningError
+		if !errors.As(err, &running) && !errors.Is(err, workdir.ErrInUse) {
 			return nil, err
 		}
 		patience := time.Second
@@ -55,20 +55,20 @@ func Listen(ctx context.Context, w *workspace.Workspace, c Config) (*Server, err
 	}
 }
 
-func (s *Server) listen(ctx context.Context, w *workspace.Workspace, c Config) (err error) {
-	if s.listener, err = workspace.Listen(ctx, w.Config.Listen, "listen"); err != nil {
+func (s *Server) listen(ctx context.Context, w *workdir.Workspace, c Config) (err error) {
+	if s.listener, err = workdir.Listen(ctx, w.Config.Listen, "listen"); err != nil {
 		return err
 	}
 	s.URL = "http://" + s.listener.Addr().String()
 	w.Ports = []uint16{port(s.listener)}
 	if !s.private() && w.Config.Admin != "" {
-		if s.operators, err = workspace.Listen(ctx, w.Config.Admin, "admin"); err != nil {
+		if s.operators, err = workdir.Listen(ctx, w.Config.Admin, "admin"); err != nil {
 			return err
 		}
 		s.Admin = "http://" + s.operators.Addr().String()
 		w.Ports = append(w.Ports, port(s.operators))
 	}
-	c.Stored, c.urls = true, workspace.Instance{URL: s.URL, Admin: s.Admin}
+	c.Stored, c.urls = true, workdir.Instance{URL: s.URL, Admin: s.Admin}
 	s.App, err = New(ctx, w, c)
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/enrich"
 	"github.com/etui-run/etui/cmd/internal/nameset"
 	"github.com/etui-run/etui/cmd/internal/rulebook"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 )
 
 // Known returns what the configuration can name.
@@ -17,7 +17,7 @@ func (a *App) Known() nameset.Known {
 }
 
 // Subject returns what makes the engine of a workspace for the doctor.
-func Subject(w *workspace.Workspace, c Config) func(context.Context) (*doctor.Subject, error) {
+func Subject(w *workdir.Workspace, c Config) func(context.Context) (*doctor.Subject, error) {
 	return func(ctx context.Context) (*doctor.Subject, error) {
 		a, err := New(ctx, w, c)
 		if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/etui-run/etui/channel/wecom/wecomtest"
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/trust"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -151,7 +151,7 @@ func TestTenants(t *testing.T) {
 type world struct {
 	*testing.T
 	mode     string
-	space    *workspace.Workspace
+	space    *workdir.Workspace
 	gateway  string
 	telegram *telegramtest.Server
 	slack    *slacktest.Server
@@ -209,7 +209,7 @@ func newWorld(t *testing.T, mode string) *world {
 			t.Fatal(err)
 		}
 	}
-	space, err := workspace.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir(), "ETUI_SANDBOX_MODE=off", "HOME=" + dir, trust.Variable + "=" + dir})
+	space, err := workdir.Open(dir, "", []string{"ETUI_STATE=" + t.TempDir(), "ETUI_SANDBOX_MODE=off", "HOME=" + dir, trust.Variable + "=" + dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/enrich"
 	"github.com/etui-run/etui/cmd/internal/folder"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/panics"
@@ -223,7 +223,7 @@ func (t *toolbox) steady(path string) (still func() bool) {
 		all[i] = g.Steady(path)
 	}
 	return func() bool {
-		return workspace.Ours(path) == nil && !slices.ContainsFunc(all, func(still func() bool) bool { return !still() })
+		return workdir.Ours(path) == nil && !slices.ContainsFunc(all, func(still func() bool) bool { return !still() })
 	}
 }
 
@@ -240,7 +240,7 @@ func (t *toolbox) before(path string) (text []byte, known bool) {
 
 // addWeb registers the tools that read the web. web_search exists only if a search
 // service is configured.
-func addWeb(registry *catalog.Registry, w *workspace.Workspace) error {
+func addWeb(registry *catalog.Registry, w *workdir.Workspace) error {
 	c := w.Config.Tools
 	out, err := egress.New(egress.Config{Allow: c.Local, Own: w.Ports, Key: "tools.local"})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/secret"
 )
@@ -19,7 +19,7 @@ func demoGateway(tb testing.TB) *engine.Engine {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w := &workspace.Workspace{Dir: dir, File: filepath.Join(dir, "etui.yaml"), State: filepath.Join(dir, "state"), Config: c}
+	w := &workdir.Workspace{Dir: dir, File: filepath.Join(dir, "etui.yaml"), State: filepath.Join(dir, "state"), Config: c}
 	a, err := New(context.Background(), w, Config{Stored: true, Secrets: &secret.Known{}})
 	if err != nil {
 		tb.Fatal(err)

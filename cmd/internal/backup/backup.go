@@ -22,7 +22,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/folder"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/store/sqlite"
 )
@@ -53,7 +53,7 @@ const (
 // Write writes the state folder to a new archive, a tar file with gzip that only this user
 // can read. A gateway may use the folder meanwhile: each database is copied as it is at
 // one moment. When it fails it leaves no file behind.
-func Write(ctx context.Context, w *workspace.Workspace, version, file string) (b Archive, err error) {
+func Write(ctx context.Context, w *workdir.Workspace, version, file string) (b Archive, err error) {
 	if file, err = filepath.Abs(file); err != nil {
 		return b, err
 	}
@@ -95,7 +95,7 @@ func Write(ctx context.Context, w *workspace.Workspace, version, file string) (b
 }
 
 // archive writes the files below root to out and counts them in b.
-func archive(ctx context.Context, w *workspace.Workspace, root *os.Root, out io.Writer, b *Archive) (err error) {
+func archive(ctx context.Context, w *workdir.Workspace, root *os.Root, out io.Writer, b *Archive) (err error) {
 	copies, err := temporary(w, ".etui-backup-") // on the disk that has the databases
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ const abandoned = 24 * time.Hour
 
 // temporary makes a folder in the state folder, and removes those that earlier backups and
 // restores left when they were killed: they hold what people have said.
-func temporary(w *workspace.Workspace, prefix string) (string, error) {
+func temporary(w *workdir.Workspace, prefix string) (string, error) {
 	entries, err := os.ReadDir(w.State)
 	if err != nil {
 		return "", err
@@ -233,7 +233,7 @@ func add(t *tar.Writer, root *os.Root, name string) (size int64, added bool, err
 // does there as it likes, and must not prevent a backup.
 func ofServer(name string) bool {
 	parts := strings.Split(name, "/")
-	return len(parts) >= 3 && parts[0] == workspace.ServersFolder && parts[2] == "state"
+	return len(parts) >= 3 && parts[0] == workdir.ServersFolder && parts[2] == "state"
 }
 
 // zeros stand for what a program has cut off.
@@ -246,7 +246,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 func transient(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	switch {
-	case first == workspace.LockFile, first == workspace.InstanceFile:
+	case first == workdir.LockFile, first == workdir.InstanceFile:
 		return true
 	case strings.HasPrefix(first, "."), strings.HasPrefix(first, before):
 		return true
@@ -267,13 +267,13 @@ func database(name string) bool { return path.Ext(name) == ".db" && !strings.Con
 // folder inside, before-DATE, and deletes nothing. Nothing changes if the archive is
 // incomplete, if a database in it is damaged or newer than this program, or while another
 // process uses the folder.
-func Restore(ctx context.Context, w *workspace.Workspace, file string) (b Archive, err error) {
+func Restore(ctx context.Context, w *workdir.Workspace, file string) (b Archive, err error) {
 	in, err := os.Open(file)
 	if err != nil {
 		return b, config.UsageError{Err: err}
 	}
 	defer in.Close()
-	unlock, err := w.Lock(workspace.Instance{})
+	unlock, err := w.Lock(workdir.Instance{})
 	if err != nil {
 		return b, err
 	}
@@ -395,13 +395,13 @@ func checked(ctx context.Context, dir string) error {
 
 // replace moves the state aside and the entries of fresh to its place. It returns where
 // the state is now, empty if there was none.
-func replace(w *workspace.Workspace, fresh string) (aside string, err error) {
+func replace(w *workdir.Workspace, fresh string) (aside string, err error) {
 	old, err := os.ReadDir(w.State)
 	if err != nil {
 		return "", err
 	}
 	old = slices.DeleteFunc(old, func(e os.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), before) || e.Name() == workspace.LockFile || e.Name() == workspace.InstanceFile
+		return strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), before) || e.Name() == workdir.LockFile || e.Name() == workdir.InstanceFile
 	})
 	if len(old) > 0 {
 		aside = filepath.Join(w.State, before+time.Now().UTC().Format("20060102-150405"))

@@ -17,7 +17,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/backup"
 	"github.com/etui-run/etui/cmd/internal/trust"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/atomicfile"
 )
 
@@ -87,7 +87,7 @@ func TestRestoreRefuses(t *testing.T) {
 			must(t, os.Mkdir(state, 0o700))
 			must(t, os.WriteFile(filepath.Join(state, "keys.json"), []byte("old"), 0o600))
 			must(t, os.WriteFile(from, tt.text, 0o600))
-			w, err := workspace.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+			w, err := workdir.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
 			must(t, err)
 			_, err = backup.Restore(t.Context(), w, from)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -129,7 +129,7 @@ func TestLeftoversOfBackups(t *testing.T) {
 		then := time.Now().Add(-age)
 		must(t, os.Chtimes(filepath.Join(state, name), then, then))
 	}
-	w, err := workspace.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+	w, err := workdir.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
 	must(t, err)
 	_, err = backup.Write(t.Context(), w, "test", filepath.Join(dir, "backup"))
 	must(t, err)
@@ -147,7 +147,7 @@ func TestBackupOfWhatChanges(t *testing.T) {
 	state := filepath.Join(dir, "state")
 	memory := filepath.Join(state, "memory", "main")
 	must(t, os.MkdirAll(memory, 0o700))
-	w, err := workspace.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+	w, err := workdir.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
 	must(t, err)
 	texts := []string{strings.Repeat("a", 10), strings.Repeat("b", 40_000)}
 	done := make(chan struct{})
@@ -197,7 +197,7 @@ func TestBackupWhereToolsRead(t *testing.T) {
 	}
 	must(t, os.Symlink(filepath.Join(dir, "docs"), filepath.Join(dir, "link")))
 	must(t, os.WriteFile(filepath.Join(dir, "ws", "etui.yaml"), []byte("tools: {read: [../docs]}\nsandbox: {read: ["+dir+"/programs]}\nskills: {dir: [../skills]}\n"), 0o600))
-	w, err := workspace.Open(filepath.Join(dir, "ws"), "", []string{"ETUI_STATE=" + filepath.Join(dir, "state"), trust.Variable + "=" + dir})
+	w, err := workdir.Open(filepath.Join(dir, "ws"), "", []string{"ETUI_STATE=" + filepath.Join(dir, "state"), trust.Variable + "=" + dir})
 	must(t, err)
 	for _, folder := range []string{"ws", "docs", "docs/below", "link", "programs", "skills", "state"} {
 		if b, err := backup.Write(t.Context(), w, "test", filepath.Join(dir, folder, "backup")); err == nil {
@@ -237,7 +237,7 @@ func TestBackupOfServers(t *testing.T) {
 			}
 		}
 	})
-	w, err := workspace.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+	w, err := workdir.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
 	must(t, err)
 	for i := range 20 {
 		if _, err := backup.Write(t.Context(), w, "test", filepath.Join(dir, fmt.Sprint("backup-", i))); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/panics"
@@ -48,7 +48,7 @@ const (
 
 // Subject is what the doctor looks at: the engine of a workspace that serves nobody, and its parts.
 type Subject struct {
-	Workspace *workspace.Workspace
+	Workspace *workdir.Workspace
 	Engine    *engine.Engine
 	Channels  *channel.Host
 	Skills    *skill.Table
@@ -77,7 +77,7 @@ type Subject struct {
 // Examine checks everything that a workspace needs, one thing after the other, and
 // tries what protects the user. It goes on when a check fails. start makes the
 // engine.
-func Examine(ctx context.Context, w *workspace.Workspace, start func(context.Context) (*Subject, error)) (report []Finding) {
+func Examine(ctx context.Context, w *workdir.Workspace, start func(context.Context) (*Subject, error)) (report []Finding) {
 	add := func(check string, err error, says string) {
 		if err != nil {
 			says = err.Error()
@@ -104,13 +104,13 @@ func Examine(ctx context.Context, w *workspace.Workspace, start func(context.Con
 		done()
 	} else {
 		add("gateway", nil, "not running")
-		if listener, err := workspace.Listen(ctx, w.Config.Listen, "listen"); err != nil {
+		if listener, err := workdir.Listen(ctx, w.Config.Listen, "listen"); err != nil {
 			add("address", err, "")
 		} else {
 			add("address", listener.Close(), w.Config.Listen+" is free")
 		}
 	}
-	add("state", w.ReadStore(ctx, func(s workspace.Store) error {
+	add("state", w.ReadStore(ctx, func(s workdir.Store) error {
 		_, err := s.List(ctx, session.Filter{Limit: 1})
 		return err
 	}), w.State)

@@ -16,7 +16,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/cmd/internal/install"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/rules"
@@ -247,7 +247,7 @@ func (s *Subject) unsigned(ctx context.Context) (names []string) {
 }
 
 // openPlace lists problems with the folders that etui works in or reads.
-func openPlace(w *workspace.Workspace, readable []string) (list []Finding) {
+func openPlace(w *workdir.Workspace, readable []string) (list []Finding) {
 	home, err := os.UserHomeDir()
 	dirs := w.Folders()
 	if !w.Config.Tools.Builtin {

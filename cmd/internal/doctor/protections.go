@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox"
 )
@@ -69,7 +69,7 @@ func (s *Subject) triedGuard(ctx context.Context) Finding {
 }
 
 // reachedBy says who can reach the gateway.
-func reachedBy(w *workspace.Workspace) string {
+func reachedBy(w *workdir.Workspace) string {
 	switch {
 	case w.Config.API.Key == "":
 		return w.Config.Listen + " can be reached from this machine only; requests of foreign web pages are refused."

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/egress"
 )
@@ -26,7 +26,7 @@ const (
 )
 
 // Skills returns what installs skills into the workspace. A nil logger discards.
-func Skills(w *workspace.Workspace, log *slog.Logger) (*hub.Installer, error) {
+func Skills(w *workdir.Workspace, log *slog.Logger) (*hub.Installer, error) {
 	c := hub.Config{Folder: w.InstallFolder(), Roots: map[string]*x509.CertPool{}, Log: log}
 	list := w.Config.Skills.Registries
 	if list == nil {
@@ -50,7 +50,7 @@ func Skills(w *workspace.Workspace, log *slog.Logger) (*hub.Installer, error) {
 
 // newSource makes a source. This is the one list of them: a new type costs
 // its file and a line here.
-func newSource(w *workspace.Workspace, r config.Registry) (hub.Source, error) {
+func newSource(w *workdir.Workspace, r config.Registry) (hub.Source, error) {
 	if r.Type == "folder" {
 		if r.URL == "" {
 			return nil, fmt.Errorf("%s: a folder needs url, its path", r.Name)
@@ -73,7 +73,7 @@ func newSource(w *workspace.Workspace, r config.Registry) (hub.Source, error) {
 
 // registryClient reaches public addresses and the address that the configuration
 // gives the registry, which may be a private one.
-func registryClient(w *workspace.Workspace, r config.Registry) (*http.Client, error) {
+func registryClient(w *workdir.Workspace, r config.Registry) (*http.Client, error) {
 	guard, err := egress.New(egress.Config{Own: w.Ports, Key: "skills.registries", Allow: egress.HostOf(r.URL)})
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/provider"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/atomicfile"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
@@ -44,7 +44,7 @@ const tryTime = 90 * time.Second
 // runs by npx, starts the server once to learn its tools, and writes the file. It does not
 // keep a server that cannot be started, nor puts it in the place of another one. Force
 // replaces a file of that name.
-func AddServer(ctx context.Context, w *workspace.Workspace, s Server, force bool, version string, log *slog.Logger) (file string, st mcp.Status, err error) {
+func AddServer(ctx context.Context, w *workdir.Workspace, s Server, force bool, version string, log *slog.Logger) (file string, st mcp.Status, err error) {
 	file = filepath.Join(w.InstallFolder(), s.Name+".yaml")
 	before, err := os.ReadFile(file)
 	switch {
@@ -69,7 +69,7 @@ func AddServer(ctx context.Context, w *workspace.Workspace, s Server, force bool
 	}
 	defer func() { err = errors.Join(err, programs.Close()) }()
 	if len(s.Command) > 0 {
-		p, failed := mcp.Install(ctx, filepath.Join(w.State, workspace.ServersFolder), s.Name, s.Command)
+		p, failed := mcp.Install(ctx, filepath.Join(w.State, workdir.ServersFolder), s.Name, s.Command)
 		switch {
 		case failed == nil:
 			defer func() {
@@ -102,7 +102,7 @@ func AddServer(ctx context.Context, w *workspace.Workspace, s Server, force bool
 	defer func() { err = errors.Join(err, root.Close()) }()
 	c.Folder = root
 	loaded, err := provider.NewServers(provider.Config{
-		Workspace: w, Out: out, Programs: programs, Pins: mcp.NewPins(filepath.Join(w.State, workspace.PinsFile)), Version: version, Log: log,
+		Workspace: w, Out: out, Programs: programs, Pins: mcp.NewPins(filepath.Join(w.State, workdir.PinsFile)), Version: version, Log: log,
 	}).Load(c)
 	if err != nil {
 		return file, st, config.UsageError{Err: fmt.Errorf("%s: %w", s.Name, err)}
@@ -152,7 +152,7 @@ func tryServer(ctx context.Context, s *mcp.Server) (mcp.Status, error) {
 
 // RemoveServer removes the file of an MCP server, and then what was installed for it and
 // what it kept. In between it calls ended, which returns when no gateway runs the server.
-func RemoveServer(w *workspace.Workspace, name string, ended func() error) (err error) {
+func RemoveServer(w *workdir.Workspace, name string, ended func() error) (err error) {
 	file := filepath.Join(w.InstallFolder(), name+".yaml")
 	if filepath.Base(file) != name+".yaml" {
 		return config.Usagef("%q is not the name of a skill", name)
@@ -171,5 +171,5 @@ func RemoveServer(w *workspace.Workspace, name string, ended func() error) (err 
 	if err := os.Remove(file); err != nil {
 		return err
 	}
-	return errors.Join(ended(), os.RemoveAll(filepath.Join(w.State, workspace.ServersFolder, name)))
+	return errors.Join(ended(), os.RemoveAll(filepath.Join(w.State, workdir.ServersFolder, name)))
 }

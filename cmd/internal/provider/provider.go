@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/sandbox"
@@ -22,7 +22,7 @@ import (
 
 // Config is what the providers share.
 type Config struct {
-	Workspace *workspace.Workspace
+	Workspace *workdir.Workspace
 	// Out and Programs are its [Walls].
 	Out      *egress.Guard
 	Programs *sandbox.Sandbox
@@ -37,7 +37,7 @@ type Config struct {
 
 // Walls makes the guard between skills and the network, and the sandbox between
 // programs and the machine.
-func Walls(w *workspace.Workspace) (*egress.Guard, *sandbox.Sandbox, error) {
+func Walls(w *workdir.Workspace) (*egress.Guard, *sandbox.Sandbox, error) {
 	c := w.Config
 	out, err := egress.New(egress.Config{Allow: c.Skills.Local, Own: w.Ports})
 	if err != nil {
@@ -71,6 +71,6 @@ func NewServers(c Config) *mcp.Provider {
 	w := c.Workspace
 	closed := slices.Concat(w.States(), []string{w.File}, w.SkillFolders())
 	return mcp.New(mcp.Config{
-		Sandbox: c.Programs, HTTP: &http.Client{Transport: c.Out}, Pins: c.Pins, State: filepath.Join(w.State, workspace.ServersFolder), Closed: closed, Log: c.Log, Version: c.Version,
+		Sandbox: c.Programs, HTTP: &http.Client{Transport: c.Out}, Pins: c.Pins, State: filepath.Join(w.State, workdir.ServersFolder), Closed: closed, Log: c.Log, Version: c.Version,
 	})
 }

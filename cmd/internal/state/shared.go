@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
@@ -97,7 +97,7 @@ const pinKind = "pin"
 
 // Pins returns what may be used of MCP servers. Several etui share what is accepted.
 func (s *State) Pins() *mcp.Pins {
-	file := filepath.Join(s.w.State, workspace.PinsFile)
+	file := filepath.Join(s.w.State, workdir.PinsFile)
 	if s.Shared == nil {
 		return mcp.NewPins(file)
 	}

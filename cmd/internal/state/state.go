@@ -10,7 +10,7 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/identity"
 )
 
@@ -32,15 +32,15 @@ type Config struct {
 // State is what a workspace keeps. [State.Close] ends it.
 type State struct {
 	// Store has the conversations; nil when nothing is read or written.
-	Store workspace.Store
+	Store workdir.Store
 	// Shared is the store, if several processes use it; else nil.
-	Shared workspace.Shared
+	Shared workdir.Shared
 	// Keys are the API keys.
 	Keys *identity.Keys
 	// Warning says why the store is away, where the process goes on without it.
 	Warning error
 
-	w      *workspace.Workspace
+	w      *workdir.Workspace
 	stored bool
 	log    *slog.Logger
 	close  []func() error
@@ -48,7 +48,7 @@ type State struct {
 
 // Open opens the store, if it is needed, and reads the API keys. A shared store has also what people
 // decided about skills; where nothing is stored, it may be away.
-func Open(ctx context.Context, w *workspace.Workspace, c Config) (*State, error) {
+func Open(ctx context.Context, w *workdir.Workspace, c Config) (*State, error) {
 	s := &State{w: w, stored: c.Stored, log: c.Log}
 	if err := s.openStore(ctx, c); err != nil {
 		return nil, err
@@ -83,6 +83,6 @@ func (s *State) openStore(ctx context.Context, c Config) error {
 	}
 	s.close = append(s.close, kept.Close)
 	s.Store = kept
-	s.Shared, _ = kept.(workspace.Shared)
+	s.Shared, _ = kept.(workdir.Shared)
 	return nil
 }

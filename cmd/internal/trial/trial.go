@@ -9,7 +9,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/lab/eval"
 	"github.com/etui-run/etui/lab/replay"
@@ -22,8 +22,8 @@ var ErrNothingStored = errors.New("the workspace has stored no conversation yet"
 // StoredConversations returns the workspace's conversations with these keys, or its
 // newest ones if there are no keys. Who has what a session does not record: the user,
 // the channel and the roles. The error is [ErrNothingStored] if there are none.
-func StoredConversations(ctx context.Context, w *workspace.Workspace, keys []string, who replay.Conversation) (all []replay.Conversation, err error) {
-	err = w.ReadStore(ctx, func(s workspace.Store) (err error) {
+func StoredConversations(ctx context.Context, w *workdir.Workspace, keys []string, who replay.Conversation) (all []replay.Conversation, err error) {
+	err = w.ReadStore(ctx, func(s workdir.Store) (err error) {
 		all, err = replay.Stored(ctx, s, keys, who)
 		return err
 	})
@@ -37,7 +37,7 @@ func StoredConversations(ctx context.Context, w *workspace.Workspace, keys []str
 }
 
 // Replay replays conversations on a workspace, in each mode and at each provider.
-func Replay(ctx context.Context, w *workspace.Workspace, cfg app.Config, modes []replay.Mode, warm bool, conversations []replay.Conversation) (report replay.Report, err error) {
+func Replay(ctx context.Context, w *workdir.Workspace, cfg app.Config, modes []replay.Mode, warm bool, conversations []replay.Conversation) (report replay.Report, err error) {
 	err = app.Use(ctx, w, cfg, func(a *app.App) (err error) {
 		report, err = replay.PlayAll(ctx, a.Config, modes, warm, conversations)
 		return err
@@ -49,7 +49,7 @@ func Replay(ctx context.Context, w *workspace.Workspace, cfg app.Config, modes [
 }
 
 // PastTurns returns the workspace's tools, visible to everybody, and the past turns.
-func PastTurns(ctx context.Context, w *workspace.Workspace, cfg app.Config) (tools *catalog.Catalog, turns []usage.Turn, err error) {
+func PastTurns(ctx context.Context, w *workdir.Workspace, cfg app.Config) (tools *catalog.Catalog, turns []usage.Turn, err error) {
 	err = app.Use(ctx, w, cfg, func(a *app.App) (err error) {
 		if log := a.Config.Learning.Log; log != nil {
 			if turns, err = log.List(ctx, usage.Filter{}); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/nameset"
 	"github.com/etui-run/etui/cmd/internal/provider"
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
@@ -29,7 +29,7 @@ type Validation struct {
 	// Reports are what was found, in order.
 	Reports []Report
 
-	workspace *workspace.Workspace
+	workspace *workdir.Workspace
 	providers []skill.Provider
 	existing  nameset.Known
 	toolsets  []toolsetFile
@@ -59,7 +59,7 @@ type Problem struct {
 // Run checks paths: files of skills, and folders of them. Without paths it checks the
 // folders that the workspace takes its skills from. Toolsets may name what is known, and the tools of
 // the checked files.
-func (v *Validation) Run(w *workspace.Workspace, known nameset.Known, paths ...string) (err error) {
+func (v *Validation) Run(w *workdir.Workspace, known nameset.Known, paths ...string) (err error) {
 	out, programs, err := provider.Walls(w)
 	if err != nil {
 		return err

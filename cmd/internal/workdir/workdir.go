@@ -1,7 +1,7 @@
-// Package workspace finds a folder with its configuration, says which folders belong to it, and
+// Package workdir finds a folder with its configuration, says which folders belong to it, and
 // holds its state folder: nothing is read that a command could have written meanwhile, and nothing
 // takes effect that nobody has confirmed.
-package workspace
+package workdir
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package workspace_test
+package workdir_test
 
 import (
 	"crypto/sha256"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 )
 
 // TestDisorder: nothing is loaded from a workspace that is not in order. That is kept in the
@@ -44,7 +44,7 @@ func TestDisorder(t *testing.T) {
 			if c.variable != "" {
 				environ = append(environ, "ETUI_STATE="+c.variable)
 			}
-			_, err = workspace.Open(dir, "", environ)
+			_, err = workdir.Open(dir, "", environ)
 			if refused := err != nil && strings.Contains(err.Error(), "Then remove "+file); refused != c.refused {
 				t.Errorf("%v", err)
 			}
@@ -68,13 +68,13 @@ func TestGivenAway(t *testing.T) {
 		if err := errors.Join(make(), os.Chown(path, 65534, 65534)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := workspace.Open(dir, "", nil); err == nil || !strings.Contains(err.Error(), "chown -R root "+path) {
+		if _, err := workdir.Open(dir, "", nil); err == nil || !strings.Contains(err.Error(), "chown -R root "+path) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := os.Chown(path, 0, 0); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := workspace.Open(dir, "", nil); err != nil {
+		if _, err := workdir.Open(dir, "", nil); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,11 +1,11 @@
-package workspace_test
+package workdir_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/etui-run/etui/cmd/internal/workspace"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/sandbox/protect"
 )
@@ -44,7 +44,7 @@ func TestEdit(t *testing.T) {
 			if err := put(file); err != nil {
 				t.Fatal(err)
 			}
-			w, err := workspace.Open(dir, "", nil)
+			w, err := workdir.Open(dir, "", nil)
 			if err != nil || w.Config.Log.Level != "warn" {
 				t.Fatal(w, err)
 			}

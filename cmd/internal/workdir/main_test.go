@@ -1,4 +1,4 @@
-package workspace_test
+package workdir_test
 
 import (
 	"os"
