@@ -102,15 +102,16 @@ func New(ctx context.Context, w *workdir.Workspace, c Config) (*App, error) {
 	c.Log = panics.Counted(c.Log)
 	a := &App{Workspace: w, settings: c}
 	a.Config.Registry, a.Config.Workflows = catalog.NewRegistry(c.Log), &workflow.Table{}
-	if err := a.open(ctx, c); err != nil {
+	if err := a.open(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
 }
 
 // open makes everything, in the order in which the parts need each other.
-func (a *App) open(ctx context.Context, settings Config) error {
-	if err := a.settings.Secrets.Set(a.Workspace.File, a.Workspace.Secrets()...); err != nil {
+func (a *App) open(ctx context.Context) error {
+	settings := a.settings
+	if err := settings.Secrets.Set(a.Workspace.File, a.Workspace.Secrets()...); err != nil {
 		return err
 	}
 	if settings.Stored {
@@ -121,7 +122,8 @@ func (a *App) open(ctx context.Context, settings Config) error {
 		a.close = append(a.close, unlock)
 	}
 	var err error
-	if a.state, err = state.Open(ctx, a.Workspace, state.Config{Stored: settings.Stored, Records: settings.Records, Log: settings.Log}); err != nil {
+	a.state, err = state.Open(ctx, a.Workspace, state.Config{Stored: settings.Stored, Records: settings.Records, Log: settings.Log})
+	if err != nil {
 		return err
 	}
 	a.close = append(a.close, a.state.Close)
@@ -141,14 +143,16 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	a.tools.memory.Memory = a.Engine
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
-	a.tools.channels, err = channel.New(channel.Config{Engine: a.Engine, Accounts: accounts, Records: a.Config.Store, Log: a.settings.Log})
-	if err != nil {
+	if a.tools.channels, err = channel.New(channel.Config{
+		Engine: a.Engine, Accounts: accounts, Records: a.Config.Store, Log: settings.Log,
+	}); err != nil {
 		return err
 	}
 	a.HTTP = server.New(a.Engine, server.Config{
-		Key: string(c.API.Key), Keys: a.state.Keys, Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.tools.channels, Log: a.settings.Log,
+		Key: string(c.API.Key), Keys: a.state.Keys, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.tools.channels, Log: settings.Log,
+		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
 		Status: api.Config{
-			Version: a.settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },
+			Version: settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },
 			Configuration: func() api.Configuration { return *a.reloader.status.Load() },
 		},
 	})
