@@ -16,6 +16,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/state"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -106,7 +107,7 @@ func (a *cli) heed(ctx context.Context, s *app.Server, stop func()) {
 func (a *cli) greet(s *app.Server, took time.Duration) {
 	w := s.Workspace
 	fmt.Fprintf(a.out, "etui %s serves %s at %s (ready in %d ms)\n", version(), printable.Count(s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
-	fmt.Fprintf(a.out, "  workspace  %s\n  database   %s\n  model      %s\n", home(w.Dir), home(w.Database()), s.Models())
+	fmt.Fprintf(a.out, "  workspace  %s\n  database   %s\n  model      %s\n", home(w.Dir), home(state.Database(w)), s.Models())
 	if s.Admin != "" {
 		fmt.Fprintf(a.out, "  admin API  %s\n", s.Admin)
 	}

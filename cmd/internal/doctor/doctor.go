@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/state"
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
@@ -110,12 +111,12 @@ func Examine(ctx context.Context, w *workdir.Workspace, start func(context.Conte
 			add("address", listener.Close(), w.Config.Listen+" is free")
 		}
 	}
-	add("state", w.ReadStore(ctx, func(s workdir.Store) error {
+	add("state", state.Read(ctx, w, func(s state.Store) error {
 		_, err := s.List(ctx, session.Filter{Limit: 1})
 		return err
 	}), w.State)
 	if w.Config.Store != "" {
-		add("database", nil, w.Database())
+		add("database", nil, state.Database(w))
 	}
 	s, err := start(ctx)
 	var misconfigured config.Error

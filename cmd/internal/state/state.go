@@ -32,9 +32,9 @@ type Config struct {
 // State is what a workspace keeps. [State.Close] ends it.
 type State struct {
 	// Store has the conversations; nil when nothing is read or written.
-	Store workdir.Store
+	Store Store
 	// Shared is the store, if several processes use it; else nil.
-	Shared workdir.Shared
+	Shared Shared
 	// Keys are the API keys.
 	Keys *identity.Keys
 	// Warning says why the store is away, where the process goes on without it.
@@ -69,11 +69,11 @@ func (s *State) Close() error {
 }
 
 func (s *State) openStore(ctx context.Context, c Config) error {
-	needed := c.Stored || c.Records && s.w.HasStore()
+	needed := c.Stored || c.Records && hasStore(s.w)
 	if !needed && s.w.Config.Store == "" {
 		return nil
 	}
-	kept, err := s.w.OpenStore(ctx, s.log)
+	kept, err := openDatabase(ctx, s.w, s.log)
 	if err != nil {
 		if needed {
 			return err
@@ -83,6 +83,6 @@ func (s *State) openStore(ctx context.Context, c Config) error {
 	}
 	s.close = append(s.close, kept.Close)
 	s.Store = kept
-	s.Shared, _ = kept.(workdir.Shared)
+	s.Shared, _ = kept.(Shared)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/state"
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/lab/eval"
@@ -23,7 +24,7 @@ var ErrNothingStored = errors.New("the workspace has stored no conversation yet"
 // newest ones if there are no keys. Who has what a session does not record: the user,
 // the channel and the roles. The error is [ErrNothingStored] if there are none.
 func StoredConversations(ctx context.Context, w *workdir.Workspace, keys []string, who replay.Conversation) (all []replay.Conversation, err error) {
-	err = w.ReadStore(ctx, func(s workdir.Store) (err error) {
+	err = state.Read(ctx, w, func(s state.Store) (err error) {
 		all, err = replay.Stored(ctx, s, keys, who)
 		return err
 	})

@@ -1,4 +1,4 @@
-package workdir
+package state
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/cmd/internal/folder"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/postgres"
@@ -31,41 +32,41 @@ type Shared interface {
 	Turns(l postgres.TurnLimits) *postgres.Turns
 }
 
-// file is the database in the state folder.
-func (w *Workspace) file() string { return filepath.Join(w.State, "etui.db") }
+// databaseFile is the database in the state folder.
+func databaseFile(w *workdir.Workspace) string { return filepath.Join(w.State, "etui.db") }
 
 // Database says where conversations are stored: a file, or a database without its password.
-func (w *Workspace) Database() string {
+func Database(w *workdir.Workspace) string {
 	if url := string(w.Config.Store); url != "" {
 		return postgres.Name(url)
 	}
-	return w.file()
+	return databaseFile(w)
 }
 
-// HasStore reports whether conversations may have been stored.
-func (w *Workspace) HasStore() bool {
-	return w.Config.Store != "" || folder.Exists(w.file())
+// hasStore reports whether conversations may have been stored.
+func hasStore(w *workdir.Workspace) bool {
+	return w.Config.Store != "" || folder.Exists(databaseFile(w))
 }
 
-// OpenStore opens the store, which it makes where there is none. A [Shared] one can be used by
+// openDatabase opens the store, which it makes where there is none. A [Shared] one can be used by
 // several processes.
-func (w *Workspace) OpenStore(ctx context.Context, log *slog.Logger) (Store, error) {
+func openDatabase(ctx context.Context, w *workdir.Workspace, log *slog.Logger) (Store, error) {
 	url := string(w.Config.Store)
 	switch {
 	case url == "":
-		return sqlite.Open(ctx, w.file())
+		return sqlite.Open(ctx, databaseFile(w))
 	case !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://"):
 		return nil, w.Mistakef("store must be the address of a PostgreSQL database, postgres://user:${DB_PASSWORD}@host:5432/name; without it, etui keeps a file in the state folder")
 	}
 	return postgres.Open(ctx, url, log)
 }
 
-// ReadStore opens the store for what do does. Where nothing was stored, it does nothing.
-func (w *Workspace) ReadStore(ctx context.Context, do func(Store) error) error {
-	if !w.HasStore() {
+// Read opens the store for what do does. Where nothing was stored, it does nothing.
+func Read(ctx context.Context, w *workdir.Workspace, do func(Store) error) error {
+	if !hasStore(w) {
 		return nil
 	}
-	s, err := w.OpenStore(ctx, nil)
+	s, err := openDatabase(ctx, w, nil)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (w *Workspace) ReadStore(ctx context.Context, do func(Store) error) error {
 
 // Secrets returns what is hidden of the configuration: of the store's address also the
 // password by itself.
-func (w *Workspace) Secrets() []secret.Value {
+func Secrets(w *workdir.Workspace) []secret.Value {
 	found := w.Config.Secrets()
 	if password := postgres.Password(string(w.Config.Store)); password != "" {
 		found = append(found, secret.Value(password))
