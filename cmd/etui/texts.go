@@ -11,8 +11,8 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server"

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/route"
@@ -57,7 +57,7 @@ func (c *Conversation) Run(ctx context.Context, workflow, input string) error {
 	if workflow == "" && m.Skill == "" {
 		switch len(known.Workflows) {
 		case 0:
-			return app.Usagef("the workspace has no workflows; write one into etui.yaml or workflows/NAME.yaml, see docs/workflows.md")
+			return config.Usagef("the workspace has no workflows; write one into etui.yaml or workflows/NAME.yaml, see docs/workflows.md")
 		case 1:
 			m.Workflow = known.Workflows[0].Name
 		default:
@@ -65,7 +65,7 @@ func (c *Conversation) Run(ctx context.Context, workflow, input string) error {
 			for _, w := range known.Workflows {
 				names = append(names, w.Name)
 			}
-			return app.Usagef("name a workflow: %s", strings.Join(names, ", "))
+			return config.Usagef("name a workflow: %s", strings.Join(names, ", "))
 		}
 	}
 	m.Text = input
@@ -74,7 +74,7 @@ func (c *Conversation) Run(ctx context.Context, workflow, input string) error {
 			m.Text += "\nTarget: " + m.Target
 		}
 		if m.Text = strings.TrimSpace(m.Text); m.Text == "" {
-			return app.Usagef("say what to do with --input or --target, or name a workflow")
+			return config.Usagef("say what to do with --input or --target, or name a workflow")
 		}
 		m.Target, m.Params = "", nil
 	}
@@ -103,7 +103,7 @@ func (c *Conversation) Resume(ctx context.Context) error {
 			return c.show(ctx, m)
 		}
 	}
-	return app.Usagef("there is no run to resume; etui run WORKFLOW begins one")
+	return config.Usagef("there is no run to resume; etui run WORKFLOW begins one")
 }
 
 // show sends a message and shows the run that it begins or goes on with, until that has
@@ -123,7 +123,7 @@ func (c *Conversation) show(ctx context.Context, m api.Message) error {
 		case err != nil:
 			return err
 		case m.Text == engine.Run && done.Flow == nil:
-			return app.Usagef("no workflow has run in the conversation %s; etui status lists what runs", m.Session)
+			return config.Usagef("no workflow has run in the conversation %s; etui status lists what runs", m.Session)
 		case len(done.Awaits) == 0:
 			return outcomeOf(done)
 		}
