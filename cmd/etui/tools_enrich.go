@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -66,7 +65,7 @@ func writeTexts(ctx context.Context, at *place, w *workdir.Workspace, modelName 
 		info := writing.Info()
 		price := info.Price
 		if price == (model.Price{}) {
-			unit, price = "$", priceOf(info.Name)
+			unit, price = "$", replay.PriceOf(info.Name)
 		}
 		r.SetModel(info.Name, price)
 	}
@@ -102,14 +101,4 @@ func writeTexts(ctx context.Context, at *place, w *workdir.Workspace, modelName 
 		return err
 	}
 	return at.Print(r, func() string { return r.Text(terminal.ShortPath(r.File)) })
-}
-
-// priceOf returns the price in dollars of a model that etui knows, or zero.
-func priceOf(name string) model.Price {
-	for _, p := range replay.Providers() {
-		if strings.HasSuffix(name, "/"+p.Model) {
-			return model.Price{Input: p.Input, Output: p.Output}
-		}
-	}
-	return model.Price{}
 }
