@@ -103,13 +103,13 @@ check: $(LINT)
 	cd examples/unittest && go vet ./...
 	$(LINT) run ./...
 	test -z "$$(gofmt -l .)" || { gofmt -l . ; exit 1; }
-	go test -run 'Generated' ./sandbox ./internal/toolgen ./cmd/etui ./bench/funnel
+	go test -run 'Generated' ./sandbox ./cmd/internal/toolgen ./cmd/etui ./bench/funnel
 
 $(LINT): tools/go.mod tools/go.sum
 	cd tools && go build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 generate: picture
-	go test -run 'Generated' ./sandbox ./internal/toolgen -update
+	go test -run 'Generated' ./sandbox ./cmd/internal/toolgen -update
 	go test -run 'Generated' ./cmd/etui -update
 
 # The picture in the README: a real selection.

@@ -16,29 +16,33 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"internal/printable"},
-	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/textcode", "internal/recent", "internal/share", "rank/internal/lexicon", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/egress", "internal/filestamp", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/platformtest", "examples"},
+	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "cmd/internal/textcode", "internal/recent", "engine/internal/share", "internal/leftout", "rank/internal/lexicon", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/egress", "internal/filestamp", "cmd/internal/folder", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/platformtest", "examples"},
 	{"channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/mattermost/mattermosttest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "scan", "channel/markup", "identity", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext"},
-	{"tool", "session", "memory", "usage", "audit", "internal/config", "rank/internal/lexicon/*", "internal/protect"},
-	{"model", "route", "store", "rank", "internal/leftout", "internal/toolgen", "tool/*", "store/internal/*"},
+	{"tool", "session", "memory", "usage", "audit", "cmd/internal/config", "rank/internal/lexicon/*", "sandbox/protect"},
+	{"model", "route", "store", "rank", "cmd/internal/toolgen", "tool/*", "store/internal/*"},
 	{"selection/meta", "store/*", "mailbox", "model/endpoint"},
 	{"catalog", "model/*", "examples/demo"},
-	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
-	{"turn/internal/*", "workflow", "skill/markdown", "hub/internal/archive", "internal/eval"},
-	{"prompt", "embedding", "internal/tune", "internal/enrich", "skill/*", "hub", "hub/hubtest"},
+	{"selection", "rules", "skill", "cmd/internal/builtin", "cmd/internal/builtin/*"},
+	{"turn/internal/*", "workflow", "skill/markdown", "hub/internal/archive", "lab/eval"},
+	{"prompt", "embedding", "lab/tune", "cmd/internal/enrich", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
-	{"approval", "learning", "people", "roster", "internal/follow", "internal/metrics"},
+	{"approval", "learning", "people", "roster", "engine/internal/follow", "engine/internal/metrics"},
 	{"engine"},
 	{"erase", "inspect", "recall", "schedule"},
 	{"command"},
-	{"internal/replay", "channel"},
+	{"lab/replay", "channel"},
 	{".", "channel/platform"},
 	{"server/wire", "channel/*"},
 	{"server/*"},
 	{"server"},
-	{"internal/client"},
-	{"internal/app", "cmd/etui/internal/explanation"},
-	{"cmd/etui/internal/conversation", "cmd/etui/internal/help"},
-	{"cmd/*", "examples/*", "bench/*", "packaging"},
+	{"cmd/internal/client", "cmd/internal/trust"},
+	{"cmd/internal/workdir"},
+	{"cmd/internal/provider", "cmd/internal/backup", "cmd/internal/nameset", "cmd/internal/rulebook"},
+	{"cmd/internal/install", "cmd/internal/validate", "cmd/internal/state"},
+	{"cmd/internal/doctor"},
+	{"cmd/internal/app", "cmd/etui/internal/explanation"},
+	{"cmd/internal/trial", "cmd/etui/internal/conversation", "cmd/etui/internal/help"},
+	{"cmd/*", "cmd/bench/*", "examples/*", "bench/*", "packaging"},
 }
 
 // allowed lists what certain packages may import at most, beside the standard
@@ -54,6 +58,9 @@ var allowed = map[string][]string{
 	"rules":     {"chat", "tool", "catalog", "internal/nearest", "rules/internal/shelltext"},
 	"mailbox":   {"session", "store", "internal/panics"},
 	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/panics", "internal/printable"},
+
+	"cmd/internal/trust":  {"cmd/internal/config", "cmd/internal/folder", "internal/atomicfile", "internal/printable"},
+	"cmd/internal/backup": {"cmd/internal/config", "cmd/internal/folder", "cmd/internal/workdir", "sandbox", "store/sqlite"},
 }
 
 func TestLayers(t *testing.T) {
@@ -84,6 +91,9 @@ func TestLayers(t *testing.T) {
 			other := local(imported)
 			if lineOf(other) >= line {
 				t.Errorf("%s (line %d) imports %s (line %d): imports point to earlier lines only", name, line+1, other, lineOf(other)+1)
+			}
+			if strings.HasPrefix(name, "internal/") && !strings.HasPrefix(other, "internal/") {
+				t.Errorf("%s imports %s: internal has helpers for all rooms, which know none", name, other)
 			}
 			if list, ok := allowed[name]; ok && !slices.Contains(list, other) {
 				t.Errorf("%s imports %s: it may import %v only", name, other, list)

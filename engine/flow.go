@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/approval"
-	"github.com/etui-run/etui/internal/follow"
+	"github.com/etui-run/etui/engine/internal/follow"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"

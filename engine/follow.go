@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/etui-run/etui/internal/follow"
+	"github.com/etui-run/etui/engine/internal/follow"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/follow"
+	"github.com/etui-run/etui/engine/internal/follow"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/session"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/etui-run/etui/internal/metrics"
+	"github.com/etui-run/etui/engine/internal/metrics"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/store"
 )

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/etui-run/etui/internal/follow"
-	"github.com/etui-run/etui/internal/share"
+	"github.com/etui-run/etui/engine/internal/follow"
+	"github.com/etui-run/etui/engine/internal/share"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/etui-run/etui/engine/internal/share"
 	"github.com/etui-run/etui/identity"
-	"github.com/etui-run/etui/internal/share"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 )

@@ -125,25 +125,25 @@ func conversations(b *strings.Builder) {
 	if err != nil {
 		log.Fatalf("replaying: %v", err)
 	}
-	fmt.Fprintf(b, "\n## The demo's conversations\n\n`etui --demo replay --table`: it replays 40 conversations with 265 turns, without a model. *all* declares every tool in every request. *naive* chooses\nagain for each turn, and so breaks the prompt cache. The others are etui's modes, see [docs/delivery.md](delivery.md). *recall* is the share of the needed tools that reached the\nmodel without a search; *with a search* adds those that one search found. The costs follow the providers' cache rules, include the rounds for searching, and use the prices in\n`internal/replay/bill.go`; [docs/replay.md](replay.md) explains the table. With a search, `auto` reaches as many tools as *all*; without one, *all* has the better recall.\n\n%s\n", strings.TrimSpace(string(out)))
+	fmt.Fprintf(b, "\n## The demo's conversations\n\n`etui --demo replay --table`: it replays 40 conversations with 265 turns, without a model. *all* declares every tool in every request. *naive* chooses\nagain for each turn, and so breaks the prompt cache. The others are etui's modes, see [docs/delivery.md](delivery.md). *recall* is the share of the needed tools that reached the\nmodel without a search; *with a search* adds those that one search found. The costs follow the providers' cache rules, include the rounds for searching, and use the prices in\n`lab/replay/bill.go`; [docs/replay.md](replay.md) explains the table. With a search, `auto` reaches as many tools as *all*; without one, *all* has the better recall.\n\n%s\n", strings.TrimSpace(string(out)))
 }
 
 // phases bills the unit-test agent of examples/unittest, whose tools change with its phases.
 func phases(b *strings.Builder) {
-	out, err := exec.Command("go", "run", "./bench/phases", "unittest").Output()
+	out, err := exec.Command("go", "run", "./cmd/bench/phases", "unittest").Output()
 	if err != nil {
 		log.Fatalf("billing the phases: %v", err)
 	}
 	b.WriteString(phasesText + strings.TrimSpace(string(out)) + "\n")
 }
 
-const phasesText = "\n## Work in phases\n\n`go run ./bench/phases unittest`: the [unit-test agent](../examples/unittest) on its Go sample, with fifteen tools in four toolsets of four. Its answers are scripted; its compiler,\ntests and coverage are real. The requests are billed by the providers' cache rules and list prices in `internal/replay/bill.go`. *full* declares all tools in every phase, *declare* each\nphase's tools anew, *announce* keeps the first front; *auto* is etui's choice. Of the tokens of definitions, two tools of etui's own are in every row. Declaring anew sends the fewest tokens and costs the\nmost; announcing costs the least. Switches: d declared, a announced.\n\n"
+const phasesText = "\n## Work in phases\n\n`go run ./cmd/bench/phases unittest`: the [unit-test agent](../examples/unittest) on its Go sample, with fifteen tools in four toolsets of four. Its answers are scripted; its compiler,\ntests and coverage are real. The requests are billed by the providers' cache rules and list prices in `lab/replay/bill.go`. *full* declares all tools in every phase, *declare* each\nphase's tools anew, *announce* keeps the first front; *auto* is etui's choice. Of the tokens of definitions, two tools of etui's own are in every row. Declaring anew sends the fewest tokens and costs the\nmost; announcing costs the least. Switches: d declared, a announced.\n\n"
 
 // questions asks the demo's own questions.
 func questions(b *strings.Builder) {
-	b.WriteString("## The demo's questions\n\n`go test -v -run Questions ./internal/app`: is a right tool among the eight that are sent? The author of the tools' aliases knew the demo's own\nquestions. The unseen questions are less direct, and their author knew only the tools' names; no alias, example or weight was fitted to them.\n\n| questions | English | Chinese | right tool first | tool tokens saved |\n|---|---|---|---|---|\n")
+	b.WriteString("## The demo's questions\n\n`go test -v -run Questions ./cmd/internal/app`: is a right tool among the eight that are sent? The author of the tools' aliases knew the demo's own\nquestions. The unseen questions are less direct, and their author knew only the tools' names; no alias, example or weight was fitted to them.\n\n| questions | English | Chinese | right tool first | tool tokens saved |\n|---|---|---|---|---|\n")
 	for _, set := range []struct{ test, says string }{{"TestDemoQuestions", "the demo's own (target: 95 %)"}, {"TestUnseenQuestions", "unseen"}} {
-		out, err := exec.Command("go", "test", "-count=1", "-v", "-run", set.test, "./internal/app").CombinedOutput()
+		out, err := exec.Command("go", "test", "-count=1", "-v", "-run", set.test, "./cmd/internal/app").CombinedOutput()
 		if err != nil {
 			log.Fatalf("%s", out)
 		}
@@ -336,7 +336,7 @@ func functions(b *strings.Builder) {
 		{"BenchmarkGroupsOf1000", "two groups of a catalog of 1,000", "-", "./catalog"},
 		{"BenchmarkPrompt/full", "full prompt, nothing changed", "≤ 20 µs", "./prompt"},
 		{"BenchmarkPrompt/lite", "lite prompt, nothing changed", "≤ 1 µs", "./prompt"},
-		{"BenchmarkOfflineTurn", "a turn of the demo with the offline model: select, call over HTTP, store", "< 5 ms", "./internal/app"},
+		{"BenchmarkOfflineTurn", "a turn of the demo with the offline model: select, call over HTTP, store", "< 5 ms", "./cmd/internal/app"},
 		{"BenchmarkTurn", "a turn with one call and a scripted model, nothing stored", "-", "./turn"},
 		{"BenchmarkRegister/100", "registering one skill among 100", "≤ 1 ms", "./skill"},
 		{"BenchmarkRegister/10000", "registering one skill among 10,000", "≤ 1 ms", "./skill"},
@@ -350,10 +350,10 @@ func functions(b *strings.Builder) {
 		{"BenchmarkRun/off", "`sh -c true`, not isolated", "-", "./sandbox"},
 		{"BenchmarkRun/landlock", "the same in sandbox mode landlock", "< + 10 ms", "./sandbox"},
 		{"BenchmarkRun/strong", "the same in sandbox mode strong", "< + 10 ms", "./sandbox"},
-		{"BenchmarkCall/bare", "a function", "-", "./internal/toolgen"},
-		{"BenchmarkCall/generated", "the same as a generated tool", "< + 10 µs", "./internal/toolgen"},
-		{"BenchmarkCall/func", "the same as a tool.Func", "-", "./internal/toolgen"},
-		{"BenchmarkGenerate200", "`tools gen`, 200 tools", "≤ 2 s", "./internal/toolgen"},
+		{"BenchmarkCall/bare", "a function", "-", "./cmd/internal/toolgen"},
+		{"BenchmarkCall/generated", "the same as a generated tool", "< + 10 µs", "./cmd/internal/toolgen"},
+		{"BenchmarkCall/func", "the same as a tool.Func", "-", "./cmd/internal/toolgen"},
+		{"BenchmarkGenerate200", "`tools gen`, 200 tools", "≤ 2 s", "./cmd/internal/toolgen"},
 		{"BenchmarkOpen", "opening the database", "-", "./store/sqlite"},
 		{"BenchmarkAppendTwo", "storing two messages", "-", "./store/sqlite"},
 	}

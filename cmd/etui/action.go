@@ -13,8 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/etui-run/etui/cmd/etui/internal/help"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 )
 
 // action is a command that asks a gateway: it lists, shows or changes things of one kind. An
@@ -89,7 +90,7 @@ func (a action) command(g *gateway) *cobra.Command {
 		settings := app.Config{Stored: x.needs&changes != 0, Records: x.needs&records != 0}
 		return g.using(cmd.Context(), settings, func(c *client.Client) error {
 			if a.otherwise != "" && c.Here() {
-				return app.Usagef("no gateway is running; %s", a.otherwise)
+				return config.Usagef("no gateway is running; %s", a.otherwise)
 			}
 			x.client = c
 			return a.run(cmd.Context(), x)

@@ -9,7 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/cmd/internal/backup"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -29,7 +30,7 @@ wrote, also of people whom etui forgets later.`,
 			if !at.JSON {
 				fmt.Fprintf(at.Err, "etui: copying %s\n", w.State)
 			}
-			b, err := w.Backup(cmd.Context(), version(), args[0])
+			b, err := backup.Write(cmd.Context(), w, version(), args[0])
 			if err != nil {
 				return err
 			}
@@ -58,14 +59,14 @@ An older etui's backup is brought to this version; a newer one's is refused.`,
 				return err
 			}
 			if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) { // before it asks
-				return app.Usagef("there is no file %s", args[0])
+				return config.Usagef("there is no file %s", args[0])
 			}
 			if !yes {
 				if err := at.Confirm("Replace the state in %s by %s?", w.State, args[0]); err != nil {
 					return err
 				}
 			}
-			b, err := w.Restore(cmd.Context(), args[0])
+			b, err := backup.Restore(cmd.Context(), w, args[0])
 			if err != nil {
 				return err
 			}
@@ -76,7 +77,7 @@ An older etui's backup is brought to this version; a newer one's is refused.`,
 	return c
 }
 
-func describeRestored(b app.Backup) string {
+func describeRestored(b backup.Archive) string {
 	text := fmt.Sprintf("%s is as it was at %s: %s, %s.\n", b.State, b.Made.Local().Format(time.DateTime), printable.Count(b.Files, "file"), size(b.Bytes))
 	if b.Before != "" {
 		text += fmt.Sprintf("What was there before is in %s.\n", b.Before)

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/cmd/etui/internal/conversation"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -34,7 +34,7 @@ line is a message.`,
   etui chat --continue`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if again && who.Session != "" {
-				return app.Usagef("--continue finds the conversation itself: leave --session out")
+				return config.Usagef("--continue finds the conversation itself: leave --session out")
 			}
 			if who.Session == "" {
 				who.Session = conversation.NewSession()

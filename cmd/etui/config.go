@@ -16,8 +16,9 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/etui-run/etui/cmd/etui/internal/help"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 )
@@ -85,7 +86,7 @@ if it switches the sandbox off, names variables, hosts or other folders, or come
 with skills. This confirms it. Later changes are asked about only if they allow
 more. A running gateway takes a confirmed change up by itself.`,
 		RunE: func(_ *cobra.Command, _ []string) error {
-			file, powers, err := app.Confirm(at.dir, at.config, os.Environ())
+			file, powers, err := workdir.Confirm(at.dir, at.config, os.Environ())
 			if err != nil {
 				return err
 			}
@@ -183,7 +184,7 @@ func validateConfig(ctx context.Context, at *place) error {
 	if err := errors.Join(append(errs, b.Close())...); err != nil {
 		return err
 	}
-	skills, rules := len(b.Skills.Snapshot().All()), len(w.Config.Visibility.Rules)+len(w.Config.Policy.Rules)
+	skills, rules := len(b.Skills().Snapshot().All()), len(w.Config.Visibility.Rules)+len(w.Config.Policy.Rules)
 	if at.JSON {
 		warnings := []string{}
 		for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/doctor"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -46,11 +47,11 @@ Nothing is attacked where nothing is isolated.`,
 	}
 }
 
-func examine(ctx context.Context, at *place) []app.Finding {
-	report := []app.Finding{{Check: "etui", OK: true, Says: fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
+func examine(ctx context.Context, at *place) []doctor.Finding {
+	report := []doctor.Finding{{Check: "etui", OK: true, Says: fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
 	w, err := at.open(ctx)
 	if err != nil {
-		return append(report, app.Finding{Check: "configuration", Says: err.Error()})
+		return append(report, doctor.Finding{Check: "configuration", Says: err.Error()})
 	}
 	waiting := time.AfterFunc(2*time.Second, func() {
 		if terminal.Is(at.Err) {
@@ -58,13 +59,13 @@ func examine(ctx context.Context, at *place) []app.Finding {
 		}
 	})
 	defer waiting.Stop()
-	return append(report, app.Examine(ctx, w, at.settings(nil))...)
+	return append(report, doctor.Examine(ctx, w, app.Subject(w, at.settings(nil)))...)
 }
 
 // describeReport writes a report for people.
-func describeReport(report []app.Finding, width int) string {
+func describeReport(report []doctor.Finding, width int) string {
 	var b strings.Builder
-	titles := map[string]string{app.Protects: "What protects you here", app.Gap: "What does not, and how to change that"}
+	titles := map[string]string{doctor.Protects: "What protects you here", doctor.Gap: "What does not, and how to change that"}
 	section := ""
 	for _, f := range report {
 		if f.Section != section {
@@ -75,7 +76,7 @@ func describeReport(report []app.Finding, width int) string {
 		switch {
 		case !f.OK:
 			mark = "FAIL"
-		case f.Section == app.Gap:
+		case f.Section == doctor.Gap:
 			mark = "!   "
 		}
 		b.WriteString(terminal.Hanging(fmt.Sprintf("%s  %-13s ", mark, f.Check), f.Says, width))

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/eval"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/lab/eval"
 )
 
 func evalCommand(console *terminal.Console) *cobra.Command {
@@ -50,7 +50,7 @@ those of etui tools enrich.`,
 
 func measureSets(ctx context.Context, console *terminal.Console, args []string, o eval.Options) error {
 	if o.Limit < 1 {
-		return app.Usagef("--limit must be above zero")
+		return config.Usagef("--limit must be above zero")
 	}
 	dirs, err := eval.Sets(args)
 	if err != nil {

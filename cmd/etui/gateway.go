@@ -7,8 +7,9 @@ import (
 	"os"
 	"strings"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 )
 
 // gateway answers the commands: one that runs, or one in this process.
@@ -30,7 +31,7 @@ func (g *gateway) using(ctx context.Context, use app.Config, f func(*client.Clie
 	if g.url != "" {
 		u, err := url.Parse(g.url)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return app.Usagef("--url %q is no address such as http://127.0.0.1:3884", g.url)
+			return config.Usagef("--url %q is no address such as http://127.0.0.1:3884", g.url)
 		}
 		return f(client.New(strings.TrimSuffix(g.url, "/"), "", os.Getenv("ETUI_API_KEY")))
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/nameset"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
@@ -218,10 +218,7 @@ func builtinTools(t *testing.T) string {
 	b.WriteString(builtinToolsPage)
 	b.WriteString("| tool | groups | risk | tokens | what the model reads |\n|---|---|---|---|---|\n")
 	total := 0
-	var list []tool.Definition
-	for _, tl := range app.Builtin() {
-		list = append(list, tl.Definition())
-	}
+	list := nameset.Builtin()
 	slices.SortStableFunc(list, func(a, b tool.Definition) int {
 		return cmp.Or(slices.Compare(a.Groups, b.Groups), strings.Compare(a.Name, b.Name))
 	})

@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/terminal"
 )
 
@@ -44,10 +45,10 @@ func writeStarter(ctx context.Context, at *place, dir string, yes bool) error {
 		return err
 	}
 	if _, err := os.Lstat(file); err == nil {
-		return app.Usagef("%s is there already; etui config validate checks it", file)
+		return config.Usagef("%s is there already; etui config validate checks it", file)
 	}
 	if _, err := os.Stat(filepath.Dir(file)); err == nil { // it may have skills of somebody else
-		if _, err := at.asking(ctx, func() (*app.Workspace, error) { return app.Open(filepath.Dir(file), "", os.Environ()) }); err != nil {
+		if _, err := at.asking(ctx, func() (*workdir.Workspace, error) { return workdir.Open(filepath.Dir(file), "", os.Environ()) }); err != nil {
 			return err
 		}
 	}
@@ -66,10 +67,10 @@ func writeStarter(ctx context.Context, at *place, dir string, yes bool) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if _, _, err := app.Confirm(filepath.Dir(file), "", os.Environ()); err != nil {
+	if _, _, err := workdir.Confirm(filepath.Dir(file), "", os.Environ()); err != nil {
 		return err
 	}
-	if _, err := app.Open(filepath.Dir(file), "", os.Environ()); err != nil {
+	if _, err := workdir.Open(filepath.Dir(file), "", os.Environ()); err != nil {
 		return fmt.Errorf("%s is written, but cannot be used: %w", file, err)
 	}
 	return at.Print(map[string]string{"config": file}, func() string { return begun(s, file, dir) })
@@ -97,7 +98,7 @@ func askStarter(ctx context.Context, q *terminal.Questions) (s config.Starter, e
 	s.Provider, err = q.Ask(ctx, "Which model: offline, openai, anthropic, or the URL of a server?", provider, func(answer string) error {
 		u, err := url.Parse(answer)
 		if answer != "offline" && answer != "openai" && answer != "anthropic" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-			return app.Usagef("%q is not offline, openai, anthropic or a URL such as http://127.0.0.1:11434/v1", answer)
+			return config.Usagef("%q is not offline, openai, anthropic or a URL such as http://127.0.0.1:11434/v1", answer)
 		}
 		return nil
 	})
@@ -119,7 +120,7 @@ func askStarter(ctx context.Context, q *terminal.Questions) (s config.Starter, e
 	}
 	writes, err := q.Ask(ctx, "May the agent change files here and run programs, isolated in a sandbox?", "yes", func(answer string) error {
 		if answer != "yes" && answer != "no" {
-			return app.Usagef("%q is not yes or no", answer)
+			return config.Usagef("%q is not yes or no", answer)
 		}
 		return nil
 	})

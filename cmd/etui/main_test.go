@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/leftout"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -175,7 +175,7 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // instance reads which process uses a state folder.
-func instance(state string) (i app.Instance) {
+func instance(state string) (i workdir.Instance) {
 	if raw, err := os.ReadFile(filepath.Join(state, "instance.json")); err == nil {
 		_ = json.Unmarshal(raw, &i) // it may be written just now
 	}

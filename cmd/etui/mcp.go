@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/cmd/etui/internal/help"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/install"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
@@ -32,7 +34,7 @@ type addedServer struct {
 }
 
 func mcpAddCommand(at *place) *cobra.Command {
-	var s app.ServerFile
+	var s install.Server
 	var env, headers []string
 	var force bool
 	c := &cobra.Command{
@@ -46,7 +48,7 @@ that you name, and has a private folder that lasts, its home: {state} in the com
   etui mcp add tracker --header 'Authorization: Bearer ${TRACKER_TOKEN}' https://tracker.example.com/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() == 0 || strings.HasPrefix(args[0], "-") {
-				return app.Usagef("the server's name comes before --, and does not begin with -: etui mcp add NAME -- COMMAND")
+				return config.Usagef("the server's name comes before --, and does not begin with -: etui mcp add NAME -- COMMAND")
 			}
 			s.Name, s.Env, s.Headers = args[0], map[string]string{}, map[string]string{}
 			switch rest := args[1:]; {
@@ -59,14 +61,14 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 			for _, pair := range env {
 				name, value, ok := strings.Cut(pair, "=")
 				if !ok {
-					return app.Usagef("--env %q is no NAME=VALUE", pair)
+					return config.Usagef("--env %q is no NAME=VALUE", pair)
 				}
 				s.Env[name] = value
 			}
 			for _, pair := range headers {
 				name, value, ok := strings.Cut(pair, ":")
 				if !ok {
-					return app.Usagef("--header %q is no NAME: VALUE", pair)
+					return config.Usagef("--header %q is no NAME: VALUE", pair)
 				}
 				s.Headers[name] = strings.TrimSpace(value)
 			}
@@ -74,7 +76,7 @@ that you name, and has a private folder that lasts, its home: {state} in the com
 			if err != nil {
 				return err
 			}
-			file, st, err := w.AddServer(cmd.Context(), s, force, version(), slog.New(slog.DiscardHandler))
+			file, st, err := install.AddServer(cmd.Context(), w, s, force, version(), slog.New(slog.DiscardHandler))
 			if err == nil {
 				err = reloadSkills(cmd.Context(), w)
 			}
@@ -117,7 +119,7 @@ func mcpRemoveCommand(at *place) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := w.RemoveServer(args[0], func() error { return reloadSkills(cmd.Context(), w) }); err != nil {
+			if err := install.RemoveServer(w, args[0], func() error { return reloadSkills(cmd.Context(), w) }); err != nil {
 				return err
 			}
 			return changedSkill(at.Console, "Removed", args[0])
@@ -126,7 +128,7 @@ func mcpRemoveCommand(at *place) *cobra.Command {
 }
 
 // reloadSkills returns when the gateway of a workspace, if one runs, has read the skills again.
-func reloadSkills(ctx context.Context, w *app.Workspace) error {
+func reloadSkills(ctx context.Context, w *workdir.Workspace) error {
 	i := w.Running()
 	if i.URL == "" {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/recall"
@@ -101,7 +101,7 @@ func editMemory(ctx context.Context, c *call, who api.Message) error {
 		return err
 	}
 	if r.Owner == "" {
-		return app.Usagef("nothing is remembered here: etui does not know who is writing; name somebody with --as")
+		return config.Usagef("nothing is remembered here: etui does not know who is writing; name somebody with --as")
 	}
 	text, err := editText(ctx, c.Console, r.Text)
 	if err != nil {

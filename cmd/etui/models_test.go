@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/cmd/internal/doctor"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/modeltest"
@@ -160,11 +160,11 @@ func TestDoctorAsksProviders(t *testing.T) {
 		t.Setenv("ETUI_MODELS", `[{name: a, provider: openai, model: `+tt.model+`, base_url: "`+tt.url+`", retries: 0}]`)
 		var out lockedBuffer
 		run(t.Context(), []string{"-w", t.TempDir(), "doctor", "--json"}, &terminal.Console{In: strings.NewReader(""), Out: &out, Err: io.Discard})
-		var report []app.Finding
+		var report []doctor.Finding
 		if err := json.Unmarshal([]byte(out.String()), &report); err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(report, func(f app.Finding) bool { return f.Check == "model" && strings.Contains(f.Says, tt.want) })
+		i := slices.IndexFunc(report, func(f doctor.Finding) bool { return f.Check == "model" && strings.Contains(f.Says, tt.want) })
 		if i < 0 {
 			t.Errorf("%s at %s: doctor does not say %q:\n%s", tt.model, tt.url, tt.want, out.String())
 		} else if report[i].OK != tt.ok {

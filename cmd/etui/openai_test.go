@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/internal/leftout"
 	"github.com/etui-run/etui/internal/terminal"
 )

@@ -8,8 +8,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/trust"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/secret"
@@ -28,16 +30,16 @@ type place struct {
 }
 
 // open reads the workspace that the flags name.
-func (at *place) open(ctx context.Context) (*app.Workspace, error) {
+func (at *place) open(ctx context.Context) (*workdir.Workspace, error) {
 	environ := os.Environ()
 	if at.listen != "" {
 		environ = append(environ, config.Prefix+"LISTEN="+at.listen)
 	}
-	w, err := at.asking(ctx, func() (*app.Workspace, error) {
+	w, err := at.asking(ctx, func() (*workdir.Workspace, error) {
 		if at.demo {
-			return app.OpenDemo(at.config, environ)
+			return workdir.OpenDemo(at.config, environ)
 		}
-		return app.Open(at.dir, at.config, environ)
+		return workdir.Open(at.dir, at.config, environ)
 	})
 	if w != nil {
 		for _, done := range w.Restored {
@@ -48,9 +50,9 @@ func (at *place) open(ctx context.Context) (*app.Workspace, error) {
 }
 
 // asking opens a workspace. It asks the person at the terminal if nobody has confirmed it.
-func (at *place) asking(ctx context.Context, open func() (*app.Workspace, error)) (*app.Workspace, error) {
+func (at *place) asking(ctx context.Context, open func() (*workdir.Workspace, error)) (*workdir.Workspace, error) {
 	w, err := open()
-	if unconfirmed := (*app.Unconfirmed)(nil); errors.As(err, &unconfirmed) && at.confirms(ctx, unconfirmed) {
+	if unconfirmed := (*trust.Unconfirmed)(nil); errors.As(err, &unconfirmed) && at.confirms(ctx, unconfirmed) {
 		if err = unconfirmed.Confirm(); err == nil {
 			w, err = open()
 		}
@@ -59,7 +61,7 @@ func (at *place) asking(ctx context.Context, open func() (*app.Workspace, error)
 }
 
 // confirms asks the person at the terminal, if there is one, whether a configuration may take effect.
-func (at *place) confirms(ctx context.Context, u *app.Unconfirmed) bool {
+func (at *place) confirms(ctx context.Context, u *trust.Unconfirmed) bool {
 	if at.JSON || at.silent || !terminal.Is(at.In) || !terminal.Is(at.Err) {
 		return false
 	}

@@ -10,9 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/trial"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/examples/demo"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/lab/replay"
 )
 
 // replayFlags are the flags of replay.
@@ -23,7 +25,7 @@ type replayFlags struct {
 	user        string
 	channel     string
 	roles       []string
-	change      app.Change // to compare with
+	change      workdir.Change // to compare with
 	baseline    string
 	failUnder   map[string]string
 	failOnWorse bool
@@ -118,43 +120,43 @@ func runReplay(ctx context.Context, at *place, files []string, f replayFlags) er
 // check parses the flags that need parsing.
 func (f *replayFlags) check() (least map[string]float64, err error) {
 	if !f.change.Empty() && f.baseline != "" {
-		return nil, app.Usagef("--baseline and a change (--against, --enriched, --rule, --limit, --budget) both say what to compare with: give one of them")
+		return nil, config.Usagef("--baseline and a change (--against, --enriched, --rule, --limit, --budget) both say what to compare with: give one of them")
 	}
 	if f.failOnWorse && f.change.Empty() && f.baseline == "" {
-		return nil, app.Usagef("--fail-on-worse needs --against or --baseline to compare with, or another change")
+		return nil, config.Usagef("--fail-on-worse needs --against or --baseline to compare with, or another change")
 	}
 	least = map[string]float64{}
 	for name, text := range f.failUnder {
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(v >= 0 && v <= 1) || name != "recall" && name != "reached" {
-			return nil, app.Usagef("--fail-under %s=%s: give recall or reached, and a share from 0 to 1", name, text)
+			return nil, config.Usagef("--fail-under %s=%s: give recall or reached, and a share from 0 to 1", name, text)
 		}
 		least[name] = v
 	}
 	if f.modes, err = replay.ParseModes(f.names); err != nil {
-		return nil, app.Usagef("%w", err)
+		return nil, config.Usagef("%w", err)
 	}
 	return least, nil
 }
 
 // conversationsOf returns the conversations to replay.
-func conversationsOf(ctx context.Context, at *place, w *app.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
+func conversationsOf(ctx context.Context, at *place, w *workdir.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
 	switch {
 	case len(files) > 0 && len(f.sessions) > 0:
-		return nil, app.Usagef("give files or --session, not both")
+		return nil, config.Usagef("give files or --session, not both")
 	case len(files) > 0:
 		list, err := replay.ReadFiles(at.In, files)
 		if err != nil {
-			return nil, app.Usagef("%w", err)
+			return nil, config.Usagef("%w", err)
 		}
 		return list, nil
 	case at.demo && len(f.sessions) == 0:
 		return replay.Read(demo.Conversations(), "the demo's conversations")
 	}
 	who := replay.Conversation{User: f.user, Channel: f.channel, Roles: f.roles}
-	stored, err := app.StoredConversations(ctx, w, f.sessions, who) // those that asked for a tool
-	if errors.Is(err, app.ErrNothingStored) {
-		return nil, app.Usagef("%w: give a FILE, or --demo for those of the demo", err)
+	stored, err := trial.StoredConversations(ctx, w, f.sessions, who) // those that asked for a tool
+	if errors.Is(err, trial.ErrNothingStored) {
+		return nil, config.Usagef("%w: give a FILE, or --demo for those of the demo", err)
 	}
 	return stored, err
 }
@@ -172,8 +174,8 @@ func (f *replayFlags) chosen() []replay.Mode {
 
 // compareReplays replays, and returns the reports before and after a change. Without a change
 // the report before is empty.
-func compareReplays(ctx context.Context, at *place, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
-	var changed *app.Workspace
+func compareReplays(ctx context.Context, at *place, w *workdir.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
+	var changed *workdir.Workspace
 	if !f.change.Empty() {
 		if changed, err = w.With(f.change); err != nil {
 			return before, after, err
@@ -184,16 +186,16 @@ func compareReplays(ctx context.Context, at *place, w *app.Workspace, conversati
 			return before, after, err
 		}
 	}
-	if after, err = app.Replay(ctx, w, at.settings(nil), f.chosen(), f.warm, conversations); err != nil {
+	if after, err = trial.Replay(ctx, w, at.settings(nil), f.chosen(), f.warm, conversations); err != nil {
 		return before, after, err
 	}
 	if changed != nil {
 		before = after
-		after, err = app.Replay(ctx, changed, at.settings(nil), f.chosen(), f.warm, conversations)
+		after, err = trial.Replay(ctx, changed, at.settings(nil), f.chosen(), f.warm, conversations)
 		return before, after, err
 	}
 	if f.baseline != "" && !replay.Comparable(before, after) {
-		return before, after, app.Usagef("the baseline %s has none of these conversations in these modes: replay what it was made with, or make a new one with --json", f.baseline)
+		return before, after, config.Usagef("the baseline %s has none of these conversations in these modes: replay what it was made with, or make a new one with --json", f.baseline)
 	}
 	return before, after, nil
 }
@@ -203,7 +205,7 @@ func compareReplays(ctx context.Context, at *place, w *app.Workspace, conversati
 func (f *replayFlags) readBaseline() (before replay.Report, err error) {
 	before, err = replay.ReadReport(f.baseline)
 	if err != nil {
-		return before, app.Usagef("reading the baseline %s: %w; make one with --json", f.baseline, err)
+		return before, config.Usagef("reading the baseline %s: %w; make one with --json", f.baseline, err)
 	}
 	if len(f.modes) == 0 {
 		f.modes = before.Modes()

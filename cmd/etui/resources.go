@@ -16,9 +16,9 @@ import (
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/roster"
@@ -70,7 +70,7 @@ func agents() action {
 						change.Skills = append([]string{}, skills...)
 					}
 					if change.Skill == nil && change.Groups == nil && change.Skills == nil {
-						return app.Usagef("nothing to change: give --skill, --groups or --skills")
+						return config.Usagef("nothing to change: give --skill, --groups or --skills")
 					}
 					return nil
 				},
@@ -105,7 +105,7 @@ their conversation.`,
 				check: func(*call) error {
 					said = api.ApprovalAnswer{Approved: true, Lasts: session.Lasts(strings.TrimPrefix(lasts, "once"))}
 					if !said.Lasts.Known() {
-						return app.Usagef("--for is once, session or always, not %q", lasts)
+						return config.Usagef("--for is once, session or always, not %q", lasts)
 					}
 					return nil
 				},
@@ -248,7 +248,7 @@ func inbox() action {
 			use: use + " ID", short: short, needs: needs, example: "  etui inbox " + use + " 17",
 			check: func(c *call) error {
 				if _, err := strconv.ParseInt(c.args[0], 10, 64); err != nil {
-					return app.Usagef("%q is no ID; etui inbox list shows them", c.args[0])
+					return config.Usagef("%q is no ID; etui inbox list shows them", c.args[0])
 				}
 				return nil
 			},
@@ -305,7 +305,7 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 				},
 				check: func(c *call) error {
 					if n.Name = c.args[0]; n.User != "" && n.Operator {
-						return app.Usagef("a key belongs to a user or is an operator's: give --user or --operator")
+						return config.Usagef("a key belongs to a user or is an operator's: give --user or --operator")
 					}
 					return nil
 				},
@@ -488,7 +488,7 @@ messages do; the turns of all channels are erased.`,
 				},
 				check: func(*call) error {
 					if (user == "") == !everybody {
-						return app.Usagef("say whose turns to erase: --user ID, or --everybody")
+						return config.Usagef("say whose turns to erase: --user ID, or --everybody")
 					}
 					return nil
 				},

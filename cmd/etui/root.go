@@ -16,9 +16,9 @@ import (
 
 	"github.com/etui-run/etui/cmd/etui/internal/conversation"
 	"github.com/etui-run/etui/cmd/etui/internal/help"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
-	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/trust"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/secret"
@@ -37,7 +37,7 @@ const (
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, console *terminal.Console) int {
 	secrets := &secret.Known{}
-	if err := secrets.Set("the environment", app.EnvironmentSecrets(os.Environ())...); err != nil {
+	if err := secrets.Set("the environment", config.EnvironmentSecrets(os.Environ())...); err != nil {
 		fmt.Fprintf(console.Err, "etui: %v\n", err)
 		return exitUsage
 	}
@@ -63,11 +63,11 @@ func run(ctx context.Context, args []string, console *terminal.Console) int {
 
 // codes returns the exit code of an error, and the word for it in JSON.
 func codes(err error) (exit int, code string) {
-	var usage app.UsageError
+	var usage config.UsageError
 	var misconfigured config.Error
 	var refused *client.Error
 	var run conversation.EndedError
-	var unconfirmed *app.Unconfirmed
+	var unconfirmed *trust.Unconfirmed
 	switch {
 	case err == nil:
 		return exitOK, ""
@@ -158,7 +158,7 @@ func without(c *cobra.Command, names ...string) *cobra.Command {
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
 		for _, name := range names {
 			if c.Flags().Changed(name) {
-				return app.Usagef("%s has no flag --%s; see %q", c.Name(), name, c.CommandPath()+" --help")
+				return config.Usagef("%s has no flag --%s; see %q", c.Name(), name, c.CommandPath()+" --help")
 			}
 		}
 		return nil

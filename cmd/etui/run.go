@@ -6,8 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/cmd/etui/internal/conversation"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -32,7 +33,7 @@ for an approval.`,
   etui run --resume`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if resume && (len(args) > 0 || input != "" || who.Target != "" || len(who.Params) > 0) {
-				return app.Usagef("--resume goes on with a run as it began: leave the workflow, --input, --target and --param out")
+				return config.Usagef("--resume goes on with a run as it began: leave the workflow, --input, --target and --param out")
 			}
 			return g.using(cmd.Context(), app.Config{Stored: true, Records: true}, func(c *client.Client) error {
 				talk := conversation.New(g.Console, c, who)

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/cmd/etui/internal/conversation"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -29,7 +29,7 @@ to try. --last shows what the last message of a conversation got.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ask.Text = strings.Join(args, " ")
 			if last && ask.Text != "" {
-				return app.Usagef("--last takes no message: it shows what was stored with the last one")
+				return config.Usagef("--last takes no message: it shows what was stored with the last one")
 			}
 			return g.with(cmd.Context(), last, func(c *client.Client) error {
 				talk := conversation.New(g.Console, c, who)

@@ -14,8 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/state"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
@@ -107,7 +108,7 @@ func heed(ctx context.Context, at *place, s *app.Server, stop func()) {
 func greet(at *place, s *app.Server, took time.Duration) {
 	w := s.Workspace
 	fmt.Fprintf(at.Out, "etui %s serves %s at %s (ready in %d ms)\n", version(), printable.Count(s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
-	fmt.Fprintf(at.Out, "  workspace  %s\n  database   %s\n  model      %s\n", terminal.ShortPath(w.Dir), terminal.ShortPath(w.Database()), s.Models())
+	fmt.Fprintf(at.Out, "  workspace  %s\n  database   %s\n  model      %s\n", terminal.ShortPath(w.Dir), terminal.ShortPath(state.Database(w)), s.Models())
 	if s.Admin != "" {
 		fmt.Fprintf(at.Out, "  admin API  %s\n", s.Admin)
 	}
@@ -116,8 +117,8 @@ func greet(at *place, s *app.Server, took time.Duration) {
 	if !w.Found {
 		fmt.Fprintf(at.Out, "  There is no etui.yaml; everything has its default value.\n")
 	}
-	if all, failed := s.Skills.Snapshot().All(), s.Skills.Snapshot().Failed(); len(all)+len(failed) > 0 {
-		text := fmt.Sprintf("%d of %d enabled", len(s.Skills.ListEnabled()), len(all))
+	if all, failed := s.Skills().Snapshot().All(), s.Skills().Snapshot().Failed(); len(all)+len(failed) > 0 {
+		text := fmt.Sprintf("%d of %d enabled", len(s.Skills().ListEnabled()), len(all))
 		if len(failed) > 0 {
 			text += ", " + printable.Count(len(failed), "file") + " cannot be used"
 		}
@@ -136,7 +137,7 @@ func greet(at *place, s *app.Server, took time.Duration) {
 	for _, warning := range slices.Concat(s.Misnamed.Unknown, s.Misnamed.Later, s.Warnings) {
 		fmt.Fprintf(at.Out, "  warning: %v\n", warning)
 	}
-	if s.DemoElsewhere {
+	if s.DemoElsewhere() {
 		fmt.Fprintf(at.Out, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
 	}
 	if w.Config.Demo {

@@ -12,9 +12,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/etui/internal/conversation"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/inspect"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/api"
@@ -44,7 +44,7 @@ SESSION is the name that the list shows, or a part of it that no other session h
 				},
 				check: func(*call) error {
 					if listed < 0 {
-						return app.Usagef("--limit must not be negative")
+						return config.Usagef("--limit must not be negative")
 					}
 					return nil
 				},
@@ -74,7 +74,7 @@ is unknown (?), and outcomes that came after their turn.`,
 				},
 				check: func(*call) error {
 					if shown < 1 {
-						return app.Usagef("--limit must be at least 1")
+						return config.Usagef("--limit must be at least 1")
 					}
 					return nil
 				},
@@ -100,7 +100,7 @@ With --user, conversations in which the user wrote.`,
 				},
 				check: func(c *call) error {
 					if len(c.args) == 1 && user != "" {
-						return app.Usagef("name a session or --user, not both")
+						return config.Usagef("name a session or --user, not both")
 					}
 					return nil
 				},
@@ -121,7 +121,7 @@ then SESSION must be the whole name.`,
 					}
 					name := client.SessionName(s.Key)
 					if whole := c.args[0] == string(s.Key) || c.args[0] == name; yes && !whole {
-						return app.Usagef("with --yes, write the whole name: %s", name)
+						return config.Usagef("with --yes, write the whole name: %s", name)
 					}
 					if !yes {
 						if err := c.Confirm("Delete %s with %s?", s.Key, printable.Count(s.Messages, "message")); err != nil {
@@ -193,7 +193,7 @@ func findSession(ctx context.Context, c *call) (session.Summary, error) {
 	case err != nil:
 		return session.Summary{}, err
 	case len(found) == 0:
-		return session.Summary{}, app.Usagef("there is no session %q; see etui sessions list", c.args[0])
+		return session.Summary{}, config.Usagef("there is no session %q; see etui sessions list", c.args[0])
 	case len(found) == 1:
 		return found[0], nil
 	}
@@ -201,7 +201,7 @@ func findSession(ctx context.Context, c *call) (session.Summary, error) {
 	for i, s := range found {
 		names[i] = client.SessionName(s.Key)
 	}
-	return session.Summary{}, app.Usagef("several sessions have %q in their names: %s", c.args[0], printable.List(names))
+	return session.Summary{}, config.Usagef("several sessions have %q in their names: %s", c.args[0], printable.List(names))
 }
 
 // exportSessions writes the messages of the session that the first argument names, or of

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/etui-run/etui/internal/eval"
+	"github.com/etui-run/etui/lab/eval"
 )
 
 // TestPublicSets holds what the ranking reaches on public questions, see

@@ -18,8 +18,8 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/etui/internal/explanation"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/admin"
@@ -107,7 +107,7 @@ to the highest. NAME alone makes the skill the active toolset of an agent of a r
 						return send(http.MethodPost, skillPath(name)+"/use", change, describeChanged)(ctx, c)
 					}
 					if c.client.Here() {
-						return app.Usagef("no gateway is running; set workflow.default_skill in etui.yaml instead")
+						return config.Usagef("no gateway is running; set workflow.default_skill in etui.yaml instead")
 					}
 					toolset := map[string]string{"agent": agent, "skill": c.args[0]}
 					return send(http.MethodPut, "/api/skills", toolset, func(s api.Toolsets) string {
@@ -127,7 +127,7 @@ there. --all approves every tool that is held back.`,
 				},
 				check: func(c *call) error {
 					if change.Tools = c.args[1:]; (len(change.Tools) > 0) == change.All {
-						return app.Usagef("say which tools to approve, or --all; etui skills show %s lists them", c.args[0])
+						return config.Usagef("say which tools to approve, or --all; etui skills show %s lists them", c.args[0])
 					}
 					return nil
 				},

@@ -8,8 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/install"
 	"github.com/etui-run/etui/hub"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/scan"
@@ -34,7 +35,7 @@ func installing(at *place, run func(*cobra.Command, *hub.Installer, []string) er
 		if err != nil {
 			return err
 		}
-		in, err := w.Installer(nil)
+		in, err := install.Skills(w, nil)
 		if err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func skillsFindCommand(at *place) *cobra.Command {
 		Example: "  etui skills find pdf\n  etui skills find anthropics/skills --registry github",
 		RunE: installing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if limit < 1 || limit > hub.MaxFound {
-				return app.Usagef("--limit is 1 to %d", hub.MaxFound)
+				return config.Usagef("--limit is 1 to %d", hub.MaxFound)
 			}
 			found, errs := in.Find(cmd.Context(), registry, strings.Join(args, " "), limit)
 			if len(found) == 0 && len(errs) > 0 {

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/validate"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -30,7 +31,7 @@ repaired or left out, or what is missing on this machine.`,
 // validation prints what the check of skills finds.
 type validation struct {
 	*place
-	check app.Validation
+	check validate.Validation
 	began time.Time
 	shown time.Time // when progress was last shown
 }
@@ -42,7 +43,7 @@ func (v *validation) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	v.check.Progress = v.progress
-	err = v.check.Run(ctx, w, v.settings(nil), paths...)
+	err = app.Use(ctx, w, v.settings(nil), func(e *app.App) error { return v.check.Run(w, e.Known(), paths...) })
 	v.progress(0, "")
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func (v *validation) print() error {
 		}
 	}
 	if v.JSON {
-		if err := json.NewEncoder(v.Out).Encode(append([]app.SkillReport{}, v.check.Reports...)); err != nil {
+		if err := json.NewEncoder(v.Out).Encode(append([]validate.Report{}, v.check.Reports...)); err != nil {
 			return err
 		}
 	} else {

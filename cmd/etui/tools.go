@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
@@ -97,14 +97,14 @@ func chooseTools(list []api.Tool, inGroup, source, risk string) ([]api.Tool, err
 	wanted := strings.FieldsFunc(inGroup, func(r rune) bool { return r == ',' })
 	for _, name := range wanted {
 		if !slices.Contains(groups, name) {
-			return nil, app.Usagef("there is no group %q%s", name, nearest.Hint(name, slices.Values(groups)))
+			return nil, config.Usagef("there is no group %q%s", name, nearest.Hint(name, slices.Values(groups)))
 		}
 	}
 	if source != "" && !slices.Contains(sources, source) {
-		return nil, app.Usagef("there is no source %q%s", source, nearest.Hint(source, slices.Values(sources)))
+		return nil, config.Usagef("there is no source %q%s", source, nearest.Hint(source, slices.Values(sources)))
 	}
 	if risks := []string{"", "read", "write", "destructive"}; !slices.Contains(risks, risk) {
-		return nil, app.Usagef("there is no risk %q; it is read, write or destructive", risk)
+		return nil, config.Usagef("there is no risk %q; it is read, write or destructive", risk)
 	}
 	return slices.DeleteFunc(list, func(t api.Tool) bool {
 		some := inGroup == "" || slices.ContainsFunc(wanted, func(g string) bool { return slices.Contains(t.Groups, g) })
@@ -140,7 +140,7 @@ func showTool(ctx context.Context, c *call, who api.Message) error {
 		for i, t := range list {
 			names[i] = t.Name
 		}
-		return app.Usagef("there is no tool %q%s", c.args[0], nearest.Hint(c.args[0], slices.Values(names)))
+		return config.Usagef("there is no tool %q%s", c.args[0], nearest.Hint(c.args[0], slices.Values(names)))
 	}
 	t := list[i]
 	var may turn.Judgement
@@ -227,7 +227,7 @@ func callArguments(ctx context.Context, c *call) (json.RawMessage, error) {
 	case len(args) == 1 && json.Valid([]byte(args[0])):
 		return json.RawMessage(args[0]), nil
 	case strings.HasPrefix(args[0], "{"):
-		return nil, app.Usagef("the arguments are not one JSON object: %s", strings.Join(args, " "))
+		return nil, config.Usagef("the arguments are not one JSON object: %s", strings.Join(args, " "))
 	}
 	list, err := c.client.Tools(ctx)
 	if err != nil {
@@ -239,7 +239,7 @@ func callArguments(ctx context.Context, c *call) (json.RawMessage, error) {
 	}
 	raw, err := client.Arguments(parameters, args)
 	if err != nil {
-		return nil, app.Usagef("%w; etui tools show %s lists the parameters", err, name)
+		return nil, config.Usagef("%w; etui tools show %s lists the parameters", err, name)
 	}
 	return raw, nil
 }

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/enrich"
-	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/enrich"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/lab/replay"
 	"github.com/etui-run/etui/model"
 )
 
@@ -30,7 +31,7 @@ call goes on where it ended, and writes only about new and changed tools. See do
 		Example: "  etui tools enrich --dry-run\n  etui tools enrich --limit 20 --yes\n  etui tools enrich --tools write_file,skill:invoices --model local",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 0 {
-				return app.Usagef("--limit must not be below zero")
+				return config.Usagef("--limit must not be below zero")
 			}
 			w, err := at.open(cmd.Context())
 			if err != nil {
@@ -47,19 +48,24 @@ call goes on where it ended, and writes only about new and changed tools. See do
 	return c
 }
 
-func writeTexts(ctx context.Context, at *place, w *app.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
-	e, err := app.OpenEnrichment(ctx, w, at.settings(at.quiet(w.Config.Log)), modelName, names, limit)
+func writeTexts(ctx context.Context, at *place, w *workdir.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
+	e, err := app.New(ctx, w, at.settings(at.quiet(w.Config.Log)))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	r := enrich.Report{File: e.File.Path(), Estimate: e.Cost, Failed: []string{}}
+	plan, err := e.Texts().Plan(names, limit)
+	if err != nil {
+		return err
+	}
+	writing, noModel := e.EnrichModel(modelName)
+	r := enrich.Report{File: e.Texts().File.Path(), Estimate: plan.Cost, Failed: []string{}}
 	unit := ""
-	if e.Model != nil {
-		info := e.Model.Info()
+	if writing != nil {
+		info := writing.Info()
 		price := info.Price
 		if price == (model.Price{}) {
-			unit, price = "$", priceOf(info.Name)
+			unit, price = "$", replay.PriceOf(info.Name)
 		}
 		r.SetModel(info.Name, price)
 	}
@@ -67,9 +73,9 @@ func writeTexts(ctx context.Context, at *place, w *app.Workspace, modelName stri
 	if dry {
 		return at.Print(r, func() string { return said + "\n" })
 	}
-	if len(e.Subjects) > 0 {
-		if e.NoModel != nil {
-			return e.NoModel
+	if len(plan.Subjects) > 0 {
+		if noModel != nil {
+			return noModel
 		}
 		fmt.Fprintln(at.Err, said)
 		if !yes {
@@ -78,31 +84,21 @@ func writeTexts(ctx context.Context, at *place, w *app.Workspace, modelName stri
 			}
 		}
 		done := 0
-		writer := enrich.Writer{Model: e.Model, File: e.File, Wrote: func(name string, so enrich.Cost, err error) {
+		writer := enrich.Writer{Model: writing, File: e.Texts().File, Wrote: func(name string, so enrich.Cost, err error) {
 			done++
 			if err != nil {
 				r.Failed = append(r.Failed, name)
-				fmt.Fprintf(at.Err, "%d of %d: %s: skipped: %v\n", done, len(e.Subjects), name, err)
+				fmt.Fprintf(at.Err, "%d of %d: %s: skipped: %v\n", done, len(plan.Subjects), name, err)
 				return
 			}
-			fmt.Fprintf(at.Err, "%d of %d: %s (%d tokens so far)\n", done, len(e.Subjects), name, so.Input+so.Output)
+			fmt.Fprintf(at.Err, "%d of %d: %s (%d tokens so far)\n", done, len(plan.Subjects), name, so.Input+so.Output)
 		}}
-		if r.Used, err = writer.Write(ctx, e.Subjects, 0); err != nil {
+		if r.Used, err = writer.Write(ctx, plan.Subjects, 0); err != nil {
 			return err
 		}
 	}
-	if r.Dropped, err = e.Drop(); err != nil {
+	if r.Dropped, err = e.Texts().Drop(len(e.Failures()) > 0); err != nil {
 		return err
 	}
 	return at.Print(r, func() string { return r.Text(terminal.ShortPath(r.File)) })
-}
-
-// priceOf returns the price in dollars of a model that etui knows, or zero.
-func priceOf(name string) model.Price {
-	for _, p := range replay.Providers() {
-		if strings.HasSuffix(name, "/"+p.Model) {
-			return model.Price{Input: p.Input, Output: p.Output}
-		}
-	}
-	return model.Price{}
 }

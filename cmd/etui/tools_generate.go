@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/cmd/internal/toolgen"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
-	"github.com/etui-run/etui/internal/toolgen"
 )
 
 // generatedPackage is what tools gen says of a package.

@@ -10,10 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/eval"
+	"github.com/etui-run/etui/cmd/internal/app"
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/trial"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/terminal"
-	"github.com/etui-run/etui/internal/tune"
+	"github.com/etui-run/etui/lab/eval"
+	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/rank"
 )
@@ -39,7 +42,7 @@ instead, for the ranking alone.`,
 				return resetWeights(at.Console, w, dry, args)
 			}
 			if limit <= 0 {
-				return app.Usagef("--time must be above zero")
+				return config.Usagef("--time must be above zero")
 			}
 			return fitWeights(cmd.Context(), at, w, strings.Join(args, ""), limit, dry)
 		},
@@ -50,11 +53,11 @@ instead, for the ranking alone.`,
 	return c
 }
 
-func resetWeights(console *terminal.Console, w *app.Workspace, dry bool, args []string) error {
+func resetWeights(console *terminal.Console, w *workdir.Workspace, dry bool, args []string) error {
 	if dry || len(args) > 0 {
-		return app.Usagef("--reset goes with nothing else")
+		return config.Usagef("--reset goes with nothing else")
 	}
-	removed, err := app.ResetWeights(w.State)
+	removed, err := tune.Reset(w.State)
 	if err != nil {
 		return err
 	}
@@ -66,8 +69,8 @@ func resetWeights(console *terminal.Console, w *app.Workspace, dry bool, args []
 }
 
 // fitWeights fits weights, reports, and writes them when they are better.
-func fitWeights(ctx context.Context, at *place, w *app.Workspace, dir string, limit time.Duration, dry bool) error {
-	before, broken := app.LoadWeights(w.State)
+func fitWeights(ctx context.Context, at *place, w *workdir.Workspace, dir string, limit time.Duration, dry bool) error {
+	before, broken := tune.Load(w.State)
 	if broken != nil {
 		fmt.Fprintf(at.Err, "etui: %s\n", broken)
 	}
@@ -83,7 +86,7 @@ func fitWeights(ctx context.Context, at *place, w *app.Workspace, dir string, li
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
-	now := app.Fitted{Weights: before.Weights, Recommender: before.Recommender, Made: time.Now(), From: dir, Report: report.Report, RecommenderReport: report.Recommender}
+	now := tune.Fitted{Weights: before.Weights, Recommender: before.Recommender, Made: time.Now(), From: dir, Report: report.Report, RecommenderReport: report.Recommender}
 	recommends := report.Recommender != nil && report.Recommender.Better
 	if report.Better {
 		now.Weights = report.Weights
@@ -92,7 +95,7 @@ func fitWeights(ctx context.Context, at *place, w *app.Workspace, dir string, li
 		now.Recommender = &report.Recommender.Weights
 	}
 	if (report.Better || recommends) && !dry {
-		report.Written = app.WeightsFile(w.State)
+		report.Written = tune.File(w.State)
 		if err := now.Write(w.State); err != nil {
 			return err
 		}
@@ -107,7 +110,7 @@ func tuneProgress(console *terminal.Console, what string) func(tune.Progress) {
 }
 
 // tuneToSet fits the ranking to the questions of a folder.
-func tuneToSet(ctx context.Context, console *terminal.Console, before app.Fitted, dir string) (report tune.Fitting, err error) {
+func tuneToSet(ctx context.Context, console *terminal.Console, before tune.Fitted, dir string) (report tune.Fitting, err error) {
 	set, err := eval.Load(dir)
 	if err != nil {
 		return report, err
@@ -125,8 +128,8 @@ func tuneToSet(ctx context.Context, console *terminal.Console, before app.Fitted
 }
 
 // tuneToPast fits the ranking, and the recommender over it, to past turns.
-func tuneToPast(ctx context.Context, at *place, w *app.Workspace, before app.Fitted) (report tune.Fitting, err error) {
-	tools, turns, err := app.PastTurns(ctx, w, at.settings(at.quiet(w.Config.Log)))
+func tuneToPast(ctx context.Context, at *place, w *workdir.Workspace, before tune.Fitted) (report tune.Fitting, err error) {
+	tools, turns, err := trial.PastTurns(ctx, w, at.settings(at.quiet(w.Config.Log)))
 	if err != nil {
 		return report, err
 	}
@@ -138,7 +141,7 @@ func tuneToPast(ctx context.Context, at *place, w *app.Workspace, before app.Fit
 	if err != nil {
 		return report, err
 	}
-	start, fit, why := before.Recommends(w)
+	start, fit, why := app.Recommends(w.Config.Recommend, before)
 	if !fit {
 		report.Unfitted = why
 		return report, nil

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/tune"
+	"github.com/etui-run/etui/cmd/internal/trust"
+	"github.com/etui-run/etui/cmd/internal/workdir"
+	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/usage"
 )
@@ -26,7 +27,7 @@ func TestTuneRecommender(t *testing.T) {
 		}
 	}
 	state := filepath.Join(dir, "state")
-	t.Setenv(app.TrustVariable, dir)
+	t.Setenv(trust.Variable, dir)
 	if err := os.Mkdir(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestTuneRecommender(t *testing.T) {
 	if !strings.Contains(out, "the recommender over it; fitted to 136 turns, judged by 68 others") {
 		t.Errorf("a dry run: %s", out)
 	}
-	if _, err := os.Stat(app.WeightsFile(state)); !os.IsNotExist(err) {
+	if _, err := os.Stat(tune.File(state)); !os.IsNotExist(err) {
 		t.Errorf("a dry run wrote weights: %v", err)
 	}
 	out, _ = etui(t, 0, "-w", dir, "tune", "--json")
@@ -83,10 +84,10 @@ func TestTuneRecommender(t *testing.T) {
 	if r.Weights.History+r.Weights.Recency <= 30 {
 		t.Errorf("what a conversation used has the weights %+v, want more than 30 together", r.Weights)
 	}
-	if report.Written != app.WeightsFile(state) {
+	if report.Written != tune.File(state) {
 		t.Errorf("written to %q", report.Written)
 	}
-	w, err := app.Open(dir, "", []string{app.TrustVariable + "=" + dir})
+	w, err := workdir.Open(dir, "", []string{trust.Variable + "=" + dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestTuneRecommender(t *testing.T) {
 	if got := channel(); got != r.Weights.Channel/2 {
 		t.Errorf("a tool for any channel gets %v points for it, want half of %v", got, r.Weights.Channel)
 	}
-	fitted, err := app.LoadWeights(w.State)
+	fitted, err := tune.Load(w.State)
 	if err != nil {
 		t.Fatal(err)
 	}

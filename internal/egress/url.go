@@ -187,3 +187,16 @@ func checkScript(host string) error {
 func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
 }
+
+// HostOf returns the host and port of a URL as an entry of a list of open addresses; nil if it has
+// no host.
+func HostOf(address string) []string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	if u.Port() == "" && u.Scheme != "http" && u.Scheme != "https" {
+		return []string{address} // which New refuses
+	}
+	return []string{net.JoinHostPort(u.Hostname(), portOf(u))}
+}

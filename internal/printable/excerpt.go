@@ -7,12 +7,14 @@ import (
 )
 
 // List joins names and shows ten of them at most: "a, b and 2 more".
-func List(names []string) string {
-	const shown = 10
-	if len(names) <= shown {
+func List(names []string) string { return First(names, 10) }
+
+// First joins the first names and says how many more there are.
+func First(names []string, most int) string {
+	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 const (

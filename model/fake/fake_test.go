@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 					r.Calls[i].ID = string(rune('a' + i))
 				}
 			}
-			steps = append(steps, fake.Step{Pieces: r.Text, Calls: r.Calls, Stop: r.Stop, Usage: r.Usage})
+			steps = append(steps, fake.Step{Pieces: r.Text, Calls: r.Calls, Stop: r.Stop, Usage: r.Usage, Empty: len(r.Text)+len(r.Calls) == 0})
 		}
 		return fake.New(steps...)
 	})

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/approval"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/api"
@@ -43,7 +43,7 @@ func commands() []ownCommand {
 		}},
 		{"/tools", "WORDS", "find tools", func(ctx context.Context, c *Conversation, words string) error {
 			if words == "" {
-				return app.Usagef("say what to find: /tools WORDS")
+				return config.Usagef("say what to find: /tools WORDS")
 			}
 			return c.Explain(ctx, Question{Text: words})
 		}},

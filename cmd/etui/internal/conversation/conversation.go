@@ -16,8 +16,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
@@ -68,7 +68,7 @@ func (c *Conversation) Continue(ctx context.Context) error {
 		}
 		return nil
 	}
-	return app.Usagef("there is no conversation of the channel %s to continue; say something first, or see etui sessions list", channel)
+	return config.Usagef("there is no conversation of the channel %s to continue; say something first, or see etui sessions list", channel)
 }
 
 // Attach sends files with the next message.
@@ -183,7 +183,7 @@ func (c *Conversation) handle(ctx context.Context, text string) error {
 		return list[i].run(ctx, c, strings.TrimSpace(rest))
 	}
 	if strings.HasPrefix(name, "/") && !strings.Contains(name[1:], "/") {
-		return app.Usagef("there is no command %s%s; /help lists them", name, nearest.Hint(name, slices.Values(commandNames())))
+		return config.Usagef("there is no command %s%s; /help lists them", name, nearest.Hint(name, slices.Values(commandNames())))
 	}
 	m, err := c.message(text)
 	if err != nil {

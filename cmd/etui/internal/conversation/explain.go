@@ -11,9 +11,9 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/etui/internal/explanation"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/inspect"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
 )
@@ -62,7 +62,7 @@ func (c *Conversation) Why(ctx context.Context) error {
 	}
 	switch {
 	case len(turns) == 0:
-		return app.Usagef("nothing is stored of this conversation: each chat is a new one, so name it with --session, --as, or --channel and --user; etui sessions list has their names, and etui sessions show has what was said")
+		return config.Usagef("nothing is stored of this conversation: each chat is a new one, so name it with --session, --as, or --channel and --user; etui sessions list has their names, and etui sessions show has what was said")
 	case c.JSON:
 		return c.PrintJSON(turns[0])
 	}

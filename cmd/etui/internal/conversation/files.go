@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -33,14 +33,14 @@ func (f *files) add(path string) error {
 	if noPicture == nil || errors.Is(noPicture, engine.ErrTooLong) {
 		checked, err := engine.Pictures(append(f.list, picture))
 		if err != nil {
-			return app.Usagef("%s: %w", path, err)
+			return config.Usagef("%s: %w", path, err)
 		}
 		f.list = checked
 		return nil
 	}
 	text, err := engine.TextFile(name, data)
 	if err != nil {
-		return app.Usagef("%s is no PNG, JPEG, GIF or WebP picture, no PDF, and no text in UTF-8", path)
+		return config.Usagef("%s is no PNG, JPEG, GIF or WebP picture, no PDF, and no text in UTF-8", path)
 	}
 	f.text += text
 	return nil
@@ -51,15 +51,15 @@ func readAttached(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case path == "":
-		return nil, app.Usagef("say which file")
+		return nil, config.Usagef("say which file")
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, app.Usagef("there is no file %s", path)
+		return nil, config.Usagef("there is no file %s", path)
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, app.Usagef("%s is no regular file", path)
+		return nil, config.Usagef("%s is no regular file", path)
 	case info.Size() > engine.MaxPictureBytes:
-		return nil, app.Usagef("%s has more than %d MiB, the most that a message may have", path, engine.MaxPictureBytes>>20)
+		return nil, config.Usagef("%s has more than %d MiB, the most that a message may have", path, engine.MaxPictureBytes>>20)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -83,10 +83,10 @@ func (f *files) compose(m api.Message, text string) (api.Message, error) {
 // withText returns the message with a text.
 func withText(m api.Message, text string) (api.Message, error) {
 	if m.Limit < 0 || m.Budget < 0 {
-		return m, app.Usagef("--limit and --budget must not be negative")
+		return m, config.Usagef("--limit and --budget must not be negative")
 	}
 	if strings.TrimSpace(text) == "" {
-		return m, app.Usagef("the message is empty")
+		return m, config.Usagef("the message is empty")
 	}
 	m.Text = text
 	return m, nil

@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/approval"
+	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/route"
@@ -58,7 +58,7 @@ func (c *Conversation) Run(ctx context.Context, workflow, input string) error {
 	if workflow == "" && m.Skill == "" {
 		switch len(known.Workflows) {
 		case 0:
-			return app.Usagef("the workspace has no workflows; write one into etui.yaml or workflows/NAME.yaml, see docs/workflows.md")
+			return config.Usagef("the workspace has no workflows; write one into etui.yaml or workflows/NAME.yaml, see docs/workflows.md")
 		case 1:
 			m.Workflow = known.Workflows[0].Name
 		default:
@@ -66,7 +66,7 @@ func (c *Conversation) Run(ctx context.Context, workflow, input string) error {
 			for _, w := range known.Workflows {
 				names = append(names, w.Name)
 			}
-			return app.Usagef("name a workflow: %s", strings.Join(names, ", "))
+			return config.Usagef("name a workflow: %s", strings.Join(names, ", "))
 		}
 	}
 	m.Text = input
@@ -75,7 +75,7 @@ func (c *Conversation) Run(ctx context.Context, workflow, input string) error {
 			m.Text += "\nTarget: " + m.Target
 		}
 		if m.Text = strings.TrimSpace(m.Text); m.Text == "" {
-			return app.Usagef("say what to do with --input or --target, or name a workflow")
+			return config.Usagef("say what to do with --input or --target, or name a workflow")
 		}
 		m.Target, m.Params = "", nil
 	}
@@ -104,7 +104,7 @@ func (c *Conversation) Resume(ctx context.Context) error {
 			return c.show(ctx, m)
 		}
 	}
-	return app.Usagef("there is no run to resume; etui run WORKFLOW begins one")
+	return config.Usagef("there is no run to resume; etui run WORKFLOW begins one")
 }
 
 // show sends a message and shows the run that it begins or goes on with, until that has
@@ -124,7 +124,7 @@ func (c *Conversation) show(ctx context.Context, m api.Message) error {
 		case err != nil:
 			return err
 		case m.Text == engine.Run && done.Flow == nil:
-			return app.Usagef("no workflow has run in the conversation %s; etui status lists what runs", m.Session)
+			return config.Usagef("no workflow has run in the conversation %s; etui status lists what runs", m.Session)
 		case len(done.Awaits) == 0:
 			return outcomeOf(done)
 		}

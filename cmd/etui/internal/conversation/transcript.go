@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/inspect"
-	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/session"

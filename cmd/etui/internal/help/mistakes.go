@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/spf13/cobra"
@@ -38,7 +38,7 @@ func CheckArguments(c *cobra.Command) {
 		if len(args) > 0 && !strings.HasPrefix(err.Error(), "requires at least") {
 			wrong = fmt.Sprintf("the command does not take %s", printable.Count(len(args), "argument"))
 		}
-		return app.Usagef("%s: %s; see %q", wrong, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath()+" --help")
+		return config.Usagef("%s: %s; see %q", wrong, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath()+" --help")
 	}
 }
 
@@ -47,7 +47,7 @@ func NoCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return app.Usagef("unknown command %q%s; see %q", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
+	return config.Usagef("unknown command %q%s; see %q", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
 		for _, sub := range c.Commands() {
 			if sub.IsAvailableCommand() && !yield(sub.Name()) {
 				return
@@ -58,7 +58,7 @@ func NoCommand(c *cobra.Command, args []string) error {
 
 // FlagMistake says what is wrong with a flag.
 func FlagMistake(c *cobra.Command, err error) error {
-	return app.Usagef("%w%s; see %q", plainFlag(err), nearestFlag(c, err), c.CommandPath()+" --help")
+	return config.Usagef("%w%s; see %q", plainFlag(err), nearestFlag(c, err), c.CommandPath()+" --help")
 }
 
 // plainFlag says what the value of a flag must be, without the words of a Go package.

@@ -1,0 +1,198 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/embedding"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/lab/tune"
+	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/rank"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
+)
+
+func recommend(c config.Recommend, fitted tune.Fitted) selection.Recommend {
+	w, _, _ := Recommends(c, fitted)
+	r := w.Selection()
+	r.On = c.Mode != "off"
+	return r
+}
+
+// Recommends says which weights a recommender has, and whether they may be fitted: it is on, and
+// etui.yaml leaves them to etui.
+func Recommends(c config.Recommend, fitted tune.Fitted) (now tune.Recommender, fit bool, why string) {
+	now = tune.Recommender{Channel: float64(c.Channel), Keyword: float64(c.Keyword), History: float64(c.History), Recency: float64(c.Recency)}
+	chosen := now != tune.DefaultRecommender() // weights that a person has chosen win
+	if fitted.Recommender != nil && !chosen {
+		now = *fitted.Recommender
+	}
+	switch {
+	case c.Mode == "off":
+		return now, false, "recommend.mode is off"
+	case chosen:
+		return now, false, "etui.yaml sets its weights"
+	}
+	return now, true, ""
+}
+
+// newChooser makes what the recommender consults when it is unsure; nil when it
+// consults nothing.
+func (a *App) newChooser(models map[string]model.Model) (*turn.Chooser, error) {
+	c := a.Workspace.Config.Recommend
+	if c.Mode != "model" {
+		return nil, nil
+	}
+	m, err := a.named(models, "recommend.model", c.Model)
+	if err != nil {
+		return nil, err
+	}
+	return turn.NewChooser(m, c.Timeout, a.settings.Log), nil
+}
+
+// named returns the model that a key of the configuration names.
+func (a *App) named(models map[string]model.Model, key, name string) (model.Model, error) {
+	if m, ok := models[name]; ok {
+		return m, nil
+	}
+	return nil, a.Workspace.Mistakef("%s: there is no model %q%s", key, name, nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(models)))))
+}
+
+// newEmbedder makes what compares meanings; nil when nothing does. Without a store it
+// only uses the vectors that are already kept: a command that ends at once computes
+// none.
+func (a *App) newEmbedder(stored bool) (*embedding.Embedder, error) {
+	c := a.Workspace.Config.Embeddings
+	if c.Model == "" {
+		return nil, nil
+	}
+	e, err := embedding.New(embedding.Config{
+		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
+		Weights: rank.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
+		File:    filepath.Join(a.Workspace.State, "embeddings.jsonl"), ReadOnly: !stored, Log: a.settings.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.close = append(a.close, e.Close)
+	return e, nil
+}
+
+// models are those of the configuration.
+type models struct {
+	byName    map[string]model.Model // the empty name is the first one
+	all       []model.Model          // without what watches them, in the order of the configuration
+	answering []string               // the model of each agent, in the same order
+	source    string                 // why these models, when the configuration names none
+}
+
+// newModels makes the models by name. The empty name is the first model.
+func (a *App) newModels() (map[string]model.Model, error) {
+	configs := a.Workspace.Config.Models
+	if len(configs) == 0 {
+		configs, a.models.source = modelsOf(os.Getenv)
+	}
+	models := map[string]model.Model{}
+	for _, m := range configs {
+		made, err := newModel(a.Workspace.File, m, a.Config.Registry)
+		if err != nil {
+			return nil, fmt.Errorf("model %s: %w", m.Name, err)
+		}
+		a.models.all = append(a.models.all, made)
+		models[m.Name] = model.Watch(model.Trace(model.Log(made, a.settings.Log), m.Provider, a.skills.traces.Tracer()))
+	}
+	models[""] = models[configs[0].Name]
+	return models, nil
+}
+
+// modeOf returns how the tools reach a model, if its configuration says so. The empty
+// name is the first model.
+func modeOf(models []config.Model, name string) string {
+	for _, m := range models {
+		if name == "" || m.Name == name {
+			return m.Mode
+		}
+	}
+	return ""
+}
+
+// agents makes the agents.
+func (a *App) agents(ctx context.Context, models map[string]model.Model, stored bool) ([]engine.Agent, error) {
+	c := a.Workspace.Config
+	list := c.Agents
+	if len(list) == 0 {
+		list = []config.Agent{{Name: "main", Custom: config.Custom{Memory: true, Runtime: true}}}
+	}
+	agents := make([]engine.Agent, len(list))
+	for i, g := range list {
+		chain := []model.Model{models[g.Model]}
+		for _, name := range g.Fallback {
+			chain = append(chain, models[name])
+		}
+		remembered, err := a.memory(ctx, g, stored)
+		if err != nil {
+			return nil, err
+		}
+		strategy, err := prompt.ParseStrategy(g.Strategy)
+		if err != nil {
+			return nil, err
+		}
+		disk, err := a.disk(cmp.Or(config.Abs(a.Workspace.File, g.Workspace), a.Workspace.Dir))
+		if err != nil {
+			return nil, err
+		}
+		agents[i] = engine.Agent{
+			Name: g.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: g.Instructions, Groups: g.Groups,
+			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy, NoMemory: !g.Custom.Memory, NoRuntime: !g.Custom.Runtime, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
+			Spawn: engine.Spawn(g.Spawn), Steer: g.Steer, Disk: disk, Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
+		}
+		if name := agents[i].Model.Info().Name; !slices.Contains(a.models.answering, name) {
+			a.models.answering = append(a.models.answering, name)
+		}
+	}
+	return agents, nil
+}
+
+// memory returns what an agent remembers: its own part is in the database if several etui may
+// share it, else in the state folder. What the folder has from the time before is moved.
+func (a *App) memory(ctx context.Context, g config.Agent, stored bool) (*memory.Store, error) {
+	w := a.Workspace
+	folder, of := filepath.Join(w.State, "memory", memory.Owner(g.Name)), memory.Config{Workspace: cmp.Or(config.Abs(w.File, g.Workspace), w.Dir), Days: w.Config.Memory.Days}
+	switch {
+	case w.Config.Store == "":
+		of.Own = folder
+	case a.state.Shared != nil: // else a command runs that needs no database, which is away
+		of.Shared = store.Memories{Records: a.state.Shared, Agent: memory.Owner(g.Name)}
+	}
+	s := memory.New(of)
+	if of.Shared == nil || !stored {
+		return s, nil
+	}
+	n, err := s.Move(ctx, folder)
+	if n > 0 {
+		a.settings.Log.InfoContext(ctx, "the memory of an agent is in the database now", "agent", g.Name, "files", n)
+	}
+	return s, err
+}
+
+// Models names the models that answer, and says why they were chosen when the
+// configuration names none.
+func (a *App) Models() string {
+	text := strings.Join(a.models.answering, ", ")
+	if a.models.source != "" {
+		text += " (" + a.models.source + ")"
+	}
+	return text
+}
