@@ -22,7 +22,6 @@ import (
 type slow struct {
 	mu       sync.Mutex
 	finishes []func(chat.Result)
-	users    []string
 }
 
 func (s *slow) tool() tool.Tool {
@@ -34,16 +33,6 @@ func (s *slow) tool() tool.Tool {
 			s.finishes = append(s.finishes, finish)
 		}
 		return chat.Result{Text: "It is running.", Pending: true}, nil
-	})
-}
-
-// who is a tool that notes for whom it runs.
-func (s *slow) who() tool.Tool {
-	return tool.Func(tool.Definition{Name: "who", Description: "Tell who asks", Risk: tool.Read}, func(ctx context.Context, _ struct{}) (string, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.users = append(s.users, tool.Caller(ctx).User)
-		return "noted", nil
 	})
 }
 

@@ -142,13 +142,6 @@ func reply(t *testing.T, g *engine.Engine, m engine.Message) string {
 	return done.Reply
 }
 
-// say sends a message that must not fail.
-func say(t *testing.T, g *engine.Engine, m engine.Message) {
-	t.Helper()
-	_, err := send(g, t.Context(), m)
-	must(t, err)
-}
-
 // idle returns when nothing runs any more.
 func idle(t *testing.T, g *engine.Engine) {
 	t.Helper()
@@ -177,11 +170,6 @@ func waiting(t *testing.T, g *engine.Engine) (n int) {
 // call is an answer that calls a tool without arguments.
 func call(id, name string) fake.Step {
 	return fake.Step{Calls: []chat.Call{fake.Call(id, name, "{}")}}
-}
-
-// calls is an answer that calls a tool by call_tool.
-func calls(id, name, arguments string) fake.Step {
-	return fake.Step{Calls: []chat.Call{fake.Call(id, "call_tool", `{"name":"`+name+`","arguments":`+arguments+`}`)}}
 }
 
 // asking is a model that tells what it is asked, and says nothing else.
@@ -342,15 +330,6 @@ func items(t *testing.T, s store.Store, state store.State) []store.Item {
 	list, err := s.Items(t.Context(), store.ItemFilter{State: state})
 	must(t, err)
 	return list
-}
-
-// texts are the texts of messages, in a line.
-func texts(messages []chat.Message) string {
-	var b strings.Builder
-	for _, m := range messages {
-		b.WriteString(m.Text + " ")
-	}
-	return strings.TrimSpace(b.String())
 }
 
 // errStore is what a store says that fails.

@@ -118,7 +118,10 @@ func readStoryConfig(t *testing.T, text string) storyConfig {
 	if c.Agents == nil {
 		c.Agents = map[string]storyAgent{}
 	}
-	c.Agents["main"] = c.Agents["main"] // there is always one
+	if _, ok := c.Agents["main"]; !ok { // there is always one
+
+		c.Agents["main"] = storyAgent{}
+	}
 	return c
 }
 
