@@ -112,7 +112,7 @@ func (p *prose) decide() bool {
 			return false
 		}
 	}
-	if bare := harmony.Replace(text); strings.HasPrefix(bare, channelMark) {
+	if bare := strings.TrimPrefix(text, "<|start|>assistant"); strings.HasPrefix(bare, channelMark) {
 		name, rest, ok := strings.Cut(bare[len(channelMark):], messageMark)
 		switch {
 		case !ok && len(name) < 200:

@@ -18,6 +18,7 @@ var tooLong = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`token count .{0,40}exceeds`, `tokens? .{0,60}exceed(s|ed)? (the |your )?(configured |maximum |token )?(limit|number|length)`,
 	`(input|prompt|request) .{0,40}exceeds (the )?(max|limit|available)`, `exceed(s|ed)? max(imum)? (context |prompt |input )?length`,
 	`reduce the length of the (messages|prompt|input)`, `range of input length`,
+	`exceed(s|ed)? (model|the model's|max(imum)?( message)?) tokens?`, `exceed(s|ed)? (the )?model token limit`, `token limit: ?\d+ ?\(requested`,
 	`must have less than \d+ tokens`, `max_new_tokens.{0,10} must be <=`, `tokens_limit_reached`,
 }, "|"))
 

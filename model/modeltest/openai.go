@@ -90,7 +90,10 @@ type openaiMessage struct {
 			Name      string  `json:"name"`
 			Arguments *string `json:"arguments"`
 		} `json:"function"`
+		// What some servers want back with a call, and with a message that makes calls.
+		Extra json.RawMessage `json:"extra_content"`
 	} `json:"tool_calls"`
+	Reasoning string `json:"reasoning_content"`
 }
 
 func (openai) check(r Request) (int, error) {

@@ -33,11 +33,14 @@ func (m *Model) refusal(status int, body []byte) *model.Error {
 }
 
 // ofContent reports whether the server may have refused the pictures of the request.
-// Some gateways say that no model takes them, with status 404.
+// Some gateways say that no model takes them, with status 404, and some servers fail with 500.
 func ofContent(err error) bool {
 	refused := (*model.Error)(nil)
-	return errors.As(err, &refused) && refused.Status/100 == 4 &&
-		(errors.Is(err, model.ErrRequest) || errors.Is(err, model.ErrNoModel))
+	if !errors.As(err, &refused) {
+		return false
+	}
+	return refused.Status == http.StatusInternalServerError ||
+		refused.Status/100 == 4 && (errors.Is(err, model.ErrRequest) || errors.Is(err, model.ErrNoModel))
 }
 
 // kinds maps the codes and types of errors in the middle of an answer, where the HTTP

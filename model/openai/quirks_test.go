@@ -3,6 +3,7 @@ package openai_test
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,91 @@ func TestQuirks(t *testing.T) {
 			name: "content in parts, with thinking",
 			raw:  sse(`{"choices":[{"delta":{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"}]},"finish_reason":"stop"}]}`),
 			text: "a", stop: model.Done,
+		},
+		{
+			name:  "an empty object before the arguments",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{}"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"n\":"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time({"n":1})#a`, stop: model.ToolCalls,
+		},
+		{
+			name:  "the call comes twice",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{\"n\":1}"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{\"n\":1}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time({"n":1})#a`, stop: model.ToolCalls,
+		},
+		{
+			name:  "each piece has the arguments so far",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{\"n"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{\"n\":1"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{\"n\":12}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time({"n":12})#a`, stop: model.ToolCalls,
+		},
+		{
+			name:  "a name in two pieces",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"ti"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"me","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time({})#a`, stop: model.ToolCalls,
+		},
+		{
+			name:  "two calls of one event, with one index and no ID",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{"name":"time","arguments":"{\"n\":1}"}},{"index":0,"id":"","function":{"name":"time","arguments":"{\"n\":2}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time({"n":1})#call_2 time({"n":2})#call_3`, stop: model.ToolCalls,
+		},
+		{
+			name:  "a number as ID, a text as index, one call in place of a list, a list as arguments",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":{"index":"0","id":17,"function":{"name":"time","arguments":[]}}},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time([])#17`, stop: model.ToolCalls,
+		},
+		{
+			name:  "a name with what models write around it",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":" functions.Time:0","arguments":"{}"}},{"index":1,"id":"b","function":{"name":"time<|channel|>commentary","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time({})#a time({})#b`, stop: model.ToolCalls,
+		},
+		{
+			name:  "the older form of a call",
+			raw:   sse(`{"choices":[{"delta":{"function_call":{"name":"time","arguments":"{}"}},"finish_reason":"function_call"}]}`, `[DONE]`),
+			calls: `time({})#call_2`, stop: model.ToolCalls,
+		},
+		{
+			name: "odd values beside a good answer",
+			raw:  "\ufeff" + sse(`{"choices":null}`, `{"choices":[{"delta":{"content":"a"}}],"error":""}`, `{"choices":[{"delta":{},"finish_reason":0}],"error":{}}`, `{"choices":[],"usage":{"prompt_tokens":"12","completion_tokens":3.0}}`, `[DONE]`),
+			text: "a", stop: model.Done, usage: model.Tokens{Input: 12, Output: 3},
+		},
+		{
+			name: "thoughts in tags that are split",
+			raw:  sse(`{"choices":[{"delta":{"content":"<thi"}}]}`, `{"choices":[{"delta":{"content":"nk>a plan</thi"}}]}`, `{"choices":[{"delta":{"content":"nk>\n\nIt is "}}]}`, `{"choices":[{"delta":{"content":"5."},"finish_reason":"stop"}]}`, `[DONE]`),
+			text: "It is 5.", stop: model.Done,
+		},
+		{
+			name: "thoughts that only end",
+			raw:  sse(`{"choices":[{"delta":{"content":"a plan\n</think>\n\nIt is 5."},"finish_reason":"stop"}]}`, `[DONE]`),
+			text: "It is 5.", stop: model.Done,
+		},
+		{
+			name: "harmony channels",
+			raw:  sse(`{"choices":[{"delta":{"content":"<|channel|>analysis<|mess"}}]}`, `{"choices":[{"delta":{"content":"age|>a plan<|end|><|start|>assistant<|channel|>final<|message|>It is 5.<|return|>"},"finish_reason":"stop"}]}`, `[DONE]`),
+			text: "It is 5.", stop: model.Done,
+		},
+		{
+			name:  "a call as a text, in tags",
+			raw:   sse(`{"choices":[{"delta":{"content":"<tool_call>\n{\"name\": \"time\", \"arguments\": {\"n\": 1}}\n</tool_call>"},"finish_reason":"stop"}]}`, `[DONE]`),
+			calls: `time({"n": 1})#call_2`, stop: model.ToolCalls,
+		},
+		{
+			name:  "a call as a text, by parameters, behind a thought",
+			raw:   sse(`{"choices":[{"delta":{"content":"<think>a plan</think><function=time>\n<parameter=zone>\nUTC\n</parameter>\n</function>\n</tool_call>"},"finish_reason":"stop"}]}`, `[DONE]`),
+			calls: `time({"zone":"UTC"})#call_2`, stop: model.ToolCalls,
+		},
+		{
+			name:  "a call as fenced JSON",
+			raw:   sse("{\"choices\":[{\"delta\":{\"content\":\"```json\\n{\\\"name\\\":\\\"time\\\",\\\"arguments\\\":{}}\\n```\"},\"finish_reason\":\"stop\"}]}", `[DONE]`),
+			calls: `time({})#call_2`, stop: model.ToolCalls,
+		},
+		{
+			name: "JSON that is no call",
+			raw:  sse(`{"choices":[{"delta":{"content":"{\"name\":\"Ann\",\"arguments\":{}}"},"finish_reason":"stop"}]}`, `[DONE]`),
+			text: `{"name":"Ann","arguments":{}}`, stop: model.Done,
+		},
+		{
+			name: "a call within a text stays a text",
+			raw:  sse(`{"choices":[{"delta":{"content":"Write <tool_call>{\"name\":\"time\"}</tool_call> to call it."},"finish_reason":"stop"}]}`, `[DONE]`),
+			text: `Write <tool_call>{"name":"time"}</tool_call> to call it.`, stop: model.Done,
 		},
 		{
 			name: "filtered",
@@ -405,5 +491,48 @@ func TestPDFsOfMessages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestStateGoesBack: what a server gave with its calls goes back to the same model, with the calls, and
+// to no other.
+func TestStateGoesBack(t *testing.T) {
+	const marks = `{"choices":[{"delta":{"reasoning_content":"I need "}}]}`
+	s := modeltest.OpenAI(
+		modeltest.Reply{Raw: sse(marks, `{"choices":[{"delta":{"reasoning_content":"the time."}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{}"},"extra_content":{"google":{"thought_signature":"c2ln"}}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`)},
+		modeltest.Reply{Text: []string{"noon"}}, modeltest.Reply{Text: []string{"noon"}})
+	defer s.Close()
+	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := []chat.Message{{Role: chat.User, Text: "what time is it?"}}
+	said := chat.Message{Role: chat.Assistant}
+	for e, err := range m.Stream(t.Context(), model.Request{Messages: ask, Tools: []tool.Definition{{Name: "time"}}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Call != nil {
+			said.Calls = append(said.Calls, *e.Call)
+		}
+		if e.Stop != "" {
+			said.State = e.State
+		}
+	}
+	if len(said.Calls) != 1 || said.State == nil {
+		t.Fatalf("the answer is %+v", said)
+	}
+	for i, of := range []string{m.Info().Name, "another"} {
+		said.StateOf = of
+		result := chat.Message{Role: chat.Tool, Result: &chat.Result{CallID: "a", Text: "12:00"}}
+		if _, _, _, err := model.Answer(m.Stream(t.Context(), model.Request{Messages: append(slices.Clone(ask), said, result)})); err != nil {
+			t.Fatal(err)
+		}
+		sent := string(s.Requests()[i+1].Body)
+		for _, mark := range []string{`"reasoning_content":"I need the time."`, `"extra_content":{"google":{"thought_signature":"c2ln"}}`} {
+			if strings.Contains(sent, mark) != (i == 0) {
+				t.Errorf("to %s: %s", of, sent)
+			}
+		}
 	}
 }
