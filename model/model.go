@@ -123,8 +123,10 @@ type Event struct {
 	// Usage is what the provider counted, if it reported it.
 	Usage *Tokens
 	// State comes with Stop: what the provider wants back with an answer that has calls, see
-	// [chat.Message.State].
-	State json.RawMessage
+	// [chat.Message.State]. StateOf names the model, also if its calls alone have a state: behind
+	// a fallback it is the one that answered.
+	State   json.RawMessage
+	StateOf string
 }
 
 // Stop says why an answer ended.

@@ -21,7 +21,6 @@ import (
 	"iter"
 	"log/slog"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -578,11 +577,8 @@ func (t *run) listen() (answer chat.Message, err error) {
 			}
 		}
 		if e.Stop != "" {
-			c.done.Stop, answer.State = e.Stop, e.State
+			c.done.Stop, answer.State, answer.StateOf = e.Stop, e.State, e.StateOf
 		}
-	}
-	if answer.State != nil || slices.ContainsFunc(answer.Calls, func(c chat.Call) bool { return c.State != nil }) {
-		answer.StateOf = t.front.runner.model.Info().Name
 	}
 	return answer, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/chat"
@@ -114,7 +115,11 @@ func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read 
 				return
 			}
 		}
-		yield(model.Event{Stop: a.stop(), Usage: a.Usage, State: a.state()}, nil)
+		last := model.Event{Stop: a.stop(), Usage: a.Usage, State: a.state()}
+		if last.State != nil || slices.ContainsFunc(a.Calls, func(c *Call) bool { return c.State != nil }) {
+			last.StateOf = e.Name()
+		}
+		yield(last, nil)
 	}
 }
 

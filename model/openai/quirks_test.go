@@ -516,10 +516,10 @@ func TestStateGoesBack(t *testing.T) {
 			said.Calls = append(said.Calls, *e.Call)
 		}
 		if e.Stop != "" {
-			said.State = e.State
+			said.State, said.StateOf = e.State, e.StateOf
 		}
 	}
-	if len(said.Calls) != 1 || said.State == nil {
+	if len(said.Calls) != 1 || said.State == nil || said.StateOf != "openai/test" {
 		t.Fatalf("the answer is %+v", said)
 	}
 	for i, of := range []string{m.Info().Name, "another"} {
