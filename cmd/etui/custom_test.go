@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -57,8 +58,14 @@ agents:
 		{[]string{"--agent", "full", "--strategy", "custom"}, false, true, true},
 	} {
 		args := append([]string{"-w", dir, "chat", "-m", "hello"}, tt.args...)
-		run(t.Context(), args, &terminal.Console{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
-		request := <-read
+		var said bytes.Buffer
+		run(t.Context(), args, &terminal.Console{In: strings.NewReader(""), Out: &said, Err: &said})
+		request := ""
+		select {
+		case request = <-read:
+		default:
+			t.Fatalf("%v: the model was not asked: %s", tt.args, &said)
+		}
 		for _, part := range []struct {
 			what, text string
 			want       bool
