@@ -20,7 +20,9 @@ type prose struct {
 	step  step
 	text  string // that was not passed on yet
 	until string // what ends the thought
-	said  bool   // something was passed on
+	// assumed says that nothing opened the thought.
+	assumed bool
+	said    bool // something was passed on
 }
 
 type step int
@@ -53,7 +55,7 @@ const maxHeld = 64 << 10
 func newProse(req model.Request, late *atomic.Bool) *prose {
 	p := &prose{late: late}
 	if late.Load() {
-		p.step, p.until = thinks, "</think>"
+		p.step, p.until, p.assumed = thinks, "</think>", true
 	}
 	if len(req.Format) > 0 || len(req.Tools) == 0 {
 		return p
@@ -79,13 +81,18 @@ func (p *prose) add(piece string) string {
 			}
 		case thinks:
 			_, rest, ends := strings.Cut(p.text, p.until)
-			if !ends {
-				if len(p.text) > maxHeld && !p.late.Load() { // it is dropped in any case
-					p.text = p.text[len(p.text)-len(p.until):]
-				}
+			switch {
+			case ends:
+			case p.assumed && len(p.text) > maxHeld: // it is no thought after all
+				p.step = replies
+				continue
+			case !p.assumed && len(p.text) > maxHeld: // it is dropped in any case
+				p.text = p.text[len(p.text)-len(p.until):]
+				return ""
+			default:
 				return ""
 			}
-			p.text, p.step = rest, begins
+			p.text, p.step, p.assumed = rest, begins, false
 		case calls:
 			if len(p.text) < maxHeld {
 				return ""
@@ -173,7 +180,7 @@ func (p *prose) rest() string {
 	text := p.text
 	p.text = ""
 	switch {
-	case p.step == thinks && p.late.Load() && p.until == "</think>": // this time it did not think
+	case p.step == thinks && p.assumed: // this time it did not think
 		p.late.Store(false)
 	case p.step == thinks:
 		return ""

@@ -25,6 +25,7 @@ type Answer struct {
 	// State is what the provider may want back with the message, by the name of its field, see
 	// [chat.Message.State]. Use Keep and KeepEach.
 	State map[string]any
+	kept  int // bytes of the lists in State
 	// Begun says that there was an event of an answer, and Complete that the answer may end
 	// here, though the usage may follow.
 	Begun, Complete bool
@@ -219,7 +220,13 @@ func (a *Answer) KeepEach(field string, elements []json.RawMessage) {
 		a.State = map[string]any{}
 	}
 	before, _ := a.State[field].([]json.RawMessage)
-	a.State[field] = append(before, elements...)
+	for _, e := range elements {
+		if a.kept += len(e); a.kept > maxState {
+			return
+		}
+		before = append(before, e)
+	}
+	a.State[field] = before
 }
 
 // state returns what the provider wants back with the calls of the answer; nil without calls.

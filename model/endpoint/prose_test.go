@@ -1,0 +1,112 @@
+package endpoint_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
+	"github.com/etui-run/etui/tool"
+)
+
+// says returns what an endpoint makes of texts that come one after the other: what a person reads,
+// and the calls.
+func says(t *testing.T, e *endpoint.Endpoint, pieces ...string) (text string, calls []string) {
+	t.Helper()
+	ask := func(context.Context, model.Request, model.Names) (io.ReadCloser, error) {
+		var b strings.Builder
+		for i := range pieces {
+			fmt.Fprintf(&b, "data: %d\n\n", i)
+		}
+		return io.NopCloser(strings.NewReader(b.String())), nil
+	}
+	read := func(a *endpoint.Answer, event endpoint.Event) (string, error) {
+		var i int
+		if _, err := fmt.Sscan(string(event.Data), &i); err != nil {
+			return "", err
+		}
+		a.Begun, a.Complete = true, true
+		return pieces[i], nil
+	}
+	req := model.Request{Tools: []tool.Definition{{Name: "time", Parameters: []byte(`{"type":"object","properties":{"zone":{"type":"string"}}}`)}}}
+	for event, err := range e.Stream(t.Context(), req, ask, read) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += event.Text
+		if event.Call != nil {
+			calls = append(calls, event.Call.Name+string(event.Call.Arguments))
+		}
+	}
+	return text, calls
+}
+
+func newEndpoint(t *testing.T) *endpoint.Endpoint {
+	t.Helper()
+	e, err := endpoint.New(endpoint.Config{Adapter: "test", Model: "m", Name: "m", BaseURL: "http://localhost", Header: http.Header{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// TestProse: wherever a text is cut into pieces, the person reads the same, and thoughts and calls
+// are found.
+func TestProse(t *testing.T) {
+	for text, want := range map[string]string{
+		"It is 5.":                          "It is 5.",
+		"a < b, and 1 <thin> x":             "a < b, and 1 <thin> x",
+		"<think>plan</think>\n\nyes":        "yes",
+		" \n<thought>a</thought>b":          "b",
+		"<think>a</think><think>b</think>c": "c",
+		"<think>never ends":                 "",
+		"{\"name\":\"Ann\"}":                "{\"name\":\"Ann\"}",
+		"```json\n{\"a\":1}\n```":           "```json\n{\"a\":1}\n```",
+		"<|channel|>analysis<|message|>plan<|end|><|start|>assistant<|channel|>final<|message|>yes": "yes",
+		`<tool_call>{"name":"time","arguments":{"zone":"UTC"}}</tool_call>`:                         "time{\"zone\":\"UTC\"}",
+		`{"name":"time","arguments":{}}`:                                                            "time{}",
+		`{"name":"time","arguments":{"unknown":1}}`:                                                 `{"name":"time","arguments":{"unknown":1}}`,
+	} {
+		for at := range len(text) + 1 {
+			got, calls := says(t, newEndpoint(t), text[:at], text[at:])
+			if got+strings.Join(calls, "") != want {
+				t.Errorf("%q cut at %d: %q and %q, want %q", text, at, got, calls, want)
+			}
+		}
+		var each []string
+		for _, r := range text {
+			each = append(each, string(r))
+		}
+		if got, calls := says(t, newEndpoint(t), each...); got+strings.Join(calls, "") != want {
+			t.Errorf("%q in single characters: %q and %q, want %q", text, got, calls, want)
+		}
+	}
+}
+
+// TestThoughtsThatOnlyEnd: after a model has closed a thought that it did not open, its next thoughts
+// reach nobody, and an answer without one arrives whole.
+func TestThoughtsThatOnlyEnd(t *testing.T) {
+	e := newEndpoint(t)
+	for i, c := range []struct {
+		pieces []string
+		want   string
+	}{
+		{[]string{"a plan</think>yes"}, "yes"},
+		{[]string{"a secret ", "plan", "</th", "ink>", "yes"}, "yes"},
+		{[]string{"It ", "is 5."}, "It is 5."},
+		{[]string{"It ", "is 6."}, "It is 6."},
+	} {
+		if got, _ := says(t, e, c.pieces...); got != c.want {
+			t.Errorf("answer %d: %q, want %q", i+1, got, c.want)
+		}
+	}
+	long := strings.Repeat("word ", 20_000)
+	says(t, e, "a plan</think>yes")
+	if got, _ := says(t, e, long, long); got != long+long {
+		t.Errorf("of a long answer without a thought arrive %d bytes of %d", len(got), 2*len(long))
+	}
+}
