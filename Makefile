@@ -58,7 +58,7 @@ test: needs-go
 	@race='$(RACE)'; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
 	$(WITH_PROGRAMS) set -x; go -C examples/unittest test -vet=off -ldflags '-s -w' ./... & other=$$!; \
-	ETUI_TEST_ALL=1 TEST_ETUI=$(CURDIR)/bin/etui.test TEST_ENGINE=$(CURDIR)/bin/engine.test TEST_SANDBOX=$(CURDIR)/bin/sandbox.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
+	TEST_ALL=1 TEST_ETUI=$(CURDIR)/bin/etui.test TEST_ENGINE=$(CURDIR)/bin/engine.test TEST_SANDBOX=$(CURDIR)/bin/sandbox.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
 	failed=$$?; wait $$other && exit $$failed
 
 # What `go test ./...` runs on a machine with Go alone. Tests of programs that are not installed
@@ -83,7 +83,7 @@ bin/dendrite/dendrite: channel/matrix/matrixtest/dendrite/go.mod channel/matrix/
 # All tests of the Matrix channel on it, of which make test runs some.
 .PHONY: test-matrix
 test-matrix: bin/dendrite/dendrite
-	ETUI_TEST_ALL=1 TEST_MATRIX=all go test -count=1 ./channel/matrix
+	TEST_ALL=1 TEST_MATRIX=all go test -count=1 ./channel/matrix
 
 %/node_modules: %/package-lock.json
 	@sed -n 's/ *"description": "\(.*\)",*/make: fetching from npm: \1/p' $*/package.json

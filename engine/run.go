@@ -243,11 +243,11 @@ func (j *job) enterLater(ctx context.Context, m *mail, crowd error) (err error) 
 	if j.item, fresh, err = e.accept(ctx, j.key, *m); err != nil {
 		return err
 	}
+	if fresh { // before its sender's next message comes, which waits behind it
+		e.box.TakeUpThen(j.item, func() { e.deferred.Add(-1) })
+	}
 	if m.Accepted != nil {
 		m.Accepted()
-	}
-	if fresh {
-		e.box.TakeUpThen(j.item, func() { e.deferred.Add(-1) })
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// shut is a model that waits until it is open, and keeps what it was asked.
+// shut is a model that waits until it is open, takes a second, and keeps what it was asked.
 type shut struct {
 	open  chan struct{}
 	mu    sync.Mutex
@@ -102,6 +102,7 @@ func (*shut) Info() model.Info { return model.Info{Name: "shut"} }
 func (s *shut) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		<-s.open
+		time.Sleep(time.Second) // of a synctest bubble
 		s.mu.Lock()
 		s.asked = append(s.asked, r.Messages[len(r.Messages)-1].Text)
 		s.mu.Unlock()

@@ -67,11 +67,12 @@ func (i *Inspector) Session(ctx context.Context, key session.Key, skip, limit in
 	for n := range c.Said {
 		calls := slices.Clone(c.Said[n].Calls)
 		for j, call := range calls {
+			calls[j].State = nil
 			if len(call.Arguments) > 0 && !json.Valid(call.Arguments) {
 				calls[j].Arguments, _ = json.Marshal(string(call.Arguments)) // a text always marshals
 			}
 		}
-		c.Said[n].Calls = calls
+		c.Said[n].Calls, c.Said[n].State, c.Said[n].StateOf = calls, nil, ""
 	}
 	s, err := i.engine.Store().Load(ctx, key, session.Sent)
 	c.Phase = turn.PhaseOf(s)

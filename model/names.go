@@ -89,6 +89,9 @@ func (n Names) Own(name string) string {
 	if own, ok := n.from[name]; ok {
 		return own
 	}
+	if _, own := n.to[name]; own {
+		return name
+	}
 	if own := n.near[plain(name)]; own != "" {
 		return own
 	}

@@ -1,6 +1,6 @@
 // Package leftout leaves tests out that need a program which is not installed. With `go test`
 // alone such a test is skipped, and says so in a line that begins with "left out:". `make test`
-// fetches the programs and sets ETUI_TEST_ALL=1: then a missing program is a failure.
+// fetches the programs and sets TEST_ALL=1: then a missing program is a failure.
 package leftout
 
 import (
@@ -20,10 +20,10 @@ func Without(tb testing.TB, program string) {
 
 // Refused returns an error if all tests are to run and a program is missing.
 func Refused(program string) error {
-	if os.Getenv("ETUI_TEST_ALL") == "" {
+	if os.Getenv("TEST_ALL") == "" {
 		return nil
 	}
-	return fmt.Errorf("%s is not installed, and ETUI_TEST_ALL says that no test may be left out", program)
+	return fmt.Errorf("%s is not installed, and TEST_ALL says that no test may be left out", program)
 }
 
 // Line says that a test is left out.

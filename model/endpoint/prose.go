@@ -18,11 +18,14 @@ type prose struct {
 	tools map[string]*json.RawMessage // parameters of what may be called; nil when text is no call
 	late  *atomic.Bool                // the model is known to close thoughts that it did not open
 	step  step
-	text  string // that was not passed on yet
-	until string // what ends the thought
-	// assumed says that nothing opened the thought.
-	assumed bool
-	said    bool // something was passed on
+	text  string          // that was not passed on yet
+	until string          // what ends the thought
+	said  bool            // something was passed on
+	guess bool            // text without a beginning may be a thought, because the last one was
+	ended bool            // a thought has ended, so that a mark of its end is a text
+	marks bool            // it came in a channel of harmony
+	exact bool            // JSON was asked for
+	held  strings.Builder // what may be a thought, before text
 }
 
 type step int
@@ -53,11 +56,8 @@ var harmony = strings.NewReplacer("<|start|>assistant", "", "<|end|>", "", "<|re
 const maxHeld = 64 << 10
 
 func newProse(req model.Request, late *atomic.Bool) *prose {
-	p := &prose{late: late}
-	if late.Load() {
-		p.step, p.until, p.assumed = thinks, "</think>", true
-	}
-	if len(req.Format) > 0 || len(req.Tools) == 0 {
+	p := &prose{late: late, guess: late.Load(), exact: len(req.Format) > 0}
+	if p.exact || len(req.Tools) == 0 {
 		return p
 	}
 	p.tools = map[string]*json.RawMessage{}
@@ -81,18 +81,21 @@ func (p *prose) add(piece string) string {
 			}
 		case thinks:
 			_, rest, ends := strings.Cut(p.text, p.until)
-			switch {
-			case ends:
-			case p.assumed && len(p.text) > maxHeld: // it is no thought after all
-				p.step = replies
-				continue
-			case !p.assumed && len(p.text) > maxHeld: // it is dropped in any case
-				p.text = p.text[len(p.text)-len(p.until):]
-				return ""
-			default:
+			if !ends {
+				if n := len(p.text) - len(p.until); n > 0 {
+					if p.guess {
+						p.held.WriteString(p.text[:n])
+					}
+					p.text = p.text[n:]
+				}
+				if p.held.Len() > maxGuess { // nobody is answered at such length
+					p.guess = false
+					p.held.Reset()
+				}
 				return ""
 			}
-			p.text, p.step, p.assumed = rest, begins, false
+			p.text, p.step, p.guess, p.ended = rest, begins, false, true
+			p.held.Reset()
 		case calls:
 			if len(p.text) < maxHeld {
 				return ""
@@ -108,11 +111,17 @@ func (p *prose) add(piece string) string {
 func (p *prose) decide() bool {
 	text := strings.TrimLeft(p.text, " \t\r\n")
 	if text == "" {
+		p.text = p.text[:min(len(p.text), maxBlank)]
 		return false
+	}
+	if p.exact && text[0] == '{' {
+		p.step, p.text = replies, text
+		return true
 	}
 	for _, mark := range thoughts {
 		switch {
 		case strings.HasPrefix(text, mark[0]):
+			p.guess, p.exact = false, false
 			p.step, p.until, p.text = thinks, mark[1], text[len(mark[0]):]
 			return true
 		case strings.HasPrefix(mark[0], text):
@@ -129,12 +138,18 @@ func (p *prose) decide() bool {
 		default:
 			p.text, p.step, p.until = rest, thinks, "<|end|>"
 		}
+		p.guess, p.marks = false, true
 		return true
 	}
 	if strings.HasPrefix("<|start|>assistant"+channelMark, text) || strings.HasPrefix(channelMark, text) {
 		return false
 	}
+	if p.guess {
+		p.step, p.until = thinks, "</think>"
+		return true
+	}
 	p.step = replies
+	p.exact = p.exact && text[0] == '['
 	if p.tools != nil && !p.said {
 		for _, mark := range callMarks {
 			if strings.HasPrefix(text, mark) {
@@ -155,35 +170,70 @@ func (p *prose) decide() bool {
 
 // pass returns the text but for an end that may be the beginning of a mark.
 func (p *prose) pass() string {
-	if !p.said {
-		if _, rest, ends := strings.Cut(p.text, "</think>"); ends {
-			p.late.Store(true)
+	if p.exact {
+		out := p.text
+		p.text, p.said = "", true
+		return out
+	}
+	if before, rest, ends := strings.Cut(p.text, "</think>"); ends && !p.ended {
+		p.late.Store(true)
+		p.ended = true
+		if p.text = before + rest; !p.said {
 			p.text = strings.TrimLeft(rest, " \t\r\n")
 		}
 	}
 	out := p.text
-	if at := strings.LastIndexByte(out, '<'); at >= 0 && len(out)-at < len("</think>") && strings.HasPrefix("</think>", out[at:]) {
+	if at := strings.LastIndexByte(out, '<'); at >= 0 && p.unsure(out[at:]) {
 		out = out[:at]
 	}
 	p.text = p.text[len(out):]
-	if strings.Contains(out, "</think>") {
-		p.late.Store(true)
-		out = strings.Replace(out, "</think>", "", 1)
+	if p.marks {
+		out = harmony.Replace(out)
 	}
-	out = harmony.Replace(out)
 	p.said = p.said || out != ""
 	return out
 }
 
+// unsure reports whether a text may go on as a mark.
+func (p *prose) unsure(text string) bool {
+	if !p.ended && strings.HasPrefix("</think>", text) {
+		return true
+	}
+	return p.marks && slices.ContainsFunc([]string{"<|start|>assistant", "<|end|>", "<|return|>", "<|call|>"}, func(mark string) bool {
+		return len(text) < len(mark) && strings.HasPrefix(mark, text)
+	})
+}
+
+const (
+	// maxGuess bounds what is held because it may be a thought, in bytes.
+	maxGuess = 1 << 20
+	// maxBlank bounds the blanks that are held before a text.
+	maxBlank = 64
+)
+
+// end says that the answer is complete: what was guessed to be a thought, and did not end, is none.
+func (p *prose) end() {
+	if p.step != thinks || !p.guess {
+		return
+	}
+	p.late.Store(false)
+	p.guess, p.step, p.text = false, begins, p.held.String()+p.text
+	p.held.Reset()
+	p.text = p.add("") + p.text
+}
+
 // rest returns what is left when the answer has ended.
 func (p *prose) rest() string {
+	if p.step == thinks {
+		return ""
+	}
 	text := p.text
 	p.text = ""
-	switch {
-	case p.step == thinks && p.assumed: // this time it did not think
-		p.late.Store(false)
-	case p.step == thinks:
-		return ""
+	if p.exact {
+		return text
+	}
+	if !p.marks && p.step != begins {
+		return text
 	}
 	if text = harmony.Replace(text); !p.said && strings.TrimSpace(text) == "" {
 		return ""

@@ -17,6 +17,11 @@ import (
 // and the calls.
 func says(t *testing.T, e *endpoint.Endpoint, pieces ...string) (text string, calls []string) {
 	t.Helper()
+	return saysTo(t, e, model.Settings{}, pieces...)
+}
+
+func saysTo(t *testing.T, e *endpoint.Endpoint, settings model.Settings, pieces ...string) (text string, calls []string) {
+	t.Helper()
 	ask := func(context.Context, model.Request, model.Names) (io.ReadCloser, error) {
 		var b strings.Builder
 		for i := range pieces {
@@ -32,7 +37,7 @@ func says(t *testing.T, e *endpoint.Endpoint, pieces ...string) (text string, ca
 		a.Begun, a.Complete = true, true
 		return pieces[i], nil
 	}
-	req := model.Request{Tools: []tool.Definition{{Name: "time", Parameters: []byte(`{"type":"object","properties":{"zone":{"type":"string"}}}`)}}}
+	req := model.Request{Settings: settings, Tools: []tool.Definition{{Name: "time", Parameters: []byte(`{"type":"object","properties":{"zone":{"type":"string"}}}`)}}}
 	for event, err := range e.Stream(t.Context(), req, ask, read) {
 		if err != nil {
 			t.Fatal(err)
@@ -83,6 +88,17 @@ func TestProse(t *testing.T) {
 		}
 		if got, calls := says(t, newEndpoint(t), each...); got+strings.Join(calls, "") != want {
 			t.Errorf("%q in single characters: %q and %q, want %q", text, got, calls, want)
+		}
+	}
+}
+
+// TestFormatKept: an answer in the form that the request asks for arrives as it is.
+func TestFormatKept(t *testing.T) {
+	for _, text := range []string{`{"a":"</think>"}`, `{"a":"<|end|>"}`, `{"name":"time","arguments":{}}`} {
+		for at := range len(text) + 1 {
+			if got, calls := saysTo(t, newEndpoint(t), model.Settings{Format: []byte(`{"type":"json_object"}`)}, text[:at], text[at:]); got != text || calls != nil {
+				t.Errorf("%q cut at %d arrives as %q, %q", text, at, got, calls)
+			}
 		}
 	}
 }

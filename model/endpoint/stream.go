@@ -25,7 +25,7 @@ type Answer struct {
 	// State is what the provider may want back with the message, by the name of its field, see
 	// [chat.Message.State]. Use Keep and KeepEach.
 	State map[string]any
-	kept  int // bytes of the lists in State
+	kept  int // bytes of State
 	// Begun says that there was an event of an answer, and Complete that the answer may end
 	// here, though the usage may follow.
 	Begun, Complete bool
@@ -56,8 +56,10 @@ func (c *Call) Add(name, arguments string) {
 // object first, or all of them again, or in each piece what there is so far.
 func whole(pieces []string) json.RawMessage {
 	joined := strings.Join(pieces, "")
-	for len(pieces) > 1 && !json.Valid([]byte(joined)) && json.Valid([]byte(pieces[0])) && strings.Trim(pieces[0], " {}") == "" {
-		pieces = pieces[1:]
+	if !json.Valid([]byte(joined)) {
+		for len(pieces) > 1 && json.Valid([]byte(pieces[0])) && strings.Trim(pieces[0], " {}") == "" {
+			pieces = pieces[1:]
+		}
 		joined = strings.Join(pieces, "")
 	}
 	if len(pieces) < 2 || json.Valid([]byte(joined)) {
@@ -105,6 +107,9 @@ func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read 
 			}
 		}
 		drain(body, cancel)
+		if a.Stop != model.Length {
+			p.end()
+		}
 		if len(a.Calls) == 0 && a.Stop == "" {
 			a.Calls = p.calls(names)
 		}
@@ -205,28 +210,44 @@ const maxState = 256 << 10
 
 // Keep adds a piece to a text that the provider may want back.
 func (a *Answer) Keep(field, piece string) {
-	if a.State == nil {
-		a.State = map[string]any{}
+	if !a.room(len(piece)) {
+		return
 	}
-	before, _ := a.State[field].(string)
-	if len(before)+len(piece) <= maxState {
-		a.State[field] = before + piece
+	text, _ := a.State[field].(*kept)
+	if text == nil {
+		text = &kept{}
+		a.State[field] = text
 	}
+	text.WriteString(piece)
 }
 
 // KeepEach adds elements to a list that the provider may want back.
 func (a *Answer) KeepEach(field string, elements []json.RawMessage) {
+	size := 0
+	for _, e := range elements {
+		size += len(e) + 1
+	}
+	if a.room(size) {
+		before, _ := a.State[field].([]json.RawMessage)
+		a.State[field] = append(before, elements...)
+	}
+}
+
+// kept is a text that grows.
+type kept struct{ strings.Builder }
+
+func (k *kept) MarshalJSON() ([]byte, error) { return json.Marshal(k.String()) }
+
+// room reports whether so many bytes more can be kept. If not, none are.
+func (a *Answer) room(size int) bool {
+	if a.kept += size; a.kept > maxState {
+		a.State = nil
+		return false
+	}
 	if a.State == nil {
 		a.State = map[string]any{}
 	}
-	before, _ := a.State[field].([]json.RawMessage)
-	for _, e := range elements {
-		if a.kept += len(e); a.kept > maxState {
-			return
-		}
-		before = append(before, e)
-	}
-	a.State[field] = before
+	return true
 }
 
 // state returns what the provider wants back with the calls of the answer; nil without calls.

@@ -169,7 +169,9 @@ func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
 	}
 	var fresh []*endpoint.Call // those that began in this piece
 	for _, p := range said.ToolCalls {
-		fresh = add(a, p, fresh)
+		if fresh = add(a, p, fresh); len(a.Calls) > maxCalls {
+			return "", fmt.Errorf("the server sent more than %d calls in one answer", maxCalls)
+		}
 	}
 	if f := said.FunctionCall; f != nil {
 		var p part
@@ -230,6 +232,12 @@ func end(a *endpoint.Answer, reason string) {
 	}
 }
 
+// maxCalls bounds the calls of an answer: each piece looks for its call among them.
+const maxCalls = 1000
+
+// maxExtra bounds what is kept of a call for its server, in bytes.
+const maxExtra = 64 << 10
+
 // add adds a piece of a call. Fresh are the calls that began in the same event; it returns them with
 // the one that begins now, if one does.
 func add(a *endpoint.Answer, p part, fresh []*endpoint.Call) []*endpoint.Call {
@@ -248,7 +256,7 @@ func add(a *endpoint.Answer, p part, fresh []*endpoint.Call) []*endpoint.Call {
 	if c.ID == "" {
 		c.ID = string(p.ID)
 	}
-	if len(p.Extra) > 0 {
+	if says(p.Extra) && len(p.Extra) <= maxExtra {
 		c.State, _ = json.Marshal(map[string]json.RawMessage{"extra_content": p.Extra})
 	}
 	c.Add(string(p.Function.Name), string(p.Function.Arguments))
