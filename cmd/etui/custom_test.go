@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -58,13 +57,13 @@ agents:
 		{[]string{"--agent", "full", "--strategy", "custom"}, false, true, true},
 	} {
 		args := append([]string{"-w", dir, "chat", "-m", "hello"}, tt.args...)
-		var said bytes.Buffer
+		var said lockedBuffer
 		run(t.Context(), args, &terminal.Console{In: strings.NewReader(""), Out: &said, Err: &said})
 		request := ""
 		select {
 		case request = <-read:
 		default:
-			t.Fatalf("%v: the model was not asked: %s", tt.args, &said)
+			t.Fatalf("%v: the model was not asked: %s", tt.args, said.String())
 		}
 		for _, part := range []struct {
 			what, text string
