@@ -174,15 +174,16 @@ func (p *parser) narrowShare() float32 {
 // before, which is read last, takes no room from the question.
 func (p *parser) take() []queryTerm {
 	defer p.empty()
-	var parts [][]queryTerm
+	var parts [earlier + 1][]queryTerm
 	for rest := p.list; len(rest) > 0; {
-		n := slices.IndexFunc(rest, func(q queryTerm) bool { return q.part != rest[0].part })
+		which := rest[0].part
+		n := slices.IndexFunc(rest, func(q queryTerm) bool { return q.part != which })
 		if n < 0 {
 			n = len(rest)
 		}
-		parts, rest = append(parts, p.most(rest[:n])), rest[n:]
+		parts[which], rest = p.most(rest[:n]), rest[n:]
 	}
-	return slices.Concat(parts...)
+	return slices.Concat(parts[:]...)
 }
 
 // most returns the terms of a list that say most.
