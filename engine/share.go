@@ -46,7 +46,8 @@ func (e *Engine) sharesOf(m mail, key session.Key) []share.Share {
 			list = append(list, share.Share{Name: kind + " " + name, Says: "of the " + kind + " " + name, Places: part(1, 2), Every: time.Second / time.Duration(e.places), Busy: ErrCrowd})
 		}
 	}
-	list = append(list, share.Share{Name: "strangers", Says: "of people whom etui does not know", Places: part(3, 4), Busy: ErrCrowd})
+	// However few places there are, some are left for people.
+	list = append(list, share.Share{Name: "strangers", Says: "of people whom etui does not know", Places: max(1, e.places*3/4), Busy: ErrCrowd})
 	if list[0].Name == "guests" {
 		for i := range list {
 			list[i].Busy = ErrBusy // their page sends the message again

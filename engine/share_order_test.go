@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/etui-run/etui/engine"
 )
@@ -13,7 +14,7 @@ import (
 // TestCrowdKeepsOrder: the next message of a sender may come as soon as the one before is accepted.
 func TestCrowdKeepsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asks := &shut{open: make(chan struct{})}
+		asks := &shut{open: make(chan struct{}), takes: time.Second} // of the bubble
 		g, _ := newEngine(t, func(c *engine.Config) { c.MaxTurns, c.Agents[0].Model = 8, asks })
 		say := func(user string, i int) engine.Message {
 			return engine.Message{Channel: "irc", Account: "libera", Client: "channel irc", User: user, Text: fmt.Sprint(user, " ", i), IdempotencyKey: fmt.Sprint(user, i), Reply: []byte(`{}`), Later: true}

@@ -91,9 +91,10 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// shut is a model that waits until it is open, takes a second, and keeps what it was asked.
+// shut is a model that waits until it is open, takes some time, and keeps what it was asked.
 type shut struct {
 	open  chan struct{}
+	takes time.Duration
 	mu    sync.Mutex
 	asked []string
 }
@@ -102,7 +103,7 @@ func (*shut) Info() model.Info { return model.Info{Name: "shut"} }
 func (s *shut) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		<-s.open
-		time.Sleep(time.Second) // of a synctest bubble
+		time.Sleep(s.takes)
 		s.mu.Lock()
 		s.asked = append(s.asked, r.Messages[len(r.Messages)-1].Text)
 		s.mu.Unlock()
@@ -120,7 +121,7 @@ func TestCrowdWaits(t *testing.T) {
 func crowdWaits(t *testing.T) {
 	users, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"irc:ann"}}})
 	must(t, err)
-	asks := &shut{open: make(chan struct{})}
+	asks := &shut{open: make(chan struct{}), takes: time.Second} // of the bubble
 	g, _ := newEngine(t, func(c *engine.Config) {
 		c.MaxTurns, c.Users, c.Agents[0].Model = 8, func(*catalog.Catalog) *identity.Users { return users }, asks
 	})
@@ -175,6 +176,43 @@ func crowdWaits(t *testing.T) {
 	}
 	enters(say("late", 0)) // there are places again
 	all.Wait()
+}
+
+// TestFewPlaces: where there are few places, strangers do not have all of them either.
+func TestFewPlaces(t *testing.T) {
+	t.Parallel()
+	users, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"irc:ann"}}})
+	must(t, err)
+	for _, turns := range []int{1, 2, 4} {
+		asks := &shut{open: make(chan struct{})}
+		g, _ := newEngine(t, func(c *engine.Config) {
+			c.MaxTurns, c.Users, c.Agents[0].Model = turns, func(*catalog.Catalog) *identity.Users { return users }, asks
+		})
+		var all sync.WaitGroup
+		enters := func(user string) error {
+			accepted, ended := make(chan struct{}), make(chan error, 1)
+			all.Go(func() {
+				_, err := send(g, t.Context(), engine.Message{Channel: "irc", Account: "libera", User: user, Text: "x", Accepted: func() { close(accepted) }})
+				ended <- err
+			})
+			select {
+			case <-accepted:
+				return nil
+			case err := <-ended:
+				return err
+			}
+		}
+		for i := range 3 * turns {
+			if err := enters(fmt.Sprint(i)); err != nil && !errors.Is(err, engine.ErrCrowd) {
+				t.Errorf("%d turns: stranger %d: %v", turns, i, err)
+			}
+		}
+		if err := enters("ann"); err != nil {
+			t.Errorf("%d turns: a person of the configuration: %v", turns, err)
+		}
+		close(asks.open)
+		all.Wait()
+	}
 }
 
 // pausing is a model that takes ten milliseconds.
