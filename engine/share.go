@@ -30,20 +30,20 @@ const fewest = 8
 // needs a place of their own share only, and the operator needs none.
 func (e *Engine) sharesOf(m mail, key session.Key) []share.Share {
 
-	part := func(n, of int) int { return max(e.places*n/of, min(e.places, fewest)) }
+	part := func(of int) int { return max(e.places/of, min(e.places, fewest)) }
 	s := e.people.Sender(m.Caller())
-	list := []share.Share{{Name: "sender " + s.Record(), Says: "of yours", Places: part(1, 4), Busy: ErrShare}}
+	list := []share.Share{{Name: "sender " + s.Record(), Says: "of yours", Places: part(4), Busy: ErrShare}}
 	switch {
 	case route.Operator(key):
 		return nil
 	case s.Kind() == identity.Person:
 		return list
 	case e.people.Guest(m.Caller(), key):
-		list[0] = share.Share{Name: "guests", Says: "of guests", Places: part(1, 4), Every: 4 * time.Second / time.Duration(part(1, 4)), Busy: ErrCrowd}
+		list[0] = share.Share{Name: "guests", Says: "of guests", Places: part(4), Every: 4 * time.Second / time.Duration(part(4)), Busy: ErrCrowd}
 	}
 	for kind, name := range map[string]string{"account": m.Channel + "/" + m.Account, "key": m.Client} {
 		if m.Account != "" && kind == "account" || m.Client != "" && kind == "key" {
-			list = append(list, share.Share{Name: kind + " " + name, Says: "of the " + kind + " " + name, Places: part(1, 2), Every: time.Second / time.Duration(e.places), Busy: ErrCrowd})
+			list = append(list, share.Share{Name: kind + " " + name, Says: "of the " + kind + " " + name, Places: part(2), Every: time.Second / time.Duration(e.places), Busy: ErrCrowd})
 		}
 	}
 	// However few places there are, some are left for people.
