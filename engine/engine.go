@@ -89,11 +89,11 @@ type Config struct {
 	// means 32. One more is refused with [ErrBusy].
 	MaxWaiting int
 	// MaxTurns is how many turns may run at once, of all sessions and of clients that
-	// keep their conversation themselves; 0 means 256. As many more messages may wait; the
-	// next one is refused with [ErrBusy]. People come before the clock, and of people the
-	// ones with the fewest running turns; guests are one of them. Of all places guests have
-	// at most a quarter, each account and each API key half, each sender a quarter, and all
-	// who are no persons of the configuration three quarters.
+	// keep their conversation themselves; 0 means 256. As many more messages may wait, and
+	// always so many that 16 run or wait; the next one is refused with [ErrBusy]. People come before
+	// the clock, and of people the ones with the fewest running turns; guests are one of
+	// them. Of all places guests have at most a quarter, each account and each API key half,
+	// each sender a quarter, and all who are no persons of the configuration three quarters.
 	MaxTurns int
 	// Tracer makes spans of messages, turns, tool calls and deliveries, see docs/deployment.md.
 	// Those of requests to models come from [model.Trace]. Nil makes none.
@@ -239,7 +239,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
-	e := &Engine{config: cfg, holder: rand.Text(), places: 2 * cfg.MaxTurns, looks: mailbox.Lines{Width: looking, Each: eachLooking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, holder: rand.Text(), places: max(2*cfg.MaxTurns, 2*fewest), looks: mailbox.Lines{Width: looking, Each: eachLooking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	e.people = people.New(people.Config{Users: cfg.Users, Catalog: e.Catalog, Scope: cfg.Scope})
 	e.approvals = approval.New(approval.Config{Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now, Root: e.root, Log: cfg.Log})
 	if cfg.Turn.Approvals {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -131,15 +132,16 @@ func TestTooManyWaiting(t *testing.T) {
 	}
 }
 
-// TestTooManyTurns: as many turns wait as run, whatever session they belong to.
+// TestTooManyTurns: as many turns wait as run, and at least 16 do either, whatever session they
+// belong to.
 func TestTooManyTurns(t *testing.T) {
 	hold := make(chan struct{})
-	g, _ := newEngine(t, func(c *engine.Config) { c.MaxTurns = 1 }, fake.Step{Text: "1", Wait: hold}, fake.Step{Text: "2"})
-	errs := make(chan error, 3)
-	for i := range 3 {
-		m := engine.Message{Text: "x", History: []chat.Message{}}
+	g, _ := newEngine(t, func(c *engine.Config) { c.MaxTurns = 1 }, append([]fake.Step{{Text: "first", Wait: hold}}, slices.Repeat([]fake.Step{{Text: "next"}}, 15)...)...)
+	errs := make(chan error, 17)
+	for i := range 17 {
+		m := engine.Message{Text: "x", History: []chat.Message{}, Trusted: true}
 		if i == 0 {
-			m = engine.Message{Text: "x", Session: "s"}
+			m = engine.Message{Text: "x", Session: "s", Trusted: true}
 		}
 		go func() {
 			_, err := send(g, t.Context(), m)
@@ -147,10 +149,10 @@ func TestTooManyTurns(t *testing.T) {
 		}()
 	}
 	if err := <-errs; !errors.Is(err, engine.ErrBusy) || !strings.Contains(err.Error(), "in all sessions") {
-		t.Errorf("the third message: %v", err)
+		t.Errorf("the last message: %v", err)
 	}
 	close(hold)
-	for range 2 {
+	for range 16 {
 		if err := <-errs; err != nil {
 			t.Error(err)
 		}

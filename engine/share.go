@@ -11,13 +11,14 @@ import (
 	"github.com/etui-run/etui/session"
 )
 
-// fewest is how many places a share has at least, if there are so many.
+// fewest is how many places a share has at least. There are twice as many, so that strangers
+// leave some to people.
 const fewest = 8
 
 // sharesOf returns the shares of which a message in a conversation takes a place.
 //
-// The shares divide the places of all messages that run or wait, twice [Config.MaxTurns], among
-// those who send them, so that nobody uses up the places of the others:
+// The shares divide the places of all messages that run or wait, twice [Config.MaxTurns]
+// but at least 16, among those who send them, so that nobody uses up the places of the others:
 //
 //   - guests together have a quarter,
 //   - each account of a channel and each API key half,
@@ -29,8 +30,7 @@ const fewest = 8
 // [ErrShare] or [ErrCrowd], and one of a guest with [ErrBusy]. A person of the configuration
 // needs a place of their own share only, and the operator needs none.
 func (e *Engine) sharesOf(m mail, key session.Key) []share.Share {
-
-	part := func(of int) int { return max(e.places/of, min(e.places, fewest)) }
+	part := func(of int) int { return max(e.places/of, fewest) }
 	s := e.people.Sender(m.Caller())
 	list := []share.Share{{Name: "sender " + s.Record(), Says: "of yours", Places: part(4), Busy: ErrShare}}
 	switch {
@@ -46,8 +46,7 @@ func (e *Engine) sharesOf(m mail, key session.Key) []share.Share {
 			list = append(list, share.Share{Name: kind + " " + name, Says: "of the " + kind + " " + name, Places: part(2), Every: time.Second / time.Duration(e.places), Busy: ErrCrowd})
 		}
 	}
-	// However few places there are, some are left for people.
-	list = append(list, share.Share{Name: "strangers", Says: "of people whom etui does not know", Places: max(1, e.places*3/4), Busy: ErrCrowd})
+	list = append(list, share.Share{Name: "strangers", Says: "of people whom etui does not know", Places: e.places * 3 / 4, Busy: ErrCrowd})
 	if list[0].Name == "guests" {
 		for i := range list {
 			list[i].Busy = ErrBusy // their page sends the message again
