@@ -247,12 +247,23 @@ func (a Actor) add(c Change, touched map[string]bool, level slog.Level) {
 		slices.SortStableFunc(n.candidates, precedence)
 		a.sources[c.Source] = append(a.sources[c.Source], s.Name())
 		touched[s.Name()] = true
-		for _, other := range n.candidates {
-			if other != added && other.scope == c.Scope && other.details.Version == d.Version {
-				a.log.Warn("two skills have one name: the later one is in effect", "skill", s.Name(), "file", a.effective(s.Name(), n).source, "shadowed", other.source)
-			}
-		}
+		a.reportShadowed(added, n)
 		a.log.Log(context.Background(), level, "skill loaded", "skill", s.Name(), "file", c.Source, "by", a.who, "why", a.why)
+	}
+}
+
+// reportShadowed says which of a new candidate and those beside it are not in effect, where
+// neither their folder nor their version tells.
+func (a Actor) reportShadowed(added *candidate, n *named) {
+	name := added.skill.Name()
+	same := slices.DeleteFunc(slices.Clone(n.candidates), func(c *candidate) bool {
+		return c.scope != added.scope || c.details.Version != added.details.Version || a.gone(name, c)
+	})
+	for len(same) > 1 {
+		last, c := same[len(same)-1], same[0]
+		if same = same[1:]; c == added || last == added {
+			a.log.Warn("two skills have one name: that of the last file by name is in effect", "skill", name, "file", last.source, "shadowed", c.source)
+		}
 	}
 }
 

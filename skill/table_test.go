@@ -151,3 +151,21 @@ func TestVersions(t *testing.T) {
 		}
 	}
 }
+
+// TestShadowedLog: whichever of two files of one name comes first, the log names the one that is
+// in effect, and the one that is not.
+func TestShadowedLog(t *testing.T) {
+	for _, order := range [][]string{{"a.yaml", "z.yaml"}, {"z.yaml", "a.yaml"}} {
+		var log strings.Builder
+		table := skill.NewTable(slog.New(slog.NewTextHandler(&log, nil)))
+		for _, file := range order {
+			table.As("test", "").Replace(skill.Change{Source: file, Scope: skill.Workspace, Skills: []skill.Skill{plain{name: "x"}}})
+		}
+		if e, _ := table.Snapshot().Get("x"); e.Source != "z.yaml" || len(e.Shadows) != 1 || e.Shadows[0].Source != "a.yaml" {
+			t.Errorf("%v: %s is in effect", order, e.Source)
+		}
+		if !strings.Contains(log.String(), "file=z.yaml shadowed=a.yaml") {
+			t.Errorf("%v: %s", order, log.String())
+		}
+	}
+}

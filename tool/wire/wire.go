@@ -26,12 +26,13 @@ import (
 //
 //	func([context.Context,] [struct]) ([result,] error)
 //
-// where the struct may be a pointer. [Read] fills it. A [chat.Result] is returned as it is,
+// where the struct may be a pointer. [Read] fills it. With names, the function takes an argument
+// of each name in place of the struct; one that the call leaves out is its zero value. A [chat.Result] is returned as it is,
 // a string is the text of the result, and any other value is written as JSON. Without a
 // result the text is "Done.".
 //
 // Tool panics when def is not valid, or when fn has another form.
-func Tool(def tool.Definition, fn any) tool.Tool {
+func Tool(def tool.Definition, fn any, names ...string) tool.Tool {
 	f := reflect.ValueOf(fn)
 	t := f.Type()
 	params := t.NumIn()
@@ -39,7 +40,15 @@ func Tool(def tool.Definition, fn any) tool.Tool {
 	if takesContext {
 		params--
 	}
-	if n := t.NumOut(); n == 0 || n > 2 || t.Out(n-1) != reflect.TypeFor[error]() || params > 1 || params == 1 && structOf(t.In(t.NumIn()-1)) == nil {
+	first := t.NumIn() - params
+	fits := params == 0 || params == 1 && structOf(t.In(first)) != nil
+	var plain reflect.Type // a struct with the named arguments
+	if len(names) > 0 {
+		if fits = params == len(names); fits {
+			plain = argumentsOf(t, first, names)
+		}
+	}
+	if n := t.NumOut(); n == 0 || n > 2 || t.Out(n-1) != reflect.TypeFor[error]() || !fits {
 		panic(fmt.Sprintf("tool %s: %s is no func([context.Context,] [struct]) ([result,] error)", def.Name, t))
 	}
 	return tool.New(def, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
@@ -47,8 +56,17 @@ func Tool(def tool.Definition, fn any) tool.Tool {
 		if takesContext {
 			in = append(in, reflect.ValueOf(ctx))
 		}
-		if params == 1 {
-			last := t.In(t.NumIn() - 1)
+		switch {
+		case plain != nil:
+			value := reflect.New(plain)
+			if err := Read(args, value.Interface()); err != nil {
+				return chat.Result{}, err
+			}
+			for i := range params {
+				in = append(in, value.Elem().Field(i))
+			}
+		case params == 1:
+			last := t.In(first)
 			value := reflect.New(structOf(last))
 			if err := Read(args, value.Interface()); err != nil {
 				return chat.Result{}, err
@@ -67,6 +85,17 @@ func Tool(def tool.Definition, fn any) tool.Tool {
 		}
 		return result(out[0])
 	})
+}
+
+// argumentsOf returns a struct type with a field for each argument of a function, from the first
+// that has a name on.
+func argumentsOf(fn reflect.Type, first int, names []string) reflect.Type {
+	fields := make([]reflect.StructField, len(names))
+	for i, name := range names {
+		tag := reflect.StructTag("json:" + strconv.Quote(name))
+		fields[i] = reflect.StructField{Name: fmt.Sprint("A", i), Type: fn.In(first + i), Tag: tag}
+	}
+	return reflect.StructOf(fields)
 }
 
 // structOf returns a struct type, also behind a pointer; nil for other types.

@@ -245,6 +245,9 @@ func Tools(%s) []%s.Tool {
 			if f.receiver != nil {
 				name = r.name + "." + name
 			}
+			for _, v := range f.plain {
+				name += ", " + strconv.Quote(snake(v.Name()))
+			}
 			o.printf("\t\t%s.Tool(%s, %s),\n", wire, o.definition(&f.definition), name)
 		}
 		o.printf(")\n")

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,7 +32,8 @@ type function struct {
 	declared   bool         // as a type
 	receiver   types.Type   // nil for a plain function
 	context    bool         // it takes a context
-	in         *types.Named // nil without arguments
+	in         *types.Named // nil without arguments, and with plain ones
+	plain      []*types.Var // arguments that are no struct
 	pointer    bool         // in is a pointer
 	out        types.Type   // nil if it returns only an error
 	pos        token.Pos
@@ -214,8 +216,11 @@ func (g *generator) function(m marked, common tool.Definition) *function {
 		g.fail(f.pos, "a tool needs a name")
 		return nil
 	}
-	if f.in != nil {
-		d.Parameters = g.parameters(f.in, f.declared, f.pos)
+	switch {
+	case f.in != nil:
+		d.Parameters = g.parameters(f.in, f.in.Obj().Name(), f.declared, f.pos)
+	case len(f.plain) > 0:
+		d.Parameters = g.parameters(g.structOf(f.plain), "of "+f.name, false, f.pos)
 	}
 	return f
 }
@@ -375,7 +380,7 @@ func list(text string) (items []string) {
 	return items
 }
 
-const shapes = "func([context.Context,] [struct]) ([result,] error)"
+const shapes = "func([context.Context,] [arguments, or a struct with them]) ([result,] error)"
 
 // signature analyzes a function's signature.
 func (g *generator) signature(f *function, s *types.Signature) {
@@ -394,13 +399,7 @@ func (g *generator) signature(f *function, s *types.Signature) {
 		g.fail(f.pos, "%s is variadic; put the arguments into a slice in a struct: a tool is %s", f.name, shapes)
 		return
 	}
-	if len(in) > 1 {
-		g.fail(f.pos, "%s takes %d arguments; put them into one struct, a field each: a tool is %s", f.name, len(in), shapes)
-		return
-	}
-	if len(in) == 1 {
-		g.input(f, in[0])
-	}
+	g.input(f, in)
 	out := slices.Collect(s.Results().Variables())
 	if len(out) == 0 || len(out) > 2 || !is(out[len(out)-1].Type(), "error") {
 		g.fail(f.pos, "%s must return an error last; a tool is %s", f.name, shapes)
@@ -414,18 +413,39 @@ func (g *generator) signature(f *function, s *types.Signature) {
 // is reports whether a type has a name, also behind an alias.
 func is(t types.Type, name string) bool { return types.TypeString(types.Unalias(t), nil) == name }
 
-func (g *generator) input(f *function, v *types.Var) {
-	t := types.Unalias(v.Type())
-	if t == types.Typ[types.Invalid] {
-		g.broken()
-		return
+// input takes the arguments of a function: a struct that holds them all, or each by its name.
+func (g *generator) input(f *function, in []*types.Var) {
+	if len(in) == 1 {
+		t := types.Unalias(in[0].Type())
+		if p, ok := t.(*types.Pointer); ok {
+			f.pointer, t = true, types.Unalias(p.Elem())
+		}
+		if f.in = arguments(t); f.in != nil {
+			return
+		}
+		if _, ok := t.(*types.Struct); ok {
+			g.fail(in[0].Pos(), "the argument %s is a struct without a name; declare a type for it", in[0].Name())
+			return
+		}
 	}
-	if p, ok := t.(*types.Pointer); ok {
-		f.pointer, t = true, types.Unalias(p.Elem())
+	for _, v := range in {
+		if v.Name() == "" || v.Name() == "_" {
+			g.fail(v.Pos(), "an argument of %s has no name; the model writes it by its name", f.name)
+			return
+		}
 	}
-	if f.in = arguments(t); f.in == nil {
-		g.fail(v.Pos(), "the argument %s is %s; it must be a named struct type with a field for each argument of the tool", v.Name(), g.typeName(v.Type()))
+	f.plain = in
+}
+
+// structOf returns a struct with a field for each argument.
+func (g *generator) structOf(plain []*types.Var) *types.Struct {
+	var fields []*types.Var
+	var tags []string
+	for _, v := range plain {
+		fields = append(fields, types.NewField(v.Pos(), g.pkg.Types, capital(v.Name()), v.Type(), false))
+		tags = append(tags, "json:"+strconv.Quote(snake(v.Name())))
 	}
+	return types.NewStruct(fields, tags)
 }
 
 // arguments returns a type that can hold the arguments of a tool, a named struct, or

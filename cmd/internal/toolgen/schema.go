@@ -90,7 +90,7 @@ type field struct {
 // parameters returns the JSON Schema of a tool's arguments. The schema of a declared
 // tool is open, like its reader: the program that implements it may know more
 // arguments.
-func (g *generator) parameters(in *types.Named, open bool, pos token.Pos) json.RawMessage {
+func (g *generator) parameters(in types.Type, name string, open bool, pos token.Pos) json.RawMessage {
 	s := g.schema(in, pos, nil)
 	if open {
 		s.AdditionalProperties = nil
@@ -100,7 +100,7 @@ func (g *generator) parameters(in *types.Named, open bool, pos token.Pos) json.R
 		_, err = tool.CompileSchema(text)
 	}
 	if err != nil {
-		g.fail(pos, "the arguments %s have no usable JSON Schema: %v", in.Obj().Name(), err)
+		g.fail(pos, "the arguments %s have no usable JSON Schema: %v", name, err)
 	}
 	return text
 }
@@ -463,19 +463,53 @@ type place struct {
 	name string
 }
 
-// note records the fields of the structs in a file.
+// note records the fields of the structs in a file, and the arguments of its functions.
 func (g *generator) note(fset *token.FileSet, file *ast.File) {
+	record := func(f *ast.Field, name *ast.Ident, as string) {
+		at := fset.Position(name.Pos())
+		g.comments[place{at.Filename, at.Line, as}] = f
+	}
 	ast.Inspect(file, func(n ast.Node) bool {
-		if s, ok := n.(*ast.StructType); ok {
-			for _, f := range s.Fields.List {
+		switch n := n.(type) {
+		case *ast.StructType:
+			for _, f := range n.Fields.List {
 				for _, name := range f.Names {
-					at := fset.Position(name.Pos())
-					g.comments[place{at.Filename, at.Line, name.Name}] = f
+					record(f, name, name.Name)
 				}
+			}
+		case *ast.FuncType:
+			for _, f := range commented(fset, file, n.Params) {
+				record(f, f.Names[0], capital(f.Names[0].Name))
 			}
 		}
 		return true
 	})
+}
+
+// commented returns the arguments of a function with their comments, which Go's parser does not
+// give them: one behind an argument on its line, or before it.
+func commented(fset *token.FileSet, file *ast.File, params *ast.FieldList) (list []*ast.Field) {
+	for _, p := range params.List {
+		for i := range p.Names {
+			list = append(list, &ast.Field{Names: p.Names[i : i+1]})
+		}
+	}
+	for _, c := range file.Comments {
+		if c.Pos() < params.Opening || c.Pos() > params.Closing {
+			continue
+		}
+		next := slices.IndexFunc(list, func(f *ast.Field) bool { return f.Pos() > c.Pos() })
+		if next < 0 {
+			next = len(list)
+		}
+		switch line := fset.Position(c.Pos()).Line; {
+		case next > 0 && fset.Position(list[next-1].Pos()).Line == line:
+			list[next-1].Comment = c
+		case next < len(list):
+			list[next].Doc = c
+		}
+	}
+	return list
 }
 
 // tags applies a field's tags to its schema.

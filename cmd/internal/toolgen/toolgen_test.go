@@ -73,6 +73,10 @@ func TestTools(t *testing.T) {
 		{"say_hello", `{"who":"Ada \u0026 \"Bo\""}`, `Hello, Ada & "Bo"!`},
 		{"say_hello", `{}`, "error: nobody is there"},
 		{"forget_all", `{}`, "Done."},
+		{"read_page", `{"path":"a.md", "first_line":3, "unit":"C"}`, "a.md3C"},
+		{"read_page", `{"path":"a.md", "first_line":3, "lines":7, "unit":"F"}`, "a.md3 7F"},
+		{"read_page", `{"path":"a.md", "first_line":"x", "unit":"F"}`, "error: "},
+		{"count_words", `{"text":"one two"}`, "2"},
 		{"show_map", `{"lat":1.5, "lon":-2}`, "1.5"},
 		{"show_map", `{"lat":"x", "lon":-2}`, "error: "},
 		{"forecast", `{"city":"罗马"}`, `{"input":{"city":"罗马","days":3,"near":null,"pair":[false,false]},"note":"rain","any":null}`},
@@ -157,7 +161,7 @@ func TestMistakes(t *testing.T) {
 	}
 	for _, want := range []string{
 		"wrong.go:7:6: noComment has no doc comment",
-		"wrong.go:12:6: twoArguments takes 2 arguments; put them into one struct",
+		"wrong.go:12:16: an argument of noName has no name",
 		`unknown key "grups"; did you mean "groups"`,
 		"noError must return an error last",
 		`unknown risk "harmless"; it is read, write or destructive`,

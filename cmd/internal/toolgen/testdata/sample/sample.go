@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -100,6 +101,27 @@ func forgetAll(context.Context) error { return nil }
 func showMap(_ context.Context, in Place) (chat.Result, error) {
 	return tool.Text(fmt.Sprint(in.Latitude)), nil
 }
+
+// readPage reads a page of a file.
+//
+//etui:tool risk=read
+func readPage(
+	_ context.Context,
+	path string, // the path of the file
+	// firstLine is where the page begins.
+	firstLine int, lines *int, // how many lines; 40 when it is left out
+	unit Unit,
+) (string, error) {
+	if lines == nil {
+		return fmt.Sprint(path, firstLine, unit), nil
+	}
+	return fmt.Sprint(path, firstLine, *lines, unit), nil
+}
+
+// countWords counts the words of a text.
+//
+//etui:tool risk=read
+func countWords(text string /* the text */) (int, error) { return len(strings.Fields(text)), nil }
 
 type (
 	// ringBell rings a bell; the program does it itself.

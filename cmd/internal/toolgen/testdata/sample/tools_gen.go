@@ -35,11 +35,23 @@ func Tools(service *Service) []tool.Tool {
 	}
 	made = append(made,
 		wire.Tool(tool.Definition{
+			Name:        "count_words",
+			Description: "Counts the words of a text.",
+			Parameters:  json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","description":"the text"}},"required":["text"],"additionalProperties":false}`),
+			Risk:        "read",
+		}, countWords, "text"),
+		wire.Tool(tool.Definition{
 			Name:        "forget_all",
 			Description: "Forgets everything.",
 			Replay:      tool.Safe,
 			Risk:        "destructive",
 		}, forgetAll),
+		wire.Tool(tool.Definition{
+			Name:        "read_page",
+			Description: "Reads a page of a file.",
+			Parameters:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"the path of the file"},"first_line":{"type":"integer","description":"Where the page begins."},"lines":{"type":"integer","description":"how many lines; 40 when it is left out"},"unit":{"type":"string","enum":["C","F"]}},"required":["path","first_line","unit"],"additionalProperties":false}`),
+			Risk:        "read",
+		}, readPage, "path", "first_line", "lines", "unit"),
 		wire.Tool(tool.Definition{
 			Name:        "say_hello",
 			Description: "Says hello.",

@@ -6,10 +6,10 @@ import "context"
 //etui:tool risk=read
 func noComment() error { return nil }
 
-// twoArguments takes two.
+// noName takes an argument that nobody can name.
 //
 //etui:tool
-func twoArguments(a, b string) error { return nil }
+func noName(a, _ string) error { return nil }
 
 // noError gives none.
 //
