@@ -92,8 +92,8 @@ type Report struct {
 	Rounds     int          `json:"rounds"`
 	Tokens     int          `json:"tokens"`
 	Cost       float64      `json:"cost,omitempty"`
-	// Saved is the share of tokens of tool definitions that the phases left out, in percent,
-	// as the mean of the visits.
+	// Saved is the share of tokens of tool definitions that the phases left out, in percent:
+	// of what all tools would have cost in the visits whose tools are known.
 	Saved float64 `json:"saved"`
 	Reply string  `json:"reply,omitempty"`
 
@@ -127,7 +127,7 @@ func New(run Run) *Report {
 		r.Mutation = nil // the tests have changed since
 	}
 	r.Score, r.Before, r.After = r.Mutation.Score(), share(r.before), share(r.after)
-	sum := 0.0
+	sent, full := 0, 0
 	for i, s := range f.Path {
 		if i == 0 && s.FullTokens == 0 && s.From == "" {
 			s.Tools, s.ToolTokens, s.FullTokens = st.Began.Tools, st.Began.ToolTokens, st.Began.FullTokens
@@ -137,11 +137,11 @@ func New(run Run) *Report {
 		}
 		r.Phases = append(r.Phases, Phase{Name: s.To, Why: s.Why, Tools: s.Tools, ToolTokens: s.ToolTokens, FullTokens: s.FullTokens, Delivery: s.Delivery, Lost: s.Lost})
 		if s.FullTokens > 0 {
-			sum += 1 - float64(s.ToolTokens)/float64(s.FullTokens)
+			sent, full = sent+s.ToolTokens, full+s.FullTokens
 		}
 	}
-	if len(r.Phases) > 0 {
-		r.Saved = 100 * sum / float64(len(r.Phases))
+	if full > 0 {
+		r.Saved = 100 * (1 - float64(sent)/float64(full))
 	}
 	return r
 }
@@ -222,7 +222,7 @@ func (r *Report) Markdown() string {
 	if r.Cost > 0 {
 		fmt.Fprintf(&b, ", $%.4f", r.Cost)
 	}
-	fmt.Fprintf(&b, ". The phases left out %.0f %% of the tokens of tool definitions (mean of the visits).\n\n| phase | because | tools | tokens of definitions | of all tools | delivery | lost in the cache |\n|---|---|---|---|---|---|---|\n", r.Saved)
+	fmt.Fprintf(&b, ". The phases left out %.0f %% of the tokens of tool definitions that all tools would have cost.\n\n| phase | because | tools | tokens of definitions | of all tools | delivery | lost in the cache |\n|---|---|---|---|---|---|---|\n", r.Saved)
 	for _, p := range r.Phases {
 		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %s | %.0f |\n", p.Name, code(p.Why), p.Tools, p.ToolTokens, p.FullTokens, p.Delivery, p.Lost)
 	}
