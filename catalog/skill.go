@@ -173,6 +173,20 @@ func (c *Catalog) Members(s Skill) (members []*Entry, unknown []string) {
 	return slices.Compact(members), unknown
 }
 
+// Missing returns the tools and groups that a skill names and that do not exist, without those
+// that are only away for now: a server's, and a skill's that cannot be used.
+func (c *Catalog) Missing(s Skill) []string {
+	_, unknown := c.Members(s)
+	return slices.DeleteFunc(unknown, c.Away)
+}
+
+// Away reports whether a name that no tool has may come to be that of one again.
+func (c *Catalog) Away(name string) bool {
+	return strings.HasPrefix(name, "mcp__") || slices.ContainsFunc(c.unavailable, func(u Unavailable) bool {
+		return u.Name == name || u.Name == strings.TrimSuffix(name, "Tool")
+	})
+}
+
 // Switches reports whether activating a skill changes which tools are shown. A skill
 // with instructions does so only when it names tools that exist: many are written for
 // other programs, whose tool names mean nothing here.

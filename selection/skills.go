@@ -15,6 +15,7 @@ type skills struct {
 	list   []*catalog.Skill
 	places []int              // of each, in [catalog.Catalog.Skills]
 	tools  [][]*catalog.Entry // of each: the tools that it names, in order
+	open   []bool             // of each: it shows all tools while it is active
 	byName map[string]int     // the place in list
 	index  *rank.Index
 }
@@ -30,7 +31,11 @@ func newSkills(c *catalog.Catalog) skills {
 			continue
 		}
 		tools, _ := c.Members(*t)
-		s.byName[t.Name] = len(s.list)
+		open := len(t.Tools) == 0 || t.Guide != nil && len(tools) == 0
+		if t.Guide == nil && len(c.Missing(*t)) > 0 {
+			open, tools = true, nil // a toolset that lacks tools would keep people from their work
+		}
+		s.byName[t.Name], s.open = len(s.list), append(s.open, open)
 		s.list, s.places, s.tools = append(s.list, t), append(s.places, i), append(s.tools, tools)
 	}
 	return s
@@ -48,9 +53,7 @@ func (s skills) definitions() []*tool.Definition {
 }
 
 // allTools reports whether the skill at a place shows all tools while it is active.
-func (s skills) allTools(i int) bool {
-	return len(s.list[i].Tools) == 0 || s.list[i].Guide != nil && len(s.tools[i]) == 0
-}
+func (s skills) allTools(i int) bool { return s.open[i] }
 
 // hideSkills hides skills from the caller: skills that exist only on other channels,
 // skills that a rule hides, and skills that have no tool that the caller could use while they are active. A skill

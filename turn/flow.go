@@ -110,7 +110,7 @@ func (w *flow) toolset(ph workflow.Phase) (name, warning string) {
 	skill, ok := c.Skill(ph.Skill)
 	facts, bounds, _ := w.conv.in.people().at(c, w.conv.in.Facts)
 	switch {
-	case !ok && unavailable(c, ph.Skill), ok && w.front.selector.HidesSkill(facts, w.conv.in.Groups, ph.Skill):
+	case !ok && c.Away(ph.Skill), ok && w.front.selector.HidesSkill(facts, w.conv.in.Groups, ph.Skill):
 		// The caller reads this, and what is hidden from them has no name.
 		return catalog.None, fmt.Sprintf("the skill of the phase %s cannot be used by this caller now; the phase has no tools", ph.Name)
 	case !ok:
@@ -128,7 +128,7 @@ func (w *flow) toolset(ph workflow.Phase) (name, warning string) {
 		return catalog.None, fmt.Sprintf("the policy does not let this caller take up the skill %s of the phase %s; the phase has no tools", ph.Skill, ph.Name)
 	}
 	members, unknown := c.Members(skill)
-	missing := slices.DeleteFunc(slices.Clone(unknown), func(name string) bool { return unavailable(c, name) })
+	missing := c.Missing(skill)
 	switch {
 	case len(missing) > 0:
 		return catalog.Full, fmt.Sprintf("the skill %s of the phase %s names tools that do not exist: %s; the phase has all tools", ph.Skill, ph.Name, strings.Join(missing, ", "))
@@ -138,15 +138,6 @@ func (w *flow) toolset(ph workflow.Phase) (name, warning string) {
 		return ph.Skill, fmt.Sprintf("the phase %s lacks tools that are not available now: %s", ph.Name, strings.Join(unknown, ", "))
 	}
 	return ph.Skill, ""
-}
-
-// unavailable reports whether something exists that nobody can use now: a skill that is
-// disabled, say. Nobody can tell whether a tool of an MCP server exists while the server is
-// away, so none of them counts as missing.
-func unavailable(c *catalog.Catalog, name string) bool {
-	return strings.HasPrefix(name, "mcp__") || slices.ContainsFunc(c.Unavailable(), func(u catalog.Unavailable) bool {
-		return u.Name == name || u.Name == strings.TrimSuffix(name, "Tool")
-	})
 }
 
 // with returns the runner that asks another model, by its name.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/cmd/etui/internal/conversation"
+	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/server/api"
@@ -31,7 +32,8 @@ to try. --last shows what the last message of a conversation got.`,
 			if last && ask.Text != "" {
 				return config.Usagef("--last takes no message: it shows what was stored with the last one")
 			}
-			return g.with(cmd.Context(), last, func(c *client.Client) error {
+			// What the conversation holds counts, with or without a gateway.
+			return g.using(cmd.Context(), app.Config{Stored: last, Records: !last}, func(c *client.Client) error {
 				talk := conversation.New(g.Console, c, who)
 				talk.NoteGateway(cmd.Context())
 				if last {

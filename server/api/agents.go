@@ -47,6 +47,9 @@ func (a *API) replyToolsets(w http.ResponseWriter, agent string, seen *selection
 			continue
 		}
 		members, _ := c.Members(t)
+		if t.Guide == nil && len(c.Missing(t)) > 0 {
+			members, _ = c.Members(catalog.Skill{Name: catalog.Full})
+		}
 		if seen != nil {
 			members = slices.DeleteFunc(slices.Clone(members), func(e *catalog.Entry) bool { return !seen.Visible(e) })
 			if len(t.Tools) > 0 { // patterns and names of what is hidden

@@ -299,7 +299,7 @@ selection: {pinned: [p]}
 		got = append(got, fmt.Sprintf("%d %s: %s at %s:%d:%d", n.Kind, n.Where, n.Text, n.Place.File, n.Place.Line, n.Place.Column))
 	}
 	want := []string{
-		`0 the skill "office": a at f:2:37`, `0 the skill "office": group:g at f:2:40`,
+		`6 the skill "office": a at f:2:37`, `6 the skill "office": group:g at f:2:40`,
 		"1 tools.disabled: exce at ETUI_TOOLS_DISABLED:0:0",
 		"0 selection.pinned: p at f:6:22",
 		"3 workflow.default_skill: office at f:4:27",

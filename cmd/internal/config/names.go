@@ -36,6 +36,8 @@ const (
 	Allowance
 	// Folder: a folder of tools.read.
 	Folder
+	// Member: a tool of a toolset, which has all tools if one does not exist.
+	Member
 )
 
 // names notes the names of tools, groups, skills and folders.
@@ -47,7 +49,7 @@ func (r *reader) names(c *Config, root *yaml.Node) {
 	}
 	for i, t := range c.Skills.Toolsets {
 		for j, name := range t.Tools {
-			note(Tool, fmt.Sprintf("the skill %q", t.Name), name, "skills", "toolsets", i, "tools", j)
+			note(Member, fmt.Sprintf("the skill %q", t.Name), name, "skills", "toolsets", i, "tools", j)
 		}
 	}
 	for i, name := range c.Tools.Disabled {

@@ -32,7 +32,8 @@ type Misnamed struct {
 	// Unknown are other names. They open nothing.
 	Unknown []error
 	// Later are names that may come to exist: of a tool of an MCP server that is not
-	// connected yet, or anything while a file of a skill cannot be read.
+	// connected yet, of one that a toolset names, or anything while a file of a skill cannot be
+	// read.
 	Later []error
 }
 
@@ -102,7 +103,7 @@ func Check(c *config.Config, now *catalog.Catalog, skills *skill.Snapshot) (m Mi
 		err := config.Error{File: r.Place.File, Line: r.Place.Line, Column: r.Place.Column, Message: missing}
 		switch {
 		case missing == "":
-		case r.Kind == config.Allowance || x.later(r.Text):
+		case r.Kind == config.Allowance || r.Kind == config.Member || x.later(r.Text):
 			m.Later = append(m.Later, err)
 		case r.Kind == config.Disabled || r.Kind == config.Skill:
 			m.Refused = append(m.Refused, err)
@@ -130,7 +131,7 @@ func (x Known) MissingTools(e *skill.Entry) (list []error) {
 		return nil // instructions may name tools of other programs
 	}
 	for _, name := range e.Details.Tools {
-		missing := x.Missing(config.Name{Kind: config.Tool, Text: name, Where: fmt.Sprintf("the skill %q", e.Name())})
+		missing := x.Missing(config.Name{Kind: config.Member, Text: name, Where: fmt.Sprintf("the skill %q", e.Name())})
 		if missing != "" {
 			list = append(list, config.Error{File: e.Source, Message: missing})
 		}
@@ -154,7 +155,7 @@ func (x Known) Missing(r config.Name) string {
 	case isGroup:
 		what, name, known = "group", group, x.groups
 	}
-	if known[name] || r.Kind == config.Tool && known[strings.TrimSuffix(name, "Tool")] {
+	if known[name] || (r.Kind == config.Tool || r.Kind == config.Member) && known[strings.TrimSuffix(name, "Tool")] {
 		return ""
 	}
 	candidates := slices.Sorted(maps.Keys(known))
@@ -166,7 +167,11 @@ func (x Known) Missing(r config.Name) string {
 		}
 		slices.Sort(candidates)
 	}
-	return fmt.Sprintf("%s names the %s %q, which does not exist%s", r.Where, what, name, nearest.Hint(name, slices.Values(candidates)))
+	then := ""
+	if r.Kind == config.Member && !x.catalog.Away(name) {
+		then = "; until it does, the skill has all tools"
+	}
+	return fmt.Sprintf("%s names the %s %q, which does not exist%s%s", r.Where, what, name, nearest.Hint(name, slices.Values(candidates)), then)
 }
 
 // later reports whether something of a name may come to exist while etui runs.

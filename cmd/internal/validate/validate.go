@@ -81,7 +81,7 @@ func (v *Validation) checkToolsets() {
 	for _, t := range v.toolsets {
 		var missing []skill.Problem
 		for _, name := range t.config.Tools {
-			if text := v.existing.Missing(config.Name{Kind: config.Tool, Text: name, Where: fmt.Sprintf("the skill %q", t.config.Name)}); text != "" {
+			if text := v.existing.Missing(config.Name{Kind: config.Member, Text: name, Where: fmt.Sprintf("the skill %q", t.config.Name)}); text != "" {
 				missing = append(missing, skill.Problem{Line: t.config.Line("tools"), Field: "tools", Message: text})
 			}
 		}
