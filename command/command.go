@@ -152,6 +152,9 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	agent := cmp.Or(m.Agent, e.Roster().Names()[0])
 	var b strings.Builder
 	fmt.Fprintf(&b, "The agent %s answers here.", agent)
+	if active, err := activeTools(ctx, e, m); err == nil { // all places may be taken
+		b.WriteString(active)
+	}
 	if f, err := inspect.New(e).Flow(ctx, w.Session); err == nil && f.Runs() {
 		fmt.Fprintf(&b, "\nThe workflow %s is in the phase %s: visit %d, round %d, %d tokens so far.", f.Workflow, f.Phase, f.Visits[f.Phase], f.Round, f.AllTokens)
 	}
@@ -160,6 +163,22 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 		fmt.Fprintf(&b, "\nWaits for you: %s %s (/approve %s or /deny %s)", w.Tool, printable.Line(cmp.Or(w.Question, w.Arguments), 120), w.ID, w.ID)
 	}
 	return b.String(), nil
+}
+
+// activeTools says how many tools the sender's next message chooses from, and why.
+func activeTools(ctx context.Context, e Engine, m engine.Message) (string, error) {
+	m.Text, m.Files, m.Reply = "/status", nil, nil
+	sel, err := inspect.New(e).Select(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	n, skill := sel.Counts(), sel.Request.Facts.Skill
+	switch {
+	case n.Usable == n.All || skill == "":
+		return fmt.Sprintf("\nYou can use %d tools here.", n.All), nil
+	default:
+		return fmt.Sprintf("\nYou can use %d tools here; the active skill %s shows %d of them.", n.All, skill, n.Usable), nil
+	}
 }
 
 // tools lists what the sender's words find among what the sender may use.

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"slices"
+
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/turn"
@@ -19,6 +22,8 @@ type AgentStatus struct {
 	// number.
 	Groups string `json:"groups"`
 	Tools  int    `json:"tools"`
+	// Active is how many of them Skill shows.
+	Active int `json:"active"`
 	// Skills are the only skills that the model sees; none means all.
 	Skills   []string `json:"skills"`
 	Strategy string   `json:"strategy"`
@@ -44,11 +49,19 @@ func (e *Engine) AgentStatus(name string) (AgentStatus, error) {
 		Skills: append([]string{}, now.Skills...), Strategy: a.Strategy.String(),
 		Mode: e.config.Selection.Asked(a.Mode), CacheBreaks: a.runner.CacheBreaks(),
 	}
-	if now.Groups != "" {
-		s.Tools = len(e.Catalog().Groups(now.Groups))
+	c := e.Catalog()
+	active, _ := c.Skill(now.Skill)
+	shown, _ := c.Shown(active)
+	if s.Active = len(shown); now.Groups != "" {
+		own := map[*catalog.Entry]bool{}
+		for _, e := range c.Groups(now.Groups) {
+			own[e] = true
+		}
+		s.Tools = len(own)
+		s.Active = len(slices.DeleteFunc(slices.Clone(shown), func(e *catalog.Entry) bool { return !own[e] }))
 	}
-	if c := e.config.Turn.Chooser; c != nil {
-		counts := c.Counts()
+	if chooser := e.config.Turn.Chooser; chooser != nil {
+		counts := chooser.Counts()
 		s.Chooser = &counts
 	}
 	return s, nil

@@ -14,8 +14,8 @@ import (
 type skills struct {
 	list   []*catalog.Skill
 	places []int              // of each, in [catalog.Catalog.Skills]
-	tools  [][]*catalog.Entry // of each: the tools that it names, in order
-	open   []bool             // of each: it shows all tools while it is active
+	tools  [][]*catalog.Entry // of each: the tools that it shows, in order; nil for all
+	all    []bool             // of each: it shows all tools
 	byName map[string]int     // the place in list
 	index  *rank.Index
 }
@@ -30,12 +30,11 @@ func newSkills(c *catalog.Catalog) skills {
 		if t.Name == catalog.Full {
 			continue
 		}
-		tools, _ := c.Members(*t)
-		open := len(t.Tools) == 0 || t.Guide != nil && len(tools) == 0
-		if t.Guide == nil && len(c.Missing(*t)) > 0 {
-			open, tools = true, nil // a toolset that lacks tools would keep people from their work
+		tools, all := c.Shown(*t)
+		if all {
+			tools = nil
 		}
-		s.byName[t.Name], s.open = len(s.list), append(s.open, open)
+		s.byName[t.Name], s.all = len(s.list), append(s.all, all)
 		s.list, s.places, s.tools = append(s.list, t), append(s.places, i), append(s.tools, tools)
 	}
 	return s
@@ -53,7 +52,7 @@ func (s skills) definitions() []*tool.Definition {
 }
 
 // allTools reports whether the skill at a place shows all tools while it is active.
-func (s skills) allTools(i int) bool { return s.open[i] }
+func (s skills) allTools(i int) bool { return s.all[i] }
 
 // hideSkills hides skills from the caller: skills that exist only on other channels,
 // skills that a rule hides, and skills that have no tool that the caller could use while they are active. A skill
