@@ -173,12 +173,15 @@ func activeTools(ctx context.Context, e Engine, m engine.Message) (string, error
 		return "", err
 	}
 	n, skill := sel.Counts(), sel.Request.Facts.Skill
+	says := "\nYou can use " + printable.Count(n.All, "tool") + " here"
 	switch {
 	case n.Usable == n.All || skill == "":
-		return fmt.Sprintf("\nYou can use %d tools here.", n.All), nil
+	case slices.Contains(sel.HiddenSkills, skill):
+		says += fmt.Sprintf("; %d of them are shown now", n.Usable)
 	default:
-		return fmt.Sprintf("\nYou can use %d tools here; the active skill %s shows %d of them.", n.All, skill, n.Usable), nil
+		says += fmt.Sprintf("; the active skill %s shows %d of them", skill, n.Usable)
 	}
+	return says + ".", nil
 }
 
 // tools lists what the sender's words find among what the sender may use.
