@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/cmd/internal/trust"
 	"github.com/etui-run/etui/internal/filestamp"
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/sandbox/protect"
 )
@@ -118,7 +119,28 @@ func find(dir, file string, optional bool, environ []string) (*Workspace, error)
 	if w.Found = err == nil; !w.Found && (!optional || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, err
 	}
+	if !w.Found {
+		return w, w.misnamed()
+	}
 	return w, nil
+}
+
+// otherNames are those of configurations like etui's in other programs.
+var otherNames = []string{"agent.yml", "agent.yaml", "config.yml", "config.yaml"}
+
+// misnamed reports a configuration under another name, which would have no effect.
+func (w *Workspace) misnamed() error {
+	for _, name := range otherNames {
+		file := filepath.Join(w.Dir, name)
+		text, err := config.Read(file)
+		if err != nil {
+			continue
+		}
+		if root, bad := form.Parse(string(text), 100); bad == nil && form.Get(root, "skills") != nil {
+			return config.Usagef("there is no %s, and %s has skills: etui reads it once it has that name, or with --config %s", w.File, file, file)
+		}
+	}
+	return nil
 }
 
 // Mistakef returns a mistake in the configuration.
