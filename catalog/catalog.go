@@ -36,7 +36,8 @@ type toolIndex struct {
 	byName   map[string]*Entry
 	byGroup  map[string][]*Entry
 	byRisk   map[tool.Risk][]*Entry
-	guarded  []*Entry // by number of filter, from 1: a tool that it guards
+	guarded  []*Entry          // by number of filter, from 1: a tool that it guards
+	filters  []tool.FilterFunc // of each
 }
 
 // Len returns the number of tools in effect.
@@ -124,8 +125,8 @@ func (c *Catalog) Hidden(f *chat.Facts) (hidden []bool, failed map[int]error) {
 func (c *Catalog) filter(f *chat.Facts, hidden []bool, i int) (at int) {
 	at = i
 	defer func() { _ = recover() }() // at says which one it was
-	for ; at < len(c.guarded); at++ {
-		hidden[at+1] = !c.guarded[at].filter.allow(*f)
+	for ; at < len(c.filters); at++ {
+		hidden[at+1] = !c.filters[at](*f)
 	}
 	return at
 }
@@ -167,7 +168,7 @@ func build(list []*Registration) toolIndex {
 		if e.filter != nil {
 			if filters[e.filter] == 0 {
 				filters[e.filter] = len(filters) + 1
-				c.guarded = append(c.guarded, e)
+				c.guarded, c.filters = append(c.guarded, e), append(c.filters, e.filter.allow)
 			}
 			e.filterNumber = filters[e.filter]
 		}

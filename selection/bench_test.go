@@ -42,8 +42,12 @@ func crowd(tb testing.TB, n, filters int) *catalog.Registry {
 
 func BenchmarkSelect(b *testing.B) {
 	req := selection.Request{Query: "approve the overdue invoice of the customer", Facts: chat.Facts{Channel: "web", Roles: []string{"user"}}}
-	for _, n := range []int{1000, 10_000, 50_000} {
-		for _, filters := range []int{0, 100} {
+	for _, n := range []int{200, 1000, 10_000, 50_000} {
+		guarded := 100
+		if n == 200 {
+			guarded = 150
+		}
+		for _, filters := range []int{0, guarded} {
 			s := many(b, n, filters)
 			b.Run(fmt.Sprintf("tools=%d/filters=%d", n, filters), func(b *testing.B) {
 				b.ReportAllocs()
