@@ -3,6 +3,7 @@ package skill
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 )
 
@@ -15,6 +16,17 @@ var (
 	ErrProviderUnavailable = errors.New("the provider is not available")
 	ErrExecutionFailed     = errors.New("the skill failed")
 )
+
+// StateError says that a skill exists and may not be used now. It wraps [ErrDisabled].
+type StateError struct {
+	Skill string
+	State State  // never [Enabled]
+	Why   string // for people
+}
+
+func (e *StateError) Error() string { return fmt.Sprintf("skill %q: %v (%s)", e.Skill, ErrDisabled, e.Why) }
+
+func (e *StateError) Unwrap() error { return ErrDisabled }
 
 var kinds = []struct {
 	kind   error

@@ -58,7 +58,7 @@ type Registry interface {
 	Enable(name string) error
 	// Disable stops a skill from being used, or returns ErrNotFound.
 	Disable(name string) error
-	// Get returns a skill that may be used, or ErrNotFound or ErrDisabled.
+	// Get returns a skill, or ErrNotFound. One that may not be used comes with a [StateError].
 	Get(name string) (Skill, error)
 	// List returns all skills, by name.
 	List() []Skill

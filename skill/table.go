@@ -83,13 +83,13 @@ func (t *Table) Enable(name string) error { return t.As("program", "").Enable(na
 // Disable stops a skill from being used.
 func (t *Table) Disable(name string) error { return t.As("program", "").Disable(name) }
 
-// Get returns a skill that may be used.
+// Get returns a skill. One that may not be used comes with a [StateError].
 func (t *Table) Get(name string) (Skill, error) {
 	e, err := t.usable(name)
-	if err != nil {
+	if e == nil {
 		return nil, err
 	}
-	return e.Skill, nil
+	return e.Skill, err
 }
 
 func (t *Table) usable(name string) (*Entry, error) {
@@ -98,7 +98,7 @@ func (t *Table) usable(name string) (*Entry, error) {
 	case !ok || e.State == Removed:
 		return nil, fmt.Errorf("skill %q: %w", name, ErrNotFound)
 	case e.State != Enabled:
-		return nil, fmt.Errorf("skill %q: %w (%s)", name, ErrDisabled, e.Why)
+		return e, &StateError{name, e.State, e.Why}
 	}
 	return e, nil
 }

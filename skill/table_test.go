@@ -27,8 +27,9 @@ func TestLife(t *testing.T) {
 	if err := table.Register(plain{name: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Get("a"); !errors.Is(err, skill.ErrDisabled) {
-		t.Fatalf("a loaded skill: %v", err)
+	loaded := (*skill.StateError)(nil)
+	if s, err := table.Get("a"); s == nil || !errors.Is(err, skill.ErrDisabled) || !errors.As(err, &loaded) || loaded.State != skill.Loaded {
+		t.Fatalf("a loaded skill: %v, %v", s, err)
 	}
 	if err := table.Enable("a"); err != nil {
 		t.Fatal(err)
