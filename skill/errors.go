@@ -24,7 +24,9 @@ type StateError struct {
 	Why   string // for people
 }
 
-func (e *StateError) Error() string { return fmt.Sprintf("skill %q: %v (%s)", e.Skill, ErrDisabled, e.Why) }
+func (e *StateError) Error() string {
+	return fmt.Sprintf("skill %q: %v (%s)", e.Skill, ErrDisabled, e.Why)
+}
 
 func (e *StateError) Unwrap() error { return ErrDisabled }
 
