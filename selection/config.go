@@ -2,6 +2,7 @@ package selection
 
 import (
 	"cmp"
+	"sync"
 
 	"github.com/etui-run/etui/rank"
 )
@@ -40,6 +41,44 @@ type Config struct {
 	Weights rank.Weights
 	// Recommend orders the candidates by more than their words, if it is on.
 	Recommend Recommend
+	// Tuning changes both while selectors follow a registry; nil changes nothing.
+	Tuning *Tuning
+}
+
+// Tuning changes the weights of the selectors that [Follow] makes. Its zero value is ready. It is
+// safe for concurrent use.
+type Tuning struct {
+	mu       sync.Mutex
+	now      *weights // nil before the first change
+	watchers []func(weights)
+}
+
+// weights are what a tuning changes.
+type weights struct {
+	ranking   rank.Weights
+	recommend Recommend
+}
+
+// Set makes new selectors, with these weights, before it returns.
+func (t *Tuning) Set(ranking rank.Weights, recommend Recommend) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.now = &weights{ranking, recommend}
+	for _, f := range t.watchers {
+		f(*t.now)
+	}
+}
+
+func (t *Tuning) watch(f func(weights)) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watchers = append(t.watchers, f)
+	if t.now != nil {
+		f(*t.now)
+	}
 }
 
 func (c Config) withDefaults() Config {

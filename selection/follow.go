@@ -17,8 +17,8 @@ import (
 // later callers get it. Only what changed is read: one tool among 10,000 takes
 // some 20 ms, skills and rules take less. In the meantime callers get the previous
 // selector. A caller that must notice a revocation at once asks [Selector.Admit]
-// of the newest selector again before using a tool. The registry keeps making
-// selectors for as long as it exists.
+// of the newest selector again before using a tool. A [Tuning] makes the next selector in
+// the same way. The registry keeps making selectors for as long as it exists.
 func Follow(r *catalog.Registry, cfg Config) func() *Selector {
 	made := newMaker(cfg)
 	var latest atomic.Pointer[Selector]
@@ -30,6 +30,15 @@ func Follow(r *catalog.Registry, cfg Config) func() *Selector {
 		newest = c
 		if latest.Load() != nil {
 			latest.Store(made.selector(c))
+		}
+	})
+	cfg.Tuning.watch(func(w weights) {
+		making.Lock()
+		defer making.Unlock()
+		cfg.Weights, cfg.Recommend = w.ranking, w.recommend
+		made = newMaker(cfg)
+		if latest.Load() != nil {
+			latest.Store(made.selector(newest))
 		}
 	})
 	return func() *Selector {

@@ -23,23 +23,26 @@ import (
 
 func tuneCommand(at *place) *cobra.Command {
 	var limit time.Duration
-	var dry, reset bool
+	var dry, reset, undo bool
 	c := &cobra.Command{
 		Use: "tune [DIR]", Short: "Fit the weights of the ranking to past turns", Args: cobra.MaximumNArgs(1),
 		Long: `Fit the weights of the ranking to past turns: to what was asked and which tools answered. etui keeps
 them when etui.yaml says usage: {keep: true}. A third of the turns is held out to judge the result. Only
-if the weights are better there, by more than chance, are they written to the state folder, and used
-from the next start. The weights of the recommender are fitted in the same way, if it is on and etui.yaml
-does not set them. With DIR the questions in DIR/queries.jsonl and the tools in DIR/tools.jsonl are used
-instead, for the ranking alone.`,
-		Example: "  etui tune --dry-run\n  etui tune --time 2m\n  etui tune --reset",
+if the weights are better there, by more than chance, are they written to the state folder, and used at
+once by a running gateway, which also does this by itself (usage.tune). The weights of the recommender
+are fitted in the same way, if it is on and etui.yaml does not set them. With DIR the questions in
+DIR/queries.jsonl and the tools in DIR/tools.jsonl are used instead, for the ranking alone.`,
+		Example: "  etui tune --dry-run\n  etui tune --time 2m\n  etui tune --undo",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := at.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if reset {
-				return resetWeights(at.Console, w, dry, args)
+			if reset || undo {
+				if dry || reset && undo || len(args) > 0 {
+					return config.Usagef("--reset and --undo go with nothing else")
+				}
+				return changeWeights(at.Console, w, undo)
 			}
 			if limit <= 0 {
 				return config.Usagef("--time must be above zero")
@@ -50,22 +53,34 @@ instead, for the ranking alone.`,
 	c.Flags().DurationVar(&limit, "time", 30*time.Second, "how long to look for better weights")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the gain, but write nothing")
 	c.Flags().BoolVar(&reset, "reset", false, "go back to the default weights")
+	c.Flags().BoolVar(&undo, "undo", false, "go back to the weights before the last change")
 	return c
 }
 
-func resetWeights(console *terminal.Console, w *workdir.Workspace, dry bool, args []string) error {
-	if dry || len(args) > 0 {
-		return config.Usagef("--reset goes with nothing else")
+// changeWeights goes back to the weights before the last change, or to the default ones.
+func changeWeights(console *terminal.Console, w *workdir.Workspace, undo bool) error {
+	says := "The default weights were in use already."
+	var changed bool
+	var err error
+	if undo {
+		changed, err = tune.Undo(w.State, time.Now())
+	} else {
+		changed, err = tune.Reset(w.State)
 	}
-	removed, err := tune.Reset(w.State)
-	if err != nil {
+	now, broken := tune.Load(w.State)
+	if err = cmp.Or(err, broken); err != nil {
 		return err
 	}
-	says := "The default weights were in use already."
-	if removed {
-		says = "The default weights are used from the next start."
+	if changed && undo {
+		says = "The weights before the last change are used again."
+	} else if changed {
+		says = "The default weights are used again."
 	}
-	return console.Print(map[string]any{"weights": rank.DefaultWeights(), "recommender": tune.DefaultRecommender()}, func() string { return says + "\n" })
+	recommender := tune.DefaultRecommender()
+	if now.Recommender != nil {
+		recommender = *now.Recommender
+	}
+	return console.Print(map[string]any{"weights": now.Weights, "recommender": recommender}, func() string { return says + "\n" })
 }
 
 // fitWeights fits weights, reports, and writes them when they are better.
@@ -86,15 +101,8 @@ func fitWeights(ctx context.Context, at *place, w *workdir.Workspace, dir string
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
-	now := tune.Fitted{Weights: before.Weights, Recommender: before.Recommender, Made: time.Now(), From: dir, Report: report.Report, RecommenderReport: report.Recommender}
-	recommends := report.Recommender != nil && report.Recommender.Better
-	if report.Better {
-		now.Weights = report.Weights
-	}
-	if recommends {
-		now.Recommender = &report.Recommender.Weights
-	}
-	if (report.Better || recommends) && !dry {
+	now, better := before.Apply(report)
+	if now.From, now.By = dir, "etui tune"; better && !dry {
 		report.Written = tune.File(w.State)
 		if err := now.Write(w.State); err != nil {
 			return err
@@ -133,19 +141,18 @@ func tuneToPast(ctx context.Context, at *place, w *workdir.Workspace, before tun
 	if err != nil {
 		return report, err
 	}
-	report.Report, err = tune.Run(ctx, tools, learning.Votes(turns, false), tune.Config[rank.Weights]{Start: before.Weights, Votes: w.Config.Usage.Vote, Progress: tuneProgress(at.Console, "")})
+	past := tune.Past{Before: before, Questions: learning.Votes(turns, false), Votes: w.Config.Usage.Vote, Progress: func(recommender bool, p tune.Progress) {
+		what := ""
+		if recommender {
+			what = "recommender: "
+		}
+		tuneProgress(at.Console, what)(p)
+	}}
+	past.Start, past.Fixed = app.Recommends(w.Config.Recommend, before)
+	report, err = tune.FitPast(ctx, tools, turns, past)
 	few := (*tune.TooFewError)(nil)
 	if errors.As(err, &few) && !w.Config.Usage.Keep {
 		err = fmt.Errorf("%w. Turns are not being kept: set usage: {keep: true} in etui.yaml, or give a folder with questions", err)
 	}
-	if err != nil {
-		return report, err
-	}
-	start, fit, why := app.Recommends(w.Config.Recommend, before)
-	if !fit {
-		report.Unfitted = why
-		return report, nil
-	}
-	err = report.FitRecommender(ctx, tools, turns, tune.Config[tune.Recommender]{Start: start, Votes: w.Config.Usage.Vote, Progress: tuneProgress(at.Console, "recommender: ")})
 	return report, err
 }

@@ -115,9 +115,12 @@ func (s *Score) add(relevant, ranked []string) float64 {
 }
 
 // Each returns f of the numbers below n, computed on all processors.
-func Each[T any](n int, f func(i int) T) []T {
+func Each[T any](n int, f func(i int) T) []T { return EachBy(runtime.GOMAXPROCS(0), n, f) }
+
+// EachBy is Each on so many processors at most.
+func EachBy[T any](workers, n int, f func(i int) T) []T {
 	list := make([]T, n)
-	workers := min(runtime.GOMAXPROCS(0), n)
+	workers = min(workers, n)
 	var done panics.Group
 	for first := range workers {
 		done.Go(func() {

@@ -19,8 +19,10 @@ type Fitted struct {
 	// Recommender are the recommender's weights; nil if they were not fitted.
 	Recommender *Recommender `json:"recommender,omitempty"`
 	Made        time.Time    `json:"made"`
-	// From is the folder they were fitted to; empty means past turns.
+	// From is the folder they were fitted to; empty means past turns. By says who had them
+	// fitted.
 	From string `json:"from,omitempty"`
+	By   string `json:"by,omitempty"`
 	// Report and RecommenderReport are what the last fitting found.
 	Report            Report[rank.Weights] `json:"report"`
 	RecommenderReport *Report[Recommender] `json:"recommender_report,omitempty"`
@@ -28,6 +30,9 @@ type Fitted struct {
 
 // File is the file in a state folder with fitted weights.
 func File(state string) string { return filepath.Join(state, "weights.json") }
+
+// before is the file with the weights that the last ones replaced.
+func before(state string) string { return filepath.Join(state, "weights.before.json") }
 
 // Load reads the fitted weights of a workspace. Without a file, or with one that
 // cannot be used, they are the default ones.
@@ -54,8 +59,24 @@ func Load(state string) (Fitted, error) {
 }
 
 // Write replaces the weights of a state folder in one step, so that no reader sees half
-// a file.
+// a file. Those before it are kept for [Undo].
 func (f Fitted) Write(state string) error {
+	old, err := os.ReadFile(File(state))
+	switch {
+	case err == nil:
+		err = atomicfile.Write(before(state), old)
+	case errors.Is(err, fs.ErrNotExist):
+		if err = os.Remove(before(state)); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("keeping the weights before: %w", err)
+	}
+	return f.write(state)
+}
+
+func (f Fitted) write(state string) error {
 	raw, err := json.MarshalIndent(f, "", "  ")
 	if err == nil {
 		err = os.MkdirAll(state, 0o700)
@@ -69,8 +90,39 @@ func (f Fitted) Write(state string) error {
 	return nil
 }
 
+// Undo brings back the weights that the last ones replaced: those of the file before, or the
+// default ones. It reports whether there was anything to undo. The time is noted, so that the
+// same turns do not lead to the same weights again.
+func Undo(state string, now time.Time) (undone bool, err error) {
+	if _, err := os.Stat(File(state)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return false, fmt.Errorf("undoing the weights: %w", err)
+	}
+	f := Fitted{Weights: rank.DefaultWeights()}
+	raw, err := os.ReadFile(before(state))
+	if err == nil {
+		err = json.Unmarshal(raw, &f)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("undoing the weights: %w; etui tune --reset goes back to the default ones", err)
+	}
+	f.Made, f.By = now, "etui tune --undo"
+	if err := f.write(state); err != nil {
+		return false, err
+	}
+	if err := os.Remove(before(state)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return true, fmt.Errorf("undoing the weights: %w", err)
+	}
+	return true, nil
+}
+
 // Reset removes the fitted weights, and reports whether there were any.
 func Reset(state string) (removed bool, err error) {
+	if err := os.Remove(before(state)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("removing the weights: %w", err)
+	}
 	err = os.Remove(File(state))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/rank"
@@ -20,6 +21,57 @@ type Fitting struct {
 	Unfitted    string               `json:"recommender_not_fitted,omitempty"`
 	// Written is the file with the weights, if they are better.
 	Written string `json:"written,omitempty"`
+}
+
+// Past says how [FitPast] fits weights.
+type Past struct {
+	Before Fitted
+	// Questions are those of the turns, as they vote.
+	Questions []rank.Asked
+	// Votes lets past turns vote, as in etui.
+	Votes   bool
+	Workers int // as in [Config]
+	// Start are the recommender's weights. Fixed says why they are not fitted; empty means
+	// that they are.
+	Start Recommender
+	Fixed string
+	// Progress is called with each better fit, of the recommender or not; nil is not called.
+	Progress func(recommender bool, p Progress)
+}
+
+// FitPast fits the weights of the ranking, and those of the recommender over it, to past turns.
+// Every tool of c must be visible to a caller without facts.
+func FitPast(ctx context.Context, c *catalog.Catalog, turns []usage.Turn, p Past) (report Fitting, err error) {
+	progress := func(recommender bool) func(Progress) {
+		if p.Progress == nil {
+			return nil
+		}
+		return func(at Progress) { p.Progress(recommender, at) }
+	}
+	ranking := Config[rank.Weights]{Start: p.Before.Weights, Votes: p.Votes, Workers: p.Workers, Progress: progress(false)}
+	report.Report, err = Run(ctx, c, p.Questions, ranking)
+	if err != nil {
+		return report, err
+	}
+	if p.Fixed != "" {
+		report.Unfitted = p.Fixed
+		return report, nil
+	}
+	err = report.FitRecommender(ctx, c, turns, Config[Recommender]{Start: p.Start, Votes: p.Votes, Workers: p.Workers, Progress: progress(true)})
+	return report, err
+}
+
+// Apply returns the weights with what a fitting found better, and whether it found anything.
+func (f Fitted) Apply(r Fitting) (now Fitted, better bool) {
+	now = Fitted{Weights: f.Weights, Recommender: f.Recommender, Made: time.Now(), Report: r.Report, RecommenderReport: r.Recommender}
+	if r.Better {
+		now.Weights = r.Weights
+	}
+	if r.Recommender != nil && r.Recommender.Better {
+		now.Recommender = &r.Recommender.Weights
+		return now, true
+	}
+	return now, r.Better
 }
 
 // FitRecommender fits the recommender to past turns, over the ranking as it was fitted. Too
@@ -59,7 +111,7 @@ func (r Fitting) Text(file string, dry bool) string {
 	case dry:
 		b.WriteString("\nNothing is written, as --dry-run says.\n")
 	default:
-		fmt.Fprintf(&b, "\nWhat is better is written to %s. It is used from the next start; etui tune --reset goes back.\n", file)
+		fmt.Fprintf(&b, "\nWhat is better is written to %s. A running gateway uses it at once. etui tune --undo goes back.\n", file)
 	}
 	return b.String()
 }

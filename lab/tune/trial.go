@@ -1,7 +1,9 @@
 package tune
 
 import (
+	"cmp"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/etui-run/etui/lab/eval"
@@ -24,7 +26,7 @@ func (p problem[W]) run(w W, parts ...part) results {
 	var all results
 	for _, part := range parts {
 		voting := s.WithVotes(part.past)
-		all = append(all, eval.Each(len(part.questions), func(i int) Score {
+		all = append(all, eval.EachBy(cmp.Or(p.Workers, runtime.GOMAXPROCS(0)), len(part.questions), func(i int) Score {
 			q := part.questions[i]
 			return score(p.rank(voting, q.Request), q.tools)
 		})...)

@@ -29,6 +29,8 @@ type Config[W any] struct {
 	// Votes lets the questions that are not judged vote for the judged ones, as past
 	// questions do. [Run] fits the weight of votes, too.
 	Votes bool
+	// Workers is how many processors it may use; 0 means all.
+	Workers int
 	// Progress is called with each better fit; nil is not called.
 	Progress func(Progress)
 }

@@ -10,7 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/tuner"
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
@@ -25,15 +28,15 @@ import (
 )
 
 func recommend(c config.Recommend, fitted tune.Fitted) selection.Recommend {
-	w, _, _ := Recommends(c, fitted)
+	w, _ := Recommends(c, fitted)
 	r := w.Selection()
 	r.On = c.Mode != "off"
 	return r
 }
 
-// Recommends says which weights a recommender has, and whether they may be fitted: it is on, and
-// etui.yaml leaves them to etui.
-func Recommends(c config.Recommend, fitted tune.Fitted) (now tune.Recommender, fit bool, why string) {
+// Recommends says which weights a recommender has, and why they may not be fitted: it is off, or
+// etui.yaml sets them. Empty means that they may be.
+func Recommends(c config.Recommend, fitted tune.Fitted) (now tune.Recommender, fixed string) {
 	now = tune.Recommender{Channel: float64(c.Channel), Keyword: float64(c.Keyword), History: float64(c.History), Recency: float64(c.Recency)}
 	chosen := now != tune.DefaultRecommender() // weights that a person has chosen win
 	if fitted.Recommender != nil && !chosen {
@@ -41,11 +44,25 @@ func Recommends(c config.Recommend, fitted tune.Fitted) (now tune.Recommender, f
 	}
 	switch {
 	case c.Mode == "off":
-		return now, false, "recommend.mode is off"
+		return now, "recommend.mode is off"
 	case chosen:
-		return now, false, "etui.yaml sets its weights"
+		return now, "etui.yaml sets its weights"
 	}
-	return now, true, ""
+	return now, ""
+}
+
+// newTuner makes what fits the weights to past turns. Turns of guests fit nothing: anybody can be
+// one.
+func (a *App) newTuner(e engine.Config, fitted tune.Fitted) *tuner.Tuner {
+	c := a.Workspace.Config
+	return tuner.New(tuner.Config{
+		State: a.Workspace.State, On: c.Usage.Keep && c.Usage.Tune && !c.Usage.Guests, Turns: e.Learning.Log, Votes: c.Usage.Vote,
+		Catalog:     func() *catalog.Catalog { return a.Engine.Catalog() },
+		Recommender: func(now tune.Fitted) (tune.Recommender, string) { return Recommends(c.Recommend, now) },
+		Apply:       func(now tune.Fitted) { e.Selection.Tuning.Set(now.Weights, recommend(c.Recommend, now)) },
+		Audit:       func(d audit.Decision) { a.skills.calls.Decide(d, nil) },
+		Log:         a.settings.Log,
+	}, fitted)
 }
 
 // newChooser makes what the recommender consults when it is unsure; nil when it

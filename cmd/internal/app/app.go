@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/provider"
 	"github.com/etui-run/etui/cmd/internal/rulebook"
 	"github.com/etui-run/etui/cmd/internal/state"
+	"github.com/etui-run/etui/cmd/internal/tuner"
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
@@ -79,6 +80,7 @@ type App struct {
 	reloader *reloader
 	eraser   *erase.Eraser
 	clock    *schedule.Clock
+	tuner    *tuner.Tuner
 	close    []func() error
 }
 
@@ -319,8 +321,9 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 		Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
 		Skills: c.Selection.Skills, Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
 		Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: fitted.Weights,
-		Recommend: recommend(c.Recommend, fitted),
+		Recommend: recommend(c.Recommend, fitted), Tuning: &selection.Tuning{},
 	}
+	a.tuner = a.newTuner(e, fitted)
 	e.Turn = turn.Config{
 		Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result), MaxSkill: int(c.Limits.Skill),
 		Decide: rulebook.Decide, Approvals: stored, Expire: c.Policy.Approvals.Expire, Audit: a.skills.calls.Decide, Secrets: a.settings.Secrets,

@@ -113,6 +113,7 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 	for doing, watch := range map[string]func(context.Context){
 		"watching the configuration": s.reloader.run, "watching the skills": s.skills.run, "removing old conversations": s.sweep, "following the API keys": s.followKeys, "watching the clock": s.clock.Run,
 		"keeping the texts about tools": s.tools.texts.Run, "running the channels": s.tools.channels.Run, "giving memory back": s.giveBack,
+		"fitting the weights": s.tuner.Run,
 	} {
 		watchers.Go(func() {
 			defer panics.Log(s.settings.Log, doing)

@@ -415,6 +415,7 @@ type Usage struct {
 	Vote  bool   `yaml:"vote" default:"true" help:"Let past questions vote for the tools that answered them."`
 	Share string `yaml:"share" default:"agent" enum:"agent,user" help:"Whether a user's questions vote for all users of the agent or only for this user."`
 	Days  int    `yaml:"days" default:"90" help:"How many days a turn is kept. At most 5000 turns of each agent are."`
+	Tune  bool   `yaml:"tune" default:"true" help:"Fit the weights of the ranking to the turns that are kept, each hour when there are 150 new ones, and use them when they are better by more than chance: see usage.md. Never with guests."`
 	// Guests are senders without a name.
 	Guests bool `yaml:"guests" help:"Keep the turns of guests, too, and let them vote. Anybody can be a guest."`
 }
