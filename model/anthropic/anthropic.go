@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/endpoint"
+	"github.com/etui-run/etui/model/schema"
 )
 
 // Config names a model. Only Model is required.
@@ -55,6 +57,11 @@ type Config struct {
 	Blind bool
 	// Headers are sent with every request. Their values are treated as secrets.
 	Headers map[string]string
+	// Verbatim leaves a call that the model writes as text what it is: a text. Otherwise an answer
+	// that is nothing but a call of a tool becomes one.
+	Verbatim bool
+	// Log says what was adapted to the API; nil discards it.
+	Log *slog.Logger
 	// Transport sends the requests; nil means [model.Transport] with its defaults.
 	Transport http.RoundTripper
 }
@@ -77,9 +84,11 @@ func New(cfg Config) (*Model, error) {
 	if cfg.APIKey != "" {
 		header.Set("X-Api-Key", cfg.APIKey)
 	}
+	dialect, _ := schema.Named("anthropic")
 	api, err := endpoint.New(endpoint.Config{
 		Adapter: "anthropic", Model: cfg.Model, Name: cfg.Name, BaseURL: cmp.Or(cfg.BaseURL, "https://api.anthropic.com"),
 		Header: header, Key: cfg.APIKey, Headers: cfg.Headers, Transport: cfg.Transport, Refusal: refusal,
+		Dialect: dialect, Verbatim: cfg.Verbatim, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -105,7 +114,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 }
 
 // ask sends the request and returns the body of the answer.
-func (m *Model) ask(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error) {
+func (m *Model) ask(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {
 	if name := unknown(req.Settings); name != "" {
 		return nil, model.Refuse(m.api.Name(), name)
 	}

@@ -7,11 +7,12 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
 	"github.com/etui-run/etui/tool"
 )
 
 // request encodes a request for the API.
-func (m *Model) request(req model.Request, names model.Names) ([]byte, error) {
+func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, error) {
 	out := request{
 		Model: m.config.Model, Stream: true, MaxTokens: cmp.Or(req.MaxTokens, m.config.MaxTokens),
 		TopP: req.TopP, StopSequences: req.Stop,
@@ -58,8 +59,9 @@ func unknown(s model.Settings) string {
 	return ""
 }
 
-func define(d tool.Definition, names model.Names) definition {
-	return definition{Name: names.Provider(d.Name), Description: d.Description, InputSchema: d.Schema()}
+func define(d tool.Definition, names endpoint.Declared) definition {
+	description, schema := names.Tool(d)
+	return definition{Name: names.Provider(d.Name), Description: description, InputSchema: schema.Parameters}
 }
 
 // mark sets the cache breakpoints: four, as many as the API allows.
@@ -84,7 +86,7 @@ func mark(out *request) {
 // no block is empty, and the results of a round of calls share one message.
 type conversation struct {
 	messages []message
-	names    model.Names
+	names    endpoint.Declared
 	deferred map[string]bool // by our name
 	blind    bool
 }

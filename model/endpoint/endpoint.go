@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/schema"
 )
 
 const (
@@ -53,6 +55,12 @@ type Config struct {
 	// Refusal reads the error that the provider sends with an HTTP status other than 200: its
 	// Status, Kind and Detail. Required.
 	Refusal func(status int, body []byte) *model.Error
+	// Dialect is how the provider wants the parameters of tools.
+	Dialect schema.Dialect
+	// Verbatim leaves a call that the model writes as text what it is.
+	Verbatim bool
+	// Log says what was adapted to the provider; nil discards it.
+	Log *slog.Logger
 }
 
 // Endpoint is a provider's API. It is safe for concurrent use.
@@ -61,6 +69,9 @@ type Endpoint struct {
 	base   *url.URL
 	client *http.Client
 	late   atomic.Bool // its model closes thoughts that it did not open
+
+	schemas  schemas
+	toolless atomic.Bool // its model has refused tools
 }
 
 // New checks a configuration. It does not talk to the API yet.
@@ -76,8 +87,14 @@ func New(cfg Config) (*Endpoint, error) {
 	if cfg.Transport == nil {
 		cfg.Transport = model.Transport(model.TransportConfig{})
 	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Endpoint{config: cfg, base: base, client: &http.Client{Transport: cfg.Transport, CheckRedirect: stay}}, nil
+	return &Endpoint{
+		config: cfg, base: base, client: &http.Client{Transport: cfg.Transport, CheckRedirect: stay},
+		schemas: schemas{dialect: cfg.Dialect, known: map[string]schema.Adapted{}},
+	}, nil
 }
 
 // Name returns the model's name in errors.

@@ -55,9 +55,9 @@ var harmony = strings.NewReplacer("<|start|>assistant", "", "<|end|>", "", "<|re
 // maxHeld bounds the text of which it is not known what it is, in bytes.
 const maxHeld = 64 << 10
 
-func newProse(req model.Request, late *atomic.Bool) *prose {
+func newProse(req model.Request, late *atomic.Bool, verbatim bool) *prose {
 	p := &prose{late: late, guess: late.Load(), exact: len(req.Format) > 0}
-	if p.exact || len(req.Tools) == 0 {
+	if p.exact || verbatim || len(req.Tools) == 0 {
 		return p
 	}
 	p.tools = map[string]*json.RawMessage{}
@@ -243,14 +243,15 @@ func (p *prose) rest() string {
 
 // calls returns the calls that the model has written as the whole of its text, and drops the text.
 // Each names a tool of the request and has arguments of its schema; otherwise it is a text.
-func (p *prose) calls(names model.Names) []*Call {
+func (p *prose) calls(names Declared) []*Call {
 	if p.step != calls {
 		return nil
 	}
 	var list []*Call
 	for _, w := range written(strings.TrimSpace(p.text)) {
-		parameters := p.tools[names.Own(w.Name)]
-		if parameters == nil || !fits(*parameters, w.Arguments) {
+		own := names.Own(w.Name)
+		parameters := p.tools[own]
+		if parameters == nil || !fits(*parameters, names.schemas[own].Restore(w.Arguments)) {
 			return nil
 		}
 		list = append(list, &Call{Call: chat.Call{Name: w.Name, Arguments: w.Arguments}})

@@ -21,7 +21,7 @@ func stream(t *testing.T, body io.Reader, read endpoint.Read) iter.Seq2[model.Ev
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(ctx context.Context, _ model.Request, _ model.Names) (io.ReadCloser, error) {
+	ask := func(ctx context.Context, _ model.Request, _ endpoint.Declared) (io.ReadCloser, error) {
 		if pipe, ok := body.(*io.PipeReader); ok {
 			context.AfterFunc(ctx, func() { _ = pipe.CloseWithError(context.Cause(ctx)) })
 		}

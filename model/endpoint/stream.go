@@ -74,8 +74,8 @@ func whole(pieces []string) json.RawMessage {
 	return json.RawMessage(last)
 }
 
-// Ask sends a request whose tools have the given names, and returns the body of the answer.
-type Ask func(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error)
+// Ask sends a request whose tools are declared so, and returns the body of the answer.
+type Ask func(ctx context.Context, req model.Request, tools Declared) (io.ReadCloser, error)
 
 // Read adds an event to an answer and returns its text. The error [io.EOF] ends the answer.
 type Read func(a *Answer, e Event) (text string, err error)
@@ -85,15 +85,14 @@ func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read 
 	return func(yield func(model.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		names := model.NewNames(req)
-		body, err := ask(ctx, req, names)
+		body, req, names, err := e.begin(ctx, req, ask)
 		if err != nil {
 			yield(model.Event{}, e.failure(ctx, err))
 			return
 		}
 		defer body.Close()
 		var a Answer
-		p := newProse(req, &e.late)
+		p := newProse(req, &e.late, e.config.Verbatim)
 		for text, err := range a.texts(body, read) {
 			if err != nil {
 				if held := p.rest(); held != "" && !yield(model.Event{Text: held}, nil) {
@@ -165,7 +164,7 @@ func (a *Answer) texts(body io.Reader, read Read) iter.Seq2[string, error] {
 // conversation. If the answer hit its token limit, the last call may be incomplete: without
 // complete arguments it is dropped, because repairing them would be guessing. A refused
 // answer has no calls.
-func (a *Answer) calls(req model.Request, names model.Names) []*chat.Call {
+func (a *Answer) calls(req model.Request, names Declared) []*chat.Call {
 	if len(a.Calls) == 0 || a.Stop == model.Refused {
 		return nil
 	}
@@ -184,9 +183,9 @@ func (a *Answer) calls(req model.Request, names model.Names) []*chat.Call {
 		if cut || c.Name == "" {
 			continue
 		}
-		c.Name = names.Own(c.Name)
+		names.restore(&c.Call)
 		for n := len(used) + 1; c.ID == "" || used[c.ID]; n++ {
-			c.ID = fmt.Sprintf("call_%d", n)
+			c.ID = fmt.Sprintf("call%05d", n) // Mistral's accept nine letters and digits only
 		}
 		used[c.ID] = true
 		all = append(all, &c.Call)

@@ -7,20 +7,25 @@
 // standard library alone: a client library knows OpenAI's own models and streams, and
 // misreads the others.
 //
-// Consecutive requests of a conversation begin with the same bytes: definitions are
-// sent exactly as [tool.Definition] gives them, and the conversation comes last.
+// Consecutive requests of a conversation begin with the same bytes: definitions depend
+// on the tool and the server alone, and the conversation comes last.
 package openai
 
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/endpoint"
+	"github.com/etui-run/etui/model/schema"
 )
 
 // Config names a model and its server. Only Model is required.
@@ -50,6 +55,14 @@ type Config struct {
 	Blind bool
 	// Headers are sent with every request. Their values are treated as secrets.
 	Headers map[string]string
+	// Schemas names the [schema.Dialect] in which tools are declared; empty means that of the server
+	// and the model, as far as they are known.
+	Schemas string
+	// Verbatim leaves a call that the model writes as text what it is: a text. Otherwise an answer
+	// that is nothing but a call of a tool becomes one.
+	Verbatim bool
+	// Log says what was adapted to the server; nil discards it.
+	Log *slog.Logger
 	// Transport sends the requests; nil means [model.Transport] with its defaults.
 	Transport http.RoundTripper
 }
@@ -71,15 +84,35 @@ func New(cfg Config) (*Model, error) {
 		header.Set("Authorization", "Bearer "+cfg.APIKey)
 	}
 	m := &Model{config: cfg}
-	var err error
+	dialect, err := dialectOf(cfg)
+	if err != nil {
+		return nil, err
+	}
 	m.server, err = endpoint.New(endpoint.Config{
 		Adapter: "openai", Model: cfg.Model, Name: cfg.Name, BaseURL: cfg.BaseURL, Header: header, Key: cfg.APIKey,
 		Headers: cfg.Headers, Transport: cfg.Transport, Refusal: m.refusal,
+		Dialect: dialect, Verbatim: cfg.Verbatim, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// dialectOf returns the dialect of the server's schemas.
+func dialectOf(cfg Config) (schema.Dialect, error) {
+	if cfg.Schemas != "" {
+		d, ok := schema.Named(cfg.Schemas)
+		if !ok {
+			return d, fmt.Errorf("openai: there are no schemas %q; they are %s", cfg.Schemas, strings.Join(schema.Names(), ", "))
+		}
+		return d, nil
+	}
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil {
+		return schema.Dialect{}, nil // the server is refused
+	}
+	return schema.Of(base.Hostname(), cfg.Model), nil
 }
 
 // Info implements [model.Model].
@@ -97,7 +130,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 
 // ask sends the request and returns the body of the answer. A server that may have refused
 // the files of the request is asked again without them.
-func (m *Model) ask(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error) {
+func (m *Model) ask(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {
 	if m.config.Blind {
 		req, _ = withoutImages(req)
 	}
@@ -113,7 +146,7 @@ func (m *Model) ask(ctx context.Context, req model.Request, names model.Names) (
 	return body, err
 }
 
-func (m *Model) post(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error) {
+func (m *Model) post(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {
 	raw, err := m.request(req, names)
 	if err != nil {
 		return nil, err

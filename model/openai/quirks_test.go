@@ -63,7 +63,7 @@ func TestQuirks(t *testing.T) {
 		{
 			name: "whole with a call, arguments as an object, no reason", kind: json,
 			raw:   `{"choices":[{"message":{"content":null,"tool_calls":[{"function":{"name":"time","arguments":{"zone": "UTC"}}}]}}]}`,
-			calls: `time({"zone": "UTC"})#call_2`, stop: model.ToolCalls,
+			calls: `time({"zone": "UTC"})#call00002`, stop: model.ToolCalls,
 		},
 		{
 			name:  "a call whole in one piece, finish_reason stop",
@@ -73,7 +73,7 @@ func TestQuirks(t *testing.T) {
 		{
 			name:  "no index, no ID",
 			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"function":{"name":"time","arguments":"{\"a\""}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":":1}"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"files_read","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
-			calls: `time({"a":1})#call_2 files.read({})#call_3`, stop: model.ToolCalls,
+			calls: `time({"a":1})#call00002 files.read({})#call00003`, stop: model.ToolCalls,
 		},
 		{
 			name:  "the same index for every call",
@@ -93,7 +93,7 @@ func TestQuirks(t *testing.T) {
 		{
 			name:  "an ID that the conversation has",
 			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"time","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`),
-			calls: `time({})#call_2`, stop: model.ToolCalls,
+			calls: `time({})#call00002`, stop: model.ToolCalls,
 		},
 		{
 			name: "content in parts, with thinking",
@@ -123,7 +123,7 @@ func TestQuirks(t *testing.T) {
 		{
 			name:  "two calls of one event, with one index and no ID",
 			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{"name":"time","arguments":"{\"n\":1}"}},{"index":0,"id":"","function":{"name":"time","arguments":"{\"n\":2}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
-			calls: `time({"n":1})#call_2 time({"n":2})#call_3`, stop: model.ToolCalls,
+			calls: `time({"n":1})#call00002 time({"n":2})#call00003`, stop: model.ToolCalls,
 		},
 		{
 			name:  "a number as ID, a text as index, one call in place of a list, a list as arguments",
@@ -138,7 +138,7 @@ func TestQuirks(t *testing.T) {
 		{
 			name:  "the older form of a call",
 			raw:   sse(`{"choices":[{"delta":{"function_call":{"name":"time","arguments":"{}"}},"finish_reason":"function_call"}]}`, `[DONE]`),
-			calls: `time({})#call_2`, stop: model.ToolCalls,
+			calls: `time({})#call00002`, stop: model.ToolCalls,
 		},
 		{
 			name: "odd values beside a good answer",
@@ -163,17 +163,17 @@ func TestQuirks(t *testing.T) {
 		{
 			name:  "a call as a text, in tags",
 			raw:   sse(`{"choices":[{"delta":{"content":"<tool_call>\n{\"name\": \"time\", \"arguments\": {\"n\": 1}}\n</tool_call>"},"finish_reason":"stop"}]}`, `[DONE]`),
-			calls: `time({"n": 1})#call_2`, stop: model.ToolCalls,
+			calls: `time({"n": 1})#call00002`, stop: model.ToolCalls,
 		},
 		{
 			name:  "a call as a text, by parameters, behind a thought",
 			raw:   sse(`{"choices":[{"delta":{"content":"<think>a plan</think><function=time>\n<parameter=zone>\nUTC\n</parameter>\n</function>\n</tool_call>"},"finish_reason":"stop"}]}`, `[DONE]`),
-			calls: `time({"zone":"UTC"})#call_2`, stop: model.ToolCalls,
+			calls: `time({"zone":"UTC"})#call00002`, stop: model.ToolCalls,
 		},
 		{
 			name:  "a call as fenced JSON",
 			raw:   sse("{\"choices\":[{\"delta\":{\"content\":\"```json\\n{\\\"name\\\":\\\"time\\\",\\\"arguments\\\":{}}\\n```\"},\"finish_reason\":\"stop\"}]}", `[DONE]`),
-			calls: `time({})#call_2`, stop: model.ToolCalls,
+			calls: `time({})#call00002`, stop: model.ToolCalls,
 		},
 		{
 			name: "JSON that is no call",
@@ -299,7 +299,7 @@ func TestRequest(t *testing.T) {
 		}
 	}
 	want := `{"max_tokens":100,"model":"test","stream":true,"stream_options":{"include_usage":true},` +
-		`"tools":[{"type":"function","function":{"name":"files_read","description":"Reads <files> & more.","parameters":{"type":"object","title":"\u003c<&>"}}}],` +
+		`"tools":[{"type":"function","function":{"name":"files_read","description":"Reads <files> & more.","parameters":{"type":"object","title":"<<&>","properties":{}}}}],` +
 		`"messages":[{"role":"system","content":"S"},{"role":"user","content":"a < b"}]}`
 	if got := string(s.Requests()[0].Body); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
+	"github.com/etui-run/etui/tool"
 )
 
 // request is the body of a chat completion, without its tools and messages, which come
@@ -87,7 +89,7 @@ type function struct {
 }
 
 // request encodes a request for OpenAI's API.
-func (m *Model) request(req model.Request, names model.Names) ([]byte, error) {
+func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, error) {
 	out := request{Model: m.config.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
 		Temperature: req.Temperature, TopP: req.TopP, Stop: req.Stop, Seed: req.Seed, ResponseFormat: req.Format}
 	limit := req.MaxTokens
@@ -115,13 +117,7 @@ func (m *Model) request(req model.Request, names model.Names) ([]byte, error) {
 	if len(req.Tools) > 0 {
 		b.WriteString(`,"tools":[`)
 		for _, d := range req.Tools {
-			d.Name = names.Provider(d.Name)
-			raw, err := d.MarshalJSON()
-			if err != nil {
-				return nil, err
-			}
-			b.next()
-			b.Write(raw)
+			b.tool(d, names)
 		}
 		b.WriteByte(']')
 	}
@@ -181,8 +177,28 @@ func (b *body) text(role, text string) {
 	b.WriteByte('}')
 }
 
+// tool writes a tool.
+func (b *body) tool(d tool.Definition, names endpoint.Declared) {
+	description, schema := names.Tool(d)
+	b.next()
+	b.WriteString(`{"type":"function","function":{"name":"` + names.Provider(d.Name) + `"`)
+	if description != "" {
+		b.WriteString(`,"description":`)
+		quoted, _ := jsontext.AppendQuote(b.AvailableBuffer(), description) // what is not UTF-8 is replaced
+		b.Write(quoted)
+	}
+	if schema.Strict {
+		b.WriteString(`,"strict":true`)
+	}
+	if schema.Parameters != nil {
+		b.WriteString(`,"parameters":`)
+		b.Write(schema.Parameters)
+	}
+	b.WriteString("}}")
+}
+
 // message writes a message of the conversation. Own is the model's name.
-func (b *body) message(said *chat.Message, names model.Names, own string) error {
+func (b *body) message(said *chat.Message, names endpoint.Declared, own string) error {
 	switch {
 	case said.Role == chat.Tool && said.Result != nil:
 		return b.encode(message{Role: "tool", Content: said.Result.Text, ToolCallID: said.Result.CallID})
@@ -211,7 +227,7 @@ func newLimit(host string) bool {
 const resultPictures = "(The pictures of the results above.)"
 
 // calling returns an assistant's message that makes calls.
-func calling(said *chat.Message, names model.Names, own string) message {
+func calling(said *chat.Message, names endpoint.Declared, own string) message {
 	out := message{Role: "assistant"}
 	mine := said.StateOf == own
 	if mine && len(said.State) > 0 {

@@ -3,8 +3,10 @@ package app
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/internal/config"
@@ -27,7 +29,7 @@ const (
 
 // newModel makes a model. This is the one list of adapters: a new one costs its
 // folder and a line here.
-func newModel(file string, m config.Model, registry *catalog.Registry) (model.Model, error) {
+func newModel(file string, m config.Model, registry *catalog.Registry, log *slog.Logger) (model.Model, error) {
 	transport := model.TransportConfig{Timeout: m.Timeout, Retries: m.Retries}
 	if m.Retries == 0 {
 		transport.Retries = -1
@@ -38,12 +40,15 @@ func newModel(file string, m config.Model, registry *catalog.Registry) (model.Mo
 	}
 	adapters := map[string]func() (model.Model, error){
 		"openai": func() (model.Model, error) {
-			return openai.New(openai.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind, Headers: headers, Transport: model.Transport(transport)})
+			return openai.New(openai.Config{
+				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind,
+				Schemas: strings.TrimSuffix(m.Schemas, "auto"), Verbatim: !m.TextCalls, Headers: headers, Log: log, Transport: model.Transport(transport),
+			})
 		},
 		"anthropic": func() (model.Model, error) {
 			return anthropic.New(anthropic.Config{
 				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind,
-				Deferral: m.Mode == string(selection.Native), Headers: headers, Transport: model.Transport(transport),
+				Deferral: m.Mode == string(selection.Native), Verbatim: !m.TextCalls, Log: log, Headers: headers, Transport: model.Transport(transport),
 			})
 		},
 		"scripted": func() (model.Model, error) { return script.Read(config.Abs(file, m.Script)) },
@@ -82,7 +87,7 @@ func modelsOf(getenv func(string) string) (models []config.Model, why string) {
 			BaseURL: getenv("ANTHROPIC_BASE_URL"), APIKey: secret.Value(getenv("ANTHROPIC_API_KEY")), Window: 200_000,
 		}
 	}
-	m.Timeout, m.Retries = config.DefaultTimeout, config.DefaultRetries
+	m.Timeout, m.Retries, m.TextCalls = config.DefaultTimeout, config.DefaultRetries, true
 	return []config.Model{m}, why
 }
 

@@ -79,6 +79,8 @@ type Model struct {
 	Price     Price                   `yaml:"price" help:"What a million tokens cost, in any currency: for the cost of workflows and of etui tools enrich."`
 	Script    string                  `yaml:"script" help:"scripted: file with its answers, see workflows.md."`
 	Mode      string                  `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach this model. Default: selection.mode."`
+	TextCalls bool                    `yaml:"text_calls" default:"true" help:"An answer that is nothing but a call of a tool, written as text, is a call."`
+	Schemas   string                  `yaml:"schemas" enum:"auto,openai,strict,anthropic,gemini,moonshot,local,plain" help:"How a server with OpenAI's API is told the parameters of tools, see models.md. Default: as the server and the model are known to want it."`
 	Blind     bool                    `yaml:"blind" help:"The model takes neither pictures nor PDFs: it reads about them instead."`
 	Retries   int                     `yaml:"retries" default:"2" help:"How often a request is retried after 429, 5xx and lost connections."`
 }
