@@ -102,7 +102,7 @@ func (e *Endpoint) begin(ctx context.Context, req model.Request, ask Ask) (io.Re
 			e.schemas.use(before, false)
 		} else {
 			e.config.Log.WarnContext(ctx, "the provider refused the parameters of a tool; it gets the plainest schemas from now on",
-				slog.String("model", e.Name()), slog.Any("error", e.failure(ctx, first)))
+				slog.String("model", e.Name()), slog.Any("error", e.Describe(ctx, first)))
 		}
 	}
 	if refuses(err, noTools) {
@@ -114,7 +114,7 @@ func (e *Endpoint) begin(ctx context.Context, req model.Request, ask Ask) (io.Re
 		}
 		if !e.toolless.Swap(true) {
 			e.config.Log.WarnContext(ctx, "the model takes no tools; it is asked without them from now on",
-				slog.String("model", e.Name()), slog.Any("error", e.failure(ctx, err)))
+				slog.String("model", e.Name()), slog.Any("error", e.Describe(ctx, err)))
 		}
 		return answer, without, declared, nil
 	}
@@ -129,6 +129,9 @@ var (
 		`(tools?|tool[ _-]?(use|call(ing|s)?|choice)|function[ _-]?call(ing|s)?)\W{0,3}(is|are)? ?(not|un)[ -]?(supported|available|enabled|allowed)|` +
 		`tool choice requires|tools? param requires|requires --(enable-auto-tool-choice|jinja)|不支持.{0,12}(工具|函数|tool|function)|(工具|函数|tool|function).{0,12}不支持`)
 )
+
+// OfTools reports whether an error refuses the tools of a request, or their schemas.
+func OfTools(err error) bool { return refuses(err, badSchema) || refuses(err, noTools) }
 
 // refuses reports whether an error is a refusal in such words.
 func refuses(err error, words *regexp.Regexp) bool {

@@ -8,6 +8,7 @@
 package endpoint
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -55,6 +56,9 @@ type Config struct {
 	// Refusal reads the error that the provider sends with an HTTP status other than 200: its
 	// Status, Kind and Detail. Required.
 	Refusal func(status int, body []byte) *model.Error
+	// Failed reports whether a JSON document that came with status 200 in place of an answer is a
+	// refusal; nil means that none is.
+	Failed func(body []byte) bool
 	// Dialect is how the provider wants the parameters of tools.
 	Dialect schema.Dialect
 	// Verbatim leaves a call that the model writes as text what it is.
@@ -111,7 +115,26 @@ func (e *Endpoint) Post(ctx context.Context, path string, body []byte) (io.ReadC
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	return e.send(req)
+	answer, err := e.send(req)
+	if err != nil || e.config.Failed == nil {
+		return answer, err
+	}
+	r := bufio.NewReader(answer)
+	if c := first(r); c != '{' && c != '[' {
+		return readCloser{r, answer}, nil
+	}
+	whole, err := io.ReadAll(io.LimitReader(r, maxRefusal)) // a longer document is an answer
+	if err == nil && len(whole) < maxRefusal && e.config.Failed(whole) {
+		_ = answer.Close() // it was read
+		return nil, e.config.Refusal(http.StatusOK, whole)
+	}
+	return readCloser{io.MultiReader(bytes.NewReader(whole), r), answer}, nil
+}
+
+// readCloser reads a body of which the beginning was read before.
+type readCloser struct {
+	io.Reader
+	io.Closer
 }
 
 // Get reads a JSON document of the API. If the answer is something else, the error says
@@ -125,11 +148,11 @@ func (e *Endpoint) Get(ctx context.Context, path string, into any, otherwise str
 	}
 	body, err := e.send(req)
 	if err != nil {
-		return e.failure(ctx, err)
+		return e.Describe(ctx, err)
 	}
 	defer body.Close()
 	if err := json.NewDecoder(io.LimitReader(body, maxInfo)).Decode(into); err != nil {
-		return e.failure(ctx, errors.New(otherwise))
+		return e.Describe(ctx, errors.New(otherwise))
 	}
 	return nil
 }
@@ -160,8 +183,8 @@ func (e *Endpoint) send(req *http.Request) (io.ReadCloser, error) {
 	return nil, refusal
 }
 
-// failure describes an error in the terms of package model, without secrets.
-func (e *Endpoint) failure(ctx context.Context, err error) error {
+// Describe describes an error in the terms of package model, without secrets.
+func (e *Endpoint) Describe(ctx context.Context, err error) error {
 	described := model.Error{}
 	if refusal := (*model.Error)(nil); errors.As(err, &refusal) {
 		described = *refusal

@@ -23,7 +23,7 @@ type Answer struct {
 	// Stop is Length or Refused if the answer ended so, and empty otherwise.
 	Stop model.Stop
 	// State is what the provider may want back with the message, by the name of its field, see
-	// [chat.Message.State]. Use Keep and KeepEach.
+	// [chat.Message.State]. Use Keep, KeepEach and KeepWhole.
 	State map[string]any
 	kept  int // bytes of State
 	// Begun says that there was an event of an answer, and Complete that the answer may end
@@ -87,7 +87,7 @@ func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read 
 		defer cancel()
 		body, req, names, err := e.begin(ctx, req, ask)
 		if err != nil {
-			yield(model.Event{}, e.failure(ctx, err))
+			yield(model.Event{}, e.Describe(ctx, err))
 			return
 		}
 		defer body.Close()
@@ -98,7 +98,7 @@ func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read 
 				if held := p.rest(); held != "" && !yield(model.Event{Text: held}, nil) {
 					return
 				}
-				yield(model.Event{}, e.failure(ctx, err))
+				yield(model.Event{}, e.Describe(ctx, err))
 				return
 			}
 			if text = p.add(text); text != "" && !yield(model.Event{Text: text}, nil) {
@@ -229,6 +229,13 @@ func (a *Answer) KeepEach(field string, elements []json.RawMessage) {
 	if a.room(size) {
 		before, _ := a.State[field].([]json.RawMessage)
 		a.State[field] = append(before, elements...)
+	}
+}
+
+// KeepWhole keeps the newest value of a field that the provider may want back.
+func (a *Answer) KeepWhole(field string, value json.RawMessage) {
+	if a.room(len(value)) {
+		a.State[field] = value
 	}
 }
 

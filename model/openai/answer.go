@@ -43,6 +43,8 @@ type delta struct {
 	// Reasoning is what some servers want back with the calls that follow from it.
 	Reasoning        word            `json:"reasoning_content"`
 	ReasoningDetails json.RawMessage `json:"reasoning_details"`
+	Plain            word            `json:"reasoning"`
+	Extra            json.RawMessage `json:"extra_content"`
 }
 
 // parts are pieces of calls; a single one may stand alone.
@@ -143,6 +145,9 @@ func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
 		end(a, "stop")
 		return "", io.EOF
 	}
+	if bytes.HasPrefix(e.Data, []byte("[")) && refused(e.Data) { // Gemini wraps its errors
+		return "", m.refusal(http.StatusOK, e.Data)
+	}
 	var c chunk
 	if err := jsonv1.Unmarshal(e.Data, &c); err != nil {
 		if begun && a.Complete { // it has all that was to come
@@ -197,6 +202,15 @@ func says(raw json.RawMessage) bool {
 	return true
 }
 
+// refused reports whether a document in place of an answer tells of a failure.
+func refused(raw []byte) bool {
+	var c chunk
+	if jsonv1.Unmarshal(raw, &c) != nil {
+		return failed(raw)
+	}
+	return c.Object == "error" || says(c.Error) || len(c.Choices) == 0 && failed(raw)
+}
+
 // failed reports whether an object without an answer tells of a failure in the words of some
 // server.
 func failed(raw []byte) bool {
@@ -205,16 +219,24 @@ func failed(raw []byte) bool {
 		Base    struct {
 			Status number `json:"status_code"`
 		} `json:"base_resp"`
-		words
 	}
-	return json.Unmarshal(raw, &said) == nil &&
-		(said.Success != nil && !*said.Success || said.Base.Status != 0 || says(said.Code) && said.Message+said.Msg != "")
+	if json.Unmarshal(raw, &said) == nil && (said.Success != nil && !*said.Success || said.Base.Status != 0) {
+		return true
+	}
+	refusal := endpoint.ReadRefusal(raw)
+	return (refusal.Status != 0 || len(refusal.Codes) > 0) && refusal.Message != string(raw)
 }
 
 // keepReasoning keeps what the server may want back, see [chat.Message.State].
 func keepReasoning(a *endpoint.Answer, said delta) {
 	if said.Reasoning != "" {
 		a.Keep("reasoning_content", string(said.Reasoning))
+	}
+	if said.Plain != "" {
+		a.Keep("reasoning", string(said.Plain))
+	}
+	if says(said.Extra) {
+		a.KeepWhole("extra_content", said.Extra)
 	}
 	var details []json.RawMessage
 	if says(said.ReasoningDetails) && json.Unmarshal(said.ReasoningDetails, &details) == nil {

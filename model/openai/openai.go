@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/model"
@@ -71,6 +72,10 @@ type Config struct {
 type Model struct {
 	config Config
 	server *endpoint.Endpoint
+
+	gemini bool // calls of others need a signature
+	// What the server has turned out to want or to refuse.
+	shortIDs, reasoning, blind atomic.Bool
 }
 
 var _ model.Model = (*Model)(nil)
@@ -79,6 +84,9 @@ var _ model.Model = (*Model)(nil)
 func New(cfg Config) (*Model, error) {
 	cfg.BaseURL = cmp.Or(cfg.BaseURL, "https://api.openai.com/v1")
 	cfg.CacheLife = cmp.Or(cfg.CacheLife, time.Hour)
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
 	header := http.Header{"Accept": {"text/event-stream"}}
 	if cfg.APIKey != "" {
 		header.Set("Authorization", "Bearer "+cfg.APIKey)
@@ -88,9 +96,11 @@ func New(cfg Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.gemini = dialect.String() == "gemini"
+	m.shortIDs.Store(mistral.MatchString(cfg.BaseURL + " " + cfg.Model))
 	m.server, err = endpoint.New(endpoint.Config{
 		Adapter: "openai", Model: cfg.Model, Name: cfg.Name, BaseURL: cfg.BaseURL, Header: header, Key: cfg.APIKey,
-		Headers: cfg.Headers, Transport: cfg.Transport, Refusal: m.refusal,
+		Headers: cfg.Headers, Transport: cfg.Transport, Refusal: m.refusal, Failed: refused,
 		Dialect: dialect, Verbatim: cfg.Verbatim, Log: cfg.Log,
 	})
 	if err != nil {
@@ -125,25 +135,56 @@ func (m *Model) Info() model.Info {
 
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
-	return m.server.Stream(ctx, req, m.ask, m.read)
+	return func(yield func(model.Event, error) bool) {
+		notice := ""
+		ask := func(ctx context.Context, req model.Request, tools endpoint.Declared) (body io.ReadCloser, err error) {
+			body, notice, err = m.ask(ctx, req, tools)
+			return body, err
+		}
+		for e, err := range m.server.Stream(ctx, req, ask, m.read) {
+			if e.Text != "" && notice != "" {
+				e.Text, notice = notice+"\n\n"+e.Text, ""
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
-// ask sends the request and returns the body of the answer. A server that may have refused
-// the files of the request is asked again without them.
-func (m *Model) ask(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {
+// ask sends the request and returns the body of the answer. A server that refuses a part of the request
+// that it can do without is asked again without it. The notice tells the person of files that the
+// server has refused.
+func (m *Model) ask(ctx context.Context, req model.Request, tools endpoint.Declared) (body io.ReadCloser, notice string, err error) {
 	if m.config.Blind {
 		req, _ = withoutImages(req)
 	}
-	body, err := m.post(ctx, req, names)
+	whole := req
+	if m.blind.Load() {
+		req, _ = withoutImages(req)
+	}
+	body, err = m.post(ctx, req, tools)
+	for _, w := range wants {
+		if err != nil && w.asked(err) && !w.of(m).Swap(true) {
+			m.config.Log.WarnContext(ctx, "the server asks for another form of the conversation; it gets it from now on", slog.String("model", m.server.Name()), slog.Any("error", m.server.Describe(ctx, err)))
+			body, err = m.post(ctx, req, tools)
+		}
+	}
 	for _, without := range []func(model.Request) (model.Request, bool){withoutPDFs, withoutImages} {
 		if !ofContent(err) {
 			break
 		}
 		if less, had := without(req); had {
-			body, err = m.post(ctx, less, names)
+			refused := err
+			if body, err = m.post(ctx, less, tools); err == nil {
+				req = less
+				if ofPictures(refused) && len(pictures(less)) == 0 && !m.blind.Swap(true) {
+					m.config.Log.WarnContext(ctx, "the model takes no pictures; it reads about them from now on", slog.String("model", m.server.Name()), slog.Any("error", m.server.Describe(ctx, refused)))
+				}
+			}
 		}
 	}
-	return body, err
+	return body, missing(whole, req), err
 }
 
 func (m *Model) post(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {

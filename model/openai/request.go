@@ -52,6 +52,9 @@ type message struct {
 type state struct {
 	Reasoning        string            `json:"reasoning_content,omitempty"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
+	// Plain is what OpenRouter, Ollama and newer vLLM call the reasoning.
+	Plain string          `json:"reasoning,omitempty"`
+	Extra json.RawMessage `json:"extra_content,omitempty"`
 }
 
 // shownPart is a part of a message that shows pictures.
@@ -128,13 +131,19 @@ func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, err
 	var images []chat.File
 	for i := range req.Messages {
 		said := &req.Messages[i]
-		if err := b.message(said, names, m.server.Name()); err != nil {
+		if m.shortIDs.Load() && i > 0 && said.Role == chat.User && req.Messages[i-1].Role == chat.Tool {
+			b.text("assistant", afterResults)
+		}
+		if err := b.message(said, names, m); err != nil {
 			return nil, err
 		}
 		if said.Result != nil {
 			images = append(images, said.Result.Images...)
 		}
 		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != chat.Tool; last && len(images) > 0 {
+			if m.shortIDs.Load() {
+				b.text("assistant", afterResults)
+			}
 			if err := b.encode(show(resultPictures, images)); err != nil {
 				return nil, err
 			}
@@ -197,16 +206,16 @@ func (b *body) tool(d tool.Definition, names endpoint.Declared) {
 	b.WriteString("}}")
 }
 
-// message writes a message of the conversation. Own is the model's name.
-func (b *body) message(said *chat.Message, names endpoint.Declared, own string) error {
+// message writes a message of the conversation with a model.
+func (b *body) message(said *chat.Message, names endpoint.Declared, m *Model) error {
 	switch {
 	case said.Role == chat.Tool && said.Result != nil:
-		return b.encode(message{Role: "tool", Content: said.Result.Text, ToolCallID: said.Result.CallID})
+		return b.encode(message{Role: "tool", Content: said.Result.Text, ToolCallID: m.id(said.Result.CallID)})
 	case said.Role == chat.Assistant && len(said.Calls) == 0:
 		b.text("assistant", said.Text)
 		return nil
 	case said.Role == chat.Assistant:
-		return b.encode(calling(said, names, own))
+		return b.encode(m.calling(said, names))
 	}
 	text, pictures := model.Seen(*said)
 	if len(pictures) == 0 {
@@ -226,24 +235,33 @@ func newLimit(host string) bool {
 // themselves cannot contain pictures.
 const resultPictures = "(The pictures of the results above.)"
 
+// afterResults stands between results and a message of the user, for servers that want an answer there.
+const afterResults = "(The results are there.)"
+
 // calling returns an assistant's message that makes calls.
-func calling(said *chat.Message, names endpoint.Declared, own string) message {
+func (m *Model) calling(said *chat.Message, names endpoint.Declared) message {
 	out := message{Role: "assistant"}
-	mine := said.StateOf == own
+	mine := said.StateOf == m.server.Name()
 	if mine && len(said.State) > 0 {
 		_ = json.Unmarshal(said.State, &out.state) // it was made here
+	}
+	if m.reasoning.Load() && out.Reasoning == "" {
+		out.Reasoning = " " // an empty text would be none
 	}
 	if said.Text != "" {
 		out.Content = said.Text
 	}
-	for _, c := range said.Calls {
+	for i, c := range said.Calls {
 		args := string(c.Arguments)
 		if args == "" {
 			args = "{}"
 		}
-		call := toolCall{ID: c.ID, Type: "function", Function: function{names.Provider(c.Name), args}}
+		call := toolCall{ID: m.id(c.ID), Type: "function", Function: function{names.Provider(c.Name), args}}
 		if mine && len(c.State) > 0 {
 			_ = json.Unmarshal(c.State, &call.callState)
+		}
+		if i == 0 && call.Extra == nil && out.Extra == nil && m.gemini {
+			call.Extra = skipSignature
 		}
 		out.ToolCalls = append(out.ToolCalls, call)
 	}
