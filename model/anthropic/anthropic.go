@@ -60,6 +60,9 @@ type Config struct {
 	// Verbatim leaves a call that the model writes as text what it is: a text. Otherwise an answer
 	// that is nothing but a call of a tool becomes one.
 	Verbatim bool
+	// Retries is how often an answer is asked for again that broke off before its text; 0 means 2, a
+	// negative number never. The Transport repeats requests that get no answer.
+	Retries int
 	// Log says what was adapted to the API; nil discards it.
 	Log *slog.Logger
 	// Transport sends the requests; nil means [model.Transport] with its defaults.
@@ -88,7 +91,7 @@ func New(cfg Config) (*Model, error) {
 	api, err := endpoint.New(endpoint.Config{
 		Adapter: "anthropic", Model: cfg.Model, Name: cfg.Name, BaseURL: cmp.Or(cfg.BaseURL, "https://api.anthropic.com"),
 		Header: header, Key: cfg.APIKey, Headers: cfg.Headers, Transport: cfg.Transport, Refusal: refusal,
-		Dialect: dialect, Verbatim: cfg.Verbatim, Log: cfg.Log,
+		Dialect: dialect, Verbatim: cfg.Verbatim, Retries: cfg.Retries, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err

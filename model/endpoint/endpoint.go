@@ -61,6 +61,9 @@ type Config struct {
 	Failed func(body []byte) bool
 	// Dialect is how the provider wants the parameters of tools.
 	Dialect schema.Dialect
+	// Retries is how often an answer is asked for again that broke off before its text; 0 means 2, a
+	// negative number never.
+	Retries int
 	// Verbatim leaves a call that the model writes as text what it is.
 	Verbatim bool
 	// Log says what was adapted to the provider; nil discards it.
@@ -91,6 +94,7 @@ func New(cfg Config) (*Endpoint, error) {
 	if cfg.Transport == nil {
 		cfg.Transport = model.Transport(model.TransportConfig{})
 	}
+	cfg.Retries = cmp.Or(cfg.Retries, 2)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}

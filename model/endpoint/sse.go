@@ -29,6 +29,11 @@ func drain(body io.Reader, cancel func()) {
 	_, _ = io.CopyN(io.Discard, body, maxRest) // if it fails, the connection is not used again
 }
 
+// foreign is something else in place of an answer.
+type foreign struct{ says string }
+
+func (f foreign) Error() string { return "the server sent no answer, but " + f.says }
+
 // Event is a server-sent event of an answer.
 type Event struct {
 	// Name is the event's type; empty if the server gave none.
@@ -54,7 +59,7 @@ func events(body io.Reader) iter.Seq2[Event, error] {
 			return
 		case '<':
 			page, _ := io.ReadAll(io.LimitReader(r, maxRefusal)) // its beginning is enough
-			yield(Event{}, fmt.Errorf("the server sent no answer, but %s", ReadRefusal(page).Message))
+			yield(Event{}, foreign{ReadRefusal(page).Message})
 			return
 		}
 		var e Event
@@ -99,7 +104,7 @@ func events(body io.Reader) iter.Seq2[Event, error] {
 		case len(e.Data) > 0:
 			yield(e, nil)
 		case !begun && stray != "":
-			yield(Event{}, fmt.Errorf("the server sent no answer, but the text: %s", stray))
+			yield(Event{}, foreign{"the text: " + stray})
 		}
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
@@ -80,52 +82,94 @@ type Ask func(ctx context.Context, req model.Request, tools Declared) (io.ReadCl
 // Read adds an event to an answer and returns its text. The error [io.EOF] ends the answer.
 type Read func(a *Answer, e Event) (text string, err error)
 
-// Stream implements the method of [model.Model] with the two functions of an adapter.
+// Stream implements the method of [model.Model] with the two functions of an adapter. An answer that
+// breaks off before anything of it was passed on is asked for again, as often as the configuration
+// says.
 func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read Read) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		body, req, names, err := e.begin(ctx, req, ask)
-		if err != nil {
-			yield(model.Event{}, e.Describe(ctx, err))
-			return
-		}
-		defer body.Close()
-		var a Answer
-		p := newProse(req, &e.late, e.config.Verbatim)
-		for text, err := range a.texts(body, read) {
-			if err != nil {
-				if held := p.rest(); held != "" && !yield(model.Event{Text: held}, nil) {
-					return
-				}
-				yield(model.Event{}, e.Describe(ctx, err))
+		for tries := 0; ; tries++ {
+			shown := false
+			err := e.try(ctx, req, ask, read, func(event model.Event) bool {
+				shown = true
+				return yield(event, nil)
+			})
+			if err == nil {
 				return
 			}
-			if text = p.add(text); text != "" && !yield(model.Event{Text: text}, nil) {
+			described := e.Describe(ctx, err)
+			if shown || tries >= e.config.Retries || !broke(err) || ctx.Err() != nil {
+				yield(model.Event{}, described)
 				return
 			}
-		}
-		drain(body, cancel)
-		if a.Stop != model.Length {
-			p.end()
-		}
-		if len(a.Calls) == 0 && a.Stop == "" {
-			a.Calls = p.calls(names)
-		}
-		if held := p.rest(); held != "" && !yield(model.Event{Text: held}, nil) {
-			return
-		}
-		for _, call := range a.calls(req, names) {
-			if !yield(model.Event{Call: call}, nil) {
-				return
+			e.config.Log.WarnContext(ctx, "an answer broke off before its text; it is asked for again", slog.Any("error", described))
+			select {
+			case <-ctx.Done():
+			case <-time.After(firstWait << min(tries, 4)):
 			}
 		}
-		last := model.Event{Stop: a.stop(), Usage: a.Usage, State: a.state()}
-		if last.State != nil || slices.ContainsFunc(a.Calls, func(c *Call) bool { return c.State != nil }) {
-			last.StateOf = e.Name()
-		}
-		yield(last, nil)
 	}
+}
+
+// firstWait is the pause before an answer is asked for a second time; it doubles.
+const firstWait = 500 * time.Millisecond
+
+// broke reports whether an answer began and broke off, or the provider failed in the midst of it. A
+// request that was refused was repeated by the transport where that helps.
+func broke(err error) bool {
+	var off brokenOff
+	return errors.As(err, &off) && !model.Paused(err)
+}
+
+// brokenOff is the failure of an answer that had begun to come.
+type brokenOff struct{ error }
+
+func (b brokenOff) Unwrap() error { return b.error }
+
+// try asks once, and passes on the events of the answer.
+func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Read, yield func(model.Event) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	body, req, names, err := e.begin(ctx, req, ask)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	var a Answer
+	p := newProse(req, &e.late, e.config.Verbatim)
+	for text, err := range a.texts(body, read) {
+		if err != nil {
+			if held := p.rest(); held != "" && !yield(model.Event{Text: held}) {
+				return nil
+			}
+			return err
+		}
+		if text = p.add(text); text != "" && !yield(model.Event{Text: text}) {
+			return nil
+		}
+	}
+	drain(body, cancel)
+	if a.Stop != model.Length {
+		p.end()
+	}
+	if len(a.Calls) == 0 && a.Stop == "" {
+		a.Calls = p.calls(names)
+	}
+	if held := p.rest(); held != "" && !yield(model.Event{Text: held}) {
+		return nil
+	}
+	for _, call := range a.calls(req, names) {
+		if !yield(model.Event{Call: call}) {
+			return nil
+		}
+	}
+	last := model.Event{Stop: a.stop(), Usage: a.Usage, State: a.state()}
+	if last.State != nil || slices.ContainsFunc(a.Calls, func(c *Call) bool { return c.State != nil }) {
+		last.StateOf = e.Name()
+	}
+	yield(last)
+	return nil
 }
 
 // texts reads a body to the end of the answer and yields the text as it arrives. A body
@@ -139,11 +183,16 @@ func (a *Answer) texts(body io.Reader, read Read) iter.Seq2[string, error] {
 			var text string
 			if err == nil {
 				text, err = read(a, event)
+			} else if !errors.As(err, new(foreign)) && !errors.Is(err, errTooLarge) {
+				err = brokenOff{err}
 			}
 			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {
+				if errors.Is(err, model.ErrUnavailable) {
+					err = brokenOff{err}
+				}
 				yield("", err)
 				return
 			}
@@ -153,9 +202,9 @@ func (a *Answer) texts(body io.Reader, read Read) iter.Seq2[string, error] {
 		}
 		switch {
 		case !a.Begun:
-			yield("", errors.New("the server sent an empty answer, or one of another protocol"))
+			yield("", brokenOff{errors.New("the server sent an empty answer, or one of another protocol")})
 		case !a.Complete:
-			yield("", io.ErrUnexpectedEOF)
+			yield("", brokenOff{io.ErrUnexpectedEOF})
 		}
 	}
 }

@@ -264,6 +264,7 @@ func ask(t *testing.T, reply modeltest.Reply) (chat.Message, model.Tokens, model
 	s := modeltest.OpenAI(reply)
 	defer s.Close()
 	m, err := openai.New(openai.Config{
+		Retries: -1,
 		Model: "test", BaseURL: s.URL + "/", APIKey: modeltest.Key, Headers: map[string]string{"X-Password": "hunter2-hunter2"},
 		Transport: &http.Transport{DisableKeepAlives: true}, // without retries
 	})
@@ -284,7 +285,8 @@ func TestRequest(t *testing.T) {
 	s := modeltest.OpenAI(modeltest.Reply{}, modeltest.Reply{})
 	defer s.Close()
 	m, err := openai.New(openai.Config{
-		Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, MaxTokens: 100, Headers: map[string]string{"X-Title": "etui"}, Transport: s.Transport(),
+		Retries: -1,
+		Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, MaxTokens: 100, Headers: map[string]string{"X-Title": "etui"}, Retries: -1, Transport: s.Transport(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -342,7 +344,7 @@ func TestPicturesOfMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := modeltest.OpenAI(c.replies...)
 			defer s.Close()
-			m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport(), Blind: c.blind})
+			m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport(), Blind: c.blind})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -371,7 +373,7 @@ func TestPicturesOfMessages(t *testing.T) {
 func TestImages(t *testing.T) {
 	s := modeltest.OpenAI(modeltest.Reply{}, modeltest.Reply{Status: 400}, modeltest.Reply{Text: []string{"blind"}})
 	defer s.Close()
-	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport()})
+	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -474,7 +476,7 @@ func TestPDFsOfMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := modeltest.OpenAI(c.replies...)
 			defer s.Close()
-			m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport(), Blind: c.blind})
+			m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport(), Blind: c.blind})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -502,7 +504,7 @@ func TestStateGoesBack(t *testing.T) {
 		modeltest.Reply{Raw: sse(marks, `{"choices":[{"delta":{"reasoning_content":"the time."}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{}"},"extra_content":{"google":{"thought_signature":"c2ln"}}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`)},
 		modeltest.Reply{Text: []string{"noon"}}, modeltest.Reply{Text: []string{"noon"}})
 	defer s.Close()
-	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport()})
+	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func TestForeignCalls(t *testing.T) {
 	} {
 		s := modeltest.OpenAI(modeltest.Reply{Text: []string{"noon"}})
 		defer s.Close()
-		m, err := openai.New(openai.Config{Model: name, BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport()})
+		m, err := openai.New(openai.Config{Model: name, BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestNoProvider(t *testing.T) {
 	} {
 		s := modeltest.OpenAI(modeltest.Reply{Raw: c.raw, Type: c.kind})
 		defer s.Close()
-		m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport()})
+		m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport()})
 		if err != nil {
 			t.Fatal(err)
 		}

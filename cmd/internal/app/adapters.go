@@ -42,13 +42,13 @@ func newModel(file string, m config.Model, registry *catalog.Registry, log *slog
 		"openai": func() (model.Model, error) {
 			return openai.New(openai.Config{
 				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind,
-				Schemas: strings.TrimSuffix(m.Schemas, "auto"), Verbatim: !m.TextCalls, Headers: headers, Log: log, Transport: model.Transport(transport),
+				Schemas: strings.TrimSuffix(m.Schemas, "auto"), Verbatim: !m.TextCalls, Retries: transport.Retries, Headers: headers, Log: log, Transport: model.Transport(transport),
 			})
 		},
 		"anthropic": func() (model.Model, error) {
 			return anthropic.New(anthropic.Config{
 				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind,
-				Deferral: m.Mode == string(selection.Native), Verbatim: !m.TextCalls, Log: log, Headers: headers, Transport: model.Transport(transport),
+				Deferral: m.Mode == string(selection.Native), Verbatim: !m.TextCalls, Retries: transport.Retries, Log: log, Headers: headers, Transport: model.Transport(transport),
 			})
 		},
 		"scripted": func() (model.Model, error) { return script.Read(config.Abs(file, m.Script)) },
