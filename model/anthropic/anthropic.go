@@ -113,7 +113,7 @@ func (m *Model) Info() model.Info {
 
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
-	return m.api.Stream(ctx, req, m.ask, read)
+	return m.api.Stream(ctx, req, m.ask, new(reader).read)
 }
 
 // ask sends the request and returns the body of the answer.

@@ -27,7 +27,7 @@ func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, err
 	if strings.TrimSpace(req.System) != "" {
 		out.System = []block{textBlock(req.System)}
 	}
-	c := conversation{names: names, deferred: map[string]bool{}, blind: m.config.Blind}
+	c := conversation{names: names, deferred: map[string]bool{}, blind: m.config.Blind, own: m.api.Name()}
 	if m.config.Deferral {
 		for _, d := range req.Deferred {
 			c.deferred[d.Name] = true
@@ -89,6 +89,7 @@ type conversation struct {
 	names    endpoint.Declared
 	deferred map[string]bool // by our name
 	blind    bool
+	own      string // the model's name
 }
 
 const (
@@ -108,6 +109,15 @@ func (c *conversation) add(m chat.Message) {
 	case chat.Assistant:
 		if len(c.messages) == 0 {
 			c.append(roleUser, textBlock(earlier))
+		}
+		if len(m.Calls) > 0 && m.StateOf == c.own {
+			var state struct {
+				Thinking []block `json:"thinking"`
+			}
+			_ = json.Unmarshal(m.State, &state) // it was made here
+			for _, b := range state.Thinking {
+				c.append(roleAssistant, b)
+			}
 		}
 		if len(m.Calls) == 0 || strings.TrimSpace(m.Text) != "" {
 			c.append(roleAssistant, textBlock(orElse(m.Text, noAnswer)))

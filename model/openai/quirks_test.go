@@ -264,9 +264,8 @@ func ask(t *testing.T, reply modeltest.Reply) (chat.Message, model.Tokens, model
 	s := modeltest.OpenAI(reply)
 	defer s.Close()
 	m, err := openai.New(openai.Config{
-		Retries: -1,
 		Model: "test", BaseURL: s.URL + "/", APIKey: modeltest.Key, Headers: map[string]string{"X-Password": "hunter2-hunter2"},
-		Transport: &http.Transport{DisableKeepAlives: true}, // without retries
+		Retries: -1, Transport: &http.Transport{DisableKeepAlives: true}, // without retries
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -285,7 +284,6 @@ func TestRequest(t *testing.T) {
 	s := modeltest.OpenAI(modeltest.Reply{}, modeltest.Reply{})
 	defer s.Close()
 	m, err := openai.New(openai.Config{
-		Retries: -1,
 		Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, MaxTokens: 100, Headers: map[string]string{"X-Title": "etui"}, Retries: -1, Transport: s.Transport(),
 	})
 	if err != nil {
