@@ -128,6 +128,23 @@ func (m *Model) ask(ctx context.Context, req model.Request, names endpoint.Decla
 	return m.api.Post(ctx, "v1/messages", raw)
 }
 
+// Models returns the names of the models that the API lists, the newest first.
+func (m *Model) Models(ctx context.Context) ([]string, error) {
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := m.api.Get(ctx, "v1/models", &list, "something answers, but not with a list of models as Anthropic's API does"); err != nil {
+		return nil, err
+	}
+	names := make([]string, len(list.Data))
+	for i, d := range list.Data {
+		names[i] = d.ID
+	}
+	return names, nil
+}
+
 // Check reports whether the API can be reached, takes the key and knows the model. It
 // asks no model, so it costs nothing. The text describes what it found.
 func (m *Model) Check(ctx context.Context) (says string, err error) {
@@ -136,6 +153,9 @@ func (m *Model) Check(ctx context.Context) (says string, err error) {
 		"something answers, but not about the model as Anthropic's API does")
 	switch {
 	case errors.Is(err, model.ErrNoModel):
+		if names, err := m.Models(ctx); err == nil && len(names) > 0 {
+			return endpoint.Offers(names, m.config.Model), nil
+		}
 		return fmt.Sprintf("the server answers, but does not know the model %s", m.config.Model), nil
 	case err != nil:
 		return "", err

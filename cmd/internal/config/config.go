@@ -67,9 +67,9 @@ type API struct {
 // Model is a language model.
 type Model struct {
 	Name      string                  `yaml:"name" required:"true" help:"Name by which agents refer to it."`
-	Provider  string                  `yaml:"provider" required:"true" enum:"openai,anthropic,offline,scripted" hint:"; Ollama, vLLM, OpenRouter and other servers with OpenAI's API are openai, with their address as base_url" help:"openai is any server with OpenAI's chat completions API; scripted plays the answers of a file, for tests and first looks."`
+	Provider  string                  `yaml:"provider" required:"true" enum:"openai,anthropic,gemini,openrouter,ollama,lmstudio,deepseek,mistral,groq,moonshot,xai,offline,scripted" hint:"; vLLM, llama.cpp and other servers with OpenAI's API are openai, with their address as base_url" help:"openai is any server with OpenAI's chat completions API; those after anthropic have an address, and a key in the environment, see models.md; scripted plays the answers of a file, for tests and first looks."`
 	Model     string                  `yaml:"model" help:"The provider's name of the model."`
-	BaseURL   string                  `yaml:"base_url" help:"URL of the provider, for a server of your own: http://127.0.0.1:11434/v1."`
+	BaseURL   string                  `yaml:"base_url" help:"URL of the provider, for a server of your own: http://127.0.0.1:8080/v1."`
 	APIKey    secret.Value            `yaml:"api_key" help:"Use ${NAME}."`
 	Window    int                     `yaml:"window" help:"How many tokens a request and its answer may have together. 0: unknown."`
 	MaxTokens int                     `yaml:"max_tokens" help:"Limit of an answer, in tokens. 0: the provider's."`
