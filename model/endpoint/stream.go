@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,8 @@ type Answer struct {
 	// Begun says that there was an event of an answer, and Complete that the answer may end
 	// here, though the usage may follow.
 	Begun, Complete bool
+	// Odd is the error of an answer that had nothing but events which are none of an answer.
+	Odd error
 }
 
 // Call is a call that is being assembled from pieces with the same index.
@@ -58,6 +61,9 @@ func (c *Call) Add(name, arguments string) {
 // object first, or all of them again, or in each piece what there is so far.
 func whole(pieces []string) json.RawMessage {
 	joined := strings.Join(pieces, "")
+	if cut := endMarks.ReplaceAllString(joined, ""); cut != joined && json.Valid([]byte(cut)) {
+		return json.RawMessage(cut)
+	}
 	if !json.Valid([]byte(joined)) {
 		for len(pieces) > 1 && json.Valid([]byte(pieces[0])) && strings.Trim(pieces[0], " {}") == "" {
 			pieces = pieces[1:]
@@ -75,6 +81,9 @@ func whole(pieces []string) json.RawMessage {
 	}
 	return json.RawMessage(last)
 }
+
+// endMarks are what models write at the end of a text for their server.
+var endMarks = regexp.MustCompile(`(\s*(<\|[a-z_]+\|>|</?(s|tool_call|function)>|<｜[^｜>]+｜>))+\s*$`)
 
 // Ask sends a request whose tools are declared so, and returns the body of the answer.
 type Ask func(ctx context.Context, req model.Request, tools Declared) (io.ReadCloser, error)
@@ -201,6 +210,8 @@ func (a *Answer) texts(body io.Reader, read Read) iter.Seq2[string, error] {
 			}
 		}
 		switch {
+		case !a.Begun && a.Odd != nil:
+			yield("", a.Odd)
 		case !a.Begun:
 			yield("", brokenOff{errors.New("the server sent an empty answer, or one of another protocol")})
 		case !a.Complete:

@@ -78,7 +78,7 @@ type Model struct {
 
 	gemini bool // calls of others need a signature
 	// What the server has turned out to want or to refuse.
-	shortIDs, reasoning, blind atomic.Bool
+	shortIDs, reasoning, blind, noOptions, otherLimit atomic.Bool
 }
 
 var _ model.Model = (*Model)(nil)

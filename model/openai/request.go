@@ -26,7 +26,7 @@ type request struct {
 	Seed                *int64          `json:"seed,omitempty"`
 	Stop                []string        `json:"stop,omitempty"`
 	Stream              bool            `json:"stream"`
-	StreamOptions       streamOptions   `json:"stream_options"`
+	StreamOptions       *streamOptions  `json:"stream_options,omitempty"`
 	Temperature         *float64        `json:"temperature,omitempty"`
 	TopP                *float64        `json:"top_p,omitempty"`
 }
@@ -93,13 +93,16 @@ type function struct {
 
 // request encodes a request for OpenAI's API.
 func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, error) {
-	out := request{Model: m.config.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
+	out := request{Model: m.config.Model, Stream: true, StreamOptions: &streamOptions{IncludeUsage: true},
 		Temperature: req.Temperature, TopP: req.TopP, Stop: req.Stop, Seed: req.Seed, ResponseFormat: req.Format}
 	limit := req.MaxTokens
 	if limit == 0 {
 		limit = m.config.MaxTokens
 	}
-	if newLimit(m.server.URL().Hostname()) {
+	if m.noOptions.Load() {
+		out.StreamOptions = nil
+	}
+	if newLimit(m.server.URL().Hostname()) != m.otherLimit.Load() {
 		out.MaxCompletionTokens = limit
 	} else {
 		out.MaxTokens = limit
