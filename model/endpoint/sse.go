@@ -125,8 +125,13 @@ func lines(r *bufio.Reader) iter.Seq2[[]byte, error] {
 			case errors.Is(err, bufio.ErrBufferFull):
 				continue
 			}
-			if len(line) > 0 && !yield(bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil) {
-				return
+			if len(line) > 0 {
+				whole := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+				for one := range bytes.SplitSeq(whole, []byte("\r")) { // the standard lets it end lines, too
+					if !yield(one, nil) {
+						return
+					}
+				}
 			}
 			if err != nil {
 				if !errors.Is(err, io.EOF) {
