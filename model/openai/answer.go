@@ -102,7 +102,9 @@ func (p *parts) UnmarshalJSON(raw []byte) error {
 	}
 	for _, one := range list {
 		if len(one) > 0 && one[0] == '[' {
-			_ = json.Unmarshal(one, (*[]part)(p)) // a list in a list: what can be read
+			var inner []part
+			_ = json.Unmarshal(one, &inner) // a list in a list: what can be read
+			*p = append(*p, inner...)
 		} else if err := p.UnmarshalJSON(one); err != nil && string(one) != "null" {
 			return err
 		}

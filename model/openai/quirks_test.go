@@ -136,6 +136,41 @@ func TestQuirks(t *testing.T) {
 			calls: `time({})#a time({})#b`, stop: model.ToolCalls,
 		},
 		{
+			name: "content in other forms",
+			raw:  sse(`{"choices":[{"delta":{"content":{"type":"text","text":"a"}}}]}`, `{"choices":[{"delta":{"content":["b",{"type":"output_text","text":"c"},{"type":"thinking","thinking":"x"}]}}]}`, `{"choices":[{"delta":{"content":5}}]}`, `{"choices":[{"text":"d"}]}`, `[done]`),
+			text: "abc5d", stop: model.Done,
+		},
+		{
+			name: "another answer, one choice in place of a list, null, and events of other kinds",
+			raw:  "event: ping\ndata: ping\n\n" + sse(`null`, `{}`, `{"choices":[{"index":1,"delta":{"content":"NO"}},{"index":0,"delta":{"content":"a"}}]}`, `{"choices":{"delta":{"content":"b"}}}`, `{"choices":[{"delta":null,"finish_reason":"eos"}]}`, `"[DONE]"`),
+			text: "ab", stop: model.Done,
+		},
+		{
+			name: "lines that end with CR, and a prefix that is written twice",
+			raw:  "data: data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\r\rdata: data: [DONE]\r\r",
+			text: "a", stop: model.Done,
+		},
+		{
+			name: "one value a line", kind: "application/x-ndjson",
+			raw:  "{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n{\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}\n",
+			text: "ab", stop: model.Done,
+		},
+		{
+			name: "inside of what a gateway puts around it", kind: json,
+			raw:  `{"code":0,"msg":"success","data":{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":"3","completion_tokens":1.0}}}`,
+			text: "a", stop: model.Done, usage: model.Tokens{Input: 3, Output: 1},
+		},
+		{
+			name:  "calls without a function, with its name alone, with parameters, in a list of lists",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","name":"time","arguments":"{\"n\":1}"},{"index":1,"id":"b","function":"time","arguments":{"n":2}},[{"index":2,"id":"c","function":{"name":"time","parameters":{"n":3}}}]]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time({"n":1})#a time({"n":2})#b time({"n":3})#c`, stop: model.ToolCalls,
+		},
+		{
+			name:  "an ID of its own for each piece, and a mark behind the arguments",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{\"n\""}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":null,"arguments":":1}<|im_end|>"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time({"n":1})#a`, stop: model.ToolCalls,
+		},
+		{
 			name:  "the older form of a call",
 			raw:   sse(`{"choices":[{"delta":{"function_call":{"name":"time","arguments":"{}"}},"finish_reason":"function_call"}]}`, `[DONE]`),
 			calls: `time({})#call00002`, stop: model.ToolCalls,
