@@ -36,9 +36,9 @@ type choices []choice
 func (c *choices) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 0 && raw[0] == '{' {
 		*c = make(choices, 1)
-		return json.Unmarshal(raw, &(*c)[0])
+		return jsonv1.Unmarshal(raw, &(*c)[0])
 	}
-	return json.Unmarshal(raw, (*[]choice)(c))
+	return jsonv1.Unmarshal(raw, (*[]choice)(c))
 }
 
 // first returns the first answer; nil if the event has none of it.
@@ -54,8 +54,11 @@ func (c *chunk) first() *choice {
 // unwrap takes the answer out of what a gateway puts around it.
 func (c *chunk) unwrap() {
 	for _, raw := range []json.RawMessage{c.Data, c.Output, c.Result} {
+		if len(c.Choices) > 0 || len(raw) == 0 || raw[0] != '{' {
+			continue
+		}
 		var inner chunk
-		if len(c.Choices) == 0 && len(raw) > 0 && raw[0] == '{' && jsonv1.Unmarshal(raw, &inner) == nil && len(inner.Choices) > 0 {
+		if jsonv1.Unmarshal(raw, &inner) == nil && len(inner.Choices) > 0 {
 			c.Choices = inner.Choices
 			if !says(c.Usage) {
 				c.Usage = inner.Usage
@@ -173,7 +176,7 @@ type word string
 func (w *word) UnmarshalJSON(raw []byte) error {
 	switch {
 	case len(raw) > 0 && raw[0] == '"':
-		return json.Unmarshal(raw, (*string)(w))
+		return jsonv1.Unmarshal(raw, (*string)(w))
 	case len(raw) > 0 && raw[0] != '{' && raw[0] != '[' && string(raw) != "null":
 		*w = word(raw)
 	}
