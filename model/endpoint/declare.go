@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/schema"
 	"github.com/etui-run/etui/tool"
@@ -45,6 +46,7 @@ func (e *Endpoint) declare(ctx context.Context, req model.Request) Declared {
 	s := &e.schemas
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var changed []string
 	d := Declared{model.NewNames(req), make(map[string]schema.Adapted, len(req.Tools)+len(req.Deferred)), s.dialect}
 	for _, list := range [][]tool.Definition{req.Tools, req.Deferred} {
 		for i := range list {
@@ -57,12 +59,17 @@ func (e *Endpoint) declare(ctx context.Context, req model.Request) Declared {
 				adapted = s.dialect.Adapt(t.Parameters)
 				s.known[string(t.Parameters)] = adapted
 				if len(adapted.Changes) > 0 {
+					changed = append(changed, t.Name)
 					e.config.Log.DebugContext(ctx, "the parameters of a tool were adapted to the provider",
 						slog.String("model", e.Name()), slog.String("tool", t.Name), slog.String("dialect", s.dialect.String()), slog.Any("changes", adapted.Changes))
 				}
 			}
 			d.schemas[t.Name] = adapted
 		}
+	}
+	if len(changed) > 0 {
+		e.config.Log.InfoContext(ctx, "the parameters of tools were adapted to the provider; the log says how at level debug",
+			slog.String("model", e.Name()), slog.String("dialect", s.dialect.String()), slog.String("tools", printable.List(changed)))
 	}
 	return d
 }

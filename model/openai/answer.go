@@ -156,8 +156,12 @@ type usage struct {
 	Details          struct {
 		CachedTokens number `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
-	// CacheHit is DeepSeek's name for the cached tokens.
+	// CacheHit is DeepSeek's name for the cached tokens, and Cached Moonshot's.
 	CacheHit number `json:"prompt_cache_hit_tokens"`
+	Cached   number `json:"cached_tokens"`
+	// InputTokens and OutputTokens are the names of newer APIs.
+	InputTokens  number `json:"input_tokens"`
+	OutputTokens number `json:"output_tokens"`
 }
 
 // number is a whole number, however it is written: 12, 12.0 or "12". What is none is 0.
@@ -255,7 +259,8 @@ func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
 	var u usage
 	if says(c.Usage) && jsonv1.Unmarshal(c.Usage, &u) == nil {
 		a.Usage = &model.Tokens{
-			Input: int(u.PromptTokens), Output: int(u.CompletionTokens), CacheRead: int(max(u.Details.CachedTokens, u.CacheHit)),
+			Input: int(max(u.PromptTokens, u.InputTokens, 0)), Output: int(max(u.CompletionTokens, u.OutputTokens, 0)),
+			CacheRead: int(max(u.Details.CachedTokens, u.CacheHit, u.Cached, 0)),
 		}
 	}
 	first := c.first()
@@ -343,12 +348,15 @@ func keepReasoning(a *endpoint.Answer, said delta) {
 }
 
 // stops maps the reasons for which an answer ends early.
-var stops = map[string]model.Stop{"length": model.Length, "content_filter": model.Refused}
+var stops = map[string]model.Stop{
+	"length": model.Length, "max_tokens": model.Length, "max_output_tokens": model.Length, "model_length": model.Length,
+	"content_filter": model.Refused, "content-filter": model.Refused, "safety": model.Refused, "sensitive": model.Refused, "refusal": model.Refused, "prohibited_content": model.Refused,
+}
 
 // end records why the answer ended. Only the first reason is kept.
 func end(a *endpoint.Answer, reason string) {
 	if !a.Complete {
-		a.Complete, a.Stop = true, stops[reason]
+		a.Complete, a.Stop = true, stops[strings.ToLower(reason)]
 	}
 }
 

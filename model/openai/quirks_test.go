@@ -136,6 +136,11 @@ func TestQuirks(t *testing.T) {
 			calls: `time({})#a time({})#b`, stop: model.ToolCalls,
 		},
 		{
+			name: "usage and reason of other names",
+			raw:  sse(`{"choices":[{"delta":{"content":"a"},"finish_reason":"MAX_TOKENS"}],"usage":{"input_tokens":9,"output_tokens":-2,"cached_tokens":"4"}}`, `[DONE]`),
+			text: "a", stop: model.Length, usage: model.Tokens{Input: 9, CacheRead: 4},
+		},
+		{
 			name: "content in other forms",
 			raw:  sse(`{"choices":[{"delta":{"content":{"type":"text","text":"a"}}}]}`, `{"choices":[{"delta":{"content":["b",{"type":"output_text","text":"c"},{"type":"thinking","thinking":"x"}]}}]}`, `{"choices":[{"delta":{"content":5}}]}`, `{"choices":[{"text":"d"}]}`, `[done]`),
 			text: "abc5d", stop: model.Done,

@@ -126,3 +126,26 @@ func TestNoProvider(t *testing.T) {
 		}
 	}
 }
+
+// TestStrict: in the strict form a tool is held to its schema, and the nulls of what is optional do not
+// reach it.
+func TestStrict(t *testing.T) {
+	call := chat.Call{ID: "a", Name: "find", Arguments: json.RawMessage(`{"q":"x","limit":null}`)}
+	s := modeltest.OpenAI(modeltest.Reply{Calls: []chat.Call{call}})
+	defer s.Close()
+	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Schemas: "strict", Retries: -1, Transport: s.Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := []tool.Definition{{Name: "find", Parameters: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"},"limit":{"type":"integer"}},"required":["q"]}`)}}
+	said, _, _, err := model.Answer(m.Stream(t.Context(), model.Request{Tools: tools, Messages: []chat.Message{{Role: chat.User, Text: "find x"}}}))
+	if err != nil || len(said.Calls) != 1 || string(said.Calls[0].Arguments) != `{"q":"x"}` {
+		t.Fatalf("got %+v, %v", said, err)
+	}
+	if sent := string(s.Requests()[0].Body); !strings.Contains(sent, `"strict":true`) || !strings.Contains(sent, `"required":["q","limit"]`) {
+		t.Errorf("sent %s", sent)
+	}
+	if _, err := openai.New(openai.Config{Model: "m", Schemas: "odd"}); err == nil {
+		t.Error("there are no such schemas")
+	}
+}
