@@ -130,11 +130,15 @@ func (e *Endpoint) begin(ctx context.Context, req model.Request, ask Ask) (io.Re
 
 // badSchema and noTools match the words of refusals.
 var (
-	badSchema = regexp.MustCompile(`(?i)schema|grammar|function_?declarations?\b|\btools?(\[\d+\]|\.\d+\.|\.function)|function\.(parameters|description|name)|jinja|` +
+	badSchema = regexp.MustCompile(`(?i)schema|grammar|function_?declarations?\b|` +
+		`\btools?(\[\d+\]|\.\d+\.|\.function)|function\.(parameters|description|name)|jinja|` +
 		`pattern must start|unmarshal .{0,80}tool|chat template`)
-	noTools = regexp.MustCompile(`(?i)(not|n't) (currently )?support(ed)? (the )?(use of )?(\W?tools?\b|tool[ _-]?(use|call(ing|s)?|choice)|function)|support tool (use|calling)|` +
+	noTools = regexp.MustCompile(`(?i)(not|n't) (currently )?support(ed)? (the )?(use of )?(\W?tools?\b|tool[ _-]?(use|call(ing|s)?|choice)|function)|` +
+		`support tool (use|calling)|` +
 		`(tools?|tool[ _-]?(use|call(ing|s)?|choice)|function[ _-]?call(ing|s)?)\W{0,3}(is|are)? ?(not|un)[ -]?(supported|available|enabled|allowed)|` +
-		`tool choice requires|tools? param requires|requires --(enable-auto-tool-choice|jinja)|不支持.{0,12}(工具|函数|tool|function)|(工具|函数|tool|function).{0,12}不支持`)
+		`` +
+		`tool choice requires|tools? param requires|requires --(enable-auto-tool-choice|jinja)|` +
+		`不支持.{0,12}(工具|函数|tool|function)|(工具|函数|tool|function).{0,12}不支持`)
 )
 
 // OfTools reports whether an error refuses the tools of a request, or their schemas.

@@ -40,15 +40,19 @@ const (
 
 // thoughts are what opens a thought, and what closes it.
 var thoughts = [][2]string{
-	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}, {"<reasoning>", "</reasoning>"},
-	{"<THINK>", "</THINK>"}, {"<seed:think>", "</seed:think>"}, {"<|begin_of_thought|>", "<|end_of_thought|>"}, {"<unused94>thought", "<unused95>"},
+	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}, {"<reasoning>",
+		"</reasoning>"},
+	{"<THINK>", "</THINK>"}, {"<seed:think>", "</seed:think>"}, {"<|begin_of_thought|>", "<|end_of_thought|>"},
+	{"<unused94>thought", "<unused95>"},
 	{"[THINK]", "[/THINK]"}, {"<|START_THINKING|>", "<|END_THINKING|>"}, {"◁think▷", "◁/think▷"},
 }
 
 // callMarks are what a call begins with that is written as text.
 var callMarks = []string{
-	"<tool_call>", "<function=", "<function_call>", "<function_calls>", "<tools>", "<invoke name=", "<minimax:tool_call>", "<｜DSML｜",
-	"[TOOL_CALLS]", "<|tool_call|>", "<|python_tag|>", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", harmonyCall,
+	"<tool_call>", "<function=", "<function_call>", "<function_calls>", "<tools>", "<invoke name=",
+	"<minimax:tool_call>", "<｜DSML｜",
+	"[TOOL_CALLS]", "<|tool_call|>", "<|python_tag|>", "<|tool_calls_section_begin|>", "<|tool_call_begin|>",
+	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", harmonyCall,
 	"{", "[{", "```json\n{", "```\n{", "```tool_call\n{",
 }
 
@@ -314,7 +318,8 @@ var (
 	fence     = regexp.MustCompile("(?s)^```(?:json|tool_call)?\n(.*?)\n?```$")
 	function  = regexp.MustCompile(`(?s)^<function=([\w.:/-]+)>\s*(.*?)\s*</function>`)
 	invoke    = regexp.MustCompile(`(?s)^<(?:｜DSML｜)?invoke name="([\w.:/-]+)"[^>]*>\s*(.*?)\s*</(?:｜DSML｜)?invoke>`)
-	parameter = regexp.MustCompile(`(?s)<(?:｜DSML｜)?parameter(?:=| name=")([\w.$-]+)"?[^>]*>\n?(.*?)\n?</(?:｜DSML｜)?parameter>|<arg_key>\s*([\w.$-]+)\s*</arg_key>\s*<arg_value>\n?(.*?)\n?</arg_value>`)
+	parameter = regexp.MustCompile(`(?s)<(?:｜DSML｜)?parameter(?:=| name=")([\w.$-]+)"?[^>]*>\n?(.*?)\n?</(?:｜DSML｜)?parameter>|` +
+		`<arg_key>\s*([\w.$-]+)\s*</arg_key>\s*<arg_value>\n?(.*?)\n?</arg_value>`)
 	// named is a name before its arguments, as JSON or in tags.
 	named  = regexp.MustCompile(`^(?:function<｜tool▁sep｜>)?([\w.:/-]+)\s*(?:<｜tool▁sep｜>|<\|tool_call_argument_begin\|>|\[ARGS\])?\s*(?:` + "```json" + `\s*)?`)
 	tagged = regexp.MustCompile(`(?s)^(?:<arg_key>.*?</arg_key>\s*<arg_value>.*?</arg_value>\s*)+`)

@@ -165,14 +165,21 @@ func (r Refusal) byCode() error {
 
 var (
 	// tooMuch matches the refusals of a request that is larger than what a minute allows.
-	tooMuch = regexp.MustCompile(`(?i)request too large|(prompt|input) is too (long|large)|reduce your message size|context[ _]length[ _]exceeded`)
+	tooMuch = regexp.MustCompile(`(?i)request too large|(prompt|input) is too (long|large)|` +
+		`reduce your message size|context[ _]length[ _]exceeded`)
 	// soon matches the words of a limit that time lifts.
-	soon = regexp.MustCompile(`(?i)please wait|throttl|try again (in|after|later)|per (second|minute)|rate limit|too many requests|请求过于频繁|稍后再?重?试|限流`)
+	soon = regexp.MustCompile(`(?i)please wait|throttl|try again (in|after|later)|per (second|minute)|rate limit|` +
+		`too many requests|请求过于频繁|稍后再?重?试|限流`)
 	// unpaid matches those of one that it does not lift.
-	unpaid = regexp.MustCompile(`(?i)insufficient[ _-]?(account )?(balance|credits?|funds|quota)|balance (is )?(too low|not enough|insufficient)|credit balance|` +
-		`(out of|no|not enough|more|lack of|low on) (remaining )?(credits?|balance|funds)\b|(exceeded|exhausted|used up|reached) (your|the|its|all|my|current|monthly|daily)\b.{0,30}(quota|credits?|spend(ing)? (limit|cap))|` +
+	unpaid = regexp.MustCompile(`(?i)insufficient[ _-]?(account )?(balance|credits?|funds|quota)|` +
+		`balance (is )?(too low|not enough|insufficient)|credit balance|` +
+		`(out of|no|not enough|more|lack of|low on) (remaining )?(credits?|balance|funds)\b|` +
+		`(exceeded|exhausted|used up|reached) (your|the|its|all|my|current|monthly|daily)\b.{0,30}(quota|credits?|spend(ing)? (limit|cap))|` +
+		`` +
 		`(quota|credits?|free (tier|allowance)|allowance|spending (limit|cap)|monthly (limit|usage)) .{0,40}(exceeded|exhausted|used up|depleted|reached)|` +
-		`arrear|overdue|payment (is )?required|billing|recharge|top[ -]?up (your|the)|余额不足|欠费|充值|额度(已|不足|用)|配额(已|不足|用)|资源包|クレジット(が)?不足|残高`)
+		`` +
+		`arrear|overdue|payment (is )?required|billing|recharge|top[ -]?up (your|the)|余额不足|欠费|充值|额度(已|不足|用)|` +
+		`配额(已|不足|用)|资源包|クレジット(が)?不足|残高`)
 )
 
 // wordings are words of failures, the surer before the others, with the statuses with which they mean
@@ -183,37 +190,51 @@ var wordings = []struct {
 	never []int
 }{
 	{model.ErrBilling, unpaid, nil},
-	{model.ErrAuth, regexp.MustCompile(`(?i)\btoken (is |has )?(expired|invalid|missing|revoked)|(api[ _-]?key|access[ _-]?token|bearer token|credentials?|authentication|authorization|x-api-key).{0,40}(invalid|incorrect|not valid|expired|missing|wrong|required|fail|denied|disabled|revoked|not found)|` +
-		`(invalid|incorrect|wrong|missing|expired|no) (proxy )?(api[ _-]?key|access token|token|credentials?|authentication|authorization)\b|unauthori[sz]ed|not authenticated|unauthenticated|permission[ _]denied|login fail|` +
-		`(密钥|令牌|鉴权|身份验证|认证|api[ _-]?key|token).{0,12}(无效|失败|错误|过期|不正确|不存在|缺失)|(无效|错误|非法|未提供|缺少).{0,6}(密钥|令牌|api[ _-]?key|token)|未授权`), []int{http.StatusNotFound}},
+	{model.ErrAuth, regexp.MustCompile(`(?i)\btoken (is |has )?(expired|invalid|missing|revoked)|` +
+		`(api[ _-]?key|access[ _-]?token|bearer token|credentials?|authentication|authorization|x-api-key).{0,40}(invalid|incorrect|not valid|expired|missing|wrong|required|fail|denied|disabled|revoked|not found)|` +
+		`` +
+		`(invalid|incorrect|wrong|missing|expired|no) (proxy )?(api[ _-]?key|access token|token|credentials?|authentication|authorization)\b|` +
+		`unauthori[sz]ed|not authenticated|unauthenticated|permission[ _]denied|login fail|` +
+		`(密钥|令牌|鉴权|身份验证|认证|api[ _-]?key|token).{0,12}(无效|失败|错误|过期|不正确|不存在|缺失)|` +
+		`(无效|错误|非法|未提供|缺少).{0,6}(密钥|令牌|api[ _-]?key|token)|未授权`), []int{http.StatusNotFound}},
 	{model.ErrNoModel, regexp.MustCompile(`(?i)\bmodels?\b.{0,80}(does not exist|do(es)? not have access|not[ _]exist|not[ _]found|is not available|unavailable for|is not a valid|has been (deprecated|decommissioned|retired|removed)|was not found|not supported when|is not supported$|not loaded)|` +
-		`(invalid|unknown|unsupported|no such|not a valid|non-?existent) model\b|no (available )?(channel|endpoints?|provider|deployment|distributor)s? (found |available )?for|try pulling it|模型.{0,20}(不存在|未找到|已下线|不可用|不支持该)|没有?(找到)?.{0,8}该?模型|无可用渠道`), []int{http.StatusTooManyRequests}},
-	{model.ErrRateLimited, regexp.MustCompile(`(?i)rate[ _-]?limit|too many requests|throttl|requests? per (second|minute|day)|concurren(t|cy) .{0,30}(limit|exceed)|请求过于频繁|请求频率|速率限制|限流|并发`), nil},
-	{model.ErrUnavailable, regexp.MustCompile(`(?i)overload|over capacity|at capacity|temporarily unavailable|service (is )?(currently )?unavailable|server (is )?(too )?busy|high demand|upstream (error|connect|request)|bad gateway|gateway time-?out|internal (server )?error|` +
+		`` +
+		`(invalid|unknown|unsupported|no such|not a valid|non-?existent) model\b|` +
+		`no (available )?(channel|endpoints?|provider|deployment|distributor)s? (found |available )?for|` +
+		`try pulling it|模型.{0,20}(不存在|未找到|已下线|不可用|不支持该)|没有?(找到)?.{0,8}该?模型|无可用渠道`), []int{http.StatusTooManyRequests}},
+	{model.ErrRateLimited, regexp.MustCompile(`(?i)rate[ _-]?limit|too many requests|throttl|` +
+		`requests? per (second|minute|day)|concurren(t|cy) .{0,30}(limit|exceed)|请求过于频繁|请求频率|速率限制|限流|并发`), nil},
+	{model.ErrUnavailable, regexp.MustCompile(`(?i)overload|over capacity|at capacity|temporarily unavailable|` +
+		`service (is )?(currently )?unavailable|server (is )?(too )?busy|high demand|` +
+		`upstream (error|connect|request)|bad gateway|gateway time-?out|internal (server )?error|` +
 		`model is (currently |still )?loading|系统繁忙|服务(器)?(繁忙|过载|不可用)|内部错误|网络错误|混雑`), []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}},
 }
 
 // codes are the codes, types and states of providers, in lower case. Those that mean several things
 // are missing.
-var codes = map[string]error{
-	"context_length_exceeded": model.ErrTooLong, "exceed_context_size_error": model.ErrTooLong, "tokens_limit_reached": model.ErrTooLong, "request_too_large": model.ErrTooLong,
-	"model_max_prompt_tokens_exceeded": model.ErrTooLong, "prompt_too_long": model.ErrTooLong, "input_too_long": model.ErrTooLong, "contextwindowexceedederror": model.ErrTooLong,
-	"context_window_exceeded": model.ErrTooLong, "model_context_window_exceeded": model.ErrTooLong, "1261": model.ErrTooLong,
-
-	"insufficient_quota": model.ErrBilling, "insufficient_balance": model.ErrBilling, "insufficient_user_quota": model.ErrBilling, "quota_exceeded": model.ErrBilling, "exceeded_current_quota_error": model.ErrBilling,
-	"billing_error": model.ErrBilling, "billing_not_active": model.ErrBilling, "billing_hard_limit_reached": model.ErrBilling, "payment_required": model.ErrBilling, "insufficient_credits": model.ErrBilling,
-	"arrearage": model.ErrBilling, "accountoverdueerror": model.ErrBilling, "allocationquota.freetieronly": model.ErrBilling, "1113": model.ErrBilling, "1008": model.ErrBilling,
-
-	"invalid_api_key": model.ErrAuth, "authentication_error": model.ErrAuth, "authentication_failed": model.ErrAuth, "invalid_authentication_error": model.ErrAuth, "incorrect_api_key_error": model.ErrAuth,
-	"permission_error": model.ErrAuth, "permission_denied": model.ErrAuth, "unauthenticated": model.ErrAuth, "unauthorized": model.ErrAuth, "invalidapikey": model.ErrAuth, "authenticationerror": model.ErrAuth,
-	"token_expired": model.ErrAuth, "1004": model.ErrAuth, "2049": model.ErrAuth,
-
-	"model_not_found": model.ErrNoModel, "not_found_error": model.ErrNoModel, "resource_not_found_error": model.ErrNoModel, "modelnotopen": model.ErrNoModel, "invalidendpointormodel.notfound": model.ErrNoModel,
-	"model_not_supported": model.ErrNoModel, "deploymentnotfound": model.ErrNoModel, "1211": model.ErrNoModel,
-
-	"rate_limit_exceeded": model.ErrRateLimited, "rate_limit_error": model.ErrRateLimited, "rate_limit_reached_error": model.ErrRateLimited, "too_many_requests": model.ErrRateLimited, "throttling": model.ErrRateLimited,
-	"throttling.ratequota": model.ErrRateLimited, "throttlingexception": model.ErrRateLimited, "ratelimitexceeded": model.ErrRateLimited, "resource_exhausted": model.ErrRateLimited, "1302": model.ErrRateLimited, "1303": model.ErrRateLimited,
-
-	"overloaded_error": model.ErrUnavailable, "engine_overloaded_error": model.ErrUnavailable, "service_unavailable": model.ErrUnavailable, "model_overloaded": model.ErrUnavailable, "unavailable": model.ErrUnavailable,
-	"1305": model.ErrUnavailable, "serveroverloaded": model.ErrUnavailable,
-}
+var codes = func() map[string]error {
+	kinds := map[string]error{}
+	for kind, list := range map[error]string{
+		model.ErrTooLong: "context_length_exceeded exceed_context_size_error tokens_limit_reached request_too_large " +
+			"model_max_prompt_tokens_exceeded prompt_too_long input_too_long contextwindowexceedederror " +
+			"context_window_exceeded model_context_window_exceeded 1261",
+		model.ErrBilling: "insufficient_quota insufficient_balance insufficient_user_quota quota_exceeded " +
+			"exceeded_current_quota_error billing_error billing_not_active billing_hard_limit_reached " +
+			"payment_required insufficient_credits arrearage accountoverdueerror " +
+			"allocationquota.freetieronly 1113 1008",
+		model.ErrAuth: "invalid_api_key authentication_error authentication_failed invalid_authentication_error " +
+			"incorrect_api_key_error permission_error permission_denied unauthenticated unauthorized " +
+			"invalidapikey authenticationerror token_expired 1004 2049",
+		model.ErrNoModel: "model_not_found not_found_error resource_not_found_error modelnotopen " +
+			"invalidendpointormodel.notfound model_not_supported deploymentnotfound 1211",
+		model.ErrRateLimited: "rate_limit_exceeded rate_limit_error rate_limit_reached_error too_many_requests throttling " +
+			"throttling.ratequota throttlingexception ratelimitexceeded resource_exhausted 1302 1303",
+		model.ErrUnavailable: "overloaded_error engine_overloaded_error service_unavailable model_overloaded unavailable 1305 " +
+			"serveroverloaded",
+	} {
+		for code := range strings.FieldsSeq(list) {
+			kinds[code] = kind
+		}
+	}
+	return kinds
+}()

@@ -350,7 +350,8 @@ func keepReasoning(a *endpoint.Answer, said delta) {
 // stops maps the reasons for which an answer ends early.
 var stops = map[string]model.Stop{
 	"length": model.Length, "max_tokens": model.Length, "max_output_tokens": model.Length, "model_length": model.Length,
-	"content_filter": model.Refused, "content-filter": model.Refused, "safety": model.Refused, "sensitive": model.Refused, "refusal": model.Refused, "prohibited_content": model.Refused,
+	"content_filter": model.Refused, "content-filter": model.Refused, "safety": model.Refused,
+	"sensitive": model.Refused, "refusal": model.Refused, "prohibited_content": model.Refused,
 }
 
 // end records why the answer ended. Only the first reason is kept.

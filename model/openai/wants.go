@@ -25,9 +25,12 @@ type want struct {
 // wants lists them. Once asked for, it is always sent.
 var wants = []want{
 	{regexp.MustCompile(`stream_options`), func(m *Model) *atomic.Bool { return &m.noOptions }},
-	{regexp.MustCompile(`(?i)max_completion_tokens|max_tokens.{0,60}(not|un)[ -]?(supported|recogni|known|permitted)|(not|un)[ -]?(supported|recogni\w+|known|permitted).{0,40}max_tokens`), func(m *Model) *atomic.Bool { return &m.otherLimit }},
+	{regexp.MustCompile(`(?i)max_completion_tokens|` +
+		`max_tokens.{0,60}(not|un)[ -]?(supported|recogni|known|permitted)|` +
+		`(not|un)[ -]?(supported|recogni\w+|known|permitted).{0,40}max_tokens`), func(m *Model) *atomic.Bool { return &m.otherLimit }},
 	{regexp.MustCompile(`(?i)tool[ _]?calls?.{0,12}\bids?\b|after role .?tool`), func(m *Model) *atomic.Bool { return &m.shortIDs }},
-	{regexp.MustCompile(`(?i)reasoning(_content)?\b.{0,80}(pass|missing|required|must|back)|(missing|requires?).{0,40}reasoning`), func(m *Model) *atomic.Bool { return &m.reasoning }},
+	{regexp.MustCompile(`(?i)reasoning(_content)?\b.{0,80}(pass|missing|required|must|back)|` +
+		`(missing|requires?).{0,40}reasoning`), func(m *Model) *atomic.Bool { return &m.reasoning }},
 }
 
 func (w *want) asked(err error) bool {
@@ -73,8 +76,10 @@ func ofPictures(err error) bool {
 	return errors.As(err, &refused) && noPictures.MatchString(refused.Detail)
 }
 
-var noPictures = regexp.MustCompile(`(?i)(image|vision|picture|multi-?modal|mmproj).{0,60}(not|n't|un|only) ?(support|available|enabled|a multi)|(not|n't) (currently )?support.{0,30}(image|vision|picture|multi-?modal)|support image|` +
-	`not a multi-?modal|unknown variant .?image|content must be a string|only (support )?text|expected .?text|(不支持|非法).{0,16}(图|视觉|多模态|image|text)|(图|视觉|多模态|image).{0,12}不支持`)
+var noPictures = regexp.MustCompile(`(?i)(image|vision|picture|multi-?modal|mmproj).{0,60}(not|n't|un|only) ?(support|available|enabled|a multi)|` +
+	`(not|n't) (currently )?support.{0,30}(image|vision|picture|multi-?modal)|support image|` +
+	`not a multi-?modal|unknown variant .?image|content must be a string|only (support )?text|expected .?text|` +
+	`(不支持|非法).{0,16}(图|视觉|多模态|image|text)|(图|视觉|多模态|image).{0,12}不支持`)
 
 // missing tells the person which files of the newest message the model did not get; empty if it got
 // all, or if the person was told.

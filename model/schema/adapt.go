@@ -250,8 +250,10 @@ func (a *adapter) schema(s *object, depth int) *object {
 
 // types are the types of JSON Schema, and what others call them.
 var types = map[string]string{
-	"object": "object", "array": "array", "string": "string", "number": "number", "integer": "integer", "boolean": "boolean", "null": "null",
-	"dict": "object", "map": "object", "list": "array", "str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number", "double": "number", "bool": "boolean",
+	"object": "object", "array": "array", "string": "string", "number": "number", "integer": "integer",
+	"boolean": "boolean", "null": "null",
+	"dict": "object", "map": "object", "list": "array", "str": "string", "text": "string", "int": "integer",
+	"long": "integer", "float": "number", "double": "number", "bool": "boolean",
 }
 
 // repair mends what no provider accepts.
@@ -365,9 +367,11 @@ func (a *adapter) retype(s *object, known, given string) {
 
 // of are the keywords that describe values of one type.
 var of = map[string]string{
-	"properties": "object", "required": "object", "additionalProperties": "object", "minProperties": "object", "maxProperties": "object", "patternProperties": "object", "propertyNames": "object",
-	"items": "array", "prefixItems": "array", "minItems": "array", "maxItems": "array", "uniqueItems": "array", "contains": "array",
-	"pattern": "string", "minLength": "string", "maxLength": "string", "format": "string",
+	"properties": "object", "required": "object", "additionalProperties": "object", "minProperties": "object",
+	"maxProperties": "object", "patternProperties": "object", "propertyNames": "object",
+	"items": "array", "prefixItems": "array", "minItems": "array", "maxItems": "array", "uniqueItems": "array",
+	"contains": "array",
+	"pattern":  "string", "minLength": "string", "maxLength": "string", "format": "string",
 }
 
 // single writes a schema so that each has one type: several types are branches, and null is a keyword
@@ -552,7 +556,8 @@ func (a *adapter) allows(keyword string) bool {
 
 // told are the keywords whose loss the description says.
 var told = []string{
-	"const", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems",
+	"const", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+	"minLength", "maxLength", "minItems", "maxItems",
 	"uniqueItems", "default", "enum", "additionalProperties",
 }
 

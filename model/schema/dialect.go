@@ -110,7 +110,8 @@ func near(host string) bool {
 
 // base are the keywords that each provider with a list of its own has.
 var base = []string{
-	"type", "description", "title", "properties", "required", "items", "enum", "anyOf", "format", "pattern", "minimum", "maximum", "minItems", "maxItems",
+	"type", "description", "title", "properties", "required", "items", "enum", "anyOf", "format", "pattern",
+	"minimum", "maximum", "minItems", "maxItems",
 }
 
 // gemini is Google's: a part of OpenAPI's schemas.
@@ -141,7 +142,8 @@ func local() Dialect {
 	return Dialect{
 		name: "local", inline: true, maxRepeat: 200, maxDepth: 16,
 		keywords: slices.Concat(base, []string{
-			"additionalProperties", "const", "oneOf", "allOf", "prefixItems", "minLength", "maxLength", "exclusiveMinimum", "exclusiveMaximum", "default",
+			"additionalProperties", "const", "oneOf", "allOf", "prefixItems", "minLength", "maxLength",
+			"exclusiveMinimum", "exclusiveMaximum", "default",
 		}),
 		pattern: func(string) bool { return false },
 	}
