@@ -61,7 +61,8 @@ func (e *Endpoint) declare(ctx context.Context, req model.Request) Declared {
 				if len(adapted.Changes) > 0 {
 					changed = append(changed, t.Name)
 					e.config.Log.DebugContext(ctx, "the parameters of a tool were adapted to the provider",
-						slog.String("model", e.Name()), slog.String("tool", t.Name), slog.String("dialect", s.dialect.String()), slog.Any("changes", adapted.Changes))
+						slog.String("model", e.Name()), slog.String("tool", t.Name),
+						slog.String("dialect", s.dialect.String()), slog.Any("changes", adapted.Changes))
 				}
 			}
 			d.schemas[t.Name] = adapted
@@ -147,9 +148,15 @@ func OfTools(err error) bool { return refuses(err, badSchema) || refuses(err, no
 // refuses reports whether an error is a refusal in such words.
 func refuses(err error, words *regexp.Regexp) bool {
 	refused := (*model.Error)(nil)
-	return errors.As(err, &refused) && refused.Status >= http.StatusBadRequest && refused.Status != http.StatusTooManyRequests &&
-		!errors.Is(refused.Kind, model.ErrTooLong) && !errors.Is(refused.Kind, model.ErrAuth) && !errors.Is(refused.Kind, model.ErrBilling) &&
-		words.MatchString(refused.Detail)
+	if !errors.As(err, &refused) || refused.Status < http.StatusBadRequest {
+		return false
+	}
+	for _, other := range []error{model.ErrTooLong, model.ErrAuth, model.ErrBilling, model.ErrRateLimited} {
+		if errors.Is(refused.Kind, other) {
+			return false
+		}
+	}
+	return words.MatchString(refused.Detail)
 }
 
 // withoutTools returns the request for a model that takes none: the calls so far are texts.

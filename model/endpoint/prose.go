@@ -229,7 +229,10 @@ func (p *prose) pass() string {
 
 // unsure reports whether a text may go on as a mark.
 func (p *prose) unsure(text string) bool {
-	if !p.ended && strings.HasPrefix("</think>", text) || slices.ContainsFunc(ends, func(mark string) bool { return strings.HasPrefix(mark, text) }) {
+	if slices.ContainsFunc(ends, func(mark string) bool { return strings.HasPrefix(mark, text) }) {
+		return true
+	}
+	if !p.ended && strings.HasPrefix("</think>", text) {
 		return true
 	}
 	return p.marks && slices.ContainsFunc([]string{"<|start|>assistant", "<|end|>", "<|return|>", "<|call|>"}, func(mark string) bool {
@@ -266,7 +269,8 @@ func (p *prose) rest() string {
 		return text
 	}
 	for _, mark := range ends {
-		if before, ended := strings.CutSuffix(strings.TrimRight(text, " \n"), mark); ended && (p.wrapped || !slices.ContainsFunc(answers, func(a [2]string) bool { return a[1] == mark })) {
+		around := slices.ContainsFunc(answers, func(a [2]string) bool { return a[1] == mark })
+		if before, ended := strings.CutSuffix(strings.TrimRight(text, " \n"), mark); ended && (p.wrapped || !around) {
 			text = before
 		}
 	}

@@ -95,7 +95,10 @@ func (r *Refusal) add(text string, words *[]string) {
 
 func (r *Refusal) code(raw json.RawMessage) {
 	code := strings.Trim(string(raw), `"`)
-	if slices.Contains([]string{"", "null", "0", "200", "success", "ok"}, strings.ToLower(code)) || len(code) > 80 || strings.ContainsAny(code[:1], "{[") {
+	if len(code) > 80 || slices.Contains([]string{"", "null", "0", "200", "success", "ok"}, strings.ToLower(code)) {
+		return
+	}
+	if code[0] == '{' || code[0] == '[' {
 		return
 	}
 	if n, err := strconv.Atoi(code); err == nil && n >= http.StatusBadRequest && n < 600 && r.Status == 0 {

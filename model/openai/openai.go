@@ -158,7 +158,9 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 // ask sends the request and returns the body of the answer. A server that refuses a part of the request
 // that it can do without is asked again without it. The notice tells the person of files that the
 // server has refused.
-func (m *Model) ask(ctx context.Context, req model.Request, tools endpoint.Declared) (body io.ReadCloser, notice string, err error) {
+func (m *Model) ask(
+	ctx context.Context, req model.Request, tools endpoint.Declared,
+) (body io.ReadCloser, notice string, err error) {
 	if m.config.Blind {
 		req, _ = withoutImages(req)
 	}
@@ -169,7 +171,7 @@ func (m *Model) ask(ctx context.Context, req model.Request, tools endpoint.Decla
 	body, err = m.post(ctx, req, tools)
 	for _, w := range wants {
 		if err != nil && w.asked(err) && !w.of(m).Swap(true) {
-			m.config.Log.WarnContext(ctx, "the server asks for another form of the conversation; it gets it from now on", slog.String("model", m.server.Name()), slog.Any("error", m.server.Describe(ctx, err)))
+			m.warn(ctx, "the server asks for another form of the conversation; it gets it from now on", err)
 			body, err = m.post(ctx, req, tools)
 		}
 	}
@@ -182,12 +184,17 @@ func (m *Model) ask(ctx context.Context, req model.Request, tools endpoint.Decla
 			if body, err = m.post(ctx, less, tools); err == nil {
 				req = less
 				if ofPictures(refused) && len(pictures(less)) == 0 && !m.blind.Swap(true) {
-					m.config.Log.WarnContext(ctx, "the model takes no pictures; it reads about them from now on", slog.String("model", m.server.Name()), slog.Any("error", m.server.Describe(ctx, refused)))
+					m.warn(ctx, "the model takes no pictures; it reads about them from now on", refused)
 				}
 			}
 		}
 	}
 	return body, missing(whole, req), err
+}
+
+// warn says what follows from a refusal.
+func (m *Model) warn(ctx context.Context, says string, refused error) {
+	m.config.Log.WarnContext(ctx, says, slog.String("model", m.server.Name()), slog.Any("error", m.server.Describe(ctx, refused)))
 }
 
 func (m *Model) post(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {

@@ -384,7 +384,8 @@ func (a *adapter) single(s *object) *object {
 			b := newObject()
 			b.set("type", name)
 			for _, key := range s.keys {
-				if kind := of[key]; kind != "" && kind == name || name != "null" && (key == "minimum" || key == "maximum") {
+				bounds := name != "null" && (key == "minimum" || key == "maximum")
+				if kind := of[key]; bounds || kind != "" && kind == name {
 					b.set(key, clone(s.values[key]))
 				}
 			}
@@ -445,27 +446,27 @@ func (a *adapter) single(s *object) *object {
 	return s
 }
 
-// push moves what stands beside anyOf into its branches.
+// push moves what stands beside anyOf into its branches, but for what is about the whole.
 func (a *adapter) push(s *object) {
+	var moved []string
+	for _, key := range s.keys {
+		if !slices.Contains([]string{"anyOf", "description", "nullable", "title", "default"}, key) {
+			moved = append(moved, key)
+			a.change("%s beside anyOf: in its branches", key)
+		}
+	}
 	for _, b := range s.list("anyOf") {
 		branch, ok := b.(*object)
-		if !ok {
+		if !ok || branch.has("$ref") || branch.text("type") == "null" {
 			continue
 		}
-		for _, key := range s.keys {
-			if key != "anyOf" && key != "description" && key != "nullable" && key != "title" && key != "default" && !branch.has(key) && !branch.has("$ref") && branch.text("type") != "null" {
+		for _, key := range moved {
+			if !branch.has(key) {
 				branch.set(key, clone(s.values[key]))
-				a.change("%s beside anyOf: in its branches", key)
 			}
 		}
 	}
-	s.keys = slices.DeleteFunc(s.keys, func(key string) bool {
-		keep := key == "anyOf" || key == "description" || key == "nullable" || key == "title" || key == "default"
-		if !keep {
-			delete(s.values, key)
-		}
-		return !keep
-	})
+	s.remove(moved...)
 }
 
 // inner adapts the schemas in a schema.
@@ -494,7 +495,10 @@ func (a *adapter) inner(s *object, depth int) *object {
 			s.set("required", required)
 		}
 	}
-	for _, key := range []string{"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"} {
+	for _, key := range []string{
+		"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else", "unevaluatedItems",
+		"unevaluatedProperties",
+	} {
 		if _, truth := s.values[key].(bool); s.has(key) && a.allows(key) && (!truth || key == "items") {
 			s.set(key, a.sub(s.values[key], depth+1))
 		}

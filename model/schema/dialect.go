@@ -2,7 +2,6 @@ package schema
 
 import (
 	"cmp"
-	"net"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -105,7 +104,7 @@ func near(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
 	}
-	return host == "localhost" || net.ParseIP(host) == nil && !strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal")
+	return !strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal")
 }
 
 // base are the keywords that each provider with a list of its own has.
@@ -117,7 +116,8 @@ var base = []string{
 // gemini is Google's: a part of OpenAPI's schemas.
 func gemini() Dialect {
 	return Dialect{
-		name: "gemini", inline: true, branches: true, oneType: true, nullable: true, noEmpty: true, texts: true, maxEnum: 200, maxDepth: 16,
+		name: "gemini", inline: true, branches: true, oneType: true, nullable: true, noEmpty: true,
+		texts: true, maxEnum: 200, maxDepth: 16,
 		keywords: slices.Concat(base, []string{"nullable", "minLength", "maxLength", "minProperties", "maxProperties", "default"}),
 		formats: map[string][]string{
 			"string": {"date-time", "enum"}, "number": {"float", "double"}, "integer": {"int32", "int64"},
@@ -152,7 +152,8 @@ func local() Dialect {
 // plain is understood by all: it is tried after a refusal.
 func plain() Dialect {
 	return Dialect{
-		name: "plain", maxDescription: 1024, inline: true, branches: true, oneType: true, texts: true, maxEnum: 100, maxDepth: 5,
+		name: "plain", maxDescription: 1024, inline: true, branches: true, oneType: true,
+		texts: true, maxEnum: 100, maxDepth: 5,
 		keywords: []string{"type", "description", "properties", "required", "items", "enum", "anyOf"},
 		property: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
 	}
