@@ -13,6 +13,9 @@ var (
 	errIdle = errors.New("the answer stopped coming")
 )
 
+// Paused reports whether an answer ended because it paused for too long.
+func Paused(err error) bool { return errors.Is(err, errIdle) }
+
 // maxPause is how long an answer may pause during a read.
 const maxPause = 2 * time.Minute
 

@@ -46,6 +46,9 @@ func (n Names) offer(name string) {
 // plain returns a name without what some models write around it: blanks, marks of a channel, a
 // namespace, a number; and in lower case.
 func plain(name string) string {
+	if _, rest, tagged := strings.Cut(name, ">"); tagged && strings.HasPrefix(strings.TrimSpace(name), "<") {
+		name = rest
+	}
 	name, _, _ = strings.Cut(name, "<|")
 	name = strings.ToLower(strings.Trim(name, " \t\r\n\"'`()"))
 	for _, prefix := range []string{"functions.", "function.", "default_api:", "default_api.", "tools.", "tool."} {
@@ -62,6 +65,9 @@ func (n Names) add(name string) {
 		return
 	}
 	safe := strings.Map(allowed, name)
+	if safe != "" && (safe[0] == '-' || safe[0] >= '0' && safe[0] <= '9') { // Gemini wants another beginning
+		safe = "_" + safe
+	}
 	safe = safe[:min(len(safe), maxName)]
 	for i, base := 2, safe; ; i++ {
 		if _, taken := n.from[safe]; !taken && safe != "" {

@@ -12,7 +12,7 @@ import (
 
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 64)
-	own := []string{"files.read", "files_read", "files-read", long, long + ".y", long + ".z", "время", "", "天气"}
+	own := []string{"files.read", "files_read", "files-read", long, long + ".y", long + ".z", "время", "", "天气", "7zip", "-x"}
 	req := model.Request{}
 	for _, name := range own[:3] {
 		req.Tools = append(req.Tools, tool.Definition{Name: name})
@@ -21,7 +21,7 @@ func TestNames(t *testing.T) {
 		req.Messages = append(req.Messages, chat.Message{Calls: []chat.Call{{Name: name}}})
 	}
 	names := model.NewNames(req)
-	allowed := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	allowed := regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 	seen := map[string]bool{}
 	for _, name := range own {
 		there := names.Provider(name)

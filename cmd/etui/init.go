@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/secret"
 )
 
 func initCommand(at *place) *cobra.Command {
@@ -24,8 +25,9 @@ func initCommand(at *place) *cobra.Command {
 default the current one. etui asks up to four things: what the agent does,
 which language model answers, what the provider calls that model (not for the
 offline one), and whether the agent may change files and run programs. Enter
-takes the answer in brackets, and --yes takes all of them. Nothing is sent
-anywhere, and a file that is there is not changed.`,
+takes the answer in brackets, and --yes takes all of them. The provider is
+asked which models it offers, and nothing else is sent anywhere. A file that is
+there is not changed.`,
 		Example: "  etui init\n  etui init ~/team --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := at.dir
@@ -52,7 +54,7 @@ func writeStarter(ctx context.Context, at *place, dir string, yes bool) error {
 			return err
 		}
 	}
-	s, err := askStarter(ctx, at.Questions(yes))
+	s, absent, err := askStarter(ctx, at.Questions(yes))
 	if err != nil {
 		return err
 	}
@@ -73,14 +75,18 @@ func writeStarter(ctx context.Context, at *place, dir string, yes bool) error {
 	if _, err := workdir.Open(filepath.Dir(file), "", os.Environ()); err != nil {
 		return fmt.Errorf("%s is written, but cannot be used: %w", file, err)
 	}
-	return at.Print(map[string]string{"config": file}, func() string { return begun(s, file, dir) })
+	return at.Print(map[string]string{"config": file}, func() string { return begun(s, file, dir, absent) })
 }
 
 // begun says what was written and what to do next.
-func begun(s config.Starter, file, dir string) string {
-	text := "Wrote " + terminal.ShortPath(file) + ".\n"
-	if (s.Provider == "openai" || s.Provider == "anthropic") && !s.KeySet {
+func begun(s config.Starter, file, dir, absent string) string {
+	text := "Wrote " + terminal.ShortPath(file) + ".\n" + absent
+	switch service, named := config.ServiceOf(s.Provider); {
+	case s.KeySet || !named || service.Local:
+	case service.BaseURL == "":
 		text += fmt.Sprintf("%s is not set: set it, and remove the # before api_key in the file.\n", s.Key)
+	default:
+		text += fmt.Sprintf("%s is not set: set it before you start.\n", s.Key)
 	}
 	at := ""
 	if dir != "" {
@@ -89,34 +95,40 @@ func begun(s config.Starter, file, dir string) string {
 	return text + fmt.Sprintf("\nNext:\n  etui%s chat      talk to the agent\n  etui%s serve     start the gateway, for other programs\n  etui%s doctor    check the setup\n", at, at, at)
 }
 
-// askStarter asks the four questions, or three: the offline model has no name.
-func askStarter(ctx context.Context, q *terminal.Questions) (s config.Starter, err error) {
+// askStarter asks the four questions, or three: the offline model has no name. Absent tells that the
+// provider does not offer the model.
+func askStarter(ctx context.Context, q *terminal.Questions) (s config.Starter, absent string, err error) {
 	if s.Instructions, err = q.Ask(ctx, "What does the agent do?", "You help with the files in this folder.", nil); err != nil {
-		return s, err
+		return s, "", err
 	}
 	provider, model := app.Provider(os.Getenv)
-	s.Provider, err = q.Ask(ctx, "Which model: offline, openai, anthropic, or the URL of a server?", provider, func(answer string) error {
+	s.Provider, err = q.Ask(ctx, "Which model: offline, openai, anthropic, gemini, ollama, or a URL?", provider, func(answer string) error {
 		u, err := url.Parse(answer)
-		if answer != "offline" && answer != "openai" && answer != "anthropic" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-			return config.Usagef("%q is not offline, openai, anthropic or a URL such as http://127.0.0.1:11434/v1", answer)
+		if _, named := config.ServiceOf(answer); answer != "offline" && !named && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+			return config.Usagef("%q is not offline, %s or a URL such as http://127.0.0.1:8080/v1", answer, config.ServiceNames())
 		}
 		return nil
 	})
 	if err != nil {
-		return s, err
+		return s, "", err
 	}
 	if s.Provider != provider {
 		model = app.UsualModel(s.Provider)
 	}
 	if s.Provider != "offline" {
-		s.Key = "OPENAI_API_KEY"
-		if s.Provider == "anthropic" {
-			s.Key = "ANTHROPIC_API_KEY"
+		service, named := config.ServiceOf(s.Provider)
+		if !named {
+			service, _ = config.ServiceOf("openai")
 		}
-		s.KeySet = os.Getenv(s.Key) != "" && (s.Provider == "openai" || s.Provider == "anthropic" || s.Provider == provider)
-		if s.Model, err = q.Ask(ctx, "What does the provider call the model?", model, nil); err != nil {
-			return s, err
+		var key secret.Value
+		s.Key, key = service.Key(os.Getenv)
+		s.KeySet = key != "" && (named || s.Provider == provider)
+		offered, _ := app.Offered(ctx, s.Provider, os.Getenv)
+		usual, says := app.Suggest(offered, model)
+		if s.Model, err = q.Ask(ctx, says+"What does the provider call the model?", usual, nil); err != nil {
+			return s, "", err
 		}
+		absent = app.Absent(offered, s.Model)
 	}
 	writes, err := q.Ask(ctx, "May the agent change files here and run programs, isolated in a sandbox?", "yes", func(answer string) error {
 		if answer != "yes" && answer != "no" {
@@ -125,5 +137,5 @@ func askStarter(ctx context.Context, q *terminal.Questions) (s config.Starter, e
 		return nil
 	})
 	s.ReadOnly = writes == "no"
-	return s, err
+	return s, absent, err
 }

@@ -17,10 +17,15 @@ var stops = map[string]model.Stop{
 	"max_tokens": model.Length, "model_context_window_exceeded": model.Length, "refusal": model.Refused,
 }
 
+// reader reads the answers to a request.
+type reader struct {
+	open *block // the thinking that is being read; nil outside of one
+}
+
 // read adds an event to an answer and returns its text. The API may add kinds of events and
-// blocks, so a field of another type than expected is passed over, and so are blocks other
-// than text and calls, such as thinking.
-func read(a *endpoint.Answer, said endpoint.Event) (string, error) {
+// blocks, so a field of another type than expected is passed over, and so are other blocks
+// than text, calls, and thinking, which goes back with the calls that follow from it.
+func (r *reader) read(a *endpoint.Answer, said endpoint.Event) (string, error) {
 	var e event
 	err := json.Unmarshal(said.Data, &e)
 	if said.Name == "error" || e.Type == "error" {
@@ -34,26 +39,36 @@ func read(a *endpoint.Answer, said endpoint.Event) (string, error) {
 	}
 	switch e.Type {
 	case "message_start":
-		a.Begun = true
+		a.Begun, r.open = true, nil
 		count(a.Usage, e.Message.Usage)
-	case "content_block_start":
-		switch block := e.ContentBlock; block.Type {
-		case "tool_use":
-			a.Calls = append(a.Calls, &endpoint.Call{Call: chat.Call{ID: block.ID, Name: block.Name}, Index: e.Index})
-		case "text":
-			return block.Text, nil
+	case "message": // whole, from a server that does not stream
+		a.Begun = true
+		text := ""
+		for i, c := range e.Content {
+			text += r.begin(a, c, i)
+			r.end(a)
 		}
+		a.Stop = stops[e.StopReason]
+		count(a.Usage, e.Usage)
+		a.Complete = true
+		return text, nil
+	case "content_block_start":
+		return r.begin(a, e.ContentBlock, e.Index), nil
 	case "content_block_delta":
 		switch e.Delta.Type {
 		case "text_delta":
 			return e.Delta.Text, nil
+		case "thinking_delta", "signature_delta":
+			r.think("thinking", e.Delta.Thinking, e.Delta.Signature, "")
 		case "input_json_delta":
 			for _, c := range a.Calls {
 				if c.Index == e.Index {
-					c.Arguments = append(c.Arguments, e.Delta.PartialJSON...)
+					c.Add("", e.Delta.PartialJSON)
 				}
 			}
 		}
+	case "content_block_stop":
+		r.end(a)
 	case "message_delta":
 		a.Stop = stops[e.Delta.StopReason]
 		count(a.Usage, e.Usage)
@@ -61,6 +76,51 @@ func read(a *endpoint.Answer, said endpoint.Event) (string, error) {
 		return "", io.EOF
 	}
 	return "", nil
+}
+
+// begin adds the beginning of a part, or a whole one, and returns its text.
+func (r *reader) begin(a *endpoint.Answer, c content, index int) string {
+	switch c.Type {
+	case "tool_use":
+		call := &endpoint.Call{Call: chat.Call{ID: c.ID, Name: c.Name}, Index: index}
+		if input := string(c.Input); input != "{}" && input != "null" { // otherwise it follows in pieces
+			call.Add("", input)
+		}
+		a.Calls = append(a.Calls, call)
+	case "text":
+		return c.Text
+	case "thinking", "redacted_thinking":
+		r.think(c.Type, c.Thinking, c.Signature, c.Data)
+	}
+	return ""
+}
+
+// end keeps a thinking that has ended.
+func (r *reader) end(a *endpoint.Answer) {
+	if r.open == nil {
+		return
+	}
+	if raw, err := json.Marshal(r.open); err == nil { // it is texts
+		a.KeepEach("thinking", []json.RawMessage{raw})
+	}
+	r.open = nil
+}
+
+// maxThought bounds one thinking, in bytes. What is longer is not kept in any case.
+const maxThought = 1 << 20
+
+// think adds a piece of a thinking.
+func (r *reader) think(kind, text, signature, data string) {
+	if r.open == nil {
+		r.open = &block{Type: kind, Data: data}
+		if kind == "thinking" {
+			r.open.Thinking = new(string)
+		}
+	}
+	if r.open.Thinking != nil && len(*r.open.Thinking)+len(text) <= maxThought {
+		*r.open.Thinking += text
+	}
+	r.open.Signature += signature
 }
 
 // count records the provider's counts. The counts of an answer only grow, and an event

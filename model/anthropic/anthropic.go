@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/endpoint"
+	"github.com/etui-run/etui/model/schema"
 )
 
 // Config names a model. Only Model is required.
@@ -55,6 +57,14 @@ type Config struct {
 	Blind bool
 	// Headers are sent with every request. Their values are treated as secrets.
 	Headers map[string]string
+	// Verbatim leaves a call that the model writes as text what it is: a text. Otherwise an answer
+	// that is nothing but a call of a tool becomes one.
+	Verbatim bool
+	// Retries is how often an answer is asked for again that broke off before its text; 0 means 2, a
+	// negative number never. The Transport repeats requests that get no answer.
+	Retries int
+	// Log says what was adapted to the API; nil discards it.
+	Log *slog.Logger
 	// Transport sends the requests; nil means [model.Transport] with its defaults.
 	Transport http.RoundTripper
 }
@@ -77,9 +87,11 @@ func New(cfg Config) (*Model, error) {
 	if cfg.APIKey != "" {
 		header.Set("X-Api-Key", cfg.APIKey)
 	}
+	dialect, _ := schema.Named("anthropic")
 	api, err := endpoint.New(endpoint.Config{
 		Adapter: "anthropic", Model: cfg.Model, Name: cfg.Name, BaseURL: cmp.Or(cfg.BaseURL, "https://api.anthropic.com"),
 		Header: header, Key: cfg.APIKey, Headers: cfg.Headers, Transport: cfg.Transport, Refusal: refusal,
+		Dialect: dialect, Verbatim: cfg.Verbatim, Retries: cfg.Retries, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -101,11 +113,11 @@ func (m *Model) Info() model.Info {
 
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
-	return m.api.Stream(ctx, req, m.ask, read)
+	return m.api.Stream(ctx, req, m.ask, new(reader).read)
 }
 
 // ask sends the request and returns the body of the answer.
-func (m *Model) ask(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error) {
+func (m *Model) ask(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {
 	if name := unknown(req.Settings); name != "" {
 		return nil, model.Refuse(m.api.Name(), name)
 	}
@@ -116,6 +128,23 @@ func (m *Model) ask(ctx context.Context, req model.Request, names model.Names) (
 	return m.api.Post(ctx, "v1/messages", raw)
 }
 
+// Models returns the names of the models that the API lists, the newest first.
+func (m *Model) Models(ctx context.Context) ([]string, error) {
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := m.api.Get(ctx, "v1/models", &list, "something answers, but not with a list of models as Anthropic's API does"); err != nil {
+		return nil, err
+	}
+	names := make([]string, len(list.Data))
+	for i, d := range list.Data {
+		names[i] = d.ID
+	}
+	return names, nil
+}
+
 // Check reports whether the API can be reached, takes the key and knows the model. It
 // asks no model, so it costs nothing. The text describes what it found.
 func (m *Model) Check(ctx context.Context) (says string, err error) {
@@ -124,6 +153,9 @@ func (m *Model) Check(ctx context.Context) (says string, err error) {
 		"something answers, but not about the model as Anthropic's API does")
 	switch {
 	case errors.Is(err, model.ErrNoModel):
+		if names, err := m.Models(ctx); err == nil && len(names) > 0 {
+			return endpoint.Offers(names, m.config.Model), nil
+		}
 		return fmt.Sprintf("the server answers, but does not know the model %s", m.config.Model), nil
 	case err != nil:
 		return "", err

@@ -85,7 +85,7 @@ func TestPicturesOfMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := modeltest.Anthropic(modeltest.Reply{})
 			defer s.Close()
-			m, err := anthropic.New(anthropic.Config{Model: "claude-test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport(), Blind: c.blind})
+			m, err := anthropic.New(anthropic.Config{Model: "claude-test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport(), Blind: c.blind})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +162,7 @@ func TestSecretHeaders(t *testing.T) {
 	s := modeltest.Anthropic(modeltest.Reply{Status: http.StatusBadRequest, Message: "bad header hunter2-hunter2"})
 	defer s.Close()
 	m, err := anthropic.New(anthropic.Config{
-		Model: "m", Name: "mine", BaseURL: s.URL, APIKey: modeltest.Key, Headers: map[string]string{"X-Password": "hunter2-hunter2"}, Transport: s.Transport(),
+		Model: "m", Name: "mine", BaseURL: s.URL, APIKey: modeltest.Key, Headers: map[string]string{"X-Password": "hunter2-hunter2"}, Retries: -1, Transport: s.Transport(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestPDFsOfMessages(t *testing.T) {
 	} {
 		s := modeltest.Anthropic(modeltest.Reply{})
 		defer s.Close()
-		m, err := anthropic.New(anthropic.Config{Model: "claude-test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport(), Blind: blind})
+		m, err := anthropic.New(anthropic.Config{Model: "claude-test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport(), Blind: blind})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 
 func open(t *testing.T, s *modeltest.Server) model.Model {
 	t.Helper()
-	m, err := anthropic.New(anthropic.Config{Model: "claude-test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport()})
+	m, err := anthropic.New(anthropic.Config{Model: "claude-test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport()})
 	if err != nil {
 		t.Fatal(err)
 	}

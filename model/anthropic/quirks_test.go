@@ -10,6 +10,7 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/anthropic"
 	"github.com/etui-run/etui/model/modeltest"
+	"github.com/etui-run/etui/tool"
 )
 
 // TestQuirks: what servers do that the API's description does not say, or not yet.
@@ -81,6 +82,63 @@ func TestCheck(t *testing.T) {
 		says, err := m.Check(t.Context())
 		if says != c.says || (c.err != "" || err != nil) && (err == nil || err.Error() != c.err) {
 			t.Errorf("%s%s: got %q, %v; want %q, %s", c.path, c.name, says, err, c.says, c.err)
+		}
+	}
+}
+
+// TestThinkingGoesBack: signed thinking goes back to the same model with the calls that followed from
+// it, and to no other.
+func TestThinkingGoesBack(t *testing.T) {
+	raw := events(t,
+		`{"type":"message_start","message":{"usage":{"input_tokens":1}}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"I need "}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"the time."}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2ln"}}`,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"eHl6"}}`,
+		`{"type":"content_block_stop","index":1}`,
+		`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"a","name":"time","input":{"zone":"UTC"}}}`,
+		`{"type":"content_block_stop","index":2}`,
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":4}}`,
+		`{"type":"message_stop"}`,
+	)
+	whole := `{"type":"message","content":[{"type":"thinking","thinking":"I need the time.","signature":"c2ln"},{"type":"redacted_thinking","data":"eHl6"},{"type":"tool_use","id":"a","name":"time","input":{"zone":"UTC"}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":4}}`
+	for _, raw := range []string{raw, whole} {
+		s := modeltest.Anthropic(modeltest.Reply{Raw: raw}, modeltest.Reply{Text: []string{"noon"}}, modeltest.Reply{Text: []string{"noon"}})
+		defer s.Close()
+		m, err := anthropic.New(anthropic.Config{Model: "claude-test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := chat.Message{Role: chat.Assistant}
+		for e, err := range m.Stream(t.Context(), model.Request{Messages: []chat.Message{user("time?")}, Tools: []tool.Definition{{Name: "time"}}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Text != "" {
+				t.Errorf("the person reads %q", e.Text)
+			}
+			if e.Call != nil {
+				said.Calls = append(said.Calls, *e.Call)
+			}
+			if e.Stop != "" {
+				said.State, said.StateOf = e.State, e.StateOf
+			}
+		}
+		if len(said.Calls) != 1 || string(said.Calls[0].Arguments) != `{"zone":"UTC"}` || said.StateOf != "anthropic/claude-test" {
+			t.Fatalf("the answer is %+v", said)
+		}
+		want := `"content":[{"type":"thinking","thinking":"I need the time.","signature":"c2ln"},{"type":"redacted_thinking","data":"eHl6"},{"id":"a",`
+		for i, of := range []string{m.Info().Name, "another"} {
+			said.StateOf = of
+			result := chat.Message{Role: chat.Tool, Result: &chat.Result{CallID: "a", Text: "12:00"}}
+			if _, _, _, err := model.Answer(m.Stream(t.Context(), model.Request{Messages: []chat.Message{user("time?"), said, result}})); err != nil {
+				t.Fatal(err)
+			}
+			if sent := string(s.Requests()[i+1].Body); strings.Contains(sent, want) != (i == 0) {
+				t.Errorf("to %s: %s", of, sent)
+			}
 		}
 	}
 }

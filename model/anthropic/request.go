@@ -7,11 +7,12 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
 	"github.com/etui-run/etui/tool"
 )
 
 // request encodes a request for the API.
-func (m *Model) request(req model.Request, names model.Names) ([]byte, error) {
+func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, error) {
 	out := request{
 		Model: m.config.Model, Stream: true, MaxTokens: cmp.Or(req.MaxTokens, m.config.MaxTokens),
 		TopP: req.TopP, StopSequences: req.Stop,
@@ -26,7 +27,7 @@ func (m *Model) request(req model.Request, names model.Names) ([]byte, error) {
 	if strings.TrimSpace(req.System) != "" {
 		out.System = []block{textBlock(req.System)}
 	}
-	c := conversation{names: names, deferred: map[string]bool{}, blind: m.config.Blind}
+	c := conversation{names: names, deferred: map[string]bool{}, blind: m.config.Blind, own: m.api.Name()}
 	if m.config.Deferral {
 		for _, d := range req.Deferred {
 			c.deferred[d.Name] = true
@@ -58,8 +59,9 @@ func unknown(s model.Settings) string {
 	return ""
 }
 
-func define(d tool.Definition, names model.Names) definition {
-	return definition{Name: names.Provider(d.Name), Description: d.Description, InputSchema: d.Schema()}
+func define(d tool.Definition, names endpoint.Declared) definition {
+	description, schema := names.Tool(d)
+	return definition{Name: names.Provider(d.Name), Description: description, InputSchema: schema.Parameters}
 }
 
 // mark sets the cache breakpoints: four, as many as the API allows.
@@ -84,9 +86,10 @@ func mark(out *request) {
 // no block is empty, and the results of a round of calls share one message.
 type conversation struct {
 	messages []message
-	names    model.Names
+	names    endpoint.Declared
 	deferred map[string]bool // by our name
 	blind    bool
+	own      string // the model's name
 }
 
 const (
@@ -106,6 +109,15 @@ func (c *conversation) add(m chat.Message) {
 	case chat.Assistant:
 		if len(c.messages) == 0 {
 			c.append(roleUser, textBlock(earlier))
+		}
+		if len(m.Calls) > 0 && m.StateOf == c.own {
+			var state struct {
+				Thinking []block `json:"thinking"`
+			}
+			_ = json.Unmarshal(m.State, &state) // it was made here
+			for _, b := range state.Thinking {
+				c.append(roleAssistant, b)
+			}
 		}
 		if len(m.Calls) == 0 || strings.TrimSpace(m.Text) != "" {
 			c.append(roleAssistant, textBlock(orElse(m.Text, noAnswer)))

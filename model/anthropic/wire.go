@@ -49,6 +49,10 @@ type block struct {
 	CacheControl *cacheControl `json:"cache_control,omitempty"`
 	Content      []block       `json:"content,omitempty"`
 	Type         string        `json:"type"`
+	// Thinking and Signature are those of a thinking, Data that of a redacted_thinking.
+	Thinking  *string `json:"thinking,omitempty"`
+	Signature string  `json:"signature,omitempty"`
+	Data      string  `json:"data,omitempty"`
 }
 
 type source struct {
@@ -63,24 +67,37 @@ type cacheControl struct {
 
 // event is a piece of an answer. Type says which of the other fields it has.
 type event struct {
-	Type         string `json:"type"`
-	Index        int    `json:"index"`
-	ContentBlock struct {
-		Type string `json:"type"`
-		ID   string `json:"id"`
-		Name string `json:"name"`
-		Text string `json:"text"`
-	} `json:"content_block"`
-	Delta struct {
+	Type         string  `json:"type"`
+	Index        int     `json:"index"`
+	ContentBlock content `json:"content_block"`
+	Delta        struct {
 		Type        string `json:"type"`
 		Text        string `json:"text"`
 		PartialJSON string `json:"partial_json"`
+		Thinking    string `json:"thinking"`
+		Signature   string `json:"signature"`
 		StopReason  string `json:"stop_reason"`
 	} `json:"delta"`
 	Message struct {
 		Usage usage `json:"usage"`
 	} `json:"message"`
 	Usage usage `json:"usage"`
+	// Content and StopReason are those of a whole message, in place of a stream.
+	Content    []content `json:"content"`
+	StopReason string    `json:"stop_reason"`
+}
+
+// content is a part of an answer. Type says which of the other fields it has.
+type content struct {
+	Type  string          `json:"type"`
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+	Text  string          `json:"text"`
+	// Thinking and Signature are those of a thinking block, Data that of a redacted_thinking.
+	Thinking  string `json:"thinking"`
+	Signature string `json:"signature"`
+	Data      string `json:"data"`
 }
 
 type usage struct {

@@ -8,6 +8,7 @@
 package endpoint
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -15,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -23,6 +25,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/schema"
 )
 
 const (
@@ -53,6 +56,18 @@ type Config struct {
 	// Refusal reads the error that the provider sends with an HTTP status other than 200: its
 	// Status, Kind and Detail. Required.
 	Refusal func(status int, body []byte) *model.Error
+	// Failed reports whether a JSON document that came with status 200 in place of an answer is a
+	// refusal; nil means that none is.
+	Failed func(body []byte) bool
+	// Dialect is how the provider wants the parameters of tools.
+	Dialect schema.Dialect
+	// Retries is how often an answer is asked for again that broke off before its text; 0 means 2, a
+	// negative number never.
+	Retries int
+	// Verbatim leaves a call that the model writes as text what it is.
+	Verbatim bool
+	// Log says what was adapted to the provider; nil discards it.
+	Log *slog.Logger
 }
 
 // Endpoint is a provider's API. It is safe for concurrent use.
@@ -61,6 +76,9 @@ type Endpoint struct {
 	base   *url.URL
 	client *http.Client
 	late   atomic.Bool // its model closes thoughts that it did not open
+
+	schemas  schemas
+	toolless atomic.Bool // its model has refused tools
 }
 
 // New checks a configuration. It does not talk to the API yet.
@@ -76,8 +94,15 @@ func New(cfg Config) (*Endpoint, error) {
 	if cfg.Transport == nil {
 		cfg.Transport = model.Transport(model.TransportConfig{})
 	}
+	cfg.Retries = cmp.Or(cfg.Retries, 2)
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Endpoint{config: cfg, base: base, client: &http.Client{Transport: cfg.Transport, CheckRedirect: stay}}, nil
+	return &Endpoint{
+		config: cfg, base: base, client: &http.Client{Transport: cfg.Transport, CheckRedirect: stay},
+		schemas: schemas{dialect: cfg.Dialect, known: map[string]schema.Adapted{}},
+	}, nil
 }
 
 // Name returns the model's name in errors.
@@ -94,7 +119,26 @@ func (e *Endpoint) Post(ctx context.Context, path string, body []byte) (io.ReadC
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	return e.send(req)
+	answer, err := e.send(req)
+	if err != nil || e.config.Failed == nil {
+		return answer, err
+	}
+	r := bufio.NewReader(answer)
+	if c := first(r); c != '{' && c != '[' {
+		return readCloser{r, answer}, nil
+	}
+	whole, err := io.ReadAll(io.LimitReader(r, maxRefusal)) // a longer document is an answer
+	if err == nil && len(whole) < maxRefusal && e.config.Failed(whole) {
+		_ = answer.Close() // it was read
+		return nil, e.config.Refusal(http.StatusOK, whole)
+	}
+	return readCloser{io.MultiReader(bytes.NewReader(whole), r), answer}, nil
+}
+
+// readCloser reads a body of which the beginning was read before.
+type readCloser struct {
+	io.Reader
+	io.Closer
 }
 
 // Get reads a JSON document of the API. If the answer is something else, the error says
@@ -108,11 +152,11 @@ func (e *Endpoint) Get(ctx context.Context, path string, into any, otherwise str
 	}
 	body, err := e.send(req)
 	if err != nil {
-		return e.failure(ctx, err)
+		return e.Describe(ctx, err)
 	}
 	defer body.Close()
 	if err := json.NewDecoder(io.LimitReader(body, maxInfo)).Decode(into); err != nil {
-		return e.failure(ctx, errors.New(otherwise))
+		return e.Describe(ctx, errors.New(otherwise))
 	}
 	return nil
 }
@@ -143,8 +187,8 @@ func (e *Endpoint) send(req *http.Request) (io.ReadCloser, error) {
 	return nil, refusal
 }
 
-// failure describes an error in the terms of package model, without secrets.
-func (e *Endpoint) failure(ctx context.Context, err error) error {
+// Describe describes an error in the terms of package model, without secrets.
+func (e *Endpoint) Describe(ctx context.Context, err error) error {
 	described := model.Error{}
 	if refusal := (*model.Error)(nil); errors.As(err, &refusal) {
 		described = *refusal

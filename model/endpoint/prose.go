@@ -15,17 +15,18 @@ import (
 // in tags, marks of channels, and calls that it writes as text. These stand at the beginning, so an
 // ordinary answer is passed on at once.
 type prose struct {
-	tools map[string]*json.RawMessage // parameters of what may be called; nil when text is no call
-	late  *atomic.Bool                // the model is known to close thoughts that it did not open
-	step  step
-	text  string          // that was not passed on yet
-	until string          // what ends the thought
-	said  bool            // something was passed on
-	guess bool            // text without a beginning may be a thought, because the last one was
-	ended bool            // a thought has ended, so that a mark of its end is a text
-	marks bool            // it came in a channel of harmony
-	exact bool            // JSON was asked for
-	held  strings.Builder // what may be a thought, before text
+	tools   map[string]*json.RawMessage // parameters of what may be called; nil when text is no call
+	late    *atomic.Bool                // the model is known to close thoughts that it did not open
+	step    step
+	text    string          // that was not passed on yet
+	until   string          // what ends the thought
+	said    bool            // something was passed on
+	guess   bool            // text without a beginning may be a thought, because the last one was
+	ended   bool            // a thought has ended, so that a mark of its end is a text
+	marks   bool            // it came in a channel of harmony
+	wrapped bool            // it began with one of the answers
+	exact   bool            // JSON was asked for
+	held    strings.Builder // what may be a thought, before text
 }
 
 type step int
@@ -39,12 +40,30 @@ const (
 
 // thoughts are what opens a thought, and what closes it.
 var thoughts = [][2]string{
-	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}, {"<reasoning>", "</reasoning>"},
+	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}, {"<reasoning>",
+		"</reasoning>"},
+	{"<THINK>", "</THINK>"}, {"<seed:think>", "</seed:think>"}, {"<|begin_of_thought|>", "<|end_of_thought|>"},
+	{"<unused94>thought", "<unused95>"},
 	{"[THINK]", "[/THINK]"}, {"<|START_THINKING|>", "<|END_THINKING|>"}, {"◁think▷", "◁/think▷"},
 }
 
 // callMarks are what a call begins with that is written as text.
-var callMarks = []string{"<tool_call>", "<function=", "<function_call>", "[TOOL_CALLS]", "<|tool_call|>", "<|python_tag|>", "{", "[{", "```json\n{", "```\n{"}
+var callMarks = []string{
+	"<tool_call>", "<function=", "<function_call>", "<function_calls>", "<tools>", "<invoke name=",
+	"<minimax:tool_call>", "<｜DSML｜",
+	"[TOOL_CALLS]", "<|tool_call|>", "<|python_tag|>", "<|tool_calls_section_begin|>", "<|tool_call_begin|>",
+	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", harmonyCall,
+	"{", "[{", "```json\n{", "```\n{", "```tool_call\n{",
+}
+
+// harmonyCall stands for the head of a harmony message that is a call.
+const harmonyCall = "<|call|>"
+
+// answers are what some models write around the text after a thought.
+var answers = [][2]string{{"<answer>", "</answer>"}, {"<|begin_of_solution|>", "<|end_of_solution|>"}}
+
+// ends are what models write at the end of an answer for their server.
+var ends = []string{"<|im_end|>", "</s>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<end_of_turn>", "<｜end▁of▁sentence｜>", "</answer>", "<|end_of_solution|>"}
 
 // channelMark and messageMark stand around the name of a harmony channel.
 const channelMark, messageMark = "<|channel|>", "<|message|>"
@@ -55,9 +74,9 @@ var harmony = strings.NewReplacer("<|start|>assistant", "", "<|end|>", "", "<|re
 // maxHeld bounds the text of which it is not known what it is, in bytes.
 const maxHeld = 64 << 10
 
-func newProse(req model.Request, late *atomic.Bool) *prose {
+func newProse(req model.Request, late *atomic.Bool, verbatim bool) *prose {
 	p := &prose{late: late, guess: late.Load(), exact: len(req.Format) > 0}
-	if p.exact || len(req.Tools) == 0 {
+	if p.exact || verbatim || len(req.Tools) == 0 {
 		return p
 	}
 	p.tools = map[string]*json.RawMessage{}
@@ -135,6 +154,10 @@ func (p *prose) decide() bool {
 			return false
 		case strings.HasPrefix(strings.TrimSpace(name), "final"):
 			p.text, p.step = rest, replies
+		case p.tools != nil && !p.said && strings.Contains(name, " to="):
+			_, called, _ := strings.Cut(name, " to=")
+			called, _, _ = strings.Cut(strings.TrimSpace(called), " ")
+			p.text, p.step = harmonyCall+called+rest, calls
 		default:
 			p.text, p.step, p.until = rest, thinks, "<|end|>"
 		}
@@ -147,6 +170,16 @@ func (p *prose) decide() bool {
 	if p.guess {
 		p.step, p.until = thinks, "</think>"
 		return true
+	}
+	for _, around := range answers {
+		switch {
+		case !p.ended || p.said:
+		case strings.HasPrefix(text, around[0]):
+			p.text, p.wrapped = text[len(around[0]):], true
+			return true
+		case strings.HasPrefix(around[0], text):
+			return false
+		}
 	}
 	p.step = replies
 	p.exact = p.exact && text[0] == '['
@@ -196,6 +229,9 @@ func (p *prose) pass() string {
 
 // unsure reports whether a text may go on as a mark.
 func (p *prose) unsure(text string) bool {
+	if slices.ContainsFunc(ends, func(mark string) bool { return strings.HasPrefix(mark, text) }) {
+		return true
+	}
 	if !p.ended && strings.HasPrefix("</think>", text) {
 		return true
 	}
@@ -232,6 +268,12 @@ func (p *prose) rest() string {
 	if p.exact {
 		return text
 	}
+	for _, mark := range ends {
+		around := slices.ContainsFunc(answers, func(a [2]string) bool { return a[1] == mark })
+		if before, ended := strings.CutSuffix(strings.TrimRight(text, " \n"), mark); ended && (p.wrapped || !around) {
+			text = before
+		}
+	}
 	if !p.marks && p.step != begins {
 		return text
 	}
@@ -243,14 +285,18 @@ func (p *prose) rest() string {
 
 // calls returns the calls that the model has written as the whole of its text, and drops the text.
 // Each names a tool of the request and has arguments of its schema; otherwise it is a text.
-func (p *prose) calls(names model.Names) []*Call {
+func (p *prose) calls(names Declared) []*Call {
 	if p.step != calls {
 		return nil
 	}
+	text := strings.TrimSpace(p.text)
+	marked := !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[{") && !strings.HasPrefix(text, "```")
 	var list []*Call
-	for _, w := range written(strings.TrimSpace(p.text)) {
-		parameters := p.tools[names.Own(w.Name)]
-		if parameters == nil || !fits(*parameters, w.Arguments) {
+	for _, w := range written(text) {
+		own := names.Own(w.Name)
+		parameters := p.tools[own]
+		known := parameters != nil && fits(*parameters, names.schemas[own].Restore(w.Arguments))
+		if !known && !marked {
 			return nil
 		}
 		list = append(list, &Call{Call: chat.Call{Name: w.Name, Arguments: w.Arguments}})
@@ -269,11 +315,18 @@ type writtenCall struct {
 }
 
 var (
-	callTag   = regexp.MustCompile(`(?s)^\s*(?:<tool_call>|<function_call>|<\|tool_call\|>|<\|python_tag\|>|\[TOOL_CALLS\])\s*`)
-	callEnd   = regexp.MustCompile(`(?s)^\s*(?:</tool_call>|</function_call>|<\|/tool_call\|>|</function>)\s*`)
-	fence     = regexp.MustCompile("(?s)^```(?:json)?\n(.*?)\n?```$")
+	callTag = regexp.MustCompile(`^\s*(?:<(?:tool_call|function_calls?|tools|minimax:tool_call)>|<｜DSML｜(?:function|tool)_calls>|<\|(?:tool_call|python_tag|call|tool_calls_section_begin|tool_call_begin)\|>|` +
+		`<｜tool▁calls▁begin｜>|<｜tool▁call▁begin｜>|\[TOOL_CALLS\])\s*`)
+	callEnd = regexp.MustCompile(`^\s*(?:</(?:tool_call|function_calls?|function|tools|minimax:tool_call)>|</｜DSML｜(?:function|tool)_calls>|<\|/?(?:tool_call|call|tool_calls_section_end|tool_call_end|im_end|eot_id|eom_id)\|>|` +
+		`<｜tool▁calls?▁end｜>|<｜end▁of▁sentence｜>|</s>|` + "```" + `)\s*`)
+	fence     = regexp.MustCompile("(?s)^```(?:json|tool_call)?\n(.*?)\n?```$")
 	function  = regexp.MustCompile(`(?s)^<function=([\w.:/-]+)>\s*(.*?)\s*</function>`)
-	parameter = regexp.MustCompile(`(?s)<parameter=([\w.-]+)>\n?(.*?)\n?</parameter>`)
+	invoke    = regexp.MustCompile(`(?s)^<(?:｜DSML｜)?invoke name="([\w.:/-]+)"[^>]*>\s*(.*?)\s*</(?:｜DSML｜)?invoke>`)
+	parameter = regexp.MustCompile(`(?s)<(?:｜DSML｜)?parameter(?:=| name=")([\w.$-]+)"?[^>]*>\n?(.*?)\n?</(?:｜DSML｜)?parameter>|` +
+		`<arg_key>\s*([\w.$-]+)\s*</arg_key>\s*<arg_value>\n?(.*?)\n?</arg_value>`)
+	// named is a name before its arguments, as JSON or in tags.
+	named  = regexp.MustCompile(`^(?:function<｜tool▁sep｜>)?([\w.:/-]+)\s*(?:<｜tool▁sep｜>|<\|tool_call_argument_begin\|>|\[ARGS\])?\s*(?:` + "```json" + `\s*)?`)
+	tagged = regexp.MustCompile(`(?s)^(?:<arg_key>.*?</arg_key>\s*<arg_value>.*?</arg_value>\s*)+`)
 )
 
 // written reads a text that consists of calls; nil when it has anything else.
@@ -282,27 +335,15 @@ func written(text string) (list []writtenCall) {
 		text = inner[1]
 	}
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
-		if tag := callTag.FindString(text); tag != "" {
-			text = text[len(tag):]
+		marked := false
+		for tag := callTag.FindString(text); tag != ""; tag = callTag.FindString(text) {
+			text, marked = text[len(tag):], true
 		}
-		if f := function.FindStringSubmatch(text); f != nil {
-			list = append(list, writtenCall{Name: f[1], Arguments: parametersOf(f[2])})
-			text = text[len(f[0]):]
-		} else {
-			d := json.NewDecoder(strings.NewReader(text))
-			var raw json.RawMessage
-			if d.Decode(&raw) != nil {
-				return nil
-			}
-			var several []writtenCall
-			if json.Unmarshal(raw, &several) != nil {
-				several = make([]writtenCall, 1)
-				if json.Unmarshal(raw, &several[0]) != nil {
-					return nil
-				}
-			}
-			list, text = append(list, several...), text[d.InputOffset():]
+		calls, rest, ok := nextCalls(text, marked)
+		if !ok {
+			return nil
 		}
+		list, text = append(list, calls...), rest
 		for end := callEnd.FindString(text); end != ""; end = callEnd.FindString(text) {
 			text = text[len(end):]
 		}
@@ -319,13 +360,54 @@ func written(text string) (list []writtenCall) {
 	return list
 }
 
+// nextCalls reads the call, or the list of calls, with which a text begins. Behind a mark, the name may
+// come before the arguments.
+func nextCalls(text string, marked bool) (list []writtenCall, rest string, ok bool) {
+	for _, form := range []*regexp.Regexp{function, invoke} {
+		if f := form.FindStringSubmatch(text); f != nil {
+			args := json.RawMessage(f[2])
+			if !strings.HasPrefix(f[2], "{") || !json.Valid(args) {
+				args = parametersOf(f[2])
+			}
+			return []writtenCall{{Name: f[1], Arguments: args}}, text[len(f[0]):], true
+		}
+	}
+	name := ""
+	if n := named.FindStringSubmatch(text); marked && n != nil {
+		after := text[len(n[0]):]
+		if args := tagged.FindString(after); args != "" {
+			return []writtenCall{{Name: n[1], Arguments: parametersOf(args)}}, after[len(args):], true
+		}
+		if strings.HasPrefix(after, "{") {
+			name, text = n[1], after
+		}
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	var raw json.RawMessage
+	if d.Decode(&raw) != nil {
+		return nil, "", false
+	}
+	if rest = text[d.InputOffset():]; name != "" {
+		return []writtenCall{{Name: name, Arguments: raw}}, rest, true
+	}
+	if json.Unmarshal(raw, &list) == nil {
+		return list, rest, true
+	}
+	var one writtenCall
+	if json.Unmarshal(raw, &one) != nil {
+		return nil, "", false
+	}
+	return []writtenCall{one}, rest, true
+}
+
 // parametersOf reads arguments that are written as tags. A value that is JSON is taken as it is.
 func parametersOf(text string) json.RawMessage {
 	args := map[string]any{}
 	for _, p := range parameter.FindAllStringSubmatch(text, -1) {
-		args[p[1]] = p[2]
-		if json.Valid([]byte(p[2])) && strings.ContainsAny(p[2][:1], `{["`) {
-			args[p[1]] = json.RawMessage(p[2])
+		name, value := p[1]+p[3], p[2]+p[4]
+		args[name] = value
+		if json.Valid([]byte(value)) && strings.ContainsAny(value[:1], `{["`) {
+			args[name] = json.RawMessage(value)
 		}
 	}
 	raw, _ := json.Marshal(args) // texts and valid JSON

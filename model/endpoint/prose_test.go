@@ -22,7 +22,7 @@ func says(t *testing.T, e *endpoint.Endpoint, pieces ...string) (text string, ca
 
 func saysTo(t *testing.T, e *endpoint.Endpoint, settings model.Settings, pieces ...string) (text string, calls []string) {
 	t.Helper()
-	ask := func(context.Context, model.Request, model.Names) (io.ReadCloser, error) {
+	ask := func(context.Context, model.Request, endpoint.Declared) (io.ReadCloser, error) {
 		var b strings.Builder
 		for i := range pieces {
 			fmt.Fprintf(&b, "data: %d\n\n", i)
@@ -74,7 +74,23 @@ func TestProse(t *testing.T) {
 		"<|channel|>analysis<|message|>plan<|end|><|start|>assistant<|channel|>final<|message|>yes": "yes",
 		`<tool_call>{"name":"time","arguments":{"zone":"UTC"}}</tool_call>`:                         "time{\"zone\":\"UTC\"}",
 		`{"name":"time","arguments":{}}`:                                                            "time{}",
-		`{"name":"time","arguments":{"unknown":1}}`:                                                 `{"name":"time","arguments":{"unknown":1}}`,
+		"[TOOL_CALLS]time{\"zone\":\"UTC\"}":                                                        "time{\"zone\":\"UTC\"}",
+		"[TOOL_CALLS]time[ARGS]{\"zone\":\"UTC\"}":                                                  "time{\"zone\":\"UTC\"}",
+		"<function=time>{\"zone\":\"UTC\"}</function>":                                              "time{\"zone\":\"UTC\"}",
+		"<|python_tag|>{\"name\":\"time\",\"parameters\":{}}<|eom_id|>":                             "time{}",
+		"<tool_call>time\n<arg_key>zone</arg_key>\n<arg_value>UTC</arg_value>\n</tool_call>":        "time{\"zone\":\"UTC\"}",
+		"<invoke name=\"time\"><parameter name=\"zone\">UTC</parameter></invoke>":                   "time{\"zone\":\"UTC\"}",
+		"<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"time\">\n<｜DSML｜parameter name=\"zone\" string=\"true\">UTC</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>": "time{\"zone\":\"UTC\"}",
+		"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>time\n```json\n{\"zone\":\"UTC\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>":                                 "time{\"zone\":\"UTC\"}",
+		"<|tool_calls_section_begin|><|tool_call_begin|>functions.time:0<|tool_call_argument_begin|>{\"zone\":\"UTC\"}<|tool_call_end|><|tool_calls_section_end|>":             "time{\"zone\":\"UTC\"}",
+		"<|channel|>analysis<|message|>plan<|end|><|start|>assistant<|channel|>commentary to=functions.time <|constrain|>json<|message|>{\"zone\":\"UTC\"}<|call|>":            "time{\"zone\":\"UTC\"}",
+		"<tool_call>{\"name\":\"nothing\",\"arguments\":{}}</tool_call>": "nothing{}",
+		"<think>plan</think><answer>yes</answer>":                        "yes",
+		"<answer>yes</answer>":                                           "<answer>yes</answer>",
+		"<|begin_of_thought|>plan<|end_of_thought|>yes":                  "yes",
+		"yes<|im_end|>":                             "yes",
+		"the mark </s> ends a text":                 "the mark </s> ends a text",
+		`{"name":"time","arguments":{"unknown":1}}`: `{"name":"time","arguments":{"unknown":1}}`,
 	} {
 		for at := range len(text) + 1 {
 			got, calls := says(t, newEndpoint(t), text[:at], text[at:])

@@ -29,6 +29,11 @@ func drain(body io.Reader, cancel func()) {
 	_, _ = io.CopyN(io.Discard, body, maxRest) // if it fails, the connection is not used again
 }
 
+// foreign is something else in place of an answer.
+type foreign struct{ says string }
+
+func (f foreign) Error() string { return "the server sent no answer, but " + f.says }
+
 // Event is a server-sent event of an answer.
 type Event struct {
 	// Name is the event's type; empty if the server gave none.
@@ -37,25 +42,29 @@ type Event struct {
 	Data []byte
 }
 
-// events reads a body: a stream of server-sent events, or one JSON object, which is taken
-// as one event. Comments are skipped. More lenient than the standard, it accepts an event
+// events reads a body: a stream of server-sent events, or JSON values, each of which is an
+// event. Comments are skipped. More lenient than the standard, it accepts an event
 // that the end of the body cuts off, and a line with a complete JSON value without an
-// empty line before the next one. An error ends the events.
+// empty line before the next one. An error ends the events. A web page or another text is one: its
+// words tell what answered in place of the provider.
 func events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		r := bufio.NewReader(body)
 		if mark, err := r.Peek(3); err == nil && string(mark) == "\ufeff" {
 			_, _ = r.Discard(3) // they were read
 		}
-		if isJSON(r) {
-			data, err := io.ReadAll(io.LimitReader(r, maxEvent+1))
-			if err == nil && len(data) > maxEvent {
-				err = errTooLarge
-			}
-			yield(Event{Data: data}, err)
+		switch first(r) {
+		case '{', '[':
+			values(r, yield)
+			return
+		case '<':
+			page, _ := io.ReadAll(io.LimitReader(r, maxRefusal)) // its beginning is enough
+			yield(Event{}, foreign{ReadRefusal(page).Message})
 			return
 		}
 		var e Event
+		stray := "" // the first line of another text
+		begun := false
 		several := false // the event has several lines of data
 		for line, err := range lines(r) {
 			if err != nil {
@@ -66,12 +75,18 @@ func events(body io.Reader) iter.Seq2[Event, error] {
 			value = bytes.TrimPrefix(value, []byte(" "))
 			ends := len(line) == 0 || string(field) == "data" && !several && json.Valid(e.Data)
 			if ends && len(e.Data) > 0 {
+				begun = true
 				if !yield(e, nil) {
 					return
 				}
 				e, several = Event{}, false
 			}
 			switch string(field) {
+			case "", "id", "retry":
+			default:
+				if stray == "" {
+					stray = string(line[:min(len(line), maxDetail)])
+				}
 			case "event":
 				e.Name = string(value)
 			case "data":
@@ -85,8 +100,11 @@ func events(body io.Reader) iter.Seq2[Event, error] {
 				e.Data = append(e.Data, value...)
 			}
 		}
-		if len(e.Data) > 0 {
+		switch {
+		case len(e.Data) > 0:
 			yield(e, nil)
+		case !begun && stray != "":
+			yield(Event{}, foreign{"the text: " + stray})
 		}
 	}
 }
@@ -107,8 +125,13 @@ func lines(r *bufio.Reader) iter.Seq2[[]byte, error] {
 			case errors.Is(err, bufio.ErrBufferFull):
 				continue
 			}
-			if len(line) > 0 && !yield(bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil) {
-				return
+			if len(line) > 0 {
+				whole := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+				for one := range bytes.SplitSeq(whole, []byte("\r")) { // the standard lets it end lines, too
+					if !yield(one, nil) {
+						return
+					}
+				}
 			}
 			if err != nil {
 				if !errors.Is(err, io.EOF) {
@@ -121,15 +144,37 @@ func lines(r *bufio.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// isJSON reports whether a body begins like a JSON object.
-func isJSON(r *bufio.Reader) bool {
+// first returns the first byte that is no blank; 0 if there is none.
+func first(r *bufio.Reader) byte {
 	for {
 		next, err := r.ReadByte()
 		if err != nil {
-			return false
+			return 0
 		}
 		if next != ' ' && next != '\t' && next != '\r' && next != '\n' {
-			return r.UnreadByte() == nil && next == '{'
+			_ = r.UnreadByte() // it was read
+			return next
+		}
+	}
+}
+
+// values yields JSON values one after the other. What follows the last one is passed over.
+func values(r io.Reader, yield func(Event, error) bool) {
+	limited := &io.LimitedReader{R: r, N: maxEvent + 1}
+	d := json.NewDecoder(limited)
+	for begun := false; ; begun = true {
+		var value json.RawMessage
+		err := d.Decode(&value)
+		switch syntax := (*json.SyntaxError)(nil); {
+		case err == nil:
+			limited.N = maxEvent + 1
+		case limited.N <= 0:
+			err = errTooLarge
+		case begun && (errors.Is(err, io.EOF) || errors.As(err, &syntax)):
+			return
+		}
+		if !yield(Event{Data: value}, err) || err != nil {
+			return
 		}
 	}
 }

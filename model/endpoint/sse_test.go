@@ -2,6 +2,8 @@ package endpoint_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -17,11 +19,11 @@ import (
 // stream reads a body as the answer to a request. The body breaks off when the request ends.
 func stream(t *testing.T, body io.Reader, read endpoint.Read) iter.Seq2[model.Event, error] {
 	t.Helper()
-	api, err := endpoint.New(endpoint.Config{Adapter: "test", Model: "m", BaseURL: "http://127.0.0.1"})
+	api, err := endpoint.New(endpoint.Config{Adapter: "test", Model: "m", BaseURL: "http://127.0.0.1", Retries: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(ctx context.Context, _ model.Request, _ model.Names) (io.ReadCloser, error) {
+	ask := func(ctx context.Context, _ model.Request, _ endpoint.Declared) (io.ReadCloser, error) {
 		if pipe, ok := body.(*io.PipeReader); ok {
 			context.AfterFunc(ctx, func() { _ = pipe.CloseWithError(context.Cause(ctx)) })
 		}
@@ -101,4 +103,77 @@ func TestDrainNoEnd(t *testing.T) {
 			t.Errorf("got %s and %v", stop, err)
 		}
 	})
+}
+
+// broken fails after a text.
+type broken struct {
+	io.Reader
+	err error
+}
+
+func (b broken) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil {
+		err = b.err
+	}
+	return n, err
+}
+
+// TestBreaksOff: an answer that breaks off before its text is asked for again, as often as configured.
+func TestBreaksOff(t *testing.T) {
+	reset := errors.New("connection reset by peer")
+	answer := "data: {\"t\":\"yes\"}\n\ndata: {\"end\":true}\n\n"
+	for _, c := range []struct {
+		name    string
+		bodies  []io.Reader
+		retries int
+		asked   int
+		want    string // the text, or a part of the error
+	}{
+		{"at once", []io.Reader{broken{strings.NewReader(""), reset}, strings.NewReader(answer)}, 2, 2, "yes"},
+		{"in a thought", []io.Reader{broken{strings.NewReader("data: {\"t\":\"<think>no\"}\n\n"), io.ErrUnexpectedEOF}, strings.NewReader(answer)}, 2, 2, "yes"},
+		{"empty, twice", []io.Reader{strings.NewReader(""), strings.NewReader(""), strings.NewReader(answer)}, 2, 3, "yes"},
+		{"too often", []io.Reader{strings.NewReader(""), strings.NewReader("")}, 1, 2, "empty answer"},
+		{"never", []io.Reader{strings.NewReader("")}, -1, 1, "empty answer"},
+		{"overloaded", []io.Reader{strings.NewReader("data: {\"fail\":503}\n\n"), strings.NewReader(answer)}, 2, 2, "yes"},
+		{"refused", []io.Reader{strings.NewReader("data: {\"fail\":400}\n\n")}, 2, 1, "refused the request"},
+		{"after text", []io.Reader{broken{strings.NewReader("data: {\"t\":\"ye\"}\n\n"), reset}}, 2, 1, "connection reset"},
+		{"a web page", []io.Reader{strings.NewReader("<html><title>Sign in</title>")}, 2, 1, "Sign in"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api, err := endpoint.New(endpoint.Config{Adapter: "test", Model: "m", BaseURL: "http://127.0.0.1", Retries: c.retries})
+				if err != nil {
+					t.Fatal(err)
+				}
+				asked := 0
+				ask := func(context.Context, model.Request, endpoint.Declared) (io.ReadCloser, error) {
+					asked++
+					return io.NopCloser(c.bodies[asked-1]), nil
+				}
+				read := func(a *endpoint.Answer, e endpoint.Event) (string, error) {
+					var said struct {
+						T    string
+						End  bool
+						Fail int
+					}
+					if err := json.Unmarshal(e.Data, &said); err != nil {
+						return "", err
+					}
+					if said.Fail != 0 {
+						return "", &model.Error{Status: said.Fail, Kind: endpoint.KindOf(said.Fail)}
+					}
+					a.Begun, a.Complete = true, said.End
+					return said.T, nil
+				}
+				got, _, _, err := model.Answer(api.Stream(t.Context(), model.Request{}, ask, read))
+				if err != nil {
+					got.Text = err.Error()
+				}
+				if asked != c.asked || !strings.Contains(got.Text, c.want) {
+					t.Errorf("asked %d times, %q", asked, got.Text)
+				}
+			})
+		})
+	}
 }

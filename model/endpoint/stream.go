@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
@@ -23,12 +26,14 @@ type Answer struct {
 	// Stop is Length or Refused if the answer ended so, and empty otherwise.
 	Stop model.Stop
 	// State is what the provider may want back with the message, by the name of its field, see
-	// [chat.Message.State]. Use Keep and KeepEach.
+	// [chat.Message.State]. Use Keep, KeepEach and KeepWhole.
 	State map[string]any
 	kept  int // bytes of State
 	// Begun says that there was an event of an answer, and Complete that the answer may end
 	// here, though the usage may follow.
 	Begun, Complete bool
+	// Odd is the error of an answer that had nothing but events which are none of an answer.
+	Odd error
 }
 
 // Call is a call that is being assembled from pieces with the same index.
@@ -56,6 +61,9 @@ func (c *Call) Add(name, arguments string) {
 // object first, or all of them again, or in each piece what there is so far.
 func whole(pieces []string) json.RawMessage {
 	joined := strings.Join(pieces, "")
+	if cut := endMarks.ReplaceAllString(joined, ""); cut != joined && json.Valid([]byte(cut)) {
+		return json.RawMessage(cut)
+	}
 	if !json.Valid([]byte(joined)) {
 		for len(pieces) > 1 && json.Valid([]byte(pieces[0])) && strings.Trim(pieces[0], " {}") == "" {
 			pieces = pieces[1:]
@@ -74,59 +82,103 @@ func whole(pieces []string) json.RawMessage {
 	return json.RawMessage(last)
 }
 
-// Ask sends a request whose tools have the given names, and returns the body of the answer.
-type Ask func(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error)
+// endMarks are what models write at the end of a text for their server.
+var endMarks = regexp.MustCompile(`(\s*(<\|[a-z_]+\|>|</?(s|tool_call|function)>|<｜[^｜>]+｜>))+\s*$`)
+
+// Ask sends a request whose tools are declared so, and returns the body of the answer.
+type Ask func(ctx context.Context, req model.Request, tools Declared) (io.ReadCloser, error)
 
 // Read adds an event to an answer and returns its text. The error [io.EOF] ends the answer.
 type Read func(a *Answer, e Event) (text string, err error)
 
-// Stream implements the method of [model.Model] with the two functions of an adapter.
+// Stream implements the method of [model.Model] with the two functions of an adapter. An answer that
+// breaks off before anything of it was passed on is asked for again, as often as the configuration
+// says.
 func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read Read) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		names := model.NewNames(req)
-		body, err := ask(ctx, req, names)
-		if err != nil {
-			yield(model.Event{}, e.failure(ctx, err))
-			return
-		}
-		defer body.Close()
-		var a Answer
-		p := newProse(req, &e.late)
-		for text, err := range a.texts(body, read) {
-			if err != nil {
-				if held := p.rest(); held != "" && !yield(model.Event{Text: held}, nil) {
-					return
-				}
-				yield(model.Event{}, e.failure(ctx, err))
+		for tries := 0; ; tries++ {
+			shown := false
+			err := e.try(ctx, req, ask, read, func(event model.Event) bool {
+				shown = true
+				return yield(event, nil)
+			})
+			if err == nil {
 				return
 			}
-			if text = p.add(text); text != "" && !yield(model.Event{Text: text}, nil) {
+			described := e.Describe(ctx, err)
+			if shown || tries >= e.config.Retries || !broke(err) || ctx.Err() != nil {
+				yield(model.Event{}, described)
 				return
 			}
-		}
-		drain(body, cancel)
-		if a.Stop != model.Length {
-			p.end()
-		}
-		if len(a.Calls) == 0 && a.Stop == "" {
-			a.Calls = p.calls(names)
-		}
-		if held := p.rest(); held != "" && !yield(model.Event{Text: held}, nil) {
-			return
-		}
-		for _, call := range a.calls(req, names) {
-			if !yield(model.Event{Call: call}, nil) {
-				return
+			e.config.Log.WarnContext(ctx, "an answer broke off before its text; it is asked for again", slog.Any("error", described))
+			select {
+			case <-ctx.Done():
+			case <-time.After(firstWait << min(tries, 4)):
 			}
 		}
-		last := model.Event{Stop: a.stop(), Usage: a.Usage, State: a.state()}
-		if last.State != nil || slices.ContainsFunc(a.Calls, func(c *Call) bool { return c.State != nil }) {
-			last.StateOf = e.Name()
-		}
-		yield(last, nil)
 	}
+}
+
+// firstWait is the pause before an answer is asked for a second time; it doubles.
+const firstWait = 500 * time.Millisecond
+
+// broke reports whether an answer began and broke off, or the provider failed in the midst of it. A
+// request that was refused was repeated by the transport where that helps.
+func broke(err error) bool {
+	var off brokenOff
+	return errors.As(err, &off) && !model.Paused(err)
+}
+
+// brokenOff is the failure of an answer that had begun to come.
+type brokenOff struct{ error }
+
+func (b brokenOff) Unwrap() error { return b.error }
+
+// try asks once, and passes on the events of the answer.
+func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Read, yield func(model.Event) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	body, req, names, err := e.begin(ctx, req, ask)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	var a Answer
+	p := newProse(req, &e.late, e.config.Verbatim)
+	for text, err := range a.texts(body, read) {
+		if err != nil {
+			if held := p.rest(); held != "" && !yield(model.Event{Text: held}) {
+				return nil
+			}
+			return err
+		}
+		if text = p.add(text); text != "" && !yield(model.Event{Text: text}) {
+			return nil
+		}
+	}
+	drain(body, cancel)
+	if a.Stop != model.Length {
+		p.end()
+	}
+	if len(a.Calls) == 0 && a.Stop == "" {
+		a.Calls = p.calls(names)
+	}
+	if held := p.rest(); held != "" && !yield(model.Event{Text: held}) {
+		return nil
+	}
+	for _, call := range a.calls(req, names) {
+		if !yield(model.Event{Call: call}) {
+			return nil
+		}
+	}
+	last := model.Event{Stop: a.stop(), Usage: a.Usage, State: a.state()}
+	if last.State != nil || slices.ContainsFunc(a.Calls, func(c *Call) bool { return c.State != nil }) {
+		last.StateOf = e.Name()
+	}
+	yield(last)
+	return nil
 }
 
 // texts reads a body to the end of the answer and yields the text as it arrives. A body
@@ -140,11 +192,16 @@ func (a *Answer) texts(body io.Reader, read Read) iter.Seq2[string, error] {
 			var text string
 			if err == nil {
 				text, err = read(a, event)
+			} else if !errors.As(err, new(foreign)) && !errors.Is(err, errTooLarge) {
+				err = brokenOff{err}
 			}
 			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {
+				if errors.Is(err, model.ErrUnavailable) {
+					err = brokenOff{err}
+				}
 				yield("", err)
 				return
 			}
@@ -153,10 +210,12 @@ func (a *Answer) texts(body io.Reader, read Read) iter.Seq2[string, error] {
 			}
 		}
 		switch {
+		case !a.Begun && a.Odd != nil:
+			yield("", a.Odd)
 		case !a.Begun:
-			yield("", errors.New("the server sent an empty answer, or one of another protocol"))
+			yield("", brokenOff{errors.New("the server sent an empty answer, or one of another protocol")})
 		case !a.Complete:
-			yield("", io.ErrUnexpectedEOF)
+			yield("", brokenOff{io.ErrUnexpectedEOF})
 		}
 	}
 }
@@ -165,7 +224,7 @@ func (a *Answer) texts(body io.Reader, read Read) iter.Seq2[string, error] {
 // conversation. If the answer hit its token limit, the last call may be incomplete: without
 // complete arguments it is dropped, because repairing them would be guessing. A refused
 // answer has no calls.
-func (a *Answer) calls(req model.Request, names model.Names) []*chat.Call {
+func (a *Answer) calls(req model.Request, names Declared) []*chat.Call {
 	if len(a.Calls) == 0 || a.Stop == model.Refused {
 		return nil
 	}
@@ -184,9 +243,9 @@ func (a *Answer) calls(req model.Request, names model.Names) []*chat.Call {
 		if cut || c.Name == "" {
 			continue
 		}
-		c.Name = names.Own(c.Name)
+		names.restore(&c.Call)
 		for n := len(used) + 1; c.ID == "" || used[c.ID]; n++ {
-			c.ID = fmt.Sprintf("call_%d", n)
+			c.ID = fmt.Sprintf("call%05d", n) // Mistral's accept nine letters and digits only
 		}
 		used[c.ID] = true
 		all = append(all, &c.Call)
@@ -230,6 +289,13 @@ func (a *Answer) KeepEach(field string, elements []json.RawMessage) {
 	if a.room(size) {
 		before, _ := a.State[field].([]json.RawMessage)
 		a.State[field] = append(before, elements...)
+	}
+}
+
+// KeepWhole keeps the newest value of a field that the provider may want back.
+func (a *Answer) KeepWhole(field string, value json.RawMessage) {
+	if a.room(len(value)) {
+		a.State[field] = value
 	}
 }
 

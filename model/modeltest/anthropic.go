@@ -63,6 +63,9 @@ type anthropicBlock struct {
 	Input     json.RawMessage  `json:"input"`
 	ToolUseID string           `json:"tool_use_id"`
 	ToolName  string           `json:"tool_name"`
+	Thinking  string           `json:"thinking"`
+	Signature string           `json:"signature"`
+	Data      string           `json:"data"`
 	Content   []anthropicBlock `json:"content"`
 	IsError   bool             `json:"is_error"`
 	Source    *anthropicSource `json:"source"`
@@ -194,6 +197,10 @@ func (m anthropicMessage) check(c *calls) error {
 			texts++
 			if err = b.Source.check(); err == nil {
 				err = c.done()
+			}
+		case (b.Type == "thinking" || b.Type == "redacted_thinking") && m.Role == "assistant":
+			if texts > 0 {
+				err = errors.New("thinking comes before text")
 			}
 		case b.Type == "tool_use" && m.Role == "assistant":
 			err = b.checkCall(c)

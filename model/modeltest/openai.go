@@ -39,6 +39,7 @@ type openaiTool struct {
 	Function struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
+		Strict      bool            `json:"strict"`
 		Parameters  json.RawMessage `json:"parameters"`
 	} `json:"function"`
 }

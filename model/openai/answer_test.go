@@ -33,7 +33,7 @@ func FuzzRead(f *testing.F) {
 // read asks a server that answers with body.
 func read(t *testing.T, body io.Reader) (text string, calls int, failed bool) {
 	t.Helper()
-	m, err := openai.New(openai.Config{Model: "test", Transport: tripFunc(func(*http.Request) (*http.Response, error) {
+	m, err := openai.New(openai.Config{Model: "test", Retries: -1, Transport: tripFunc(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(body)}, nil
 	})})
 	if err != nil {

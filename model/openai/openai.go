@@ -7,20 +7,26 @@
 // standard library alone: a client library knows OpenAI's own models and streams, and
 // misreads the others.
 //
-// Consecutive requests of a conversation begin with the same bytes: definitions are
-// sent exactly as [tool.Definition] gives them, and the conversation comes last.
+// Consecutive requests of a conversation begin with the same bytes: definitions depend
+// on the tool and the server alone, and the conversation comes last.
 package openai
 
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/endpoint"
+	"github.com/etui-run/etui/model/schema"
 )
 
 // Config names a model and its server. Only Model is required.
@@ -50,6 +56,17 @@ type Config struct {
 	Blind bool
 	// Headers are sent with every request. Their values are treated as secrets.
 	Headers map[string]string
+	// Schemas names the [schema.Dialect] in which tools are declared; empty means that of the server
+	// and the model, as far as they are known.
+	Schemas string
+	// Verbatim leaves a call that the model writes as text what it is: a text. Otherwise an answer
+	// that is nothing but a call of a tool becomes one.
+	Verbatim bool
+	// Retries is how often an answer is asked for again that broke off before its text; 0 means 2, a
+	// negative number never. The Transport repeats requests that get no answer.
+	Retries int
+	// Log says what was adapted to the server; nil discards it.
+	Log *slog.Logger
 	// Transport sends the requests; nil means [model.Transport] with its defaults.
 	Transport http.RoundTripper
 }
@@ -58,6 +75,10 @@ type Config struct {
 type Model struct {
 	config Config
 	server *endpoint.Endpoint
+
+	gemini bool // calls of others need a signature
+	// What the server has turned out to want or to refuse.
+	shortIDs, reasoning, blind, noOptions, otherLimit atomic.Bool
 }
 
 var _ model.Model = (*Model)(nil)
@@ -66,20 +87,45 @@ var _ model.Model = (*Model)(nil)
 func New(cfg Config) (*Model, error) {
 	cfg.BaseURL = cmp.Or(cfg.BaseURL, "https://api.openai.com/v1")
 	cfg.CacheLife = cmp.Or(cfg.CacheLife, time.Hour)
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
 	header := http.Header{"Accept": {"text/event-stream"}}
 	if cfg.APIKey != "" {
 		header.Set("Authorization", "Bearer "+cfg.APIKey)
 	}
 	m := &Model{config: cfg}
-	var err error
+	dialect, err := dialectOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	m.gemini = dialect.String() == "gemini"
+	m.shortIDs.Store(mistral.MatchString(cfg.BaseURL + " " + cfg.Model))
 	m.server, err = endpoint.New(endpoint.Config{
 		Adapter: "openai", Model: cfg.Model, Name: cfg.Name, BaseURL: cfg.BaseURL, Header: header, Key: cfg.APIKey,
-		Headers: cfg.Headers, Transport: cfg.Transport, Refusal: m.refusal,
+		Headers: cfg.Headers, Transport: cfg.Transport, Refusal: m.refusal, Failed: refused,
+		Dialect: dialect, Verbatim: cfg.Verbatim, Retries: cfg.Retries, Log: cfg.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// dialectOf returns the dialect of the server's schemas.
+func dialectOf(cfg Config) (schema.Dialect, error) {
+	if cfg.Schemas != "" {
+		d, ok := schema.Named(cfg.Schemas)
+		if !ok {
+			return d, fmt.Errorf("openai: there are no schemas %q; they are %s", cfg.Schemas, strings.Join(schema.Names(), ", "))
+		}
+		return d, nil
+	}
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil {
+		return schema.Dialect{}, nil // the server is refused
+	}
+	return schema.Of(base.Hostname(), cfg.Model), nil
 }
 
 // Info implements [model.Model].
@@ -92,28 +138,66 @@ func (m *Model) Info() model.Info {
 
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
-	return m.server.Stream(ctx, req, m.ask, m.read)
+	return func(yield func(model.Event, error) bool) {
+		notice := ""
+		ask := func(ctx context.Context, req model.Request, tools endpoint.Declared) (body io.ReadCloser, err error) {
+			body, notice, err = m.ask(ctx, req, tools)
+			return body, err
+		}
+		for e, err := range m.server.Stream(ctx, req, ask, m.read) {
+			if e.Text != "" && notice != "" {
+				e.Text, notice = notice+"\n\n"+e.Text, ""
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
-// ask sends the request and returns the body of the answer. A server that may have refused
-// the files of the request is asked again without them.
-func (m *Model) ask(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error) {
+// ask sends the request and returns the body of the answer. A server that refuses a part of the request
+// that it can do without is asked again without it. The notice tells the person of files that the
+// server has refused.
+func (m *Model) ask(
+	ctx context.Context, req model.Request, tools endpoint.Declared,
+) (body io.ReadCloser, notice string, err error) {
 	if m.config.Blind {
 		req, _ = withoutImages(req)
 	}
-	body, err := m.post(ctx, req, names)
+	whole := req
+	if m.blind.Load() {
+		req, _ = withoutImages(req)
+	}
+	body, err = m.post(ctx, req, tools)
+	for _, w := range wants {
+		if err != nil && w.asked(err) && !w.of(m).Swap(true) {
+			m.warn(ctx, "the server asks for another form of the conversation; it gets it from now on", err)
+			body, err = m.post(ctx, req, tools)
+		}
+	}
 	for _, without := range []func(model.Request) (model.Request, bool){withoutPDFs, withoutImages} {
 		if !ofContent(err) {
 			break
 		}
 		if less, had := without(req); had {
-			body, err = m.post(ctx, less, names)
+			refused := err
+			if body, err = m.post(ctx, less, tools); err == nil {
+				req = less
+				if ofPictures(refused) && len(pictures(less)) == 0 && !m.blind.Swap(true) {
+					m.warn(ctx, "the model takes no pictures; it reads about them from now on", refused)
+				}
+			}
 		}
 	}
-	return body, err
+	return body, missing(whole, req), err
 }
 
-func (m *Model) post(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error) {
+// warn says what follows from a refusal.
+func (m *Model) warn(ctx context.Context, says string, refused error) {
+	m.config.Log.WarnContext(ctx, says, slog.String("model", m.server.Name()), slog.Any("error", m.server.Describe(ctx, refused)))
+}
+
+func (m *Model) post(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {
 	raw, err := m.request(req, names)
 	if err != nil {
 		return nil, err

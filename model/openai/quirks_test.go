@@ -63,7 +63,7 @@ func TestQuirks(t *testing.T) {
 		{
 			name: "whole with a call, arguments as an object, no reason", kind: json,
 			raw:   `{"choices":[{"message":{"content":null,"tool_calls":[{"function":{"name":"time","arguments":{"zone": "UTC"}}}]}}]}`,
-			calls: `time({"zone": "UTC"})#call_2`, stop: model.ToolCalls,
+			calls: `time({"zone": "UTC"})#call00002`, stop: model.ToolCalls,
 		},
 		{
 			name:  "a call whole in one piece, finish_reason stop",
@@ -73,7 +73,7 @@ func TestQuirks(t *testing.T) {
 		{
 			name:  "no index, no ID",
 			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"function":{"name":"time","arguments":"{\"a\""}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":":1}"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"files_read","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
-			calls: `time({"a":1})#call_2 files.read({})#call_3`, stop: model.ToolCalls,
+			calls: `time({"a":1})#call00002 files.read({})#call00003`, stop: model.ToolCalls,
 		},
 		{
 			name:  "the same index for every call",
@@ -93,7 +93,7 @@ func TestQuirks(t *testing.T) {
 		{
 			name:  "an ID that the conversation has",
 			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"time","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`),
-			calls: `time({})#call_2`, stop: model.ToolCalls,
+			calls: `time({})#call00002`, stop: model.ToolCalls,
 		},
 		{
 			name: "content in parts, with thinking",
@@ -123,7 +123,7 @@ func TestQuirks(t *testing.T) {
 		{
 			name:  "two calls of one event, with one index and no ID",
 			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{"name":"time","arguments":"{\"n\":1}"}},{"index":0,"id":"","function":{"name":"time","arguments":"{\"n\":2}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
-			calls: `time({"n":1})#call_2 time({"n":2})#call_3`, stop: model.ToolCalls,
+			calls: `time({"n":1})#call00002 time({"n":2})#call00003`, stop: model.ToolCalls,
 		},
 		{
 			name:  "a number as ID, a text as index, one call in place of a list, a list as arguments",
@@ -136,9 +136,49 @@ func TestQuirks(t *testing.T) {
 			calls: `time({})#a time({})#b`, stop: model.ToolCalls,
 		},
 		{
+			name: "usage and reason of other names",
+			raw:  sse(`{"choices":[{"delta":{"content":"a"},"finish_reason":"MAX_TOKENS"}],"usage":{"input_tokens":9,"output_tokens":-2,"cached_tokens":"4"}}`, `[DONE]`),
+			text: "a", stop: model.Length, usage: model.Tokens{Input: 9, CacheRead: 4},
+		},
+		{
+			name: "content in other forms",
+			raw:  sse(`{"choices":[{"delta":{"content":{"type":"text","text":"a"}}}]}`, `{"choices":[{"delta":{"content":["b",{"type":"output_text","text":"c"},{"type":"thinking","thinking":"x"}]}}]}`, `{"choices":[{"delta":{"content":5}}]}`, `{"choices":[{"text":"d"}]}`, `[done]`),
+			text: "abc5d", stop: model.Done,
+		},
+		{
+			name: "another answer, one choice in place of a list, null, and events of other kinds",
+			raw:  "event: ping\ndata: ping\n\n" + sse(`null`, `{}`, `{"choices":[{"index":1,"delta":{"content":"NO"}},{"index":0,"delta":{"content":"a"}}]}`, `{"choices":{"delta":{"content":"b"}}}`, `{"choices":[{"delta":null,"finish_reason":"eos"}]}`, `"[DONE]"`),
+			text: "ab", stop: model.Done,
+		},
+		{
+			name: "lines that end with CR, and a prefix that is written twice",
+			raw:  "data: data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\r\rdata: data: [DONE]\r\r",
+			text: "a", stop: model.Done,
+		},
+		{
+			name: "one value a line", kind: "application/x-ndjson",
+			raw:  "{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n{\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}\n",
+			text: "ab", stop: model.Done,
+		},
+		{
+			name: "inside of what a gateway puts around it", kind: json,
+			raw:  `{"code":0,"msg":"success","data":{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":"3","completion_tokens":1.0}}}`,
+			text: "a", stop: model.Done, usage: model.Tokens{Input: 3, Output: 1},
+		},
+		{
+			name:  "calls without a function, with its name alone, with parameters, in a list of lists",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","name":"time","arguments":"{\"n\":1}"},{"index":1,"id":"b","function":"time","arguments":{"n":2}},[{"index":2,"id":"c","function":{"name":"time","parameters":{"n":3}}}]]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time({"n":1})#a time({"n":2})#b time({"n":3})#c`, stop: model.ToolCalls,
+		},
+		{
+			name:  "an ID of its own for each piece, and a mark behind the arguments",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{\"n\""}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":null,"arguments":":1}<|im_end|>"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time({"n":1})#a`, stop: model.ToolCalls,
+		},
+		{
 			name:  "the older form of a call",
 			raw:   sse(`{"choices":[{"delta":{"function_call":{"name":"time","arguments":"{}"}},"finish_reason":"function_call"}]}`, `[DONE]`),
-			calls: `time({})#call_2`, stop: model.ToolCalls,
+			calls: `time({})#call00002`, stop: model.ToolCalls,
 		},
 		{
 			name: "odd values beside a good answer",
@@ -163,17 +203,17 @@ func TestQuirks(t *testing.T) {
 		{
 			name:  "a call as a text, in tags",
 			raw:   sse(`{"choices":[{"delta":{"content":"<tool_call>\n{\"name\": \"time\", \"arguments\": {\"n\": 1}}\n</tool_call>"},"finish_reason":"stop"}]}`, `[DONE]`),
-			calls: `time({"n": 1})#call_2`, stop: model.ToolCalls,
+			calls: `time({"n": 1})#call00002`, stop: model.ToolCalls,
 		},
 		{
 			name:  "a call as a text, by parameters, behind a thought",
 			raw:   sse(`{"choices":[{"delta":{"content":"<think>a plan</think><function=time>\n<parameter=zone>\nUTC\n</parameter>\n</function>\n</tool_call>"},"finish_reason":"stop"}]}`, `[DONE]`),
-			calls: `time({"zone":"UTC"})#call_2`, stop: model.ToolCalls,
+			calls: `time({"zone":"UTC"})#call00002`, stop: model.ToolCalls,
 		},
 		{
 			name:  "a call as fenced JSON",
 			raw:   sse("{\"choices\":[{\"delta\":{\"content\":\"```json\\n{\\\"name\\\":\\\"time\\\",\\\"arguments\\\":{}}\\n```\"},\"finish_reason\":\"stop\"}]}", `[DONE]`),
-			calls: `time({})#call_2`, stop: model.ToolCalls,
+			calls: `time({})#call00002`, stop: model.ToolCalls,
 		},
 		{
 			name: "JSON that is no call",
@@ -265,7 +305,7 @@ func ask(t *testing.T, reply modeltest.Reply) (chat.Message, model.Tokens, model
 	defer s.Close()
 	m, err := openai.New(openai.Config{
 		Model: "test", BaseURL: s.URL + "/", APIKey: modeltest.Key, Headers: map[string]string{"X-Password": "hunter2-hunter2"},
-		Transport: &http.Transport{DisableKeepAlives: true}, // without retries
+		Retries: -1, Transport: &http.Transport{DisableKeepAlives: true}, // without retries
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -284,7 +324,7 @@ func TestRequest(t *testing.T) {
 	s := modeltest.OpenAI(modeltest.Reply{}, modeltest.Reply{})
 	defer s.Close()
 	m, err := openai.New(openai.Config{
-		Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, MaxTokens: 100, Headers: map[string]string{"X-Title": "etui"}, Transport: s.Transport(),
+		Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, MaxTokens: 100, Headers: map[string]string{"X-Title": "etui"}, Retries: -1, Transport: s.Transport(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +339,7 @@ func TestRequest(t *testing.T) {
 		}
 	}
 	want := `{"max_tokens":100,"model":"test","stream":true,"stream_options":{"include_usage":true},` +
-		`"tools":[{"type":"function","function":{"name":"files_read","description":"Reads <files> & more.","parameters":{"type":"object","title":"\u003c<&>"}}}],` +
+		`"tools":[{"type":"function","function":{"name":"files_read","description":"Reads <files> & more.","parameters":{"type":"object","title":"<<&>","properties":{}}}}],` +
 		`"messages":[{"role":"system","content":"S"},{"role":"user","content":"a < b"}]}`
 	if got := string(s.Requests()[0].Body); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -342,7 +382,7 @@ func TestPicturesOfMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := modeltest.OpenAI(c.replies...)
 			defer s.Close()
-			m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport(), Blind: c.blind})
+			m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport(), Blind: c.blind})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -371,7 +411,7 @@ func TestPicturesOfMessages(t *testing.T) {
 func TestImages(t *testing.T) {
 	s := modeltest.OpenAI(modeltest.Reply{}, modeltest.Reply{Status: 400}, modeltest.Reply{Text: []string{"blind"}})
 	defer s.Close()
-	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport()})
+	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -474,7 +514,7 @@ func TestPDFsOfMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := modeltest.OpenAI(c.replies...)
 			defer s.Close()
-			m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport(), Blind: c.blind})
+			m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport(), Blind: c.blind})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -502,7 +542,7 @@ func TestStateGoesBack(t *testing.T) {
 		modeltest.Reply{Raw: sse(marks, `{"choices":[{"delta":{"reasoning_content":"the time."}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{}"},"extra_content":{"google":{"thought_signature":"c2ln"}}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`)},
 		modeltest.Reply{Text: []string{"noon"}}, modeltest.Reply{Text: []string{"noon"}})
 	defer s.Close()
-	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport()})
+	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
+	"github.com/etui-run/etui/tool"
 )
 
 // request is the body of a chat completion, without its tools and messages, which come
@@ -24,7 +26,7 @@ type request struct {
 	Seed                *int64          `json:"seed,omitempty"`
 	Stop                []string        `json:"stop,omitempty"`
 	Stream              bool            `json:"stream"`
-	StreamOptions       streamOptions   `json:"stream_options"`
+	StreamOptions       *streamOptions  `json:"stream_options,omitempty"`
 	Temperature         *float64        `json:"temperature,omitempty"`
 	TopP                *float64        `json:"top_p,omitempty"`
 }
@@ -50,6 +52,9 @@ type message struct {
 type state struct {
 	Reasoning        string            `json:"reasoning_content,omitempty"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
+	// Plain is what OpenRouter, Ollama and newer vLLM call the reasoning.
+	Plain string          `json:"reasoning,omitempty"`
+	Extra json.RawMessage `json:"extra_content,omitempty"`
 }
 
 // shownPart is a part of a message that shows pictures.
@@ -87,14 +92,17 @@ type function struct {
 }
 
 // request encodes a request for OpenAI's API.
-func (m *Model) request(req model.Request, names model.Names) ([]byte, error) {
-	out := request{Model: m.config.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
+func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, error) {
+	out := request{Model: m.config.Model, Stream: true, StreamOptions: &streamOptions{IncludeUsage: true},
 		Temperature: req.Temperature, TopP: req.TopP, Stop: req.Stop, Seed: req.Seed, ResponseFormat: req.Format}
 	limit := req.MaxTokens
 	if limit == 0 {
 		limit = m.config.MaxTokens
 	}
-	if newLimit(m.server.URL().Hostname()) {
+	if m.noOptions.Load() {
+		out.StreamOptions = nil
+	}
+	if newLimit(m.server.URL().Hostname()) != m.otherLimit.Load() {
 		out.MaxCompletionTokens = limit
 	} else {
 		out.MaxTokens = limit
@@ -115,13 +123,7 @@ func (m *Model) request(req model.Request, names model.Names) ([]byte, error) {
 	if len(req.Tools) > 0 {
 		b.WriteString(`,"tools":[`)
 		for _, d := range req.Tools {
-			d.Name = names.Provider(d.Name)
-			raw, err := d.MarshalJSON()
-			if err != nil {
-				return nil, err
-			}
-			b.next()
-			b.Write(raw)
+			b.tool(d, names)
 		}
 		b.WriteByte(']')
 	}
@@ -132,13 +134,19 @@ func (m *Model) request(req model.Request, names model.Names) ([]byte, error) {
 	var images []chat.File
 	for i := range req.Messages {
 		said := &req.Messages[i]
-		if err := b.message(said, names, m.server.Name()); err != nil {
+		if m.shortIDs.Load() && i > 0 && said.Role == chat.User && req.Messages[i-1].Role == chat.Tool {
+			b.text("assistant", afterResults)
+		}
+		if err := b.message(said, names, m); err != nil {
 			return nil, err
 		}
 		if said.Result != nil {
 			images = append(images, said.Result.Images...)
 		}
 		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != chat.Tool; last && len(images) > 0 {
+			if m.shortIDs.Load() {
+				b.text("assistant", afterResults)
+			}
 			if err := b.encode(show(resultPictures, images)); err != nil {
 				return nil, err
 			}
@@ -181,16 +189,36 @@ func (b *body) text(role, text string) {
 	b.WriteByte('}')
 }
 
-// message writes a message of the conversation. Own is the model's name.
-func (b *body) message(said *chat.Message, names model.Names, own string) error {
+// tool writes a tool.
+func (b *body) tool(d tool.Definition, names endpoint.Declared) {
+	description, schema := names.Tool(d)
+	b.next()
+	b.WriteString(`{"type":"function","function":{"name":"` + names.Provider(d.Name) + `"`)
+	if description != "" {
+		b.WriteString(`,"description":`)
+		quoted, _ := jsontext.AppendQuote(b.AvailableBuffer(), description) // what is not UTF-8 is replaced
+		b.Write(quoted)
+	}
+	if schema.Strict {
+		b.WriteString(`,"strict":true`)
+	}
+	if schema.Parameters != nil {
+		b.WriteString(`,"parameters":`)
+		b.Write(schema.Parameters)
+	}
+	b.WriteString("}}")
+}
+
+// message writes a message of the conversation with a model.
+func (b *body) message(said *chat.Message, names endpoint.Declared, m *Model) error {
 	switch {
 	case said.Role == chat.Tool && said.Result != nil:
-		return b.encode(message{Role: "tool", Content: said.Result.Text, ToolCallID: said.Result.CallID})
+		return b.encode(message{Role: "tool", Content: said.Result.Text, ToolCallID: m.id(said.Result.CallID)})
 	case said.Role == chat.Assistant && len(said.Calls) == 0:
 		b.text("assistant", said.Text)
 		return nil
 	case said.Role == chat.Assistant:
-		return b.encode(calling(said, names, own))
+		return b.encode(m.calling(said, names))
 	}
 	text, pictures := model.Seen(*said)
 	if len(pictures) == 0 {
@@ -210,24 +238,33 @@ func newLimit(host string) bool {
 // themselves cannot contain pictures.
 const resultPictures = "(The pictures of the results above.)"
 
+// afterResults stands between results and a message of the user, for servers that want an answer there.
+const afterResults = "(The results are there.)"
+
 // calling returns an assistant's message that makes calls.
-func calling(said *chat.Message, names model.Names, own string) message {
+func (m *Model) calling(said *chat.Message, names endpoint.Declared) message {
 	out := message{Role: "assistant"}
-	mine := said.StateOf == own
+	mine := said.StateOf == m.server.Name()
 	if mine && len(said.State) > 0 {
 		_ = json.Unmarshal(said.State, &out.state) // it was made here
+	}
+	if m.reasoning.Load() && out.Reasoning == "" {
+		out.Reasoning = " " // an empty text would be none
 	}
 	if said.Text != "" {
 		out.Content = said.Text
 	}
-	for _, c := range said.Calls {
+	for i, c := range said.Calls {
 		args := string(c.Arguments)
 		if args == "" {
 			args = "{}"
 		}
-		call := toolCall{ID: c.ID, Type: "function", Function: function{names.Provider(c.Name), args}}
+		call := toolCall{ID: m.id(c.ID), Type: "function", Function: function{names.Provider(c.Name), args}}
 		if mine && len(c.State) > 0 {
 			_ = json.Unmarshal(c.State, &call.callState)
+		}
+		if i == 0 && call.Extra == nil && out.Extra == nil && m.gemini {
+			call.Extra = skipSignature
 		}
 		out.ToolCalls = append(out.ToolCalls, call)
 	}

@@ -25,7 +25,7 @@ func serve(t *testing.T, body string, got *bytes.Buffer) *openai.Model {
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(s.Close)
-	m, err := openai.New(openai.Config{Model: "m", BaseURL: s.URL})
+	m, err := openai.New(openai.Config{Model: "m", BaseURL: s.URL, Retries: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestCutThought(t *testing.T) {
 			}
 		}))
 		defer s.Close()
-		m, err := openai.New(openai.Config{Model: "m", BaseURL: s.URL})
+		m, err := openai.New(openai.Config{Model: "m", BaseURL: s.URL, Retries: -1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,8 +3,10 @@ package app
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/internal/config"
@@ -19,15 +21,9 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// The models that are used when the configuration names none.
-const (
-	openaiModel    = "gpt-5.4-mini"
-	anthropicModel = "claude-sonnet-5-5"
-)
-
 // newModel makes a model. This is the one list of adapters: a new one costs its
 // folder and a line here.
-func newModel(file string, m config.Model, registry *catalog.Registry) (model.Model, error) {
+func newModel(file string, m config.Model, registry *catalog.Registry, log *slog.Logger) (model.Model, error) {
 	transport := model.TransportConfig{Timeout: m.Timeout, Retries: m.Retries}
 	if m.Retries == 0 {
 		transport.Retries = -1
@@ -38,12 +34,15 @@ func newModel(file string, m config.Model, registry *catalog.Registry) (model.Mo
 	}
 	adapters := map[string]func() (model.Model, error){
 		"openai": func() (model.Model, error) {
-			return openai.New(openai.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind, Headers: headers, Transport: model.Transport(transport)})
+			return openai.New(openai.Config{
+				Model: m.Model, Name: m.Provider + "/" + m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind,
+				Schemas: strings.TrimSuffix(m.Schemas, "auto"), Verbatim: !m.TextCalls, Retries: transport.Retries, Headers: headers, Log: log, Transport: model.Transport(transport),
+			})
 		},
 		"anthropic": func() (model.Model, error) {
 			return anthropic.New(anthropic.Config{
 				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind,
-				Deferral: m.Mode == string(selection.Native), Headers: headers, Transport: model.Transport(transport),
+				Deferral: m.Mode == string(selection.Native), Verbatim: !m.TextCalls, Retries: transport.Retries, Log: log, Headers: headers, Transport: model.Transport(transport),
 			})
 		},
 		"scripted": func() (model.Model, error) { return script.Read(config.Abs(file, m.Script)) },
@@ -58,6 +57,9 @@ func newModel(file string, m config.Model, registry *catalog.Registry) (model.Mo
 		},
 	}
 	adapter, ok := adapters[m.Provider]
+	if s, isService := config.ServiceOf(m.Provider); !ok && isService {
+		adapter, ok = adapters["openai"], s.BaseURL != ""
+	}
 	if !ok {
 		return nil, fmt.Errorf("there is no provider %q%s", m.Provider, nearest.Hint(m.Provider, slices.Values(slices.Sorted(maps.Keys(adapters)))))
 	}
@@ -74,15 +76,15 @@ func modelsOf(getenv func(string) string) (models []config.Model, why string) {
 		if key == "" {
 			why = "OPENAI_BASE_URL is set"
 		}
-		m = config.Model{Name: "openai", Provider: "openai", Model: cmp.Or(getenv("OPENAI_MODEL"), openaiModel), BaseURL: url, APIKey: secret.Value(key)}
+		m = config.Model{Name: "openai", Provider: "openai", Model: cmp.Or(getenv("OPENAI_MODEL"), UsualModel("openai")), BaseURL: url, APIKey: secret.Value(key)}
 	case getenv("ANTHROPIC_API_KEY") != "":
 		why = "ANTHROPIC_API_KEY is set"
 		m = config.Model{
-			Name: "anthropic", Provider: "anthropic", Model: cmp.Or(getenv("ANTHROPIC_MODEL"), anthropicModel),
+			Name: "anthropic", Provider: "anthropic", Model: cmp.Or(getenv("ANTHROPIC_MODEL"), UsualModel("anthropic")),
 			BaseURL: getenv("ANTHROPIC_BASE_URL"), APIKey: secret.Value(getenv("ANTHROPIC_API_KEY")), Window: 200_000,
 		}
 	}
-	m.Timeout, m.Retries = config.DefaultTimeout, config.DefaultRetries
+	m.Timeout, m.Retries, m.TextCalls = config.DefaultTimeout, config.DefaultRetries, true
 	return []config.Model{m}, why
 }
 
@@ -99,8 +101,8 @@ func Provider(getenv func(string) string) (provider, model string) {
 
 // UsualModel returns the model that is taken where none is named.
 func UsualModel(provider string) string {
-	if provider == "anthropic" {
-		return anthropicModel
+	if s, ok := config.ServiceOf(provider); ok {
+		return s.Model
 	}
-	return openaiModel
+	return UsualModel("openai")
 }

@@ -67,9 +67,9 @@ type API struct {
 // Model is a language model.
 type Model struct {
 	Name      string                  `yaml:"name" required:"true" help:"Name by which agents refer to it."`
-	Provider  string                  `yaml:"provider" required:"true" enum:"openai,anthropic,offline,scripted" hint:"; Ollama, vLLM, OpenRouter and other servers with OpenAI's API are openai, with their address as base_url" help:"openai is any server with OpenAI's chat completions API; scripted plays the answers of a file, for tests and first looks."`
+	Provider  string                  `yaml:"provider" required:"true" enum:"openai,anthropic,gemini,openrouter,ollama,lmstudio,deepseek,mistral,groq,moonshot,xai,offline,scripted" hint:"; vLLM, llama.cpp and other servers with OpenAI's API are openai, with their address as base_url" help:"openai is any server with OpenAI's chat completions API; those after anthropic have an address, and a key in the environment, see models.md; scripted plays the answers of a file, for tests and first looks."`
 	Model     string                  `yaml:"model" help:"The provider's name of the model."`
-	BaseURL   string                  `yaml:"base_url" help:"URL of the provider, for a server of your own: http://127.0.0.1:11434/v1."`
+	BaseURL   string                  `yaml:"base_url" help:"URL of the provider, for a server of your own: http://127.0.0.1:8080/v1."`
 	APIKey    secret.Value            `yaml:"api_key" help:"Use ${NAME}."`
 	Window    int                     `yaml:"window" help:"How many tokens a request and its answer may have together. 0: unknown."`
 	MaxTokens int                     `yaml:"max_tokens" help:"Limit of an answer, in tokens. 0: the provider's."`
@@ -79,6 +79,8 @@ type Model struct {
 	Price     Price                   `yaml:"price" help:"What a million tokens cost, in any currency: for the cost of workflows and of etui tools enrich."`
 	Script    string                  `yaml:"script" help:"scripted: file with its answers, see workflows.md."`
 	Mode      string                  `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach this model. Default: selection.mode."`
+	TextCalls bool                    `yaml:"text_calls" default:"true" help:"An answer that is nothing but a call of a tool, written as text, is a call."`
+	Schemas   string                  `yaml:"schemas" enum:"auto,openai,strict,anthropic,gemini,moonshot,local,plain" help:"How a server with OpenAI's API is told the parameters of tools, see models.md. Default: as the server and the model are known to want it."`
 	Blind     bool                    `yaml:"blind" help:"The model takes neither pictures nor PDFs: it reads about them instead."`
 	Retries   int                     `yaml:"retries" default:"2" help:"How often a request is retried after 429, 5xx and lost connections."`
 }

@@ -45,7 +45,7 @@ func powersOf(path string, n *yaml.Node) (lines []string) {
 			parts := powersOf(path, item)
 			if item.Kind == yaml.MappingNode && len(parts) > 0 {
 				kind := form.Get(item, "provider")
-				if kind != nil {
+				if kind != nil && !slices.Contains(parts, path+".provider: "+kind.Value) {
 					parts = slices.Insert(parts, 0, path+".provider: "+kind.Value)
 				}
 				parts = []string{path + ": " + strings.ReplaceAll(strings.Join(parts, ", "), path+".", "")}
@@ -89,6 +89,7 @@ var powers = map[string]func(value string) bool{
 	"skills.registries.roots": always,
 
 	"models.base_url":     always,
+	"models.provider":     served,
 	"embeddings.base_url": always,
 	"channels.type":       always,
 	"channels.url":        always,
@@ -104,6 +105,12 @@ var powers = map[string]func(value string) bool{
 }
 
 func always(value string) bool { return value != "" }
+
+// served reports whether a provider gets a key from the environment.
+func served(provider string) bool {
+	s, ok := ServiceOf(provider)
+	return ok && s.BaseURL != ""
+}
 
 // outside reports whether a path may leave the folder of the configuration.
 func outside(path string) bool {

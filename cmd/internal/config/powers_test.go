@@ -18,12 +18,14 @@ func TestPowers(t *testing.T) {
 		"sandbox: {mode: off}":                              {"sandbox.mode: off"},
 		"listen: 0.0.0.0:1\nstate: x":                       {"listen: 0.0.0.0:1", "state: x"},
 		"agents: [{name: a, instructions: 'hi ${A} ${B}'}]": {"agents: instructions: ${A} ${B}"},
-		"models:\n- {name: m, provider: openai, base_url: 'http://u:p@h/v1', api_key: '${K}'}\n- {name: n, provider: offline}": {"models: provider: openai, base_url: http://...@h/v1, api_key: ${K}"},
-		"models:\n- &m {name: m, base_url: 'http://h', api_key: '${K}'}\n- {<<: *m, base_url: 'http://other'}":                 {"models: base_url: http://h, api_key: ${K}", "models: base_url: http://other, api_key: ${K}"},
-		"skills: {local: [10.0.0.0/8], model: install}\nsandbox: {network: [a, b]}":                                            {"skills.local: 10.0.0.0/8", "skills.model: install", "sandbox.network: a", "sandbox.network: b"},
-		"skills: {dir: ~/x, registries: [{name: a, type: git, url: 'https://h'}]}":                                             {"skills.dir: ~/x", "skills.registries: url: https://h"},
-		"channels: [{type: slack, token: '${T}'}]":                                                                             {"channels: type: slack, token: ${T}"},
-		"policy: {rules: [{deny: [x], reason: '${SECRET}'}]}":                                                                  {"policy.rules: reason: ${SECRET}"},
+		"models:\n- {name: m, provider: openai, base_url: 'http://u:p@h/v1', api_key: '${K}'}\n- {name: n, provider: offline}":   {"models: provider: openai, base_url: http://...@h/v1, api_key: ${K}"},
+		"models:\n- &m {name: m, base_url: 'http://h', api_key: '${K}'}\n- {<<: *m, base_url: 'http://other'}":                   {"models: base_url: http://h, api_key: ${K}", "models: base_url: http://other, api_key: ${K}"},
+		"skills: {local: [10.0.0.0/8], model: install}\nsandbox: {network: [a, b]}":                                              {"skills.local: 10.0.0.0/8", "skills.model: install", "sandbox.network: a", "sandbox.network: b"},
+		"skills: {dir: ~/x, registries: [{name: a, type: git, url: 'https://h'}]}":                                               {"skills.dir: ~/x", "skills.registries: url: https://h"},
+		"channels: [{type: slack, token: '${T}'}]":                                                                               {"channels: type: slack, token: ${T}"},
+		"models: [{name: m, provider: deepseek, model: x}, {name: n, provider: offline}, {name: o, provider: openai, model: x}]": {"models: provider: deepseek"},
+		"models: [{name: m, provider: ollama, model: x, base_url: 'http://10.0.0.9/v1'}]":                                        {"models: provider: ollama, base_url: http://10.0.0.9/v1"},
+		"policy: {rules: [{deny: [x], reason: '${SECRET}'}]}":                                                                    {"policy.rules: reason: ${SECRET}"},
 	} {
 		got, err := Powers("etui.yaml", []byte(text))
 		slices.Sort(got)
@@ -40,7 +42,7 @@ func TestPowers(t *testing.T) {
 // harmless are the keys of texts that do nothing to the machine of somebody else, whatever their value. A
 // new key belongs here or among the powers.
 const harmless = `log.level api.key api.hosts admin
-	models.name models.provider models.model models.api_key models.headers models.script models.mode
+	models.name models.model models.api_key models.headers models.script models.mode models.schemas
 	agents.name agents.model agents.fallback agents.instructions agents.groups agents.skill agents.skills agents.strategy agents.mode agents.spawn.agents
 	skills.toolsets.name skills.toolsets.description skills.toolsets.tools skills.toolsets.aliases skills.toolsets.examples skills.toolsets.channels skills.toolsets.type skills.toolsets.params
 	skills.allow skills.deny skills.registries.name skills.registries.type skills.registries.token skills.registries.repositories

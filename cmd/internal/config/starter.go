@@ -11,7 +11,7 @@ import (
 type Starter struct {
 	// Instructions say what the agent does.
 	Instructions string
-	// Provider is openai, anthropic or offline, or the URL of a server with OpenAI's
+	// Provider is the name of a [Service] or offline, or the URL of a server with OpenAI's
 	// chat completions API.
 	Provider string
 	// Model is the provider's name of the model. The offline model has none.
@@ -48,7 +48,10 @@ models:
 	if provider != s.Provider {
 		fmt.Fprintf(&b, "    base_url: %s\n", quoted(s.Provider))
 	}
-	switch {
+	switch service, _ := ServiceOf(s.Provider); {
+	case service.Local:
+	case service.BaseURL != "":
+		fmt.Fprintf(&b, "    # The key is in the environment variable %s.\n", s.Key)
 	case s.Key != "" && s.KeySet:
 		fmt.Fprintf(&b, "    api_key: ${%s} # an environment variable\n", s.Key)
 	case s.Key != "" && provider != s.Provider:

@@ -1,0 +1,55 @@
+package schema
+
+import "slices"
+
+// close makes a schema strict: every property is required, one that was not may be null, and there are
+// no others. It reports false for a schema that means something else then.
+func (a *adapter) close(s *object) bool {
+	for _, b := range s.list("anyOf") {
+		if branch, ok := b.(*object); ok && !a.close(branch) {
+			return false
+		}
+	}
+	if items := s.object("items"); items != nil && !a.close(items) {
+		return false
+	}
+	if s.text("type") != "object" {
+		return true
+	}
+	p := s.object("properties")
+	if _, open := s.values["additionalProperties"].(*object); open || p == nil {
+		return false // its names are free
+	}
+	var all []any
+	for _, name := range p.keys {
+		inner := p.object(name)
+		if !a.close(inner) {
+			return false
+		}
+		if !slices.Contains(s.list("required"), any(name)) && !allowsNull(inner) {
+			p.set(name, orNull(inner))
+			a.change("optional: may be null")
+		}
+		all = append(all, name)
+	}
+	s.set("required", all)
+	s.set("additionalProperties", false)
+	return true
+}
+
+// orNull returns a schema that allows null, too.
+func orNull(s *object) *object {
+	null := newObject()
+	null.set("type", "null")
+	if branches := s.list("anyOf"); branches != nil {
+		s.set("anyOf", append(slices.Clone(branches), null))
+		return s
+	}
+	out := newObject()
+	if d := s.text("description"); d != "" {
+		s.remove("description")
+		out.set("description", d)
+	}
+	out.set("anyOf", []any{s, null})
+	return out
+}
