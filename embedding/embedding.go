@@ -217,7 +217,10 @@ func (e *Embedder) request() {
 }
 
 // Progress returns how many tools of the newest catalog have a vector, of how many that should.
-func (e *Embedder) Progress() (have, all int) { return int(e.have.Load()), int(e.all.Load()) }
+// The error is the last failure of a server that has not answered since.
+func (e *Embedder) Progress() (have, all int, err error) {
+	return int(e.have.Load()), int(e.all.Load()), e.outage.last()
+}
 
 // textOf returns the text that a tool's vector is computed from.
 func (e *Embedder) textOf(d *tool.Definition) string {
@@ -475,6 +478,7 @@ type outage struct {
 	log   *slog.Logger
 	mu    sync.Mutex
 	since time.Time // of the last failure; zero while the server works
+	why   error     // it
 }
 
 func (o *outage) failed(err error) {
@@ -483,7 +487,13 @@ func (o *outage) failed(err error) {
 	if o.since.IsZero() {
 		o.log.Warn("embeddings are not available, ranking by words alone", "error", err)
 	}
-	o.since = time.Now()
+	o.since, o.why = time.Now(), err
+}
+
+func (o *outage) last() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.why
 }
 
 func (o *outage) over() {
@@ -492,7 +502,7 @@ func (o *outage) over() {
 	if !o.since.IsZero() {
 		o.log.Info("embeddings are available again")
 	}
-	o.since = time.Time{}
+	o.since, o.why = time.Time{}, nil
 }
 
 // waiting reports whether the server failed a moment ago.

@@ -48,7 +48,7 @@ type service struct {
 	delay      time.Duration
 	each       time.Duration // what a text takes
 	most       int           // texts in one request
-	dimensions int // of its vectors, unless it is 0
+	dimensions int           // of its vectors, unless it is 0
 	answer     string
 	requests   int
 	texts      []string // of all requests
@@ -407,7 +407,7 @@ func TestSlowServer(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if have, all := b.Progress(); have != 393 || all != 393 {
+		if have, all, err := b.Progress(); have != 393 || all != 393 || err != nil {
 			t.Errorf("after %v %d of %d tools have vectors, %d in one request", time.Since(began), have, all, s.most)
 		}
 		if strings.Contains(b.log.String(), "WARN") {
