@@ -110,14 +110,13 @@ func (a *App) newEmbedder(stored bool) (*embedding.Embedder, error) {
 }
 
 // embeddings returns what tells how far the tools' vectors are; nil when meanings are not compared.
-func (a *App) embeddings() func() api.Embeddings {
-	e := a.Config.Embedder
+func embeddings(e *embedding.Embedder, model string) func() api.Embeddings {
 	if e == nil {
 		return nil
 	}
 	return func() api.Embeddings {
 		have, all, err := e.Progress()
-		now := api.Embeddings{Model: a.Workspace.Config.Embeddings.Model, Have: have, Tools: all}
+		now := api.Embeddings{Model: model, Have: have, Tools: all}
 		if err != nil {
 			now.Error = err.Error()
 		}
