@@ -5,6 +5,10 @@
 // changes. It keeps them in a file by the tools' texts, so each text is requested
 // only once. A question's vector is requested before the selection, with a short
 // timeout. When the server fails, tools are ranked by words alone.
+//
+// Questions go first: tools wait while one is asked about, and are asked about in batches
+// that the server answers in half a question's time. An answer that comes too late is kept
+// for the next time, and meanwhile no question waits; it is no failure.
 package embedding
 
 import (
@@ -36,6 +40,12 @@ type Config struct {
 	Model string
 	// APIKey is sent as the bearer token; empty means none.
 	APIKey string
+	// QueryPrefix and PassagePrefix begin the texts of questions and of tools, for models
+	// that were trained with them, as in "query: " and "passage: ".
+	QueryPrefix, PassagePrefix string
+	// Dimensions is how many numbers of a vector are used, for models whose vectors can be
+	// shortened; 0 means all.
+	Dimensions int
 	// Weights say how much a vector counts beside words.
 	Weights rank.VectorWeights
 	// Timeout bounds the wait for a question's vector; 0 means 300 ms.
@@ -51,10 +61,14 @@ type Config struct {
 }
 
 const (
-	// batch is how many tools one request is for. There is one request at a time,
-	// which may take batchTimeout.
-	batch        = 64
-	batchTimeout = time.Minute
+	// maxBatch is how many tools one request is for at most, and firstBatch at first. There
+	// is one request at a time, which may take batchTimeout.
+	maxBatch, firstBatch = 64, 4
+	batchTimeout         = time.Minute
+	// maxYield is how long tools wait for questions at most before each request.
+	maxYield = 10 * time.Second
+	// lateTimeout is how long an answer is awaited after its question went on without it.
+	lateTimeout = 30 * time.Second
 	// maxTools is how many tools have vectors: the first ones of the catalog. With
 	// 3,072 numbers each they take some 240 MB.
 	maxTools = 20_000
@@ -80,12 +94,17 @@ type Embedder struct {
 	attached  atomic.Pointer[attached]
 	questions *recent.Cache[hash, []float32]
 	outage    outage
+	asking    questions
+	batch     int       // how many tools the next request is for; only run uses it
 	odd       sync.Once // for the warning about vectors of another length
 
 	mu    sync.Mutex // guards known and attaching; never held while waiting for a server or a disk
 	known map[hash][]float32
 
+	have, all atomic.Int64 // tools with a vector, and tools that should have one
+
 	missing chan struct{} // holds a value when tools have no vectors yet
+	ctx     context.Context
 	cancel  context.CancelFunc
 	done    chan struct{}
 }
@@ -115,9 +134,9 @@ func New(cfg Config) (*Embedder, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Embedder{
-		server: server{cfg.HTTP, strings.TrimSuffix(cfg.BaseURL, "/") + "/embeddings", cfg.Model, cfg.APIKey},
+		server: server{cfg.HTTP, strings.TrimSuffix(cfg.BaseURL, "/") + "/embeddings", cfg.Model, cfg.APIKey, cfg.Dimensions},
 		config: cfg, log: cfg.Log, questions: recent.New[hash, []float32](keptQuestions),
-		outage: outage{log: cfg.Log}, missing: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
+		outage: outage{log: cfg.Log}, batch: firstBatch, missing: make(chan struct{}, 1), ctx: ctx, cancel: cancel, done: make(chan struct{}),
 	}
 	e.known = e.load()
 	go func() {
@@ -132,6 +151,7 @@ func New(cfg Config) (*Embedder, error) {
 func (e *Embedder) Close() error {
 	e.cancel()
 	<-e.done
+	e.asking.wait()
 	return nil
 }
 
@@ -163,14 +183,16 @@ func (e *Embedder) Follow(current func() *selection.Selector) func() *selection.
 func (e *Embedder) attach(base *selection.Selector) *selection.Selector {
 	vectors := make([][]float32, base.Catalog().Len())
 	a := &attached{base: base}
-	complete := true
+	have, all := 0, 0
 	for entry := range base.Catalog().All() {
 		if entry.Position() == maxTools {
 			e.log.Warn("embeddings: only the first tools have vectors", "tools", maxTools)
 			break
 		}
-		v, ok := e.known[hashOf(textOf(&entry.Definition))]
-		complete = complete && ok
+		v, ok := e.known[hashOf(e.textOf(&entry.Definition))]
+		if all++; ok {
+			have++
+		}
 		if a.dimensions == 0 {
 			a.dimensions = len(v)
 		}
@@ -178,7 +200,9 @@ func (e *Embedder) attach(base *selection.Selector) *selection.Selector {
 	}
 	a.with = base.WithVectors(vectors, e.config.Weights)
 	e.attached.Store(a)
-	if !complete {
+	e.have.Store(int64(have))
+	e.all.Store(int64(all))
+	if have < all {
 		e.request()
 	}
 	return a.with
@@ -192,11 +216,17 @@ func (e *Embedder) request() {
 	}
 }
 
+// Progress returns how many tools of the newest catalog have a vector, of how many that should.
+// The error is the last failure of a server that has not answered since.
+func (e *Embedder) Progress() (have, all int, err error) {
+	return int(e.have.Load()), int(e.all.Load()), e.outage.last()
+}
+
 // textOf returns the text that a tool's vector is computed from.
-func textOf(d *tool.Definition) string {
+func (e *Embedder) textOf(d *tool.Definition) string {
 	parts := []string{strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(d.Name), d.Description}
 	parts = append(append(parts, d.Aliases...), d.Examples...)
-	return head(strings.Join(parts, "\n"))
+	return e.config.PassagePrefix + head(strings.Join(parts, "\n"))
 }
 
 func head(text string) string {
@@ -220,13 +250,12 @@ func (e *Embedder) Vector(ctx context.Context, text string, again bool) []float3
 	key := hashOf(text)
 	v, ok := e.questions.Get(key)
 	if !ok {
-		if again || e.outage.waiting() {
+		if again || e.outage.waiting() || e.asking.late() {
 			return nil
 		}
-		if v = e.ask(ctx, text); v == nil {
+		if v = e.ask(ctx, key, text); v == nil {
 			return nil
 		}
-		e.questions.Put(key, v)
 	}
 	if len(v) != a.dimensions {
 		e.odd.Do(func() {
@@ -238,19 +267,115 @@ func (e *Embedder) Vector(ctx context.Context, text string, again bool) []float3
 	return v
 }
 
-// ask requests the vector of a question, within the timeout.
-func (e *Embedder) ask(ctx context.Context, text string) []float32 {
-	limited, cancel := context.WithTimeout(ctx, e.config.Timeout)
-	defer cancel()
-	vectors, err := e.server.embed(limited, []string{text})
-	switch {
-	case err == nil:
-		e.outage.over()
-		return vectors[0]
-	case ctx.Err() == nil: // otherwise the caller has gone
-		e.outage.failed(err)
+// ask requests the vector of a question and waits for it until the timeout. One that comes later
+// is kept for the next time.
+func (e *Embedder) ask(ctx context.Context, key hash, text string) []float32 {
+	q := e.asking.begin()
+	got := make(chan []float32, 1)
+	go func() {
+		defer panics.Log(e.log, "looking up the vector of a question")
+		defer e.asking.end(q)
+		limited, cancel := context.WithTimeout(e.ctx, lateTimeout)
+		defer cancel()
+		var v []float32
+		vectors, err := e.server.embed(limited, []string{e.config.QueryPrefix + text})
+		switch {
+		case err == nil:
+			v = vectors[0]
+			e.questions.Put(key, v)
+			e.outage.over()
+		case e.ctx.Err() == nil:
+			e.outage.failed(err)
+		}
+		got <- v
+	}()
+	timeout := time.NewTimer(e.config.Timeout)
+	defer timeout.Stop()
+	select {
+	case v := <-got:
+		return v
+	case <-timeout.C:
+		e.asking.goOn(q)
+	case <-ctx.Done():
+		e.asking.goOn(q)
 	}
 	return nil
+}
+
+// questions are those that the server is asked about. The zero value has none.
+type questions struct {
+	mu    sync.Mutex
+	open  map[*question]bool
+	free  chan struct{} // closed when the last one ends; nil while there is none
+	tasks sync.WaitGroup
+}
+
+// question is one of them. It is late when nobody waits for it any more.
+type question struct{ late bool }
+
+func (q *questions) begin() *question {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.open == nil {
+		q.open = map[*question]bool{}
+	}
+	if q.free == nil {
+		q.free = make(chan struct{})
+	}
+	one := &question{}
+	q.open[one] = true
+	q.tasks.Add(1)
+	return one
+}
+
+func (q *questions) end(one *question) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if delete(q.open, one); len(q.open) == 0 {
+		close(q.free)
+		q.free = nil
+	}
+	q.tasks.Done()
+}
+
+func (q *questions) goOn(one *question) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	one.late = true
+}
+
+// late reports whether the server owes an answer for which somebody waited too long: another
+// question would wait behind it.
+func (q *questions) late() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for one := range q.open {
+		if one.late {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *questions) wait() { q.tasks.Wait() }
+
+// yield waits until the server is asked about no question, but not for ever.
+func (q *questions) yield(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, maxYield)
+	defer cancel()
+	for {
+		q.mu.Lock()
+		free := q.free
+		q.mu.Unlock()
+		if free == nil {
+			return
+		}
+		select {
+		case <-free:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // run computes missing vectors until ctx ends.
@@ -289,8 +414,11 @@ func (e *Embedder) complete(ctx context.Context) (err error) {
 	base := e.attached.Load().base
 	todo := e.todo(base)
 	for len(todo) > 0 && err == nil {
-		n := min(batch, len(todo))
+		e.asking.yield(ctx)
+		n := min(e.batch, len(todo))
+		began := time.Now()
 		err = e.fetch(ctx, todo[:n])
+		e.pace(n, time.Since(began), err)
 		todo = todo[n:]
 	}
 	e.mu.Lock()
@@ -309,13 +437,23 @@ func (e *Embedder) todo(base *selection.Selector) []string {
 	var texts []string
 	seen := map[string]bool{}
 	for entry := range base.Catalog().All() {
-		text := textOf(&entry.Definition)
+		text := e.textOf(&entry.Definition)
 		if _, ok := e.known[hashOf(text)]; !ok && !seen[text] && entry.Position() < maxTools {
 			seen[text] = true
 			texts = append(texts, text)
 		}
 	}
 	return texts
+}
+
+// pace makes the next batch as large as the server answers in half a question's time, so that a
+// question behind one comes in time.
+func (e *Embedder) pace(n int, took time.Duration, err error) {
+	each := max(took/time.Duration(n), time.Microsecond)
+	e.batch = max(1, min(int(e.config.Timeout/2/each), 2*e.batch, maxBatch))
+	if err != nil {
+		e.batch = 1
+	}
 }
 
 func (e *Embedder) fetch(ctx context.Context, texts []string) error {
@@ -331,6 +469,7 @@ func (e *Embedder) fetch(ctx context.Context, texts []string) error {
 	for i, text := range texts {
 		e.known[hashOf(text)] = vectors[i]
 	}
+	e.have.Add(int64(len(texts)))
 	return nil
 }
 
@@ -339,6 +478,7 @@ type outage struct {
 	log   *slog.Logger
 	mu    sync.Mutex
 	since time.Time // of the last failure; zero while the server works
+	why   error     // it
 }
 
 func (o *outage) failed(err error) {
@@ -347,7 +487,13 @@ func (o *outage) failed(err error) {
 	if o.since.IsZero() {
 		o.log.Warn("embeddings are not available, ranking by words alone", "error", err)
 	}
-	o.since = time.Now()
+	o.since, o.why = time.Now(), err
+}
+
+func (o *outage) last() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.why
 }
 
 func (o *outage) over() {
@@ -356,7 +502,7 @@ func (o *outage) over() {
 	if !o.since.IsZero() {
 		o.log.Info("embeddings are available again")
 	}
-	o.since = time.Time{}
+	o.since, o.why = time.Time{}, nil
 }
 
 // waiting reports whether the server failed a moment ago.

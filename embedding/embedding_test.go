@@ -46,7 +46,9 @@ type service struct {
 	mu         sync.Mutex // guards the fields below
 	down       bool
 	delay      time.Duration
-	dimensions int // of its vectors, unless it is 0
+	each       time.Duration // what a text takes
+	most       int           // texts in one request
+	dimensions int           // of its vectors, unless it is 0
 	answer     string
 	requests   int
 	texts      []string // of all requests
@@ -79,10 +81,14 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "bad request", http.StatusBadRequest)
 		return
 	}
+	s.most = max(s.most, len(q.Input))
+	delay := s.delay + time.Duration(len(q.Input))*s.each
+	s.mu.Unlock()
 	select {
-	case <-time.After(s.delay):
+	case <-time.After(delay):
 	case <-r.Context().Done():
 	}
+	s.mu.Lock()
 	if s.down {
 		http.Error(w, "down", http.StatusServiceUnavailable)
 		return
@@ -281,6 +287,8 @@ func TestWordsServeAlone(t *testing.T) {
 				if took := time.Since(began); took > 300*time.Millisecond {
 					t.Errorf("three questions waited for %v", took)
 				}
+				time.Sleep(31 * time.Second) // the slow one is given up
+				synctest.Wait()
 				if n := strings.Count(b.log.String(), "level=WARN"); n != 1 {
 					t.Errorf("%d warnings:\n%s", n, b.log)
 				}
@@ -370,4 +378,105 @@ func TestOverANetwork(t *testing.T) {
 	if _, err := embedding.New(embedding.Config{}); err == nil {
 		t.Error("no model, and no error")
 	}
+}
+
+// TestSlowServer: with an encoder that takes 40 ms a text, on the CPU of the same machine,
+// questions have vectors in time while the tools get theirs.
+func TestSlowServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &queue{service: service{each: 40 * time.Millisecond}}
+		b := newBench(t, &s.service, func(c *embedding.Config) { c.HTTP = &http.Client{Transport: s} })
+		defer b.Close()
+		b.follow()
+		synctest.Wait()
+		time.Sleep(time.Second)
+		for i := range 390 {
+			must(t, b.registry.Register(described{tool.Definition{Name: fmt.Sprint("tool_", i), Description: fmt.Sprint("Does the thing ", i)}}))
+		}
+		b.follow()
+		began := time.Now()
+		missed := 0
+		for i := range 20 {
+			time.Sleep(time.Second)
+			if b.Vector(t.Context(), fmt.Sprint("question ", i), false) == nil {
+				missed++
+			}
+		}
+		if missed > 0 {
+			t.Errorf("%d of 20 questions had no vector", missed)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if have, all, err := b.Progress(); have != 393 || all != 393 || err != nil {
+			t.Errorf("after %v %d of %d tools have vectors, %d in one request", time.Since(began), have, all, s.most)
+		}
+		if strings.Contains(b.log.String(), "WARN") {
+			t.Errorf("log:\n%s", b.log)
+		}
+	})
+}
+
+// queue is a server that answers one request after the other.
+type queue struct {
+	service
+	turn chan struct{}
+	once sync.Once
+}
+
+func (q *queue) RoundTrip(r *http.Request) (*http.Response, error) {
+	q.once.Do(func() { q.turn = make(chan struct{}, 1) })
+	select {
+	case q.turn <- struct{}{}:
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	defer func() { <-q.turn }()
+	return q.service.RoundTrip(r)
+}
+
+// TestLateAnswer: an answer that comes too late is no failure. It is kept, and nobody waits behind it.
+func TestLateAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{}
+		b := newBench(t, s, nil)
+		defer b.Close()
+		b.follow()
+		synctest.Wait()
+		s.change(func(s *service) { s.delay = 2 * time.Second })
+		began := time.Now()
+		for _, text := range []string{"umbrella", "letter"} {
+			if b.Vector(t.Context(), text, false) != nil {
+				t.Errorf("%s: a vector in time", text)
+			}
+		}
+		if took := time.Since(began); took != 300*time.Millisecond {
+			t.Errorf("the questions waited for %v", took)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		asked := s.asked()
+		if b.Vector(t.Context(), "umbrella", false) == nil || s.asked() != asked || b.log.Len() > 0 {
+			t.Errorf("the late vector was not kept; log: %s", b.log)
+		}
+	})
+}
+
+// TestPrefixes: some models want the two kinds of text to begin in a certain way, and some allow
+// shorter vectors.
+func TestPrefixes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{}
+		b := newBench(t, s, func(c *embedding.Config) {
+			c.QueryPrefix, c.PassagePrefix, c.Dimensions = "query: ", "passage: ", 2
+		})
+		defer b.Close()
+		b.follow()
+		synctest.Wait()
+		if v := b.Vector(t.Context(), "umbrella", false); len(v) != 2 || v[0] != 1 {
+			t.Errorf("the vector is %v", v)
+		}
+		if !slices.Contains(s.texts, "query: umbrella") || !slices.Contains(s.texts, "passage: send mail\nWrite to somebody") {
+			t.Errorf("asked about %q", s.texts)
+		}
+	})
 }

@@ -21,6 +21,8 @@ import (
 type header struct {
 	Model string `json:"model"`
 	URL   string `json:"url"`
+	// Dimensions are those of the configuration.
+	Dimensions int `json:"dimensions,omitempty"`
 }
 
 // line is one vector: four bytes for each number, little endian.
@@ -72,14 +74,14 @@ func (e *Embedder) load() map[hash][]float32 {
 	return known
 }
 
-func (e *Embedder) header() header { return header{e.config.Model, e.server.url} }
+func (e *Embedder) header() header { return header{e.config.Model, e.server.url, e.config.Dimensions} }
 
 // forget drops all vectors except those of a catalog, so that neither memory nor
 // the file grows. It returns a copy of the rest. The caller holds the lock.
 func (e *Embedder) forget(base *selection.Selector) map[hash][]float32 {
 	keep := map[hash][]float32{}
 	for entry := range base.Catalog().All() {
-		key := hashOf(textOf(&entry.Definition))
+		key := hashOf(e.textOf(&entry.Definition))
 		if v, ok := e.known[key]; ok {
 			keep[key] = v
 		}

@@ -22,11 +22,17 @@ type server struct {
 	url   string
 	model string
 	key   string
+	// dimensions is how many numbers of a vector are used; 0 means all.
+	dimensions int
 }
 
 // embed returns the vectors of texts, in the same order and scaled to length one.
 func (s server) embed(ctx context.Context, texts []string) ([][]float32, error) {
-	body, err := json.Marshal(map[string]any{"model": s.model, "input": texts, "encoding_format": "float"})
+	asks := map[string]any{"model": s.model, "input": texts, "encoding_format": "float"}
+	if s.dimensions > 0 {
+		asks["dimensions"] = s.dimensions
+	}
+	body, err := json.Marshal(asks)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +65,9 @@ func (s server) embed(ctx context.Context, texts []string) ([][]float32, error) 
 	for _, d := range answer.Data {
 		if d.Index < 0 || d.Index >= len(texts) || len(d.Embedding) == 0 || len(d.Embedding) > maxDimensions {
 			return nil, fmt.Errorf("%s gave a vector of %d numbers for text %d of %d", s.url, len(d.Embedding), d.Index, len(texts))
+		}
+		if s.dimensions > 0 { // not every server shortens them itself
+			d.Embedding = d.Embedding[:min(len(d.Embedding), s.dimensions)]
 		}
 		vectors[d.Index] = unit(d.Embedding)
 	}

@@ -181,6 +181,12 @@ func describeStatus(s api.Status) string {
 			fmt.Fprintf(&b, "The file cannot be used as it is now; what was read before stays in effect:\n%s\n", c.Error)
 		}
 	}
+	if e := s.Embeddings; e != nil {
+		fmt.Fprintf(&b, "\nEmbeddings by %s: %d of %d tools have a vector\n", e.Model, e.Have, e.Tools)
+		if e.Error != "" {
+			fmt.Fprintf(&b, "The server does not answer, and words alone rank: %s\n", e.Error)
+		}
+	}
 	if len(s.Workflows) > 0 {
 		fmt.Fprintf(&b, "\nWorkflows: %s\n", strings.Join(s.Workflows, ", "))
 	}

@@ -17,6 +17,8 @@ type Config struct {
 	// Configuration returns where rules and skills come from and how the last
 	// reload went; nil means that the program set them.
 	Configuration func() Configuration
+	// Embeddings returns how far the tools' vectors are; nil when meanings are not compared.
+	Embeddings func() Embeddings
 	// Policy returns the rules about calls in effect; nil means none.
 	Policy func() []rules.Status
 }
@@ -36,6 +38,17 @@ type Status struct {
 	Runs      []inspect.RunStatus `json:"runs"`
 	// Configuration is where the rules come from; nil when the program set them.
 	Configuration *Configuration `json:"configuration,omitempty"`
+	Embeddings    *Embeddings    `json:"embeddings,omitempty"`
+}
+
+// Embeddings is how far the tools' vectors are.
+type Embeddings struct {
+	Model string `json:"model"`
+	// Have of Tools tools have a vector.
+	Have  int `json:"have"`
+	Tools int `json:"tools"`
+	// Error is the last failure, of a server that does not answer; empty while it does.
+	Error string `json:"error,omitempty"`
 }
 
 // Configuration is a file whose rules and skills are reloaded when it changes.
@@ -77,6 +90,10 @@ func (a *API) Status(w http.ResponseWriter, r *http.Request) {
 	if a.config.Configuration != nil {
 		file := a.config.Configuration()
 		s.Configuration = &file
+	}
+	if a.config.Embeddings != nil {
+		now := a.config.Embeddings()
+		s.Embeddings = &now
 	}
 	wire.Reply(w, http.StatusOK, s)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
@@ -97,6 +98,7 @@ func (a *App) newEmbedder(stored bool) (*embedding.Embedder, error) {
 	}
 	e, err := embedding.New(embedding.Config{
 		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
+		QueryPrefix: c.QueryPrefix, PassagePrefix: c.PassagePrefix, Dimensions: c.Dimensions,
 		Weights: rank.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
 		File:    filepath.Join(a.Workspace.State, "embeddings.jsonl"), ReadOnly: !stored, Log: a.settings.Log,
 	})
@@ -105,6 +107,21 @@ func (a *App) newEmbedder(stored bool) (*embedding.Embedder, error) {
 	}
 	a.close = append(a.close, e.Close)
 	return e, nil
+}
+
+// embeddings returns what tells how far the tools' vectors are; nil when meanings are not compared.
+func embeddings(e *embedding.Embedder, model string) func() api.Embeddings {
+	if e == nil {
+		return nil
+	}
+	return func() api.Embeddings {
+		have, all, err := e.Progress()
+		now := api.Embeddings{Model: model, Have: have, Tools: all}
+		if err != nil {
+			now.Error = err.Error()
+		}
+		return now
+	}
 }
 
 // models are those of the configuration.

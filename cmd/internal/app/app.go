@@ -171,7 +171,7 @@ func (a *App) open(ctx context.Context) error {
 		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
 		Status: api.Config{
 			Version: settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },
-			Configuration: func() api.Configuration { return *a.reloader.status.Load() },
+			Configuration: func() api.Configuration { return *a.reloader.status.Load() }, Embeddings: embeddings(a.Config.Embedder, c.Embeddings.Model),
 		},
 	})
 	if settings.Stored && !settings.Records {

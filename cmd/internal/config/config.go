@@ -401,6 +401,10 @@ type Embeddings struct {
 	Weight    float64       `yaml:"weight" default:"0.5" help:"How much similar meaning counts compared with words, from 0 to 1."`
 	Threshold float64       `yaml:"threshold" default:"0.4" help:"How similar, from 0 to 1, a tool without matching words must be to be a candidate. A good value depends on the model."`
 	Timeout   time.Duration `yaml:"timeout" default:"300ms" help:"How long a question waits for its vector. After that only words count."`
+	// Prefixes are written as they are, with the space at the end.
+	QueryPrefix   string `yaml:"query_prefix" help:"What begins questions, for models that were trained with it, as in \"query: \" for E5."`
+	PassagePrefix string `yaml:"passage_prefix" help:"What begins the texts of tools, as in \"passage: \" for E5."`
+	Dimensions    int    `yaml:"dimensions" help:"How many numbers of each vector are used, for models whose vectors can be shortened. Default: all."`
 }
 
 // Enrich says who writes texts about tools, for the ranking.

@@ -48,7 +48,7 @@ const harmless = `log.level api.key api.hosts admin
 	skills.allow skills.deny skills.registries.name skills.registries.type skills.registries.token skills.registries.repositories
 	sandbox.require workflow.* workflows.* users.* visibility.* policy.*
 	tools.disabled tools.search.perplexity tools.search.brave tools.mode
-	selection.mode selection.pinned recommend.mode recommend.model embeddings.model embeddings.api_key
+	selection.mode selection.pinned recommend.mode recommend.model embeddings.model embeddings.api_key embeddings.query_prefix embeddings.passage_prefix embeddings.dimensions
 	enrich.mode enrich.model enrich.languages usage.share
 	channels.name channels.token channels.app_token channels.user_token channels.secret channels.key channels.corp channels.app_id channels.region channels.nick channels.origins channels.account
 	channels.rooms channels.address channels.authserv_id channels.workflows channels.allow channels.groups channels.refusal channels.bindings.*
