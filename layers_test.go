@@ -27,6 +27,7 @@ var layers = [][]string{
 	{"prompt", "embedding", "lab/tune", "cmd/internal/enrich", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"approval", "learning", "people", "roster", "engine/internal/follow", "engine/internal/metrics"},
+	{"message"},
 	{"engine"},
 	{"erase", "inspect", "recall", "schedule"},
 	{"command"},

@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/selection"
@@ -46,7 +47,7 @@ type Command struct {
 	answer func(ctx context.Context, e Engine, m engine.Message, rest string) (string, error)
 }
 
-// List lists the commands. [engine.Run] comes in addition where there are workflows.
+// List lists the commands. [message.Run] comes in addition where there are workflows.
 func List() []Command {
 	return []Command{
 		{"help", "", "this list", help},
@@ -77,7 +78,7 @@ func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done
 	if !found || name == "" || strings.ContainsAny(name, "/.\n") {
 		return "", false, nil
 	}
-	if "/"+name == engine.Compact || "/"+name == approval.Choose || "/"+name == engine.Run && len(e.Workflows().Names()) > 0 {
+	if "/"+name == message.Compact || "/"+name == approval.Choose || "/"+name == message.Run && len(e.Workflows().Names()) > 0 {
 		return "", false, nil
 	}
 	list := List()
@@ -92,7 +93,7 @@ func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done
 	defer cancel()
 	reply, err = list[i].answer(ctx, e, m, strings.TrimSpace(rest))
 	if err != nil && !errors.Is(err, engine.ErrStore) && !errors.Is(err, engine.ErrBusy) {
-		return engine.Excuse(err), true, nil
+		return message.Excuse(err), true, nil
 	}
 	return reply, true, err
 }
@@ -110,7 +111,7 @@ func names(list []Command) func(yield func(string) bool) {
 func help(_ context.Context, e Engine, _ engine.Message, _ string) (string, error) {
 	var b strings.Builder
 	if workflows := e.Workflows().Names(); len(workflows) > 0 {
-		fmt.Fprintf(&b, "- %s NAME TEXT: run a workflow (%s); alone: go on with it\n", engine.Run, strings.Join(workflows, ", "))
+		fmt.Fprintf(&b, "- %s NAME TEXT: run a workflow (%s); alone: go on with it\n", message.Run, strings.Join(workflows, ", "))
 	}
 	for _, c := range List() {
 		fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Help)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/approval"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -15,7 +16,7 @@ import (
 )
 
 // takeAnswer lets a turn go on with what people say about its calls.
-func (j *job) takeAnswer(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
+func (j *job) takeAnswer(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
 	if text, is := approval.Parse(m.Text); is {
 		return j.decided(ctx, m, s, text, yield)
 	}
@@ -28,7 +29,7 @@ func (j *job) takeAnswer(ctx context.Context, m mail, s session.Session, yield f
 
 // decided answers a message that approves or denies a call: of its own conversation, whose
 // turn goes on for it, or of another one, where that happens in the background.
-func (j *job) decided(ctx context.Context, m mail, s session.Session, text approval.Command, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
+func (j *job) decided(ctx context.Context, m message.Mail, s session.Session, text approval.Command, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
 	found, said, err := j.engine.approvals.Meant(ctx, s, text)
 	if err == nil {
 		err = j.engine.mayAnswer(ctx, s.Key, m, found)
@@ -68,7 +69,7 @@ func (j *job) decided(ctx context.Context, m mail, s session.Session, text appro
 	if err != nil {
 		done.Reply = err.Error() + "."
 	}
-	if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply) > 0}); err != nil {
+	if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: len(m.Reply) > 0}); err != nil {
 		return nil, j.refuse(ctx, err, yield)
 	}
 	return nil, yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)
@@ -76,7 +77,7 @@ func (j *job) decided(ctx context.Context, m mail, s session.Session, text appro
 
 // toldText makes a text the answer to the question for which the turn waits, if there is
 // one and the sender may answer it. What the clock says is none, and neither is a command.
-func (j *job) toldText(ctx context.Context, m mail, s session.Session) mail {
+func (j *job) toldText(ctx context.Context, m message.Mail, s session.Session) message.Mail {
 	if turn.PhaseOf(s) != turn.Waiting || m.Text == "" || m.Background || j.commands(m, s) || len(m.Files) > 0 {
 		return m
 	}
@@ -94,7 +95,7 @@ const expired = "nobody answered in time, so the request has expired"
 
 // answered returns the message that a session's turn began with, with the answers, and
 // makes its agent that of the turn. A lasting approval is stored.
-func (j *job) answered(ctx context.Context, s session.Session, m mail) (mail, error) {
+func (j *job) answered(ctx context.Context, s session.Session, m message.Mail) (message.Mail, error) {
 	answers := slices.Clone(m.Answers)
 	var lasting []session.Await
 	for i := range answers {
@@ -103,7 +104,7 @@ func (j *job) answered(ctx context.Context, s session.Session, m mail) (mail, er
 			return a.Call == said.Call && (said.ID == "" || a.ID == said.ID) && a.For == session.Approval && a.Note == ""
 		})
 		if turn.PhaseOf(s) != turn.Waiting || at < 0 {
-			return m, fmt.Errorf("call %q: %w", said.Call, ErrNothingAwaited)
+			return m, fmt.Errorf("call %q: %w", said.Call, message.ErrNothingAwaited)
 		}
 		if slices.ContainsFunc(answers[:i], func(a session.Answer) bool { return a.Call == said.Call }) {
 			return m, fmt.Errorf("call %q has two answers", said.Call)
@@ -139,7 +140,7 @@ func (j *job) answered(ctx context.Context, s session.Session, m mail) (mail, er
 			return begun, fmt.Errorf("storing the approval: %w: %w", ErrStore, err)
 		}
 	}
-	j.agent, begun.Kind, begun.Answers, begun.IdempotencyKey = a, KindAnswer, answers, m.IdempotencyKey
+	j.agent, begun.Kind, begun.Answers, begun.IdempotencyKey = a, message.KindAnswer, answers, m.IdempotencyKey
 	if len(m.Reply) > 0 {
 		begun.Reply = m.Reply
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/approval"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 )
 
@@ -15,7 +16,7 @@ func (e *Engine) Approvals() *approval.Approvals { return e.approvals }
 
 // ApprovalsFor returns what the sender of a message, whose text is not needed, may answer.
 func (e *Engine) ApprovalsFor(ctx context.Context, sender Message) ([]approval.Approval, error) {
-	m, err := e.told(newMail(sender))
+	m, err := e.told(message.New(sender))
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (e *Engine) Answer(ctx context.Context, sender Message, id string, said ses
 	}
 	said.Call, said.ID = a.Call, a.ID
 	sender.Text, sender.Files, sender.Answers, sender.IdempotencyKey, sender.Wait, sender.History, sender.Reply = "", nil, []session.Answer{said}, "", false, nil, nil
-	_, m, err := e.ready(newMail(sender))
+	_, m, err := e.ready(message.New(sender))
 	if err != nil {
 		return a, err
 	}
@@ -57,7 +58,7 @@ func (e *Engine) Answer(ctx context.Context, sender Message, id string, said ses
 }
 
 // from returns the conversation from which the sender of a message answers.
-func (e *Engine) from(m mail) (session.Key, error) {
+func (e *Engine) from(m message.Mail) (session.Key, error) {
 	a, err := e.agent(m.Agent)
 	if err != nil {
 		return "", err
@@ -75,7 +76,7 @@ func checkLasts(l session.Lasts) error {
 
 // submit puts a message of the engine's own into the mailbox of a session, and has it
 // answered in the background.
-func (e *Engine) submit(ctx context.Context, key session.Key, m mail) error {
+func (e *Engine) submit(ctx context.Context, key session.Key, m message.Mail) error {
 	item, fresh, err := e.accept(ctx, key, m)
 	if err == nil && fresh {
 		e.box.TakeUp(item)
@@ -86,13 +87,13 @@ func (e *Engine) submit(ctx context.Context, key session.Key, m mail) error {
 // root returns the conversation of the person for whom the sub-agent of a session works.
 func (e *Engine) root(s session.Session) session.Key {
 	if _, m, err := e.begun(s); err == nil && m.Origin != nil {
-		return m.Origin.root()
+		return m.Origin.Root()
 	}
 	return ""
 }
 
 // mayAnswer returns why the sender of a message in a conversation may not answer what waits.
-func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m mail, a approval.Approval) error {
+func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m message.Mail, a approval.Approval) error {
 	return e.approvals.May(ctx, approval.Person{Facts: e.people.Facts(m.Caller(), e.Catalog()), From: from, Operator: m.Operator}, a)
 }
 
@@ -104,10 +105,10 @@ func (e *Engine) expire(ctx context.Context) error {
 	for _, a := range list {
 		if err == nil && !a.Until.IsZero() && now.After(a.Until) {
 			// The key makes it one answer, however many processes look.
-			err = e.submit(ctx, a.Session, mail{Kind: KindAnswer, To: a.Session, Operator: true, Message: Message{
+			err = e.submit(ctx, a.Session, message.Mail{Kind: message.KindAnswer, To: a.Session, Operator: true, Message: Message{
 				Background: true, IdempotencyKey: "expired-" + a.ID, Answers: []session.Answer{{Call: a.Call, ID: a.ID, Reason: expired}},
 			}})
-			if errors.Is(err, ErrKeyReused) { // another version of etui has said it, in other words
+			if errors.Is(err, message.ErrKeyReused) { // another version of etui has said it, in other words
 				err = nil
 			}
 		}

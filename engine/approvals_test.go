@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/session"
@@ -183,7 +184,7 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 		t.Fatalf("%+v waits after %d requests: the answer to %+v let it run", list, len(m.Requests()), first)
 	}
 	_, err = send(g, t.Context(), engine.Message{User: "ann", Answers: []session.Answer{{Call: first.Call, ID: first.ID, Approved: true}}})
-	if !errors.Is(err, engine.ErrNothingAwaited) {
+	if !errors.Is(err, message.ErrNothingAwaited) {
 		t.Errorf("the answer to a request that is over: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/turn"
@@ -25,7 +26,7 @@ func (e *Engine) Call(ctx context.Context, sender Message, tool string, args jso
 	}
 	ctx, cancel := e.box.Suspendable(ctx)
 	defer cancel()
-	m, err := e.told(newMail(sender))
+	m, err := e.told(message.New(sender))
 	if err != nil {
 		return chat.Result{}, err
 	}
@@ -70,7 +71,7 @@ func (e *Engine) wouldSee(in turn.Input, name string) bool {
 // Input returns what a turn of a message would get now, and what would run it. It takes a place of
 // the sender's shares until leave is called: whoever makes a selection of it may ask a model.
 func (e *Engine) Input(ctx context.Context, said Message) (_ *turn.Runner, _ turn.Input, leave func(), err error) {
-	a, m, err := e.ready(newMail(said))
+	a, m, err := e.ready(message.New(said))
 	if err != nil {
 		return nil, turn.Input{}, nil, err
 	}
@@ -86,7 +87,7 @@ func (e *Engine) Input(ctx context.Context, said Message) (_ *turn.Runner, _ tur
 }
 
 // loaded returns what a turn of a message may know, in its session.
-func (e *Engine) loaded(ctx context.Context, a *agent, m mail) (turn.Input, error) {
+func (e *Engine) loaded(ctx context.Context, a *agent, m message.Mail) (turn.Input, error) {
 	s, err := e.load(ctx, a, m)
 	if err == nil {
 		err = e.named(a, m, s)
@@ -97,7 +98,7 @@ func (e *Engine) loaded(ctx context.Context, a *agent, m mail) (turn.Input, erro
 // Glance returns what a turn of a sender's message would get, whatever its text, and what would run
 // it. A few callers at a time do, until leave is called: each has a conversation in memory.
 func (e *Engine) Glance(ctx context.Context, sender Message) (_ *turn.Runner, _ turn.Input, leave func(), err error) {
-	m, err := e.told(newMail(sender))
+	m, err := e.told(message.New(sender))
 	if err != nil {
 		return nil, turn.Input{}, nil, err
 	}
@@ -114,7 +115,7 @@ func (e *Engine) Glance(ctx context.Context, sender Message) (_ *turn.Runner, _ 
 
 // silent finds the agent of a message whose text does not matter, and what a turn
 // may know of it.
-func (e *Engine) silent(ctx context.Context, m mail) (*agent, turn.Input, error) {
+func (e *Engine) silent(ctx context.Context, m message.Mail) (*agent, turn.Input, error) {
 	m, err := e.told(m)
 	if err != nil {
 		return nil, turn.Input{}, err

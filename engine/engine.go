@@ -30,6 +30,7 @@ import (
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/people"
 	"github.com/etui-run/etui/prompt"
@@ -143,14 +144,15 @@ type Agent struct {
 	Mode selection.Mode
 }
 
-// The reasons to refuse a message.
+// Message is what a user says to an agent, with what is known of the user.
+type Message = message.Message
+
+// The reasons to refuse a message, with those of package message.
 var (
-	// ErrTooLong: the message is longer than MaxMessage.
-	ErrTooLong = errors.New("the message is too long")
-	// ErrInvalid: the message says of its sender what cannot be.
-	ErrInvalid = errors.New("the message is not valid")
-	// ErrEmpty: the message has no text.
-	ErrEmpty = errors.New("the message is empty")
+	ErrTooLong = message.ErrTooLong
+	ErrInvalid = message.ErrInvalid
+	ErrEmpty   = message.ErrEmpty
+	ErrUnknown = message.ErrUnknown
 	// ErrBusy: too many messages are waiting.
 	ErrBusy = errors.New("too many messages are waiting")
 	// ErrFull: too many messages of the same session are waiting. It is an ErrBusy.
@@ -168,12 +170,6 @@ var (
 	ErrStore = store.ErrAway
 	// ErrKept: the store failed after it had taken the message, which will be answered.
 	ErrKept = errors.New("the message is kept and will be answered")
-	// ErrKeyReused: another message of the sender has the same idempotency key.
-	ErrKeyReused = errors.New("the idempotency key belongs to another message")
-	// ErrParked: the turn of the message failed unexpectedly, again and again.
-	ErrParked = errors.New("the message was given up")
-	// ErrUnknown: the message names an agent, skill or tool that does not exist.
-	ErrUnknown = roster.ErrUnknown
 )
 
 // Engine runs the turns of its agents.
@@ -274,7 +270,7 @@ func New(cfg Config) (*Engine, error) {
 		if _, twice := e.agents[a.Name]; twice {
 			return nil, fmt.Errorf("the agent %q is defined twice", a.Name)
 		}
-		if err := known(a.Mode, &a.Strategy); err != nil {
+		if err := message.CheckPrompt(a.Mode, &a.Strategy); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
@@ -330,7 +326,7 @@ func (e *Engine) MaxMessage() int { return e.config.MaxMessage }
 func (e *Engine) Learner() *learning.Learner { return e.learner }
 
 // learn keeps what a turn was asked and which tools answered. The session is as it was before.
-func (e *Engine) learn(agent string, m mail, s session.Session, done *turn.Done) {
+func (e *Engine) learn(agent string, m message.Mail, s session.Session, done *turn.Done) {
 	if !e.config.Learning.Keep {
 		return
 	}

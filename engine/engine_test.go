@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inspect"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
@@ -413,7 +414,7 @@ func TestApproval(t *testing.T) {
 	if got := reply(t, g, answer); got != "Done." || ran != 1 {
 		t.Errorf("the reply is %q; it ran %d times", got, ran)
 	}
-	if _, err := send(g, t.Context(), answer); !errors.Is(err, engine.ErrNothingAwaited) {
+	if _, err := send(g, t.Context(), answer); !errors.Is(err, message.ErrNothingAwaited) {
 		t.Errorf("answered twice: %v", err)
 	}
 }

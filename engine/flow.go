@@ -10,15 +10,12 @@ import (
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/engine/internal/follow"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
-
-// Run is the text of a message that begins a workflow: "/run NAME", and its input. Alone, it
-// goes on with the one of the conversation, or says how that ended.
-const Run = "/run"
 
 // Workflows returns the workflows in effect.
 func (e *Engine) Workflows() *workflow.Set { return e.config.Workflows.Load() }
@@ -31,7 +28,7 @@ const maxParams = 50
 func (e *Engine) beginning(m Message) (Message, error) {
 	set := e.Workflows()
 	names := set.Names()
-	if rest, ok := strings.CutPrefix(m.Text, Run+" "); ok && len(names) > 0 && m.Workflow == "" {
+	if rest, ok := strings.CutPrefix(m.Text, message.Run+" "); ok && len(names) > 0 && m.Workflow == "" {
 		name, input, _ := strings.Cut(strings.TrimSpace(rest), " ")
 		m.Workflow, m.Text = name, strings.TrimSpace(input)
 	}
@@ -70,7 +67,7 @@ func (e *Engine) beginning(m Message) (Message, error) {
 // flow begins the workflow that a message names in its session, and returns the plan of the
 // one that runs there; nil when none does. One that was removed meanwhile is [workflow.Gone]:
 // its work is not done without its phases.
-func (e *Engine) flow(m mail, s *session.Session) *workflow.Plan {
+func (e *Engine) flow(m message.Mail, s *session.Session) *workflow.Plan {
 	if m.Workflow != "" {
 		before := s.Skill
 		if s.Flow.Runs() {
@@ -101,12 +98,12 @@ func (e *Engine) plan(name string) *workflow.Plan {
 
 // following is where the events go of a turn that is taken up before a message is answered:
 // to the sender of [Run], or of the message if the turn is its own.
-func (j *job) following(m mail, f *follow.Follower) hears {
+func (j *job) following(m message.Mail, f *follow.Follower) hears {
 	return func(item int64) func(turn.Event, error) bool {
 		switch {
 		case item != 0 && item == j.item.ID:
 			return f.HandOpen
-		case m.Text != Run:
+		case m.Text != message.Run:
 			return silent
 		}
 		return func(e turn.Event, err error) bool {
@@ -120,16 +117,16 @@ func (j *job) following(m mail, f *follow.Follower) hears {
 
 // goOn answers [Run] without a name: it goes on with the workflow of the session, or says how
 // it ended.
-func (j *job) goOn(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (*turnRequest, bool) {
+func (j *job) goOn(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (*turnRequest, bool) {
 	says := ""
 	switch {
 	case j.resumed != nil: // the sender has seen it
-		if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: resultOf(j.resumed, nil), Deliver: j.replies}); err != nil {
+		if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: message.Result(j.resumed, nil), Deliver: j.replies}); err != nil {
 			return nil, j.refuse(ctx, err, yield)
 		}
 		return nil, true
 	case s.Flow == nil:
-		says = "No workflow has run here. " + Run + " NAME begins one: " + strings.Join(j.engine.Workflows().Names(), ", ") + "."
+		says = "No workflow has run here. " + message.Run + " NAME begins one: " + strings.Join(j.engine.Workflows().Names(), ", ") + "."
 	case turn.PhaseOf(s) == turn.Waiting:
 		var waiting []session.Await
 		for _, a := range s.Awaits {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/etui-run/etui/engine/internal/follow"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
@@ -32,9 +33,9 @@ func (j *job) elsewhere(ctx context.Context, f *follow.Follower) bool {
 	now, err := j.engine.box.Item(context.WithoutCancel(ctx), j.item.ID)
 	switch given := j.engine.box.Answers.Of(j.item.ID); {
 	case given != nil:
-		return repeat(store.Item{State: store.Done, Result: given}, f.HandRest)
+		return message.Repeat(store.Item{State: store.Done, Result: given}, f.HandRest)
 	case err == nil:
-		return repeat(now, f.HandRest)
+		return message.Repeat(now, f.HandRest)
 	case errors.Is(err, store.ErrEnded) && f.Done != nil:
 		return (f.Done.Reply == "" || f.HandRest(turn.Event{Text: f.Done.Reply}, nil)) && f.Yield(turn.Event{Done: f.Done}, nil)
 	case errors.Is(err, store.ErrEnded):

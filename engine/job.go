@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/engine/internal/follow"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -41,12 +42,12 @@ type job struct {
 
 // turnRequest is an item that needs a turn, with its session.
 type turnRequest struct {
-	mail    mail
+	mail    message.Mail
 	session session.Session
 }
 
 // answer does what an item asks for. The caller has the session to itself.
-func (j *job) answer(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
+func (j *job) answer(ctx context.Context, m *message.Mail, yield func(turn.Event, error) bool) bool {
 	q, ok := j.work(ctx, m, yield)
 	if q == nil {
 		return ok
@@ -56,7 +57,7 @@ func (j *job) answer(ctx context.Context, m *mail, yield func(turn.Event, error)
 
 // work does what an item of its kind asks for, but for the turn that it needs, which it returns. It
 // is apart from answer to keep its large variables off the stack of a turn that waits for its model.
-func (j *job) work(ctx context.Context, said *mail, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
+func (j *job) work(ctx context.Context, said *message.Mail, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
 	m := *said
 	j.replies = len(m.Reply) > 0
 	s, ended, err := j.open(ctx, m, yield)
@@ -67,15 +68,15 @@ func (j *job) work(ctx context.Context, said *mail, yield func(turn.Event, error
 		return nil, j.elsewhere(ctx, cmp.Or(j.by, follow.New(yield)))
 	}
 	switch m.Kind {
-	case KindAnswer:
+	case message.KindAnswer:
 		return j.takeAnswer(ctx, m, s, yield)
-	case KindOutcome:
+	case message.KindOutcome:
 		return j.takeOutcome(ctx, m, s, yield)
-	case KindResult:
+	case message.KindResult:
 		return j.takeResult(ctx, m, s, yield)
-	case KindNotice:
+	case message.KindNotice:
 		return nil, j.showNotice(ctx, m, s, yield)
-	case KindStop:
+	case message.KindStop:
 		return nil, j.stopWaiting(ctx, m, s, yield)
 	}
 	return j.takeQuestion(ctx, m, s, yield)
@@ -83,7 +84,7 @@ func (j *job) work(ctx context.Context, said *mail, yield func(turn.Event, error
 
 // open loads the session of an item. Where the process that ran a turn in it has ended, and nobody
 // has taken the turn up, it runs to its end first. It may be the item's own: then the item has ended.
-func (j *job) open(ctx context.Context, m mail, yield func(turn.Event, error) bool) (s session.Session, ended bool, err error) {
+func (j *job) open(ctx context.Context, m message.Mail, yield func(turn.Event, error) bool) (s session.Session, ended bool, err error) {
 	s, err = j.engine.load(ctx, j.agent, m)
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return s, false, err
@@ -106,7 +107,7 @@ func (j *job) refuse(ctx context.Context, err error, yield func(turn.Event, erro
 	if errors.Is(err, ErrStore) || errors.Is(err, turn.ErrSuspended) || errors.Is(err, store.ErrLost) {
 		j.kept, err = err, stopped(err)
 	} else if j.item.ID != 0 {
-		j.kept = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: resultOf(nil, err), Deliver: j.replies})
+		j.kept = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: message.Result(nil, err), Deliver: j.replies})
 	}
 	return !errors.Is(j.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 }
@@ -129,10 +130,10 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 	j.goOnWith(q)
 	defer j.ticket.Working(s.Key)()
 	if m.Origin != nil {
-		s.Parent = m.Origin.parent()
+		s.Parent = m.Origin.Parent()
 	}
 	if s.Turn.ID != "" {
-		j.given = give(j.given, givenBefore(s.Messages))
+		j.given = message.Give(j.given, message.GivenBefore(s.Messages))
 	}
 	in := j.asks(ctx, q)
 	in.Left = j.left
@@ -175,7 +176,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 				}
 				fallthrough
 			case !ended && m.History == nil:
-				j.kept = j.engine.box.Finish(ctx, store.End{ID: j.item.ID, Result: resultOf(nil, err), Deliver: j.replies}, open)
+				j.kept = j.engine.box.Finish(ctx, store.End{ID: j.item.ID, Result: message.Result(nil, err), Deliver: j.replies}, open)
 			}
 			return !j.gone && !errors.Is(j.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 		case e.Step == nil:
@@ -194,13 +195,13 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 				j.engine.learn(j.agent.Name, *m, in.Session, e.Done)
 			}
 			if !j.gone && !yield(e, nil) {
-				if j.gone = true; m.IdempotencyKey == "" && !m.joins() {
+				if j.gone = true; m.IdempotencyKey == "" && !m.Joins() {
 					cancel(nil)
 				}
 			}
 		case m.History == nil:
-			messages, given := storable(e.Step.Messages)
-			j.given = give(j.given, given)
+			messages, given := message.Storable(e.Step.Messages)
+			j.given = message.Give(j.given, given)
 			end := store.End{Session: s.Key, State: e.Step.State, Messages: messages}
 			var stopped []session.Await
 			write := j.engine.box.Write
@@ -213,11 +214,11 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 					j.kept = err
 					return !j.gone && yield(turn.Event{}, err) && false
 				}
-				end.ID, end.Result = j.item.ID, resultWith(e.Step.Done, e.Step.Failed, j.given)
+				end.ID, end.Result = j.item.ID, message.Result(e.Step.Done, e.Step.Failed, j.given...)
 				end.Deliver = j.replies && (e.Step.Done == nil || len(j.given) > 0 || e.Step.Done.Reply != "" && !j.said(ctx, e.Step.Done))
 				write = func(ctx context.Context, end store.End) error { return j.engine.box.Finish(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
-				end.ID, end.Result, write = e.Step.Taken, resultOf(taken(), nil), j.engine.box.Put
+				end.ID, end.Result, write = e.Step.Taken, message.Result(taken(), nil), j.engine.box.Put
 			}
 			for i, a := range end.State.Awaits {
 				if a.For == session.Outcome && a.Holder == "" {

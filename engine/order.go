@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 )
@@ -22,24 +22,12 @@ type Order struct {
 	To session.Key
 	// Bounds, when not nil, are what somebody might use when they gave the order: it may use only
 	// what was allowed then and is allowed when it is sent.
-	Bounds *Bounds
-}
-
-// Bounds are what was true when somebody asked for something that is done later.
-type Bounds struct {
-	Facts         chat.Facts `json:"facts"`
-	Include       []string   `json:"include,omitempty"`
-	Exclude       []string   `json:"exclude,omitempty"`
-	IncludeSkills []string   `json:"include_skills,omitempty"`
-	ExcludeSkills []string   `json:"exclude_skills,omitempty"`
-	// First is what was true when somebody asked for the task that asked for this, if one did:
-	// the one that nobody but people asked for.
-	First *Bounds `json:"first,omitempty"`
+	Bounds *message.Bounds
 }
 
 // mail returns the item of the inbox that an order becomes.
-func (o Order) mail() mail {
-	return mail{Message: o.Message, To: o.To, Bounds: o.Bounds}.from(o.Caller)
+func (o Order) mail() message.Mail {
+	return message.Mail{Message: o.Message, To: o.To, Bounds: o.Bounds}.From(o.Caller)
 }
 
 // Check refuses an order that could not be sent now. It returns the order with the conversation to
@@ -84,7 +72,7 @@ func (e *Engine) Order(ctx context.Context) (Order, error) {
 		return Order{}, errors.New("somebody else's message is being answered in this conversation; " +
 			"try again when it is")
 	}
-	b := &Bounds{
+	b := &message.Bounds{
 		Facts: f, Include: m.Include, Exclude: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills,
 	}
 	if m.Bounds != nil {

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -73,36 +72,17 @@ func (e *Engine) letter(ctx context.Context, i store.Item) Letter {
 			l.To = s.Reply
 		}
 	}
-	var ended result
-	if json.Unmarshal(i.Result, &ended) == nil {
-		l.Files = ended.Files
-	}
-	repeat(i, func(ev turn.Event, err error) bool {
+	_, l.Files = message.ResultOf(i)
+	message.Repeat(i, func(ev turn.Event, err error) bool {
 		switch {
 		case err != nil:
-			l.Failed = Excuse(err)
+			l.Failed = message.Excuse(err)
 		case ev.Done != nil:
 			l.Text, l.Awaits = ev.Done.Reply, ev.Done.Awaits
 		}
 		return true
 	})
 	return l
-}
-
-// Excuse says for people why a message got no reply. What an operator has to mend is none of
-// their business, and is in the log.
-func Excuse(err error) string {
-	switch {
-	case errors.Is(err, turn.ErrStopped):
-		return "Stopped."
-	case errors.Is(err, ErrTooLong), errors.Is(err, model.ErrTooLong):
-		return "That is too long for me. /new starts a new conversation."
-	case errors.Is(err, ErrInvalid), errors.Is(err, ErrUnknown), errors.Is(err, ErrOpen), errors.Is(err, ErrNothingAwaited), errors.Is(err, approval.ErrNotYours), errors.Is(err, model.ErrUnsupported):
-		return "That is not possible: " + err.Error() + "."
-	case errors.Is(err, model.ErrRateLimited), errors.Is(err, model.ErrUnavailable):
-		return "The language model cannot be reached at the moment. Please try again in a few minutes."
-	}
-	return "Something went wrong here, and the answer is lost. Please tell whoever runs this service, or try again later."
 }
 
 // Delivered ends a letter: it has arrived, or it never will.
@@ -150,14 +130,14 @@ func (e *Engine) Post(ctx context.Context, key session.Key, to json.RawMessage, 
 			return ErrNowhere
 		}
 	}
-	i, fresh, err := e.accept(ctx, key, mail{
-		Kind: KindNotice, Notice: text, Reply: to, Message: Message{Background: true, Client: "etui", IdempotencyKey: short("post-" + idempotencyKey)},
+	i, fresh, err := e.accept(ctx, key, message.Mail{
+		Kind: message.KindNotice, Notice: text, Reply: to, Message: Message{Background: true, Client: "etui", IdempotencyKey: message.ShortKey("post-" + idempotencyKey)},
 	})
 	if err != nil || !fresh {
 		return err
 	}
 	// It waits for nobody's turn. After a crash or a failure in between, it is a notice.
-	if err := e.box.Write(ctx, store.End{ID: i.ID, Result: resultOf(&turn.Done{Reply: text}, nil), Deliver: true}); err != nil {
+	if err := e.box.Write(ctx, store.End{ID: i.ID, Result: message.Result(&turn.Done{Reply: text}, nil), Deliver: true}); err != nil {
 		e.box.TakeUp(i)
 	}
 	return nil
@@ -173,7 +153,7 @@ func (j *job) said(ctx context.Context, done *turn.Done) bool {
 	}
 	items, err := j.engine.config.Store.Items(ctx, store.ItemFilter{Session: j.key, After: j.item.ID, Limit: maxPosted})
 	return err == nil && slices.ContainsFunc(items, func(i store.Item) bool {
-		var posted result
-		return json.Unmarshal(i.Result, &posted) == nil && posted.Done != nil && strings.TrimSpace(posted.Done.Reply) == strings.TrimSpace(done.Reply)
+		posted, _ := message.ResultOf(i)
+		return posted != nil && strings.TrimSpace(posted.Reply) == strings.TrimSpace(done.Reply)
 	})
 }

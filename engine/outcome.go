@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/mailbox"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -17,7 +18,7 @@ const maxStore = time.Minute
 
 // takeOutcome stores the outcome of a call for the next turn to see. A sender who waits for it has a
 // turn at once, unless one waits for a person.
-func (j *job) takeOutcome(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
+func (j *job) takeOutcome(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
 	if m.Wait && s.Turn.ID == "" && s.Waits(m.Outcome.Call.ID, session.Outcome) {
 		j.engine.pending.Delete(pending{j.key, m.Outcome.Call.ID})
 		return &turnRequest{m, s}, false
@@ -29,7 +30,7 @@ func (j *job) takeOutcome(ctx context.Context, m mail, s session.Session, yield 
 // receiveOutcome receives the outcome of a call that went on. It may come before the turn of the
 // call has ended. The outcome is a message of the inbox: for the sender, who may wait for
 // it, or for the next turn of the session to see.
-func (j *job) receiveOutcome(asked mail, o turn.Outcome) {
+func (j *job) receiveOutcome(asked message.Mail, o turn.Outcome) {
 	j.engine.box.Running.Begin()
 	go func() {
 		defer j.engine.box.Running.End()
@@ -37,7 +38,7 @@ func (j *job) receiveOutcome(asked mail, o turn.Outcome) {
 			ctx, cancel := context.WithTimeout(context.Background(), maxStore)
 			defer cancel()
 			asked.Text, asked.Files, asked.Answers, asked.IdempotencyKey = "", nil, nil, ""
-			asked.Kind, asked.Outcome = KindOutcome, o.Storable()
+			asked.Kind, asked.Outcome = message.KindOutcome, o.Storable()
 			for pause := mailbox.FirstPause; ; pause = min(2*pause, mailbox.LastPause) {
 				item, _, err := j.engine.accept(ctx, j.key, asked)
 				if err == nil {
@@ -70,7 +71,7 @@ type pending struct {
 // storeOutcome stores an outcome that its session awaits, and ends its item; 0 means that
 // it has none. The caller has the session to itself.
 func (e *Engine) storeOutcome(ctx context.Context, key session.Key, s session.State, o turn.Outcome, item int64) (session.State, error) {
-	end := store.End{ID: item, Result: resultOf(nil, nil)}
+	end := store.End{ID: item, Result: message.Result(nil, nil)}
 	if s.Waits(o.Call.ID, session.Outcome) { // else its call was not stored, its session was deleted, or it came before
 		e.pending.Delete(pending{key, o.Call.ID})
 		s, end.Messages = o.Arrived(s, e.config.Now())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -16,7 +17,7 @@ type InboxItem struct {
 	Session session.Key `json:"session"`
 	User    string      `json:"user,omitempty"`
 	// Kind says what it is; empty if it cannot be read.
-	Kind Kind `json:"kind,omitempty"`
+	Kind message.Kind `json:"kind,omitempty"`
 	// State is waiting, also while its turn runs; parked, with the Reason; or answered while
 	// the reply waits to be delivered, with why that failed.
 	State  store.State `json:"state"`
@@ -85,7 +86,7 @@ func (e *Engine) DropItem(ctx context.Context, id int64) error {
 	if i.State == store.Answered {
 		return e.Delivered(ctx, id)
 	}
-	return e.config.Store.Finish(ctx, store.End{ID: id, Result: resultOf(nil, fmt.Errorf("%w, and an operator dropped it", ErrParked))})
+	return e.config.Store.Finish(ctx, store.End{ID: id, Result: message.Result(nil, fmt.Errorf("%w, and an operator dropped it", message.ErrParked))})
 }
 
 // parked returns an item that is parked or, if that may be, whose reply waits to be delivered.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"strings"
 
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
 )
 
 // takeQuestion answers a text: with a command, or with the turn that is returned. While a turn waits
 // for the answer to a question of its own, a text is that answer.
-func (j *job) takeQuestion(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
+func (j *job) takeQuestion(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
 	if m.Origin != nil {
 		switch gone, err := j.engine.orphan(ctx, m.Origin, s.Key); {
 		case err != nil:
@@ -28,13 +29,13 @@ func (j *job) takeQuestion(ctx context.Context, m mail, s session.Session, yield
 		}
 	}
 	switch name, _, _ := strings.Cut(m.Text, " "); {
-	case m.Text == Compact:
+	case m.Text == message.Compact:
 		return nil, j.compact(ctx, m, s, yield)
-	case m.Text == Anew:
+	case m.Text == message.Anew:
 		return nil, j.anew(ctx, m, s, yield)
-	case m.Text == Run && (s.Flow != nil || len(j.engine.Workflows().Names()) > 0):
+	case m.Text == message.Run && (s.Flow != nil || len(j.engine.Workflows().Names()) > 0):
 		return j.goOn(ctx, m, s, yield)
-	case name == Switch:
+	case name == message.Switch:
 		return nil, j.switchSkill(ctx, m, s, yield)
 	}
 	return &turnRequest{m, s}, false

@@ -20,11 +20,6 @@ import (
 // some seconds.
 const lingering = 10 * time.Second
 
-// joins reports whether a message is the same as one with the same sender and content.
-func (m mail) joins() bool {
-	return m.Received != nil && m.IdempotencyKey == "" && m.History == nil && len(m.Reply) == 0
-}
-
 // goOnWith makes a question that the same sender has just asked, and that got no answer because
 // its turn failed or was cancelled, the turn of a message: it goes on where that one ended.
 func (j *job) goOnWith(q *turnRequest) {
@@ -41,7 +36,7 @@ func (j *job) goOnWith(q *turnRequest) {
 		!slices.EqualFunc(asked.Files, m.Files, func(a, b chat.File) bool { return a.SHA256 == b.SHA256 }) || j.engine.config.Now().Sub(asked.Time) > mailbox.LostFor {
 		return
 	}
-	s.Turn = session.Turn{ID: rand.Text(), Request: stored(*m)}
+	s.Turn = session.Turn{ID: rand.Text(), Request: m.Stored()}
 	m.Text, m.Files, j.left = "", nil, true
 }
 

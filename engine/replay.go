@@ -10,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
 )
@@ -37,7 +38,7 @@ func newReplays() *replays {
 // replay makes the session of a conversation that the client sends: the same
 // selections for the same earlier questions, so that every request begins with the same
 // bytes. The beginning that an earlier request has sent is not made again.
-func (e *Engine) replay(ctx context.Context, a *agent, m mail, key session.Key) session.Session {
+func (e *Engine) replay(ctx context.Context, a *agent, m message.Mail, key session.Key) session.Session {
 	secrets := e.config.Turn.Secrets.Redactor()
 	from := a.runner.Begin(m.History, prompt.Size(chat.Message{Text: m.Text, Files: m.Files}), maxReplayed)
 	s := session.Session{Key: key}

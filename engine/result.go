@@ -8,14 +8,15 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
 // report gives the result of a sub-agent to its parent.
-func (j *job) report(ctx context.Context, o *origin, key session.Key, done *turn.Done, failed error) error {
-	m, err := read(o.Back)
+func (j *job) report(ctx context.Context, o *message.Origin, key session.Key, done *turn.Done, failed error) error {
+	m, err := message.Read(o.Back)
 	if err != nil {
 		return fmt.Errorf("of the parent: %w", err)
 	}
@@ -31,21 +32,21 @@ func (j *job) report(ctx context.Context, o *origin, key session.Key, done *turn
 			how = "been stopped"
 		}
 	}
-	m.Kind, m.Outcome = KindResult, &turn.Outcome{System: true, Result: chat.Result{
+	m.Kind, m.Outcome = message.KindResult, &turn.Outcome{System: true, Result: chat.Result{
 		Session: string(key), Failed: failed != nil,
 		Text: fmt.Sprintf("[system: the sub-agent %s has %s. Its task was: %s\nThe user does not see this message. Decide what to tell them.]\n%s", o.ID, how, o.Title, text),
 	}}
 	m.IdempotencyKey = "result-" + string(key)
-	return j.engine.deliver(ctx, o.parent(), m, key)
+	return j.engine.deliver(ctx, o.Parent(), m, key)
 }
 
 // takeResult takes the result of a sub-agent up: with a turn, in which the agent decides what
 // the user is told. While a turn waits for a person, the session holds it.
-func (j *job) takeResult(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
+func (j *job) takeResult(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
 	i := slices.IndexFunc(s.Awaits, func(a session.Await) bool {
 		return a.For == session.SubAgent && string(a.Session) == m.Outcome.Result.Session
 	})
-	end := store.End{ID: j.item.ID, Result: resultOf(nil, nil)}
+	end := store.End{ID: j.item.ID, Result: message.Result(nil, nil)}
 	switch {
 	case i < 0 || s.Awaits[i].Held != nil && (m.Operator || s.Turn.ID != ""): // it was stopped, or has a result
 	case s.Turn.ID != "":

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -83,7 +84,7 @@ func (e *Engine) finish(ctx context.Context, key session.Key, crashed bool, of h
 	if err != nil { // the agent is gone, say
 		e.config.Log.ErrorContext(ctx, "open turn closed: it cannot be resumed", "session", key, "error", err)
 		state, left := turn.Close(s, e.Catalog(), "its turn could not be resumed", e.config.Now())
-		return e.box.Write(ctx, store.End{ID: s.Turn.Item, Result: resultOf(nil, err), Deliver: len(m.Reply) > 0, Session: key, State: state, Messages: left})
+		return e.box.Write(ctx, store.End{ID: s.Turn.Item, Result: message.Result(nil, err), Deliver: len(m.Reply) > 0, Session: key, State: state, Messages: left})
 	}
 	if e.box.Stopping() {
 		return turn.ErrSuspended
@@ -107,15 +108,15 @@ func (e *Engine) finish(ctx context.Context, key session.Key, crashed bool, of h
 }
 
 // begun returns the agent and the message of a session's open turn, without its text.
-func (e *Engine) begun(s session.Session) (*agent, mail, error) {
-	m, err := read(s.Turn.Request)
+func (e *Engine) begun(s session.Session) (*agent, message.Mail, error) {
+	m, err := message.Read(s.Turn.Request)
 	if err != nil {
 		return nil, m, err
 	}
 	m.To = s.Key
 	a, err := e.agent(m.Agent)
 	if err == nil {
-		err = known(m.Mode, m.Strategy)
+		err = message.CheckPrompt(m.Mode, m.Strategy)
 	}
 	return a, m, err
 }

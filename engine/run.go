@@ -12,17 +12,14 @@ import (
 	"github.com/etui-run/etui/engine/internal/follow"
 	"github.com/etui-run/etui/engine/internal/share"
 	"github.com/etui-run/etui/mailbox"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
-// ErrNothingAwaited says that a message answers a call that awaits no answer in this
-// session.
-var ErrNothingAwaited = errors.New("it awaits no answer in this session")
-
 // load loads the session of a message.
-func (e *Engine) load(ctx context.Context, a *agent, m mail) (session.Session, error) {
+func (e *Engine) load(ctx context.Context, a *agent, m message.Mail) (session.Session, error) {
 	key := e.key(a, m)
 	if m.History != nil {
 		return e.replay(ctx, a, m, key), nil
@@ -67,7 +64,7 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 		e.box.Running.Begin()
 		defer e.box.Running.End()
 		defer j.ticket.Close()
-		if m.Kind == KindStop && m.History == nil && j.stopNow(ctx, m, yield) {
+		if m.Kind == message.KindStop && m.History == nil && j.stopNow(ctx, m, yield) {
 			return
 		}
 		waiting, cancel := e.box.Suspendable(ctx)
@@ -85,8 +82,8 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 // receive returns a message that can be accepted, and how it is to be run. Here and below, a
 // message is a pointer: large variables on the stack of a turn that waits for its model cost
 // memory for each of them.
-func (e *Engine) receive(said *Message) (*job, *mail, error) {
-	a, m, err := e.ready(newMail(*said))
+func (e *Engine) receive(said *Message) (*job, *message.Mail, error) {
+	a, m, err := e.ready(message.New(*said))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,7 +93,7 @@ func (e *Engine) receive(said *Message) (*job, *mail, error) {
 
 // enter accepts a message, waits for the session and runs its turn. It reports whether the
 // turn ended well and the caller still ranges.
-func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
+func (j *job) enter(ctx context.Context, m *message.Mail, yield func(turn.Event, error) bool) bool {
 	place, leave, err := j.join(m)
 	if errors.Is(err, ErrCrowd) && m.Later && j.item.ID == 0 {
 		if err = j.enterLater(ctx, m, err); err == nil {
@@ -115,10 +112,10 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 	}
 	if given := j.lostAnswer(m, ""); given != nil {
 		place.Leave()
-		return repeat(store.Item{State: store.Done, Result: given}, yield)
+		return message.Repeat(store.Item{State: store.Done, Result: given}, yield)
 	}
 	caller := ctx
-	if m.IdempotencyKey != "" || m.joins() {
+	if m.IdempotencyKey != "" || m.Joins() {
 		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, cancel := j.engine.box.Suspendable(ctx)
@@ -141,12 +138,12 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 	if err != nil || j.item.State != store.Waiting {
 		place.Leave()
 		if err == nil {
-			return repeat(j.item, yield)
+			return message.Repeat(j.item, yield)
 		}
 		return yield(turn.Event{}, err) && false
 	}
-	j.keyed, j.repeated = m.IdempotencyKey != "" || m.joins(), !fresh
-	if m.joins() {
+	j.keyed, j.repeated = m.IdempotencyKey != "" || m.Joins(), !fresh
+	if m.Joins() {
 		j.engine.box.Answers.Join(j.item, m.Received)
 		defer j.engine.box.Answers.Leave(j.item.ID)
 		var end context.CancelCauseFunc
@@ -156,13 +153,13 @@ func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) 
 	}
 	// With a key, another sender of the message may have come to the session first, and a
 	// running turn may have taken the message in.
-	return j.next(ctx, place, m, fresh && m.IdempotencyKey == "" && (!m.joins() || j.engine.shared == nil) && !j.agent.Steer && !strings.HasPrefix(m.Text, Switch+" "), yield)
+	return j.next(ctx, place, m, fresh && m.IdempotencyKey == "" && (!m.Joins() || j.engine.shared == nil) && !j.agent.Steer && !strings.HasPrefix(m.Text, message.Switch+" "), yield)
 }
 
 // lostAnswer returns the answer to the message that m repeats, which its sender perhaps did not get; nil
 // if m is another message. Key is that of its item; empty means that it is not known yet.
-func (j *job) lostAnswer(m *mail, key string) json.RawMessage {
-	if !m.joins() {
+func (j *job) lostAnswer(m *message.Mail, key string) json.RawMessage {
+	if !m.Joins() {
 		return nil
 	}
 	if key == "" {
@@ -196,7 +193,7 @@ func (j *job) enterLate(ctx context.Context, item store.Item, yield func(turn.Ev
 
 // join takes a place in the session for a message; nil for one that is not stored. The
 // message is counted, and has its part of the shares, until leave is called.
-func (j *job) join(m *mail) (place *mailbox.Place, leave func(), err error) {
+func (j *job) join(m *message.Mail) (place *mailbox.Place, leave func(), err error) {
 	if j.engine.box.Stopping() {
 		return nil, nil, ErrStopping
 	}
@@ -209,7 +206,7 @@ func (j *job) join(m *mail) (place *mailbox.Place, leave func(), err error) {
 	if m.History != nil {
 		return nil, leave, nil
 	}
-	place, err = j.engine.box.Join(j.key, j.engine.people.Waiter(m.Caller(), m.To), priority(*m), j.engine.config.MaxWaiting)
+	place, err = j.engine.box.Join(j.key, j.engine.people.Waiter(m.Caller(), m.To), m.Priority(), j.engine.config.MaxWaiting)
 	if err != nil {
 		leave()
 		return nil, nil, ErrFull
@@ -223,7 +220,7 @@ const maxDeferred = 2048
 
 // enterLater accepts a message for which strangers have no place now. It is answered behind those
 // of people, in the order in which such messages came, and its reply goes where it says.
-func (j *job) enterLater(ctx context.Context, m *mail, crowd error) (err error) {
+func (j *job) enterLater(ctx context.Context, m *message.Mail, crowd error) (err error) {
 	e, fresh := j.engine, false
 	n := e.deferred.Add(1)
 	defer func() {
@@ -253,10 +250,10 @@ func (j *job) enterLater(ctx context.Context, m *mail, crowd error) (err error) 
 }
 
 // alone runs the turn of a message that is not stored.
-func (j *job) alone(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
+func (j *job) alone(ctx context.Context, m *message.Mail, yield func(turn.Event, error) bool) bool {
 	ctx, cancel := j.engine.box.Suspendable(ctx)
 	defer cancel()
-	leave, err := j.engine.box.Turns.Enter(ctx, "", j.engine.people.Waiter(m.Caller(), m.To), priority(*m), mailbox.Unbounded)
+	leave, err := j.engine.box.Turns.Enter(ctx, "", j.engine.people.Waiter(m.Caller(), m.To), m.Priority(), mailbox.Unbounded)
 	if errors.Is(err, turn.ErrSuspended) {
 		err = ErrStopping
 	}
@@ -281,7 +278,7 @@ func stopped(err error) error {
 
 // next waits for the session of an accepted message, and answers it. Then it leaves the
 // place. Alone says that no other sender can have had the message answered before.
-func (j *job) next(ctx context.Context, place *mailbox.Place, m *mail, alone bool, yield func(turn.Event, error) bool) (ok bool) {
+func (j *job) next(ctx context.Context, place *mailbox.Place, m *message.Mail, alone bool, yield func(turn.Event, error) bool) (ok bool) {
 	leave := place.Leave
 	defer func() { leave() }()
 	f := follow.New(func(e turn.Event, err error) bool {
@@ -309,7 +306,7 @@ func (j *job) next(ctx context.Context, place *mailbox.Place, m *mail, alone boo
 }
 
 // attempt is next until it is done, or until the session is lost.
-func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone bool, f *follow.Follower) (ok bool) {
+func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *message.Mail, alone bool, f *follow.Follower) (ok bool) {
 	lined, out := j.engine.box.LineUp(ctx, j.item.ID, j.keyed, j.repeated)
 	err := place.WaitFor(lined, store.Claim{Item: j.item.ID, News: f.Read})
 	out()
@@ -320,7 +317,7 @@ func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone 
 		return j.elsewhere(ctx, f)
 	}
 	end := func() {}
-	if err == nil && m.Kind != KindStop { // it asks no model, sub-agents may have the places of all turns, and a second one stops no first
+	if err == nil && m.Kind != message.KindStop { // it asks no model, sub-agents may have the places of all turns, and a second one stops no first
 		stoppable, ended := j.engine.box.Begin(ctx, j.key)
 		defer ended()
 		ctx = stoppable
@@ -348,7 +345,7 @@ func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone 
 		case err != nil:
 			j.refuse(ctx, fmt.Errorf("%w: %w", ErrStore, err), f.Yield)
 		case ended != nil:
-			ok = repeat(*ended, f.HandRest)
+			ok = message.Repeat(*ended, f.HandRest)
 		default:
 			ok = j.answer(ctx, m, f.Hand)
 		}
@@ -366,7 +363,7 @@ func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone 
 func (j *job) unasked(ctx context.Context, why error, yield func(turn.Event, error) bool) bool {
 	if errors.Is(why, turn.ErrSuspended) {
 		j.kept = why
-	} else if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: resultOf(nil, why)}); err != nil {
+	} else if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: message.Result(nil, why)}); err != nil {
 		j.engine.config.Log.ErrorContext(ctx, "a message whose sender has gone stays in the inbox", "item", j.item.ID, "error", err)
 		j.engine.box.TakeUp(j.item)
 	}
@@ -384,7 +381,7 @@ func (j *job) catchUp(ctx context.Context, alone bool, of hears) (*store.Item, e
 		return &store.Item{State: store.Done, Result: given}, nil
 	}
 	if errors.Is(err, store.ErrEnded) { // it has no key
-		return &store.Item{State: store.Done, Result: resultOf(taken(), nil)}, nil
+		return &store.Item{State: store.Done, Result: message.Result(taken(), nil)}, nil
 	}
 	if err != nil || now.State != store.Waiting {
 		return &now, err

@@ -3,20 +3,14 @@ package engine
 import (
 	"crypto/rand"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 )
-
-// maxNames is how many tools or skills a message may include or exclude.
-const maxNames = 4096
 
 // maxKey is how long the key of a session may be, in bytes, as stores have it.
 const maxKey = 512
@@ -24,8 +18,8 @@ const maxKey = 512
 // told checks what a message says about its sender and finds whom its As means. A guest
 // who names no conversation gets one of its own, but for the one at the terminal and the
 // one of a program that names no channel: these are the operator.
-func (e *Engine) told(m mail) (mail, error) {
-	if err := bounded(m.Message); err != nil {
+func (e *Engine) told(m message.Mail) (message.Mail, error) {
+	if err := m.Check(); err != nil {
 		return m, err
 	}
 	if m.As != "" {
@@ -51,63 +45,10 @@ func (e *Engine) told(m mail) (mail, error) {
 	return m, nil
 }
 
-// bounded refuses what is too long to be a name, or has no place in one.
-func bounded(m Message) error {
-	for _, list := range [...][]string{m.Roles, m.PlatformRoles, slices.Collect(maps.Keys(m.Attrs))} {
-		if len(list) > identity.MaxList {
-			return fmt.Errorf("%w: it has %d roles or attributes, at most %d are accepted", ErrInvalid, len(list), identity.MaxList)
-		}
-		for _, text := range list {
-			if err := name("role or attribute", text); err != nil {
-				return err
-			}
-		}
-	}
-	for _, list := range [...][]string{m.Include, m.Exclude, m.IncludeSkills, m.ExcludeSkills} {
-		if len(list) > maxNames {
-			return fmt.Errorf("%w: it names %d tools or skills in one list, at most %d are accepted", ErrInvalid, len(list), maxNames)
-		}
-		for _, text := range list {
-			if err := name("name of a tool or skill", text); err != nil {
-				return err
-			}
-		}
-	}
-	if m.Limit < 0 || m.Budget < 0 {
-		return fmt.Errorf("%w: limit and budget must not be negative", ErrInvalid)
-	}
-	for _, n := range [...]struct{ what, text string }{
-		{"agent", m.Agent}, {"skill", m.Skill}, {"mode", string(m.Mode)}, {"channel", m.Channel}, {"chat", m.Chat}, {"thread", m.Thread}, {"account", m.Account}, {"user", m.User}, {"session", m.Session}, {"as", m.As}, {"idempotency key", m.IdempotencyKey},
-	} {
-		if err := name(n.what, n.text); err != nil {
-			return err
-		}
-	}
-	for _, value := range m.Attrs {
-		if len(value) > identity.MaxValue {
-			return fmt.Errorf("%w: an attribute has %d bytes, at most %d are accepted", ErrInvalid, len(value), identity.MaxValue)
-		}
-	}
-	return nil
-}
-
-// name refuses a text that cannot be a name.
-func name(what, text string) error {
-	switch {
-	case len(text) > identity.MaxText:
-		return fmt.Errorf("%w: the %s has %d bytes, at most %d are accepted", ErrInvalid, what, len(text), identity.MaxText)
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		return fmt.Errorf("%w: the %s contains a control character, or is not UTF-8", ErrInvalid, what)
-	case what == "channel" && strings.Contains(text, ":"):
-		return fmt.Errorf("%w: the channel %q contains a colon", ErrInvalid, text)
-	}
-	return nil
-}
-
 // Users returns the people whom etui knows now; nil means none.
 func (e *Engine) Users() *identity.Users { return e.people.Now() }
 
-func (e *Engine) key(a *agent, m mail) session.Key {
+func (e *Engine) key(a *agent, m message.Mail) session.Key {
 	if m.To != "" {
 		return m.To
 	}
@@ -135,7 +76,7 @@ type Whoami struct {
 
 // Whoami returns who the sender of a message is. Its text is not needed.
 func (e *Engine) Whoami(sender Message) (Whoami, error) {
-	m, err := e.told(newMail(sender))
+	m, err := e.told(message.New(sender))
 	if err != nil {
 		return Whoami{}, err
 	}
@@ -157,7 +98,7 @@ func (e *Engine) Whoami(sender Message) (Whoami, error) {
 // Caller returns the facts of a message's sender by which tools, and the methods that read
 // and write memory, know the conversation. Its text is not needed.
 func (e *Engine) Caller(sender Message) (chat.Facts, error) {
-	m, err := e.told(newMail(sender))
+	m, err := e.told(message.New(sender))
 	if err != nil {
 		return chat.Facts{}, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etui-run/etui/engine/internal/share"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 )
@@ -29,7 +30,7 @@ const fewest = 8
 // messages in four seconds as they have places. A message beyond a share is refused with
 // [ErrShare] or [ErrCrowd], and one of a guest with [ErrBusy]. A person of the configuration
 // needs a place of their own share only, and the operator needs none.
-func (e *Engine) sharesOf(m mail, key session.Key) []share.Share {
+func (e *Engine) sharesOf(m message.Mail, key session.Key) []share.Share {
 	part := func(of int) int { return max(e.places/of, fewest) }
 	s := e.people.Sender(m.Caller())
 	list := []share.Share{{Name: "sender " + s.Record(), Says: "of yours", Places: part(4), Busy: ErrShare}}
@@ -57,7 +58,7 @@ func (e *Engine) sharesOf(m mail, key session.Key) []share.Share {
 
 // share takes a place of the shares of a message's sender, and of more, until leave is called.
 // The clients of operators need none of the sender's.
-func (e *Engine) share(m mail, key session.Key, more ...share.Share) (leave func(), err error) {
+func (e *Engine) share(m message.Mail, key session.Key, more ...share.Share) (leave func(), err error) {
 	var list []share.Share
 	if !m.Trusted {
 		list = e.sharesOf(m, key)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
@@ -72,40 +73,6 @@ type SubAgent struct {
 	Time   time.Duration
 	Tokens int
 }
-
-// origin is what makes a message one for a sub-agent.
-type origin struct {
-	// Within are those in whose names it works: first the agent that a person wrote to, last
-	// the one that waits for the result.
-	Within []ancestor `json:"within"`
-	// Turn is the turn that started it, ID its name for people, and Title what it does.
-	Turn  string `json:"turn"`
-	ID    string `json:"id"`
-	Title string `json:"title"`
-	// Left is how many more may be nested in it.
-	Left   int           `json:"left,omitempty"`
-	Steps  int           `json:"steps,omitempty"`
-	Time   time.Duration `json:"time"`
-	Tokens int           `json:"tokens"`
-	// Back is the record of the message with which its result comes back.
-	Back json.RawMessage `json:"back"`
-}
-
-// ancestor is an agent in a conversation, as it was when it handed a task over.
-type ancestor struct {
-	Agent         string      `json:"agent"`
-	Session       session.Key `json:"session"`
-	Skill         string      `json:"skill,omitempty"`
-	Include       []string    `json:"include,omitempty"`
-	Exclude       []string    `json:"exclude,omitempty"`
-	IncludeSkills []string    `json:"include_skills,omitempty"`
-	ExcludeSkills []string    `json:"exclude_skills,omitempty"`
-}
-
-func (o *origin) parent() session.Key { return o.Within[len(o.Within)-1].Session }
-
-// root is the conversation of the person for whom it works.
-func (o *origin) root() session.Key { return o.Within[0].Session }
 
 // maxSteps is what a turn may ask its model where nothing else is said.
 const maxSteps = 16
@@ -169,7 +136,7 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 	if there, err := e.config.Store.Load(ctx, key, 1); err != nil {
 		return chat.Result{}, fmt.Errorf("%w: %w", ErrStore, err)
 	} else if there.Parent == "" { // else it was started before a crash
-		if err := e.submit(ctx, key, sub); err != nil && !errors.Is(err, ErrKeyReused) {
+		if err := e.submit(ctx, key, sub); err != nil && !errors.Is(err, message.ErrKeyReused) {
 			return chat.Result{}, err
 		}
 	}
@@ -178,7 +145,7 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 }
 
 // maySpawn returns the limit that keeps an agent from starting one more.
-func maySpawn(a *agent, m mail, s session.Session) error {
+func maySpawn(a *agent, m message.Mail, s session.Session) error {
 	limits := a.Spawn.filled()
 	running := 0
 	for _, w := range s.Awaits {
@@ -200,7 +167,7 @@ func maySpawn(a *agent, m mail, s session.Session) error {
 }
 
 // left is how deep the sub-agents of the turn of a message may be nested.
-func left(a *agent, m mail) int {
+func left(a *agent, m message.Mail) int {
 	switch {
 	case a.Spawn.AtOnce <= 0 || m.History != nil:
 		return 0
@@ -212,7 +179,7 @@ func left(a *agent, m mail) int {
 
 // handed makes the message for a sub-agent from that of the turn that starts it. Who sends
 // it stays the same.
-func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m mail, s session.Session, skill string) (mail, error) {
+func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m message.Mail, s session.Session, skill string) (message.Mail, error) {
 	task := strings.TrimSpace(t.Task)
 	if task == "" {
 		return m, errors.New("the task is empty: say what the sub-agent is to do, with all that it must know")
@@ -226,20 +193,23 @@ func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m mail, s ses
 		skill = t.Toolset
 	}
 	limits := a.Spawn.filled()
-	o := &origin{
-		Turn: s.Turn.ID, Left: left(a, m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: stored(m),
+	o := &message.Origin{
+		Turn: s.Turn.ID, Left: left(a, m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: m.Stored(),
 		Steps: lower(cmp.Or(limits.Steps, e.config.Turn.MaxSteps, maxSteps), t.Steps), Time: lower(limits.Time, t.Time), Tokens: lower(limits.Tokens, t.Tokens),
 	}
 	if m.Origin != nil {
 		o.Within = slices.Clone(m.Origin.Within)
 		o.Steps, o.Time, o.Tokens = lower(o.Steps, m.Origin.Steps), lower(o.Time, m.Origin.Time), lower(o.Tokens, m.Origin.Tokens)
 	}
-	o.Within = append(o.Within, ancestor{a.Name, s.Key, skill, m.Include, m.Exclude, m.IncludeSkills, m.ExcludeSkills})
-	sub := mail{Origin: o, Bounds: m.Bounds, Message: Message{
+	o.Within = append(o.Within, message.Ancestor{
+		Agent: a.Name, Session: s.Key, Skill: skill,
+		Include: m.Include, Exclude: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills,
+	})
+	sub := message.Mail{Origin: o, Bounds: m.Bounds, Message: Message{
 		Text:     "Task: " + task, // so that it is never a command such as /approve
 		NoMemory: m.NoMemory, NoRuntime: m.NoRuntime, Instructions: instructions, Background: true,
 	}}
-	return sub.from(m.Caller()), nil
+	return sub.From(m.Caller()), nil
 }
 
 // lower returns the lower one of two limits; one of 0 or less is none.
@@ -251,7 +221,7 @@ func lower[T int | time.Duration](limit, wanted T) T {
 }
 
 // mayTakeUp refuses a toolset that the sub-agent of a message could not take up itself.
-func (e *Engine) mayTakeUp(ctx context.Context, sub mail) error {
+func (e *Engine) mayTakeUp(ctx context.Context, sub message.Mail) error {
 	a, err := e.agent(sub.Agent)
 	if err != nil {
 		return err
@@ -274,7 +244,7 @@ func takesUp(ctx context.Context, a *agent, in turn.Input, toolset string) error
 }
 
 // bound is what an ancestor may use now. One whose agent is gone may use nothing.
-func (e *Engine) bound(f chat.Facts, of ancestor) selection.Bound {
+func (e *Engine) bound(f chat.Facts, of message.Ancestor) selection.Bound {
 	f.Agent, f.Session, f.Skill = of.Agent, string(of.Session), of.Skill
 	b := selection.Bound{Facts: f, Include: of.Include, Exclude: of.Exclude}
 	a, ok := e.agents[of.Agent]
@@ -289,8 +259,8 @@ func (e *Engine) bound(f chat.Facts, of ancestor) selection.Bound {
 }
 
 // then is what somebody might use when they asked for a task.
-func (e *Engine) then(a *Bounds) selection.Bound {
-	of := ancestor{
+func (e *Engine) then(a *message.Bounds) selection.Bound {
+	of := message.Ancestor{
 		Agent: a.Facts.Agent, Session: session.Key(a.Facts.Session),
 		Include: a.Include, Exclude: a.Exclude, IncludeSkills: a.IncludeSkills, ExcludeSkills: a.ExcludeSkills,
 	}
@@ -300,7 +270,7 @@ func (e *Engine) then(a *Bounds) selection.Bound {
 }
 
 // within adds to an input what bounds the message of a task, or a sub-agent.
-func (e *Engine) within(in turn.Input, a *agent, m mail) turn.Input {
+func (e *Engine) within(in turn.Input, a *agent, m message.Mail) turn.Input {
 	if (a.Spawn.AtOnce > 0 || m.Origin != nil) && left(a, m) == 0 {
 		in.Options.ExcludeTools = append(slices.Clone(in.Options.ExcludeTools), SpawnTool)
 	}
@@ -335,8 +305,8 @@ func subAgents(s session.State) (list []session.Await) {
 // orphan reports whether nobody awaits the result of a sub-agent any more: it was stopped,
 // perhaps in another process, or the conversation was deleted. The turn that has started it
 // may not have stored that yet.
-func (e *Engine) orphan(ctx context.Context, o *origin, key session.Key) (bool, error) {
-	s, err := e.config.Store.Load(ctx, o.parent(), 1)
+func (e *Engine) orphan(ctx context.Context, o *message.Origin, key session.Key) (bool, error) {
+	s, err := e.config.Store.Load(ctx, o.Parent(), 1)
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrStore, err)
 	}
@@ -348,7 +318,7 @@ func (e *Engine) orphan(ctx context.Context, o *origin, key session.Key) (bool, 
 // it gives the result of a sub-agent to its parent, and what came for sub-agents of its own
 // while the turn was open to a turn. What the user stopped leaves the step. Doing it twice
 // changes nothing.
-func (j *job) beside(ctx context.Context, m mail, end *store.End, step *turn.Step) (stopped []session.Await, err error) {
+func (j *job) beside(ctx context.Context, m message.Mail, end *store.End, step *turn.Step) (stopped []session.Await, err error) {
 	if errors.Is(context.Cause(ctx), turn.ErrStopped) {
 		var told []chat.Message
 		end.State, told, stopped = turn.StopSubAgents(end.State, j.engine.config.Now())
@@ -373,11 +343,11 @@ func (j *job) beside(ctx context.Context, m mail, end *store.End, step *turn.Ste
 
 // deliver accepts a message of etui's own once, however often it is tried. It goes to the
 // sender who waits for the sub-agent, if it is here.
-func (e *Engine) deliver(ctx context.Context, key session.Key, m mail, from session.Key) error {
+func (e *Engine) deliver(ctx context.Context, key session.Key, m message.Mail, from session.Key) error {
 	m.To, m.Background = key, true
-	m.IdempotencyKey = short(m.IdempotencyKey)
+	m.IdempotencyKey = message.ShortKey(m.IdempotencyKey)
 	item, fresh, err := e.accept(context.WithoutCancel(ctx), key, m)
-	if errors.Is(err, ErrKeyReused) {
+	if errors.Is(err, message.ErrKeyReused) {
 		return nil
 	}
 	if err != nil || !fresh {
@@ -391,13 +361,6 @@ func (e *Engine) deliver(ctx context.Context, key session.Key, m mail, from sess
 	return nil
 }
 
-// short makes an idempotency key of a key of a session.
-func short(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	kind, _, _ := strings.Cut(text, "-")
-	return kind + "-" + base32.StdEncoding.EncodeToString(sum[:])
-}
-
 // stopAll stops sub-agents that no session awaits any more. One that does not learn it now
 // does so before its next step.
 func (e *Engine) stopAll(ctx context.Context, list []session.Await) {
@@ -406,8 +369,8 @@ func (e *Engine) stopAll(ctx context.Context, list []session.Await) {
 		if e.box.Interrupt(a.Session) != nil {
 			continue
 		}
-		m := mail{Kind: KindStop, To: a.Session, Message: Message{Agent: route.Agent(a.Session), Text: Stop, IdempotencyKey: short("stop-" + string(a.Session))}}
-		if err := e.submit(context.WithoutCancel(ctx), a.Session, m); err != nil && !errors.Is(err, ErrKeyReused) {
+		m := message.Mail{Kind: message.KindStop, To: a.Session, Message: Message{Agent: route.Agent(a.Session), Text: message.Stop, IdempotencyKey: message.ShortKey("stop-" + string(a.Session))}}
+		if err := e.submit(context.WithoutCancel(ctx), a.Session, m); err != nil && !errors.Is(err, message.ErrKeyReused) {
 			e.config.Log.WarnContext(ctx, "a sub-agent learns later that it was stopped", "session", a.Session, "error", err)
 		}
 		if e.shared == nil {
@@ -445,7 +408,7 @@ func (e *Engine) ended(ctx context.Context) error {
 			if err = errors.Join(err, loading, looking); err != nil || sub.Open() || len(waiting) > 0 {
 				continue
 			}
-			m := mail{Kind: KindResult, Operator: true, Message: Message{Agent: route.Agent(key), IdempotencyKey: "result-" + string(a.Session)}}
+			m := message.Mail{Kind: message.KindResult, Operator: true, Message: Message{Agent: route.Agent(key), IdempotencyKey: "result-" + string(a.Session)}}
 			m.Outcome = &turn.Outcome{System: true, Result: chat.Result{
 				Session: string(a.Session), Failed: true, Text: "[system: a sub-agent has ended without a result; what it did is in its conversation, " + string(a.Session) + "]",
 			}}

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
@@ -179,7 +180,7 @@ func TestSpawnStopped(t *testing.T) {
 		if name == "waiting" {
 			idle(t, g.Engine)
 		}
-		ann.Text = engine.Stop
+		ann.Text = message.Stop
 		if got := reply(t, g.Engine, ann); got != "Sub-agents that were stopped: 3." {
 			t.Errorf("%s: /stop says %q", name, got)
 		}

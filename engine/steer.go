@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -26,7 +27,7 @@ func taken() *turn.Done {
 // mailbox, while they are texts of the same sender, from the same place and with the same
 // wishes. While a workflow runs, it also takes a person's choice of the skill. Any other
 // message, and what comes after it, has a turn of its own.
-func (j *job) steering(ctx context.Context, m mail, s session.Session) (list []turn.Steered) {
+func (j *job) steering(ctx context.Context, m message.Mail, s session.Session) (list []turn.Steered) {
 	if j.engine.box.Waiting(j.key) == 0 || j.unheard.Load() && j.engine.box.Answers.Senders(j.item.ID) < 2 { // what comes now ends the turn
 		return nil
 	}
@@ -43,7 +44,7 @@ func (j *job) steering(ctx context.Context, m mail, s session.Session) (list []t
 			break
 		}
 		steered := turn.Steered{Text: next.Text, Item: i.ID}
-		if name, ok := strings.CutPrefix(next.Text, Switch+" "); ok && (m.Workflow != "" || s.Flow.Runs()) {
+		if name, ok := strings.CutPrefix(next.Text, message.Switch+" "); ok && (m.Workflow != "" || s.Flow.Runs()) {
 			next.Skill = strings.TrimSpace(name)
 			skill, err := j.choice(next, s)
 			if err != nil {
@@ -59,11 +60,11 @@ func (j *job) steering(ctx context.Context, m mail, s session.Session) (list []t
 }
 
 // steers reports whether a message can join the turn of another one.
-func (j *job) steers(running, next mail) bool {
+func (j *job) steers(running, next message.Mail) bool {
 	if len(running.Reply) == 0 == (len(next.Reply) == 0) {
 		running.Reply = next.Reply // another message of the same chat
 	}
 	running.Trace = next.Trace
 	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 && next.Outcome == nil &&
-		next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(stored(next), stored(running))
+		next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(next.Stored(), running.Stored())
 }

@@ -8,15 +8,12 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
-
-// Stop is the text of a message that ends the running turn of its conversation, on every
-// channel. It does not wait behind that turn.
-const Stop = "/stop"
 
 // maxStopping is how long a message that stops a turn waits for its end.
 const maxStopping = 10 * time.Second
@@ -92,7 +89,7 @@ func (e *Engine) halt(ctx context.Context, s session.Session, item int64, delive
 		workflow.End(state.Flow, workflow.Stopped, "a person stopped it")
 		done.Flow, done.Reply = state.Flow.Brief(), strings.TrimSpace(done.Reply+" The workflow "+state.Flow.Workflow+" is stopped.")
 	}
-	err := e.box.Write(ctx, store.End{ID: item, Result: resultOf(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told})
+	err := e.box.Write(ctx, store.End{ID: item, Result: message.Result(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told})
 	if err == nil {
 		e.stopAll(ctx, stopped)
 	}
@@ -101,7 +98,7 @@ func (e *Engine) halt(ctx context.Context, s session.Session, item int64, delive
 
 // stopNow answers a message that stops the running turn. It reports whether it did. One with a
 // key is in the inbox first: sent again, it does not stop a turn that began later.
-func (j *job) stopNow(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
+func (j *job) stopNow(ctx context.Context, m *message.Mail, yield func(turn.Event, error) bool) bool {
 	var item store.Item
 	if m.IdempotencyKey != "" {
 		var fresh bool
@@ -125,7 +122,7 @@ func (j *job) stopNow(ctx context.Context, m *mail, yield func(turn.Event, error
 	}
 	if item.ID != 0 {
 		if err == nil {
-			err = j.engine.box.Write(ctx, store.End{ID: item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply) > 0})
+			err = j.engine.box.Write(ctx, store.End{ID: item.ID, Result: message.Result(&done, nil), Deliver: len(m.Reply) > 0})
 		}
 		if err != nil {
 			j.engine.box.TakeUp(item) // it is answered later
@@ -144,14 +141,14 @@ func (j *job) stopNow(ctx context.Context, m *mail, yield func(turn.Event, error
 }
 
 // stopWaiting answers a message that stops a turn that waits, if there is one.
-func (j *job) stopWaiting(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
+func (j *job) stopWaiting(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	done := turn.Done{Reply: "Nothing is running."}
 	var err error
 	switch {
 	case m.History != nil:
 		done.Reply = "The client keeps this conversation, so it can only be stopped there: close the connection of the request."
 	case s.Turn.ID == "" && len(subAgents(s.State)) == 0 && !s.Flow.Runs():
-		err = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: resultOf(&done, nil), Deliver: j.replies})
+		err = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: j.replies})
 	default:
 		done, err = j.engine.halt(ctx, s, j.item.ID, j.replies)
 	}

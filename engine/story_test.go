@@ -111,6 +111,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
@@ -475,7 +476,7 @@ func picture() []byte {
 }
 
 func textFile(t *testing.T, name, text string) string {
-	part, err := engine.TextFile(name, []byte(text))
+	part, err := message.TextFile(name, []byte(text))
 	must(t, err)
 	return part
 }

@@ -2,15 +2,13 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/etui-run/etui/internal/span"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
-	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/turn"
 )
 
 // A message's spans belong to one trace, whatever ends processes in between: the message in
@@ -18,7 +16,7 @@ import (
 
 // received begins the span in which a message is accepted. Its end says with which error it
 // was not.
-func (j *job) received(ctx context.Context, m *mail) (end func(error)) {
+func (j *job) received(ctx context.Context, m *message.Mail) (end func(error)) {
 	if j.engine.config.Tracer == nil {
 		return func(error) {}
 	}
@@ -27,11 +25,11 @@ func (j *job) received(ctx context.Context, m *mail) (end func(error)) {
 	}
 	ctx, s := span.Start(ctx, j.engine.config.Tracer, "receive message", trace.WithSpanKind(trace.SpanKindConsumer), about(j.agent.Name, j.key), span.Texts("etui.channel", m.Channel))
 	m.Trace = span.Parent(ctx)
-	return func(err error) { span.End(s, failureOf(err)) }
+	return func(err error) { span.End(s, message.FailureOf(err)) }
 }
 
 // traced begins the span of a turn, after one of the time that its message waited.
-func (j *job) traced(ctx context.Context, m *mail) (_ context.Context, end func(error)) {
+func (j *job) traced(ctx context.Context, m *message.Mail) (_ context.Context, end func(error)) {
 	if j.engine.config.Tracer == nil {
 		return ctx, func(error) {}
 	}
@@ -41,7 +39,7 @@ func (j *job) traced(ctx context.Context, m *mail) (_ context.Context, end func(
 		waited.End()
 	}
 	ctx, s := span.Start(ctx, j.engine.config.Tracer, "invoke_agent "+j.agent.Name, about(j.agent.Name, j.key), span.Texts("gen_ai.operation.name", "invoke_agent", "etui.channel", m.Channel))
-	return ctx, func(err error) { span.End(s, failureOf(err)) }
+	return ctx, func(err error) { span.End(s, message.FailureOf(err)) }
 }
 
 // Delivery counts a try to deliver a letter over a channel, and begins its span. The caller
@@ -66,24 +64,4 @@ func (e *Engine) Delivery(ctx context.Context, l Letter, channel string) (_ cont
 
 func about(agent string, key session.Key) trace.SpanStartEventOption {
 	return span.Texts("gen_ai.agent.name", agent, "gen_ai.conversation.id", key.Hash())
-}
-
-// failureOf returns a word for how a message failed; empty if it did not.
-func failureOf(err error) string {
-	switch {
-	case err == nil, errors.Is(err, turn.ErrSuspended): // it goes on
-		return ""
-	case errors.Is(err, ErrStore):
-		return "database_unavailable"
-	case errors.Is(err, store.ErrLost):
-		return "taken_over"
-	case errors.Is(err, context.Canceled):
-		return "cancelled"
-	}
-	for _, k := range failures {
-		if errors.Is(err, k.err) {
-			return k.name
-		}
-	}
-	return "_OTHER"
 }

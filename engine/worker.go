@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -20,7 +21,7 @@ func (w worker) Work(ctx context.Context, i store.Item) error {
 	a, m, err := w.engine.message(i)
 	if err != nil { // its agent is gone, say
 		w.engine.config.Log.ErrorContext(ctx, "a message of the inbox cannot be answered", "item", i.ID, "session", i.Session, "error", err)
-		return w.engine.box.Write(ctx, store.End{ID: i.ID, Result: resultOf(nil, err), Deliver: len(m.Reply) > 0})
+		return w.engine.box.Write(ctx, store.End{ID: i.ID, Result: message.Result(nil, err), Deliver: len(m.Reply) > 0})
 	}
 	j := &job{engine: w.engine, agent: a, key: i.Session, item: i, ticket: w.engine.box.Ticket(false)}
 	defer j.ticket.Close()

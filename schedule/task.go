@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 )
 
@@ -54,7 +55,7 @@ type Task struct {
 	identity.Caller
 	// Bounds are what was true when somebody asked for the task in a conversation: it may use
 	// only what was allowed then and is allowed when it runs. Nil for a task of an operator.
-	Bounds *engine.Bounds `json:"asked,omitempty"`
+	Bounds *message.Bounds `json:"asked,omitempty"`
 	// Key is the conversation; the engine finds it when the task is added.
 	Key     session.Key `json:"key,omitempty"`
 	Created time.Time   `json:"created,omitzero"`

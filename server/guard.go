@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/wire"
 )
@@ -67,7 +67,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			// Room for the longest message, as JSON escapes it, its history, and pictures
 			// as base64.
 			if pattern != toChannel { // the host bounds deliveries
-				body := &largeBody{ReadCloser: http.MaxBytesReader(connection, r.Body, int64(8*s.engine.MaxMessage()+8<<20+engine.MaxPictureBytes/3*4)), ctx: r.Context(), larges: &s.larges, client: c.Key}
+				body := &largeBody{ReadCloser: http.MaxBytesReader(connection, r.Body, int64(8*s.engine.MaxMessage()+8<<20+message.MaxPictureBytes/3*4)), ctx: r.Context(), larges: &s.larges, client: c.Key}
 				defer body.end()
 				r.Body = body
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/schedule"
@@ -507,7 +508,7 @@ func TestSubAgentsOnTwoProcesses(t *testing.T) {
 		t.Errorf("the reply is %q", got)
 	}
 	<-begun
-	if got := say(c, engine.Stop); !strings.Contains(got, "stopped: 1") {
+	if got := say(c, message.Stop); !strings.Contains(got, "stopped: 1") {
 		t.Errorf("/stop in another process: %q", got)
 	}
 	ended(second, "stopped before they had a result: 1")
@@ -547,7 +548,7 @@ func TestStopAtAnotherProcess(t *testing.T) {
 		}
 		<-begun
 		said := ""
-		for event, err := range b.Send(t.Context(), engine.Message{Text: engine.Stop, User: "ann"}) {
+		for event, err := range b.Send(t.Context(), engine.Message{Text: message.Stop, User: "ann"}) {
 			must(t, err)
 			said += event.Text
 		}
