@@ -28,6 +28,7 @@ var layers = [][]string{
 	{"turn"},
 	{"approval", "learning", "people", "roster", "engine/internal/follow", "engine/internal/metrics"},
 	{"message"},
+	{"agent"},
 	{"engine"},
 	{"erase", "inspect", "recall", "schedule"},
 	{"command"},

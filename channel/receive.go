@@ -70,7 +70,7 @@ func (a *account) allowed(ctx context.Context, s Sender) bool {
 	case slices.Contains(a.Allow, s.ID), slices.Contains(a.Allow, Everybody):
 		return true
 	case slices.Contains(a.Allow, KnownUsers):
-		who, err := a.engine.Whoami(engine.Message{Channel: a.traits.Platform, User: a.scoped(s.ID)})
+		who, err := a.engine.Agents().Whoami(engine.Message{Channel: a.traits.Platform, User: a.scoped(s.ID)})
 		if err == nil && who.Kind == identity.Person {
 			return true
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/approval"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/nearest"
@@ -21,10 +20,8 @@ import (
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/recall"
-	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/usage"
-	"github.com/etui-run/etui/workflow"
 )
 
 // Engine is what commands ask, see [engine.Engine].
@@ -33,11 +30,7 @@ type Engine interface {
 	recall.Engine
 
 	ApprovalsFor(ctx context.Context, m engine.Message) ([]approval.Approval, error)
-	Caller(m engine.Message) (chat.Facts, error)
 	Learner() *learning.Learner
-	Whoami(m engine.Message) (engine.Whoami, error)
-	Roster() *roster.Roster
-	Workflows() *workflow.Set
 }
 
 // Command is what people can write instead of a message, the same in every channel.
@@ -78,7 +71,7 @@ func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done
 	if !found || name == "" || strings.ContainsAny(name, "/.\n") {
 		return "", false, nil
 	}
-	if "/"+name == message.Compact || "/"+name == approval.Choose || "/"+name == message.Run && len(e.Workflows().Names()) > 0 {
+	if "/"+name == message.Compact || "/"+name == approval.Choose || "/"+name == message.Run && len(e.Agents().Workflows().Names()) > 0 {
 		return "", false, nil
 	}
 	list := List()
@@ -110,7 +103,7 @@ func names(list []Command) func(yield func(string) bool) {
 
 func help(_ context.Context, e Engine, _ engine.Message, _ string) (string, error) {
 	var b strings.Builder
-	if workflows := e.Workflows().Names(); len(workflows) > 0 {
+	if workflows := e.Agents().Workflows().Names(); len(workflows) > 0 {
 		fmt.Fprintf(&b, "- %s NAME TEXT: run a workflow (%s); alone: go on with it\n", message.Run, strings.Join(workflows, ", "))
 	}
 	for _, c := range List() {
@@ -120,7 +113,7 @@ func help(_ context.Context, e Engine, _ engine.Message, _ string) (string, erro
 }
 
 func whoIs(_ context.Context, e Engine, m engine.Message, _ string) (string, error) {
-	w, err := e.Whoami(m)
+	w, err := e.Agents().Whoami(m)
 	if err != nil {
 		return "", err
 	}
@@ -138,7 +131,7 @@ func whoIs(_ context.Context, e Engine, m engine.Message, _ string) (string, err
 }
 
 func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, error) {
-	w, err := e.Whoami(m)
+	w, err := e.Agents().Whoami(m)
 	if err != nil {
 		return "", err
 	}
@@ -150,7 +143,7 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	if err != nil {
 		return "", err
 	}
-	agent := cmp.Or(m.Agent, e.Roster().Names()[0])
+	agent := cmp.Or(m.Agent, e.Agents().Roster.Names()[0])
 	var b strings.Builder
 	fmt.Fprintf(&b, "The agent %s answers here.", agent)
 	if f, err := inspect.New(e).Flow(ctx, w.Session); err == nil && f.Runs() {
@@ -219,7 +212,7 @@ func whyLast(ctx context.Context, e Engine, m engine.Message, _ string) (string,
 }
 
 func modelOf(_ context.Context, e Engine, m engine.Message, _ string) (string, error) {
-	s, err := e.AgentStatus(m.Agent)
+	s, err := e.Agents().Status(m.Agent)
 	if err != nil {
 		return "", err
 	}
@@ -227,7 +220,7 @@ func modelOf(_ context.Context, e Engine, m engine.Message, _ string) (string, e
 }
 
 func used(ctx context.Context, e Engine, m engine.Message, _ string) (string, error) {
-	w, err := e.Whoami(m)
+	w, err := e.Agents().Whoami(m)
 	if err != nil {
 		return "", err
 	}
@@ -256,7 +249,7 @@ func used(ctx context.Context, e Engine, m engine.Message, _ string) (string, er
 }
 
 func remembers(_ context.Context, e Engine, m engine.Message, _ string) (string, error) {
-	f, err := e.Caller(m)
+	f, err := e.Agents().Caller(m)
 	if err != nil {
 		return "", err
 	}

@@ -126,7 +126,7 @@ func (j *job) answered(ctx context.Context, s session.Session, m message.Mail) (
 			lasting = append(lasting, a)
 		}
 	}
-	a, begun, err := j.engine.begun(s)
+	a, begun, err := j.engine.agents.Begun(s)
 	if err != nil {
 		return begun, err
 	}

@@ -16,7 +16,7 @@ func (e *Engine) Approvals() *approval.Approvals { return e.approvals }
 
 // ApprovalsFor returns what the sender of a message, whose text is not needed, may answer.
 func (e *Engine) ApprovalsFor(ctx context.Context, sender Message) ([]approval.Approval, error) {
-	m, err := e.told(message.New(sender))
+	m, err := e.agents.Identify(message.New(sender))
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (e *Engine) Answer(ctx context.Context, sender Message, id string, said ses
 	}
 	said.Call, said.ID = a.Call, a.ID
 	sender.Text, sender.Files, sender.Answers, sender.IdempotencyKey, sender.Wait, sender.History, sender.Reply = "", nil, []session.Answer{said}, "", false, nil, nil
-	_, m, err := e.ready(message.New(sender))
+	_, m, err := e.agents.Ready(message.New(sender))
 	if err != nil {
 		return a, err
 	}
@@ -59,11 +59,11 @@ func (e *Engine) Answer(ctx context.Context, sender Message, id string, said ses
 
 // from returns the conversation from which the sender of a message answers.
 func (e *Engine) from(m message.Mail) (session.Key, error) {
-	a, err := e.agent(m.Agent)
+	a, err := e.agents.Get(m.Agent)
 	if err != nil {
 		return "", err
 	}
-	return e.key(a, m), nil
+	return e.agents.Key(a, m), nil
 }
 
 // checkLasts refuses what does not say how long an approval lasts.
@@ -86,7 +86,7 @@ func (e *Engine) submit(ctx context.Context, key session.Key, m message.Mail) er
 
 // root returns the conversation of the person for whom the sub-agent of a session works.
 func (e *Engine) root(s session.Session) session.Key {
-	if _, m, err := e.begun(s); err == nil && m.Origin != nil {
+	if _, m, err := e.agents.Begun(s); err == nil && m.Origin != nil {
 		return m.Origin.Root()
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
@@ -95,7 +96,7 @@ func TestCallerIsWhole(t *testing.T) {
 	start := func() {
 		g, _ = newEngine(t, func(c *engine.Config) {
 			c.Now, c.Store = now.Now, kept
-			c.Agents[0].Spawn = engine.Spawn{AtOnce: 1}
+			c.Agents[0].Spawn = agent.Spawn{AtOnce: 1}
 			must(t, c.Registry.Register(
 				tool.Func(tool.Definition{Name: "note", Description: "Note a word"}, func(ctx context.Context, w word) (string, error) {
 					mu.Lock()

@@ -22,7 +22,7 @@ func (j *job) commands(m message.Mail, s session.Session) bool {
 	case m.Workflow != "", name == message.Switch:
 		return true
 	case m.Text == message.Run:
-		return s.Flow != nil || len(j.engine.Workflows().Names()) > 0
+		return s.Flow != nil || len(j.engine.agents.Workflows().Names()) > 0
 	}
 	return m.Text == message.Compact || m.Text == message.Stop || m.Text == message.Anew
 }
@@ -38,7 +38,7 @@ func (j *job) compact(ctx context.Context, m message.Mail, s session.Session, yi
 		return j.refuse(ctx, message.ErrOpen, yield)
 	default:
 		m.Text, m.Files = "", nil
-		state, left, usage := j.agent.runner.Compact(ctx, j.engine.input(j.agent, m, s))
+		state, left, usage := j.agent.Runner.Compact(ctx, j.engine.agents.Input(j.agent, m, s))
 		if err := context.Cause(ctx); err != nil {
 			return j.refuse(ctx, fmt.Errorf("summarizing the conversation: %w", err), yield)
 		}
@@ -98,8 +98,8 @@ func (j *job) switchSkill(ctx context.Context, m message.Mail, s session.Session
 // them: another member of a chat may have chosen it, and the agent may have one for others.
 func (j *job) active(m message.Mail, s session.Session) string {
 	m.Skill = ""
-	skill := cmp.Or(j.engine.input(j.agent, m, s).Facts.Skill, catalog.Full)
-	if slices.Contains(j.engine.seen(j.agent, m, s).HiddenSkills, skill) {
+	skill := cmp.Or(j.engine.agents.Input(j.agent, m, s).Facts.Skill, catalog.Full)
+	if slices.Contains(j.engine.agents.Seen(j.agent, m, s).HiddenSkills, skill) {
 		return "that of the agent"
 	}
 	return skill
@@ -107,10 +107,10 @@ func (j *job) active(m message.Mail, s session.Session) string {
 
 // choice returns the skill that a person chose, which must exist for them; empty is [Auto].
 func (j *job) choice(m message.Mail, s session.Session) (string, error) {
-	if unknown := j.engine.roster.CheckSkill(m.Skill) != nil; unknown && m.Skill == message.Auto {
+	if unknown := j.engine.agents.Roster.CheckSkill(m.Skill) != nil; unknown && m.Skill == message.Auto {
 		return "", nil
 	}
-	return m.Skill, j.engine.named(j.agent, m, s)
+	return m.Skill, j.engine.agents.CheckNames(j.agent, m, s)
 }
 
 // inPhase says which phase of a workflow a conversation is in, and who chose its tools.

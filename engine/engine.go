@@ -11,15 +11,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
@@ -29,15 +28,11 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/mailbox"
-	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/people"
-	"github.com/etui-run/etui/prompt"
-	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
-	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/skill"
@@ -105,44 +100,8 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Agent answers messages.
-type Agent struct {
-	// Name is how messages address the agent. Required.
-	Name string
-	// Model answers for it. Required.
-	Model model.Model
-	// Instructions say what the agent is; empty means a general assistant.
-	Instructions string
-	// Groups are the groups whose tools it has, as in "file,shell"; empty means all.
-	// Groups, Skill and Skills are what it starts with: see [roster.Roster.Change].
-	Groups string
-	// Skill is the toolset that is active until another is chosen; empty means
-	// [catalog.Full].
-	Skill string
-	// Skills are the only skills that the model sees; an empty list means all, and
-	// [catalog.None] alone means none.
-	Skills []string
-	// Strategy is how much context its turns are given. NoMemory and NoRuntime leave
-	// the memory and the runtime facts out, under the strategy custom.
-	Strategy            prompt.Strategy
-	NoMemory, NoRuntime bool
-	// Steer lets a turn take in, after each round of calls, the texts that its sender wrote
-	// meanwhile. Otherwise they wait for turns of their own.
-	Steer bool
-	// Memory is what it remembers between conversations; nil means nothing.
-	Memory *memory.Store
-	// Disk holds the files that conditions of workflows read; nil means none. See
-	// [workflow.Plan.In].
-	Disk fs.FS
-	// Spawn bounds the sub-agents that it may start; the zero value allows none.
-	Spawn Spawn
-	// HistoryTokens bounds how much of a conversation is sent, see
-	// [prompt.Config].
-	HistoryTokens int
-	// Mode is how the selected tools reach its model; empty means as Config.Selection
-	// says.
-	Mode selection.Mode
-}
+// Agent says how one answers messages.
+type Agent = agent.Config
 
 // Message is what a user says to an agent, with what is known of the user.
 type Message = message.Message
@@ -175,20 +134,17 @@ var (
 // Engine runs the turns of its agents.
 type Engine struct {
 	config    Config
-	selector  func() *selection.Selector
-	agents    map[string]*agent
+	agents    *agent.Agents
 	holder    string       // this process, in the inbox
 	shared    store.Shared // the store, if several processes use it; else nil
 	box       *mailbox.Box
 	looks     mailbox.Lines // callers who look at conversations, under one key
 	shares    share.Places  // of the places of messages
 	places    int           // of all messages that run or wait
-	replays   *replays
-	pending   sync.Map // of pending, while the session awaits the outcome
+	pending   sync.Map      // of pending, while the session awaits the outcome
 	meter     metrics.Meter
 	approvals *approval.Approvals
 	learner   *learning.Learner
-	roster    *roster.Roster
 	people    *people.People
 	deferred  atomic.Int64 // messages that wait in the store alone, see maxDeferred
 }
@@ -202,13 +158,6 @@ func (e *Engine) Wait(ctx context.Context) { e.box.Running.Wait(ctx) }
 // [Engine.Resume]. It returns how many messages stay, when the last turn has stored what it
 // had done. Nothing can be sent any more.
 func (e *Engine) Stop(ctx context.Context) (left int) { return e.box.Stop(ctx) }
-
-// agent is an Agent at work.
-type agent struct {
-	Agent
-	runner   *turn.Runner
-	controls *roster.Agent
-}
 
 // New returns an engine. The error says which part of the configuration is wrong.
 func New(cfg Config) (*Engine, error) {
@@ -235,7 +184,8 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
-	e := &Engine{config: cfg, holder: rand.Text(), places: max(2*cfg.MaxTurns, 2*fewest), looks: mailbox.Lines{Width: looking, Each: eachLooking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, holder: rand.Text(), places: max(2*cfg.MaxTurns, 2*fewest), looks: mailbox.Lines{Width: looking, Each: eachLooking}}
+	selector := selection.Follow(cfg.Registry, cfg.Selection)
 	e.people = people.New(people.Config{Users: cfg.Users, Catalog: e.Catalog, Scope: cfg.Scope})
 	e.approvals = approval.New(approval.Config{Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now, Root: e.root, Log: cfg.Log})
 	if cfg.Turn.Approvals {
@@ -249,78 +199,31 @@ func New(cfg Config) (*Engine, error) {
 		Store: cfg.Store, Worker: worker{e}, Log: cfg.Log, Now: cfg.Now, Holder: e.holder, Width: cfg.MaxTurns, Retry: e.meter.Retry,
 	})
 	if cfg.Embedder != nil {
-		e.selector = cfg.Embedder.Follow(e.selector)
+		selector = cfg.Embedder.Follow(selector)
 		// A change of the registry computes the vectors, so that the next turn need not.
-		cfg.Registry.Watch(func(*catalog.Catalog) { e.selector() })
+		cfg.Registry.Watch(func(*catalog.Catalog) { selector() })
 		cfg.Turn.Embedder = cfg.Embedder
 	}
-	specs := make([]roster.Spec, len(cfg.Agents))
-	for i, a := range cfg.Agents {
-		specs[i] = roster.Spec{Name: a.Name, Groups: a.Groups, Skill: a.Skill, Skills: a.Skills}
-	}
-	e.roster = roster.New(roster.Host{Catalog: e.Catalog, Store: cfg.Store, Log: cfg.Log}, specs)
 	e.learner = learning.New(cfg.Learning, learning.Host{
 		Store: cfg.Store, Now: cfg.Now, Log: cfg.Log, Background: e.background,
-		Check: func(name string) error { _, err := e.agent(name); return err },
+		Check: func(name string) error { _, err := e.agents.Get(name); return err },
 	})
-	for _, a := range cfg.Agents {
-		if a.Name == "" || a.Model == nil {
-			return nil, errors.New("an agent needs a name and a model")
-		}
-		if _, twice := e.agents[a.Name]; twice {
-			return nil, fmt.Errorf("the agent %q is defined twice", a.Name)
-		}
-		if err := message.CheckPrompt(a.Mode, &a.Strategy); err != nil {
-			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
-		}
-		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
-		live := &agent{Agent: a}
-		live.controls, _ = e.roster.Agent(a.Name) // it is there
-		live.runner = turn.New(a.Model, e.learner.Voting(a.Name, e.selector), builder, cfg.Turn)
-		e.agents[a.Name] = live
-		if e.awaits(a) {
-			cfg.Log.Warn("a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name, "skill", a.Skill, "skills", a.Skills)
-			continue
-		}
-		if err := e.roster.Check(roster.Change{Skill: &live.controls.Now().Skill, Skills: a.Skills}); err != nil {
-			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
-		}
-	}
-	outdated, err := e.roster.Load(context.Background()) // the store bounds how long that takes
+	var err error
+	e.agents, err = agent.New(agent.Host{
+		Store: cfg.Store, People: e.people, Catalog: e.Catalog, Selector: selector, Voting: e.learner.Voting, Selection: cfg.Selection,
+		Skills: cfg.Skills, Workflows: cfg.Workflows, Turn: cfg.Turn, MaxMessage: cfg.MaxMessage, Now: cfg.Now, Log: cfg.Log,
+	}, cfg.Agents)
 	if err != nil {
 		return nil, err
-	}
-	if len(outdated) > 0 {
-		cfg.Log.Warn("the configuration of agents has changed, and counts instead of what was changed of them at run time", "agents", outdated)
 	}
 	return e, nil
 }
 
-// awaits reports whether an agent names a skill that is missing in the catalog and
-// may return: it is known and not enabled, or some file cannot be read.
-func (e *Engine) awaits(a Agent) bool {
-	if e.config.Skills == nil {
-		return false
-	}
-	now := e.config.Skills.Snapshot()
-	return slices.ContainsFunc(append([]string{a.Skill}, a.Skills...), func(name string) bool {
-		_, there := e.Catalog().Skill(name)
-		_, known := now.Get(name)
-		return name != "" && name != catalog.None && !there && (known || len(now.Failed()) > 0)
-	})
-}
-
-// Roster returns the agents, with what people change of them.
-func (e *Engine) Roster() *roster.Roster { return e.roster }
+// Agents returns who answers.
+func (e *Engine) Agents() *agent.Agents { return e.agents }
 
 // Catalog returns what exists now.
 func (e *Engine) Catalog() *catalog.Catalog { return e.config.Registry.Catalog() }
-
-// Secrets returns what is hidden in messages, and must be in answers.
-func (e *Engine) Secrets() *secret.Known { return e.config.Turn.Secrets }
-
-// MaxMessage returns how long a message may be, in bytes.
-func (e *Engine) MaxMessage() int { return e.config.MaxMessage }
 
 // Learner returns what keeps past turns and learns from them.
 func (e *Engine) Learner() *learning.Learner { return e.learner }
@@ -345,21 +248,6 @@ func (e *Engine) background(doing string, f func()) {
 		_ = e.box.Guard(doing, "", func() error { f(); return nil })
 	}()
 }
-
-// Memory returns what an agent remembers between conversations.
-func (e *Engine) Memory(agent string) (*memory.Store, error) {
-	a, err := e.agent(agent)
-	if err == nil && a.Memory == nil {
-		err = errors.New("the agent has no memory")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return a.Memory, nil
-}
-
-// Selector returns what selects from the catalog that is in effect now.
-func (e *Engine) Selector() *selection.Selector { return e.selector() }
 
 // Log returns where operators read what happens.
 func (e *Engine) Log() *slog.Logger { return e.config.Log }
@@ -386,12 +274,4 @@ func (e *Engine) Ready(ctx context.Context) error {
 	}
 	_, err := e.config.Store.List(ctx, session.Filter{Limit: 1})
 	return err
-}
-
-func (e *Engine) agent(name string) (*agent, error) {
-	a, err := e.roster.Agent(name)
-	if err != nil {
-		return nil, err
-	}
-	return e.agents[a.Name()], nil
 }

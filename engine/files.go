@@ -20,21 +20,3 @@ func (e *Engine) File(ctx context.Context, sha256 string) (chat.File, error) {
 	}
 	return chat.File{Data: data, Size: len(data), SHA256: sha256}, err
 }
-
-// file returns what reads the pictures of earlier messages: from the store, or from the
-// conversation that came with the message.
-func (e *Engine) file(m message.Mail) func(ctx context.Context, sha256 string) ([]byte, error) {
-	if m.History == nil {
-		return e.config.Store.File
-	}
-	return func(_ context.Context, sha256 string) ([]byte, error) {
-		for _, said := range m.History {
-			for _, f := range said.Files {
-				if f.SHA256 == sha256 {
-					return f.Data, nil
-				}
-			}
-		}
-		return nil, session.ErrNoFile
-	}
-}

@@ -50,23 +50,12 @@ func (e *Engine) passing(m message.Mail) string {
 	return store.Passing + message.Hash([]string{m.Client, string(m.To), e.people.Sender(m.Caller()).Record(), m.Digest()})
 }
 
-// message returns the message of an item.
-func (e *Engine) message(i store.Item) (*agent, message.Mail, error) {
-	m, err := message.Read(i.Message)
-	if err != nil {
-		return nil, m, err
-	}
-	m.To = i.Session // whatever the configuration says of its sender by now: its turn has that one to itself
-	a, err := e.addressed(m)
-	return a, m, err
-}
-
 // tellParked tells the sender of a message that it is about to be parked, on the channel that
 // it came from. It is told once, whatever ends the process in between. An error means that the
 // store failed.
 func (e *Engine) tellParked(ctx context.Context, i store.Item) error {
 	var posted error
-	if _, m, err := e.message(i); err == nil && len(m.Reply) > 0 && m.Outcome == nil {
+	if _, m, err := e.agents.Read(i); err == nil && len(m.Reply) > 0 && m.Outcome == nil {
 		text := fmt.Sprintf("This message could not be answered, again and again, and was set aside: “%s”. An operator can have it tried again.", printable.Line(m.Text, 100))
 		posted = e.Post(ctx, i.Session, m.Reply, text, fmt.Sprintf("parked-%d-%d", i.ID, i.Tries))
 	}

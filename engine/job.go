@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine/internal/follow"
@@ -23,7 +24,7 @@ import (
 // job is a message under way in its session.
 type job struct {
 	engine *Engine
-	agent  *agent
+	agent  *agent.Agent
 	key    session.Key
 	ticket *mailbox.Ticket
 	by     *follow.Follower // whoever waits for the answer; nil when nobody does
@@ -85,12 +86,12 @@ func (j *job) work(ctx context.Context, said *message.Mail, yield func(turn.Even
 // open loads the session of an item. Where the process that ran a turn in it has ended, and nobody
 // has taken the turn up, it runs to its end first. It may be the item's own: then the item has ended.
 func (j *job) open(ctx context.Context, m message.Mail, yield func(turn.Event, error) bool) (s session.Session, ended bool, err error) {
-	s, err = j.engine.load(ctx, j.agent, m)
+	s, err = j.engine.agents.Load(ctx, j.agent, m)
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return s, false, err
 	}
 	if err = j.engine.finish(ctx, j.key, false, j.following(m, cmp.Or(j.by, follow.New(yield)))); err == nil {
-		s, err = j.engine.load(ctx, j.agent, m)
+		s, err = j.engine.agents.Load(ctx, j.agent, m)
 	}
 	if err == nil && j.item.ID != 0 {
 		now, gone := j.engine.box.Item(ctx, j.item.ID)
@@ -155,7 +156,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 		}
 		traced(failed)
 	}()
-	for e, err := range j.agent.runner.Run(ctx, *in) {
+	for e, err := range j.agent.Runner.Run(ctx, *in) {
 		failed = err
 		watched.See(e)
 		j.tell(e)
@@ -247,7 +248,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 
 // asks returns what the turn of a message gets.
 func (j *job) asks(ctx context.Context, q *turnRequest) *turn.Input {
-	in := j.engine.input(j.agent, q.mail, q.session)
+	in := j.engine.agents.Input(j.agent, q.mail, q.session)
 	in.Item, in.Crashed = j.item.ID, j.item.Tries > 0
 	if q.mail.History == nil {
 		in.Late = func(call chat.Call, result chat.Result) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
@@ -33,22 +34,22 @@ func (o Order) mail() message.Mail {
 // Check refuses an order that could not be sent now. It returns the order with the conversation to
 // which it belongs.
 func (e *Engine) Check(o Order) (Order, error) {
-	a, m, err := e.ready(o.mail())
+	a, m, err := e.agents.Ready(o.mail())
 	if err != nil {
 		return o, err
 	}
-	o.Message, o.Caller, o.To = m.Message, m.Caller(), e.key(a, m)
-	return o, checkKey(o.To)
+	o.Message, o.Caller, o.To = m.Message, m.Caller(), e.agents.Key(a, m)
+	return o, agent.CheckKey(o.To)
 }
 
 // Submit accepts an order, and has it answered in the background. With an IdempotencyKey it is
 // accepted once, however often it is submitted.
 func (e *Engine) Submit(ctx context.Context, o Order) error {
-	a, m, err := e.ready(o.mail())
+	a, m, err := e.agents.Ready(o.mail())
 	if err != nil {
 		return err
 	}
-	return e.submit(ctx, e.key(a, m), m)
+	return e.submit(ctx, e.agents.Key(a, m), m)
 }
 
 // Order returns an order without a text, in the name of the caller of the turn that calls a tool
@@ -62,7 +63,7 @@ func (e *Engine) Order(ctx context.Context) (Order, error) {
 	if s.Turn.ID == "" {
 		return Order{}, errors.New("there is no conversation to come back to")
 	}
-	_, m, err := e.begun(s)
+	_, m, err := e.agents.Begun(s)
 	if err != nil {
 		return Order{}, err
 	}

@@ -54,7 +54,7 @@ func (e *Engine) unended(ctx context.Context, id int64) (store.Item, error) {
 // Shown returns an item of the inbox as operators see it.
 func (e *Engine) Shown(i store.Item) InboxItem {
 	s := InboxItem{ID: i.ID, Session: i.Session, User: i.User, State: i.State, Reason: i.Reason, Tries: i.Tries, Accepted: i.Accepted}
-	if _, m, err := e.message(i); err == nil {
+	if _, m, err := e.agents.Read(i); err == nil {
 		s.Kind, s.Text = m.Kind, m.Text
 	}
 	return s

@@ -24,7 +24,7 @@ func (j *job) takeQuestion(ctx context.Context, m message.Mail, s session.Sessio
 		return j.takeAnswer(ctx, m, s, yield)
 	}
 	if m.Origin == nil { // else the names were checked before
-		if err := j.engine.named(j.agent, m, s); err != nil {
+		if err := j.engine.agents.CheckNames(j.agent, m, s); err != nil {
 			return nil, j.refuse(ctx, err, yield)
 		}
 	}
@@ -33,7 +33,7 @@ func (j *job) takeQuestion(ctx context.Context, m message.Mail, s session.Sessio
 		return nil, j.compact(ctx, m, s, yield)
 	case m.Text == message.Anew:
 		return nil, j.anew(ctx, m, s, yield)
-	case m.Text == message.Run && (s.Flow != nil || len(j.engine.Workflows().Names()) > 0):
+	case m.Text == message.Run && (s.Flow != nil || len(j.engine.agents.Workflows().Names()) > 0):
 		return j.goOn(ctx, m, s, yield)
 	case name == message.Switch:
 		return nil, j.switchSkill(ctx, m, s, yield)

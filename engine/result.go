@@ -70,7 +70,7 @@ func (j *job) takeResult(ctx context.Context, m message.Mail, s session.Session,
 
 // again submits a result that came while a turn was open.
 func (e *Engine) again(ctx context.Context, key session.Key, a session.Await) error {
-	_, m, err := e.message(store.Item{Message: a.Held})
+	_, m, err := e.agents.Read(store.Item{Message: a.Held})
 	if err != nil {
 		return err
 	}

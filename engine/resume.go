@@ -27,7 +27,7 @@ func (e *Engine) Resume(ctx context.Context) error {
 	var followers sync.WaitGroup
 	defer followers.Wait()
 	for what, loop := range map[string]func(context.Context){
-		"following what is changed of agents": e.roster.Follow,
+		"following what is changed of agents": e.agents.Roster.Follow,
 		"following past turns":                e.learner.Follow,
 	} {
 		followers.Go(func() {
@@ -50,7 +50,7 @@ func (e *Engine) lost(ctx context.Context, key session.Key) error {
 		return err
 	}
 	for _, i := range waiting {
-		if _, m, err := e.message(i); err == nil && m.Outcome != nil {
+		if _, m, err := e.agents.Read(i); err == nil && m.Outcome != nil {
 			e.pending.Store(pending{key, m.Outcome.Call.ID}, nil)
 		}
 	}
@@ -80,7 +80,7 @@ func (e *Engine) finish(ctx context.Context, key session.Key, crashed bool, of h
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return err
 	}
-	a, m, err := e.begun(s)
+	a, m, err := e.agents.Begun(s)
 	if err != nil { // the agent is gone, say
 		e.config.Log.ErrorContext(ctx, "open turn closed: it cannot be resumed", "session", key, "error", err)
 		state, left := turn.Close(s, e.Catalog(), "its turn could not be resumed", e.config.Now())
@@ -105,18 +105,4 @@ func (e *Engine) finish(ctx context.Context, key session.Key, crashed bool, of h
 	j.run(ctx, &turnRequest{m, s}, of(s.Turn.Item))
 	e.box.HandOver(i, j.kept)
 	return j.kept
-}
-
-// begun returns the agent and the message of a session's open turn, without its text.
-func (e *Engine) begun(s session.Session) (*agent, message.Mail, error) {
-	m, err := message.Read(s.Turn.Request)
-	if err != nil {
-		return nil, m, err
-	}
-	m.To = s.Key
-	a, err := e.agent(m.Agent)
-	if err == nil {
-		err = message.CheckPrompt(m.Mode, m.Strategy)
-	}
-	return a, m, err
 }

@@ -169,7 +169,7 @@ func TestConversationOfAll(t *testing.T) {
 	list, err := kept.List(t.Context(), session.Filter{})
 	must(t, err)
 	for _, s := range list {
-		if route.Belongs(s, g.Users().Names("bob")) {
+		if route.Belongs(s, g.Agents().Users().Names("bob")) {
 			t.Errorf("%s is bob's", s.Key)
 		}
 	}

@@ -9,37 +9,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/engine/internal/follow"
 	"github.com/etui-run/etui/engine/internal/share"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
-	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
-
-// load loads the session of a message.
-func (e *Engine) load(ctx context.Context, a *agent, m message.Mail) (session.Session, error) {
-	key := e.key(a, m)
-	if m.History != nil {
-		return e.replay(ctx, a, m, key), nil
-	}
-	if err := checkKey(key); err != nil {
-		return session.Session{}, err
-	}
-	s, err := e.config.Store.Load(ctx, key, session.Sent)
-	if err != nil {
-		return s, fmt.Errorf("loading the session: %w: %w", ErrStore, err)
-	}
-	return s, nil
-}
-
-func checkKey(key session.Key) error {
-	if len(key) > maxKey {
-		return fmt.Errorf("%w: the names of its agent, session, channel and user have %d bytes together, at most %d are accepted", ErrInvalid, len(key), maxKey)
-	}
-	return nil
-}
 
 // Send accepts a message, runs its turn and yields what happens, as [turn.Runner.Run]
 // does. Every step is stored before the turn goes on; the events that carry
@@ -83,11 +60,11 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 // message is a pointer: large variables on the stack of a turn that waits for its model cost
 // memory for each of them.
 func (e *Engine) receive(said *Message) (*job, *message.Mail, error) {
-	a, m, err := e.ready(message.New(*said))
+	a, m, err := e.agents.Ready(message.New(*said))
 	if err != nil {
 		return nil, nil, err
 	}
-	m.To = e.key(a, m) // also if the configuration changes while it waits
+	m.To = e.agents.Key(a, m) // also if the configuration changes while it waits
 	return &job{engine: e, agent: a, key: m.To, ticket: e.box.Ticket(m.Wait)}, &m, nil
 }
 
@@ -122,7 +99,7 @@ func (j *job) enter(ctx context.Context, m *message.Mail, yield func(turn.Event,
 	defer cancel()
 	fresh := false
 	received := j.received(ctx, m)
-	if err = checkKey(j.key); err == nil {
+	if err = agent.CheckKey(j.key); err == nil {
 		j.item, fresh, err = j.engine.accept(ctx, j.key, *m)
 	}
 	received(err)
@@ -170,7 +147,7 @@ func (j *job) lostAnswer(m *message.Mail, key string) json.RawMessage {
 
 // enterLate does the same with an outcome of the inbox, for the sender who waits for it.
 func (j *job) enterLate(ctx context.Context, item store.Item, yield func(turn.Event, error) bool) bool {
-	_, m, err := j.engine.message(item)
+	_, m, err := j.engine.agents.Read(item)
 	if err != nil {
 		return yield(turn.Event{}, err) && false
 	}
@@ -228,7 +205,7 @@ func (j *job) enterLater(ctx context.Context, m *message.Mail, crowd error) (err
 			e.deferred.Add(-1)
 		}
 	}()
-	switch err = checkKey(j.key); {
+	switch err = agent.CheckKey(j.key); {
 	case err != nil:
 		return err
 	case n > maxDeferred:

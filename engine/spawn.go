@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/message"
@@ -23,41 +24,6 @@ import (
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
-
-// Spawn bounds the sub-agents of an agent. The zero value allows none.
-type Spawn struct {
-	// AtOnce is how many of a conversation work at once; 0 allows none.
-	AtOnce int
-	// Number is how many the agent may start for one message of the user, those that it
-	// starts when results come among them; 0 means 8.
-	Number int
-	// Depth is how deep they may be nested: with 1, which 0 means, sub-agents have none. Of
-	// several agents one within the other, each limit counts.
-	Depth int
-	// Agents are the agents that it may start; an empty list means itself.
-	Agents []string
-	// Steps bounds how often one asks the model in a turn; 0 means as any other turn. Time is
-	// how long it works at a stretch, without the time in which it waits for people; 0 means
-	// ten minutes. Tokens is how many it uses, as the provider counts them; 0 means 200,000.
-	Steps  int
-	Time   time.Duration
-	Tokens int
-}
-
-func (s Spawn) filled() Spawn {
-	s.Number, s.Depth = cmp.Or(s.Number, 8), cmp.Or(s.Depth, 1)
-	s.Time, s.Tokens = cmp.Or(s.Time, 10*time.Minute), cmp.Or(s.Tokens, 200_000)
-	return s
-}
-
-// SpawnTool is the name of the tool that calls [Engine.Spawn]. Sub-agents that may have none
-// themselves do not see it.
-const SpawnTool = "spawn"
-
-// unasked are tools that sub-agents do not have. A question to the user belongs into their
-// answer: the agent that started them decides what the user is asked. And what is scheduled
-// would come back to a conversation that nobody reads.
-var unasked = []string{"ask_user", "schedule"}
 
 // SubAgent is a task that an agent hands to another one.
 type SubAgent struct {
@@ -95,11 +61,11 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 	if s.Turn.ID == "" || !strings.HasPrefix(call, s.Turn.ID+"-") {
 		return chat.Result{}, errors.New("a sub-agent can be started only within a turn, in a conversation that etui keeps")
 	}
-	a, m, err := e.begun(s)
+	a, m, err := e.agents.Begun(s)
 	if err != nil {
 		return chat.Result{}, err
 	}
-	limits := a.Spawn.filled()
+	limits := a.Spawn.Filled()
 	if err := maySpawn(a, m, s); err != nil {
 		return chat.Result{}, err
 	}
@@ -117,7 +83,7 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 	sum := sha256.Sum256([]byte(call))
 	id := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))
 	key := route.Sub(s.Key, name, id)
-	if err := checkKey(key); err != nil {
+	if err := agent.CheckKey(key); err != nil {
 		return chat.Result{}, err
 	}
 	sub, err := e.handed(ctx, t, a, m, s, f.Skill)
@@ -125,7 +91,7 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 		return chat.Result{}, err
 	}
 	sub.Agent, sub.To, sub.IdempotencyKey, sub.Origin.ID = name, key, "spawn-"+call, id
-	_, sub, err = e.ready(sub)
+	_, sub, err = e.agents.Ready(sub)
 	if err == nil && t.Toolset != "" {
 		sub.Skill = t.Toolset
 		err = e.mayTakeUp(ctx, sub)
@@ -145,8 +111,8 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 }
 
 // maySpawn returns the limit that keeps an agent from starting one more.
-func maySpawn(a *agent, m message.Mail, s session.Session) error {
-	limits := a.Spawn.filled()
+func maySpawn(a *agent.Agent, m message.Mail, s session.Session) error {
+	limits := a.Spawn.Filled()
 	running := 0
 	for _, w := range s.Awaits {
 		if w.For == session.SubAgent && w.Held == nil {
@@ -156,7 +122,7 @@ func maySpawn(a *agent, m message.Mail, s session.Session) error {
 	switch {
 	case a.Spawn.AtOnce <= 0:
 		return fmt.Errorf("the agent %s may start no sub-agents", a.Name)
-	case left(a, m) < 1:
+	case a.Depth(m) < 1:
 		return errors.New("this sub-agent may start none itself: do the task, or say in your answer what is missing")
 	case running >= a.Spawn.AtOnce:
 		return fmt.Errorf("%d sub-agents of this conversation are at work, and no more may be at once; wait for a result, which comes as a message, or do it yourself", running)
@@ -166,35 +132,24 @@ func maySpawn(a *agent, m message.Mail, s session.Session) error {
 	return nil
 }
 
-// left is how deep the sub-agents of the turn of a message may be nested.
-func left(a *agent, m message.Mail) int {
-	switch {
-	case a.Spawn.AtOnce <= 0 || m.History != nil:
-		return 0
-	case m.Origin != nil:
-		return min(m.Origin.Left, a.Spawn.filled().Depth)
-	}
-	return a.Spawn.filled().Depth
-}
-
 // handed makes the message for a sub-agent from that of the turn that starts it. Who sends
 // it stays the same.
-func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m message.Mail, s session.Session, skill string) (message.Mail, error) {
+func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent.Agent, m message.Mail, s session.Session, skill string) (message.Mail, error) {
 	task := strings.TrimSpace(t.Task)
 	if task == "" {
 		return m, errors.New("the task is empty: say what the sub-agent is to do, with all that it must know")
 	}
 	if t.Toolset != "" && t.Toolset != skill {
-		in := e.input(a, m, s)
+		in := e.agents.Input(a, m, s)
 		in.Facts.Skill = skill
 		if err := takesUp(ctx, a, in, t.Toolset); err != nil {
 			return m, err
 		}
 		skill = t.Toolset
 	}
-	limits := a.Spawn.filled()
+	limits := a.Spawn.Filled()
 	o := &message.Origin{
-		Turn: s.Turn.ID, Left: left(a, m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: m.Stored(),
+		Turn: s.Turn.ID, Left: a.Depth(m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: m.Stored(),
 		Steps: lower(cmp.Or(limits.Steps, e.config.Turn.MaxSteps, maxSteps), t.Steps), Time: lower(limits.Time, t.Time), Tokens: lower(limits.Tokens, t.Tokens),
 	}
 	if m.Origin != nil {
@@ -222,71 +177,25 @@ func lower[T int | time.Duration](limit, wanted T) T {
 
 // mayTakeUp refuses a toolset that the sub-agent of a message could not take up itself.
 func (e *Engine) mayTakeUp(ctx context.Context, sub message.Mail) error {
-	a, err := e.agent(sub.Agent)
+	a, err := e.agents.Get(sub.Agent)
 	if err != nil {
 		return err
 	}
 	toolset := sub.Skill
 	sub.Skill = ""
-	return takesUp(ctx, a, e.input(a, sub, session.Session{Key: sub.To}), toolset)
+	return takesUp(ctx, a, e.agents.Input(a, sub, session.Session{Key: sub.To}), toolset)
 }
 
 // takesUp returns why an agent may not take up a toolset.
-func takesUp(ctx context.Context, a *agent, in turn.Input, toolset string) error {
+func takesUp(ctx context.Context, a *agent.Agent, in turn.Input, toolset string) error {
 	args, _ := json.Marshal(map[string]string{"name": toolset})
-	switch j := a.runner.JudgeCall(ctx, in, selection.UseSkill, args); {
+	switch j := a.Runner.JudgeCall(ctx, in, selection.UseSkill, args); {
 	case j.Stage == turn.StageUnknown:
 		return fmt.Errorf("there is no toolset %q", toolset)
 	case j.Effect != rules.Allow:
 		return fmt.Errorf("the toolset %s may not be taken up here", toolset)
 	}
 	return nil
-}
-
-// bound is what an ancestor may use now. One whose agent is gone may use nothing.
-func (e *Engine) bound(f chat.Facts, of message.Ancestor) selection.Bound {
-	f.Agent, f.Session, f.Skill = of.Agent, string(of.Session), of.Skill
-	b := selection.Bound{Facts: f, Include: of.Include, Exclude: of.Exclude}
-	a, ok := e.agents[of.Agent]
-	if !ok {
-		b.Facts.Skill = "(gone)" // a skill that does not exist lets nothing through
-		return b
-	}
-	now := a.controls.Now()
-	b.Groups = now.Groups
-	b.IncludeSkills, b.ExcludeSkills = now.Filter(of.IncludeSkills, of.ExcludeSkills)
-	return b
-}
-
-// then is what somebody might use when they asked for a task.
-func (e *Engine) then(a *message.Bounds) selection.Bound {
-	of := message.Ancestor{
-		Agent: a.Facts.Agent, Session: session.Key(a.Facts.Session),
-		Include: a.Include, Exclude: a.Exclude, IncludeSkills: a.IncludeSkills, ExcludeSkills: a.ExcludeSkills,
-	}
-	b := e.bound(a.Facts, of)
-	b.Past = true
-	return b
-}
-
-// within adds to an input what bounds the message of a task, or a sub-agent.
-func (e *Engine) within(in turn.Input, a *agent, m message.Mail) turn.Input {
-	if (a.Spawn.AtOnce > 0 || m.Origin != nil) && left(a, m) == 0 {
-		in.Options.ExcludeTools = append(slices.Clone(in.Options.ExcludeTools), SpawnTool)
-	}
-	for a := m.Bounds; a != nil; a = a.First {
-		in.Bounds = append(in.Bounds, e.then(a))
-	}
-	o := m.Origin
-	if o == nil {
-		return in
-	}
-	in.MaxSteps, in.MaxTokens, in.Unasked = o.Steps, o.Tokens, true
-	in.Options.ExcludeTools = append(slices.Clone(in.Options.ExcludeTools), unasked...)
-	for _, of := range o.Within {
-		in.Bounds = append(in.Bounds, e.bound(in.Facts, of))
-	}
-	return in
 }
 
 // errTime is the cause with which a sub-agent ends whose time is up.

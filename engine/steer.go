@@ -39,7 +39,7 @@ func (j *job) steering(ctx context.Context, m message.Mail, s session.Session) (
 		if i.ID == j.item.ID {
 			continue
 		}
-		_, next, err := j.engine.message(i)
+		_, next, err := j.engine.agents.Read(i)
 		if err != nil || i.Holder != j.engine.holder {
 			break
 		}

@@ -15,6 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -180,19 +181,19 @@ func (s *story) start() {
 	names = slices.Insert(names, 0, "main") // the default agent is the first one
 	for _, name := range names {
 		a := s.config.Agents[name]
-		agent := engine.Agent{
+		one := engine.Agent{
 			Name: name, Model: &storyModel{s.models[name], name, p}, Groups: a.Groups, Instructions: a.Instructions,
 			Skill: a.Skill, Skills: a.Skills, Steer: a.Steer,
 		}
 		if len(a.Starts) > 0 {
-			agent.Spawn = engine.Spawn{
+			one.Spawn = agent.Spawn{
 				AtOnce: 2, Agents: a.Starts, Depth: a.Depth, Steps: a.Steps, Tokens: a.Tokens, Time: a.Time,
 			}
 		}
 		if a.Memory {
-			agent.Memory = memory.New(memory.Config{Own: s.folder})
+			one.Memory = memory.New(memory.Config{Own: s.folder})
 		}
-		cfg.Agents = append(cfg.Agents, agent)
+		cfg.Agents = append(cfg.Agents, one)
 	}
 	var err error
 	p.Engine, err = engine.New(cfg)

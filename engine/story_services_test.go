@@ -73,5 +73,5 @@ func (p *process) control(ctx context.Context, change string) error {
 	if err := json.Unmarshal([]byte(change), &c); err != nil {
 		return err
 	}
-	return p.Roster().Change(ctx, "main", c)
+	return p.Agents().Roster.Change(ctx, "main", c)
 }

@@ -335,7 +335,7 @@ func (s *story) do(line string) {
 		to, text, _ := strings.Cut(rest, " ")
 		channel, user, _ := strings.Cut(to, ":")
 		s.sent++
-		w, err := g.Whoami(engine.Message{Channel: channel, User: user})
+		w, err := g.Agents().Whoami(engine.Message{Channel: channel, User: user})
 		must(s.T, err)
 		must(s.T, g.Post(ctx, w.Session, nil, text, fmt.Sprint("post-", s.sent)))
 	case task != nil:

@@ -18,7 +18,7 @@ func (w worker) Finish(ctx context.Context, key session.Key, crashed bool) error
 
 // Work implements [mailbox.Worker].
 func (w worker) Work(ctx context.Context, i store.Item) error {
-	a, m, err := w.engine.message(i)
+	a, m, err := w.engine.agents.Read(i)
 	if err != nil { // its agent is gone, say
 		w.engine.config.Log.ErrorContext(ctx, "a message of the inbox cannot be answered", "item", i.ID, "session", i.Session, "error", err)
 		return w.engine.box.Write(ctx, store.End{ID: i.ID, Result: message.Result(nil, err), Deliver: len(m.Reply) > 0})

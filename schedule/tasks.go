@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/route"
-	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/store"
 )
 
@@ -40,15 +40,14 @@ type firing struct {
 
 // Engine answers what is scheduled, see [engine.Engine].
 type Engine interface {
+	Agents() *agent.Agents
 	Check(o engine.Order) (engine.Order, error)
 	Expire(ctx context.Context) error
 	Now() time.Time
 	Order(ctx context.Context) (engine.Order, error)
-	Secrets() *secret.Known
 	Stopping() bool
 	Store() store.Store
 	Submit(ctx context.Context, o engine.Order) error
-	Users() *identity.Users
 }
 
 // Tasks are the tasks in the store of an engine. They are safe for concurrent use.
@@ -71,7 +70,7 @@ func (s *Tasks) Add(ctx context.Context, t Task) (Task, error) {
 	if strings.TrimSpace(t.Text) == "" {
 		return t, engine.ErrEmpty
 	}
-	t.Text = s.engine.Secrets().Redactor().Text(t.Text)
+	t.Text = s.engine.Agents().Secrets().Redactor().Text(t.Text)
 	if t.Key == "" && t.Session == "" && t.Chat == "" && t.User == "" { // a guest has no conversation of its own
 		t.Session = "task-" + t.ID
 		o.Session, o.To = t.Session, ""
@@ -137,7 +136,9 @@ func (s *Tasks) room(ctx context.Context, t Task, more int) error {
 }
 
 // sender returns who a task belongs to, by the configuration as it is now.
-func (s *Tasks) sender(t Task) identity.Sender { return s.engine.Users().Sender(t.Channel, t.User) }
+func (s *Tasks) sender(t Task) identity.Sender {
+	return s.engine.Agents().Users().Sender(t.Channel, t.User)
+}
 
 // owner returns who a task belongs to, as [identity.Sender.Record] has it.
 func (s *Tasks) owner(t Task) string { return s.sender(t).Record() }

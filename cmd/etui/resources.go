@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
@@ -74,8 +75,8 @@ func agents() action {
 					}
 					return nil
 				},
-				run: send(http.MethodPut, "/api/agents/{}", &change, func(s engine.AgentStatus) string {
-					return describeAgents([]engine.AgentStatus{s})
+				run: send(http.MethodPut, "/api/agents/{}", &change, func(s agent.Status) string {
+					return describeAgents([]agent.Status{s})
 				}),
 			},
 		},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
@@ -38,10 +39,10 @@ func keyRow(k server.KeyStatus) []string {
 	return []string{k.Name, k.User, may, k.Created.Local().Format(time.DateTime), k.Problem}
 }
 
-func describeAgents(agents []engine.AgentStatus) string {
-	return table[engine.AgentStatus]{
+func describeAgents(agents []agent.Status) string {
+	return table[agent.Status]{
 		wide: true, head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE SKILL", "SKILLS SHOWN", "STRATEGY"},
-		row: func(s engine.AgentStatus) []string {
+		row: func(s agent.Status) []string {
 			shown := cmp.Or(strings.Join(s.Skills, ","), "all")
 			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), s.Skill, shown, fmt.Sprint(s.Strategy)}
 		},
@@ -49,7 +50,7 @@ func describeAgents(agents []engine.AgentStatus) string {
 }
 
 // describeHealth says which models failed last, each once.
-func describeHealth(agents []engine.AgentStatus) string {
+func describeHealth(agents []agent.Status) string {
 	var b strings.Builder
 	var told []string
 	for _, s := range agents {

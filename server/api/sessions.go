@@ -58,7 +58,7 @@ func (c Conversations) List(w http.ResponseWriter, r *http.Request) {
 	limit, err := wire.Limit(q, "sessions")
 	f := session.Filter{Key: session.Key(q.Get("key")), Part: q.Get("part"), Limit: min(cmp.Or(limit, someSessions), maxSessions)}
 	if user := q.Get("user"); user != "" {
-		f.Users = c.engine.Users().Names(user)
+		f.Users = c.engine.Agents().Users().Names(user)
 	}
 	if err == nil {
 		f.After, err = parseCursor(q.Get("after"))
@@ -199,7 +199,7 @@ func (c Conversations) query(w http.ResponseWriter, r *http.Request, names ...st
 // session.
 func (c Conversations) owns(w http.ResponseWriter, r *http.Request, key session.Key, user string) bool {
 	list, err := c.engine.Store().List(r.Context(), session.Filter{Key: key, Limit: 1})
-	if err == nil && (len(list) == 0 || !route.Belongs(list[0], c.engine.Users().Names(user))) {
+	if err == nil && (len(list) == 0 || !route.Belongs(list[0], c.engine.Agents().Users().Names(user))) {
 		err = fmt.Errorf("session %q: %w", key, session.ErrNotFound)
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -432,7 +433,7 @@ func (h handing) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Ev
 		case strings.Contains(last.Note, "[system: the sub-agent"):
 			next.Text = "told"
 		case last.Text != "":
-			next = model.Event{Call: &chat.Call{ID: last.Text, Name: engine.SpawnTool, Arguments: []byte(`{}`)}}
+			next = model.Event{Call: &chat.Call{ID: last.Text, Name: agent.SpawnTool, Arguments: []byte(`{}`)}}
 		}
 		_ = yield(next, nil) && yield(model.Event{Stop: model.Done}, nil)
 	}
@@ -451,11 +452,11 @@ func TestSubAgentsOnTwoProcesses(t *testing.T) {
 		var e *engine.Engine
 		r := catalog.NewRegistry(nil)
 		must(t, r.Register(
-			tool.Func(tool.Definition{Name: engine.SpawnTool, Description: "Start", Risk: tool.Write, Replay: tool.Keyed}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
+			tool.Func(tool.Definition{Name: agent.SpawnTool, Description: "Start", Risk: tool.Write, Replay: tool.Keyed}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
 				return e.Spawn(ctx, engine.SubAgent{Task: "work"})
 			}),
 			tool.Func(tool.Definition{Name: "act", Description: "Act"}, func(context.Context, struct{}) (string, error) { acted <- struct{}{}; return "acted", nil })))
-		e, err := engine.New(engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: h, Spawn: engine.Spawn{AtOnce: 1}}}, Store: s})
+		e, err := engine.New(engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: h, Spawn: agent.Spawn{AtOnce: 1}}}, Store: s})
 		must(t, err)
 		return e
 	}
@@ -606,14 +607,14 @@ func TestControlsAreShared(t *testing.T) {
 	kept := open(t, url)
 	m := piecemeal{}
 	a, b := newEngine(t, open(t, url), m), newEngine(t, kept, m)
-	must(t, a.Roster().Change(t.Context(), "main", roster.Change{Skills: []string{catalog.None}}))
-	for now := (engine.AgentStatus{}); len(now.Skills) == 0; {
+	must(t, a.Agents().Roster.Change(t.Context(), "main", roster.Change{Skills: []string{catalog.None}}))
+	for now := (agent.Status{}); len(now.Skills) == 0; {
 		_, err := kept.Records(t.Context(), "agent") // meanwhile b hears of the change
 		must(t, err)
-		now, err = b.AgentStatus("main")
+		now, err = b.Agents().Status("main")
 		must(t, err)
 	}
-	now, err := newEngine(t, open(t, url), m).AgentStatus("main")
+	now, err := newEngine(t, open(t, url), m).Agents().Status("main")
 	must(t, err)
 	if !slices.Equal(now.Skills, []string{catalog.None}) {
 		t.Errorf("a new process has the skills %q", now.Skills)

@@ -1,4 +1,4 @@
-package engine
+package agent
 
 import (
 	"github.com/etui-run/etui/model"
@@ -6,8 +6,8 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// AgentStatus is what an agent is now.
-type AgentStatus struct {
+// Status is what an agent is now.
+type Status struct {
 	Name  string `json:"name"`
 	Model string `json:"model"`
 	// Models are its model and those to fall back on, in order, as earlier requests
@@ -32,22 +32,22 @@ type AgentStatus struct {
 	Chooser *turn.Counts `json:"chooser,omitempty"`
 }
 
-// AgentStatus returns the status of an agent.
-func (e *Engine) AgentStatus(name string) (AgentStatus, error) {
-	a, err := e.agent(name)
+// Status returns the status of an agent.
+func (g *Agents) Status(name string) (Status, error) {
+	a, err := g.Get(name)
 	if err != nil {
-		return AgentStatus{}, err
+		return Status{}, err
 	}
-	now := a.controls.Now()
-	s := AgentStatus{
-		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model), Skill: now.Skill, Groups: now.Groups, Tools: e.Catalog().Len(),
+	now := a.Controls.Now()
+	s := Status{
+		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model), Skill: now.Skill, Groups: now.Groups, Tools: g.host.Catalog().Len(),
 		Skills: append([]string{}, now.Skills...), Strategy: a.Strategy.String(),
-		Mode: e.config.Selection.Asked(a.Mode), CacheBreaks: a.runner.CacheBreaks(),
+		Mode: g.host.Selection.Asked(a.Mode), CacheBreaks: a.Runner.CacheBreaks(),
 	}
 	if now.Groups != "" {
-		s.Tools = len(e.Catalog().Groups(now.Groups))
+		s.Tools = len(g.host.Catalog().Groups(now.Groups))
 	}
-	if c := e.config.Turn.Chooser; c != nil {
+	if c := g.host.Turn.Chooser; c != nil {
 		counts := c.Counts()
 		s.Chooser = &counts
 	}
