@@ -29,6 +29,8 @@ var layers = [][]string{
 	{"approval", "learning", "people", "roster", "engine/internal/follow", "engine/internal/metrics"},
 	{"message"},
 	{"agent"},
+	{"inbox"},
+	{"outbox", "subagent"},
 	{"engine"},
 	{"erase", "inspect", "recall", "schedule"},
 	{"command"},

@@ -27,7 +27,7 @@ var larger = map[string]int{
 
 // core are the packages that a reader has to hold to know how etui answers a message, and maxCore
 // how many lines they have together. ARCHITECTURE.md gives the number.
-var core = []string{"chat", "tool", "catalog", "rank", "selection", "rules", "session", "store", "prompt", "model", "turn", "mailbox", "message", "engine", "channel"}
+var core = []string{"chat", "tool", "catalog", "rank", "selection", "rules", "session", "store", "prompt", "model", "turn", "mailbox", "message", "agent", "engine", "channel"}
 
 const maxCore = 27_200
 

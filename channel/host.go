@@ -165,7 +165,7 @@ func New(c Config) (*Host, error) {
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
 			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered),
-			writer:   &writer{a.Channel, traits, h.engine.File, recent.New[string, bool](remembered)},
+			writer:   &writer{a.Channel, traits, h.engine.Inbox().File, recent.New[string, bool](remembered)},
 			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})
 	}
@@ -194,7 +194,7 @@ func (h *Host) Run(ctx context.Context) {
 
 // own runs a channel in the one process that may, and lets that one deliver its replies.
 func (a *account) own(ctx context.Context, owned chan<- *account) {
-	shared, ok := a.engine.Shared()
+	shared, ok := a.engine.Store().(store.Shared)
 	if !ok || a.traits.Pushed {
 		a.mine(ctx, shared, ok, owned)
 		return

@@ -56,7 +56,7 @@ func (j *job) decided(ctx context.Context, m message.Mail, s session.Session, te
 		if waits { // before the sub-agent goes on: it may end at once
 			j.ticket.ExpectFrom(found.Session)
 		}
-		if err = j.engine.submit(ctx, found.Session, there); err != nil && waits {
+		if err = j.engine.inbox.Submit(ctx, found.Session, there); err != nil && waits {
 			j.engine.box.Nothing(found.Session)
 		}
 		if errors.Is(err, ErrStore) {

@@ -52,7 +52,7 @@ func (e *Engine) Answer(ctx context.Context, sender Message, id string, said ses
 	}
 	if err == nil {
 		m.To = a.Session
-		err = e.submit(ctx, a.Session, m)
+		err = e.inbox.Submit(ctx, a.Session, m)
 	}
 	return a, err
 }
@@ -74,24 +74,6 @@ func checkLasts(l session.Lasts) error {
 	return nil
 }
 
-// submit puts a message of the engine's own into the mailbox of a session, and has it
-// answered in the background.
-func (e *Engine) submit(ctx context.Context, key session.Key, m message.Mail) error {
-	item, fresh, err := e.accept(ctx, key, m)
-	if err == nil && fresh {
-		e.box.TakeUp(item)
-	}
-	return err
-}
-
-// root returns the conversation of the person for whom the sub-agent of a session works.
-func (e *Engine) root(s session.Session) session.Key {
-	if _, m, err := e.agents.Begun(s); err == nil && m.Origin != nil {
-		return m.Origin.Root()
-	}
-	return ""
-}
-
 // mayAnswer returns why the sender of a message in a conversation may not answer what waits.
 func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m message.Mail, a approval.Approval) error {
 	return e.approvals.May(ctx, approval.Person{Facts: e.people.Facts(m.Caller(), e.Catalog()), From: from, Operator: m.Operator}, a)
@@ -105,7 +87,7 @@ func (e *Engine) expire(ctx context.Context) error {
 	for _, a := range list {
 		if err == nil && !a.Until.IsZero() && now.After(a.Until) {
 			// The key makes it one answer, however many processes look.
-			err = e.submit(ctx, a.Session, message.Mail{Kind: message.KindAnswer, To: a.Session, Operator: true, Message: Message{
+			err = e.inbox.Submit(ctx, a.Session, message.Mail{Kind: message.KindAnswer, To: a.Session, Operator: true, Message: Message{
 				Background: true, IdempotencyKey: "expired-" + a.ID, Answers: []session.Answer{{Call: a.Call, ID: a.ID, Reason: expired}},
 			}})
 			if errors.Is(err, message.ErrKeyReused) { // another version of etui has said it, in other words

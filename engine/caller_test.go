@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -109,7 +110,7 @@ func TestCallerIsWhole(t *testing.T) {
 					return task.ID, err
 				}),
 				tool.New(tool.Definition{Name: "spawn", Description: "Start a sub-agent", Replay: tool.Keyed}, func(ctx context.Context, _ json.RawMessage) (chat.Result, error) {
-					return g.Spawn(ctx, engine.SubAgent{Task: "note it"})
+					return g.SubAgents().Start(ctx, subagent.Assignment{Task: "note it"})
 				}),
 			))
 		}, note("asked"), fake.Step{Calls: []chat.Call{fake.Call("s", "schedule", "{}")}}, done, // the question

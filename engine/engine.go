@@ -25,11 +25,13 @@ import (
 	"github.com/etui-run/etui/engine/internal/metrics"
 	"github.com/etui-run/etui/engine/internal/share"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/people"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
@@ -37,6 +39,7 @@ import (
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
@@ -143,6 +146,9 @@ type Engine struct {
 	places    int           // of all messages that run or wait
 	pending   sync.Map      // of pending, while the session awaits the outcome
 	meter     metrics.Meter
+	inbox     *inbox.Inbox
+	outbox    *outbox.Outbox
+	subAgents *subagent.Supervisor
 	approvals *approval.Approvals
 	learner   *learning.Learner
 	people    *people.People
@@ -187,7 +193,7 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{config: cfg, holder: rand.Text(), places: max(2*cfg.MaxTurns, 2*fewest), looks: mailbox.Lines{Width: looking, Each: eachLooking}}
 	selector := selection.Follow(cfg.Registry, cfg.Selection)
 	e.people = people.New(people.Config{Users: cfg.Users, Catalog: e.Catalog, Scope: cfg.Scope})
-	e.approvals = approval.New(approval.Config{Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now, Root: e.root, Log: cfg.Log})
+	e.approvals = approval.New(approval.Config{Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now, Root: func(s session.Session) session.Key { return e.subAgents.Root(s) }, Log: cfg.Log})
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.approvals.Grants.Covering
 		cfg.Turn.Granted = e.approvals.Grants.Covering
@@ -205,7 +211,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Turn.Embedder = cfg.Embedder
 	}
 	e.learner = learning.New(cfg.Learning, learning.Host{
-		Store: cfg.Store, Now: cfg.Now, Log: cfg.Log, Background: e.background,
+		Store: cfg.Store, Now: cfg.Now, Log: cfg.Log, Background: func(doing string, f func()) { e.box.Running.Go(cfg.Log, doing, f) },
 		Check: func(name string) error { _, err := e.agents.Get(name); return err },
 	})
 	var err error
@@ -216,8 +222,25 @@ func New(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.inbox = inbox.New(inbox.Config{Store: cfg.Store, Box: e.box, People: e.people, Holder: e.holder, Tracer: cfg.Tracer})
+	e.outbox = outbox.New(outbox.Config{
+		Store: cfg.Store, Box: e.box, Inbox: e.inbox, Secrets: cfg.Turn.Secrets, MaxMessage: cfg.MaxMessage, Holder: e.holder,
+		Tracer: cfg.Tracer, Retry: e.meter.Retry,
+	})
+	e.subAgents = subagent.New(subagent.Config{
+		Store: cfg.Store, Agents: e.agents, Inbox: e.inbox, Box: e.box, MaxSteps: cfg.Turn.MaxSteps, Now: cfg.Now, Log: cfg.Log,
+	})
 	return e, nil
 }
+
+// Inbox returns the messages that were accepted.
+func (e *Engine) Inbox() *inbox.Inbox { return e.inbox }
+
+// Outbox returns the replies that are still to be delivered.
+func (e *Engine) Outbox() *outbox.Outbox { return e.outbox }
+
+// SubAgents returns the agents that work for others.
+func (e *Engine) SubAgents() *subagent.Supervisor { return e.subAgents }
 
 // Agents returns who answers.
 func (e *Engine) Agents() *agent.Agents { return e.agents }
@@ -240,15 +263,6 @@ func (e *Engine) learn(agent string, m message.Mail, s session.Session, done *tu
 	e.learner.Keep(q, done.Used)
 }
 
-// background runs f beside what runs, which [Engine.Wait] and [Engine.Stop] wait for.
-func (e *Engine) background(doing string, f func()) {
-	e.box.Running.Begin()
-	go func() {
-		defer e.box.Running.End()
-		_ = e.box.Guard(doing, "", func() error { f(); return nil })
-	}()
-}
-
 // Log returns where operators read what happens.
 func (e *Engine) Log() *slog.Logger { return e.config.Log }
 
@@ -264,7 +278,9 @@ func (e *Engine) Stopping() bool { return e.box.Stopping() }
 // Expire answers what nobody has answered in time, and reports sub-agents that have ended without
 // a result. However many processes do, each thing happens once. It reads all sessions with
 // something left to do: call it every minute or so, see package schedule.
-func (e *Engine) Expire(ctx context.Context) error { return errors.Join(e.expire(ctx), e.ended(ctx)) }
+func (e *Engine) Expire(ctx context.Context) error {
+	return errors.Join(e.expire(ctx), e.subAgents.Expire(ctx))
+}
 
 // Ready returns an error when the engine cannot answer: when the store cannot be
 // read, or [ErrStopping].

@@ -434,13 +434,13 @@ func TestParkedAgainIsToldAgain(t *testing.T) {
 				t.Fatalf("parked are %+v", parked)
 			}
 			kept.parks.Store(true) // the first time that it is parked again, that is not stored
-			must(t, g.RetryItem(t.Context(), parked[0].ID))
+			must(t, g.Inbox().Retry(t.Context(), parked[0].ID))
 			idle(t, g)
 		}
 		if asked != 4+2*(4+1) {
 			t.Errorf("the model was asked %d times, want 14", asked)
 		}
-		letters, err := g.Letters(t.Context(), 0, 10)
+		letters, err := g.Outbox().Letters(t.Context(), 0, 10)
 		must(t, err)
 		told := 0
 		for _, l := range letters {

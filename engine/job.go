@@ -16,8 +16,10 @@ import (
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -142,7 +144,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if o := m.Origin; o != nil {
-		defer time.AfterFunc(o.Time, func() { cancel(errTime) }).Stop()
+		defer time.AfterFunc(o.Time, func() { cancel(subagent.ErrTime) }).Stop()
 	}
 	var failed error
 	open := s.Turn // as it was stored last
@@ -172,7 +174,7 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 				j.kept = fmt.Errorf("%w: %w", ErrStore, err)
 				err = j.kept
 			case !ended && m.History == nil && m.Origin != nil:
-				if j.kept = j.report(ctx, m.Origin, s.Key, nil, err); j.kept != nil {
+				if j.kept = j.engine.subAgents.Report(ctx, m.Origin, s.Key, nil, err); j.kept != nil {
 					break
 				}
 				fallthrough
@@ -211,12 +213,12 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 			}
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				var err error
-				if stopped, err = j.beside(ctx, *m, &end, e.Step); err != nil {
+				if stopped, err = j.engine.subAgents.Settle(ctx, *m, &end, e.Step); err != nil {
 					j.kept = err
 					return !j.gone && yield(turn.Event{}, err) && false
 				}
 				end.ID, end.Result = j.item.ID, message.Result(e.Step.Done, e.Step.Failed, j.given...)
-				end.Deliver = j.replies && (e.Step.Done == nil || len(j.given) > 0 || e.Step.Done.Reply != "" && !j.said(ctx, e.Step.Done))
+				end.Deliver = j.replies && (e.Step.Done == nil || len(j.given) > 0 || e.Step.Done.Reply != "" && !j.posted(ctx, e.Step.Done))
 				write = func(ctx context.Context, end store.End) error { return j.engine.box.Finish(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
 				end.ID, end.Result, write = e.Step.Taken, message.Result(taken(), nil), j.engine.box.Put
@@ -231,9 +233,9 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 				j.kept = err
 				return !j.gone && !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
 			}
-			j.engine.stopAll(ctx, stopped)
+			j.engine.subAgents.Stop(ctx, stopped)
 			if m.Origin != nil && !ended {
-				if gone, err := j.engine.orphan(ctx, m.Origin, s.Key); err == nil && gone {
+				if gone, err := j.engine.subAgents.Orphan(ctx, m.Origin, s.Key); err == nil && gone {
 					cancel(turn.ErrStopped)
 				}
 			}
@@ -259,4 +261,10 @@ func (j *job) asks(ctx context.Context, q *turnRequest) *turn.Input {
 		}
 	}
 	return &in
+}
+
+// posted reports whether a reply only repeats what the turn has posted.
+func (j *job) posted(ctx context.Context, done *turn.Done) bool {
+	return slices.ContainsFunc(done.Used, func(u turn.Used) bool { return u.Tool == outbox.PostTool }) &&
+		j.engine.outbox.Posted(ctx, store.Item{ID: j.item.ID, Session: j.key}, done.Reply)
 }

@@ -2,22 +2,13 @@ package engine
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
-
-// askAbout tells the person for whom a sub-agent works what waits for an approval.
-func (j *job) askAbout(ctx context.Context, o *message.Origin, key session.Key, list []session.Await) error {
-	text := fmt.Sprintf("The sub-agent %s asks (its task: %s)\n%s", o.ID, o.Title, approval.Text(list))
-	m := message.Mail{Kind: message.KindNotice, Notice: text, Message: Message{Agent: o.Within[0].Agent, IdempotencyKey: "notice-" + list[0].ID}}
-	return j.engine.deliver(ctx, o.Root(), m, key)
-}
 
 // showNotice shows a notice to the person of the conversation. It asks no model, and none can
 // withhold it.

@@ -49,7 +49,7 @@ func (e *Engine) Submit(ctx context.Context, o Order) error {
 	if err != nil {
 		return err
 	}
-	return e.submit(ctx, e.agents.Key(a, m), m)
+	return e.inbox.Submit(ctx, e.agents.Key(a, m), m)
 }
 
 // Order returns an order without a text, in the name of the caller of the turn that calls a tool

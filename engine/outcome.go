@@ -40,7 +40,7 @@ func (j *job) receiveOutcome(asked message.Mail, o turn.Outcome) {
 			asked.Text, asked.Files, asked.Answers, asked.IdempotencyKey = "", nil, nil, ""
 			asked.Kind, asked.Outcome = message.KindOutcome, o.Storable()
 			for pause := mailbox.FirstPause; ; pause = min(2*pause, mailbox.LastPause) {
-				item, _, err := j.engine.accept(ctx, j.key, asked)
+				item, _, err := j.engine.inbox.Accept(ctx, j.key, asked)
 				if err == nil {
 					j.ticket.Hand(item)
 				}

@@ -13,7 +13,7 @@ import (
 // for the answer to a question of its own, a text is that answer.
 func (j *job) takeQuestion(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
 	if m.Origin != nil {
-		switch gone, err := j.engine.orphan(ctx, m.Origin, s.Key); {
+		switch gone, err := j.engine.subAgents.Orphan(ctx, m.Origin, s.Key); {
 		case err != nil:
 			return nil, j.refuse(ctx, err, yield)
 		case gone:

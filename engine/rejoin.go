@@ -56,7 +56,7 @@ func (j *job) linger(ctx context.Context, end context.CancelCauseFunc) (stop fun
 			switch {
 			case j.engine.box.Answers.Senders(item.ID) > 1:
 				alone = 0
-			case j.engine.goesOn(item), alone >= lingering && !j.engine.wanted(item.Session):
+			case j.engine.goesOn(item), alone >= lingering && !j.engine.box.Wanted(item.Session):
 				end(context.Cause(ctx))
 				return
 			}
@@ -71,15 +71,4 @@ func (e *Engine) goesOn(item store.Item) bool {
 	defer cancel()
 	list, err := e.config.Store.Items(ctx, store.ItemFilter{Session: item.Session, State: store.Waiting, Limit: 2})
 	return err == nil && slices.ContainsFunc(list, func(i store.Item) bool { return i.ID != item.ID && i.Priority == store.People })
-}
-
-// wanted reports whether somebody waits for a session at another process.
-func (e *Engine) wanted(key session.Key) bool {
-	if e.shared == nil {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(e.box.Life(), maxStore)
-	defer cancel()
-	wanted, err := e.shared.Wanted(ctx, key)
-	return wanted || err != nil
 }

@@ -98,7 +98,7 @@ func (e *Engine) finish(ctx context.Context, key session.Key, crashed bool, of h
 		return err
 	}
 	e.config.Log.InfoContext(ctx, "turn resumed", "session", key, "agent", a.Name)
-	ctx, ended := e.box.Begin(ctx, key)
+	ctx, ended := e.box.Stops.Begin(ctx, key)
 	defer ended()
 	j := &job{engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, left: left, ticket: e.box.Ticket(false)}
 	defer j.ticket.Close()

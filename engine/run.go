@@ -100,7 +100,7 @@ func (j *job) enter(ctx context.Context, m *message.Mail, yield func(turn.Event,
 	fresh := false
 	received := j.received(ctx, m)
 	if err = agent.CheckKey(j.key); err == nil {
-		j.item, fresh, err = j.engine.accept(ctx, j.key, *m)
+		j.item, fresh, err = j.engine.inbox.Accept(ctx, j.key, *m)
 	}
 	received(err)
 	if err == nil && m.Accepted != nil {
@@ -140,7 +140,7 @@ func (j *job) lostAnswer(m *message.Mail, key string) json.RawMessage {
 		return nil
 	}
 	if key == "" {
-		key = j.engine.passing(*m)
+		key = j.engine.inbox.Passing(*m)
 	}
 	return j.engine.box.Answers.Lost(key, m.Repeated, m.Received, j.engine.config.Now())
 }
@@ -214,7 +214,7 @@ func (j *job) enterLater(ctx context.Context, m *message.Mail, crowd error) (err
 		return ErrFull
 	}
 	m.Behind = true
-	if j.item, fresh, err = e.accept(ctx, j.key, *m); err != nil {
+	if j.item, fresh, err = e.inbox.Accept(ctx, j.key, *m); err != nil {
 		return err
 	}
 	if fresh { // before its sender's next message comes, which waits behind it
@@ -295,7 +295,7 @@ func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *message.Mail
 	}
 	end := func() {}
 	if err == nil && m.Kind != message.KindStop { // it asks no model, sub-agents may have the places of all turns, and a second one stops no first
-		stoppable, ended := j.engine.box.Begin(ctx, j.key)
+		stoppable, ended := j.engine.box.Stops.Begin(ctx, j.key)
 		defer ended()
 		ctx = stoppable
 		end, err = j.engine.box.Turns.Enter(ctx, "", j.engine.people.Waiter(m.Caller(), m.To), j.item.Priority, mailbox.Unbounded)

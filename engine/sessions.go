@@ -8,6 +8,7 @@ import (
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
 )
 
 // The bounds of looking at conversations: how many callers read one at a time, and how many
@@ -55,7 +56,7 @@ func (e *Engine) DeleteSession(ctx context.Context, key session.Key) error {
 	if err := e.deleteAlone(ctx, key); err != nil {
 		return fmt.Errorf("session %q: %w", key, err)
 	}
-	subs, err := e.children(ctx, key)
+	subs, err := e.subAgents.Children(ctx, key)
 	for _, sub := range subs {
 		if failed := e.DeleteSession(ctx, sub); failed != nil && !errors.Is(failed, session.ErrNotFound) {
 			err = errors.Join(err, failed)
@@ -76,7 +77,7 @@ func (e *Engine) deleteAlone(ctx context.Context, key session.Key) error {
 		err = e.config.Store.Delete(ctx, key)
 	}
 	if err == nil {
-		e.stopAll(ctx, subAgents(s.State))
+		e.subAgents.Stop(ctx, subagent.Of(s.State))
 	}
 	return err
 }

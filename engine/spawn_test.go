@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -40,7 +41,9 @@ func newSpawning(tb testing.TB, change func(c *engine.Config), main, helper []fa
 		{Name: "main", Model: s.main, Spawn: agent.Spawn{AtOnce: 2, Agents: []string{"helper", "main"}}}, {Name: "helper", Model: s.helper},
 	}}
 	must(tb, cfg.Registry.Register(tool.Func(tool.Definition{Name: agent.SpawnTool, Description: "Start a sub-agent", Groups: []string{"agents"}, Risk: tool.Write, Replay: tool.Keyed},
-		func(ctx context.Context, t engine.SubAgent) (chat.Result, error) { return s.Spawn(ctx, t) })))
+		func(ctx context.Context, t subagent.Assignment) (chat.Result, error) {
+			return s.SubAgents().Start(ctx, t)
+		})))
 	if change != nil {
 		change(&cfg)
 	}
@@ -241,10 +244,10 @@ func TestSpawnAgain(t *testing.T) {
 		c.MaxTurns = 1 // so that it begins when the turn of the call has ended
 		c.Registry.Remove(agent.SpawnTool)
 		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: agent.SpawnTool, Description: "Start a sub-agent", Risk: tool.Write, Replay: tool.Keyed},
-			func(ctx context.Context, s engine.SubAgent) (chat.Result, error) {
-				first, err := g.Spawn(ctx, s)
+			func(ctx context.Context, s subagent.Assignment) (chat.Result, error) {
+				first, err := g.SubAgents().Start(ctx, s)
 				must(t, err)
-				second, err := g.Spawn(ctx, s)
+				second, err := g.SubAgents().Start(ctx, s)
 				if first.Session != second.Session {
 					t.Errorf("two sessions: %s and %s", first.Session, second.Session)
 				}

@@ -5,23 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
 
-// maxStopping is how long a message that stops a turn waits for its end.
-const maxStopping = 10 * time.Second
-
 // StopTurn ends the turn of a session that runs, or waits for an approval. It returns
 // when the turn has ended, and false if there was none.
 func (e *Engine) StopTurn(ctx context.Context, key session.Key) (bool, error) {
-	if stopped, err := e.interrupt(ctx, key); stopped || err != nil {
+	if stopped, err := e.box.Stops.Interrupt(ctx, key); stopped || err != nil {
 		return stopped, err
 	}
 	leave, err := e.box.Enter(ctx, key)
@@ -30,44 +27,11 @@ func (e *Engine) StopTurn(ctx context.Context, key session.Key) (bool, error) {
 	}
 	defer leave()
 	s, err := e.config.Store.Load(ctx, key, session.Sent)
-	if err != nil || turn.PhaseOf(s) != turn.Waiting || s.Turn.ID == "" && len(subAgents(s.State)) == 0 {
+	if err != nil || turn.PhaseOf(s) != turn.Waiting || s.Turn.ID == "" && len(subagent.Of(s.State)) == 0 {
 		return false, err
 	}
 	_, err = e.halt(ctx, s, s.Turn.Item, false)
 	return err == nil, err
-}
-
-// interrupt ends what runs in a session now.
-func (e *Engine) interrupt(ctx context.Context, key session.Key) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxStopping)
-	defer cancel()
-	ended := e.box.Interrupt(key)
-	if ended == nil {
-		return e.interruptElsewhere(ctx, key)
-	}
-	select {
-	case <-ended:
-		return true, nil
-	case <-ctx.Done():
-		return true, fmt.Errorf("the turn is being stopped, and has not ended yet: %w", context.Cause(ctx))
-	}
-}
-
-// interruptElsewhere ends what another process runs in a session now.
-func (e *Engine) interruptElsewhere(ctx context.Context, key session.Key) (bool, error) {
-	if e.shared == nil {
-		return false, nil
-	}
-	stopped, err := e.shared.Interrupt(ctx, key)
-	switch {
-	case stopped && err != nil:
-		err = fmt.Errorf("the turn is being stopped at another etui, and has not ended yet: %w", err)
-	case errors.Is(err, context.DeadlineExceeded):
-		err = nil // it works on the session without a turn, or too long to tell
-	case err != nil:
-		err = fmt.Errorf("%w: %w", ErrStore, err)
-	}
-	return stopped, err
 }
 
 // halt ends the turn of a session that waits, if there is one, its sub-agents, and an item
@@ -91,7 +55,7 @@ func (e *Engine) halt(ctx context.Context, s session.Session, item int64, delive
 	}
 	err := e.box.Write(ctx, store.End{ID: item, Result: message.Result(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told})
 	if err == nil {
-		e.stopAll(ctx, stopped)
+		e.subAgents.Stop(ctx, stopped)
 	}
 	return done, err
 }
@@ -103,12 +67,12 @@ func (j *job) stopNow(ctx context.Context, m *message.Mail, yield func(turn.Even
 	if m.IdempotencyKey != "" {
 		var fresh bool
 		var err error
-		if item, fresh, err = j.engine.accept(ctx, j.key, *m); err != nil || !fresh {
+		if item, fresh, err = j.engine.inbox.Accept(ctx, j.key, *m); err != nil || !fresh {
 			return false // it is accepted again below, with the same outcome
 		}
 		ctx = context.WithoutCancel(ctx)
 	}
-	stopped, err := j.engine.interrupt(ctx, j.key)
+	stopped, err := j.engine.box.Stops.Interrupt(ctx, j.key)
 	if !stopped {
 		j.item = item
 		return false
@@ -147,7 +111,7 @@ func (j *job) stopWaiting(ctx context.Context, m message.Mail, s session.Session
 	switch {
 	case m.History != nil:
 		done.Reply = "The client keeps this conversation, so it can only be stopped there: close the connection of the request."
-	case s.Turn.ID == "" && len(subAgents(s.State)) == 0 && !s.Flow.Runs():
+	case s.Turn.ID == "" && len(subagent.Of(s.State)) == 0 && !s.Flow.Runs():
 		err = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: j.replies})
 	default:
 		done, err = j.engine.halt(ctx, s, j.item.ID, j.replies)

@@ -107,12 +107,12 @@ func TestPostIsWrittenLater(t *testing.T) {
 		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
 		kept.failures.Store(1)
 		for range 2 { // the same once more
-			if err := g.Post(t.Context(), mainKey, json.RawMessage(`{"to": "ann"}`), "I have begun.", "k"); err != nil {
+			if err := g.Outbox().Post(t.Context(), mainKey, json.RawMessage(`{"to": "ann"}`), "I have begun.", "k"); err != nil {
 				t.Error(err)
 			}
 		}
 		idle(t, g)
-		letters, err := g.Letters(t.Context(), 0, 10)
+		letters, err := g.Outbox().Letters(t.Context(), 0, 10)
 		must(t, err)
 		if len(letters) != 1 || letters[0].Text != "I have begun." {
 			t.Errorf("the letters are %+v", letters)

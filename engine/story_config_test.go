@@ -29,6 +29,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/workflow"
 )
@@ -315,13 +316,13 @@ func (p *process) call(ctx context.Context, name string, c storyTool, raw json.R
 	}
 	switch c.Does {
 	case "spawn":
-		return p.Spawn(ctx, engine.SubAgent{Task: args["task"], Agent: args["agent"], Toolset: args["toolset"]})
+		return p.SubAgents().Start(ctx, subagent.Assignment{Task: args["task"], Agent: args["agent"], Toolset: args["toolset"]})
 	case "schedule":
 		id, next, err := p.schedule(ctx, args["when"], args["text"])
 		p.story.log.learn(id)
 		return tool.Text("It runs next at " + next.Format("2006-01-02 15:04") + "."), err
 	case "message":
-		err := p.Post(ctx, session.Key(caller.Session), nil, args["text"], tool.IdempotencyKey(ctx))
+		err := p.Outbox().Post(ctx, session.Key(caller.Session), nil, args["text"], tool.IdempotencyKey(ctx))
 		return tool.Text("It is on its way."), err
 	case "remember":
 		return tool.Text("Remembered."), p.remember(ctx, caller, args["text"])

@@ -337,7 +337,7 @@ func (s *story) do(line string) {
 		s.sent++
 		w, err := g.Agents().Whoami(engine.Message{Channel: channel, User: user})
 		must(s.T, err)
-		must(s.T, g.Post(ctx, w.Session, nil, text, fmt.Sprint("post-", s.sent)))
+		must(s.T, g.Outbox().Post(ctx, w.Session, nil, text, fmt.Sprint("post-", s.sent)))
 	case task != nil:
 		id, next, err := g.addTask(ctx, task[1], task[2], task[3])
 		must(s.T, err)
@@ -378,9 +378,9 @@ func (s *story) do(line string) {
 	case verb == "retry" || verb == "drop":
 		n, err := strconv.Atoi(rest)
 		must(s.T, err)
-		act := g.RetryItem
+		act := g.Inbox().Retry
 		if verb == "drop" {
-			act = g.DropItem
+			act = g.Inbox().Drop
 		}
 		if err := act(ctx, s.items[n-1]); err != nil {
 			s.log.add("fails: %v", err)
@@ -554,14 +554,14 @@ func path(f *session.Flow) string {
 
 // letters delivers what is to be delivered.
 func (s *story) letters() {
-	list, err := s.now.Letters(s.Context(), 0, 100)
+	list, err := s.now.Outbox().Letters(s.Context(), 0, 100)
 	must(s.T, err)
 	for _, l := range list {
 		s.log.learn(idsOf(l.Awaits)...)
 		var to string
 		must(s.T, json.Unmarshal(l.To, &to))
 		s.log.letter(to, l.Text+l.Failed)
-		must(s.T, s.now.Delivered(s.Context(), l.ID))
+		must(s.T, s.now.Outbox().Delivered(s.Context(), l.ID))
 	}
 }
 

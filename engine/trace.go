@@ -42,26 +42,6 @@ func (j *job) traced(ctx context.Context, m *message.Mail) (_ context.Context, e
 	return ctx, func(err error) { span.End(s, message.FailureOf(err)) }
 }
 
-// Delivery counts a try to deliver a letter over a channel, and begins its span. The caller
-// ends it.
-func (e *Engine) Delivery(ctx context.Context, l Letter, channel string) (_ context.Context, end func(error)) {
-	if l.Tries > 1 {
-		e.meter.Retry("delivery")
-	}
-	if e.config.Tracer == nil {
-		return ctx, func(error) {}
-	}
-	ctx, s := span.Start(span.Below(ctx, l.trace), e.config.Tracer, "deliver reply", trace.WithSpanKind(trace.SpanKindProducer),
-		span.Texts("etui.channel", channel, "gen_ai.conversation.id", l.Session.Hash()), trace.WithAttributes(attribute.Int("etui.tries", l.Tries)))
-	return ctx, func(err error) {
-		what := ""
-		if err != nil {
-			what = "_OTHER"
-		}
-		span.End(s, what)
-	}
-}
-
 func about(agent string, key session.Key) trace.SpanStartEventOption {
 	return span.Texts("gen_ai.agent.name", agent, "gen_ai.conversation.id", key.Hash())
 }

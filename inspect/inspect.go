@@ -25,7 +25,6 @@ type Engine interface {
 	Input(ctx context.Context, m engine.Message) (*turn.Runner, turn.Input, func(), error)
 	Log() *slog.Logger
 	Look(ctx context.Context, who string) (leave func(), err error)
-	Shown(i store.Item) engine.InboxItem
 	Store() store.Store
 }
 

@@ -54,12 +54,8 @@ func Result(done *turn.Done, err error, files ...chat.File) json.RawMessage {
 	return raw
 }
 
-// ResultOf returns how an item ended, if it did well, and the files that come with its reply.
-func ResultOf(i store.Item) (*turn.Done, []chat.File) {
-	var r result
-	_ = json.Unmarshal(i.Result, &r) // one that cannot be read says nothing
-	return r.Done, r.Files
-}
+// Replied returns how a message ended that a text answers.
+func Replied(text string) json.RawMessage { return Result(&turn.Done{Reply: text}, nil) }
 
 // again is an error that an earlier message got.
 type again struct {
@@ -70,25 +66,34 @@ type again struct {
 func (a *again) Error() string { return a.text }
 func (a *again) Unwrap() error { return a.kind }
 
-// Repeat yields the result of an item that has ended: its reply as one text.
-func Repeat(i store.Item, yield func(turn.Event, error) bool) bool {
+// ResultOf returns how an item ended: with Done, and the files that come with its reply, or an error.
+func ResultOf(i store.Item) (*turn.Done, []chat.File, error) {
 	if i.State == store.Parked {
-		return yield(turn.Event{}, fmt.Errorf("%w: %s", ErrParked, i.Reason)) && false
+		return nil, nil, fmt.Errorf("%w: %s", ErrParked, i.Reason)
 	}
 	var r result
 	if err := json.Unmarshal(i.Result, &r); err != nil {
-		return yield(turn.Event{}, fmt.Errorf("the result of the message cannot be read: %w", err)) && false
+		return nil, nil, fmt.Errorf("the result of the message cannot be read: %w", err)
 	}
-	if r.Done == nil {
-		failed := &again{text: r.Error}
-		for _, k := range failures {
-			if k.name == r.Kind {
-				failed.kind = k.err
-			}
+	if r.Done != nil {
+		return r.Done, r.Files, nil
+	}
+	failed := &again{text: r.Error}
+	for _, k := range failures {
+		if k.name == r.Kind {
+			failed.kind = k.err
 		}
-		return yield(turn.Event{}, failed) && false
 	}
-	return (r.Done.Reply == "" || yield(turn.Event{Text: r.Done.Reply}, nil)) && yield(turn.Event{Done: r.Done}, nil)
+	return nil, r.Files, failed
+}
+
+// Repeat yields the result of an item that has ended: its reply as one text.
+func Repeat(i store.Item, yield func(turn.Event, error) bool) bool {
+	done, _, err := ResultOf(i)
+	if err != nil {
+		return yield(turn.Event{}, err) && false
+	}
+	return (done.Reply == "" || yield(turn.Event{Text: done.Reply}, nil)) && yield(turn.Event{Done: done}, nil)
 }
 
 // Excuse says for people why a message got no reply. What an operator has to mend is none of

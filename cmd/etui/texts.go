@@ -14,8 +14,8 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/cmd/internal/client"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
+	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/learning"
@@ -151,16 +151,16 @@ func taskRow(t schedule.Task) []string {
 	return []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text}
 }
 
-func describeRetried(i engine.InboxItem) string {
+func describeRetried(i inbox.Item) string {
 	session := client.SessionName(i.Session)
 	return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, session)
 }
 
-func describeDropped(i engine.InboxItem) string {
+func describeDropped(i inbox.Item) string {
 	return fmt.Sprintf("Message %d is dropped.\n", i.ID)
 }
 
-func describeItem(i engine.InboxItem) string {
+func describeItem(i inbox.Item) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "message %d, %s since %s\n  session  %s\n", i.ID, i.State, i.Accepted.Local().Format(time.DateTime), i.Session)
 	if i.User != "" {

@@ -40,7 +40,7 @@ type Conversations struct {
 // File answers with a picture or PDF of a message, by its hash, as a [chat.File].
 func (c Conversations) File(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); ok {
-		f, err := c.engine.File(r.Context(), r.PathValue("sha256"))
+		f, err := c.engine.Inbox().File(r.Context(), r.PathValue("sha256"))
 		wire.Answer(w, f, err)
 	}
 }

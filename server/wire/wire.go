@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
@@ -190,8 +191,8 @@ var statuses = []struct {
 	{identity.ErrAway, http.StatusServiceUnavailable, "database_unavailable"},
 	{message.ErrKeyReused, http.StatusUnprocessableEntity, "idempotency_key_reused"},
 	{message.ErrParked, http.StatusInternalServerError, "message_parked"},
-	{engine.ErrNoItem, http.StatusNotFound, "message_not_found"},
-	{engine.ErrNotParked, http.StatusConflict, "message_not_parked"},
+	{inbox.ErrNoItem, http.StatusNotFound, "message_not_found"},
+	{inbox.ErrNotParked, http.StatusConflict, "message_not_parked"},
 	{engine.ErrUnknown, http.StatusNotFound, "not_found"},
 	{session.ErrNotFound, http.StatusNotFound, "session_not_found"},
 	{message.ErrOpen, http.StatusConflict, "turn_open"},

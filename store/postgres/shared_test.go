@@ -31,6 +31,7 @@ import (
 	"github.com/etui-run/etui/store/postgres"
 	"github.com/etui-run/etui/store/postgrestest"
 	"github.com/etui-run/etui/store/sqlite"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/usage"
@@ -453,7 +454,7 @@ func TestSubAgentsOnTwoProcesses(t *testing.T) {
 		r := catalog.NewRegistry(nil)
 		must(t, r.Register(
 			tool.Func(tool.Definition{Name: agent.SpawnTool, Description: "Start", Risk: tool.Write, Replay: tool.Keyed}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
-				return e.Spawn(ctx, engine.SubAgent{Task: "work"})
+				return e.SubAgents().Start(ctx, subagent.Assignment{Task: "work"})
 			}),
 			tool.Func(tool.Definition{Name: "act", Description: "Act"}, func(context.Context, struct{}) (string, error) { acted <- struct{}{}; return "acted", nil })))
 		e, err := engine.New(engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: h, Spawn: agent.Spawn{AtOnce: 1}}}, Store: s})

@@ -1,4 +1,7 @@
-package engine
+// Package subagent has the agents that work for other ones: it starts them within their limits, knows
+// which still work, stops them, and brings their results and questions to those who wait. How a
+// message is answered by one of them is package engine's.
+package subagent
 
 import (
 	"cmp"
@@ -8,13 +11,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/agent"
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/inbox"
+	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
@@ -25,8 +31,26 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// SubAgent is a task that an agent hands to another one.
-type SubAgent struct {
+// Config says what sub-agents depend on. All of it is needed.
+type Config struct {
+	Store  store.Store
+	Agents *agent.Agents
+	Inbox  *inbox.Inbox
+	Box    *mailbox.Box
+	// MaxSteps is what any turn may ask its model; 0 means 16.
+	MaxSteps int
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// Supervisor has the sub-agents of an engine. It is safe for concurrent use.
+type Supervisor struct{ config Config }
+
+// New returns the sub-agents of an engine.
+func New(cfg Config) *Supervisor { return &Supervisor{cfg} }
+
+// Assignment is a task that an agent hands to another one.
+type Assignment struct {
 	// Task is all that the sub-agent learns of the conversation.
 	Task string
 	// Agent does it; empty means the one that hands it over.
@@ -34,7 +58,7 @@ type SubAgent struct {
 	// Toolset, when not empty, is active at first. The agent that hands the task over must be
 	// able to take it up.
 	Toolset string
-	// Steps, Time and Tokens lower the limits of [Spawn]; 0 leaves them.
+	// Steps, Time and Tokens lower the limits of [agent.Spawn]; 0 leaves them.
 	Steps  int
 	Time   time.Duration
 	Tokens int
@@ -46,22 +70,22 @@ const maxSteps = 16
 // instructions are those of every sub-agent.
 const instructions = "You are a sub-agent: another agent gave you the task. It reads your last answer and nothing else, so put all that matters there, briefly. You cannot ask the user; if something is missing that only they know, say what. Do only what the task says."
 
-// Spawn starts a sub-agent for the turn that calls a tool with the context, which must be
+// Start starts a sub-agent for the turn that calls a tool with the context, which must be
 // keyed: see [tool.Keyed]. The sub-agent works in a session of its own, in the background;
 // whatever process ends, it is started once, and its result becomes a message of the turn's
 // session, with a turn of its own. It may use what both its agent and all those in whose
 // names it works may use, for the same person. The error says for the model which limit
 // forbids it.
-func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
+func (v *Supervisor) Start(ctx context.Context, t Assignment) (chat.Result, error) {
 	f, call := tool.Caller(ctx), tool.IdempotencyKey(ctx)
-	s, err := e.config.Store.Load(ctx, session.Key(f.Session), 1)
+	s, err := v.config.Store.Load(ctx, session.Key(f.Session), 1)
 	if err != nil {
-		return chat.Result{}, fmt.Errorf("%w: %w", ErrStore, err)
+		return chat.Result{}, fmt.Errorf("%w: %w", store.ErrAway, err)
 	}
 	if s.Turn.ID == "" || !strings.HasPrefix(call, s.Turn.ID+"-") {
 		return chat.Result{}, errors.New("a sub-agent can be started only within a turn, in a conversation that etui keeps")
 	}
-	a, m, err := e.agents.Begun(s)
+	a, m, err := v.config.Agents.Begun(s)
 	if err != nil {
 		return chat.Result{}, err
 	}
@@ -86,27 +110,27 @@ func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
 	if err := agent.CheckKey(key); err != nil {
 		return chat.Result{}, err
 	}
-	sub, err := e.handed(ctx, t, a, m, s, f.Skill)
+	sub, err := v.handed(ctx, t, a, m, s, f.Skill)
 	if err != nil {
 		return chat.Result{}, err
 	}
 	sub.Agent, sub.To, sub.IdempotencyKey, sub.Origin.ID = name, key, "spawn-"+call, id
-	_, sub, err = e.agents.Ready(sub)
+	_, sub, err = v.config.Agents.Ready(sub)
 	if err == nil && t.Toolset != "" {
 		sub.Skill = t.Toolset
-		err = e.mayTakeUp(ctx, sub)
+		err = v.mayTakeUp(ctx, sub)
 	}
 	if err != nil {
 		return chat.Result{}, err
 	}
-	if there, err := e.config.Store.Load(ctx, key, 1); err != nil {
-		return chat.Result{}, fmt.Errorf("%w: %w", ErrStore, err)
+	if there, err := v.config.Store.Load(ctx, key, 1); err != nil {
+		return chat.Result{}, fmt.Errorf("%w: %w", store.ErrAway, err)
 	} else if there.Parent == "" { // else it was started before a crash
-		if err := e.submit(ctx, key, sub); err != nil && !errors.Is(err, message.ErrKeyReused) {
+		if err := v.config.Inbox.Submit(ctx, key, sub); err != nil && !errors.Is(err, message.ErrKeyReused) {
 			return chat.Result{}, err
 		}
 	}
-	e.config.Log.InfoContext(ctx, "sub-agent started", "session", key, "parent", s.Key, "agent", name)
+	v.config.Log.InfoContext(ctx, "sub-agent started", "session", key, "parent", s.Key, "agent", name)
 	return chat.Result{Pending: true, Session: string(key), Text: fmt.Sprintf("The sub-agent %s works on it in the background. Its result comes as a message here, which the user does not see. Go on with something else, or tell the user what you have begun and end your turn; do not wait.", id)}, nil
 }
 
@@ -134,13 +158,13 @@ func maySpawn(a *agent.Agent, m message.Mail, s session.Session) error {
 
 // handed makes the message for a sub-agent from that of the turn that starts it. Who sends
 // it stays the same.
-func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent.Agent, m message.Mail, s session.Session, skill string) (message.Mail, error) {
+func (v *Supervisor) handed(ctx context.Context, t Assignment, a *agent.Agent, m message.Mail, s session.Session, skill string) (message.Mail, error) {
 	task := strings.TrimSpace(t.Task)
 	if task == "" {
 		return m, errors.New("the task is empty: say what the sub-agent is to do, with all that it must know")
 	}
 	if t.Toolset != "" && t.Toolset != skill {
-		in := e.agents.Input(a, m, s)
+		in := v.config.Agents.Input(a, m, s)
 		in.Facts.Skill = skill
 		if err := takesUp(ctx, a, in, t.Toolset); err != nil {
 			return m, err
@@ -150,7 +174,7 @@ func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent.Agent, m messa
 	limits := a.Spawn.Filled()
 	o := &message.Origin{
 		Turn: s.Turn.ID, Left: a.Depth(m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: m.Stored(),
-		Steps: lower(cmp.Or(limits.Steps, e.config.Turn.MaxSteps, maxSteps), t.Steps), Time: lower(limits.Time, t.Time), Tokens: lower(limits.Tokens, t.Tokens),
+		Steps: lower(cmp.Or(limits.Steps, v.config.MaxSteps, maxSteps), t.Steps), Time: lower(limits.Time, t.Time), Tokens: lower(limits.Tokens, t.Tokens),
 	}
 	if m.Origin != nil {
 		o.Within = slices.Clone(m.Origin.Within)
@@ -160,7 +184,7 @@ func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent.Agent, m messa
 		Agent: a.Name, Session: s.Key, Skill: skill,
 		Include: m.Include, Exclude: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills,
 	})
-	sub := message.Mail{Origin: o, Bounds: m.Bounds, Message: Message{
+	sub := message.Mail{Origin: o, Bounds: m.Bounds, Message: message.Message{
 		Text:     "Task: " + task, // so that it is never a command such as /approve
 		NoMemory: m.NoMemory, NoRuntime: m.NoRuntime, Instructions: instructions, Background: true,
 	}}
@@ -176,14 +200,14 @@ func lower[T int | time.Duration](limit, wanted T) T {
 }
 
 // mayTakeUp refuses a toolset that the sub-agent of a message could not take up itself.
-func (e *Engine) mayTakeUp(ctx context.Context, sub message.Mail) error {
-	a, err := e.agents.Get(sub.Agent)
+func (v *Supervisor) mayTakeUp(ctx context.Context, sub message.Mail) error {
+	a, err := v.config.Agents.Get(sub.Agent)
 	if err != nil {
 		return err
 	}
 	toolset := sub.Skill
 	sub.Skill = ""
-	return takesUp(ctx, a, e.agents.Input(a, sub, session.Session{Key: sub.To}), toolset)
+	return takesUp(ctx, a, v.config.Agents.Input(a, sub, session.Session{Key: sub.To}), toolset)
 }
 
 // takesUp returns why an agent may not take up a toolset.
@@ -198,11 +222,11 @@ func takesUp(ctx context.Context, a *agent.Agent, in turn.Input, toolset string)
 	return nil
 }
 
-// errTime is the cause with which a sub-agent ends whose time is up.
-var errTime = fmt.Errorf("its time is up: %w", turn.ErrStopped)
+// ErrTime is the cause with which a sub-agent ends whose time is up.
+var ErrTime = fmt.Errorf("its time is up: %w", turn.ErrStopped)
 
-// subAgents returns the sub-agents whose results a session awaits.
-func subAgents(s session.State) (list []session.Await) {
+// Of returns the sub-agents whose results a session awaits.
+func Of(s session.State) (list []session.Await) {
 	for _, a := range s.Awaits {
 		if a.For == session.SubAgent {
 			list = append(list, a)
@@ -211,117 +235,87 @@ func subAgents(s session.State) (list []session.Await) {
 	return list
 }
 
-// orphan reports whether nobody awaits the result of a sub-agent any more: it was stopped,
+// Orphan reports whether nobody awaits the result of a sub-agent any more: it was stopped,
 // perhaps in another process, or the conversation was deleted. The turn that has started it
 // may not have stored that yet.
-func (e *Engine) orphan(ctx context.Context, o *message.Origin, key session.Key) (bool, error) {
-	s, err := e.config.Store.Load(ctx, o.Parent(), 1)
+func (v *Supervisor) Orphan(ctx context.Context, o *message.Origin, key session.Key) (bool, error) {
+	s, err := v.config.Store.Load(ctx, o.Parent(), 1)
 	if err != nil {
-		return false, fmt.Errorf("%w: %w", ErrStore, err)
+		return false, fmt.Errorf("%w: %w", store.ErrAway, err)
 	}
 	awaited := slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == key })
 	return !awaited && s.Turn.ID != o.Turn, nil
 }
 
-// beside does, before the last step of a turn is stored, what must not be lost once it is:
+// Settle does, before the last step of a turn is stored, what must not be lost once it is:
 // it gives the result of a sub-agent to its parent, and what came for sub-agents of its own
 // while the turn was open to a turn. What the user stopped leaves the step. Doing it twice
 // changes nothing.
-func (j *job) beside(ctx context.Context, m message.Mail, end *store.End, step *turn.Step) (stopped []session.Await, err error) {
+func (v *Supervisor) Settle(ctx context.Context, m message.Mail, end *store.End, step *turn.Step) (stopped []session.Await, err error) {
 	if errors.Is(context.Cause(ctx), turn.ErrStopped) {
 		var told []chat.Message
-		end.State, told, stopped = turn.StopSubAgents(end.State, j.engine.config.Now())
+		end.State, told, stopped = turn.StopSubAgents(end.State, v.config.Now())
 		end.Messages = append(slices.Clip(end.Messages), told...)
 	}
 	if end.State.Turn.ID == "" {
-		for _, a := range subAgents(end.State) {
+		for _, a := range Of(end.State) {
 			if a.Held != nil {
-				err = errors.Join(err, j.engine.again(ctx, end.Session, a))
+				err = errors.Join(err, v.again(ctx, end.Session, a))
 			}
 		}
 	}
 	switch {
 	case err != nil || m.Origin == nil:
 	case step.Done != nil && len(step.Done.Awaits) > 0:
-		err = j.askAbout(ctx, m.Origin, end.Session, step.Done.Awaits)
-	case end.State.Turn.ID == "" && len(subAgents(end.State)) == 0:
-		err = j.report(ctx, m.Origin, end.Session, step.Done, step.Failed)
+		err = v.ask(ctx, m.Origin, end.Session, step.Done.Awaits)
+	case end.State.Turn.ID == "" && len(Of(end.State)) == 0:
+		err = v.Report(ctx, m.Origin, end.Session, step.Done, step.Failed)
 	}
 	return stopped, err
 }
 
-// deliver accepts a message of etui's own once, however often it is tried. It goes to the
-// sender who waits for the sub-agent, if it is here.
-func (e *Engine) deliver(ctx context.Context, key session.Key, m message.Mail, from session.Key) error {
-	m.To, m.Background = key, true
-	m.IdempotencyKey = message.ShortKey(m.IdempotencyKey)
-	item, fresh, err := e.accept(context.WithoutCancel(ctx), key, m)
-	if errors.Is(err, message.ErrKeyReused) {
-		return nil
-	}
-	if err != nil || !fresh {
-		return err
-	}
-	if from == "" {
-		e.box.TakeUp(item)
-	} else {
-		e.box.Hand(from, key, item)
-	}
-	return nil
-}
-
-// stopAll stops sub-agents that no session awaits any more. One that does not learn it now
+// Stop stops sub-agents that no session awaits any more. One that does not learn it now
 // does so before its next step.
-func (e *Engine) stopAll(ctx context.Context, list []session.Await) {
+func (v *Supervisor) Stop(ctx context.Context, list []session.Await) {
 	for _, a := range list {
-		e.box.Nothing(a.Session)
-		if e.box.Interrupt(a.Session) != nil {
+		v.config.Box.Nothing(a.Session)
+		if v.config.Box.Stops.Here(a.Session) {
 			continue
 		}
-		m := message.Mail{Kind: message.KindStop, To: a.Session, Message: Message{Agent: route.Agent(a.Session), Text: message.Stop, IdempotencyKey: message.ShortKey("stop-" + string(a.Session))}}
-		if err := e.submit(context.WithoutCancel(ctx), a.Session, m); err != nil && !errors.Is(err, message.ErrKeyReused) {
-			e.config.Log.WarnContext(ctx, "a sub-agent learns later that it was stopped", "session", a.Session, "error", err)
+		m := message.Mail{Kind: message.KindStop, To: a.Session, Message: message.Message{Agent: route.Agent(a.Session), Text: message.Stop, IdempotencyKey: message.ShortKey("stop-" + string(a.Session))}}
+		if err := v.config.Inbox.Submit(context.WithoutCancel(ctx), a.Session, m); err != nil && !errors.Is(err, message.ErrKeyReused) {
+			v.config.Log.WarnContext(ctx, "a sub-agent learns later that it was stopped", "session", a.Session, "error", err)
 		}
-		if e.shared == nil {
-			continue
-		}
-		e.box.Running.Begin()
-		go func() {
-			defer e.box.Running.End()
-			defer panics.Log(e.config.Log, "stopping a sub-agent")
-			ctx, cancel := context.WithTimeout(e.box.Life(), maxStopping)
-			defer cancel()
-			_, _ = e.interruptElsewhere(ctx, a.Session) // what does not hear it looks itself
-		}()
+		v.config.Box.Stops.Elsewhere(a.Session)
 	}
 }
 
-// ended reports the sub-agents that have ended without a result as lost: their item was
+// Expire reports the sub-agents that have ended without a result as lost: their item was
 // given up, their session deleted, or their agent is gone.
-func (e *Engine) ended(ctx context.Context) error {
-	keys, err := e.config.Store.Open(ctx)
+func (v *Supervisor) Expire(ctx context.Context) error {
+	keys, err := v.config.Store.Open(ctx)
 	for _, key := range keys {
-		s, loading := e.config.Store.Load(ctx, key, 1)
+		s, loading := v.config.Store.Load(ctx, key, 1)
 		if loading != nil {
 			return loading
 		}
-		for _, a := range subAgents(s.State) {
+		for _, a := range Of(s.State) {
 			if a.Held != nil {
 				if s.Turn.ID == "" {
-					err = errors.Join(err, e.again(ctx, key, a))
+					err = errors.Join(err, v.again(ctx, key, a))
 				}
 				continue
 			}
-			sub, loading := e.config.Store.Load(ctx, a.Session, 1)
-			waiting, looking := e.config.Store.Items(ctx, store.ItemFilter{Session: a.Session, State: store.Waiting, Limit: 1})
+			sub, loading := v.config.Store.Load(ctx, a.Session, 1)
+			waiting, looking := v.config.Store.Items(ctx, store.ItemFilter{Session: a.Session, State: store.Waiting, Limit: 1})
 			if err = errors.Join(err, loading, looking); err != nil || sub.Open() || len(waiting) > 0 {
 				continue
 			}
-			m := message.Mail{Kind: message.KindResult, Operator: true, Message: Message{Agent: route.Agent(key), IdempotencyKey: "result-" + string(a.Session)}}
+			m := message.Mail{Kind: message.KindResult, Operator: true, Message: message.Message{Agent: route.Agent(key), IdempotencyKey: "result-" + string(a.Session)}}
 			m.Outcome = &turn.Outcome{System: true, Result: chat.Result{
 				Session: string(a.Session), Failed: true, Text: "[system: a sub-agent has ended without a result; what it did is in its conversation, " + string(a.Session) + "]",
 			}}
-			err = errors.Join(err, e.deliver(ctx, key, m, a.Session))
+			err = errors.Join(err, v.config.Inbox.Deliver(ctx, key, m, a.Session))
 		}
 	}
 	return err
@@ -330,10 +324,10 @@ func (e *Engine) ended(ctx context.Context) error {
 // page is how many sessions are listed at once.
 const page = 200
 
-// children returns the sessions of the sub-agents that a session has started.
-func (e *Engine) children(ctx context.Context, key session.Key) (keys []session.Key, err error) {
+// Children returns the sessions of the sub-agents that a session has started.
+func (v *Supervisor) Children(ctx context.Context, key session.Key) (keys []session.Key, err error) {
 	for after := (session.Cursor{}); ; {
-		list, err := e.config.Store.List(ctx, session.Filter{Part: ":sub:", After: after, Limit: page})
+		list, err := v.config.Store.List(ctx, session.Filter{Part: ":sub:", After: after, Limit: page})
 		if err != nil {
 			return nil, err
 		}
@@ -347,4 +341,55 @@ func (e *Engine) children(ctx context.Context, key session.Key) (keys []session.
 		}
 		after = list[page-1].Cursor()
 	}
+}
+
+// Report gives the result of a sub-agent to its parent.
+func (v *Supervisor) Report(ctx context.Context, o *message.Origin, key session.Key, done *turn.Done, failed error) error {
+	m, err := message.Read(o.Back)
+	if err != nil {
+		return fmt.Errorf("of the parent: %w", err)
+	}
+	how, text := "finished", ""
+	switch {
+	case failed != nil:
+		how, text = "failed", v.config.Agents.Secrets().Redactor().Error(failed).Error()
+	case done != nil:
+		text = done.Reply
+		if errors.Is(context.Cause(ctx), ErrTime) {
+			how = fmt.Sprintf("not finished: its time of %v was up", o.Time)
+		} else if done.Stopped {
+			how = "been stopped"
+		}
+	}
+	m.Kind, m.Outcome = message.KindResult, &turn.Outcome{System: true, Result: chat.Result{
+		Session: string(key), Failed: failed != nil,
+		Text: fmt.Sprintf("[system: the sub-agent %s has %s. Its task was: %s\nThe user does not see this message. Decide what to tell them.]\n%s", o.ID, how, o.Title, text),
+	}}
+	m.IdempotencyKey = "result-" + string(key)
+	return v.config.Inbox.Deliver(ctx, o.Parent(), m, key)
+}
+
+// again submits a result that came while a turn was open.
+func (v *Supervisor) again(ctx context.Context, key session.Key, a session.Await) error {
+	_, m, err := v.config.Agents.Read(store.Item{Message: a.Held})
+	if err != nil {
+		return err
+	}
+	m.IdempotencyKey = "again-" + string(a.Session)
+	return v.config.Inbox.Deliver(ctx, key, m, "")
+}
+
+// ask tells the person for whom a sub-agent works what waits for an approval.
+func (v *Supervisor) ask(ctx context.Context, o *message.Origin, key session.Key, list []session.Await) error {
+	text := fmt.Sprintf("The sub-agent %s asks (its task: %s)\n%s", o.ID, o.Title, approval.Text(list))
+	m := message.Mail{Kind: message.KindNotice, Notice: text, Message: message.Message{Agent: o.Within[0].Agent, IdempotencyKey: "notice-" + list[0].ID}}
+	return v.config.Inbox.Deliver(ctx, o.Root(), m, key)
+}
+
+// Root returns the conversation of the person for whom the sub-agent of a session works.
+func (v *Supervisor) Root(s session.Session) session.Key {
+	if _, m, err := v.config.Agents.Begun(s); err == nil && m.Origin != nil {
+		return m.Origin.Root()
+	}
+	return ""
 }
