@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"message"},
 	{"agent"},
 	{"inbox"},
-	{"outbox", "subagent"},
+	{"answer", "order", "outbox", "subagent"},
 	{"engine"},
 	{"erase", "inspect", "recall", "schedule"},
 	{"command"},

@@ -21,13 +21,13 @@ const (
 // larger are the types and packages that are still larger, with what they may have at most. Lower a
 // number, or remove a row, when you have made one smaller.
 var larger = map[string]int{
-	"engine.Engine": 107, "engine.job": 49, "store/postgres.Store": 61,
+	"engine.job": 49, "store/postgres.Store": 61,
 	"sandbox/internal/helper.helper": 55,
 }
 
 // core are the packages that a reader has to hold to know how etui answers a message, and maxCore
 // how many lines they have together. ARCHITECTURE.md gives the number.
-var core = []string{"chat", "tool", "catalog", "rank", "selection", "rules", "session", "store", "prompt", "model", "turn", "mailbox", "message", "agent", "engine", "channel"}
+var core = []string{"chat", "tool", "catalog", "rank", "selection", "rules", "session", "store", "prompt", "model", "turn", "mailbox", "message", "inbox", "agent", "engine", "channel"}
 
 const maxCore = 27_200
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/answer"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inspect"
@@ -29,7 +30,7 @@ type Engine interface {
 	inspect.Engine
 	recall.Engine
 
-	ApprovalsFor(ctx context.Context, m engine.Message) ([]approval.Approval, error)
+	Answers() *answer.Answers
 	Learner() *learning.Learner
 }
 
@@ -139,7 +140,7 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	if err != nil {
 		return "", err
 	}
-	waiting, err := e.ApprovalsFor(ctx, m)
+	waiting, err := e.Answers().For(ctx, m)
 	if err != nil {
 		return "", err
 	}

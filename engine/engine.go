@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/etui-run/etui/agent"
+	"github.com/etui-run/etui/answer"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
@@ -31,6 +32,7 @@ import (
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/order"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/people"
 	"github.com/etui-run/etui/route"
@@ -149,6 +151,8 @@ type Engine struct {
 	inbox     *inbox.Inbox
 	outbox    *outbox.Outbox
 	subAgents *subagent.Supervisor
+	orders    *order.Orders
+	answers   *answer.Answers
 	approvals *approval.Approvals
 	learner   *learning.Learner
 	people    *people.People
@@ -230,6 +234,10 @@ func New(cfg Config) (*Engine, error) {
 	e.subAgents = subagent.New(subagent.Config{
 		Store: cfg.Store, Agents: e.agents, Inbox: e.inbox, Box: e.box, MaxSteps: cfg.Turn.MaxSteps, Now: cfg.Now, Log: cfg.Log,
 	})
+	e.orders = order.New(order.Config{Store: cfg.Store, Agents: e.agents, People: e.people, Inbox: e.inbox, Catalog: e.Catalog})
+	e.answers = answer.New(answer.Config{
+		Approvals: e.approvals, Agents: e.agents, People: e.people, Inbox: e.inbox, Catalog: e.Catalog, Now: cfg.Now,
+	})
 	return e, nil
 }
 
@@ -241,6 +249,15 @@ func (e *Engine) Outbox() *outbox.Outbox { return e.outbox }
 
 // SubAgents returns the agents that work for others.
 func (e *Engine) SubAgents() *subagent.Supervisor { return e.subAgents }
+
+// Orders returns what accepts messages that programs send in somebody's name.
+func (e *Engine) Orders() *order.Orders { return e.orders }
+
+// Approvals returns what waits for an answer, and the lasting approvals.
+func (e *Engine) Approvals() *approval.Approvals { return e.approvals }
+
+// Answers returns what takes the answers of people.
+func (e *Engine) Answers() *answer.Answers { return e.answers }
 
 // Agents returns who answers.
 func (e *Engine) Agents() *agent.Agents { return e.agents }
@@ -279,7 +296,7 @@ func (e *Engine) Stopping() bool { return e.box.Stopping() }
 // a result. However many processes do, each thing happens once. It reads all sessions with
 // something left to do: call it every minute or so, see package schedule.
 func (e *Engine) Expire(ctx context.Context) error {
-	return errors.Join(e.expire(ctx), e.subAgents.Expire(ctx))
+	return errors.Join(e.answers.Expire(ctx), e.subAgents.Expire(ctx))
 }
 
 // Ready returns an error when the engine cannot answer: when the store cannot be

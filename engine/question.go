@@ -20,8 +20,10 @@ func (j *job) takeQuestion(ctx context.Context, m message.Mail, s session.Sessio
 			return nil, j.refuse(ctx, turn.ErrStopped, yield)
 		}
 	}
-	if m = j.toldText(ctx, m, s); len(m.Answers) > 0 {
-		return j.takeAnswer(ctx, m, s, yield)
+	if !j.commands(m, s) {
+		if m = j.engine.answers.FromText(ctx, m, s); len(m.Answers) > 0 {
+			return j.takeAnswer(ctx, m, s, yield)
+		}
 	}
 	if m.Origin == nil { // else the names were checked before
 		if err := j.engine.agents.CheckNames(j.agent, m, s); err != nil {

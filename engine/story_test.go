@@ -349,7 +349,7 @@ func (s *story) do(line string) {
 		}
 	case verb == "approvals":
 		m := saidLine.FindStringSubmatch(rest + ": ?")
-		list, err := g.ApprovalsFor(ctx, s.message(m))
+		list, err := g.Answers().For(ctx, s.message(m))
 		must(s.T, err)
 		s.none(len(list))
 		for _, a := range list {

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/order"
 	"github.com/etui-run/etui/session"
 )
 
@@ -133,9 +134,9 @@ func (t Task) check(now time.Time) error {
 }
 
 // order is what the clock says for the task at a time.
-func (t Task) order(due time.Time) engine.Order {
+func (t Task) order(due time.Time) order.Order {
 	at := due.In(t.zone()).Format("2006-01-02 15:04 MST")
-	return engine.Order{Caller: t.Caller, To: t.Key, Bounds: t.Bounds, Message: engine.Message{
+	return order.Order{Caller: t.Caller, To: t.Key, Bounds: t.Bounds, Message: engine.Message{
 		Text:  fmt.Sprintf("(scheduled task %s, due %s)\n%s", t.ID, at, t.Text),
 		Agent: t.Agent, Session: t.Session, Background: true,
 		IdempotencyKey: fmt.Sprintf("task-%s-%d", t.ID, due.Unix()),

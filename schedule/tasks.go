@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/order"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/store"
 )
@@ -41,13 +42,11 @@ type firing struct {
 // Engine answers what is scheduled, see [engine.Engine].
 type Engine interface {
 	Agents() *agent.Agents
-	Check(o engine.Order) (engine.Order, error)
 	Expire(ctx context.Context) error
 	Now() time.Time
-	Order(ctx context.Context) (engine.Order, error)
+	Orders() *order.Orders
 	Stopping() bool
 	Store() store.Store
-	Submit(ctx context.Context, o engine.Order) error
 }
 
 // Tasks are the tasks in the store of an engine. They are safe for concurrent use.
@@ -63,7 +62,7 @@ func (s *Tasks) Add(ctx context.Context, t Task) (Task, error) {
 		return t, err
 	}
 	t.ID, t.Created = strings.ToLower(rand.Text()[:6]), now.Round(time.Second)
-	o, err := s.engine.Check(t.order(now))
+	o, err := s.engine.Orders().Check(t.order(now))
 	if err != nil {
 		return t, err
 	}
@@ -74,7 +73,7 @@ func (s *Tasks) Add(ctx context.Context, t Task) (Task, error) {
 	if t.Key == "" && t.Session == "" && t.Chat == "" && t.User == "" { // a guest has no conversation of its own
 		t.Session = "task-" + t.ID
 		o.Session, o.To = t.Session, ""
-		if o, err = s.engine.Check(o); err != nil {
+		if o, err = s.engine.Orders().Check(o); err != nil {
 			return t, err
 		}
 	}
@@ -96,7 +95,7 @@ func (s *Tasks) Add(ctx context.Context, t Task) (Task, error) {
 // AddFromTurn adds a task for the caller of the turn that calls a tool with the context, in the
 // same conversation. The task may use what the caller may use both now and when it runs.
 func (s *Tasks) AddFromTurn(ctx context.Context, t Task) (Task, error) {
-	o, err := s.engine.Order(ctx)
+	o, err := s.engine.Orders().New(ctx)
 	if err != nil {
 		return t, err
 	}
@@ -234,7 +233,7 @@ func (s *Tasks) Pause(ctx context.Context, id string, paused bool) (Task, error)
 func (s *Tasks) Run(ctx context.Context, id string) (Task, error) {
 	t, err := s.get(ctx, id)
 	if err == nil {
-		err = s.engine.Submit(ctx, t.order(s.engine.Now()))
+		err = s.engine.Orders().Submit(ctx, t.order(s.engine.Now()))
 	}
 	return t, err
 }
