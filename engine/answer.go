@@ -13,7 +13,7 @@ import (
 )
 
 // takeAnswer lets a turn go on with what people say about its calls.
-func (j *job) takeAnswer(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
+func (j *job) takeAnswer(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRun, ok bool) {
 	if text, is := approval.Parse(m.Text); is {
 		return j.decided(ctx, m, s, text, yield)
 	}
@@ -21,12 +21,12 @@ func (j *job) takeAnswer(ctx context.Context, m message.Mail, s session.Session,
 	if err != nil {
 		return nil, j.refuse(ctx, err, yield)
 	}
-	return &turnRequest{m, s}, false
+	return &turnRun{job: j, mail: m, session: s}, false
 }
 
 // decided answers a message that approves or denies a call: of its own conversation, whose
 // turn goes on for it, or of another one, where that happens in the background.
-func (j *job) decided(ctx context.Context, m message.Mail, s session.Session, text approval.Command, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
+func (j *job) decided(ctx context.Context, m message.Mail, s session.Session, text approval.Command, yield func(turn.Event, error) bool) (needs *turnRun, ok bool) {
 	found, said, err := j.engine.approvals.Meant(ctx, s, text)
 	if err == nil {
 		err = j.engine.answers.May(ctx, s.Key, m, found)
@@ -35,7 +35,7 @@ func (j *job) decided(ctx context.Context, m message.Mail, s session.Session, te
 		here := m
 		here.Text, here.Answers = "", []session.Answer{said}
 		if here, err = j.take(ctx, s, here); err == nil {
-			return &turnRequest{here, s}, false
+			return &turnRun{job: j, mail: here, session: s}, false
 		}
 	}
 	if errors.Is(err, ErrStore) {

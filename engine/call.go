@@ -31,7 +31,7 @@ func (e *Engine) Call(ctx context.Context, sender Message, tool string, args jso
 	if err != nil {
 		return chat.Result{}, err
 	}
-	leave, err := e.share(m, e.agents.Key(a, m)) // the tool takes as much as in a turn
+	leave, err := e.shares.take(m, e.agents.Key(a, m)) // the tool takes as much as in a turn
 	if err != nil {
 		return chat.Result{}, err
 	}
@@ -56,7 +56,7 @@ func (e *Engine) Input(ctx context.Context, said Message) (_ *turn.Runner, _ tur
 	if err != nil {
 		return nil, turn.Input{}, nil, err
 	}
-	if leave, err = e.share(m, e.agents.Key(a, m)); err != nil {
+	if leave, err = e.shares.take(m, e.agents.Key(a, m)); err != nil {
 		return nil, turn.Input{}, nil, err
 	}
 	in, err := e.agents.Loaded(ctx, a, m)
@@ -74,7 +74,7 @@ func (e *Engine) Glance(ctx context.Context, sender Message) (_ *turn.Runner, _ 
 	if err != nil {
 		return nil, turn.Input{}, nil, err
 	}
-	if leave, err = e.Look(ctx, e.people.Sender(m.Caller()).Record()); err != nil {
+	if leave, err = e.sessions.Look(ctx, e.people.Sender(m.Caller()).Record()); err != nil {
 		return nil, turn.Input{}, nil, err
 	}
 	a, in, err := e.agents.Silent(ctx, m)

@@ -12,8 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -24,7 +22,6 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/engine/internal/metrics"
-	"github.com/etui-run/etui/engine/internal/share"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/internal/panics"
@@ -143,10 +140,9 @@ type Engine struct {
 	holder    string       // this process, in the inbox
 	shared    store.Shared // the store, if several processes use it; else nil
 	box       *mailbox.Box
-	looks     mailbox.Lines // callers who look at conversations, under one key
-	shares    share.Places  // of the places of messages
-	places    int           // of all messages that run or wait
-	pending   sync.Map      // of pending, while the session awaits the outcome
+	sessions  *Sessions
+	shares    *shares
+	outcomes  *outcomes
 	meter     metrics.Meter
 	inbox     *inbox.Inbox
 	outbox    *outbox.Outbox
@@ -156,7 +152,6 @@ type Engine struct {
 	approvals *approval.Approvals
 	learner   *learning.Learner
 	people    *people.People
-	deferred  atomic.Int64 // messages that wait in the store alone, see maxDeferred
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
@@ -194,7 +189,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
-	e := &Engine{config: cfg, holder: rand.Text(), places: max(2*cfg.MaxTurns, 2*fewest), looks: mailbox.Lines{Width: looking, Each: eachLooking}}
+	e := &Engine{config: cfg, holder: rand.Text()}
 	selector := selection.Follow(cfg.Registry, cfg.Selection)
 	e.people = people.New(people.Config{Users: cfg.Users, Catalog: e.Catalog, Scope: cfg.Scope})
 	e.approvals = approval.New(approval.Config{Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now, Root: func(s session.Session) session.Key { return e.subAgents.Root(s) }, Log: cfg.Log})
@@ -234,6 +229,12 @@ func New(cfg Config) (*Engine, error) {
 	e.subAgents = subagent.New(subagent.Config{
 		Store: cfg.Store, Agents: e.agents, Inbox: e.inbox, Box: e.box, MaxSteps: cfg.Turn.MaxSteps, Now: cfg.Now, Log: cfg.Log,
 	})
+	e.shares = &shares{people: e.people, total: max(2*cfg.MaxTurns, 2*fewest)}
+	e.outcomes = &outcomes{box: e.box, now: cfg.Now}
+	e.sessions = &Sessions{
+		store: cfg.Store, box: e.box, subAgents: e.subAgents, catalog: e.Catalog, now: cfg.Now,
+		looks: mailbox.Lines{Width: looking, Each: eachLooking},
+	}
 	e.orders = order.New(order.Config{Store: cfg.Store, Agents: e.agents, People: e.people, Inbox: e.inbox, Catalog: e.Catalog})
 	e.answers = answer.New(answer.Config{
 		Approvals: e.approvals, Agents: e.agents, People: e.people, Inbox: e.inbox, Catalog: e.Catalog, Now: cfg.Now,
@@ -259,6 +260,9 @@ func (e *Engine) Approvals() *approval.Approvals { return e.approvals }
 // Answers returns what takes the answers of people.
 func (e *Engine) Answers() *answer.Answers { return e.answers }
 
+// Sessions returns the conversations.
+func (e *Engine) Sessions() *Sessions { return e.sessions }
+
 // Agents returns who answers.
 func (e *Engine) Agents() *agent.Agents { return e.agents }
 
@@ -267,18 +271,6 @@ func (e *Engine) Catalog() *catalog.Catalog { return e.config.Registry.Catalog()
 
 // Learner returns what keeps past turns and learns from them.
 func (e *Engine) Learner() *learning.Learner { return e.learner }
-
-// learn keeps what a turn was asked and which tools answered. The session is as it was before.
-func (e *Engine) learn(agent string, m message.Mail, s session.Session, done *turn.Done) {
-	if !e.config.Learning.Keep {
-		return
-	}
-	q := learning.Question{Agent: agent, User: e.people.Sender(m.Caller()).Record(), Channel: m.Channel, Text: m.Text, Guest: e.people.Guest(m.Caller(), s.Key), Earlier: s.Messages}
-	if m.History == nil {
-		q.Session = s.Key
-	}
-	e.learner.Keep(q, done.Used)
-}
 
 // Log returns where operators read what happens.
 func (e *Engine) Log() *slog.Logger { return e.config.Log }
@@ -307,4 +299,25 @@ func (e *Engine) Ready(ctx context.Context) error {
 	}
 	_, err := e.config.Store.List(ctx, session.Filter{Limit: 1})
 	return err
+}
+
+// Erase removes what this engine keeps of a person under some names beside the conversations: what
+// its agents remember, past turns, and answers that were lost on their way.
+func (e *Engine) Erase(ctx context.Context, names []string) (map[string]int, error) {
+	e.box.Answers.Clear() // of everybody: an answer to others may name the person
+	count, err := e.learner.Erase(ctx, names)
+	if err != nil {
+		return count, err
+	}
+	count["memories"] = 0
+	for _, a := range e.config.Agents {
+		if a.Memory == nil {
+			continue
+		}
+		found, err := a.Memory.Erase(ctx, names)
+		if count["memories"] += found["memories"]; err != nil {
+			return count, err
+		}
+	}
+	return count, nil
 }

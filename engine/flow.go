@@ -34,7 +34,7 @@ func (j *job) following(m message.Mail, f *follow.Follower) hears {
 
 // goOn answers [Run] without a name: it goes on with the workflow of the session, or says how
 // it ended.
-func (j *job) goOn(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (*turnRequest, bool) {
+func (j *job) goOn(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (*turnRun, bool) {
 	says := ""
 	switch {
 	case j.resumed != nil: // the sender has seen it
@@ -54,7 +54,7 @@ func (j *job) goOn(ctx context.Context, m message.Mail, s session.Session, yield
 		return nil, j.ends(ctx, m, s, turn.Done{Reply: approval.Text(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
 	case s.Flow.Runs():
 		m.Text = "Go on."
-		return &turnRequest{m, s}, false
+		return &turnRun{job: j, mail: m, session: s}, false
 	default:
 		says = strings.TrimSpace(fmt.Sprintf("%s\n\nThe workflow %s ended: %s (%s).", s.Flow.Reply, s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason))
 	}

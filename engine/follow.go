@@ -12,12 +12,12 @@ import (
 )
 
 // tell lets senders of the item at other processes see what happens.
-func (j *job) tell(e turn.Event) {
-	if j.engine.shared == nil || j.item.ID == 0 {
+func (r *turnRun) tell(e turn.Event) {
+	if r.job.engine.shared == nil || r.job.item.ID == 0 {
 		return
 	}
 	if line := follow.Line(e); line != nil {
-		j.engine.shared.Tell(j.key, j.item.ID, line)
+		r.job.engine.shared.Tell(r.job.key, r.job.item.ID, line)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine/internal/follow"
+	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/message"
@@ -34,17 +35,17 @@ type job struct {
 	kept   error            // why the item still waits; nil when it has ended
 	gone   bool             // the caller
 
-	keyed, repeated bool        // it has an idempotency key; it was in the inbox before
-	left            bool        // its turn is open, but no process ended in it
-	unheard         atomic.Bool // the sender has gone, see linger
+	left    bool        // its turn is open, but no process ended in it
+	unheard atomic.Bool // the sender has gone, see linger
 
 	given   []chat.File // by tools, for the user; without bytes
 	resumed *turn.Done  // how the open turn ended that the sender of Run followed
 	replies bool        // the answer goes to where the message came from, whoever waits for it
 }
 
-// turnRequest is an item that needs a turn, with its session.
-type turnRequest struct {
+// turnRun is the turn that an item needs, with its session.
+type turnRun struct {
+	job     *job
 	mail    message.Mail
 	session session.Session
 }
@@ -55,12 +56,12 @@ func (j *job) answer(ctx context.Context, m *message.Mail, yield func(turn.Event
 	if q == nil {
 		return ok
 	}
-	return j.run(ctx, q, yield)
+	return q.run(ctx, yield)
 }
 
 // work does what an item of its kind asks for, but for the turn that it needs, which it returns. It
 // is apart from answer to keep its large variables off the stack of a turn that waits for its model.
-func (j *job) work(ctx context.Context, said *message.Mail, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
+func (j *job) work(ctx context.Context, said *message.Mail, yield func(turn.Event, error) bool) (needs *turnRun, ok bool) {
 	m := *said
 	j.replies = len(m.Reply) > 0
 	s, ended, err := j.open(ctx, m, yield)
@@ -92,7 +93,7 @@ func (j *job) open(ctx context.Context, m message.Mail, yield func(turn.Event, e
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return s, false, err
 	}
-	if err = j.engine.finish(ctx, j.key, false, j.following(m, cmp.Or(j.by, follow.New(yield)))); err == nil {
+	if err = (worker{j.engine}).finish(ctx, j.key, false, j.following(m, cmp.Or(j.by, follow.New(yield)))); err == nil {
 		s, err = j.engine.agents.Load(ctx, j.agent, m)
 	}
 	if err == nil && j.item.ID != 0 {
@@ -116,30 +117,30 @@ func (j *job) refuse(ctx context.Context, err error, yield func(turn.Event, erro
 }
 
 // run runs one turn, and reports whether it ended well and the caller still ranges.
-func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, error) bool) bool {
-	m, s := &q.mail, &q.session
-	if j.engine.box.Stopping() { // the turn of another message ran before
-		return j.refuse(ctx, turn.ErrSuspended, yield)
+func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) bool {
+	m, s := &r.mail, &r.session
+	if r.job.engine.box.Stopping() { // the turn of another message ran before
+		return r.job.refuse(ctx, turn.ErrSuspended, yield)
 	}
 	if len(m.Reply) > 0 {
 		s.Reply = m.Reply
 	} else if m.Background || m.Operator || m.Outcome != nil {
 		m.Reply = s.Reply
 	}
-	j.replies = len(m.Reply) > 0 && m.History == nil
+	r.job.replies = len(m.Reply) > 0 && m.History == nil
 	if m.NoHistory && s.Turn.ID == "" {
 		s.Messages, s.Sent, s.Summary, s.Front = nil, session.None, "", session.Front{}
 	}
-	j.goOnWith(q)
-	defer j.ticket.Working(s.Key)()
+	r.goOnWith()
+	defer r.job.ticket.Working(s.Key)()
 	if m.Origin != nil {
 		s.Parent = m.Origin.Parent()
 	}
 	if s.Turn.ID != "" {
-		j.given = message.Give(j.given, message.GivenBefore(s.Messages))
+		r.job.given = message.Give(r.job.given, message.GivenBefore(s.Messages))
 	}
-	in := j.asks(ctx, q)
-	in.Left = j.left
+	in := r.asks(ctx)
+	in.Left = r.job.left
 	s.Messages = nil // they are in the input
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -149,8 +150,8 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 	var failed error
 	open := s.Turn // as it was stored last
 	ended := false // the item, or there is none
-	watched := j.engine.meter.Begin(j.agent.Name, j.engine.config.Now)
-	ctx, traced := j.traced(ctx, m)
+	watched := r.job.engine.meter.Begin(r.job.agent.Name, r.job.engine.config.Now)
+	ctx, traced := r.traced(ctx, m)
 	defer func() {
 		watched.End(failed)
 		if errors.Is(context.Cause(ctx), turn.ErrSuspended) { // another process goes on with it
@@ -158,113 +159,126 @@ func (j *job) run(ctx context.Context, q *turnRequest, yield func(turn.Event, er
 		}
 		traced(failed)
 	}()
-	for e, err := range j.agent.Runner.Run(ctx, *in) {
+	for e, err := range r.job.agent.Runner.Run(ctx, *in) {
 		failed = err
 		watched.See(e)
-		j.tell(e)
+		r.tell(e)
 		switch {
 		case err != nil:
-			j.engine.config.Log.InfoContext(ctx, "turn failed", "agent", j.agent.Name, "session", s.Key, "error", err)
+			r.job.engine.config.Log.InfoContext(ctx, "turn failed", "agent", r.job.agent.Name, "session", s.Key, "error", err)
 			switch {
 			case errors.Is(context.Cause(ctx), turn.ErrSuspended):
-				if j.kept, err = turn.ErrSuspended, errLeft; m.History != nil {
+				if r.job.kept, err = turn.ErrSuspended, errLeft; m.History != nil {
 					err = ErrStopping
 				}
 			case !ended && errors.Is(err, memory.ErrAway): // the turn has not begun, or is as it was stored
-				j.kept = fmt.Errorf("%w: %w", ErrStore, err)
-				err = j.kept
+				r.job.kept = fmt.Errorf("%w: %w", ErrStore, err)
+				err = r.job.kept
 			case !ended && m.History == nil && m.Origin != nil:
-				if j.kept = j.engine.subAgents.Report(ctx, m.Origin, s.Key, nil, err); j.kept != nil {
+				if r.job.kept = r.job.engine.subAgents.Report(ctx, m.Origin, s.Key, nil, err); r.job.kept != nil {
 					break
 				}
 				fallthrough
 			case !ended && m.History == nil:
-				j.kept = j.engine.box.Finish(ctx, store.End{ID: j.item.ID, Result: message.Result(nil, err), Deliver: j.replies}, open)
+				r.job.kept = r.job.engine.box.Finish(ctx, store.End{ID: r.job.item.ID, Result: message.Result(nil, err), Deliver: r.job.replies}, open)
 			}
-			return !j.gone && !errors.Is(j.kept, store.ErrLost) && yield(turn.Event{}, err) && false
+			return !r.job.gone && !errors.Is(r.job.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 		case e.Step == nil:
-			if e.Done != nil && len(e.Done.Awaits) > 0 && !j.gone && !yield(turn.Event{Text: e.Done.Reply}, nil) {
-				j.gone = true
+			if e.Done != nil && len(e.Done.Awaits) > 0 && !r.job.gone && !yield(turn.Event{Text: e.Done.Reply}, nil) {
+				r.job.gone = true
 			}
 			if e.Result != nil && e.Result.Pending {
 				if e.Result.Session != "" {
-					j.ticket.ExpectFrom(session.Key(e.Result.Session))
+					r.job.ticket.ExpectFrom(session.Key(e.Result.Session))
 				} else {
-					j.engine.pending.Store(pending{j.key, e.Result.CallID}, nil)
-					j.ticket.Expect()
+					r.job.engine.outcomes.expect(r.job.key, e.Result.CallID)
+					r.job.ticket.Expect()
 				}
 			}
 			if e.Done != nil {
-				j.engine.learn(j.agent.Name, *m, in.Session, e.Done)
+				r.learn(in.Session, e.Done)
 			}
-			if !j.gone && !yield(e, nil) {
-				if j.gone = true; m.IdempotencyKey == "" && !m.Joins() {
+			if !r.job.gone && !yield(e, nil) {
+				if r.job.gone = true; m.IdempotencyKey == "" && !m.Joins() {
 					cancel(nil)
 				}
 			}
 		case m.History == nil:
 			messages, given := message.Storable(e.Step.Messages)
-			j.given = message.Give(j.given, given)
+			r.job.given = message.Give(r.job.given, given)
 			end := store.End{Session: s.Key, State: e.Step.State, Messages: messages}
 			var stopped []session.Await
-			write := j.engine.box.Write
+			write := r.job.engine.box.Write
 			if e.Step.Done != nil && len(e.Step.Done.Awaits) > 0 {
 				e.Step.Done.Reply = approval.Text(e.Step.Done.Awaits)
 			}
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				var err error
-				if stopped, err = j.engine.subAgents.Settle(ctx, *m, &end, e.Step); err != nil {
-					j.kept = err
-					return !j.gone && yield(turn.Event{}, err) && false
+				if stopped, err = r.job.engine.subAgents.Settle(ctx, *m, &end, e.Step); err != nil {
+					r.job.kept = err
+					return !r.job.gone && yield(turn.Event{}, err) && false
 				}
-				end.ID, end.Result = j.item.ID, message.Result(e.Step.Done, e.Step.Failed, j.given...)
-				end.Deliver = j.replies && (e.Step.Done == nil || len(j.given) > 0 || e.Step.Done.Reply != "" && !j.posted(ctx, e.Step.Done))
-				write = func(ctx context.Context, end store.End) error { return j.engine.box.Finish(ctx, end, open) }
+				end.ID, end.Result = r.job.item.ID, message.Result(e.Step.Done, e.Step.Failed, r.job.given...)
+				end.Deliver = r.job.replies && (e.Step.Done == nil || len(r.job.given) > 0 || e.Step.Done.Reply != "" && !r.posted(ctx, e.Step.Done))
+				write = func(ctx context.Context, end store.End) error { return r.job.engine.box.Finish(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
-				end.ID, end.Result, write = e.Step.Taken, message.Result(taken(), nil), j.engine.box.Put
+				end.ID, end.Result, write = e.Step.Taken, message.Result(taken(), nil), r.job.engine.box.Put
 			}
 			for i, a := range end.State.Awaits {
 				if a.For == session.Outcome && a.Holder == "" {
 					end.State.Awaits = slices.Clone(end.State.Awaits)
-					end.State.Awaits[i].Holder = j.engine.holder
+					end.State.Awaits[i].Holder = r.job.engine.holder
 				}
 			}
 			if err := write(ctx, end); err != nil {
-				j.kept = err
-				return !j.gone && !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
+				r.job.kept = err
+				return !r.job.gone && !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
 			}
-			j.engine.subAgents.Stop(ctx, stopped)
+			r.job.engine.subAgents.Stop(ctx, stopped)
 			if m.Origin != nil && !ended {
-				if gone, err := j.engine.subAgents.Orphan(ctx, m.Origin, s.Key); err == nil && gone {
+				if gone, err := r.job.engine.subAgents.Orphan(ctx, m.Origin, s.Key); err == nil && gone {
 					cancel(turn.ErrStopped)
 				}
 			}
 			open = e.Step.State.Turn
 			if e.Step.Taken != 0 {
-				j.engine.box.Tell(e.Step.Taken, errTaken)
+				r.job.engine.box.Tell(e.Step.Taken, errTaken)
 			}
 		}
 	}
-	return !j.gone
+	return !r.job.gone
 }
 
 // asks returns what the turn of a message gets.
-func (j *job) asks(ctx context.Context, q *turnRequest) *turn.Input {
-	in := j.engine.agents.Input(j.agent, q.mail, q.session)
-	in.Item, in.Crashed = j.item.ID, j.item.Tries > 0
-	if q.mail.History == nil {
+func (r *turnRun) asks(ctx context.Context) *turn.Input {
+	in := r.job.engine.agents.Input(r.job.agent, r.mail, r.session)
+	in.Item, in.Crashed = r.job.item.ID, r.job.item.Tries > 0
+	if r.mail.History == nil {
 		in.Late = func(call chat.Call, result chat.Result) {
-			j.receiveOutcome(q.mail, turn.Outcome{Call: call, Result: result})
+			r.receiveOutcome(turn.Outcome{Call: call, Result: result})
 		}
-		if (j.agent.Steer || in.Plan != nil) && q.mail.Outcome == nil {
-			in.Steer = func() []turn.Steered { return j.steering(ctx, q.mail, q.session) }
+		if (r.job.agent.Steer || in.Plan != nil) && r.mail.Outcome == nil {
+			in.Steer = func() []turn.Steered { return r.steering(ctx) }
 		}
 	}
 	return &in
 }
 
 // posted reports whether a reply only repeats what the turn has posted.
-func (j *job) posted(ctx context.Context, done *turn.Done) bool {
+func (r *turnRun) posted(ctx context.Context, done *turn.Done) bool {
 	return slices.ContainsFunc(done.Used, func(u turn.Used) bool { return u.Tool == outbox.PostTool }) &&
-		j.engine.outbox.Posted(ctx, store.Item{ID: j.item.ID, Session: j.key}, done.Reply)
+		r.job.engine.outbox.Posted(ctx, store.Item{ID: r.job.item.ID, Session: r.job.key}, done.Reply)
+}
+
+// learn keeps what a turn was asked and which tools answered. The session is as it was before.
+func (r *turnRun) learn(s session.Session, done *turn.Done) {
+	e, m := r.job.engine, r.mail
+	if !e.config.Learning.Keep {
+		return
+	}
+	q := learning.Question{Agent: r.job.agent.Name, User: e.people.Sender(m.Caller()).Record(), Channel: m.Channel, Text: m.Text, Guest: e.people.Guest(m.Caller(), s.Key), Earlier: s.Messages}
+	if m.History == nil {
+		q.Session = s.Key
+	}
+	e.learner.Keep(q, done.Used)
 }

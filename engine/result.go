@@ -14,7 +14,7 @@ import (
 
 // takeResult takes the result of a sub-agent up: with a turn, in which the agent decides what
 // the user is told. While a turn waits for a person, the session holds it.
-func (j *job) takeResult(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRequest, ok bool) {
+func (j *job) takeResult(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRun, ok bool) {
 	i := slices.IndexFunc(s.Awaits, func(a session.Await) bool {
 		return a.For == session.SubAgent && string(a.Session) == m.Outcome.Result.Session
 	})
@@ -32,7 +32,7 @@ func (j *job) takeResult(ctx context.Context, m message.Mail, s session.Session,
 		end.State, end.Messages = turn.Beside(state, chat.Message{Role: chat.User, Note: m.Outcome.Note(), User: user, Channel: identity.System, Time: j.engine.config.Now()})
 	default:
 		m.Outcome.Call = chat.Call{ID: s.Awaits[i].Call, Name: s.Awaits[i].Tool}
-		return &turnRequest{m, s}, false
+		return &turnRun{job: j, mail: m, session: s}, false
 	}
 	if err := j.engine.box.Write(ctx, end); err != nil {
 		return nil, j.refuse(ctx, err, yield)

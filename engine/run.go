@@ -33,61 +33,69 @@ import (
 // turns of their outcomes; other messages of the session run in between.
 func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		j, m, err := e.receive(&m)
+		s, m, err := newSender(e, &m)
 		if err != nil {
 			yield(turn.Event{}, err)
 			return
 		}
 		e.box.Running.Begin()
 		defer e.box.Running.End()
-		defer j.ticket.Close()
-		if m.Kind == message.KindStop && m.History == nil && j.stopNow(ctx, m, yield) {
+		defer s.job.ticket.Close()
+		if m.Kind == message.KindStop && m.History == nil && s.stopNow(ctx, m, yield) {
 			return
 		}
 		waiting, cancel := e.box.Suspendable(ctx)
 		defer cancel()
-		for ok := j.enter(ctx, m, yield); ok; {
-			item := j.ticket.Next(waiting)
+		for ok := s.enter(ctx, m, yield); ok; {
+			item := s.job.ticket.Next(waiting)
 			if item == nil {
 				return
 			}
-			ok = item.ID == 0 || j.enterLate(ctx, *item, yield)
+			ok = item.ID == 0 || s.enterLate(ctx, *item, yield)
 		}
 	}
 }
 
-// receive returns a message that can be accepted, and how it is to be run. Here and below, a
-// message is a pointer: large variables on the stack of a turn that waits for its model cost
-// memory for each of them.
-func (e *Engine) receive(said *Message) (*job, *message.Mail, error) {
+// sender is somebody who sends a message, waits for what becomes of it, and may go meanwhile.
+type sender struct {
+	engine *Engine
+	job    *job // the message, and later each outcome for which the sender waits
+
+	keyed, repeated bool // it has an idempotency key; it was in the inbox before
+}
+
+// newSender returns the sender of a message that can be accepted. Here and below, a message is a
+// pointer: large variables on the stack of a turn that waits for its model cost memory for each of
+// them.
+func newSender(e *Engine, said *Message) (*sender, *message.Mail, error) {
 	a, m, err := e.agents.Ready(message.New(*said))
 	if err != nil {
 		return nil, nil, err
 	}
 	m.To = e.agents.Key(a, m) // also if the configuration changes while it waits
-	return &job{engine: e, agent: a, key: m.To, ticket: e.box.Ticket(m.Wait)}, &m, nil
+	return &sender{engine: e, job: &job{engine: e, agent: a, key: m.To, ticket: e.box.Ticket(m.Wait)}}, &m, nil
 }
 
 // enter accepts a message, waits for the session and runs its turn. It reports whether the
 // turn ended well and the caller still ranges.
-func (j *job) enter(ctx context.Context, m *message.Mail, yield func(turn.Event, error) bool) bool {
-	place, leave, err := j.join(m)
-	if errors.Is(err, ErrCrowd) && m.Later && j.item.ID == 0 {
-		if err = j.enterLater(ctx, m, err); err == nil {
+func (s *sender) enter(ctx context.Context, m *message.Mail, yield func(turn.Event, error) bool) bool {
+	place, leave, err := s.join(m)
+	if errors.Is(err, ErrCrowd) && m.Later && s.job.item.ID == 0 {
+		if err = s.enterLater(ctx, m, err); err == nil {
 			return false
 		}
 	}
 	if err != nil {
-		if j.item.ID != 0 { // stopNow has accepted it
-			j.engine.box.TakeUp(j.item)
+		if s.job.item.ID != 0 { // stopNow has accepted it
+			s.engine.box.TakeUp(s.job.item)
 		}
 		return yield(turn.Event{}, err) && false
 	}
 	defer leave()
 	if place == nil {
-		return j.alone(ctx, m, yield)
+		return s.alone(ctx, m, yield)
 	}
-	if given := j.lostAnswer(m, ""); given != nil {
+	if given := s.lostAnswer(m, ""); given != nil {
 		place.Leave()
 		return message.Repeat(store.Item{State: store.Done, Result: given}, yield)
 	}
@@ -95,95 +103,95 @@ func (j *job) enter(ctx context.Context, m *message.Mail, yield func(turn.Event,
 	if m.IdempotencyKey != "" || m.Joins() {
 		ctx = context.WithoutCancel(ctx)
 	}
-	ctx, cancel := j.engine.box.Suspendable(ctx)
+	ctx, cancel := s.engine.box.Suspendable(ctx)
 	defer cancel()
 	fresh := false
-	received := j.received(ctx, m)
-	if err = agent.CheckKey(j.key); err == nil {
-		j.item, fresh, err = j.engine.inbox.Accept(ctx, j.key, *m)
+	received := s.received(ctx, m)
+	if err = agent.CheckKey(s.job.key); err == nil {
+		s.job.item, fresh, err = s.engine.inbox.Accept(ctx, s.job.key, *m)
 	}
 	received(err)
 	if err == nil && m.Accepted != nil {
 		m.Accepted()
 	}
 	if err == nil && fresh { // the message that it repeats may just have ended
-		if given := j.lostAnswer(m, j.item.Key); given != nil {
-			err = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: given})
-			j.item.State, j.item.Result = store.Done, given
+		if given := s.lostAnswer(m, s.job.item.Key); given != nil {
+			err = s.engine.box.Write(ctx, store.End{ID: s.job.item.ID, Result: given})
+			s.job.item.State, s.job.item.Result = store.Done, given
 		}
 	}
-	if err != nil || j.item.State != store.Waiting {
+	if err != nil || s.job.item.State != store.Waiting {
 		place.Leave()
 		if err == nil {
-			return message.Repeat(j.item, yield)
+			return message.Repeat(s.job.item, yield)
 		}
 		return yield(turn.Event{}, err) && false
 	}
-	j.keyed, j.repeated = m.IdempotencyKey != "" || m.Joins(), !fresh
+	s.keyed, s.repeated = m.IdempotencyKey != "" || m.Joins(), !fresh
 	if m.Joins() {
-		j.engine.box.Answers.Join(j.item, m.Received)
-		defer j.engine.box.Answers.Leave(j.item.ID)
+		s.engine.box.Answers.Join(s.job.item, m.Received)
+		defer s.engine.box.Answers.Leave(s.job.item.ID)
 		var end context.CancelCauseFunc
 		ctx, end = context.WithCancelCause(ctx)
 		defer end(nil)
-		defer j.linger(caller, end)()
+		defer s.linger(caller, end)()
 	}
 	// With a key, another sender of the message may have come to the session first, and a
 	// running turn may have taken the message in.
-	return j.next(ctx, place, m, fresh && m.IdempotencyKey == "" && (!m.Joins() || j.engine.shared == nil) && !j.agent.Steer && !strings.HasPrefix(m.Text, message.Switch+" "), yield)
+	return s.next(ctx, place, m, fresh && m.IdempotencyKey == "" && (!m.Joins() || s.engine.shared == nil) && !s.job.agent.Steer && !strings.HasPrefix(m.Text, message.Switch+" "), yield)
 }
 
 // lostAnswer returns the answer to the message that m repeats, which its sender perhaps did not get; nil
 // if m is another message. Key is that of its item; empty means that it is not known yet.
-func (j *job) lostAnswer(m *message.Mail, key string) json.RawMessage {
+func (s *sender) lostAnswer(m *message.Mail, key string) json.RawMessage {
 	if !m.Joins() {
 		return nil
 	}
 	if key == "" {
-		key = j.engine.inbox.Passing(*m)
+		key = s.engine.inbox.Passing(*m)
 	}
-	return j.engine.box.Answers.Lost(key, m.Repeated, m.Received, j.engine.config.Now())
+	return s.engine.box.Answers.Lost(key, m.Repeated, m.Received, s.engine.config.Now())
 }
 
 // enterLate does the same with an outcome of the inbox, for the sender who waits for it.
-func (j *job) enterLate(ctx context.Context, item store.Item, yield func(turn.Event, error) bool) bool {
-	_, m, err := j.engine.agents.Read(item)
+func (s *sender) enterLate(ctx context.Context, item store.Item, yield func(turn.Event, error) bool) bool {
+	_, m, err := s.engine.agents.Read(item)
 	if err != nil {
 		return yield(turn.Event{}, err) && false
 	}
 	m.Wait = true
-	place, _ := j.engine.box.Join(j.key, item.User, item.Priority, mailbox.Unbounded) // it never fails
-	j.engine.box.Here.Add(1)
-	defer j.engine.box.Here.Add(-1)
-	waiting, cancel := j.engine.box.Suspendable(ctx)
+	place, _ := s.engine.box.Join(s.job.key, item.User, item.Priority, mailbox.Unbounded) // it never fails
+	s.engine.box.Here.Add(1)
+	defer s.engine.box.Here.Add(-1)
+	waiting, cancel := s.engine.box.Suspendable(ctx)
 	defer cancel()
-	coming, cancel := j.engine.box.Suspendable(ctx, j.engine.box.Begins())
+	coming, cancel := s.engine.box.Suspendable(ctx, s.engine.box.Begins())
 	defer cancel()
 	if err := place.Wait(coming); err != nil {
 		place.Leave()
-		j.engine.box.TakeUp(item) // the caller has gone: the outcome is stored without a turn
+		s.engine.box.TakeUp(item) // the caller has gone: the outcome is stored without a turn
 		return yield(turn.Event{}, stopped(err)) && false
 	}
-	j.item = item
-	return j.next(waiting, place, &m, true, yield)
+	s.job.item = item
+	return s.next(waiting, place, &m, true, yield)
 }
 
 // join takes a place in the session for a message; nil for one that is not stored. The
 // message is counted, and has its part of the shares, until leave is called.
-func (j *job) join(m *message.Mail) (place *mailbox.Place, leave func(), err error) {
-	if j.engine.box.Stopping() {
+func (s *sender) join(m *message.Mail) (place *mailbox.Place, leave func(), err error) {
+	if s.engine.box.Stopping() {
 		return nil, nil, ErrStopping
 	}
-	free, err := j.engine.share(*m, j.key, share.Share{Name: "all", Says: "in all sessions", Places: j.engine.places, Busy: ErrBusy})
+	free, err := s.engine.shares.take(*m, s.job.key, share.Share{Name: "all", Says: "in all sessions", Places: s.engine.shares.total, Busy: ErrBusy})
 	if err != nil {
 		return nil, nil, err
 	}
-	j.engine.box.Here.Add(1)
-	leave = func() { j.engine.box.Here.Add(-1); free() }
+	s.engine.box.Here.Add(1)
+	leave = func() { s.engine.box.Here.Add(-1); free() }
 	if m.History != nil {
 		return nil, leave, nil
 	}
-	place, err = j.engine.box.Join(j.key, j.engine.people.Waiter(m.Caller(), m.To), m.Priority(), j.engine.config.MaxWaiting)
+	place, err = s.engine.box.Join(s.job.key, s.engine.people.Waiter(m.Caller(), m.To), m.Priority(), s.engine.config.MaxWaiting)
 	if err != nil {
 		leave()
 		return nil, nil, ErrFull
@@ -197,28 +205,28 @@ const maxDeferred = 2048
 
 // enterLater accepts a message for which strangers have no place now. It is answered behind those
 // of people, in the order in which such messages came, and its reply goes where it says.
-func (j *job) enterLater(ctx context.Context, m *message.Mail, crowd error) (err error) {
-	e, fresh := j.engine, false
-	n := e.deferred.Add(1)
+func (s *sender) enterLater(ctx context.Context, m *message.Mail, crowd error) (err error) {
+	e, fresh := s.engine, false
+	n := e.shares.deferred.Add(1)
 	defer func() {
 		if !fresh {
-			e.deferred.Add(-1)
+			e.shares.deferred.Add(-1)
 		}
 	}()
-	switch err = agent.CheckKey(j.key); {
+	switch err = agent.CheckKey(s.job.key); {
 	case err != nil:
 		return err
 	case n > maxDeferred:
 		return crowd
-	case e.box.Waiting(j.key) >= e.config.MaxWaiting:
+	case e.box.Waiting(s.job.key) >= e.config.MaxWaiting:
 		return ErrFull
 	}
 	m.Behind = true
-	if j.item, fresh, err = e.inbox.Accept(ctx, j.key, *m); err != nil {
+	if s.job.item, fresh, err = e.inbox.Accept(ctx, s.job.key, *m); err != nil {
 		return err
 	}
 	if fresh { // before its sender's next message comes, which waits behind it
-		e.box.TakeUpThen(j.item, func() { e.deferred.Add(-1) })
+		e.box.TakeUpThen(s.job.item, func() { e.shares.deferred.Add(-1) })
 	}
 	if m.Accepted != nil {
 		m.Accepted()
@@ -227,10 +235,10 @@ func (j *job) enterLater(ctx context.Context, m *message.Mail, crowd error) (err
 }
 
 // alone runs the turn of a message that is not stored.
-func (j *job) alone(ctx context.Context, m *message.Mail, yield func(turn.Event, error) bool) bool {
-	ctx, cancel := j.engine.box.Suspendable(ctx)
+func (s *sender) alone(ctx context.Context, m *message.Mail, yield func(turn.Event, error) bool) bool {
+	ctx, cancel := s.engine.box.Suspendable(ctx)
 	defer cancel()
-	leave, err := j.engine.box.Turns.Enter(ctx, "", j.engine.people.Waiter(m.Caller(), m.To), m.Priority(), mailbox.Unbounded)
+	leave, err := s.engine.box.Turns.Enter(ctx, "", s.engine.people.Waiter(m.Caller(), m.To), m.Priority(), mailbox.Unbounded)
 	if errors.Is(err, turn.ErrSuspended) {
 		err = ErrStopping
 	}
@@ -238,7 +246,7 @@ func (j *job) alone(ctx context.Context, m *message.Mail, yield func(turn.Event,
 		return yield(turn.Event{}, err) && false
 	}
 	defer leave()
-	return j.answer(ctx, m, yield)
+	return s.job.answer(ctx, m, yield)
 }
 
 // errLeft is [ErrStopping] for the sender of an accepted message.
@@ -255,7 +263,7 @@ func stopped(err error) error {
 
 // next waits for the session of an accepted message, and answers it. Then it leaves the
 // place. Alone says that no other sender can have had the message answered before.
-func (j *job) next(ctx context.Context, place *mailbox.Place, m *message.Mail, alone bool, yield func(turn.Event, error) bool) (ok bool) {
+func (s *sender) next(ctx context.Context, place *mailbox.Place, m *message.Mail, alone bool, yield func(turn.Event, error) bool) (ok bool) {
 	leave := place.Leave
 	defer func() { leave() }()
 	f := follow.New(func(e turn.Event, err error) bool {
@@ -264,72 +272,72 @@ func (j *job) next(ctx context.Context, place *mailbox.Place, m *message.Mail, a
 		}
 		return yield(e, err)
 	})
-	j.by = f
+	s.job.by = f
 	for {
-		ok = j.attempt(ctx, place, m, alone, f)
-		if !errors.Is(j.kept, store.ErrLost) {
+		ok = s.attempt(ctx, place, m, alone, f)
+		if !errors.Is(s.job.kept, store.ErrLost) {
 			break
 		}
 		// Another process took the session over. It may answer the message, or this one.
-		j.kept, alone = nil, false
+		s.job.kept, alone = nil, false
 		f.Restart()
 	}
-	j.engine.box.HandOver(j.item, j.kept)
-	if j.kept != nil && j.item.ID != 0 && !errors.Is(j.kept, turn.ErrSuspended) {
+	s.engine.box.HandOver(s.job.item, s.job.kept)
+	if s.job.kept != nil && s.job.item.ID != 0 && !errors.Is(s.job.kept, turn.ErrSuspended) {
 		leave = func() {}
-		j.engine.box.Later(j.item, j.kept, place)
+		s.engine.box.Later(s.job.item, s.job.kept, place)
 	}
 	return ok
 }
 
 // attempt is next until it is done, or until the session is lost.
-func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *message.Mail, alone bool, f *follow.Follower) (ok bool) {
-	lined, out := j.engine.box.LineUp(ctx, j.item.ID, j.keyed, j.repeated)
-	err := place.WaitFor(lined, store.Claim{Item: j.item.ID, News: f.Read})
+func (s *sender) attempt(ctx context.Context, place *mailbox.Place, m *message.Mail, alone bool, f *follow.Follower) (ok bool) {
+	lined, out := s.engine.box.LineUp(ctx, s.job.item.ID, s.keyed, s.repeated)
+	err := place.WaitFor(lined, store.Claim{Item: s.job.item.ID, News: f.Read})
 	out()
 	if errors.Is(err, errTaken) {
 		return f.Yield(turn.Event{Text: taken().Reply}, nil) && f.Yield(turn.Event{Done: taken()}, nil)
 	}
 	if errors.Is(err, store.ErrEnded) {
-		return j.elsewhere(ctx, f)
+		return s.job.elsewhere(ctx, f)
 	}
 	end := func() {}
 	if err == nil && m.Kind != message.KindStop { // it asks no model, sub-agents may have the places of all turns, and a second one stops no first
-		stoppable, ended := j.engine.box.Stops.Begin(ctx, j.key)
+		stoppable, ended := s.engine.box.Stops.Begin(ctx, s.job.key)
 		defer ended()
 		ctx = stoppable
-		end, err = j.engine.box.Turns.Enter(ctx, "", j.engine.people.Waiter(m.Caller(), m.To), j.item.Priority, mailbox.Unbounded)
+		end, err = s.engine.box.Turns.Enter(ctx, "", s.engine.people.Waiter(m.Caller(), m.To), s.job.item.Priority, mailbox.Unbounded)
 	}
-	if err == nil && j.engine.box.Stopping() { // both came at once
+	if err == nil && s.engine.box.Stopping() { // both came at once
 		end()
 		err = turn.ErrSuspended
 	}
 	switch {
 	case err == nil:
 	case ctx.Err() == nil && !errors.Is(err, turn.ErrSuspended): // the store failed
-		j.kept = err
+		s.job.kept = err
 		return f.Yield(turn.Event{}, fmt.Errorf("%w: %w", ErrStore, err)) && false
 	default:
-		return j.unasked(ctx, err, f.Yield)
+		return s.unasked(ctx, err, f.Yield)
 	}
 	defer end()
 	f.Restart() // another process may have told a part before it ended
-	err = j.engine.box.Guard("running a turn", j.key, func() error {
-		ended, err := j.catchUp(ctx, alone && j.engine.box.Answers.Senders(j.item.ID) < 2, j.following(*m, f))
+	err = s.engine.box.Guard("running a turn", s.job.key, func() error {
+		ended, err := s.catchUp(ctx, alone && s.engine.box.Answers.Senders(s.job.item.ID) < 2, s.job.following(*m, f))
 		switch {
 		case errors.Is(err, store.ErrLost):
-			j.kept = err
+			s.job.kept = err
 		case err != nil:
-			j.refuse(ctx, fmt.Errorf("%w: %w", ErrStore, err), f.Yield)
+			s.job.refuse(ctx, fmt.Errorf("%w: %w", ErrStore, err), f.Yield)
 		case ended != nil:
 			ok = message.Repeat(*ended, f.HandRest)
 		default:
-			ok = j.answer(ctx, m, f.Hand)
+			ok = s.job.answer(ctx, m, f.Hand)
 		}
 		return nil
 	})
 	if err != nil {
-		j.kept = err
+		s.job.kept = err
 		f.Yield(turn.Event{}, err)
 	}
 	return ok
@@ -337,24 +345,24 @@ func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *message.Mail
 
 // unasked is for a message whose turn has not come when its sender goes or the engine
 // stops. In the first case it leaves nothing behind.
-func (j *job) unasked(ctx context.Context, why error, yield func(turn.Event, error) bool) bool {
+func (s *sender) unasked(ctx context.Context, why error, yield func(turn.Event, error) bool) bool {
 	if errors.Is(why, turn.ErrSuspended) {
-		j.kept = why
-	} else if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: message.Result(nil, why)}); err != nil {
-		j.engine.config.Log.ErrorContext(ctx, "a message whose sender has gone stays in the inbox", "item", j.item.ID, "error", err)
-		j.engine.box.TakeUp(j.item)
+		s.job.kept = why
+	} else if err := s.engine.box.Write(ctx, store.End{ID: s.job.item.ID, Result: message.Result(nil, why)}); err != nil {
+		s.engine.config.Log.ErrorContext(ctx, "a message whose sender has gone stays in the inbox", "item", s.job.item.ID, "error", err)
+		s.engine.box.TakeUp(s.job.item)
 	}
 	return yield(turn.Event{}, stopped(why)) && false
 }
 
 // catchUp works on what ended processes have left in the session before the item. It
 // returns the item if it has ended.
-func (j *job) catchUp(ctx context.Context, alone bool, of hears) (*store.Item, error) {
-	if err := j.engine.box.Leftovers(ctx, j.key, j.item, func() error { return j.engine.finish(ctx, j.key, false, of) }); err != nil || alone {
+func (s *sender) catchUp(ctx context.Context, alone bool, of hears) (*store.Item, error) {
+	if err := s.engine.box.Leftovers(ctx, s.job.key, s.job.item, func() error { return worker{s.engine}.finish(ctx, s.job.key, false, of) }); err != nil || alone {
 		return nil, err
 	}
-	now, err := j.engine.box.Item(ctx, j.item.ID)
-	if given := j.engine.box.Answers.Of(j.item.ID); errors.Is(err, store.ErrEnded) && given != nil {
+	now, err := s.engine.box.Item(ctx, s.job.item.ID)
+	if given := s.engine.box.Answers.Of(s.job.item.ID); errors.Is(err, store.ErrEnded) && given != nil {
 		return &store.Item{State: store.Done, Result: given}, nil
 	}
 	if errors.Is(err, store.ErrEnded) { // it has no key
@@ -363,16 +371,16 @@ func (j *job) catchUp(ctx context.Context, alone bool, of hears) (*store.Item, e
 	if err != nil || now.State != store.Waiting {
 		return &now, err
 	}
-	crashed := now.Holder != j.engine.holder && now.Holder != ""
-	if crashed && j.engine.shared != nil {
-		alive, err := j.engine.shared.Alive(ctx)
+	crashed := now.Holder != s.engine.holder && now.Holder != ""
+	if crashed && s.engine.shared != nil {
+		alive, err := s.engine.shared.Alive(ctx)
 		if err != nil {
 			return nil, err
 		}
 		crashed = !slices.Contains(alive, now.Holder)
 	}
-	now, err = j.engine.box.Hold(ctx, now, crashed)
-	j.item.Tries = now.Tries
+	now, err = s.engine.box.Hold(ctx, now, crashed)
+	s.job.item.Tries = now.Tries
 	if err == nil && now.State == store.Parked {
 		return &now, nil
 	}

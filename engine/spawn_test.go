@@ -219,7 +219,7 @@ func TestSpawnDeleted(t *testing.T) {
 	reply(t, g.Engine, ann)
 	key := keyOf(t, g.Engine, ann)
 	hold <- struct{}{}
-	must(t, g.DeleteSession(t.Context(), key))
+	must(t, g.Sessions().Delete(t.Context(), key))
 	idle(t, g.Engine)
 	if list := subs(t, g.kept); len(list) > 0 {
 		t.Errorf("what is left: %+v", list)

@@ -16,29 +16,29 @@ import (
 
 // received begins the span in which a message is accepted. Its end says with which error it
 // was not.
-func (j *job) received(ctx context.Context, m *message.Mail) (end func(error)) {
-	if j.engine.config.Tracer == nil {
+func (s *sender) received(ctx context.Context, m *message.Mail) (end func(error)) {
+	if s.engine.config.Tracer == nil {
 		return func(error) {}
 	}
 	if m.Trace != "" {
 		ctx = span.Below(ctx, m.Trace)
 	}
-	ctx, s := span.Start(ctx, j.engine.config.Tracer, "receive message", trace.WithSpanKind(trace.SpanKindConsumer), about(j.agent.Name, j.key), span.Texts("etui.channel", m.Channel))
+	ctx, made := span.Start(ctx, s.engine.config.Tracer, "receive message", trace.WithSpanKind(trace.SpanKindConsumer), about(s.job.agent.Name, s.job.key), span.Texts("etui.channel", m.Channel))
 	m.Trace = span.Parent(ctx)
-	return func(err error) { span.End(s, message.FailureOf(err)) }
+	return func(err error) { span.End(made, message.FailureOf(err)) }
 }
 
 // traced begins the span of a turn, after one of the time that its message waited.
-func (j *job) traced(ctx context.Context, m *message.Mail) (_ context.Context, end func(error)) {
-	if j.engine.config.Tracer == nil {
+func (r *turnRun) traced(ctx context.Context, m *message.Mail) (_ context.Context, end func(error)) {
+	if r.job.engine.config.Tracer == nil {
 		return ctx, func(error) {}
 	}
 	ctx = span.Below(ctx, m.Trace)
-	if !j.item.Accepted.IsZero() {
-		_, waited := span.Start(ctx, j.engine.config.Tracer, "wait in inbox", trace.WithTimestamp(j.item.Accepted), about(j.agent.Name, j.key), trace.WithAttributes(attribute.Int("etui.tries", j.item.Tries)))
+	if !r.job.item.Accepted.IsZero() {
+		_, waited := span.Start(ctx, r.job.engine.config.Tracer, "wait in inbox", trace.WithTimestamp(r.job.item.Accepted), about(r.job.agent.Name, r.job.key), trace.WithAttributes(attribute.Int("etui.tries", r.job.item.Tries)))
 		waited.End()
 	}
-	ctx, s := span.Start(ctx, j.engine.config.Tracer, "invoke_agent "+j.agent.Name, about(j.agent.Name, j.key), span.Texts("gen_ai.operation.name", "invoke_agent", "etui.channel", m.Channel))
+	ctx, s := span.Start(ctx, r.job.engine.config.Tracer, "invoke_agent "+r.job.agent.Name, about(r.job.agent.Name, r.job.key), span.Texts("gen_ai.operation.name", "invoke_agent", "etui.channel", m.Channel))
 	return ctx, func(err error) { span.End(s, message.FailureOf(err)) }
 }
 

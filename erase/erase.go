@@ -12,7 +12,7 @@ import (
 
 	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/store"
 )
 
@@ -27,9 +27,8 @@ type Part interface {
 type Engine interface {
 	Agents() *agent.Agents
 	Catalog() *catalog.Catalog
-	DeleteSession(ctx context.Context, key session.Key) error
-	Enter(ctx context.Context, key session.Key) (leave func(), err error)
 	Now() time.Time
+	Sessions() *engine.Sessions
 	Store() store.Store
 }
 

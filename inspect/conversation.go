@@ -41,7 +41,7 @@ const showWaiting = 20
 // wants back is left out.
 func (i *Inspector) Session(ctx context.Context, key session.Key, skip, limit int) (Conversation, error) {
 	_, owner := route.Owner(key) // who looks, as a rule
-	leave, err := i.engine.Look(ctx, owner)
+	leave, err := i.engine.Sessions().Look(ctx, owner)
 	if err != nil {
 		return Conversation{}, err
 	}

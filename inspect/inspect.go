@@ -24,7 +24,7 @@ type Engine interface {
 	Glance(ctx context.Context, sender engine.Message) (*turn.Runner, turn.Input, func(), error)
 	Input(ctx context.Context, m engine.Message) (*turn.Runner, turn.Input, func(), error)
 	Log() *slog.Logger
-	Look(ctx context.Context, who string) (leave func(), err error)
+	Sessions() *engine.Sessions
 	Store() store.Store
 }
 

@@ -25,8 +25,8 @@ import (
 // Engine has agents with a memory, and conversations; see [engine.Engine].
 type Engine interface {
 	Agents() *agent.Agents
-	Look(ctx context.Context, who string) (leave func(), err error)
 	Now() time.Time
+	Sessions() *engine.Sessions
 	Store() store.Store
 }
 
@@ -118,7 +118,7 @@ func (s *Service) Recall(ctx context.Context, caller chat.Facts, query string, l
 	if strings.TrimSpace(query) == "" {
 		return nil, fmt.Errorf("%w: it has no words to look for", engine.ErrInvalid)
 	}
-	leave, err := s.engine.Look(ctx, caller.Record())
+	leave, err := s.engine.Sessions().Look(ctx, caller.Record())
 	if err != nil {
 		return nil, err
 	}

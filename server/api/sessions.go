@@ -141,7 +141,7 @@ func (c Conversations) Stop(w http.ResponseWriter, r *http.Request) {
 	if _, ok := c.query(w, r); !ok {
 		return
 	}
-	stopped, err := c.engine.StopTurn(r.Context(), session.Key(r.PathValue("key")))
+	stopped, err := c.engine.Sessions().Stop(r.Context(), session.Key(r.PathValue("key")))
 	wire.Answer(w, StoppedTurn{stopped}, err)
 }
 
@@ -156,7 +156,7 @@ func (c Conversations) Delete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key := session.Key(r.PathValue("key"))
-	wire.Answer(w, DeletedSession{key}, c.engine.DeleteSession(r.Context(), key))
+	wire.Answer(w, DeletedSession{key}, c.engine.Sessions().Delete(r.Context(), key))
 }
 
 // person reads a query that says whose sessions are meant, with parameters beside that.
