@@ -13,11 +13,12 @@ import (
 
 // tell lets senders of the item at other processes see what happens.
 func (r *turnRun) tell(e turn.Event) {
-	if r.job.engine.shared == nil || r.job.item.ID == 0 {
+	j := r.job
+	if j.engine.shared == nil || j.item.ID == 0 {
 		return
 	}
 	if line := follow.Line(e); line != nil {
-		r.job.engine.shared.Tell(r.job.key, r.job.item.ID, line)
+		j.engine.shared.Tell(j.key, j.item.ID, line)
 	}
 }
 

@@ -32,19 +32,20 @@ func (j *job) takeOutcome(ctx context.Context, m message.Mail, s session.Session
 // call has ended. The outcome is a message of the inbox: for the sender, who may wait for
 // it, or for the next turn of the session to see.
 func (r *turnRun) receiveOutcome(o turn.Outcome) {
+	j := r.job
 	asked := r.mail
-	r.job.engine.box.Running.Begin()
+	j.engine.box.Running.Begin()
 	go func() {
-		defer r.job.engine.box.Running.End()
-		err := r.job.engine.box.Guard("storing the outcome of a call", r.job.key, func() error {
+		defer j.engine.box.Running.End()
+		err := j.engine.box.Guard("storing the outcome of a call", j.key, func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), maxStore)
 			defer cancel()
 			asked.Text, asked.Files, asked.Answers, asked.IdempotencyKey = "", nil, nil, ""
 			asked.Kind, asked.Outcome = message.KindOutcome, o.Storable()
 			for pause := mailbox.FirstPause; ; pause = min(2*pause, mailbox.LastPause) {
-				item, _, err := r.job.engine.inbox.Accept(ctx, r.job.key, asked)
+				item, _, err := j.engine.inbox.Accept(ctx, j.key, asked)
 				if err == nil {
-					r.job.ticket.Hand(item)
+					j.ticket.Hand(item)
 				}
 				if !errors.Is(err, ErrStore) {
 					return err
@@ -53,13 +54,13 @@ func (r *turnRun) receiveOutcome(o turn.Outcome) {
 				case <-time.After(pause):
 				case <-ctx.Done():
 					return err
-				case <-r.job.engine.box.Life().Done():
+				case <-j.engine.box.Life().Done():
 					return err
 				}
 			}
 		})
 		if err != nil {
-			r.job.engine.config.Log.Error("the outcome of a call could not be stored", "session", r.job.key, "error", err)
+			j.engine.config.Log.Error("the outcome of a call could not be stored", "session", j.key, "error", err)
 		}
 	}()
 }

@@ -23,6 +23,7 @@ const lingering = 10 * time.Second
 // goOnWith makes a question that the same sender has just asked, and that got no answer because
 // its turn failed or was cancelled, the turn of a message: it goes on where that one ended.
 func (r *turnRun) goOnWith() {
+	j := r.job
 	m, s := &r.mail, &r.session
 	at := len(s.Messages) - 1
 	for at >= 0 && s.Messages[at].Role != chat.User {
@@ -32,12 +33,12 @@ func (r *turnRun) goOnWith() {
 		return
 	}
 	asked, last := s.Messages[at], s.Messages[len(s.Messages)-1]
-	if last.Role == chat.Assistant && len(last.Calls) == 0 || asked.Text != m.Text || asked.User != r.job.engine.people.Sender(m.Caller()).Record() || asked.Channel != m.Channel ||
-		!slices.EqualFunc(asked.Files, m.Files, func(a, b chat.File) bool { return a.SHA256 == b.SHA256 }) || r.job.engine.config.Now().Sub(asked.Time) > mailbox.LostFor {
+	if last.Role == chat.Assistant && len(last.Calls) == 0 || asked.Text != m.Text || asked.User != j.engine.people.Sender(m.Caller()).Record() || asked.Channel != m.Channel ||
+		!slices.EqualFunc(asked.Files, m.Files, func(a, b chat.File) bool { return a.SHA256 == b.SHA256 }) || j.engine.config.Now().Sub(asked.Time) > mailbox.LostFor {
 		return
 	}
 	s.Turn = session.Turn{ID: rand.Text(), Request: m.Stored()}
-	m.Text, m.Files, r.job.left = "", nil, true
+	m.Text, m.Files, j.left = "", nil, true
 }
 
 // linger ends a turn some time after its sender has gone, unless the sender has come back or

@@ -27,30 +27,31 @@ func taken() *turn.Done {
 // wishes. While a workflow runs, it also takes a person's choice of the skill. Any other
 // message, and what comes after it, has a turn of its own.
 func (r *turnRun) steering(ctx context.Context) (list []turn.Steered) {
-	if r.job.engine.box.Waiting(r.job.key) == 0 || r.job.unheard.Load() && r.job.engine.box.Answers.Senders(r.job.item.ID) < 2 { // what comes now ends the turn
+	j := r.job
+	if j.engine.box.Waiting(j.key) == 0 || j.unheard.Load() && j.engine.box.Answers.Senders(j.item.ID) < 2 { // what comes now ends the turn
 		return nil
 	}
-	waiting, err := r.job.engine.config.Store.Items(ctx, store.ItemFilter{Session: r.job.key, State: store.Waiting, Limit: maxSteered + 1})
+	waiting, err := j.engine.config.Store.Items(ctx, store.ItemFilter{Session: j.key, State: store.Waiting, Limit: maxSteered + 1})
 	if err != nil {
 		return nil // they wait
 	}
 	for _, i := range waiting {
-		if i.ID == r.job.item.ID {
+		if i.ID == j.item.ID {
 			continue
 		}
-		_, next, err := r.job.engine.agents.Read(i)
-		if err != nil || i.Holder != r.job.engine.holder {
+		_, next, err := j.engine.agents.Read(i)
+		if err != nil || i.Holder != j.engine.holder {
 			break
 		}
 		steered := turn.Steered{Text: next.Text, Item: i.ID}
 		if name, ok := strings.CutPrefix(next.Text, message.Switch+" "); ok && (r.mail.Workflow != "" || r.session.Flow.Runs()) {
 			next.Skill = strings.TrimSpace(name)
-			skill, err := r.job.choice(next, r.session)
+			skill, err := j.choice(next, r.session)
 			if err != nil {
 				break // it is told so when the turn has ended
 			}
 			steered.Skill = &skill
-		} else if !r.job.agent.Steer || !r.steers(next) {
+		} else if !j.agent.Steer || !r.steers(next) {
 			break
 		}
 		list = append(list, steered)

@@ -30,15 +30,16 @@ func (s *sender) received(ctx context.Context, m *message.Mail) (end func(error)
 
 // traced begins the span of a turn, after one of the time that its message waited.
 func (r *turnRun) traced(ctx context.Context, m *message.Mail) (_ context.Context, end func(error)) {
-	if r.job.engine.config.Tracer == nil {
+	j := r.job
+	if j.engine.config.Tracer == nil {
 		return ctx, func(error) {}
 	}
 	ctx = span.Below(ctx, m.Trace)
-	if !r.job.item.Accepted.IsZero() {
-		_, waited := span.Start(ctx, r.job.engine.config.Tracer, "wait in inbox", trace.WithTimestamp(r.job.item.Accepted), about(r.job.agent.Name, r.job.key), trace.WithAttributes(attribute.Int("etui.tries", r.job.item.Tries)))
+	if !j.item.Accepted.IsZero() {
+		_, waited := span.Start(ctx, j.engine.config.Tracer, "wait in inbox", trace.WithTimestamp(j.item.Accepted), about(j.agent.Name, j.key), trace.WithAttributes(attribute.Int("etui.tries", j.item.Tries)))
 		waited.End()
 	}
-	ctx, s := span.Start(ctx, r.job.engine.config.Tracer, "invoke_agent "+r.job.agent.Name, about(r.job.agent.Name, r.job.key), span.Texts("gen_ai.operation.name", "invoke_agent", "etui.channel", m.Channel))
+	ctx, s := span.Start(ctx, j.engine.config.Tracer, "invoke_agent "+j.agent.Name, about(j.agent.Name, j.key), span.Texts("gen_ai.operation.name", "invoke_agent", "etui.channel", m.Channel))
 	return ctx, func(err error) { span.End(s, message.FailureOf(err)) }
 }
 
