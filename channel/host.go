@@ -396,7 +396,7 @@ func (h *Host) Say(ctx context.Context, name string, to Address, text string) er
 	return a.writer.writeText(ctx, to, text, nil, "")
 }
 
-// Place returns where something for a chat of a channel goes, for [engine.Engine.Post]. An
+// Place returns where something for a chat of a channel goes, for [outbox.Outbox.Post]. An
 // agent may write only to chats and people that the channel names: not to those that it
 // allows with all others, or that were let in by a code.
 func (h *Host) Place(name, chat string) (json.RawMessage, error) {
