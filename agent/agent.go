@@ -165,7 +165,10 @@ func New(h Host, list []Config) (*Agents, error) {
 		live.Controls, _ = g.Roster.Agent(a.Name) // it is there
 		g.agents[a.Name] = live
 		if g.awaits(a) {
-			h.Log.Warn("a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name, "skill", a.Skill, "skills", a.Skills)
+			h.Log.Warn(
+				"a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name, "skill",
+				a.Skill, "skills", a.Skills,
+			)
 			continue
 		}
 		if err := g.Roster.Check(roster.Change{Skill: &live.Controls.Now().Skill, Skills: a.Skills}); err != nil {
@@ -174,7 +177,10 @@ func New(h Host, list []Config) (*Agents, error) {
 	}
 	outdated, err := g.Roster.Load(context.Background()) // the store bounds how long that takes
 	if len(outdated) > 0 {
-		h.Log.Warn("the configuration of agents has changed, and counts instead of what was changed of them at run time", "agents", outdated)
+		h.Log.Warn(
+			"the configuration of agents has changed, and counts instead of what was changed of them at run time", "agents",
+			outdated,
+		)
 	}
 	return g, err
 }

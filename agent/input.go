@@ -51,11 +51,14 @@ func (g *Agents) Input(a *Agent, m message.Mail, s session.Session) turn.Input {
 	include, exclude := now.Filter(m.IncludeSkills, m.ExcludeSkills)
 	in := turn.Input{
 		Settings: m.Settings, Plan: plan,
-		Session: s, Unstored: m.History != nil, Text: m.Text, Files: m.Files, File: g.file(m), Outcome: m.Outcome, Answers: m.Answers, Request: m.Stored(), Groups: now.Groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
+		Session: s, Unstored: m.History != nil, Request: m.Stored(),
+		Text: m.Text, Files: m.Files, File: g.file(m), Outcome: m.Outcome, Answers: m.Answers,
+		Groups: now.Groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
 		Facts: facts,
 		Options: prompt.Options{
 			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,
-			Instructions: m.Instructions, Remember: route.Remembered(s.Key), IncludeMemory: !a.NoMemory && !m.NoMemory, IncludeRuntime: !a.NoRuntime && !m.NoRuntime, DateOnly: m.History != nil,
+			Instructions: m.Instructions, Remember: route.Remembered(s.Key), DateOnly: m.History != nil,
+			IncludeMemory: !a.NoMemory && !m.NoMemory, IncludeRuntime: !a.NoRuntime && !m.NoRuntime,
 		},
 	}
 	if g.host.People.Configured() { // they may change
@@ -131,6 +134,8 @@ func (g *Agents) wouldSee(in turn.Input, name string) bool {
 	if r.Register(skill.AsTool(entry.Skill)) != nil {
 		return false
 	}
-	_, stage := selection.New(r.Catalog(), g.host.Selection).Admit(selection.Request{Facts: in.Facts, Groups: in.Groups}, name)
+	_, stage := selection.New(r.Catalog(), g.host.Selection).Admit(
+		selection.Request{Facts: in.Facts, Groups: in.Groups}, name,
+	)
 	return stage == selection.Sent || stage > selection.Visibility
 }

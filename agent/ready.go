@@ -88,7 +88,8 @@ func (g *Agents) Whoami(sender message.Message) (Whoami, error) {
 	}
 	f, s := g.host.People.Facts(m.Caller(), g.host.Catalog()), g.host.People.Sender(m.Caller())
 	w := Whoami{
-		Kind: s.Kind(), User: f.User, Sender: f.Sender, Channel: f.Channel, Roles: append([]string{}, f.Roles...), Groups: f.Groups,
+		Kind: s.Kind(), User: f.User, Sender: f.Sender, Channel: f.Channel,
+		Roles: append([]string{}, f.Roles...), Groups: f.Groups,
 		PlatformRoles: f.PlatformRoles, Attrs: f.Attrs, Session: g.Key(a, m),
 	}
 	if s.User != nil {
@@ -144,7 +145,9 @@ func (g *Agents) Ready(m message.Mail) (*Agent, message.Mail, error) {
 		a := &m.Answers[i]
 		a.By, a.Reason, a.Text = secrets.Text(a.By), secrets.Text(a.Reason), secrets.Text(a.Text)
 		if n := len(a.Reason) + len(a.Text); n > g.host.MaxMessage {
-			return nil, m, fmt.Errorf("%w: an answer has %d bytes, at most %d are accepted", message.ErrTooLong, n, g.host.MaxMessage)
+			return nil, m, fmt.Errorf(
+				"%w: an answer has %d bytes, at most %d are accepted", message.ErrTooLong, n, g.host.MaxMessage,
+			)
 		}
 	}
 	a, err := g.Address(m)
@@ -225,11 +228,18 @@ func (g *Agents) beginning(m message.Message) (message.Message, error) {
 		return m, nil
 	}
 	if _, ok := set.Get(m.Workflow); !ok {
-		return m, fmt.Errorf("workflow %q: %w%s", m.Workflow, message.ErrUnknown, cmp.Or(nearest.Hint(m.Workflow, slices.Values(names)), "; the workflows are "+cmp.Or(strings.Join(names, ", "), "none")))
+		return m, fmt.Errorf(
+			"workflow %q: %w%s", m.Workflow, message.ErrUnknown,
+			cmp.Or(
+				nearest.Hint(m.Workflow, slices.Values(names)), "; the workflows are "+cmp.Or(strings.Join(names, ", "), "none"),
+			),
+		)
 	}
 	switch {
 	case m.History != nil:
-		return m, fmt.Errorf("%w: a workflow needs a conversation that is stored; leave the history out and name a session", message.ErrInvalid)
+		return m, fmt.Errorf(
+			"%w: a workflow needs a conversation that is stored; leave the history out and name a session", message.ErrInvalid,
+		)
 	case len(m.Answers) > 0:
 		return m, fmt.Errorf("%w: a message begins a workflow or has answers, not both", message.ErrInvalid)
 	case len(m.Params) > maxParams:
@@ -244,7 +254,9 @@ func (g *Agents) beginning(m message.Message) (message.Message, error) {
 		params[name] = secrets.Text(value)
 	}
 	if m.Params = params; size > g.host.MaxMessage {
-		return m, fmt.Errorf("%w: its target and params have %d bytes, at most %d are accepted", message.ErrTooLong, size, g.host.MaxMessage)
+		return m, fmt.Errorf(
+			"%w: its target and params have %d bytes, at most %d are accepted", message.ErrTooLong, size, g.host.MaxMessage,
+		)
 	}
 	if m.Text == "" {
 		m.Text = strings.TrimSpace("Run the workflow " + m.Workflow + " " + m.Target)

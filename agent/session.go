@@ -33,7 +33,10 @@ const maxKey = 512
 // CheckKey refuses a key of a session that is too long.
 func CheckKey(key session.Key) error {
 	if len(key) > maxKey {
-		return fmt.Errorf("%w: the names of its agent, session, channel and user have %d bytes together, at most %d are accepted", message.ErrInvalid, len(key), maxKey)
+		return fmt.Errorf(
+			"%w: the names of its agent, session, channel and user have %d bytes together, at most %d are accepted",
+			message.ErrInvalid, len(key), maxKey,
+		)
 	}
 	return nil
 }

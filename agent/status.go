@@ -40,7 +40,8 @@ func (g *Agents) Status(name string) (Status, error) {
 	}
 	now := a.Controls.Now()
 	s := Status{
-		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model), Skill: now.Skill, Groups: now.Groups, Tools: g.host.Catalog().Len(),
+		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model),
+		Skill: now.Skill, Groups: now.Groups, Tools: g.host.Catalog().Len(),
 		Skills: append([]string{}, now.Skills...), Strategy: a.Strategy.String(),
 		Mode: g.host.Selection.Asked(a.Mode), CacheBreaks: a.Runner.CacheBreaks(),
 	}

@@ -55,13 +55,16 @@ func (w *Answers) For(ctx context.Context, sender message.Message) ([]approval.A
 // Give answers what waits under an ID, in the name of the sender of a message, whose
 // text is not needed. The turn goes on in the background. An operator's answer always
 // counts. It returns what was answered, [approval.ErrNone] or [approval.ErrNotYours].
-func (w *Answers) Give(ctx context.Context, sender message.Message, id string, said session.Answer, operator bool) (approval.Approval, error) {
+func (w *Answers) Give(
+	ctx context.Context, sender message.Message, id string, said session.Answer, operator bool,
+) (approval.Approval, error) {
 	a, err := w.config.Approvals.Get(ctx, id)
 	if err != nil {
 		return a, err
 	}
 	said.Call, said.ID = a.Call, a.ID
-	sender.Text, sender.Files, sender.Answers, sender.IdempotencyKey, sender.Wait, sender.History, sender.Reply = "", nil, []session.Answer{said}, "", false, nil, nil
+	sender.Text, sender.Files, sender.Answers = "", nil, []session.Answer{said}
+	sender.IdempotencyKey, sender.Wait, sender.History, sender.Reply = "", false, nil, nil
 	_, m, err := w.config.Agents.Ready(message.New(sender))
 	if err != nil {
 		return a, err
@@ -100,7 +103,8 @@ func checkLasts(l session.Lasts) error {
 
 // May returns why the sender of a message in a conversation may not answer what waits.
 func (w *Answers) May(ctx context.Context, from session.Key, m message.Mail, a approval.Approval) error {
-	return w.config.Approvals.May(ctx, approval.Person{Facts: w.config.People.Facts(m.Caller(), w.config.Catalog()), From: from, Operator: m.Operator}, a)
+	f := w.config.People.Facts(m.Caller(), w.config.Catalog())
+	return w.config.Approvals.May(ctx, approval.Person{Facts: f, From: from, Operator: m.Operator}, a)
 }
 
 // Expire answers for the people what nobody has answered in time: the calls are refused,
@@ -111,9 +115,10 @@ func (w *Answers) Expire(ctx context.Context) error {
 	for _, a := range list {
 		if err == nil && !a.Until.IsZero() && now.After(a.Until) {
 			// The key makes it one answer, however many processes look.
-			err = w.config.Inbox.Submit(ctx, a.Session, message.Mail{Kind: message.KindAnswer, To: a.Session, Operator: true, Message: message.Message{
-				Background: true, IdempotencyKey: "expired-" + a.ID, Answers: []session.Answer{{Call: a.Call, ID: a.ID, Reason: expired}},
-			}})
+			m := message.Mail{Kind: message.KindAnswer, To: a.Session, Operator: true}
+			m.Background, m.IdempotencyKey = true, "expired-"+a.ID
+			m.Answers = []session.Answer{{Call: a.Call, ID: a.ID, Reason: expired}}
+			err = w.config.Inbox.Submit(ctx, a.Session, m)
 			if errors.Is(err, message.ErrKeyReused) { // another version of etui has said it, in other words
 				err = nil
 			}
@@ -164,9 +169,15 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 	}
 	for _, await := range lasting {
 		by := answers[slices.IndexFunc(answers, func(said session.Answer) bool { return said.Call == await.Call })].By
-		g := approval.Grant{ID: await.ID, Tool: await.Tool, Hash: await.Hash, Agent: a.Name, User: await.User, Channel: begun.Channel, By: by, Time: w.config.Now().Round(time.Second)}
+		g := approval.Grant{
+			ID: await.ID, Tool: await.Tool, Hash: await.Hash, Agent: a.Name, User: await.User, Channel: begun.Channel, By: by,
+			Time: w.config.Now().Round(time.Second),
+		}
 		if g.User == "" && !route.Operator(s.Key) {
-			return nil, begun, fmt.Errorf("%w: the one who asked has no name, so an approval cannot count always; leave it out, or write %s", message.ErrInvalid, session.ForSession)
+			return nil, begun, fmt.Errorf(
+				"%w: the one who asked has no name, so an approval cannot count always; leave it out, or write %s",
+				message.ErrInvalid, session.ForSession,
+			)
 		}
 		if err := w.config.Approvals.Grants.Put(ctx, g); err != nil {
 			return nil, begun, fmt.Errorf("storing the approval: %w: %w", store.ErrAway, err)
@@ -186,8 +197,11 @@ func (w *Answers) FromText(ctx context.Context, m message.Mail, s session.Sessio
 		return m
 	}
 	for _, a := range s.Awaits {
-		if a.For == session.Approval && a.Question != "" && w.May(ctx, s.Key, m, approval.Approval{Await: a, Session: s.Key}) == nil {
-			m.Text, m.Answers = "", []session.Answer{{Call: a.Call, ID: a.ID, Approved: true, Text: approval.Approval{Await: a}.Choice(m.Text)}}
+		if a.For == session.Approval && a.Question != "" &&
+			w.May(ctx, s.Key, m, approval.Approval{Await: a, Session: s.Key}) == nil {
+			m.Text, m.Answers = "", []session.Answer{
+				{Call: a.Call, ID: a.ID, Approved: true, Text: approval.Approval{Await: a}.Choice(m.Text)},
+			}
 			break
 		}
 	}

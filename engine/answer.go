@@ -13,7 +13,9 @@ import (
 )
 
 // takeAnswer lets a turn go on with what people say about its calls.
-func (j *job) takeAnswer(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRun, ok bool) {
+func (j *job) takeAnswer(
+	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
+) (needs *turnRun, ok bool) {
 	if text, is := approval.Parse(m.Text); is {
 		return j.decided(ctx, m, s, text, yield)
 	}
@@ -26,7 +28,9 @@ func (j *job) takeAnswer(ctx context.Context, m message.Mail, s session.Session,
 
 // decided answers a message that approves or denies a call: of its own conversation, whose
 // turn goes on for it, or of another one, where that happens in the background.
-func (j *job) decided(ctx context.Context, m message.Mail, s session.Session, text approval.Command, yield func(turn.Event, error) bool) (needs *turnRun, ok bool) {
+func (j *job) decided(
+	ctx context.Context, m message.Mail, s session.Session, text approval.Command, yield func(turn.Event, error) bool,
+) (needs *turnRun, ok bool) {
 	found, said, err := j.engine.approvals.Meant(ctx, s, text)
 	if err == nil {
 		err = j.engine.answers.May(ctx, s.Key, m, found)
@@ -47,9 +51,12 @@ func (j *job) decided(ctx context.Context, m message.Mail, s session.Session, te
 	}
 	if err == nil {
 		there := m
-		there.Text, there.Answers, there.To, there.Wait, there.IdempotencyKey, there.History = "", []session.Answer{said}, found.Session, false, "", nil
+		there.Text, there.Answers, there.To = "", []session.Answer{said}, found.Session
+		there.Wait, there.IdempotencyKey, there.History = false, "", nil
 		there.Reply = nil // the turn replies where it was asked
-		waits := m.Wait && slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == found.Session })
+		waits := m.Wait && slices.ContainsFunc(
+			s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == found.Session },
+		)
 		if waits { // before the sub-agent goes on: it may end at once
 			j.ticket.ExpectFrom(found.Session)
 		}
@@ -66,7 +73,9 @@ func (j *job) decided(ctx context.Context, m message.Mail, s session.Session, te
 	if err != nil {
 		done.Reply = err.Error() + "."
 	}
-	if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: len(m.Reply) > 0}); err != nil {
+	if err := j.engine.box.Write(
+		ctx, store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: len(m.Reply) > 0},
+	); err != nil {
 		return nil, j.refuse(ctx, err, yield)
 	}
 	return nil, yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)

@@ -44,7 +44,10 @@ func (j *job) compact(ctx context.Context, m message.Mail, s session.Session, yi
 		}
 		done.Usage, done.Reply = usage, "There is nothing to summarize."
 		if left > 0 {
-			done.Reply = fmt.Sprintf("The conversation so far, %d messages, is now a summary of about %d tokens. The messages are kept.", left, chat.Tokens(state.Summary))
+			done.Reply = fmt.Sprintf(
+				"The conversation so far, %d messages, is now a summary of about %d tokens. The messages are kept.", left,
+				chat.Tokens(state.Summary),
+			)
 		}
 		end := store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: j.replies}
 		if left > 0 {
@@ -71,10 +74,16 @@ func (j *job) anew(ctx context.Context, m message.Mail, s session.Session, yield
 }
 
 // switchSkill makes a skill active in the conversation.
-func (j *job) switchSkill(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) bool {
+func (j *job) switchSkill(
+	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
+) bool {
 	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, message.Switch))
 	if m.Skill == "" {
-		return j.says(ctx, m, s, "Name a skill: /skill NAME. "+message.Switch+" full takes all tools, "+message.Switch+" "+message.Auto+" those of the phase or the agent. Now active: "+j.active(m, s)+"."+inPhase(s.Flow), yield)
+		return j.says(
+			ctx, m, s,
+			"Name a skill: /skill NAME. "+message.Switch+" full takes all tools, "+message.Switch+" "+message.Auto+
+				" those of the phase or the agent. Now active: "+j.active(m, s)+"."+inPhase(s.Flow), yield,
+		)
 	}
 	skill, err := j.choice(m, s)
 	if err != nil {
@@ -88,7 +97,9 @@ func (j *job) switchSkill(ctx context.Context, m message.Mail, s session.Session
 	if s.Flow.Runs() {
 		s.Flow = s.Flow.Clone()
 		if s.Flow.Skill = skill; skill == "" {
-			return j.says(ctx, m, s, fmt.Sprintf("Each phase of the workflow %s has its own tools again.", s.Flow.Workflow), yield)
+			return j.says(
+				ctx, m, s, fmt.Sprintf("Each phase of the workflow %s has its own tools again.", s.Flow.Workflow), yield,
+			)
 		}
 	}
 	return j.says(ctx, m, s, says+inPhase(s.Flow), yield)
@@ -119,20 +130,28 @@ func inPhase(f *session.Flow) string {
 	case !f.Runs():
 		return ""
 	case f.Skill != "":
-		return fmt.Sprintf(" The workflow %s is in the phase %s and keeps to this skill, as a person chose.", f.Workflow, f.Phase)
+		return fmt.Sprintf(
+			" The workflow %s is in the phase %s and keeps to this skill, as a person chose.", f.Workflow, f.Phase,
+		)
 	}
 	return fmt.Sprintf(" It belongs to the phase %s of the workflow %s.", f.Phase, f.Workflow)
 }
 
 // says ends a message with a text that no model wrote, and stores what has changed.
-func (j *job) says(ctx context.Context, m message.Mail, s session.Session, text string, yield func(turn.Event, error) bool) bool {
+func (j *job) says(
+	ctx context.Context, m message.Mail, s session.Session, text string, yield func(turn.Event, error) bool,
+) bool {
 	return j.ends(ctx, m, s, turn.Done{Reply: text}, yield)
 }
 
 // ends is says with more than a text.
-func (j *job) ends(ctx context.Context, m message.Mail, s session.Session, done turn.Done, yield func(turn.Event, error) bool) bool {
+func (j *job) ends(
+	ctx context.Context, m message.Mail, s session.Session, done turn.Done, yield func(turn.Event, error) bool,
+) bool {
 	if m.History == nil {
-		end := store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: j.replies, Session: s.Key, State: s.State}
+		end := store.End{
+			ID: j.item.ID, Result: message.Result(&done, nil), Deliver: j.replies, Session: s.Key, State: s.State,
+		}
 		if err := j.engine.box.Write(ctx, end); err != nil {
 			return j.refuse(ctx, err, yield)
 		}

@@ -192,7 +192,10 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{config: cfg, holder: rand.Text()}
 	selector := selection.Follow(cfg.Registry, cfg.Selection)
 	e.people = people.New(people.Config{Users: cfg.Users, Catalog: e.Catalog, Scope: cfg.Scope})
-	e.approvals = approval.New(approval.Config{Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now, Root: func(s session.Session) session.Key { return e.subAgents.Root(s) }, Log: cfg.Log})
+	e.approvals = approval.New(approval.Config{
+		Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now,
+		Root: func(s session.Session) session.Key { return e.subAgents.Root(s) }, Log: cfg.Log,
+	})
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.approvals.Grants.Covering
 		cfg.Turn.Granted = e.approvals.Grants.Covering
@@ -201,7 +204,8 @@ func New(cfg Config) (*Engine, error) {
 		e.shared, e.holder = shared, shared.Holder()
 	}
 	e.box = mailbox.New(mailbox.Config{
-		Store: cfg.Store, Worker: worker{e}, Log: cfg.Log, Now: cfg.Now, Holder: e.holder, Width: cfg.MaxTurns, Retry: e.meter.Retry,
+		Store: cfg.Store, Worker: worker{e}, Log: cfg.Log, Now: cfg.Now, Holder: e.holder, Width: cfg.MaxTurns,
+		Retry: e.meter.Retry,
 	})
 	if cfg.Embedder != nil {
 		selector = cfg.Embedder.Follow(selector)
@@ -210,12 +214,14 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Turn.Embedder = cfg.Embedder
 	}
 	e.learner = learning.New(cfg.Learning, learning.Host{
-		Store: cfg.Store, Now: cfg.Now, Log: cfg.Log, Background: func(doing string, f func()) { e.box.Running.Go(cfg.Log, doing, f) },
-		Check: func(name string) error { _, err := e.agents.Get(name); return err },
+		Store: cfg.Store, Now: cfg.Now, Log: cfg.Log,
+		Background: func(doing string, f func()) { e.box.Running.Go(cfg.Log, doing, f) },
+		Check:      func(name string) error { _, err := e.agents.Get(name); return err },
 	})
 	var err error
 	e.agents, err = agent.New(agent.Host{
-		Store: cfg.Store, People: e.people, Catalog: e.Catalog, Selector: selector, Voting: e.learner.Voting, Selection: cfg.Selection,
+		Store: cfg.Store, People: e.people, Catalog: e.Catalog,
+		Selector: selector, Voting: e.learner.Voting, Selection: cfg.Selection,
 		Skills: cfg.Skills, Workflows: cfg.Workflows, Turn: cfg.Turn, MaxMessage: cfg.MaxMessage, Now: cfg.Now, Log: cfg.Log,
 	}, cfg.Agents)
 	if err != nil {
@@ -227,7 +233,8 @@ func New(cfg Config) (*Engine, error) {
 		Tracer: cfg.Tracer, Retry: e.meter.Retry,
 	})
 	e.subAgents = subagent.New(subagent.Config{
-		Store: cfg.Store, Agents: e.agents, Inbox: e.inbox, Box: e.box, MaxSteps: cfg.Turn.MaxSteps, Now: cfg.Now, Log: cfg.Log,
+		Store: cfg.Store, Agents: e.agents, Inbox: e.inbox, Box: e.box, MaxSteps: cfg.Turn.MaxSteps,
+		Now: cfg.Now, Log: cfg.Log,
 	})
 	e.shares = &shares{people: e.people, total: max(2*cfg.MaxTurns, 2*fewest)}
 	e.outcomes = &outcomes{box: e.box, now: cfg.Now}
@@ -235,7 +242,9 @@ func New(cfg Config) (*Engine, error) {
 		store: cfg.Store, box: e.box, subAgents: e.subAgents, catalog: e.Catalog, now: cfg.Now,
 		looks: mailbox.Lines{Width: looking, Each: eachLooking},
 	}
-	e.orders = order.New(order.Config{Store: cfg.Store, Agents: e.agents, People: e.people, Inbox: e.inbox, Catalog: e.Catalog})
+	e.orders = order.New(order.Config{
+		Store: cfg.Store, Agents: e.agents, People: e.people, Inbox: e.inbox, Catalog: e.Catalog,
+	})
 	e.answers = answer.New(answer.Config{
 		Approvals: e.approvals, Agents: e.agents, People: e.people, Inbox: e.inbox, Catalog: e.Catalog, Now: cfg.Now,
 	})

@@ -34,16 +34,21 @@ func (j *job) following(m message.Mail, f *follow.Follower) hears {
 
 // goOn answers [Run] without a name: it goes on with the workflow of the session, or says how
 // it ended.
-func (j *job) goOn(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (*turnRun, bool) {
+func (j *job) goOn(
+	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
+) (*turnRun, bool) {
 	says := ""
 	switch {
 	case j.resumed != nil: // the sender has seen it
-		if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: message.Result(j.resumed, nil), Deliver: j.replies}); err != nil {
+		if err := j.engine.box.Write(
+			ctx, store.End{ID: j.item.ID, Result: message.Result(j.resumed, nil), Deliver: j.replies},
+		); err != nil {
 			return nil, j.refuse(ctx, err, yield)
 		}
 		return nil, true
 	case s.Flow == nil:
-		says = "No workflow has run here. " + message.Run + " NAME begins one: " + strings.Join(j.engine.agents.Workflows().Names(), ", ") + "."
+		names := strings.Join(j.engine.agents.Workflows().Names(), ", ")
+		says = "No workflow has run here. " + message.Run + " NAME begins one: " + names + "."
 	case turn.PhaseOf(s) == turn.Waiting:
 		var waiting []session.Await
 		for _, a := range s.Awaits {
@@ -56,7 +61,9 @@ func (j *job) goOn(ctx context.Context, m message.Mail, s session.Session, yield
 		m.Text = "Go on."
 		return &turnRun{job: j, mail: m, session: s}, false
 	default:
-		says = strings.TrimSpace(fmt.Sprintf("%s\n\nThe workflow %s ended: %s (%s).", s.Flow.Reply, s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason))
+		says = strings.TrimSpace(
+			fmt.Sprintf("%s\n\nThe workflow %s ended: %s (%s).", s.Flow.Reply, s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason),
+		)
 	}
 	return nil, j.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow.Brief()}, yield)
 }

@@ -38,7 +38,8 @@ func (j *job) elsewhere(ctx context.Context, f *follow.Follower) bool {
 	case err == nil:
 		return message.Repeat(now, f.HandRest)
 	case errors.Is(err, store.ErrEnded) && f.Done != nil:
-		return (f.Done.Reply == "" || f.HandRest(turn.Event{Text: f.Done.Reply}, nil)) && f.Yield(turn.Event{Done: f.Done}, nil)
+		return (f.Done.Reply == "" || f.HandRest(turn.Event{Text: f.Done.Reply}, nil)) &&
+			f.Yield(turn.Event{Done: f.Done}, nil)
 	case errors.Is(err, store.ErrEnded):
 		return f.Yield(turn.Event{}, errElsewhere) && false
 	default:

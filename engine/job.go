@@ -46,7 +46,9 @@ func (j *job) answer(ctx context.Context, m *message.Mail, yield func(turn.Event
 
 // work does what an item of its kind asks for, but for the turn that it needs, which it returns. It
 // is apart from answer to keep its large variables off the stack of a turn that waits for its model.
-func (j *job) work(ctx context.Context, said *message.Mail, yield func(turn.Event, error) bool) (needs *turnRun, ok bool) {
+func (j *job) work(
+	ctx context.Context, said *message.Mail, yield func(turn.Event, error) bool,
+) (needs *turnRun, ok bool) {
 	m := *said
 	j.replies = len(m.Reply) > 0
 	s, ended, err := j.open(ctx, m, yield)
@@ -73,7 +75,9 @@ func (j *job) work(ctx context.Context, said *message.Mail, yield func(turn.Even
 
 // open loads the session of an item. Where the process that ran a turn in it has ended, and nobody
 // has taken the turn up, it runs to its end first. It may be the item's own: then the item has ended.
-func (j *job) open(ctx context.Context, m message.Mail, yield func(turn.Event, error) bool) (s session.Session, ended bool, err error) {
+func (j *job) open(
+	ctx context.Context, m message.Mail, yield func(turn.Event, error) bool,
+) (s session.Session, ended bool, err error) {
 	s, err = j.engine.agents.Load(ctx, j.agent, m)
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return s, false, err

@@ -12,12 +12,16 @@ import (
 
 // showNotice shows a notice to the person of the conversation. It asks no model, and none can
 // withhold it.
-func (j *job) showNotice(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) bool {
+func (j *job) showNotice(
+	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
+) bool {
 	done := turn.Done{Reply: m.Notice}
 	end := store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: len(m.Reply)+len(s.Reply) > 0}
 	if s.Turn.ID == "" { // else it would come between calls and their results
 		end.Session = s.Key
-		end.State, end.Messages = turn.Beside(s.State, chat.Message{Role: chat.Assistant, Text: m.Notice, Time: j.engine.config.Now()})
+		end.State, end.Messages = turn.Beside(
+			s.State, chat.Message{Role: chat.Assistant, Text: m.Notice, Time: j.engine.config.Now()},
+		)
 	}
 	if err := j.engine.box.Write(ctx, end); err != nil {
 		return j.refuse(ctx, err, yield)

@@ -19,7 +19,9 @@ const maxStore = time.Minute
 
 // takeOutcome stores the outcome of a call for the next turn to see. A sender who waits for it has a
 // turn at once, unless one waits for a person.
-func (j *job) takeOutcome(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRun, ok bool) {
+func (j *job) takeOutcome(
+	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
+) (needs *turnRun, ok bool) {
 	if m.Wait && s.Turn.ID == "" && s.Waits(m.Outcome.Call.ID, session.Outcome) {
 		j.engine.outcomes.forget(j.key, m.Outcome.Call.ID)
 		return &turnRun{job: j, mail: m, session: s}, false
@@ -90,7 +92,9 @@ func (o *outcomes) forget(key session.Key, call string) { o.calls.Delete(pending
 
 // store stores an outcome that its session awaits, and ends its item; 0 means that it has none. The
 // caller has the session to itself.
-func (o *outcomes) store(ctx context.Context, key session.Key, s session.State, came turn.Outcome, item int64) (session.State, error) {
+func (o *outcomes) store(
+	ctx context.Context, key session.Key, s session.State, came turn.Outcome, item int64,
+) (session.State, error) {
 	end := store.End{ID: item, Result: message.Result(nil, nil)}
 	if s.Waits(came.Call.ID, session.Outcome) { // else its call was not stored, its session was deleted, or it came before
 		o.forget(key, came.Call.ID)

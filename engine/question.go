@@ -11,7 +11,9 @@ import (
 
 // takeQuestion answers a text: with a command, or with the turn that is returned. While a turn waits
 // for the answer to a question of its own, a text is that answer.
-func (j *job) takeQuestion(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRun, ok bool) {
+func (j *job) takeQuestion(
+	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
+) (needs *turnRun, ok bool) {
 	if m.Origin != nil {
 		switch gone, err := j.engine.subAgents.Orphan(ctx, m.Origin, s.Key); {
 		case err != nil:

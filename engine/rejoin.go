@@ -29,12 +29,15 @@ func (r *turnRun) goOnWith() {
 	for at >= 0 && s.Messages[at].Role != chat.User {
 		at--
 	}
-	if at < 0 || s.Turn.ID != "" || s.Flow.Runs() || m.Workflow != "" || len(s.Awaits) > 0 || m.History != nil || m.Outcome != nil || len(m.Answers) > 0 {
+	if at < 0 || s.Turn.ID != "" || s.Flow.Runs() || m.Workflow != "" || len(s.Awaits) > 0 || m.History != nil ||
+		m.Outcome != nil || len(m.Answers) > 0 {
 		return
 	}
 	asked, last := s.Messages[at], s.Messages[len(s.Messages)-1]
-	if last.Role == chat.Assistant && len(last.Calls) == 0 || asked.Text != m.Text || asked.User != j.engine.people.Sender(m.Caller()).Record() || asked.Channel != m.Channel ||
-		!slices.EqualFunc(asked.Files, m.Files, func(a, b chat.File) bool { return a.SHA256 == b.SHA256 }) || j.engine.config.Now().Sub(asked.Time) > mailbox.LostFor {
+	if last.Role == chat.Assistant && len(last.Calls) == 0 || asked.Text != m.Text ||
+		asked.User != j.engine.people.Sender(m.Caller()).Record() || asked.Channel != m.Channel ||
+		!slices.EqualFunc(asked.Files, m.Files, func(a, b chat.File) bool { return a.SHA256 == b.SHA256 }) ||
+		j.engine.config.Now().Sub(asked.Time) > mailbox.LostFor {
 		return
 	}
 	s.Turn = session.Turn{ID: rand.Text(), Request: m.Stored()}
@@ -71,5 +74,6 @@ func (s *sender) goesOn(item store.Item) bool {
 	ctx, cancel := context.WithTimeout(s.engine.box.Life(), maxStore)
 	defer cancel()
 	list, err := s.engine.config.Store.Items(ctx, store.ItemFilter{Session: item.Session, State: store.Waiting, Limit: 2})
-	return err == nil && slices.ContainsFunc(list, func(i store.Item) bool { return i.ID != item.ID && i.Priority == store.People })
+	return err == nil &&
+		slices.ContainsFunc(list, func(i store.Item) bool { return i.ID != item.ID && i.Priority == store.People })
 }

@@ -14,7 +14,9 @@ import (
 
 // takeResult takes the result of a sub-agent up: with a turn, in which the agent decides what
 // the user is told. While a turn waits for a person, the session holds it.
-func (j *job) takeResult(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) (needs *turnRun, ok bool) {
+func (j *job) takeResult(
+	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
+) (needs *turnRun, ok bool) {
 	i := slices.IndexFunc(s.Awaits, func(a session.Await) bool {
 		return a.For == session.SubAgent && string(a.Session) == m.Outcome.Result.Session
 	})
@@ -29,7 +31,9 @@ func (j *job) takeResult(ctx context.Context, m message.Mail, s session.Session,
 		state := s.Clone()
 		user := state.Awaits[i].User
 		state.Awaits = slices.Delete(state.Awaits, i, i+1)
-		end.State, end.Messages = turn.Beside(state, chat.Message{Role: chat.User, Note: m.Outcome.Note(), User: user, Channel: identity.System, Time: j.engine.config.Now()})
+		end.State, end.Messages = turn.Beside(state, chat.Message{
+			Role: chat.User, Note: m.Outcome.Note(), User: user, Channel: identity.System, Time: j.engine.config.Now(),
+		})
 	default:
 		m.Outcome.Call = chat.Call{ID: s.Awaits[i].Call, Name: s.Awaits[i].Tool}
 		return &turnRun{job: j, mail: m, session: s}, false

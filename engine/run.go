@@ -91,7 +91,9 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 				}
 				fallthrough
 			case !ended && m.History == nil:
-				j.kept = j.engine.box.Finish(ctx, store.End{ID: j.item.ID, Result: message.Result(nil, err), Deliver: j.replies}, open)
+				j.kept = j.engine.box.Finish(
+					ctx, store.End{ID: j.item.ID, Result: message.Result(nil, err), Deliver: j.replies}, open,
+				)
 			}
 			return !j.gone && !errors.Is(j.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 		case e.Step == nil:
@@ -130,7 +132,8 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 					return !j.gone && yield(turn.Event{}, err) && false
 				}
 				end.ID, end.Result = j.item.ID, message.Result(e.Step.Done, e.Step.Failed, j.given...)
-				end.Deliver = j.replies && (e.Step.Done == nil || len(j.given) > 0 || e.Step.Done.Reply != "" && !r.posted(ctx, e.Step.Done))
+				end.Deliver = j.replies &&
+					(e.Step.Done == nil || len(j.given) > 0 || e.Step.Done.Reply != "" && !r.posted(ctx, e.Step.Done))
 				write = func(ctx context.Context, end store.End) error { return j.engine.box.Finish(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
 				end.ID, end.Result, write = e.Step.Taken, message.Result(taken(), nil), j.engine.box.Put
@@ -189,7 +192,10 @@ func (r *turnRun) learn(s session.Session, done *turn.Done) {
 	if !e.config.Learning.Keep {
 		return
 	}
-	q := learning.Question{Agent: r.job.agent.Name, User: e.people.Sender(m.Caller()).Record(), Channel: m.Channel, Text: m.Text, Guest: e.people.Guest(m.Caller(), s.Key), Earlier: s.Messages}
+	q := learning.Question{
+		Agent: r.job.agent.Name, User: e.people.Sender(m.Caller()).Record(), Channel: m.Channel, Text: m.Text,
+		Guest: e.people.Guest(m.Caller(), s.Key), Earlier: s.Messages,
+	}
 	if m.History == nil {
 		q.Session = s.Key
 	}

@@ -138,7 +138,9 @@ func (s *sender) enter(ctx context.Context, m *message.Mail, yield func(turn.Eve
 	}
 	// With a key, another sender of the message may have come to the session first, and a
 	// running turn may have taken the message in.
-	return s.next(ctx, place, m, fresh && m.IdempotencyKey == "" && (!m.Joins() || s.engine.shared == nil) && !s.job.agent.Steer && !strings.HasPrefix(m.Text, message.Switch+" "), yield)
+	alone := fresh && m.IdempotencyKey == "" && (!m.Joins() || s.engine.shared == nil) &&
+		!s.job.agent.Steer && !strings.HasPrefix(m.Text, message.Switch+" ")
+	return s.next(ctx, place, m, alone, yield)
 }
 
 // lostAnswer returns the answer to the message that m repeats, which its sender perhaps did not get; nil
@@ -182,7 +184,9 @@ func (s *sender) join(m *message.Mail) (place *mailbox.Place, leave func(), err 
 	if s.engine.box.Stopping() {
 		return nil, nil, ErrStopping
 	}
-	free, err := s.engine.shares.take(*m, s.job.key, share.Share{Name: "all", Says: "in all sessions", Places: s.engine.shares.total, Busy: ErrBusy})
+	free, err := s.engine.shares.take(
+		*m, s.job.key, share.Share{Name: "all", Says: "in all sessions", Places: s.engine.shares.total, Busy: ErrBusy},
+	)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -191,7 +195,9 @@ func (s *sender) join(m *message.Mail) (place *mailbox.Place, leave func(), err 
 	if m.History != nil {
 		return nil, leave, nil
 	}
-	place, err = s.engine.box.Join(s.job.key, s.engine.people.Waiter(m.Caller(), m.To), m.Priority(), s.engine.config.MaxWaiting)
+	place, err = s.engine.box.Join(
+		s.job.key, s.engine.people.Waiter(m.Caller(), m.To), m.Priority(), s.engine.config.MaxWaiting,
+	)
 	if err != nil {
 		leave()
 		return nil, nil, ErrFull
@@ -238,7 +244,9 @@ func (s *sender) enterLater(ctx context.Context, m *message.Mail, crowd error) (
 func (s *sender) alone(ctx context.Context, m *message.Mail, yield func(turn.Event, error) bool) bool {
 	ctx, cancel := s.engine.box.Suspendable(ctx)
 	defer cancel()
-	leave, err := s.engine.box.Turns.Enter(ctx, "", s.engine.people.Waiter(m.Caller(), m.To), m.Priority(), mailbox.Unbounded)
+	leave, err := s.engine.box.Turns.Enter(
+		ctx, "", s.engine.people.Waiter(m.Caller(), m.To), m.Priority(), mailbox.Unbounded,
+	)
 	if errors.Is(err, turn.ErrSuspended) {
 		err = ErrStopping
 	}
@@ -263,7 +271,9 @@ func stopped(err error) error {
 
 // next waits for the session of an accepted message, and answers it. Then it leaves the
 // place. Alone says that no other sender can have had the message answered before.
-func (s *sender) next(ctx context.Context, place *mailbox.Place, m *message.Mail, alone bool, yield func(turn.Event, error) bool) (ok bool) {
+func (s *sender) next(
+	ctx context.Context, place *mailbox.Place, m *message.Mail, alone bool, yield func(turn.Event, error) bool,
+) (ok bool) {
 	leave := place.Leave
 	defer func() { leave() }()
 	f := follow.New(func(e turn.Event, err error) bool {
@@ -291,7 +301,9 @@ func (s *sender) next(ctx context.Context, place *mailbox.Place, m *message.Mail
 }
 
 // attempt is next until it is done, or until the session is lost.
-func (s *sender) attempt(ctx context.Context, place *mailbox.Place, m *message.Mail, alone bool, f *follow.Follower) (ok bool) {
+func (s *sender) attempt(
+	ctx context.Context, place *mailbox.Place, m *message.Mail, alone bool, f *follow.Follower,
+) (ok bool) {
 	lined, out := s.engine.box.LineUp(ctx, s.job.item.ID, s.keyed, s.repeated)
 	err := place.WaitFor(lined, store.Claim{Item: s.job.item.ID, News: f.Read})
 	out()
@@ -302,11 +314,15 @@ func (s *sender) attempt(ctx context.Context, place *mailbox.Place, m *message.M
 		return s.job.elsewhere(ctx, f)
 	}
 	end := func() {}
-	if err == nil && m.Kind != message.KindStop { // it asks no model, sub-agents may have the places of all turns, and a second one stops no first
+	// One that stops asks no model, sub-agents may have the places of all turns, and a second one stops
+	// no first.
+	if err == nil && m.Kind != message.KindStop {
 		stoppable, ended := s.engine.box.Stops.Begin(ctx, s.job.key)
 		defer ended()
 		ctx = stoppable
-		end, err = s.engine.box.Turns.Enter(ctx, "", s.engine.people.Waiter(m.Caller(), m.To), s.job.item.Priority, mailbox.Unbounded)
+		end, err = s.engine.box.Turns.Enter(
+			ctx, "", s.engine.people.Waiter(m.Caller(), m.To), s.job.item.Priority, mailbox.Unbounded,
+		)
 	}
 	if err == nil && s.engine.box.Stopping() { // both came at once
 		end()
@@ -349,7 +365,9 @@ func (s *sender) unasked(ctx context.Context, why error, yield func(turn.Event, 
 	if errors.Is(why, turn.ErrSuspended) {
 		s.job.kept = why
 	} else if err := s.engine.box.Write(ctx, store.End{ID: s.job.item.ID, Result: message.Result(nil, why)}); err != nil {
-		s.engine.config.Log.ErrorContext(ctx, "a message whose sender has gone stays in the inbox", "item", s.job.item.ID, "error", err)
+		s.engine.config.Log.ErrorContext(
+			ctx, "a message whose sender has gone stays in the inbox", "item", s.job.item.ID, "error", err,
+		)
 		s.engine.box.TakeUp(s.job.item)
 	}
 	return yield(turn.Event{}, stopped(why)) && false
@@ -358,7 +376,8 @@ func (s *sender) unasked(ctx context.Context, why error, yield func(turn.Event, 
 // catchUp works on what ended processes have left in the session before the item. It
 // returns the item if it has ended.
 func (s *sender) catchUp(ctx context.Context, alone bool, of hears) (*store.Item, error) {
-	if err := s.engine.box.Leftovers(ctx, s.job.key, s.job.item, func() error { return worker{s.engine}.finish(ctx, s.job.key, false, of) }); err != nil || alone {
+	finish := func() error { return worker{s.engine}.finish(ctx, s.job.key, false, of) }
+	if err := s.engine.box.Leftovers(ctx, s.job.key, s.job.item, finish); err != nil || alone {
 		return nil, err
 	}
 	now, err := s.engine.box.Item(ctx, s.job.item.ID)

@@ -114,9 +114,12 @@ func (c *Sessions) halt(ctx context.Context, s session.Session, item int64, deli
 	if state.Flow.Runs() {
 		state.Flow, state.Skill = state.Flow.Clone(), state.Flow.Before
 		workflow.End(state.Flow, workflow.Stopped, "a person stopped it")
-		done.Flow, done.Reply = state.Flow.Brief(), strings.TrimSpace(done.Reply+" The workflow "+state.Flow.Workflow+" is stopped.")
+		done.Flow = state.Flow.Brief()
+		done.Reply = strings.TrimSpace(done.Reply + " The workflow " + state.Flow.Workflow + " is stopped.")
 	}
-	err := c.box.Write(ctx, store.End{ID: item, Result: message.Result(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told})
+	err := c.box.Write(ctx, store.End{
+		ID: item, Result: message.Result(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told,
+	})
 	if err == nil {
 		c.subAgents.Stop(ctx, stopped)
 	}

@@ -50,14 +50,21 @@ func (s *shares) of(m message.Mail, key session.Key) []share.Share {
 	case who.Kind() == identity.Person:
 		return list
 	case s.people.Guest(m.Caller(), key):
-		list[0] = share.Share{Name: "guests", Says: "of guests", Places: part(4), Every: 4 * time.Second / time.Duration(part(4)), Busy: ErrCrowd}
+		list[0] = share.Share{
+			Name: "guests", Says: "of guests", Places: part(4), Every: 4 * time.Second / time.Duration(part(4)), Busy: ErrCrowd,
+		}
 	}
 	for kind, name := range map[string]string{"account": m.Channel + "/" + m.Account, "key": m.Client} {
 		if m.Account != "" && kind == "account" || m.Client != "" && kind == "key" {
-			list = append(list, share.Share{Name: kind + " " + name, Says: "of the " + kind + " " + name, Places: part(2), Every: time.Second / time.Duration(s.total), Busy: ErrCrowd})
+			list = append(list, share.Share{
+				Name: kind + " " + name, Says: "of the " + kind + " " + name, Places: part(2),
+				Every: time.Second / time.Duration(s.total), Busy: ErrCrowd,
+			})
 		}
 	}
-	list = append(list, share.Share{Name: "strangers", Says: "of people whom etui does not know", Places: s.total * 3 / 4, Busy: ErrCrowd})
+	list = append(list, share.Share{
+		Name: "strangers", Says: "of people whom etui does not know", Places: s.total * 3 / 4, Busy: ErrCrowd,
+	})
 	if list[0].Name == "guests" {
 		for i := range list {
 			list[i].Busy = ErrBusy // their page sends the message again
@@ -73,7 +80,8 @@ func (s *shares) take(m message.Mail, key session.Key, more ...share.Share) (lea
 	if !m.Trusted {
 		list = s.of(m, key)
 	}
-	if n := len(list); m.Later && n > 0 && list[n-1].Name == "strangers" && errors.Is(list[n-1].Busy, ErrCrowd) && s.deferred.Load() > 0 {
+	if n := len(list); m.Later && n > 0 && list[n-1].Name == "strangers" && errors.Is(list[n-1].Busy, ErrCrowd) &&
+		s.deferred.Load() > 0 {
 		return nil, fmt.Errorf("%w: others came first", ErrCrowd) // nobody overtakes them, their own messages least of all
 	}
 	return s.taken.Take(append(list, more...))

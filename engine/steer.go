@@ -28,10 +28,13 @@ func taken() *turn.Done {
 // message, and what comes after it, has a turn of its own.
 func (r *turnRun) steering(ctx context.Context) (list []turn.Steered) {
 	j := r.job
-	if j.engine.box.Waiting(j.key) == 0 || j.unheard.Load() && j.engine.box.Answers.Senders(j.item.ID) < 2 { // what comes now ends the turn
+	// What comes when the sender has gone ends the turn.
+	if j.engine.box.Waiting(j.key) == 0 || j.unheard.Load() && j.engine.box.Answers.Senders(j.item.ID) < 2 {
 		return nil
 	}
-	waiting, err := j.engine.config.Store.Items(ctx, store.ItemFilter{Session: j.key, State: store.Waiting, Limit: maxSteered + 1})
+	waiting, err := j.engine.config.Store.Items(
+		ctx, store.ItemFilter{Session: j.key, State: store.Waiting, Limit: maxSteered + 1},
+	)
 	if err != nil {
 		return nil // they wait
 	}
@@ -44,7 +47,8 @@ func (r *turnRun) steering(ctx context.Context) (list []turn.Steered) {
 			break
 		}
 		steered := turn.Steered{Text: next.Text, Item: i.ID}
-		if name, ok := strings.CutPrefix(next.Text, message.Switch+" "); ok && (r.mail.Workflow != "" || r.session.Flow.Runs()) {
+		if name, ok := strings.CutPrefix(next.Text, message.Switch+" "); ok &&
+			(r.mail.Workflow != "" || r.session.Flow.Runs()) {
 			next.Skill = strings.TrimSpace(name)
 			skill, err := j.choice(next, r.session)
 			if err != nil {
@@ -66,6 +70,7 @@ func (r *turnRun) steers(next message.Mail) bool {
 		running.Reply = next.Reply // another message of the same chat
 	}
 	running.Trace = next.Trace
-	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 && next.Outcome == nil &&
-		next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(next.Stored(), running.Stored())
+	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 &&
+		next.Outcome == nil && next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) &&
+		bytes.Equal(next.Stored(), running.Stored())
 }

@@ -57,12 +57,15 @@ func (s *sender) stopNow(ctx context.Context, m *message.Mail, yield func(turn.E
 }
 
 // stopWaiting answers a message that stops a turn that waits, if there is one.
-func (j *job) stopWaiting(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) bool {
+func (j *job) stopWaiting(
+	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
+) bool {
 	done := turn.Done{Reply: "Nothing is running."}
 	var err error
 	switch {
 	case m.History != nil:
-		done.Reply = "The client keeps this conversation, so it can only be stopped there: close the connection of the request."
+		done.Reply = "The client keeps this conversation, so it can only be stopped there: " +
+			"close the connection of the request."
 	case s.Turn.ID == "" && len(subagent.Of(s.State)) == 0 && !s.Flow.Runs():
 		err = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: j.replies})
 	default:

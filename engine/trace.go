@@ -23,7 +23,10 @@ func (s *sender) received(ctx context.Context, m *message.Mail) (end func(error)
 	if m.Trace != "" {
 		ctx = span.Below(ctx, m.Trace)
 	}
-	ctx, made := span.Start(ctx, s.engine.config.Tracer, "receive message", trace.WithSpanKind(trace.SpanKindConsumer), about(s.job.agent.Name, s.job.key), span.Texts("etui.channel", m.Channel))
+	ctx, made := span.Start(
+		ctx, s.engine.config.Tracer, "receive message", trace.WithSpanKind(trace.SpanKindConsumer),
+		about(s.job.agent.Name, s.job.key), span.Texts("etui.channel", m.Channel),
+	)
 	m.Trace = span.Parent(ctx)
 	return func(err error) { span.End(made, message.FailureOf(err)) }
 }
@@ -36,10 +39,16 @@ func (r *turnRun) traced(ctx context.Context, m *message.Mail) (_ context.Contex
 	}
 	ctx = span.Below(ctx, m.Trace)
 	if !j.item.Accepted.IsZero() {
-		_, waited := span.Start(ctx, j.engine.config.Tracer, "wait in inbox", trace.WithTimestamp(j.item.Accepted), about(j.agent.Name, j.key), trace.WithAttributes(attribute.Int("etui.tries", j.item.Tries)))
+		_, waited := span.Start(
+			ctx, j.engine.config.Tracer, "wait in inbox", trace.WithTimestamp(j.item.Accepted), about(j.agent.Name, j.key),
+			trace.WithAttributes(attribute.Int("etui.tries", j.item.Tries)),
+		)
 		waited.End()
 	}
-	ctx, s := span.Start(ctx, j.engine.config.Tracer, "invoke_agent "+j.agent.Name, about(j.agent.Name, j.key), span.Texts("gen_ai.operation.name", "invoke_agent", "etui.channel", m.Channel))
+	ctx, s := span.Start(
+		ctx, j.engine.config.Tracer, "invoke_agent "+j.agent.Name, about(j.agent.Name, j.key),
+		span.Texts("gen_ai.operation.name", "invoke_agent", "etui.channel", m.Channel),
+	)
 	return ctx, func(err error) { span.End(s, message.FailureOf(err)) }
 }
 

@@ -25,7 +25,9 @@ func (w worker) Finish(ctx context.Context, key session.Key, crashed bool) error
 func (w worker) Work(ctx context.Context, i store.Item) error {
 	a, m, err := w.engine.agents.Read(i)
 	if err != nil { // its agent is gone, say
-		w.engine.config.Log.ErrorContext(ctx, "a message of the inbox cannot be answered", "item", i.ID, "session", i.Session, "error", err)
+		w.engine.config.Log.ErrorContext(
+			ctx, "a message of the inbox cannot be answered", "item", i.ID, "session", i.Session, "error", err,
+		)
 		return w.engine.box.Write(ctx, store.End{ID: i.ID, Result: message.Result(nil, err), Deliver: len(m.Reply) > 0})
 	}
 	j := &job{engine: w.engine, agent: a, key: i.Session, item: i, ticket: w.engine.box.Ticket(false)}
@@ -80,7 +82,10 @@ func (w worker) finish(ctx context.Context, key session.Key, crashed bool, of he
 	if err != nil { // the agent is gone, say
 		w.engine.config.Log.ErrorContext(ctx, "open turn closed: it cannot be resumed", "session", key, "error", err)
 		state, left := turn.Close(s, w.engine.Catalog(), "its turn could not be resumed", w.engine.config.Now())
-		return w.engine.box.Write(ctx, store.End{ID: s.Turn.Item, Result: message.Result(nil, err), Deliver: len(m.Reply) > 0, Session: key, State: state, Messages: left})
+		return w.engine.box.Write(ctx, store.End{
+			ID: s.Turn.Item, Result: message.Result(nil, err), Deliver: len(m.Reply) > 0, Session: key, State: state,
+			Messages: left,
+		})
 	}
 	if w.engine.box.Stopping() {
 		return turn.ErrSuspended
@@ -96,7 +101,10 @@ func (w worker) finish(ctx context.Context, key session.Key, crashed bool, of he
 	w.engine.config.Log.InfoContext(ctx, "turn resumed", "session", key, "agent", a.Name)
 	ctx, ended := w.engine.box.Stops.Begin(ctx, key)
 	defer ended()
-	j := &job{engine: w.engine, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, left: left, ticket: w.engine.box.Ticket(false)}
+	j := &job{
+		engine: w.engine, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, left: left,
+		ticket: w.engine.box.Ticket(false),
+	}
 	defer j.ticket.Close()
 	(&turnRun{job: j, mail: m, session: s}).run(ctx, of(s.Turn.Item))
 	w.engine.box.HandOver(i, j.kept)
@@ -109,13 +117,19 @@ func (w worker) finish(ctx context.Context, key session.Key, crashed bool, of he
 func (w worker) Park(ctx context.Context, i store.Item) error {
 	var posted error
 	if _, m, err := w.engine.agents.Read(i); err == nil && len(m.Reply) > 0 && m.Outcome == nil {
-		text := fmt.Sprintf("This message could not be answered, again and again, and was set aside: “%s”. An operator can have it tried again.", printable.Line(m.Text, 100))
+		text := fmt.Sprintf(
+			"This message could not be answered, again and again, and was set aside: “%s”. "+
+				"An operator can have it tried again.",
+			printable.Line(m.Text, 100),
+		)
 		posted = w.engine.outbox.Post(ctx, i.Session, m.Reply, text, fmt.Sprintf("parked-%d-%d", i.ID, i.Tries))
 	}
 	if posted == nil || errors.Is(posted, ErrStore) {
 		return posted
 	}
-	w.engine.config.Log.ErrorContext(ctx, "the sender of a parked message was not told", "item", i.ID, "session", i.Session, "error", posted)
+	w.engine.config.Log.ErrorContext(
+		ctx, "the sender of a parked message was not told", "item", i.ID, "session", i.Session, "error", posted,
+	)
 	return nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/span"
@@ -17,7 +19,6 @@ import (
 	"github.com/etui-run/etui/people"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Config says what an inbox consists of. All but the Tracer is needed.
@@ -39,9 +40,12 @@ func New(cfg Config) *Inbox { return &Inbox{cfg} }
 // Accept puts a message into the mailbox of its session. It reports whether the message
 // is new: with an idempotency key it may be there already.
 func (b *Inbox) Accept(ctx context.Context, key session.Key, m message.Mail) (store.Item, bool, error) {
-	i := store.Item{Session: key, User: b.config.People.Sender(m.Caller()).Record(), Holder: b.config.Holder, Priority: m.Priority()}
+	i := store.Item{
+		Session: key, User: b.config.People.Sender(m.Caller()).Record(), Holder: b.config.Holder, Priority: m.Priority(),
+	}
 	if m.IdempotencyKey != "" {
-		i.Key, i.Digest = message.Hash([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}), m.Digest()
+		key := []string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}
+		i.Key, i.Digest = message.Hash(key), m.Digest()
 	}
 	if m.Joins() {
 		i.Key, i.Digest = b.Passing(m), m.Digest()
@@ -69,7 +73,8 @@ func (b *Inbox) Accept(ctx context.Context, key session.Key, m message.Mail) (st
 // Passing is the key of a message that others may join: those of the same client, sender and
 // session. Each guest has a session of their own.
 func (b *Inbox) Passing(m message.Mail) string {
-	return store.Passing + message.Hash([]string{m.Client, string(m.To), b.config.People.Sender(m.Caller()).Record(), m.Digest()})
+	user := b.config.People.Sender(m.Caller()).Record()
+	return store.Passing + message.Hash([]string{m.Client, string(m.To), user, m.Digest()})
 }
 
 // Submit puts a message of etui's own into the mailbox of a session, and has it
@@ -154,7 +159,9 @@ func (b *Inbox) unended(ctx context.Context, id int64) (store.Item, error) {
 
 // Shown returns an item of the inbox as operators see it.
 func Shown(i store.Item) Item {
-	s := Item{ID: i.ID, Session: i.Session, User: i.User, State: i.State, Reason: i.Reason, Tries: i.Tries, Accepted: i.Accepted}
+	s := Item{
+		ID: i.ID, Session: i.Session, User: i.User, State: i.State, Reason: i.Reason, Tries: i.Tries, Accepted: i.Accepted,
+	}
 	if m, err := message.Read(i.Message); err == nil {
 		s.Kind, s.Text = m.Kind, m.Text
 	}
@@ -187,7 +194,8 @@ func (b *Inbox) Drop(ctx context.Context, id int64) error {
 	if i.State == store.Answered {
 		return b.config.Store.Delivered(context.WithoutCancel(ctx), id)
 	}
-	return b.config.Store.Finish(ctx, store.End{ID: id, Result: message.Result(nil, fmt.Errorf("%w, and an operator dropped it", message.ErrParked))})
+	why := fmt.Errorf("%w, and an operator dropped it", message.ErrParked)
+	return b.config.Store.Finish(ctx, store.End{ID: id, Result: message.Result(nil, why)})
 }
 
 // parked returns an item that is parked or, if that may be, whose reply waits to be delivered.

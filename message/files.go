@@ -27,7 +27,9 @@ const (
 // large ones, and says which one is wrong.
 func Pictures(files []chat.File) ([]chat.File, error) {
 	if len(files) > MaxPictures {
-		return nil, fmt.Errorf("%w: it has %d pictures and PDFs, at most %d are accepted", ErrTooLong, len(files), MaxPictures)
+		return nil, fmt.Errorf(
+			"%w: it has %d pictures and PDFs, at most %d are accepted", ErrTooLong, len(files), MaxPictures,
+		)
 	}
 	checked := make([]chat.File, len(files))
 	total := 0
@@ -45,7 +47,10 @@ func Pictures(files []chat.File) ([]chat.File, error) {
 			return nil, fmt.Errorf("%w: its pictures and PDFs have more than %d MiB together", ErrTooLong, MaxPictureBytes>>20)
 		}
 		sum := sha256.Sum256(f.Data)
-		checked[i] = chat.File{Name: printable.Line(f.Name, MaxName), MediaType: p.MediaType, Data: f.Data, Size: len(f.Data), SHA256: hex.EncodeToString(sum[:])}
+		checked[i] = chat.File{
+			Name: printable.Line(f.Name, MaxName), MediaType: p.MediaType, Data: f.Data, Size: len(f.Data),
+			SHA256: hex.EncodeToString(sum[:]),
+		}
 	}
 	return checked, nil
 }
@@ -105,7 +110,8 @@ func Storable(messages []chat.Message) (_ []chat.Message, given []chat.File) {
 			}
 			sum := sha256.Sum256(f.Data)
 			m.Files = append(m.Files, chat.File{
-				Name: printable.Line(f.Name, MaxName), MediaType: printable.Line(f.MediaType, MaxName), Data: f.Data, Size: len(f.Data), SHA256: hex.EncodeToString(sum[:]),
+				Name: printable.Line(f.Name, MaxName), MediaType: printable.Line(f.MediaType, MaxName),
+				Data: f.Data, Size: len(f.Data), SHA256: hex.EncodeToString(sum[:]),
 			})
 		}
 		view.Files = chat.WithoutData(m.Files)

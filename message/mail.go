@@ -67,14 +67,16 @@ func New(m Message) Mail {
 // Caller returns who sends it and where it comes from.
 func (m Mail) Caller() identity.Caller {
 	return identity.Caller{
-		Channel: m.Channel, Account: m.Account, Chat: m.Chat, Thread: m.Thread, Direct: m.Direct, User: m.User, Guest: m.Guest,
+		Channel: m.Channel, Account: m.Account, Chat: m.Chat, Thread: m.Thread, Direct: m.Direct,
+		User: m.User, Guest: m.Guest,
 		Roles: m.Roles, PlatformRoles: m.PlatformRoles, Attrs: m.Attrs,
 	}
 }
 
 // From returns the mail as one of a caller.
 func (m Mail) From(c identity.Caller) Mail {
-	m.Channel, m.Account, m.Chat, m.Thread, m.Direct, m.User, m.Guest = c.Channel, c.Account, c.Chat, c.Thread, c.Direct, c.User, c.Guest
+	m.Channel, m.Account, m.Chat, m.Thread, m.Direct = c.Channel, c.Account, c.Chat, c.Thread, c.Direct
+	m.User, m.Guest = c.User, c.Guest
 	m.Roles, m.PlatformRoles, m.Attrs = c.Roles, c.PlatformRoles, c.Attrs
 	return m
 }

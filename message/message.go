@@ -134,8 +134,8 @@ type Message struct {
 	// no text then.
 	Answers []session.Answer `json:"answers,omitempty"`
 	// IdempotencyKey makes it safe to send the message again: a caller that sends it with the
-	// same key, as the same [Message.Client], user, channel, chat and session, within [store.Kept] after its end, gets the result of
-	// the first time. It is free text of at most 200 bytes; empty means none. A message
+	// same key, as the same [Message.Client], user, channel, chat and session, within [store.Kept] after
+	// its end, gets the result of the first time. It is free text of at most 200 bytes; empty means none. A message
 	// that has a key is answered even when its sender has gone; a turn without one is
 	// cancelled then. It means nothing for a message with a History, which is not stored.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
@@ -182,7 +182,9 @@ const maxNames = 4096
 func (m Message) Check() error {
 	for _, list := range [...][]string{m.Roles, m.PlatformRoles, slices.Collect(maps.Keys(m.Attrs))} {
 		if len(list) > identity.MaxList {
-			return fmt.Errorf("%w: it has %d roles or attributes, at most %d are accepted", ErrInvalid, len(list), identity.MaxList)
+			return fmt.Errorf(
+				"%w: it has %d roles or attributes, at most %d are accepted", ErrInvalid, len(list), identity.MaxList,
+			)
 		}
 		for _, text := range list {
 			if err := name("role or attribute", text); err != nil {
@@ -192,7 +194,9 @@ func (m Message) Check() error {
 	}
 	for _, list := range [...][]string{m.Include, m.Exclude, m.IncludeSkills, m.ExcludeSkills} {
 		if len(list) > maxNames {
-			return fmt.Errorf("%w: it names %d tools or skills in one list, at most %d are accepted", ErrInvalid, len(list), maxNames)
+			return fmt.Errorf(
+				"%w: it names %d tools or skills in one list, at most %d are accepted", ErrInvalid, len(list), maxNames,
+			)
 		}
 		for _, text := range list {
 			if err := name("name of a tool or skill", text); err != nil {
@@ -204,7 +208,9 @@ func (m Message) Check() error {
 		return fmt.Errorf("%w: limit and budget must not be negative", ErrInvalid)
 	}
 	for _, n := range [...]struct{ what, text string }{
-		{"agent", m.Agent}, {"skill", m.Skill}, {"mode", string(m.Mode)}, {"channel", m.Channel}, {"chat", m.Chat}, {"thread", m.Thread}, {"account", m.Account}, {"user", m.User}, {"session", m.Session}, {"as", m.As}, {"idempotency key", m.IdempotencyKey},
+		{"agent", m.Agent}, {"skill", m.Skill}, {"mode", string(m.Mode)}, {"channel", m.Channel}, {"chat", m.Chat},
+		{"thread", m.Thread}, {"account", m.Account}, {"user", m.User}, {"session", m.Session}, {"as", m.As},
+		{"idempotency key", m.IdempotencyKey},
 	} {
 		if err := name(n.what, n.text); err != nil {
 			return err
@@ -212,7 +218,9 @@ func (m Message) Check() error {
 	}
 	for _, value := range m.Attrs {
 		if len(value) > identity.MaxValue {
-			return fmt.Errorf("%w: an attribute has %d bytes, at most %d are accepted", ErrInvalid, len(value), identity.MaxValue)
+			return fmt.Errorf(
+				"%w: an attribute has %d bytes, at most %d are accepted", ErrInvalid, len(value), identity.MaxValue,
+			)
 		}
 	}
 	return nil

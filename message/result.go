@@ -29,8 +29,10 @@ var failures = []struct {
 	name string
 	err  error
 }{
-	{"unknown", ErrUnknown}, {"invalid", ErrInvalid}, {"open", ErrOpen}, {"nothing_awaited", ErrNothingAwaited}, {"parked", ErrParked}, {"stopped", turn.ErrStopped}, {"not_yours", approval.ErrNotYours},
-	{"auth", model.ErrAuth}, {"billing", model.ErrBilling}, {"no_model", model.ErrNoModel}, {"rate_limited", model.ErrRateLimited}, {"too_long", model.ErrTooLong},
+	{"unknown", ErrUnknown}, {"invalid", ErrInvalid}, {"open", ErrOpen}, {"nothing_awaited", ErrNothingAwaited},
+	{"parked", ErrParked}, {"stopped", turn.ErrStopped}, {"not_yours", approval.ErrNotYours},
+	{"auth", model.ErrAuth}, {"billing", model.ErrBilling}, {"no_model", model.ErrNoModel},
+	{"rate_limited", model.ErrRateLimited}, {"too_long", model.ErrTooLong},
 	{"request", model.ErrRequest}, {"unsupported", model.ErrUnsupported}, {"unavailable", model.ErrUnavailable},
 }
 
@@ -104,7 +106,8 @@ func Excuse(err error) string {
 		return "Stopped."
 	case errors.Is(err, ErrTooLong), errors.Is(err, model.ErrTooLong):
 		return "That is too long for me. /new starts a new conversation."
-	case errors.Is(err, ErrInvalid), errors.Is(err, ErrUnknown), errors.Is(err, ErrOpen), errors.Is(err, ErrNothingAwaited), errors.Is(err, approval.ErrNotYours), errors.Is(err, model.ErrUnsupported):
+	case errors.Is(err, ErrInvalid), errors.Is(err, ErrUnknown), errors.Is(err, ErrOpen),
+		errors.Is(err, ErrNothingAwaited), errors.Is(err, approval.ErrNotYours), errors.Is(err, model.ErrUnsupported):
 		return "That is not possible: " + err.Error() + "."
 	case errors.Is(err, model.ErrRateLimited), errors.Is(err, model.ErrUnavailable):
 		return "The language model cannot be reached at the moment. Please try again in a few minutes."

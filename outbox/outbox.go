@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/internal/span"
@@ -20,8 +23,6 @@ import (
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Config says what an outbox consists of. All but the Tracer is needed.
@@ -117,7 +118,9 @@ func (b *Outbox) Delivered(ctx context.Context, id int64) error {
 
 // Undelivered counts a delivery that is about to be tried, or keeps why it failed.
 func (b *Outbox) Undelivered(ctx context.Context, l Letter) error {
-	return b.config.Store.Update(ctx, store.Item{ID: l.ID, Session: l.Session, State: store.Answered, Tries: l.Tries, Reason: l.Reason, Holder: b.config.Holder})
+	return b.config.Store.Update(ctx, store.Item{
+		ID: l.ID, Session: l.Session, State: store.Answered, Tries: l.Tries, Reason: l.Reason, Holder: b.config.Holder,
+	})
 }
 
 // Answered receives a value when this process may have new letters. With a [store.Shared],
@@ -153,7 +156,9 @@ func (b *Outbox) Post(ctx context.Context, key session.Key, to json.RawMessage, 
 		}
 	}
 	i, fresh, err := b.config.Inbox.Accept(ctx, key, message.Mail{
-		Kind: message.KindNotice, Notice: text, Reply: to, Message: message.Message{Background: true, Client: "etui", IdempotencyKey: message.ShortKey("post-" + idempotencyKey)},
+		Kind: message.KindNotice, Notice: text, Reply: to, Message: message.Message{
+			Background: true, Client: "etui", IdempotencyKey: message.ShortKey("post-" + idempotencyKey),
+		},
 	})
 	if err != nil || !fresh {
 		return err
@@ -177,8 +182,11 @@ func (b *Outbox) Delivery(ctx context.Context, l Letter, channel string) (_ cont
 	if b.config.Tracer == nil {
 		return ctx, func(error) {}
 	}
-	ctx, s := span.Start(span.Below(ctx, l.trace), b.config.Tracer, "deliver reply", trace.WithSpanKind(trace.SpanKindProducer),
-		span.Texts("etui.channel", channel, "gen_ai.conversation.id", l.Session.Hash()), trace.WithAttributes(attribute.Int("etui.tries", l.Tries)))
+	ctx, s := span.Start(
+		span.Below(ctx, l.trace), b.config.Tracer, "deliver reply", trace.WithSpanKind(trace.SpanKindProducer),
+		span.Texts("etui.channel", channel, "gen_ai.conversation.id", l.Session.Hash()),
+		trace.WithAttributes(attribute.Int("etui.tries", l.Tries)),
+	)
 	return ctx, func(err error) {
 		what := ""
 		if err != nil {

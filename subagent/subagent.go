@@ -68,7 +68,9 @@ type Assignment struct {
 const maxSteps = 16
 
 // instructions are those of every sub-agent.
-const instructions = "You are a sub-agent: another agent gave you the task. It reads your last answer and nothing else, so put all that matters there, briefly. You cannot ask the user; if something is missing that only they know, say what. Do only what the task says."
+const instructions = "You are a sub-agent: another agent gave you the task. It reads your last answer and nothing " +
+	"else, so put all that matters there, briefly. You cannot ask the user; if something is missing that only they " +
+	"know, say what. Do only what the task says."
 
 // Start starts a sub-agent for the turn that calls a tool with the context, which must be
 // keyed: see [tool.Keyed]. The sub-agent works in a session of its own, in the background;
@@ -102,7 +104,9 @@ func (v *Supervisor) Start(ctx context.Context, t Assignment) (chat.Result, erro
 		name = allowed[0]
 	}
 	if !slices.Contains(allowed, name) {
-		return chat.Result{}, fmt.Errorf("the agent %q cannot be started here; these can: %s", name, strings.Join(allowed, ", "))
+		return chat.Result{}, fmt.Errorf(
+			"the agent %q cannot be started here; these can: %s", name, strings.Join(allowed, ", "),
+		)
 	}
 	sum := sha256.Sum256([]byte(call))
 	id := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))
@@ -131,7 +135,14 @@ func (v *Supervisor) Start(ctx context.Context, t Assignment) (chat.Result, erro
 		}
 	}
 	v.config.Log.InfoContext(ctx, "sub-agent started", "session", key, "parent", s.Key, "agent", name)
-	return chat.Result{Pending: true, Session: string(key), Text: fmt.Sprintf("The sub-agent %s works on it in the background. Its result comes as a message here, which the user does not see. Go on with something else, or tell the user what you have begun and end your turn; do not wait.", id)}, nil
+	return chat.Result{
+		Pending: true, Session: string(key),
+		Text: fmt.Sprintf(
+			"The sub-agent %s works on it in the background. Its result comes as a message here, which the user "+
+				"does not see. Go on with something else, or tell the user what you have begun and end your turn; "+
+				"do not wait.", id,
+		),
+	}, nil
 }
 
 // maySpawn returns the limit that keeps an agent from starting one more.
@@ -149,16 +160,24 @@ func maySpawn(a *agent.Agent, m message.Mail, s session.Session) error {
 	case a.Depth(m) < 1:
 		return errors.New("this sub-agent may start none itself: do the task, or say in your answer what is missing")
 	case running >= a.Spawn.AtOnce:
-		return fmt.Errorf("%d sub-agents of this conversation are at work, and no more may be at once; wait for a result, which comes as a message, or do it yourself", running)
+		return fmt.Errorf(
+			"%d sub-agents of this conversation are at work, and no more may be at once; wait for a result, "+
+				"which comes as a message, or do it yourself", running,
+		)
 	case s.Spawned >= limits.Number:
-		return fmt.Errorf("%d sub-agents were started for the user's last message, and no more may be; do the rest yourself, or ask the user", s.Spawned)
+		return fmt.Errorf(
+			"%d sub-agents were started for the user's last message, and no more may be; do the rest yourself, or ask the user",
+			s.Spawned,
+		)
 	}
 	return nil
 }
 
 // handed makes the message for a sub-agent from that of the turn that starts it. Who sends
 // it stays the same.
-func (v *Supervisor) handed(ctx context.Context, t Assignment, a *agent.Agent, m message.Mail, s session.Session, skill string) (message.Mail, error) {
+func (v *Supervisor) handed(
+	ctx context.Context, t Assignment, a *agent.Agent, m message.Mail, s session.Session, skill string,
+) (message.Mail, error) {
 	task := strings.TrimSpace(t.Task)
 	if task == "" {
 		return m, errors.New("the task is empty: say what the sub-agent is to do, with all that it must know")
@@ -173,12 +192,15 @@ func (v *Supervisor) handed(ctx context.Context, t Assignment, a *agent.Agent, m
 	}
 	limits := a.Spawn.Filled()
 	o := &message.Origin{
-		Turn: s.Turn.ID, Left: a.Depth(m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: m.Stored(),
-		Steps: lower(cmp.Or(limits.Steps, v.config.MaxSteps, maxSteps), t.Steps), Time: lower(limits.Time, t.Time), Tokens: lower(limits.Tokens, t.Tokens),
+		Turn: s.Turn.ID, Left: a.Depth(m) - 1, Back: m.Stored(),
+		Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""),
+		Steps: lower(cmp.Or(limits.Steps, v.config.MaxSteps, maxSteps), t.Steps),
+		Time:  lower(limits.Time, t.Time), Tokens: lower(limits.Tokens, t.Tokens),
 	}
 	if m.Origin != nil {
 		o.Within = slices.Clone(m.Origin.Within)
-		o.Steps, o.Time, o.Tokens = lower(o.Steps, m.Origin.Steps), lower(o.Time, m.Origin.Time), lower(o.Tokens, m.Origin.Tokens)
+		o.Steps, o.Time = lower(o.Steps, m.Origin.Steps), lower(o.Time, m.Origin.Time)
+		o.Tokens = lower(o.Tokens, m.Origin.Tokens)
 	}
 	o.Within = append(o.Within, message.Ancestor{
 		Agent: a.Name, Session: s.Key, Skill: skill,
@@ -243,7 +265,9 @@ func (v *Supervisor) Orphan(ctx context.Context, o *message.Origin, key session.
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", store.ErrAway, err)
 	}
-	awaited := slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == key })
+	awaited := slices.ContainsFunc(
+		s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == key },
+	)
 	return !awaited && s.Turn.ID != o.Turn, nil
 }
 
@@ -251,7 +275,9 @@ func (v *Supervisor) Orphan(ctx context.Context, o *message.Origin, key session.
 // it gives the result of a sub-agent to its parent, and what came for sub-agents of its own
 // while the turn was open to a turn. What the user stopped leaves the step. Doing it twice
 // changes nothing.
-func (v *Supervisor) Settle(ctx context.Context, m message.Mail, end *store.End, step *turn.Step) (stopped []session.Await, err error) {
+func (v *Supervisor) Settle(
+	ctx context.Context, m message.Mail, end *store.End, step *turn.Step,
+) (stopped []session.Await, err error) {
 	if errors.Is(context.Cause(ctx), turn.ErrStopped) {
 		var told []chat.Message
 		end.State, told, stopped = turn.StopSubAgents(end.State, v.config.Now())
@@ -282,8 +308,14 @@ func (v *Supervisor) Stop(ctx context.Context, list []session.Await) {
 		if v.config.Box.Stops.Here(a.Session) {
 			continue
 		}
-		m := message.Mail{Kind: message.KindStop, To: a.Session, Message: message.Message{Agent: route.Agent(a.Session), Text: message.Stop, IdempotencyKey: message.ShortKey("stop-" + string(a.Session))}}
-		if err := v.config.Inbox.Submit(context.WithoutCancel(ctx), a.Session, m); err != nil && !errors.Is(err, message.ErrKeyReused) {
+		m := message.Mail{
+			Kind: message.KindStop, To: a.Session,
+			Message: message.Message{
+				Agent: route.Agent(a.Session), Text: message.Stop, IdempotencyKey: message.ShortKey("stop-" + string(a.Session)),
+			},
+		}
+		if err := v.config.Inbox.Submit(context.WithoutCancel(ctx), a.Session, m); err != nil &&
+			!errors.Is(err, message.ErrKeyReused) {
 			v.config.Log.WarnContext(ctx, "a sub-agent learns later that it was stopped", "session", a.Session, "error", err)
 		}
 		v.config.Box.Stops.Elsewhere(a.Session)
@@ -311,9 +343,14 @@ func (v *Supervisor) Expire(ctx context.Context) error {
 			if err = errors.Join(err, loading, looking); err != nil || sub.Open() || len(waiting) > 0 {
 				continue
 			}
-			m := message.Mail{Kind: message.KindResult, Operator: true, Message: message.Message{Agent: route.Agent(key), IdempotencyKey: "result-" + string(a.Session)}}
+			m := message.Mail{
+				Kind: message.KindResult, Operator: true,
+				Message: message.Message{Agent: route.Agent(key), IdempotencyKey: "result-" + string(a.Session)},
+			}
 			m.Outcome = &turn.Outcome{System: true, Result: chat.Result{
-				Session: string(a.Session), Failed: true, Text: "[system: a sub-agent has ended without a result; what it did is in its conversation, " + string(a.Session) + "]",
+				Session: string(a.Session), Failed: true,
+				Text: "[system: a sub-agent has ended without a result; what it did is in its conversation, " +
+					string(a.Session) + "]",
 			}}
 			err = errors.Join(err, v.config.Inbox.Deliver(ctx, key, m, a.Session))
 		}
@@ -344,7 +381,9 @@ func (v *Supervisor) Children(ctx context.Context, key session.Key) (keys []sess
 }
 
 // Report gives the result of a sub-agent to its parent.
-func (v *Supervisor) Report(ctx context.Context, o *message.Origin, key session.Key, done *turn.Done, failed error) error {
+func (v *Supervisor) Report(
+	ctx context.Context, o *message.Origin, key session.Key, done *turn.Done, failed error,
+) error {
 	m, err := message.Read(o.Back)
 	if err != nil {
 		return fmt.Errorf("of the parent: %w", err)
@@ -363,7 +402,10 @@ func (v *Supervisor) Report(ctx context.Context, o *message.Origin, key session.
 	}
 	m.Kind, m.Outcome = message.KindResult, &turn.Outcome{System: true, Result: chat.Result{
 		Session: string(key), Failed: failed != nil,
-		Text: fmt.Sprintf("[system: the sub-agent %s has %s. Its task was: %s\nThe user does not see this message. Decide what to tell them.]\n%s", o.ID, how, o.Title, text),
+		Text: fmt.Sprintf(
+			"[system: the sub-agent %s has %s. Its task was: %s\n"+
+				"The user does not see this message. Decide what to tell them.]\n%s", o.ID, how, o.Title, text,
+		),
 	}}
 	m.IdempotencyKey = "result-" + string(key)
 	return v.config.Inbox.Deliver(ctx, o.Parent(), m, key)
@@ -382,7 +424,10 @@ func (v *Supervisor) again(ctx context.Context, key session.Key, a session.Await
 // ask tells the person for whom a sub-agent works what waits for an approval.
 func (v *Supervisor) ask(ctx context.Context, o *message.Origin, key session.Key, list []session.Await) error {
 	text := fmt.Sprintf("The sub-agent %s asks (its task: %s)\n%s", o.ID, o.Title, approval.Text(list))
-	m := message.Mail{Kind: message.KindNotice, Notice: text, Message: message.Message{Agent: o.Within[0].Agent, IdempotencyKey: "notice-" + list[0].ID}}
+	m := message.Mail{
+		Kind: message.KindNotice, Notice: text,
+		Message: message.Message{Agent: o.Within[0].Agent, IdempotencyKey: "notice-" + list[0].ID},
+	}
 	return v.config.Inbox.Deliver(ctx, o.Root(), m, key)
 }
 
