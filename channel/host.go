@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/panics"
@@ -165,7 +166,7 @@ func New(c Config) (*Host, error) {
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
 			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered),
-			writer:   &writer{a.Channel, traits, h.engine.Inbox().File, recent.New[string, bool](remembered)},
+			writer:   &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
 			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})
 	}
@@ -385,6 +386,11 @@ func (h *Host) Probe(ctx context.Context, name string) (string, error) {
 		return a.Name, nil
 	}
 	return p.Probe(ctx)
+}
+
+// file returns a file of a letter. There is an engine once there are letters.
+func (h *Host) file(ctx context.Context, sha256 string) (chat.File, error) {
+	return h.engine.Inbox().File(ctx, sha256)
 }
 
 // Say sends a text of the operator's to a chat.
