@@ -151,7 +151,9 @@ func (i *Inspector) Seen(f chat.Facts) (*selection.Selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return i.engine.Agents().Selector().Select(selection.Request{Facts: f, Groups: now.Groups, IncludeSkills: now.Skills}), nil
+	return i.engine.Agents().Selector().Select(selection.Request{
+		Facts: f, Groups: now.Groups, IncludeSkills: now.Skills,
+	}), nil
 }
 
 // SeenBy returns what the sender of a message, whose text is not needed, may see.

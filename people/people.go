@@ -55,7 +55,8 @@ func (p *People) Guest(c identity.Caller, key session.Key) bool {
 // Alone reports whether a caller gets a conversation of its own, because nothing tells it from
 // others. The one at the terminal and the one of a program that names no channel are the operator.
 func (p *People) Alone(c identity.Caller) bool {
-	return c.Channel != "" && c.Channel != "cli" && c.User == "" && c.Chat == "" && c.Guest == "" && p.config.Scope != route.Main
+	nameless := c.User == "" && c.Chat == "" && c.Guest == ""
+	return nameless && c.Channel != "" && c.Channel != "cli" && p.config.Scope != route.Main
 }
 
 // Configured reports whether the configuration names people, who may change at any time.

@@ -80,7 +80,8 @@ func (a *API) Answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := wire.CallerOf(r)
-	found, err := a.engine.Answers().Give(r.Context(), engine.Message{}, r.PathValue("id"), in.said(cmp.Or(c.User, c.Key, "an operator")), true)
+	said := in.said(cmp.Or(c.User, c.Key, "an operator"))
+	found, err := a.engine.Answers().Give(r.Context(), engine.Message{}, r.PathValue("id"), said, true)
 	wire.Answer(w, found, err)
 }
 
