@@ -30,7 +30,7 @@ func TestConfigGroups(t *testing.T) {
 	}
 	defer gateway.Close()
 	for agent, want := range map[string]string{"main": "file,shell", "mail": "mail"} {
-		now, err := gateway.Engine().AgentStatus(agent)
+		now, err := gateway.Engine().Agents().Status(agent)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package etui_test
 
 import (
 	"bytes"
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -18,18 +19,14 @@ const (
 	maxMethods, maxLines = 40, 4800
 )
 
-// larger are the types and packages that are still larger, with what they may have at most. Lower a
-// number, or remove a row, when you have made one smaller.
-var larger = map[string]int{
-	"engine.Engine": 107, "engine.job": 49, "store/postgres.Store": 61,
-	"sandbox/internal/helper.helper": 55,
-}
+// smaller are types and packages that may have less than others, because everything meets in them.
+var smaller = map[string]int{"engine.Engine": 30, "engine": 3000}
 
 // core are the packages that a reader has to hold to know how etui answers a message, and maxCore
 // how many lines they have together. ARCHITECTURE.md gives the number.
-var core = []string{"chat", "tool", "catalog", "rank", "selection", "rules", "session", "store", "prompt", "model", "turn", "mailbox", "engine", "channel"}
+var core = []string{"chat", "tool", "catalog", "rank", "selection", "rules", "session", "store", "prompt", "model", "turn", "mailbox", "message", "inbox", "agent", "engine", "channel"}
 
-const maxCore = 27_200
+const maxCore = 26_900
 
 // TestShape holds that no type and no package grows beyond what a reader can hold, and that no type
 // embeds the engine: its methods would be in one namespace with those of the engine.
@@ -89,12 +86,8 @@ func TestShape(t *testing.T) {
 		max int
 	}{"methods": {methods, maxMethods}, "lines": {lines, maxLines}} {
 		for name, n := range count.of {
-			allowed, known := larger[name]
-			switch {
-			case n > max(allowed, count.max):
-				t.Errorf("%s has %d %s, at most %d are allowed", name, n, what, max(allowed, count.max))
-			case known && n <= count.max:
-				t.Errorf("%s has %d %s only: remove it from the table of larger ones", name, n, what)
+			if most := cmp.Or(smaller[name], count.max); n > most {
+				t.Errorf("%s has %d %s, at most %d are allowed", name, n, what, most)
 			}
 		}
 	}

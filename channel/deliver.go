@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/approval"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/session"
 )
 
@@ -69,10 +69,10 @@ func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
 				h.later[end.session] = time.Now().Add(min(firstPause<<min(end.tries-1, 10), lastPause))
 			}
 			next = 0
-		case <-h.engine.Answered():
+		case <-h.engine.Outbox().Answered():
 			next = 0
 		case <-timer.C:
-			waiting, err := h.look(ctx, mine, func(key session.Key, a *account, letters []engine.Letter) {
+			waiting, err := h.look(ctx, mine, func(key session.Key, a *account, letters []outbox.Letter) {
 				h.busy[key] = true
 				all.Go(func() {
 					end := delivered{key, 1}
@@ -103,15 +103,15 @@ func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
 
 // look hands the letters of each session that is not busy to begin, and returns how many
 // wait.
-func (h *Host) look(ctx context.Context, mine map[string]*account, begin func(session.Key, *account, []engine.Letter)) (waiting int, err error) {
+func (h *Host) look(ctx context.Context, mine map[string]*account, begin func(session.Key, *account, []outbox.Letter)) (waiting int, err error) {
 	type batch struct {
 		account *account
-		letters []engine.Letter
+		letters []outbox.Letter
 	}
 	batches, order := map[session.Key]*batch{}, []session.Key{}
 	counts := map[*account]int{}
 	for after := int64(0); ; {
-		letters, err := h.engine.Letters(ctx, after, page)
+		letters, err := h.engine.Outbox().Letters(ctx, after, page)
 		if err != nil {
 			return waiting, err
 		}
@@ -149,22 +149,22 @@ func (h *Host) look(ctx context.Context, mine map[string]*account, begin func(se
 		a.count(func(s *State) { s.Waiting = counts[a] })
 	}
 	for _, key := range order {
-		slices.SortStableFunc(batches[key].letters, func(l, m engine.Letter) int { return l.Answered.Compare(m.Answered) })
+		slices.SortStableFunc(batches[key].letters, func(l, m outbox.Letter) int { return l.Answered.Compare(m.Answered) })
 		begin(key, batches[key].account, batches[key].letters)
 	}
 	return waiting, nil
 }
 
 // ownerless gives a letter up whose account is gone for long. Another process may have it.
-func (h *Host) ownerless(ctx context.Context, p place, l engine.Letter) {
+func (h *Host) ownerless(ctx context.Context, p place, l outbox.Letter) {
 	if time.Since(l.Asked) > tooOld {
 		h.drop(ctx, l, fmt.Errorf("there is no channel %q", p.Account))
 	}
 }
 
-func (h *Host) drop(ctx context.Context, l engine.Letter, why error) {
+func (h *Host) drop(ctx context.Context, l outbox.Letter, why error) {
 	h.log.WarnContext(ctx, "a reply is given up", "item", l.ID, "session", l.Session, "error", why)
-	if err := h.engine.Delivered(ctx, l.ID); err != nil {
+	if err := h.engine.Outbox().Delivered(ctx, l.ID); err != nil {
 		h.log.WarnContext(ctx, "a reply that was given up stays in the outbox", "item", l.ID, "error", err)
 	}
 }
@@ -178,7 +178,7 @@ func (a *account) resting() bool {
 
 // deliverAll delivers letters of a session in their order, until one fails. It returns how
 // often that one was tried, or 0.
-func (a *account) deliverAll(ctx context.Context, letters []engine.Letter) int {
+func (a *account) deliverAll(ctx context.Context, letters []outbox.Letter) int {
 	for _, l := range letters {
 		select {
 		case a.sending <- struct{}{}:
@@ -195,7 +195,7 @@ func (a *account) deliverAll(ctx context.Context, letters []engine.Letter) int {
 }
 
 // deliverOne delivers a letter, and reports whether the next one may follow.
-func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
+func (a *account) deliverOne(ctx context.Context, l outbox.Letter) bool {
 	a.underWay <- struct{}{} // there is room: a.sending has no more
 	defer func() {
 		<-a.underWay
@@ -216,12 +216,12 @@ func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
 		a.log.WarnContext(ctx, "a reply may arrive twice: the process that sent it ended before it knew whether it had arrived", "channel", a.Name, "item", l.ID)
 	}
 	l.Tries, l.Reason = l.Tries+1, underWay
-	if err := a.engine.Undelivered(ctx, l); err != nil {
+	if err := a.engine.Outbox().Undelivered(ctx, l); err != nil {
 		return false // another process has it, or the store is away
 	}
 	going, end := outlasting(ctx)
 	defer end()
-	delivering, delivered := a.engine.Delivery(going, l, a.Name)
+	delivering, delivered := a.engine.Outbox().Delivery(going, l, a.Name)
 	err := a.sendLetter(delivering, to.Address, l)
 	delivered(err)
 	switch {
@@ -243,11 +243,11 @@ func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
 			a.failed(ctx, err)
 		}
 		l.Reason = err.Error()
-		_ = a.engine.Undelivered(going, l) // it is tried again all the same
+		_ = a.engine.Outbox().Undelivered(going, l) // it is tried again all the same
 		return false
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		if err = a.engine.Delivered(going, l.ID); err == nil {
+		if err = a.engine.Outbox().Delivered(going, l.ID); err == nil {
 			return true
 		}
 		// The reply has arrived: nothing else may be done with the letter.
@@ -328,7 +328,7 @@ func (a *account) failed(ctx context.Context, err error) {
 }
 
 // sendLetter sends what a letter says, and then its files.
-func (a *account) sendLetter(ctx context.Context, to Address, l engine.Letter) error {
+func (a *account) sendLetter(ctx context.Context, to Address, l outbox.Letter) error {
 	if l.Text != "" || l.Failed != "" || len(l.Files) == 0 {
 		if err := a.sendText(ctx, to, l); err != nil {
 			return err
@@ -338,7 +338,7 @@ func (a *account) sendLetter(ctx context.Context, to Address, l engine.Letter) e
 }
 
 // sendText sends the text of a letter: it completes the draft that people have seen grow.
-func (a *account) sendText(ctx context.Context, to Address, l engine.Letter) error {
+func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) error {
 	text := l.Text
 	if text == "" {
 		text = l.Failed
@@ -382,7 +382,7 @@ func (a *account) sendText(ctx context.Context, to Address, l engine.Letter) err
 }
 
 // buttonsOf are the answers to what a letter asks.
-func buttonsOf(l engine.Letter) (list []Button) {
+func buttonsOf(l outbox.Letter) (list []Button) {
 	if len(l.Awaits) != 1 {
 		return nil
 	}

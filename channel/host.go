@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/panics"
@@ -165,7 +166,7 @@ func New(c Config) (*Host, error) {
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
 			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered),
-			writer:   &writer{a.Channel, traits, h.engine.File, recent.New[string, bool](remembered)},
+			writer:   &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
 			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})
 	}
@@ -194,7 +195,7 @@ func (h *Host) Run(ctx context.Context) {
 
 // own runs a channel in the one process that may, and lets that one deliver its replies.
 func (a *account) own(ctx context.Context, owned chan<- *account) {
-	shared, ok := a.engine.Shared()
+	shared, ok := a.engine.Store().(store.Shared)
 	if !ok || a.traits.Pushed {
 		a.mine(ctx, shared, ok, owned)
 		return
@@ -387,6 +388,11 @@ func (h *Host) Probe(ctx context.Context, name string) (string, error) {
 	return p.Probe(ctx)
 }
 
+// file returns a file of a letter. There is an engine once there are letters.
+func (h *Host) file(ctx context.Context, sha256 string) (chat.File, error) {
+	return h.engine.Inbox().File(ctx, sha256)
+}
+
 // Say sends a text of the operator's to a chat.
 func (h *Host) Say(ctx context.Context, name string, to Address, text string) error {
 	a, err := h.account(name)
@@ -396,7 +402,7 @@ func (h *Host) Say(ctx context.Context, name string, to Address, text string) er
 	return a.writer.writeText(ctx, to, text, nil, "")
 }
 
-// Place returns where something for a chat of a channel goes, for [engine.Engine.Post]. An
+// Place returns where something for a chat of a channel goes, for [outbox.Outbox.Post]. An
 // agent may write only to chats and people that the channel names: not to those that it
 // allows with all others, or that were let in by a code.
 func (h *Host) Place(name, chat string) (json.RawMessage, error) {

@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -46,7 +47,7 @@ func (echo) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, 
 		if text, ok := strings.CutPrefix(said, "post "); ok {
 			if last := r.Messages[len(r.Messages)-1]; last.Role != chat.Tool {
 				args, _ := json.Marshal(map[string]string{"text": strings.TrimSuffix(text, "!")})
-				yield(model.Event{Call: &chat.Call{ID: "c" + text, Name: engine.PostTool, Arguments: args}}, nil)
+				yield(model.Event{Call: &chat.Call{ID: "c" + text, Name: outbox.PostTool, Arguments: args}}, nil)
 				yield(model.Event{Stop: model.Done}, nil)
 				return
 			}
@@ -174,10 +175,10 @@ func begin(t *testing.T, s store.Store, a channel.Account, p *place, change ...f
 	}
 	var e *engine.Engine
 	registry := catalog.NewRegistry(nil)
-	err = registry.Register(tool.Func(tool.Definition{Name: engine.PostTool, Description: "Send a message.", Risk: tool.Write, Replay: tool.Keyed}, func(ctx context.Context, in struct {
+	err = registry.Register(tool.Func(tool.Definition{Name: outbox.PostTool, Description: "Send a message.", Risk: tool.Write, Replay: tool.Keyed}, func(ctx context.Context, in struct {
 		Text string `json:"text"`
 	}) (string, error) {
-		return "sent", e.Post(ctx, session.Key(tool.Caller(ctx).Session), nil, in.Text, tool.IdempotencyKey(ctx))
+		return "sent", e.Outbox().Post(ctx, session.Key(tool.Caller(ctx).Session), nil, in.Text, tool.IdempotencyKey(ctx))
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -676,7 +677,7 @@ func TestPost(t *testing.T) {
 		w.say(t, person("1", "post done!"))
 		time.Sleep(time.Minute)
 		expect(t, w.seen("1"), "hello", "done", "done!")
-		if err := w.engine.Post(t.Context(), "agent:main:peer:test:none", nil, "x", "k"); !errors.Is(err, engine.ErrNowhere) {
+		if err := w.engine.Outbox().Post(t.Context(), "agent:main:peer:test:none", nil, "x", "k"); !errors.Is(err, outbox.ErrNowhere) {
 			t.Errorf("to nowhere: %v", err)
 		}
 	})

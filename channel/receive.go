@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/message"
 )
 
 // Receive takes a message of the channel: it decides whether its sender may write here, and
@@ -69,7 +70,7 @@ func (a *account) allowed(ctx context.Context, s Sender) bool {
 	case slices.Contains(a.Allow, s.ID), slices.Contains(a.Allow, Everybody):
 		return true
 	case slices.Contains(a.Allow, KnownUsers):
-		who, err := a.engine.Whoami(engine.Message{Channel: a.traits.Platform, User: a.scoped(s.ID)})
+		who, err := a.engine.Agents().Whoami(engine.Message{Channel: a.traits.Platform, User: a.scoped(s.ID)})
 		if err == nil && who.Kind == identity.Person {
 			return true
 		}
@@ -198,7 +199,7 @@ func withFiles(m Incoming) (text string, files []chat.File) {
 
 // visible reports whether a model can see a file.
 func visible(f chat.File) bool {
-	_, err := engine.Pictures([]chat.File{f})
+	_, err := message.Pictures([]chat.File{f})
 	return len(f.Data) > 0 && err == nil
 }
 
@@ -247,7 +248,7 @@ func (m Incoming) key() string { return m.At.Chat + "\x00" + m.ID }
 // again after an error.
 func (a *account) refused(m Incoming, err error) error {
 	switch {
-	case err == nil, errors.Is(err, engine.ErrKeyReused): // a message has one ID: it was here before
+	case err == nil, errors.Is(err, message.ErrKeyReused): // a message has one ID: it was here before
 		return nil
 	case errors.Is(err, engine.ErrFull), errors.Is(err, engine.ErrShare), errors.Is(err, engine.ErrCrowd): // others go on meanwhile
 		if _, again := a.handled.Get(m.key()); again { // it was not left out, but is sent twice
@@ -268,6 +269,6 @@ func (a *account) refused(m Incoming, err error) error {
 	case errors.Is(err, engine.ErrEmpty):
 		return nil
 	}
-	a.answer(m, engine.Excuse(err))
+	a.answer(m, message.Excuse(err))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/session"
 )
 
@@ -53,7 +54,7 @@ func (w *writer) writeParts(ctx context.Context, to Address, parts []string, fir
 
 // readFiles returns the files of a letter with their bytes, and a line for each that cannot be
 // sent.
-func (w *writer) readFiles(ctx context.Context, l engine.Letter) (files []chat.File, missing string, err error) {
+func (w *writer) readFiles(ctx context.Context, l outbox.Letter) (files []chat.File, missing string, err error) {
 	for _, f := range l.Files {
 		why := ""
 		switch {
@@ -83,7 +84,7 @@ func (w *writer) readFiles(ctx context.Context, l engine.Letter) (files []chat.F
 
 // writeFiles sends the files of a letter, each in a message of its own and once, however often
 // the letter is tried.
-func (w *writer) writeFiles(ctx context.Context, to Address, l engine.Letter) error {
+func (w *writer) writeFiles(ctx context.Context, to Address, l outbox.Letter) error {
 	files, missing, err := w.readFiles(ctx, l)
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (w *writer) wasSent(key string) bool {
 	return ok
 }
 
-func fileKey(l engine.Letter, f chat.File) string {
+func fileKey(l outbox.Letter, f chat.File) string {
 	return fmt.Sprintf("%s%d-%s", letterKey, l.ID, f.SHA256[:min(len(f.SHA256), 16)])
 }
 

@@ -12,18 +12,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/answer"
 	"github.com/etui-run/etui/approval"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/recall"
-	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/usage"
-	"github.com/etui-run/etui/workflow"
 )
 
 // Engine is what commands ask, see [engine.Engine].
@@ -31,12 +30,8 @@ type Engine interface {
 	inspect.Engine
 	recall.Engine
 
-	ApprovalsFor(ctx context.Context, m engine.Message) ([]approval.Approval, error)
-	Caller(m engine.Message) (chat.Facts, error)
+	Answers() *answer.Answers
 	Learner() *learning.Learner
-	Whoami(m engine.Message) (engine.Whoami, error)
-	Roster() *roster.Roster
-	Workflows() *workflow.Set
 }
 
 // Command is what people can write instead of a message, the same in every channel.
@@ -46,7 +41,7 @@ type Command struct {
 	answer func(ctx context.Context, e Engine, m engine.Message, rest string) (string, error)
 }
 
-// List lists the commands. [engine.Run] comes in addition where there are workflows.
+// List lists the commands. [message.Run] comes in addition where there are workflows.
 func List() []Command {
 	return []Command{
 		{"help", "", "this list", help},
@@ -77,7 +72,7 @@ func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done
 	if !found || name == "" || strings.ContainsAny(name, "/.\n") {
 		return "", false, nil
 	}
-	if "/"+name == engine.Compact || "/"+name == approval.Choose || "/"+name == engine.Run && len(e.Workflows().Names()) > 0 {
+	if "/"+name == message.Compact || "/"+name == approval.Choose || "/"+name == message.Run && len(e.Agents().Workflows().Names()) > 0 {
 		return "", false, nil
 	}
 	list := List()
@@ -92,7 +87,7 @@ func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done
 	defer cancel()
 	reply, err = list[i].answer(ctx, e, m, strings.TrimSpace(rest))
 	if err != nil && !errors.Is(err, engine.ErrStore) && !errors.Is(err, engine.ErrBusy) {
-		return engine.Excuse(err), true, nil
+		return message.Excuse(err), true, nil
 	}
 	return reply, true, err
 }
@@ -109,8 +104,8 @@ func names(list []Command) func(yield func(string) bool) {
 
 func help(_ context.Context, e Engine, _ engine.Message, _ string) (string, error) {
 	var b strings.Builder
-	if workflows := e.Workflows().Names(); len(workflows) > 0 {
-		fmt.Fprintf(&b, "- %s NAME TEXT: run a workflow (%s); alone: go on with it\n", engine.Run, strings.Join(workflows, ", "))
+	if workflows := e.Agents().Workflows().Names(); len(workflows) > 0 {
+		fmt.Fprintf(&b, "- %s NAME TEXT: run a workflow (%s); alone: go on with it\n", message.Run, strings.Join(workflows, ", "))
 	}
 	for _, c := range List() {
 		fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Help)
@@ -119,7 +114,7 @@ func help(_ context.Context, e Engine, _ engine.Message, _ string) (string, erro
 }
 
 func whoIs(_ context.Context, e Engine, m engine.Message, _ string) (string, error) {
-	w, err := e.Whoami(m)
+	w, err := e.Agents().Whoami(m)
 	if err != nil {
 		return "", err
 	}
@@ -137,7 +132,7 @@ func whoIs(_ context.Context, e Engine, m engine.Message, _ string) (string, err
 }
 
 func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, error) {
-	w, err := e.Whoami(m)
+	w, err := e.Agents().Whoami(m)
 	if err != nil {
 		return "", err
 	}
@@ -145,11 +140,11 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	if err != nil {
 		return "", err
 	}
-	waiting, err := e.ApprovalsFor(ctx, m)
+	waiting, err := e.Answers().For(ctx, m)
 	if err != nil {
 		return "", err
 	}
-	agent := cmp.Or(m.Agent, e.Roster().Names()[0])
+	agent := cmp.Or(m.Agent, e.Agents().Roster.Names()[0])
 	var b strings.Builder
 	fmt.Fprintf(&b, "The agent %s answers here.", agent)
 	if active, err := activeTools(ctx, e, m); err == nil { // all places may be taken
@@ -240,7 +235,7 @@ func whyLast(ctx context.Context, e Engine, m engine.Message, _ string) (string,
 }
 
 func modelOf(_ context.Context, e Engine, m engine.Message, _ string) (string, error) {
-	s, err := e.AgentStatus(m.Agent)
+	s, err := e.Agents().Status(m.Agent)
 	if err != nil {
 		return "", err
 	}
@@ -248,7 +243,7 @@ func modelOf(_ context.Context, e Engine, m engine.Message, _ string) (string, e
 }
 
 func used(ctx context.Context, e Engine, m engine.Message, _ string) (string, error) {
-	w, err := e.Whoami(m)
+	w, err := e.Agents().Whoami(m)
 	if err != nil {
 		return "", err
 	}
@@ -277,7 +272,7 @@ func used(ctx context.Context, e Engine, m engine.Message, _ string) (string, er
 }
 
 func remembers(_ context.Context, e Engine, m engine.Message, _ string) (string, error) {
-	f, err := e.Caller(m)
+	f, err := e.Agents().Caller(m)
 	if err != nil {
 		return "", err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/session"
@@ -48,12 +49,12 @@ func TestApprovalsReadWhatWaits(t *testing.T) {
 		}
 		must(t, kept.Append(t.Context(), session.Key(fmt.Sprint("agent:main:", i)), s, chat.Message{Role: chat.User, Text: "go"}))
 	}
-	list, err := g.ApprovalsFor(t.Context(), engine.Message{User: "ann"})
+	list, err := g.Answers().For(t.Context(), engine.Message{User: "ann"})
 	if err != nil || len(list) != 3 || kept.loads != 3 {
 		t.Errorf("%d sessions were read for %+v, %v", kept.loads, list, err)
 	}
 	kept.loads = 0
-	if a, err := g.Answer(t.Context(), engine.Message{User: "bob"}, "aaaaa3", session.Answer{}, false); !errors.Is(err, approval.ErrNotYours) || a.Session != "agent:main:100" || kept.loads != 1 {
+	if a, err := g.Answers().Give(t.Context(), engine.Message{User: "bob"}, "aaaaa3", session.Answer{}, false); !errors.Is(err, approval.ErrNotYours) || a.Session != "agent:main:100" || kept.loads != 1 {
 		t.Errorf("%d sessions were read for %+v, %v", kept.loads, a, err)
 	}
 }
@@ -71,10 +72,10 @@ func TestWhoMayApprove(t *testing.T) {
 			t.Errorf("%+v: %q", m, got)
 		}
 	}
-	if _, err := g.Answer(t.Context(), engine.Message{User: "bob", Channel: "web"}, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, approval.ErrNotYours) {
+	if _, err := g.Answers().Give(t.Context(), engine.Message{User: "bob", Channel: "web"}, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, approval.ErrNotYours) {
 		t.Errorf("bob over HTTP: %v", err)
 	}
-	if list, err := g.ApprovalsFor(t.Context(), engine.Message{User: "bob", Channel: "web"}); err != nil || len(list) != 0 {
+	if list, err := g.Answers().For(t.Context(), engine.Message{User: "bob", Channel: "web"}); err != nil || len(list) != 0 {
 		t.Errorf("bob may answer %+v, %v", list, err)
 	}
 	if got := reply(t, g, engine.Message{Text: "/approve " + a.ID, User: "eve", Roles: []string{"admin"}}); got != "Approved; the conversation in which it was asked goes on." {
@@ -91,14 +92,14 @@ func TestWhoMayApprove(t *testing.T) {
 		t.Errorf("the conversation ends with %q", last())
 	}
 	a = wait(t, g, ann)
-	if _, err := g.Answer(t.Context(), engine.Message{}, a.ID, session.Answer{Approved: true, By: "the operator"}, true); err != nil {
+	if _, err := g.Answers().Give(t.Context(), engine.Message{}, a.ID, session.Answer{Approved: true, By: "the operator"}, true); err != nil {
 		t.Errorf("an operator: %v", err)
 	}
 	idle(t, g)
 	if last() != "two" {
 		t.Errorf("the conversation ends with %q", last())
 	}
-	if _, err := g.Answer(t.Context(), engine.Message{}, a.ID, session.Answer{Approved: true}, true); !errors.Is(err, approval.ErrNone) {
+	if _, err := g.Answers().Give(t.Context(), engine.Message{}, a.ID, session.Answer{Approved: true}, true); !errors.Is(err, approval.ErrNone) {
 		t.Errorf("a second answer: %v", err)
 	}
 }
@@ -113,10 +114,10 @@ func TestGuestsApproveOnlyTheirOwn(t *testing.T) {
 	for _, asked := range []engine.Message{shop, terminal} {
 		a := wait(t, g, asked)
 		for _, m := range others {
-			if list, err := g.ApprovalsFor(t.Context(), m); err != nil || len(list) != 0 {
+			if list, err := g.Answers().For(t.Context(), m); err != nil || len(list) != 0 {
 				t.Errorf("%+v may answer %+v, %v", m, list, err)
 			}
-			if _, err := g.Answer(t.Context(), m, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, approval.ErrNotYours) {
+			if _, err := g.Answers().Give(t.Context(), m, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, approval.ErrNotYours) {
 				t.Errorf("%+v over HTTP: %v", m, err)
 			}
 			m.Text = "/approve " + a.ID
@@ -162,7 +163,7 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 		}
 	}
 	answer := func(approved bool) {
-		_, err := g.Answer(t.Context(), ann, first.ID, session.Answer{Approved: approved}, false)
+		_, err := g.Answers().Give(t.Context(), ann, first.ID, session.Answer{Approved: approved}, false)
 		must(t, err)
 	}
 	for i := range 4 { // what follows waits for them
@@ -183,7 +184,7 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 		t.Fatalf("%+v waits after %d requests: the answer to %+v let it run", list, len(m.Requests()), first)
 	}
 	_, err = send(g, t.Context(), engine.Message{User: "ann", Answers: []session.Answer{{Call: first.Call, ID: first.ID, Approved: true}}})
-	if !errors.Is(err, engine.ErrNothingAwaited) {
+	if !errors.Is(err, message.ErrNothingAwaited) {
 		t.Errorf("the answer to a request that is over: %v", err)
 	}
 }

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/selection"
-	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -25,105 +23,64 @@ func (e *Engine) Call(ctx context.Context, sender Message, tool string, args jso
 	}
 	ctx, cancel := e.box.Suspendable(ctx)
 	defer cancel()
-	m, err := e.told(newMail(sender))
+	m, err := e.agents.Identify(message.New(sender))
 	if err != nil {
 		return chat.Result{}, err
 	}
-	a, err := e.agent(m.Agent)
+	a, err := e.agents.Get(m.Agent)
 	if err != nil {
 		return chat.Result{}, err
 	}
-	leave, err := e.share(m, e.key(a, m)) // the tool takes as much as in a turn
+	leave, err := e.shares.take(m, e.agents.Key(a, m)) // the tool takes as much as in a turn
 	if err != nil {
 		return chat.Result{}, err
 	}
 	defer leave()
-	a, in, err := e.silent(ctx, m)
+	a, in, err := e.agents.Silent(ctx, m)
 	if err != nil {
 		return chat.Result{}, err
 	}
-	result, err := a.runner.Call(ctx, in, tool, args)
-	if errors.Is(err, turn.ErrNoTool) && e.config.Skills != nil {
-		if _, why := e.config.Skills.Get(tool); errors.Is(why, skill.ErrDisabled) && e.wouldSee(in, tool) {
+	result, err := a.Runner.Call(ctx, in, tool, args)
+	if errors.Is(err, turn.ErrNoTool) {
+		if why := e.agents.Disabled(in, tool); why != nil {
 			return chat.Result{Text: why.Error(), Failed: true}, why
 		}
 	}
 	return result, err
 }
 
-// wouldSee reports whether the caller could see a skill that is not in the catalog now,
-// if it were.
-func (e *Engine) wouldSee(in turn.Input, name string) bool {
-	entry, ok := e.config.Skills.Snapshot().Get(name)
-	if !ok {
-		return false
-	}
-	r := catalog.NewRegistry(nil)
-	r.SetRules(e.Catalog().Rules())
-	if r.Register(skill.AsTool(entry.Skill)) != nil {
-		return false
-	}
-	_, stage := selection.New(r.Catalog(), e.config.Selection).Admit(selection.Request{Facts: in.Facts, Groups: in.Groups}, name)
-	return stage == selection.Sent || stage > selection.Visibility
-}
-
 // Input returns what a turn of a message would get now, and what would run it. It takes a place of
 // the sender's shares until leave is called: whoever makes a selection of it may ask a model.
 func (e *Engine) Input(ctx context.Context, said Message) (_ *turn.Runner, _ turn.Input, leave func(), err error) {
-	a, m, err := e.ready(newMail(said))
+	a, m, err := e.agents.Ready(message.New(said))
 	if err != nil {
 		return nil, turn.Input{}, nil, err
 	}
-	if leave, err = e.share(m, e.key(a, m)); err != nil {
+	if leave, err = e.shares.take(m, e.agents.Key(a, m)); err != nil {
 		return nil, turn.Input{}, nil, err
 	}
-	in, err := e.loaded(ctx, a, m)
+	in, err := e.agents.Loaded(ctx, a, m)
 	if err != nil {
 		leave()
 		return nil, in, nil, err
 	}
-	return a.runner, in, leave, nil
-}
-
-// loaded returns what a turn of a message may know, in its session.
-func (e *Engine) loaded(ctx context.Context, a *agent, m mail) (turn.Input, error) {
-	s, err := e.load(ctx, a, m)
-	if err == nil {
-		err = e.named(a, m, s)
-	}
-	return e.input(a, m, s), err
+	return a.Runner, in, leave, nil
 }
 
 // Glance returns what a turn of a sender's message would get, whatever its text, and what would run
 // it. A few callers at a time do, until leave is called: each has a conversation in memory.
 func (e *Engine) Glance(ctx context.Context, sender Message) (_ *turn.Runner, _ turn.Input, leave func(), err error) {
-	m, err := e.told(newMail(sender))
+	m, err := e.agents.Identify(message.New(sender))
 	if err != nil {
 		return nil, turn.Input{}, nil, err
 	}
-	if leave, err = e.Look(ctx, e.people.Sender(m.Caller()).Record()); err != nil {
+	if leave, err = e.sessions.Look(ctx, e.people.Sender(m.Caller()).Record()); err != nil {
 		return nil, turn.Input{}, nil, err
 	}
-	a, in, err := e.silent(ctx, m)
+	a, in, err := e.agents.Silent(ctx, m)
 	if err != nil {
 		leave()
 		return nil, in, nil, err
 	}
-	return a.runner, in, leave, nil
-}
-
-// silent finds the agent of a message whose text does not matter, and what a turn
-// may know of it.
-func (e *Engine) silent(ctx context.Context, m mail) (*agent, turn.Input, error) {
-	m, err := e.told(m)
-	if err != nil {
-		return nil, turn.Input{}, err
-	}
-	m.Text, m.Files = "", nil
-	a, err := e.addressed(m)
-	if err != nil {
-		return nil, turn.Input{}, err
-	}
-	in, err := e.loaded(ctx, a, m)
-	return a, in, err
+	return a.Runner, in, leave, nil
 }

@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -95,7 +97,7 @@ func TestCallerIsWhole(t *testing.T) {
 	start := func() {
 		g, _ = newEngine(t, func(c *engine.Config) {
 			c.Now, c.Store = now.Now, kept
-			c.Agents[0].Spawn = engine.Spawn{AtOnce: 1}
+			c.Agents[0].Spawn = agent.Spawn{AtOnce: 1}
 			must(t, c.Registry.Register(
 				tool.Func(tool.Definition{Name: "note", Description: "Note a word"}, func(ctx context.Context, w word) (string, error) {
 					mu.Lock()
@@ -108,7 +110,7 @@ func TestCallerIsWhole(t *testing.T) {
 					return task.ID, err
 				}),
 				tool.New(tool.Definition{Name: "spawn", Description: "Start a sub-agent", Replay: tool.Keyed}, func(ctx context.Context, _ json.RawMessage) (chat.Result, error) {
-					return g.Spawn(ctx, engine.SubAgent{Task: "note it"})
+					return g.SubAgents().Start(ctx, subagent.Assignment{Task: "note it"})
 				}),
 			))
 		}, note("asked"), fake.Step{Calls: []chat.Call{fake.Call("s", "schedule", "{}")}}, done, // the question

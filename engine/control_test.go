@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -33,7 +34,7 @@ func TestControl(t *testing.T) {
 		{"talk", []string{catalog.None}, "echo", false},
 		{"talk,world", []string{}, "echo get_weather", true},
 	} {
-		must(t, g.Roster().Change(t.Context(), "main", roster.Change{Groups: &c.groups, Skills: c.skills}))
+		must(t, g.Agents().Roster.Change(t.Context(), "main", roster.Change{Groups: &c.groups, Skills: c.skills}))
 		if _, err := send(g, t.Context(), engine.Message{Text: "hello"}); err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +45,7 @@ func TestControl(t *testing.T) {
 			t.Errorf("skills %q: the prompt lists talking: %v, want %v", c.skills, got, c.lists)
 		}
 	}
-	now, err := g.AgentStatus("")
+	now, err := g.Agents().Status("")
 	must(t, err)
 	if now.Groups != "talk,world" {
 		t.Errorf("groups %q", now.Groups)
@@ -58,17 +59,17 @@ func TestControl(t *testing.T) {
 func TestRefusedControl(t *testing.T) {
 	g, _ := newEngine(t, nil)
 	for says, err := range map[string]error{
-		`group "wrld": not found; did you mean "world"?`:                            g.Roster().Change(t.Context(), "main", roster.Change{Groups: new("talk,wrld")}),
-		`skill "talkin": not found; did you mean "talking"?`:                        g.Roster().Change(t.Context(), "main", roster.Change{Skills: []string{"talkin"}}),
-		`agent "mian": not found; did you mean "main"?`:                             g.Roster().Change(t.Context(), "mian", roster.Change{Groups: new("")}),
-		`"none" means no skill, and cannot be in a list with others: none, talking`: g.Roster().Change(t.Context(), "main", roster.Change{Skills: []string{catalog.None, "talking"}}),
-		`skill "nope": not found`:                                                   g.Roster().Change(t.Context(), "main", roster.Change{Skill: new(catalog.Full), Skills: []string{"nope"}}),
+		`group "wrld": not found; did you mean "world"?`:                            g.Agents().Roster.Change(t.Context(), "main", roster.Change{Groups: new("talk,wrld")}),
+		`skill "talkin": not found; did you mean "talking"?`:                        g.Agents().Roster.Change(t.Context(), "main", roster.Change{Skills: []string{"talkin"}}),
+		`agent "mian": not found; did you mean "main"?`:                             g.Agents().Roster.Change(t.Context(), "mian", roster.Change{Groups: new("")}),
+		`"none" means no skill, and cannot be in a list with others: none, talking`: g.Agents().Roster.Change(t.Context(), "main", roster.Change{Skills: []string{catalog.None, "talking"}}),
+		`skill "nope": not found`:                                                   g.Agents().Roster.Change(t.Context(), "main", roster.Change{Skill: new(catalog.Full), Skills: []string{"nope"}}),
 	} {
 		if err == nil || err.Error() != says {
 			t.Errorf("%v, want %s", err, says)
 		}
 	}
-	now, err := g.AgentStatus("main")
+	now, err := g.Agents().Status("main")
 	must(t, err)
 	if now.Groups != "" || len(now.Skills) != 0 {
 		t.Errorf("groups %q, skills %q", now.Groups, now.Skills)
@@ -84,7 +85,7 @@ func TestGroupsRebuildTheFront(t *testing.T) {
 		{"", "tell the weather", "echo"},
 		{"world,talk", "tell the weather", "get_weather echo"},
 	} {
-		must(t, g.Roster().Change(t.Context(), "main", roster.Change{Groups: &c.groups}))
+		must(t, g.Agents().Roster.Change(t.Context(), "main", roster.Change{Groups: &c.groups}))
 		if _, err := send(g, t.Context(), engine.Message{Text: c.text}); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +150,7 @@ func TestToldConversationsBeginTheSame(t *testing.T) {
 	if note := second.Messages[2].Note; !strings.Contains(note, "- c: Words") {
 		t.Errorf("note %q", note)
 	}
-	s, err := g.AgentStatus("")
+	s, err := g.Agents().Status("")
 	must(t, err)
 	if s.Chooser.Asked != 1 || s.Chooser.Cached != 1 {
 		t.Errorf("the chooser was asked %d times and remembered %d times, want 1 and 1", s.Chooser.Asked, s.Chooser.Cached)
@@ -175,7 +176,7 @@ func TestControlsAreConsistent(t *testing.T) {
 		must(t, err)
 	}, steps...)
 	settings := []roster.Change{{Groups: new("talk"), Skills: []string{"talking"}}, {Groups: new("world"), Skills: []string{"travel"}}}
-	must(t, g.Roster().Change(t.Context(), "main", settings[0]))
+	must(t, g.Agents().Roster.Change(t.Context(), "main", settings[0]))
 	done := make(chan struct{})
 	var changing, asking sync.WaitGroup
 	changing.Go(func() {
@@ -184,7 +185,7 @@ func TestControlsAreConsistent(t *testing.T) {
 			case <-done:
 				return
 			default:
-				if err := g.Roster().Change(t.Context(), "main", settings[i%2]); err != nil {
+				if err := g.Agents().Roster.Change(t.Context(), "main", settings[i%2]); err != nil {
 					t.Error(err)
 				}
 			}
@@ -209,15 +210,15 @@ func TestControlsAreConsistent(t *testing.T) {
 func TestControlsAreKept(t *testing.T) {
 	t.Parallel()
 	kept := &store.Memory{}
-	next := func(groups string) engine.AgentStatus {
+	next := func(groups string) agent.Status {
 		g, _ := newEngine(t, func(c *engine.Config) { c.Store, c.Agents[0].Groups = kept, groups })
-		now, err := g.AgentStatus("main")
+		now, err := g.Agents().Status("main")
 		must(t, err)
 		return now
 	}
 	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
-	must(t, g.Roster().Change(t.Context(), "main", roster.Change{Groups: new("world")}))
-	must(t, g.Roster().SetSkill(t.Context(), "main", "talking"))
+	must(t, g.Agents().Roster.Change(t.Context(), "main", roster.Change{Groups: new("world")}))
+	must(t, g.Agents().Roster.SetSkill(t.Context(), "main", "talking"))
 	if now := next(""); now.Groups != "world" || now.Skill != "talking" {
 		t.Errorf("after a restart: %+v", now)
 	}

@@ -11,36 +11,34 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/etui-run/etui/agent"
+	"github.com/etui-run/etui/answer"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/engine/internal/metrics"
-	"github.com/etui-run/etui/engine/internal/share"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/mailbox"
-	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/order"
+	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/people"
-	"github.com/etui-run/etui/prompt"
-	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
-	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
@@ -104,53 +102,18 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Agent answers messages.
-type Agent struct {
-	// Name is how messages address the agent. Required.
-	Name string
-	// Model answers for it. Required.
-	Model model.Model
-	// Instructions say what the agent is; empty means a general assistant.
-	Instructions string
-	// Groups are the groups whose tools it has, as in "file,shell"; empty means all.
-	// Groups, Skill and Skills are what it starts with: see [roster.Roster.Change].
-	Groups string
-	// Skill is the toolset that is active until another is chosen; empty means
-	// [catalog.Full].
-	Skill string
-	// Skills are the only skills that the model sees; an empty list means all, and
-	// [catalog.None] alone means none.
-	Skills []string
-	// Strategy is how much context its turns are given. NoMemory and NoRuntime leave
-	// the memory and the runtime facts out, under the strategy custom.
-	Strategy            prompt.Strategy
-	NoMemory, NoRuntime bool
-	// Steer lets a turn take in, after each round of calls, the texts that its sender wrote
-	// meanwhile. Otherwise they wait for turns of their own.
-	Steer bool
-	// Memory is what it remembers between conversations; nil means nothing.
-	Memory *memory.Store
-	// Disk holds the files that conditions of workflows read; nil means none. See
-	// [workflow.Plan.In].
-	Disk fs.FS
-	// Spawn bounds the sub-agents that it may start; the zero value allows none.
-	Spawn Spawn
-	// HistoryTokens bounds how much of a conversation is sent, see
-	// [prompt.Config].
-	HistoryTokens int
-	// Mode is how the selected tools reach its model; empty means as Config.Selection
-	// says.
-	Mode selection.Mode
-}
+// Agent says how one answers messages.
+type Agent = agent.Config
 
-// The reasons to refuse a message.
+// Message is what a user says to an agent, with what is known of the user.
+type Message = message.Message
+
+// The reasons to refuse a message, with those of package message.
 var (
-	// ErrTooLong: the message is longer than MaxMessage.
-	ErrTooLong = errors.New("the message is too long")
-	// ErrInvalid: the message says of its sender what cannot be.
-	ErrInvalid = errors.New("the message is not valid")
-	// ErrEmpty: the message has no text.
-	ErrEmpty = errors.New("the message is empty")
+	ErrTooLong = message.ErrTooLong
+	ErrInvalid = message.ErrInvalid
+	ErrEmpty   = message.ErrEmpty
+	ErrUnknown = message.ErrUnknown
 	// ErrBusy: too many messages are waiting.
 	ErrBusy = errors.New("too many messages are waiting")
 	// ErrFull: too many messages of the same session are waiting. It is an ErrBusy.
@@ -168,33 +131,27 @@ var (
 	ErrStore = store.ErrAway
 	// ErrKept: the store failed after it had taken the message, which will be answered.
 	ErrKept = errors.New("the message is kept and will be answered")
-	// ErrKeyReused: another message of the sender has the same idempotency key.
-	ErrKeyReused = errors.New("the idempotency key belongs to another message")
-	// ErrParked: the turn of the message failed unexpectedly, again and again.
-	ErrParked = errors.New("the message was given up")
-	// ErrUnknown: the message names an agent, skill or tool that does not exist.
-	ErrUnknown = roster.ErrUnknown
 )
 
 // Engine runs the turns of its agents.
 type Engine struct {
 	config    Config
-	selector  func() *selection.Selector
-	agents    map[string]*agent
+	agents    *agent.Agents
 	holder    string       // this process, in the inbox
 	shared    store.Shared // the store, if several processes use it; else nil
 	box       *mailbox.Box
-	looks     mailbox.Lines // callers who look at conversations, under one key
-	shares    share.Places  // of the places of messages
-	places    int           // of all messages that run or wait
-	replays   *replays
-	pending   sync.Map // of pending, while the session awaits the outcome
+	sessions  *Sessions
+	shares    *shares
+	outcomes  *outcomes
 	meter     metrics.Meter
+	inbox     *inbox.Inbox
+	outbox    *outbox.Outbox
+	subAgents *subagent.Supervisor
+	orders    *order.Orders
+	answers   *answer.Answers
 	approvals *approval.Approvals
 	learner   *learning.Learner
-	roster    *roster.Roster
 	people    *people.People
-	deferred  atomic.Int64 // messages that wait in the store alone, see maxDeferred
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
@@ -206,13 +163,6 @@ func (e *Engine) Wait(ctx context.Context) { e.box.Running.Wait(ctx) }
 // [Engine.Resume]. It returns how many messages stay, when the last turn has stored what it
 // had done. Nothing can be sent any more.
 func (e *Engine) Stop(ctx context.Context) (left int) { return e.box.Stop(ctx) }
-
-// agent is an Agent at work.
-type agent struct {
-	Agent
-	runner   *turn.Runner
-	controls *roster.Agent
-}
 
 // New returns an engine. The error says which part of the configuration is wrong.
 func New(cfg Config) (*Engine, error) {
@@ -239,9 +189,13 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
-	e := &Engine{config: cfg, holder: rand.Text(), places: max(2*cfg.MaxTurns, 2*fewest), looks: mailbox.Lines{Width: looking, Each: eachLooking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, holder: rand.Text()}
+	selector := selection.Follow(cfg.Registry, cfg.Selection)
 	e.people = people.New(people.Config{Users: cfg.Users, Catalog: e.Catalog, Scope: cfg.Scope})
-	e.approvals = approval.New(approval.Config{Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now, Root: e.root, Log: cfg.Log})
+	e.approvals = approval.New(approval.Config{
+		Store: cfg.Store, Approvers: cfg.Approvers, Catalog: e.Catalog, Now: cfg.Now,
+		Root: func(s session.Session) session.Key { return e.subAgents.Root(s) }, Log: cfg.Log,
+	})
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.approvals.Grants.Covering
 		cfg.Turn.Granted = e.approvals.Grants.Covering
@@ -250,120 +204,82 @@ func New(cfg Config) (*Engine, error) {
 		e.shared, e.holder = shared, shared.Holder()
 	}
 	e.box = mailbox.New(mailbox.Config{
-		Store: cfg.Store, Worker: worker{e}, Log: cfg.Log, Now: cfg.Now, Holder: e.holder, Width: cfg.MaxTurns, Retry: e.meter.Retry,
+		Store: cfg.Store, Worker: worker{e}, Log: cfg.Log, Now: cfg.Now, Holder: e.holder, Width: cfg.MaxTurns,
+		Retry: e.meter.Retry,
 	})
 	if cfg.Embedder != nil {
-		e.selector = cfg.Embedder.Follow(e.selector)
+		selector = cfg.Embedder.Follow(selector)
 		// A change of the registry computes the vectors, so that the next turn need not.
-		cfg.Registry.Watch(func(*catalog.Catalog) { e.selector() })
+		cfg.Registry.Watch(func(*catalog.Catalog) { selector() })
 		cfg.Turn.Embedder = cfg.Embedder
 	}
-	specs := make([]roster.Spec, len(cfg.Agents))
-	for i, a := range cfg.Agents {
-		specs[i] = roster.Spec{Name: a.Name, Groups: a.Groups, Skill: a.Skill, Skills: a.Skills}
-	}
-	e.roster = roster.New(roster.Host{Catalog: e.Catalog, Store: cfg.Store, Log: cfg.Log}, specs)
 	e.learner = learning.New(cfg.Learning, learning.Host{
-		Store: cfg.Store, Now: cfg.Now, Log: cfg.Log, Background: e.background,
-		Check: func(name string) error { _, err := e.agent(name); return err },
+		Store: cfg.Store, Now: cfg.Now, Log: cfg.Log,
+		Background: func(doing string, f func()) { e.box.Running.Go(cfg.Log, doing, f) },
+		Check:      func(name string) error { _, err := e.agents.Get(name); return err },
 	})
-	for _, a := range cfg.Agents {
-		if a.Name == "" || a.Model == nil {
-			return nil, errors.New("an agent needs a name and a model")
-		}
-		if _, twice := e.agents[a.Name]; twice {
-			return nil, fmt.Errorf("the agent %q is defined twice", a.Name)
-		}
-		if err := known(a.Mode, &a.Strategy); err != nil {
-			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
-		}
-		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
-		live := &agent{Agent: a}
-		live.controls, _ = e.roster.Agent(a.Name) // it is there
-		live.runner = turn.New(a.Model, e.learner.Voting(a.Name, e.selector), builder, cfg.Turn)
-		e.agents[a.Name] = live
-		if e.awaits(a) {
-			cfg.Log.Warn("a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name, "skill", a.Skill, "skills", a.Skills)
-			continue
-		}
-		if err := e.roster.Check(roster.Change{Skill: &live.controls.Now().Skill, Skills: a.Skills}); err != nil {
-			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
-		}
-	}
-	outdated, err := e.roster.Load(context.Background()) // the store bounds how long that takes
+	var err error
+	e.agents, err = agent.New(agent.Host{
+		Store: cfg.Store, People: e.people, Catalog: e.Catalog,
+		Selector: selector, Voting: e.learner.Voting, Selection: cfg.Selection,
+		Skills: cfg.Skills, Workflows: cfg.Workflows, Turn: cfg.Turn, MaxMessage: cfg.MaxMessage, Now: cfg.Now, Log: cfg.Log,
+	}, cfg.Agents)
 	if err != nil {
 		return nil, err
 	}
-	if len(outdated) > 0 {
-		cfg.Log.Warn("the configuration of agents has changed, and counts instead of what was changed of them at run time", "agents", outdated)
+	e.inbox = inbox.New(inbox.Config{Store: cfg.Store, Box: e.box, People: e.people, Holder: e.holder, Tracer: cfg.Tracer})
+	e.outbox = outbox.New(outbox.Config{
+		Store: cfg.Store, Box: e.box, Inbox: e.inbox, Secrets: cfg.Turn.Secrets, MaxMessage: cfg.MaxMessage, Holder: e.holder,
+		Tracer: cfg.Tracer, Retry: e.meter.Retry,
+	})
+	e.subAgents = subagent.New(subagent.Config{
+		Store: cfg.Store, Agents: e.agents, Inbox: e.inbox, Box: e.box, MaxSteps: cfg.Turn.MaxSteps,
+		Now: cfg.Now, Log: cfg.Log,
+	})
+	e.shares = &shares{people: e.people, total: max(2*cfg.MaxTurns, 2*fewest)}
+	e.outcomes = &outcomes{box: e.box, now: cfg.Now}
+	e.sessions = &Sessions{
+		store: cfg.Store, box: e.box, subAgents: e.subAgents, catalog: e.Catalog, now: cfg.Now,
+		looks: mailbox.Lines{Width: looking, Each: eachLooking},
 	}
+	e.orders = order.New(order.Config{
+		Store: cfg.Store, Agents: e.agents, People: e.people, Inbox: e.inbox, Catalog: e.Catalog,
+	})
+	e.answers = answer.New(answer.Config{
+		Approvals: e.approvals, Agents: e.agents, People: e.people, Inbox: e.inbox, Catalog: e.Catalog, Now: cfg.Now,
+	})
 	return e, nil
 }
 
-// awaits reports whether an agent names a skill that is missing in the catalog and
-// may return: it is known and not enabled, or some file cannot be read.
-func (e *Engine) awaits(a Agent) bool {
-	if e.config.Skills == nil {
-		return false
-	}
-	now := e.config.Skills.Snapshot()
-	return slices.ContainsFunc(append([]string{a.Skill}, a.Skills...), func(name string) bool {
-		_, there := e.Catalog().Skill(name)
-		_, known := now.Get(name)
-		return name != "" && name != catalog.None && !there && (known || len(now.Failed()) > 0)
-	})
-}
+// Inbox returns the messages that were accepted.
+func (e *Engine) Inbox() *inbox.Inbox { return e.inbox }
 
-// Roster returns the agents, with what people change of them.
-func (e *Engine) Roster() *roster.Roster { return e.roster }
+// Outbox returns the replies that are still to be delivered.
+func (e *Engine) Outbox() *outbox.Outbox { return e.outbox }
+
+// SubAgents returns the agents that work for others.
+func (e *Engine) SubAgents() *subagent.Supervisor { return e.subAgents }
+
+// Orders returns what accepts messages that programs send in somebody's name.
+func (e *Engine) Orders() *order.Orders { return e.orders }
+
+// Approvals returns what waits for an answer, and the lasting approvals.
+func (e *Engine) Approvals() *approval.Approvals { return e.approvals }
+
+// Answers returns what takes the answers of people.
+func (e *Engine) Answers() *answer.Answers { return e.answers }
+
+// Sessions returns the conversations.
+func (e *Engine) Sessions() *Sessions { return e.sessions }
+
+// Agents returns who answers.
+func (e *Engine) Agents() *agent.Agents { return e.agents }
 
 // Catalog returns what exists now.
 func (e *Engine) Catalog() *catalog.Catalog { return e.config.Registry.Catalog() }
 
-// Secrets returns what is hidden in messages, and must be in answers.
-func (e *Engine) Secrets() *secret.Known { return e.config.Turn.Secrets }
-
-// MaxMessage returns how long a message may be, in bytes.
-func (e *Engine) MaxMessage() int { return e.config.MaxMessage }
-
 // Learner returns what keeps past turns and learns from them.
 func (e *Engine) Learner() *learning.Learner { return e.learner }
-
-// learn keeps what a turn was asked and which tools answered. The session is as it was before.
-func (e *Engine) learn(agent string, m mail, s session.Session, done *turn.Done) {
-	if !e.config.Learning.Keep {
-		return
-	}
-	q := learning.Question{Agent: agent, User: e.people.Sender(m.Caller()).Record(), Channel: m.Channel, Text: m.Text, Guest: e.people.Guest(m.Caller(), s.Key), Earlier: s.Messages}
-	if m.History == nil {
-		q.Session = s.Key
-	}
-	e.learner.Keep(q, done.Used)
-}
-
-// background runs f beside what runs, which [Engine.Wait] and [Engine.Stop] wait for.
-func (e *Engine) background(doing string, f func()) {
-	e.box.Running.Begin()
-	go func() {
-		defer e.box.Running.End()
-		_ = e.box.Guard(doing, "", func() error { f(); return nil })
-	}()
-}
-
-// Memory returns what an agent remembers between conversations.
-func (e *Engine) Memory(agent string) (*memory.Store, error) {
-	a, err := e.agent(agent)
-	if err == nil && a.Memory == nil {
-		err = errors.New("the agent has no memory")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return a.Memory, nil
-}
-
-// Selector returns what selects from the catalog that is in effect now.
-func (e *Engine) Selector() *selection.Selector { return e.selector() }
 
 // Log returns where operators read what happens.
 func (e *Engine) Log() *slog.Logger { return e.config.Log }
@@ -380,7 +296,9 @@ func (e *Engine) Stopping() bool { return e.box.Stopping() }
 // Expire answers what nobody has answered in time, and reports sub-agents that have ended without
 // a result. However many processes do, each thing happens once. It reads all sessions with
 // something left to do: call it every minute or so, see package schedule.
-func (e *Engine) Expire(ctx context.Context) error { return errors.Join(e.expire(ctx), e.ended(ctx)) }
+func (e *Engine) Expire(ctx context.Context) error {
+	return errors.Join(e.answers.Expire(ctx), e.subAgents.Expire(ctx))
+}
 
 // Ready returns an error when the engine cannot answer: when the store cannot be
 // read, or [ErrStopping].
@@ -392,10 +310,23 @@ func (e *Engine) Ready(ctx context.Context) error {
 	return err
 }
 
-func (e *Engine) agent(name string) (*agent, error) {
-	a, err := e.roster.Agent(name)
+// Erase removes what this engine keeps of a person under some names beside the conversations: what
+// its agents remember, past turns, and answers that were lost on their way.
+func (e *Engine) Erase(ctx context.Context, names []string) (map[string]int, error) {
+	e.box.Answers.Clear() // of everybody: an answer to others may name the person
+	count, err := e.learner.Erase(ctx, names)
 	if err != nil {
-		return nil, err
+		return count, err
 	}
-	return e.agents[a.Name()], nil
+	count["memories"] = 0
+	for _, a := range e.config.Agents {
+		if a.Memory == nil {
+			continue
+		}
+		found, err := a.Memory.Erase(ctx, names)
+		if count["memories"] += found["memories"]; err != nil {
+			return count, err
+		}
+	}
+	return count, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inspect"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
@@ -194,7 +195,7 @@ func TestSkillSwitch(t *testing.T) {
 		return strings.Join(names, " ")
 	}
 	active := func() string {
-		s, err := g.AgentStatus("main")
+		s, err := g.Agents().Status("main")
 		must(t, err)
 		return s.Skill
 	}
@@ -204,7 +205,7 @@ func TestSkillSwitch(t *testing.T) {
 	if got := ask(engine.Message{Session: "a"}); got != "use_skill echo get_weather" {
 		t.Errorf("full gets %q", got)
 	}
-	must(t, g.Roster().SetSkill(t.Context(), "", "talking"))
+	must(t, g.Agents().Roster.SetSkill(t.Context(), "", "talking"))
 	if got := active(); got != "talking" {
 		t.Errorf("after the switch %q is active", got)
 	}
@@ -214,7 +215,7 @@ func TestSkillSwitch(t *testing.T) {
 	if got := ask(engine.Message{Session: "b", Skill: "full"}); got != "use_skill echo get_weather" {
 		t.Errorf("a message with its own skill gets %q", got)
 	}
-	if g.Roster().SetSkill(t.Context(), "", "nope") == nil {
+	if g.Agents().Roster.SetSkill(t.Context(), "", "nope") == nil {
 		t.Error("an unknown skill was set")
 	}
 }
@@ -227,7 +228,7 @@ func TestSkillsChangeWhileTurnsRun(t *testing.T) {
 		all.Go(func() {
 			for range 50 {
 				if i%2 == 0 {
-					if err := g.Roster().SetSkill(t.Context(), "main", []string{"full", "talking"}[i/2%2]); err != nil {
+					if err := g.Agents().Roster.SetSkill(t.Context(), "main", []string{"full", "talking"}[i/2%2]); err != nil {
 						t.Error(err)
 					}
 				} else if _, err := inspect.New(g).Select(t.Context(), engine.Message{Text: "echo"}); err != nil {
@@ -333,7 +334,7 @@ func TestCacheBreaks(t *testing.T) {
 		}
 	}
 	for agent, want := range map[string]string{"main": "map[new_session:1 skill_switch:1]", "other": "map[]"} {
-		s, err := g.AgentStatus(agent)
+		s, err := g.Agents().Status(agent)
 		must(t, err)
 		if got := fmt.Sprint(s.CacheBreaks); got != want {
 			t.Errorf("%s: breaks %s, want %s", agent, got, want)
@@ -345,7 +346,7 @@ func TestCacheBreaks(t *testing.T) {
 func TestModeOfAgents(t *testing.T) {
 	g, _ := newEngine(t, func(c *engine.Config) { c.Agents[1].Mode = selection.Bridge })
 	for agent, want := range map[string]selection.Mode{"main": selection.Auto, "other": selection.Bridge} {
-		s, err := g.AgentStatus(agent)
+		s, err := g.Agents().Status(agent)
 		must(t, err)
 		if s.Mode != want {
 			t.Errorf("%s: mode %s, want %s", agent, s.Mode, want)
@@ -413,7 +414,7 @@ func TestApproval(t *testing.T) {
 	if got := reply(t, g, answer); got != "Done." || ran != 1 {
 		t.Errorf("the reply is %q; it ran %d times", got, ran)
 	}
-	if _, err := send(g, t.Context(), answer); !errors.Is(err, engine.ErrNothingAwaited) {
+	if _, err := send(g, t.Context(), answer); !errors.Is(err, message.ErrNothingAwaited) {
 		t.Errorf("answered twice: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/store"
@@ -16,7 +17,7 @@ import (
 // has the tools back that it had before.
 func TestWorkflowGone(t *testing.T) {
 	t.Parallel()
-	for _, said := range []string{engine.Run, "hello"} {
+	for _, said := range []string{message.Run, "hello"} {
 		m := fake.New(says(called("look", `{}`)), fake.Step{Err: &model.Error{Kind: model.ErrUnavailable}}, fake.Step{Text: "hi"}, fake.Step{Text: "hi"})
 		r := catalog.NewRegistry(nil)
 		must(t, r.Register(workshop()...))

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model/script"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -253,7 +254,7 @@ func TestFlowKilled(t *testing.T) {
 			w := inFile{dir: dir}
 			// Its sender follows what is left of the run.
 			var phases []string
-			for e, err := range deadFlow(t, s, w).Send(t.Context(), engine.Message{Text: engine.Run, Session: "s"}) {
+			for e, err := range deadFlow(t, s, w).Send(t.Context(), engine.Message{Text: message.Run, Session: "s"}) {
 				must(t, err)
 				if e.Phase != nil {
 					phases = append(phases, e.Phase.Name)

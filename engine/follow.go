@@ -6,12 +6,14 @@ import (
 	"fmt"
 
 	"github.com/etui-run/etui/engine/internal/follow"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
 // tell lets senders of the item at other processes see what happens.
-func (j *job) tell(e turn.Event) {
+func (r *turnRun) tell(e turn.Event) {
+	j := r.job
 	if j.engine.shared == nil || j.item.ID == 0 {
 		return
 	}
@@ -32,11 +34,12 @@ func (j *job) elsewhere(ctx context.Context, f *follow.Follower) bool {
 	now, err := j.engine.box.Item(context.WithoutCancel(ctx), j.item.ID)
 	switch given := j.engine.box.Answers.Of(j.item.ID); {
 	case given != nil:
-		return repeat(store.Item{State: store.Done, Result: given}, f.HandRest)
+		return message.Repeat(store.Item{State: store.Done, Result: given}, f.HandRest)
 	case err == nil:
-		return repeat(now, f.HandRest)
+		return message.Repeat(now, f.HandRest)
 	case errors.Is(err, store.ErrEnded) && f.Done != nil:
-		return (f.Done.Reply == "" || f.HandRest(turn.Event{Text: f.Done.Reply}, nil)) && f.Yield(turn.Event{Done: f.Done}, nil)
+		return (f.Done.Reply == "" || f.HandRest(turn.Event{Text: f.Done.Reply}, nil)) &&
+			f.Yield(turn.Event{Done: f.Done}, nil)
 	case errors.Is(err, store.ErrEnded):
 		return f.Yield(turn.Event{}, errElsewhere) && false
 	default:

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inspect"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/session"
@@ -38,11 +39,11 @@ func repeated(t *testing.T) {
 	t.Helper()
 	kept := &store.Memory{}
 	g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "one"}, fake.Step{Text: "another's"})
-	message := engine.Message{Text: "hello", User: "ann", IdempotencyKey: "k"}
+	said := engine.Message{Text: "hello", User: "ann", IdempotencyKey: "k"}
 	var all sync.WaitGroup
 	for range 5 {
 		all.Go(func() {
-			if text, err := send(g, t.Context(), message); err != nil || text != "one" {
+			if text, err := send(g, t.Context(), said); err != nil || text != "one" {
 				t.Errorf("%q, %v", text, err)
 			}
 		})
@@ -51,12 +52,12 @@ func repeated(t *testing.T) {
 	if n := len(m.Requests()); n != 1 {
 		t.Errorf("the model was asked %d times, want once", n)
 	}
-	other := message
+	other := said
 	other.Text = "something else"
-	if _, err := send(g, t.Context(), other); !errors.Is(err, engine.ErrKeyReused) {
+	if _, err := send(g, t.Context(), other); !errors.Is(err, message.ErrKeyReused) {
 		t.Errorf("another message with the key: %v", err)
 	}
-	other = message
+	other = said
 	other.User = "bob"
 	if text, err := send(g, t.Context(), other); err != nil || text != "another's" {
 		t.Errorf("another user with the key: %q, %v", text, err)
@@ -433,13 +434,13 @@ func TestParkedAgainIsToldAgain(t *testing.T) {
 				t.Fatalf("parked are %+v", parked)
 			}
 			kept.parks.Store(true) // the first time that it is parked again, that is not stored
-			must(t, g.RetryItem(t.Context(), parked[0].ID))
+			must(t, g.Inbox().Retry(t.Context(), parked[0].ID))
 			idle(t, g)
 		}
 		if asked != 4+2*(4+1) {
 			t.Errorf("the model was asked %d times, want 14", asked)
 		}
-		letters, err := g.Letters(t.Context(), 0, 10)
+		letters, err := g.Outbox().Letters(t.Context(), 0, 10)
 		must(t, err)
 		told := 0
 		for _, l := range letters {
@@ -522,13 +523,13 @@ func TestStopsAreNoCrashes(t *testing.T) {
 	if _, err := send(old, t.Context(), engine.Message{Text: "hello", User: "ann"}); err != nil {
 		t.Fatal(err)
 	}
-	message := engine.Message{Text: "slow", User: "ann", IdempotencyKey: "k"}
+	said := engine.Message{Text: "slow", User: "ann", IdempotencyKey: "k"}
 	for i := range 6 {
 		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "never", Wait: make(chan struct{})})
 		var works sync.WaitGroup
 		works.Go(func() {
 			if i%2 == 0 {
-				if _, err := send(g, t.Context(), message); !errors.Is(err, engine.ErrStopping) {
+				if _, err := send(g, t.Context(), said); !errors.Is(err, engine.ErrStopping) {
 					t.Errorf("stop %d: %v", i, err)
 				}
 			} else if err := g.Resume(t.Context()); err != nil {
@@ -552,13 +553,13 @@ func TestStopsAreNoCrashes(t *testing.T) {
 		must(t, kept.Update(t.Context(), left[0]))
 		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "never", Wait: make(chan struct{})})
 		if crash == 3 {
-			if _, err := send(g, t.Context(), message); !errors.Is(err, engine.ErrParked) || len(m.Requests()) != 0 {
+			if _, err := send(g, t.Context(), said); !errors.Is(err, message.ErrParked) || len(m.Requests()) != 0 {
 				t.Errorf("after 4 crashes: %v, the model was asked %d times", err, len(m.Requests()))
 			}
 			break
 		}
 		var works sync.WaitGroup
-		works.Go(func() { _, _ = send(g, t.Context(), message) })
+		works.Go(func() { _, _ = send(g, t.Context(), said) })
 		for len(m.Requests()) == 0 {
 			runtime.Gosched()
 		}
@@ -618,18 +619,18 @@ func TestResumeWhenTheDatabaseIsBack(t *testing.T) {
 func TestItemsWithoutKind(t *testing.T) {
 	t.Parallel()
 	kept := &store.Memory{}
-	for _, message := range []string{`{"text":"hello","to":"s"}`, `{"text":"","notice":"look here","to":"s"}`, `{"text":"/stop","to":"s"}`} {
-		_, _, err := kept.Accept(t.Context(), store.Item{Session: "s", Holder: "gone", Message: []byte(message)})
+	for _, said := range []string{`{"text":"hello","to":"s"}`, `{"text":"","notice":"look here","to":"s"}`, `{"text":"/stop","to":"s"}`} {
+		_, _, err := kept.Accept(t.Context(), store.Item{Session: "s", Holder: "gone", Message: []byte(said)})
 		must(t, err)
 	}
-	list := []engine.Kind{}
+	list := []message.Kind{}
 	g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "hi"})
 	items, err := inspect.New(g).Inbox(t.Context(), 10)
 	must(t, err)
 	for _, i := range items {
 		list = append(list, i.Kind)
 	}
-	if !slices.Equal(list, []engine.Kind{engine.KindQuestion, engine.KindNotice, engine.KindStop}) {
+	if !slices.Equal(list, []message.Kind{message.KindQuestion, message.KindNotice, message.KindStop}) {
 		t.Errorf("the kinds are %q", list)
 	}
 	must(t, g.Resume(t.Context()))

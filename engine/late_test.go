@@ -11,6 +11,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -165,11 +166,11 @@ func TestAnswersRefused(t *testing.T) {
 			want error
 		}{
 			{engine.Message{Answers: []session.Answer{}}, engine.ErrEmpty},
-			{engine.Message{Answers: []session.Answer{{Call: "2", Approved: true}}}, engine.ErrNothingAwaited},
-			{engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}, {Call: "2"}}}, engine.ErrNothingAwaited},
+			{engine.Message{Answers: []session.Answer{{Call: "2", Approved: true}}}, message.ErrNothingAwaited},
+			{engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}, {Call: "2"}}}, message.ErrNothingAwaited},
 			{engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}, {Call: "1"}}}, nil},
 			{engine.Message{Text: "yes", Answers: []session.Answer{{Call: "1", Approved: true}}}, nil},
-			{engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}, History: []chat.Message{}}, engine.ErrNothingAwaited},
+			{engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}, History: []chat.Message{}}, message.ErrNothingAwaited},
 		} {
 			if _, err := send(g, t.Context(), c.m); err == nil || c.want != nil && !errors.Is(err, c.want) {
 				t.Errorf("%+v: %v, want %v", c.m, err, c.want)

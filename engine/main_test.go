@@ -298,7 +298,7 @@ func loadKey(t *testing.T, kept store.Store, key session.Key) session.Session {
 // keyOf returns the session of a message.
 func keyOf(t *testing.T, g *engine.Engine, m engine.Message) session.Key {
 	t.Helper()
-	w, err := g.Whoami(m)
+	w, err := g.Agents().Whoami(m)
 	must(t, err)
 	return w.Session
 }

@@ -2,30 +2,26 @@ package engine
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
-// askAbout tells the person for whom a sub-agent works what waits for an approval.
-func (j *job) askAbout(ctx context.Context, o *origin, key session.Key, list []session.Await) error {
-	text := fmt.Sprintf("The sub-agent %s asks (its task: %s)\n%s", o.ID, o.Title, approval.Text(list))
-	m := mail{Kind: KindNotice, Notice: text, Message: Message{Agent: o.Within[0].Agent, IdempotencyKey: "notice-" + list[0].ID}}
-	return j.engine.deliver(ctx, o.root(), m, key)
-}
-
 // showNotice shows a notice to the person of the conversation. It asks no model, and none can
 // withhold it.
-func (j *job) showNotice(ctx context.Context, m mail, s session.Session, yield func(turn.Event, error) bool) bool {
+func (j *job) showNotice(
+	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
+) bool {
 	done := turn.Done{Reply: m.Notice}
-	end := store.End{ID: j.item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply)+len(s.Reply) > 0}
+	end := store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: len(m.Reply)+len(s.Reply) > 0}
 	if s.Turn.ID == "" { // else it would come between calls and their results
 		end.Session = s.Key
-		end.State, end.Messages = turn.Beside(s.State, chat.Message{Role: chat.Assistant, Text: m.Notice, Time: j.engine.config.Now()})
+		end.State, end.Messages = turn.Beside(
+			s.State, chat.Message{Role: chat.Assistant, Text: m.Notice, Time: j.engine.config.Now()},
+		)
 	}
 	if err := j.engine.box.Write(ctx, end); err != nil {
 		return j.refuse(ctx, err, yield)

@@ -30,7 +30,7 @@ func TestRolesOfAPerson(t *testing.T) {
 	t.Parallel()
 	now, _ := people(t, identity.User{Name: "alice", Identities: []string{"telegram:42"}, Roles: []string{"admin"}, Groups: []string{"ops"}, Attrs: map[string]string{"plan": "vip"}})
 	g, _ := newEngine(t, func(c *engine.Config) { c.Users = now })
-	w, err := g.Whoami(engine.Message{As: "telegram:42", Roles: []string{"tester"}, Attrs: map[string]string{"plan": "free", "desk": "4"}})
+	w, err := g.Agents().Whoami(engine.Message{As: "telegram:42", Roles: []string{"tester"}, Attrs: map[string]string{"plan": "free", "desk": "4"}})
 	must(t, err)
 	if got := strings.Join(w.Roles, " "); got != "admin tester" {
 		t.Errorf("roles %q", got)

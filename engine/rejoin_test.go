@@ -201,7 +201,7 @@ func repeatedAfterRemoval(t *testing.T) {
 		if want == "1" {
 			list, err := kept.List(t.Context(), session.Filter{})
 			must(t, err)
-			must(t, g.DeleteSession(t.Context(), list[0].Key))
+			must(t, g.Sessions().Delete(t.Context(), list[0].Key))
 		} else if _, err := eraser(g).Erase(t.Context(), "api:ann"); err != nil {
 			t.Error(err)
 		}

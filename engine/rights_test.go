@@ -169,7 +169,7 @@ func TestConversationOfAll(t *testing.T) {
 	list, err := kept.List(t.Context(), session.Filter{})
 	must(t, err)
 	for _, s := range list {
-		if route.Belongs(s, g.Users().Names("bob")) {
+		if route.Belongs(s, g.Agents().Users().Names("bob")) {
 			t.Errorf("%s is bob's", s.Key)
 		}
 	}
@@ -188,7 +188,7 @@ func TestApproversReadTheAgent(t *testing.T) {
 	if got := reply(t, g, engine.Message{Text: "/approve " + a.ID, User: "ann"}); !strings.Contains(got, "does not count") {
 		t.Errorf("by the one who asked: %s", got)
 	}
-	if _, err := g.Answer(t.Context(), engine.Message{User: "ann", Agent: "other"}, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, approval.ErrNotYours) {
+	if _, err := g.Answers().Give(t.Context(), engine.Message{User: "ann", Agent: "other"}, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, approval.ErrNotYours) {
 		t.Errorf("through another agent: %v", err)
 	}
 }

@@ -2,405 +2,202 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
-	"strings"
+	"time"
 
-	"github.com/etui-run/etui/engine/internal/follow"
-	"github.com/etui-run/etui/engine/internal/share"
-	"github.com/etui-run/etui/mailbox"
+	"github.com/etui-run/etui/approval"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/turn"
 )
 
-// ErrNothingAwaited says that a message answers a call that awaits no answer in this
-// session.
-var ErrNothingAwaited = errors.New("it awaits no answer in this session")
-
-// load loads the session of a message.
-func (e *Engine) load(ctx context.Context, a *agent, m mail) (session.Session, error) {
-	key := e.key(a, m)
-	if m.History != nil {
-		return e.replay(ctx, a, m, key), nil
-	}
-	if err := checkKey(key); err != nil {
-		return session.Session{}, err
-	}
-	s, err := e.config.Store.Load(ctx, key, session.Sent)
-	if err != nil {
-		return s, fmt.Errorf("loading the session: %w: %w", ErrStore, err)
-	}
-	return s, nil
+// turnRun is the turn that an item needs, with its session.
+type turnRun struct {
+	job     *job
+	mail    message.Mail
+	session session.Session
 }
 
-func checkKey(key session.Key) error {
-	if len(key) > maxKey {
-		return fmt.Errorf("%w: the names of its agent, session, channel and user have %d bytes together, at most %d are accepted", ErrInvalid, len(key), maxKey)
+// run runs one turn, and reports whether it ended well and the caller still ranges.
+func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) bool {
+	j := r.job
+	m, s := &r.mail, &r.session
+	if j.engine.box.Stopping() { // the turn of another message ran before
+		return j.refuse(ctx, turn.ErrSuspended, yield)
 	}
-	return nil
-}
-
-// Send accepts a message, runs its turn and yields what happens, as [turn.Runner.Run]
-// does. Every step is stored before the turn goes on; the events that carry
-// steps are not yielded.
-//
-// A message is accepted once it is in the inbox. From then on it is answered once, in
-// order, whatever happens to this process: what this one does not finish, the next one
-// takes up, see [Engine.Resume]. When the caller stops ranging, the turn is cancelled,
-// unless the message has an IdempotencyKey: then the turn goes on, and Send returns when
-// it has ended. A message with a History is not stored and belongs to its caller alone.
-//
-// A message with Answers resumes the turn that waits for them. With Wait, Send returns
-// when the calls that go on have finished, at most ten minutes each, and yields the
-// turns of their outcomes; other messages of the session run in between.
-func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
-	return func(yield func(turn.Event, error) bool) {
-		j, m, err := e.receive(&m)
-		if err != nil {
-			yield(turn.Event{}, err)
-			return
-		}
-		e.box.Running.Begin()
-		defer e.box.Running.End()
-		defer j.ticket.Close()
-		if m.Kind == KindStop && m.History == nil && j.stopNow(ctx, m, yield) {
-			return
-		}
-		waiting, cancel := e.box.Suspendable(ctx)
-		defer cancel()
-		for ok := j.enter(ctx, m, yield); ok; {
-			item := j.ticket.Next(waiting)
-			if item == nil {
-				return
-			}
-			ok = item.ID == 0 || j.enterLate(ctx, *item, yield)
-		}
+	if len(m.Reply) > 0 {
+		s.Reply = m.Reply
+	} else if m.Background || m.Operator || m.Outcome != nil {
+		m.Reply = s.Reply
 	}
-}
-
-// receive returns a message that can be accepted, and how it is to be run. Here and below, a
-// message is a pointer: large variables on the stack of a turn that waits for its model cost
-// memory for each of them.
-func (e *Engine) receive(said *Message) (*job, *mail, error) {
-	a, m, err := e.ready(newMail(*said))
-	if err != nil {
-		return nil, nil, err
+	j.replies = len(m.Reply) > 0 && m.History == nil
+	if m.NoHistory && s.Turn.ID == "" {
+		s.Messages, s.Sent, s.Summary, s.Front = nil, session.None, "", session.Front{}
 	}
-	m.To = e.key(a, m) // also if the configuration changes while it waits
-	return &job{engine: e, agent: a, key: m.To, ticket: e.box.Ticket(m.Wait)}, &m, nil
-}
-
-// enter accepts a message, waits for the session and runs its turn. It reports whether the
-// turn ended well and the caller still ranges.
-func (j *job) enter(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
-	place, leave, err := j.join(m)
-	if errors.Is(err, ErrCrowd) && m.Later && j.item.ID == 0 {
-		if err = j.enterLater(ctx, m, err); err == nil {
-			return false
-		}
+	r.goOnWith()
+	defer j.ticket.Working(s.Key)()
+	if m.Origin != nil {
+		s.Parent = m.Origin.Parent()
 	}
-	if err != nil {
-		if j.item.ID != 0 { // stopNow has accepted it
-			j.engine.box.TakeUp(j.item)
-		}
-		return yield(turn.Event{}, err) && false
+	if s.Turn.ID != "" {
+		j.given = message.Give(j.given, message.GivenBefore(s.Messages))
 	}
-	defer leave()
-	if place == nil {
-		return j.alone(ctx, m, yield)
+	in := r.asks(ctx)
+	in.Left = j.left
+	s.Messages = nil // they are in the input
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if o := m.Origin; o != nil {
+		defer time.AfterFunc(o.Time, func() { cancel(subagent.ErrTime) }).Stop()
 	}
-	if given := j.lostAnswer(m, ""); given != nil {
-		place.Leave()
-		return repeat(store.Item{State: store.Done, Result: given}, yield)
-	}
-	caller := ctx
-	if m.IdempotencyKey != "" || m.joins() {
-		ctx = context.WithoutCancel(ctx)
-	}
-	ctx, cancel := j.engine.box.Suspendable(ctx)
-	defer cancel()
-	fresh := false
-	received := j.received(ctx, m)
-	if err = checkKey(j.key); err == nil {
-		j.item, fresh, err = j.engine.accept(ctx, j.key, *m)
-	}
-	received(err)
-	if err == nil && m.Accepted != nil {
-		m.Accepted()
-	}
-	if err == nil && fresh { // the message that it repeats may just have ended
-		if given := j.lostAnswer(m, j.item.Key); given != nil {
-			err = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: given})
-			j.item.State, j.item.Result = store.Done, given
-		}
-	}
-	if err != nil || j.item.State != store.Waiting {
-		place.Leave()
-		if err == nil {
-			return repeat(j.item, yield)
-		}
-		return yield(turn.Event{}, err) && false
-	}
-	j.keyed, j.repeated = m.IdempotencyKey != "" || m.joins(), !fresh
-	if m.joins() {
-		j.engine.box.Answers.Join(j.item, m.Received)
-		defer j.engine.box.Answers.Leave(j.item.ID)
-		var end context.CancelCauseFunc
-		ctx, end = context.WithCancelCause(ctx)
-		defer end(nil)
-		defer j.linger(caller, end)()
-	}
-	// With a key, another sender of the message may have come to the session first, and a
-	// running turn may have taken the message in.
-	return j.next(ctx, place, m, fresh && m.IdempotencyKey == "" && (!m.joins() || j.engine.shared == nil) && !j.agent.Steer && !strings.HasPrefix(m.Text, Switch+" "), yield)
-}
-
-// lostAnswer returns the answer to the message that m repeats, which its sender perhaps did not get; nil
-// if m is another message. Key is that of its item; empty means that it is not known yet.
-func (j *job) lostAnswer(m *mail, key string) json.RawMessage {
-	if !m.joins() {
-		return nil
-	}
-	if key == "" {
-		key = j.engine.passing(*m)
-	}
-	return j.engine.box.Answers.Lost(key, m.Repeated, m.Received, j.engine.config.Now())
-}
-
-// enterLate does the same with an outcome of the inbox, for the sender who waits for it.
-func (j *job) enterLate(ctx context.Context, item store.Item, yield func(turn.Event, error) bool) bool {
-	_, m, err := j.engine.message(item)
-	if err != nil {
-		return yield(turn.Event{}, err) && false
-	}
-	m.Wait = true
-	place, _ := j.engine.box.Join(j.key, item.User, item.Priority, mailbox.Unbounded) // it never fails
-	j.engine.box.Here.Add(1)
-	defer j.engine.box.Here.Add(-1)
-	waiting, cancel := j.engine.box.Suspendable(ctx)
-	defer cancel()
-	coming, cancel := j.engine.box.Suspendable(ctx, j.engine.box.Begins())
-	defer cancel()
-	if err := place.Wait(coming); err != nil {
-		place.Leave()
-		j.engine.box.TakeUp(item) // the caller has gone: the outcome is stored without a turn
-		return yield(turn.Event{}, stopped(err)) && false
-	}
-	j.item = item
-	return j.next(waiting, place, &m, true, yield)
-}
-
-// join takes a place in the session for a message; nil for one that is not stored. The
-// message is counted, and has its part of the shares, until leave is called.
-func (j *job) join(m *mail) (place *mailbox.Place, leave func(), err error) {
-	if j.engine.box.Stopping() {
-		return nil, nil, ErrStopping
-	}
-	free, err := j.engine.share(*m, j.key, share.Share{Name: "all", Says: "in all sessions", Places: j.engine.places, Busy: ErrBusy})
-	if err != nil {
-		return nil, nil, err
-	}
-	j.engine.box.Here.Add(1)
-	leave = func() { j.engine.box.Here.Add(-1); free() }
-	if m.History != nil {
-		return nil, leave, nil
-	}
-	place, err = j.engine.box.Join(j.key, j.engine.people.Waiter(m.Caller(), m.To), priority(*m), j.engine.config.MaxWaiting)
-	if err != nil {
-		leave()
-		return nil, nil, ErrFull
-	}
-	return place, leave, nil
-}
-
-// maxDeferred is how many messages wait in the store alone, because strangers had no place when
-// they came.
-const maxDeferred = 2048
-
-// enterLater accepts a message for which strangers have no place now. It is answered behind those
-// of people, in the order in which such messages came, and its reply goes where it says.
-func (j *job) enterLater(ctx context.Context, m *mail, crowd error) (err error) {
-	e, fresh := j.engine, false
-	n := e.deferred.Add(1)
+	var failed error
+	open := s.Turn // as it was stored last
+	ended := false // the item, or there is none
+	watched := j.engine.meter.Begin(j.agent.Name, j.engine.config.Now)
+	ctx, traced := r.traced(ctx, m)
 	defer func() {
-		if !fresh {
-			e.deferred.Add(-1)
+		watched.End(failed)
+		if errors.Is(context.Cause(ctx), turn.ErrSuspended) { // another process goes on with it
+			failed = nil
 		}
+		traced(failed)
 	}()
-	switch err = checkKey(j.key); {
-	case err != nil:
-		return err
-	case n > maxDeferred:
-		return crowd
-	case e.box.Waiting(j.key) >= e.config.MaxWaiting:
-		return ErrFull
-	}
-	m.Behind = true
-	if j.item, fresh, err = e.accept(ctx, j.key, *m); err != nil {
-		return err
-	}
-	if fresh { // before its sender's next message comes, which waits behind it
-		e.box.TakeUpThen(j.item, func() { e.deferred.Add(-1) })
-	}
-	if m.Accepted != nil {
-		m.Accepted()
-	}
-	return nil
-}
-
-// alone runs the turn of a message that is not stored.
-func (j *job) alone(ctx context.Context, m *mail, yield func(turn.Event, error) bool) bool {
-	ctx, cancel := j.engine.box.Suspendable(ctx)
-	defer cancel()
-	leave, err := j.engine.box.Turns.Enter(ctx, "", j.engine.people.Waiter(m.Caller(), m.To), priority(*m), mailbox.Unbounded)
-	if errors.Is(err, turn.ErrSuspended) {
-		err = ErrStopping
-	}
-	if err != nil {
-		return yield(turn.Event{}, err) && false
-	}
-	defer leave()
-	return j.answer(ctx, m, yield)
-}
-
-// errLeft is [ErrStopping] for the sender of an accepted message.
-var errLeft = fmt.Errorf("%w; the message is kept and will be answered", ErrStopping)
-
-// stopped is the error of a sender whose accepted message the engine leaves because it
-// stops.
-func stopped(err error) error {
-	if errors.Is(err, turn.ErrSuspended) {
-		return errLeft
-	}
-	return err
-}
-
-// next waits for the session of an accepted message, and answers it. Then it leaves the
-// place. Alone says that no other sender can have had the message answered before.
-func (j *job) next(ctx context.Context, place *mailbox.Place, m *mail, alone bool, yield func(turn.Event, error) bool) (ok bool) {
-	leave := place.Leave
-	defer func() { leave() }()
-	f := follow.New(func(e turn.Event, err error) bool {
-		if errors.Is(err, ErrStore) {
-			err = fmt.Errorf("%w: %w", ErrKept, err)
-		}
-		return yield(e, err)
-	})
-	j.by = f
-	for {
-		ok = j.attempt(ctx, place, m, alone, f)
-		if !errors.Is(j.kept, store.ErrLost) {
-			break
-		}
-		// Another process took the session over. It may answer the message, or this one.
-		j.kept, alone = nil, false
-		f.Restart()
-	}
-	j.engine.box.HandOver(j.item, j.kept)
-	if j.kept != nil && j.item.ID != 0 && !errors.Is(j.kept, turn.ErrSuspended) {
-		leave = func() {}
-		j.engine.box.Later(j.item, j.kept, place)
-	}
-	return ok
-}
-
-// attempt is next until it is done, or until the session is lost.
-func (j *job) attempt(ctx context.Context, place *mailbox.Place, m *mail, alone bool, f *follow.Follower) (ok bool) {
-	lined, out := j.engine.box.LineUp(ctx, j.item.ID, j.keyed, j.repeated)
-	err := place.WaitFor(lined, store.Claim{Item: j.item.ID, News: f.Read})
-	out()
-	if errors.Is(err, errTaken) {
-		return f.Yield(turn.Event{Text: taken().Reply}, nil) && f.Yield(turn.Event{Done: taken()}, nil)
-	}
-	if errors.Is(err, store.ErrEnded) {
-		return j.elsewhere(ctx, f)
-	}
-	end := func() {}
-	if err == nil && m.Kind != KindStop { // it asks no model, sub-agents may have the places of all turns, and a second one stops no first
-		stoppable, ended := j.engine.box.Begin(ctx, j.key)
-		defer ended()
-		ctx = stoppable
-		end, err = j.engine.box.Turns.Enter(ctx, "", j.engine.people.Waiter(m.Caller(), m.To), j.item.Priority, mailbox.Unbounded)
-	}
-	if err == nil && j.engine.box.Stopping() { // both came at once
-		end()
-		err = turn.ErrSuspended
-	}
-	switch {
-	case err == nil:
-	case ctx.Err() == nil && !errors.Is(err, turn.ErrSuspended): // the store failed
-		j.kept = err
-		return f.Yield(turn.Event{}, fmt.Errorf("%w: %w", ErrStore, err)) && false
-	default:
-		return j.unasked(ctx, err, f.Yield)
-	}
-	defer end()
-	f.Restart() // another process may have told a part before it ended
-	err = j.engine.box.Guard("running a turn", j.key, func() error {
-		ended, err := j.catchUp(ctx, alone && j.engine.box.Answers.Senders(j.item.ID) < 2, j.following(*m, f))
+	for e, err := range j.agent.Runner.Run(ctx, *in) {
+		failed = err
+		watched.See(e)
+		r.tell(e)
 		switch {
-		case errors.Is(err, store.ErrLost):
-			j.kept = err
 		case err != nil:
-			j.refuse(ctx, fmt.Errorf("%w: %w", ErrStore, err), f.Yield)
-		case ended != nil:
-			ok = repeat(*ended, f.HandRest)
-		default:
-			ok = j.answer(ctx, m, f.Hand)
+			j.engine.config.Log.InfoContext(ctx, "turn failed", "agent", j.agent.Name, "session", s.Key, "error", err)
+			switch {
+			case errors.Is(context.Cause(ctx), turn.ErrSuspended):
+				if j.kept, err = turn.ErrSuspended, errLeft; m.History != nil {
+					err = ErrStopping
+				}
+			case !ended && errors.Is(err, memory.ErrAway): // the turn has not begun, or is as it was stored
+				j.kept = fmt.Errorf("%w: %w", ErrStore, err)
+				err = j.kept
+			case !ended && m.History == nil && m.Origin != nil:
+				if j.kept = j.engine.subAgents.Report(ctx, m.Origin, s.Key, nil, err); j.kept != nil {
+					break
+				}
+				fallthrough
+			case !ended && m.History == nil:
+				j.kept = j.engine.box.Finish(
+					ctx, store.End{ID: j.item.ID, Result: message.Result(nil, err), Deliver: j.replies}, open,
+				)
+			}
+			return !j.gone && !errors.Is(j.kept, store.ErrLost) && yield(turn.Event{}, err) && false
+		case e.Step == nil:
+			if e.Done != nil && len(e.Done.Awaits) > 0 && !j.gone && !yield(turn.Event{Text: e.Done.Reply}, nil) {
+				j.gone = true
+			}
+			if e.Result != nil && e.Result.Pending {
+				if e.Result.Session != "" {
+					j.ticket.ExpectFrom(session.Key(e.Result.Session))
+				} else {
+					j.engine.outcomes.expect(j.key, e.Result.CallID)
+					j.ticket.Expect()
+				}
+			}
+			if e.Done != nil {
+				r.learn(in.Session, e.Done)
+			}
+			if !j.gone && !yield(e, nil) {
+				if j.gone = true; m.IdempotencyKey == "" && !m.Joins() {
+					cancel(nil)
+				}
+			}
+		case m.History == nil:
+			messages, given := message.Storable(e.Step.Messages)
+			j.given = message.Give(j.given, given)
+			end := store.End{Session: s.Key, State: e.Step.State, Messages: messages}
+			var stopped []session.Await
+			write := j.engine.box.Write
+			if e.Step.Done != nil && len(e.Step.Done.Awaits) > 0 {
+				e.Step.Done.Reply = approval.Text(e.Step.Done.Awaits)
+			}
+			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
+				var err error
+				if stopped, err = j.engine.subAgents.Settle(ctx, *m, &end, e.Step); err != nil {
+					j.kept = err
+					return !j.gone && yield(turn.Event{}, err) && false
+				}
+				end.ID, end.Result = j.item.ID, message.Result(e.Step.Done, e.Step.Failed, j.given...)
+				end.Deliver = j.replies &&
+					(e.Step.Done == nil || len(j.given) > 0 || e.Step.Done.Reply != "" && !r.posted(ctx, e.Step.Done))
+				write = func(ctx context.Context, end store.End) error { return j.engine.box.Finish(ctx, end, open) }
+			} else if e.Step.Taken != 0 {
+				end.ID, end.Result, write = e.Step.Taken, message.Result(taken(), nil), j.engine.box.Put
+			}
+			for i, a := range end.State.Awaits {
+				if a.For == session.Outcome && a.Holder == "" {
+					end.State.Awaits = slices.Clone(end.State.Awaits)
+					end.State.Awaits[i].Holder = j.engine.holder
+				}
+			}
+			if err := write(ctx, end); err != nil {
+				j.kept = err
+				return !j.gone && !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
+			}
+			j.engine.subAgents.Stop(ctx, stopped)
+			if m.Origin != nil && !ended {
+				if gone, err := j.engine.subAgents.Orphan(ctx, m.Origin, s.Key); err == nil && gone {
+					cancel(turn.ErrStopped)
+				}
+			}
+			open = e.Step.State.Turn
+			if e.Step.Taken != 0 {
+				j.engine.box.Tell(e.Step.Taken, errTaken)
+			}
 		}
-		return nil
-	})
-	if err != nil {
-		j.kept = err
-		f.Yield(turn.Event{}, err)
 	}
-	return ok
+	return !j.gone
 }
 
-// unasked is for a message whose turn has not come when its sender goes or the engine
-// stops. In the first case it leaves nothing behind.
-func (j *job) unasked(ctx context.Context, why error, yield func(turn.Event, error) bool) bool {
-	if errors.Is(why, turn.ErrSuspended) {
-		j.kept = why
-	} else if err := j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: resultOf(nil, why)}); err != nil {
-		j.engine.config.Log.ErrorContext(ctx, "a message whose sender has gone stays in the inbox", "item", j.item.ID, "error", err)
-		j.engine.box.TakeUp(j.item)
+// asks returns what the turn of a message gets.
+func (r *turnRun) asks(ctx context.Context) *turn.Input {
+	j := r.job
+	in := j.engine.agents.Input(j.agent, r.mail, r.session)
+	in.Item, in.Crashed = j.item.ID, j.item.Tries > 0
+	if r.mail.History == nil {
+		in.Late = func(call chat.Call, result chat.Result) {
+			r.receiveOutcome(turn.Outcome{Call: call, Result: result})
+		}
+		if (j.agent.Steer || in.Plan != nil) && r.mail.Outcome == nil {
+			in.Steer = func() []turn.Steered { return r.steering(ctx) }
+		}
 	}
-	return yield(turn.Event{}, stopped(why)) && false
+	return &in
 }
 
-// catchUp works on what ended processes have left in the session before the item. It
-// returns the item if it has ended.
-func (j *job) catchUp(ctx context.Context, alone bool, of hears) (*store.Item, error) {
-	if err := j.engine.box.Leftovers(ctx, j.key, j.item, func() error { return j.engine.finish(ctx, j.key, false, of) }); err != nil || alone {
-		return nil, err
+// posted reports whether a reply only repeats what the turn has posted.
+func (r *turnRun) posted(ctx context.Context, done *turn.Done) bool {
+	j := r.job
+	return slices.ContainsFunc(done.Used, func(u turn.Used) bool { return u.Tool == outbox.PostTool }) &&
+		j.engine.outbox.Posted(ctx, store.Item{ID: j.item.ID, Session: j.key}, done.Reply)
+}
+
+// learn keeps what a turn was asked and which tools answered. The session is as it was before.
+func (r *turnRun) learn(s session.Session, done *turn.Done) {
+	e, m := r.job.engine, r.mail
+	if !e.config.Learning.Keep {
+		return
 	}
-	now, err := j.engine.box.Item(ctx, j.item.ID)
-	if given := j.engine.box.Answers.Of(j.item.ID); errors.Is(err, store.ErrEnded) && given != nil {
-		return &store.Item{State: store.Done, Result: given}, nil
+	q := learning.Question{
+		Agent: r.job.agent.Name, User: e.people.Sender(m.Caller()).Record(), Channel: m.Channel, Text: m.Text,
+		Guest: e.people.Guest(m.Caller(), s.Key), Earlier: s.Messages,
 	}
-	if errors.Is(err, store.ErrEnded) { // it has no key
-		return &store.Item{State: store.Done, Result: resultOf(taken(), nil)}, nil
+	if m.History == nil {
+		q.Session = s.Key
 	}
-	if err != nil || now.State != store.Waiting {
-		return &now, err
-	}
-	crashed := now.Holder != j.engine.holder && now.Holder != ""
-	if crashed && j.engine.shared != nil {
-		alive, err := j.engine.shared.Alive(ctx)
-		if err != nil {
-			return nil, err
-		}
-		crashed = !slices.Contains(alive, now.Holder)
-	}
-	now, err = j.engine.box.Hold(ctx, now, crashed)
-	j.item.Tries = now.Tries
-	if err == nil && now.State == store.Parked {
-		return &now, nil
-	}
-	return nil, err
+	e.learner.Keep(q, done.Used)
 }

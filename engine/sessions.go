@@ -4,19 +4,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/mailbox"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
+	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/workflow"
 )
 
 // The bounds of looking at conversations: how many callers read one at a time, and how many
 // more wait, of all and of one; the next one gets [ErrBusy].
 const looking, maxLooking, eachLooking = 4, 64, 8
 
+// Sessions are the conversations of an engine, for those who look at them, stop and delete them.
+type Sessions struct {
+	store     store.Store
+	box       *mailbox.Box
+	subAgents *subagent.Supervisor
+	catalog   func() *catalog.Catalog
+	now       func() time.Time
+	looks     mailbox.Lines // callers who look at conversations, under one key
+}
+
 // Look waits until a caller may read a conversation: a few do at a time, until leave is called.
-func (e *Engine) Look(ctx context.Context, who string) (leave func(), err error) {
-	leave, err = e.looks.Enter(ctx, "", who, store.People, maxLooking)
+func (c *Sessions) Look(ctx context.Context, who string) (leave func(), err error) {
+	leave, err = c.looks.Enter(ctx, "", who, store.People, maxLooking)
 	if errors.Is(err, mailbox.ErrCrowded) {
 		err = fmt.Errorf("%w to be shown conversations; try again in a moment", ErrBusy)
 	}
@@ -24,59 +42,86 @@ func (e *Engine) Look(ctx context.Context, who string) (leave func(), err error)
 }
 
 // Enter waits until nothing runs in a session, and keeps it so until leave is called.
-func (e *Engine) Enter(ctx context.Context, key session.Key) (leave func(), err error) {
-	return e.box.Enter(ctx, key)
+func (c *Sessions) Enter(ctx context.Context, key session.Key) (leave func(), err error) {
+	return c.box.Enter(ctx, key)
 }
 
-// Erase removes what this engine keeps of a person under some names beside the conversations: what
-// its agents remember, past turns, and answers that were lost on their way.
-func (e *Engine) Erase(ctx context.Context, names []string) (map[string]int, error) {
-	e.box.Answers.Clear() // of everybody: an answer to others may name the person
-	count, err := e.learner.Erase(ctx, names)
-	if err != nil {
-		return count, err
-	}
-	count["memories"] = 0
-	for _, a := range e.config.Agents {
-		if a.Memory == nil {
-			continue
-		}
-		found, err := a.Memory.Erase(ctx, names)
-		if count["memories"] += found["memories"]; err != nil {
-			return count, err
-		}
-	}
-	return count, nil
-}
-
-// DeleteSession removes a session with all its messages, and those of its sub-agents, when
+// Delete removes a session with all its messages, and those of its sub-agents, when
 // its running turn and those that wait have ended. An unknown key is [session.ErrNotFound].
-func (e *Engine) DeleteSession(ctx context.Context, key session.Key) error {
-	if err := e.deleteAlone(ctx, key); err != nil {
+func (c *Sessions) Delete(ctx context.Context, key session.Key) error {
+	if err := c.deleteAlone(ctx, key); err != nil {
 		return fmt.Errorf("session %q: %w", key, err)
 	}
-	subs, err := e.children(ctx, key)
+	subs, err := c.subAgents.Children(ctx, key)
 	for _, sub := range subs {
-		if failed := e.DeleteSession(ctx, sub); failed != nil && !errors.Is(failed, session.ErrNotFound) {
+		if failed := c.Delete(ctx, sub); failed != nil && !errors.Is(failed, session.ErrNotFound) {
 			err = errors.Join(err, failed)
 		}
 	}
 	return err
 }
 
-func (e *Engine) deleteAlone(ctx context.Context, key session.Key) error {
-	defer e.box.Answers.Clear() // of this session and, which costs little, of others
-	leave, err := e.box.Enter(ctx, key)
+func (c *Sessions) deleteAlone(ctx context.Context, key session.Key) error {
+	defer c.box.Answers.Clear() // of this session and, which costs little, of others
+	leave, err := c.box.Enter(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	s, err := e.config.Store.Load(ctx, key, 1)
+	s, err := c.store.Load(ctx, key, 1)
 	if err == nil {
-		err = e.config.Store.Delete(ctx, key)
+		err = c.store.Delete(ctx, key)
 	}
 	if err == nil {
-		e.stopAll(ctx, subAgents(s.State))
+		c.subAgents.Stop(ctx, subagent.Of(s.State))
 	}
 	return err
+}
+
+// Stop ends the turn of a session that runs, or waits for an approval. It returns
+// when the turn has ended, and false if there was none.
+func (c *Sessions) Stop(ctx context.Context, key session.Key) (bool, error) {
+	if stopped, err := c.box.Stops.Interrupt(ctx, key); stopped || err != nil {
+		return stopped, err
+	}
+	leave, err := c.box.Enter(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	s, err := c.store.Load(ctx, key, session.Sent)
+	if err != nil || turn.PhaseOf(s) != turn.Waiting || s.Turn.ID == "" && len(subagent.Of(s.State)) == 0 {
+		return false, err
+	}
+	_, err = c.halt(ctx, s, s.Turn.Item, false)
+	return err == nil, err
+}
+
+// halt ends the turn of a session that waits, if there is one, its sub-agents, and an item
+// of the inbox with them.
+func (c *Sessions) halt(ctx context.Context, s session.Session, item int64, deliver bool) (turn.Done, error) {
+	done := turn.Done{Stopped: true}
+	state, told, stopped := turn.StopSubAgents(s.State, c.now())
+	if len(stopped) > 0 {
+		done.Reply = fmt.Sprintf("Sub-agents that were stopped: %d.", len(stopped))
+	}
+	if s.State = state; s.Turn.ID != "" {
+		var left []chat.Message
+		var reply string
+		state, left, reply = turn.Halt(s, c.catalog(), c.now())
+		told, done.Reply = append(left, told...), strings.TrimSpace(reply+" "+done.Reply)
+	}
+	if state.Flow.Runs() {
+		state.Flow, state.Skill = state.Flow.Clone(), state.Flow.Before
+		workflow.End(state.Flow, workflow.Stopped, "a person stopped it")
+		done.Flow = state.Flow.Brief()
+		done.Reply = strings.TrimSpace(done.Reply + " The workflow " + state.Flow.Workflow + " is stopped.")
+	}
+	err := c.box.Write(ctx, store.End{
+		ID: item, Result: message.Result(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told,
+	})
+	if err == nil {
+		c.subAgents.Stop(ctx, stopped)
+	}
+	return done, err
 }

@@ -39,16 +39,16 @@ func TestDeleteWaitsForTheTurn(t *testing.T) {
 	<-running
 	soon, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := g.DeleteSession(soon, "agent:main:session:s:guest:"); !errors.Is(err, context.Canceled) {
+	if err := g.Sessions().Delete(soon, "agent:main:session:s:guest:"); !errors.Is(err, context.Canceled) {
 		t.Errorf("it did not wait for the turn: %v", err)
 	}
 	close(finish)
-	must(t, g.DeleteSession(t.Context(), "agent:main:session:s:guest:"))
+	must(t, g.Sessions().Delete(t.Context(), "agent:main:session:s:guest:"))
 	must(t, <-sent)
 	if list, err := store.List(t.Context(), session.Filter{}); err != nil || len(list) != 0 {
 		t.Errorf("left: %+v, %v", list, err)
 	}
-	if err := g.DeleteSession(t.Context(), "agent:main:session:s:guest:"); !errors.Is(err, session.ErrNotFound) {
+	if err := g.Sessions().Delete(t.Context(), "agent:main:session:s:guest:"); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("deleting it again: %v", err)
 	}
 }

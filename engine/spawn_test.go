@@ -12,14 +12,17 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -35,10 +38,12 @@ func newSpawning(tb testing.TB, change func(c *engine.Config), main, helper []fa
 	tb.Helper()
 	s := &spawning{main: fake.New(main...), helper: fake.New(helper...), kept: &store.Memory{}}
 	cfg := engine.Config{Registry: registry(tb), Store: s.kept, Agents: []engine.Agent{
-		{Name: "main", Model: s.main, Spawn: engine.Spawn{AtOnce: 2, Agents: []string{"helper", "main"}}}, {Name: "helper", Model: s.helper},
+		{Name: "main", Model: s.main, Spawn: agent.Spawn{AtOnce: 2, Agents: []string{"helper", "main"}}}, {Name: "helper", Model: s.helper},
 	}}
-	must(tb, cfg.Registry.Register(tool.Func(tool.Definition{Name: engine.SpawnTool, Description: "Start a sub-agent", Groups: []string{"agents"}, Risk: tool.Write, Replay: tool.Keyed},
-		func(ctx context.Context, t engine.SubAgent) (chat.Result, error) { return s.Spawn(ctx, t) })))
+	must(tb, cfg.Registry.Register(tool.Func(tool.Definition{Name: agent.SpawnTool, Description: "Start a sub-agent", Groups: []string{"agents"}, Risk: tool.Write, Replay: tool.Keyed},
+		func(ctx context.Context, t subagent.Assignment) (chat.Result, error) {
+			return s.SubAgents().Start(ctx, t)
+		})))
 	if change != nil {
 		change(&cfg)
 	}
@@ -51,7 +56,7 @@ func newSpawning(tb testing.TB, change func(c *engine.Config), main, helper []fa
 
 // spawn is a call that hands a task to the helper.
 func spawn(id, task string) chat.Call {
-	return fake.Call(id, engine.SpawnTool, fmt.Sprintf(`{"Task":%q,"Agent":"helper","Toolset":"","Steps":0,"Time":0,"Tokens":0}`, task))
+	return fake.Call(id, agent.SpawnTool, fmt.Sprintf(`{"Task":%q,"Agent":"helper","Toolset":"","Steps":0,"Time":0,"Tokens":0}`, task))
 }
 
 // subs returns the sessions of sub-agents.
@@ -93,12 +98,12 @@ func TestSpawnKeepsRights(t *testing.T) {
 		"the parent's toolset":    {nil, engine.Message{Skill: "working"}, "echo", "is not", false},
 		"the parent's request":    {nil, engine.Message{Exclude: []string{"echo"}}, "echo", "there is no tool", false},
 		"questions":               {nil, engine.Message{}, "ask_user", "there is no tool", false},
-		"more of them":            {func(c *engine.Config) { c.Agents[1].Spawn.AtOnce = 3 }, engine.Message{}, engine.SpawnTool, "there is no tool", false},
+		"more of them":            {func(c *engine.Config) { c.Agents[1].Spawn.AtOnce = 3 }, engine.Message{}, agent.SpawnTool, "there is no tool", false},
 		"what all may":            {nil, engine.Message{}, "echo", "hello", true},
 	} {
 		g := newSpawning(t, func(cfg *engine.Config) {
 			must(t, cfg.Registry.Register(tool.Func(tool.Definition{Name: "ask_user", Description: "Ask"}, func(context.Context, struct{}) (string, error) { return "asked", nil })))
-			_, err := cfg.Registry.SetSkills(catalog.Skill{Name: "working", Description: "Work", Tools: []string{engine.SpawnTool, "get_weather"}})
+			_, err := cfg.Registry.SetSkills(catalog.Skill{Name: "working", Description: "Work", Tools: []string{agent.SpawnTool, "get_weather"}})
 			must(t, err)
 			if c.change != nil {
 				c.change(cfg)
@@ -128,16 +133,16 @@ func TestSpawnLimits(t *testing.T) {
 	wait := make(chan struct{})
 	three := fake.Step{Calls: []chat.Call{spawn("1", "a"), spawn("2", "b"), spawn("3", "c")}}
 	for name, c := range map[string]struct {
-		spawn engine.Spawn
+		spawn agent.Spawn
 		step  fake.Step
 		want  string
 	}{
-		"off":    {engine.Spawn{}, three, "may start no sub-agents"},
-		"once":   {engine.Spawn{AtOnce: 2, Agents: []string{"helper"}}, three, "2 sub-agents of this conversation are at work, and no more may be at once"},
-		"number": {engine.Spawn{AtOnce: 9, Number: 2, Agents: []string{"helper"}}, three, "2 sub-agents were started for the user's last message, and no more may be"},
-		"agent":  {engine.Spawn{AtOnce: 2}, three, `the agent "helper" cannot be started here; these can: main`},
-		"empty":  {engine.Spawn{AtOnce: 2, Agents: []string{"helper"}}, fake.Step{Calls: []chat.Call{spawn("1", " ")}}, "the task is empty"},
-		"long":   {engine.Spawn{AtOnce: 2, Agents: []string{"helper"}}, fake.Step{Calls: []chat.Call{spawn("1", strings.Repeat("x", 2000))}}, "the message is too long"},
+		"off":    {agent.Spawn{}, three, "may start no sub-agents"},
+		"once":   {agent.Spawn{AtOnce: 2, Agents: []string{"helper"}}, three, "2 sub-agents of this conversation are at work, and no more may be at once"},
+		"number": {agent.Spawn{AtOnce: 9, Number: 2, Agents: []string{"helper"}}, three, "2 sub-agents were started for the user's last message, and no more may be"},
+		"agent":  {agent.Spawn{AtOnce: 2}, three, `the agent "helper" cannot be started here; these can: main`},
+		"empty":  {agent.Spawn{AtOnce: 2, Agents: []string{"helper"}}, fake.Step{Calls: []chat.Call{spawn("1", " ")}}, "the task is empty"},
+		"long":   {agent.Spawn{AtOnce: 2, Agents: []string{"helper"}}, fake.Step{Calls: []chat.Call{spawn("1", strings.Repeat("x", 2000))}}, "the message is too long"},
 	} {
 		g := newSpawning(t, func(cfg *engine.Config) { cfg.Agents[0].Spawn, cfg.MaxMessage = c.spawn, 1000 },
 			[]fake.Step{c.step, {Text: "begun"}}, []fake.Step{{Wait: wait}, {Wait: wait}})
@@ -151,7 +156,7 @@ func TestSpawnLimits(t *testing.T) {
 		g.Stop(stop)
 	}
 	g := newSpawning(t, nil, nil, nil)
-	if r, err := g.Call(t.Context(), engine.Message{User: "ann"}, engine.SpawnTool, spawn("1", "x").Arguments); err == nil || !strings.Contains(r.Text, "only within a turn") {
+	if r, err := g.Call(t.Context(), engine.Message{User: "ann"}, agent.SpawnTool, spawn("1", "x").Arguments); err == nil || !strings.Contains(r.Text, "only within a turn") {
 		t.Errorf("a call without a turn: %+v, %v", r, err)
 	}
 }
@@ -166,7 +171,7 @@ func TestSpawnStopped(t *testing.T) {
 			c.MaxTurns, c.Agents[0].Spawn.AtOnce = 2, 3
 			decide := c.Turn.Decide
 			c.Turn.Decide = func(ctx context.Context, a rules.Attempt) rules.Decision {
-				if a.Entry != nil && a.Entry.Definition.Name == engine.SpawnTool {
+				if a.Entry != nil && a.Entry.Definition.Name == agent.SpawnTool {
 					return rules.Decision{Effect: rules.Allow}
 				}
 				return decide(ctx, a)
@@ -179,7 +184,7 @@ func TestSpawnStopped(t *testing.T) {
 		if name == "waiting" {
 			idle(t, g.Engine)
 		}
-		ann.Text = engine.Stop
+		ann.Text = message.Stop
 		if got := reply(t, g.Engine, ann); got != "Sub-agents that were stopped: 3." {
 			t.Errorf("%s: /stop says %q", name, got)
 		}
@@ -214,14 +219,14 @@ func TestSpawnDeleted(t *testing.T) {
 	reply(t, g.Engine, ann)
 	key := keyOf(t, g.Engine, ann)
 	hold <- struct{}{}
-	must(t, g.DeleteSession(t.Context(), key))
+	must(t, g.Sessions().Delete(t.Context(), key))
 	idle(t, g.Engine)
 	if list := subs(t, g.kept); len(list) > 0 {
 		t.Errorf("what is left: %+v", list)
 	}
 	// Its item ends without a report, as when an operator drops it.
 	sub := session.Key("agent:helper:sub:x:peer:ann")
-	must(t, g.kept.Append(t.Context(), key, session.State{Awaits: []session.Await{{Call: "1", Tool: engine.SpawnTool, User: "ann", For: session.SubAgent, Session: sub}}}))
+	must(t, g.kept.Append(t.Context(), key, session.State{Awaits: []session.Await{{Call: "1", Tool: agent.SpawnTool, User: "ann", For: session.SubAgent, Session: sub}}}))
 	must(t, g.Expire(t.Context()))
 	idle(t, g.Engine)
 	s := loadKey(t, g.kept, key)
@@ -237,12 +242,12 @@ func TestSpawnAgain(t *testing.T) {
 	var g *spawning
 	g = newSpawning(t, func(c *engine.Config) {
 		c.MaxTurns = 1 // so that it begins when the turn of the call has ended
-		c.Registry.Remove(engine.SpawnTool)
-		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: engine.SpawnTool, Description: "Start a sub-agent", Risk: tool.Write, Replay: tool.Keyed},
-			func(ctx context.Context, s engine.SubAgent) (chat.Result, error) {
-				first, err := g.Spawn(ctx, s)
+		c.Registry.Remove(agent.SpawnTool)
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: agent.SpawnTool, Description: "Start a sub-agent", Risk: tool.Write, Replay: tool.Keyed},
+			func(ctx context.Context, s subagent.Assignment) (chat.Result, error) {
+				first, err := g.SubAgents().Start(ctx, s)
 				must(t, err)
-				second, err := g.Spawn(ctx, s)
+				second, err := g.SubAgents().Start(ctx, s)
 				if first.Session != second.Session {
 					t.Errorf("two sessions: %s and %s", first.Session, second.Session)
 				}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
@@ -26,11 +26,15 @@ func taken() *turn.Done {
 // mailbox, while they are texts of the same sender, from the same place and with the same
 // wishes. While a workflow runs, it also takes a person's choice of the skill. Any other
 // message, and what comes after it, has a turn of its own.
-func (j *job) steering(ctx context.Context, m mail, s session.Session) (list []turn.Steered) {
-	if j.engine.box.Waiting(j.key) == 0 || j.unheard.Load() && j.engine.box.Answers.Senders(j.item.ID) < 2 { // what comes now ends the turn
+func (r *turnRun) steering(ctx context.Context) (list []turn.Steered) {
+	j := r.job
+	// What comes when the sender has gone ends the turn.
+	if j.engine.box.Waiting(j.key) == 0 || j.unheard.Load() && j.engine.box.Answers.Senders(j.item.ID) < 2 {
 		return nil
 	}
-	waiting, err := j.engine.config.Store.Items(ctx, store.ItemFilter{Session: j.key, State: store.Waiting, Limit: maxSteered + 1})
+	waiting, err := j.engine.config.Store.Items(
+		ctx, store.ItemFilter{Session: j.key, State: store.Waiting, Limit: maxSteered + 1},
+	)
 	if err != nil {
 		return nil // they wait
 	}
@@ -38,19 +42,20 @@ func (j *job) steering(ctx context.Context, m mail, s session.Session) (list []t
 		if i.ID == j.item.ID {
 			continue
 		}
-		_, next, err := j.engine.message(i)
+		_, next, err := j.engine.agents.Read(i)
 		if err != nil || i.Holder != j.engine.holder {
 			break
 		}
 		steered := turn.Steered{Text: next.Text, Item: i.ID}
-		if name, ok := strings.CutPrefix(next.Text, Switch+" "); ok && (m.Workflow != "" || s.Flow.Runs()) {
+		if name, ok := strings.CutPrefix(next.Text, message.Switch+" "); ok &&
+			(r.mail.Workflow != "" || r.session.Flow.Runs()) {
 			next.Skill = strings.TrimSpace(name)
-			skill, err := j.choice(next, s)
+			skill, err := j.choice(next, r.session)
 			if err != nil {
 				break // it is told so when the turn has ended
 			}
 			steered.Skill = &skill
-		} else if !j.agent.Steer || !j.steers(m, next) {
+		} else if !j.agent.Steer || !r.steers(next) {
 			break
 		}
 		list = append(list, steered)
@@ -58,12 +63,14 @@ func (j *job) steering(ctx context.Context, m mail, s session.Session) (list []t
 	return list
 }
 
-// steers reports whether a message can join the turn of another one.
-func (j *job) steers(running, next mail) bool {
+// steers reports whether a message can join the turn.
+func (r *turnRun) steers(next message.Mail) bool {
+	running := r.mail
 	if len(running.Reply) == 0 == (len(next.Reply) == 0) {
 		running.Reply = next.Reply // another message of the same chat
 	}
 	running.Trace = next.Trace
-	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 && next.Outcome == nil &&
-		next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(stored(next), stored(running))
+	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 &&
+		next.Outcome == nil && next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) &&
+		bytes.Equal(next.Stored(), running.Stored())
 }

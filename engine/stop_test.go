@@ -34,7 +34,7 @@ func TestStopWhileTheModelSpeaks(t *testing.T) {
 	})
 	<-spoke
 	key := keyOf(t, g, engine.Message{Session: "s"})
-	if stopped, err := g.StopTurn(t.Context(), key); !stopped || err != nil {
+	if stopped, err := g.Sessions().Stop(t.Context(), key); !stopped || err != nil {
 		t.Errorf("StopTurn: %v, %v", stopped, err)
 	}
 	sender.Wait()
@@ -43,7 +43,7 @@ func TestStopWhileTheModelSpeaks(t *testing.T) {
 	if last := s.Messages[len(s.Messages)-1]; !strings.HasSuffix(last.Text, "(stopped)") {
 		t.Errorf("the conversation ends with %q", last.Text)
 	}
-	if stopped, err := g.StopTurn(t.Context(), key); stopped || err != nil {
+	if stopped, err := g.Sessions().Stop(t.Context(), key); stopped || err != nil {
 		t.Errorf("a second StopTurn: %v, %v", stopped, err)
 	}
 }
@@ -55,7 +55,7 @@ func TestStopWaitingTurn(t *testing.T) {
 	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept; asks(c) }, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{}`)}})
 	_, err := ended(g, t.Context(), engine.Message{Text: "go"})
 	must(t, err)
-	_, err = g.StopTurn(t.Context(), keyOf(t, g, engine.Message{}))
+	_, err = g.Sessions().Stop(t.Context(), keyOf(t, g, engine.Message{}))
 	must(t, err)
 	s := load(t, kept)
 	if last := s.Messages[len(s.Messages)-1]; last.Text != "(stopped; not begun: get_weather)" || s.Open() {
@@ -107,12 +107,12 @@ func TestPostIsWrittenLater(t *testing.T) {
 		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
 		kept.failures.Store(1)
 		for range 2 { // the same once more
-			if err := g.Post(t.Context(), mainKey, json.RawMessage(`{"to": "ann"}`), "I have begun.", "k"); err != nil {
+			if err := g.Outbox().Post(t.Context(), mainKey, json.RawMessage(`{"to": "ann"}`), "I have begun.", "k"); err != nil {
 				t.Error(err)
 			}
 		}
 		idle(t, g)
-		letters, err := g.Letters(t.Context(), 0, 10)
+		letters, err := g.Outbox().Letters(t.Context(), 0, 10)
 		must(t, err)
 		if len(letters) != 1 || letters[0].Text != "I have begun." {
 			t.Errorf("the letters are %+v", letters)

@@ -15,6 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -28,6 +29,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/workflow"
 )
@@ -180,19 +182,19 @@ func (s *story) start() {
 	names = slices.Insert(names, 0, "main") // the default agent is the first one
 	for _, name := range names {
 		a := s.config.Agents[name]
-		agent := engine.Agent{
+		one := engine.Agent{
 			Name: name, Model: &storyModel{s.models[name], name, p}, Groups: a.Groups, Instructions: a.Instructions,
 			Skill: a.Skill, Skills: a.Skills, Steer: a.Steer,
 		}
 		if len(a.Starts) > 0 {
-			agent.Spawn = engine.Spawn{
+			one.Spawn = agent.Spawn{
 				AtOnce: 2, Agents: a.Starts, Depth: a.Depth, Steps: a.Steps, Tokens: a.Tokens, Time: a.Time,
 			}
 		}
 		if a.Memory {
-			agent.Memory = memory.New(memory.Config{Own: s.folder})
+			one.Memory = memory.New(memory.Config{Own: s.folder})
 		}
-		cfg.Agents = append(cfg.Agents, agent)
+		cfg.Agents = append(cfg.Agents, one)
 	}
 	var err error
 	p.Engine, err = engine.New(cfg)
@@ -314,13 +316,13 @@ func (p *process) call(ctx context.Context, name string, c storyTool, raw json.R
 	}
 	switch c.Does {
 	case "spawn":
-		return p.Spawn(ctx, engine.SubAgent{Task: args["task"], Agent: args["agent"], Toolset: args["toolset"]})
+		return p.SubAgents().Start(ctx, subagent.Assignment{Task: args["task"], Agent: args["agent"], Toolset: args["toolset"]})
 	case "schedule":
 		id, next, err := p.schedule(ctx, args["when"], args["text"])
 		p.story.log.learn(id)
 		return tool.Text("It runs next at " + next.Format("2006-01-02 15:04") + "."), err
 	case "message":
-		err := p.Post(ctx, session.Key(caller.Session), nil, args["text"], tool.IdempotencyKey(ctx))
+		err := p.Outbox().Post(ctx, session.Key(caller.Session), nil, args["text"], tool.IdempotencyKey(ctx))
 		return tool.Text("It is on its way."), err
 	case "remember":
 		return tool.Text("Remembered."), p.remember(ctx, caller, args["text"])

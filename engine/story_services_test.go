@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/recall"
@@ -63,7 +63,7 @@ func (p *process) revoke(ctx context.Context, id string) error {
 }
 
 // inbox are the messages that have not ended.
-func (p *process) inbox(ctx context.Context) ([]engine.InboxItem, error) {
+func (p *process) inbox(ctx context.Context) ([]inbox.Item, error) {
 	return inspect.New(p.Engine).Inbox(ctx, 100)
 }
 
@@ -73,5 +73,5 @@ func (p *process) control(ctx context.Context, change string) error {
 	if err := json.Unmarshal([]byte(change), &c); err != nil {
 		return err
 	}
-	return p.Roster().Change(ctx, "main", c)
+	return p.Agents().Roster.Change(ctx, "main", c)
 }

@@ -111,6 +111,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
@@ -334,9 +335,9 @@ func (s *story) do(line string) {
 		to, text, _ := strings.Cut(rest, " ")
 		channel, user, _ := strings.Cut(to, ":")
 		s.sent++
-		w, err := g.Whoami(engine.Message{Channel: channel, User: user})
+		w, err := g.Agents().Whoami(engine.Message{Channel: channel, User: user})
 		must(s.T, err)
-		must(s.T, g.Post(ctx, w.Session, nil, text, fmt.Sprint("post-", s.sent)))
+		must(s.T, g.Outbox().Post(ctx, w.Session, nil, text, fmt.Sprint("post-", s.sent)))
 	case task != nil:
 		id, next, err := g.addTask(ctx, task[1], task[2], task[3])
 		must(s.T, err)
@@ -348,7 +349,7 @@ func (s *story) do(line string) {
 		}
 	case verb == "approvals":
 		m := saidLine.FindStringSubmatch(rest + ": ?")
-		list, err := g.ApprovalsFor(ctx, s.message(m))
+		list, err := g.Answers().For(ctx, s.message(m))
 		must(s.T, err)
 		s.none(len(list))
 		for _, a := range list {
@@ -377,9 +378,9 @@ func (s *story) do(line string) {
 	case verb == "retry" || verb == "drop":
 		n, err := strconv.Atoi(rest)
 		must(s.T, err)
-		act := g.RetryItem
+		act := g.Inbox().Retry
 		if verb == "drop" {
-			act = g.DropItem
+			act = g.Inbox().Drop
 		}
 		if err := act(ctx, s.items[n-1]); err != nil {
 			s.log.add("fails: %v", err)
@@ -475,7 +476,7 @@ func picture() []byte {
 }
 
 func textFile(t *testing.T, name, text string) string {
-	part, err := engine.TextFile(name, []byte(text))
+	part, err := message.TextFile(name, []byte(text))
 	must(t, err)
 	return part
 }
@@ -553,14 +554,14 @@ func path(f *session.Flow) string {
 
 // letters delivers what is to be delivered.
 func (s *story) letters() {
-	list, err := s.now.Letters(s.Context(), 0, 100)
+	list, err := s.now.Outbox().Letters(s.Context(), 0, 100)
 	must(s.T, err)
 	for _, l := range list {
 		s.log.learn(idsOf(l.Awaits)...)
 		var to string
 		must(s.T, json.Unmarshal(l.To, &to))
 		s.log.letter(to, l.Text+l.Failed)
-		must(s.T, s.now.Delivered(s.Context(), l.ID))
+		must(s.T, s.now.Outbox().Delivered(s.Context(), l.ID))
 	}
 }
 

@@ -2,15 +2,13 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/etui-run/etui/internal/span"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
-	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/turn"
 )
 
 // A message's spans belong to one trace, whatever ends processes in between: the message in
@@ -18,72 +16,42 @@ import (
 
 // received begins the span in which a message is accepted. Its end says with which error it
 // was not.
-func (j *job) received(ctx context.Context, m *mail) (end func(error)) {
-	if j.engine.config.Tracer == nil {
+func (s *sender) received(ctx context.Context, m *message.Mail) (end func(error)) {
+	if s.engine.config.Tracer == nil {
 		return func(error) {}
 	}
 	if m.Trace != "" {
 		ctx = span.Below(ctx, m.Trace)
 	}
-	ctx, s := span.Start(ctx, j.engine.config.Tracer, "receive message", trace.WithSpanKind(trace.SpanKindConsumer), about(j.agent.Name, j.key), span.Texts("etui.channel", m.Channel))
+	ctx, made := span.Start(
+		ctx, s.engine.config.Tracer, "receive message", trace.WithSpanKind(trace.SpanKindConsumer),
+		about(s.job.agent.Name, s.job.key), span.Texts("etui.channel", m.Channel),
+	)
 	m.Trace = span.Parent(ctx)
-	return func(err error) { span.End(s, failureOf(err)) }
+	return func(err error) { span.End(made, message.FailureOf(err)) }
 }
 
 // traced begins the span of a turn, after one of the time that its message waited.
-func (j *job) traced(ctx context.Context, m *mail) (_ context.Context, end func(error)) {
+func (r *turnRun) traced(ctx context.Context, m *message.Mail) (_ context.Context, end func(error)) {
+	j := r.job
 	if j.engine.config.Tracer == nil {
 		return ctx, func(error) {}
 	}
 	ctx = span.Below(ctx, m.Trace)
 	if !j.item.Accepted.IsZero() {
-		_, waited := span.Start(ctx, j.engine.config.Tracer, "wait in inbox", trace.WithTimestamp(j.item.Accepted), about(j.agent.Name, j.key), trace.WithAttributes(attribute.Int("etui.tries", j.item.Tries)))
+		_, waited := span.Start(
+			ctx, j.engine.config.Tracer, "wait in inbox", trace.WithTimestamp(j.item.Accepted), about(j.agent.Name, j.key),
+			trace.WithAttributes(attribute.Int("etui.tries", j.item.Tries)),
+		)
 		waited.End()
 	}
-	ctx, s := span.Start(ctx, j.engine.config.Tracer, "invoke_agent "+j.agent.Name, about(j.agent.Name, j.key), span.Texts("gen_ai.operation.name", "invoke_agent", "etui.channel", m.Channel))
-	return ctx, func(err error) { span.End(s, failureOf(err)) }
-}
-
-// Delivery counts a try to deliver a letter over a channel, and begins its span. The caller
-// ends it.
-func (e *Engine) Delivery(ctx context.Context, l Letter, channel string) (_ context.Context, end func(error)) {
-	if l.Tries > 1 {
-		e.meter.Retry("delivery")
-	}
-	if e.config.Tracer == nil {
-		return ctx, func(error) {}
-	}
-	ctx, s := span.Start(span.Below(ctx, l.trace), e.config.Tracer, "deliver reply", trace.WithSpanKind(trace.SpanKindProducer),
-		span.Texts("etui.channel", channel, "gen_ai.conversation.id", l.Session.Hash()), trace.WithAttributes(attribute.Int("etui.tries", l.Tries)))
-	return ctx, func(err error) {
-		what := ""
-		if err != nil {
-			what = "_OTHER"
-		}
-		span.End(s, what)
-	}
+	ctx, s := span.Start(
+		ctx, j.engine.config.Tracer, "invoke_agent "+j.agent.Name, about(j.agent.Name, j.key),
+		span.Texts("gen_ai.operation.name", "invoke_agent", "etui.channel", m.Channel),
+	)
+	return ctx, func(err error) { span.End(s, message.FailureOf(err)) }
 }
 
 func about(agent string, key session.Key) trace.SpanStartEventOption {
 	return span.Texts("gen_ai.agent.name", agent, "gen_ai.conversation.id", key.Hash())
-}
-
-// failureOf returns a word for how a message failed; empty if it did not.
-func failureOf(err error) string {
-	switch {
-	case err == nil, errors.Is(err, turn.ErrSuspended): // it goes on
-		return ""
-	case errors.Is(err, ErrStore):
-		return "database_unavailable"
-	case errors.Is(err, store.ErrLost):
-		return "taken_over"
-	case errors.Is(err, context.Canceled):
-		return "cancelled"
-	}
-	for _, k := range failures {
-		if errors.Is(err, k.err) {
-			return k.name
-		}
-	}
-	return "_OTHER"
 }

@@ -98,12 +98,12 @@ func TestTrace(t *testing.T) {
 	second := process(fake.Step{Text: "secret-reply"})
 	must(t, second.Resume(t.Context()))
 	idle(t, second)
-	letters, err := second.Letters(t.Context(), 0, 10)
+	letters, err := second.Outbox().Letters(t.Context(), 0, 10)
 	must(t, err)
 	if len(letters) != 1 || letters[0].Text != "secret-reply" {
 		t.Fatalf("the letters are %+v", letters)
 	}
-	_, delivered := second.Delivery(t.Context(), letters[0], "web")
+	_, delivered := second.Outbox().Delivery(t.Context(), letters[0], "web")
 	delivered(nil)
 	must(t, traces.Close(t.Context()))
 

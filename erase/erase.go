@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/identity"
-	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/store"
 )
 
@@ -25,12 +25,11 @@ type Part interface {
 
 // Engine has the conversations, see [engine.Engine].
 type Engine interface {
+	Agents() *agent.Agents
 	Catalog() *catalog.Catalog
-	DeleteSession(ctx context.Context, key session.Key) error
-	Enter(ctx context.Context, key session.Key) (leave func(), err error)
 	Now() time.Time
+	Sessions() *engine.Sessions
 	Store() store.Store
-	Users() *identity.Users
 }
 
 // Config says what an eraser consists of.
@@ -113,7 +112,7 @@ func (s *Eraser) Erase(ctx context.Context, user string) (Report, error) {
 	if user == "" {
 		return done, errors.New("the name of a person is missing")
 	}
-	names := s.config.Engine.Users().Names(user)
+	names := s.config.Engine.Agents().Users().Names(user)
 	err := eraseFrom(ctx, s.parts, names, done.Count)
 	if err == nil {
 		err = s.elsewhere(ctx, names, done.Count)

@@ -211,7 +211,7 @@ func TestGroupWithNamelessPeople(t *testing.T) {
 	}
 	list, err := kept.List(t.Context(), session.Filter{})
 	must(t, err)
-	names := g.Users().Names("web:ann")
+	names := g.Agents().Users().Names("web:ann")
 	if len(list) != 1 || !slices.Equal(list[0].Users, names) {
 		t.Fatalf("the sessions are %+v, want one of %v", list, names)
 	}

@@ -83,14 +83,14 @@ func (e *erasure) all(ctx context.Context) error {
 // session removes what a session keeps of the person.
 func (e *erasure) session(ctx context.Context, s session.Summary) error {
 	if route.Belongs(s, e.names) {
-		err := e.engine.DeleteSession(ctx, s.Key)
+		err := e.engine.Sessions().Delete(ctx, s.Key)
 		if errors.Is(err, session.ErrNotFound) {
 			return nil
 		}
 		e.count["sessions"]++
 		return err
 	}
-	leave, err := e.engine.Enter(ctx, s.Key)
+	leave, err := e.engine.Sessions().Enter(ctx, s.Key)
 	if err != nil {
 		return err
 	}

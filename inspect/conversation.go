@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -29,7 +29,7 @@ type Conversation struct {
 	Said []chat.Message `json:"said"`
 	// Waiting are messages that were accepted and are not in Said yet, the first 20 of them.
 	// The first one is perhaps being answered.
-	Waiting []engine.InboxItem `json:"waiting,omitempty"`
+	Waiting []inbox.Item `json:"waiting,omitempty"`
 }
 
 // showWaiting is how many waiting messages a [Conversation] shows.
@@ -41,7 +41,7 @@ const showWaiting = 20
 // wants back is left out.
 func (i *Inspector) Session(ctx context.Context, key session.Key, skip, limit int) (Conversation, error) {
 	_, owner := route.Owner(key) // who looks, as a rule
-	leave, err := i.engine.Look(ctx, owner)
+	leave, err := i.engine.Sessions().Look(ctx, owner)
 	if err != nil {
 		return Conversation{}, err
 	}
@@ -86,11 +86,11 @@ func (i *Inspector) Session(ctx context.Context, key session.Key, skip, limit in
 }
 
 // waiting returns what users wrote in a session that is not among its messages yet.
-func (i *Inspector) waiting(ctx context.Context, s session.Session) (list []engine.InboxItem, err error) {
+func (i *Inspector) waiting(ctx context.Context, s session.Session) (list []inbox.Item, err error) {
 	filter := store.ItemFilter{Session: s.Key, State: store.Waiting, Limit: showWaiting}
 	items, err := i.engine.Store().Items(ctx, filter)
 	for _, item := range items {
-		if shown := i.engine.Shown(item); shown.Text != "" && item.ID != s.Turn.Item {
+		if shown := inbox.Shown(item); shown.Text != "" && item.ID != s.Turn.Item {
 			list = append(list, shown)
 		}
 	}
@@ -99,15 +99,15 @@ func (i *Inspector) waiting(ctx context.Context, s session.Session) (list []engi
 
 // Inbox returns the messages that are parked, then those whose reply is to be delivered, and
 // then those that wait, each in the order of their mailboxes and at most limit of them.
-func (i *Inspector) Inbox(ctx context.Context, limit int) ([]engine.InboxItem, error) {
-	list := []engine.InboxItem{}
+func (i *Inspector) Inbox(ctx context.Context, limit int) ([]inbox.Item, error) {
+	list := []inbox.Item{}
 	for _, state := range []store.State{store.Parked, store.Answered, store.Waiting} {
 		found, err := i.engine.Store().Items(ctx, store.ItemFilter{State: state, Limit: limit})
 		if err != nil {
 			return nil, err
 		}
 		for _, item := range found {
-			list = append(list, i.engine.Shown(item))
+			list = append(list, inbox.Shown(item))
 		}
 	}
 	return slices.Clip(list), nil

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/selection"
@@ -19,13 +20,11 @@ import (
 
 // Engine knows what turns get, see [engine.Engine].
 type Engine interface {
-	AgentStatus(name string) (engine.AgentStatus, error)
+	Agents() *agent.Agents
 	Glance(ctx context.Context, sender engine.Message) (*turn.Runner, turn.Input, func(), error)
 	Input(ctx context.Context, m engine.Message) (*turn.Runner, turn.Input, func(), error)
 	Log() *slog.Logger
-	Look(ctx context.Context, who string) (leave func(), err error)
-	Selector() *selection.Selector
-	Shown(i store.Item) engine.InboxItem
+	Sessions() *engine.Sessions
 	Store() store.Store
 }
 
@@ -148,11 +147,13 @@ func refused(ctx context.Context, runner *turn.Runner, in turn.Input, tools []st
 // Seen returns what a caller may see in a new conversation, and which skills the model
 // may use for it.
 func (i *Inspector) Seen(f chat.Facts) (*selection.Selection, error) {
-	now, err := i.engine.AgentStatus(f.Agent)
+	now, err := i.engine.Agents().Status(f.Agent)
 	if err != nil {
 		return nil, err
 	}
-	return i.engine.Selector().Select(selection.Request{Facts: f, Groups: now.Groups, IncludeSkills: now.Skills}), nil
+	return i.engine.Agents().Selector().Select(selection.Request{
+		Facts: f, Groups: now.Groups, IncludeSkills: now.Skills,
+	}), nil
 }
 
 // SeenBy returns what the sender of a message, whose text is not needed, may see.
@@ -162,7 +163,7 @@ func (i *Inspector) SeenBy(ctx context.Context, sender engine.Message) (*selecti
 		return nil, err
 	}
 	defer leave()
-	return i.engine.Selector().Select(selection.Request{Facts: in.Facts, Groups: in.Groups}), nil
+	return i.engine.Agents().Selector().Select(selection.Request{Facts: in.Facts, Groups: in.Groups}), nil
 }
 
 // Judge returns what would become of a call; nothing runs. Nil arguments leave out

@@ -78,7 +78,7 @@ func (b *Box) attempt(ctx context.Context, i store.Item, crashed bool) error {
 			return err
 		}
 	}
-	ctx, ended := b.stops.begin(ctx, i.Session)
+	ctx, ended := b.Stops.Begin(ctx, i.Session)
 	defer ended()
 	if strings.HasPrefix(i.Key, store.Passing) { // its sender may send it again
 		b.Answers.Join(i, nil)

@@ -53,6 +53,8 @@ type Box struct {
 	Answers Answers
 	// Running counts what the process must not end without: work, and what is stored after it.
 	Running Work
+	// Stops stop work.
+	Stops Stops
 	// Here counts the messages that run or wait.
 	Here atomic.Int64
 
@@ -67,7 +69,6 @@ type Box struct {
 	resuming atomic.Int64 // sessions in which Resume works
 	sessions Lines        // those that are worked on
 	senders  senders
-	stops    stops
 	tickets  tickets
 	answered chan struct{}
 }
@@ -79,6 +80,7 @@ func New(c Config) *Box {
 		b.shared, b.sessions.Shared = shared, shared
 	}
 	b.life, b.suspend = context.WithCancelCause(context.Background())
+	b.Stops.shared, b.Stops.life, b.Stops.work, b.Stops.log = b.shared, b.life, &b.Running, c.Log
 	b.begins, b.drain = context.WithCancelCause(context.Background())
 	b.Turns = Lines{Width: c.Width, Until: b.begins.Done()}
 	return b
@@ -149,15 +151,6 @@ func (b *Box) Depth() (working, waiting int) {
 	_, inSessions := b.sessions.Depth()
 	return working + int(b.resuming.Load()), waiting + inSessions // who resumes needs no place
 }
-
-// Begin returns a context that ends with [session.ErrStopped] when the work of a session is stopped.
-// The caller has the session to itself, and calls end when its work is done.
-func (b *Box) Begin(ctx context.Context, key session.Key) (_ context.Context, end func()) {
-	return b.stops.begin(ctx, key)
-}
-
-// Interrupt stops the work of a session, and returns what is closed at its end; nil if there is none.
-func (b *Box) Interrupt(key session.Key) <-chan struct{} { return b.stops.stop(key) }
 
 // Answered receives a value when this process may have new replies to deliver.
 func (b *Box) Answered() <-chan struct{} { return b.answered }

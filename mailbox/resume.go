@@ -41,7 +41,7 @@ func (b *Box) Resume(ctx context.Context) error {
 	}
 	w.workers.Go(func() {
 		defer panics.Log(b.config.Log, "stopping turns for other processes")
-		b.heedOthers(ctx)
+		b.Stops.heedOthers(ctx)
 	})
 	var alive []string
 	all := err != nil // the store was away

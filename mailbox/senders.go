@@ -114,3 +114,17 @@ func (b *Box) LineUp(ctx context.Context, item int64, keyed, repeated bool) (con
 
 // Tell says to the senders of an item why they wait no longer.
 func (b *Box) Tell(item int64, why error) { b.senders.tell(item, why) }
+
+// maxLooking is how long the store may take to say who waits.
+const maxLooking = time.Minute
+
+// Wanted reports whether somebody waits for a session at another process.
+func (b *Box) Wanted(key session.Key) bool {
+	if b.shared == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(b.life, maxLooking)
+	defer cancel()
+	wanted, err := b.shared.Wanted(ctx, key)
+	return wanted || err != nil
+}

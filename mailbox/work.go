@@ -2,7 +2,10 @@ package mailbox
 
 import (
 	"context"
+	"log/slog"
 	"sync"
+
+	"github.com/etui-run/etui/internal/panics"
 )
 
 // Work counts running tasks. Unlike with a sync.WaitGroup, a task may begin while a
@@ -47,4 +50,14 @@ func (w *Work) Wait(ctx context.Context) {
 	case <-idle:
 	case <-ctx.Done():
 	}
+}
+
+// Go runs f as a task of its own. A panic is logged with what the task was doing.
+func (w *Work) Go(log *slog.Logger, doing string, f func()) {
+	w.Begin()
+	go func() {
+		defer w.End()
+		defer panics.Log(log, doing)
+		f()
+	}()
 }

@@ -52,6 +52,16 @@ func (p *People) Guest(c identity.Caller, key session.Key) bool {
 	return nameless || s.User == nil && slices.Contains(c.PlatformRoles, "guest")
 }
 
+// Alone reports whether a caller gets a conversation of its own, because nothing tells it from
+// others. The one at the terminal and the one of a program that names no channel are the operator.
+func (p *People) Alone(c identity.Caller) bool {
+	nameless := c.User == "" && c.Chat == "" && c.Guest == ""
+	return nameless && c.Channel != "" && c.Channel != "cli" && p.config.Scope != route.Main
+}
+
+// Configured reports whether the configuration names people, who may change at any time.
+func (p *People) Configured() bool { return p.config.Users != nil }
+
 // Waiter names a caller in a conversation where callers take turns: guests are one.
 func (p *People) Waiter(c identity.Caller, key session.Key) string {
 	if p.Guest(c, key) {

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/route"
-	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
@@ -24,15 +24,13 @@ import (
 
 // Engine has agents with a memory, and conversations; see [engine.Engine].
 type Engine interface {
-	Look(ctx context.Context, who string) (leave func(), err error)
-	Memory(agent string) (*memory.Store, error)
+	Agents() *agent.Agents
 	Now() time.Time
-	Secrets() *secret.Known
+	Sessions() *engine.Sessions
 	Store() store.Store
-	Users() *identity.Users
 }
 
-// Service reads and changes the memory of an engine's agents, for callers whom [engine.Engine.Caller]
+// Service reads and changes the memory of an engine's agents, for callers whom [agent.Agents.Caller]
 // names. It is safe for concurrent use.
 type Service struct{ engine Engine }
 
@@ -56,7 +54,7 @@ const maxNotes = 400
 
 // of returns the memory of a caller's agent, and its owner.
 func (s *Service) of(caller chat.Facts) (*memory.Store, string, error) {
-	kept, err := s.engine.Memory(caller.Agent)
+	kept, err := s.engine.Agents().Memory(caller.Agent)
 	return kept, route.Remembered(session.Key(caller.Session)), err
 }
 
@@ -83,7 +81,7 @@ func (s *Service) Remember(ctx context.Context, caller chat.Facts, c memory.Chan
 	if err != nil {
 		return "", err
 	}
-	c.New = s.engine.Secrets().Redactor().Text(c.New)
+	c.New = s.engine.Agents().Secrets().Redactor().Text(c.New)
 	return kept.Change(ctx, owner, c)
 }
 
@@ -93,7 +91,7 @@ func (s *Service) Note(ctx context.Context, caller chat.Facts, text string) erro
 	if err != nil {
 		return err
 	}
-	return kept.Note(ctx, owner, s.engine.Now(), s.engine.Secrets().Redactor().Text(text))
+	return kept.Note(ctx, owner, s.engine.Now(), s.engine.Agents().Secrets().Redactor().Text(text))
 }
 
 // EditMemory stores what a person made of a caller's MEMORY.md, see [memory.Store.Edited].
@@ -120,7 +118,7 @@ func (s *Service) Recall(ctx context.Context, caller chat.Facts, query string, l
 	if strings.TrimSpace(query) == "" {
 		return nil, fmt.Errorf("%w: it has no words to look for", engine.ErrInvalid)
 	}
-	leave, err := s.engine.Look(ctx, caller.Record())
+	leave, err := s.engine.Sessions().Look(ctx, caller.Record())
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +153,7 @@ func (s *Service) Recall(ctx context.Context, caller chat.Facts, query string, l
 func (s *Service) said(ctx context.Context, caller chat.Facts, owner string, all *pieces) error {
 	keys := []session.Key{session.Key(caller.Session)}
 	if kind, record := route.Owner(keys[0]); kind == identity.Person || kind == identity.Peer {
-		names := s.engine.Users().Names(record)
+		names := s.engine.Agents().Users().Names(record)
 		list, err := s.engine.Store().List(ctx, session.Filter{Users: names, Limit: maxRecalledSessions})
 		if err != nil {
 			return err

@@ -31,7 +31,7 @@ func TestRecall(t *testing.T) {
 	ann.Session = "another"
 	for user, want := range map[string]int{"ann": 2, "bob": 0} {
 		ann.User = user
-		caller, err := g.Caller(ann)
+		caller, err := g.Agents().Caller(ann)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/order"
 )
 
 // Heartbeat is a message that the clock sends at an interval, in a conversation of its own
@@ -124,7 +125,7 @@ func passing(ctx context.Context, err error) bool {
 // runTask sends the messages of a task that is due, and moves it on.
 func (c *Clock) runTask(ctx context.Context, t Task, now time.Time) error {
 	for _, due := range t.due(now) {
-		err := c.tasks.engine.Submit(ctx, t.order(due))
+		err := c.tasks.engine.Orders().Submit(ctx, t.order(due))
 		if passing(ctx, err) {
 			return err
 		}
@@ -172,11 +173,11 @@ func (c *Clock) beat(ctx context.Context, now time.Time) error {
 			c.log.ErrorContext(ctx, "the heartbeat could not be read", "error", err)
 		}
 		if text != "" {
-			o := engine.Order{Caller: identity.Caller{User: h.User}, Message: engine.Message{
+			o := order.Order{Caller: identity.Caller{User: h.User}, Message: engine.Message{
 				Agent: h.Agent, Session: heartbeat, Text: text, Background: true, NoHistory: true,
 				IdempotencyKey: fmt.Sprintf("%s-%d", heartbeat, due.Unix()),
 			}}
-			err := c.tasks.engine.Submit(ctx, o)
+			err := c.tasks.engine.Orders().Submit(ctx, o)
 			if passing(ctx, err) {
 				return fmt.Errorf("the heartbeat: %w", err)
 			}

@@ -329,7 +329,7 @@ func TestTaskHasItsOwnersRights(t *testing.T) {
 	if list, err := g.tasks.Of(t.Context(), chat.Facts{User: "bob", Sender: "bob"}); err != nil || len(list) != 0 {
 		t.Errorf("bob's tasks: %+v, %v", list, err)
 	}
-	if f, err := g.tasks.Erase(t.Context(), g.Users().Names("ann")); err != nil || f["tasks"] != 1 {
+	if f, err := g.tasks.Erase(t.Context(), g.Agents().Users().Names("ann")); err != nil || f["tasks"] != 1 {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if list, err := g.tasks.List(t.Context()); err != nil || len(list) != 0 {
@@ -476,7 +476,7 @@ func TestHeartbeat(t *testing.T) {
 			t.Errorf("request %d has %+v", i, r.Messages)
 		}
 	}
-	w, err := a.Whoami(engine.Message{Session: "heartbeat"})
+	w, err := a.Agents().Whoami(engine.Message{Session: "heartbeat"})
 	must(t, err)
 	s, err := kept.Load(t.Context(), w.Session, 0)
 	must(t, err)

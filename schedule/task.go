@@ -14,6 +14,8 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/order"
 	"github.com/etui-run/etui/session"
 )
 
@@ -54,7 +56,7 @@ type Task struct {
 	identity.Caller
 	// Bounds are what was true when somebody asked for the task in a conversation: it may use
 	// only what was allowed then and is allowed when it runs. Nil for a task of an operator.
-	Bounds *engine.Bounds `json:"asked,omitempty"`
+	Bounds *message.Bounds `json:"asked,omitempty"`
 	// Key is the conversation; the engine finds it when the task is added.
 	Key     session.Key `json:"key,omitempty"`
 	Created time.Time   `json:"created,omitzero"`
@@ -132,9 +134,9 @@ func (t Task) check(now time.Time) error {
 }
 
 // order is what the clock says for the task at a time.
-func (t Task) order(due time.Time) engine.Order {
+func (t Task) order(due time.Time) order.Order {
 	at := due.In(t.zone()).Format("2006-01-02 15:04 MST")
-	return engine.Order{Caller: t.Caller, To: t.Key, Bounds: t.Bounds, Message: engine.Message{
+	return order.Order{Caller: t.Caller, To: t.Key, Bounds: t.Bounds, Message: engine.Message{
 		Text:  fmt.Sprintf("(scheduled task %s, due %s)\n%s", t.ID, at, t.Text),
 		Agent: t.Agent, Session: t.Session, Background: true,
 		IdempotencyKey: fmt.Sprintf("task-%s-%d", t.ID, due.Unix()),

@@ -11,11 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/order"
 	"github.com/etui-run/etui/route"
-	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/store"
 )
 
@@ -40,15 +41,12 @@ type firing struct {
 
 // Engine answers what is scheduled, see [engine.Engine].
 type Engine interface {
-	Check(o engine.Order) (engine.Order, error)
+	Agents() *agent.Agents
 	Expire(ctx context.Context) error
 	Now() time.Time
-	Order(ctx context.Context) (engine.Order, error)
-	Secrets() *secret.Known
+	Orders() *order.Orders
 	Stopping() bool
 	Store() store.Store
-	Submit(ctx context.Context, o engine.Order) error
-	Users() *identity.Users
 }
 
 // Tasks are the tasks in the store of an engine. They are safe for concurrent use.
@@ -64,18 +62,18 @@ func (s *Tasks) Add(ctx context.Context, t Task) (Task, error) {
 		return t, err
 	}
 	t.ID, t.Created = strings.ToLower(rand.Text()[:6]), now.Round(time.Second)
-	o, err := s.engine.Check(t.order(now))
+	o, err := s.engine.Orders().Check(t.order(now))
 	if err != nil {
 		return t, err
 	}
 	if strings.TrimSpace(t.Text) == "" {
 		return t, engine.ErrEmpty
 	}
-	t.Text = s.engine.Secrets().Redactor().Text(t.Text)
+	t.Text = s.engine.Agents().Secrets().Redactor().Text(t.Text)
 	if t.Key == "" && t.Session == "" && t.Chat == "" && t.User == "" { // a guest has no conversation of its own
 		t.Session = "task-" + t.ID
 		o.Session, o.To = t.Session, ""
-		if o, err = s.engine.Check(o); err != nil {
+		if o, err = s.engine.Orders().Check(o); err != nil {
 			return t, err
 		}
 	}
@@ -97,7 +95,7 @@ func (s *Tasks) Add(ctx context.Context, t Task) (Task, error) {
 // AddFromTurn adds a task for the caller of the turn that calls a tool with the context, in the
 // same conversation. The task may use what the caller may use both now and when it runs.
 func (s *Tasks) AddFromTurn(ctx context.Context, t Task) (Task, error) {
-	o, err := s.engine.Order(ctx)
+	o, err := s.engine.Orders().New(ctx)
 	if err != nil {
 		return t, err
 	}
@@ -137,7 +135,9 @@ func (s *Tasks) room(ctx context.Context, t Task, more int) error {
 }
 
 // sender returns who a task belongs to, by the configuration as it is now.
-func (s *Tasks) sender(t Task) identity.Sender { return s.engine.Users().Sender(t.Channel, t.User) }
+func (s *Tasks) sender(t Task) identity.Sender {
+	return s.engine.Agents().Users().Sender(t.Channel, t.User)
+}
 
 // owner returns who a task belongs to, as [identity.Sender.Record] has it.
 func (s *Tasks) owner(t Task) string { return s.sender(t).Record() }
@@ -233,7 +233,7 @@ func (s *Tasks) Pause(ctx context.Context, id string, paused bool) (Task, error)
 func (s *Tasks) Run(ctx context.Context, id string) (Task, error) {
 	t, err := s.get(ctx, id)
 	if err == nil {
-		err = s.engine.Submit(ctx, t.order(s.engine.Now()))
+		err = s.engine.Orders().Submit(ctx, t.order(s.engine.Now()))
 	}
 	return t, err
 }

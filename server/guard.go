@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/wire"
 )
@@ -31,7 +31,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pace(w, r)
 		connection := w
-		out := &answer{w, s.engine.Secrets(), false}
+		out := &answer{w, s.engine.Agents().Secrets(), false}
 		w = out
 		if len(r.TransferEncoding) > 0 {
 			// Content-Length may have been there, too, which net/http does not tell. Two
@@ -67,7 +67,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			// Room for the longest message, as JSON escapes it, its history, and pictures
 			// as base64.
 			if pattern != toChannel { // the host bounds deliveries
-				body := &largeBody{ReadCloser: http.MaxBytesReader(connection, r.Body, int64(8*s.engine.MaxMessage()+8<<20+engine.MaxPictureBytes/3*4)), ctx: r.Context(), larges: &s.larges, client: c.Key}
+				body := &largeBody{ReadCloser: http.MaxBytesReader(connection, r.Body, int64(8*s.engine.Agents().MaxMessage()+8<<20+message.MaxPictureBytes/3*4)), ctx: r.Context(), larges: &s.larges, client: c.Key}
 				defer body.end()
 				r.Body = body
 			}

@@ -13,12 +13,13 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/roster"
@@ -31,7 +32,7 @@ import (
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
 	return []action{
-		agents(), approvals(), auditRecords(), channels(), cron(), forget(), inbox(), keys(), memory(), sessions(), skills(),
+		agents(), approvals(), auditRecords(), channels(), cron(), forget(), inboxItems(), keys(), memory(), sessions(), skills(),
 		status(), tools(), usageRecords(), whoami(),
 	}
 }
@@ -74,8 +75,8 @@ func agents() action {
 					}
 					return nil
 				},
-				run: send(http.MethodPut, "/api/agents/{}", &change, func(s engine.AgentStatus) string {
-					return describeAgents([]engine.AgentStatus{s})
+				run: send(http.MethodPut, "/api/agents/{}", &change, func(s agent.Status) string {
+					return describeAgents([]agent.Status{s})
 				}),
 			},
 		},
@@ -242,8 +243,8 @@ name of its user and with the rights of that user at that moment; its answer is 
 	}
 }
 
-func inbox() action {
-	one := func(use, short, method, path string, needs needs, text func(engine.InboxItem) string) action {
+func inboxItems() action {
+	one := func(use, short, method, path string, needs needs, text func(inbox.Item) string) action {
 		return action{
 			use: use + " ID", short: short, needs: needs, example: "  etui inbox " + use + " 17",
 			check: func(c *call) error {
@@ -263,9 +264,9 @@ that is parked was given up, because its turn ended etui again and again: try it
 		actions: []action{
 			{
 				use: "list", short: "List the messages that are parked or wait", needs: records,
-				run: get("/admin/inbox", table[engine.InboxItem]{
+				run: get("/admin/inbox", table[inbox.Item]{
 					none: "No message waits.\n", head: []string{"ID", "STATE", "ACCEPTED", "SESSION", "TEXT"},
-					row: func(i engine.InboxItem) []string {
+					row: func(i inbox.Item) []string {
 						when := i.Accepted.Local().Format(time.DateTime)
 						return []string{strconv.FormatInt(i.ID, 10), string(i.State), when, client.SessionName(i.Session), i.Text}
 					},

@@ -9,12 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/cmd/internal/client"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
+	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/learning"
@@ -38,10 +39,10 @@ func keyRow(k server.KeyStatus) []string {
 	return []string{k.Name, k.User, may, k.Created.Local().Format(time.DateTime), k.Problem}
 }
 
-func describeAgents(agents []engine.AgentStatus) string {
-	return table[engine.AgentStatus]{
+func describeAgents(agents []agent.Status) string {
+	return table[agent.Status]{
 		wide: true, head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE", "SKILL", "SKILLS SHOWN", "STRATEGY"},
-		row: func(s engine.AgentStatus) []string {
+		row: func(s agent.Status) []string {
 			shown := cmp.Or(strings.Join(s.Skills, ","), "all")
 			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), strconv.Itoa(s.Active), s.Skill, shown, fmt.Sprint(s.Strategy)}
 		},
@@ -49,7 +50,7 @@ func describeAgents(agents []engine.AgentStatus) string {
 }
 
 // describeHealth says which models failed last, each once.
-func describeHealth(agents []engine.AgentStatus) string {
+func describeHealth(agents []agent.Status) string {
 	var b strings.Builder
 	var told []string
 	for _, s := range agents {
@@ -150,16 +151,16 @@ func taskRow(t schedule.Task) []string {
 	return []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text}
 }
 
-func describeRetried(i engine.InboxItem) string {
+func describeRetried(i inbox.Item) string {
 	session := client.SessionName(i.Session)
 	return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, session)
 }
 
-func describeDropped(i engine.InboxItem) string {
+func describeDropped(i inbox.Item) string {
 	return fmt.Sprintf("Message %d is dropped.\n", i.ID)
 }
 
-func describeItem(i engine.InboxItem) string {
+func describeItem(i inbox.Item) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "message %d, %s since %s\n  session  %s\n", i.ID, i.State, i.Accepted.Local().Format(time.DateTime), i.Session)
 	if i.User != "" {

@@ -24,6 +24,7 @@ import (
 	"github.com/etui-run/etui"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/script"
 	"github.com/etui-run/etui/sandbox"
@@ -436,7 +437,7 @@ func (a *agent) send(ctx context.Context, g *etui.Gateway, id, flow string, resu
 		Params: map[string]string{"goal": number(a.Goal), "mutants": number(a.Mutants)},
 	}
 	if resume {
-		done, err = a.follow(ctx, g, engine.Message{Text: engine.Run, Session: id})
+		done, err = a.follow(ctx, g, engine.Message{Text: message.Run, Session: id})
 		if err != nil || done.Flow != nil {
 			return done, err
 		}

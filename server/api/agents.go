@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
@@ -36,7 +36,7 @@ func (a *API) Toolsets(w http.ResponseWriter, r *http.Request) {
 // replyToolsets answers with the toolsets of an agent: with those that are seen, or with
 // all if seen is nil.
 func (a *API) replyToolsets(w http.ResponseWriter, agent string, seen *selection.Selection) {
-	now, err := a.engine.AgentStatus(agent)
+	now, err := a.engine.Agents().Status(agent)
 	c := a.engine.Catalog()
 	if seen != nil {
 		c = seen.Catalog()
@@ -79,14 +79,14 @@ func (a *API) SetToolset(w http.ResponseWriter, r *http.Request) {
 	if !wire.Read(w, r, &change) {
 		return
 	}
-	if err := a.engine.Roster().SetSkill(r.Context(), change.Agent, change.Skill); err != nil {
+	if err := a.engine.Agents().Roster.SetSkill(r.Context(), change.Agent, change.Skill); err != nil {
 		wire.Fail(w, err)
 		return
 	}
 	a.replyToolsets(w, change.Agent, nil)
 }
 
-// Agents answers with the [engine.AgentStatus] of each agent. Only operators read which
+// Agents answers with the [agent.Status] of each agent. Only operators read which
 // groups and skills it has, and how many tools.
 func (a *API) Agents(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); ok {
@@ -94,10 +94,10 @@ func (a *API) Agents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (a *API) agents(r *http.Request) []engine.AgentStatus {
-	var list []engine.AgentStatus
-	for _, name := range a.engine.Roster().Names() {
-		now, _ := a.engine.AgentStatus(name) // there is one of each of these names
+func (a *API) agents(r *http.Request) []agent.Status {
+	var list []agent.Status
+	for _, name := range a.engine.Agents().Roster.Names() {
+		now, _ := a.engine.Agents().Status(name) // there is one of each of these names
 		if !wire.CallerOf(r).Operator {
 			now.Skill, now.Groups, now.Skills, now.Tools = "", "", []string{}, 0
 		}
@@ -107,7 +107,7 @@ func (a *API) agents(r *http.Request) []engine.AgentStatus {
 }
 
 // Control carries out an [roster.Change] and answers with the agent's
-// [engine.AgentStatus].
+// [agent.Status].
 func (a *API) Control(w http.ResponseWriter, r *http.Request) {
 	var c roster.Change
 	if !wire.Read(w, r, &c) {
@@ -118,10 +118,10 @@ func (a *API) Control(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := r.PathValue("name")
-	if err := a.engine.Roster().Change(r.Context(), name, c); err != nil {
+	if err := a.engine.Agents().Roster.Change(r.Context(), name, c); err != nil {
 		wire.Fail(w, err)
 		return
 	}
-	now, err := a.engine.AgentStatus(name)
+	now, err := a.engine.Agents().Status(name)
 	wire.Answer(w, now, err)
 }

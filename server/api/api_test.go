@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -243,15 +244,15 @@ func TestToolsets(t *testing.T) {
 
 func TestControl(t *testing.T) {
 	a := newAPI(t, nil)
-	s := get[engine.AgentStatus](t, a.Control, "", "main", `{"groups":"world","skills":["talking"],"skill":"talking"}`)
+	s := get[agent.Status](t, a.Control, "", "main", `{"groups":"world","skills":["talking"],"skill":"talking"}`)
 	if got := fmt.Sprintf("%q %d %s %s %s", s.Groups, s.Tools, s.Skill, s.Skills, s.Strategy); got != `"world" 1 talking [talking] full` {
 		t.Errorf("changed to %s", got)
 	}
-	s = get[engine.AgentStatus](t, a.Control, "", "main", `{"skills":[],"groups":""}`)
+	s = get[agent.Status](t, a.Control, "", "main", `{"skills":[],"groups":""}`)
 	if got := fmt.Sprintf("%q %d %s %s", s.Groups, s.Tools, s.Skill, s.Skills); got != `"" 3 talking []` {
 		t.Errorf("changed back to %s", got)
 	}
-	list := get[[]engine.AgentStatus](t, a.Agents, "", "", "")
+	list := get[[]agent.Status](t, a.Agents, "", "", "")
 	if len(list) != 2 {
 		t.Fatalf("%d agents, want 2: %+v", len(list), list)
 	}

@@ -58,7 +58,7 @@ func (a *API) OwnApprovals(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	list, err := a.engine.ApprovalsFor(r.Context(), engine.Message{User: q.Get("user"), Channel: "api"})
+	list, err := a.engine.Answers().For(r.Context(), engine.Message{User: q.Get("user"), Channel: "api"})
 	wire.Answer(w, list, err)
 }
 
@@ -69,7 +69,7 @@ func (a *API) AnswerOwn(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	found, err := a.engine.Answer(r.Context(), m, r.PathValue("id"), in.said(""), false)
+	found, err := a.engine.Answers().Give(r.Context(), m, r.PathValue("id"), in.said(""), false)
 	wire.Answer(w, found, err)
 }
 
@@ -80,7 +80,8 @@ func (a *API) Answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := wire.CallerOf(r)
-	found, err := a.engine.Answer(r.Context(), engine.Message{}, r.PathValue("id"), in.said(cmp.Or(c.User, c.Key, "an operator")), true)
+	said := in.said(cmp.Or(c.User, c.Key, "an operator"))
+	found, err := a.engine.Answers().Give(r.Context(), engine.Message{}, r.PathValue("id"), said, true)
 	wire.Answer(w, found, err)
 }
 

@@ -7,11 +7,11 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/server/wire"
 )
 
-// Inbox answers with an [engine.InboxItem] for each message that is parked or waits.
+// Inbox answers with an [inbox.Item] for each message that is parked or waits.
 func (a *API) Inbox(w http.ResponseWriter, r *http.Request) {
 	q, ok := wire.Query(w, r, "limit")
 	if !ok {
@@ -26,7 +26,7 @@ func (a *API) Inbox(w http.ResponseWriter, r *http.Request) {
 	wire.Answer(w, list, err)
 }
 
-// InboxItem answers with one [engine.InboxItem].
+// InboxItem answers with one [inbox.Item].
 func (a *API) InboxItem(w http.ResponseWriter, r *http.Request) {
 	a.ofItem(w, r, func(context.Context, int64) error { return nil })
 }
@@ -36,12 +36,12 @@ func (a *API) RetryItem(w http.ResponseWriter, r *http.Request) {
 	if !wire.Read(w, r, &struct{}{}) {
 		return
 	}
-	a.ofItem(w, r, a.engine.RetryItem)
+	a.ofItem(w, r, a.engine.Inbox().Retry)
 }
 
 // DropItem ends a parked message, and answers with what it was.
 func (a *API) DropItem(w http.ResponseWriter, r *http.Request) {
-	a.ofItem(w, r, a.engine.DropItem)
+	a.ofItem(w, r, a.engine.Inbox().Drop)
 }
 
 // ofItem does something with the message that the path names, and answers with what it
@@ -52,10 +52,10 @@ func (a *API) ofItem(w http.ResponseWriter, r *http.Request, do func(ctx context
 	}
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
-		wire.Fail(w, fmt.Errorf("%q: %w", r.PathValue("id"), engine.ErrNoItem))
+		wire.Fail(w, fmt.Errorf("%q: %w", r.PathValue("id"), inbox.ErrNoItem))
 		return
 	}
-	item, err := a.engine.InboxItem(r.Context(), id)
+	item, err := a.engine.Inbox().Item(r.Context(), id)
 	if err == nil {
 		err = do(r.Context(), id)
 	}

@@ -51,7 +51,7 @@ func (a *API) Memory(w http.ResponseWriter, r *http.Request) {
 	if l.Most == 0 {
 		l.Most = 20
 	}
-	caller, err := a.engine.Caller(m)
+	caller, err := a.engine.Agents().Caller(m)
 	if err != nil {
 		wire.Fail(w, err)
 		return
@@ -72,7 +72,7 @@ func (a *API) EditMemory(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	caller, err := a.engine.Caller(m)
+	caller, err := a.engine.Agents().Caller(m)
 	if err != nil {
 		wire.Fail(w, err)
 		return

@@ -40,7 +40,7 @@ type Conversations struct {
 // File answers with a picture or PDF of a message, by its hash, as a [chat.File].
 func (c Conversations) File(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); ok {
-		f, err := c.engine.File(r.Context(), r.PathValue("sha256"))
+		f, err := c.engine.Inbox().File(r.Context(), r.PathValue("sha256"))
 		wire.Answer(w, f, err)
 	}
 }
@@ -58,7 +58,7 @@ func (c Conversations) List(w http.ResponseWriter, r *http.Request) {
 	limit, err := wire.Limit(q, "sessions")
 	f := session.Filter{Key: session.Key(q.Get("key")), Part: q.Get("part"), Limit: min(cmp.Or(limit, someSessions), maxSessions)}
 	if user := q.Get("user"); user != "" {
-		f.Users = c.engine.Users().Names(user)
+		f.Users = c.engine.Agents().Users().Names(user)
 	}
 	if err == nil {
 		f.After, err = parseCursor(q.Get("after"))
@@ -141,7 +141,7 @@ func (c Conversations) Stop(w http.ResponseWriter, r *http.Request) {
 	if _, ok := c.query(w, r); !ok {
 		return
 	}
-	stopped, err := c.engine.StopTurn(r.Context(), session.Key(r.PathValue("key")))
+	stopped, err := c.engine.Sessions().Stop(r.Context(), session.Key(r.PathValue("key")))
 	wire.Answer(w, StoppedTurn{stopped}, err)
 }
 
@@ -156,7 +156,7 @@ func (c Conversations) Delete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key := session.Key(r.PathValue("key"))
-	wire.Answer(w, DeletedSession{key}, c.engine.DeleteSession(r.Context(), key))
+	wire.Answer(w, DeletedSession{key}, c.engine.Sessions().Delete(r.Context(), key))
 }
 
 // person reads a query that says whose sessions are meant, with parameters beside that.
@@ -199,7 +199,7 @@ func (c Conversations) query(w http.ResponseWriter, r *http.Request, names ...st
 // session.
 func (c Conversations) owns(w http.ResponseWriter, r *http.Request, key session.Key, user string) bool {
 	list, err := c.engine.Store().List(r.Context(), session.Filter{Key: key, Limit: 1})
-	if err == nil && (len(list) == 0 || !route.Belongs(list[0], c.engine.Users().Names(user))) {
+	if err == nil && (len(list) == 0 || !route.Belongs(list[0], c.engine.Agents().Users().Names(user))) {
 		err = fmt.Errorf("session %q: %w", key, session.ErrNotFound)
 	}
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server/wire"
@@ -28,7 +28,7 @@ type Status struct {
 	Version string `json:"version,omitempty"`
 	Tools   int    `json:"tools"`
 	// Agents are in the order of the configuration.
-	Agents []engine.AgentStatus `json:"agents"`
+	Agents []agent.Status `json:"agents"`
 	// Rules are the visibility rules in effect, in order; Policy are the rules about
 	// calls.
 	Rules  []rules.Status `json:"rules"`
@@ -72,7 +72,7 @@ func (a *API) Status(w http.ResponseWriter, r *http.Request) {
 		wire.Reply(w, http.StatusOK, s)
 		return
 	}
-	s.Tools, s.Workflows = c.Len(), append(s.Workflows, a.engine.Workflows().Names()...)
+	s.Tools, s.Workflows = c.Len(), append(s.Workflows, a.engine.Agents().Workflows().Names()...)
 	if len(s.Workflows) > 0 {
 		runs, err := a.inspector.Runs(r.Context())
 		if err != nil {

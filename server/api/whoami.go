@@ -3,13 +3,13 @@ package api
 import (
 	"net/http"
 
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/server/wire"
 )
 
 // Whoami says who the sender of a message is, and what the client's key may do.
 type Whoami struct {
-	engine.Whoami
+	agent.Whoami
 	// Client is what the gateway knows of the client itself.
 	Client wire.Caller `json:"client"`
 }
@@ -21,6 +21,6 @@ func (a *API) Whoami(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	who, err := a.engine.Whoami(m)
+	who, err := a.engine.Agents().Whoami(m)
 	wire.Answer(w, Whoami{who, wire.CallerOf(r)}, err)
 }

@@ -39,7 +39,7 @@ func (a *API) Workflows(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	all := Workflows{Workflows: []Workflow{}}
-	for p := range a.engine.Workflows().All() {
+	for p := range a.engine.Agents().Workflows().All() {
 		one := Workflow{Name: p.Name, Description: p.Description}
 		for _, ph := range p.Phases {
 			next := []string{}

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
 )
 
 // part is a part of a message's content.
@@ -65,7 +65,7 @@ func (m completionMessage) read() (text string, pictures []chat.File, err error)
 		}
 	}
 	if len(pictures) > 0 {
-		pictures, err = engine.Pictures(pictures)
+		pictures, err = message.Pictures(pictures)
 	}
 	return all.String(), pictures, err
 }
@@ -104,6 +104,6 @@ func (p part) file() (text string, pdf []byte, err error) {
 	case !strings.HasPrefix(mediaType, "text/") && !slices.Contains(texts, mediaType):
 		return "", nil, fmt.Errorf("files of type %q are not supported, only text and PDF; send pictures as image_url", mediaType)
 	}
-	text, err = engine.TextFile(p.File.Name, data)
+	text, err = message.TextFile(p.File.Name, data)
 	return text, nil, err
 }

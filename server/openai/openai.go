@@ -189,7 +189,7 @@ func (a *API) asked(w http.ResponseWriter, r *http.Request) (*engine.Message, *c
 	case errors.As(err, &refused):
 		wire.RefuseField(w, http.StatusBadRequest, refused.code, refused.field, refused.says)
 		return nil, nil
-	case !slices.Contains(a.engine.Roster().Names(), cmp.Or(req.Model, a.engine.Roster().Names()[0])):
+	case !slices.Contains(a.engine.Agents().Roster.Names(), cmp.Or(req.Model, a.engine.Agents().Roster.Names()[0])):
 		a.noModel(w, req.Model)
 		return nil, nil
 	case err != nil:
@@ -216,7 +216,7 @@ func (a *API) Models(w http.ResponseWriter, _ *http.Request) {
 		Object string  `json:"object"`
 		Data   []entry `json:"data"`
 	}{Object: "list"}
-	for _, name := range a.engine.Roster().Names() {
+	for _, name := range a.engine.Agents().Roster.Names() {
 		list.Data = append(list.Data, entryOf(name))
 	}
 	wire.Reply(w, http.StatusOK, list)
@@ -225,7 +225,7 @@ func (a *API) Models(w http.ResponseWriter, _ *http.Request) {
 // Model answers with one agent: {id} in the path.
 func (a *API) Model(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("id")
-	if !slices.Contains(a.engine.Roster().Names(), name) {
+	if !slices.Contains(a.engine.Agents().Roster.Names(), name) {
 		a.noModel(w, name)
 		return
 	}
@@ -234,5 +234,5 @@ func (a *API) Model(w http.ResponseWriter, r *http.Request) {
 
 func (a *API) noModel(w http.ResponseWriter, name string) {
 	wire.RefuseField(w, http.StatusNotFound, "model_not_found", "model",
-		fmt.Sprintf("agent %q: %v%s", name, engine.ErrUnknown, nearest.Hint(name, slices.Values(a.engine.Roster().Names()))))
+		fmt.Sprintf("agent %q: %v%s", name, engine.ErrUnknown, nearest.Hint(name, slices.Values(a.engine.Agents().Roster.Names()))))
 }

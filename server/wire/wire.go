@@ -17,7 +17,9 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
@@ -187,13 +189,13 @@ var statuses = []struct {
 	{engine.ErrStore, http.StatusServiceUnavailable, "database_unavailable"},
 	{memory.ErrAway, http.StatusServiceUnavailable, "database_unavailable"},
 	{identity.ErrAway, http.StatusServiceUnavailable, "database_unavailable"},
-	{engine.ErrKeyReused, http.StatusUnprocessableEntity, "idempotency_key_reused"},
-	{engine.ErrParked, http.StatusInternalServerError, "message_parked"},
-	{engine.ErrNoItem, http.StatusNotFound, "message_not_found"},
-	{engine.ErrNotParked, http.StatusConflict, "message_not_parked"},
+	{message.ErrKeyReused, http.StatusUnprocessableEntity, "idempotency_key_reused"},
+	{message.ErrParked, http.StatusInternalServerError, "message_parked"},
+	{inbox.ErrNoItem, http.StatusNotFound, "message_not_found"},
+	{inbox.ErrNotParked, http.StatusConflict, "message_not_parked"},
 	{engine.ErrUnknown, http.StatusNotFound, "not_found"},
 	{session.ErrNotFound, http.StatusNotFound, "session_not_found"},
-	{engine.ErrOpen, http.StatusConflict, "turn_open"},
+	{message.ErrOpen, http.StatusConflict, "turn_open"},
 	{schedule.ErrNoTask, http.StatusNotFound, "task_not_found"},
 	{approval.ErrNotYours, http.StatusForbidden, "not_yours"},
 	{channel.ErrUnknown, http.StatusNotFound, "channel_not_found"},
@@ -201,7 +203,7 @@ var statuses = []struct {
 	{channel.ErrNoCode, http.StatusNotFound, "code_not_found"},
 	{approval.ErrNone, http.StatusNotFound, "approval_not_found"},
 	{turn.ErrStopped, http.StatusConflict, "turn_stopped"},
-	{engine.ErrNothingAwaited, http.StatusConflict, "nothing_awaited"},
+	{message.ErrNothingAwaited, http.StatusConflict, "nothing_awaited"},
 	{model.ErrUnsupported, http.StatusBadRequest, "unsupported_parameter"},
 	{model.ErrTooLong, http.StatusRequestEntityTooLarge, "context_length_exceeded"},
 	{model.ErrRateLimited, http.StatusTooManyRequests, "rate_limit_exceeded"},

@@ -2,14 +2,17 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 )
 
 const (
@@ -23,18 +26,46 @@ const (
 	doubtful = time.Minute
 )
 
+// process is this process, among those that share a database: its lease, the sessions that it has
+// claimed, and what it tells others and hears of them.
+type process struct {
+	db     *database
+	holder string // its name
+	ended  sync.WaitGroup
+	left   chan struct{}
+
+	mu            sync.Mutex                    // guards the rest
+	claims        map[session.Key]*claim        // what it works on, or has lost
+	wakes         map[chan struct{}]session.Key // of those who wait for a session
+	doubts        map[string]time.Time          // keys of items that may have been accepted, and since when
+	told          map[int64]*transcript         // of the items that it works on
+	heard         map[int64]*listener           // of the items that others work on
+	watched       map[chan struct{}]string      // the kinds of records, by who watches them
+	asked         map[int64]chan struct{}       // who waits for the end of what runs under the claim of another process
+	interruptions chan store.Interruption
+}
+
+func newProcess(db *database) *process {
+	return &process{
+		db: db, holder: rand.Text(), left: make(chan struct{}, 1),
+		claims: map[session.Key]*claim{}, wakes: map[chan struct{}]session.Key{}, doubts: map[string]time.Time{},
+		told: map[int64]*transcript{}, heard: map[int64]*listener{}, watched: map[chan struct{}]string{},
+		asked: map[int64]chan struct{}{}, interruptions: make(chan store.Interruption, maxInterruptions),
+	}
+}
+
 // keepAlive renews the lease of this process and hears notifications, on a connection of
 // its own, until ctx ends. Without the database it tries again at each renewal.
-func (s *Store) keepAlive(ctx context.Context) {
+func (p *process) keepAlive(ctx context.Context) {
 	var telling panics.Group
 	defer telling.Wait()
-	telling.Go(func() { s.tell(ctx) })
+	telling.Go(func() { p.tell(ctx) })
 	away := false
 	for ctx.Err() == nil {
-		err := panics.Try(s.log, "listening to the database", func() error { return s.listenOnce(ctx, &away) })
+		err := panics.Try(p.db.log, "listening to the database", func() error { return p.listenOnce(ctx, &away) })
 		if ctx.Err() == nil && !away {
 			away = true
-			s.log.WarnContext(ctx, "the database is away; accepted messages wait", "error", s.explain(err))
+			p.db.log.WarnContext(ctx, "the database is away; accepted messages wait", "error", p.db.explain(err))
 		}
 		select {
 		case <-time.After(renewal):
@@ -44,10 +75,10 @@ func (s *Store) keepAlive(ctx context.Context) {
 }
 
 // listenOnce does that on one connection, until it breaks.
-func (s *Store) listenOnce(ctx context.Context, away *bool) error {
+func (p *process) listenOnce(ctx context.Context, away *bool) error {
 	connecting, done := context.WithTimeout(ctx, maxRenewal)
 	defer done()
-	conn, err := pgx.ConnectConfig(connecting, s.pool.Config().ConnConfig)
+	conn, err := pgx.ConnectConfig(connecting, p.db.pool.Config().ConnConfig)
 	if err != nil {
 		return err
 	}
@@ -61,24 +92,24 @@ func (s *Store) listenOnce(ctx context.Context, away *bool) error {
 	}
 	done()
 	for {
-		if err := s.renew(ctx, conn); err != nil {
+		if err := p.renew(ctx, conn); err != nil {
 			return err
 		}
 		if *away {
 			*away = false
-			s.log.WarnContext(ctx, "the database is back")
+			p.db.log.WarnContext(ctx, "the database is back")
 		}
-		s.mu.Lock()
-		s.wakeAll() // should a notification be lost
-		s.mu.Unlock()
-		if err := s.hearUntil(ctx, conn, time.Now().Add(renewal)); err != nil {
+		p.mu.Lock()
+		p.wakeAll() // should a notification be lost
+		p.mu.Unlock()
+		if err := p.hearUntil(ctx, conn, time.Now().Add(renewal)); err != nil {
 			return err
 		}
 	}
 }
 
 // hearUntil takes notifications until a time.
-func (s *Store) hearUntil(ctx context.Context, conn *pgx.Conn, until time.Time) error {
+func (p *process) hearUntil(ctx context.Context, conn *pgx.Conn, until time.Time) error {
 	for {
 		waiting, done := context.WithDeadline(ctx, until)
 		n, err := conn.WaitForNotification(waiting)
@@ -86,7 +117,7 @@ func (s *Store) hearUntil(ctx context.Context, conn *pgx.Conn, until time.Time) 
 		done()
 		switch {
 		case err == nil:
-			s.hear(n.Payload)
+			p.hear(n.Payload)
 		case timeout && ctx.Err() == nil && !conn.IsClosed():
 			return nil
 		default:
@@ -97,35 +128,35 @@ func (s *Store) hearUntil(ctx context.Context, conn *pgx.Conn, until time.Time) 
 
 // renew tells the database that this process is alive, and puts right what earlier
 // failures have left: items in doubt, and claims that were not released.
-func (s *Store) renew(ctx context.Context, db interface {
+func (p *process) renew(ctx context.Context, db interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }) error {
 	// Close waits for it: a renewal that is given up could still reach the database, after
 	// Close has said there that the process ended.
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), maxRenewal)
 	defer done()
-	s.mu.Lock()
-	doubts := slices.Collect(maps.Keys(s.doubts))
+	p.mu.Lock()
+	doubts := slices.Collect(maps.Keys(p.doubts))
 	held := []string{}
-	for key := range s.claims {
+	for key := range p.claims {
 		held = append(held, string(key))
 	}
-	s.mu.Unlock()
+	p.mu.Unlock()
 	b := &pgx.Batch{}
 	// While the database was away, no process could renew its lease. So where this one missed
 	// a renewal, too, a lease that ended since the last one does not mean that its process
 	// ended, and is renewed, too. The lock keeps another renewal of this process out.
-	b.Queue(`SELECT FROM replicas WHERE holder = $1 FOR UPDATE`, s.holder)
+	b.Queue(`SELECT FROM replicas WHERE holder = $1 FOR UPDATE`, p.holder)
 	b.Queue(`UPDATE replicas o SET expires = clock_timestamp() + $2::interval FROM replicas me
 		WHERE me.holder = $1 AND me.expires < clock_timestamp() + $3::interval AND o.holder <> $1 AND o.expires < clock_timestamp() AND o.expires BETWEEN me.expires - $2::interval AND me.expires + $2::interval`,
-		s.holder, Lease, Lease-2*renewal)
-	b.Queue(`INSERT INTO replicas (holder, expires) VALUES ($1, clock_timestamp() + $2) ON CONFLICT (holder) DO UPDATE SET expires = excluded.expires`, s.holder, Lease)
+		p.holder, Lease, Lease-2*renewal)
+	b.Queue(`INSERT INTO replicas (holder, expires) VALUES ($1, clock_timestamp() + $2) ON CONFLICT (holder) DO UPDATE SET expires = excluded.expires`, p.holder, Lease)
 	b.Queue(`DELETE FROM replicas WHERE expires < clock_timestamp() - interval '1 hour'`)
 	if len(doubts) > 0 {
-		b.Queue(`UPDATE inbox SET holder = '' WHERE key = ANY ($1) AND holder = $2 AND state = 'waiting'`, doubts, s.holder)
+		b.Queue(`UPDATE inbox SET holder = '' WHERE key = ANY ($1) AND holder = $2 AND state = 'waiting'`, doubts, p.holder)
 	}
 	unreleased := map[session.Key]int64{}
-	b.Queue(`SELECT session, number FROM claims WHERE holder = $1 AND wanted AND NOT session = ANY ($2)`, s.holder, held).Query(func(rows pgx.Rows) error {
+	b.Queue(`SELECT session, number FROM claims WHERE holder = $1 AND wanted AND NOT session = ANY ($2)`, p.holder, held).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var key session.Key
 			var number int64
@@ -139,13 +170,13 @@ func (s *Store) renew(ctx context.Context, db interface {
 	if err := db.SendBatch(ctx, b).Close(); err != nil {
 		return err
 	}
-	s.mu.Lock()
+	p.mu.Lock()
 	// Numbers are never used again: what is not worked on now is left from a failure.
-	maps.DeleteFunc(unreleased, func(key session.Key, _ int64) bool { return s.claims[key] != nil })
-	maps.DeleteFunc(s.doubts, func(_ string, since time.Time) bool { return time.Since(since) > doubtful })
-	s.mu.Unlock()
+	maps.DeleteFunc(unreleased, func(key session.Key, _ int64) bool { return p.claims[key] != nil })
+	maps.DeleteFunc(p.doubts, func(_ string, since time.Time) bool { return time.Since(since) > doubtful })
+	p.mu.Unlock()
 	for key, number := range unreleased {
-		s.release(key, number)
+		p.release(key, number)
 	}
 	return nil
 }

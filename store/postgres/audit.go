@@ -33,17 +33,17 @@ func (s *Store) Calls() audit.Log {
 			for {
 				err := transaction(ctx, s.sql, nil, f)
 				if !broken(err) && !clash(err) && !errors.Is(err, driver.ErrBadConn) || ctx.Err() != nil {
-					return s.explain(err)
+					return s.db.explain(err)
 				}
 				select { // f finds what a commit has added whose answer was lost
 				case <-time.After(again):
 				case <-ctx.Done():
-					return s.explain(err)
+					return s.db.explain(err)
 				}
 			}
 		},
 		View: func(ctx context.Context, f func(trail.Tx) error) error {
-			return s.read(ctx, func(ctx context.Context) error {
+			return s.db.read(ctx, func(ctx context.Context) error {
 				return transaction(ctx, s.sql, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, f)
 			})
 		},

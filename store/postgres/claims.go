@@ -24,12 +24,12 @@ const lost = -1
 const poll = time.Second
 
 // Holder implements [store.Shared].
-func (s *Store) Holder() string { return s.holder }
+func (s *Store) Holder() string { return s.process.holder }
 
 // Alive implements [store.Shared].
 func (s *Store) Alive(ctx context.Context) (holders []string, err error) {
-	err = s.read(ctx, func(ctx context.Context) error {
-		rows, err := s.pool.Query(ctx, `SELECT holder FROM replicas WHERE holder <> $1 AND expires > clock_timestamp() ORDER BY holder`, s.holder)
+	err = s.db.read(ctx, func(ctx context.Context) error {
+		rows, err := s.db.pool.Query(ctx, `SELECT holder FROM replicas WHERE holder <> $1 AND expires > clock_timestamp() ORDER BY holder`, s.process.holder)
 		if err == nil {
 			holders, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		}
@@ -39,49 +39,49 @@ func (s *Store) Alive(ctx context.Context) (holders []string, err error) {
 }
 
 // Left implements [store.Shared].
-func (s *Store) Left() <-chan struct{} { return s.left }
+func (s *Store) Left() <-chan struct{} { return s.process.left }
 
 // Claim implements [store.Shared].
 func (s *Store) Claim(ctx context.Context, c store.Claim) error {
 	wake := make(chan struct{}, 1)
-	s.mu.Lock()
-	if mine := s.claims[c.Session]; mine != nil && mine.number > 0 {
-		s.mu.Unlock()
+	s.process.mu.Lock()
+	if mine := s.process.claims[c.Session]; mine != nil && mine.number > 0 {
+		s.process.mu.Unlock()
 		return nil
 	}
-	s.wakes[wake] = c.Session // before the first look: a release after it is noticed
+	s.process.wakes[wake] = c.Session // before the first look: a release after it is noticed
 	mine := &claim{}
-	s.claims[c.Session] = mine
-	s.mu.Unlock()
+	s.process.claims[c.Session] = mine
+	s.process.mu.Unlock()
 	var heard *listener
 	if c.Item != 0 && c.News != nil {
-		heard = s.listen(c.Item)
+		heard = s.process.listen(c.Item)
 	}
 	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.wakes, wake)
-		if mine.number <= 0 && s.claims[c.Session] == mine {
-			delete(s.claims, c.Session)
+		s.process.mu.Lock()
+		defer s.process.mu.Unlock()
+		delete(s.process.wakes, wake)
+		if mine.number <= 0 && s.process.claims[c.Session] == mine {
+			delete(s.process.claims, c.Session)
 		}
-		if heard != nil && s.heard[c.Item] == heard {
-			delete(s.heard, c.Item)
+		if heard != nil && s.process.heard[c.Item] == heard {
+			delete(s.process.heard, c.Item)
 		}
 	}()
 	again := time.NewTicker(poll)
 	defer again.Stop()
 	for {
 		var number int64
-		err := s.read(ctx, func(ctx context.Context) error {
-			return s.pool.QueryRow(ctx, `SELECT claim($1, $2, $3)`, c.Session, s.holder, c.Item).Scan(&number)
+		err := s.db.read(ctx, func(ctx context.Context) error {
+			return s.db.pool.QueryRow(ctx, `SELECT claim($1, $2, $3)`, c.Session, s.process.holder, c.Item).Scan(&number)
 		})
 		switch {
 		case err != nil:
 			return err
 		case number > 0:
-			s.mu.Lock()
+			s.process.mu.Lock()
 			mine.number = number
-			s.mu.Unlock()
+			s.process.mu.Unlock()
 			return nil
 		case number < 0:
 			heard.drain(c.News)
@@ -90,7 +90,7 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) error {
 			return store.ErrClaimed
 		}
 		if heard != nil {
-			s.follow(ctx, c.Item, heard)
+			s.process.follow(ctx, c.Item, heard)
 		}
 	waiting:
 		for {
@@ -110,56 +110,56 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) error {
 
 // Wanted implements [store.Shared].
 func (s *Store) Wanted(ctx context.Context, key session.Key) (wanted bool, err error) {
-	err = s.read(ctx, func(ctx context.Context) error {
-		return s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM claims WHERE session = $1 AND wanted)`, key).Scan(&wanted)
+	err = s.db.read(ctx, func(ctx context.Context) error {
+		return s.db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM claims WHERE session = $1 AND wanted)`, key).Scan(&wanted)
 	})
 	return wanted, err
 }
 
 // Release implements [store.Shared].
 func (s *Store) Release(key session.Key) {
-	s.mu.Lock()
-	mine := s.claims[key]
-	delete(s.claims, key)
-	last := s.untold(key)
-	maps.DeleteFunc(s.told, func(_ int64, t *transcript) bool { return t.session == key })
-	s.mu.Unlock()
+	s.process.mu.Lock()
+	mine := s.process.claims[key]
+	delete(s.process.claims, key)
+	last := s.process.untold(key)
+	maps.DeleteFunc(s.process.told, func(_ int64, t *transcript) bool { return t.session == key })
+	s.process.mu.Unlock()
 	if mine == nil || mine.number <= 0 {
 		return
 	}
 	// Nobody here needs to wait: this process can claim the session anew before it is done.
-	s.ended.Go(func() {
-		defer panics.Log(s.log, "releasing a conversation")
+	s.process.ended.Go(func() {
+		defer panics.Log(s.db.log, "releasing a conversation")
 		for _, text := range last {
-			s.notify(context.Background(), text)
+			s.db.notify(context.Background(), text)
 		}
-		s.release(key, mine.number)
+		s.process.release(key, mine.number)
 	})
 }
 
 // release gives up a claim. If that fails, keepAlive does it as soon as somebody waits.
-func (s *Store) release(key session.Key, number int64) {
+func (p *process) release(key session.Key, number int64) {
 	ctx, done := context.WithTimeout(context.Background(), patience)
 	defer done()
 	b := &pgx.Batch{}
 	// If the database crashes, the claim is still there, and is given up as if this had failed.
 	b.Queue(`SET LOCAL synchronous_commit = off`)
 	b.Queue(`SELECT release($1, $2)`, key, number)
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
-		s.log.Debug("a conversation was not released", "session", key, "error", s.explain(err))
+	if err := p.db.pool.SendBatch(ctx, b).Close(); err != nil {
+		p.db.log.Debug("a conversation was not released", "session", key, "error", p.db.explain(err))
 	}
 }
 
 // fence makes a transaction fail when this process has claimed a session and lost it.
-func (s *Store) fence(b *pgx.Batch, key session.Key) {
-	if number, claimed := s.number(key); claimed {
+func (p *process) fence(b *pgx.Batch, key session.Key) {
+	if number, claimed := p.number(key); claimed {
 		b.Queue(`SELECT fence($1, $2)`, key, number)
 	}
 }
 
 // fenced does the same at once.
-func (s *Store) fenced(ctx context.Context, tx pgx.Tx, key session.Key) error {
-	number, claimed := s.number(key)
+func (p *process) fenced(ctx context.Context, tx pgx.Tx, key session.Key) error {
+	number, claimed := p.number(key)
 	if !claimed {
 		return nil
 	}
@@ -167,10 +167,10 @@ func (s *Store) fenced(ctx context.Context, tx pgx.Tx, key session.Key) error {
 	return err
 }
 
-func (s *Store) number(key session.Key) (number int64, claimed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.claims[key]
+func (p *process) number(key session.Key) (number int64, claimed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.claims[key]
 	if c == nil || c.number == 0 {
 		return 0, false
 	}
@@ -178,11 +178,11 @@ func (s *Store) number(key session.Key) (number int64, claimed bool) {
 }
 
 // lost remembers that a write failed because another process has a session.
-func (s *Store) lost(key session.Key, err error) error {
+func (p *process) lost(key session.Key, err error) error {
 	if err == store.ErrLost { //nolint:errorlint // update and within return it as it is
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if c := s.claims[key]; c != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if c := p.claims[key]; c != nil {
 			c.number = lost
 		}
 	}
@@ -191,11 +191,11 @@ func (s *Store) lost(key session.Key, err error) error {
 
 // doubt remembers an item that may or may not have been accepted. Its sender was told that
 // it was not, so nobody here works on it.
-func (s *Store) doubt(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.doubts) < maxDoubts {
-		s.doubts[key] = time.Now()
+func (p *process) doubt(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.doubts) < maxDoubts {
+		p.doubts[key] = time.Now()
 	}
 }
 

@@ -49,18 +49,18 @@ func clash(err error) bool {
 // explain adds the database and a remedy to an error, which is a [store.ErrAway] if the database
 // or the connection is its cause. It returns a context's error, and those that a caller asks for,
 // unchanged.
-func (s *Store) explain(err error) error {
+func (d *database) explain(err error) error {
 	if c := code(err); c == "22021" || c == "22P05" { // bytes, or an escape in JSON, that its texts cannot hold
 		return store.ErrText
 	}
-	explained := s.advise(err)
+	explained := d.advise(err)
 	if !errors.Is(err, context.Canceled) && (code(err) != "" || broken(err) || errors.Is(err, context.DeadlineExceeded)) {
 		return store.Away(explained)
 	}
 	return explained
 }
 
-func (s *Store) advise(err error) error {
+func (d *database) advise(err error) error {
 	for _, own := range []error{context.Canceled, store.ErrEnded, store.ErrLost, session.ErrNotFound, session.ErrNoFile} {
 		if err == nil || errors.Is(err, own) {
 			return err
@@ -70,23 +70,23 @@ func (s *Store) advise(err error) error {
 	var e *pgconn.PgError
 	switch c := code(err); {
 	case strings.HasPrefix(c, "28") && errors.As(err, &e):
-		return fmt.Errorf("database %s: %s; check the user and the password in store", s.name, e.Message)
+		return fmt.Errorf("database %s: %s; check the user and the password in store", d.name, e.Message)
 	case c == "3D000" && errors.As(err, &e):
-		return fmt.Errorf("database %s: %s; make it with createdb", s.name, e.Message)
+		return fmt.Errorf("database %s: %s; make it with createdb", d.name, e.Message)
 	case c == "53100":
-		return fmt.Errorf("database %s: %w; its disk is full: make room", s.name, err)
+		return fmt.Errorf("database %s: %w; its disk is full: make room", d.name, err)
 	case c == "53300":
-		return fmt.Errorf("database %s: %w; raise its max_connections, or lower pool_max_conns in store", s.name, err)
+		return fmt.Errorf("database %s: %w; raise its max_connections, or lower pool_max_conns in store", d.name, err)
 	case c == "25006":
-		return fmt.Errorf("database %s: %w; it is read-only: is it a standby?", s.name, err)
+		return fmt.Errorf("database %s: %w; it is read-only: is it a standby?", d.name, err)
 	case c == "42501":
-		return fmt.Errorf("database %s: %w; the user must be allowed to make a schema, or to use the one of etui", s.name, err)
+		return fmt.Errorf("database %s: %w; the user must be allowed to make a schema, or to use the one of etui", d.name, err)
 	case errors.As(err, &connecting):
-		return fmt.Errorf("database %s cannot be reached: %w; is it running?", s.name, cause(connecting))
+		return fmt.Errorf("database %s cannot be reached: %w; is it running?", d.name, cause(connecting))
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("database %s: %w: it did not answer in time", s.name, err)
+		return fmt.Errorf("database %s: %w: it did not answer in time", d.name, err)
 	}
-	return fmt.Errorf("database %s: %w", s.name, err)
+	return fmt.Errorf("database %s: %w", d.name, err)
 }
 
 // cause returns why a connection failed, without the address and the user.

@@ -42,8 +42,8 @@ func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, err
 	}
 	added := false
 	out := i
-	err := s.read(ctx, func(ctx context.Context) error {
-		rows, err := s.pool.Query(ctx, `INSERT INTO inbox (session, author, key, keyed, digest, priority, state, reason, tries, holder, message, accepted)
+	err := s.db.read(ctx, func(ctx context.Context) error {
+		rows, err := s.db.pool.Query(ctx, `INSERT INTO inbox (session, author, key, keyed, digest, priority, state, reason, tries, holder, message, accepted)
 			VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', 0, $7, $8, now_ms()) ON CONFLICT (key) DO NOTHING RETURNING `+columns,
 			i.Session, clean(i.User), key, i.Key != "" && !strings.HasPrefix(i.Key, store.Passing), i.Digest, i.Priority, i.Holder, string(i.Message))
 		if err != nil {
@@ -56,7 +56,7 @@ func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, err
 			}
 			return err
 		}
-		if rows, err = s.pool.Query(ctx, `SELECT `+columns+` FROM inbox WHERE key = $1`, key); err != nil {
+		if rows, err = s.db.pool.Query(ctx, `SELECT `+columns+` FROM inbox WHERE key = $1`, key); err != nil {
 			return err
 		}
 		out, err = pgx.CollectExactlyOneRow(rows, item)
@@ -64,7 +64,7 @@ func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, err
 		return err
 	})
 	if err != nil {
-		s.doubt(key)
+		s.process.doubt(key)
 		return i, false, err
 	}
 	out.Message = i.Message
@@ -79,7 +79,7 @@ const dead = `holder NOT IN (SELECT r.holder FROM replicas r WHERE r.expires > c
 
 // Mailboxes implements [store.Inbox].
 func (s *Store) Mailboxes(ctx context.Context, holder string) ([]session.Key, error) {
-	return s.keys(ctx, `SELECT session FROM inbox WHERE state = 'waiting' AND holder <> $1 AND `+dead+`
+	return s.db.keys(ctx, `SELECT session FROM inbox WHERE state = 'waiting' AND holder <> $1 AND `+dead+`
 		AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.session = inbox.session AND c.holder <> $1 AND alive(c.holder))
 		GROUP BY session ORDER BY min(id)`, holder)
 }
@@ -107,8 +107,8 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) (list []store.Ite
 	if f.After != 0 {
 		order = " ORDER BY id LIMIT $%d"
 	}
-	err = s.read(ctx, func(ctx context.Context) error {
-		rows, err := s.pool.Query(ctx, query+fmt.Sprintf(order, len(args)+1), append(slices.Clone(args), all(f.Limit))...)
+	err = s.db.read(ctx, func(ctx context.Context) error {
+		rows, err := s.db.pool.Query(ctx, query+fmt.Sprintf(order, len(args)+1), append(slices.Clone(args), all(f.Limit))...)
 		if err == nil {
 			list, err = pgx.CollectRows(rows, item)
 		}
@@ -120,8 +120,8 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) (list []store.Ite
 // Depth implements [store.Inbox].
 func (s *Store) Depth(ctx context.Context, state store.State) (n int, oldest time.Time, err error) {
 	var accepted int64
-	err = s.read(ctx, func(ctx context.Context) error {
-		return s.pool.QueryRow(ctx, `SELECT count(*), coalesce(min(accepted), 0) FROM inbox WHERE state = '`+string(state)+`'`).Scan(&n, &accepted)
+	err = s.db.read(ctx, func(ctx context.Context) error {
+		return s.db.pool.QueryRow(ctx, `SELECT count(*), coalesce(min(accepted), 0) FROM inbox WHERE state = '`+string(state)+`'`).Scan(&n, &accepted)
 	})
 	if n > 0 {
 		oldest = time.UnixMilli(accepted)
@@ -132,14 +132,14 @@ func (s *Store) Depth(ctx context.Context, state store.State) (n int, oldest tim
 // Update implements [store.Inbox].
 func (s *Store) Update(ctx context.Context, i store.Item) error {
 	b := &pgx.Batch{}
-	s.fence(b, i.Session)
+	s.process.fence(b, i.Session)
 	changed := false
 	b.Queue(`UPDATE inbox SET state = $2, reason = $3, tries = $4, holder = $5 WHERE id = $1 AND state <> 'done' RETURNING true`, i.ID, i.State, clean(i.Reason), i.Tries, i.Holder).
 		Query(func(rows pgx.Rows) error {
 			changed = rows.Next()
 			return rows.Err()
 		})
-	err := s.lost(i.Session, s.update(ctx, b))
+	err := s.process.lost(i.Session, s.db.update(ctx, b))
 	if err == nil && !changed {
 		return store.ErrEnded
 	}
@@ -154,13 +154,13 @@ func (s *Store) Finish(ctx context.Context, e store.End) error {
 		if err != nil {
 			return err
 		}
-		s.fence(b, e.Session)
+		s.process.fence(b, e.Session)
 		finish(b, e)
 		add(b, step, e.State)
 	} else {
 		finish(b, e)
 	}
-	return s.lost(e.Session, s.update(ctx, b))
+	return s.process.lost(e.Session, s.db.update(ctx, b))
 }
 
 func finish(b *pgx.Batch, e store.End) {
@@ -171,7 +171,7 @@ func finish(b *pgx.Batch, e store.End) {
 func (s *Store) Delivered(ctx context.Context, id int64) error {
 	b := &pgx.Batch{}
 	b.Queue(`SELECT delivered($1, $2)`, id, store.Kept.Milliseconds())
-	return s.update(ctx, b)
+	return s.db.update(ctx, b)
 }
 
 func result(raw json.RawMessage) *string {

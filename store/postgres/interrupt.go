@@ -24,26 +24,26 @@ const maxInterruptions = 64
 const lateAnswer = 5 * poll
 
 // Interruptions implements [store.Shared].
-func (s *Store) Interruptions() <-chan store.Interruption { return s.interruptions }
+func (s *Store) Interruptions() <-chan store.Interruption { return s.process.interruptions }
 
 // Interrupt implements [store.Shared]. It asks again every second, and does not stop what a
 // later claim has begun.
 func (s *Store) Interrupt(ctx context.Context, key session.Key) (stopped bool, err error) {
 	wake, answered := make(chan struct{}, 1), make(chan struct{}, 1)
 	var number int64
-	s.mu.Lock()
-	s.wakes[wake] = key
-	s.mu.Unlock()
+	s.process.mu.Lock()
+	s.process.wakes[wake] = key
+	s.process.mu.Unlock()
 	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.wakes, wake)
-		delete(s.asked, number)
+		s.process.mu.Lock()
+		defer s.process.mu.Unlock()
+		delete(s.process.wakes, wake)
+		delete(s.process.asked, number)
 	}()
 	again := time.NewTicker(poll)
 	defer again.Stop()
 	for {
-		now, err := s.ask(ctx, key, number, answered)
+		now, err := s.process.ask(ctx, key, number, answered)
 		if err != nil || now == 0 && (stopped || number == 0) {
 			return stopped, err
 		}
@@ -76,41 +76,41 @@ func (s *Store) Interrupt(ctx context.Context, key session.Key) (stopped bool, e
 
 // ask asks the process that has claimed a session. It returns the number of the claim, and 0
 // when no other process has one, or not that with the number before.
-func (s *Store) ask(ctx context.Context, key session.Key, before int64, answered chan struct{}) (number int64, err error) {
-	err = s.read(ctx, func(ctx context.Context) error {
-		err := s.pool.QueryRow(ctx, `UPDATE claims SET wanted = true WHERE session = $1 AND holder NOT IN ('', $2) AND alive(holder) AND $3::bigint IN (0, number) RETURNING number`, key, s.holder, before).Scan(&number)
+func (p *process) ask(ctx context.Context, key session.Key, before int64, answered chan struct{}) (number int64, err error) {
+	err = p.db.read(ctx, func(ctx context.Context) error {
+		err := p.db.pool.QueryRow(ctx, `UPDATE claims SET wanted = true WHERE session = $1 AND holder NOT IN ('', $2) AND alive(holder) AND $3::bigint IN (0, number) RETURNING number`, key, p.holder, before).Scan(&number)
 		if errors.Is(err, pgx.ErrNoRows) {
 			number, err = 0, nil
 		}
 		return err
 	})
 	if err == nil && number != 0 {
-		s.mu.Lock()
-		s.asked[number] = answered // before the question: the answer after it is noticed
-		s.mu.Unlock()
-		s.notify(ctx, fmt.Sprintf("stop %d %s", number, key))
+		p.mu.Lock()
+		p.asked[number] = answered // before the question: the answer after it is noticed
+		p.mu.Unlock()
+		p.db.notify(ctx, fmt.Sprintf("stop %d %s", number, key))
 	}
 	return number, err
 }
 
 // interrupted takes a question of another process, if it is about a claim of this one. The
 // caller holds the lock.
-func (s *Store) interrupted(text string) {
+func (p *process) interrupted(text string) {
 	at, key, _ := strings.Cut(text, " ")
 	number, err := strconv.ParseInt(at, 10, 64)
-	if c := s.claims[session.Key(key)]; err != nil || c == nil || c.number != number {
+	if c := p.claims[session.Key(key)]; err != nil || c == nil || c.number != number {
 		return
 	}
 	select {
-	case s.interruptions <- store.Interruption{Session: session.Key(key), Stopped: func() { s.answer(number) }}:
+	case p.interruptions <- store.Interruption{Session: session.Key(key), Stopped: func() { p.answer(number) }}:
 	default:
 	}
 }
 
 // answer tells who asks that what runs under a claim is being ended.
-func (s *Store) answer(number int64) {
-	s.ended.Go(func() {
-		defer panics.Log(s.log, "answering another process")
-		s.notify(context.Background(), fmt.Sprintf("stopped %d", number))
+func (p *process) answer(number int64) {
+	p.ended.Go(func() {
+		defer panics.Log(p.db.log, "answering another process")
+		p.db.notify(context.Background(), fmt.Sprintf("stopped %d", number))
 	})
 }

@@ -19,12 +19,12 @@ var migrations embed.FS
 
 // migrate brings the schema to this program's version, all of the way or not at all. Only
 // one process does that at a time.
-func (s *Store) migrate(ctx context.Context) error {
+func (d *database) migrate(ctx context.Context) error {
 	files, err := fs.Glob(migrations, "migrations/*.sql") // in order
 	if err != nil {
 		return err
 	}
-	return s.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	return d.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(x'65747569'::bigint)`); err != nil { // "etui"
 			return err
 		}

@@ -50,12 +50,12 @@ func (l *listener) drain(news func([]byte)) {
 
 // Tell implements [store.Shared].
 func (s *Store) Tell(key session.Key, item int64, news []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.told[item]
+	s.process.mu.Lock()
+	defer s.process.mu.Unlock()
+	t := s.process.told[item]
 	if t == nil {
 		t = &transcript{session: key}
-		s.told[item] = t
+		s.process.told[item] = t
 	}
 	if len(t.text)+len(news) <= maxTold {
 		t.text = append(t.text, news...)
@@ -63,33 +63,33 @@ func (s *Store) Tell(key session.Key, item int64, news []byte) {
 }
 
 // listen registers for the news of an item. One sender of each item receives them.
-func (s *Store) listen(item int64) *listener {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (p *process) listen(item int64) *listener {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	l := &listener{arrived: make(chan []byte, 256)}
-	s.heard[item] = l
+	p.heard[item] = l
 	return l
 }
 
 // follow asks the process that works on an item for its news. It is repeated, so that it
 // reaches the one that takes the item up next; those who send already begin anew.
-func (s *Store) follow(ctx context.Context, item int64, l *listener) {
-	s.mu.Lock()
+func (p *process) follow(ctx context.Context, item int64, l *listener) {
+	p.mu.Lock()
 	have := l.have
-	s.mu.Unlock()
-	s.notify(ctx, fmt.Sprintf("follow %d %d", item, have))
+	p.mu.Unlock()
+	p.db.notify(ctx, fmt.Sprintf("follow %d %d", item, have))
 }
 
-func (s *Store) notify(ctx context.Context, text string) {
+func (d *database) notify(ctx context.Context, text string) {
 	ctx, done := context.WithTimeout(ctx, patience)
 	defer done()
-	if _, err := s.pool.Exec(ctx, `SELECT pg_notify('etui', $1)`, text); err != nil && ctx.Err() == nil {
-		s.log.DebugContext(ctx, "other processes were not notified", "error", s.explain(err))
+	if _, err := d.pool.Exec(ctx, `SELECT pg_notify('etui', $1)`, text); err != nil && ctx.Err() == nil {
+		d.log.DebugContext(ctx, "other processes were not notified", "error", d.explain(err))
 	}
 }
 
 // tell sends what those who follow items have not had, every so often, until ctx ends.
-func (s *Store) tell(ctx context.Context) {
+func (p *process) tell(ctx context.Context) {
 	tick := time.NewTicker(batch)
 	defer tick.Stop()
 	for {
@@ -98,19 +98,19 @@ func (s *Store) tell(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		s.mu.Lock()
-		texts := s.untold("")
-		s.mu.Unlock()
+		p.mu.Lock()
+		texts := p.untold("")
+		p.mu.Unlock()
 		for _, text := range texts {
-			s.notify(ctx, text)
+			p.db.notify(ctx, text)
 		}
 	}
 }
 
 // untold returns the notifications with what is to be sent about a session; empty means
 // all. The caller holds the lock.
-func (s *Store) untold(key session.Key) (texts []string) {
-	for item, t := range s.told {
+func (p *process) untold(key session.Key) (texts []string) {
+	for item, t := range p.told {
 		for (key == "" || t.session == key) && t.wanted && t.sent < len(t.text) {
 			end := min(len(t.text), t.sent+piece)
 			texts = append(texts, fmt.Sprintf("news %d %d %s", item, t.sent, base64.StdEncoding.EncodeToString(t.text[t.sent:end])))
@@ -121,34 +121,34 @@ func (s *Store) untold(key session.Key) (texts []string) {
 }
 
 // hear takes a notification.
-func (s *Store) hear(text string) {
+func (p *process) hear(text string) {
 	kind, rest, _ := strings.Cut(text, " ")
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch kind {
 	case "free":
-		for wake, key := range s.wakes {
+		for wake, key := range p.wakes {
 			if string(key) == rest {
 				signal(wake)
 			}
 		}
 	case "left":
-		s.wakeAll()
+		p.wakeAll()
 	case "records":
-		for c, watched := range s.watched {
+		for c, watched := range p.watched {
 			if watched == rest {
 				signal(c)
 			}
 		}
 	case "stop":
-		s.interrupted(rest)
+		p.interrupted(rest)
 	case "stopped":
-		if number, err := strconv.ParseInt(rest, 10, 64); err == nil && s.asked[number] != nil {
-			signal(s.asked[number])
+		if number, err := strconv.ParseInt(rest, 10, 64); err == nil && p.asked[number] != nil {
+			signal(p.asked[number])
 		}
 	case "follow":
 		item, from, ok := numbers(rest)
-		if t := s.told[item]; ok && t != nil {
+		if t := p.told[item]; ok && t != nil {
 			if t.sent = min(t.sent, from); !t.wanted {
 				t.sent = min(from, len(t.text))
 			}
@@ -158,7 +158,7 @@ func (s *Store) hear(text string) {
 		at, encoded, _ := strings.Cut(rest, " ")
 		from, encoded, _ := strings.Cut(encoded, " ")
 		item, have, ok := numbers(at + " " + from)
-		l := s.heard[item]
+		l := p.heard[item]
 		news, err := base64.StdEncoding.DecodeString(encoded)
 		if !ok || l == nil || err != nil || have > l.have || have+len(news) <= l.have {
 			return // not ours, a gap that the next follow closes, or known
@@ -172,14 +172,14 @@ func (s *Store) hear(text string) {
 }
 
 // wakeAll wakes all who wait. The caller holds the lock.
-func (s *Store) wakeAll() {
-	for wake := range s.wakes {
+func (p *process) wakeAll() {
+	for wake := range p.wakes {
 		signal(wake)
 	}
-	for c := range s.watched {
+	for c := range p.watched {
 		signal(c)
 	}
-	signal(s.left)
+	signal(p.left)
 }
 
 func signal(c chan struct{}) {

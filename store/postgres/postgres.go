@@ -14,14 +14,12 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -30,30 +28,22 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/etui-run/etui/internal/panics"
-	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
 
 // Store keeps sessions in a database. It is safe for concurrent use.
 type Store struct {
-	pool   *pgxpool.Pool
-	sql    *sql.DB // the same connections
-	name   string  // of the database, for people
-	holder string  // this process
-	log    *slog.Logger
+	db      *database
+	sql     *sql.DB // the same connections
+	process *process
+	stop    context.CancelFunc // ends keepAlive
+}
 
-	stop          context.CancelFunc // ends keepAlive
-	ended         sync.WaitGroup
-	left          chan struct{}
-	mu            sync.Mutex                    // guards the rest
-	claims        map[session.Key]*claim        // what this process works on, or has lost
-	wakes         map[chan struct{}]session.Key // of those who wait for a session
-	doubts        map[string]time.Time          // keys of items that may have been accepted, and since when
-	told          map[int64]*transcript         // of the items that this process works on
-	heard         map[int64]*listener           // of the items that others work on
-	watched       map[chan struct{}]string      // the kinds of records, by who watches them
-	asked         map[int64]chan struct{}       // who waits for the end of what runs under the claim of another process
-	interruptions chan store.Interruption
+// database is what runs statements, and says what failed.
+type database struct {
+	pool *pgxpool.Pool
+	name string // for people
+	log  *slog.Logger
 }
 
 var _ store.Shared = (*Store)(nil)
@@ -105,29 +95,26 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 		}
 	}
 	c.ConnConfig.ConnectTimeout = cmp.Or(c.ConnConfig.ConnectTimeout, 5*time.Second)
-	s := &Store{
-		name: Name(url), holder: rand.Text(), log: log, left: make(chan struct{}, 1),
-		claims: map[session.Key]*claim{}, wakes: map[chan struct{}]session.Key{}, doubts: map[string]time.Time{}, told: map[int64]*transcript{}, heard: map[int64]*listener{},
-		watched: map[chan struct{}]string{}, asked: map[int64]chan struct{}{}, interruptions: make(chan store.Interruption, maxInterruptions),
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	db := &database{name: Name(url), log: log}
+	s := &Store{db: db, process: newProcess(db)}
+	if db.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
+		return nil, db.explain(err)
 	}
-	if s.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
-		return nil, s.explain(err)
-	}
-	if err = s.migrate(ctx); err == nil {
-		err = s.explain(s.renew(ctx, s.pool))
+	if err = db.migrate(ctx); err == nil {
+		err = db.explain(s.process.renew(ctx, db.pool))
 	}
 	if err != nil {
-		s.pool.Close()
+		db.pool.Close()
 		return nil, err
 	}
-	s.sql = stdlib.OpenDBFromPool(s.pool)
+	s.sql = stdlib.OpenDBFromPool(db.pool)
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.ended.Go(func() {
-		defer panics.Log(s.log, "keeping this process's lease")
-		s.keepAlive(ctx)
+	s.process.ended.Go(func() {
+		defer panics.Log(log, "keeping this process's lease")
+		s.process.keepAlive(ctx)
 	})
 	return s, nil
 }
@@ -136,20 +123,20 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 // called after it.
 func (s *Store) Close() error {
 	s.stop()
-	s.ended.Wait()
+	s.process.ended.Wait()
 	ctx, done := context.WithTimeout(context.Background(), time.Second) // if it fails, the lease ends by itself
 	defer done()
-	if _, err := s.pool.Exec(ctx, `WITH gone AS (DELETE FROM replicas WHERE holder = $1) SELECT pg_notify('etui', 'left')`, s.holder); err != nil {
-		s.log.Warn("the database was not told that this process ends; others take up its messages when its lease ends", "error", s.explain(err))
+	if _, err := s.db.pool.Exec(ctx, `WITH gone AS (DELETE FROM replicas WHERE holder = $1) SELECT pg_notify('etui', 'left')`, s.process.holder); err != nil {
+		s.db.log.Warn("the database was not told that this process ends; others take up its messages when its lease ends", "error", s.db.explain(err))
 	}
 	_ = s.sql.Close() // it has no connection of its own
-	s.pool.Close()
+	s.db.pool.Close()
 	return nil
 }
 
 // read runs f, again if the connection broke meanwhile: connections of the pool may be
 // left from before a restart of the database.
-func (s *Store) read(ctx context.Context, f func(context.Context) error) error {
+func (d *database) read(ctx context.Context, f func(context.Context) error) error {
 	ctx, done := context.WithTimeout(ctx, patience)
 	defer done()
 	var err error
@@ -158,17 +145,17 @@ func (s *Store) read(ctx context.Context, f func(context.Context) error) error {
 			break
 		}
 	}
-	return s.explain(err)
+	return d.explain(err)
 }
 
 // update runs statements in one transaction. They reach the database together, so that a
 // transaction is never open while this process does something else.
-func (s *Store) update(ctx context.Context, b *pgx.Batch) error {
+func (d *database) update(ctx context.Context, b *pgx.Batch) error {
 	ctx, done := context.WithTimeout(ctx, patience)
 	defer done()
 	var err error
 	for range 3 {
-		err = s.pool.SendBatch(ctx, b).Close()
+		err = d.pool.SendBatch(ctx, b).Close()
 		// Nothing was sent, or all was undone: it may run again.
 		if !pgconn.SafeToRetry(err) && !clash(err) || ctx.Err() != nil {
 			break
@@ -180,16 +167,16 @@ func (s *Store) update(ctx context.Context, b *pgx.Batch) error {
 	case codeEnded:
 		return store.ErrEnded
 	}
-	return s.explain(err)
+	return d.explain(err)
 }
 
 // within runs f in a transaction.
-func (s *Store) within(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
+func (d *database) within(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
 	ctx, done := context.WithTimeout(ctx, patience)
 	defer done()
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return f(ctx, tx) })
+	err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error { return f(ctx, tx) })
 	if code(err) == codeLost {
 		return store.ErrLost
 	}
-	return s.explain(err)
+	return d.explain(err)
 }

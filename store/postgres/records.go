@@ -12,16 +12,16 @@ import (
 
 // Put implements [store.Records].
 func (s *Store) Put(ctx context.Context, kind, key string, value json.RawMessage) error {
-	return s.read(ctx, func(ctx context.Context) error {
-		_, err := s.pool.Exec(ctx, `INSERT INTO records (kind, key, value) VALUES ($1, $2, $3) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value`, kind, key, string(value))
+	return s.db.read(ctx, func(ctx context.Context) error {
+		_, err := s.db.pool.Exec(ctx, `INSERT INTO records (kind, key, value) VALUES ($1, $2, $3) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value`, kind, key, string(value))
 		return err
 	})
 }
 
 // Records implements [store.Records].
 func (s *Store) Records(ctx context.Context, kind string, keys ...string) (list []store.Record, err error) {
-	err = s.read(ctx, func(ctx context.Context) error {
-		rows, err := s.pool.Query(ctx, `SELECT key, value FROM records WHERE kind = $1 AND ($2::text[] IS NULL OR key = ANY($2)) ORDER BY key COLLATE "C"`, kind, keys)
+	err = s.db.read(ctx, func(ctx context.Context) error {
+		rows, err := s.db.pool.Query(ctx, `SELECT key, value FROM records WHERE kind = $1 AND ($2::text[] IS NULL OR key = ANY($2)) ORDER BY key COLLATE "C"`, kind, keys)
 		if err != nil {
 			return err
 		}
@@ -38,8 +38,8 @@ func (s *Store) Records(ctx context.Context, kind string, keys ...string) (list 
 
 // Remove implements [store.Records].
 func (s *Store) Remove(ctx context.Context, kind, key string) (found bool, err error) {
-	err = s.read(ctx, func(ctx context.Context) error {
-		result, err := s.pool.Exec(ctx, `DELETE FROM records WHERE kind = $1 AND key = $2`, kind, key)
+	err = s.db.read(ctx, func(ctx context.Context) error {
+		result, err := s.db.pool.Exec(ctx, `DELETE FROM records WHERE kind = $1 AND key = $2`, kind, key)
 		found = found || err == nil && result.RowsAffected() > 0
 		return err
 	})
@@ -48,7 +48,7 @@ func (s *Store) Remove(ctx context.Context, kind, key string) (found bool, err e
 
 // Change implements [store.Records].
 func (s *Store) Change(ctx context.Context, kind, key string, change func(json.RawMessage) (json.RawMessage, error)) error {
-	return s.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	return s.db.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		// A record that is not there yet has no row to lock.
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(x'65747569'::integer, hashtext($1))`, kind+" "+key); err != nil {
 			return err
@@ -79,8 +79,8 @@ func (s *Store) Change(ctx context.Context, kind, key string, change func(json.R
 // at each renewal, should a notification be lost.
 func (s *Store) Changed(kind string) <-chan struct{} {
 	c := make(chan struct{}, 1)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.watched[c] = kind
+	s.process.mu.Lock()
+	defer s.process.mu.Unlock()
+	s.process.watched[c] = kind
 	return c
 }

@@ -21,9 +21,9 @@ func (s *Store) Load(ctx context.Context, key session.Key, limit int) (out sessi
 	if limit != session.Sent && limit > 0 {
 		most = &limit
 	}
-	err = s.read(ctx, func(ctx context.Context) error {
+	err = s.db.read(ctx, func(ctx context.Context) error {
 		out = session.Session{Key: key}
-		rows, err := s.pool.Query(ctx, `SELECT 0::bigint, state FROM sessions WHERE key = $1 UNION ALL
+		rows, err := s.db.pool.Query(ctx, `SELECT 0::bigint, state FROM sessions WHERE key = $1 UNION ALL
 			(SELECT id, message FROM messages WHERE session = $1 ORDER BY id DESC LIMIT CASE WHEN $3 THEN (SELECT sends FROM sessions WHERE key = $1) ELSE $2::integer END)`,
 			key, most, limit == session.Sent)
 		if err != nil {
@@ -86,9 +86,9 @@ func (s *Store) Append(ctx context.Context, key session.Key, state session.State
 		return err
 	}
 	b := &pgx.Batch{}
-	s.fence(b, key)
+	s.process.fence(b, key)
 	add(b, step, state)
-	return s.lost(key, s.update(ctx, b))
+	return s.process.lost(key, s.db.update(ctx, b))
 }
 
 // add adds a step to its session.
@@ -125,9 +125,9 @@ func clean(text string) string {
 
 // Messages implements [session.Store].
 func (s *Store) Messages(ctx context.Context, key session.Key, skip, limit int) (list []chat.Message, err error) {
-	err = s.read(ctx, func(ctx context.Context) error {
+	err = s.db.read(ctx, func(ctx context.Context) error {
 		list = nil
-		rows, err := s.pool.Query(ctx, `SELECT message FROM messages WHERE session = $1 ORDER BY id LIMIT $2 OFFSET $3`, key, all(limit), skip)
+		rows, err := s.db.pool.Query(ctx, `SELECT message FROM messages WHERE session = $1 ORDER BY id LIMIT $2 OFFSET $3`, key, all(limit), skip)
 		if err != nil {
 			return err
 		}
@@ -162,8 +162,8 @@ func all(limit int) *int {
 
 // File implements [session.Store].
 func (s *Store) File(ctx context.Context, sha256 string) (data []byte, err error) {
-	err = s.read(ctx, func(ctx context.Context) error {
-		err := s.pool.QueryRow(ctx, `SELECT data FROM files WHERE sha256 = $1`, sha256).Scan(&data)
+	err = s.db.read(ctx, func(ctx context.Context) error {
+		err := s.db.pool.QueryRow(ctx, `SELECT data FROM files WHERE sha256 = $1`, sha256).Scan(&data)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return session.ErrNoFile
 		}
@@ -178,9 +178,9 @@ func (s *Store) List(ctx context.Context, f session.Filter) (list []session.Summ
 	if len(users) == 0 {
 		users = nil
 	}
-	err = s.read(ctx, func(ctx context.Context) error {
+	err = s.db.read(ctx, func(ctx context.Context) error {
 		list = []session.Summary{}
-		rows, err := s.pool.Query(ctx, `SELECT key, skill, parent, created, updated,
+		rows, err := s.db.pool.Query(ctx, `SELECT key, skill, parent, created, updated,
 			(SELECT count(*) FROM messages WHERE session = key),
 			coalesce((SELECT title FROM messages WHERE session = key AND role = 'user' AND title <> '' ORDER BY id LIMIT 1), ''),
 			ARRAY(SELECT DISTINCT author FROM messages WHERE session = key AND role = 'user' AND author <> '' ORDER BY author LIMIT $1),
@@ -210,19 +210,19 @@ func (s *Store) List(ctx context.Context, f session.Filter) (list []session.Summ
 
 // Open implements [session.Store]. Other processes may work on the sessions.
 func (s *Store) Open(ctx context.Context) ([]session.Key, error) {
-	return s.keys(ctx, `SELECT key FROM sessions WHERE open ORDER BY updated, key`)
+	return s.db.keys(ctx, `SELECT key FROM sessions WHERE open ORDER BY updated, key`)
 }
 
 // Asking implements [session.Store].
 func (s *Store) Asking(ctx context.Context, id string) ([]session.Key, error) {
 	// In the words of the index asking_sessions.
-	return s.keys(ctx, `SELECT key FROM sessions WHERE open AND strpos(state, '"for":"approval"') > 0 AND strpos(state, $1) > 0 ORDER BY updated, key`, row.ID(id))
+	return s.db.keys(ctx, `SELECT key FROM sessions WHERE open AND strpos(state, '"for":"approval"') > 0 AND strpos(state, $1) > 0 ORDER BY updated, key`, row.ID(id))
 }
 
 // keys returns the keys of sessions that a query gives.
-func (s *Store) keys(ctx context.Context, query string, args ...any) (keys []session.Key, err error) {
-	err = s.read(ctx, func(ctx context.Context) error {
-		rows, err := s.pool.Query(ctx, query, args...)
+func (d *database) keys(ctx context.Context, query string, args ...any) (keys []session.Key, err error) {
+	err = d.read(ctx, func(ctx context.Context) error {
+		rows, err := d.pool.Query(ctx, query, args...)
 		if err == nil {
 			keys, err = pgx.CollectRows(rows, pgx.RowTo[session.Key])
 		}
@@ -233,8 +233,8 @@ func (s *Store) keys(ctx context.Context, query string, args ...any) (keys []ses
 
 // Delete implements [session.Store].
 func (s *Store) Delete(ctx context.Context, key session.Key) error {
-	return s.lost(key, s.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if err := s.fenced(ctx, tx, key); err != nil {
+	return s.process.lost(key, s.db.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if err := s.process.fenced(ctx, tx, key); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM inbox WHERE session = $1 AND state <> 'waiting'`, key); err != nil {
@@ -254,8 +254,8 @@ func (s *Store) Erase(ctx context.Context, key session.Key, state session.State,
 	if err != nil {
 		return 0, err
 	}
-	err = s.lost(key, s.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if err := s.fenced(ctx, tx, key); err != nil {
+	err = s.process.lost(key, s.db.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if err := s.process.fenced(ctx, tx, key); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM inbox WHERE session = $1 AND author = $2 AND state <> 'waiting'`, key, user); err != nil {
@@ -276,7 +276,7 @@ func (s *Store) Erase(ctx context.Context, key session.Key, state session.State,
 
 // Sweep implements [session.Store]. It leaves alone the sessions that a process works on.
 func (s *Store) Sweep(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	err = s.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	err = s.db.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, `DELETE FROM sessions WHERE key IN (SELECT key FROM sessions WHERE updated < $1 AND NOT open
 			AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.session = key AND alive(c.holder)) ORDER BY updated LIMIT $2 FOR UPDATE SKIP LOCKED)`, before.UnixMilli(), limit)
 		n = int(done.RowsAffected())

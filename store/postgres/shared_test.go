@@ -16,11 +16,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/schedule"
@@ -29,6 +31,7 @@ import (
 	"github.com/etui-run/etui/store/postgres"
 	"github.com/etui-run/etui/store/postgrestest"
 	"github.com/etui-run/etui/store/sqlite"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/usage"
@@ -431,7 +434,7 @@ func (h handing) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Ev
 		case strings.Contains(last.Note, "[system: the sub-agent"):
 			next.Text = "told"
 		case last.Text != "":
-			next = model.Event{Call: &chat.Call{ID: last.Text, Name: engine.SpawnTool, Arguments: []byte(`{}`)}}
+			next = model.Event{Call: &chat.Call{ID: last.Text, Name: agent.SpawnTool, Arguments: []byte(`{}`)}}
 		}
 		_ = yield(next, nil) && yield(model.Event{Stop: model.Done}, nil)
 	}
@@ -450,11 +453,11 @@ func TestSubAgentsOnTwoProcesses(t *testing.T) {
 		var e *engine.Engine
 		r := catalog.NewRegistry(nil)
 		must(t, r.Register(
-			tool.Func(tool.Definition{Name: engine.SpawnTool, Description: "Start", Risk: tool.Write, Replay: tool.Keyed}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
-				return e.Spawn(ctx, engine.SubAgent{Task: "work"})
+			tool.Func(tool.Definition{Name: agent.SpawnTool, Description: "Start", Risk: tool.Write, Replay: tool.Keyed}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
+				return e.SubAgents().Start(ctx, subagent.Assignment{Task: "work"})
 			}),
 			tool.Func(tool.Definition{Name: "act", Description: "Act"}, func(context.Context, struct{}) (string, error) { acted <- struct{}{}; return "acted", nil })))
-		e, err := engine.New(engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: h, Spawn: engine.Spawn{AtOnce: 1}}}, Store: s})
+		e, err := engine.New(engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: h, Spawn: agent.Spawn{AtOnce: 1}}}, Store: s})
 		must(t, err)
 		return e
 	}
@@ -507,7 +510,7 @@ func TestSubAgentsOnTwoProcesses(t *testing.T) {
 		t.Errorf("the reply is %q", got)
 	}
 	<-begun
-	if got := say(c, engine.Stop); !strings.Contains(got, "stopped: 1") {
+	if got := say(c, message.Stop); !strings.Contains(got, "stopped: 1") {
 		t.Errorf("/stop in another process: %q", got)
 	}
 	ended(second, "stopped before they had a result: 1")
@@ -547,7 +550,7 @@ func TestStopAtAnotherProcess(t *testing.T) {
 		}
 		<-begun
 		said := ""
-		for event, err := range b.Send(t.Context(), engine.Message{Text: engine.Stop, User: "ann"}) {
+		for event, err := range b.Send(t.Context(), engine.Message{Text: message.Stop, User: "ann"}) {
 			must(t, err)
 			said += event.Text
 		}
@@ -605,14 +608,14 @@ func TestControlsAreShared(t *testing.T) {
 	kept := open(t, url)
 	m := piecemeal{}
 	a, b := newEngine(t, open(t, url), m), newEngine(t, kept, m)
-	must(t, a.Roster().Change(t.Context(), "main", roster.Change{Skills: []string{catalog.None}}))
-	for now := (engine.AgentStatus{}); len(now.Skills) == 0; {
+	must(t, a.Agents().Roster.Change(t.Context(), "main", roster.Change{Skills: []string{catalog.None}}))
+	for now := (agent.Status{}); len(now.Skills) == 0; {
 		_, err := kept.Records(t.Context(), "agent") // meanwhile b hears of the change
 		must(t, err)
-		now, err = b.AgentStatus("main")
+		now, err = b.Agents().Status("main")
 		must(t, err)
 	}
-	now, err := newEngine(t, open(t, url), m).AgentStatus("main")
+	now, err := newEngine(t, open(t, url), m).Agents().Status("main")
 	must(t, err)
 	if !slices.Equal(now.Skills, []string{catalog.None}) {
 		t.Errorf("a new process has the skills %q", now.Skills)

@@ -57,7 +57,7 @@ func (t *Turns) Move(ctx context.Context, turns []usage.Turn) error {
 
 // add adds turns, which are new or may be there already.
 func (t *Turns) add(ctx context.Context, fresh bool, turns ...usage.Turn) error {
-	return t.store.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	return t.store.db.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		agents := map[string]bool{}
 		b := &pgx.Batch{}
 		b.Queue(`SELECT pg_advisory_xact_lock(x'65747569'::integer, hashtext('turns'))`) // two that drop the same turns would wait for each other
@@ -82,8 +82,8 @@ func (t *Turns) add(ctx context.Context, fresh bool, turns ...usage.Turn) error 
 
 // List implements [usage.Log].
 func (t *Turns) List(ctx context.Context, f usage.Filter) (list []usage.Turn, err error) {
-	err = t.store.read(ctx, func(ctx context.Context) error {
-		rows, err := t.store.pool.Query(ctx, `SELECT turn FROM turns WHERE time >= $1 AND ($2 = '' OR agent = $2) AND ($3 = '' OR sender = $3) ORDER BY time DESC, id DESC LIMIT nullif($4, 0)`,
+	err = t.store.db.read(ctx, func(ctx context.Context) error {
+		rows, err := t.store.db.pool.Query(ctx, `SELECT turn FROM turns WHERE time >= $1 AND ($2 = '' OR agent = $2) AND ($3 = '' OR sender = $3) ORDER BY time DESC, id DESC LIMIT nullif($4, 0)`,
 			t.oldest(), f.Agent, f.User, f.Limit)
 		if err != nil {
 			return err
@@ -106,8 +106,8 @@ func (t *Turns) List(ctx context.Context, f usage.Filter) (list []usage.Turn, er
 
 // Erase implements [usage.Log].
 func (t *Turns) Erase(ctx context.Context, user string, everybody bool) (n int, err error) {
-	err = t.store.read(ctx, func(ctx context.Context) error {
-		result, err := t.store.pool.Exec(ctx, `DELETE FROM turns WHERE $1 OR sender = $2`, everybody, user)
+	err = t.store.db.read(ctx, func(ctx context.Context) error {
+		result, err := t.store.db.pool.Exec(ctx, `DELETE FROM turns WHERE $1 OR sender = $2`, everybody, user)
 		n += int(result.RowsAffected())
 		return err
 	})

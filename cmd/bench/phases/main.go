@@ -68,7 +68,7 @@ func measureIncident(out io.Writer) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, a.Close()) }()
-		plan, _ := a.Engine.Workflows().Get("incident")
+		plan, _ := a.Engine.Agents().Workflows().Get("incident")
 		played, ok := plan.Offline.(*script.Model)
 		if !ok {
 			return errors.New("the demo's incident has no script")
@@ -147,7 +147,7 @@ func (b *bench) run(p replay.Provider, way string) (m measured, err error) {
 	if b.begin != nil {
 		b.begin()
 	}
-	plan, _ := b.app.Engine.Workflows().Get(b.name)
+	plan, _ := b.app.Engine.Agents().Workflows().Get(b.name)
 	billed := replay.NewBilled(script.New(b.script), p)
 	flow := plan.Workflow
 	flow.Offline, flow.Phases = nil, slices.Clone(flow.Phases)

@@ -104,7 +104,7 @@ func (b *bench) toolsets(out io.Writer, all []tool.Definition) {
 		sum += cost[all[i].Name]
 	}
 	fmt.Fprintf(out, "| phase | tools | tokens of their definitions | of all %d tools |\n|---|---|---|---|\n", len(all))
-	plan, _ := b.app.Engine.Workflows().Get(b.name)
+	plan, _ := b.app.Engine.Agents().Workflows().Get(b.name)
 	for _, ph := range plan.Phases {
 		skill, _ := b.app.Engine.Catalog().Skill(ph.Skill)
 		n := 0

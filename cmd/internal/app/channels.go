@@ -24,7 +24,7 @@ import (
 	"github.com/etui-run/etui/channel/wecom"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
@@ -183,13 +183,13 @@ type messageInput struct {
 // messageTool is the tool with which a model says something before its reply, or elsewhere.
 func (a *App) messageTool() tool.Tool {
 	return tool.Func(tool.Definition{
-		Name: engine.PostTool, Description: "Send a message at once, while you go on working: to the user in this conversation, or to a chat of another channel. Your final reply is sent anyway; do not repeat the message in it.",
+		Name: outbox.PostTool, Description: "Send a message at once, while you go on working: to the user in this conversation, or to a chat of another channel. Your final reply is sent anyway; do not repeat the message in it.",
 		Translations: map[string]string{"zh": "立即发送一条消息：在当前会话中，或发到另一个渠道的聊天。"}, Aliases: []string{"notify", "send a message", "post to a channel", "通知", "发消息"},
 		Groups: []string{"channel"}, Risk: tool.Write, Replay: tool.Keyed, Source: "channel",
 	}, func(ctx context.Context, in messageInput) (string, error) {
 		f := tool.Caller(ctx)
 		if f.Session == "" {
-			return "", engine.ErrNowhere
+			return "", outbox.ErrNowhere
 		}
 		var to json.RawMessage
 		if in.Channel != "" || in.Chat != "" {
@@ -198,7 +198,7 @@ func (a *App) messageTool() tool.Tool {
 				return "", err
 			}
 		}
-		if err := a.Engine.Post(ctx, session.Key(f.Session), to, in.Text, tool.IdempotencyKey(ctx)); err != nil {
+		if err := a.Engine.Outbox().Post(ctx, session.Key(f.Session), to, in.Text, tool.IdempotencyKey(ctx)); err != nil {
 			return "", err
 		}
 		return "It is on its way.", nil

@@ -57,7 +57,7 @@ func TestFlowsStatus(t *testing.T) {
 		if got := r.status.Load().Error; (want == "") != (got == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: the status says %q, want %q", when, got, want)
 		}
-		if names := a.Engine.Workflows().Names(); !slices.Contains(names, "mend") {
+		if names := a.Engine.Agents().Workflows().Names(); !slices.Contains(names, "mend") {
 			t.Errorf("%s: workflows %v", when, names)
 		}
 	}
@@ -99,7 +99,7 @@ func TestFlowsAtStart(t *testing.T) {
 	dir := t.TempDir()
 	a := serving(t, dir, map[string]string{"etui.yaml": "skills: {global: []}\n"}, func() { place(t, filepath.Join(dir, "workflows", "mend.yaml"), mend) })
 	a.reloader.lookAtFlows(t.Context())
-	if got := a.Engine.Workflows().Names(); !slices.Equal(got, []string{"mend"}) {
+	if got := a.Engine.Agents().Workflows().Names(); !slices.Equal(got, []string{"mend"}) {
 		t.Errorf("workflows %v", got)
 	}
 }
@@ -122,7 +122,7 @@ func TestFlowsOfCommands(t *testing.T) {
 	for range 2 {
 		r.look(t.Context())
 		r.lookAtFlows(t.Context())
-		if names := a.Engine.Workflows().Names(); len(names) > 0 {
+		if names := a.Engine.Agents().Workflows().Names(); len(names) > 0 {
 			t.Errorf("workflows %v while the command runs", names)
 		}
 		if _, there := a.Engine.Catalog().Skill("reading"); !there {
@@ -132,7 +132,7 @@ func TestFlowsOfCommands(t *testing.T) {
 	running = false
 	r.lookAtFlows(t.Context())
 	_, there := a.Engine.Catalog().Skill("reading")
-	if names := a.Engine.Workflows().Names(); !there || !slices.Equal(names, []string{"mend"}) || r.status.Load().Error != "" {
+	if names := a.Engine.Agents().Workflows().Names(); !there || !slices.Equal(names, []string{"mend"}) || r.status.Load().Error != "" {
 		t.Errorf("workflows %v, toolset %v, status %q", names, there, r.status.Load().Error)
 	}
 }
@@ -164,7 +164,7 @@ func TestFlowsFollow(t *testing.T) {
 	t.Cleanup(func() { _ = a.Close() })
 	is := func(want ...string) {
 		t.Helper()
-		if got := a.Engine.Workflows().Names(); !slices.Equal(got, want) {
+		if got := a.Engine.Agents().Workflows().Names(); !slices.Equal(got, want) {
 			t.Errorf("workflows %v, want %v", got, want)
 		}
 	}
@@ -182,7 +182,7 @@ func TestFlowsFollow(t *testing.T) {
 	write("workflows/other.yml", "name: another\nphases: [{name: a, next: [{to: done}]}]\n")
 	a.reloader.lookAtFlows(t.Context())
 	is("main", "mend", "another")
-	if p, _ := a.Engine.Workflows().Get("mend"); len(p.Phases) != 2 || a.reloader.status.Load().Error != "" {
+	if p, _ := a.Engine.Agents().Workflows().Get("mend"); len(p.Phases) != 2 || a.reloader.status.Load().Error != "" {
 		t.Errorf("%d phases, status %q", len(p.Phases), a.reloader.status.Load().Error)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, config.FlowFolder)); err != nil {

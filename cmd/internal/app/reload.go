@@ -327,8 +327,8 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 // replaceSkills gives agents whose active skill is gone the one that the configuration
 // now names for them.
 func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
-	for _, name := range r.gateway.Roster().Names() {
-		now, err := r.gateway.AgentStatus(name)
+	for _, name := range r.gateway.Agents().Roster.Names() {
+		now, err := r.gateway.Agents().Status(name)
 		active := now.Skill
 		_, there := r.registry.Catalog().Skill(active)
 		_, known := r.skills.table.Snapshot().Get(active)
@@ -341,7 +341,7 @@ func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 				skill = cmp.Or(a.Skill, skill)
 			}
 		}
-		if err := r.gateway.Roster().SetSkill(ctx, name, skill); err != nil {
+		if err := r.gateway.Agents().Roster.SetSkill(ctx, name, skill); err != nil {
 			r.log.ErrorContext(ctx, "the agent's skill has gone, and it has no tools now", "agent", name, "skill", active, "error", err)
 			continue
 		}

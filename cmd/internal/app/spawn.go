@@ -5,9 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/subagent"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -51,11 +52,11 @@ func (a *App) addSpawn() error {
 // spawnTool is the tool with which a model hands a task to a sub-agent.
 func (a *App) spawnTool() tool.Tool {
 	return tool.Func(tool.Definition{
-		Name: engine.SpawnTool, Description: "Hand a task that takes many steps, or that can be done beside others, to a sub-agent that works in the background. Its result comes back as a message in this conversation.",
+		Name: agent.SpawnTool, Description: "Hand a task that takes many steps, or that can be done beside others, to a sub-agent that works in the background. Its result comes back as a message in this conversation.",
 		Translations: map[string]string{"zh": "把任务交给子代理在后台完成，结果稍后返回。"}, Aliases: []string{"sub-agent", "subagent", "delegate", "in the background", "子代理", "后台"},
 		Groups: []string{"agents"}, Risk: tool.Write, Replay: tool.Keyed, Source: "builtin",
 	}, func(ctx context.Context, in spawnInput) (chat.Result, error) {
-		return a.Engine.Spawn(ctx, engine.SubAgent{
+		return a.Engine.SubAgents().Start(ctx, subagent.Assignment{
 			Task: in.Task, Agent: in.Agent, Toolset: in.Toolset, Steps: in.Steps, Time: time.Duration(in.Minutes) * time.Minute, Tokens: in.Tokens,
 		})
 	})

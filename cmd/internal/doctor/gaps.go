@@ -70,7 +70,7 @@ func (s *Subject) openCommands() (list []Finding) {
 func (s *Subject) openCalls(ctx context.Context) (list []Finding) {
 	w := s.Workspace
 	c := s.Engine.Catalog()
-	guest := chat.Facts{Agent: s.Engine.Roster().Names()[0], Time: time.Now()}
+	guest := chat.Facts{Agent: s.Engine.Agents().Roster.Names()[0], Time: time.Now()}
 	var destructive, changing, reading []string
 	for _, d := range c.Definitions(guest) {
 		e, ok := c.Get(d.Name)
@@ -145,7 +145,7 @@ func (s *Subject) openToGuests() (list []Finding) {
 			continue
 		}
 		c := s.Engine.Catalog()
-		f := chat.Facts{Agent: s.Engine.Roster().Names()[0], Channel: ch.Type, Chat: "guest", User: "guest", Sender: ch.Type + ":guest", PlatformRoles: []string{"guest"}, Attrs: map[string]string{"account": cmp.Or(ch.Name, ch.Type)}, Time: time.Now()}
+		f := chat.Facts{Agent: s.Engine.Agents().Roster.Names()[0], Channel: ch.Type, Chat: "guest", User: "guest", Sender: ch.Type + ":guest", PlatformRoles: []string{"guest"}, Attrs: map[string]string{"account": cmp.Or(ch.Name, ch.Type)}, Time: time.Now()}
 		denied, _ := c.Denied(&f)
 		var names []string
 		for e := range c.All() {

@@ -178,7 +178,7 @@ func (h *helper) others(when func(uint32, uint32, ...all)) {
 	for _, command := range []uint32{unix.F_SETOWN, unix.F_SETOWN_EX, unix.F_SETSIG} {
 		when(unix.SYS_FCNTL, eperm, all{is(1, command)})
 	}
-	if h.landlockVersion() < scopesSignals {
+	if landlockVersion(h.spec.OldKernel) < scopesSignals {
 		for number := range signals {
 			when(number, unix.SECCOMP_RET_USER_NOTIF)
 		}

@@ -29,7 +29,7 @@ type beneath struct {
 // machine's own network. On a kernel without Landlock only the root folder of mode
 // Strong protects.
 func (h *helper) landlock() error {
-	version := h.landlockVersion()
+	version := landlockVersion(h.spec.OldKernel)
 	if version < 1 && h.spec.Isolate {
 		return nil
 	}
@@ -97,12 +97,14 @@ const (
 	scopesSignals = 6
 )
 
-func (h *helper) landlockVersion() int {
+// landlockVersion returns which version of Landlock the kernel has, 0 for none. An old one is as
+// before it scopes signals.
+func landlockVersion(old bool) int {
 	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0
 	}
-	if h.spec.OldKernel {
+	if old {
 		return min(int(n), scopesSignals-1)
 	}
 	return int(n)

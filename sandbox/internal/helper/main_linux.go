@@ -27,6 +27,7 @@ func main() {
 	if h.spec, err = wire.DecodeSpec(body); err != nil {
 		fail("reading the instructions", unix.EPROTO)
 	}
+	h.commons.spec = &h.spec
 	h.run()
 }
 
@@ -47,8 +48,8 @@ type helper struct {
 	observers, observed int   // instances of inotify and their watches, at most
 	result              int64 // what the call that is decided on returns
 
-	common    int      // the folder that replaces /dev/shm, once it is open
-	terminals []uint32 // the numbers of the program's terminals
+	commons   commons
+	terminals terminals
 }
 
 // step is a step of the preparation.
@@ -60,7 +61,7 @@ type step struct {
 func (h *helper) run() {
 	steps := []step{{"protecting the helper", h.hide}}
 	if h.spec.Isolate {
-		steps = append(steps, step{"limiting inotify", h.limitObservers}, step{"making a root folder", h.isolate}, step{"starting the network inside", h.loopback})
+		steps = append(steps, step{"limiting inotify", h.limitObservers}, step{"making a root folder", root{&h.spec}.isolate}, step{"starting the network inside", h.loopback})
 	}
 	if h.spec.Proxy {
 		steps = append(steps, step{"listening for the proxy", h.listenForProxy})

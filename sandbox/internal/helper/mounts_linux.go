@@ -32,14 +32,17 @@ type mounted struct {
 	at string
 }
 
+// root is the root folder that a program gets which may not see that of the machine.
+type root struct{ spec *wire.Spec }
+
 // isolate makes a root folder of the files that the program may see, and changes to
 // it.
-func (h *helper) isolate() error {
+func (r root) isolate() error {
 	// Mounts made here must not appear outside.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
-	places, err := h.collect()
+	places, err := r.collect()
 	if err != nil {
 		return err
 	}
@@ -51,7 +54,7 @@ func (h *helper) isolate() error {
 	if err := unix.Chdir(root); err != nil {
 		return err
 	}
-	if err := h.furnish(); err != nil {
+	if err := r.furnish(); err != nil {
 		return err
 	}
 	for _, p := range places {
@@ -59,15 +62,15 @@ func (h *helper) isolate() error {
 			return err
 		}
 	}
-	for _, path := range h.spec.Hidden {
+	for _, path := range r.spec.Hidden {
 		if err := unix.Mount("tmpfs", "."+path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY, "size=4k,nr_inodes=2,mode=555"); err != nil {
 			return err
 		}
 	}
-	for i := 0; i+1 < len(h.spec.Links); i += 2 {
-		name := "." + h.spec.Links[i]
+	for i := 0; i+1 < len(r.spec.Links); i += 2 {
+		name := "." + r.spec.Links[i]
 		makeParents(name)
-		_ = unix.Symlink(h.spec.Links[i+1], name) // another path is only a convenience
+		_ = unix.Symlink(r.spec.Links[i+1], name) // another path is only a convenience
 	}
 	if err := unix.MountSetattr(unix.AT_FDCWD, ".", 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return err
@@ -82,16 +85,16 @@ func (h *helper) isolate() error {
 }
 
 // collect opens everything that will be visible, before the old root is covered.
-func (h *helper) collect() (places []mounted, err error) {
+func (r root) collect() (places []mounted, err error) {
 	workspace := -1
-	if h.spec.HasFolder {
-		if workspace, err = h.openWorkspace(); err != nil {
+	if r.spec.HasFolder {
+		if workspace, err = r.openWorkspace(); err != nil {
 			return nil, err
 		}
 		defer unix.Close(workspace)
 	}
 	add := func(path string, attr uint64, must bool) error {
-		fd, err := h.clone(workspace, path)
+		fd, err := r.clone(workspace, path)
 		if err != nil {
 			if must {
 				return err
@@ -126,13 +129,13 @@ func (h *helper) collect() (places []mounted, err error) {
 	}
 	// Shorter paths first: one folder may be inside another.
 	var own []mounted
-	for i, path := range append(h.spec.Writable, h.spec.Readable...) {
-		if h.spec.HasTrees {
+	for i, path := range append(r.spec.Writable, r.spec.Readable...) {
+		if r.spec.HasTrees {
 			own = append(own, mounted{wire.Folders + i, path})
 			continue
 		}
 		attr := uint64(ro)
-		if i < len(h.spec.Writable) {
+		if i < len(r.spec.Writable) {
 			attr &^= unix.MOUNT_ATTR_RDONLY
 		}
 		if err := add(path, attr, true); err != nil {
@@ -152,8 +155,8 @@ func (h *helper) collect() (places []mounted, err error) {
 // this name space and cannot be mounted here. It is as good as the descriptor: all that is
 // mounted is opened from here on, and this is the folder that etui holds open, so that no
 // other folder can have its number.
-func (h *helper) openWorkspace() (int, error) {
-	fd, err := unix.Open(h.spec.Writable[0], unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+func (r root) openWorkspace() (int, error) {
+	fd, err := unix.Open(r.spec.Writable[0], unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
@@ -166,12 +169,12 @@ func (h *helper) openWorkspace() (int, error) {
 
 // clone opens a tree of files so that it can be mounted: by its path, or, if it is in the
 // workspace, below the workspace's descriptor unless that is negative.
-func (h *helper) clone(workspace int, path string) (int, error) {
+func (r root) clone(workspace int, path string) (int, error) {
 	const flags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | unix.AT_SYMLINK_NOFOLLOW
 	if workspace < 0 {
 		return unix.OpenTree(unix.AT_FDCWD, path, flags)
 	}
-	name, ok := below(path, h.spec.Writable[0])
+	name, ok := below(path, r.spec.Writable[0])
 	if !ok {
 		return unix.OpenTree(unix.AT_FDCWD, path, flags)
 	}
@@ -207,14 +210,14 @@ func same(a, b int) bool {
 
 // furnish makes the new parts inside: /proc, /dev, /tmp, the links, and the files of
 // the system about its users and settings.
-func (h *helper) furnish() error {
+func (r root) furnish() error {
 	for _, dir := range []string{"etc", "dev", "dev/pts", "dev/shm", "proc", "tmp", "var", "run"} {
 		if err := unix.Mkdir(dir, 0o755); err != nil {
 			return err
 		}
 	}
 	const quiet = unix.MS_NOSUID | unix.MS_NODEV
-	inodes := ",nr_inodes=" + decimal(h.spec.Files/4) + ",mode=1777"
+	inodes := ",nr_inodes=" + decimal(r.spec.Files/4) + ",mode=1777"
 	for _, m := range []struct {
 		what, where string
 		flags       uintptr
@@ -222,8 +225,8 @@ func (h *helper) furnish() error {
 		must        bool
 	}{
 		{"proc", "proc", quiet | unix.MS_NOEXEC | unix.MS_RDONLY, "", true},
-		{"tmpfs", "tmp", quiet, "size=" + decimal(h.spec.Scratch) + inodes, true},
-		{"tmpfs", "dev/shm", quiet, "size=" + decimal(h.spec.Shared) + inodes, true},
+		{"tmpfs", "tmp", quiet, "size=" + decimal(r.spec.Scratch) + inodes, true},
+		{"tmpfs", "dev/shm", quiet, "size=" + decimal(r.spec.Shared) + inodes, true},
 		{"devpts", "dev/pts", unix.MS_NOSUID | unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620", false},
 	} {
 		if err := unix.Mount(m.what, m.where, m.what, m.flags, m.options); err != nil && m.must {
@@ -247,8 +250,8 @@ func (h *helper) furnish() error {
 	if err := write("etc/hostname", hostname+"\n"); err != nil {
 		return err
 	}
-	who := decimal(h.spec.UID)
-	group := decimal(h.spec.GID)
+	who := decimal(r.spec.UID)
+	group := decimal(r.spec.GID)
 	if err := write("etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:"+who+":"+group+":user:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"unsafe"
 
+	"github.com/etui-run/etui/sandbox/internal/wire"
 	"golang.org/x/sys/unix"
 )
 
@@ -66,22 +67,22 @@ func shares(when func(uint32, uint32, ...all)) {
 func (h *helper) share(listener int, q *question) error {
 	number := q.data.number
 	if path, ok := removes[number]; ok {
-		name, err := h.shared(listener, q, path)
+		name, err := h.commons.named(listener, q, path)
 		if err != nil {
 			return err
 		}
-		return unix.Unlinkat(h.common, name, 0)
+		return unix.Unlinkat(h.commons.folder, name, 0)
 	}
 	if paths, ok := links[number]; ok {
-		name, err := h.shared(listener, q, paths[0])
+		name, err := h.commons.named(listener, q, paths[0])
 		if err != nil {
 			return err
 		}
-		other, err := h.shared(listener, q, paths[1])
+		other, err := h.commons.named(listener, q, paths[1])
 		if err != nil {
 			return err
 		}
-		return unix.Linkat(h.common, name, h.common, other, 0)
+		return unix.Linkat(h.commons.folder, name, h.commons.folder, other, 0)
 	}
 	path, err := readText(int(q.pid), q.data.args[opens[number]])
 	if err != nil {
@@ -96,13 +97,13 @@ func (h *helper) share(listener int, q *question) error {
 	case begins(path, "/proc/") && flags&unix.O_ACCMODE == unix.O_RDONLY:
 		fd, err = h.ownFile(listener, q, path[len("/proc/"):])
 	case isTerminals(path):
-		fd, err = h.newTerminal(flags)
+		fd, err = h.terminals.make(flags)
 	case begins(path, terminalsFolder):
-		fd, err = h.terminal(q, path[len(terminalsFolder):], flags)
+		fd, err = h.terminals.open(q, path[len(terminalsFolder):], flags, h.tree)
 	case path == "/tmp" && flags&unix.O_TMPFILE == unix.O_TMPFILE:
-		fd, err = unix.Open(h.home(), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+		fd, err = unix.Open(h.commons.home(), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	default:
-		fd, err = h.openShared(path, flags, uint32(q.data.args[opens[number]+2]))
+		fd, err = h.commons.open(path, flags, uint32(q.data.args[opens[number]+2]))
 	}
 	if err != nil {
 		return err
@@ -120,12 +121,18 @@ func give(listener int, q *question, fd int, flags uint32) error {
 	return nil
 }
 
-// home returns the program's own temporary folder.
-func (h *helper) home() string { return h.spec.Writable[len(h.spec.Writable)-1] }
+// commons are the files that replace those of /dev/shm.
+type commons struct {
+	spec   *wire.Spec
+	folder int // that has them, once it is open
+}
 
-// shared reads which shared file an argument names. It returns errProceed if it names
+// home returns the program's own temporary folder.
+func (c *commons) home() string { return c.spec.Writable[len(c.spec.Writable)-1] }
+
+// named reads which shared file an argument names. It returns errProceed if it names
 // none.
-func (h *helper) shared(listener int, q *question, arg int) (string, error) {
+func (c *commons) named(listener int, q *question, arg int) (string, error) {
 	path, err := readText(int(q.pid), q.data.args[arg])
 	if err != nil {
 		return "", errProceed
@@ -133,11 +140,11 @@ func (h *helper) shared(listener int, q *question, arg int) (string, error) {
 	if err := asked(listener, q); err != nil {
 		return "", err
 	}
-	return h.sharedName(path)
+	return c.name(path)
 }
 
-// sharedName returns the name of a path in /dev/shm.
-func (h *helper) sharedName(path string) (string, error) {
+// name returns the name of a path in /dev/shm.
+func (c *commons) name(path string) (string, error) {
 	if !begins(path, sharedFolder) {
 		return "", errProceed
 	}
@@ -150,18 +157,18 @@ func (h *helper) sharedName(path string) (string, error) {
 	if name == "" || name == "." || name == ".." {
 		return "", errProceed
 	}
-	return name, h.openCommon()
+	return name, c.openFolder()
 }
 
-// openCommon opens the folder that replaces /dev/shm. The program may write its parent,
+// openFolder opens the folder that replaces /dev/shm. The program may write its parent,
 // so no link is followed.
-func (h *helper) openCommon() error {
-	if h.common > 0 {
+func (c *commons) openFolder() error {
+	if c.folder > 0 {
 		return nil
 	}
 	const name = ".shm"
 	const folder = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	home, err := unix.Open(h.home(), folder, 0)
+	home, err := unix.Open(c.home(), folder, 0)
 	if err != nil {
 		return err
 	}
@@ -171,20 +178,20 @@ func (h *helper) openCommon() error {
 	}
 	fd, err := unix.Openat(home, name, folder, 0)
 	if err == nil {
-		h.common = fd
+		c.folder = fd
 	}
 	return err
 }
 
-// openShared opens a shared file. The program may have put anything there, so it does
+// open opens a shared file. The program may have put anything there, so it does
 // not block and accepts only regular files.
-func (h *helper) openShared(path string, flags int, mode uint32) (int, error) {
-	name, err := h.sharedName(path)
+func (c *commons) open(path string, flags int, mode uint32) (int, error) {
+	name, err := c.name(path)
 	if err != nil {
 		return -1, err
 	}
 	const heeded = unix.O_ACCMODE | unix.O_CREAT | unix.O_EXCL | unix.O_TRUNC | unix.O_APPEND
-	fd, err := unix.Openat(h.common, name, flags&heeded|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, mode&0o777)
+	fd, err := unix.Openat(c.folder, name, flags&heeded|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, mode&0o777)
 	if err != nil {
 		return -1, err
 	}
@@ -196,20 +203,23 @@ func (h *helper) openShared(path string, flags int, mode uint32) (int, error) {
 	return fd, nil
 }
 
+// terminals are those that a program has made.
+type terminals struct{ numbers []uint32 }
+
 // maxTerminals is how many terminals a program may have at once: the machine has a
 // limited number.
 const maxTerminals = 64
 
-// newTerminal makes a terminal: the side that a program such as script holds.
-func (h *helper) newTerminal(flags int) (int, error) {
-	living := h.terminals[:0]
-	for _, n := range h.terminals {
+// make makes a terminal: the side that a program such as script holds.
+func (t *terminals) make(flags int) (int, error) {
+	living := t.numbers[:0]
+	for _, n := range t.numbers {
 		var st unix.Stat_t // its name disappears when that side is closed
 		if unix.Lstat(terminalsFolder+decimal(uint64(n)), &st) == nil {
 			living = append(living, n)
 		}
 	}
-	if h.terminals = living; len(living) >= maxTerminals {
+	if t.numbers = living; len(living) >= maxTerminals {
 		return -1, unix.ENOSPC
 	}
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|flags&unix.O_NONBLOCK, 0)
@@ -221,22 +231,22 @@ func (h *helper) newTerminal(flags int) (int, error) {
 		unix.Close(fd)
 		return -1, err
 	}
-	h.terminals = append(h.terminals, n)
+	t.numbers = append(t.numbers, n)
 	return fd, nil
 }
 
-// terminal opens the other side of one of the program's terminals. Its number may have
+// open opens the other side of one of the program's terminals. Its number may have
 // been reused, so it is opened through a process of the program that holds the first
 // side.
-func (h *helper) terminal(q *question, name string, flags int) (int, error) {
+func (t *terminals) open(q *question, name string, flags int, tree func() []int) (int, error) {
 	own := false
-	for _, n := range h.terminals {
+	for _, n := range t.numbers {
 		own = own || decimal(uint64(n)) == name
 	}
 	if !own {
 		return -1, errProceed
 	}
-	for _, pid := range append([]int{threadGroup(int(q.pid))}, h.tree()...) {
+	for _, pid := range append([]int{threadGroup(int(q.pid))}, tree()...) {
 		if fd := otherSide(pid, uint32(number(name)), flags); fd >= 0 {
 			return fd, nil
 		}

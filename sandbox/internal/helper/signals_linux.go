@@ -27,7 +27,7 @@ func (h *helper) signal(listener int, q *question) error {
 		to = threadGroup(to)
 	}
 	if to > 0 {
-		return h.send(to, signal)
+		return sendSignal(to, signal)
 	}
 	group := -to
 	if to == 0 {
@@ -46,16 +46,16 @@ func (h *helper) signal(listener int, q *question) error {
 				continue
 			}
 		}
-		if h.send(pid, signal) == nil {
+		if sendSignal(pid, signal) == nil {
 			err = nil
 		}
 	}
 	return err
 }
 
-// send sends a signal to a process of the program. It opens the process before it
+// sendSignal sends a signal to a process of the program. It opens the process before it
 // checks its parents, so that the process id cannot come to mean another.
-func (h *helper) send(pid int, signal unix.Signal) error {
+func sendSignal(pid int, signal unix.Signal) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func (h *helper) stop(limit string) {
 // gone.
 func (h *helper) clear() {
 	for {
-		if h.landlockVersion() >= scopesSignals {
+		if landlockVersion(h.spec.OldKernel) >= scopesSignals {
 			h.sweep <- struct{}{}
 			<-h.sweep
 		} else {
@@ -98,14 +98,14 @@ func (h *helper) look(w *watcher) {
 		h.stop("processes")
 		return
 	}
-	if h.used(tree, memory) > h.spec.Memory && h.used(tree, share) > h.spec.Memory {
+	if used(tree, memory) > h.spec.Memory && used(tree, share) > h.spec.Memory {
 		h.stop("memory")
 	}
 	// A program can share memory with itself that no table of it shows any more. If it
 	// shares any, all that programs of the machine have shared since counts as its own.
 	now, shared := machine()
 	w.shared = min(w.shared, shared)
-	if h.used(tree, private)+shared-w.shared > h.spec.Memory && sharesUnseen(tree) {
+	if used(tree, private)+shared-w.shared > h.spec.Memory && sharesUnseen(tree) {
 		h.stop("memory")
 	}
 	// Memory that the kernel itself holds for the program is counted nowhere. If the
@@ -115,7 +115,7 @@ func (h *helper) look(w *watcher) {
 	}
 }
 
-func (h *helper) used(tree []int, measure func(pid int) uint64) (sum uint64) {
+func used(tree []int, measure func(pid int) uint64) (sum uint64) {
 	for _, pid := range tree {
 		sum += measure(pid)
 	}

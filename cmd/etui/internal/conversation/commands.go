@@ -10,9 +10,9 @@ import (
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/command"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -28,10 +28,10 @@ func commands() []ownCommand {
 		{"/skills", "", "list the skills, and which one is active", func(ctx context.Context, c *Conversation, _ string) error {
 			return c.skills(ctx)
 		}},
-		{engine.Switch, "NAME", "make a skill active in this conversation; auto takes it back", func(ctx context.Context, c *Conversation, name string) error {
-			if name == engine.Auto {
+		{message.Switch, "NAME", "make a skill active in this conversation; auto takes it back", func(ctx context.Context, c *Conversation, name string) error {
+			if name == message.Auto {
 				c.who.Skill = ""
-				return answer(engine.Switch)(ctx, c, name)
+				return answer(message.Switch)(ctx, c, name)
 			}
 			return c.activate(ctx, name)
 		}},
@@ -54,9 +54,9 @@ func commands() []ownCommand {
 			_, err := fmt.Fprintf(c.Out, "%s goes with the next message.\n", printable.OneLine(path))
 			return err
 		}},
-		{engine.Run, "[NAME] [TEXT]", "run a workflow; without a name, go on with it", answer(engine.Run)},
-		{engine.Compact, "", "summarize the conversation so far, to save tokens", answer(engine.Compact)},
-		{engine.Stop, "", "end the turn of this conversation that runs elsewhere, or waits", answer(engine.Stop)},
+		{message.Run, "[NAME] [TEXT]", "run a workflow; without a name, go on with it", answer(message.Run)},
+		{message.Compact, "", "summarize the conversation so far, to save tokens", answer(message.Compact)},
+		{message.Stop, "", "end the turn of this conversation that runs elsewhere, or waits", answer(message.Stop)},
 		{approval.Approve, "[ID]", "let a call run that waits; add session or always to approve more", answer(approval.Approve)},
 		{approval.Deny, "[ID]", "decline a call that waits; add why", answer(approval.Deny)},
 		{"/new", "", "start a new conversation", func(_ context.Context, c *Conversation, _ string) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -29,16 +30,16 @@ func (f *files) add(path string) error {
 	}
 	name := filepath.Base(path)
 	picture := chat.File{Name: name, Data: data}
-	_, noPicture := engine.Pictures([]chat.File{picture})
+	_, noPicture := message.Pictures([]chat.File{picture})
 	if noPicture == nil || errors.Is(noPicture, engine.ErrTooLong) {
-		checked, err := engine.Pictures(append(f.list, picture))
+		checked, err := message.Pictures(append(f.list, picture))
 		if err != nil {
 			return config.Usagef("%s: %w", path, err)
 		}
 		f.list = checked
 		return nil
 	}
-	text, err := engine.TextFile(name, data)
+	text, err := message.TextFile(name, data)
 	if err != nil {
 		return config.Usagef("%s is no PNG, JPEG, GIF or WebP picture, no PDF, and no text in UTF-8", path)
 	}
@@ -46,7 +47,7 @@ func (f *files) add(path string) error {
 	return nil
 }
 
-// readAttached reads a regular file of at most [engine.MaxPictureBytes].
+// readAttached reads a regular file of at most [message.MaxPictureBytes].
 func readAttached(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -58,14 +59,14 @@ func readAttached(path string) ([]byte, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, config.Usagef("%s is no regular file", path)
-	case info.Size() > engine.MaxPictureBytes:
-		return nil, config.Usagef("%s has more than %d MiB, the most that a message may have", path, engine.MaxPictureBytes>>20)
+	case info.Size() > message.MaxPictureBytes:
+		return nil, config.Usagef("%s has more than %d MiB, the most that a message may have", path, message.MaxPictureBytes>>20)
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, engine.MaxPictureBytes))
+	data, err := io.ReadAll(io.LimitReader(f, message.MaxPictureBytes))
 	return data, errors.Join(err, f.Close())
 }
 

@@ -15,9 +15,9 @@ import (
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
@@ -90,7 +90,7 @@ func (c *Conversation) Run(ctx context.Context, workflow, input string) error {
 // conversation if it has a name, else with the newest one.
 func (c *Conversation) Resume(ctx context.Context) error {
 	m := c.who
-	m.Text = engine.Run
+	m.Text = message.Run
 	if m.Session != "" {
 		return c.show(ctx, m)
 	}
@@ -113,7 +113,7 @@ func (c *Conversation) show(ctx context.Context, m api.Message) error {
 	r := &reply{Console: c.Console}
 	if !c.JSON {
 		r.note("· run %s", printable.OneLine(m.Session))
-		if m.Text == engine.Run {
+		if m.Text == message.Run {
 			r.soFar(ctx, c.client, m)
 		}
 	}
@@ -123,7 +123,7 @@ func (c *Conversation) show(ctx context.Context, m api.Message) error {
 		switch {
 		case err != nil:
 			return err
-		case m.Text == engine.Run && done.Flow == nil:
+		case m.Text == message.Run && done.Flow == nil:
 			return config.Usagef("no workflow has run in the conversation %s; etui status lists what runs", m.Session)
 		case len(done.Awaits) == 0:
 			return outcomeOf(done)

@@ -1,4 +1,4 @@
-package engine
+package agent
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
 )
@@ -37,38 +38,38 @@ func newReplays() *replays {
 // replay makes the session of a conversation that the client sends: the same
 // selections for the same earlier questions, so that every request begins with the same
 // bytes. The beginning that an earlier request has sent is not made again.
-func (e *Engine) replay(ctx context.Context, a *agent, m mail, key session.Key) session.Session {
-	secrets := e.config.Turn.Secrets.Redactor()
-	from := a.runner.Begin(m.History, prompt.Size(chat.Message{Text: m.Text, Files: m.Files}), maxReplayed)
+func (g *Agents) replay(ctx context.Context, a *Agent, m message.Mail, key session.Key) session.Session {
+	secrets := g.host.Turn.Secrets.Redactor()
+	from := a.Runner.Begin(m.History, prompt.Size(chat.Message{Text: m.Text, Files: m.Files}), maxReplayed)
 	s := session.Session{Key: key}
-	s.Summary = secrets.Text(a.runner.Extract(m.History[:from]))
+	s.Summary = secrets.Text(a.Runner.Extract(m.History[:from]))
 	history := m.History[from:]
 	sums := sums(m.Message, key, s.Summary, history)
 	at := len(history)
 	for ; at > 0; at-- {
-		if known, ok := e.replays.Get(sums[at]); ok {
+		if known, ok := g.replays.Get(sums[at]); ok {
 			s = known
 			break
 		}
 	}
 	for _, said := range history[at:] {
-		said = e.cleanSaid(said)
+		said = g.cleanSaid(said)
 		if said.Role == chat.User {
 			earlier := m
 			earlier.Text, earlier.Files = said.Text, said.Files
-			in := e.input(a, earlier, s)
+			in := g.Input(a, earlier, s)
 			in.Again = true
-			said, s.State = a.runner.Replay(ctx, in)
+			said, s.State = a.Runner.Replay(ctx, in)
 		}
 		s.Messages = append(s.Messages[:len(s.Messages):len(s.Messages)], said)
 	}
-	e.replays.Put(sums[len(history)], s)
+	g.replays.Put(sums[len(history)], s)
 	return s
 }
 
 // sums returns a hash for each beginning of a history: of the messages, and of all else
 // on which the state after them depends. The first one is of no message.
-func sums(m Message, key session.Key, summary string, history []chat.Message) [][sha256.Size]byte {
+func sums(m message.Message, key session.Key, summary string, history []chat.Message) [][sha256.Size]byte {
 	m.Agent, m.Text, m.Files, m.History, m.IdempotencyKey = "", "", nil, nil, ""
 	h := sha256.New()
 	write := func(rest any, texts ...string) { // Write never fails

@@ -1,4 +1,4 @@
-package engine
+package agent
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// AgentStatus is what an agent is now.
-type AgentStatus struct {
+// Status is what an agent is now.
+type Status struct {
 	Name  string `json:"name"`
 	Model string `json:"model"`
 	// Models are its model and those to fall back on, in order, as earlier requests
@@ -37,19 +37,20 @@ type AgentStatus struct {
 	Chooser *turn.Counts `json:"chooser,omitempty"`
 }
 
-// AgentStatus returns the status of an agent.
-func (e *Engine) AgentStatus(name string) (AgentStatus, error) {
-	a, err := e.agent(name)
+// Status returns the status of an agent.
+func (g *Agents) Status(name string) (Status, error) {
+	a, err := g.Get(name)
 	if err != nil {
-		return AgentStatus{}, err
+		return Status{}, err
 	}
-	now := a.controls.Now()
-	s := AgentStatus{
-		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model), Skill: now.Skill, Groups: now.Groups, Tools: e.Catalog().Len(),
+	now := a.Controls.Now()
+	s := Status{
+		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model),
+		Skill: now.Skill, Groups: now.Groups, Tools: g.host.Catalog().Len(),
 		Skills: append([]string{}, now.Skills...), Strategy: a.Strategy.String(),
-		Mode: e.config.Selection.Asked(a.Mode), CacheBreaks: a.runner.CacheBreaks(),
+		Mode: g.host.Selection.Asked(a.Mode), CacheBreaks: a.Runner.CacheBreaks(),
 	}
-	c := e.Catalog()
+	c := g.host.Catalog()
 	active, _ := c.Skill(now.Skill)
 	shown, _ := c.Shown(active)
 	if s.Active = len(shown); now.Groups != "" {
@@ -60,7 +61,7 @@ func (e *Engine) AgentStatus(name string) (AgentStatus, error) {
 		s.Tools = len(own)
 		s.Active = len(slices.DeleteFunc(slices.Clone(shown), func(e *catalog.Entry) bool { return !own[e] }))
 	}
-	if chooser := e.config.Turn.Chooser; chooser != nil {
+	if chooser := g.host.Turn.Chooser; chooser != nil {
 		counts := chooser.Counts()
 		s.Chooser = &counts
 	}

@@ -1,21 +1,65 @@
-package engine
+// Package message is what somebody says to an agent, as it comes in and as the inbox keeps it until
+// it is answered: with its kind, what only etui says of it, and how it ended. It is data with checks
+// that need nothing but the message, and stores and runs nothing.
+package message
 
 import (
-	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/roster"
-	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
-	"github.com/etui-run/etui/turn"
+)
+
+// The reasons to refuse a message, or why it got no answer.
+var (
+	// ErrTooLong: the message is longer than it may be.
+	ErrTooLong = errors.New("the message is too long")
+	// ErrInvalid: the message says of its sender what cannot be.
+	ErrInvalid = errors.New("the message is not valid")
+	// ErrEmpty: the message has no text.
+	ErrEmpty = errors.New("the message is empty")
+	// ErrKeyReused: another message of the sender has the same idempotency key.
+	ErrKeyReused = errors.New("the idempotency key belongs to another message")
+	// ErrParked: the turn of the message failed unexpectedly, again and again.
+	ErrParked = errors.New("the message was given up")
+	// ErrUnknown: the message names an agent, skill or tool that does not exist.
+	ErrUnknown = roster.ErrUnknown
+	// ErrOpen: a call of the conversation awaits approval.
+	ErrOpen = errors.New("a call of this conversation awaits approval; answer it first")
+	// ErrNothingAwaited: the message answers a call that awaits no answer in its session.
+	ErrNothingAwaited = errors.New("it awaits no answer in this session")
+)
+
+// The texts of messages that are commands, on every channel.
+const (
+	// Compact summarizes the conversation instead of running a turn.
+	Compact = "/compact"
+	// Stop ends the running turn of its conversation. It does not wait behind that turn.
+	Stop = "/stop"
+	// Run begins a workflow: "/run NAME", and its input. Alone, it goes on with the one of the
+	// conversation, or says how that ended.
+	Run = "/run"
+	// Anew begins the conversation anew: what was said before stays in the store, and the model
+	// does not see it any more.
+	Anew = "/new"
+	// Switch, and then the name of a skill or toolset, makes that one active; full is all.
+	Switch = "/skill"
+	// Auto in place of a name takes the choice back, unless a skill has that name: a phase of
+	// a workflow has its own tools again, and other conversations the skill of the agent.
+	Auto = "auto"
 )
 
 // Message is what a user says to an agent, with what is known of the user.
@@ -84,14 +128,14 @@ type Message struct {
 	// Settings are how the model's answers are to be.
 	Settings model.Settings `json:"settings,omitzero"`
 	// History, when not nil, is the conversation so far as the client sends it:
-	// then the store is neither read nor written. [Learning] applies all the same.
+	// then the store is neither read nor written. What is learnt from turns applies all the same.
 	History []chat.Message `json:"history,omitzero"`
 	// Answers are what people say about the calls that await approval. The message has
 	// no text then.
 	Answers []session.Answer `json:"answers,omitempty"`
 	// IdempotencyKey makes it safe to send the message again: a caller that sends it with the
-	// same key, as the same [Message.Client], user, channel, chat and session, within [store.Kept] after its end, gets the result of
-	// the first time. It is free text of at most 200 bytes; empty means none. A message
+	// same key, as the same [Message.Client], user, channel, chat and session, within [store.Kept] after
+	// its end, gets the result of the first time. It is free text of at most 200 bytes; empty means none. A message
 	// that has a key is answered even when its sender has gone; a turn without one is
 	// cancelled then. It means nothing for a message with a History, which is not stored.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
@@ -112,12 +156,12 @@ type Message struct {
 	// idempotency keys of its own. A server sets it to the API key's name.
 	Client string `json:"-"`
 	// Trusted says that the client has the powers of an operator: its messages take the places
-	// of no share, see [Config.MaxTurns]. A server sets it.
+	// of no share, see MaxTurns of [engine.Config]. A server sets it.
 	Trusted bool `json:"-"`
 	// Background marks a message for which nobody waits: it comes after those of people.
 	Background bool `json:"background,omitempty"`
 	// Reply, when not empty, says where the answer goes, in the words of the program that
-	// delivers it, see [Engine.Letters]: the caller need not stay. It is kept in the session,
+	// delivers it, see package outbox: the caller need not stay. It is kept in the session,
 	// too, for what the agent says there later without being asked. No client over a network
 	// can set it: it would have etui write to anybody.
 	Reply json.RawMessage `json:"-"`
@@ -131,100 +175,72 @@ type Message struct {
 	Wait bool `json:"wait,omitempty"`
 }
 
-// ready is the door for messages: it hides the secrets of one, since it will be
-// stored and repeated, finds its agent, and refuses what cannot be answered.
-func (e *Engine) ready(m mail) (*agent, mail, error) {
-	m, err := e.told(m)
-	if err != nil {
-		return nil, m, err
-	}
-	secrets := e.config.Turn.Secrets.Redactor()
-	if m.Message, err = e.beginning(m.Message); err != nil {
-		return nil, m, err
-	}
-	if m.Kind == "" {
-		m.Kind = kindOf(m.Message)
-	}
-	m.Text, m.Instructions = secrets.Text(m.Text), secrets.Text(m.Instructions)
-	switch {
-	case len(m.Text) > e.config.MaxMessage:
-		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are accepted", ErrTooLong, len(m.Text), e.config.MaxMessage)
-	case m.Text == "" && len(m.Files) == 0 && len(m.Answers) == 0:
-		return nil, m, ErrEmpty
-	case (m.Text != "" || len(m.Files) > 0) && len(m.Answers) > 0:
-		return nil, m, fmt.Errorf("%w: it has a text or answers, not both", ErrInvalid)
-	}
-	if m.Message, err = withPictures(m.Message); err != nil {
-		return nil, m, err
-	}
-	m.Answers = slices.Clone(m.Answers)
-	for i := range m.Answers {
-		a := &m.Answers[i]
-		a.By, a.Reason, a.Text = secrets.Text(a.By), secrets.Text(a.Reason), secrets.Text(a.Text)
-		if n := len(a.Reason) + len(a.Text); n > e.config.MaxMessage {
-			return nil, m, fmt.Errorf("%w: an answer has %d bytes, at most %d are accepted", ErrTooLong, n, e.config.MaxMessage)
+// maxNames is how many tools or skills a message may include or exclude.
+const maxNames = 4096
+
+// Check refuses what is too long to be a name, or has no place in one.
+func (m Message) Check() error {
+	for _, list := range [...][]string{m.Roles, m.PlatformRoles, slices.Collect(maps.Keys(m.Attrs))} {
+		if len(list) > identity.MaxList {
+			return fmt.Errorf(
+				"%w: it has %d roles or attributes, at most %d are accepted", ErrInvalid, len(list), identity.MaxList,
+			)
+		}
+		for _, text := range list {
+			if err := name("role or attribute", text); err != nil {
+				return err
+			}
 		}
 	}
-	a, err := e.addressed(m)
-	return a, m, err
-}
-
-// addressed finds the agent of a message and refuses a mode, a strategy or a setting that
-// does not exist.
-func (e *Engine) addressed(m mail) (*agent, error) {
-	a, err := e.agent(m.Agent)
-	if err == nil {
-		err = known(m.Mode, m.Strategy)
-	}
-	if wrong := m.Settings.Check(); err == nil && wrong != nil {
-		err = fmt.Errorf("%w: %w", ErrInvalid, wrong)
-	}
-	return a, err
-}
-
-// named refuses the names of tools and skills that do not exist for the sender of a
-// message in its session. What is hidden from the sender does not exist: the answer is
-// the same, and no hint names it.
-func (e *Engine) named(a *agent, m mail, s session.Session) error {
-	included, err := roster.NamesOf(m.IncludeSkills)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
-	skills, tools := slices.Concat(included, m.ExcludeSkills), slices.Concat(m.Include, m.Exclude)
-	skill := m.Skill
-	if skill != "" {
-		skills = append(skills, skill)
-	}
-	if len(skills)+len(tools) == 0 {
-		return nil
-	}
-	m.Skill = ""
-	seen := e.seen(a, m, s)
-	for _, name := range skills {
-		if e.roster.CheckSkill(name) != nil || slices.Contains(seen.HiddenSkills, name) {
-			return roster.UnknownSkill(name, slices.Collect(seen.OfferedSkills()))
+	for _, list := range [...][]string{m.Include, m.Exclude, m.IncludeSkills, m.ExcludeSkills} {
+		if len(list) > maxNames {
+			return fmt.Errorf(
+				"%w: it names %d tools or skills in one list, at most %d are accepted", ErrInvalid, len(list), maxNames,
+			)
+		}
+		for _, text := range list {
+			if err := name("name of a tool or skill", text); err != nil {
+				return err
+			}
 		}
 	}
-	if m.Skill = skill; skill != "" && len(tools) > 0 {
-		seen = e.seen(a, m, s)
+	if m.Limit < 0 || m.Budget < 0 {
+		return fmt.Errorf("%w: limit and budget must not be negative", ErrInvalid)
 	}
-	for _, target := range tools {
-		members, _ := seen.Catalog().Members(catalog.Skill{Tools: []string{target}})
-		if !slices.ContainsFunc(members, seen.Visible) {
-			return fmt.Errorf("tool %q: %w%s", target, ErrUnknown, nearest.Hint(target, func(yield func(string) bool) {
-				for entry := range seen.Catalog().All() {
-					if seen.Visible(entry) && !yield(entry.Definition.Name) {
-						return
-					}
-				}
-			}))
+	for _, n := range [...]struct{ what, text string }{
+		{"agent", m.Agent}, {"skill", m.Skill}, {"mode", string(m.Mode)}, {"channel", m.Channel}, {"chat", m.Chat},
+		{"thread", m.Thread}, {"account", m.Account}, {"user", m.User}, {"session", m.Session}, {"as", m.As},
+		{"idempotency key", m.IdempotencyKey},
+	} {
+		if err := name(n.what, n.text); err != nil {
+			return err
+		}
+	}
+	for _, value := range m.Attrs {
+		if len(value) > identity.MaxValue {
+			return fmt.Errorf(
+				"%w: an attribute has %d bytes, at most %d are accepted", ErrInvalid, len(value), identity.MaxValue,
+			)
 		}
 	}
 	return nil
 }
 
-// known refuses a mode or a strategy that does not exist.
-func known(mode selection.Mode, strategy *prompt.Strategy) error {
+// name refuses a text that cannot be a name.
+func name(what, text string) error {
+	switch {
+	case len(text) > identity.MaxText:
+		return fmt.Errorf("%w: the %s has %d bytes, at most %d are accepted", ErrInvalid, what, len(text), identity.MaxText)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return fmt.Errorf("%w: the %s contains a control character, or is not UTF-8", ErrInvalid, what)
+	case what == "channel" && strings.Contains(text, ":"):
+		return fmt.Errorf("%w: the channel %q contains a colon", ErrInvalid, text)
+	}
+	return nil
+}
+
+// CheckPrompt refuses a mode or a strategy that does not exist.
+func CheckPrompt(mode selection.Mode, strategy *prompt.Strategy) error {
 	if _, err := selection.ParseMode(string(mode)); err != nil {
 		return fmt.Errorf("%w%s", err, nearest.Hint(string(mode), func(yield func(string) bool) {
 			for _, m := range selection.Modes() {
@@ -238,83 +254,4 @@ func known(mode selection.Mode, strategy *prompt.Strategy) error {
 		return fmt.Errorf("%w: unknown strategy %d: it is full, lite or custom", ErrInvalid, int(*strategy))
 	}
 	return nil
-}
-
-// cleanSaid hides secrets in a message of a conversation that the client sends.
-func (e *Engine) cleanSaid(m chat.Message) chat.Message {
-	secrets := e.config.Turn.Secrets.Redactor()
-	m.Text, m.Note = secrets.Text(m.Text), secrets.Text(m.Note)
-	m.Files = chat.WithoutData(m.Files)
-	m.Calls = slices.Clone(m.Calls)
-	for i := range m.Calls {
-		m.Calls[i].Arguments = secrets.JSON(m.Calls[i].Arguments)
-	}
-	if m.Result != nil {
-		r := *m.Result
-		r.Text = secrets.Text(r.Text)
-		m.Result = &r
-	}
-	return m
-}
-
-// stored returns the record of a message for the time that its turn is open: all but the
-// text, the pictures and the conversation, which are stored as messages, and the skill, which is
-// stored with the session and may change during the turn.
-func stored(m mail) json.RawMessage {
-	if m.History != nil {
-		return nil
-	}
-	m.Kind, m.Text, m.Files, m.Skill, m.Answers, m.Wait, m.IdempotencyKey = "", "", nil, "", nil, false, ""
-	m.Workflow, m.Target, m.Params = "", "", nil // the session has them
-	m.Outcome, m.Notice, m.Operator = nil, "", false
-	raw, _ := json.Marshal(m) // texts, numbers and lists of them
-	return raw
-}
-
-// seen is what the sender of a message may see in a session, whatever the message asks
-// for.
-func (e *Engine) seen(a *agent, m mail, s session.Session) *selection.Selection {
-	in, now := e.input(a, m, s), e.selector()
-	if in.Current != nil {
-		known := in.Current(now.Catalog())
-		in.Facts.User, in.Facts.Roles, in.Facts.Groups, in.Facts.Attrs = known.User, known.Roles, known.Groups, known.Attrs
-	}
-	return now.Select(selection.Request{Facts: in.Facts, Groups: in.Groups})
-}
-
-// input makes what a turn may know of a message that is ready.
-func (e *Engine) input(a *agent, m mail, s session.Session) turn.Input {
-	now := a.controls.Now()
-	plan := e.flow(m, &s)
-	if plan != nil {
-		plan = plan.In(a.Disk)
-	}
-	if m.Skill != "" {
-		s.Skill = m.Skill
-	}
-	facts := e.people.Facts(m.Caller(), e.Catalog())
-	facts.Agent, facts.Session, facts.Time = a.Name, string(s.Key), e.config.Now()
-	skill := s.Skill
-	if e.roster.CheckSkill(skill) != nil || skill != now.Skill && e.selector().HidesSkill(facts, now.Groups, skill) {
-		skill = now.Skill // the session chose none, or it is gone, or for others
-	}
-	facts.Skill = skill
-	strategy := a.Strategy
-	if m.Strategy != nil {
-		strategy = *m.Strategy
-	}
-	include, exclude := now.Filter(m.IncludeSkills, m.ExcludeSkills)
-	in := turn.Input{
-		Settings: m.Settings, Plan: plan,
-		Session: s, Unstored: m.History != nil, Text: m.Text, Files: m.Files, File: e.file(m), Outcome: m.Outcome, Answers: m.Answers, Request: stored(m), Groups: now.Groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
-		Facts: facts,
-		Options: prompt.Options{
-			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,
-			Instructions: m.Instructions, Remember: route.Remembered(s.Key), IncludeMemory: !a.NoMemory && !m.NoMemory, IncludeRuntime: !a.NoRuntime && !m.NoRuntime, DateOnly: m.History != nil,
-		},
-	}
-	if e.config.Users != nil { // they may change
-		in.Current = func(now *catalog.Catalog) chat.Facts { return e.people.Facts(m.Caller(), now) }
-	}
-	return e.within(in, a, m)
 }
