@@ -83,7 +83,9 @@ func (s *Service) Remember(ctx context.Context, caller chat.Facts, c memory.Chan
 	if err != nil {
 		return "", err
 	}
-	c.New = s.engine.Secrets().Redactor().Text(c.New)
+	if err := s.whole(c.New); err != nil {
+		return "", err
+	}
 	return kept.Change(ctx, owner, c)
 }
 
@@ -93,7 +95,19 @@ func (s *Service) Note(ctx context.Context, caller chat.Facts, text string) erro
 	if err != nil {
 		return err
 	}
-	return kept.Note(ctx, owner, s.engine.Now(), s.engine.Secrets().Redactor().Text(text))
+	if err := s.whole(text); err != nil {
+		return err
+	}
+	return kept.Note(ctx, owner, s.engine.Now(), text)
+}
+
+// whole refuses a text with a secret, or with the trace of one.
+func (s *Service) whole(text string) error {
+	secrets := s.engine.Secrets().Redactor()
+	if err := secrets.Whole(secrets.Text(text)); err != nil {
+		return fmt.Errorf("%w: the text is %w", engine.ErrInvalid, err)
+	}
+	return nil
 }
 
 // EditMemory stores what a person made of a caller's MEMORY.md, see [memory.Store.Edited].
