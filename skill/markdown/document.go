@@ -84,6 +84,7 @@ func (p *parser) parse(text []byte) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
+	p.meant(front, root)
 	d := p.document(root)
 	if d.Description == "" {
 		return Document{}, skill.Problem{Line: root.Line, Field: "description", Message: "there is no usable description; write what the skill does and when to use it"}

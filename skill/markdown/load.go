@@ -43,15 +43,11 @@ var (
 	_ skill.Guide    = (*Skill)(nil)
 )
 
-// Load makes a skill of the folder dir with the given name. The caller may close dir
+// Load makes a skill of the folder dir with the given name, whose SKILL.md has the text. The caller may close dir
 // afterwards: to read other files the skill opens the folder again, and refuses if
 // another one has taken its place. The skill's details list the requirements that the
 // machine does not meet. The error is a [skill.Problem].
-func (m Machine) Load(dir *os.Root, name string) (skill.Skill, error) {
-	file, text, err := Read(dir, "")
-	if err != nil {
-		return nil, err
-	}
+func (m Machine) Load(dir *os.Root, name string, text []byte) (skill.Skill, error) {
 	d, warnings, err := Parse(name, text)
 	if err != nil {
 		return nil, err
@@ -61,7 +57,7 @@ func (m Machine) Load(dir *os.Root, name string) (skill.Skill, error) {
 		s.dir, err = filepath.Abs(dir.Name())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, plain(err))
+		return nil, fmt.Errorf("the folder: %w", plain(err))
 	}
 	s.details = skill.Details{
 		Provider: "markdown", Risk: tool.Read, Version: d.Version, Aliases: d.Aliases, Body: d.Body,

@@ -42,7 +42,11 @@ func load(root *os.Root, folder string, m markdown.Machine) (skill.Skill, error)
 		return nil, err
 	}
 	defer dir.Close()
-	return m.Load(dir, folder)
+	_, text, err := markdown.Read(dir, "")
+	if err != nil {
+		return nil, err
+	}
+	return m.Load(dir, folder, text)
 }
 
 const tidy = "---\nname: tidy-up\ndescription: Tidies up.\nversion: 2\nallowed-tools: Read Bash(ls:*)\nmetadata:\n  openclaw:\n    os: [plan9]\n    requires:\n      bins: [broom]\n      anyBins: [mop, rag]\n      env: [TOKEN]\n---\nSweep. See references/corners.md.\n"
