@@ -143,7 +143,8 @@ func (s *Skill) Execute(ctx context.Context, args json.RawMessage) (any, error) 
 	return s.Read(ctx, in.File)
 }
 
-// instructions returns the instructions with a list of the skill's other files.
+// instructions returns the instructions with the skill's folder, which tools and commands may read, and
+// a list of its other files.
 func (s *Skill) instructions() string {
 	text := s.document.Body
 	if text == "" {
@@ -152,18 +153,19 @@ func (s *Skill) instructions() string {
 	return text + s.list()
 }
 
-// list names the other files.
+// list names the folder and the other files.
 func (s *Skill) list() string {
 	root, err := s.open()
 	if err != nil {
 		return ""
 	}
 	defer func() { _ = root.Close() }()
+	list := "\n\n---\nFolder of this skill, in which its relative paths are: " + s.dir
 	files, more := others(root)
 	if len(files) == 0 {
-		return ""
+		return list
 	}
-	list := "\n\n---\nOther files of this skill, to be asked for by their path:\n- " + strings.Join(files, "\n- ")
+	list += "\nOther files of this skill, to be asked for by their path:\n- " + strings.Join(files, "\n- ")
 	if more {
 		list += "\n- and more"
 	}

@@ -82,7 +82,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("%s: %s\ngot  %+v\nwant %+v", s.Name(), s.Description(), got, want)
 	}
 	for _, c := range []struct{ args, want, fails string }{
-		{``, "Sweep. See references/corners.md.\n\n---\nOther files of this skill, to be asked for by their path:\n- logo.png\n- long.txt\n- references/corners.md", ""},
+		{``, "Sweep. See references/corners.md.\n\n---\nFolder of this skill, in which its relative paths are: " + filepath.Join(root.Name(), "tidy") + "\nOther files of this skill, to be asked for by their path:\n- logo.png\n- long.txt\n- references/corners.md", ""},
 		{`{"file":"references/corners.md"}`, "Mind the corners.", ""},
 		{`{"file":"./references//corners.md"}`, "Mind the corners.", ""},
 		{`{"file":"long.txt"}`, strings.Repeat("长", 349_525) + "\n\n(cut here: the file is longer than 1 MiB)", ""},
