@@ -22,6 +22,8 @@ type AgentStatus struct {
 	// Skills are the only skills that the model sees; none means all.
 	Skills   []string `json:"skills"`
 	Strategy string   `json:"strategy"`
+	// Guide is the file of the workspace that the agent's instructions include, such as AGENTS.md.
+	Guide string `json:"guide,omitempty"`
 	// Mode is how the selected tools reach the model, as configured.
 	Mode selection.Mode `json:"mode"`
 	// CacheBreaks counts, by cause, how often the provider's prompt cache could not
@@ -41,7 +43,7 @@ func (e *Engine) AgentStatus(name string) (AgentStatus, error) {
 	now := a.controls.Now()
 	s := AgentStatus{
 		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model), Skill: now.Skill, Groups: now.Groups, Tools: e.Catalog().Len(),
-		Skills: append([]string{}, now.Skills...), Strategy: a.Strategy.String(),
+		Skills: append([]string{}, now.Skills...), Strategy: a.Strategy.String(), Guide: a.Memory.Guide(),
 		Mode: e.config.Selection.Asked(a.Mode), CacheBreaks: a.runner.CacheBreaks(),
 	}
 	if now.Groups != "" {

@@ -40,10 +40,10 @@ func keyRow(k server.KeyStatus) []string {
 
 func describeAgents(agents []engine.AgentStatus) string {
 	return table[engine.AgentStatus]{
-		wide: true, head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE SKILL", "SKILLS SHOWN", "STRATEGY"},
+		wide: true, head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE SKILL", "SKILLS SHOWN", "STRATEGY", "FOLLOWS"},
 		row: func(s engine.AgentStatus) []string {
 			shown := cmp.Or(strings.Join(s.Skills, ","), "all")
-			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), s.Skill, shown, fmt.Sprint(s.Strategy)}
+			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), s.Skill, shown, fmt.Sprint(s.Strategy), s.Guide}
 		},
 	}.text(agents) + describeHealth(agents)
 }
