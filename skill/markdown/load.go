@@ -61,7 +61,7 @@ func (m Machine) Load(dir *os.Root, name string, text []byte) (skill.Skill, erro
 	}
 	s.details = skill.Details{
 		Provider: "markdown", Risk: tool.Read, Version: d.Version, Aliases: d.Aliases, Body: d.Body,
-		Tools: Tools(d.AllowedTools), Unmet: d.Requires.Unmet(m), Hidden: d.Hidden,
+		Allowed: Tools(d.AllowedTools), Unmet: d.Requires.Unmet(m), Hidden: d.Hidden,
 	}
 	for _, w := range warnings {
 		s.details.Warnings = append(s.details.Warnings, sentence(w))

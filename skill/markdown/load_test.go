@@ -71,7 +71,7 @@ func TestLoad(t *testing.T) {
 	}
 	got := skill.DetailsOf(s)
 	want := skill.Details{
-		Provider: "markdown", Risk: tool.Read, Version: "2", Body: "Sweep. See references/corners.md.", Tools: []string{"read_file", "exec"},
+		Provider: "markdown", Risk: tool.Read, Version: "2", Body: "Sweep. See references/corners.md.", Allowed: []string{"read_file", "exec(ls:*)"},
 		Unmet:    []string{"it works only on plan9, and this is linux", "the program broom is not installed", "none of the programs mop, rag is installed", "the environment variable TOKEN is not set"},
 		Warnings: []string{"line 2: the skill is named tidy-up and its folder tidy"},
 	}

@@ -284,6 +284,7 @@ func (r *Rule) Filled(in *form.Reader, n *yaml.Node) {
 // Policy says which calls of visible tools may run.
 type Policy struct {
 	Default   CallDefaults `yaml:"default" help:"What applies to tools if no rule decides."`
+	Skills    []string     `yaml:"skills" help:"Skills whose allowed-tools need no approval while they are active, where the default asks: names, or patterns such as *. Default: none."`
 	Approvals Approvals    `yaml:"approvals" help:"Calls that rules ask about, see docs/approvals.md."`
 	Rules     []CallRule   `yaml:"rules" help:"Each has allow, ask or deny. Deny wins over ask, and ask over allow; a tool that allow rules name may be called if one of them applies."`
 }
