@@ -2,7 +2,6 @@ package secret
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -19,7 +18,7 @@ func (v Value) Ordinary() bool {
 	}
 	for _, part := range parts {
 		switch lower := strings.ToLower(part); {
-		case strings.Count(lower, lower[:1]) == len(lower) && len(lower) > 1, slices.Contains(strings.Fields(placeholders), lower):
+		case strings.Count(lower, lower[:1]) == len(lower) && len(lower) > 1, strings.Contains(placeholders, " "+lower+" "):
 		case len(parts) > last && pronounceable(lower): // no number behind it
 			unknown++
 		default:
@@ -57,9 +56,12 @@ func counting(text string) bool {
 	return text[0] <= '9' || len(text) > 2 && text[0] < 0x80
 }
 
-// placeholders are the words of keys that are none.
-const placeholders = `a abc ai an any anything api apikey auth authorization basic bearer bogus bot change changeme client cloud code credential
-credentials default demo dev dummy empty enter example fake foo bar baz free goes gpt gpt4all here hidden id ignore ignored in insert is it its key keys kobold koboldcpp
-lite litellm llama llamacpp llm lm lmstudio local localhost me mock model my na needed necessary nil no nokey none not nothing null ollama
-open openai openrouter optional or passphrase password passwd paste pat placeholder please private proj project put pw redacted replace required
-sample secret server set sk studio test testing that the this to todo token tokens unknown unused use used user value vllm with xai x you your`
+// placeholders are the words of keys that are none, with a space around each.
+const placeholders = " a abc ai an any anything api apikey auth authorization basic bearer bogus bot change changeme " +
+	"client cloud code credential credentials default demo dev dummy empty enter example fake foo bar " +
+	"baz free goes gpt gpt4all here hidden id ignore ignored in insert is it its key keys kobold " +
+	"koboldcpp lite litellm llama llamacpp llm lm lmstudio local localhost me mock model my na needed " +
+	"necessary nil no nokey none not nothing null ollama open openai openrouter optional or passphrase " +
+	"password passwd paste pat placeholder please private proj project put pw redacted replace required " +
+	"sample secret server set sk studio test testing that the this to todo token tokens unknown unused " +
+	"use used user value vllm with xai x you your "

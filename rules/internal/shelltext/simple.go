@@ -7,10 +7,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Simple returns the commands among a call's arguments, each with its words and a space between. It
+// simpleCommands returns the commands among a call's arguments, each with its words and a space between. It
 // returns false unless all of the text is words that mean themselves, one after the other or in a pipe:
 // a text with a variable, a substitution, a pattern, an assignment, or a file behind > or < is not simple.
-func Simple(args map[string]any) (commands []string, ok bool) {
+func simpleCommands(args map[string]any) (commands []string, ok bool) {
 	defer func() {
 		if recover() != nil { // a bug in the parser
 			commands, ok = nil, false
