@@ -27,6 +27,8 @@ type Status struct {
 	// Skills are the only skills that the model sees; none means all.
 	Skills   []string `json:"skills"`
 	Strategy string   `json:"strategy"`
+	// Guide is the file of the workspace that the agent's instructions include, such as AGENTS.md.
+	Guide string `json:"guide,omitempty"`
 	// Mode is how the selected tools reach the model, as configured.
 	Mode selection.Mode `json:"mode"`
 	// CacheBreaks counts, by cause, how often the provider's prompt cache could not
@@ -47,7 +49,7 @@ func (g *Agents) Status(name string) (Status, error) {
 	s := Status{
 		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model),
 		Skill: now.Skill, Groups: now.Groups, Tools: g.host.Catalog().Len(),
-		Skills: append([]string{}, now.Skills...), Strategy: a.Strategy.String(),
+		Skills: append([]string{}, now.Skills...), Strategy: a.Strategy.String(), Guide: a.Memory.Guide(),
 		Mode: g.host.Selection.Asked(a.Mode), CacheBreaks: a.Runner.CacheBreaks(),
 	}
 	c := g.host.Catalog()

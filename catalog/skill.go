@@ -25,6 +25,9 @@ type Skill struct {
 	// means all tools; in a skill with instructions it means no toolset, see
 	// [Catalog.Switches].
 	Tools []string `json:"tools"`
+	// Allowed are calls that the skill's author wants to need no approval while it is active: names of tools,
+	// or "*", some with a pattern: exec(git:*). They allow nothing unless the operator's policy says so.
+	Allowed []string `json:"allowed,omitempty"`
 	// Guide reads the skill's instructions; nil when it has none.
 	Guide Guide `json:"-"`
 	// Aliases are other names and phrases that people use for the skill, and Examples

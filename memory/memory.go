@@ -44,9 +44,14 @@ const (
 
 // Memory is what a conversation remembers at one moment. It is immutable.
 type Memory struct {
+	// Guide is how to work in the workspace, for everybody.
+	Guide Guide
 	// Shared is for everybody, Own for the owner alone.
 	Shared, Own Part
 }
+
+// Guide is a file in which people tell agents how to work in a workspace: AGENTS.md, say.
+type Guide struct{ File, Text string }
 
 // Part is the content of one folder.
 type Part struct {
@@ -68,6 +73,12 @@ type Config struct {
 	// Workspace has the shared part in its folder memory. It need not exist; empty means
 	// that nothing is shared.
 	Workspace string
+	// Guides are names of files in Workspace, of which the first one that exists is the guide.
+	Guides []string
+	// Steady guards against reading a guide while a program may change it: still reports whether the file
+	// was steady since the call of Steady. Otherwise the guide stays as it was, or is left out. Nil means
+	// always steady.
+	Steady func(path string) (still func() bool)
 	// Own is the folder of the agent's own memory, which no other program should be able
 	// to change. It is made when something is written; empty means that nothing can be.
 	Own string
@@ -81,6 +92,7 @@ type Config struct {
 type Store struct {
 	config Config
 	loaded *recent.Cache[string, loaded]
+	guides guides
 }
 
 // loaded is a memory, and what it was read from.
@@ -138,10 +150,15 @@ func (s *Store) Load(now time.Time, owner string) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
+	guide, err := s.guide()
+	if err != nil {
+		return nil, err
+	}
+	stamps = append(stamps, guide.stamp)
 	if l, ok := s.loaded.Get(owner); ok && slices.Equal(l.stamps, stamps) && maps.Equal(l.own, own) {
 		return l.memory, nil
 	}
-	m := &Memory{}
+	m := &Memory{Guide: guide.Guide}
 	for i, text := range texts {
 		said, err := text()
 		if err != nil {

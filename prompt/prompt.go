@@ -222,6 +222,9 @@ func own(text string, opts Options) string {
 func (b *Builder) write(s *system) string {
 	var text strings.Builder
 	text.WriteString(own(b.lite, s.options))
+	if m := s.memory; m != nil && m.Guide.Text != "" {
+		text.WriteString("\n\n# " + m.Guide.File + " of the workspace\n" + strings.TrimSpace(m.Guide.Text))
+	}
 	if list := s.skillList(); list != "" {
 		text.WriteString("\n\n# Skills\nWays of working that " + selection.UseSkill + " takes up:\n" + list)
 	}

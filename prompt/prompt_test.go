@@ -27,12 +27,13 @@ func must(tb testing.TB, err error) {
 func setUp(tb testing.TB) (dir string, b *prompt.Builder, r *catalog.Registry) {
 	dir = tb.TempDir()
 	write(tb, dir, "MEMORY.md", "Bob likes tea.")
+	write(tb, dir, "../AGENTS.md", "Run the tests first.")
 	write(tb, dir, "202611/20261119.md", "Yesterday it rained.")
 	write(tb, dir, "202611/20261118.md", "Long ago.")
 	r = catalog.NewRegistry(nil)
 	_, err := r.SetSkills(catalog.Skill{Name: "office", Description: "Mail and calendar"}, catalog.Skill{Name: "oncall", Description: "Production"})
 	must(tb, err)
-	return dir, prompt.New(prompt.Config{Instructions: "You are Etta.", Memory: memory.New(memory.Config{Workspace: dir, Own: filepath.Join(dir, "own"), Days: 2})}), r
+	return dir, prompt.New(prompt.Config{Instructions: "You are Etta.", Memory: memory.New(memory.Config{Workspace: dir, Guides: []string{"AGENTS.md"}, Own: filepath.Join(dir, "own"), Days: 2})}), r
 }
 
 func write(tb testing.TB, dir, name, text string) {
@@ -56,7 +57,7 @@ func TestStrategies(t *testing.T) {
 		has, lack string // separated by |
 		note      string
 	}{
-		{prompt.Options{}, "You are Etta.|Bob likes tea|Yesterday it rained|- office: Mail and calendar|- oncall", "Long ago|2026-11-20|full", "[Fri 2026-11-20 09:30 UTC, channel web]"},
+		{prompt.Options{}, "You are Etta.|# AGENTS.md of the workspace\nRun the tests first.|Bob likes tea|Yesterday it rained|- office: Mail and calendar|- oncall", "Long ago|2026-11-20|full", "[Fri 2026-11-20 09:30 UTC, channel web]"},
 		{prompt.Options{Strategy: prompt.Lite}, "You are Etta.", "Bob|office|# ", ""},
 		{prompt.Options{Strategy: prompt.Custom}, "You are Etta.|office", "Bob|rained", ""},
 		{prompt.Options{Strategy: prompt.Custom, IncludeMemory: true, IncludeSkills: []string{"office"}}, "Bob|office", "oncall", ""},

@@ -81,7 +81,9 @@ func (s *Service) Remember(ctx context.Context, caller chat.Facts, c memory.Chan
 	if err != nil {
 		return "", err
 	}
-	c.New = s.engine.Agents().Secrets().Redactor().Text(c.New)
+	if err := s.whole(c.New); err != nil {
+		return "", err
+	}
 	return kept.Change(ctx, owner, c)
 }
 
@@ -91,7 +93,19 @@ func (s *Service) Note(ctx context.Context, caller chat.Facts, text string) erro
 	if err != nil {
 		return err
 	}
-	return kept.Note(ctx, owner, s.engine.Now(), s.engine.Agents().Secrets().Redactor().Text(text))
+	if err := s.whole(text); err != nil {
+		return err
+	}
+	return kept.Note(ctx, owner, s.engine.Now(), text)
+}
+
+// whole refuses a text with a secret, or with the trace of one.
+func (s *Service) whole(text string) error {
+	secrets := s.engine.Agents().Secrets().Redactor()
+	if err := secrets.Whole(secrets.Text(text)); err != nil {
+		return fmt.Errorf("%w: the text is %w", engine.ErrInvalid, err)
+	}
+	return nil
 }
 
 // EditMemory stores what a person made of a caller's MEMORY.md, see [memory.Store.Edited].

@@ -64,7 +64,11 @@ func (r *Rules) Decide(_ context.Context, a Attempt) Decision {
 	}
 	b := r.binding(a.Catalog)
 	if a.Entry != nil {
-		return b.decide(&a.Facts, b.classes[b.classOf[a.Entry.Position()]], a.Arguments)
+		d := b.decide(&a.Facts, b.classes[b.classOf[a.Entry.Position()]], a.Arguments)
+		if d.Effect == Ask && d.Rule == "" {
+			return r.preapprove(a, d)
+		}
+		return d
 	}
 	place := slices.IndexFunc(a.Catalog.Skills(), func(s catalog.Skill) bool { return s.Name == a.Skill })
 	switch {

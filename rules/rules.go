@@ -191,6 +191,8 @@ type Rules struct {
 	facts      factSet // all that conditions read of a caller
 	defaults   map[tool.Risk]Effect
 
+	preapproved []string // see Preapprove
+
 	bound [4]atomic.Pointer[binding] // for Decide: running turns hold older catalogs
 	next  atomic.Uint32              // chooses the place in bound to reuse
 }

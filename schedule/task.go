@@ -41,7 +41,7 @@ const (
 type Task struct {
 	ID string `json:"id"`
 	// When is a cron expression - minute, hour, day, month, weekday, or @daily, @every 2h -
-	// or a time: 2026-12-24T18:00, for a task that runs once.
+	// or a time: 2026-12-24T18:00, or one of RFC 3339, for a task that runs once.
 	When string `json:"when"`
 	// Zone is the time zone of When, as in Europe/Berlin; empty means that of the machine.
 	Zone string `json:"zone,omitempty"`
@@ -68,13 +68,11 @@ type Task struct {
 
 // once reads the time of a task that runs once.
 func (t Task) once() (time.Time, bool) {
-	zone := t.zone()
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
-		if at, err := time.ParseInLocation(layout, t.When, zone); err == nil {
-			return at, true
-		}
+	at, onWall, ok := parseTime(t.When)
+	if onWall {
+		return fromWall(at, t.zone()), true
 	}
-	return time.Time{}, false
+	return at.In(t.zone()), ok
 }
 
 func (t Task) zone() *time.Location {
@@ -93,11 +91,11 @@ func (t Task) after(last time.Time) time.Time {
 		}
 		return time.Time{}
 	}
-	schedule, err := cron.ParseStandard(t.When)
+	p, err := parsePlan(t.When)
 	if err != nil {
 		return time.Time{}
 	}
-	return schedule.Next(last.In(t.zone()))
+	return p.after(last, t.zone())
 }
 
 // check refuses a task that could never run, or too often.
@@ -119,15 +117,15 @@ func (t Task) check(now time.Time) error {
 	if strings.Contains(t.When, "TZ=") {
 		return fmt.Errorf("%w: the time zone has a field of its own", engine.ErrInvalid)
 	}
-	schedule, err := cron.ParseStandard(t.When)
+	p, err := parsePlan(t.When)
 	if err != nil {
 		return fmt.Errorf("%w: %q is neither a time such as 2026-12-24T18:00 nor "+
 			"a cron expression such as \"0 9 * * 1-5\" or \"@every 2h\": %w", engine.ErrInvalid, t.When, err)
 	}
-	if every, ok := schedule.(cron.ConstantDelaySchedule); ok && every.Delay < time.Minute {
+	if every, ok := p.cron.(cron.ConstantDelaySchedule); ok && every.Delay < time.Minute {
 		return fmt.Errorf("%w: %q is more often than once a minute", engine.ErrInvalid, t.When)
 	}
-	if schedule.Next(now).IsZero() {
+	if p.after(now, t.zone()).IsZero() {
 		return fmt.Errorf("%w: %q never comes", engine.ErrInvalid, t.When)
 	}
 	return nil

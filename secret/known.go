@@ -24,13 +24,18 @@ type Known struct {
 }
 
 // Set replaces the values of an owner, such as a file, with values and their
-// [Value.Parts]. Better keep the values of an owner that has gone: later texts may
+// [Value.Parts], but for those that are [Value.Ordinary]. Better keep the values of an owner that has gone: later texts may
 // still contain them. With too many values it changes nothing and returns an error.
 func (k *Known) Set(owner string, values ...Value) error {
 	var all []Value
 	for _, v := range values {
 		all = append(all, v.Parts()...)
 	}
+	return k.Mark(owner, slices.DeleteFunc(all, Value.Ordinary)...)
+}
+
+// Mark is Set for values that are hidden as they are, even if they are ordinary.
+func (k *Known) Mark(owner string, all ...Value) error {
 	all = slices.DeleteFunc(all, func(v Value) bool { return len(v) < Shortest })
 	if len(all) > MaxOwned {
 		return fmt.Errorf("%s holds %d secrets: at most %d can be kept out of answers and logs", owner, len(all), MaxOwned)

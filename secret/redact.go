@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -260,6 +261,20 @@ func tokenLength(raw []byte) int {
 
 func isNumeric(b byte) bool { return '0' <= b && b <= '9' || strings.IndexByte("+-.eE", b) >= 0 }
 
+// ErrHidden means that a text holds "(hidden)" in the place of a secret, which would be lost where the
+// text is written.
+var ErrHidden = errors.New(`incomplete: "` + hidden + `" stands for a secret that etui removed, and must not be written in its place; ` +
+	"leave it out, change only what is around it, or have a person write it")
+
+// Whole refuses a text in which a secret may have been hidden: it holds "(hidden)", and there are
+// secrets. The error is ErrHidden.
+func (r Redactor) Whole(text string) error {
+	if r.words != nil && strings.Contains(text, hidden) {
+		return ErrHidden
+	}
+	return nil
+}
+
 // Error returns err without the secrets in its text. errors.Is and errors.As still find
 // what err wraps.
 func (r Redactor) Error(err error) error {
@@ -281,8 +296,8 @@ func (e *redacted) Error() string { return e.text }
 
 func (e *redacted) Unwrap() error { return e.err }
 
-// Writer returns a writer that hides the secrets in each text that it writes to w. It
-// is for logs: a handler of package slog writes one record at a time.
+// Writer returns a writer that hides the secrets in each text that it writes to w, and those in
+// addresses, see [URLs]. It is for logs: a handler of package slog writes one record at a time.
 func (k *Known) Writer(w io.Writer) io.Writer { return &writer{k, w} }
 
 type writer struct {
@@ -292,7 +307,7 @@ type writer struct {
 
 func (w *writer) Write(p []byte) (int, error) {
 	text := string(p)
-	if clean := w.known.Redactor().Text(text); clean != text {
+	if clean := URLs(w.known.Redactor().Text(text)); clean != text {
 		if _, err := io.WriteString(w.to, clean); err != nil {
 			return 0, err
 		}

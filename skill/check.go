@@ -51,6 +51,8 @@ func checkHeaderName(s string) string {
 	return ""
 }
 
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 func checkVariableName(s string) string {
 	if !variableName.MatchString(s) || len(s) > 128 {
 		return "is not the name of an environment variable"

@@ -150,7 +150,7 @@ func TestRefused(t *testing.T) {
 		// Headers and variables.
 		{header("'X A': b"), "headers"}, {header("'': b"), "headers"}, {header("'A:': b"), "headers"}, {header(`"A\r\nB": c`), "headers"}, {header("查: b"), "headers"}, {header("Host: b"), "headers"}, {header("content-length: '0'"), "headers"}, {header("Connection: close"), "headers"},
 		{header("TE: trailers"), "headers"}, {header("Upgrade: h2c"), "headers"}, {header(`A: "b\r\nC: d"`), "headers.A"}, {header(`A: "b\nc"`), "headers.A"}, {header(`A: "b\0"`), "headers.A"}, {header("A: [b]"), "headers.A"}, {header("A: 5"), "headers.A"}, {header("A: null"), "headers.A"},
-		{header("A: '${MISSING}'"), "MISSING"}, {header("A: '${EMPTY}'"), "EMPTY"}, {header("A: '${CRLF}'"), "CRLF"}, {header("A: '${NUL}'"), "NUL"}, {header("A: '${}'"), "${}"}, {header("A: '${TOKEN'"), "${TOKEN"}, {header("A: '${TOKEN:-x}'"), "${TOKEN:-x}"},
+		{header("A: '${MISSING}'"), "MISSING"}, {header("A: '${EMPTY}'"), "EMPTY"}, {header("A: '${CRLF}'"), "CRLF"}, {header("A: '${NUL}'"), "NUL"}, {header("A: '${}'"), "${}"}, {header("A: '${TOKEN'"), "${TOKEN"}, {header("A: '${TOKEN-x}'"), "${TOKEN-x}"},
 		{header("A: '${OPENAI_API_KEY}'"), "OPENAI_API_KEY"}, {header("A: '${ETUI_API_KEY}'"), "ETUI_API_KEY"}, {header("'${TOKEN}': a"), "headers"}, {instead("description", "'${TOKEN}'"), "headers and env"}, {params("{type: object, title: '${TOKEN}'}"), "headers and env"},
 		// Parameters.
 		{params("[]"), "parameters"}, {params("{a: b}"), "parameters"}, {params("{type: string}"), "parameters"}, {params("{type: [object, 'null']}"), "parameters"}, {params("{type: Object}"), "parameters"}, {params("x"), "parameters"}, {params("{type: object, properties: []}"), "parameters"},

@@ -53,8 +53,8 @@ type LoaderConfig struct {
 	Roots     []Root
 	Providers []Provider
 	// Package makes the skill of a folder with a SKILL.md, given the folder, which is
-	// closed afterwards, and its name. Nil leaves such folders out.
-	Package func(dir *os.Root, name string) (Skill, error)
+	// closed afterwards, its name and the text of its SKILL.md. Nil leaves such folders out.
+	Package func(dir *os.Root, name string, text []byte) (Skill, error)
 	// Reserved reports the program's own names, which no skill may have. Nil means
 	// none.
 	Reserved func(name string) bool
@@ -240,6 +240,10 @@ func (l *Loader) look(ctx context.Context, r *root, some map[string]bool, again 
 	if err == nil {
 		defer dir.close()
 		r.real = dir.dir()
+		for _, other := range l.roots {
+			real, _ := resolve(other.path) // one that does not exist holds nothing
+			dir.skills = append(dir.skills, real)
+		}
 		if some == nil {
 			there, err = dir.list(l.config.Package != nil, l.enter)
 		}
@@ -321,6 +325,7 @@ type reading struct {
 	file   *file // nil if it is gone
 	same   bool  // nothing has changed
 	config Config
+	text   []byte // of a SKILL.md
 	err    error
 }
 
@@ -363,7 +368,7 @@ func (l *Loader) read(r *root, dir *tree, f found, again bool) reading {
 		next.names, next.unmet, next.problems, next.module, next.beside = known.names, known.unmet, known.problems, known.module, known.beside
 		return reading{file: next, same: true}
 	}
-	t := reading{file: next}
+	t := reading{file: next, text: text}
 	if isYAML(f.path) {
 		t.config, t.err = ParseYAML(r.source(f.path), text, l.config.Variables)
 		next.module = t.config.Module
@@ -380,7 +385,7 @@ func (l *Loader) load(r *root, dir *tree, f found, t reading) *Change {
 	}
 	var s Skill
 	if t.err == nil {
-		s, t.err = l.skill(dir, f, t.config)
+		s, t.err = l.skill(dir, f, t)
 	}
 	if t.err != nil {
 		t.file.problems = problemsOf(c.Source, t.config, t.err)
@@ -418,13 +423,14 @@ func problemsOf(source string, c Config, err error) Problems {
 }
 
 // skill makes the skill of a file. A panic of a provider becomes an error.
-func (l *Loader) skill(dir *tree, f found, c Config) (s Skill, err error) {
+func (l *Loader) skill(dir *tree, f found, t reading) (s Skill, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			_ = panics.Report(l.log, "reading a skill", p) // it is logged
 			s, err = nil, fmt.Errorf("reading the skill failed unexpectedly: %v", p)
 		}
 	}()
+	c := t.config
 	at, done, err := dir.parent(f)
 	if err != nil {
 		return nil, err
@@ -433,7 +439,7 @@ func (l *Loader) skill(dir *tree, f found, c Config) (s Skill, err error) {
 	if isYAML(f.path) {
 		s, err = l.provided(at, c)
 	} else {
-		s, err = l.config.Package(at, path.Base(path.Dir(f.path)))
+		s, err = l.config.Package(at, path.Base(path.Dir(f.path)), t.text)
 	}
 	if err == nil {
 		err = checkForm(s)

@@ -17,7 +17,7 @@ type OpenConfig struct {
 	Providers []Provider
 	// Package makes the skill of a folder with a SKILL.md, as in [LoaderConfig]:
 	// markdown.Here().Load. Nil leaves such folders out.
-	Package func(dir *os.Root, name string) (Skill, error)
+	Package func(dir *os.Root, name string, text []byte) (Skill, error)
 	// Variables are the values for ${NAME} in the files.
 	Variables Variables
 	// Observe wraps every use of a skill; nil means that nothing does.

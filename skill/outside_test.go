@@ -36,6 +36,14 @@ func TestOutside(t *testing.T) {
 	link("../shared/in.yaml", "in.yaml")
 	link(filepath.Join(ws, "shared", "pack"), "inside")
 	link(".", "loop")
+	put(t, ws, "notes.md", "SECRET")
+	for name, target := range map[string]string{
+		"linked": "../own/SKILL.md", "absolute": filepath.Join(dir, "own", "SKILL.md"), "leaves": "../../../out/pack/SKILL.md", "notes": "../../notes.md", "dangles": "nothing.md", "folder": "../own",
+	} {
+		put(t, dir, name, "script.sh", "echo")
+		link(target, filepath.Join(name, "SKILL.md"))
+	}
+	put(t, dir, "own", "SKILL.md", "3")
 	if err := os.Link(filepath.Join(base, "out", "secret.yaml"), filepath.Join(dir, "hard.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +55,7 @@ func TestOutside(t *testing.T) {
 	}
 	table := skill.NewTable(nil)
 	r := skill.NewLoader(table, config(ws)).Load(t.Context())
-	if got, want := list(table), "in=1 inside=2"; got != want {
+	if got, want := list(table), "absolute=3 in=1 inside=2 linked=3 own=3"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	var files []string
@@ -57,7 +65,7 @@ func TestOutside(t *testing.T) {
 			t.Errorf("it tells what is outside: %v", p)
 		}
 	}
-	want := []string{"absolute.yaml", "big.yaml", "dangling.yaml", "environ.yaml", "folder.yaml", "hard.yaml", "pack", "pipe.yaml", "relative.yaml", "zero.yaml"}
+	want := []string{"absolute.yaml", "big.yaml", "SKILL.md", "dangling.yaml", "environ.yaml", "folder.yaml", "SKILL.md", "hard.yaml", "SKILL.md", "SKILL.md", "pack", "pipe.yaml", "relative.yaml", "zero.yaml"}
 	if !slices.Equal(files, want) {
 		t.Errorf("got  %s\nwant %s", files, want)
 	}

@@ -250,7 +250,7 @@ func (p *Publisher) show(s *shown) {
 func toolsetOf(e *Entry) *catalog.Skill {
 	d := e.Details
 	return &catalog.Skill{
-		Name: e.Name(), Description: printable.Line(e.Skill.Description(), maxListed), Tools: d.Tools, Manual: d.Hidden,
+		Name: e.Name(), Description: printable.Line(e.Skill.Description(), maxListed), Tools: d.Tools, Allowed: d.Allowed, Manual: d.Hidden,
 		Aliases: d.Aliases, Examples: d.Examples, Translations: d.Translations, Body: d.Body, Channels: d.Channels,
 	}
 }

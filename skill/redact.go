@@ -1,6 +1,10 @@
 package skill
 
-import "github.com/etui-run/etui/secret"
+import (
+	"slices"
+
+	"github.com/etui-run/etui/secret"
+)
 
 // Secret is a text that is never shown.
 type Secret = secret.Value
@@ -10,11 +14,14 @@ type Secret = secret.Value
 type Redactor = secret.Redactor
 
 // Secrets returns the values of a config that must stay hidden: those from the
-// environment, and those of headers and variables with telling names.
+// environment, those of headers and variables with telling names, and passwords and keys in addresses, but for ordinary words.
 func (c *Config) Secrets() []Secret {
 	var all []Secret
 	for _, s := range c.Expanded {
 		all = append(all, s.Parts()...)
+	}
+	for _, address := range []string{c.Endpoint, c.Health} {
+		all = append(all, secret.InURL(address)...)
 	}
 	for _, values := range []map[string]Secret{c.Headers, c.Env} {
 		for name, value := range values {
@@ -23,7 +30,7 @@ func (c *Config) Secrets() []Secret {
 			}
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, Secret.Ordinary)
 }
 
 // Redactor returns a redactor of [Config.Secrets].

@@ -17,7 +17,7 @@ func TestRedactor(t *testing.T) {
 			"Authorization": "Bearer s3cr3t/+=\"", "X-Tenant": "production", "X-From": "from-environment", "Cookie": "short",
 			"Proxy-Authorization": skill.Secret("Basic " + base64.StdEncoding.EncodeToString([]byte("user:pass-word"))),
 		},
-		Env:      map[string]skill.Secret{"API_KEY": "1234567"},
+		Env:      map[string]skill.Secret{"API_KEY": "4827193"},
 		Expanded: []skill.Secret{"from-environment", ""},
 	}
 	r := config.Redactor()
@@ -35,7 +35,7 @@ func TestRedactor(t *testing.T) {
 		`{"b": 1.50, "a":"x\ny"}`:    `{"b": 1.50, "a":"x\ny"}`,
 		`["s3cr3t\/+=\u0022", "\\"]`: `["(hidden)", "\\"]`,
 		`{"from-environment":"\u0066rom-environment", "a": 1, "a":"\u0066rom-environment"}`: `{"(hidden)":"(hidden)", "a": 1, "a":"(hidden)"}`,
-		`{"n":-1234567.5e3,"m":123}`: `{"n":"(hidden)","m":123}`,
+		`{"n":-4827193.5e3,"m":123}`: `{"n":"(hidden)","m":123}`,
 		`"production"`:               `"production"`,
 	} {
 		got := string(r.JSON(json.RawMessage(raw)))

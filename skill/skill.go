@@ -107,6 +107,9 @@ type Details struct {
 	// Tools are the only tools that are shown while the skill is active: names,
 	// or group: and a group. Nil means that taking it up changes no toolset.
 	Tools []string
+	// Allowed are calls that need no approval while the skill is active, if the operator's policy agrees, as
+	// in catalog.Skill.
+	Allowed []string
 	// Hidden keeps the skill from models: only people take it up.
 	Hidden bool
 	// Unmet are the requirements that this machine does not meet, as sentences.

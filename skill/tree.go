@@ -23,12 +23,16 @@ type tree struct {
 	base   string // within, as an absolute path, links resolved
 	at     string // the folder, below within; "." for within itself
 	own    *os.Root
+	// skills are the folders of all skills, as absolute paths, links resolved: a SKILL.md may be
+	// a link into one of them, where nothing but a person writes.
+	skills []string
 }
 
 // found is a file of a tree that may hold a skill.
 type found struct {
 	path string // below the folder, with slashes
 	real string // below within, links resolved
+	dir  string // the folder that the name is in, below within
 	info fs.FileInfo
 	err  error // why it cannot be used
 }
@@ -102,7 +106,7 @@ func (f *tree) parent(file found) (*os.Root, func(), error) {
 		}
 		return f.own, func() {}, plain(err)
 	}
-	dir, err := f.within.OpenRoot(filepath.Dir(file.real))
+	dir, err := f.within.OpenRoot(file.dir)
 	return dir, func() { _ = dir.Close() }, plain(err)
 }
 
@@ -174,7 +178,7 @@ func (w *walk) entry(e fs.DirEntry, real, at string, depth int) error {
 	case !w.packages || !e.IsDir() && !link:
 		return nil
 	}
-	file := found{path: at, real: real}
+	file := found{path: at, real: real, dir: filepath.Dir(real)}
 	if link {
 		if file = w.find(real, at, e); file.err != nil && !errors.Is(file.err, errOutsideFolder) || file.err == nil && !file.info.IsDir() {
 			return nil // a link to something else
@@ -185,7 +189,7 @@ func (w *walk) entry(e fs.DirEntry, real, at string, depth int) error {
 		return nil //nolint:nilerr // the file carries the error
 	}
 	for _, name := range []string{"SKILL.md", "skill.md"} {
-		if info, err := w.within.Stat(filepath.Join(file.real, name)); err == nil {
+		if info, err := w.within.Lstat(filepath.Join(file.real, name)); err == nil {
 			if w.enter != nil {
 				w.enter(filepath.Join(w.base, file.real))
 			}
@@ -216,9 +220,10 @@ func (f *tree) find(real, at string, e fs.DirEntry) found {
 	if strings.ContainsFunc(at, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return found{path: at, err: errors.New("the file's name holds characters that cannot be printed")}
 	}
+	dir := filepath.Dir(real)
 	if e.Type()&fs.ModeSymlink == 0 {
 		info, err := e.Info()
-		return found{at, real, info, plain(err)}
+		return found{at, real, dir, info, plain(err)}
 	}
 	target, err := filepath.EvalSymlinks(filepath.Join(f.base, real))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -226,6 +231,10 @@ func (f *tree) find(real, at string, e fs.DirEntry) found {
 	}
 	if err != nil {
 		return found{path: at, err: plain(err)}
+	}
+	document := strings.EqualFold(path.Base(at), "SKILL.md")
+	if document && !slices.ContainsFunc(f.skills, func(dir string) bool { return strings.HasPrefix(target, dir+string(filepath.Separator)) }) {
+		return found{path: at, err: fmt.Errorf("%w the folders of skills and is not followed", errOutsideFolder)}
 	}
 	real, err = filepath.Rel(f.base, target)
 	if err != nil || !filepath.IsLocal(real) {
@@ -235,7 +244,7 @@ func (f *tree) find(real, at string, e fs.DirEntry) found {
 		return found{path: at, err: fmt.Errorf("%w %s and is not followed", errOutsideFolder, f.base)}
 	}
 	info, err := f.within.Stat(real)
-	return found{at, real, info, plain(err)}
+	return found{at, real, dir, info, plain(err)}
 }
 
 // stamp returns the stamp of a file in the folder, or the zero one.

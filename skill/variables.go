@@ -3,7 +3,6 @@ package skill
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -51,28 +50,19 @@ func (r *reader) secrets(n *yaml.Node, key string) map[string]Secret {
 	return all
 }
 
-var reference = regexp.MustCompile(`\$\{([^}]*)\}?`)
-
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// expand replaces ${NAME} by environment variables, once: their values are not
-// expanded again.
+// expand replaces ${NAME} by environment variables, see [form.Expand].
 func (r *reader) expand(n *yaml.Node, field string) Secret {
-	if strings.ContainsFunc(n.Value, notInSecret) {
+	if strings.ContainsFunc(strings.TrimRight(n.Value, "\r\n"), notInSecret) {
 		r.Fail(n, field, "%s holds a line break or another control character", field)
 	}
-	text := reference.ReplaceAllStringFunc(n.Value, func(ref string) string {
-		name, closed := strings.CutSuffix(ref[2:], "}")
-		value, reason := "", fmt.Sprintf("%q is not the name of a variable; write ${NAME}", form.Short(ref))
-		if closed && variableName.MatchString(name) {
-			value, reason = r.variables.get(name)
-			r.expanded = append(r.expanded, Secret(value))
-		}
-		if reason != "" {
-			r.Fail(n, field, "%s: %s", field, reason)
-		}
-		return value
+	text, err := form.Expand(strings.TrimRight(n.Value, "\r\n"), func(name string) (string, error) {
+		value, err := r.variables.get(name)
+		r.expanded = append(r.expanded, Secret(value))
+		return value, err
 	})
+	if err != nil {
+		r.Fail(n, field, "%s: %v", field, err)
+	}
 	if len(text) > maxText {
 		r.Fail(n, field, "%s is longer than %d bytes", field, maxText)
 	}
@@ -81,21 +71,20 @@ func (r *reader) expand(n *yaml.Node, field string) Secret {
 
 func notInSecret(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }
 
-// get returns the value of a variable, or why a file may not have it.
-func (v Variables) get(name string) (value, reason string) {
+// get returns the value of a variable without line breaks behind it, or why a file may not have it.
+func (v Variables) get(name string) (string, error) {
 	lookup := v.Lookup
 	if lookup == nil {
 		lookup = os.LookupEnv
 	}
 	own := name == "OPENAI_API_KEY" || name == "ANTHROPIC_API_KEY" || strings.HasPrefix(name, "ETUI_")
-	value, _ = lookup(name)
+	value, _ := lookup(name)
+	value = strings.TrimRight(value, "\r\n")
 	switch {
 	case own && !slices.Contains(v.Allowed, name):
-		return "", fmt.Sprintf("the environment variable %s is a secret of etui's own and not for skills", name)
-	case value == "":
-		return "", fmt.Sprintf("the environment variable %s is not set", name)
+		return "", fmt.Errorf("the environment variable %s is a secret of etui's own and not for skills", name)
 	case strings.ContainsFunc(value, notInSecret):
-		return "", fmt.Sprintf("the environment variable %s holds a line break or another control character", name)
+		return "", fmt.Errorf("the environment variable %s holds a line break or another control character", name)
 	}
-	return value, ""
+	return value, nil
 }

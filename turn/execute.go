@@ -96,6 +96,9 @@ func (x *executor) logCall(ctx context.Context, j *job) {
 func (x *executor) execute(ctx context.Context, j *job, progress chan<- Progress) chat.Result {
 	name := j.entry.Definition.Name
 	args, err := arguments.Repair(j.args)
+	if err == nil && j.entry.Definition.Risk != tool.Read {
+		err = x.config.Secrets.Redactor().Whole(string(args))
+	}
 	if err != nil {
 		record := recordOf(j.entry)
 		record.Stage, record.Reason = StageArguments, err.Error()

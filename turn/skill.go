@@ -61,7 +61,7 @@ func (m *metaTools) takeUp(skill catalog.Skill, file string) chat.Result {
 	if skill.Guide != nil {
 		instructions = f.once(instructionsOf+skill.Name, instructions)
 	}
-	switch switches := f.selector.Catalog().Switches(skill); {
+	switch switches := len(skill.Allowed) > 0 || f.selector.Catalog().Switches(skill); {
 	case switches && c.flows() && instructions == "":
 		return tool.Failure("the phase %s has tools of its own; %s ends it when its work is done",
 			c.state.Flow.Phase, selection.FinishPhase)
@@ -160,7 +160,7 @@ func (m *metaTools) brought(skill catalog.Skill) chat.Result {
 		listed = append(listed, match.Entry)
 	}
 	for _, e := range usable {
-		if len(listed) < maxBrought && !slices.Contains(listed, e) && skill.Name != catalog.Full {
+		if len(listed) < maxBrought && !slices.Contains(listed, e) && len(skill.Tools) > 0 {
 			listed = append(listed, e)
 		}
 	}

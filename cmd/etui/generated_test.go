@@ -57,7 +57,10 @@ const configurationPage = `# Configuration
 
 etui reads ` + "`etui.yaml`" + ` in the workspace: the folder in which it starts, or the one of ` + "`--workspace`" + `. Without the file every key has its default. An environment
 variable can also set each key, and wins: ` + "`ETUI_LOG_LEVEL`" + ` is ` + "`log.level`" + `; write lists and mappings as YAML,
-` + "`ETUI_SELECTION_PINNED=\"[read_file]\"`" + `. In any text ` + "`${NAME}`" + ` stands for an environment variable, which must be set; use it for keys.
+` + "`ETUI_SELECTION_PINNED=\"[read_file]\"`" + `. In any text ` + "`${NAME}`" + ` stands for an environment variable, which must be set; use it for keys. ` + "`${NAME:-default}`" + ` has a
+default for a variable that is unset or empty; it may be empty, and may hold other references: ` + "`${A:-${B:-x}}`" + `. ` + "`$${`" + ` stands for ` + "`${`" + `. Any other reference is a mistake that
+` + "`etui config validate`" + ` names. Line breaks and spaces around a key are dropped; etui refuses a key with a line break in it and names its variable.
+` + "`etui config show`" + `, the log and errors hide the passwords and keys in addresses. Beside ` + "`etui.yaml`" + `, an [` + "`AGENTS.md`" + `](memory.md) in the workspace says how its agents work.
 ` + "`etui config validate`" + ` checks the file and every name in it. Editors can use the [JSON Schema](etui.schema.json):
 
 ` + "```yaml" + `

@@ -208,7 +208,7 @@ name of its user and with the rights of that user at that moment; its answer is 
 				use: "add WHEN TEXT", short: "Add a task: a cron expression, or a time for one that runs once",
 				needs: changes | records,
 				long: `Add a task. WHEN is a cron expression - minute, hour, day of the month, month, day of the week, or @daily,
-@every 2h - or a time such as 2026-12-24T18:00 for a task that runs once.`,
+@every 2h - or a time such as 2026-12-24T18:00 or one of RFC 3339 for a task that runs once.`,
 				example: "  etui cron add @daily \"sum up the alerts\"\n" +
 					"  etui cron add 2026-12-24T18:00 \"wish everybody a merry Christmas\" --catch-up skip",
 				flags: func(f *pflag.FlagSet) {
@@ -224,8 +224,7 @@ name of its user and with the rights of that user at that moment; its answer is 
 					return nil
 				},
 				run: send(http.MethodPost, "/admin/tasks", &t, func(t schedule.Task) string {
-					next := t.Next.Format("2006-01-02 15:04 MST")
-					return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, next, client.SessionName(t.Key))
+					return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.Upcoming(), client.SessionName(t.Key))
 				}),
 			},
 			{

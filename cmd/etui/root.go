@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, console *terminal.Console) int {
 		describeFailure(console.Err, says)
 		return code
 	}
-	fmt.Fprintf(console.Err, "etui: %s\n", printable.Text(says.Error()))
+	fmt.Fprintf(console.Err, "etui: %s\n", printable.Text(secret.URLs(says.Error())))
 	return code
 }
 
@@ -97,7 +97,7 @@ func describeFailure(w io.Writer, err error) {
 			Code    string `json:"code"`
 		} `json:"error"`
 	}
-	p.Error.Message = err.Error()
+	p.Error.Message = secret.URLs(err.Error())
 	_, p.Error.Code = codes(err)
 	_ = json.NewEncoder(w).Encode(p) // there is nobody else to tell
 }

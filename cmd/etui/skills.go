@@ -324,6 +324,7 @@ func describeSkill(s admin.SkillStatus) string {
 	line("error", s.Error)
 	line("groups", strings.Join(s.Groups, ", "))
 	line("tools", strings.Join(s.Tools, ", "))
+	line("allowed", strings.Join(s.Allowed, ", "))
 	for _, other := range s.Shadows {
 		line("shadows", strings.TrimSpace(fmt.Sprintf("%s (%s) %s %s", terminal.ShortPath(other.Source), other.Scope, other.Version, other.Error)))
 	}

@@ -41,10 +41,10 @@ func keyRow(k server.KeyStatus) []string {
 
 func describeAgents(agents []agent.Status) string {
 	return table[agent.Status]{
-		wide: true, head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE", "SKILL", "SKILLS SHOWN", "STRATEGY"},
+		wide: true, head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE", "SKILL", "SKILLS SHOWN", "STRATEGY", "FOLLOWS"},
 		row: func(s agent.Status) []string {
 			shown := cmp.Or(strings.Join(s.Skills, ","), "all")
-			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), strconv.Itoa(s.Active), s.Skill, shown, fmt.Sprint(s.Strategy)}
+			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), strconv.Itoa(s.Active), s.Skill, shown, fmt.Sprint(s.Strategy), s.Guide}
 		},
 	}.text(agents) + describeHealth(agents)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/secret"
 )
 
 // KindOf returns the kind of failure of an HTTP status. A status that is neither a
@@ -65,12 +66,12 @@ func Failure(ctx context.Context, err error, e model.Error, key string, headers 
 const maxDetail = 300
 
 // detail makes a provider's message fit for [model.Error.Detail]: one line of at most 300
-// bytes, with each secret replaced by "(secret)".
+// bytes, with each secret replaced by "(secret)". A key that is an ordinary word is none.
 func detail(text string, secrets ...string) string {
 	longestFirst := slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	for _, secret := range longestFirst {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "(secret)")
+	for _, s := range longestFirst {
+		if !secret.Value(s).Ordinary() {
+			text = strings.ReplaceAll(text, s, "(secret)")
 		}
 	}
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")

@@ -17,8 +17,9 @@ func TestDetail(t *testing.T) {
 	}{
 		{"plain", "", "", "plain"},
 		{" two\n lines\t ", "", "", "two lines"},
-		{"key sk-1 and key sk-12", "sk-1", "sk-12", "key (secret) and key (secret)"},
-		{"key sk-1 and key sk-12", "sk-12", "sk-1", "key (secret) and key (secret)"},
+		{"there is no model ollama/qwen", "ollama", "none", "there is no model ollama/qwen"},
+		{"key sk-7f1 and key sk-7f12", "sk-7f1", "sk-7f12", "key (secret) and key (secret)"},
+		{"key sk-7f1 and key sk-7f12", "sk-7f12", "sk-7f1", "key (secret) and key (secret)"},
 		{strings.Repeat("é", 200), "", "", strings.Repeat("é", 150) + "…"},
 		{"bad \xff byte", "", "", "bad byte"},
 	} {

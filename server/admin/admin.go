@@ -89,6 +89,8 @@ type SkillStatus struct {
 	Warnings  []string `json:"warnings,omitempty"`
 	Groups    []string `json:"groups,omitempty"`
 	Tools     []string `json:"tools,omitempty"`
+	// Allowed are the calls that its allowed-tools list.
+	Allowed []string `json:"allowed,omitempty"`
 	// Server is the state of a skill that brings tools of its own.
 	Server   any             `json:"server,omitempty"`
 	Decision *skill.Decision `json:"decision,omitempty"`
@@ -163,7 +165,7 @@ func (a *API) status(e *skill.Entry) SkillStatus {
 	s := SkillStatus{
 		Name: e.Name(), Description: e.Skill.Description(), Kind: skill.KindOf(e.Skill), Provider: e.Details.Provider,
 		Risk: e.Details.Risk, State: e.State, Why: e.Why, Version: e.Details.Version, Scope: e.Scope, Source: e.Source, Since: e.Since,
-		Unmet: e.Details.Unmet, Warnings: e.Details.Warnings, Groups: e.Details.Groups, Tools: e.Details.Tools,
+		Unmet: e.Details.Unmet, Warnings: e.Details.Warnings, Groups: e.Details.Groups, Tools: e.Details.Tools, Allowed: e.Details.Allowed,
 	}
 	if s.Risk == "" {
 		s.Risk = tool.Write

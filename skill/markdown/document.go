@@ -24,8 +24,8 @@ type Document struct {
 	License       string
 	Compatibility string // what the skill needs, as a text for people
 	Version       string
-	// AllowedTools are the only tools that the skill works with, as written in the
-	// file: see [Tools].
+	// AllowedTools are the tools that its author wants to need no approval, as written in the file: see
+	// [Tools].
 	AllowedTools []string
 	// Aliases are other words and phrases for the skill.
 	Aliases []string
@@ -84,6 +84,7 @@ func (p *parser) parse(text []byte) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
+	p.meant(front, root)
 	d := p.document(root)
 	if d.Description == "" {
 		return Document{}, skill.Problem{Line: root.Line, Field: "description", Message: "there is no usable description; write what the skill does and when to use it"}

@@ -69,6 +69,14 @@ func TestParse(t *testing.T) {
 		{"control characters in quotes", "---\nname: \"ti\\e[31mdy\"\ndescription: \"a\\nb\\0\"\ntags: [\"x\\ey\", '', \"\\u202e\"]\n---\n", doc{Name: "ti [31mdy", Description: "a b", Aliases: []string{"x y"}}, "named ti [31mdy"},
 		{"hidden text", "---\nname: tidy\ndescription: \"a\u200bb\U000e0041 \u202ec 👩‍💻 \u0645\u06cc\u200c\u062e 🏴\U000e0067\U000e007f\"\n---\nx\U000e0041", doc{Name: "tidy", Description: "ab c 👩‍💻 \u0645\u06cc\u200c\u062e 🏴\U000e0067\U000e007f", Body: "x\U000e0041"}, "the instructions hold 1|description held 3 invisible"},
 		{"not UTF-8", "---\nname: tidy\ndescription: d\n---\na\xff", doc{Name: "tidy", Description: "d", Body: "a\ufffd"}, "not all UTF-8"},
+		{"a number sign", "---\nname: tidy # the name\ndescription: Post to the #deploy channel\nlicense: MIT # see LICENSE\n---\n", doc{Name: "tidy", Description: "Post to the #deploy channel", License: "MIT"}, "description holds a #"},
+		{"a number sign at first", "---\nname: tidy\ndescription: #deploy helper\ncompatibility: C #8\n---\n", doc{Name: "tidy", Description: "#deploy helper", Compatibility: "C #8"}, "description holds a #|compatibility holds a #"},
+		{"a number sign in the next line", "---\nname: tidy\ndescription: Post to the\n  #deploy channel,\n  or #ops\n# a comment\nlicense: MIT\n---\n", doc{Name: "tidy", Description: "Post to the #deploy channel, or #ops", License: "MIT"}, "taken as a text|description holds a #|read key by key"},
+		{"a number sign in quotes and blocks", "---\nname: tidy\ndescription: \"C # is\" # why\ncompatibility: |\n  a #b\n---\n", doc{Name: "tidy", Description: "C # is", Compatibility: "a #b"}, ""},
+		{"C#, no comment", "---\nname: tidy\ndescription: Writes C# and F#.\n---\n", doc{Name: "tidy", Description: "Writes C# and F#."}, ""},
+		{"an anchor, a tag", "---\nname: tidy\ndescription: &Tidy up\ncompatibility: !important Linux\n---\n", doc{Name: "tidy", Description: "&Tidy up", Compatibility: "!important Linux"}, "description holds|compatibility holds"},
+		{"at, backtick, bracket, pipe, dash", "---\nname: tidy\ndescription: @team use `tidy`\ncompatibility: `tidy` 1\nlicense: [MIT] or so\n---\n", doc{Name: "tidy", Description: "@team use `tidy`", Compatibility: "`tidy` 1", License: "[MIT] or so"}, "read key by key|description|compatibility|license"},
+		{"yes", "---\nname: yes\ndescription: no\n---\n", doc{Name: "yes", Description: "no"}, "named yes"},
 		{"too long", "---\nname: tidy\ndescription: " + strings.Repeat("长", 5000) + "\n---\n", doc{Name: "tidy", Description: strings.Repeat("长", 4096)}, "was cut after 4096|standard allows 1024"},
 	} {
 		got, warnings, err := markdown.Parse("tidy", []byte(c.text))
@@ -119,12 +127,9 @@ func TestParseRefuses(t *testing.T) {
 
 func TestTools(t *testing.T) {
 	got := markdown.Tools([]string{"Read", "Bash(git add:*)", "Bash(ls)", "Write", "MultiEdit", "Grep", "Glob", "LS", "WebFetch", "WebSearch", "mcp__jira__get", "list_pods"})
-	want := []string{"read_file", "exec", "write_file", "edit_file", "search_text", "find_files", "list_dir", "web_fetch", "web_search", "mcp__jira__get", "list_pods"}
+	want := []string{"read_file", "exec(git add:*)", "exec(ls)", "write_file", "edit_file", "search_text", "find_files", "list_dir", "web_fetch", "web_search", "mcp__jira__get", "list_pods"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
-	}
-	if got := markdown.Tools([]string{"Read", "*"}); got != nil {
-		t.Errorf("every tool: %q", got)
 	}
 }
 

@@ -29,6 +29,6 @@ Sweep first.
 	// Output:
 	// line 3: the frontmatter is not valid YAML: mapping values are not allowed in this context; put a text with ": " into quotes, or check the indentation
 	// Tidies up: files, folders and mail.
-	// [read_file exec]
+	// [read_file exec(git:*)]
 	// Sweep first.
 }

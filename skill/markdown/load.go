@@ -43,15 +43,11 @@ var (
 	_ skill.Guide    = (*Skill)(nil)
 )
 
-// Load makes a skill of the folder dir with the given name. The caller may close dir
+// Load makes a skill of the folder dir with the given name, whose SKILL.md has the text. The caller may close dir
 // afterwards: to read other files the skill opens the folder again, and refuses if
 // another one has taken its place. The skill's details list the requirements that the
 // machine does not meet. The error is a [skill.Problem].
-func (m Machine) Load(dir *os.Root, name string) (skill.Skill, error) {
-	file, text, err := Read(dir, "")
-	if err != nil {
-		return nil, err
-	}
+func (m Machine) Load(dir *os.Root, name string, text []byte) (skill.Skill, error) {
 	d, warnings, err := Parse(name, text)
 	if err != nil {
 		return nil, err
@@ -61,11 +57,11 @@ func (m Machine) Load(dir *os.Root, name string) (skill.Skill, error) {
 		s.dir, err = filepath.Abs(dir.Name())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, plain(err))
+		return nil, fmt.Errorf("the folder: %w", plain(err))
 	}
 	s.details = skill.Details{
 		Provider: "markdown", Risk: tool.Read, Version: d.Version, Aliases: d.Aliases, Body: d.Body,
-		Tools: Tools(d.AllowedTools), Unmet: d.Requires.Unmet(m), Hidden: d.Hidden,
+		Allowed: Tools(d.AllowedTools), Unmet: d.Requires.Unmet(m), Hidden: d.Hidden,
 	}
 	for _, w := range warnings {
 		s.details.Warnings = append(s.details.Warnings, sentence(w))
@@ -147,7 +143,8 @@ func (s *Skill) Execute(ctx context.Context, args json.RawMessage) (any, error) 
 	return s.Read(ctx, in.File)
 }
 
-// instructions returns the instructions with a list of the skill's other files.
+// instructions returns the instructions with the skill's folder, which tools and commands may read, and
+// a list of its other files.
 func (s *Skill) instructions() string {
 	text := s.document.Body
 	if text == "" {
@@ -156,18 +153,19 @@ func (s *Skill) instructions() string {
 	return text + s.list()
 }
 
-// list names the other files.
+// list names the folder and the other files.
 func (s *Skill) list() string {
 	root, err := s.open()
 	if err != nil {
 		return ""
 	}
 	defer func() { _ = root.Close() }()
+	list := "\n\n---\nFolder of this skill, in which its relative paths are: " + s.dir
 	files, more := others(root)
 	if len(files) == 0 {
-		return ""
+		return list
 	}
-	list := "\n\n---\nOther files of this skill, to be asked for by their path:\n- " + strings.Join(files, "\n- ")
+	list += "\nOther files of this skill, to be asked for by their path:\n- " + strings.Join(files, "\n- ")
 	if more {
 		list += "\n- and more"
 	}

@@ -42,7 +42,11 @@ func load(root *os.Root, folder string, m markdown.Machine) (skill.Skill, error)
 		return nil, err
 	}
 	defer dir.Close()
-	return m.Load(dir, folder)
+	_, text, err := markdown.Read(dir, "")
+	if err != nil {
+		return nil, err
+	}
+	return m.Load(dir, folder, text)
 }
 
 const tidy = "---\nname: tidy-up\ndescription: Tidies up.\nversion: 2\nallowed-tools: Read Bash(ls:*)\nmetadata:\n  openclaw:\n    os: [plan9]\n    requires:\n      bins: [broom]\n      anyBins: [mop, rag]\n      env: [TOKEN]\n---\nSweep. See references/corners.md.\n"
@@ -67,7 +71,7 @@ func TestLoad(t *testing.T) {
 	}
 	got := skill.DetailsOf(s)
 	want := skill.Details{
-		Provider: "markdown", Risk: tool.Read, Version: "2", Body: "Sweep. See references/corners.md.", Tools: []string{"read_file", "exec"},
+		Provider: "markdown", Risk: tool.Read, Version: "2", Body: "Sweep. See references/corners.md.", Allowed: []string{"read_file", "exec(ls:*)"},
 		Unmet:    []string{"it works only on plan9, and this is linux", "the program broom is not installed", "none of the programs mop, rag is installed", "the environment variable TOKEN is not set"},
 		Warnings: []string{"line 2: the skill is named tidy-up and its folder tidy"},
 	}
@@ -78,7 +82,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("%s: %s\ngot  %+v\nwant %+v", s.Name(), s.Description(), got, want)
 	}
 	for _, c := range []struct{ args, want, fails string }{
-		{``, "Sweep. See references/corners.md.\n\n---\nOther files of this skill, to be asked for by their path:\n- logo.png\n- long.txt\n- references/corners.md", ""},
+		{``, "Sweep. See references/corners.md.\n\n---\nFolder of this skill, in which its relative paths are: " + filepath.Join(root.Name(), "tidy") + "\nOther files of this skill, to be asked for by their path:\n- logo.png\n- long.txt\n- references/corners.md", ""},
 		{`{"file":"references/corners.md"}`, "Mind the corners.", ""},
 		{`{"file":"./references//corners.md"}`, "Mind the corners.", ""},
 		{`{"file":"long.txt"}`, strings.Repeat("长", 349_525) + "\n\n(cut here: the file is longer than 1 MiB)", ""},

@@ -36,6 +36,32 @@ func (p *parser) yaml(f front) (*yaml.Node, error) {
 	return root, nil
 }
 
+// meant gives a text without quotes back what YAML takes for something else: from a # on it is a
+// comment, and behind a & or a ! at its beginning a name. In a description these are part of the text.
+func (p *parser) meant(f front, root *yaml.Node) {
+	for key, value := range form.Pairs(root) {
+		name, first := strings.ToLower(key.Value), key.Line-f.first
+		if !slices.Contains(prose, name) || value.Kind != yaml.ScalarNode || value.Style&^yaml.TaggedStyle != 0 || first < 0 || first >= len(f.lines) {
+			continue
+		}
+		match := topKey.FindString(f.lines[first])
+		end := first + 1
+		for end < len(f.lines) && strings.TrimLeft(f.lines[end], " \t") != f.lines[end] {
+			end++
+		}
+		written := unquote(f.lines[first][len(match):], f.lines[first+1:end])
+		odd := strings.Contains(" "+written, " #") || value.Anchor != "" || strings.HasPrefix(written, "!") && !strings.HasPrefix(written, "!!")
+		if match == "" || !odd || oneLine(value.Value) == written {
+			continue
+		}
+		p.warn(value.Line, name, "%s holds a # or begins with & or !, which YAML does not take as text; all of it was kept: put it in quotes", name)
+		*value = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: written, Line: value.Line, Column: value.Column}
+	}
+}
+
+// prose are the fields whose values are sentences.
+var prose = []string{"description", "compatibility"}
+
 // printable removes control characters, at which every YAML parser stops.
 func printable(lines []string) {
 	for i, line := range lines {

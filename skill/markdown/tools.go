@@ -18,17 +18,17 @@ var names = map[string]string{
 	"websearch": "web_search", "google_web_search": "web_search",
 }
 
-// Tools translates the allowed tools of a SKILL.md into the names of etui's tools,
-// each once: Read is read_file, Bash(git:*) is exec. Unknown names stay as they are.
-// Nil means that every tool is allowed.
+// Tools translates the allowed tools of a SKILL.md into the names of etui's tools, each once, with their
+// patterns: Read is read_file, Bash(git:*) is exec(git:*). Unknown names stay as they are, and * is every tool.
 func Tools(allowed []string) (list []string) {
 	for _, name := range allowed {
-		name, _, _ = strings.Cut(name, "(")
-		if name = strings.TrimSpace(name); name == "*" {
-			return nil
-		}
+		name, pattern, limited := strings.Cut(name, "(")
+		name = strings.TrimSpace(name)
 		if ours, ok := names[strings.ToLower(name)]; ok {
 			name = ours
+		}
+		if limited {
+			name += "(" + pattern
 		}
 		if name != "" && !slices.Contains(list, name) {
 			list = append(list, name)

@@ -67,7 +67,8 @@ func newModel(file string, m config.Model, registry *catalog.Registry, log *slog
 }
 
 // modelsOf chooses the models that the environment allows, and says why.
-func modelsOf(getenv func(string) string) (models []config.Model, why string) {
+func modelsOf(environment func(string) string) (models []config.Model, why string) {
+	getenv := func(name string) string { return strings.TrimSpace(environment(name)) } // a line break ends a key from a file
 	m := config.Model{Name: "offline", Provider: "offline"}
 	why = "no language model is set up"
 	switch key, url := getenv("OPENAI_API_KEY"), getenv("OPENAI_BASE_URL"); {

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/tuner"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
@@ -204,7 +205,9 @@ func (a *App) agents(ctx context.Context, models map[string]model.Model, stored 
 // share it, else in the state folder. What the folder has from the time before is moved.
 func (a *App) memory(ctx context.Context, g config.Agent, stored bool) (*memory.Store, error) {
 	w := a.Workspace
-	folder, of := filepath.Join(w.State, "memory", memory.Owner(g.Name)), memory.Config{Workspace: cmp.Or(config.Abs(w.File, g.Workspace), w.Dir), Days: w.Config.Memory.Days}
+	folder, of := filepath.Join(w.State, "memory", memory.Owner(g.Name)), memory.Config{
+		Workspace: cmp.Or(config.Abs(w.File, g.Workspace), w.Dir), Guides: workdir.Guides(), Steady: a.tools.steady, Days: w.Config.Memory.Days,
+	}
 	switch {
 	case w.Config.Store == "":
 		of.Own = folder
@@ -212,6 +215,9 @@ func (a *App) memory(ctx context.Context, g config.Agent, stored bool) (*memory.
 		of.Shared = store.Memories{Records: a.state.Shared, Agent: memory.Owner(g.Name)}
 	}
 	s := memory.New(of)
+	if guide := s.Guide(); guide != "" {
+		a.settings.Log.DebugContext(ctx, "the agent's instructions include a file of the workspace", "agent", g.Name, "file", guide)
+	}
 	if of.Shared == nil || !stored {
 		return s, nil
 	}

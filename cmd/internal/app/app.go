@@ -119,7 +119,10 @@ func New(ctx context.Context, w *workdir.Workspace, c Config) (*App, error) {
 // open makes everything, in the order in which the parts need each other.
 func (a *App) open(ctx context.Context) error {
 	settings := a.settings
-	if err := settings.Secrets.Set(a.Workspace.File, state.Secrets(a.Workspace)...); err != nil {
+	if err := errors.Join(
+		settings.Secrets.Set(a.Workspace.File, state.Secrets(a.Workspace)...),
+		settings.Secrets.Mark("secrets of "+a.Workspace.File, a.Workspace.Config.Hidden...),
+	); err != nil {
 		return err
 	}
 	if settings.Stored {

@@ -301,7 +301,9 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	if err := wrong.Err(); err != nil {
 		return err
 	}
-	if err := r.secrets.Set("the changed "+r.file, c.Secrets()...); err != nil { // those in use stay known
+	if err := errors.Join( // those in use stay known
+		r.secrets.Set("the changed "+r.file, c.Secrets()...), r.secrets.Mark("the changed secrets of "+r.file, c.Hidden...),
+	); err != nil {
 		return err
 	}
 	// What the new rules leave to skills.allow and skills.deny is never open to the old ones,

@@ -19,32 +19,34 @@ import (
 // Config is the content of etui.yaml. The help texts are the reference in
 // docs/configuration.md and in the JSON Schema.
 type Config struct {
-	Listen     string       `yaml:"listen" default:"127.0.0.1:3884" help:"Address of the gateway. An address that others can reach needs api.key."`
-	State      string       `yaml:"state" help:"Folder of the database. Default: a folder for this workspace under the user's state folder."`
-	Store      secret.Value `yaml:"store" help:"PostgreSQL database that keeps the conversations, for several etui that share the work: postgres://user:${DB_PASSWORD}@host:5432/name. Default: a file in the state folder."`
-	Demo       bool         `yaml:"demo" help:"Add the demo's tools, served by a small service inside etui."`
-	Log        Log          `yaml:"log" help:"What etui logs, to standard error."`
-	API        API          `yaml:"api" help:"Who may talk to the gateway over HTTP."`
-	Models     []Model      `yaml:"models" help:"Language models. Default: the one that OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY give access to, else the offline model."`
-	Agents     []Agent      `yaml:"agents" help:"Agents that answer messages. The first one is the default. Default: one agent named main."`
-	Admin      string       `yaml:"admin" default:"127.0.0.1:3885" help:"Loopback address of the admin API if listen is not a loopback address; otherwise the API is at listen. Empty: no admin API there."`
-	Skills     Skills       `yaml:"skills" help:"Abilities that come and go while etui runs, see skills.md. A plain list means toolsets."`
-	Sandbox    Sandbox      `yaml:"sandbox" help:"How etui runs the programs of skills and of the exec tool."`
-	Workflow   Workflow     `yaml:"workflow" help:"Which skill is active at first; and a workflow, as in workflows."`
-	Workflows  []Flow       `yaml:"workflows" help:"Work in phases, see workflows.md. Files workflows/NAME.yaml in the workspace have one each. Changes take effect while etui serves."`
-	Users      []User       `yaml:"users" help:"The people whom etui knows, see people.md. Changes take effect while etui serves."`
-	Visibility Visibility   `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
-	Policy     Policy       `yaml:"policy" help:"Which calls of visible tools may run, see docs/policy.md. Changes take effect while etui serves."`
-	Tools      Tools        `yaml:"tools" help:"The built-in tools, and the tools that are switched off."`
-	Selection  Selection    `yaml:"selection" help:"How many tools reach the model."`
-	Recommend  Recommend    `yaml:"recommend" help:"Order tools and skills by more than their words: also by the channel and by earlier use."`
-	Embeddings Embeddings   `yaml:"embeddings" help:"Also compare questions and tools by their meaning. Without a model, only words count."`
-	Enrich     Enrich       `yaml:"enrich" help:"Let a model write what people call a tool and how they ask for it: see enrich.md."`
-	Usage      Usage        `yaml:"usage" help:"What etui keeps of past turns and learns from them."`
-	Limits     Limits       `yaml:"limits" help:"Limits of messages, turns and calls."`
-	Channels   []Channel    `yaml:"channels" help:"Where people talk to the agents, see channels.md."`
-	Heartbeat  Heartbeat    `yaml:"heartbeat" help:"Say what HEARTBEAT.md in the workspace says, again and again: see schedule.md."`
-	Sessions   Sessions     `yaml:"sessions" help:"Which messages belong to one conversation, and how long it is kept."`
+	Listen string       `yaml:"listen" default:"127.0.0.1:3884" help:"Address of the gateway. An address that others can reach needs api.key."`
+	State  string       `yaml:"state" help:"Folder of the database. Default: a folder for this workspace under the user's state folder."`
+	Store  secret.Value `yaml:"store" help:"PostgreSQL database that keeps the conversations, for several etui that share the work: postgres://user:${DB_PASSWORD}@host:5432/name. Default: a file in the state folder."`
+	// Hidden are values that are secrets whatever they look like.
+	Hidden     []secret.Value `yaml:"secrets" help:"Values that are hidden everywhere, even if they look like a placeholder or an ordinary word, which keys of models may be. Use ${NAME}."`
+	Demo       bool           `yaml:"demo" help:"Add the demo's tools, served by a small service inside etui."`
+	Log        Log            `yaml:"log" help:"What etui logs, to standard error."`
+	API        API            `yaml:"api" help:"Who may talk to the gateway over HTTP."`
+	Models     []Model        `yaml:"models" help:"Language models. Default: the one that OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY give access to, else the offline model."`
+	Agents     []Agent        `yaml:"agents" help:"Agents that answer messages. The first one is the default. Default: one agent named main."`
+	Admin      string         `yaml:"admin" default:"127.0.0.1:3885" help:"Loopback address of the admin API if listen is not a loopback address; otherwise the API is at listen. Empty: no admin API there."`
+	Skills     Skills         `yaml:"skills" help:"Abilities that come and go while etui runs, see skills.md. A plain list means toolsets."`
+	Sandbox    Sandbox        `yaml:"sandbox" help:"How etui runs the programs of skills and of the exec tool."`
+	Workflow   Workflow       `yaml:"workflow" help:"Which skill is active at first; and a workflow, as in workflows."`
+	Workflows  []Flow         `yaml:"workflows" help:"Work in phases, see workflows.md. Files workflows/NAME.yaml in the workspace have one each. Changes take effect while etui serves."`
+	Users      []User         `yaml:"users" help:"The people whom etui knows, see people.md. Changes take effect while etui serves."`
+	Visibility Visibility     `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
+	Policy     Policy         `yaml:"policy" help:"Which calls of visible tools may run, see docs/policy.md. Changes take effect while etui serves."`
+	Tools      Tools          `yaml:"tools" help:"The built-in tools, and the tools that are switched off."`
+	Selection  Selection      `yaml:"selection" help:"How many tools reach the model."`
+	Recommend  Recommend      `yaml:"recommend" help:"Order tools and skills by more than their words: also by the channel and by earlier use."`
+	Embeddings Embeddings     `yaml:"embeddings" help:"Also compare questions and tools by their meaning. Without a model, only words count."`
+	Enrich     Enrich         `yaml:"enrich" help:"Let a model write what people call a tool and how they ask for it: see enrich.md."`
+	Usage      Usage          `yaml:"usage" help:"What etui keeps of past turns and learns from them."`
+	Limits     Limits         `yaml:"limits" help:"Limits of messages, turns and calls."`
+	Channels   []Channel      `yaml:"channels" help:"Where people talk to the agents, see channels.md."`
+	Heartbeat  Heartbeat      `yaml:"heartbeat" help:"Say what HEARTBEAT.md in the workspace says, again and again: see schedule.md."`
+	Sessions   Sessions       `yaml:"sessions" help:"Which messages belong to one conversation, and how long it is kept."`
 
 	Memory Memory `yaml:"memory" help:"What agents remember between conversations, see memory.md."`
 
@@ -284,6 +286,7 @@ func (r *Rule) Filled(in *form.Reader, n *yaml.Node) {
 // Policy says which calls of visible tools may run.
 type Policy struct {
 	Default   CallDefaults `yaml:"default" help:"What applies to tools if no rule decides."`
+	Skills    []string     `yaml:"skills" help:"Skills whose allowed-tools need no approval while they are active, where the default asks: names, or patterns such as *. Default: none."`
 	Approvals Approvals    `yaml:"approvals" help:"Calls that rules ask about, see docs/approvals.md."`
 	Rules     []CallRule   `yaml:"rules" help:"Each has allow, ask or deny. Deny wins over ask, and ask over allow; a tool that allow rules name may be called if one of them applies."`
 }

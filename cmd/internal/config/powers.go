@@ -11,6 +11,7 @@ import (
 
 	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/secret"
 )
 
 // Powers returns a line for everything that a configuration's text could do to the machine of somebody
@@ -57,9 +58,9 @@ func powersOf(path string, n *yaml.Node) (lines []string) {
 			}
 		}
 	default:
-		variables := variable.FindAllString(n.Value, -1)
+		variables := form.Variables(n.Value)
 		if is := powers[path]; is != nil && (len(variables) > 0 || is(n.Value)) {
-			lines = append(lines, path+": "+hidden.ReplaceAllString(n.Value, "//...@"))
+			lines = append(lines, path+": "+hidden.ReplaceAllString(secret.URLs(n.Value), "//...@"))
 		} else if len(variables) > 0 {
 			lines = append(lines, path+": "+strings.Join(variables, " "))
 		}

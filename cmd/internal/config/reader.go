@@ -3,11 +3,13 @@ package config
 import (
 	"errors"
 	"path/filepath"
-	"regexp"
+	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v4"
 
 	"github.com/etui-run/etui/internal/form"
+	"github.com/etui-run/etui/secret"
 )
 
 // The bounds of the file's content. The format needs four levels.
@@ -61,6 +63,9 @@ func (r *reader) value(n *yaml.Node, v any, path string) bool {
 			r.fail(n, "%s: %v", path, err)
 		}
 		return true
+	case *secret.Value:
+		*v, _ = r.key(n, path)
+		return true
 	case *Paths:
 		if n.Kind != yaml.ScalarNode {
 			return false
@@ -76,24 +81,36 @@ func (r *reader) value(n *yaml.Node, v any, path string) bool {
 	return false
 }
 
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
-
-// text replaces ${NAME} by environment variables. A variable that is not set is an
-// error, never an empty text.
+// text replaces ${NAME} by environment variables, see [form.Expand]. A variable that is not set and
+// has no default is an error, never an empty text.
 func (r *reader) text(n *yaml.Node, path string) (string, bool) {
 	if n.Kind != yaml.ScalarNode {
 		r.fail(n, "%s must be a single value, not %s", path, form.KindOf(n))
 		return "", false
 	}
-	ok := true
-	text := variable.ReplaceAllStringFunc(n.Value, func(ref string) string {
-		name := ref[2 : len(ref)-1]
-		value, set := r.lookup(name)
-		if !set || value == "" {
-			r.fail(n, "the environment variable %s is not set", name)
-			ok = false
-		}
-		return value
+	text, err := form.Expand(n.Value, func(name string) (string, error) {
+		value, _ := r.lookup(name)
+		return value, nil
 	})
-	return text, ok
+	if err != nil {
+		r.fail(n, "%v", err)
+	}
+	return text, err == nil
+}
+
+// key reads a secret. It trims white space, such as the line break behind a key that was read from
+// a file. A line break within would end the header that a key is sent in.
+func (r *reader) key(n *yaml.Node, path string) (secret.Value, bool) {
+	text, ok := r.text(n, path)
+	if text = strings.TrimSpace(text); ok && strings.ContainsFunc(text, unicode.IsControl) {
+		from := path
+		for _, ref := range form.Variables(n.Value) {
+			if value, _ := r.lookup(ref[2 : len(ref)-1]); strings.ContainsFunc(strings.TrimSpace(value), unicode.IsControl) {
+				from += ": the environment variable " + ref[2:len(ref)-1]
+			}
+		}
+		r.fail(n, "%s holds a line break or another control character", from)
+		return "", false
+	}
+	return secret.Value(text), ok
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Secrets returns all values of the configuration that must stay hidden, among them
-// headers with telling names.
+// headers with telling names, and passwords and keys in addresses.
 func (c *Config) Secrets() []secret.Value { return secretsIn(reflect.ValueOf(c).Elem()) }
 
 func secretsIn(v reflect.Value) (found []secret.Value) {
@@ -19,6 +19,8 @@ func secretsIn(v reflect.Value) (found []secret.Value) {
 		return []secret.Value{s}
 	}
 	switch v.Kind() {
+	case reflect.String:
+		return secret.InURL(v.String())
 	case reflect.Struct:
 		for i := range v.NumField() {
 			found = append(found, secretsIn(v.Field(i))...)

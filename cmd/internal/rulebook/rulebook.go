@@ -45,7 +45,9 @@ func CompileRules(c *config.Config, flows *workflow.Set) (*Book, error) {
 	var unclear, wrong, alsoWrong, notApprovers error
 	r.users, unclear = usersOf(c.Users)
 	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default), guestsOf(c)...)
-	r.calls, alsoWrong = compileRules(rules.Policy, c.Policy.Rules, c.Policy.Default)
+	if r.calls, alsoWrong = compileRules(rules.Policy, c.Policy.Rules, c.Policy.Default); r.calls != nil {
+		r.calls.Preapprove(c.Policy.Skills...)
+	}
 	r.approvers, notApprovers = compileRules(rules.Policy, c.Policy.Approvals.Rules, config.CallDefaults{Read: "ask", Write: "ask", Destructive: "ask"})
 	return r, errors.Join(unclear, wrong, alsoWrong, notApprovers)
 }

@@ -123,7 +123,7 @@ func (w *Workspace) InnerFolders(dir string) (list []string, err error) {
 // conversations read: those of the workspace, and those that a folder would have if etui were started in it.
 func (w *Workspace) Trusted(dir string) []string {
 	list := append(w.SkillFolders(), w.File, filepath.Join(dir, config.File), filepath.Join(dir, "memory"), filepath.Join(dir, config.FlowFolder))
-	for _, name := range workspaceFolders {
+	for _, name := range slices.Concat(workspaceFolders, Guides()) {
 		list = append(list, filepath.Join(dir, name))
 	}
 	for _, c := range trust.In(dir) { // etui reads these without a question
@@ -244,6 +244,10 @@ func (w *Workspace) HeartbeatFolder() (dir string, known bool) {
 
 // HeartbeatFile is what a heartbeat says, in the workspace of its agent.
 const HeartbeatFile = "HEARTBEAT.md"
+
+// Guides are the files in which people tell agents how to work in a workspace. The first one that
+// exists counts; tools and commands cannot change them.
+func Guides() []string { return []string{"AGENTS.md", "CLAUDE.md"} }
 
 // HasSkills reports whether the workspace has a folder of skills.
 func (w *Workspace) HasSkills() bool {
