@@ -35,7 +35,7 @@ type Definition struct {
 }
 
 // maxDepth is how deep the texts of a schema are read.
-const maxDepth = 32
+const maxDepth = 160
 
 // passages returns all texts of a definition.
 func (d *Definition) passages() []passage {

@@ -96,6 +96,14 @@ type Definition struct {
 	Source string
 }
 
+// Label returns a tool's name for people, with its original one if that is another.
+func Label(name, original string) string {
+	if original == "" {
+		return name
+	}
+	return fmt.Sprintf("%s (%s)", name, original)
+}
+
 // Risk is what a call can do to the world.
 type Risk string
 

@@ -11,7 +11,7 @@ import (
 )
 
 // MaxReading is how many bytes of a schema models read.
-const MaxReading = 16 << 10
+const MaxReading = 12 << 10
 
 // Reading returns what models read of a mended schema: no references, names of properties that
 // every provider accepts, and at most [MaxReading] bytes. A part that refers to itself is written
