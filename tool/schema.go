@@ -45,9 +45,9 @@ func compile(raw json.RawMessage, circles bool) (*Schema, error) {
 	if n, ok := hugeNumber(doc); ok {
 		return nil, fmt.Errorf("not a valid JSON Schema: the number %.40s is too large or too long", n)
 	}
-	nodes, circular, err := subschema.Size(doc)
-	if err == nil && circular && !circles {
-		err = errCircular
+	nodes, circle, err := subschema.Size(doc)
+	if err == nil && circle != "" && !circles {
+		err = fmt.Errorf("the reference %.80q leads back to itself", circle)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("not a valid JSON Schema: %w", err)
@@ -61,16 +61,14 @@ func compile(raw json.RawMessage, circles bool) (*Schema, error) {
 	if errors.As(err, &invalid) {
 		err = mismatch(invalid.Err)
 	}
-	if err == nil && circular && subschema.Endless(s) {
-		err = errCircular
+	if err == nil && circle != "" && subschema.Endless(s) {
+		err = fmt.Errorf("the reference %.80q leads back to itself", circle)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("not a valid JSON Schema: %w", err)
 	}
-	return &Schema{s, nodes, circular}, nil
+	return &Schema{s, nodes, circle != ""}, nil
 }
-
-var errCircular = errors.New("a reference leads back to itself")
 
 // Limits of the work that a schema can cause.
 const (

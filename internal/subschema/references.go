@@ -14,13 +14,13 @@ import (
 // would keep a validator busy for ever.
 const maxNodes = 50_000
 
-// Size returns the number of nodes of a schema with its references written out, and whether it
-// refers to itself. It refuses references that lead outside the schema.
-func Size(doc any) (nodes int, circular bool, err error) {
+// Size returns the number of nodes of a schema with its references written out, and a reference that
+// leads back to itself, if there is one. It refuses references that lead outside the schema.
+func Size(doc any) (nodes int, circle string, err error) {
 	r := references{doc: doc, named: map[string]any{}, at: map[string]int{"": following}}
 	r.name(doc)
 	nodes, err = r.follow(doc)
-	return nodes, r.circle != "", err
+	return nodes, r.circle, err
 }
 
 // references follows the references of a schema.
