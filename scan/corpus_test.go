@@ -187,6 +187,8 @@ var ordinary = []string{
 	"登录。调用级显式传入优先于 TCB_SITE 环境变量，否则使用默认站点。",
 	"部署函数。不要向用户索要密码明文。",
 	"播放视频。不要让用户重复输入标题。",
+	"Gets a login link. Otherwise set the MY_TOKEN environment variable instead (token obtainable via https://example.com).",
+	"Pays. The url is 'https://api.example.com/v0/pay'. If the status is `needs_review`, inform the user that they must approve it.",
 }
 
 func TestJudgeHiding(t *testing.T)   { holds(t, hiding) }

@@ -291,7 +291,7 @@ var (
 	nouns = regexp.MustCompile("^[`'\"*)]{0,3}(?:$|[^\\w `'\"*)-]| (?:tools?|functions?|servers?|commands?|calls?|is|are|was|has|have|had|must|should|shall|needs?|runs?|ran|" +
 		"returns?|returned|exists?|for|to|and|or|when|if|before|after|with|first|on|then|now|instead|because|as|it|in|at|but|can|will|would|may|be|gets?|starts?|ends?|via|by|directly|any|again)\\b)")
 	// values are how names of values end, and verbs how names of tools begin.
-	values = regexp.MustCompile(`_(?:ids?|at|keys?|tokens?|names?|counts?|types?|status|errors?|codes?|found|failed|exceeded|invalid|required|e?mails?|dates?|times?|numbers?|sizes?|limits?|offsets?|index|paths?|dirs?|version|mode|format|user|account)$`)
+	values = regexp.MustCompile(`^(?:needs|is|has|was|not|no|in|on|un[a-z]+)_|_(?:ids?|at|keys?|tokens?|names?|counts?|types?|status|errors?|codes?|found|failed|exceeded|invalid|required|e?mails?|dates?|times?|numbers?|sizes?|limits?|offsets?|index|paths?|dirs?|version|mode|format|user|account)$`)
 	verbs  = regexp.MustCompile(`^(?:send|create|read|write|edit|delete|remove|list|post|fetch|transfer|query|run|exec|execute|call|update|upload|download|search|open|move|copy|pay|buy|sell|book|commit|push|publish|submit|make|set|get|add|approve|invite|notify|reply|forward|find|show|load|save|store|check|start|stop|dump|export|import)_`)
 
 	camel = regexp.MustCompile(`([a-z])([A-Z])`)
