@@ -166,7 +166,8 @@ const mark = "§"
 // one, nor the tool's arguments. A name before a colon or an equals sign documents an
 // argument.
 func foreign(reading string, own, arguments map[string]bool) string {
-	places := slices.DeleteFunc(identifiers.FindAllStringIndex(reading, -1), func(at []int) bool { return !nameOfTool(reading, at) })
+	places := identifiers.FindAllStringIndex(reading, -1)
+	places = slices.DeleteFunc(places, func(at []int) bool { return !nameOfTool(reading, at) })
 	documented := map[string]bool{}
 	for _, at := range places {
 		if rest := strings.TrimLeft(reading[at[1]:], "`'\"* "); strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=") {
@@ -193,11 +194,10 @@ func nameOfTool(reading string, at []int) bool {
 	begin := strings.LastIndexByte(reading[:at[0]], ' ') + 1
 	name := reading[at[0]:at[1]]
 	switch {
-	case strings.Contains(reading[begin:at[0]], "://"), strings.HasSuffix(before, "<"), strings.HasSuffix(before, "$"), strings.HasSuffix(before, "="):
+	case strings.Contains(reading[begin:at[0]], "://"), before != strings.TrimRight(before, "<$="):
 		return false
 	case !strings.Contains(name, "_"):
-		part := strings.HasSuffix(before, ".") || strings.HasSuffix(before, "-") || strings.HasSuffix(before, "/")
-		return !part && nouns.MatchString(reading[at[1]:])
+		return before == strings.TrimRight(before, "./-") && nouns.MatchString(reading[at[1]:])
 	}
 	return !values.MatchString(name) || verbs.MatchString(name)
 }

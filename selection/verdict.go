@@ -65,7 +65,8 @@ func newReasons(sel *Selection) reasons {
 func (r reasons) verdict(e *catalog.Entry) Verdict {
 	i := e.Position()
 	v := Verdict{
-		Tool: e.Definition.Name, Original: e.Definition.Original, Source: e.Definition.Source, Groups: e.Definition.Groups,
+		Tool: e.Definition.Name, Original: e.Definition.Original,
+		Source: e.Definition.Source, Groups: e.Definition.Groups,
 		Stage: r.sel.stages[i], Sent: r.sel.stages[i] == Sent,
 		Score: rank.Round(r.sel.ranking.Scores[i]), Rank: r.ranks[i], Tokens: e.Tokens,
 	}

@@ -41,7 +41,8 @@ func Compile(pattern string) (*Pattern, error) {
 	if p.linear, err = regexp.Compile(translated); err == nil {
 		return p, nil
 	}
-	for _, options := range []regexp2.RegexOptions{regexp2.ECMAScript | regexp2.Unicode, regexp2.ECMAScript, regexp2.None} {
+	dialects := []regexp2.RegexOptions{regexp2.ECMAScript | regexp2.Unicode, regexp2.ECMAScript, regexp2.None}
+	for _, options := range dialects {
 		if p.other, err = regexp2.Compile(pattern, options); err == nil {
 			p.other.MatchTimeout = maxTime
 			return p, nil
@@ -51,7 +52,8 @@ func Compile(pattern string) (*Pattern, error) {
 }
 
 // escapes are what ECMAScript and Go write differently, after any other escape.
-var escapes = regexp.MustCompile(`\\u\{[0-9a-fA-F]{1,6}\}|\\u[0-9a-fA-F]{4}|\\[pP]\{(?:Script|sc|Script_Extensions|scx|General_Category|gc)=\w+\}|\[\^\]|\\(?s:.)`)
+var escapes = regexp.MustCompile(`\\u\{[0-9a-fA-F]{1,6}\}|\\u[0-9a-fA-F]{4}` +
+	`|\\[pP]\{(?:Script|sc|Script_Extensions|scx|General_Category|gc)=\w+\}|\[\^\]|\\(?s:.)`)
 
 func translate(escape string) string {
 	switch {

@@ -74,7 +74,8 @@ func described(schemas []*jsonschema.Schema) (all []*jsonschema.Schema) {
 
 // beside returns the schemas in a schema that describe the same value as it; some may be nil.
 func beside(s *jsonschema.Schema) []*jsonschema.Schema {
-	list := slices.Concat([]*jsonschema.Schema{s.Ref, s.RecursiveRef, s.If, s.Then, s.Else, s.Not}, s.AllOf, s.AnyOf, s.OneOf)
+	list := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.If, s.Then, s.Else, s.Not}
+	list = slices.Concat(list, s.AllOf, s.AnyOf, s.OneOf)
 	if s.DynamicRef != nil {
 		list = append(list, s.DynamicRef.Ref)
 	}

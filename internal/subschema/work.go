@@ -9,7 +9,8 @@ import (
 // Endless reports whether some part of a schema describes a value by itself, so that a validator
 // would not end.
 func Endless(s *jsonschema.Schema) bool {
-	seen, above, done := map[*jsonschema.Schema]bool{s: true}, map[*jsonschema.Schema]bool{}, map[*jsonschema.Schema]bool{}
+	type set = map[*jsonschema.Schema]bool
+	seen, above, done := set{s: true}, set{}, set{}
 	var circle func(s *jsonschema.Schema) bool
 	circle = func(s *jsonschema.Schema) bool {
 		if s == nil || done[s] || above[s] {
@@ -39,7 +40,10 @@ func Endless(s *jsonschema.Schema) bool {
 
 // within returns the schemas in a schema that describe parts of its values; some may be nil.
 func within(s *jsonschema.Schema) []*jsonschema.Schema {
-	list := []*jsonschema.Schema{one(s.AdditionalProperties), s.UnevaluatedProperties, s.PropertyNames, one(s.Items), one(s.AdditionalItems), s.Items2020, s.UnevaluatedItems, s.Contains}
+	list := []*jsonschema.Schema{
+		one(s.AdditionalProperties), s.UnevaluatedProperties, s.PropertyNames,
+		one(s.Items), one(s.AdditionalItems), s.Items2020, s.UnevaluatedItems, s.Contains,
+	}
 	for _, inner := range s.Properties {
 		list = append(list, inner)
 	}
@@ -67,10 +71,10 @@ func (w *work) weigh(schemas map[*jsonschema.Schema]int, value any) {
 	for s, times := range schemas {
 		w.add(all, s, times, value)
 	}
-	inner := func(of func(s *jsonschema.Schema) []*jsonschema.Schema) map[*jsonschema.Schema]int {
+	inner := func(of func(schemas []*jsonschema.Schema) []*jsonschema.Schema) map[*jsonschema.Schema]int {
 		next := map[*jsonschema.Schema]int{}
 		for s, times := range all {
-			for _, part := range of(s) {
+			for _, part := range of([]*jsonschema.Schema{s}) {
 				if part != nil {
 					next[part] += times
 				}
@@ -81,14 +85,16 @@ func (w *work) weigh(schemas map[*jsonschema.Schema]int, value any) {
 	switch v := value.(type) {
 	case []any:
 		for i := 0; i < len(v) && w.steps >= 0 && w.looks >= 0; i++ {
-			w.weigh(inner(func(s *jsonschema.Schema) []*jsonschema.Schema { return ofItem([]*jsonschema.Schema{s}, i) }), v[i])
+			parts := inner(func(list []*jsonschema.Schema) []*jsonschema.Schema { return ofItem(list, i) })
+			w.weigh(parts, v[i])
 		}
 	case map[string]any:
 		for name, item := range v {
 			if w.steps < 0 || w.looks < 0 {
 				return
 			}
-			w.weigh(inner(func(s *jsonschema.Schema) []*jsonschema.Schema { return ofProperty([]*jsonschema.Schema{s}, name) }), item)
+			parts := inner(func(list []*jsonschema.Schema) []*jsonschema.Schema { return ofProperty(list, name) })
+			w.weigh(parts, item)
 		}
 	}
 }
