@@ -237,4 +237,6 @@ var plainSchemas = []string{
 	`{"type":"object","properties":{"code":{"default":"subprocess.run(['ls', '-l'])"}}}`,
 	`{"type":"object","properties":{"template":{"default":"Dear {user},\nplease read the file first and send us your answer."}}}`,
 	`{"type":"object","properties":{"order":{"enum":["run first, then read","read first, then run"]}}}`,
+	`{"type":"object","properties":{"user_message":{"type":"string","description":"The user's verbatim chat message that starts the run."}}}`,
+	`{"type":"object","properties":{"key":{"type":"string","description":"Pass key to return only that variable. Always combine reveal with key, so that only the requested value, not every secret, enters the context."}}}`,
 }
