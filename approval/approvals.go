@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/tool"
 )
 
 // ErrNotYours says that an answer does not count: somebody else may give it.
@@ -161,7 +162,7 @@ func Text(list []session.Await) string {
 			}
 			continue
 		}
-		fmt.Fprintf(&b, "This call needs an approval (%s): %s, risk %s", a.ID, a.Tool, a.Risk)
+		fmt.Fprintf(&b, "This call needs an approval (%s): %s, risk %s", a.ID, tool.Label(a.Tool, a.Original), a.Risk)
 		if a.Arguments != "" && a.Arguments != "{}" {
 			fmt.Fprintf(&b, "\n%s", a.Arguments)
 		}

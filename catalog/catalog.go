@@ -50,7 +50,7 @@ func (c *Catalog) All() iter.Seq[*Entry] { return slices.Values(c.entries) }
 // [Entry.Position] in this catalog.
 func (c *Catalog) At(i int) *Entry { return c.entries[i] }
 
-// Get finds a tool by its exact name.
+// Get finds a tool by its exact name, or by its original one if no other tool has that.
 func (c *Catalog) Get(name string) (*Entry, bool) {
 	e, ok := c.byName[name]
 	return e, ok
@@ -185,6 +185,11 @@ func build(list []*Registration) toolIndex {
 			if !slices.Contains(d.Groups[:i], g) {
 				c.byGroup[g] = append(c.byGroup[g], e)
 			}
+		}
+	}
+	for _, e := range c.entries {
+		if name := e.Definition.Original; name != "" && c.byName[name] == nil {
+			c.byName[name] = e
 		}
 	}
 	return c

@@ -352,3 +352,25 @@ func BenchmarkGroupsOf1000(b *testing.B) {
 		}
 	}
 }
+
+// TestOriginals: a tool is found by its original name as well, unless another tool has that name.
+func TestOriginals(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(
+		raw{tool.Definition{Name: "get_user_d77d8f", Original: "get user"}},
+		raw{tool.Definition{Name: "list_a_123456", Original: "list.a"}},
+		raw{tool.Definition{Name: "list.a"}},
+	))
+	unknown, err := r.SetSkills(catalog.Skill{Name: "some", Tools: []string{"get user", "list.a"}})
+	must(t, err)
+	is(t, "unknown targets", len(unknown), 0)
+	c := r.Catalog()
+	for name, want := range map[string]string{"get user": "get_user_d77d8f", "list.a": "list.a", "list_a_123456": "list_a_123456"} {
+		if e, ok := c.Get(name); !ok || e.Definition.Name != want {
+			t.Errorf("%s is %+v", name, e)
+		}
+	}
+	some, _ := c.Skill("some")
+	members, _ := c.Members(some)
+	is(t, "members", names(members), "get_user_d77d8f list.a")
+}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 
 	"github.com/etui-run/etui/tool"
 )
@@ -71,9 +72,9 @@ func (c *Catalog) SkillTexts() map[string]tool.Texts {
 	return texts
 }
 
-// Hash tells versions of the definition apart, as models read it.
+// Hash tells versions of the definition apart, as models read it and as arguments are checked.
 func (r *Registration) Hash() string {
-	r.lazy.hashed.Do(func() { r.lazy.hash = hash(r.JSON) })
+	r.lazy.hashed.Do(func() { r.lazy.hash = hash(slices.Concat(r.JSON, r.Definition.Arguments)) })
 	return r.lazy.hash
 }
 

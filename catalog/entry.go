@@ -93,10 +93,10 @@ func (e *Entry) Visible(f *chat.Facts) (ok bool, err error) {
 	return e.filter.allow(*f), nil
 }
 
-// Schema compiles the tool's parameters, once.
+// Schema compiles the schema of the tool's arguments, once.
 func (e *Entry) Schema() (*tool.Schema, error) {
 	e.lazy.once.Do(func() {
-		e.lazy.schema, e.lazy.err = tool.CompileSchema(e.Definition.Schema())
+		e.lazy.schema, e.lazy.err = e.Definition.Compile()
 	})
 	return e.lazy.schema, e.lazy.err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/usage"
 )
 
@@ -155,7 +156,7 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	}
 	fmt.Fprintf(&b, "\nMessages that run or wait: %d", n)
 	for _, w := range waiting {
-		fmt.Fprintf(&b, "\nWaits for you: %s %s (/approve %s or /deny %s)", w.Tool, printable.Line(cmp.Or(w.Question, w.Arguments), 120), w.ID, w.ID)
+		fmt.Fprintf(&b, "\nWaits for you: %s %s (/approve %s or /deny %s)", tool.Label(w.Tool, w.Original), printable.Line(cmp.Or(w.Question, w.Arguments), 120), w.ID, w.ID)
 	}
 	return b.String(), nil
 }

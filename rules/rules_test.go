@@ -385,3 +385,28 @@ func BenchmarkCompile100(b *testing.B) {
 		}
 	}
 }
+
+// TestOriginalNames: a rule names a tool by the name that models read or by that of its server, also
+// with a colon or brackets in it, and by patterns.
+func TestOriginalNames(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(
+		described{tool.Definition{Name: "mcp__s__get_user_d77d8f", Original: "mcp__s__get user"}},
+		described{tool.Definition{Name: "mcp__s__ns_get_0c6c48", Original: "mcp__s__ns:get"}},
+		described{tool.Definition{Name: "mcp__s__x_1_ce33de", Original: "mcp__s__x[1]"}},
+	))
+	for target, want := range map[string]string{
+		"mcp__s__get user": "[true false false]", "mcp__s__get_user_d77d8f": "[true false false]",
+		"mcp__s__ns:get": "[false true false]", "mcp__s__ns:*": "[false true false]",
+		"mcp__s__x[1]": "[false false true]", "mcp__s__*": "[true true true]",
+	} {
+		list, err := rules.Compile(rules.Visibility, []rules.Rule{deny("", target)}, nil)
+		must(t, err)
+		must(t, errOf(r, list))
+		denied, _ := r.Catalog().Denied(&chat.Facts{})
+		is(t, target, fmt.Sprint(denied), want)
+		is(t, target, len(list.Unknown(r.Catalog())), 0)
+	}
+}
+
+func errOf(r *catalog.Registry, list *rules.Rules) error { _, err := r.Update(nil, list); return err }

@@ -31,11 +31,11 @@ type target struct {
 
 func parseTarget(text string) (target, error) {
 	kind, pattern, ok := strings.Cut(text, ":")
-	if !ok {
+	if !ok || strings.Contains(kind, "__") { // the original name of a tool may have a colon
 		kind, pattern = toolKind, text
 	}
 	kinds := []string{groupKind, sourceKind, riskKind, skillKind}
-	if ok && !slices.Contains(kinds, kind) {
+	if kind != toolKind && !slices.Contains(kinds, kind) {
 		return target{}, fmt.Errorf("the target %q begins with no known kind, which are group:, source:, risk: and skill:%s", text, nearest.Hint(kind, slices.Values(kinds)))
 	}
 	if pattern == "" {
@@ -55,7 +55,7 @@ func parseTarget(text string) (target, error) {
 }
 
 func (t target) match(name string) bool {
-	if t.exact {
+	if t.exact || name == t.pattern {
 		return name == t.pattern
 	}
 	if !strings.HasPrefix(name, t.begin) {
@@ -76,7 +76,7 @@ func (t target) find(c *catalog.Catalog) (found []*catalog.Entry) {
 			return nil
 		}
 		for e := range c.All() {
-			if t.match(e.Definition.Name) {
+			if t.match(e.Definition.Name) || e.Definition.Original != "" && t.match(e.Definition.Original) {
 				found = append(found, e)
 			}
 		}

@@ -28,7 +28,11 @@ func concealed(p passage) (Finding, bool) {
 		return Finding{p.place, "hides a text behind blank lines", printable.Line(text[m[1]-1:], 160)}, true
 	}
 	for _, m := range unshown.FindAllStringSubmatch(text, 16) {
-		if inner := strings.Join(m[1:], ""); words(inner) > 3 {
+		inner := strings.Join(m[1:], "")
+		if !strings.Contains(text, "</") && documented.MatchString(inner) {
+			continue // "<script> tags are removed"
+		}
+		if words(inner) > 3 {
 			return Finding{p.place, "has a text that pages do not show", printable.Line(inner, 160)}, true
 		}
 	}
@@ -39,8 +43,9 @@ var (
 	breaks = regexp.MustCompile(`(?i)&nbsp;|<br ?/?>|&#(?:10|13|32|160);|\\n`)
 	// gaps are ten empty lines, or lines of one mark, or a hundred blanks, with a text after
 	// them.
-	gaps    = regexp.MustCompile(`(?:\n[ .·•_|>#*-]*){10,}[\pL\pN]|[ \n]{100,}[^\s]`)
-	escapes = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#60;", "<", "&#62;", ">")
+	gaps       = regexp.MustCompile(`(?:\n[ .·•_|>#*-]*){10,}[\pL\pN]|[ \n]{100,}[^\s]`)
+	documented = regexp.MustCompile(`^[\x60'")]? ?(?:(?:and|or|html) )*(?:tags?|elements?|blocks?)\b`)
+	escapes    = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#60;", "<", "&#62;", ">")
 	// unshown is what renderers of Markdown and HTML leave out.
 	unshown = regexp.MustCompile(`(?is)<!--(.*?)(?:-->|$)` +
 		`|<\w+[^>]*(?:display ?: ?none|visibility ?: ?hidden|font-size ?: ?0|opacity ?: ?0(?:\D|\.0)|(?:left|top|text-indent) ?: ?-\d{3}|class ?= ?["']?(?:hidden|invisible|sr-only|visually-hidden)\b|color ?[:=] ?["']?(?:white|transparent|#fff)|\shidden\b)[^>]*>([^<]*)` +

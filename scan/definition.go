@@ -35,7 +35,7 @@ type Definition struct {
 }
 
 // maxDepth is how deep the texts of a schema are read.
-const maxDepth = 32
+const maxDepth = 160
 
 // passages returns all texts of a definition.
 func (d *Definition) passages() []passage {
@@ -167,6 +167,7 @@ const mark = "§"
 // argument.
 func foreign(reading string, own, arguments map[string]bool) string {
 	places := identifiers.FindAllStringIndex(reading, -1)
+	places = slices.DeleteFunc(places, func(at []int) bool { return !nameOfTool(reading, at) })
 	documented := map[string]bool{}
 	for _, at := range places {
 		if rest := strings.TrimLeft(reading[at[1]:], "`'\"* "); strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=") {
@@ -184,6 +185,21 @@ func foreign(reading string, own, arguments map[string]bool) string {
 	}
 	b.WriteString(reading[end:])
 	return b.String()
+}
+
+// nameOfTool reports whether an identifier may name a tool: not as a part of an address or a
+// placeholder, and not if it reads like the name of a value.
+func nameOfTool(reading string, at []int) bool {
+	before := strings.TrimRight(reading[:at[0]], "`'\"*")
+	begin := strings.LastIndexByte(reading[:at[0]], ' ') + 1
+	name := reading[at[0]:at[1]]
+	switch {
+	case strings.Contains(reading[begin:at[0]], "://"), before != strings.TrimRight(before, "<$="):
+		return false
+	case !strings.Contains(name, "_"):
+		return before == strings.TrimRight(before, "./-") && nouns.MatchString(reading[at[1]:])
+	}
+	return !values.MatchString(name) || verbs.MatchString(name)
 }
 
 // endsOne reports whether a name is one of some others, or the end of one, as get_page is
@@ -270,6 +286,13 @@ func wordsOf(s string) string {
 
 var (
 	identifiers = regexp.MustCompile(`\b(?:[a-z0-9]+(?:_+[a-z0-9]+)+|` + otherTool + `)\b`)
+
+	// nouns is what follows a word such as shell if it names a tool: "shell is", not "shell operators".
+	nouns = regexp.MustCompile("^[`'\"*)]{0,3}(?:$|[^\\w `'\"*)-]| (?:tools?|functions?|servers?|commands?|calls?|is|are|was|has|have|had|must|should|shall|needs?|runs?|ran|" +
+		"returns?|returned|exists?|for|to|and|or|when|if|before|after|with|first|on|then|now|instead|because|as|it|in|at|but|can|will|would|may|be|gets?|starts?|ends?|via|by|directly|any|again)\\b)")
+	// values are how names of values end, and verbs how names of tools begin.
+	values = regexp.MustCompile(`^(?:needs|is|has|was|not|no|in|on|un[a-z]+)_|_(?:ids?|at|keys?|tokens?|names?|counts?|types?|status|errors?|codes?|found|failed|exceeded|invalid|required|e?mails?|dates?|times?|numbers?|sizes?|limits?|offsets?|index|paths?|dirs?|version|mode|format|user|account)$`)
+	verbs  = regexp.MustCompile(`^(?:send|create|read|write|edit|delete|remove|list|post|fetch|transfer|query|run|exec|execute|call|update|upload|download|search|open|move|copy|pay|buy|sell|book|commit|push|publish|submit|make|set|get|add|approve|invite|notify|reply|forward|find|show|load|save|store|check|start|stop|dump|export|import)_`)
 
 	camel = regexp.MustCompile(`([a-z])([A-Z])`)
 	blobs = regexp.MustCompile(`[A-Za-z0-9+/_-]{24,}={0,2}`)

@@ -3,6 +3,8 @@ package scan
 // The words that both the rules of files and the classes of definitions look for, in either case of
 // letters. A class reads them in the output of normal, a rule in a line as it is.
 
+const people = `(?:用户|使用者|客户|人类|任何人|他人|别人|主人)`
+
 // secrecy are words that ask to hide something from the user.
 var secrecy = []string{
 	`\bwithout (?:\w+ ){0,2}?(?:telling|informing|mentioning|notifying|alerting|letting|warning|revealing)\b(?: \w+){0,4}? ?` + user,
@@ -11,7 +13,9 @@ var secrecy = []string{
 	`\b(?:hide|conceal|keep) (?:this|it|that|these|the \w+|everything|all \w+)(?: \w+){0,3}? (?:from|secret from|hidden from) ` + user,
 	`\bkeep (?:this|it|that|these) (?:\w+ )?(?:secret|hidden|confidential|between us|to yourself)\b`,
 	`\b(?:secretly|covertly|surreptitiously|stealthily|quietly|silently|discreetly) (?:\w+ )?(?:send|forward|pass|include|attach|append|upload|copy|read|call|execute|post|transmit|exfiltrate|collect|gather|add|bcc|insert)\b`,
-	`(?:不要|不得|不可|不能|请勿|切勿|勿|别|禁止|不准|无需|无须|不必|不用|不应|不许|避免|严禁|绝不|决不)\S{0,6}?(?:告诉|告知|通知|提示|透露|提及|提到|提醒|显示给|展示给|暴露给|泄露给|让|向|对|报告|说明|解释)\S{0,8}?(?:用户|使用者|客户|人类|任何人|他人|别人|主人)`,
+	`(?:不要|不得|不可|不能|请勿|切勿|勿|别|禁止|不准|无需|无须|不必|不用|不应|不许|避免|严禁|绝不|决不)\S{0,6}?(?:告诉|告知|通知|提示|透露|提及|提到|提醒|显示给|展示给|暴露给|泄露给|报告|说明|解释)\S{0,8}?` + people,
+	`(?:不要|不得|不可|不能|请勿|切勿|勿|别|禁止|不准|无需|无须|不必|不用|不应|不许|避免|严禁|绝不|决不)\S{0,6}?(?:向|对)\S{0,8}?` + people + `\S{0,8}?(?:说|讲|告|提到|提及|提起|提示|透|泄|暴露|展示|显示|展现|报告|解释|承认|声张|披露|公开|通知|坦白|反馈|交代)`,
+	`(?:不要|不得|不可|不能|请勿|切勿|勿|别|禁止|不准|不应|不许|避免|严禁|绝不|决不)\S{0,6}?让\S{0,8}?` + people + `\S{0,4}?(?:知|看|察|发现|发觉|了解|注意|得|见|意识)`,
 	`(?:瞒着|背着|瞒过|隐瞒|欺骗)\S{0,4}?(?:用户|使用者|客户|主人)`,
 	`(?:用户|使用者|客户)(?:不会|不能|不得|不应|不需要|无需|不必|不该|并不)\S{0,3}?(?:知道|知晓|看到|察觉|发现|得知|了解)`,
 	`(?:偷偷|悄悄|暗中|秘密|私下|静默|悄无声息)地?\S{0,6}?(?:发送|上传|读取|传|复制|转发|执行|运行|调用|附加|收集|写入|加入|安装|下载|记录|删除|修改)`,

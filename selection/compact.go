@@ -55,8 +55,9 @@ const (
 
 // Scored is a tool with its score for the question; 0 when no word matches.
 type Scored struct {
-	Tool  string  `json:"tool"`
-	Score float64 `json:"score,omitempty"`
+	Tool     string  `json:"tool"`
+	Original string  `json:"original,omitempty"` // where it comes from, if that is another
+	Score    float64 `json:"score,omitempty"`
 	// Stage is the one that dropped the tool; nil when it was sent.
 	Stage *Stage `json:"stage,omitempty"`
 	// Kept says that an earlier message of the session declared the tool.
@@ -81,7 +82,7 @@ func (sel *Selection) Compact() Compact {
 	}
 	for _, m := range best.List {
 		stage := sel.stages[m.Position()]
-		c.Near = append(c.Near, Scored{Tool: m.Definition.Name, Score: rank.Round(m.Score), Stage: &stage})
+		c.Near = append(c.Near, Scored{Tool: m.Definition.Name, Original: m.Definition.Original, Score: rank.Round(m.Score), Stage: &stage})
 	}
 	for _, skill := range sel.AnnouncedSkills[:min(len(sel.AnnouncedSkills), compactNear)] {
 		c.Skills = append(c.Skills, skill.Name)
@@ -121,7 +122,7 @@ func (s summary) scored(entries []*catalog.Entry) []Scored {
 	var list []Scored
 	for _, e := range entries {
 		name := e.Definition.Name
-		list = append(list, Scored{Tool: name, Score: rank.Round(s.score(e)), Kept: slices.Contains(s.sel.Request.Declared, name)})
+		list = append(list, Scored{Tool: name, Original: e.Definition.Original, Score: rank.Round(s.score(e)), Kept: slices.Contains(s.sel.Request.Declared, name)})
 	}
 	return list
 }

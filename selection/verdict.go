@@ -11,9 +11,10 @@ import (
 
 // Verdict says what happened to one tool, and why.
 type Verdict struct {
-	Tool   string   `json:"tool"`
-	Source string   `json:"source,omitempty"`
-	Groups []string `json:"groups,omitempty"`
+	Tool     string   `json:"tool"`
+	Original string   `json:"original,omitempty"` // where it comes from, if that is another
+	Source   string   `json:"source,omitempty"`
+	Groups   []string `json:"groups,omitempty"`
 	// Stage is the one that dropped the tool, or Sent.
 	Stage  Stage  `json:"stage"`
 	Sent   bool   `json:"sent"`
@@ -64,7 +65,8 @@ func newReasons(sel *Selection) reasons {
 func (r reasons) verdict(e *catalog.Entry) Verdict {
 	i := e.Position()
 	v := Verdict{
-		Tool: e.Definition.Name, Source: e.Definition.Source, Groups: e.Definition.Groups,
+		Tool: e.Definition.Name, Original: e.Definition.Original,
+		Source: e.Definition.Source, Groups: e.Definition.Groups,
 		Stage: r.sel.stages[i], Sent: r.sel.stages[i] == Sent,
 		Score: rank.Round(r.sel.ranking.Scores[i]), Rank: r.ranks[i], Tokens: e.Tokens,
 	}

@@ -156,9 +156,11 @@ type Granted struct {
 
 // Await is a call that waits for something from outside.
 type Await struct {
-	// Call is the call's ID, and Tool the name of the tool that it reaches.
-	Call string `json:"call"`
-	Tool string `json:"tool"`
+	// Call is the call's ID, and Tool the name of the tool that it reaches. Original is its
+	// name where it comes from, if that is another.
+	Call     string `json:"call"`
+	Tool     string `json:"tool"`
+	Original string `json:"original,omitempty"`
 	// User is who asked for the call, if known.
 	User string `json:"user,omitempty"`
 	// For is what the call waits for.

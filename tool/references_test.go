@@ -28,6 +28,25 @@ func TestReferences(t *testing.T) {
 			t.Errorf("%s: %v", schema, err)
 		}
 	}
+	for schema, c := range map[string]struct{ fits, fails string }{
+		`{"type":"object","properties":{"a":{"$ref":"#"}},"additionalProperties":false}`: {`{"a":{"a":{}}}`, `{"a":{"a":{"b":1}}}`},
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"type":"object","properties":{"text":{"type":"string"},"next":{"type":"array","items":{"$ref":"#/$defs/x"}}}}}}`: {
+			`{"a":{"text":"a","next":[{"next":[{"text":"b"}]}]}}`, `{"a":{"text":"a","next":[{"next":[{"text":1}]}]}}`},
+		`{"type":"object","$defs":{"x":{"anyOf":[{"type":"null"},{"$ref":"#/$defs/x"}]}}}`:                                                                                 {},
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"$ref":"#/$defs/y"},"y":{"$ref":"#/$defs/x"}}}`:                                            {},
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"allOf":[{"items":{"$ref":"#/$defs/y"}},{"$ref":"#/$defs/y"}]},"y":{"$ref":"#/$defs/x"}}}`: {},
+	} {
+		s, err := tool.CompileArguments(json.RawMessage(schema))
+		if c.fits == "" {
+			if err == nil && strings.Contains(schema, `"properties"`) {
+				t.Errorf("%s has no end and compiles", schema)
+			}
+			continue
+		}
+		if err != nil || s.Validate(json.RawMessage(c.fits)) != nil || s.Validate(json.RawMessage(c.fails)) == nil {
+			t.Errorf("%s: %v", schema, err)
+		}
+	}
 	for _, schema := range []string{
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"},"b":{"$ref":"#/$defs/x"}},"$defs":{"x":{"$ref":"#/$defs/y"},"y":{"type":"string"}}}`,
 		`{"type":"object","properties":{"$ref":{"type":"string"}}}`,
@@ -35,6 +54,31 @@ func TestReferences(t *testing.T) {
 	} {
 		if _, err := tool.CompileSchema(json.RawMessage(schema)); err != nil {
 			t.Errorf("%s: %v", schema, err)
+		}
+	}
+}
+
+// TestCircularWork: the work for a schema that refers to itself twice doubles with each level of the
+// arguments, and has a limit. A tree without such doubling may be deep.
+func TestCircularWork(t *testing.T) {
+	nested := func(levels int) json.RawMessage {
+		return json.RawMessage(strings.Repeat(`{"a":`, levels) + "{}" + strings.Repeat("}", levels))
+	}
+	for _, c := range []struct {
+		schema string
+		levels int
+		ok     bool
+	}{
+		{`{"type":"object","properties":{"a":{"$ref":"#"}}}`, 500, true},
+		{`{"type":"object","anyOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}`, 8, true},
+		{`{"type":"object","anyOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}`, 500, false},
+	} {
+		s, err := tool.CompileArguments(json.RawMessage(c.schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(nested(c.levels)); (err == nil) != c.ok {
+			t.Errorf("%s, %d levels: %v", c.schema, c.levels, err)
 		}
 	}
 }

@@ -2,20 +2,18 @@ package tool
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
-	"github.com/etui-run/etui/internal/patternsize"
+	"github.com/etui-run/etui/internal/ecma"
+	"github.com/etui-run/etui/internal/subschema"
 )
 
 // Schema is a compiled JSON Schema (draft 2020-12 unless it says otherwise).
@@ -23,12 +21,19 @@ import (
 type Schema struct {
 	compiled *jsonschema.Schema
 	nodes    int
+	circular bool
 }
 
 // CompileSchema compiles a tool's parameters. References to other documents
 // are refused: nothing is loaded from disk or network. So are references that lead
 // back to themselves: models' providers refuse such schemas, or read them without end.
-func CompileSchema(raw json.RawMessage) (*Schema, error) {
+func CompileSchema(raw json.RawMessage) (*Schema, error) { return compile(raw, false) }
+
+// CompileArguments is CompileSchema for a schema that only checks arguments, see
+// [Definition.Arguments]: it may refer to itself.
+func CompileArguments(raw json.RawMessage) (*Schema, error) { return compile(raw, true) }
+
+func compile(raw json.RawMessage, circles bool) (*Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("not JSON: %w", err)
@@ -36,10 +41,14 @@ func CompileSchema(raw json.RawMessage) (*Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) { return ecma.Compile(pattern) })
 	if n, ok := hugeNumber(doc); ok {
 		return nil, fmt.Errorf("not a valid JSON Schema: the number %.40s is too large or too long", n)
 	}
-	nodes, err := checkReferences(doc)
+	nodes, circle, err := subschema.Size(doc)
+	if err == nil && circle != "" && !circles {
+		err = fmt.Errorf("the reference %.80q leads back to itself", circle)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("not a valid JSON Schema: %w", err)
 	}
@@ -52,140 +61,20 @@ func CompileSchema(raw json.RawMessage) (*Schema, error) {
 	if errors.As(err, &invalid) {
 		err = mismatch(invalid.Err)
 	}
+	if err == nil && circle != "" && subschema.Endless(s) {
+		err = fmt.Errorf("the reference %.80q leads back to itself", circle)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("not a valid JSON Schema: %w", err)
 	}
-	return &Schema{s, nodes}, nil
+	return &Schema{s, nodes, circle != ""}, nil
 }
 
-// Limits of the work that a schema can cause: a few references that double each other
-// would keep the validator busy for ever.
+// Limits of the work that a schema can cause.
 const (
-	maxNodes = 50_000      // of a schema with its references written out
 	maxWork  = 500_000_000 // nodes times bytes of arguments
+	maxSteps = 2_000_000   // of a schema that refers to itself, for some arguments
 )
-
-// checkReferences refuses references that lead outside a schema or in a circle. It returns
-// the number of nodes of the schema with all references written out.
-func checkReferences(doc any) (nodes int, err error) {
-	r := references{doc: doc, named: map[string]any{}, at: map[string]int{"": following}}
-	r.name(doc)
-	return r.follow(doc)
-}
-
-// references follows the references of a schema.
-type references struct {
-	doc   any
-	named map[string]any // schemas with an anchor
-	at    map[string]int // references by target: the nodes there, or following
-}
-
-func (r *references) name(v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, inner := range v {
-			r.name(inner)
-		}
-	case map[string]any:
-		for _, key := range []string{"$anchor", "$dynamicAnchor", "$id", "id"} {
-			if name, ok := v[key].(string); ok {
-				r.named[strings.TrimPrefix(name, "#")] = v
-			}
-		}
-		for _, inner := range v {
-			r.name(inner)
-		}
-	}
-}
-
-// follow follows all references below a value and counts its nodes.
-func (r *references) follow(v any) (nodes int, err error) {
-	add := func(n int, failed error) {
-		if nodes += n; nodes > maxNodes && failed == nil {
-			failed = fmt.Errorf("with its references written out it has more than %d parts", maxNodes)
-		}
-		err = cmp.Or(err, failed)
-	}
-	switch v := v.(type) {
-	case []any:
-		for _, inner := range v {
-			add(r.follow(inner))
-		}
-	case map[string]any:
-		for key, inner := range v {
-			text, isText := inner.(string)
-			switch {
-			case isText && (key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef"):
-				add(r.enter(text))
-			case isText && key == "pattern":
-				add(patternsize.Of(text), nil)
-			default:
-				add(r.follow(inner))
-			}
-			if patterns, ok := inner.(map[string]any); ok && key == "patternProperties" {
-				for pattern := range patterns {
-					add(patternsize.Of(pattern), nil)
-				}
-			}
-			if err != nil {
-				break
-			}
-		}
-	}
-	add(1, nil)
-	return nodes, err
-}
-
-// following marks a reference that is being followed.
-const following = -1
-
-func (r *references) enter(target string) (nodes int, err error) {
-	place, ok := strings.CutPrefix(target, "#")
-	if !ok {
-		return 0, fmt.Errorf("the reference %.80q leads outside the schema; a reference begins with #", target)
-	}
-	if place == "/" {
-		place = ""
-	}
-	switch nodes, seen := r.at[place]; {
-	case nodes == following:
-		return 0, fmt.Errorf("the reference %.80q leads back to itself", target)
-	case seen:
-		return nodes, nil
-	}
-	r.at[place] = following
-	nodes, err = r.follow(r.find(place))
-	r.at[place] = nodes
-	return nodes, err
-}
-
-// find returns the schema at a JSON pointer or an anchor; nil if there is none, which
-// the compiler reports.
-func (r *references) find(place string) any {
-	if !strings.HasPrefix(place, "/") {
-		return r.named[place]
-	}
-	if plain, err := url.PathUnescape(place); err == nil {
-		place = plain
-	}
-	v := r.doc
-	for name := range strings.SplitSeq(place[1:], "/") {
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-		switch inner := v.(type) {
-		case map[string]any:
-			v = inner[name]
-		case []any:
-			n, err := strconv.Atoi(name)
-			if err != nil || n < 0 || n >= len(inner) {
-				return nil
-			}
-			v = inner[n]
-		default:
-			return nil
-		}
-	}
-	return v
-}
 
 type noLoader struct{}
 
@@ -214,7 +103,24 @@ func (s *Schema) Validate(args json.RawMessage) error {
 	if n, ok := hugeNumber(value); ok {
 		return &Mismatch{Problems: []string{fmt.Sprintf("the number %.40s is too large or too long", n)}}
 	}
+	if s.circular && subschema.Exceeds(s.compiled, value, maxSteps) {
+		return &Mismatch{Problems: []string{"the arguments are too deep for a schema that refers to itself so often"}}
+	}
 	return mismatch(s.compiled.Validate(value))
+}
+
+// Misnamed finds a name in arguments that differs from a property of the schema only in its
+// case. Many programs, those in Go among them, read it as that property, which neither the
+// schema nor a rule has checked. The error is a [*Mismatch]. The arguments must be valid.
+func (s *Schema) Misnamed(args json.RawMessage) error {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
+	if err != nil {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	if problem := subschema.Misnamed(s.compiled, value); problem != "" {
+		return &Mismatch{Problems: []string{problem}}
+	}
+	return nil
 }
 
 // mismatch rewords the validator's errors for people and models.

@@ -49,6 +49,9 @@ type Normalizer interface {
 type Definition struct {
 	// Name is what the model calls: 1 to 64 letters, digits, '_', '-' and '.'.
 	Name string
+	// Original is the tool's name where it comes from, if models cannot read that one. People
+	// read both, and rules and toolsets may name either.
+	Original string
 	// Description tells the model what the tool does and when to use it.
 	Description string
 	// Translations are the description in other languages, by BCP 47 tag
@@ -67,6 +70,12 @@ type Definition struct {
 	// Parameters is a JSON Schema (draft 2020-12) of type object. Nil means
 	// that the tool takes no arguments.
 	Parameters json.RawMessage
+	// Arguments is the schema that arguments are checked against; nil means Parameters. The
+	// two differ if models can read a part only: Arguments may refer to itself, be large, and
+	// have properties of any name.
+	Arguments json.RawMessage
+	// Spellings are the names of properties in Arguments, by those that models read in their place.
+	Spellings map[string]string
 	// Groups are the tags under which the tool is found.
 	Groups []string
 	// Channels are the only channels on which the tool exists, as in "telegram"; empty
@@ -85,6 +94,14 @@ type Definition struct {
 	// Source is where the tool came from: "builtin", "demo", a file, a server. Empty
 	// means that the program registered it.
 	Source string
+}
+
+// Label returns a tool's name for people, with its original one if that is another.
+func Label(name, original string) string {
+	if original == "" {
+		return name
+	}
+	return fmt.Sprintf("%s (%s)", name, original)
 }
 
 // Risk is what a call can do to the world.
@@ -178,6 +195,48 @@ func (d Definition) Schema() json.RawMessage {
 		return noParameters
 	}
 	return b.Bytes()
+}
+
+// Compile compiles the schema that arguments are checked against.
+func (d Definition) Compile() (*Schema, error) {
+	if d.Arguments != nil {
+		return CompileArguments(d.Arguments)
+	}
+	return CompileSchema(d.Schema())
+}
+
+// Respell returns arguments with the names of properties that the tool knows.
+func (d Definition) Respell(args json.RawMessage) json.RawMessage {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(args))
+	decoder.UseNumber()
+	if len(d.Spellings) == 0 || decoder.Decode(&value) != nil {
+		return args
+	}
+	respelled, err := json.Marshal(respell(value, d.Spellings))
+	if err != nil {
+		return args
+	}
+	return respelled
+}
+
+func respell(value any, names map[string]string) any {
+	switch v := value.(type) {
+	case []any:
+		for i := range v {
+			v[i] = respell(v[i], names)
+		}
+	case map[string]any:
+		known := make(map[string]any, len(v))
+		for name, inner := range v {
+			if original, ok := names[name]; ok && v[original] == nil {
+				name = original
+			}
+			known[name] = respell(inner, names)
+		}
+		return known
+	}
+	return value
 }
 
 // MarshalJSON writes the definition as an OpenAI function tool. The bytes

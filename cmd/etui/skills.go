@@ -371,6 +371,12 @@ func printServer(line func(label, text string), s mcp.Status) {
 	if s.LeftOut > 0 {
 		line("left out", fmt.Sprintf("%d further tools of the server: etui takes %d. The keys include and exclude of the skill's file choose", s.LeftOut, len(s.Tools)+len(s.Held)+len(s.Refused)))
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Originals)) {
+		line("renamed", fmt.Sprintf("models call %s: %s", s.Originals[name], name))
+	}
+	for _, repair := range s.Repaired {
+		line("repaired", repair)
+	}
 	for _, r := range s.Refused {
 		line("refused", fmt.Sprintf("%s: %s", r.Tool, r.Why))
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/usage"
 )
 
@@ -77,7 +78,7 @@ func describeApprovals(list api.Approvals) string {
 			if !x.Until.IsZero() {
 				until = x.Until.Local().Format(time.DateTime)
 			}
-			return []string{x.ID, x.Tool, x.Risk, until, x.User}
+			return []string{x.ID, tool.Label(x.Tool, x.Original), x.Risk, until, x.User}
 		},
 		below: func(x approval.Approval) string {
 			return "    " + strings.ReplaceAll(printable.Text(cmp.Or(x.Question, x.Arguments)), "\n", "\n    ") + "\n"

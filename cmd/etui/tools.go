@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -117,7 +118,7 @@ func describeTools(list []api.Tool) string {
 	tokens := 0
 	for _, t := range list {
 		tokens += t.Tokens
-		name := t.Name
+		name := tool.Label(t.Name, t.Original)
 		switch {
 		case t.Shadowed:
 			name += " (shadowed)"
@@ -129,12 +130,18 @@ func describeTools(list []api.Tool) string {
 	return terminal.Table(rows, terminal.Width()) + fmt.Sprintf("%s, %d tokens if all were sent\n", printable.Count(len(list), "tool"), tokens)
 }
 
+// named returns the place of the tool in effect that has a name, or has it where it comes from; -1 if
+// there is none.
+func named(list []api.Tool, name string) int {
+	return slices.IndexFunc(list, func(t api.Tool) bool { return !t.Shadowed && (t.Name == name || t.Original == name) })
+}
+
 func showTool(ctx context.Context, c *call, who api.Message) error {
 	list, err := c.client.Tools(ctx)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(list, func(t api.Tool) bool { return t.Name == c.args[0] && !t.Shadowed })
+	i := named(list, c.args[0])
 	if i < 0 {
 		names := make([]string, len(list))
 		for i, t := range list {
@@ -150,7 +157,7 @@ func showTool(ctx context.Context, c *call, who api.Message) error {
 	if c.JSON {
 		return c.PrintJSON(shownTool{t, may})
 	}
-	fmt.Fprintf(c.Out, "%s\n  %s\n", t.Name, t.Description)
+	fmt.Fprintf(c.Out, "%s\n  %s\n", tool.Label(t.Name, t.Original), t.Description)
 	for lang, text := range t.Translations {
 		fmt.Fprintf(c.Out, "  %s: %s\n", lang, text)
 	}
@@ -234,7 +241,7 @@ func callArguments(ctx context.Context, c *call) (json.RawMessage, error) {
 		return nil, err
 	}
 	var parameters json.RawMessage
-	if i := slices.IndexFunc(list, func(t api.Tool) bool { return t.Name == name && !t.Shadowed }); i >= 0 {
+	if i := named(list, name); i >= 0 {
 		parameters = list[i].Parameters
 	}
 	raw, err := client.Arguments(parameters, args)

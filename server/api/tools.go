@@ -18,6 +18,7 @@ import (
 // Tool is a tool as operators see it.
 type Tool struct {
 	Name         string            `json:"name"`
+	Original     string            `json:"original,omitempty"`
 	Description  string            `json:"description"`
 	Translations map[string]string `json:"translations,omitempty"`
 	Aliases      []string          `json:"aliases,omitempty"`
@@ -38,7 +39,8 @@ type Tool struct {
 func describe(e *catalog.Entry) Tool {
 	d := e.Definition
 	return Tool{
-		Name: d.Name, Description: d.Description, Translations: d.Translations, Aliases: d.Aliases, Examples: d.Examples,
+		Name: d.Name, Original: d.Original, Description: d.Description, Translations: d.Translations,
+		Aliases: d.Aliases, Examples: d.Examples,
 		Groups: d.Groups, Channels: d.Channels, Risk: d.Risk,
 		Source: d.Source, Version: d.Version, Tokens: e.Tokens, Parameters: d.Schema(),
 		Filtered: e.Filter() != 0, Shadowed: e.Position() < 0,

@@ -31,7 +31,8 @@ type serverTool struct {
 
 func (s *Server) newTool(name string, d *Definition) *serverTool {
 	like := tool.Definition{
-		Source: "mcp:" + s.file.Name, Groups: slices.Compact(append([]string{s.file.Name}, s.details.Groups...)),
+		Original: s.original(name),
+		Source:   "mcp:" + s.file.Name, Groups: slices.Compact(append([]string{s.file.Name}, s.details.Groups...)),
 		Channels: s.details.Channels, Risk: s.details.Risk, Replay: s.details.Replay, Timeout: s.details.Timeout,
 	}
 	return &serverTool{s, name, d.Hash, d.fit(s.toolName(name), name, like)}

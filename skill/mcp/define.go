@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -16,17 +17,16 @@ import (
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/tool/foreign"
 )
 
 // The bounds of a definition.
 const (
-	maxDescription = 1024     // characters that models are shown; the ranking reads the rest, too
-	maxText        = 16 << 10 // bytes of a description that are read at all
-	maxSchema      = 16 << 10 // bytes of the parameters; tools with more are refused
-	maxDefinition  = 64 << 10 // bytes of the whole definition
-	maxDefinitions = 1 << 20  // bytes of all definitions of a server; further tools are refused
-	maxDepth       = 32       // of the parameters
-	maxProperties  = 128      // parameters, also those of objects within them; tools with more are refused
+	maxOwnName     = 256       // characters of the server's own name for a tool
+	maxDescription = 1024      // characters that models are shown; the ranking reads the rest, too
+	maxText        = 16 << 10  // bytes of a description that are read at all
+	maxDefinition  = 256 << 10 // bytes of the whole definition; models read a part, see foreign.Reading
+	maxDefinitions = 4 << 20   // bytes of all definitions of a server; further tools are refused
 )
 
 // Definition is a tool as its server describes it, cleaned.
@@ -40,7 +40,7 @@ type Definition struct {
 	Program     string `json:"program,omitempty"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Parameters is the schema of the arguments.
+	// Parameters is the schema of the arguments, mended where it had to be.
 	Parameters json.RawMessage `json:"parameters"`
 	// Annotations are hints of the server about what a call does. They can raise
 	// the risk of a tool, and never lower it.
@@ -55,6 +55,7 @@ type offer struct {
 	definition *Definition
 	findings   []scan.Finding // why a person must look at it
 	like       string         // the accepted tool of the server whose name looks like this one's
+	repairs    []string       // what was repaired in it
 	refused    error          // why it cannot be used at all
 }
 
@@ -65,21 +66,32 @@ func inspect(t *sdk.Tool, identity string) offer {
 		o.refused = fmt.Errorf("its definition cannot be read: %v", why)
 		return o
 	}
-	if o.refused = checkName(t.Name); o.refused == nil {
-		o.definition, o.refused = define(t, identity)
+	if o.refused = checkOwnName(t.Name); o.refused == nil {
+		o.definition, o.repairs, o.refused = define(t, identity)
+	}
+	if lost, ok := t.Meta[repairedMeta].(string); ok {
+		o.repairs = append(o.repairs, "parts that cannot be read were left out: "+cut(printable.OneLine(lost), 100))
 	}
 	return o
 }
 
+// checkName refuses names that a server's file cannot give it.
 func checkName(name string) error {
-	bad := strings.IndexFunc(name, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
-	})
+	if name == "" || foreign.Name(name, len(name)) != name {
+		return errors.New("it may have letters, digits, '_' and '-' only")
+	}
+	return nil
+}
+
+// checkOwnName refuses names that calls cannot name, or that people cannot read.
+func checkOwnName(name string) error {
 	switch {
 	case name == "":
 		return errors.New("it has no name")
-	case bad >= 0:
-		return fmt.Errorf("its name %q has other characters than letters, digits, '_' and '-'", cut(printable.Text(name), 80))
+	case utf8.RuneCountInString(name) > maxOwnName:
+		return fmt.Errorf("its name has more than %d characters", maxOwnName)
+	case printable.Text(name) != name:
+		return errors.New("its name has hidden characters")
 	}
 	return nil
 }
@@ -91,31 +103,34 @@ type said struct {
 	Annotations                      *sdk.ToolAnnotations
 }
 
-func define(t *sdk.Tool, identity string) (*Definition, error) {
+func define(t *sdk.Tool, identity string) (_ *Definition, repairs []string, _ error) {
 	raw, err := marshal(said{identity, t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, t.Annotations})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(raw) > maxDefinition {
-		return nil, fmt.Errorf("its definition has %d bytes, at most %d are allowed", len(raw), maxDefinition)
+		return nil, nil, fmt.Errorf("its definition has %d bytes, at most %d are allowed", len(raw), maxDefinition)
 	}
 	hash := sha256.Sum256(raw)
 	d := &Definition{size: len(raw), Hash: "sha256:" + hex.EncodeToString(hash[:]), Server: identity, Title: cut(printable.Text(t.Title), 200), Description: strings.TrimSpace(printable.Text(strings.ToValidUTF8(t.Description[:min(len(t.Description), maxText)], "")))}
 	if t.Annotations != nil {
 		if d.Annotations, err = marshal(t.Annotations); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if a, err := decode(d.Annotations); err == nil {
 			d.Annotations, _ = marshal(cleanValue(a))
 		}
 	}
-	if d.Parameters, err = parameters(t.InputSchema); err != nil {
-		return nil, err
+	if d.Parameters, repairs, err = parameters(t.InputSchema); err != nil {
+		return nil, nil, err
 	}
 	if d.Description == "" && d.Title == "" {
 		d.Description = strings.ReplaceAll(t.Name, "_", " ")
 	}
-	return d, nil
+	if lost := len(t.Description) - maxText; lost > 0 {
+		repairs = append(repairs, fmt.Sprintf("the last %d bytes of its description were left out", lost))
+	}
+	return d, repairs, nil
 }
 
 // hide removes the secrets that the server was given: neither models nor the file of
@@ -125,69 +140,27 @@ func (d *Definition) hide(secrets skill.Redactor) {
 	d.Parameters, d.Annotations = secrets.JSON(d.Parameters), secrets.JSON(d.Annotations)
 }
 
-// parameters checks and cleans a schema.
-func parameters(schema any) (json.RawMessage, error) {
-	switch s := schema.(type) {
-	case nil:
-		return nil, errors.New("it has no inputSchema")
-	case map[string]any:
-		if s["type"] != "object" {
-			return nil, errors.New(`its inputSchema is not of type "object"`)
-		}
-	default:
-		return nil, errors.New("its inputSchema is no object")
-	}
+// parameters checks, cleans and mends a schema.
+func parameters(schema any) (_ json.RawMessage, repairs []string, _ error) {
 	raw, err := marshal(schema)
 	if err != nil {
-		return nil, err
-	}
-	if len(raw) > maxSchema {
-		return nil, fmt.Errorf("its inputSchema has %d bytes, at most %d are allowed", len(raw), maxSchema)
+		return nil, nil, err
 	}
 	copied, err := decode(raw)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if n := properties(copied); n > maxProperties {
-		return nil, fmt.Errorf("it has %d parameters, at most %d are allowed", n, maxProperties)
+	if err := visible(copied); err != nil {
+		return nil, nil, err
 	}
-	if err := visible(copied, 0); err != nil {
-		return nil, err
-	}
-	cleaned, err := marshal(cleanValue(copied))
-	if err != nil {
-		return nil, err
-	}
-	if _, err := tool.CompileSchema(cleaned); err != nil {
-		return nil, fmt.Errorf("its inputSchema is %s", cut(printable.Text(err.Error()), 300))
-	}
-	return cleaned, nil
+	mended, repairs := foreign.Mend(cleanValue(copied))
+	_, _, notes := foreign.Reading(mended)
+	return mended, append(repairs, notes...), nil
 }
 
-// properties counts the properties in a schema.
-func properties(v any) (n int) {
-	switch v := v.(type) {
-	case []any:
-		for _, inner := range v {
-			n += properties(inner)
-		}
-	case map[string]any:
-		if named, ok := v["properties"].(map[string]any); ok {
-			n += len(named)
-		}
-		for _, inner := range v {
-			n += properties(inner)
-		}
-	}
-	return n
-}
-
-// visible refuses schemas that are too deep, and hidden characters in names and values
-// that are sent to the server and so cannot just be removed.
-func visible(v any, depth int) error {
-	if depth > maxDepth {
-		return fmt.Errorf("its inputSchema is more than %d levels deep", maxDepth)
-	}
+// visible refuses hidden characters in names and values that are sent to the server and so cannot
+// just be removed.
+func visible(v any) error {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, inner := range v {
@@ -199,13 +172,13 @@ func visible(v any, depth int) error {
 					return fmt.Errorf("its inputSchema has the value %s with hidden characters", cut(printable.Text(string(raw)), 80))
 				}
 			}
-			if err := visible(inner, depth+1); err != nil {
+			if err := visible(inner); err != nil {
 				return err
 			}
 		}
 	case []any:
 		for _, inner := range v {
-			if err := visible(inner, depth+1); err != nil {
+			if err := visible(inner); err != nil {
 				return err
 			}
 		}
@@ -236,12 +209,22 @@ func words(t *sdk.Tool) scan.Definition {
 // fit converts the definition to a tool's; own is its name at the server. The same hash
 // gives the same bytes.
 func (d *Definition) fit(name, own string, like tool.Definition) tool.Definition {
-	like.Name, like.Description, like.Parameters = name, d.Description, d.Parameters
+	like.Name, like.Description = name, d.Description
+	like.Parameters, like.Spellings, _ = foreign.Reading(d.Parameters)
+	if !bytes.Equal(like.Parameters, d.Parameters) {
+		like.Arguments = d.Parameters
+	}
 	if d.Title != "" && d.Title != d.Description {
 		like.Aliases = []string{d.Title}
 	}
 	if like.Description == "" {
 		like.Description = d.Title
+	}
+	if like.Original != "" {
+		like.Aliases = append(like.Aliases, own)
+		if unreadable := strings.ContainsFunc(own, func(r rune) bool { return r >= utf8.RuneSelf }); unreadable {
+			like.Description = own + ": " + like.Description // the name that models read says less
+		}
 	}
 	if short := cut(like.Description, maxDescription); short != like.Description {
 		like.Description, like.Body = short, like.Description

@@ -6,7 +6,9 @@
 // skill's name. The tools are named mcp__SERVER__TOOL. Nothing that a server says is
 // trusted:
 //
-//   - Definitions are freed of invisible characters and bounded in size. Definitions
+//   - Definitions are freed of invisible characters and bounded in size. Names that models
+//     cannot read get others, and schemas with faults are mended (package foreign); the
+//     status says which. Calls go out with the server's own names. Definitions
 //     that instruct the assistant instead of describing the tool are held back until a
 //     person approves them.
 //   - Definitions that were used once are pinned ([Pins]). A changed definition is held

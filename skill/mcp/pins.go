@@ -133,7 +133,10 @@ func (p *Pins) approve(server string, choose func(held []Held) []string) error {
 		}
 		var chosen []*pin // all names are checked before the first pin changes
 		for _, name := range choose(held) {
-			name, hash, _ := strings.Cut(name, "@")
+			name, hash := name, ""
+			if at := strings.LastIndexByte(name, '@'); s.Tools[name] == nil && at >= 0 {
+				name, hash = name[:at], name[at+1:]
+			}
 			t := s.Tools[name]
 			switch {
 			case t == nil || t.Offered == nil:
@@ -231,10 +234,13 @@ func (s *pinnedServer) offer(identity string, offers []offer) (changed bool) {
 			t = &pin{}
 			s.Tools[o.name] = t
 		}
-		if other := accepted[folded(o.name)]; t.Accepted == nil && other != o.name {
+		if other := accepted[folded(o.name)]; t.Accepted == nil && other != "" && other != o.name {
 			o.like = other
 		}
 		changed = t.offer(o, s, identity) || changed
+		if t.Accepted != nil && accepted[folded(o.name)] == "" {
+			accepted[folded(o.name)] = o.name
+		}
 	}
 	for name, t := range s.Tools {
 		if t.Listed != listed[name] {

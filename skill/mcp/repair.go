@@ -3,10 +3,12 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -26,8 +28,11 @@ const maxAnswerDepth = 256
 // read, with the reason.
 const brokenMeta = "run.etui/broken"
 
-// repair replaces the parts of a message that cannot be read: a tool of a list by one that
-// [inspect] refuses, a part of a result by a text that says what it was. Other messages
+// repairedMeta is the key in _meta for the names of the parts that cannot be read.
+const repairedMeta = "run.etui/repaired"
+
+// repair replaces the parts of a message that cannot be read: a tool of a list by one without the
+// parts that cannot be read, or one that [inspect] refuses, a part of a result by a text that says what it was. Other messages
 // stay as they are, byte for byte.
 func repair(message []byte) []byte {
 	message = bytes.TrimSpace(message)
@@ -109,20 +114,64 @@ func repairEach(before json.RawMessage, list []json.RawMessage, one func(json.Ra
 	return encoded(list)
 }
 
+// repairTool drops the parts of a tool's definition that cannot be read. Without a name it cannot be
+// used at all.
 func repairTool(raw json.RawMessage) (_ json.RawMessage, changed bool) {
 	err := json.Unmarshal(raw, new(*sdk.Tool))
-	if err == nil && depth(raw) > maxAnswerDepth {
-		err = fmt.Errorf("it is more than %d levels deep", maxAnswerDepth)
-	}
-	if err == nil {
+	if err == nil && depth(raw) <= maxAnswerDepth {
 		return nil, false
 	}
-	var named struct{ Name any }
-	_ = json.Unmarshal(raw, &named) // without a name it has none
-	name, _ := named.Name.(string)
-	return encoded(map[string]any{
-		"name": name, "inputSchema": map[string]any{"type": "object"}, "_meta": map[string]string{brokenMeta: unreadable(err)},
-	}), true
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		fields = map[string]json.RawMessage{}
+	}
+	var name string
+	if failed := json.Unmarshal(fields["name"], &name); failed != nil {
+		return encoded(map[string]any{
+			"name": "", "inputSchema": map[string]any{"type": "object"}, "_meta": map[string]string{brokenMeta: unreadable(cmp.Or(err, failed))},
+		}), true
+	}
+	kept, lost := map[string]any{"name": name}, []string{}
+	for key, value := range fields {
+		if key == "inputSchema" || key == "outputSchema" {
+			var v any
+			if json.Unmarshal(value, &v) == nil {
+				kept[key] = shallow(v, maxAnswerDepth/2)
+			}
+			continue
+		}
+		one := encoded(map[string]any{"name": name, key: value})
+		if json.Unmarshal(one, new(sdk.Tool)) == nil && depth(one) <= maxAnswerDepth {
+			kept[key] = value
+		} else {
+			lost = append(lost, key)
+		}
+	}
+	if slices.Sort(lost); len(lost) > 0 {
+		kept["_meta"] = map[string]string{repairedMeta: strings.Join(lost, ", ")}
+	}
+	return encoded(kept), true
+}
+
+// shallow replaces what is deeper than some levels by an empty object.
+func shallow(v any, levels int) any {
+	switch v := v.(type) {
+	case []any:
+		if levels == 0 {
+			return map[string]any{}
+		}
+		for i := range v {
+			v[i] = shallow(v[i], levels-1)
+		}
+	case map[string]any:
+		if levels == 0 {
+			return map[string]any{}
+		}
+		for name := range v {
+			v[name] = shallow(v[name], levels-1)
+		}
+	}
+	return v
 }
 
 func repairContent(raw json.RawMessage) (_ json.RawMessage, changed bool) {

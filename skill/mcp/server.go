@@ -14,12 +14,14 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/tool/foreign"
 )
 
 // Server is the skill of an MCP server.
@@ -64,6 +66,7 @@ type state struct {
 	byName     map[string]*serverTool // by the server's own name
 	held       map[string]string      // why accepted tools cannot be called, by name
 	refused    []Refused
+	repaired   []string // what was repaired in the definitions, as sentences
 	leftOut    int
 	err        error
 	retry      time.Time
@@ -226,7 +229,7 @@ func (s *Server) keep(ctx context.Context, c *connection, changed func()) error 
 // take turns the server's list into the tools that may be used.
 func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, leftOut int, changed func()) {
 	known, _, err := s.config.Pins.know(s.file.Name)
-	offers, refused := s.inspect(listed, known, c.program)
+	offers, refused, repaired := s.inspect(listed, known, c.program)
 	if err == nil {
 		known, err = s.config.Pins.offer(s.file.Name, s.identity, offers)
 	}
@@ -237,7 +240,7 @@ func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, le
 	}
 	before := s.state.Load()
 	s.update(func(n *state) {
-		n.phase, n.connection, n.err, n.refused, n.leftOut = Connected, c, err, refused, leftOut
+		n.phase, n.connection, n.err, n.refused, n.repaired, n.leftOut = Connected, c, err, refused, repaired, leftOut
 		if err == nil {
 			n.set(s, known)
 		}
@@ -249,19 +252,28 @@ func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, le
 			s.config.Log.WarnContext(ctx, "MCP server lists more tools than etui takes; the key include of its file chooses", "server", s.file.Name, "taken", maxTools, "left out", leftOut)
 		}
 	}
+	if len(repaired) > 0 && !slices.Equal(before.repaired, repaired) {
+		s.config.Log.InfoContext(ctx, "MCP server's definitions were repaired", "server", s.file.Name, "repairs", repaired)
+	}
 	if !slices.Equal(before.tools, now.tools) {
 		changed()
 	}
 }
 
 // inspect inspects all listed tools and refuses those that cannot be used.
-func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program string) (offers []offer, refused []Refused) {
-	times, own, size := map[string]int{}, map[string]bool{}, 0
+func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program string) (offers []offer, refused []Refused, repaired []string) {
+	own, size := map[string]bool{}, 0
 	var definitions *scan.Definitions
 	for _, t := range listed {
-		times[folded(t.Name)]++
 		own[strings.ToLower(t.Name)] = true
 	}
+	taken := map[string]string{} // by the names that models read: the tool that has it
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if known[name].Accepted != nil && taken[s.toolName(name)] == "" {
+			taken[s.toolName(name)] = name
+		}
+	}
+	seen, repairs := map[string]bool{}, map[string][]string{}
 	for _, t := range listed {
 		if !s.wanted(t.Name) {
 			continue
@@ -271,20 +283,26 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program strin
 			o.definition.Program = program
 			o.definition.hide(s.redactor)
 		}
+		other := taken[s.toolName(t.Name)]
 		switch {
+		case seen[t.Name]:
+			o.refused = errors.New("the server lists this name more than once; the first of them counts")
 		case o.refused != nil:
+		case other != "" && other != t.Name:
+			o.refused = fmt.Errorf("models would read the name of its tool %q for it, too", cut(printable.OneLine(other), 80))
 		case size+o.definition.size > maxDefinitions:
 			o.refused = fmt.Errorf("the tools of the server have more than %d bytes together", maxDefinitions)
-		case times[folded(t.Name)] > 1:
-			o.refused = fmt.Errorf("the server lists %d tools of this name, upper and lower case, '-' and '_' aside", times[folded(t.Name)])
-		case len(s.toolName(t.Name)) > maxName:
-			o.refused = fmt.Errorf("its name would be %s, which is longer than %d characters", s.toolName(t.Name), maxName)
 		}
+		seen[t.Name] = true
 		if o.refused != nil {
 			refused = append(refused, Refused{cut(printable.Text(t.Name), 80), o.refused.Error()})
 			continue
 		}
+		taken[s.toolName(t.Name)] = t.Name
 		size += o.definition.size
+		for _, repair := range o.repairs {
+			repairs[repair] = append(repairs[repair], t.Name)
+		}
 		if !known[t.Name].has(o.definition) { // known definitions were judged before
 			if definitions == nil {
 				definitions = scan.NewDefinitions()
@@ -293,17 +311,63 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program strin
 		}
 		offers = append(offers, o)
 	}
-	return offers, slices.Compact(refused)
+	return offers, slices.Compact(refused), sentences(repairs)
+}
+
+// The most that is said of what was repaired.
+const (
+	maxRepairs = 40
+	maxNamed   = 5 // tools of one repair
+)
+
+// sentences say what was repaired, and of which tools.
+func sentences(repairs map[string][]string) (list []string) {
+	for _, repair := range slices.Sorted(maps.Keys(repairs)) {
+		if len(list) == maxRepairs {
+			return append(list, fmt.Sprintf("and %d further repairs", len(repairs)-maxRepairs))
+		}
+		named := repairs[repair]
+		more := ""
+		if len(named) > maxNamed {
+			more = fmt.Sprintf(" and %d more", len(named)-maxNamed)
+		}
+		var names []string
+		for _, name := range named[:min(len(named), maxNamed)] {
+			names = append(names, cut(printable.OneLine(name), 60))
+		}
+		list = append(list, strings.Join(names, ", ")+more+": "+repair)
+	}
+	return list
 }
 
 // folded returns a name in the form in which two names that look alike are the same.
-func folded(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
+func folded(name string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.Join(strings.Fields(norm.NFKC.String(name)), " ")), "-", "_")
+}
 
-func (s *Server) toolName(name string) string { return "mcp__" + s.file.Name + "__" + name }
+// toolName returns the name by which models call a tool.
+func (s *Server) toolName(name string) string {
+	return s.prefix() + foreign.Name(name, maxName-len(s.prefix()))
+}
 
-// wanted reports whether the skill's file includes a tool.
+func (s *Server) prefix() string { return "mcp__" + s.file.Name + "__" }
+
+// original returns the server's own name after the server's, if models read another one.
+func (s *Server) original(name string) string {
+	if own := s.prefix() + name; own != s.toolName(name) {
+		return printable.OneLine(own)
+	}
+	return ""
+}
+
+// wanted reports whether the skill's file includes a tool, by either name.
 func (s *Server) wanted(name string) bool {
-	fits := func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }
+	shown := strings.TrimPrefix(s.toolName(name), s.prefix())
+	fits := func(pattern string) bool {
+		own, _ := path.Match(pattern, name)
+		read, _ := path.Match(pattern, shown)
+		return own || read || pattern == name
+	}
 	return (len(s.file.Include) == 0 || slices.ContainsFunc(s.file.Include, fits)) && !slices.ContainsFunc(s.file.Exclude, fits)
 }
 
@@ -311,11 +375,13 @@ func (s *Server) wanted(name string) bool {
 func (n *state) set(s *Server, known map[string]pin) {
 	before := n.byName
 	n.tools, n.byName, n.held = nil, map[string]*serverTool{}, map[string]string{}
+	taken := map[string]bool{} // the names that models read
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		p := known[name]
-		if p.Accepted == nil || !p.Listed || !s.wanted(name) {
+		if p.Accepted == nil || !p.Listed || !s.wanted(name) || taken[s.toolName(name)] {
 			continue
 		}
+		taken[s.toolName(name)] = true
 		t := before[name]
 		if t == nil || t.hash != p.Accepted.Hash {
 			t = s.newTool(name, p.Accepted)
@@ -340,6 +406,11 @@ type Status struct {
 	Protocol string `json:"protocol,omitempty"`
 	// Tools are the names of the tools that may be used.
 	Tools []string `json:"tools"`
+	// Originals are the server's own names of tools that models call otherwise, after the
+	// server's, by the names that models read.
+	Originals map[string]string `json:"originals,omitempty"`
+	// Repaired says what was repaired in the server's definitions, and of which tools.
+	Repaired []string `json:"repaired,omitempty"`
 	// Read, Write and Network are what the sandbox grants its program. The first folder of
 	// Write is its private one.
 	Read    []string `json:"read,omitempty"`
@@ -366,7 +437,7 @@ type Status struct {
 // Status returns the current state of the server.
 func (s *Server) Status() Status {
 	n := s.state.Load()
-	st := Status{Server: s.file.Name, Identity: s.identity, Phase: n.phase, Tools: []string{}, Refused: n.refused, LeftOut: n.leftOut, Retry: n.retry, Restarts: n.restarts}
+	st := Status{Server: s.file.Name, Identity: s.identity, Phase: n.phase, Tools: []string{}, Refused: n.refused, Repaired: n.repaired, LeftOut: n.leftOut, Retry: n.retry, Restarts: n.restarts}
 	if len(s.file.Command) > 0 {
 		st.Read, st.Write, st.Network = s.readable(), s.writable(), s.file.Network
 	}
@@ -375,7 +446,14 @@ func (s *Server) Status() Status {
 		st.Noise = s.redactor.Text(printable.OneLine(n.connection.noise.String()))
 	}
 	for _, t := range n.tools {
-		st.Tools = append(st.Tools, t.Definition().Name)
+		d := t.Definition()
+		st.Tools = append(st.Tools, d.Name)
+		if d.Original != "" {
+			if st.Originals == nil {
+				st.Originals = map[string]string{}
+			}
+			st.Originals[d.Name] = d.Original
+		}
 	}
 	held, err := s.config.Pins.Held(s.file.Name)
 	st.Held = held

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -565,7 +567,7 @@ func TestPins(t *testing.T) {
 }
 
 // TestLookAlikes: a tool that comes back under another spelling of its name is held back,
-// and of two spellings in one list none is taken.
+// and of two spellings in one list the first is taken.
 func TestLookAlikes(t *testing.T) {
 	t.Parallel()
 	s := newServer()
@@ -580,7 +582,7 @@ func TestLookAlikes(t *testing.T) {
 			t.Errorf("%s: %q", name, h.Why)
 		}
 		add(s, "read_page", "Reads a page.", echo)
-		r.until("refused", func(st mcp.Status) bool { return len(st.Refused) == 2 && len(st.Tools) == 0 })
+		r.until("one held back", func(st mcp.Status) bool { return len(st.Held) == 1 && len(st.Tools) == 1 })
 		s.RemoveTools(name)
 		r.untilTools("mcp__srv__read_page")
 	}
@@ -758,25 +760,44 @@ func TestBadDefinitions(t *testing.T) {
 		`{"name":"deep","description":"x","inputSchema":` + deep + `}`,
 		`{"name":"hidden","description":"x","inputSchema":{"type":"object","properties":{"a\u200b":{}}}}`,
 		`{"name":"hidden-enum","description":"x","inputSchema":{"type":"object","properties":{"a":{"enum":["x\u200b"]}}}}`,
+		`{"name":"hidden\u200bname","description":"x","inputSchema":{"type":"object"}}`,
 		`{"name":"big","description":"x","inputSchema":{"type":"object","description":"` + strings.Repeat("x", 20<<10) + `"}}`,
+		`{"name":"huge","description":"x","inputSchema":{"type":"object","description":"` + strings.Repeat("x", 300<<10) + `"}}`,
 		`{"name":"` + strings.Repeat("a", 300) + `","description":"x","inputSchema":{"type":"object"}}`,
 		`{"name":"../x","description":"x","inputSchema":{"type":"object"}}`,
 		`{"name":"名","description":"x","inputSchema":{"type":"object"}}`,
 		`{"name":"","description":"x","inputSchema":{"type":"object"}}`,
+		`{"name":{},"description":"x","inputSchema":{"type":"object"}}`,
 		`{"name":"circle","description":"x","inputSchema":{"type":"object","properties":{"a":{"$ref":"#"}}}}`,
 		`{"name":"circles","description":"x","inputSchema":{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"items":{"$ref":"#/$defs/x"}}}}}`,
 		`{"name":"many","description":"x","inputSchema":{"type":"object","properties":{` + many(200, 1) + `}}}`,
 		`{"name":"nested","description":"x","inputSchema":{"type":"object","properties":{` + many(15, 15) + `}}}`,
+		`{"name":"odd","title":5,"description":5,"annotations":[],"outputSchema":"x","icons":7,"inputSchema":{"type":"object"}}`,
 		`{"name":"twice","description":"x","inputSchema":{"type":"object"}}`,
 		`{"name":"twice","description":"y","inputSchema":{"type":"object"}}`,
+		`{"name":"Twice","description":"z","inputSchema":{"type":"object"}}`,
 	}
 	r := start(t, mcp.Config{}, skill.Config{Endpoint: raw(t, `{"tools":[`+strings.Join(tools, ",")+`]}`).URL})
 	st := r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
-	if got := strings.Join(st.Tools, " "); got != "mcp__srv__drop mcp__srv__exec mcp__srv__good mcp__srv__long" {
-		t.Errorf("tools: %s, refused: %+v, held: %+v", got, st.Refused, st.Held)
+	var refused []string
+	for _, f := range st.Refused {
+		refused = append(refused, cutTo(f.Tool, 12))
 	}
-	if len(st.Refused) != 18 {
-		t.Errorf("%d refused: %+v", len(st.Refused), st.Refused)
+	if got := strings.Join(refused, " "); got != "hidden hidden-enum hiddenname huge aaaaaaaaaaaa   twice" {
+		t.Errorf("refused: %q: %+v", got, st.Refused)
+	}
+	if len(st.Tools) != 19 || len(st.Held) != 1 || st.Held[0].Tool != "Twice" || len(st.Originals) != 2 || len(st.Repaired) == 0 {
+		t.Errorf("%d tools: %v, held: %+v, originals: %v, repaired: %q", len(st.Tools), st.Tools, st.Held, st.Originals, st.Repaired)
+	}
+	for _, repair := range st.Repaired {
+		if len(repair) > 500 {
+			t.Errorf("%s", repair)
+		}
+	}
+	for _, own := range r.Tools() {
+		if d := own.Definition(); d.Check() != nil || len(d.Parameters) > 16<<10 {
+			t.Errorf("%s: %v, %d bytes", d.Name, d.Check(), len(d.Parameters))
+		}
 	}
 	for _, f := range st.Refused {
 		if f.Why == "" {
@@ -800,6 +821,81 @@ func TestBadDefinitions(t *testing.T) {
 	if len([]rune(long.Description)) > 1024 || len(long.Body) < 4000 {
 		t.Errorf("%d characters", len(long.Description))
 	}
+}
+
+func cutTo(s string, most int) string { return s[:min(len(s), most)] }
+
+// TestNames: a tool whose name models cannot read has another one, which depends on nothing else. A
+// call goes out with the server's own name, and files may name either.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	names := []string{"admin.tools.list", "user-profile/update", "get user", "查询天气", strings.Repeat("a", 100), strings.Repeat("a", 99) + "b", "plain"}
+	run := func(list []string, file skill.Config) (*running, map[string]string) {
+		t.Helper()
+		file.Endpoint = listing(t, list).URL
+		r := start(t, mcp.Config{}, file)
+		st := r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
+		shown := map[string]string{}
+		for _, own := range r.Tools() {
+			d := own.Definition()
+			name := strings.TrimPrefix(cmp.Or(d.Original, d.Name), "mcp__srv__")
+			if shown[name] = d.Name; st.Originals[d.Name] != d.Original || len(d.Name) > 64 {
+				t.Errorf("%s: %q %q", d.Name, d.Original, st.Originals)
+			}
+			if got, err := own.Call(context.Background(), nil); err != nil || got.Text != name {
+				t.Errorf("%s calls %q, %v", d.Name, got.Text, err)
+			}
+		}
+		return r, shown
+	}
+	_, all := run(names, skill.Config{})
+	if len(all) != len(names) || all["plain"] != "mcp__srv__plain" {
+		t.Fatalf("%q", all)
+	}
+	slices.Reverse(names)
+	_, some := run(names[1:4], skill.Config{})
+	for name, shown := range some {
+		if all[name] != shown {
+			t.Errorf("%s is %s, and alone %s", name, all[name], shown)
+		}
+	}
+	for _, pattern := range []string{"get user", strings.TrimPrefix(all["get user"], "mcp__srv__")} {
+		if _, one := run(names, skill.Config{Include: []string{pattern}}); len(one) != 1 || one["get user"] == "" {
+			t.Errorf("%s includes %q", pattern, one)
+		}
+	}
+	// A tool cannot take the name that models read for another one.
+	thief := strings.TrimPrefix(all["get user"], "mcp__srv__")
+	r, both := run([]string{"get user", thief}, skill.Config{})
+	if st := r.Status(); len(both) != 1 || both["get user"] == "" || len(st.Refused) != 1 {
+		t.Errorf("%q, refused: %+v", both, st.Refused)
+	}
+}
+
+// listing is a service whose tools answer with their names.
+func listing(t *testing.T, names []string) *httptest.Server {
+	list := []string{}
+	for _, name := range names {
+		list = append(list, fmt.Sprintf(`{"name":%q,"description":"Says its name.","inputSchema":{"type":"object"}}`, name))
+	}
+	return listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			ID     any
+			Method string
+			Params struct{ Name string }
+		}
+		body, _ := io.ReadAll(r.Body)
+		_ = json.Unmarshal(body, &request)
+		result := `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
+		switch request.Method {
+		case "tools/list":
+			result = `{"tools":[` + strings.Join(list, ",") + `]}`
+		case "tools/call":
+			result = fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, request.Params.Name)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%v,"result":%s}`, request.ID, result)
+	}))
 }
 
 func TestLoad(t *testing.T) {

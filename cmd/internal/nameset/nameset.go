@@ -51,8 +51,11 @@ type Known struct {
 // New returns what a configuration can name.
 func New(c *config.Config, catalog *catalog.Catalog, skills *skill.Snapshot) Known {
 	x := Known{catalog, skills, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{"full": true}}
-	for name := range catalog.Names() {
-		x.tools[name] = true
+	for e := range catalog.All() {
+		x.tools[e.Definition.Name] = true
+		if e.Definition.Original != "" {
+			x.tools[e.Definition.Original] = true
+		}
 	}
 	for _, group := range catalog.GroupNames() {
 		x.groups[group] = true

@@ -12,12 +12,14 @@ import (
 
 // Fit returns arguments that fit a tool's schema. It converts values that have only
 // one reading: "5" where the schema wants a number, 5 where it wants a string, one value
-// for a list of such values, JSON in a string, null or "null" for an optional value.
-// Arguments that still do not fit are returned unchanged.
+// for a list of such values, JSON in a string, null or "null" for an optional value, a name that
+// models read in the place of a property's.
+// Values that still do not fit are returned unchanged.
 func Fit(e *catalog.Entry, args json.RawMessage) json.RawMessage {
 	schema, err := e.Schema()
-	if err != nil || schema.Validate(args) == nil {
-		return args
+	known := e.Definition.Respell(args)
+	if err != nil || schema.Validate(known) == nil {
+		return known
 	}
 	var wanted shape
 	var value any
@@ -26,11 +28,12 @@ func Fit(e *catalog.Entry, args json.RawMessage) json.RawMessage {
 	// An unexpected part of the schema stays empty and restricts no types.
 	_ = json.Unmarshal(e.Definition.Parameters, &wanted)
 	if d.Decode(&value) != nil {
-		return args
+		return known
 	}
 	changed, err := json.Marshal(wanted.coerce(value, 0))
+	changed = e.Definition.Respell(changed)
 	if err != nil || schema.Validate(changed) != nil {
-		return args
+		return known
 	}
 	return changed
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/tool"
 )
 
 // Toolsets lists the skills of an agent that can be active, and marks the one that is.
@@ -77,7 +78,7 @@ func Text(x selection.Explanation, all bool, width int) string {
 		for _, v := range x.Tools {
 			if kind.is(v) && (all || v.Sent || v.Score > 0 && shown < kind.limit) {
 				shown++
-				rows = append(rows, []string{kind.mark, v.Tool, fmt.Sprintf("%.2f", v.Score), strconv.Itoa(v.Tokens), because(x, v)})
+				rows = append(rows, []string{kind.mark, tool.Label(v.Tool, v.Original), fmt.Sprintf("%.2f", v.Score), strconv.Itoa(v.Tokens), because(x, v)})
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -58,7 +59,7 @@ func Turn(t inspect.Turn, width int) string {
 			if s.Score > 0 {
 				score = fmt.Sprintf("%.2f", s.Score)
 			}
-			rows = append(rows, []string{mark, s.Tool, score, reason})
+			rows = append(rows, []string{mark, tool.Label(s.Tool, s.Original), score, reason})
 		}
 	}
 	picked := "picked for this message"

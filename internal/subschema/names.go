@@ -1,8 +1,6 @@
-package tool
+package subschema
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,19 +9,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Misnamed finds a name in arguments that differs from a property of the schema only in its
-// case. Many programs, those in Go among them, read it as that property, which neither the
-// schema nor a rule has checked. The error is a [*Mismatch]. The arguments must be valid.
-func (s *Schema) Misnamed(args json.RawMessage) error {
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
-	if err != nil {
-		return fmt.Errorf("not JSON: %w", err)
-	}
+// Misnamed says which name in a valid value differs from a property of the schema only in its case;
+// it is empty if none does.
+func Misnamed(s *jsonschema.Schema, value any) string {
 	n := names{}
-	if problem := n.misnamed([]*jsonschema.Schema{s.compiled}, value); problem != "" {
-		return &Mismatch{Problems: []string{problem}}
-	}
-	return nil
+	return n.misnamed([]*jsonschema.Schema{s}, value)
 }
 
 // maxLooks is how many schemas are looked at for the values of some arguments.
@@ -67,31 +57,35 @@ func (n *names) misnamed(schemas []*jsonschema.Schema, value any) string {
 // apply, as one of several alternatives, counts as well.
 func described(schemas []*jsonschema.Schema) (all []*jsonschema.Schema) {
 	seen := map[*jsonschema.Schema]bool{}
-	var add func(list ...*jsonschema.Schema)
-	add = func(list ...*jsonschema.Schema) {
+	var add func(list []*jsonschema.Schema)
+	add = func(list []*jsonschema.Schema) {
 		for _, s := range list {
 			if s == nil || seen[s] {
 				continue
 			}
 			seen[s] = true
 			all = append(all, s)
-			add(s.Ref, s.RecursiveRef, s.If, s.Then, s.Else, s.Not)
-			add(s.AllOf...)
-			add(s.AnyOf...)
-			add(s.OneOf...)
-			if s.DynamicRef != nil {
-				add(s.DynamicRef.Ref)
-			}
-			for _, inner := range s.DependentSchemas {
-				add(inner)
-			}
-			for _, inner := range s.Dependencies {
-				add(one(inner))
-			}
+			add(beside(s))
 		}
 	}
-	add(schemas...)
+	add(schemas)
 	return all
+}
+
+// beside returns the schemas in a schema that describe the same value as it; some may be nil.
+func beside(s *jsonschema.Schema) []*jsonschema.Schema {
+	list := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.If, s.Then, s.Else, s.Not}
+	list = slices.Concat(list, s.AllOf, s.AnyOf, s.OneOf)
+	if s.DynamicRef != nil {
+		list = append(list, s.DynamicRef.Ref)
+	}
+	for _, inner := range s.DependentSchemas {
+		list = append(list, inner)
+	}
+	for _, inner := range s.Dependencies {
+		list = append(list, one(inner))
+	}
+	return list
 }
 
 // one returns a part of a schema that is a schema; nil for other parts.

@@ -1,0 +1,98 @@
+// Package ecma matches the regular expressions of JSON Schemas, which are those of ECMAScript.
+//
+// Go's own engine, whose time is linear, runs each pattern that it can compile. The others, with
+// lookahead or back references, run in an engine that may need exponential time, so each of their
+// matches has a limit.
+package ecma
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/dlclark/regexp2"
+)
+
+const (
+	maxPattern = 10_000 // bytes
+	maxTime    = 100 * time.Millisecond
+)
+
+// Pattern is a compiled pattern. It is safe for concurrent use.
+type Pattern struct {
+	source string
+	linear *regexp.Regexp  // nil if Go cannot compile it
+	other  *regexp2.Regexp // nil if Go can
+	// slow is the length from which on texts are not tried any more: one of them took too long. It
+	// shrinks with each such text, so a pattern costs its time limit a few times only.
+	slow atomic.Int64
+}
+
+// Compile compiles a pattern.
+func Compile(pattern string) (*Pattern, error) {
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(pattern), maxPattern)
+	}
+	p := &Pattern{source: pattern}
+	translated := escapes.ReplaceAllStringFunc(pattern, translate)
+	var err error
+	if p.linear, err = regexp.Compile(translated); err == nil {
+		return p, nil
+	}
+	dialects := []regexp2.RegexOptions{regexp2.ECMAScript | regexp2.Unicode, regexp2.ECMAScript, regexp2.None}
+	for _, options := range dialects {
+		if p.other, err = regexp2.Compile(pattern, options); err == nil {
+			p.other.MatchTimeout = maxTime
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("the pattern %.80q cannot be compiled: %w", pattern, err)
+}
+
+// escapes are what ECMAScript and Go write differently, after any other escape.
+var escapes = regexp.MustCompile(`\\u\{[0-9a-fA-F]{1,6}\}|\\u[0-9a-fA-F]{4}` +
+	`|\\[pP]\{(?:Script|sc|Script_Extensions|scx|General_Category|gc)=\w+\}|\[\^\]|\\(?s:.)`)
+
+func translate(escape string) string {
+	switch {
+	case escape == "[^]":
+		return `(?s:.)`
+	case escape[1] == 'u' && len(escape) > 2:
+		digits := escape[2:]
+		if digits[0] == '{' {
+			digits = digits[1 : len(digits)-1]
+		}
+		if r, err := strconv.ParseUint(digits, 16, 32); err == nil && r >= 0xD800 && r <= 0xDFFF {
+			return escape // half of a character, which Go refuses
+		}
+		return `\x{` + digits + `}`
+	case len(escape) > 3:
+		for i := range escape {
+			if escape[i] == '=' {
+				return escape[:3] + escape[i+1:]
+			}
+		}
+	}
+	return escape
+}
+
+// MatchString reports whether a text has a match. A text that takes too long has none.
+func (p *Pattern) MatchString(text string) bool {
+	if p.linear != nil {
+		return p.linear.MatchString(text)
+	}
+	size := int64(len(text))
+	if slow := p.slow.Load(); slow > 0 && size >= slow {
+		return false
+	}
+	ok, err := p.other.MatchString(text)
+	if err != nil {
+		p.slow.Store(max(1, size*3/4))
+	}
+	return ok && err == nil
+}
+
+// String returns the pattern as it was written.
+func (p *Pattern) String() string { return p.source }

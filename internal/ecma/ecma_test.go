@@ -1,0 +1,62 @@
+package ecma_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/internal/ecma"
+)
+
+func TestPatterns(t *testing.T) {
+	for _, c := range []struct{ pattern, fits, fails string }{
+		{`^[a-z]+$`, "abc", "ABC"},
+		{`^(?!foo).*$`, "bar", "foobar"},
+		{`(?<=a)b`, "ab", "cb"},
+		{`^(?=.*\d)(?=.*[a-z]).{8,}$`, "abcdefg1", "abcdefgh"},
+		{`^(a|b)\1$`, "aa", "ab"},
+		{`^(?<year>\d{4})-\k<year>$`, "2026-2026", "2026-2025"},
+		{`^(?<year>\d{4})$`, "2026", "20266"},
+		{`^[\w\-\/]+\u{1F600}?$`, "a/b😀", "a b"},
+		{`^\u0041+$`, "AA", "BB"},
+		{`^\\u0041$`, `\u0041`, "A"},
+		{`^\p{L}+$`, "äö", "a1"},
+		{`^\p{Script=Greek}+$`, "αβ", "ab"},
+		{`^(?!x)\p{L}+$`, "äö", "xa"},
+		{`^a[^]b$`, "a\nb", "ab"},
+		{`^.{0,5000}$`, "abc", strings.Repeat("a", 5001)},
+		{`^\d+$`, "12", "1a"},
+	} {
+		p, err := ecma.Compile(c.pattern)
+		if err != nil {
+			t.Errorf("%s: %v", c.pattern, err)
+			continue
+		}
+		if p.String() != c.pattern || !p.MatchString(c.fits) || p.MatchString(c.fails) {
+			t.Errorf("%s (%s): %.20q fits: %v, %.20q fits: %v", c.pattern, p, c.fits, p.MatchString(c.fits), c.fails, p.MatchString(c.fails))
+		}
+	}
+	for _, pattern := range []string{`(`, `[z-a]`, `*`, strings.Repeat("a", 10_001)} {
+		if _, err := ecma.Compile(pattern); err == nil {
+			t.Errorf("%.20s compiles", pattern)
+		}
+	}
+}
+
+// TestSlow: a text that takes too long does not fit, and texts as long as it are not tried again.
+func TestSlow(t *testing.T) {
+	p, err := ecma.Compile(`^(?!x)(a+)+$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.MatchString("aaa") {
+		t.Error("a short text does not fit")
+	}
+	for range 1000 { // a minute and a half, if each took its time
+		if p.MatchString(strings.Repeat("a", 5000) + "!") {
+			t.Fatal("it fits")
+		}
+	}
+	if !p.MatchString("aaa") {
+		t.Error("a short text does not fit any more")
+	}
+}
