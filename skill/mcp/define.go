@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/mcp/internal/wire"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -61,7 +62,7 @@ type offer struct {
 // inspect checks and cleans a server's description of a tool.
 func inspect(t *sdk.Tool, identity string) offer {
 	o := offer{name: t.Name}
-	if why, broken := t.Meta[brokenMeta]; broken {
+	if why, broken := t.Meta[wire.Broken]; broken {
 		o.refused = fmt.Errorf("its definition cannot be read: %v", why)
 		return o
 	}

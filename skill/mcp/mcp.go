@@ -279,6 +279,7 @@ const (
 	firstPause  = time.Second // before a server is tried again; doubled each time
 	lastPause   = 5 * time.Minute
 	maxTries    = 8 // in a row, of a program
+	maxRenewals = 5 // of sessions that a service forgot, without a pause
 	pollEvery   = 5 * time.Minute
 	pollAtLeast = 30 * time.Second // whatever the server says
 	pollAtMost  = time.Hour
@@ -286,5 +287,4 @@ const (
 	lookEvery   = time.Second // between checks of the pins
 	maxPages    = 256
 	maxTools    = 512
-	maxMessage  = 16 << 20 // bytes
 )

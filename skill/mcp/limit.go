@@ -1,0 +1,89 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
+)
+
+// longestCall bounds a call, however often its server says that it goes on.
+const longestCall = 10 * time.Minute
+
+// limit is the time limit of a call. It counts from the last progress.
+type limit struct {
+	token string
+	tool.Progress
+	each  time.Duration
+	timer *time.Timer
+	tell  func(tool.Progress)
+}
+
+// limits are the time limits of running calls, by the token of their progress. The zero value
+// is ready.
+type limits struct {
+	mu      sync.Mutex
+	last    int
+	byToken map[string]*limit
+}
+
+// begin returns a context that ends when nothing was heard of a call for a time. The caller
+// calls done.
+func (l *limits) begin(ctx context.Context, each time.Duration) (_ context.Context, own *limit, done func()) {
+	caller := ctx
+	ctx, cancel := context.WithCancelCause(ctx)
+	most := time.AfterFunc(longestCall, func() {
+		cancel(fmt.Errorf("%w: it did not end within %v, the longest time of a call", skill.ErrProviderTimeout, longestCall))
+	})
+	own = &limit{each: each, tell: func(p tool.Progress) { tool.Report(caller, p) }}
+	own.timer = time.AfterFunc(each, func() {
+		cancel(fmt.Errorf("%w: it did not answer within %v", skill.ErrProviderTimeout, each))
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byToken == nil {
+		l.byToken = map[string]*limit{}
+	}
+	l.last++
+	own.token = strconv.Itoa(l.last)
+	l.byToken[own.token] = own
+	return ctx, own, func() {
+		most.Stop()
+		own.timer.Stop()
+		cancel(nil)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.byToken, own.token)
+	}
+}
+
+// extend begins the limit of a call that still runs anew.
+func (own *limit) extend() {
+	if own.timer.Stop() {
+		own.timer.Reset(own.each)
+	}
+}
+
+// progress extends the limit of a call. A server that does not give the token back means the
+// only call there is.
+func (l *limits) progress(p *sdk.ProgressNotificationParams) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own := l.byToken[fmt.Sprint(p.ProgressToken)]
+	if own == nil && len(l.byToken) == 1 {
+		for _, own = range l.byToken {
+			continue
+		}
+	}
+	if own != nil {
+		own.extend()
+		own.tell(tool.Progress{Text: printable.Line(p.Message, 200), Done: p.Progress, Total: p.Total})
+	}
+}
