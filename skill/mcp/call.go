@@ -154,9 +154,18 @@ func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error
 	case answer.Code == jsonrpc.CodeInvalidParams:
 		kind, words = skill.ErrInvalidParams, answer.Message
 	default:
-		kind, words = skill.ErrExecutionFailed, answer.Message
+		kind, words = skill.ErrExecutionFailed, refusal(answer)
 	}
 	return fmt.Errorf("%s: %w: %s", t.definition.Name, kind, cut(s.redactor.Text(printable.Text(words)), 500))
+}
+
+// refusal says what an error of the protocol says.
+func refusal(e *jsonrpc.Error) string {
+	text := fmt.Sprintf("the server answered with error %d: %s", e.Code, e.Message)
+	if data := string(e.Data); data != "" && data != "null" {
+		text += " " + data
+	}
+	return text
 }
 
 // ownCodes are the codes of the SDK's own errors: the connection is closing, and the

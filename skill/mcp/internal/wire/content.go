@@ -107,6 +107,9 @@ func (w *Wire) repairPart(raw json.RawMessage) (_ json.RawMessage, changed bool)
 	var typed struct{ Type any }
 	_ = json.Unmarshal(raw, &typed) // without a type it has none
 	kind, _ := typed.Type.(string)
+	if text := textOf(fieldOf(raw, "text")); text != "" && !slices.Contains(kinds, kind) {
+		return encoded(textPart("(a part of the type %q, which etui does not know:)\n%s", printable.Line(kind, 80), text)), true
+	}
 	if !slices.Contains(kinds, kind) {
 		err = errors.New("it knows no parts of this type")
 	}

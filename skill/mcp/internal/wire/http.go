@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,7 +74,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return response, err
 	}
-	message, err := s.send(r)
+	message, call, err := s.send(r)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		response, err = s.answer(again, response)
+		response, err = s.answer(again, response, call)
 		var status *StatusError
 		if !errors.As(err, &status) || status.Code != http.StatusTooManyRequests && (status.Code != http.StatusServiceUnavailable || status.After == 0) || times == maxBusy {
 			return response, err
@@ -102,16 +103,21 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// send reads the message of a request and notes it.
-func (s *service) send(r *http.Request) ([]byte, error) {
+// send reads the message of a request and notes it. It reports whether it wants an answer.
+func (s *service) send(r *http.Request) (message []byte, call bool, err error) {
 	if r.Body == nil {
-		return nil, nil
+		return nil, false, nil
 	}
-	message, err := io.ReadAll(r.Body)
+	message, err = io.ReadAll(r.Body)
 	_ = r.Body.Close() // it was read
 	message = augmented(message)
 	s.wire.sent(message)
-	return message, err
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	call = json.Unmarshal(message, &m) == nil && m.ID != nil && m.Method != ""
+	return message, call, err
 }
 
 func kindOf(r *http.Response) string {
@@ -120,7 +126,7 @@ func kindOf(r *http.Response) string {
 }
 
 // answer reads the answer to a message, or the beginning of its stream.
-func (s *service) answer(r *http.Request, response *http.Response) (*http.Response, error) {
+func (s *service) answer(r *http.Request, response *http.Response, call bool) (*http.Response, error) {
 	kind := kindOf(response)
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		return response, nil // the client follows it, or does not
@@ -147,7 +153,7 @@ func (s *service) answer(r *http.Request, response *http.Response) (*http.Respon
 	}
 	messages := s.messages(raw)
 	if refused {
-		return s.refused(r, response, raw, messages)
+		return s.refused(r, response, call, raw, messages)
 	}
 	if len(messages) == 0 && len(bytes.TrimSpace(raw)) > 0 {
 		return nil, fmt.Errorf("%w, but %q: %s", ErrNoMessage, printable.Line(kind, 40), words(raw))
@@ -207,11 +213,16 @@ var forgotten = regexp.MustCompile(`(?i)(?:no|in)[- ]?valid session|session[^.]{
 
 // refused returns the error of a request that a service refused. The SDK reads what is an error
 // of the protocol.
-func (s *service) refused(r *http.Request, response *http.Response, raw []byte, messages [][]byte) (*http.Response, error) {
+func (s *service) refused(r *http.Request, response *http.Response, call bool, raw []byte, messages [][]byte) (*http.Response, error) {
 	if r.Header.Get("Mcp-Session-Id") != "" {
 		if code := response.StatusCode; code == http.StatusNotFound || code == http.StatusGone || code == http.StatusBadRequest && forgotten.Match(raw) {
 			return nil, ErrExpired
 		}
+	}
+	if code := response.StatusCode; !call && !slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden}, code) {
+		s.wire.note(fmt.Sprintf("notifications answered with %d", code))
+		response.StatusCode, response.Body = http.StatusAccepted, http.NoBody
+		return response, nil
 	}
 	status := &StatusError{Code: response.StatusCode, Words: words(raw), After: after(response.Header.Get("Retry-After"))}
 	if len(messages) == 1 && status.Code >= 400 && status.Code < 500 && status.Code != http.StatusTooManyRequests && status.Code != http.StatusUnauthorized && status.Code != http.StatusForbidden {
