@@ -56,6 +56,14 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
+	reply, asks := tool.Asks(ctx)
+	if reply != nil {
+		return s.answered(t.goOn(ctx, reply))
+	}
+	send := t.send
+	if asks {
+		send = t.converse
+	}
 	for again := true; ; again = false {
 		waiting, cancel := context.WithTimeoutCause(ctx, s.file.Timeout, skill.ErrProviderTimeout)
 		n := s.tried(waiting)
@@ -69,12 +77,9 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 		if n.connection == nil {
 			return chat.Result{}, s.away(n)
 		}
-		result, err := t.send(ctx, n, args)
-		switch {
-		case err == nil:
-			return s.result(result), nil
-		case !errors.Is(err, wire.ErrExpired) || !again:
-			return chat.Result{}, err
+		result, err := send(ctx, n, args)
+		if !errors.Is(err, wire.ErrExpired) || !again {
+			return s.answered(result, err)
 		}
 		s.renewed(ctx, n.connection)
 	}
@@ -99,6 +104,9 @@ func (t *serverTool) send(ctx context.Context, n *state, args json.RawMessage) (
 		if n.listed.tasks[t.name] {
 			result, err = c.callTask(ctx, params, own)
 		} else {
+			result, err = c.session.CallTool(ctx, params)
+		}
+		if err != nil && c.visit(ctx, t.server, err) {
 			result, err = c.session.CallTool(ctx, params)
 		}
 	}

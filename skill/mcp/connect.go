@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -134,12 +135,35 @@ func older(err error) bool {
 // askedAgain are the statuses that say nothing of the transport.
 var askedAgain = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests}
 
-// client makes the client of a connection. It accepts notifications and refuses all requests.
+// allowed are the requests that a server may make, beside that for the roots if there are any.
+var allowed = []string{"ping", "elicitation/create"}
+
+// capabilities says what a server may request. Roots are the folders that a program was granted;
+// a program without any is told of none, since it would take them for the only ones it may use.
+func (s *Server) capabilities() *sdk.ClientCapabilities {
+	can := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}}
+	if len(s.roots()) > 0 {
+		can.RootsV2 = &sdk.RootCapabilities{}
+	}
+	return can
+}
+
+func (s *Server) roots() (list []*sdk.Root) {
+	for _, folder := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.read, s.write)))) {
+		list = append(list, &sdk.Root{URI: (&url.URL{Scheme: "file", Path: folder}).String(), Name: filepath.Base(folder)})
+	}
+	return list
+}
+
+// client makes the client of a connection. It accepts notifications and refuses all requests but
+// those that are allowed.
 func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
 	client := sdk.NewClient(&sdk.Implementation{Name: "etui", Version: s.config.Version}, &sdk.ClientOptions{
-		Logger:                      slog.New(slog.DiscardHandler),
-		Capabilities:                &sdk.ClientCapabilities{},
-		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
+		Logger:       slog.New(slog.DiscardHandler),
+		Capabilities: s.capabilities(),
+		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			return c.elicit(ctx, s, r.Params)
+		},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.look() },
 		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { s.look() },
 		ResourceListChangedHandler:  func(context.Context, *sdk.ResourceListChangedRequest) { s.look() },
@@ -153,9 +177,10 @@ func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
 		}
 	})
 	addTasks(client)
+	client.AddRoots(s.roots()...) //nolint:staticcheck // servers ask for them
 	client.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
-			if method != "ping" && !strings.HasPrefix(method, "notifications/") {
+			if !slices.Contains(allowed, method) && (method != "roots/list" || len(s.roots()) == 0) && !strings.HasPrefix(method, "notifications/") {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not supported", method)}
 			}
 			return next(ctx, method, r)

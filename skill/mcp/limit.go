@@ -21,9 +21,10 @@ const longestCall = 10 * time.Minute
 type limit struct {
 	token string
 	tool.Progress
-	each  time.Duration
-	timer *time.Timer
-	tell  func(tool.Progress)
+	dialog      *dialog // nil if nobody can be asked
+	each        time.Duration
+	timer, most *time.Timer
+	tell        func(tool.Progress)
 }
 
 // limits are the time limits of running calls, by the token of their progress. The zero value
@@ -39,10 +40,13 @@ type limits struct {
 func (l *limits) begin(ctx context.Context, each time.Duration) (_ context.Context, own *limit, done func()) {
 	caller := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
-	most := time.AfterFunc(longestCall, func() {
+	own = &limit{each: each, tell: func(p tool.Progress) { tool.Report(caller, p) }}
+	if own.dialog, _ = ctx.Value(dialogKey{}).(*dialog); own.dialog != nil {
+		own.dialog.own = own
+	}
+	own.most = time.AfterFunc(longestCall, func() {
 		cancel(fmt.Errorf("%w: it did not end within %v, the longest time of a call", skill.ErrProviderTimeout, longestCall))
 	})
-	own = &limit{each: each, tell: func(p tool.Progress) { tool.Report(caller, p) }}
 	own.timer = time.AfterFunc(each, func() {
 		cancel(fmt.Errorf("%w: it did not answer within %v", skill.ErrProviderTimeout, each))
 	})
@@ -55,7 +59,7 @@ func (l *limits) begin(ctx context.Context, each time.Duration) (_ context.Conte
 	own.token = strconv.Itoa(l.last)
 	l.byToken[own.token] = own
 	return ctx, own, func() {
-		most.Stop()
+		own.most.Stop()
 		own.timer.Stop()
 		cancel(nil)
 		l.mu.Lock()
@@ -69,6 +73,36 @@ func (own *limit) extend() {
 	if own.timer.Stop() {
 		own.timer.Reset(own.each)
 	}
+}
+
+// pause stops the limits of a call while a person is asked, and what the host is told: it has
+// put the call aside. The caller calls the function that begins them anew.
+func (l *limits) pause(own *limit) (resume func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own.timer.Stop()
+	own.most.Stop()
+	own.tell = func(tool.Progress) {}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.byToken[own.token] == own {
+			own.timer.Reset(own.each)
+			own.most.Reset(longestCall)
+		}
+	}
+}
+
+// only returns the dialog of the only call that runs; nil if there are others.
+func (l *limits) only() *dialog {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.byToken) == 1 {
+		for _, own := range l.byToken {
+			return own.dialog
+		}
+	}
+	return nil
 }
 
 // progress extends the limit of a call. A server that does not give the token back means the

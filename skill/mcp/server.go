@@ -36,6 +36,7 @@ type Server struct {
 	write    []string // folders that it may write
 	redactor skill.Redactor
 	poke     chan struct{} // asks Run to list the tools
+	asking   dialogs       // calls that wait for people
 
 	state atomic.Pointer[state] // written by Load and then by Run alone
 }

@@ -452,8 +452,10 @@ func TestFailures(t *testing.T) {
 		said = append(said, fmt.Sprint(err))
 		_, err = r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{}) //nolint:staticcheck // older servers still ask
 		said = append(said, fmt.Sprint(err))
-		_, err = r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "your password?", RequestedSchema: json.RawMessage(`{"type":"object"}`)})
-		said = append(said, fmt.Sprint(err))
+		refused, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "your password?", RequestedSchema: json.RawMessage(`{"type":"object"}`)})
+		if err != nil || refused.Action == "accept" {
+			t.Errorf("nobody can be asked: %v, %v", refused, err)
+		}
 		return text(strings.Join(said, "\n")), nil
 	})
 	web := serve(t, s, false)
