@@ -135,12 +135,10 @@ func part(raw json.RawMessage) json.RawMessage {
 	if raw[0] != '{' || json.Unmarshal(raw, &fields) != nil {
 		return encoded(textPart("%s", textOf(raw)))
 	}
-	before := len(fields)
 	changed := fitEach(fields, map[string]kind{
 		"type": aText, "text": aText, "mimeType": aText, "uri": aText, "name": aText, "title": aText, "description": aText, "size": aNumber,
 		"_meta": anObject, "annotations": anObject, "icons": aList,
 	})
-	changed = changed && len(fields) == before // nulls are as good as nothing
 	is := strings.ToLower(textOf(fields["type"]))
 	switch _, said := fields["mimeType"]; {
 	case said:
@@ -157,10 +155,11 @@ func part(raw json.RawMessage) json.RawMessage {
 		if json.Unmarshal(fields["image_url"], &linked) != nil {
 			linked.URL = textOf(fields["image_url"])
 		}
-		if is = "image"; !strings.HasPrefix(linked.URL, "data:") {
+		if strings.HasPrefix(linked.URL, "data:") {
+			is, fields["data"] = "image", encoded(linked.URL)
+		} else {
 			is, fields["uri"] = "resource_link", encoded(linked.URL)
 		}
-		fields["data"] = encoded(linked.URL)
 	case is == "json":
 		return encoded(textPart("%s", textOf(or(fields["json"], or(fields["data"], raw)))))
 	case is != "" && is != "embedded_resource" && is != "resourcelink" && is != "link" && is != "output_text" && is != "markdown":

@@ -80,8 +80,8 @@ func object(raw json.RawMessage, kinds map[string]kind) json.RawMessage {
 
 func fitEach(fields map[string]json.RawMessage, kinds map[string]kind) (changed bool) {
 	for key, k := range kinds {
-		before, there := fields[key]
-		if !there {
+		before := fields[key]
+		if isNull(before) { // that is as good as nothing
 			continue
 		}
 		switch now := fit(before, k); {

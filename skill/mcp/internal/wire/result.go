@@ -45,9 +45,8 @@ func (w *Wire) result(method string, raw json.RawMessage) (_ json.RawMessage, re
 	} else if json.Unmarshal(raw, &fields) != nil || fields == nil {
 		return raw, false
 	}
-	before := len(fields)
 	changed := fitEach(fields, map[string]kind{"nextCursor": aText, "isError": aBool, "_meta": anObject, "ttlMs": aNumber})
-	if changed && len(fields) == before {
+	if changed {
 		w.note("values of another type in a result")
 	}
 	if each := fields[list]; len(each) > 0 && each[0] == '{' && list == "tools" {
