@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -149,7 +150,7 @@ func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error
 	case errors.Is(err, errUnauthorized):
 		words = errUnauthorized.Error()
 	case errors.As(err, &status):
-		if words = status.Error(); status.Code < 500 && !slices.Contains(askedAgain, status.Code) {
+		if words = status.Error(); status.Code < 500 && status.Code != http.StatusTooManyRequests {
 			kind = skill.ErrExecutionFailed
 		}
 	case errors.Is(err, wire.ErrNoMessage):

@@ -37,7 +37,7 @@ type StatusError struct {
 }
 
 func (e *StatusError) Error() string {
-	text := fmt.Sprintf("it answered %d %s", e.Code, http.StatusText(e.Code))
+	text := fmt.Sprintf("the server answered %d %s", e.Code, http.StatusText(e.Code))
 	if e.Words != "" {
 		text += ": " + e.Words
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -186,7 +187,7 @@ func (w *Wire) greeting(raw json.RawMessage) json.RawMessage {
 	if said := textOf(fields["protocolVersion"]); fields["supportedVersions"] == nil {
 		if use := spoken(said); use != said {
 			fields["protocolVersion"], changed = encoded(use), true
-			w.note("version " + printable.Line(said, 40) + " of the protocol, taken as " + use)
+			w.note("version " + cmp.Or(printable.Line(said, 40), "(none)") + " of the protocol, taken as " + use)
 		}
 	}
 	if !changed {
