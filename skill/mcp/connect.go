@@ -293,7 +293,7 @@ func (c *connection) http(s *Server, events bool) (sdk.Transport, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	client.Transport = c.wire.HTTP(&guard{base, s.file.Headers, endpoint}, s.file.Timeout*2/3)
+	client.Transport = c.wire.HTTP(&guard{base, s.file.Headers, endpoint}, s.file.Timeout*2/3, events)
 	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if len(via) > 3 || !sameOrigin(r.URL, endpoint) {
 			return fmt.Errorf("the server redirects to %s; write that address into the skill's file if you trust it", r.URL.Host)

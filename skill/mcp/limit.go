@@ -33,6 +33,7 @@ type limits struct {
 	mu      sync.Mutex
 	last    int
 	byToken map[string]*limit
+	left    time.Time // when a call was last left, which its server may go on with
 }
 
 // begin returns a context that ends when nothing was heard of a call for a time. The caller
@@ -61,9 +62,12 @@ func (l *limits) begin(ctx context.Context, each time.Duration) (_ context.Conte
 	return ctx, own, func() {
 		own.most.Stop()
 		own.timer.Stop()
-		cancel(nil)
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		if ctx.Err() != nil {
+			l.left = time.Now()
+		}
+		cancel(nil)
 		delete(l.byToken, own.token)
 	}
 }
@@ -93,11 +97,11 @@ func (l *limits) pause(own *limit) (resume func()) {
 	}
 }
 
-// only returns the dialog of the only call that runs; nil if there are others.
+// only returns the dialog of the only call that the server can mean; nil if it may be another.
 func (l *limits) only() *dialog {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.byToken) == 1 {
+	if len(l.byToken) == 1 && (l.left.IsZero() || time.Since(l.left) > askTime) {
 		for _, own := range l.byToken {
 			return own.dialog
 		}

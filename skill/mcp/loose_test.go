@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -346,6 +347,83 @@ func TestTasks(t *testing.T) {
 			got, err := r.call("mcp__srv__long", `{}`)
 			if said := got.Text + fmt.Sprint(errors.Join(err)); !strings.Contains(said, c.want) || got.Failed != (name == "failed") {
 				t.Errorf("%s, failed %v; want %s", said, got.Failed, c.want)
+			}
+		})
+	}
+}
+
+// TestRoots: a program is told the folders that it was granted, and one without any of none.
+func TestRoots(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file := self("roots")
+	file.Write = []string{folder}
+	r := start(t, mcp.Config{}, file)
+	r.untilTools("mcp__srv__roots")
+	if got, err := r.call("mcp__srv__roots", `{}`); err != nil || got.Text != fmt.Sprintf(`[{"name":%q,"uri":"file://%s"}]`, filepath.Base(folder), folder) {
+		t.Errorf("%q, %v", got.Text, err)
+	}
+	r = start(t, mcp.Config{}, self("roots"))
+	r.untilTools("mcp__srv__roots")
+	if got, err := r.call("mcp__srv__roots", `{}`); err != nil || got.Text != "[]" {
+		t.Errorf("%q, %v", got.Text, err)
+	}
+}
+
+// TestAnswersOfServices: an answer in another form than the protocol's is read.
+func TestAnswersOfServices(t *testing.T) {
+	t.Parallel()
+	for name, writes := range map[string]func(w http.ResponseWriter, answer string){
+		"text": func(w http.ResponseWriter, answer string) {
+			w.Header().Set("Content-Type", "text/plain")
+			fmt.Fprint(w, answer)
+		},
+		"no type": func(w http.ResponseWriter, answer string) {
+			w.Header()["Content-Type"] = nil
+			fmt.Fprint(w, "\ufeff"+answer)
+		},
+		"batch": func(w http.ResponseWriter, answer string) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `[`+answer+`,{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}]`)
+		},
+		"another ID": func(w http.ResponseWriter, answer string) {
+			w.Header().Set("Content-Type", "application/json")
+			_, rest, _ := strings.Cut(answer, `,"result"`)
+			fmt.Fprint(w, `{"id":"server","result"`+rest)
+		},
+		"events as bytes": func(w http.ResponseWriter, answer string) {
+			w.Header().Set("Content-Type", "application/octet-stream")
+			fmt.Fprintf(w, "data: %s\n\n", answer)
+		},
+		"odd events": func(w http.ResponseWriter, answer string) {
+			w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+			fmt.Fprintf(w, "\ufeff: hello\r\nretry\r\nevent: message\r\ndata:%s\r\n\r\ndata: [DONE]\n\n", strings.Replace(answer, ",", ",\r\ndata: ", 1))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				var m struct {
+					ID     json.RawMessage
+					Method string
+				}
+				_ = json.Unmarshal(body, &m)
+				result := map[string]string{
+					"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":true}}`,
+					"tools/list": `{"tools":[{"name":"one","description":"First.","inputSchema":{"type":"object"}}]}`,
+					"tools/call": `"fine"`,
+				}[m.Method]
+				if result == "" {
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return
+				}
+				writes(w, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
+			})).URL
+			r := start(t, mcp.Config{}, skill.Config{Endpoint: url})
+			r.untilTools("mcp__srv__one")
+			if got, err := r.call("mcp__srv__one", `{}`); err != nil || got.Text != "fine" {
+				t.Errorf("%q, %v", got.Text, err)
 			}
 		})
 	}

@@ -56,6 +56,19 @@ func program(mode string) {
 			os.Exit(1)
 		}
 		return
+	case "roots":
+		s := newServer()
+		s.AddTool(&sdk.Tool{Name: "roots", Description: "Lists them.", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if list, ok := r.Params.InputResponses["r"].(*sdk.ListRootsResult); ok {
+				raw, err := json.Marshal(list.Roots)
+				return text(string(raw)), err
+			}
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"r": &sdk.ListRootsParams{}}}, nil //nolint:staticcheck // servers still ask
+		})
+		if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
+		return
 	case "greets":
 		fmt.Println("[greeter] ready on stdio")
 	}

@@ -49,15 +49,17 @@ func (e *StatusError) Error() string {
 
 // HTTP returns what sends requests to a service and repairs its answers. The base bounds how
 // many bytes an answer has. A service that is too busy for a request is asked again a few times,
-// if it does not want to wait longer than patience.
-func (w *Wire) HTTP(base http.RoundTripper, patience time.Duration) http.RoundTripper {
-	return &service{w, base, patience}
+// if it does not want to wait longer than patience. Over the older transport, apart is set: all
+// answers come over one stream.
+func (w *Wire) HTTP(base http.RoundTripper, patience time.Duration, apart bool) http.RoundTripper {
+	return &service{w, base, patience, apart}
 }
 
 type service struct {
 	wire     *Wire
 	base     http.RoundTripper
 	patience time.Duration
+	apart    bool
 }
 
 // How a service is asked again that was too busy.
@@ -70,25 +72,33 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodPost {
 		response, err := s.base.RoundTrip(r)
 		if err == nil && response.StatusCode == http.StatusOK && kindOf(response) == "text/event-stream" {
-			response.Body = s.events(response.Body, r.URL)
+			response.Body = s.events(response.Body, r.URL, nil)
 		}
 		return response, err
 	}
-	message, call, err := s.send(r)
-	if err != nil {
-		return nil, err
+	message, a, err := s.send(r)
+	var response *http.Response
+	if err == nil {
+		response, err = s.post(r, message, a)
 	}
+	if err != nil {
+		s.wire.forget(a.ID)
+	}
+	return response, err
+}
+
+// post sends a message, and again what the service was too busy for.
+func (s *service) post(r *http.Request, message []byte, a asked) (*http.Response, error) {
 	patience := s.patience
 	for times := 1; ; times++ {
 		again := r.Clone(r.Context())
 		again.Body, again.ContentLength = io.NopCloser(bytes.NewReader(message)), int64(len(message))
 		response, err := s.base.RoundTrip(again)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			response, err = s.answer(again, response, a)
 		}
-		response, err = s.answer(again, response, call)
 		var status *StatusError
-		if !errors.As(err, &status) || status.Code != http.StatusTooManyRequests && (status.Code != http.StatusServiceUnavailable || status.After == 0) || times == maxBusy {
+		if !errors.As(err, &status) || times == maxBusy || !status.busy() {
 			return response, err
 		}
 		pause := max(status.After, busyPause)
@@ -103,21 +113,30 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// send reads the message of a request and notes it. It reports whether it wants an answer.
-func (s *service) send(r *http.Request) (message []byte, call bool, err error) {
+// busy reports whether the service may do later what it did not do now.
+func (e *StatusError) busy() bool {
+	return e.Code == http.StatusTooManyRequests || e.Code == http.StatusServiceUnavailable && e.After > 0
+}
+
+// asked is the request of a message; without an ID, it wants no answer.
+type asked struct {
+	ID     json.RawMessage
+	Method string
+}
+
+// send reads the message of a request and notes it.
+func (s *service) send(r *http.Request) (message []byte, a asked, err error) {
 	if r.Body == nil {
-		return nil, false, nil
+		return nil, a, nil
 	}
 	message, err = io.ReadAll(r.Body)
 	_ = r.Body.Close() // it was read
 	message = augmented(message)
 	s.wire.sent(message)
-	var m struct {
-		ID     json.RawMessage
-		Method string
+	if json.Unmarshal(message, &a) != nil || a.Method == "" {
+		a = asked{} // it is an answer
 	}
-	call = json.Unmarshal(message, &m) == nil && m.ID != nil && m.Method != ""
-	return message, call, err
+	return message, a, err
 }
 
 func kindOf(r *http.Response) string {
@@ -126,24 +145,34 @@ func kindOf(r *http.Response) string {
 }
 
 // answer reads the answer to a message, or the beginning of its stream.
-func (s *service) answer(r *http.Request, response *http.Response, call bool) (*http.Response, error) {
+func (s *service) answer(r *http.Request, response *http.Response, a asked) (*http.Response, error) {
 	kind := kindOf(response)
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		return response, nil // the client follows it, or does not
 	}
 	refused := response.StatusCode >= 400
-	if kind == "text/event-stream" && !refused {
-		response.Body = s.events(response.Body, r.URL)
+	if s.apart && !refused {
 		return response, nil
 	}
-	if response.StatusCode == http.StatusAccepted || response.StatusCode == http.StatusNoContent {
+	if kind == "text/event-stream" && !refused {
+		response.Body = s.events(response.Body, r.URL, a.ID)
+		return response, nil
+	}
+	if a.ID != nil && a.Method != "initialize" && a.Method != discover && response.StatusCode == http.StatusAccepted {
+		s.wire.note("answers over another stream")
+		_ = response.Body.Close() // it has none
+		response.Header.Set("Content-Type", "text/event-stream")
+		response.Body = elsewhere{r.Context()}
+		return response, nil
+	}
+	if a.ID == nil && (response.StatusCode == http.StatusAccepted || response.StatusCode == http.StatusNoContent) {
 		return response, nil
 	}
 	body := bufio.NewReader(response.Body)
 	if head, _ := body.Peek(6); !refused && kind != "application/json" && (bytes.HasPrefix(head, []byte("event:")) || bytes.HasPrefix(head, []byte("data:")) || bytes.HasPrefix(head, []byte("id:"))) {
 		s.wire.note("a stream of events as " + printable.Line(kind, 40))
 		response.Header.Set("Content-Type", "text/event-stream")
-		response.Body = s.events(body2{body, response.Body}, r.URL)
+		response.Body = s.events(body2{body, response.Body}, r.URL, a.ID)
 		return response, nil
 	}
 	raw, err := io.ReadAll(body)
@@ -151,11 +180,11 @@ func (s *service) answer(r *http.Request, response *http.Response, call bool) (*
 	if err != nil && !refused {
 		return nil, err
 	}
-	messages := s.messages(raw)
+	messages := s.messages(raw, a.ID)
 	if refused {
-		return s.refused(r, response, call, raw, messages)
+		return s.refused(r, response, a.ID != nil, raw, messages)
 	}
-	if len(messages) == 0 && len(bytes.TrimSpace(raw)) > 0 {
+	if len(messages) == 0 && a.ID != nil {
 		return nil, fmt.Errorf("%w, but %q: %s", ErrNoMessage, printable.Line(kind, 40), words(raw))
 	}
 	if len(messages) > 0 && kind != "application/json" && kind != "text/event-stream" {
@@ -186,7 +215,7 @@ type body2 struct {
 
 // messages returns the repaired messages of a text, those that answer nothing first: the SDK
 // reads no further than the answer.
-func (s *service) messages(raw []byte) (list [][]byte) {
+func (s *service) messages(raw []byte, to json.RawMessage) (list [][]byte) {
 	raw = unmarked(raw)
 	all := []json.RawMessage{raw}
 	if len(raw) > 0 && raw[0] == '[' {
@@ -196,7 +225,7 @@ func (s *service) messages(raw []byte) (list [][]byte) {
 	}
 	var last [][]byte
 	for _, one := range all {
-		switch now, answers := s.wire.message(one); {
+		switch now, answers := s.wire.message(one, to); {
 		case now == nil:
 		case answers:
 			last = append(last, now)
@@ -280,14 +309,23 @@ func event(out *bytes.Buffer, message []byte) {
 }
 
 // events repairs the events of a stream.
-func (s *service) events(body io.ReadCloser, at *url.URL) io.ReadCloser {
-	return &events{Closer: body, r: bufio.NewReaderSize(body, 64<<10), service: s, at: at}
+func (s *service) events(body io.ReadCloser, at *url.URL, to json.RawMessage) io.ReadCloser {
+	return &events{Closer: body, r: bufio.NewReaderSize(body, 64<<10), service: s, at: at, to: to}
 }
+
+// elsewhere is the body of an answer that comes over another stream.
+type elsewhere struct {
+	ctx context.Context //nolint:containedctx // of the request, which ends with the call
+}
+
+func (e elsewhere) Read([]byte) (int, error) { <-e.ctx.Done(); return 0, e.ctx.Err() }
+func (elsewhere) Close() error               { return nil }
 
 type events struct {
 	io.Closer
 	service *service
 	at      *url.URL
+	to      json.RawMessage // the request; nil for a stream of its own
 	r       *bufio.Reader
 	left    bytes.Buffer
 	err     error // after left
@@ -348,7 +386,7 @@ func (e *events) next() {
 		}
 		return
 	}
-	for i, m := range e.service.messages(data) {
+	for i, m := range e.service.messages(data, e.to) {
 		if i == 0 {
 			e.left.Write(head.Bytes())
 		}

@@ -230,7 +230,7 @@ func (m *messages) add(raw json.RawMessage) error {
 
 // hand hands out a message; what is none, it leaves.
 func (m *messages) hand(raw []byte) error {
-	now, answers := m.wire.message(raw)
+	now, answers := m.wire.message(raw, nil)
 	if now == nil {
 		return nil
 	}

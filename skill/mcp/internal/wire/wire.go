@@ -81,9 +81,17 @@ func (w *Wire) sent(message []byte) bool {
 
 const discover = "server/discover"
 
+// forget notes that a request has no answer.
+func (w *Wire) forget(id json.RawMessage) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.pending, string(id))
+}
+
 // answered returns the ID and the method of the request that an answer with an ID is for. An
-// answer without an ID is for the only request there is.
-func (w *Wire) answered(id json.RawMessage) (json.RawMessage, string) {
+// answer with an unknown ID is for the one to which it came, if that is known; one without an ID
+// is for the only request there is.
+func (w *Wire) answered(id, to json.RawMessage) (json.RawMessage, string) {
 	own := string(id)
 	var text string
 	var number json.Number
@@ -98,6 +106,10 @@ func (w *Wire) answered(id json.RawMessage) (json.RawMessage, string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	method, known := w.pending[own]
+	if !known && to != nil {
+		own = string(to)
+		method, known = w.pending[own]
+	}
 	if !known && (len(id) == 0 || string(id) == "null") && len(w.pending) == 1 {
 		for own, method = range w.pending {
 			known = true
@@ -110,9 +122,9 @@ func (w *Wire) answered(id json.RawMessage) (json.RawMessage, string) {
 	return json.RawMessage(own), method
 }
 
-// message repairs a message. It returns nil for what is none. The second result reports whether
-// it answers a request.
-func (w *Wire) message(raw []byte) (_ []byte, answers bool) {
+// message repairs a message; to is the ID of the request to which it came, if that is known. It
+// returns nil for what is no message. The second result reports whether it answers a request.
+func (w *Wire) message(raw []byte, to json.RawMessage) (_ []byte, answers bool) {
 	raw = bytes.TrimSpace(raw)
 	if many := jsonsize.Values(raw) > maxValues; many {
 		var head struct {
@@ -122,7 +134,7 @@ func (w *Wire) message(raw []byte) (_ []byte, answers bool) {
 		if json.Unmarshal(raw, &head) != nil || head.Method != "" || jsonsize.Values(head.ID) > 1 {
 			return nil, false
 		}
-		id, _ := w.answered(head.ID)
+		id, _ := w.answered(head.ID, to)
 		return refusal(id), true
 	}
 	var fields map[string]json.RawMessage
@@ -172,7 +184,7 @@ func (w *Wire) message(raw []byte) (_ []byte, answers bool) {
 		return written(fields, raw, changed), false
 	}
 	drop("method") // the SDK takes an empty one for a request
-	id, asked := w.answered(fields["id"])
+	id, asked := w.answered(fields["id"], to)
 	if asked == "" && version != "2.0" || len(id) == 0 || id[0] != '"' && (id[0] < '0' || id[0] > '9') && id[0] != '-' {
 		return nil, false
 	}
