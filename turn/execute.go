@@ -105,13 +105,14 @@ func (x *executor) execute(ctx context.Context, j *job, progress chan<- Progress
 	}
 	args = x.gate.fitting(ctx, j.entry, args)
 	replied := replyTo(x.answers, j.call.ID)
-	host := tool.Host{Facts: x.gate.selected.Request.Facts, Key: j.idempotencyKey(), Asks: x.asks, Progress: func(p tool.Progress) {
+	host := tool.Host{Facts: x.gate.selected.Request.Facts, Key: j.idempotencyKey(), Asks: x.asks}
+	host.Progress = func(p tool.Progress) {
 		p.Text = x.config.Secrets.Redactor().Text(p.Text)
 		select {
 		case progress <- Progress{j.call.ID, p}:
 		default:
 		}
-	}}
+	}
 	if replied != nil && replied.Resume != "" {
 		host.Reply = &tool.Reply{Resume: replied.Resume, Text: replied.Text, Given: replied.Approved}
 	}

@@ -35,7 +35,8 @@ type serverTool struct {
 func (s *Server) newTool(name string, d *Definition, about string) *serverTool {
 	like := tool.Definition{
 		Source: "mcp:" + s.file.Name, Groups: slices.Compact(append([]string{s.file.Name}, s.details.Groups...)),
-		Channels: s.details.Channels, Risk: s.details.Risk, Replay: s.details.Replay, Timeout: longestCall + time.Second, // the call has a limit of its own
+		Channels: s.details.Channels, Risk: s.details.Risk, Replay: s.details.Replay,
+		Timeout: longestCall + time.Second, // the call has a limit of its own
 	}
 	like = d.fit(s.toolName(name), name, like)
 	if about != "" {
@@ -70,10 +71,11 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 		n := s.tried(waiting)
 		cancel()
 		if why, ok := n.held[t.name]; ok {
-			return chat.Result{}, fmt.Errorf("%s: %w: its definition has changed and waits for the operator's approval (%s)", t.definition.Name, skill.ErrProviderUnavailable, cut(why, 300))
+			const changed = "its definition has changed and waits for the operator's approval (%s)"
+			return chat.Result{}, t.unavailable(changed, cut(why, 300))
 		}
 		if n.byName[t.name] == nil {
-			return chat.Result{}, fmt.Errorf("%s: %w: the server does not have this tool any more", t.definition.Name, skill.ErrProviderUnavailable)
+			return chat.Result{}, t.unavailable("the server does not have this tool any more")
 		}
 		if n.connection == nil {
 			return chat.Result{}, s.away(n)
@@ -84,6 +86,10 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 		}
 		s.renewed(ctx, n.connection)
 	}
+}
+
+func (t *serverTool) unavailable(why string, args ...any) error {
+	return fmt.Errorf("%s: %w: %s", t.definition.Name, skill.ErrProviderUnavailable, fmt.Sprintf(why, args...))
 }
 
 // send sends the call over a connection.

@@ -26,17 +26,18 @@ import (
 
 // connection is a connection to a server.
 type connection struct {
-	session *sdk.ClientSession
-	version string          // of the protocol
-	ctx     context.Context //nolint:containedctx // ends with the connection, as its calls do
-	end     context.CancelFunc
-	dead    chan error          // receives the reason of the connection's end
-	process *sandbox.Process    // nil for a service
-	walled  func(string) string // see Server.walled
-	program string              // see Definition.Program
-	wire    wire.Wire
-	expired chan struct{} // receives a value when a service has forgotten the session
-	running limits        // of the calls
+	session  *sdk.ClientSession
+	version  string          // of the protocol
+	ctx      context.Context //nolint:containedctx // ends with the connection, as its calls do
+	end      context.CancelFunc
+	dead     chan error          // receives the reason of the connection's end
+	process  *sandbox.Process    // nil for a service
+	walled   func(string) string // see Server.walled
+	program  string              // see Definition.Program
+	wire     wire.Wire
+	expired  chan struct{} // receives a value when a service has forgotten the session
+	running  limits        // of the calls
+	unlisted bool          // see reach; only keep uses it
 }
 
 // manner is how a server is spoken to. What does not work is tried in another way next time.
@@ -59,10 +60,6 @@ var (
 	errGone         = errors.New("the connection to the server has ended")
 	errUnauthorized = errors.New("the server wants a login. OAuth is not supported: write a token into the skill's headers, as in Authorization: Bearer ${NAME}")
 )
-
-// legacyProtocol is the newest version of the protocol that begins with a
-// handshake.
-const legacyProtocol = "2025-11-25"
 
 // connect connects to the server. It notes in m which manner worked.
 func (s *Server) connect(ctx context.Context, m *manner) (c *connection, err error) {
@@ -105,7 +102,7 @@ func (s *Server) connect(ctx context.Context, m *manner) (c *connection, err err
 	}
 	answer := c.session.InitializeResult()
 	c.version = answer.ProtocolVersion
-	m.legacy = c.version <= legacyProtocol
+	m.legacy = c.version <= wire.Legacy
 	if info := answer.ServerInfo; c.process != nil && c.program == "" && info != nil {
 		c.program = cut(printable.OneLine(info.Name), 80) + " " + cut(printable.OneLine(info.Version), 80)
 	}
@@ -117,7 +114,7 @@ func (s *Server) connect(ctx context.Context, m *manner) (c *connection, err err
 func (c *connection) greet(ctx context.Context, s *Server, m *manner, t sdk.Transport) (err error) {
 	options := &sdk.ClientSessionOptions{}
 	if m.legacy || m.events {
-		options.ProtocolVersion = legacyProtocol
+		options.ProtocolVersion = wire.Legacy
 	}
 	c.session, err = s.client(c, m.patience).Connect(ctx, t, options)
 	return err
@@ -127,13 +124,16 @@ func (c *connection) greet(ctx context.Context, s *Server, m *manner, t sdk.Tran
 func older(err error) bool {
 	var status *wire.StatusError
 	if errors.As(err, &status) {
-		return status.Code >= 400 && status.Code < 500 && !slices.Contains(askedAgain, status.Code) || status.Code == http.StatusNotImplemented
+		refused := status.Code >= 400 && status.Code < 500 || status.Code == http.StatusNotImplemented
+		return refused && !slices.Contains(askedAgain, status.Code)
 	}
 	return errors.Is(err, wire.ErrNoMessage)
 }
 
 // askedAgain are the statuses that say nothing of the transport.
-var askedAgain = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests}
+var askedAgain = []int{
+	http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests,
+}
 
 // allowed are the requests that a server may make, beside that for the roots if there are any.
 var allowed = []string{"ping", "elicitation/create"}
@@ -141,7 +141,9 @@ var allowed = []string{"ping", "elicitation/create"}
 // capabilities says what a server may request. Roots are the folders that a program was granted;
 // a program without any is told of none, since it would take them for the only ones it may use.
 func (s *Server) capabilities() *sdk.ClientCapabilities {
-	can := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}}
+	can := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
+		Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
+	}}
 	if len(s.roots()) > 0 {
 		can.RootsV2 = &sdk.RootCapabilities{}
 	}
@@ -150,7 +152,8 @@ func (s *Server) capabilities() *sdk.ClientCapabilities {
 
 func (s *Server) roots() (list []*sdk.Root) {
 	for _, folder := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.read, s.write)))) {
-		list = append(list, &sdk.Root{URI: (&url.URL{Scheme: "file", Path: folder}).String(), Name: filepath.Base(folder)})
+		at := url.URL{Scheme: "file", Path: folder}
+		list = append(list, &sdk.Root{URI: at.String(), Name: filepath.Base(folder)})
 	}
 	return list
 }
@@ -164,10 +167,12 @@ func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			return c.elicit(ctx, s, r.Params)
 		},
-		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.look() },
-		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { s.look() },
-		ResourceListChangedHandler:  func(context.Context, *sdk.ResourceListChangedRequest) { s.look() },
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { c.running.progress(r.Params) },
+		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { s.look() },
+		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { s.look() },
+		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { s.look() },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			c.running.progress(r.Params)
+		},
 	})
 	client.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
@@ -180,7 +185,8 @@ func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
 	client.AddRoots(s.roots()...) //nolint:staticcheck // servers ask for them
 	client.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
-			if !slices.Contains(allowed, method) && (method != "roots/list" || len(s.roots()) == 0) && !strings.HasPrefix(method, "notifications/") {
+			may := slices.Contains(allowed, method) || method == "roots/list" && len(s.roots()) > 0
+			if !may && !strings.HasPrefix(method, "notifications/") {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not supported", method)}
 			}
 			return next(ctx, method, r)
@@ -302,15 +308,21 @@ func (c *connection) http(s *Server, events bool) (sdk.Transport, error) {
 	}
 	client.Timeout = 0 // streams stay open; each call has its own limit
 	if events {
-		return wire.Lasting(c.ctx, &sdk.SSEClientTransport{Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: wire.MaxMessage}), nil
+		return wire.Lasting(c.ctx, &sdk.SSEClientTransport{
+			Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: wire.MaxMessage,
+		}), nil
 	}
-	return &sdk.StreamableClientTransport{Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: wire.MaxMessage}, nil
+	return &sdk.StreamableClientTransport{
+		Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: wire.MaxMessage,
+	}, nil
 }
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
 // list returns what the server lists of the wanted tools, and how long that stays valid.
-func (c *connection) list(ctx context.Context, wanted func(name string) bool) (l *listing, poll time.Duration, err error) {
+func (c *connection) list(
+	ctx context.Context, wanted func(name string) bool,
+) (l *listing, poll time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTime, fmt.Errorf("it did not list its tools within %v", listTime))
 	defer cancel()
 	l, poll = &listing{tasks: map[string]bool{}, extras: map[string]extra{}, about: map[string]string{}}, pollEvery

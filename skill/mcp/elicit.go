@@ -56,7 +56,10 @@ type dialogKey struct{}
 // converse sends a call whose server may ask the person, until it has ended or has a question.
 func (t *serverTool) converse(ctx context.Context, n *state, args json.RawMessage) (*sdk.CallToolResult, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	d := &dialog{server: t.server, ask: make(chan *form.Form), told: make(chan *sdk.ElicitResult), done: make(chan struct{}), cancel: cancel}
+	d := &dialog{
+		server: t.server, cancel: cancel,
+		ask: make(chan *form.Form), told: make(chan *sdk.ElicitResult), done: make(chan struct{}),
+	}
 	running = context.WithValue(running, dialogKey{}, d)
 	go func() {
 		defer panics.Log(t.server.config.Log, "calling a tool of an MCP server")
@@ -76,7 +79,8 @@ func (t *serverTool) goOn(ctx context.Context, r *tool.Reply) (*sdk.CallToolResu
 	delete(all.waiting, r.Resume)
 	all.mu.Unlock()
 	if d == nil {
-		return nil, fmt.Errorf("%s: %w: the server's question is not open any more, and what the call did is unknown: check its effect before you repeat it", t.definition.Name, skill.ErrExecutionFailed)
+		return nil, fmt.Errorf("%s: %w: the server's question is not open any more, and what the call did "+
+			"is unknown: check its effect before you repeat it", t.definition.Name, skill.ErrExecutionFailed)
 	}
 	d.form.Take(r.Text, r.Given)
 	if d.form.Result() == nil {
@@ -164,7 +168,8 @@ func (c *connection) elicit(ctx context.Context, s *Server, p *sdk.ElicitParams)
 func (c *connection) visit(ctx context.Context, s *Server, err error) bool {
 	var answer *jsonrpc.Error
 	var wanted struct{ Elicitations []*sdk.ElicitParams }
-	if !errors.As(err, &answer) || answer.Code != sdk.CodeURLElicitationRequired || json.Unmarshal(answer.Data, &wanted) != nil || len(wanted.Elicitations) == 0 {
+	if !errors.As(err, &answer) || answer.Code != sdk.CodeURLElicitationRequired ||
+		json.Unmarshal(answer.Data, &wanted) != nil || len(wanted.Elicitations) == 0 {
 		return false
 	}
 	for i, p := range wanted.Elicitations {

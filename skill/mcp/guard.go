@@ -45,7 +45,8 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	body := &bounded{ReadCloser: response.Body, left: wire.MaxMessage, cancel: cancel}
-	if kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";"); strings.EqualFold(strings.TrimSpace(kind), "text/event-stream") {
+	kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
+	if strings.EqualFold(strings.TrimSpace(kind), "text/event-stream") {
 		body.left = -1 // each event has its own bound
 	}
 	response.Body = body

@@ -46,7 +46,8 @@ func (l *limits) begin(ctx context.Context, each time.Duration) (_ context.Conte
 		own.dialog.own = own
 	}
 	own.most = time.AfterFunc(longestCall, func() {
-		cancel(fmt.Errorf("%w: it did not end within %v, the longest time of a call", skill.ErrProviderTimeout, longestCall))
+		const late = "%w: it did not end within %v, the longest time of a call"
+		cancel(fmt.Errorf(late, skill.ErrProviderTimeout, longestCall))
 	})
 	own.timer = time.AfterFunc(each, func() {
 		cancel(fmt.Errorf("%w: it did not answer within %v", skill.ErrProviderTimeout, each))

@@ -428,3 +428,22 @@ func TestAnswersOfServices(t *testing.T) {
 		})
 	}
 }
+
+// TestUnlisted: a service that does not list what it says it has costs no tool.
+func TestUnlisted(t *testing.T) {
+	t.Parallel()
+	s, url := between(t, func(w http.ResponseWriter, r *http.Request, method string) bool {
+		if !strings.HasPrefix(method, "resources/") && !strings.HasPrefix(method, "prompts/") {
+			return false
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+		return true
+	})
+	add(s, "one", "First.", echo)
+	s.AddResource(&sdk.Resource{URI: "a://b", Name: "b"}, nil)
+	r := start(t, mcp.Config{}, skill.Config{Endpoint: url})
+	r.untilTools("mcp__srv__one")
+	if loose := strings.Join(r.Status().Loose, "; "); !strings.Contains(loose, "does not list") {
+		t.Error(loose)
+	}
+}

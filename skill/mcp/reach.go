@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -36,6 +37,7 @@ const (
 	maxListed    = 100 // resources in one answer
 	maxPrompts   = 64
 	maxAbout     = 8 << 10 // bytes of it that the ranking reads
+	reachTime    = 10 * time.Second
 )
 
 // add adds a tool of another kind, unless the skill's file leaves it out. The server's own tools
@@ -56,19 +58,22 @@ func (l *listing) add(wanted func(string) bool, t *sdk.Tool, about string, call 
 type resource struct{ uri, name, description string }
 
 func (r resource) String() string {
-	return strings.TrimRight(fmt.Sprintf("%s (%s) %s", printable.Line(r.uri, 1000), printable.Line(r.name, 200), printable.Line(r.description, 300)), " ")
+	uri, name := printable.Line(r.uri, 1000), printable.Line(r.name, 200)
+	return strings.TrimRight(fmt.Sprintf("%s (%s) %s", uri, name, printable.Line(r.description, 300)), " ")
 }
 
 // reach adds the resources and the prompts of the server. One that says it has them, and does
-// not list them, has none.
+// not list them in time, is not asked again over this connection.
 func (c *connection) reach(ctx context.Context, l *listing, wanted func(string) bool) error {
 	can := c.session.InitializeResult().Capabilities
-	if can == nil {
+	if can == nil || c.unlisted {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
 	var all []resource
 	if can.Resources != nil {
-		err := errors.Join(missing(pages(ctx, func(cursor string) (string, error) {
+		err := errors.Join(c.missing(pages(ctx, func(cursor string) (string, error) {
 			result, err := c.session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: cursor})
 			if err != nil {
 				return "", err
@@ -79,7 +84,7 @@ func (c *connection) reach(ctx context.Context, l *listing, wanted func(string) 
 				}
 			}
 			return result.NextCursor, nil
-		})), missing(pages(ctx, func(cursor string) (string, error) {
+		})), c.missing(pages(ctx, func(cursor string) (string, error) {
 			result, err := c.session.ListResourceTemplates(ctx, &sdk.ListResourceTemplatesParams{Cursor: cursor})
 			if err != nil {
 				return "", err
@@ -105,20 +110,22 @@ func (c *connection) reach(ctx context.Context, l *listing, wanted func(string) 
 		}
 		l.add(wanted, &sdk.Tool{
 			Name: "list_resources", Title: "List resources",
-			Description: "List the resources of this server, such as files, tables and records, with their URIs. words finds those that have all of them.",
-			InputSchema: map[string]any{"type": "object", "properties": map[string]any{"words": map[string]any{"type": "string"}}},
+			Description: "List the resources of this server, such as files, tables and records, with their URIs. " +
+				"words finds those that have all of them.",
+			InputSchema: textSchema("words"),
 		}, about.String(), listResources(all))
 		l.add(wanted, &sdk.Tool{
 			Name: "read_resource", Title: "Read a resource",
-			Description: "Read a resource of this server by its URI, as list_resources shows it. In a URI with {name}, write a value for it.",
-			InputSchema: map[string]any{"type": "object", "properties": map[string]any{"uri": map[string]any{"type": "string"}}, "required": []any{"uri"}},
+			Description: "Read a resource of this server by its URI, as list_resources shows it. " +
+				"In a URI with {name}, write a value for it.",
+			InputSchema: textSchema("uri", "uri"),
 		}, about.String(), readResource)
 	}
 	if can.Prompts == nil {
 		return nil
 	}
 	prompts := 0
-	return missing(pages(ctx, func(cursor string) (string, error) {
+	return c.missing(pages(ctx, func(cursor string) (string, error) {
 		result, err := c.session.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: cursor})
 		if err != nil {
 			return "", err
@@ -133,12 +140,26 @@ func (c *connection) reach(ctx context.Context, l *listing, wanted func(string) 
 	}))
 }
 
-// missing forgives a server that refuses a list.
-func missing(err error) error {
-	if answer := (*jsonrpc.Error)(nil); errors.As(err, &answer) && !slices.Contains(ownCodes, answer.Code) {
-		return nil
+// textSchema is the schema of one text.
+func textSchema(name string, required ...any) map[string]any {
+	schema := map[string]any{"type": "object", "properties": map[string]any{name: map[string]any{"type": "string"}}}
+	if len(required) > 0 {
+		schema["required"] = required
 	}
-	return err
+	return schema
+}
+
+// missing forgives a server that does not list what it says it has. Only a session that has
+// expired ends the connection.
+func (c *connection) missing(err error) error {
+	if err == nil || expired(err) {
+		return err
+	}
+	c.wire.Note("resources or prompts that it says it has and does not list")
+	if answer := (*jsonrpc.Error)(nil); !errors.As(err, &answer) {
+		c.unlisted = true
+	}
+	return nil
 }
 
 func listResources(all []resource) extra {
@@ -151,7 +172,8 @@ func listResources(all []resource) extra {
 		words := strings.Fields(strings.ToLower(asked.Words))
 		for _, r := range all {
 			line := r.String()
-			if has := strings.ToLower(line); !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(has, w) }) {
+			lacks := func(word string) bool { return !strings.Contains(strings.ToLower(line), word) }
+			if !slices.ContainsFunc(words, lacks) {
 				found = append(found, line)
 			}
 		}

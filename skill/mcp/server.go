@@ -276,11 +276,14 @@ func (s *Server) take(ctx context.Context, c *connection, listed *listing, chang
 	if before.phase != Connected || len(before.tools) != len(now.tools) {
 		s.config.Log.InfoContext(ctx, "MCP server connected", "server", s.file.Name, "protocol", c.version, "tools", len(now.tools), "refused", len(refused))
 		if listed.leftOut > 0 {
-			s.config.Log.WarnContext(ctx, "MCP server lists more tools than etui takes; the key include of its file chooses", "server", s.file.Name, "taken", maxTools, "left out", listed.leftOut)
+			const many = "MCP server lists more tools than etui takes; the key include of its file chooses"
+			s.config.Log.WarnContext(ctx, many,
+				"server", s.file.Name, "taken", maxTools, "left out", listed.leftOut)
 		}
 	}
 	if len(now.repairs) > len(before.repairs) {
-		s.config.Log.InfoContext(ctx, "MCP server keeps to the protocol loosely; its messages are repaired", "server", s.file.Name, "repaired", strings.Join(now.repairs, "; "))
+		s.config.Log.InfoContext(ctx, "MCP server keeps to the protocol loosely; its messages are repaired",
+			"server", s.file.Name, "repaired", strings.Join(now.repairs, "; "))
 	}
 	if !slices.Equal(before.tools, now.tools) {
 		changed()
@@ -404,7 +407,10 @@ type Status struct {
 // Status returns the current state of the server.
 func (s *Server) Status() Status {
 	n := s.state.Load()
-	st := Status{Server: s.file.Name, Identity: s.identity, Phase: n.phase, Tools: []string{}, Refused: n.refused, Retry: n.retry, Restarts: n.restarts}
+	st := Status{
+		Server: s.file.Name, Identity: s.identity, Phase: n.phase,
+		Tools: []string{}, Refused: n.refused, Retry: n.retry, Restarts: n.restarts,
+	}
 	if len(s.file.Command) > 0 {
 		st.Read, st.Write, st.Network = s.readable(), s.writable(), s.file.Network
 	}

@@ -54,7 +54,9 @@ func addTasks(c *sdk.Client) {
 
 // callTask calls a tool as a task and waits until that has ended. Each answer of the server
 // counts as progress.
-func (c *connection) callTask(ctx context.Context, params *sdk.CallToolParams, own *limit) (*sdk.CallToolResult, error) {
+func (c *connection) callTask(
+	ctx context.Context, params *sdk.CallToolParams, own *limit,
+) (*sdk.CallToolResult, error) {
 	params.Meta[wire.Task] = map[string]any{"ttl": longestCall.Milliseconds()}
 	result, err := c.session.CallTool(ctx, params)
 	if err != nil {
@@ -96,7 +98,8 @@ func (c *connection) callTask(ctx context.Context, params *sdk.CallToolParams, o
 	if t.Status == "cancelled" {
 		return nil, fmt.Errorf("%w: the server has cancelled the task. %s", skill.ErrExecutionFailed, t.Message)
 	}
-	result, err = sdk.CallCustomMethod[*taskParams, *sdk.CallToolResult](ctx, c.session, taskResult, &taskParams{ID: t.ID})
+	asked := &taskParams{ID: t.ID}
+	result, err = sdk.CallCustomMethod[*taskParams, *sdk.CallToolResult](ctx, c.session, taskResult, asked)
 	if err == nil && t.Status == "failed" {
 		result.IsError = true
 		if len(result.Content) == 0 && t.Message != "" {
@@ -112,6 +115,7 @@ func (c *connection) cancelTask(ctx context.Context, id string) {
 	go func() {
 		defer panics.Log(nil, "cancelling a task of an MCP server")
 		defer cancel()
-		_, _ = sdk.CallCustomMethod[*taskParams, *task](ctx, c.session, taskCancel, &taskParams{ID: id}) // nobody is told
+		asked := &taskParams{ID: id}
+		_, _ = sdk.CallCustomMethod[*taskParams, *task](ctx, c.session, taskCancel, asked) // nobody is told
 	}()
 }

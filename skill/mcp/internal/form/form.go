@@ -63,7 +63,8 @@ func New(server string, p *sdk.ElicitParams) (*Form, error) {
 	f.message = fmt.Sprintf(f.words.asks, server, message)
 	if p.Mode == "url" {
 		u, err := url.Parse(p.URL)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || printable.Text(p.URL) != p.URL {
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
+			printable.Text(p.URL) != p.URL {
 			return nil, errors.New("it names an address that is no link to a page")
 		}
 		f.message += "\n" + fmt.Sprintf(f.words.link, u.Host, p.URL)
@@ -101,7 +102,10 @@ func New(server string, p *sdk.ElicitParams) (*Form, error) {
 }
 
 // secret matches what names a secret.
-var secret = regexp.MustCompile(`(?i)\b(?:pass ?(?:word|wd|phrase|code)s?|pwd|secrets?|(?:access|auth|api|bearer|refresh|security) ?(?:token|key|code)s?|tokens?|credentials?|private ?key|secret ?key|client ?secret|pin|otp|totp|mfa|2fa|one ?time ?(?:code|password)|verification ?code|cvv|cvc|card ?number|credit ?card|ssn|social ?security|iban|seed ?phrase|mnemonic)\b|密码|口令|密钥|私钥|令牌|验证码|银行卡|信用卡|助记词`)
+var secret = regexp.MustCompile(`(?i)\b(?:pass ?(?:word|wd|phrase|code)s?|pwd|secrets?|tokens?|credentials?|` +
+	`(?:access|auth|api|bearer|refresh|security) ?(?:token|key|code)s?|(?:private|secret) ?key|client ?secret|` +
+	`pin|otp|totp|mfa|2fa|one[- ]?time ?(?:code|password)|verification ?code|cvv|cvc|card ?number|credit ?card|` +
+	`ssn|social ?security|iban|seed ?phrase|mnemonic)\b|密码|口令|密钥|私钥|令牌|验证码|银行卡|信用卡|助记词`)
 
 // spaced writes apiKey, api_key and api-key as words.
 func spaced(name string) string {
@@ -248,7 +252,8 @@ func (f *Form) Result() *sdk.ElicitResult {
 func (one field) read(answer string, w words) (value any, ok bool) {
 	if one.list {
 		list := []any{}
-		for _, part := range strings.FieldsFunc(answer, func(r rune) bool { return strings.ContainsRune(",;，、；", r) }) {
+		comma := func(r rune) bool { return strings.ContainsRune(",;，、；", r) }
+		for _, part := range strings.FieldsFunc(answer, comma) {
 			single := one
 			single.list = false
 			v, ok := single.read(strings.TrimSpace(part), w)
@@ -261,7 +266,8 @@ func (one field) read(answer string, w words) (value any, ok bool) {
 	}
 	if len(one.choices) > 0 {
 		for _, c := range one.choices {
-			if text, _ := c.value.(string); strings.EqualFold(answer, c.title) || text != "" && strings.EqualFold(answer, text) {
+			text, _ := c.value.(string)
+			if strings.EqualFold(answer, c.title) || text != "" && strings.EqualFold(answer, text) {
 				return c.value, true
 			}
 		}
@@ -291,12 +297,14 @@ type words struct{ asks, link, done, yes, no, skip, decline, several, wrong stri
 
 var (
 	english = words{
-		asks: "The MCP server %s asks: %s", link: "It wants you to open a page at %s: %s\nEnter nothing there that you would not give this server.",
+		asks: "The MCP server %s asks: %s",
+		link: "It wants you to open a page at %s: %s\nEnter nothing there that you would not give this server.",
 		done: "I have opened it", yes: "yes", no: "no", skip: "skip", decline: "decline",
 		several: "(several are possible, with commas between them)", wrong: "%q is no answer to this.",
 	}
 	chinese = words{
-		asks: "MCP 服务器 %s 询问：%s", link: "它请你打开 %s 的页面：%s\n不要在那里输入你不愿交给该服务器的内容。",
+		asks: "MCP 服务器 %s 询问：%s",
+		link: "它请你打开 %s 的页面：%s\n不要在那里输入你不愿交给该服务器的内容。",
 		done: "已打开", yes: "是", no: "否", skip: "跳过", decline: "拒绝",
 		several: "（可多选，用逗号分隔）", wrong: "%q 不是有效的回答。",
 	}

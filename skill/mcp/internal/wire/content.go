@@ -34,13 +34,17 @@ func refusal(id json.RawMessage) []byte {
 		id = json.RawMessage("null")
 	}
 	return encoded(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{
-		"code": jsonrpc.CodeInternalError, "message": fmt.Sprintf("the server's answer has more than %d values, or %d parts", maxValues, maxParts),
+		"code":    jsonrpc.CodeInternalError,
+		"message": fmt.Sprintf("the server's answer has more than %d values, or %d parts", maxValues, maxParts),
 	}})
 }
 
+// repairer returns a value in the form of the protocol, and whether that is another one.
+type repairer func(json.RawMessage) (_ json.RawMessage, changed bool)
+
 // repairEach replaces the members of a list that one cannot read. Without any, the list
 // stays as it was.
-func repairEach(before json.RawMessage, list []json.RawMessage, one func(json.RawMessage) (json.RawMessage, bool)) json.RawMessage {
+func repairEach(before json.RawMessage, list []json.RawMessage, one repairer) json.RawMessage {
 	changed := false
 	for i, raw := range list {
 		if now, other := one(raw); other {
@@ -65,7 +69,8 @@ func repairTool(raw json.RawMessage) (_ json.RawMessage, changed bool) {
 	_ = json.Unmarshal(raw, &named) // without a name it has none
 	name, _ := named.Name.(string)
 	return encoded(map[string]any{
-		"name": name, "inputSchema": map[string]any{"type": "object"}, "_meta": map[string]string{Broken: unreadable(err)},
+		"name": name, "inputSchema": map[string]any{"type": "object"},
+		"_meta": map[string]string{Broken: unreadable(err)},
 	}), true
 }
 
@@ -76,7 +81,8 @@ func withTasks(raw json.RawMessage) (_ json.RawMessage, changed bool) {
 			TaskSupport string `json:"taskSupport"`
 		} `json:"execution"`
 	}
-	if !bytes.Contains(raw, []byte("taskSupport")) || json.Unmarshal(raw, &said) != nil || said.Execution.TaskSupport == "" {
+	if !bytes.Contains(raw, []byte("taskSupport")) || json.Unmarshal(raw, &said) != nil ||
+		said.Execution.TaskSupport == "" {
 		return nil, false
 	}
 	var fields, meta map[string]json.RawMessage
@@ -98,7 +104,7 @@ func (w *Wire) repairPart(raw json.RawMessage) (_ json.RawMessage, changed bool)
 	if bytes.Equal(now, raw) {
 		now = nil
 	} else {
-		w.note("parts of a result in another form")
+		w.Note("parts of a result in another form")
 	}
 	err := json.Unmarshal(encoded(map[string]any{"content": []json.RawMessage{or(now, raw)}}), new(sdk.CallToolResult))
 	if err == nil {
@@ -108,12 +114,14 @@ func (w *Wire) repairPart(raw json.RawMessage) (_ json.RawMessage, changed bool)
 	_ = json.Unmarshal(raw, &typed) // without a type it has none
 	kind, _ := typed.Type.(string)
 	if text := textOf(fieldOf(raw, "text")); text != "" && !slices.Contains(kinds, kind) {
-		return encoded(textPart("(a part of the type %q, which etui does not know:)\n%s", printable.Line(kind, 80), text)), true
+		const unknown = "(a part of the type %q, which etui does not know:)\n%s"
+		return encoded(textPart(unknown, printable.Line(kind, 80), text)), true
 	}
 	if !slices.Contains(kinds, kind) {
 		err = errors.New("it knows no parts of this type")
 	}
-	return encoded(textPart("(a part of the type %q was left out: etui cannot read it: %s)", printable.Line(kind, 80), err)), true
+	const broken = "(a part of the type %q was left out: etui cannot read it: %s)"
+	return encoded(textPart(broken, printable.Line(kind, 80), err)), true
 }
 
 func or(now, before json.RawMessage) json.RawMessage {
@@ -126,6 +134,12 @@ func or(now, before json.RawMessage) json.RawMessage {
 // kinds are the types of parts that etui knows.
 var kinds = []string{"text", "image", "audio", "resource", "resource_link"}
 
+// otherNames are other names of these types.
+var otherNames = []string{"embedded_resource", "resourcelink", "link", "output_text", "markdown"}
+
+// kept are the keys of parts but links; those of others may have a wrong type.
+var kept = []string{"type", "text", "data", "mimeType", "resource", "_meta", "annotations"}
+
 // part returns a part of a result in the form of the protocol, as far as it can be known.
 func part(raw json.RawMessage) json.RawMessage {
 	if raw = bytes.TrimSpace(raw); isNull(raw) {
@@ -136,8 +150,8 @@ func part(raw json.RawMessage) json.RawMessage {
 		return encoded(textPart("%s", textOf(raw)))
 	}
 	changed := fitEach(fields, map[string]kind{
-		"type": aText, "text": aText, "mimeType": aText, "uri": aText, "name": aText, "title": aText, "description": aText, "size": aNumber,
-		"_meta": anObject, "annotations": anObject, "icons": aList,
+		"type": aText, "text": aText, "mimeType": aText, "uri": aText, "name": aText, "title": aText,
+		"description": aText, "size": aNumber, "_meta": anObject, "annotations": anObject, "icons": aList,
 	})
 	is := strings.ToLower(textOf(fields["type"]))
 	switch _, said := fields["mimeType"]; {
@@ -162,7 +176,7 @@ func part(raw json.RawMessage) json.RawMessage {
 		}
 	case is == "json":
 		return encoded(textPart("%s", textOf(or(fields["json"], or(fields["data"], raw)))))
-	case is != "" && is != "embedded_resource" && is != "resourcelink" && is != "link" && is != "output_text" && is != "markdown":
+	case is != "" && !slices.Contains(otherNames, is):
 		return raw
 	case fields["text"] != nil:
 		is = "text"
@@ -213,8 +227,8 @@ func part(raw json.RawMessage) json.RawMessage {
 	if !changed {
 		return raw
 	}
-	for key := range fields { // those of others would be of a wrong type
-		if is != "resource_link" && !slices.Contains([]string{"type", "text", "data", "mimeType", "resource", "_meta", "annotations"}, key) {
+	for key := range fields {
+		if is != "resource_link" && !slices.Contains(kept, key) {
 			delete(fields, key)
 		}
 	}
@@ -240,7 +254,8 @@ func repairResource(raw json.RawMessage) (_ json.RawMessage, changed bool) {
 		}
 	}
 	if err := json.Unmarshal(now, new(sdk.ResourceContents)); err != nil {
-		return encoded(map[string]string{"uri": textOf(fields["uri"]), "text": "(its contents cannot be read: " + unreadable(err) + ")"}), true
+		why := "(its contents cannot be read: " + unreadable(err) + ")"
+		return encoded(map[string]string{"uri": textOf(fields["uri"]), "text": why}), true
 	}
 	return now, !bytes.Equal(now, raw)
 }

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -159,7 +158,7 @@ func (s *service) answer(r *http.Request, response *http.Response, a asked) (*ht
 		return response, nil
 	}
 	if a.ID != nil && a.Method != "initialize" && a.Method != discover && response.StatusCode == http.StatusAccepted {
-		s.wire.note("answers over another stream")
+		s.wire.Note("answers over another stream")
 		_ = response.Body.Close() // it has none
 		response.Header.Set("Content-Type", "text/event-stream")
 		response.Body = elsewhere{r.Context()}
@@ -169,10 +168,10 @@ func (s *service) answer(r *http.Request, response *http.Response, a asked) (*ht
 		return response, nil
 	}
 	body := bufio.NewReader(response.Body)
-	if head, _ := body.Peek(6); !refused && kind != "application/json" && (bytes.HasPrefix(head, []byte("event:")) || bytes.HasPrefix(head, []byte("data:")) || bytes.HasPrefix(head, []byte("id:"))) {
-		s.wire.note("a stream of events as " + printable.Line(kind, 40))
+	if head, _ := body.Peek(6); !refused && kind != "application/json" && beginsEvent.Match(head) {
+		s.wire.Note("a stream of events as " + printable.Line(kind, 40))
 		response.Header.Set("Content-Type", "text/event-stream")
-		response.Body = s.events(body2{body, response.Body}, r.URL, a.ID)
+		response.Body = s.events(peeked{body, response.Body}, r.URL, a.ID)
 		return response, nil
 	}
 	raw, err := io.ReadAll(body)
@@ -188,7 +187,7 @@ func (s *service) answer(r *http.Request, response *http.Response, a asked) (*ht
 		return nil, fmt.Errorf("%w, but %q: %s", ErrNoMessage, printable.Line(kind, 40), words(raw))
 	}
 	if len(messages) > 0 && kind != "application/json" && kind != "text/event-stream" {
-		s.wire.note("answers as " + printable.Line(kind, 40))
+		s.wire.Note("answers as " + printable.Line(kind, 40))
 	}
 	var out bytes.Buffer
 	switch len(messages) {
@@ -197,7 +196,7 @@ func (s *service) answer(r *http.Request, response *http.Response, a asked) (*ht
 		out.Write(messages[0])
 		response.Header.Set("Content-Type", "application/json")
 	default:
-		s.wire.note("several messages in an answer")
+		s.wire.Note("several messages in an answer")
 		for _, m := range messages {
 			event(&out, m)
 		}
@@ -207,8 +206,10 @@ func (s *service) answer(r *http.Request, response *http.Response, a asked) (*ht
 	return response, nil
 }
 
-// body2 is the body of an answer of which some was read.
-type body2 struct {
+var beginsEvent = regexp.MustCompile(`^(?:event|data|id):`)
+
+// peeked is the body of an answer whose beginning was looked at.
+type peeked struct {
 	io.Reader
 	io.Closer
 }
@@ -238,23 +239,28 @@ func (s *service) messages(raw []byte, to json.RawMessage) (list [][]byte) {
 
 // forgotten matches what services say of a session that they do not know, with a status that
 // the protocol does not have for it.
-var forgotten = regexp.MustCompile(`(?i)(?:no|in)[- ]?valid session|session[^.]{0,60}(?:not found|expired|invalid|unknown|not exist|terminated|closed)|(?:unknown|missing|expired|invalid)[^.]{0,20} session`)
+var forgotten = regexp.MustCompile(`(?i)(?:no|in)[- ]?valid session|` +
+	`(?:unknown|missing|expired|invalid)[^.]{0,20} session|` +
+	`session[^.]{0,60}(?:not found|expired|invalid|unknown|not exist|terminated|closed)`)
 
 // refused returns the error of a request that a service refused. The SDK reads what is an error
 // of the protocol.
-func (s *service) refused(r *http.Request, response *http.Response, call bool, raw []byte, messages [][]byte) (*http.Response, error) {
-	if r.Header.Get("Mcp-Session-Id") != "" {
-		if code := response.StatusCode; code == http.StatusNotFound || code == http.StatusGone || code == http.StatusBadRequest && forgotten.Match(raw) {
-			return nil, ErrExpired
-		}
+func (s *service) refused(
+	r *http.Request, response *http.Response, call bool, raw []byte, messages [][]byte,
+) (*http.Response, error) {
+	code := response.StatusCode
+	if gone := code == http.StatusNotFound || code == http.StatusGone; r.Header.Get("Mcp-Session-Id") != "" &&
+		(gone || code == http.StatusBadRequest && forgotten.Match(raw)) {
+		return nil, ErrExpired
 	}
-	if code := response.StatusCode; !call && !slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden}, code) {
-		s.wire.note(fmt.Sprintf("notifications answered with %d", code))
+	login := code == http.StatusUnauthorized || code == http.StatusForbidden
+	if !call && !login {
+		s.wire.Note(fmt.Sprintf("notifications answered with %d", code))
 		response.StatusCode, response.Body = http.StatusAccepted, http.NoBody
 		return response, nil
 	}
-	status := &StatusError{Code: response.StatusCode, Words: words(raw), After: after(response.Header.Get("Retry-After"))}
-	if len(messages) == 1 && status.Code >= 400 && status.Code < 500 && status.Code != http.StatusTooManyRequests && status.Code != http.StatusUnauthorized && status.Code != http.StatusForbidden {
+	status := &StatusError{Code: code, Words: words(raw), After: after(response.Header.Get("Retry-After"))}
+	if len(messages) == 1 && code < 500 && !login && !status.busy() {
 		response.Body = io.NopCloser(bytes.NewReader(messages[0]))
 		return response, nil
 	}

@@ -18,7 +18,9 @@ import (
 
 // Program returns the transport to a program, over its standard output and input.
 func (w *Wire) Program(stdout io.ReadCloser, stdin io.WriteCloser) sdk.Transport {
-	return &sdk.IOTransport{Reader: &messages{ReadCloser: stdout, wire: w}, Writer: input{stdin, w}, MaxLineLength: MaxMessage}
+	return &sdk.IOTransport{
+		Reader: &messages{ReadCloser: stdout, wire: w}, Writer: input{stdin, w}, MaxLineLength: MaxMessage,
+	}
 }
 
 // input is the input of a program. Each message comes in one piece.
@@ -42,7 +44,8 @@ func augmented(message []byte) []byte {
 		return message
 	}
 	var fields, params, meta map[string]json.RawMessage
-	if json.Unmarshal(message, &fields) != nil || json.Unmarshal(fields["params"], &params) != nil || json.Unmarshal(params["_meta"], &meta) != nil || meta[Task] == nil {
+	if json.Unmarshal(message, &fields) != nil || json.Unmarshal(fields["params"], &params) != nil ||
+		json.Unmarshal(params["_meta"], &meta) != nil || meta[Task] == nil {
 		return message
 	}
 	params["task"] = meta[Task]
@@ -182,7 +185,7 @@ func (m *messages) goOn(line []byte) error {
 	if !json.Valid(whole) {
 		return m.skip(whole)
 	}
-	m.wire.note("messages over several lines")
+	m.wire.Note("messages over several lines")
 	return m.add(whole)
 }
 
@@ -207,7 +210,8 @@ func begins(text []byte) bool {
 // add hands out a message, or those of a batch; what is none is skipped.
 func (m *messages) add(raw json.RawMessage) error {
 	var batch []json.RawMessage
-	if raw[0] == '[' && jsonsize.Values(raw) <= maxValues && json.Unmarshal(raw, &batch) == nil && len(batch) <= maxParts {
+	if raw[0] == '[' && jsonsize.Values(raw) <= maxValues &&
+		json.Unmarshal(raw, &batch) == nil && len(batch) <= maxParts {
 		found := false
 		for _, one := range batch {
 			before := len(m.left)
@@ -306,7 +310,8 @@ func (n *noise) String() string {
 	case 1:
 		return fmt.Sprintf("1 line of its standard output was no message and was skipped: %s", n.last)
 	}
-	return fmt.Sprintf("%d lines of its standard output were no messages and were skipped; the last one: %s", n.lines, n.last)
+	const many = "%d lines of its standard output were no messages and were skipped; the last one: %s"
+	return fmt.Sprintf(many, n.lines, n.last)
 }
 
 // Lasting returns a transport whose connection lives until a context ends, not until that of

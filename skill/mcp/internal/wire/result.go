@@ -17,7 +17,8 @@ func (w *Wire) result(method string, raw json.RawMessage) (_ json.RawMessage, re
 	if isNull(raw) {
 		raw = json.RawMessage("{}")
 	}
-	list, parts := "", func(json.RawMessage) (json.RawMessage, bool) { return nil, false }
+	var list string
+	var parts repairer
 	switch method {
 	case "initialize", discover:
 		return w.greeting(raw), false
@@ -42,17 +43,19 @@ func (w *Wire) result(method string, raw json.RawMessage) (_ json.RawMessage, re
 	var fields map[string]json.RawMessage
 	if raw[0] == '[' {
 		fields = map[string]json.RawMessage{list: raw}
-		w.note("a list instead of a result")
+		w.Note("a list instead of a result")
 	} else if json.Unmarshal(raw, &fields) != nil || fields == nil {
 		return raw, false
 	}
-	changed := fitEach(fields, map[string]kind{"nextCursor": aText, "isError": aBool, "_meta": anObject, "ttlMs": aNumber})
+	changed := fitEach(fields, map[string]kind{
+		"nextCursor": aText, "isError": aBool, "_meta": anObject, "ttlMs": aNumber,
+	})
 	if changed {
-		w.note("values of another type in a result")
+		w.Note("values of another type in a result")
 	}
 	if each := fields[list]; len(each) > 0 && each[0] == '{' && list == "tools" {
 		fields[list], changed = named(each), true
-		w.note("an object instead of a list of tools")
+		w.Note("an object instead of a list of tools")
 	}
 	if isNull(fields[list]) {
 		if list != "content" || fields[list] != nil {
@@ -60,10 +63,10 @@ func (w *Wire) result(method string, raw json.RawMessage) (_ json.RawMessage, re
 		}
 	} else if now := fit(fields[list], aList); !bytes.Equal(now, fields[list]) {
 		fields[list], changed = now, true
-		w.note("one value instead of a list")
+		w.Note("one value instead of a list")
 	}
 	var members []json.RawMessage
-	if fields[list] != nil && json.Unmarshal(fields[list], &members) == nil {
+	if parts != nil && fields[list] != nil && json.Unmarshal(fields[list], &members) == nil {
 		if len(members) > maxParts {
 			return nil, true
 		}
@@ -88,17 +91,17 @@ func (w *Wire) result(method string, raw json.RawMessage) (_ json.RawMessage, re
 
 // listed returns what repairs a member of a list, of the type of v. One that cannot be read
 // becomes an empty one, which nobody is shown.
-func (w *Wire) listed(v any) func(json.RawMessage) (json.RawMessage, bool) {
+func (w *Wire) listed(v any) repairer {
 	return func(raw json.RawMessage) (_ json.RawMessage, changed bool) {
 		if !isNull(raw) && json.Unmarshal(raw, v) == nil {
 			return nil, false
 		}
 		now := object(raw, map[string]kind{
-			"name": aText, "uri": aText, "uriTemplate": aText, "title": aText, "description": aText, "mimeType": aText, "size": aNumber,
-			"arguments": aList, "icons": aList, "annotations": anObject, "_meta": anObject,
+			"name": aText, "uri": aText, "uriTemplate": aText, "title": aText, "description": aText, "mimeType": aText,
+			"size": aNumber, "arguments": aList, "icons": aList, "annotations": anObject, "_meta": anObject,
 		})
 		if isNull(now) || json.Unmarshal(now, v) != nil {
-			w.note("members of a list that cannot be read")
+			w.Note("members of a list that cannot be read")
 			now = json.RawMessage("{}")
 		}
 		return now, true
@@ -111,7 +114,7 @@ func (w *Wire) called(raw json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if raw[0] != '{' || json.Unmarshal(raw, &fields) != nil {
 		var typed []struct{ Type string }
-		w.note("a bare value instead of a result")
+		w.Note("a bare value instead of a result")
 		if json.Unmarshal(raw, &typed) == nil && len(typed) > 0 && typed[0].Type != "" {
 			return encoded(map[string]json.RawMessage{"content": raw})
 		}
@@ -130,7 +133,7 @@ func (w *Wire) called(raw json.RawMessage) json.RawMessage {
 	} else if delete(fields, "_meta"); len(fields) == 0 {
 		return raw
 	} else {
-		w.note("a bare value instead of a result")
+		w.Note("a bare value instead of a result")
 	}
 	return encoded(map[string]json.RawMessage{"structuredContent": data})
 }
@@ -154,8 +157,8 @@ func named(raw json.RawMessage) json.RawMessage {
 	return encoded(list)
 }
 
-// legacy is the newest version of the protocol that begins with a handshake.
-const legacy = "2025-11-25"
+// Legacy is the newest version of the protocol that begins with a handshake.
+const Legacy = "2025-11-25"
 
 // greeting repairs what a server says of itself.
 func (w *Wire) greeting(raw json.RawMessage) json.RawMessage {
@@ -163,11 +166,15 @@ func (w *Wire) greeting(raw json.RawMessage) json.RawMessage {
 	if json.Unmarshal(raw, &fields) != nil || fields == nil {
 		return raw
 	}
-	changed := fitEach(fields, map[string]kind{"capabilities": anObject, "instructions": aText, "protocolVersion": aText, "_meta": anObject})
+	changed := fitEach(fields, map[string]kind{
+		"capabilities": anObject, "instructions": aText, "protocolVersion": aText, "_meta": anObject,
+	})
 	if info := fields["serverInfo"]; len(info) > 0 && info[0] == '"' {
-		fields["serverInfo"], changed = encoded(map[string]json.RawMessage{"name": info, "version": json.RawMessage(`""`)}), true
+		fields["serverInfo"], changed = encoded(map[string]string{"name": textOf(info), "version": ""}), true
 	} else if info != nil {
-		now := object(info, map[string]kind{"name": aText, "version": aText, "title": aText, "websiteUrl": aText, "icons": aList})
+		now := object(info, map[string]kind{
+			"name": aText, "version": aText, "title": aText, "websiteUrl": aText, "icons": aList,
+		})
 		if now = fit(now, anObject); now == nil {
 			delete(fields, "serverInfo")
 		} else {
@@ -182,12 +189,12 @@ func (w *Wire) greeting(raw json.RawMessage) json.RawMessage {
 		}
 	}
 	if changed {
-		w.note("values of another type in its greeting")
+		w.Note("values of another type in its greeting")
 	}
 	if said := textOf(fields["protocolVersion"]); fields["supportedVersions"] == nil {
 		if use := spoken(said); use != said {
 			fields["protocolVersion"], changed = encoded(use), true
-			w.note("version " + cmp.Or(printable.Line(said, 40), "(none)") + " of the protocol, taken as " + use)
+			w.Note("version " + cmp.Or(printable.Line(said, 40), "(none)") + " of the protocol, taken as " + use)
 		}
 	}
 	if !changed {
@@ -199,9 +206,9 @@ func (w *Wire) greeting(raw json.RawMessage) json.RawMessage {
 // spoken returns the version in which a server that names another one is spoken to: the newest
 // one that is not newer, of those with a handshake.
 func spoken(said string) string {
-	known := slices.DeleteFunc(sdk.SupportedProtocolVersions(), func(v string) bool { return v > legacy })
-	if len(said) != len(legacy) || said[0] < '0' || said[0] > '9' {
-		return legacy
+	known := slices.DeleteFunc(sdk.SupportedProtocolVersions(), func(v string) bool { return v > Legacy })
+	if len(said) != len(Legacy) || said[0] < '0' || said[0] > '9' {
+		return Legacy
 	}
 	for _, v := range known { // newest first
 		if v <= said {
@@ -226,7 +233,8 @@ func capabilities(raw json.RawMessage) json.RawMessage {
 		if wanted[key] != anObject || all[key] == nil {
 			continue
 		}
-		if now := object(all[key], map[string]kind{"listChanged": aBool, "subscribe": aBool}); !bytes.Equal(now, all[key]) {
+		now := object(all[key], map[string]kind{"listChanged": aBool, "subscribe": aBool})
+		if !bytes.Equal(now, all[key]) {
 			all[key], changed = now, true
 		}
 	}

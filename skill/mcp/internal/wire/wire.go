@@ -43,7 +43,8 @@ func (w *Wire) Repairs() []string {
 	return slices.Clone(w.repairs)
 }
 
-func (w *Wire) note(repair string) {
+// Note notes what was repaired.
+func (w *Wire) Note(repair string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.repairs) < maxRepairs && !slices.Contains(w.repairs, repair) {
@@ -145,7 +146,7 @@ func (w *Wire) message(raw []byte, to json.RawMessage) (_ []byte, answers bool) 
 	set := func(key string, value json.RawMessage, repair string) {
 		if !bytes.Equal(fields[key], value) {
 			fields[key], changed = value, true
-			w.note(repair)
+			w.Note(repair)
 		}
 	}
 	drop := func(key string) {
@@ -179,7 +180,8 @@ func (w *Wire) message(raw []byte, to json.RawMessage) (_ []byte, answers bool) 
 			drop("params")
 		}
 		if method == "notifications/progress" && fields["params"] != nil {
-			set("params", object(fields["params"], map[string]kind{"progress": aNumber, "total": aNumber, "message": aText}), "progress of another type")
+			kinds := map[string]kind{"progress": aNumber, "total": aNumber, "message": aText}
+			set("params", object(fields["params"], kinds), "progress of another type")
 		}
 		return written(fields, raw, changed), false
 	}
