@@ -91,6 +91,7 @@ type storyTool struct {
 	Takes, After time.Duration
 	// Asks is a question to the user, with Choices.
 	Asks    string
+	Then    string // a second question: the call goes on with the answers
 	Choices []string
 	// Role is the role that sees the tool.
 	Role string
@@ -326,6 +327,14 @@ func (p *process) call(ctx context.Context, name string, c storyTool, raw json.R
 		return tool.Text("It is on its way."), err
 	case "remember":
 		return tool.Text("Remembered."), p.remember(ctx, caller, args["text"])
+	}
+	if reply, _ := tool.Asks(ctx); reply != nil && reply.Resume == "then" {
+		return tool.Text("It heard " + reply.Text + "."), nil
+	} else if reply != nil {
+		return chat.Result{}, &tool.Question{Text: "After " + reply.Text + ": " + c.Then, Resume: "then"}
+	}
+	if c.Then != "" {
+		return chat.Result{}, &tool.Question{Text: c.Asks, Choices: c.Choices, Resume: "first"}
 	}
 	if c.Asks != "" {
 		return chat.Result{}, &tool.Question{Text: c.Asks, Choices: c.Choices}

@@ -130,6 +130,8 @@ type Answer struct {
 	// turn sets them, too.
 	Hash   string `json:"hash,omitempty"`
 	Digest string `json:"digest,omitempty"`
+	// Resume is that of the question. The turn sets it, too.
+	Resume string `json:"resume,omitempty"`
 }
 
 // Lasts is how long an approval counts.
@@ -177,6 +179,7 @@ type Await struct {
 	Digest   string    `json:"digest,omitempty"`
 	Question string    `json:"question,omitempty"`
 	Choices  []string  `json:"choices,omitempty"`
+	Resume   string    `json:"resume,omitempty"` // see tool.Question
 	Until    time.Time `json:"until,omitzero"`
 	// Holder is the process in which the call goes on, where several share the store.
 	Holder string `json:"holder,omitempty"`

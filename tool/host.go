@@ -24,6 +24,10 @@ type Host struct {
 	Key string
 	// Progress receives how far the call has come.
 	Progress func(Progress)
+	// Asks is set where a [Question] of the call is asked. Reply is the answer to the last one, if
+	// that named what goes on with it.
+	Asks  bool
+	Reply *Reply
 	// Finish receives the outcome of a call whose result was Pending.
 	Finish func(chat.Result)
 }
@@ -48,6 +52,13 @@ func Report(ctx context.Context, p Progress) {
 	if h, _ := ctx.Value(hostKey{}).(Host); h.Progress != nil {
 		h.Progress(p)
 	}
+}
+
+// Asks reports whether a person can be asked a [Question], and returns the answer to the last
+// one; nil if there is none.
+func Asks(ctx context.Context) (reply *Reply, ok bool) {
+	h, _ := ctx.Value(hostKey{}).(Host)
+	return h.Reply, h.Asks
 }
 
 // Later returns the function with which a tool delivers its outcome after Call has

@@ -107,13 +107,18 @@ func (x *executor) execute(ctx context.Context, j *job, progress chan<- Progress
 		return tool.Failure("the arguments are %v. Parameters of %s: %s", err, name, j.entry.Definition.Schema())
 	}
 	args = x.gate.fitting(ctx, j.entry, args)
-	host := tool.Host{Facts: x.gate.selected.Request.Facts, Key: j.idempotencyKey(), Progress: func(p tool.Progress) {
+	replied := replyTo(x.answers, j.call.ID)
+	host := tool.Host{Facts: x.gate.selected.Request.Facts, Key: j.idempotencyKey(), Asks: x.asks}
+	host.Progress = func(p tool.Progress) {
 		p.Text = x.config.Secrets.Redactor().Text(p.Text)
 		select {
 		case progress <- Progress{j.call.ID, p}:
 		default:
 		}
-	}}
+	}
+	if replied != nil && replied.Resume != "" {
+		host.Reply = &tool.Reply{Resume: replied.Resume, Text: replied.Text, Given: replied.Approved}
+	}
 	if x.late != nil {
 		host.Finish = func(r chat.Result) { x.late(j.call, x.hide(ctx, r)) }
 	}
@@ -126,8 +131,8 @@ func (x *executor) execute(ctx context.Context, j *job, progress chan<- Progress
 		return tool.Failure(notRun)
 	case errors.Is(err, context.DeadlineExceeded): // a late decision runs nothing
 		err = fmt.Errorf("%s did not run: nobody decided within %v whether it may", name, limit)
-	case err == nil && replyTo(x.answers, j.call.ID) != nil:
-		result = toldResult(*replyTo(x.answers, j.call.ID))
+	case err == nil && replied != nil && replied.Resume == "":
+		result = toldResult(*replied)
 	case err == nil:
 		limit = cmp.Or(j.entry.Definition.Timeout, limit)
 		running, s := span.Start(ctx, x.config.Tracer, "execute_tool "+name, span.Texts(
@@ -174,7 +179,7 @@ func (x *executor) question(j *job, args json.RawMessage, q *tool.Question) *ses
 	record, secrets := recordOf(j.entry), x.config.Secrets.Redactor()
 	a := &session.Await{
 		Tool: record.Tool, Risk: record.Risk, Hash: record.Hash, Arguments: audit.Arguments(x.config.Secrets, args),
-		Question: cutBytes(secrets.Text(cmp.Or(q.Text, "?")), maxQuestion),
+		Question: cutBytes(secrets.Text(cmp.Or(q.Text, "?")), maxQuestion), Resume: q.Resume,
 	}
 	for _, choice := range q.Choices[:min(len(q.Choices), maxChoices)] {
 		a.Choices = append(a.Choices, cutBytes(secrets.Text(choice), maxAnswer))

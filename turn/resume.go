@@ -80,7 +80,7 @@ func replyTo(answers []session.Answer, call string) *session.Answer {
 }
 
 func answerTo(answers []session.Answer, call string, question bool) *session.Answer {
-	for i, a := range answers {
+	for i, a := range slices.Backward(answers) { // the last one: a call may have several questions
 		if a.Call == call && question == (a.Question != "") {
 			return &answers[i]
 		}
@@ -245,7 +245,7 @@ func (c *calls) reopen(answer chat.Message, crashed bool) {
 		}
 		a := state.Awaits[i]
 		state.Awaits = without(state.Awaits, said.Call)
-		said.Question, said.Hash, said.Digest = a.Question, a.Hash, a.Digest
+		said.Question, said.Resume, said.Hash, said.Digest = a.Question, a.Resume, a.Hash, a.Digest
 		state.Turn.Answers = append(state.Turn.Answers, said)
 		if said.Approved && said.Lasts == session.ForSession && a.Question == "" {
 			granted := append(state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})

@@ -368,6 +368,7 @@ func printServer(line func(label, text string), s mcp.Status) {
 	}
 	line("error", s.Err)
 	line("skipped", s.Noise)
+	line("repaired", strings.Join(s.Loose, "; "))
 	if s.LeftOut > 0 {
 		line("left out", fmt.Sprintf("%d further tools of the server: etui takes %d. The keys include and exclude of the skill's file choose", s.LeftOut, len(s.Tools)+len(s.Held)+len(s.Refused)))
 	}

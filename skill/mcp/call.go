@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/etui-run/etui/internal/picture"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/mcp/internal/wire"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -26,16 +28,22 @@ type serverTool struct {
 	server     *Server
 	name       string // the server's
 	hash       string
+	about      string // see listing.about
 	definition tool.Definition
 }
 
-func (s *Server) newTool(name string, d *Definition) *serverTool {
+func (s *Server) newTool(name string, d *Definition, about string) *serverTool {
 	like := tool.Definition{
 		Original: s.original(name),
 		Source:   "mcp:" + s.file.Name, Groups: slices.Compact(append([]string{s.file.Name}, s.details.Groups...)),
-		Channels: s.details.Channels, Risk: s.details.Risk, Replay: s.details.Replay, Timeout: s.details.Timeout,
+		Channels: s.details.Channels, Risk: s.details.Risk, Replay: s.details.Replay,
+		Timeout: longestCall + time.Second, // the call has a limit of its own
 	}
-	return &serverTool{s, name, d.Hash, d.fit(s.toolName(name), name, like)}
+	like = d.fit(s.toolName(name), name, like)
+	if about != "" {
+		like.Body = about
+	}
+	return &serverTool{s, name, d.Hash, about, like}
 }
 
 func (t *serverTool) Definition() tool.Definition { return t.definition }
@@ -44,36 +52,76 @@ func (t *serverTool) Definition() tool.Definition { return t.definition }
 const keyMeta = "run.etui/idempotency-key"
 
 // Call sends the call to the server, and waits for its start if that has not failed yet. The
-// answer is data for the model, cleaned and bounded.
+// answer is data for the model, cleaned and bounded. If the session has expired, nothing has run,
+// and Call repeats the call in another one.
 func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 	s := t.server
-	ctx, cancel := context.WithTimeoutCause(ctx, s.file.Timeout, skill.ErrProviderTimeout)
-	defer cancel()
-	n := s.tried(ctx)
-	if why, ok := n.held[t.name]; ok {
-		return chat.Result{}, fmt.Errorf("%s: %w: its definition has changed and waits for the operator's approval (%s)", t.definition.Name, skill.ErrProviderUnavailable, cut(why, 300))
-	}
-	if n.byName[t.name] == nil {
-		return chat.Result{}, fmt.Errorf("%s: %w: the server does not have this tool any more", t.definition.Name, skill.ErrProviderUnavailable)
-	}
-	if n.connection == nil {
-		return chat.Result{}, s.away(n)
-	}
-	ctx, gone := context.WithCancelCause(ctx)
-	defer gone(nil)
-	defer context.AfterFunc(n.connection.ctx, func() { gone(errGone) })()
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	params := &sdk.CallToolParams{Name: t.name, Arguments: args}
-	if key := tool.IdempotencyKey(ctx); key != "" {
-		params.Meta = sdk.Meta{keyMeta: key}
+	reply, asks := tool.Asks(ctx)
+	if reply != nil {
+		return s.answered(t.goOn(ctx, reply))
 	}
-	result, err := n.connection.session.CallTool(ctx, params)
+	send := t.send
+	if asks {
+		send = t.converse
+	}
+	for again := true; ; again = false {
+		waiting, cancel := context.WithTimeoutCause(ctx, s.file.Timeout, skill.ErrProviderTimeout)
+		n := s.tried(waiting)
+		cancel()
+		if why, ok := n.held[t.name]; ok {
+			const changed = "its definition has changed and waits for the operator's approval (%s)"
+			return chat.Result{}, t.unavailable(changed, cut(why, 300))
+		}
+		if n.byName[t.name] == nil {
+			return chat.Result{}, t.unavailable("the server does not have this tool any more")
+		}
+		if n.connection == nil {
+			return chat.Result{}, s.away(n)
+		}
+		result, err := send(ctx, n, args)
+		if !errors.Is(err, wire.ErrExpired) || !again {
+			return s.answered(result, err)
+		}
+		s.renewed(ctx, n.connection)
+	}
+}
+
+func (t *serverTool) unavailable(why string, args ...any) error {
+	return fmt.Errorf("%s: %w: %s", t.definition.Name, skill.ErrProviderUnavailable, fmt.Sprintf(why, args...))
+}
+
+// send sends the call over a connection.
+func (t *serverTool) send(ctx context.Context, n *state, args json.RawMessage) (result *sdk.CallToolResult, err error) {
+	c := n.connection
+	ctx, own, done := c.running.begin(ctx, t.server.file.Timeout)
+	defer done()
+	ctx, gone := context.WithCancelCause(ctx)
+	defer gone(nil)
+	defer context.AfterFunc(c.ctx, func() { gone(errGone) })()
+	if call := n.listed.extras[t.name]; call != nil {
+		result, err = call(ctx, c, args)
+	} else {
+		params := &sdk.CallToolParams{Name: t.name, Arguments: args, Meta: sdk.Meta{}}
+		params.SetProgressToken(own.token)
+		if key := tool.IdempotencyKey(ctx); key != "" {
+			params.Meta[keyMeta] = key
+		}
+		if n.listed.tasks[t.name] {
+			result, err = c.callTask(ctx, params, own)
+		} else {
+			result, err = c.session.CallTool(ctx, params)
+		}
+		if err != nil && c.visit(ctx, t.server, err) {
+			result, err = c.session.CallTool(ctx, params)
+		}
+	}
 	if err != nil {
-		return chat.Result{}, s.failure(ctx, t, n, err)
+		return nil, t.server.failure(ctx, t, n, err)
 	}
-	return s.result(result), nil
+	return result, nil
 }
 
 // away returns the error of calls while the server is not connected.
@@ -95,23 +143,45 @@ func (s *Server) away(n *state) error {
 // failure classifies the error of a call.
 func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error) error {
 	var answer *jsonrpc.Error
+	var status *wire.StatusError
 	kind, words := skill.ErrProviderUnavailable, "the server cannot be reached"
 	switch {
+	case errors.Is(err, wire.ErrExpired):
+		return fmt.Errorf("%s: %w: %w", t.definition.Name, skill.ErrProviderUnavailable, wire.ErrExpired)
 	case errors.Is(context.Cause(ctx), skill.ErrProviderTimeout):
-		kind, words = skill.ErrProviderTimeout, fmt.Sprintf("it did not answer within %v", s.file.Timeout)
+		return fmt.Errorf("%s: %w", t.definition.Name, context.Cause(ctx))
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errGone): // the caller's
 		return fmt.Errorf("%s: %w", t.definition.Name, ctx.Err())
 	case errors.As(err, new(*json.UnmarshalTypeError)):
-		kind, words = skill.ErrExecutionFailed, "the server's result cannot be read: "+unreadable(err)
+		kind, words = skill.ErrExecutionFailed, "the server's result cannot be read"
+	case errors.Is(err, errUnauthorized):
+		words = errUnauthorized.Error()
+	case errors.As(err, &status):
+		if words = status.Error(); status.Code < 500 && status.Code != http.StatusTooManyRequests {
+			kind = skill.ErrExecutionFailed
+		}
+	case errors.Is(err, wire.ErrNoMessage):
+		kind, words = skill.ErrExecutionFailed, err.Error()
+	case errors.Is(err, skill.ErrExecutionFailed):
+		return fmt.Errorf("%s: %s", t.definition.Name, s.tell(err))
 	case !errors.As(err, &answer) || slices.Contains(ownCodes, answer.Code):
 		s.config.Log.WarnContext(ctx, "MCP server did not answer a call", "server", s.file.Name, "tool", t.definition.Name, "error", s.tell(n.connection.explain(err)))
 		s.look()
 	case answer.Code == jsonrpc.CodeInvalidParams:
 		kind, words = skill.ErrInvalidParams, answer.Message
 	default:
-		kind, words = skill.ErrExecutionFailed, answer.Message
+		kind, words = skill.ErrExecutionFailed, refusal(answer)
 	}
 	return fmt.Errorf("%s: %w: %s", t.definition.Name, kind, cut(s.redactor.Text(printable.Text(words)), 500))
+}
+
+// refusal says what an error of the protocol says.
+func refusal(e *jsonrpc.Error) string {
+	text := fmt.Sprintf("the server answered with error %d: %s", e.Code, e.Message)
+	if data := string(e.Data); data != "" && data != "null" {
+		text += " " + data
+	}
+	return text
 }
 
 // ownCodes are the codes of the SDK's own errors: the connection is closing, and the

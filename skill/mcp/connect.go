@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -10,6 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,51 +21,78 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/skill/mcp/internal/wire"
 )
 
 // connection is a connection to a server.
 type connection struct {
-	session *sdk.ClientSession
-	version string          // of the protocol
-	ctx     context.Context //nolint:containedctx // ends with the connection, as its calls do
-	end     context.CancelFunc
-	dead    chan error          // receives the reason of the connection's end
-	process *sandbox.Process    // nil for a service
-	walled  func(string) string // see Server.walled
-	program string              // see Definition.Program
-	noise   noise               // what a program writes between its messages
+	session  *sdk.ClientSession
+	version  string          // of the protocol
+	ctx      context.Context //nolint:containedctx // ends with the connection, as its calls do
+	end      context.CancelFunc
+	dead     chan error          // receives the reason of the connection's end
+	process  *sandbox.Process    // nil for a service
+	walled   func(string) string // see Server.walled
+	program  string              // see Definition.Program
+	wire     wire.Wire
+	expired  chan struct{} // receives a value when a service has forgotten the session
+	running  limits        // of the calls
+	unlisted bool          // see reach; only keep uses it
 }
+
+// manner is how a server is spoken to. What does not work is tried in another way next time.
+type manner struct {
+	legacy   bool          // in a version that begins with a handshake
+	events   bool          // over the older transport: a stream of events, and POST
+	patience time.Duration // how long a server may be silent when it is asked in the newer version
+}
+
+// The patience of the first attempt, and of later ones, of which a server that starts slowly and
+// speaks only the newer version needs one.
+const (
+	firstPatience = 2 * time.Second
+	laterPatience = 20 * time.Second
+	// eventsTime bounds how long a service may take to name its address for messages.
+	eventsTime = 10 * time.Second
+)
 
 var (
 	errGone         = errors.New("the connection to the server has ended")
 	errUnauthorized = errors.New("the server wants a login. OAuth is not supported: write a token into the skill's headers, as in Authorization: Bearer ${NAME}")
 )
 
-// legacyProtocol is the newest version of the protocol that begins with a
-// handshake.
-const legacyProtocol = "2025-11-25"
-
-// connect connects to the server. If legacy is set, it uses the older protocol only.
-func (s *Server) connect(ctx context.Context, legacy bool) (c *connection, err error) {
-	c = &connection{dead: make(chan error, 1), walled: s.walled}
+// connect connects to the server. It notes in m which manner worked.
+func (s *Server) connect(ctx context.Context, m *manner) (c *connection, err error) {
+	c = &connection{dead: make(chan error, 1), expired: make(chan struct{}, 1), walled: s.walled}
 	c.ctx, c.end = context.WithCancel(ctx)
 	var transport sdk.Transport
 	if len(s.file.Command) > 0 {
 		transport, err = c.start(s)
 	} else {
-		transport, err = s.http()
+		transport, err = c.http(s, m.events)
 	}
 	if err != nil {
 		c.end()
 		return nil, err
 	}
-	options := &sdk.ClientSessionOptions{}
-	if legacy {
-		options.ProtocolVersion = legacyProtocol
-	}
 	trying, cancel := context.WithTimeout(c.ctx, connectTime)
 	defer cancel()
-	if c.session, err = s.client().Connect(trying, transport, options); err != nil {
+	err = c.greet(trying, s, m, transport)
+	if len(s.file.Command) == 0 && !m.events && older(err) {
+		first := err
+		if transport, err = c.http(s, true); err == nil {
+			m.events = true
+			within, done := context.WithTimeout(trying, eventsTime)
+			err = c.greet(within, s, m, transport)
+			done()
+		}
+		if err != nil {
+			m.events, err = false, fmt.Errorf("%w; and over the older transport with events: %w", first, err)
+		}
+	} else if err != nil {
+		m.events = false
+	}
+	if err != nil {
 		if trying.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("it did not answer within %v", connectTime)
 		}
@@ -73,6 +102,7 @@ func (s *Server) connect(ctx context.Context, legacy bool) (c *connection, err e
 	}
 	answer := c.session.InitializeResult()
 	c.version = answer.ProtocolVersion
+	m.legacy = c.version <= wire.Legacy
 	if info := answer.ServerInfo; c.process != nil && c.program == "" && info != nil {
 		c.program = cut(printable.OneLine(info.Name), 80) + " " + cut(printable.OneLine(info.Version), 80)
 	}
@@ -80,18 +110,83 @@ func (s *Server) connect(ctx context.Context, legacy bool) (c *connection, err e
 	return c, nil
 }
 
-// client makes the client of a server. It accepts notifications of changed tools and
-// refuses all requests.
-func (s *Server) client() *sdk.Client {
+// greet opens the session.
+func (c *connection) greet(ctx context.Context, s *Server, m *manner, t sdk.Transport) (err error) {
+	options := &sdk.ClientSessionOptions{}
+	if m.legacy || m.events {
+		options.ProtocolVersion = wire.Legacy
+	}
+	c.session, err = s.client(c, m.patience).Connect(ctx, t, options)
+	return err
+}
+
+// older reports whether a service that fails so may be one of the older transport.
+func older(err error) bool {
+	var status *wire.StatusError
+	if errors.As(err, &status) {
+		refused := status.Code >= 400 && status.Code < 500 || status.Code == http.StatusNotImplemented
+		return refused && !slices.Contains(askedAgain, status.Code)
+	}
+	return errors.Is(err, wire.ErrNoMessage)
+}
+
+// askedAgain are the statuses that say nothing of the transport.
+var askedAgain = []int{
+	http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests,
+}
+
+// allowed are the requests that a server may make, beside that for the roots if there are any.
+var allowed = []string{"ping", "elicitation/create"}
+
+// capabilities says what a server may request. Roots are the folders that a program was granted;
+// a program without any is told of none, since it would take them for the only ones it may use.
+func (s *Server) capabilities() *sdk.ClientCapabilities {
+	can := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
+		Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
+	}}
+	if len(s.roots()) > 0 {
+		can.RootsV2 = &sdk.RootCapabilities{}
+	}
+	return can
+}
+
+func (s *Server) roots() (list []*sdk.Root) {
+	for _, folder := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.read, s.write)))) {
+		at := url.URL{Scheme: "file", Path: folder}
+		list = append(list, &sdk.Root{URI: at.String(), Name: filepath.Base(folder)})
+	}
+	return list
+}
+
+// client makes the client of a connection. It accepts notifications and refuses all requests but
+// those that are allowed.
+func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
 	client := sdk.NewClient(&sdk.Implementation{Name: "etui", Version: s.config.Version}, &sdk.ClientOptions{
-		Logger:                 slog.New(slog.DiscardHandler),
-		Capabilities:           &sdk.ClientCapabilities{},
-		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { s.look() },
+		Logger:       slog.New(slog.DiscardHandler),
+		Capabilities: s.capabilities(),
+		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			return c.elicit(ctx, s, r.Params)
+		},
+		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { s.look() },
+		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { s.look() },
+		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { s.look() },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			c.running.progress(r.Params)
+		},
 	})
+	client.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			ctx, cancel := wire.Patient(ctx, method, patience)
+			defer cancel()
+			return next(ctx, method, r)
+		}
+	})
+	addTasks(client)
+	client.AddRoots(s.roots()...) //nolint:staticcheck // servers ask for them
 	client.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
-			if method != "ping" && !strings.HasPrefix(method, "notifications/") {
+			may := slices.Contains(allowed, method) || method == "roots/list" && len(s.roots()) > 0
+			if !may && !strings.HasPrefix(method, "notifications/") {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not supported", method)}
 			}
 			return next(ctx, method, r)
@@ -131,7 +226,7 @@ func (c *connection) explain(err error) error {
 	if c.process == nil {
 		return err
 	}
-	if why := c.noise.stopped(); why != nil {
+	if why := c.wire.Stopped(); why != nil {
 		err = why
 	} else {
 		select {
@@ -143,7 +238,7 @@ func (c *connection) explain(err error) error {
 			}
 		}
 	}
-	if skipped := c.noise.String(); skipped != "" {
+	if skipped := c.wire.Noise(); skipped != "" {
 		err = fmt.Errorf("%w; %s", err, skipped)
 	}
 	if why := c.walled(err.Error()); why != "" {
@@ -190,11 +285,11 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 		return nil, err
 	}
 	c.process = p
-	return &sdk.IOTransport{Reader: &messages{r: bufio.NewReaderSize(p.Stdout, 64<<10), close: p.Stdout.Close, noise: &c.noise}, Writer: p.Stdin, MaxLineLength: maxMessage}, nil
+	return c.wire.Program(p.Stdout, p.Stdin), nil
 }
 
-// http returns the transport to a service.
-func (s *Server) http() (sdk.Transport, error) {
+// http returns the transport to a service: the newer one, or that with events.
+func (c *connection) http(s *Server, events bool) (sdk.Transport, error) {
 	endpoint, err := url.Parse(s.file.Endpoint)
 	if err != nil {
 		return nil, err
@@ -204,7 +299,7 @@ func (s *Server) http() (sdk.Transport, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	client.Transport = &guard{base, s.file.Headers, endpoint}
+	client.Transport = c.wire.HTTP(&guard{base, s.file.Headers, endpoint}, s.file.Timeout*2/3, events)
 	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if len(via) > 3 || !sameOrigin(r.URL, endpoint) {
 			return fmt.Errorf("the server redirects to %s; write that address into the skill's file if you trust it", r.URL.Host)
@@ -212,42 +307,89 @@ func (s *Server) http() (sdk.Transport, error) {
 		return nil
 	}
 	client.Timeout = 0 // streams stay open; each call has its own limit
-	return &sdk.StreamableClientTransport{Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: maxMessage}, nil
+	if events {
+		return wire.Lasting(c.ctx, &sdk.SSEClientTransport{
+			Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: wire.MaxMessage,
+		}), nil
+	}
+	return &sdk.StreamableClientTransport{
+		Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: wire.MaxMessage,
+	}, nil
 }
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
-// list returns the wanted tools of the server, how many more it lists than are taken, and
-// how long they stay valid.
-func (c *connection) list(ctx context.Context, wanted func(name string) bool) (tools []*sdk.Tool, leftOut int, poll time.Duration, err error) {
+// list returns what the server lists of the wanted tools, and how long that stays valid.
+func (c *connection) list(
+	ctx context.Context, wanted func(name string) bool,
+) (l *listing, poll time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTime, fmt.Errorf("it did not list its tools within %v", listTime))
 	defer cancel()
-	poll = pollEvery
-	params := &sdk.ListToolsParams{}
-	for range maxPages {
-		result, err := c.session.ListTools(ctx, params)
+	l, poll = &listing{tasks: map[string]bool{}, extras: map[string]extra{}, about: map[string]string{}}, pollEvery
+	seen := map[string]*sdk.Tool{}
+	err = pages(ctx, func(cursor string) (string, error) {
+		result, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			return nil, 0, 0, fmt.Errorf("listing its tools: %w", err)
+			return "", err
 		}
 		if ttl := time.Duration(result.GetTTLMs()) * time.Millisecond; ttl > 0 {
 			poll = min(max(ttl, pollAtLeast), pollAtMost)
 		}
+		news := len(result.Tools) == 0
 		for _, t := range result.Tools {
+			if t == nil || seen[t.Name] != nil && reflect.DeepEqual(t, seen[t.Name]) {
+				continue // from a page that the server has given before
+			}
+			news = true
+			if seen[t.Name] == nil {
+				seen[t.Name] = t
+			}
 			switch {
-			case t == nil || !wanted(t.Name):
-			case len(tools) < maxTools:
-				tools = append(tools, t)
+			case !wanted(t.Name):
+			case len(l.tools) < maxTools:
+				l.tools = append(l.tools, t)
+				l.tasks[t.Name] = t.Meta[wire.TaskSupport] == "required"
 			default:
-				leftOut++
+				l.leftOut++
 			}
 		}
-		if result.NextCursor == "" || result.NextCursor == params.Cursor {
-			break
+		if !news {
+			return "", nil // the pages have no end
 		}
-		params = &sdk.ListToolsParams{Cursor: result.NextCursor}
+		return result.NextCursor, nil
+	})
+	if err == nil {
+		err = c.reach(ctx, l, wanted)
 	}
-	return tools, leftOut, poll, nil
+	if err != nil {
+		return nil, 0, fmt.Errorf("listing its tools: %w", err)
+	}
+	return l, poll, nil
+}
+
+// pages reads a list by its pages, of which it asks for none twice.
+func pages(ctx context.Context, page func(cursor string) (next string, err error)) error {
+	seen := map[string]bool{"": true}
+	for cursor := ""; len(seen) <= maxPages; {
+		next, err := page(cursor)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return err
+		}
+		if cursor = next; seen[cursor] {
+			return nil
+		}
+		seen[cursor] = true
+	}
+	return nil
+}
+
+// expire has the connection replaced: its service has forgotten the session.
+func (c *connection) expire() {
+	select {
+	case c.expired <- struct{}{}:
+	default:
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/mcp/internal/wire"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/foreign"
 )
@@ -62,14 +63,14 @@ type offer struct {
 // inspect checks and cleans a server's description of a tool.
 func inspect(t *sdk.Tool, identity string) offer {
 	o := offer{name: t.Name}
-	if why, broken := t.Meta[brokenMeta]; broken {
+	if why, broken := t.Meta[wire.Broken]; broken {
 		o.refused = fmt.Errorf("its definition cannot be read: %v", why)
 		return o
 	}
 	if o.refused = checkOwnName(t.Name); o.refused == nil {
 		o.definition, o.repairs, o.refused = define(t, identity)
 	}
-	if lost, ok := t.Meta[repairedMeta].(string); ok {
+	if lost, ok := t.Meta[wire.Repaired].(string); ok {
 		o.repairs = append(o.repairs, "parts that cannot be read were left out: "+cut(printable.OneLine(lost), 100))
 	}
 	return o

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/mcp/internal/wire"
 )
 
 // guard sends the requests to a service, with the headers of the skill's file, which it
@@ -44,16 +44,12 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	body := &bounded{ReadCloser: response.Body, left: maxMessage, cancel: cancel}
-	switch kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";"); strings.TrimSpace(strings.ToLower(kind)) {
-	case "text/event-stream":
+	body := &bounded{ReadCloser: response.Body, left: wire.MaxMessage, cancel: cancel}
+	kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
+	if strings.EqualFold(strings.TrimSpace(kind), "text/event-stream") {
 		body.left = -1 // each event has its own bound
-		response.Body = &repaired{Closer: body, r: bufio.NewReaderSize(body, 64<<10), stream: true}
-	case "application/json":
-		response.Body, response.ContentLength = &repaired{Closer: body, r: bufio.NewReader(body)}, -1
-	default:
-		response.Body = body
 	}
+	response.Body = body
 	if response.StatusCode == http.StatusUnauthorized {
 		_ = body.Close() // it is not read
 		return nil, errUnauthorized

@@ -18,8 +18,12 @@
 //     what its risk is.
 //   - Results are data. Only harmless media types are passed on; links in results are
 //     not followed.
-//   - A server may request nothing from etui: no sampling, elicitation or roots. OAuth
-//     is not supported.
+//   - A server may ask the person of a call something, as an approval is asked, but never for a
+//     secret, and a program may ask for the folders that it was granted (roots). It may request
+//     nothing else: no sampling. OAuth is not supported.
+//
+// Its resources and prompts are tools, too. What a server sends is repaired where it does not
+// keep to the protocol, and [Status] says what.
 //
 // A call whose context has an idempotency key carries it in _meta, as
 // run.etui/idempotency-key.
@@ -281,6 +285,7 @@ const (
 	firstPause  = time.Second // before a server is tried again; doubled each time
 	lastPause   = 5 * time.Minute
 	maxTries    = 8 // in a row, of a program
+	maxRenewals = 5 // of sessions that a service forgot, without a pause
 	pollEvery   = 5 * time.Minute
 	pollAtLeast = 30 * time.Second // whatever the server says
 	pollAtMost  = time.Hour
@@ -288,5 +293,4 @@ const (
 	lookEvery   = time.Second // between checks of the pins
 	maxPages    = 256
 	maxTools    = 512
-	maxMessage  = 16 << 20 // bytes
 )

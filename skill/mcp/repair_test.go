@@ -77,8 +77,8 @@ func TestWrongAnswers(t *testing.T) {
 				"VIDEO":   `a part of the type "video" was left out`,
 				"and":     "read this\n(a part of the type \"video\" was left out",
 				"PICTURE": `a part of the type "image" was left out`,
-				"ODD":     "the server's result cannot be read",
-				"NONE":    "the server's result cannot be read",
+				"ODD":     `{"odd":true}`,
+				"NONE":    "the server reported an error without saying which",
 			} {
 				got, err := r.call("mcp__srv__good", `{"a":"`+say+`"}`)
 				said := got.Text

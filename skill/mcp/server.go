@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/mcp/internal/wire"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/foreign"
 )
@@ -37,6 +38,7 @@ type Server struct {
 	write    []string // folders that it may write
 	redactor skill.Redactor
 	poke     chan struct{} // asks Run to list the tools
+	asking   dialogs       // calls that wait for people
 
 	state atomic.Pointer[state] // written by Load and then by Run alone
 }
@@ -67,7 +69,9 @@ type state struct {
 	held       map[string]string      // why accepted tools cannot be called, by name
 	refused    []Refused
 	repaired   []string // what was repaired in the definitions, as sentences
-	leftOut    int
+	listed     *listing // nil before the server has listed its tools
+	repairs    []string // see Status.Loose
+	renewing   bool     // the session has expired, and another one begins at once
 	err        error
 	retry      time.Time
 	restarts   int
@@ -113,7 +117,7 @@ func (s *Server) update(change func(*state)) {
 func (s *Server) tried(ctx context.Context) *state {
 	for {
 		n := s.state.Load()
-		if n.restarts > 0 || n.phase != Waiting && n.phase != Trying {
+		if !n.renewing && (n.restarts > 0 || n.phase != Waiting && n.phase != Trying) {
 			return n
 		}
 		select {
@@ -124,27 +128,44 @@ func (s *Server) tried(ctx context.Context) *state {
 	}
 }
 
+// renewed waits until a connection whose session has expired is not used any more.
+func (s *Server) renewed(ctx context.Context, c *connection) {
+	c.expire()
+	for n := s.state.Load(); n.connection == c; n = s.state.Load() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.next:
+		}
+	}
+}
+
 // Run connects to the server, and again after failures, until ctx ends. It calls changed
 // when the tools have changed. A server's program has ended when Run returns.
 func (s *Server) Run(ctx context.Context, changed func()) {
 	log := s.config.Log.With("server", s.file.Name)
-	legacy := false
+	m, renewals := &manner{patience: firstPatience}, 0
 	for tries := 1; ; tries++ {
 		s.update(func(n *state) { n.phase, n.retry = Trying, time.Time{} })
 		since := time.Now()
-		reached, err := s.serve(ctx, legacy, changed)
+		reached, err := s.serve(ctx, m, changed)
 		switch {
 		case ctx.Err() != nil:
-			s.update(func(n *state) { n.phase, n.err = Away, nil })
+			s.update(func(n *state) { n.phase, n.err, n.renewing = Away, nil, false })
 			return
 		case !reached:
-			legacy = !legacy // some older servers crash when offered the newer protocol
+			m.legacy, m.patience = !m.legacy, laterPatience // some older servers crash when offered the newer protocol
 		case time.Since(since) >= settled:
-			tries = 1
+			tries, renewals = 1, 0
+		}
+		if expired(err) && renewals < maxRenewals {
+			renewals++
+			log.InfoContext(ctx, "MCP server has forgotten the session; another one begins")
+			continue
 		}
 		err = s.tell(err)
 		if hopeless(err) || tries >= maxTries && len(s.file.Command) > 0 {
-			s.update(func(n *state) { n.phase, n.err = Stopped, err })
+			s.update(func(n *state) { n.phase, n.err, n.renewing = Stopped, err, false })
 			log.ErrorContext(ctx, "MCP server stopped; it is tried again when its file is loaded again", "tries", tries, "error", err)
 			<-ctx.Done()
 			return
@@ -152,6 +173,7 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 		pause := pauseAfter(tries)
 		s.update(func(n *state) {
 			n.phase, n.err, n.retry = Away, err, time.Now().Add(pause)
+			n.renewing = false
 			n.restarts++
 		})
 		if tries == 1 {
@@ -176,15 +198,20 @@ func hopeless(err error) bool {
 	return errors.Is(err, sandbox.ErrRefused) || errors.Is(err, sandbox.ErrNotFound) || errors.Is(err, errUnauthorized)
 }
 
+// expired reports whether a service has forgotten a session that it had opened.
+func expired(err error) bool {
+	return errors.Is(err, wire.ErrExpired) || errors.Is(err, sdk.ErrSessionMissing)
+}
+
 // serve connects and keeps the tools up to date until a failure. It reports whether it
 // reached the server.
-func (s *Server) serve(ctx context.Context, legacy bool, changed func()) (reached bool, err error) {
-	c, err := s.connect(ctx, legacy)
+func (s *Server) serve(ctx context.Context, m *manner, changed func()) (reached bool, err error) {
+	c, err := s.connect(ctx, m)
 	if err != nil {
 		return false, err
 	}
 	defer func() {
-		s.update(func(n *state) { n.phase, n.connection = Away, nil })
+		s.update(func(n *state) { n.phase, n.connection, n.renewing = Away, nil, expired(err) })
 		c.close()
 	}()
 	return true, s.keep(ctx, c, changed)
@@ -195,15 +222,15 @@ func (s *Server) keep(ctx context.Context, c *connection, changed func()) error 
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
-		tools, leftOut, poll, err := c.list(ctx, s.wanted)
+		listed, poll, err := c.list(ctx, s.wanted)
 		if err != nil {
 			return c.explain(err)
 		}
-		listed, next := time.Now(), time.After(poll)
+		at, next := time.Now(), time.After(poll)
 		for fresh := true; fresh; {
 			_, pins, _ := s.config.Pins.know(s.file.Name)
 			began := time.Now()
-			s.take(ctx, c, tools, leftOut, changed)
+			s.take(ctx, c, listed, changed)
 			// Spend at most a tenth of a core on judging, however often the server changes.
 			pause := max(listPause, 10*time.Since(began))
 			for same := true; same; {
@@ -212,10 +239,12 @@ func (s *Server) keep(ctx context.Context, c *connection, changed func()) error 
 					return ctx.Err()
 				case err := <-c.dead:
 					return c.explain(err)
+				case <-c.expired:
+					return wire.ErrExpired
 				case <-next:
 					fresh, same = false, false
 				case <-s.poke:
-					next = time.After(pause - time.Since(listed))
+					next = time.After(pause - time.Since(at))
 				case <-look.C:
 					_, _, _ = s.config.Pins.know(s.file.Name) // closes the channel if another process has changed the pins
 				case <-pins:
@@ -227,9 +256,9 @@ func (s *Server) keep(ctx context.Context, c *connection, changed func()) error 
 }
 
 // take turns the server's list into the tools that may be used.
-func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, leftOut int, changed func()) {
+func (s *Server) take(ctx context.Context, c *connection, listed *listing, changed func()) {
 	known, _, err := s.config.Pins.know(s.file.Name)
-	offers, refused, repaired := s.inspect(listed, known, c.program)
+	offers, refused, repaired := s.inspect(listed.tools, known, c.program)
 	if err == nil {
 		known, err = s.config.Pins.offer(s.file.Name, s.identity, offers)
 	}
@@ -240,7 +269,8 @@ func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, le
 	}
 	before := s.state.Load()
 	s.update(func(n *state) {
-		n.phase, n.connection, n.err, n.refused, n.repaired, n.leftOut = Connected, c, err, refused, repaired, leftOut
+		n.phase, n.connection, n.err, n.refused, n.repaired, n.listed, n.renewing = Connected, c, err, refused, repaired, listed, false
+		n.repairs = c.wire.Repairs()
 		if err == nil {
 			n.set(s, known)
 		}
@@ -248,12 +278,18 @@ func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, le
 	now := s.state.Load()
 	if before.phase != Connected || len(before.tools) != len(now.tools) {
 		s.config.Log.InfoContext(ctx, "MCP server connected", "server", s.file.Name, "protocol", c.version, "tools", len(now.tools), "refused", len(refused))
-		if leftOut > 0 {
-			s.config.Log.WarnContext(ctx, "MCP server lists more tools than etui takes; the key include of its file chooses", "server", s.file.Name, "taken", maxTools, "left out", leftOut)
+		if listed.leftOut > 0 {
+			const many = "MCP server lists more tools than etui takes; the key include of its file chooses"
+			s.config.Log.WarnContext(ctx, many,
+				"server", s.file.Name, "taken", maxTools, "left out", listed.leftOut)
 		}
 	}
 	if len(repaired) > 0 && !slices.Equal(before.repaired, repaired) {
 		s.config.Log.InfoContext(ctx, "MCP server's definitions were repaired", "server", s.file.Name, "repairs", repaired)
+	}
+	if len(now.repairs) > len(before.repairs) {
+		s.config.Log.InfoContext(ctx, "MCP server keeps to the protocol loosely; its messages are repaired",
+			"server", s.file.Name, "repaired", strings.Join(now.repairs, "; "))
 	}
 	if !slices.Equal(before.tools, now.tools) {
 		changed()
@@ -382,9 +418,12 @@ func (n *state) set(s *Server, known map[string]pin) {
 			continue
 		}
 		taken[s.toolName(name)] = true
-		t := before[name]
-		if t == nil || t.hash != p.Accepted.Hash {
-			t = s.newTool(name, p.Accepted)
+		t, about := before[name], ""
+		if n.listed != nil {
+			about = s.redactor.Text(printable.Text(n.listed.about[name]))
+		}
+		if t == nil || t.hash != p.Accepted.Hash || t.about != about {
+			t = s.newTool(name, p.Accepted, about)
 		}
 		n.tools, n.byName[name] = append(n.tools, t), t
 		switch {
@@ -426,6 +465,8 @@ type Status struct {
 	// Noise says what the program wrote to its standard output that is no message, and was
 	// skipped; empty if nothing.
 	Noise string `json:"noise,omitempty"`
+	// Loose says in what the server does not keep to the protocol, and was understood anyway.
+	Loose []string `json:"loose,omitempty"`
 	// Err is the last failure; empty after a success.
 	Err string `json:"error,omitempty"`
 	// Retry is when Run tries the server again; zero if it does not.
@@ -437,13 +478,20 @@ type Status struct {
 // Status returns the current state of the server.
 func (s *Server) Status() Status {
 	n := s.state.Load()
-	st := Status{Server: s.file.Name, Identity: s.identity, Phase: n.phase, Tools: []string{}, Refused: n.refused, Repaired: n.repaired, LeftOut: n.leftOut, Retry: n.retry, Restarts: n.restarts}
+	st := Status{
+		Server: s.file.Name, Identity: s.identity, Phase: n.phase,
+		Tools: []string{}, Refused: n.refused, Repaired: n.repaired, Retry: n.retry, Restarts: n.restarts,
+	}
 	if len(s.file.Command) > 0 {
 		st.Read, st.Write, st.Network = s.readable(), s.writable(), s.file.Network
 	}
 	if n.connection != nil {
 		st.Protocol = n.connection.version
-		st.Noise = s.redactor.Text(printable.OneLine(n.connection.noise.String()))
+		st.Noise = s.redactor.Text(printable.OneLine(n.connection.wire.Noise()))
+		st.Loose = n.connection.wire.Repairs()
+	}
+	if n.listed != nil {
+		st.LeftOut = n.listed.leftOut
 	}
 	for _, t := range n.tools {
 		d := t.Definition()

@@ -58,6 +58,19 @@ func program(mode string) {
 			os.Exit(1)
 		}
 		return
+	case "roots":
+		s := newServer()
+		s.AddTool(&sdk.Tool{Name: "roots", Description: "Lists them.", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if list, ok := r.Params.InputResponses["r"].(*sdk.ListRootsResult); ok {
+				raw, err := json.Marshal(list.Roots)
+				return text(string(raw)), err
+			}
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"r": &sdk.ListRootsParams{}}}, nil //nolint:staticcheck // servers still ask
+		})
+		if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
+		return
 	case "greets":
 		fmt.Println("[greeter] ready on stdio")
 	}
@@ -454,8 +467,10 @@ func TestFailures(t *testing.T) {
 		said = append(said, fmt.Sprint(err))
 		_, err = r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{}) //nolint:staticcheck // older servers still ask
 		said = append(said, fmt.Sprint(err))
-		_, err = r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "your password?", RequestedSchema: json.RawMessage(`{"type":"object"}`)})
-		said = append(said, fmt.Sprint(err))
+		refused, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "your password?", RequestedSchema: json.RawMessage(`{"type":"object"}`)})
+		if err != nil || refused.Action == "accept" {
+			t.Errorf("nobody can be asked: %v, %v", refused, err)
+		}
 		return text(strings.Join(said, "\n")), nil
 	})
 	web := serve(t, s, false)

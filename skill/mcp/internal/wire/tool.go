@@ -1,0 +1,104 @@
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// repairTool repairs a tool of a list.
+func repairTool(raw json.RawMessage) (_ json.RawMessage, changed bool) {
+	now, other := readableTool(raw)
+	if with, told := withTasks(or(now, raw)); told {
+		return with, true
+	}
+	return now, other
+}
+
+// readableTool drops the parts of a tool's definition that cannot be read. Without a name it cannot
+// be used at all.
+func readableTool(raw json.RawMessage) (_ json.RawMessage, changed bool) {
+	err := json.Unmarshal(raw, new(*sdk.Tool))
+	if most, _ := depth(raw); err == nil && most <= maxAnswerDepth {
+		return nil, false
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		fields = map[string]json.RawMessage{}
+	}
+	var name string
+	if failed := json.Unmarshal(fields["name"], &name); failed != nil {
+		return encoded(map[string]any{
+			"name": "", "inputSchema": map[string]any{"type": "object"},
+			"_meta": map[string]string{Broken: unreadable(cmp.Or(err, failed))},
+		}), true
+	}
+	kept, lost := map[string]any{"name": name}, []string{}
+	for key, value := range fields {
+		if key == "inputSchema" || key == "outputSchema" {
+			var v any
+			if json.Unmarshal(value, &v) == nil {
+				kept[key] = shallow(v, maxAnswerDepth/2)
+			}
+			continue
+		}
+		one := encoded(map[string]any{"name": name, key: value})
+		if most, _ := depth(one); json.Unmarshal(one, new(sdk.Tool)) == nil && most <= maxAnswerDepth {
+			kept[key] = value
+		} else {
+			lost = append(lost, key)
+		}
+	}
+	if slices.Sort(lost); len(lost) > 0 {
+		kept["_meta"] = map[string]string{Repaired: strings.Join(lost, ", ")}
+	}
+	return encoded(kept), true
+}
+
+// shallow replaces what is deeper than some levels by an empty object.
+func shallow(v any, levels int) any {
+	switch v := v.(type) {
+	case []any:
+		if levels == 0 {
+			return map[string]any{}
+		}
+		for i := range v {
+			v[i] = shallow(v[i], levels-1)
+		}
+	case map[string]any:
+		if levels == 0 {
+			return map[string]any{}
+		}
+		for name := range v {
+			v[name] = shallow(v[name], levels-1)
+		}
+	}
+	return v
+}
+
+// withTasks puts what a tool says of tasks, which the SDK does not read, where it is kept.
+func withTasks(raw json.RawMessage) (_ json.RawMessage, changed bool) {
+	var said struct {
+		Execution struct {
+			TaskSupport string `json:"taskSupport"`
+		} `json:"execution"`
+	}
+	if !bytes.Contains(raw, []byte("taskSupport")) || json.Unmarshal(raw, &said) != nil ||
+		said.Execution.TaskSupport == "" {
+		return nil, false
+	}
+	var fields, meta map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return nil, false
+	}
+	if json.Unmarshal(fields["_meta"], &meta) != nil || meta == nil {
+		meta = map[string]json.RawMessage{}
+	}
+	meta[TaskSupport] = encoded(said.Execution.TaskSupport)
+	fields["_meta"] = encoded(meta)
+	return encoded(fields), true
+}
