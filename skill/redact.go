@@ -16,6 +16,9 @@ func (c *Config) Secrets() []Secret {
 	for _, s := range c.Expanded {
 		all = append(all, s.Parts()...)
 	}
+	if c.Auth.ClientSecret != "" {
+		all = append(all, c.Auth.ClientSecret)
+	}
 	for _, values := range []map[string]Secret{c.Headers, c.Env} {
 		for name, value := range values {
 			if secret.Names(name) {

@@ -51,6 +51,15 @@ func (r *reader) secrets(n *yaml.Node, key string) map[string]Secret {
 	return all
 }
 
+// secret reads one text that may hold ${NAME}.
+func (r *reader) secret(n *yaml.Node, key string) Secret {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
+		r.Fail(n, key, "%s must be text; put it in quotes", key)
+		return ""
+	}
+	return r.expand(n, key)
+}
+
 var reference = regexp.MustCompile(`\$\{([^}]*)\}?`)
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -36,7 +36,7 @@ type connection struct {
 
 var (
 	errGone         = errors.New("the connection to the server has ended")
-	errUnauthorized = errors.New("the server wants a login. OAuth is not supported: write a token into the skill's headers, as in Authorization: Bearer ${NAME}")
+	errUnauthorized = errors.New("the server refuses the login: write a token into the skill's headers, as in Authorization: Bearer ${NAME}")
 )
 
 // legacyProtocol is the newest version of the protocol that begins with a
@@ -204,7 +204,7 @@ func (s *Server) http() (sdk.Transport, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	client.Transport = &guard{base, s.file.Headers, endpoint}
+	client.Transport = &guard{base, s.file.Headers, endpoint, s.login != nil}
 	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if len(via) > 3 || !sameOrigin(r.URL, endpoint) {
 			return fmt.Errorf("the server redirects to %s; write that address into the skill's file if you trust it", r.URL.Host)
@@ -212,7 +212,11 @@ func (s *Server) http() (sdk.Transport, error) {
 		return nil
 	}
 	client.Timeout = 0 // streams stay open; each call has its own limit
-	return &sdk.StreamableClientTransport{Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: maxMessage}, nil
+	transport := &sdk.StreamableClientTransport{Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: maxMessage}
+	if s.login != nil {
+		transport.OAuthHandler = s.login.For("")
+	}
+	return transport, nil
 }
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

@@ -16,8 +16,9 @@
 //     what its risk is.
 //   - Results are data. Only harmless media types are passed on; links in results are
 //     not followed.
-//   - A server may request nothing from etui: no sampling, elicitation or roots. OAuth
-//     is not supported.
+//   - A server may request nothing from etui: no sampling, elicitation or roots.
+//
+// Services that want a login get one by OAuth, see package oauth.
 //
 // A call whose context has an idempotency key carries it in _meta, as
 // run.etui/idempotency-key.
@@ -66,6 +67,8 @@ type Config struct {
 	Closed []string
 	// Pins remember which definitions may be used. Nil keeps them in memory only.
 	Pins *Pins
+	// Logins say how etui logs in to services. Nil: it does not.
+	Logins *Logins
 	// Log reports servers that come and go. Nil discards.
 	Log *slog.Logger
 	// Version is etui's version, which servers are shown. Default: "dev".
@@ -105,6 +108,9 @@ func (p *Provider) Load(c skill.Config) (_ skill.Skill, err error) {
 		return nil, err
 	}
 	s := &Server{config: p.config, file: c, details: details(c), identity: identity(c), redactor: c.Redactor(), poke: make(chan struct{}, 1)}
+	if s.login, err = p.newLogin(c); err != nil {
+		return nil, err
+	}
 	if s.file.Timeout == 0 {
 		s.file.Timeout = skill.DefaultTimeout
 	}
@@ -192,6 +198,8 @@ func check(c skill.Config) error {
 		return fmt.Errorf("command, endpoint: one of them is needed: the server's program or its URL")
 	case len(c.Command) > 0 && c.Endpoint != "":
 		return fmt.Errorf("command, endpoint: only one of them is possible")
+	case len(c.Command) > 0 && !c.Auth.IsZero():
+		return fmt.Errorf("auth: only a server with an endpoint has it")
 	case len(c.Command) > 0 && len(c.Headers) > 0:
 		return fmt.Errorf("headers: only a server with an endpoint has them")
 	case len(c.Command) == 0 && len(c.Env) > 0:

@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/mcp/oauth"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -34,6 +35,7 @@ type Server struct {
 	read     []string // folders that it may read
 	write    []string // folders that it may write
 	redactor skill.Redactor
+	login    *oauth.Client // nil where etui does not log in
 	poke     chan struct{} // asks Run to list the tools
 
 	state atomic.Pointer[state] // written by Load and then by Run alone
@@ -140,6 +142,13 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 			tries = 1
 		}
 		err = s.tell(err)
+		if needed := (*oauth.Needed)(nil); errors.As(err, &needed) {
+			s.update(func(n *state) { n.phase, n.err = Stopped, err })
+			log.WarnContext(ctx, "MCP server waits for a login", "error", err)
+			s.awaitLogin(ctx)
+			tries = 0
+			continue
+		}
 		if hopeless(err) || tries >= maxTries && len(s.file.Command) > 0 {
 			s.update(func(n *state) { n.phase, n.err = Stopped, err })
 			log.ErrorContext(ctx, "MCP server stopped; it is tried again when its file is loaded again", "tries", tries, "error", err)
@@ -355,6 +364,8 @@ type Status struct {
 	// Noise says what the program wrote to its standard output that is no message, and was
 	// skipped; empty if nothing.
 	Noise string `json:"noise,omitempty"`
+	// Login says that the server waits for etui mcp login.
+	Login bool `json:"login,omitempty"`
 	// Err is the last failure; empty after a success.
 	Err string `json:"error,omitempty"`
 	// Retry is when Run tries the server again; zero if it does not.
@@ -380,7 +391,7 @@ func (s *Server) Status() Status {
 	held, err := s.config.Pins.Held(s.file.Name)
 	st.Held = held
 	if err = errors.Join(n.err, err); err != nil {
-		st.Err = s.tell(err).Error()
+		st.Err, st.Login = s.tell(err).Error(), errors.As(err, new(*oauth.Needed))
 	}
 	return st
 }

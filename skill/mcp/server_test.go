@@ -51,6 +51,12 @@ func program(mode string) {
 		for range 200_000 {
 			fmt.Println(strings.Repeat("no message ", 10))
 		}
+	case "conform":
+		if err := conform(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	case "wrong":
 		if err := runWrong(); err != nil {
 			os.Exit(1)
@@ -341,8 +347,8 @@ func TestServiceThatWantsALogin(t *testing.T) {
 	}))
 	r := start(t, mcp.Config{}, skill.Config{Endpoint: web.URL + "/?key=secret"})
 	st := r.until("stopped", func(st mcp.Status) bool { return st.Phase == mcp.Stopped })
-	if !strings.Contains(st.Err, "OAuth is not supported") {
-		t.Errorf("st.Err: %q does not contain %q", st.Err, "OAuth is not supported")
+	if !strings.Contains(st.Err, "write a token into the skill's headers") {
+		t.Errorf("st.Err: %q does not contain %q", st.Err, "write a token into the skill's headers")
 	}
 	if strings.Contains(fmt.Sprint(st), "secret") {
 		t.Error("strings.Contains(fmt.Sprint(st), \"secret\") is true")

@@ -34,6 +34,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/skill/mcp/oauth"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
@@ -76,6 +77,7 @@ type App struct {
 	models   models
 	tools    toolbox
 	skills   *skills
+	logins   *oauth.Vault // at MCP servers
 	reloader *reloader
 	eraser   *erase.Eraser
 	clock    *schedule.Clock
@@ -160,7 +162,7 @@ func (a *App) open(ctx context.Context) error {
 		return err
 	}
 	a.eraser = erase.New(erase.Config{
-		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.tools.channels},
+		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.tools.channels, a.logins},
 		Local: []erase.Part{a.Engine, a.skills.calls}, Log: settings.Log,
 	})
 	a.HTTP = server.New(a.Engine, server.Config{

@@ -69,9 +69,9 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		}
 		return a.Known().MissingTools(e)
 	}
-	a.skills = s
+	a.skills, a.logins = s, a.state.Logins()
 	providers, err := provider.New(provider.Config{
-		Workspace: w, Out: out, Programs: a.tools.programs, Pins: s.pins, Traces: traces, Version: a.settings.Version, Log: log,
+		Workspace: w, Out: out, Programs: a.tools.programs, Pins: s.pins, Logins: &mcp.Logins{Vault: a.logins}, Traces: traces, Version: a.settings.Version, Log: log,
 	})
 	if err != nil {
 		return err

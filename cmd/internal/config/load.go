@@ -34,7 +34,7 @@ const maxFile = 1 << 20
 const Prefix = "ETUI_"
 
 // notKeys are variables with the prefix that mean something else.
-var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL", "ETUI_TRUST"}
+var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL", "ETUI_TRUST", "ETUI_LOGIN_KEY"}
 
 // skillsDir is a second name of another variable.
 const skillsDir, skillsDirKey = "SKILLS_DIR", "ETUI_SKILLS_DIR"

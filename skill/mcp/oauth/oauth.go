@@ -1,0 +1,346 @@
+// Package oauth logs in to MCP servers, as the authorization of the protocol asks in its versions
+// from 2025-03-26 to 2026-07-28.
+//
+// A [Client] is for one server. It finds the authorization server by the server's refusal and the
+// metadata that this names, and uses a client that was registered by hand, the document that
+// describes it, or one that it registers. People log in in a browser, with PKCE, a state that is
+// good once, and the server as the resource; the name of the authorization server in an answer is
+// checked. Tokens are refreshed before they expire and after a refusal. If a login has too few
+// scopes, the next one asks for those too.
+//
+// Logins are kept in a [Vault]: one for all, or one for each person.
+//
+// Nothing that a server or a document says is trusted: requests follow the rules of the client
+// that Config.HTTP is, documents and waits are bounded, and a token goes to the server that it was
+// given for only. An authorization server without PKCE is refused.
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"golang.org/x/oauth2"
+
+	"github.com/etui-run/etui/secret"
+)
+
+// Settings say how a login is made. The zero value works where the authorization server
+// registers clients.
+type Settings struct {
+	// Client has etui log in as itself, by its own id and secret.
+	Client bool
+	// ClientID and ClientSecret are those of a client that was registered by hand.
+	ClientID     string
+	ClientSecret secret.Value
+	// ClientDocument is the URL of a document that describes the client.
+	ClientDocument string
+	// Scopes replace those that the server asks for.
+	Scopes []string
+}
+
+// Config says which server a client logs in to. All but Settings, Begin and Redirect is
+// required.
+type Config struct {
+	Name     string
+	Endpoint string
+	Settings Settings
+	Vault    *Vault
+	// HTTP sends requests to authorization servers. It decides which addresses it reaches.
+	HTTP http.RoundTripper
+	// Redirect is where browsers go after a login. It is required where Begin is set.
+	Redirect string
+	// Begin has a person make a login. It returns nil when the login is made; an error ends the
+	// request that needs it. Nil means that nobody can be asked: requests fail with [*Needed].
+	Begin func(ctx context.Context, a *Attempt) error
+}
+
+// Client logs in to one server. It is safe for concurrent use.
+type Client struct {
+	Config
+	endpoint *url.URL
+	http     *http.Client
+	locks    [16]sync.Mutex // by person: one of them at a time gets a token
+}
+
+// New returns a client.
+func New(c Config) (*Client, error) {
+	endpoint, err := url.Parse(c.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Config: c, endpoint: endpoint, http: &http.Client{Transport: c.HTTP, CheckRedirect: follow, Timeout: exchangeTime}}, nil
+}
+
+// follow follows few redirections of documents, and none of requests with secrets.
+func follow(next *http.Request, before []*http.Request) error {
+	first := before[0]
+	switch {
+	case first.Method != http.MethodGet:
+		return http.ErrUseLastResponse
+	case len(before) > 3:
+		return errors.New("more than 3 redirections")
+	case first.URL.Scheme == "https" && next.URL.Scheme != "https":
+		return fmt.Errorf("the redirection to %s is not encrypted", next.URL.Host)
+	}
+	return nil
+}
+
+// outward returns a context whose requests for tokens use the client's rules.
+func (c *Client) outward(ctx context.Context) context.Context {
+	return context.WithValue(ctx, oauth2.HTTPClient, c.http)
+}
+
+// Needed is the error of a request that needs a login of a person.
+type Needed struct {
+	Server string
+	// Scopes are what the server asked for beyond the login that there is.
+	Scopes []string
+}
+
+func (n *Needed) Error() string {
+	if len(n.Scopes) > 0 {
+		return fmt.Sprintf("the server wants a login with more rights (%s): etui mcp login %s", strings.Join(n.Scopes, " "), n.Server)
+	}
+	return "the server wants a login: etui mcp login " + n.Server
+}
+
+// For returns the handler of the requests of a person; the shared login has no name.
+func (c *Client) For(person string) auth.OAuthHandler { return &handler{c, person} }
+
+type handler struct {
+	client *Client
+	person string
+}
+
+func (c *Client) lock(person string) (unlock func()) {
+	h := fnv.New32()
+	_, _ = io.WriteString(h, person) // it never fails
+	l := &c.locks[h.Sum32()%uint32(len(c.locks))]
+	l.Lock()
+	return l.Unlock
+}
+
+// early is how long before its end a token is refreshed.
+const early = 30 * time.Second
+
+// TokenSource implements [auth.OAuthHandler]. Without a login there is no token: a server may
+// need none.
+func (h *handler) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
+	c := h.client
+	defer c.lock(h.person)()
+	g, err := c.Vault.get(ctx, c.Name, h.person)
+	if err != nil || g == nil || g.Access == "" || !c.about(g) {
+		return nil, err
+	}
+	if !g.Expiry.IsZero() && time.Until(g.Expiry) < early {
+		if err := c.renew(ctx, h.person, g); err != nil {
+			return nil, err
+		}
+		if g.Access == "" {
+			return nil, nil
+		}
+	}
+	return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: g.Access}), nil
+}
+
+// about reports whether a login was made for the server: its file may name another one now.
+func (c *Client) about(g *grant) bool { return c.covers(g.Resource) }
+
+// renew refreshes a token and keeps it. A login that cannot be renewed loses its token, and keeps
+// what it was about.
+func (c *Client) renew(ctx context.Context, person string, g *grant) error {
+	var err error
+	switch {
+	case c.Settings.Client:
+		err = c.own(ctx, g, g.Scopes)
+	case g.Refresh != "":
+		err = c.refresh(ctx, g)
+	default:
+		g.Access = ""
+	}
+	var refused *oauth2.RetrieveError
+	if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 && refused.Response.StatusCode != http.StatusTooManyRequests {
+		g.Access, g.Refresh, err = "", "", nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.Vault.put(ctx, c.Name, person, g)
+}
+
+// discoverTime bounds finding an authorization server and registering there.
+const discoverTime = time.Minute
+
+// Authorize implements [auth.OAuthHandler]: it gets another token after a refusal.
+func (h *handler) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
+	c := h.client
+	defer resp.Body.Close()
+	said := read(resp)
+	if resp.StatusCode == http.StatusForbidden && !said.insufficient {
+		return nil // no login helps; the transport asks again and reports the refusal
+	}
+	a, err := h.authorize(ctx, said, strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
+	if err != nil || a == nil {
+		return err
+	}
+	return c.Begin(ctx, a)
+}
+
+// authorize gets another token than the one that was sent, or returns the attempt that a person
+// has to make for it.
+func (h *handler) authorize(ctx context.Context, said challenge, sent string) (*Attempt, error) {
+	c := h.client
+	defer c.lock(h.person)()
+	ctx, cancel := context.WithTimeout(ctx, discoverTime)
+	defer cancel()
+	g, err := c.Vault.get(ctx, c.Name, h.person)
+	if err != nil {
+		return nil, err
+	}
+	if g != nil && g.Access != "" && g.Access != sent && c.about(g) && !said.insufficient {
+		return nil, nil // another request or process has got it meanwhile
+	}
+	p, err := c.discover(ctx, said)
+	if err != nil {
+		return nil, fmt.Errorf("the server wants a login, and etui does not find where: %w", err)
+	}
+	if g != nil && !c.at(p, g) {
+		g = nil
+	}
+	switch scopes := c.scopes(p, said, g); {
+	case c.Settings.Client:
+		return nil, c.asItself(ctx, h.person, p, scopes)
+	case g != nil && g.Refresh != "" && !said.insufficient:
+		if err := c.renew(ctx, h.person, g); err != nil || g.Access != "" {
+			return nil, err
+		}
+		fallthrough
+	default:
+		if c.Begin == nil {
+			return nil, c.want(ctx, h.person, g, said)
+		}
+		return c.attempt(ctx, p, h.person, scopes)
+	}
+}
+
+// at reports whether a login was made at a place.
+func (c *Client) at(p *place, g *grant) bool {
+	return strings.TrimSuffix(g.Issuer, "/") == strings.TrimSuffix(p.meta.Issuer, "/") && c.about(g)
+}
+
+// want notes what a server asked for, so that the next login asks for it too.
+func (c *Client) want(ctx context.Context, person string, g *grant, said challenge) error {
+	n := &Needed{Server: c.Name}
+	if !said.insufficient || g == nil {
+		return n
+	}
+	n.Scopes = slices.DeleteFunc(slices.Clone(said.scopes), func(s string) bool { return slices.Contains(g.Scopes, s) })
+	if wanted := union(g.Wanted, said.scopes); !slices.Equal(wanted, g.Wanted) && len(wanted) <= maxScopes {
+		g.Wanted = wanted
+		return errors.Join(c.Vault.put(ctx, c.Name, person, g), n)
+	}
+	return n
+}
+
+// maxScopes is how many scopes a server may want.
+const maxScopes = 200
+
+// scopes returns what a login asks for: what the settings say, else what the server asked for
+// now and earlier, else what its metadata list.
+func (c *Client) scopes(p *place, said challenge, g *grant) []string {
+	scopes := c.Settings.Scopes
+	if len(scopes) == 0 {
+		if scopes = said.scopes; len(scopes) == 0 {
+			scopes = p.scopes
+		}
+		if g != nil {
+			scopes = union(union(g.Scopes, g.Wanted), scopes)
+		}
+	}
+	if offline := "offline_access"; !c.Settings.Client && slices.Contains(p.meta.ScopesSupported, offline) {
+		scopes = union(scopes, []string{offline}) // without it some give no refresh token
+	}
+	return scopes[:min(len(scopes), maxScopes)]
+}
+
+// asItself logs etui in by its own id and secret.
+func (c *Client) asItself(ctx context.Context, person string, p *place, scopes []string) error {
+	s := c.Settings
+	g := &grant{
+		Issuer: p.meta.Issuer, TokenURL: p.meta.TokenEndpoint, Resource: p.resource,
+		ClientID: s.ClientID, ClientSecret: string(s.ClientSecret), AuthStyle: int(styleOf(p.meta, true)),
+	}
+	if err := c.own(ctx, g, scopes); err != nil {
+		return err
+	}
+	return c.Vault.put(ctx, c.Name, person, g)
+}
+
+// Login has a person log in, also where the server has not asked for it yet.
+func (c *Client) Login(ctx context.Context, person string) error {
+	said, err := c.ask(ctx)
+	if err != nil {
+		return err
+	}
+	preparing, cancel := context.WithTimeout(ctx, discoverTime)
+	defer cancel()
+	p, err := c.discover(preparing, said)
+	if err != nil {
+		return err
+	}
+	g, err := c.Vault.get(preparing, c.Name, person)
+	if err != nil {
+		return err
+	}
+	if g != nil && !c.at(p, g) {
+		g = nil
+	}
+	scopes := c.scopes(p, said, g)
+	if c.Settings.Client {
+		return c.asItself(preparing, person, p, scopes)
+	}
+	a, err := c.attempt(preparing, p, person, scopes)
+	if err != nil {
+		return err
+	}
+	return c.Begin(ctx, a)
+}
+
+// ask sends a request without a token, to learn how the server refuses it.
+func (c *Client) ask(ctx context.Context) (said challenge, err error) {
+	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"etui","version":"1"}}}`
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Endpoint, strings.NewReader(begin))
+	if err != nil {
+		return said, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return said, err
+	}
+	defer resp.Body.Close()
+	return read(resp), nil
+}
+
+// Ready reports whether a person has a login at the server.
+func (c *Client) Ready(ctx context.Context, person string) (bool, error) {
+	g, err := c.Vault.get(ctx, c.Name, person)
+	return g != nil && g.Access != "" && c.about(g), err
+}
+
+// Logout removes the login of a person, and reports whether there was one.
+func (c *Client) Logout(ctx context.Context, person string) (bool, error) {
+	n, err := c.Vault.remove(ctx, c.Name, person)
+	return n > 0, err
+}
