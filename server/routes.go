@@ -65,6 +65,7 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"GET /readyz", Open, "whether it can answer: the store can be read", s.ready},
 
 		{"GET /{$}", Open, "for browsers: a page that says what this is and how to ask", s.page},
+		{"GET " + BackFromLogin, Open, "where browsers come back to from a login at an MCP server, with a state that is good once", s.backFromLogin},
 
 		{"GET /v1/models", Person, "the agents, as models", chat.Models},
 		{"GET /v1/models/{id}", Person, "one agent, as a model", chat.Model},

@@ -48,9 +48,15 @@ type Config struct {
 	Eraser *erase.Eraser
 	// Channels are where people talk; nil means nowhere. The caller runs them.
 	Channels *channel.Host
+	// Logins answers browsers that come back from a login at an MCP server, see [BackFromLogin];
+	// nil means that there are none.
+	Logins http.Handler
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }
+
+// BackFromLogin is the path where browsers come back to.
+const BackFromLogin = "/mcp/login"
 
 // Gateway is what Handler serves; *etui.Gateway is one.
 type Gateway interface {
@@ -84,6 +90,9 @@ func New(e *engine.Engine, cfg Config) *Server {
 		cfg.Keys = &identity.Keys{}
 	}
 	cfg.Skills.Log = cfg.Log
+	if cfg.Logins == nil {
+		cfg.Logins = http.NotFoundHandler()
+	}
 	if cfg.Channels == nil {
 		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
 	}

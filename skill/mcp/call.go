@@ -58,9 +58,21 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 	if n.connection == nil {
 		return chat.Result{}, s.away(n)
 	}
+	c := n.connection
+	if s.personal() {
+		person, leave := tool.Caller(ctx).Record(), func() {}
+		if person == "" {
+			return chat.Result{}, fmt.Errorf("%s: %w: %w", t.definition.Name, skill.ErrProviderUnavailable, errNobody)
+		}
+		var err error
+		if c, leave, err = s.visit(ctx, c, person); err != nil {
+			return s.failed(ctx, t, n, err)
+		}
+		defer leave()
+	}
 	ctx, gone := context.WithCancelCause(ctx)
 	defer gone(nil)
-	defer context.AfterFunc(n.connection.ctx, func() { gone(errGone) })()
+	defer context.AfterFunc(c.ctx, func() { gone(errGone) })()
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
@@ -68,11 +80,20 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 	if key := tool.IdempotencyKey(ctx); key != "" {
 		params.Meta = sdk.Meta{keyMeta: key}
 	}
-	result, err := n.connection.session.CallTool(ctx, params)
+	result, err := c.session.CallTool(ctx, params)
 	if err != nil {
-		return chat.Result{}, s.failure(ctx, t, n, err)
+		return s.failed(ctx, t, n, err)
 	}
 	return s.result(result), nil
+}
+
+// failed returns what becomes of a call that failed: a login that is needed is a result, which
+// the person reads too.
+func (s *Server) failed(ctx context.Context, t *serverTool, n *state, err error) (chat.Result, error) {
+	if asked := s.asks(err); asked != nil {
+		return *asked, nil
+	}
+	return chat.Result{}, s.failure(ctx, t, n, err)
 }
 
 // away returns the error of calls while the server is not connected.

@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/skill/mcp/oauth"
 )
 
 // connection is a connection to a server.
@@ -43,15 +44,16 @@ var (
 // handshake.
 const legacyProtocol = "2025-11-25"
 
-// connect connects to the server. If legacy is set, it uses the older protocol only.
-func (s *Server) connect(ctx context.Context, legacy bool) (c *connection, err error) {
+// connect connects to the server, with the login of a person if one is named. If legacy is set,
+// it uses the older protocol only.
+func (s *Server) connect(ctx context.Context, legacy bool, person string) (c *connection, err error) {
 	c = &connection{dead: make(chan error, 1), walled: s.walled}
 	c.ctx, c.end = context.WithCancel(ctx)
 	var transport sdk.Transport
 	if len(s.file.Command) > 0 {
 		transport, err = c.start(s)
 	} else {
-		transport, err = s.http()
+		transport, err = s.http(person)
 	}
 	if err != nil {
 		c.end()
@@ -67,7 +69,11 @@ func (s *Server) connect(ctx context.Context, legacy bool) (c *connection, err e
 		if trying.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("it did not answer within %v", connectTime)
 		}
-		err = c.explain(err)
+		if needed := (*oauth.Needed)(nil); errors.As(err, &needed) {
+			err = needed // which request it was does not matter
+		} else {
+			err = c.explain(err)
+		}
 		c.close()
 		return nil, err
 	}
@@ -193,8 +199,8 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 	return &sdk.IOTransport{Reader: &messages{r: bufio.NewReaderSize(p.Stdout, 64<<10), close: p.Stdout.Close, noise: &c.noise}, Writer: p.Stdin, MaxLineLength: maxMessage}, nil
 }
 
-// http returns the transport to a service.
-func (s *Server) http() (sdk.Transport, error) {
+// http returns the transport to a service, with the login of a person.
+func (s *Server) http(person string) (sdk.Transport, error) {
 	endpoint, err := url.Parse(s.file.Endpoint)
 	if err != nil {
 		return nil, err
@@ -214,7 +220,7 @@ func (s *Server) http() (sdk.Transport, error) {
 	client.Timeout = 0 // streams stay open; each call has its own limit
 	transport := &sdk.StreamableClientTransport{Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: maxMessage}
 	if s.login != nil {
-		transport.OAuthHandler = s.login.For("")
+		transport.OAuthHandler = s.login.For(person)
 	}
 	return transport, nil
 }

@@ -20,6 +20,8 @@ type Logins struct {
 	// Redirect and Begin are those of [oauth.Config].
 	Redirect string
 	Begin    func(ctx context.Context, a *oauth.Attempt) error
+	// Desk keeps the logins of people, in place of Begin.
+	Desk *oauth.Desk
 }
 
 // newLogin returns what logs in to a server; nil for a program, and for a service whose file
@@ -45,8 +47,12 @@ func (p *Provider) newLogin(c skill.Config) (*oauth.Client, error) {
 	if guard, ok := out.(*egress.Guard); ok {
 		out = guard.Caused(endpoint)
 	}
+	begin := l.Begin
+	if l.Desk != nil {
+		begin = l.Desk.Begin
+	}
 	return oauth.New(oauth.Config{
-		Name: c.Name, Endpoint: c.Endpoint, Vault: l.Vault, HTTP: out, Redirect: l.Redirect, Begin: l.Begin,
+		Name: c.Name, Endpoint: c.Endpoint, Vault: l.Vault, HTTP: out, Redirect: l.Redirect, Begin: begin, People: l.Desk != nil,
 		Settings: oauth.Settings{
 			Client: c.Auth.Login == skill.ClientLogin, ClientID: string(c.Auth.ClientID), ClientSecret: c.Auth.ClientSecret, ClientDocument: c.Auth.ClientDocument, Scopes: c.Auth.Scopes,
 		},

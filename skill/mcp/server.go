@@ -36,7 +36,10 @@ type Server struct {
 	write    []string // folders that it may write
 	redactor skill.Redactor
 	login    *oauth.Client // nil where etui does not log in
+	code     tool.Tool     // takes the codes of people who log in by themselves; nil without
 	poke     chan struct{} // asks Run to list the tools
+
+	people people // the connections of people who log in by themselves
 
 	state atomic.Pointer[state] // written by Load and then by Run alone
 }
@@ -185,13 +188,14 @@ func hopeless(err error) bool {
 // serve connects and keeps the tools up to date until a failure. It reports whether it
 // reached the server.
 func (s *Server) serve(ctx context.Context, legacy bool, changed func()) (reached bool, err error) {
-	c, err := s.connect(ctx, legacy)
+	c, err := s.connect(ctx, legacy, "")
 	if err != nil {
 		return false, err
 	}
 	defer func() {
 		s.update(func(n *state) { n.phase, n.connection = Away, nil })
 		c.close()
+		s.people.wait()
 	}()
 	return true, s.keep(ctx, c, changed)
 }
@@ -282,6 +286,8 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program strin
 		}
 		switch {
 		case o.refused != nil:
+		case s.code != nil && folded(t.Name) == codeTool:
+			o.refused = errors.New("etui has a tool of this name")
 		case size+o.definition.size > maxDefinitions:
 			o.refused = fmt.Errorf("the tools of the server have more than %d bytes together", maxDefinitions)
 		case times[folded(t.Name)] > 1:
@@ -336,6 +342,10 @@ func (n *state) set(s *Server, known map[string]pin) {
 		case p.Accepted.Server != s.identity:
 			n.held[name] = "the server is another one now"
 		}
+	}
+	if s.code != nil {
+		n.tools = append(n.tools, s.code)
+		slices.SortFunc(n.tools, func(a, b tool.Tool) int { return strings.Compare(a.Definition().Name, b.Definition().Name) })
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"net"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -273,6 +274,9 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	}
 	if m := c.Enrich.Model; m != "" && len(c.Models) > 0 && !models[m] {
 		r.fail(find(root, "enrich", "model"), "enrich.model: there is no model %q%s", m, nearest.Hint(m, known))
+	}
+	if u, err := url.Parse(c.API.URL); c.API.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+		r.fail(find(root, "api", "url"), "api.url: %q must be an address as in https://etui.example.com", c.API.URL)
 	}
 	if e := c.Embeddings; e.Model == "" && (e.BaseURL != "" || e.APIKey != "") {
 		r.fail(find(root, "embeddings"), "embeddings needs the key \"model\"")

@@ -31,6 +31,7 @@ type Attempt struct {
 	place    *place
 	config   *oauth2.Config
 	verifier string
+	got      *grant // by exchange
 }
 
 // Answer is what the browser brings back in the query of the redirection.
@@ -119,6 +120,19 @@ func styleOf(meta *oauthex.AuthServerMeta, secret bool) oauth2.AuthStyle {
 
 // Finish exchanges the code of an answer and keeps the login.
 func (a *Attempt) Finish(ctx context.Context, answer Answer) error {
+	if err := a.exchange(ctx, answer); err != nil {
+		return err
+	}
+	return a.keep(ctx)
+}
+
+// keep keeps the login that exchange got.
+func (a *Attempt) keep(ctx context.Context) error {
+	return a.client.Vault.put(ctx, a.Server, a.Person, a.got)
+}
+
+// exchange exchanges the code of an answer.
+func (a *Attempt) exchange(ctx context.Context, answer Answer) error {
 	switch {
 	case answer.State != a.State:
 		return errors.New("the answer belongs to another login: begin again")
@@ -140,10 +154,8 @@ func (a *Attempt) Finish(ctx context.Context, answer Answer) error {
 		Issuer: a.Issuer, TokenURL: a.config.Endpoint.TokenURL, Resource: a.place.resource,
 		ClientID: a.config.ClientID, ClientSecret: a.config.ClientSecret, AuthStyle: int(a.config.Endpoint.AuthStyle),
 	}
-	if err := g.take(token, a.config.Scopes); err != nil {
-		return err
-	}
-	return a.client.Vault.put(ctx, a.Server, a.Person, g)
+	a.got = g
+	return g.take(token, a.config.Scopes)
 }
 
 // checkIssuer checks the name of the authorization server in an answer (RFC 9207): a code of

@@ -62,6 +62,8 @@ type Config struct {
 	// Begin has a person make a login. It returns nil when the login is made; an error ends the
 	// request that needs it. Nil means that nobody can be asked: requests fail with [*Needed].
 	Begin func(ctx context.Context, a *Attempt) error
+	// People says that Begin is for the logins of people only: the shared one needs a command.
+	People bool
 }
 
 // Client logs in to one server. It is safe for concurrent use.
@@ -226,7 +228,7 @@ func (h *handler) authorize(ctx context.Context, said challenge, sent string) (*
 		}
 		fallthrough
 	default:
-		if c.Begin == nil {
+		if c.Begin == nil || c.People && h.person == "" {
 			return nil, c.want(ctx, h.person, g, said)
 		}
 		return c.attempt(ctx, p, h.person, scopes)

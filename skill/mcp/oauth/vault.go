@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -283,6 +284,9 @@ const lockWait = 5 * time.Second
 
 // lock locks a file for this process.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
 	l := flock.New(path+".lock", flock.SetPermissions(0o600))
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
