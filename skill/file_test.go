@@ -103,6 +103,9 @@ func TestRefused(t *testing.T) {
 	}
 	params := func(p string) string { return with("parameters: " + p) }
 	header := func(h string) string { return with("headers: {" + h + "}") }
+	service := func(line string) string {
+		return "name: a\ndescription: Does it.\nprovider: mcp\nendpoint: https://a/\n" + line + "\n"
+	}
 	for i, test := range []struct{ text, want string }{
 		// Syntax and encoding.
 		{"", "empty"}, {"# nothing\n", "empty"}, {"- a\n", "mapping"}, {"a.yaml", "mapping"}, {"null", "mapping"},
@@ -151,6 +154,8 @@ func TestRefused(t *testing.T) {
 		{header("'X A': b"), "headers"}, {header("'': b"), "headers"}, {header("'A:': b"), "headers"}, {header(`"A\r\nB": c`), "headers"}, {header("查: b"), "headers"}, {header("Host: b"), "headers"}, {header("content-length: '0'"), "headers"}, {header("Connection: close"), "headers"},
 		{header("TE: trailers"), "headers"}, {header("Upgrade: h2c"), "headers"}, {header(`A: "b\r\nC: d"`), "headers.A"}, {header(`A: "b\nc"`), "headers.A"}, {header(`A: "b\0"`), "headers.A"}, {header("A: [b]"), "headers.A"}, {header("A: 5"), "headers.A"}, {header("A: null"), "headers.A"},
 		{header("A: '${MISSING}'"), "MISSING"}, {header("A: '${EMPTY}'"), "EMPTY"}, {header("A: '${CRLF}'"), "CRLF"}, {header("A: '${NUL}'"), "NUL"}, {header("A: '${}'"), "${}"}, {header("A: '${TOKEN'"), "${TOKEN"}, {header("A: '${TOKEN:-x}'"), "${TOKEN:-x}"},
+		{with("auth: {login: person}"), "belongs to mcp"}, {service("auth: {login: everybody}"), "login"}, {service("auth: {secret: a}"), "unknown key"}, {service("auth: {client_secret: 7}"), "put it in quotes"},
+		{service("auth: {client_secret: '${OPENAI_API_KEY}'}"), "OPENAI_API_KEY"}, {service("auth: {scopes: ['${TOKEN}']}"), "client_secret only"}, {service("auth: {scopes: read}"), "list"}, {service("auth: person"), "mapping"},
 		{header("A: '${OPENAI_API_KEY}'"), "OPENAI_API_KEY"}, {header("A: '${ETUI_API_KEY}'"), "ETUI_API_KEY"}, {header("'${TOKEN}': a"), "headers"}, {instead("description", "'${TOKEN}'"), "headers, env and auth"}, {params("{type: object, title: '${TOKEN}'}"), "headers, env and auth"},
 		// Parameters.
 		{params("[]"), "parameters"}, {params("{a: b}"), "parameters"}, {params("{type: string}"), "parameters"}, {params("{type: [object, 'null']}"), "parameters"}, {params("{type: Object}"), "parameters"}, {params("x"), "parameters"}, {params("{type: object, properties: []}"), "parameters"},

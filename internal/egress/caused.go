@@ -49,3 +49,6 @@ func (c *caused) private(req *http.Request) bool {
 	}
 	return false
 }
+
+// CloseIdleConnections closes the connections that are kept for later.
+func (c *caused) CloseIdleConnections() { c.public.CloseIdleConnections() }

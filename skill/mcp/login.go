@@ -59,6 +59,12 @@ func (p *Provider) newLogin(c skill.Config) (*oauth.Client, error) {
 	})
 }
 
+// isDocument reports whether a URL can name a client by its document.
+func isDocument(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme == "https" && u.Host != "" && len(u.Path) > 1 && u.User == nil && u.Fragment == ""
+}
+
 // errNoLogin is the error of a login at a server that has none.
 var errNoLogin = errors.New("there is nothing to log in to: the server is a program, or its file has an Authorization header")
 

@@ -203,6 +203,10 @@ func check(c skill.Config) error {
 		return fmt.Errorf("command, endpoint: only one of them is possible")
 	case len(c.Command) > 0 && !c.Auth.IsZero():
 		return fmt.Errorf("auth: only a server with an endpoint has it")
+	case c.Auth.Login == skill.ClientLogin && (c.Auth.ClientID == "" || c.Auth.ClientSecret == ""):
+		return fmt.Errorf("auth: login: client needs client_id and client_secret")
+	case c.Auth.ClientDocument != "" && !isDocument(c.Auth.ClientDocument):
+		return fmt.Errorf("auth: client_document must be an https URL with a path")
 	case len(c.Command) > 0 && len(c.Headers) > 0:
 		return fmt.Errorf("headers: only a server with an endpoint has them")
 	case len(c.Command) == 0 && len(c.Env) > 0:

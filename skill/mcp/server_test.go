@@ -824,6 +824,9 @@ func TestLoad(t *testing.T) {
 		"is no pattern":                {Name: "a", Command: command, Include: []string{"["}},
 		"have their own":               {Name: "a", Command: command, Parameters: json.RawMessage(`{}`)},
 		"LD_PRELOAD makes":             {Name: "a", Command: command, Env: map[string]skill.Secret{"LD_PRELOAD": "/tmp/x.so"}},
+		"only a server with an end":    {Name: "a", Command: command, Auth: skill.Auth{Login: skill.PersonLogin}},
+		"needs client_id":              {Name: "a", Endpoint: "http://x", Auth: skill.Auth{Login: skill.ClientLogin, ClientID: "a"}},
+		"an https URL":                 {Name: "a", Endpoint: "http://x", Auth: skill.Auth{ClientDocument: "http://x/client.json"}},
 		"only a server with a command": {Name: "a", Endpoint: "http://x", Env: map[string]skill.Secret{"A": "1"}},
 	} {
 		if _, err := p.Load(c); err == nil || !strings.Contains(err.Error(), want) {
