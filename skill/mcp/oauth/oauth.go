@@ -132,6 +132,16 @@ func (c *Client) lock(person string) (unlock func()) {
 	return l.Unlock
 }
 
+// login returns the login of a person; nil if there is none. One that the key does not open counts
+// as none if it can be made again.
+func (c *Client) login(ctx context.Context, person string, again bool) (*grant, error) {
+	g, err := c.Vault.get(ctx, c.Name, person)
+	if again && errors.Is(err, errOtherKey) {
+		return nil, nil
+	}
+	return g, err
+}
+
 // early is how long before its end a token is refreshed.
 const early = 30 * time.Second
 
@@ -140,7 +150,7 @@ const early = 30 * time.Second
 func (h *handler) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	c := h.client
 	defer c.lock(h.person)()
-	g, err := c.Vault.get(ctx, c.Name, h.person)
+	g, err := c.login(ctx, h.person, h.person != "")
 	if err != nil || g == nil || g.Access == "" || !c.about(g) {
 		return nil, err
 	}
@@ -205,7 +215,7 @@ func (h *handler) authorize(ctx context.Context, said challenge, sent string) (*
 	defer c.lock(h.person)()
 	ctx, cancel := context.WithTimeout(ctx, discoverTime)
 	defer cancel()
-	g, err := c.Vault.get(ctx, c.Name, h.person)
+	g, err := c.login(ctx, h.person, h.person != "")
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +310,7 @@ func (c *Client) Login(ctx context.Context, person string) error {
 	if err != nil {
 		return err
 	}
-	g, err := c.Vault.get(preparing, c.Name, person)
+	g, err := c.login(preparing, person, true)
 	if err != nil {
 		return err
 	}

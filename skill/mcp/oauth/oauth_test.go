@@ -331,8 +331,19 @@ func TestVault(t *testing.T) {
 		if err := ready(wrong, ""); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
+		if code, err := ask(t, s, wrong, "", "whoami"); err == nil {
+			t.Error("the login opens with another key:", code)
+		}
 	}
-	if n, err := kept.Clear(t.Context(), "tracker"); n != 2 || err != nil {
+	other := client(t, s, func(c *oauth.Config) {
+		c.Vault = oauth.NewVault(oauth.File(file), "", func(string) string { return strings.Repeat("k", 32) })
+	})
+	mustAsk(t, s, other, "alice", "whoami")
+	if err := other.Login(t.Context(), ""); err != nil {
+		t.Error("nobody can log in again:", err)
+	}
+	mustAsk(t, s, other, "", "whoami")
+	if n, err := kept.Clear(t.Context(), "tracker"); n != 3 || err != nil {
 		t.Error(n, err)
 	}
 }

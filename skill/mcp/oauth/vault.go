@@ -117,6 +117,9 @@ func (v *Vault) seal(server, person string) (cipher.AEAD, []byte, error) {
 	return seal, []byte(server + "\x00" + person), err
 }
 
+// errOtherKey is the error of a login that the key does not open.
+var errOtherKey = errors.New("was sealed with another key")
+
 // get returns the login of a person; nil if there is none.
 func (v *Vault) get(ctx context.Context, server, person string) (*grant, error) {
 	all, err := v.shelf.Read(ctx)
@@ -139,7 +142,7 @@ func (v *Vault) get(ctx context.Context, server, person string) (*grant, error) 
 	}
 	plain, err := seal.Open(nil, nil, sealed, about)
 	if err != nil {
-		return nil, fmt.Errorf("the login at %s was sealed with another key: give all etui with this database the same %s, or log in again", server, KeyVariable)
+		return nil, fmt.Errorf("the login at %s %w: give all etui with this database the same %s, or log in again", server, errOtherKey, KeyVariable)
 	}
 	var g grant
 	return &g, json.Unmarshal(plain, &g)
