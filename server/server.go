@@ -48,15 +48,12 @@ type Config struct {
 	Eraser *erase.Eraser
 	// Channels are where people talk; nil means nowhere. The caller runs them.
 	Channels *channel.Host
-	// Logins answers browsers that come back from a login at an MCP server, see [BackFromLogin];
-	// nil means that there are none.
+	// Logins serves [oauth.BackPath] and [oauth.DocumentPath]; nil means that nobody logs in to
+	// MCP servers.
 	Logins http.Handler
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }
-
-// BackFromLogin is the path where browsers come back to.
-const BackFromLogin = "/mcp/login"
 
 // Gateway is what Handler serves; *etui.Gateway is one.
 type Gateway interface {

@@ -53,6 +53,7 @@ func ExampleServer_Routes() {
 	// open      GET /readyz
 	// open      GET /{$}
 	// open      GET /mcp/login
+	// open      GET /mcp/client.json
 	// person    GET /v1/models
 	// person    GET /v1/models/{id}
 	// person    POST /v1/chat/completions

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -17,10 +18,10 @@ import (
 type Logins struct {
 	// Vault keeps the logins.
 	Vault *oauth.Vault
-	// Redirect and Begin are those of [oauth.Config].
+	// Redirect and Begin are those of [oauth.Config], for the login of all.
 	Redirect string
 	Begin    func(ctx context.Context, a *oauth.Attempt) error
-	// Desk keeps the logins of people, in place of Begin.
+	// Desk is where people log in by themselves, in place of both.
 	Desk *oauth.Desk
 }
 
@@ -47,16 +48,18 @@ func (p *Provider) newLogin(c skill.Config) (*oauth.Client, error) {
 	if guard, ok := out.(*egress.Guard); ok {
 		out = guard.Caused(endpoint)
 	}
-	begin := l.Begin
-	if l.Desk != nil {
-		begin = l.Desk.Begin
-	}
-	return oauth.New(oauth.Config{
-		Name: c.Name, Endpoint: c.Endpoint, Vault: l.Vault, HTTP: out, Redirect: l.Redirect, Begin: begin, People: l.Desk != nil,
+	config := oauth.Config{
+		Name: c.Name, Endpoint: c.Endpoint, Vault: l.Vault, HTTP: out, Redirect: l.Redirect, Begin: l.Begin,
 		Settings: oauth.Settings{
-			Client: c.Auth.Login == skill.ClientLogin, ClientID: string(c.Auth.ClientID), ClientSecret: c.Auth.ClientSecret, ClientDocument: c.Auth.ClientDocument, Scopes: c.Auth.Scopes,
+			Client: c.Auth.Login == skill.ClientLogin, ClientID: string(c.Auth.ClientID), ClientSecret: c.Auth.ClientSecret,
+			ClientDocument: c.Auth.ClientDocument, Scopes: c.Auth.Scopes,
 		},
-	})
+	}
+	if d := l.Desk; d != nil {
+		config.Redirect, config.Begin, config.People = d.Redirect(), d.Begin, true
+		config.Settings.ClientDocument = cmp.Or(c.Auth.ClientDocument, d.Document())
+	}
+	return oauth.New(config)
 }
 
 // isDocument reports whether a URL can name a client by its document.

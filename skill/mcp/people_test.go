@@ -29,12 +29,12 @@ type tracker struct {
 }
 
 func startTracker(t *testing.T, file skill.Config) *tracker {
-	k := &tracker{server: oauthtest.New(), desk: oauth.NewDesk(nil)}
+	k := &tracker{server: oauthtest.New(), desk: oauth.NewDesk("https://gateway.test", nil)}
 	dir := t.TempDir()
 	k.vault = oauth.NewVault(oauth.File(filepath.Join(dir, "logins")), filepath.Join(dir, "key"), func(string) string { return "" })
 	t.Cleanup(k.server.Close)
 	file.Endpoint = k.server.URL + "/mcp"
-	k.running = start(t, mcp.Config{Logins: &mcp.Logins{Vault: k.vault, Desk: k.desk, Redirect: "https://gateway.test/mcp/login"}}, file)
+	k.running = start(t, mcp.Config{Logins: &mcp.Logins{Vault: k.vault, Desk: k.desk}}, file)
 	return k
 }
 

@@ -24,7 +24,6 @@ import (
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/secret"
-	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
@@ -71,10 +70,9 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		}
 		return a.Known().MissingTools(e)
 	}
-	a.skills, a.logins, a.desk = s, a.state.Logins(), oauth.NewDesk(nil)
-	back := strings.TrimSuffix(cmp.Or(w.Config.API.URL, a.settings.urls.URL), "/") + server.BackFromLogin
+	a.skills, a.logins, a.desk = s, a.state.Logins(), oauth.NewDesk(cmp.Or(w.Config.API.URL, a.settings.urls.URL), nil)
 	providers, err := provider.New(provider.Config{
-		Workspace: w, Out: out, Programs: a.tools.programs, Pins: s.pins, Logins: &mcp.Logins{Vault: a.logins, Redirect: back, Desk: a.desk}, Traces: traces, Version: a.settings.Version, Log: log,
+		Workspace: w, Out: out, Programs: a.tools.programs, Pins: s.pins, Logins: &mcp.Logins{Vault: a.logins, Desk: a.desk}, Traces: traces, Version: a.settings.Version, Log: log,
 	})
 	if err != nil {
 		return err

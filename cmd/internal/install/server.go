@@ -104,7 +104,7 @@ func AddServer(ctx context.Context, w *workdir.Workspace, s Server, force bool, 
 	c.Folder = root
 	loaded, err := provider.NewServers(provider.Config{
 		Workspace: w, Out: out, Programs: programs, Pins: mcp.NewPins(filepath.Join(w.State, workdir.PinsFile)),
-		Logins:  &mcp.Logins{Vault: oauth.NewVault(oauth.File(filepath.Join(w.State, workdir.LoginsFile)), filepath.Join(w.State, workdir.LoginKeyFile), os.Getenv)},
+		Logins:  &mcp.Logins{Vault: logins(w)},
 		Version: version, Log: log,
 	}).Load(c)
 	if err != nil {
@@ -153,8 +153,13 @@ func tryServer(ctx context.Context, s *mcp.Server) (mcp.Status, error) {
 	}
 }
 
-// RemoveServer removes the file of an MCP server, and then what was installed for it and
-// what it kept. In between it calls ended, which returns when no gateway runs the server.
+// logins returns the logins at MCP servers that the state folder has.
+func logins(w *workdir.Workspace) *oauth.Vault {
+	return oauth.NewVault(oauth.File(filepath.Join(w.State, workdir.LoginsFile)), filepath.Join(w.State, workdir.LoginKeyFile), os.Getenv)
+}
+
+// RemoveServer removes the file of an MCP server, and then the logins there, what was installed
+// for it and what it kept. In between it calls ended, which returns when no gateway runs the server.
 func RemoveServer(w *workdir.Workspace, name string, ended func() error) (err error) {
 	file := filepath.Join(w.InstallFolder(), name+".yaml")
 	if filepath.Base(file) != name+".yaml" {
@@ -174,5 +179,6 @@ func RemoveServer(w *workdir.Workspace, name string, ended func() error) (err er
 	if err := os.Remove(file); err != nil {
 		return err
 	}
-	return errors.Join(ended(), os.RemoveAll(filepath.Join(w.State, workdir.ServersFolder, name)))
+	_, failed := logins(w).Clear(context.Background(), name)
+	return errors.Join(ended(), failed, os.RemoveAll(filepath.Join(w.State, workdir.ServersFolder, name)))
 }

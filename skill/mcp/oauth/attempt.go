@@ -82,20 +82,20 @@ func (c *Client) register(ctx context.Context, meta *oauthex.AuthServerMeta, red
 	case meta.RegistrationEndpoint == "":
 		return identity{}, fmt.Errorf("the authorization server %s registers no clients by itself: register one there with the redirect URL %s, and write its id into the file of %s, as auth: {client_id: ID}", meta.Issuer, redirect, c.Name)
 	}
-	kind, method := "web", "none"
-	if u, err := url.Parse(redirect); err == nil && isLoopback(u.Hostname()) {
-		kind = "native"
+	c.known.Lock()
+	before, ok := c.clients[meta.Issuer]
+	c.known.Unlock()
+	if ok && time.Since(before.since) < sameClient {
+		return before.identity, nil
 	}
+	method := "none"
 	if known := meta.TokenEndpointAuthMethodsSupported; len(known) > 0 && !slices.Contains(known, method) {
 		method = "client_secret_basic"
 		if slices.Contains(known, "client_secret_post") {
 			method = "client_secret_post"
 		}
 	}
-	made, err := oauthex.RegisterClient(ctx, meta.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
-		ClientName: "etui", RedirectURIs: []string{redirect}, ApplicationType: kind, TokenEndpointAuthMethod: method,
-		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
-	}, c.http)
+	made, err := oauthex.RegisterClient(ctx, meta.RegistrationEndpoint, registration(redirect, method), c.http)
 	if err != nil {
 		return identity{}, fmt.Errorf("the authorization server %s does not register etui: %w", meta.Issuer, err)
 	}
@@ -103,7 +103,38 @@ func (c *Client) register(ctx context.Context, meta *oauthex.AuthServerMeta, red
 	if cmp.Or(made.TokenEndpointAuthMethod, method) == "client_secret_basic" && made.ClientSecret != "" {
 		id.style = oauth2.AuthStyleInHeader
 	}
+	c.known.Lock()
+	defer c.known.Unlock()
+	if len(c.clients) >= maxClients {
+		clear(c.clients)
+	}
+	c.clients[meta.Issuer] = registered{id, time.Now()}
 	return id, nil
+}
+
+// registered is a client that an authorization server has registered.
+type registered struct {
+	identity
+	since time.Time
+}
+
+// sameClient is how long a registration serves for further logins; the authorization server may
+// forget it. maxClients is how many are remembered.
+const (
+	sameClient = time.Hour
+	maxClients = 8
+)
+
+// registration describes etui to an authorization server.
+func registration(redirect, method string) *oauthex.ClientRegistrationMetadata {
+	kind := "web"
+	if u, err := url.Parse(redirect); err == nil && isLoopback(u.Hostname()) {
+		kind = "native"
+	}
+	return &oauthex.ClientRegistrationMetadata{
+		ClientName: "etui", RedirectURIs: []string{redirect}, ApplicationType: kind, TokenEndpointAuthMethod: method,
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+	}
 }
 
 // styleOf returns how a client that was registered by hand shows its secret.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
 // Desk keeps the logins that people have begun, until they end. It serves the page that browsers
@@ -22,7 +25,8 @@ import (
 //
 // A Desk is safe for concurrent use. Its logins end with the process.
 type Desk struct {
-	now func() time.Time
+	base string
+	now  func() time.Time
 
 	mu    sync.Mutex
 	begun map[string]*begun // by state
@@ -45,12 +49,33 @@ const (
 	maxTries  = 5
 )
 
-// NewDesk returns a desk. A nil clock is the system's.
-func NewDesk(now func() time.Time) *Desk {
+// The paths of a desk's pages.
+const (
+	// BackPath is where browsers come back to.
+	BackPath = "/mcp/login"
+	// DocumentPath is where authorization servers read what etui is.
+	DocumentPath = "/mcp/client.json"
+)
+
+// NewDesk returns a desk whose pages are below base, as in https://etui.example.com. A nil clock
+// is the system's.
+func NewDesk(base string, now func() time.Time) *Desk {
 	if now == nil {
 		now = time.Now
 	}
-	return &Desk{now: now, begun: map[string]*begun{}}
+	return &Desk{base: strings.TrimSuffix(base, "/"), now: now, begun: map[string]*begun{}}
+}
+
+// Redirect returns where browsers go after a login.
+func (d *Desk) Redirect() string { return d.base + BackPath }
+
+// Document returns the URL of the document that describes the desk's client; empty if
+// authorization servers cannot read it.
+func (d *Desk) Document() string {
+	if strings.HasPrefix(d.base, "https://") {
+		return d.base + DocumentPath
+	}
+	return ""
 }
 
 // Link is the error of a request that needs a login of the person who asked for it.
@@ -109,8 +134,13 @@ func (d *Desk) take(state string) *begun {
 	return b
 }
 
-// ServeHTTP answers a browser that comes back from an authorization server.
+// ServeHTTP answers a browser that comes back from an authorization server, and authorization
+// servers that want to know what etui is.
 func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, DocumentPath) {
+		d.describe(w)
+		return
+	}
 	answer := ParseAnswer(r.URL.Query())
 	b := d.take(answer.State)
 	if b == nil {
@@ -128,6 +158,19 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Unlock()
 	write(w, http.StatusOK, "Almost done: "+code, fmt.Sprintf("Write this code in the chat where you got the link, to log in to %s there. "+
 		"Did somebody else send you the link? Then close this page, and give the code to nobody: it would let them use your account.", b.Server))
+}
+
+// describe writes the document of the client.
+func (d *Desk) describe(w http.ResponseWriter) {
+	if d.Document() == "" {
+		write(w, http.StatusNotFound, "No document.", "The gateway has no https address in api.url.")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(struct {
+		ID string `json:"client_id"`
+		oauthex.ClientRegistrationMetadata
+	}{d.Document(), *registration(d.Redirect(), "none")}) // who asked may be gone
 }
 
 // write writes a page of text.

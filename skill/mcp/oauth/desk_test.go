@@ -1,6 +1,7 @@
 package oauth_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http/httptest"
 	"net/url"
@@ -24,8 +25,8 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	d := &desk{t: t, server: start(t), now: time.Unix(1_000_000, 0)}
-	d.Desk = oauth.NewDesk(func() time.Time { return d.now })
-	d.client = client(t, d.server, func(c *oauth.Config) { c.Begin, c.People, c.Redirect = d.Begin, true, "https://gateway.test/mcp/login" })
+	d.Desk = oauth.NewDesk("https://gateway.test/", func() time.Time { return d.now })
+	d.client = client(t, d.server, func(c *oauth.Config) { c.Begin, c.People, c.Redirect = d.Begin, true, d.Redirect() })
 	return d
 }
 
@@ -83,6 +84,37 @@ func TestDesk(t *testing.T) {
 		t.Error("a code is good twice")
 	}
 	mustAsk(t, d.server, d.client, "alice", "whoami")
+}
+
+// TestDeskDocument: authorization servers that support it read what etui is, and register nothing.
+func TestDeskDocument(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.server.Metadata = func(m map[string]any) { m["client_id_metadata_document_supported"] = true }
+	d.server.Client(d.Document(), "")
+	made := client(t, d.server, func(c *oauth.Config) {
+		c.Begin, c.Redirect, c.Settings.ClientDocument = d.Begin, d.Redirect(), d.Document()
+	})
+	_, err := ask(t, d.server, made, "alice", "whoami")
+	if link := (*oauth.Link)(nil); !errors.As(err, &link) || !strings.Contains(link.URL, url.QueryEscape("https://gateway.test/mcp/client.json")) || d.server.Count("register") != 0 {
+		t.Error(err)
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, httptest.NewRequest("GET", "/mcp/client.json", nil))
+	var is struct {
+		ID        string   `json:"client_id"`
+		Redirects []string `json:"redirect_uris"`
+		Method    string   `json:"token_endpoint_auth_method"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &is); err != nil || is.ID != d.Document() || is.Redirects[0] != d.Redirect() || is.Method != "none" {
+		t.Error(w.Body, err)
+	}
+	for range 3 {
+		d.link("bob")
+	}
+	if n := d.server.Count("register"); n != 1 {
+		t.Errorf("etui was registered %d times", n)
+	}
 }
 
 // TestDeskLate: links and codes are good for ten minutes.

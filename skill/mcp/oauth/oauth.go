@@ -72,6 +72,9 @@ type Client struct {
 	endpoint *url.URL
 	http     *http.Client
 	locks    [16]sync.Mutex // by person: one of them at a time gets a token
+
+	known   sync.Mutex
+	clients map[string]registered // by issuer
 }
 
 // New returns a client.
@@ -80,7 +83,10 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Config: c, endpoint: endpoint, http: &http.Client{Transport: c.HTTP, CheckRedirect: follow, Timeout: exchangeTime}}, nil
+	return &Client{
+		Config: c, endpoint: endpoint, clients: map[string]registered{},
+		http: &http.Client{Transport: c.HTTP, CheckRedirect: follow, Timeout: exchangeTime},
+	}, nil
 }
 
 // follow follows few redirections of documents, and none of requests with secrets.

@@ -51,7 +51,9 @@ func client(t *testing.T, s *oauthtest.Server, change func(*oauth.Config)) *oaut
 	t.Helper()
 	c := oauth.Config{
 		Name: "tracker", Endpoint: s.URL + "/mcp", HTTP: http.DefaultTransport, Redirect: "http://127.0.0.1:1/callback",
-		Begin: func(ctx context.Context, a *oauth.Attempt) error { return a.Finish(ctx, oauth.ParseAnswer(visit(t, a.Link))) },
+		Begin: func(ctx context.Context, a *oauth.Attempt) error {
+			return a.Finish(ctx, oauth.ParseAnswer(visit(t, a.Link)))
+		},
 	}
 	if change != nil {
 		change(&c)
