@@ -211,6 +211,9 @@ func (s *Server) http(person string) (sdk.Transport, error) {
 		base = http.DefaultTransport
 	}
 	client.Transport = &guard{base, s.file.Headers, endpoint, s.login != nil}
+	if s.login != nil {
+		client.Transport = s.login.Transport(person, client.Transport)
+	}
 	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if len(via) > 3 || !sameOrigin(r.URL, endpoint) {
 			return fmt.Errorf("the server redirects to %s; write that address into the skill's file if you trust it", r.URL.Host)
@@ -218,11 +221,7 @@ func (s *Server) http(person string) (sdk.Transport, error) {
 		return nil
 	}
 	client.Timeout = 0 // streams stay open; each call has its own limit
-	transport := &sdk.StreamableClientTransport{Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: maxMessage}
-	if s.login != nil {
-		transport.OAuthHandler = s.login.For(person)
-	}
-	return transport, nil
+	return &sdk.StreamableClientTransport{Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: maxMessage}, nil
 }
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

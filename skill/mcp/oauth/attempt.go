@@ -221,15 +221,16 @@ const exchangeTime = 30 * time.Second
 
 // refresh gets a new token with the refresh token.
 func (c *Client) refresh(ctx context.Context, g *grant) error {
-	return c.token(ctx, g, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {g.Refresh}, "resource": {g.Resource}}, nil)
+	return c.get(ctx, g, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {g.Refresh}, "resource": {g.Resource}}, nil)
 }
 
 // own gets a token for etui itself, without a person.
 func (c *Client) own(ctx context.Context, g *grant, scopes []string) error {
-	return c.token(ctx, g, url.Values{"resource": {g.Resource}}, scopes)
+	return c.get(ctx, g, url.Values{"resource": {g.Resource}}, scopes)
 }
 
-func (c *Client) token(ctx context.Context, g *grant, parameters url.Values, scopes []string) error {
+// get asks for a token and takes it over.
+func (c *Client) get(ctx context.Context, g *grant, parameters url.Values, scopes []string) error {
 	config := clientcredentials.Config{
 		ClientID: g.ClientID, ClientSecret: g.ClientSecret, TokenURL: g.TokenURL, AuthStyle: oauth2.AuthStyle(g.AuthStyle), Scopes: scopes, EndpointParams: parameters,
 	}

@@ -57,11 +57,8 @@ func (c *Client) discover(ctx context.Context, said challenge) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	if resource == nil {
+	if resource == nil || len(resource.AuthorizationServers) == 0 {
 		return c.older(ctx)
-	}
-	if len(resource.AuthorizationServers) == 0 {
-		return nil, errors.New("the server's metadata name no authorization server")
 	}
 	issuer := resource.AuthorizationServers[0]
 	meta, err := c.authorization(ctx, issuer)
@@ -116,6 +113,9 @@ func (c *Client) resource(ctx context.Context, named string) (*oauthex.Protected
 		found := &oauthex.ProtectedResourceMetadata{}
 		ok, err := c.fetch(ctx, at, found)
 		if ok && err == nil {
+			if found.Resource == "" && strings.HasPrefix(at, origin+"/") {
+				found.Resource = canonical(c.endpoint) // the server does not say it of itself
+			}
 			if !c.covers(found.Resource) {
 				// Another server's token must not reach this one.
 				return nil, fmt.Errorf("the metadata at %s are about %q, not about %s", at, found.Resource, canonical(c.endpoint))

@@ -28,7 +28,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"golang.org/x/oauth2"
 
 	"github.com/etui-run/etui/secret"
@@ -122,12 +121,68 @@ func (n *Needed) Error() string {
 	return "the server wants a login: etui mcp login " + n.Server
 }
 
-// For returns the handler of the requests of a person; the shared login has no name.
-func (c *Client) For(person string) auth.OAuthHandler { return &handler{c, person} }
+// Transport returns what sends the requests of a person to the server, with the person's token. The
+// shared login has no name. base must send requests to the server only.
+func (c *Client) Transport(person string, base http.RoundTripper) http.RoundTripper {
+	return &transport{c, person, base}
+}
 
-type handler struct {
+type transport struct {
 	client *Client
 	person string
+	base   http.RoundTripper
+}
+
+// RoundTrip sends a request, and once more after a refusal, if there is another token then.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, sent, err := t.send(req, req.Body)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+		return resp, err
+	}
+	said := read(resp)
+	if resp.StatusCode == http.StatusForbidden && !said.insufficient {
+		return resp, nil // no login helps
+	}
+	body := req.Body
+	if body != nil && body != http.NoBody {
+		if req.GetBody == nil {
+			return resp, nil
+		}
+		if body, err = req.GetBody(); err != nil {
+			return resp, nil //nolint:nilerr // the refusal says more
+		}
+	}
+	_ = resp.Body.Close() // it is not read
+	a, err := t.client.authorize(req.Context(), t.person, said, sent)
+	if err == nil && a != nil {
+		err = t.client.Begin(req.Context(), a)
+	}
+	if err != nil {
+		if body != nil {
+			_ = body.Close()
+		}
+		return nil, err
+	}
+	resp, _, err = t.send(req, body)
+	return resp, err
+}
+
+// send sends a request with the person's token, which it returns.
+func (t *transport) send(req *http.Request, body io.ReadCloser) (*http.Response, string, error) {
+	token, err := t.client.token(req.Context(), t.person)
+	if err != nil {
+		if body != nil {
+			_ = body.Close()
+		}
+		return nil, "", err
+	}
+	req = req.Clone(req.Context())
+	req.Body = body
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := t.base.RoundTrip(req)
+	return resp, token, err
 }
 
 func (c *Client) lock(person string) (unlock func()) {
@@ -151,24 +206,19 @@ func (c *Client) login(ctx context.Context, person string, again bool) (*grant, 
 // early is how long before its end a token is refreshed.
 const early = 30 * time.Second
 
-// TokenSource implements [auth.OAuthHandler]. Without a login there is no token: a server may
-// need none.
-func (h *handler) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
-	c := h.client
-	defer c.lock(h.person)()
-	g, err := c.login(ctx, h.person, h.person != "")
+// token returns the token of a person; empty if there is none: a server may need none.
+func (c *Client) token(ctx context.Context, person string) (string, error) {
+	defer c.lock(person)()
+	g, err := c.login(ctx, person, person != "")
 	if err != nil || g == nil || g.Access == "" || !c.about(g) {
-		return nil, err
+		return "", err
 	}
 	if !g.Expiry.IsZero() && time.Until(g.Expiry) < early {
-		if err := c.renew(ctx, h.person, g); err != nil {
-			return nil, err
-		}
-		if g.Access == "" {
-			return nil, nil
+		if err := c.renew(ctx, person, g); err != nil {
+			return "", err
 		}
 	}
-	return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: g.Access}), nil
+	return g.Access, nil
 }
 
 // about reports whether a login was made for the server: its file may name another one now.
@@ -199,29 +249,13 @@ func (c *Client) renew(ctx context.Context, person string, g *grant) error {
 // discoverTime bounds finding an authorization server and registering there.
 const discoverTime = time.Minute
 
-// Authorize implements [auth.OAuthHandler]: it gets another token after a refusal.
-func (h *handler) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
-	c := h.client
-	defer resp.Body.Close()
-	said := read(resp)
-	if resp.StatusCode == http.StatusForbidden && !said.insufficient {
-		return nil // no login helps; the transport asks again and reports the refusal
-	}
-	a, err := h.authorize(ctx, said, strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
-	if err != nil || a == nil {
-		return err
-	}
-	return c.Begin(ctx, a)
-}
-
 // authorize gets another token than the one that was sent, or returns the attempt that a person
 // has to make for it.
-func (h *handler) authorize(ctx context.Context, said challenge, sent string) (*Attempt, error) {
-	c := h.client
-	defer c.lock(h.person)()
+func (c *Client) authorize(ctx context.Context, person string, said challenge, sent string) (*Attempt, error) {
+	defer c.lock(person)()
 	ctx, cancel := context.WithTimeout(ctx, discoverTime)
 	defer cancel()
-	g, err := c.login(ctx, h.person, h.person != "")
+	g, err := c.login(ctx, person, person != "")
 	if err != nil {
 		return nil, err
 	}
@@ -237,17 +271,17 @@ func (h *handler) authorize(ctx context.Context, said challenge, sent string) (*
 	}
 	switch scopes := c.scopes(p, said, g); {
 	case c.Settings.Client:
-		return nil, c.asItself(ctx, h.person, p, scopes)
+		return nil, c.asItself(ctx, person, p, scopes)
 	case g != nil && g.Refresh != "" && !said.insufficient:
-		if err := c.renew(ctx, h.person, g); err != nil || g.Access != "" {
+		if err := c.renew(ctx, person, g); err != nil || g.Access != "" {
 			return nil, err
 		}
 		fallthrough
 	default:
-		if c.Begin == nil || c.People && h.person == "" {
-			return nil, c.want(ctx, h.person, g, said)
+		if c.Begin == nil || c.People && person == "" {
+			return nil, c.want(ctx, person, g, said)
 		}
-		return c.attempt(ctx, p, h.person, scopes)
+		return c.attempt(ctx, p, person, scopes)
 	}
 }
 

@@ -68,40 +68,21 @@ func client(t *testing.T, s *oauthtest.Server, change func(*oauth.Config)) *oaut
 	return made
 }
 
-// ask sends a request of a person, as the transport of the protocol does, and returns its status.
+// ask sends a request of a person, and returns its status.
 func ask(t *testing.T, s *oauthtest.Server, c *oauth.Client, person, tool string) (int, error) {
 	t.Helper()
-	h := c.For(person)
-	for tries := 0; ; tries++ {
-		req, err := http.NewRequest(http.MethodPost, s.URL+"/mcp", strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q}}`, tool)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		source, err := h.TokenSource(t.Context())
-		if err != nil {
-			return 0, err
-		}
-		if source != nil {
-			token, err := source.Token()
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Authorization", "Bearer "+token.AccessToken)
-		}
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if code := resp.StatusCode; tries > 0 || code != http.StatusUnauthorized && code != http.StatusForbidden {
-			_ = resp.Body.Close()
-			return code, nil
-		}
-		if err := h.Authorize(t.Context(), req, resp); err != nil {
-			return 0, err
-		}
+	call := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q}}`, tool)
+	req, err := http.NewRequest(http.MethodPost, s.URL+"/mcp", strings.NewReader(call))
+	if err != nil {
+		t.Fatal(err)
 	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	resp, err := c.Transport(person, http.DefaultTransport).RoundTrip(req)
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, resp.Body.Close()
 }
 
 func mustAsk(t *testing.T, s *oauthtest.Server, c *oauth.Client, person, tool string) {
@@ -350,6 +331,14 @@ func TestVault(t *testing.T) {
 	}
 }
 
+// seen notes the tokens that are sent.
+type seen struct{ tokens []string }
+
+func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.tokens = append(s.tokens, r.Header.Get("Authorization"))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
 // TestMoves: a login counts for the server that it was made for.
 func TestMoves(t *testing.T) {
 	t.Parallel()
@@ -357,7 +346,12 @@ func TestMoves(t *testing.T) {
 	kept, _ := vault(t)
 	mustAsk(t, one, client(t, one, func(c *oauth.Config) { c.Vault = kept }), "", "whoami")
 	moved := client(t, two, func(c *oauth.Config) { c.Vault, c.Begin = kept, nil })
-	if source, err := moved.For("").TokenSource(t.Context()); source != nil || err != nil {
-		t.Error("another server gets the token", err)
+	sent := &seen{}
+	req, err := http.NewRequest(http.MethodGet, two.URL+"/mcp", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := moved.Transport("", sent).RoundTrip(req); !errors.As(err, new(*oauth.Needed)) || fmt.Sprint(sent.tokens) != "[]" {
+		t.Error("another server gets the token", err, sent.tokens)
 	}
 }
