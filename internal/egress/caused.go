@@ -29,7 +29,8 @@ func (c *caused) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := c.public.RoundTrip(req)
 	if refused := (*Refused)(nil); errors.As(err, &refused) && !refused.Never {
-		return nil, &Refused{Target: refused.Target, Reason: "is no public address, and " + c.service.Host + ", which names it, is a public service", Never: true}
+		why := "is no public address, and " + c.service.Host + ", which names it, is a public service"
+		return nil, &Refused{Target: refused.Target, Reason: why, Never: true}
 	}
 	return resp, err
 }

@@ -29,12 +29,14 @@ func TestCaused(t *testing.T) {
 		{"http://10.0.0.7/mcp", "http://inner.test/", true},
 		{"http://unknown.test/mcp", "http://10.0.0.7/", false},
 	} {
-		w := &web{names: map[string][]string{"public.test": {"93.184.216.34"}, "login.test": {"93.184.216.35"}, "inner.test": {"10.0.0.7"}, "metadata.test": {"169.254.169.254"}}}
+		w := &web{names: map[string][]string{"public.test": {"93.184.216.34"}, "login.test": {"93.184.216.35"},
+			"inner.test": {"10.0.0.7"}, "metadata.test": {"169.254.169.254"}}}
 		service, err := url.Parse(c.service)
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := &http.Client{Transport: w.guard(t, hello, egress.Config{Allow: []string{"10.0.0.0/8"}}).Caused(service)}
+		client := &http.Client{Transport: w.guard(t, hello,
+			egress.Config{Allow: []string{"10.0.0.0/8"}}).Caused(service)}
 		_, err = get(t, client, c.names)
 		client.CloseIdleConnections()
 		if refused := (*egress.Refused)(nil); errors.As(err, &refused) == c.reached || len(w.dialed) > 0 != c.reached {

@@ -51,8 +51,8 @@ func (p *Provider) newLogin(c skill.Config) (*oauth.Client, error) {
 	config := oauth.Config{
 		Name: c.Name, Endpoint: c.Endpoint, Vault: l.Vault, HTTP: out, Redirect: l.Redirect, Begin: l.Begin,
 		Settings: oauth.Settings{
-			Client: c.Auth.Login == skill.ClientLogin, ClientID: string(c.Auth.ClientID), ClientSecret: c.Auth.ClientSecret,
-			ClientDocument: c.Auth.ClientDocument, Scopes: c.Auth.Scopes,
+			Client: c.Auth.Login == skill.ClientLogin, ClientID: string(c.Auth.ClientID),
+			ClientSecret: c.Auth.ClientSecret, ClientDocument: c.Auth.ClientDocument, Scopes: c.Auth.Scopes,
 		},
 	}
 	if d := l.Desk; d != nil {
@@ -69,7 +69,8 @@ func isDocument(text string) bool {
 }
 
 // errNoLogin is the error of a login at a server that has none.
-var errNoLogin = errors.New("there is nothing to log in to: the server is a program, or its file has an Authorization header")
+var errNoLogin = errors.New("there is nothing to log in to: the server is a program, or its file has an " +
+	"Authorization header")
 
 // Login has a person log in to the server for all. It returns when the login is kept.
 func (s *Server) Login(ctx context.Context) error {

@@ -146,8 +146,11 @@ var errNobody = errors.New("each person logs in to this server, and nobody is na
 // returns nil for other errors.
 func (s *Server) asks(err error) *chat.Result {
 	if link := (*oauth.Link)(nil); errors.As(err, &link) {
-		words := fmt.Sprintf("Log in to %s here, within %d minutes: %s\nThen write the code that the page shows.", s.file.Name, int(oauth.Lasts/time.Minute), link.URL)
-		text := fmt.Sprintf("Nothing ran: this person has to log in to %s first. Give the person this link, as it is. When the person writes the code that its page shows, call %s with it, and then make the call again.\n%s",
+		words := fmt.Sprintf("Log in to %s here, within %d minutes: %s\nThen write the code that the page shows.",
+			s.file.Name, int(oauth.Lasts/time.Minute), link.URL)
+		text := fmt.Sprintf("Nothing ran: this person has to log in to %s first. Give the person this link, as it "+
+			"is. When the person writes the code that its page shows, call %s with it, and then make the call "+
+			"again.\n%s",
 			s.file.Name, s.codeTool().Name, link.URL)
 		return &chat.Result{Text: text, Failed: true, Tools: []string{s.codeTool().Name}, View: &chat.View{Text: words}}
 	}
@@ -164,10 +167,13 @@ const codeTool = "etui_login"
 // codeTool returns the definition of the tool that takes codes.
 func (s *Server) codeTool() tool.Definition {
 	return tool.Definition{
-		Name: s.toolName(codeTool), Source: "mcp:" + s.file.Name, Groups: append([]string{s.file.Name}, s.details.Groups...), Channels: s.details.Channels,
-		Description: fmt.Sprintf("Ends the login of the person who writes, at %s, with the code that the login's page shows. Only the person can know the code.", s.file.Name),
-		Parameters:  json.RawMessage(`{"type":"object","properties":{"code":{"type":"string","description":"The code, as in 4QX2M7KA."}},"required":["code"],"additionalProperties":false}`),
-		Risk:        tool.Write, Replay: tool.Never, Timeout: skill.DefaultTimeout,
+		Name: s.toolName(codeTool), Source: "mcp:" + s.file.Name, Groups: append([]string{s.file.Name},
+			s.details.Groups...), Channels: s.details.Channels,
+		Description: fmt.Sprintf("Ends the login of the person who writes, at %s, with the code that the login's "+
+			"page shows. Only the person can know the code.", s.file.Name),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"code":{"type":"string",` +
+			`"description":"The code, as in 4QX2M7KA."}},"required":["code"],"additionalProperties":false}`),
+		Risk: tool.Write, Replay: tool.Never, Timeout: skill.DefaultTimeout,
 	}
 }
 

@@ -31,7 +31,8 @@ type tracker struct {
 func startTracker(t *testing.T, file skill.Config) *tracker {
 	k := &tracker{server: oauthtest.New(), desk: oauth.NewDesk("https://gateway.test", nil)}
 	dir := t.TempDir()
-	k.vault = oauth.NewVault(oauth.File(filepath.Join(dir, "logins")), filepath.Join(dir, "key"), func(string) string { return "" })
+	k.vault = oauth.NewVault(oauth.File(filepath.Join(dir, "logins")), filepath.Join(dir, "key"),
+		func(string) string { return "" })
 	t.Cleanup(k.server.Close)
 	file.Endpoint = k.server.URL + "/mcp"
 	k.running = start(t, mcp.Config{Logins: &mcp.Logins{Vault: k.vault, Desk: k.desk}}, file)
@@ -41,7 +42,8 @@ func startTracker(t *testing.T, file skill.Config) *tracker {
 // login has the operator log in by a command, in another process.
 func (k *tracker) login() {
 	k.t.Helper()
-	config := mcp.Config{HTTP: http.DefaultClient, Logins: &mcp.Logins{Vault: k.vault, Redirect: "http://localhost:3000/callback", Begin: agree}}
+	config := mcp.Config{HTTP: http.DefaultClient, Logins: &mcp.Logins{Vault: k.vault,
+		Redirect: "http://localhost:3000/callback", Begin: agree}}
 	loaded, err := mcp.New(config).Load(skill.Config{Name: "srv", Endpoint: k.server.URL + "/mcp"})
 	if err != nil {
 		k.t.Fatal(err)
@@ -54,7 +56,8 @@ func (k *tracker) login() {
 // as calls a tool as a person.
 func (k *tracker) as(person, name, args string) chat.Result {
 	k.t.Helper()
-	result, err := k.tool(name).Call(tool.WithHost(context.Background(), tool.Host{Facts: chat.Facts{User: person}}), json.RawMessage(args))
+	result, err := k.tool(name).Call(tool.WithHost(context.Background(), tool.Host{Facts: chat.Facts{User: person}}),
+		json.RawMessage(args))
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -171,7 +174,8 @@ func TestPersonLogin(t *testing.T) {
 // TestClientLogin: etui logs in as itself.
 func TestClientLogin(t *testing.T) {
 	t.Parallel()
-	k := startTracker(t, skill.Config{Auth: skill.Auth{Login: skill.ClientLogin, ClientID: "etui", ClientSecret: "hunter2"}})
+	k := startTracker(t, skill.Config{Auth: skill.Auth{Login: skill.ClientLogin, ClientID: "etui",
+		ClientSecret: "hunter2"}})
 	k.server.Client("etui", "hunter2") // unless the first try has come before
 	k.untilTools("mcp__srv__admin", "mcp__srv__whoami")
 	if got := k.as("anna", "mcp__srv__whoami", `{}`); got.Text != "whoami etui" {

@@ -34,10 +34,12 @@ func TestScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, version := range []string{"", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} { // empty: each scenario once, with the extensions
+	// Without a version each scenario runs once, with the extensions.
+	for _, version := range []string{"", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			c := exec.Command("node", "--import", "./register.mjs", suite, "client", "--suite", "all", "--command", self, "--timeout", "60000", "--expected-failures", "expected.yml")
+			c := exec.Command("node", "--import", "./register.mjs", suite, "client", "--suite", "all", "--command",
+				self, "--timeout", "60000", "--expected-failures", "expected.yml")
 			if version != "" {
 				c.Args = append(c.Args, "--spec-version", version)
 			}
@@ -66,7 +68,8 @@ func conform() error {
 		}
 	}
 	scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO")
-	file := skill.Config{Name: "conformance", Description: "Conformance.", Endpoint: os.Args[1], Timeout: 20 * time.Second}
+	file := skill.Config{Name: "conformance", Description: "Conformance.", Endpoint: os.Args[1],
+		Timeout: 20 * time.Second}
 	file.Auth.ClientID, file.Auth.ClientSecret = skill.Secret(given.ClientID), skill.Secret(given.ClientSecret)
 	file.Auth.ClientDocument = "https://conformance-test.local/client-metadata.json"
 	if strings.Contains(scenario, "client-credentials") {
@@ -81,7 +84,8 @@ func conform() error {
 	if err != nil {
 		return err
 	}
-	vault := oauth.NewVault(oauth.File(filepath.Join(dir, "logins")), filepath.Join(dir, "key"), func(string) string { return "" })
+	vault := oauth.NewVault(oauth.File(filepath.Join(dir, "logins")), filepath.Join(dir, "key"),
+		func(string) string { return "" })
 	loaded, err := mcp.New(mcp.Config{
 		Sandbox: programs, HTTP: &http.Client{Transport: http.DefaultTransport},
 		Logins: &mcp.Logins{Vault: vault, Redirect: "http://localhost:3000/callback", Begin: agree},

@@ -54,14 +54,16 @@ browser is on another machine, its last page fails to load: copy that page's add
 etui keeps the login sealed, and refreshes it.`,
 		Example: "  etui mcp login tracker\n  etui mcp login tracker --no-browser",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			listener, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+			at := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+			listener, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", at)
 			if err != nil {
 				return fmt.Errorf("the browser's answer cannot be received; take another port with --port: %w", err)
 			}
 			defer listener.Close()
 			b.listener = listener
 			logins := &mcp.Logins{Redirect: "http://" + listener.Addr().String() + "/callback", Begin: b.begin}
-			err = with(cmd.Context(), open, args[0], logins, version, func(ctx context.Context, s *mcp.Server) error { return s.Login(ctx) })
+			login := func(ctx context.Context, s *mcp.Server) error { return s.Login(ctx) }
+			err = with(cmd.Context(), open, args[0], logins, version, login)
 			if err != nil {
 				return err
 			}
@@ -69,7 +71,7 @@ etui keeps the login sealed, and refreshes it.`,
 		},
 	}
 	c.Flags().BoolVar(&b.elsewhere, "no-browser", false, "print the link only, for a browser on another machine")
-	c.Flags().IntVar(&port, "port", 0, "port that receives the browser's answer, where the server allows one only (default any)")
+	c.Flags().IntVar(&port, "port", 0, "port that receives the browser's answer (default any)")
 	return c
 }
 
@@ -80,20 +82,24 @@ func OutCommand(console *terminal.Console, open OpenFunc, version string) *cobra
 		Example: "  etui mcp logout tracker",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n := 0
-			err := with(cmd.Context(), open, args[0], &mcp.Logins{}, version, func(ctx context.Context, s *mcp.Server) (err error) {
+			logout := func(ctx context.Context, s *mcp.Server) (err error) {
 				n, err = s.Logout(ctx)
 				return err
-			})
+			}
+			err := with(cmd.Context(), open, args[0], &mcp.Logins{}, version, logout)
 			if err != nil {
 				return err
 			}
-			return console.Print(done{args[0], n}, func() string { return fmt.Sprintf("Removed %s at %s.\n", printable.Count(n, "login"), args[0]) })
+			return console.Print(done{args[0], n}, func() string {
+				return fmt.Sprintf("Removed %s at %s.\n", printable.Count(n, "login"), args[0])
+			})
 		},
 	}
 }
 
 // with calls do with an MCP server of the workspace.
-func with(ctx context.Context, open OpenFunc, name string, logins *mcp.Logins, version string, do func(context.Context, *mcp.Server) error) (err error) {
+func with(ctx context.Context, open OpenFunc, name string, logins *mcp.Logins, version string,
+	do func(context.Context, *mcp.Server) error) (err error) {
 	w, err := open(ctx)
 	if err != nil {
 		return err
@@ -126,7 +132,8 @@ func with(ctx context.Context, open OpenFunc, name string, logins *mcp.Logins, v
 func find(ctx context.Context, w *workdir.Workspace, name string, servers *mcp.Provider) (*mcp.Server, error) {
 	table := skill.NewTable(nil)
 	skill.NewLoader(table, skill.LoaderConfig{
-		Roots: w.Roots(), Providers: []skill.Provider{servers}, Package: markdown.Here().Load, Variables: skill.Variables{Allowed: w.Config.Skills.Env},
+		Roots: w.Roots(), Providers: []skill.Provider{servers}, Package: markdown.Here().Load,
+		Variables: skill.Variables{Allowed: w.Config.Skills.Env},
 	}).Load(ctx)
 	for _, e := range table.Snapshot().All() {
 		if e.Skill == nil || e.Skill.Name() != name {
@@ -159,9 +166,11 @@ const patience = 10 * time.Minute
 // begin shows a link and waits for its answer: at the address where the browser is sent, or from
 // the person, who copies it.
 func (b *browser) begin(ctx context.Context, a *oauth.Attempt) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("nobody logged in within %v: begin again", patience))
+	late := fmt.Errorf("nobody logged in within %v: begin again", patience)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, late)
 	defer cancel()
-	fmt.Fprintf(b.console.Err, "Open this link to log in to %s at %s:\n\n  %s\n\n", a.Server, printable.OneLine(a.Issuer), a.Link)
+	fmt.Fprintf(b.console.Err, "Open this link to log in to %s at %s:\n\n  %s\n\n", a.Server,
+		printable.OneLine(a.Issuer), a.Link)
 	if !b.elsewhere {
 		show(ctx, a.Link)
 	}
@@ -200,7 +209,8 @@ func (b *browser) read(ctx context.Context, answers chan<- oauth.Answer) {
 	for lines.Scan() {
 		u, err := url.Parse(strings.TrimSpace(lines.Text()))
 		if err != nil || u.Query().Get("state") == "" {
-			fmt.Fprintln(b.console.Err, "That is not the address of the last page. It begins with http://127.0.0.1 and has code= in it:")
+			fmt.Fprintln(b.console.Err, "That is not the address of the last page. It begins with "+
+				"http://127.0.0.1 and has code= in it:")
 			continue
 		}
 		select {

@@ -64,8 +64,9 @@ func newPlace(t *testing.T) *place {
 	p := &place{t: t, server: oauthtest.New(), dir: t.TempDir(), screen: &screen{}}
 	t.Cleanup(p.server.Close)
 	for name, text := range map[string]string{
-		"etui.yaml":           "skills: {local: ['127.0.0.1:*']}\nsandbox: {mode: 'off'}\n",
-		"skills/tracker.yaml": "name: tracker\ndescription: A tracker.\nprovider: mcp\nendpoint: " + p.server.URL + "/mcp\n",
+		"etui.yaml": "skills: {local: ['127.0.0.1:*']}\nsandbox: {mode: 'off'}\n",
+		"skills/tracker.yaml": "name: tracker\ndescription: A tracker.\nprovider: mcp\nendpoint: " +
+			p.server.URL + "/mcp\n",
 		"skills/other.yaml":   "name: other\ndescription: Other tools.\ntools: [read_file]\n",
 		"skills/bad.yaml":     "name: bad\ndescription: A tracker.\nprovider: mcp\nendpoint: nowhere\n",
 		"skills/program.yaml": "name: program\ndescription: A tracker.\nprovider: mcp\ncommand: ['true']\n",
@@ -84,7 +85,8 @@ func newPlace(t *testing.T) *place {
 func (p *place) run(in io.Reader, args ...string) error {
 	console := &terminal.Console{In: in, Out: p.screen, Err: p.screen}
 	open := func(context.Context) (*workdir.Workspace, error) {
-		return workdir.Open(p.dir, "", []string{"ETUI_STATE=" + filepath.Join(p.dir, "state"), "HOME=" + p.dir, trust.Variable + "=" + p.dir})
+		return workdir.Open(p.dir, "", []string{"ETUI_STATE=" + filepath.Join(p.dir, "state"), "HOME=" + p.dir,
+			trust.Variable + "=" + p.dir})
 	}
 	c := login.Command(console, open, "test")
 	if args[0] == "logout" {
@@ -117,7 +119,8 @@ func TestLogin(t *testing.T) {
 			} else {
 				for _, path := range []string{"/", "/callback", "/callback?state=wrong&code=x"} { // of other programs
 					redirect := must(http.NewRequest(http.MethodGet, at, nil)).URL.Query().Get("redirect_uri")
-					if resp, err := http.Get(strings.TrimSuffix(redirect, "/callback") + path); err != nil || resp.StatusCode != http.StatusNotFound {
+					if resp, err := http.Get(strings.TrimSuffix(redirect, "/callback") + path); err != nil ||
+						resp.StatusCode != http.StatusNotFound {
 						t.Error(resp, err)
 					} else {
 						_ = resp.Body.Close()
@@ -136,7 +139,8 @@ func TestLogin(t *testing.T) {
 			if err := <-done; err != nil || !strings.Contains(p.screen.String(), "Logged in to tracker.\n") {
 				t.Error(err, p.screen)
 			}
-			if err := p.run(strings.NewReader(""), "logout", "tracker"); err != nil || !strings.HasSuffix(p.screen.String(), "Removed 1 login at tracker.\n") {
+			if err := p.run(strings.NewReader(""), "logout", "tracker"); err != nil ||
+				!strings.HasSuffix(p.screen.String(), "Removed 1 login at tracker.\n") {
 				t.Error(err, p.screen)
 			}
 		})
@@ -149,8 +153,10 @@ func must(r *http.Request, _ error) *http.Request { return r }
 func TestNoLogin(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	for name, says := range map[string]string{"none": "there is no MCP server none", "other": "other is no MCP server", "bad": "endpoint", "program": "nothing to log in to"} {
-		if err := p.run(strings.NewReader(""), "login", name, "--no-browser"); err == nil || !strings.Contains(err.Error(), says) {
+	for name, says := range map[string]string{"none": "there is no MCP server none",
+		"other": "other is no MCP server", "bad": "endpoint", "program": "nothing to log in to"} {
+		if err := p.run(strings.NewReader(""), "login", name, "--no-browser"); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -55,12 +55,15 @@ func (c *Client) attempt(ctx context.Context, p *place, person string, scopes []
 	if err != nil {
 		return nil, err
 	}
-	a := &Attempt{State: rand.Text(), Server: c.Name, Person: person, Issuer: p.meta.Issuer, client: c, place: p, verifier: oauth2.GenerateVerifier()}
+	a := &Attempt{State: rand.Text(), Server: c.Name, Person: person, Issuer: p.meta.Issuer, client: c, place: p,
+		verifier: oauth2.GenerateVerifier()}
 	a.config = &oauth2.Config{
 		ClientID: id.ClientID, ClientSecret: id.ClientSecret, RedirectURL: c.Redirect, Scopes: scopes,
-		Endpoint: oauth2.Endpoint{AuthURL: p.meta.AuthorizationEndpoint, TokenURL: p.meta.TokenEndpoint, AuthStyle: id.style},
+		Endpoint: oauth2.Endpoint{AuthURL: p.meta.AuthorizationEndpoint, TokenURL: p.meta.TokenEndpoint,
+			AuthStyle: id.style},
 	}
-	a.Link = a.config.AuthCodeURL(a.State, oauth2.S256ChallengeOption(a.verifier), oauth2.SetAuthURLParam("resource", p.resource))
+	resource := oauth2.SetAuthURLParam("resource", p.resource)
+	a.Link = a.config.AuthCodeURL(a.State, oauth2.S256ChallengeOption(a.verifier), resource)
 	return a, nil
 }
 
@@ -80,7 +83,9 @@ func (c *Client) register(ctx context.Context, meta *oauthex.AuthServerMeta, red
 	case s.ClientDocument != "" && meta.ClientIDMetadataDocumentSupported:
 		return identity{s.ClientDocument, "", oauth2.AuthStyleInParams}, nil
 	case meta.RegistrationEndpoint == "":
-		return identity{}, fmt.Errorf("the authorization server %s registers no clients by itself: register one there with the redirect URL %s, and write its id into the file of %s, as auth: {client_id: ID}", meta.Issuer, redirect, c.Name)
+		return identity{}, fmt.Errorf("the authorization server %s registers no clients by itself: register one "+
+			"there with the redirect URL %s, and write its id into the file of %s, "+
+			"as auth: {client_id: ID}", meta.Issuer, redirect, c.Name)
 	}
 	c.known.Lock()
 	before, ok := c.clients[meta.Issuer]
@@ -177,7 +182,8 @@ func (a *Attempt) exchange(ctx context.Context, answer Answer) error {
 	}
 	ctx, cancel := context.WithTimeout(a.client.outward(ctx), exchangeTime)
 	defer cancel()
-	token, err := a.config.Exchange(ctx, answer.Code, oauth2.VerifierOption(a.verifier), oauth2.SetAuthURLParam("resource", a.place.resource))
+	token, err := a.config.Exchange(ctx, answer.Code, oauth2.VerifierOption(a.verifier),
+		oauth2.SetAuthURLParam("resource", a.place.resource))
 	if err != nil {
 		return fmt.Errorf("%s gave no token: %w", a.Issuer, err)
 	}
@@ -221,7 +227,8 @@ const exchangeTime = 30 * time.Second
 
 // refresh gets a new token with the refresh token.
 func (c *Client) refresh(ctx context.Context, g *grant) error {
-	return c.get(ctx, g, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {g.Refresh}, "resource": {g.Resource}}, nil)
+	return c.get(ctx, g, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {g.Refresh},
+		"resource": {g.Resource}}, nil)
 }
 
 // own gets a token for etui itself, without a person.
@@ -232,7 +239,8 @@ func (c *Client) own(ctx context.Context, g *grant, scopes []string) error {
 // get asks for a token and takes it over.
 func (c *Client) get(ctx context.Context, g *grant, parameters url.Values, scopes []string) error {
 	config := clientcredentials.Config{
-		ClientID: g.ClientID, ClientSecret: g.ClientSecret, TokenURL: g.TokenURL, AuthStyle: oauth2.AuthStyle(g.AuthStyle), Scopes: scopes, EndpointParams: parameters,
+		ClientID: g.ClientID, ClientSecret: g.ClientSecret, TokenURL: g.TokenURL,
+		AuthStyle: oauth2.AuthStyle(g.AuthStyle), Scopes: scopes, EndpointParams: parameters,
 	}
 	ctx, cancel := context.WithTimeout(c.outward(ctx), exchangeTime)
 	defer cancel()

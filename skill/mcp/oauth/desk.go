@@ -84,7 +84,8 @@ type Link struct {
 }
 
 func (l *Link) Error() string {
-	return fmt.Sprintf("the server %s wants a login of this person, who opens within %d minutes: %s", l.Server, int(Lasts/time.Minute), l.URL)
+	return fmt.Sprintf("the server %s wants a login of this person, who opens within %d minutes: %s", l.Server,
+		int(Lasts/time.Minute), l.URL)
 }
 
 // Begin keeps an attempt. It always returns an error: a [*Link] if it is kept.
@@ -144,7 +145,8 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := ParseAnswer(r.URL.Query())
 	b := d.take(answer.State)
 	if b == nil {
-		write(w, http.StatusNotFound, "This login is over.", "Its link was used, or is older than ten minutes. Ask for another one in the chat.")
+		write(w, http.StatusNotFound, "This login is over.",
+			"Its link was used, or is older than ten minutes. Ask for another one in the chat.")
 		return
 	}
 	if err := b.exchange(r.Context(), answer); err != nil {
@@ -156,8 +158,10 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.code = code
 	d.begun[b.State] = b // until its time is over
 	d.mu.Unlock()
-	write(w, http.StatusOK, "Almost done: "+code, fmt.Sprintf("Write this code in the chat where you got the link, to log in to %s there. "+
-		"Did somebody else send you the link? Then close this page, and give the code to nobody: it would let them use your account.", b.Server))
+	write(w, http.StatusOK, "Almost done: "+code,
+		fmt.Sprintf("Write this code in the chat where you got the link, to log in to %s there. "+
+			"Did somebody else send you the link? Then close this page, and give the code to nobody: "+
+			"it would let them use your account.", b.Server))
 }
 
 // describe writes the document of the client.
@@ -181,7 +185,8 @@ func write(w http.ResponseWriter, status int, title, text string) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, "<!doctype html><meta name=viewport content=\"width=device-width\"><title>etui</title><h1>%s</h1><p>%s</p>\n", html.EscapeString(title), html.EscapeString(text))
+	fmt.Fprintf(w, "<!doctype html><meta name=viewport content=\"width=device-width\"><title>etui</title>"+
+		"<h1>%s</h1><p>%s</p>\n", html.EscapeString(title), html.EscapeString(text))
 }
 
 // Confirm ends the login of a person at a server who has said the code. Few wrong codes end it,

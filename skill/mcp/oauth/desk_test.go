@@ -26,7 +26,9 @@ type desk struct {
 func newDesk(t *testing.T) *desk {
 	d := &desk{t: t, server: start(t), now: time.Unix(1_000_000, 0)}
 	d.Desk = oauth.NewDesk("https://gateway.test/", func() time.Time { return d.now })
-	d.client = client(t, d.server, func(c *oauth.Config) { c.Begin, c.People, c.Redirect = d.Begin, true, d.Redirect() })
+	d.client = client(t, d.server, func(c *oauth.Config) {
+		c.Begin, c.People, c.Redirect = d.Begin, true, d.Redirect()
+	})
 	return d
 }
 
@@ -77,7 +79,8 @@ func TestDesk(t *testing.T) {
 	if err := d.Confirm(t.Context(), "other", "alice", said); err == nil {
 		t.Error("the code counts at another server")
 	}
-	if err := d.Confirm(t.Context(), "tracker", "alice", " "+strings.ToLower(said)+" "); err != nil || !d.ready("alice") || d.ready("bob") || d.ready("") {
+	if err := d.Confirm(t.Context(), "tracker", "alice", " "+strings.ToLower(said)+" "); err != nil ||
+		!d.ready("alice") || d.ready("bob") || d.ready("") {
 		t.Error(err)
 	}
 	if err := d.Confirm(t.Context(), "tracker", "alice", said); err == nil {
@@ -96,7 +99,8 @@ func TestDeskDocument(t *testing.T) {
 		c.Begin, c.Redirect, c.Settings.ClientDocument = d.Begin, d.Redirect(), d.Document()
 	})
 	_, err := ask(t, d.server, made, "alice", "whoami")
-	if link := (*oauth.Link)(nil); !errors.As(err, &link) || !strings.Contains(link.URL, url.QueryEscape("https://gateway.test/mcp/client.json")) || d.server.Count("register") != 0 {
+	if link := (*oauth.Link)(nil); !errors.As(err, &link) || !strings.Contains(link.URL,
+		url.QueryEscape("https://gateway.test/mcp/client.json")) || d.server.Count("register") != 0 {
 		t.Error(err)
 	}
 	w := httptest.NewRecorder()
@@ -106,7 +110,8 @@ func TestDeskDocument(t *testing.T) {
 		Redirects []string `json:"redirect_uris"`
 		Method    string   `json:"token_endpoint_auth_method"`
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &is); err != nil || is.ID != d.Document() || is.Redirects[0] != d.Redirect() || is.Method != "none" {
+	if err := json.Unmarshal(w.Body.Bytes(), &is); err != nil || is.ID != d.Document() ||
+		is.Redirects[0] != d.Redirect() || is.Method != "none" {
 		t.Error(w.Body, err)
 	}
 	for range 3 {

@@ -82,7 +82,8 @@ func (c *Client) older(ctx context.Context) (*place, error) {
 	}
 	if meta == nil {
 		meta = &oauthex.AuthServerMeta{
-			Issuer: origin, AuthorizationEndpoint: origin + "/authorize", TokenEndpoint: origin + "/token", RegistrationEndpoint: origin + "/register",
+			Issuer: origin, AuthorizationEndpoint: origin + "/authorize", TokenEndpoint: origin + "/token",
+			RegistrationEndpoint: origin + "/register",
 		}
 	}
 	return &place{canonical(c.endpoint), nil, meta}, nil
@@ -118,7 +119,8 @@ func (c *Client) resource(ctx context.Context, named string) (*oauthex.Protected
 			}
 			if !c.covers(found.Resource) {
 				// Another server's token must not reach this one.
-				return nil, fmt.Errorf("the metadata at %s are about %q, not about %s", at, found.Resource, canonical(c.endpoint))
+				return nil, fmt.Errorf("the metadata at %s are about %q, not about %s", at, found.Resource,
+					canonical(c.endpoint))
 			}
 			return found, nil
 		}
@@ -148,7 +150,8 @@ func (c *Client) authorization(ctx context.Context, issuer string) (*oauthex.Aut
 	origin, path := u.Scheme+"://"+u.Host, strings.Trim(u.EscapedPath(), "/")
 	places := []string{origin + "/.well-known/oauth-authorization-server", origin + "/.well-known/openid-configuration"}
 	if path != "" {
-		places = []string{places[0] + "/" + path, places[1] + "/" + path, origin + "/" + path + "/.well-known/openid-configuration"}
+		places = []string{places[0] + "/" + path, places[1] + "/" + path,
+			origin + "/" + path + "/.well-known/openid-configuration"}
 	}
 	var failed error
 	for _, at := range places {
@@ -158,7 +161,8 @@ func (c *Client) authorization(ctx context.Context, issuer string) (*oauthex.Aut
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", at, err))
 		case meta == nil:
 		case !slices.Contains(meta.CodeChallengeMethodsSupported, "S256"):
-			return nil, fmt.Errorf("the authorization server %s does not support PKCE with S256, without which a code could be stolen", issuer)
+			return nil, fmt.Errorf("the authorization server %s does not support PKCE with S256, without which a "+
+				"code could be stolen", issuer)
 		default:
 			return meta, nil
 		}

@@ -116,7 +116,8 @@ type Needed struct {
 
 func (n *Needed) Error() string {
 	if len(n.Scopes) > 0 {
-		return fmt.Sprintf("the server wants a login with more rights (%s): etui mcp login %s", strings.Join(n.Scopes, " "), n.Server)
+		more := strings.Join(n.Scopes, " ")
+		return fmt.Sprintf("the server wants a login with more rights (%s): etui mcp login %s", more, n.Server)
 	}
 	return "the server wants a login: etui mcp login " + n.Server
 }
@@ -237,7 +238,8 @@ func (c *Client) renew(ctx context.Context, person string, g *grant) error {
 		g.Access = ""
 	}
 	var refused *oauth2.RetrieveError
-	if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 && refused.Response.StatusCode != http.StatusTooManyRequests {
+	if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 &&
+		refused.Response.StatusCode != http.StatusTooManyRequests {
 		g.Access, g.Refresh, err = "", "", nil
 	}
 	if err != nil {
@@ -370,7 +372,8 @@ func (c *Client) Login(ctx context.Context, person string) error {
 
 // ask sends a request without a token, to learn how the server refuses it.
 func (c *Client) ask(ctx context.Context) (said challenge, err error) {
-	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"etui","version":"1"}}}`
+	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{` +
+		`"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"etui","version":"1"}}}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Endpoint, strings.NewReader(begin))
 	if err != nil {
 		return said, err

@@ -2,11 +2,9 @@ package oauth_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -170,7 +168,8 @@ func TestExpires(t *testing.T) {
 	s.Revoke(true)
 	quiet := client(t, s, func(c *oauth.Config) { c.Vault, c.Begin = kept, nil })
 	var needed *oauth.Needed
-	if _, err := ask(t, s, quiet, "", "whoami"); !errors.As(err, &needed) || !strings.Contains(err.Error(), "etui mcp login tracker") {
+	if _, err := ask(t, s, quiet, "", "whoami"); !errors.As(err, &needed) || !strings.Contains(err.Error(),
+		"etui mcp login tracker") {
 		t.Error(err)
 	}
 	mustAsk(t, s, c, "", "whoami") // a person can log in again
@@ -214,11 +213,6 @@ func TestItself(t *testing.T) {
 // the login.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"resource": "http://elsewhere.test/mcp", "authorization_servers": []string{"http://127.0.0.1:1"}})
-	}))
-	t.Cleanup(other.Close)
 	metadata := func(key string, value any) func(*oauthtest.Server) {
 		return func(s *oauthtest.Server) { s.Metadata = func(m map[string]any) { m[key] = value } }
 	}
@@ -234,17 +228,20 @@ func TestRefused(t *testing.T) {
 		answer func(*testing.T, *oauth.Attempt) oauth.Answer
 		says   string
 	}{
-		"no PKCE":              {server: metadata("code_challenge_methods_supported", nil), says: "PKCE"},
-		"plain PKCE":           {server: metadata("code_challenge_methods_supported", []string{"plain"}), says: "S256"},
-		"another issuer":       {server: metadata("issuer", "https://evil.test"), says: "issuer"},
-		"a script as a page":   {server: metadata("authorization_endpoint", "javascript:alert(1)"), says: "scheme"},
-		"tokens in the clear":  {server: metadata("token_endpoint", "http://token.test/"), says: "HTTPS"},
-		"no registration":      {server: metadata("registration_endpoint", nil), says: "client_id"},
-		"no such server":       {server: func(s *oauthtest.Server) { s.Names = "http://127.0.0.1:1" }, says: "refused"},
-		"another state":        {answer: answer(func(a *oauth.Answer) { a.State = "x" }), says: "another login"},
-		"another server's":     {answer: answer(func(a *oauth.Answer) { a.Issuer = "https://evil.test" }), says: "evil.test"},
-		"nobody's":             {answer: answer(func(a *oauth.Answer) { a.Issuer = "" }), says: "does not name"},
-		"a no":                 {answer: answer(func(a *oauth.Answer) { a.Code, a.Error = "", "access_denied" }), says: "access_denied"},
+		"no PKCE":             {server: metadata("code_challenge_methods_supported", nil), says: "PKCE"},
+		"plain PKCE":          {server: metadata("code_challenge_methods_supported", []string{"plain"}), says: "S256"},
+		"another issuer":      {server: metadata("issuer", "https://evil.test"), says: "issuer"},
+		"a script as a page":  {server: metadata("authorization_endpoint", "javascript:alert(1)"), says: "scheme"},
+		"tokens in the clear": {server: metadata("token_endpoint", "http://token.test/"), says: "HTTPS"},
+		"no registration":     {server: metadata("registration_endpoint", nil), says: "client_id"},
+		"another resource":    {server: func(s *oauthtest.Server) { s.Resource = "https://bank.test/mcp" }, says: "bank.test"},
+		"no such server":      {server: func(s *oauthtest.Server) { s.Names = "http://127.0.0.1:1" }, says: "refused"},
+		"another state":       {answer: answer(func(a *oauth.Answer) { a.State = "x" }), says: "another login"},
+		"another server's": {answer: answer(func(a *oauth.Answer) { a.Issuer = "https://evil.test" }),
+			says: "evil.test"},
+		"nobody's": {answer: answer(func(a *oauth.Answer) { a.Issuer = "" }), says: "does not name"},
+		"a no": {answer: answer(func(a *oauth.Answer) { a.Code, a.Error = "", "access_denied" }),
+			says: "access_denied"},
 		"nothing":              {answer: answer(func(a *oauth.Answer) { a.Code = "" }), says: "no code"},
 		"somebody else's code": {answer: answer(func(a *oauth.Answer) { a.Code = "guessed" }), says: "invalid_grant"},
 	} {
@@ -309,7 +306,8 @@ func TestVault(t *testing.T) {
 	}
 	for name, key := range map[string]string{"another key": strings.Repeat("k", 32), "fewer than": "short"} {
 		wrong := client(t, s, func(c *oauth.Config) {
-			c.Vault = oauth.NewVault(oauth.File(file), filepath.Join(dir, "logins.key"), func(string) string { return key })
+			c.Vault = oauth.NewVault(oauth.File(file), filepath.Join(dir, "logins.key"),
+				func(string) string { return key })
 		})
 		if err := ready(wrong, ""); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
@@ -351,7 +349,8 @@ func TestMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := moved.Transport("", sent).RoundTrip(req); !errors.As(err, new(*oauth.Needed)) || fmt.Sprint(sent.tokens) != "[]" {
+	if _, err := moved.Transport("", sent).RoundTrip(req); !errors.As(err, new(*oauth.Needed)) ||
+		fmt.Sprint(sent.tokens) != "[]" {
 		t.Error("another server gets the token", err, sent.tokens)
 	}
 }

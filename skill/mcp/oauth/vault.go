@@ -52,7 +52,8 @@ func NewVault(shelf Shelf, keyFile string, getenv func(string) string) *Vault {
 		case text == "":
 			return readKey(keyFile)
 		case len(text) < shortestKey:
-			return nil, fmt.Errorf("%s has fewer than %d characters: make one with openssl rand -hex 32", KeyVariable, shortestKey)
+			return nil, fmt.Errorf("%s has fewer than %d characters: make one with openssl rand -hex 32",
+				KeyVariable, shortestKey)
 		}
 		sum := sha256.Sum256([]byte(text))
 		return sum[:], nil
@@ -142,7 +143,8 @@ func (v *Vault) get(ctx context.Context, server, person string) (*grant, error) 
 	}
 	plain, err := seal.Open(nil, nil, sealed, about)
 	if err != nil {
-		return nil, fmt.Errorf("the login at %s %w: give all etui with this database the same %s, or log in again", server, errOtherKey, KeyVariable)
+		return nil, fmt.Errorf("the login at %s %w: give all etui with this database the same %s, or log in again",
+			server, errOtherKey, KeyVariable)
 	}
 	var g grant
 	return &g, json.Unmarshal(plain, &g)

@@ -34,6 +34,8 @@ type Server struct {
 	NoRefresh bool
 	// Metadata changes the metadata of the authorization server; nil leaves them.
 	Metadata func(map[string]any)
+	// Resource is what its metadata are about; empty is itself.
+	Resource string
 	// Names is the authorization server that the server names; empty is its own.
 	Names string
 
@@ -55,10 +57,14 @@ type token struct {
 
 // New starts a server.
 func New() *Server {
-	s := &Server{Account: "alice", codes: map[string]code{}, access: map[string]*token{}, secret: map[string]string{}, counts: map[string]int{}}
+	s := &Server{Account: "alice", codes: map[string]code{}, access: map[string]*token{}, secret: map[string]string{},
+		counts: map[string]int{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, 200, map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{cmp.Or(s.Names, s.URL)}, "scopes_supported": []string{"read"}})
+		answer(w, 200, map[string]any{
+			"resource": cmp.Or(s.Resource, s.URL+"/mcp"), "authorization_servers": []string{cmp.Or(s.Names, s.URL)},
+			"scopes_supported": []string{"read"},
+		})
 	})
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", s.metadata)
 	mux.HandleFunc("POST /register", s.register)
@@ -66,12 +72,14 @@ func New() *Server {
 	mux.HandleFunc("POST /token", s.token)
 	server := sdk.NewServer(&sdk.Implementation{Name: "tracker", Version: "1"}, nil)
 	for _, name := range []string{"whoami", "admin"} {
-		server.AddTool(&sdk.Tool{Name: name, Description: "Says whose account this is.", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		server.AddTool(&sdk.Tool{Name: name, Description: "Says whose account this is.",
+			InputSchema: json.RawMessage(`{"type":"object"}`)},
 			func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: name + " " + s.of(r.Extra.Header).account}}}, nil
 			})
 	}
-	mcp := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})
+	mcp := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server },
+		&sdk.StreamableHTTPOptions{Stateless: true})
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { s.resource(w, r, mcp) })
 	s.Server = httptest.NewServer(mux)
 	return s
@@ -117,8 +125,9 @@ func answer(w http.ResponseWriter, status int, value any) {
 
 func (s *Server) metadata(w http.ResponseWriter, _ *http.Request) {
 	m := map[string]any{
-		"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token", "registration_endpoint": s.URL + "/register",
-		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"}, "authorization_response_iss_parameter_supported": true,
+		"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token",
+		"registration_endpoint": s.URL + "/register", "response_types_supported": []string{"code"},
+		"code_challenge_methods_supported": []string{"S256"}, "authorization_response_iss_parameter_supported": true,
 	}
 	if s.Metadata != nil {
 		s.Metadata(m)
@@ -137,12 +146,14 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.secret[q.Get("client_id")]; !known || q.Get("code_challenge_method") != "S256" || q.Get("resource") != s.URL+"/mcp" {
+	if _, known := s.secret[q.Get("client_id")]; !known || q.Get("code_challenge_method") != "S256" ||
+		q.Get("resource") != s.URL+"/mcp" {
 		http.Error(w, "bad request: "+r.URL.RawQuery, http.StatusBadRequest)
 		return
 	}
 	c := rand.Text()
-	s.codes[c] = code{s.Account, q.Get("client_id"), q.Get("redirect_uri"), q.Get("code_challenge"), q.Get("resource"), q.Get("scope")}
+	s.codes[c] = code{s.Account, q.Get("client_id"), q.Get("redirect_uri"), q.Get("code_challenge"),
+		q.Get("resource"), q.Get("scope")}
 	back := url.Values{"code": {c}, "state": {q.Get("state")}, "iss": {s.URL}}
 	http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 }
@@ -165,7 +176,8 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		c, known := s.codes[r.PostFormValue("code")]
 		delete(s.codes, r.PostFormValue("code"))
 		sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
-		if !known || c.client != id || c.redirect != r.PostFormValue("redirect_uri") || c.resource != r.PostFormValue("resource") || base64.RawURLEncoding.EncodeToString(sum[:]) != c.challenge {
+		if !known || c.client != id || c.redirect != r.PostFormValue("redirect_uri") ||
+			c.resource != r.PostFormValue("resource") || base64.RawURLEncoding.EncodeToString(sum[:]) != c.challenge {
 			refuse("invalid_grant")
 			return
 		}
@@ -194,7 +206,8 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	}
 	access := rand.Text()
 	s.access[access] = t
-	answer(w, 200, map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": int(time.Until(t.until).Seconds()), "refresh_token": t.refresh, "scope": t.scope})
+	answer(w, 200, map[string]any{"access_token": access, "token_type": "Bearer",
+		"expires_in": int(time.Until(t.until).Seconds()), "refresh_token": t.refresh, "scope": t.scope})
 }
 
 // of returns the token of a request; one of nobody if it is void.
