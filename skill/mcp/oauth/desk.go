@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/text/language"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // Desk keeps the logins that people have begun, until they end. It serves the page that browsers
@@ -142,15 +145,14 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.describe(w)
 		return
 	}
-	answer := ParseAnswer(r.URL.Query())
+	says, answer := wordsFor(r), ParseAnswer(r.URL.Query())
 	b := d.take(answer.State)
 	if b == nil {
-		write(w, http.StatusNotFound, "This login is over.",
-			"Its link was used, or is older than ten minutes. Ask for another one in the chat.")
+		write(w, http.StatusNotFound, says.over, says.another)
 		return
 	}
 	if err := b.exchange(r.Context(), answer); err != nil {
-		write(w, http.StatusBadGateway, "The login failed.", err.Error())
+		write(w, http.StatusBadGateway, says.failed, printable.Line(err.Error(), maxSaid))
 		return
 	}
 	code := rand.Text()[:8]
@@ -158,10 +160,33 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.code = code
 	d.begun[b.State] = b // until its time is over
 	d.mu.Unlock()
-	write(w, http.StatusOK, "Almost done: "+code,
-		fmt.Sprintf("Write this code in the chat where you got the link, to log in to %s there. "+
-			"Did somebody else send you the link? Then close this page, and give the code to nobody: "+
-			"it would let them use your account.", b.Server))
+	write(w, http.StatusOK, fmt.Sprintf(says.code, code), fmt.Sprintf(says.use, b.Server))
+}
+
+// maxSaid is how many bytes of an error the page shows.
+const maxSaid = 500
+
+// words are what the page says, in a language of the browser.
+type words struct{ over, another, failed, code, use string }
+
+func wordsFor(r *http.Request) words {
+	wanted, _, _ := language.ParseAcceptLanguage(r.Header.Get("Accept-Language")) // none of a mistake
+	if _, i, _ := language.NewMatcher([]language.Tag{language.English, language.Chinese}).Match(wanted...); i == 1 {
+		return words{
+			over: "这个登录链接已失效。", another: "链接已被使用，或已超过十分钟。请在聊天中重新获取。",
+			failed: "登录失败。", code: "还差一步：%s",
+			use: "请把这个代码发到你收到链接的聊天中，以登录 %s。如果链接是别人发给你的，请关闭本页，不要把代码告诉任何人：" +
+				"别人可以用它使用你的账户。",
+		}
+	}
+	return words{
+		over: "This login is over.", another: "Its link was used, or is older than ten minutes. " +
+			"Ask for another one in the chat.",
+		failed: "The login failed.", code: "Almost done: %s",
+		use: "Write this code in the chat where you got the link, to log in to %s there. " +
+			"Did somebody else send you the link? Then close this page, and give the code to nobody: " +
+			"it would let them use your account.",
+	}
 }
 
 // describe writes the document of the client.

@@ -73,6 +73,12 @@ func TestDesk(t *testing.T) {
 	if status, text := d.page(answer); status != 404 || code.MatchString(text) {
 		t.Error("an answer is good twice: ", text)
 	}
+	over := httptest.NewRequest("GET", "/mcp/login?state=x", nil)
+	over.Header.Set("Accept-Language", "zh-CN,zh;q=0.9,en;q=0.8")
+	w := httptest.NewRecorder()
+	if d.ServeHTTP(w, over); !strings.Contains(w.Body.String(), "登录链接已失效") {
+		t.Error(w.Body)
+	}
 	if err := d.Confirm(t.Context(), "tracker", "bob", said); err == nil || d.ready("bob") {
 		t.Error("the code of alice logs bob in")
 	}
