@@ -149,7 +149,7 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 			s.update(func(n *state) { n.phase, n.err = Stopped, err })
 			log.WarnContext(ctx, "MCP server waits for a login", "error", err)
 			s.awaitLogin(ctx)
-			tries = 0
+			tries, legacy = 0, false
 			continue
 		}
 		if hopeless(err) || tries >= maxTries && len(s.file.Command) > 0 {

@@ -14,6 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // Attempt is a login that a person has to make in a browser. It is good for one answer.
@@ -102,7 +104,7 @@ func (c *Client) register(ctx context.Context, meta *oauthex.AuthServerMeta, red
 	}
 	made, err := oauthex.RegisterClient(ctx, meta.RegistrationEndpoint, registration(redirect, method), c.http)
 	if err != nil {
-		return identity{}, fmt.Errorf("the authorization server %s does not register etui: %w", meta.Issuer, err)
+		return identity{}, fmt.Errorf("the authorization server %s does not register etui: %w", meta.Issuer, told(err))
 	}
 	id := identity{made.ClientID, made.ClientSecret, oauth2.AuthStyleInParams}
 	if cmp.Or(made.TokenEndpointAuthMethod, method) == "client_secret_basic" && made.ClientSecret != "" {
@@ -173,7 +175,8 @@ func (a *Attempt) exchange(ctx context.Context, answer Answer) error {
 	case answer.State != a.State:
 		return errors.New("the answer belongs to another login: begin again")
 	case answer.Error != "":
-		return fmt.Errorf("%s refused the login: %s", a.Issuer, strings.TrimSpace(answer.Error+" "+answer.Description))
+		why := printable.Line(answer.Error+" "+answer.Description, maxSaid)
+		return fmt.Errorf("%s refused the login: %s", a.Issuer, why)
 	case answer.Code == "":
 		return errors.New("the answer has no code: begin again")
 	}
@@ -185,7 +188,7 @@ func (a *Attempt) exchange(ctx context.Context, answer Answer) error {
 	token, err := a.config.Exchange(ctx, answer.Code, oauth2.VerifierOption(a.verifier),
 		oauth2.SetAuthURLParam("resource", a.place.resource))
 	if err != nil {
-		return fmt.Errorf("%s gave no token: %w", a.Issuer, err)
+		return fmt.Errorf("%s gave no token: %w", a.Issuer, told(err))
 	}
 	g := &grant{
 		Issuer: a.Issuer, TokenURL: a.config.Endpoint.TokenURL, Resource: a.place.resource,
@@ -236,6 +239,24 @@ func (c *Client) own(ctx context.Context, g *grant, scopes []string) error {
 	return c.get(ctx, g, url.Values{"resource": {g.Resource}}, scopes)
 }
 
+// refusal is an error that an authorization server's words are in.
+type refusal struct {
+	error
+	text string
+}
+
+func (r refusal) Error() string { return r.text }
+func (r refusal) Unwrap() error { return r.error }
+
+// told bounds the words of an authorization server, which may be a whole page.
+func told(err error) error {
+	text := err.Error()
+	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) && refused.Response != nil {
+		text = strings.TrimSpace(refused.Response.Status + " " + refused.ErrorCode + " " + refused.ErrorDescription)
+	}
+	return refusal{err, printable.Line(text, maxSaid)}
+}
+
 // get asks for a token and takes it over.
 func (c *Client) get(ctx context.Context, g *grant, parameters url.Values, scopes []string) error {
 	config := clientcredentials.Config{
@@ -246,7 +267,7 @@ func (c *Client) get(ctx context.Context, g *grant, parameters url.Values, scope
 	defer cancel()
 	token, err := config.Token(ctx)
 	if err != nil {
-		return fmt.Errorf("%s gave no token: %w", g.Issuer, err)
+		return fmt.Errorf("%s gave no token: %w", g.Issuer, told(err))
 	}
 	if scopes == nil {
 		scopes = g.Scopes

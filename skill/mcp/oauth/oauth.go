@@ -274,7 +274,7 @@ func (c *Client) authorize(ctx context.Context, person string, said challenge, s
 	switch scopes := c.scopes(p, said, g); {
 	case c.Settings.Client:
 		return nil, c.asItself(ctx, person, p, scopes)
-	case g != nil && g.Refresh != "" && !said.insufficient:
+	case g != nil && !said.insufficient:
 		if err := c.renew(ctx, person, g); err != nil || g.Access != "" {
 			return nil, err
 		}

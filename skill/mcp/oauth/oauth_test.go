@@ -175,6 +175,25 @@ func TestExpires(t *testing.T) {
 	mustAsk(t, s, c, "", "whoami") // a person can log in again
 }
 
+// TestNoRefresh: a token that the server refuses, and that cannot be refreshed, is no login.
+func TestNoRefresh(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.NoRefresh = true
+	kept, _ := vault(t)
+	mustAsk(t, s, client(t, s, func(c *oauth.Config) { c.Vault = kept }), "", "whoami")
+	s.Revoke(true)
+	quiet := client(t, s, func(c *oauth.Config) { c.Vault, c.Begin = kept, nil })
+	for range 2 {
+		if _, err := ask(t, s, quiet, "", "whoami"); !errors.As(err, new(*oauth.Needed)) {
+			t.Error(err)
+		}
+		if ready, err := quiet.Ready(t.Context(), ""); ready || err != nil {
+			t.Error("a void token counts as a login", err)
+		}
+	}
+}
+
 // TestMoreRights: a refusal for too few scopes is told, and the next login asks for them too.
 func TestMoreRights(t *testing.T) {
 	t.Parallel()

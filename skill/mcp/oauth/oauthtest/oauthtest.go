@@ -30,7 +30,7 @@ type Server struct {
 	Account string
 	// Lasts is how long tokens last; 0 is an hour.
 	Lasts time.Duration
-	// NoRefresh says that tokens are not refreshed any more.
+	// NoRefresh says that there are no refresh tokens.
 	NoRefresh bool
 	// Metadata changes the metadata of the authorization server; nil leaves them.
 	Metadata func(map[string]any)
@@ -190,7 +190,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 				old = one
 			}
 		}
-		if old == nil || s.NoRefresh || r.PostFormValue("resource") != s.URL+"/mcp" {
+		if old == nil || r.PostFormValue("resource") != s.URL+"/mcp" {
 			refuse("invalid_grant")
 			return
 		}
@@ -203,6 +203,9 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	default:
 		refuse("unsupported_grant_type")
 		return
+	}
+	if s.NoRefresh {
+		t.refresh = ""
 	}
 	access := rand.Text()
 	s.access[access] = t
