@@ -88,8 +88,17 @@ func (s *Server) Logout(ctx context.Context) (int, error) {
 	return s.login.Vault.Clear(ctx, s.file.Name)
 }
 
-// awaitLogin waits until there is a login at a server that wants one, or ctx ends.
-func (s *Server) awaitLogin(ctx context.Context) {
+// mark returns which login there is at the server; empty if none.
+func (s *Server) mark(ctx context.Context) string {
+	if s.login == nil {
+		return ""
+	}
+	return s.login.Mark(ctx, "")
+}
+
+// awaitLogin waits until there is another login than before at a server that wants one, or ctx
+// ends.
+func (s *Server) awaitLogin(ctx context.Context, before string) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
@@ -97,7 +106,7 @@ func (s *Server) awaitLogin(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-look.C:
-			if ready, _ := s.login.Ready(ctx, ""); ready { // an error is told when the server is tried
+			if now := s.mark(ctx); now != "" && now != before {
 				return
 			}
 		}

@@ -26,6 +26,7 @@ type tracker struct {
 	server *oauthtest.Server
 	vault  *oauth.Vault
 	desk   *oauth.Desk
+	config mcp.Config
 }
 
 func startTracker(t *testing.T, file skill.Config) *tracker {
@@ -35,7 +36,8 @@ func startTracker(t *testing.T, file skill.Config) *tracker {
 		func(string) string { return "" })
 	t.Cleanup(k.server.Close)
 	file.Endpoint = k.server.URL + "/mcp"
-	k.running = start(t, mcp.Config{Logins: &mcp.Logins{Vault: k.vault, Desk: k.desk}}, file)
+	k.config = mcp.Config{Logins: &mcp.Logins{Vault: k.vault, Desk: k.desk}}
+	k.running = start(t, k.config, file)
 	return k
 }
 
@@ -111,6 +113,13 @@ func TestSharedLogin(t *testing.T) {
 	if got := k.as("bob", "mcp__srv__admin", `{}`); got.Text != "admin alice" {
 		t.Error(got.Text)
 	}
+	k.stop()
+	k.server.Needs = "everything" // also to list the tools
+	k.running = start(t, k.config, skill.Config{Endpoint: k.server.URL + "/mcp"})
+	k.until("waiting for more rights", func(st mcp.Status) bool { return st.Login && strings.Contains(st.Err,
+		"(everything)") })
+	k.login()
+	k.untilTools("mcp__srv__admin", "mcp__srv__whoami")
 	k.server.Revoke(true)
 	if got := k.as("bob", "mcp__srv__whoami", `{}`); !got.Failed || !strings.Contains(got.Text, "etui mcp login srv") {
 		t.Error(got.Text)

@@ -17,6 +17,8 @@ package oauth
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -392,6 +394,16 @@ func (c *Client) ask(ctx context.Context) (said challenge, err error) {
 func (c *Client) Ready(ctx context.Context, person string) (bool, error) {
 	g, err := c.Vault.get(ctx, c.Name, person)
 	return g != nil && g.Access != "" && c.about(g), err
+}
+
+// Mark returns a text that differs between two tokens of a person; empty if there is none.
+func (c *Client) Mark(ctx context.Context, person string) string {
+	g, err := c.Vault.get(ctx, c.Name, person)
+	if err != nil || g == nil || g.Access == "" || !c.about(g) {
+		return "" // an error is told when the token is needed
+	}
+	sum := sha256.Sum256([]byte(g.Access))
+	return hex.EncodeToString(sum[:])
 }
 
 // Logout removes the login of a person, and reports whether there was one.

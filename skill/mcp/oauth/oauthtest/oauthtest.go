@@ -30,6 +30,8 @@ type Server struct {
 	Account string
 	// Lasts is how long tokens last; 0 is an hour.
 	Lasts time.Duration
+	// Needs is a scope that every request needs; empty is none.
+	Needs string
 	// NoRefresh says that there are no refresh tokens.
 	NoRefresh bool
 	// Metadata changes the metadata of the authorization server; nil leaves them.
@@ -223,6 +225,11 @@ func (s *Server) of(h http.Header) *token {
 	return &token{}
 }
 
+func (s *Server) insufficient(w http.ResponseWriter, metadata, scope string) {
+	w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", `+metadata+`, scope="read `+scope+`"`)
+	w.WriteHeader(http.StatusForbidden)
+}
+
 func (s *Server) resource(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err != nil {
@@ -236,9 +243,10 @@ func (s *Server) resource(w http.ResponseWriter, r *http.Request, next http.Hand
 		s.count("refused")
 		w.Header().Set("WWW-Authenticate", `Bearer `+metadata+`, scope="read"`)
 		w.WriteHeader(http.StatusUnauthorized)
+	case s.Needs != "" && !slices.Contains(strings.Fields(t.scope), s.Needs):
+		s.insufficient(w, metadata, s.Needs)
 	case bytes.Contains(body, []byte(`"name":"admin"`)) && !slices.Contains(strings.Fields(t.scope), "admin"):
-		w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", `+metadata+`, scope="read admin"`)
-		w.WriteHeader(http.StatusForbidden)
+		s.insufficient(w, metadata, "admin")
 	default:
 		next.ServeHTTP(w, r)
 	}
