@@ -116,8 +116,10 @@ func TestSharedLogin(t *testing.T) {
 	k.stop()
 	k.server.Needs = "everything" // also to list the tools
 	k.running = start(t, k.config, skill.Config{Endpoint: k.server.URL + "/mcp"})
-	k.until("waiting for more rights", func(st mcp.Status) bool { return st.Login && strings.Contains(st.Err,
-		"(everything)") })
+	k.until("waiting for more rights", func(st mcp.Status) bool {
+		return st.Login && strings.Contains(st.Err,
+			"(everything)")
+	})
 	k.login()
 	k.untilTools("mcp__srv__admin", "mcp__srv__whoami")
 	k.server.Revoke(true)
