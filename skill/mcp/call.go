@@ -59,13 +59,13 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 		return chat.Result{}, s.away(n)
 	}
 	c := n.connection
-	if s.personal() {
+	if s.people.personal() {
 		person, leave := tool.Caller(ctx).Record(), func() {}
 		if person == "" {
 			return chat.Result{}, fmt.Errorf("%s: %w: %w", t.definition.Name, skill.ErrProviderUnavailable, errNobody)
 		}
 		var err error
-		if c, leave, err = s.visit(ctx, c, person); err != nil {
+		if c, leave, err = s.people.visit(ctx, c, person); err != nil {
 			return s.failed(ctx, t, n, err)
 		}
 		defer leave()
@@ -90,7 +90,7 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 // failed returns what becomes of a call that failed: a login that is needed is a result, which
 // the person reads too.
 func (s *Server) failed(ctx context.Context, t *serverTool, n *state, err error) (chat.Result, error) {
-	if asked := s.asks(err); asked != nil {
+	if asked := s.people.asks(err); asked != nil {
 		return *asked, nil
 	}
 	return chat.Result{}, s.failure(ctx, t, n, err)

@@ -88,17 +88,17 @@ func (s *Server) Logout(ctx context.Context) (int, error) {
 	return s.login.Vault.Clear(ctx, s.file.Name)
 }
 
-// mark returns which login there is at the server; empty if none.
-func (s *Server) mark(ctx context.Context) string {
-	if s.login == nil {
+// mark returns which login there is at a server; empty if none.
+func mark(ctx context.Context, c *oauth.Client) string {
+	if c == nil {
 		return ""
 	}
-	return s.login.Mark(ctx, "")
+	return c.Mark(ctx, "")
 }
 
 // awaitLogin waits until there is another login than before at a server that wants one, or ctx
 // ends.
-func (s *Server) awaitLogin(ctx context.Context, before string) {
+func awaitLogin(ctx context.Context, c *oauth.Client, before string) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
@@ -106,7 +106,7 @@ func (s *Server) awaitLogin(ctx context.Context, before string) {
 		case <-ctx.Done():
 			return
 		case <-look.C:
-			if now := s.mark(ctx); now != "" && now != before {
+			if now := mark(ctx, c); now != "" && now != before {
 				return
 			}
 		}

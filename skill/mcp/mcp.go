@@ -111,8 +111,9 @@ func (p *Provider) Load(c skill.Config) (_ skill.Skill, err error) {
 	if s.login, err = p.newLogin(c); err != nil {
 		return nil, err
 	}
-	if s.personal() && p.config.Logins.Desk != nil {
-		s.code = s.takesCode()
+	s.people.server = s
+	if s.people.personal() && p.config.Logins.Desk != nil {
+		s.code = s.people.takesCode()
 	}
 	if s.file.Timeout == 0 {
 		s.file.Timeout = skill.DefaultTimeout

@@ -18,6 +18,8 @@ import (
 // people are the connections of the people who log in to a server each by themselves: a session
 // of the protocol is one person's. They end with the server's own connection.
 type people struct {
+	server *Server
+
 	mu      sync.Mutex
 	open    map[string]*visit
 	running sync.WaitGroup // what connects and waits for an end
@@ -39,8 +41,7 @@ const (
 )
 
 // visit returns the connection of a person for a call, which ends with leave.
-func (s *Server) visit(ctx context.Context, own *connection, person string) (c *connection, leave func(), err error) {
-	p := &s.people
+func (p *people) visit(ctx context.Context, own *connection, person string) (c *connection, leave func(), err error) {
 	p.mu.Lock()
 	p.sweep()
 	v := p.open[person]
@@ -59,8 +60,8 @@ func (s *Server) visit(ctx context.Context, own *connection, person string) (c *
 		}
 		p.open[person] = v
 		p.running.Go(func() {
-			defer panics.Log(s.config.Log, "connecting to an MCP server for a person")
-			s.welcome(own, person, v)
+			defer panics.Log(p.server.config.Log, "connecting to an MCP server for a person")
+			p.welcome(own, person, v)
 		})
 	}
 	v.calls++
@@ -85,18 +86,18 @@ func (s *Server) visit(ctx context.Context, own *connection, person string) (c *
 }
 
 // welcome connects for a person, and forgets the connection when it ends.
-func (s *Server) welcome(own *connection, person string, v *visit) {
+func (p *people) welcome(own *connection, person string, v *visit) {
 	defer func() {
-		s.people.mu.Lock()
-		defer s.people.mu.Unlock()
-		if s.people.open[person] == v {
-			delete(s.people.open, person)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.open[person] == v {
+			delete(p.open, person)
 		}
 	}()
 	func() {
 		defer close(v.ready)
 		v.err = errGone // after a panic
-		v.connection, v.err = s.connect(own.ctx, own.version <= legacyProtocol, person)
+		v.connection, v.err = p.server.connect(own.ctx, own.version <= legacyProtocol, person)
 	}()
 	if v.err != nil {
 		return
@@ -137,22 +138,26 @@ func (p *people) wait() {
 }
 
 // personal reports whether calls use the login of each person.
-func (s *Server) personal() bool { return s.login != nil && s.file.Auth.Login == skill.PersonLogin }
+func (p *people) personal() bool {
+	s := p.server
+	return s.login != nil && s.file.Auth.Login == skill.PersonLogin
+}
 
 // errNobody is the error of a call that names no person.
 var errNobody = errors.New("each person logs in to this server, and nobody is named as the one who asks")
 
 // asks turns the error of a call that needs a login into what the model and the person read. It
 // returns nil for other errors.
-func (s *Server) asks(err error) *chat.Result {
+func (p *people) asks(err error) *chat.Result {
+	s := p.server
 	if link := (*oauth.Link)(nil); errors.As(err, &link) {
 		words := fmt.Sprintf("Log in to %s here, within %d minutes: %s\nThen write the code that the page shows.",
 			s.file.Name, int(oauth.Lasts/time.Minute), link.URL)
 		text := fmt.Sprintf("Nothing ran: this person has to log in to %s first. Give the person this link, as it "+
 			"is. When the person writes the code that its page shows, call %s with it, and then make the call "+
 			"again.\n%s",
-			s.file.Name, s.codeTool().Name, link.URL)
-		return &chat.Result{Text: text, Failed: true, Tools: []string{s.codeTool().Name}, View: &chat.View{Text: words}}
+			s.file.Name, p.codeTool().Name, link.URL)
+		return &chat.Result{Text: text, Failed: true, Tools: []string{p.codeTool().Name}, View: &chat.View{Text: words}}
 	}
 	if needed := (*oauth.Needed)(nil); errors.As(err, &needed) {
 		result := tool.Failure("nothing ran: %s", needed)
@@ -165,7 +170,8 @@ func (s *Server) asks(err error) *chat.Result {
 const codeTool = "etui_login"
 
 // codeTool returns the definition of the tool that takes codes.
-func (s *Server) codeTool() tool.Definition {
+func (p *people) codeTool() tool.Definition {
+	s := p.server
 	return tool.Definition{
 		Name: s.toolName(codeTool), Source: "mcp:" + s.file.Name, Groups: append([]string{s.file.Name},
 			s.details.Groups...), Channels: s.details.Channels,
@@ -178,8 +184,9 @@ func (s *Server) codeTool() tool.Definition {
 }
 
 // takesCode returns the tool that takes the code of a person's login.
-func (s *Server) takesCode() tool.Tool {
-	return tool.New(s.codeTool(), func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
+func (p *people) takesCode() tool.Tool {
+	s := p.server
+	return tool.New(p.codeTool(), func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 		var in struct{ Code string }
 		if err := json.Unmarshal(args, &in); err != nil {
 			return chat.Result{}, err

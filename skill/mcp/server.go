@@ -133,7 +133,7 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 	legacy := false
 	for tries := 1; ; tries++ {
 		s.update(func(n *state) { n.phase, n.retry = Trying, time.Time{} })
-		since, login := time.Now(), s.mark(ctx)
+		since, login := time.Now(), mark(ctx, s.login)
 		reached, err := s.serve(ctx, legacy, changed)
 		switch {
 		case ctx.Err() != nil:
@@ -148,7 +148,7 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 		if needed := (*oauth.Needed)(nil); errors.As(err, &needed) {
 			s.update(func(n *state) { n.phase, n.err = Stopped, err })
 			log.WarnContext(ctx, "MCP server waits for a login", "error", err)
-			s.awaitLogin(ctx, login)
+			awaitLogin(ctx, s.login, login)
 			tries, legacy = 0, false
 			continue
 		}
