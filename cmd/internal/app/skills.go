@@ -71,8 +71,12 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		return a.Known().MissingTools(e)
 	}
 	a.skills, a.logins, a.desk = s, a.state.Logins(), oauth.NewDesk(cmp.Or(w.Config.API.URL, a.settings.urls.URL), nil)
+	logins := &mcp.Logins{Vault: a.logins}
+	if a.settings.urls.URL != "" { // else no browser comes back to this process
+		logins.Desk = a.desk
+	}
 	providers, err := provider.New(provider.Config{
-		Workspace: w, Out: out, Programs: a.tools.programs, Pins: s.pins, Logins: &mcp.Logins{Vault: a.logins, Desk: a.desk}, Traces: traces, Version: a.settings.Version, Log: log,
+		Workspace: w, Out: out, Programs: a.tools.programs, Pins: s.pins, Logins: logins, Traces: traces, Version: a.settings.Version, Log: log,
 	})
 	if err != nil {
 		return err
