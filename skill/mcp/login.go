@@ -93,7 +93,8 @@ func mark(ctx context.Context, c *oauth.Client) string {
 	if c == nil {
 		return ""
 	}
-	return c.Mark(ctx, "")
+	now, _ := c.Mark(ctx, "") // an error is told when the token is needed
+	return now
 }
 
 // awaitLogin waits until there is another login than before at a server that wants one, or ctx

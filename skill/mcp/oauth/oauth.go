@@ -390,20 +390,14 @@ func (c *Client) ask(ctx context.Context) (said challenge, err error) {
 	return read(resp), nil
 }
 
-// Ready reports whether a person has a login at the server.
-func (c *Client) Ready(ctx context.Context, person string) (bool, error) {
-	g, err := c.Vault.get(ctx, c.Name, person)
-	return g != nil && g.Access != "" && c.about(g), err
-}
-
 // Mark returns a text that differs between two tokens of a person; empty if there is none.
-func (c *Client) Mark(ctx context.Context, person string) string {
+func (c *Client) Mark(ctx context.Context, person string) (string, error) {
 	g, err := c.Vault.get(ctx, c.Name, person)
 	if err != nil || g == nil || g.Access == "" || !c.about(g) {
-		return "" // an error is told when the token is needed
+		return "", err
 	}
 	sum := sha256.Sum256([]byte(g.Access))
-	return hex.EncodeToString(sum[:])
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // Logout removes the login of a person, and reports whether there was one.

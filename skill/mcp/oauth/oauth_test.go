@@ -188,7 +188,7 @@ func TestNoRefresh(t *testing.T) {
 		if _, err := ask(t, s, quiet, "", "whoami"); !errors.As(err, new(*oauth.Needed)) {
 			t.Error(err)
 		}
-		if ready, err := quiet.Ready(t.Context(), ""); ready || err != nil {
+		if mark, err := quiet.Mark(t.Context(), ""); mark != "" || err != nil {
 			t.Error("a void token counts as a login", err)
 		}
 	}
@@ -282,7 +282,7 @@ func TestRefused(t *testing.T) {
 			if _, err := ask(t, s, made, "", "whoami"); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v does not say %q", err, c.says)
 			}
-			if ready, err := made.Ready(t.Context(), ""); ready || err != nil {
+			if mark, err := made.Mark(t.Context(), ""); mark != "" || err != nil {
 				t.Error("there is a login", err)
 			}
 		})
@@ -299,8 +299,8 @@ func TestVault(t *testing.T) {
 		mustAsk(t, s, c, person, "whoami")
 	}
 	ready := func(c *oauth.Client, person string) error {
-		ok, err := c.Ready(t.Context(), person)
-		if err == nil && !ok {
+		mark, err := c.Mark(t.Context(), person)
+		if err == nil && mark == "" {
 			err = errors.New("no login")
 		}
 		return err
