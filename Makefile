@@ -38,7 +38,7 @@ release-check: release
 
 # What the tests need from npm: OpenAI's own client, which drives the gateway, the
 # compiler of the example module, an MCP server, and the clients of registries.
-FROM_NPM := cmd/etui/testdata/openai examples/wasm skill/mcp/testdata/npm hub/hubtest/testdata/clients
+FROM_NPM := cmd/etui/testdata/openai examples/wasm skill/mcp/testdata/npm skill/mcp/testdata/conformance hub/hubtest/testdata/clients
 
 # The packages that make test tests.
 PACKAGES ?= ./...

@@ -45,6 +45,8 @@ func (s *Server) forgetUser(w http.ResponseWriter, r *http.Request) {
 	wire.Answer(w, report, err)
 }
 
+func (s *Server) logIn(w http.ResponseWriter, r *http.Request) { s.config.Logins.ServeHTTP(w, r) }
+
 func (s *Server) listChannels(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); !ok {
 		return

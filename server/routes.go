@@ -7,6 +7,7 @@ import (
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/openai"
+	"github.com/etui-run/etui/skill/mcp/oauth"
 )
 
 // Access says who may use a route. Each kind includes those after it. The zero value is
@@ -65,6 +66,8 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"GET /readyz", Open, "whether it can answer: the store can be read", s.ready},
 
 		{"GET /{$}", Open, "for browsers: a page that says what this is and how to ask", s.page},
+		{"GET " + oauth.BackPath, Open, "where browsers come back to from a login at an MCP server, with a state that is good once", s.logIn},
+		{"GET " + oauth.DocumentPath, Open, "what etui is, for the authorization servers of MCP servers", s.logIn},
 
 		{"GET /v1/models", Person, "the agents, as models", chat.Models},
 		{"GET /v1/models/{id}", Person, "one agent, as a model", chat.Model},

@@ -48,6 +48,9 @@ type Config struct {
 	Eraser *erase.Eraser
 	// Channels are where people talk; nil means nowhere. The caller runs them.
 	Channels *channel.Host
+	// Logins serves [oauth.BackPath] and [oauth.DocumentPath]; nil means that nobody logs in to
+	// MCP servers.
+	Logins http.Handler
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }
@@ -84,6 +87,9 @@ func New(e *engine.Engine, cfg Config) *Server {
 		cfg.Keys = &identity.Keys{}
 	}
 	cfg.Skills.Log = cfg.Log
+	if cfg.Logins == nil {
+		cfg.Logins = http.NotFoundHandler()
+	}
 	if cfg.Channels == nil {
 		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
 	}

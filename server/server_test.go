@@ -52,6 +52,8 @@ func ExampleServer_Routes() {
 	// open      GET /healthz
 	// open      GET /readyz
 	// open      GET /{$}
+	// open      GET /mcp/login
+	// open      GET /mcp/client.json
 	// person    GET /v1/models
 	// person    GET /v1/models/{id}
 	// person    POST /v1/chat/completions

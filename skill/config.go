@@ -9,7 +9,7 @@ import (
 )
 
 // Config is the content of a skill's YAML file. [ParseYAML] has checked names,
-// ranges and spellings and replaced ${NAME} in headers and env; the provider checks
+// ranges and spellings and replaced ${NAME} in headers, env and auth; the provider checks
 // the rest. The zero value of a field means that the file does not have the key.
 //
 // ParseYAML reads the tags, and so does the reference in the docs; "of" names the
@@ -22,6 +22,7 @@ type Config struct {
 	// Of http, and of mcp where the server is reached over HTTP.
 	Endpoint string            `yaml:"endpoint" of:"http,mcp" help:"URL that is called. Without a path, http takes /execute."`
 	Headers  map[string]Secret `yaml:"headers" of:"http,mcp" help:"Sent with every request. ${NAME} is taken from the environment."`
+	Auth     Auth              `yaml:"auth" of:"mcp" help:"How etui logs in to a service that wants OAuth. Without it etui mcp login NAME logs in for all."`
 	Health   string            `yaml:"health" of:"http,mcp" help:"Path or URL that answers GET with 200 while the service is up. Default: no check."`
 
 	// Of command, and of mcp where the server is a program.
@@ -74,6 +75,28 @@ type Config struct {
 	Folder *os.Root `yaml:"-"`
 
 	lines map[string]int `yaml:"-"` // of the file, by key
+}
+
+// Auth says how etui logs in to an MCP server that is a service. The zero value works where the
+// authorization server registers clients by itself.
+type Auth struct {
+	Login          string   `yaml:"login" enum:"shared,person,client" help:"Whose login calls use: shared, that of etui mcp login NAME; person, the caller's own, for which the chat gets a link; client, etui's own, by client_id and client_secret. Default: shared."`
+	ClientID       Secret   `yaml:"client_id" help:"Id of a client that was registered by hand. Default: etui registers one. ${NAME} is taken from the environment."`
+	ClientSecret   Secret   `yaml:"client_secret" help:"Its secret, if it has one. Use ${NAME}."`
+	ClientDocument string   `yaml:"client_document" help:"https URL of a client-id metadata document that describes etui. It is used where the authorization server supports it."`
+	Scopes         []string `yaml:"scopes" help:"Scopes to ask for. Default: those that the server asks for."`
+}
+
+// The values of Auth.Login; empty means SharedLogin.
+const (
+	SharedLogin = "shared"
+	PersonLogin = "person"
+	ClientLogin = "client"
+)
+
+// IsZero reports whether nothing is said.
+func (a Auth) IsZero() bool {
+	return a.Login == "" && a.ClientID == "" && a.ClientSecret == "" && a.ClientDocument == "" && a.Scopes == nil
 }
 
 // Line returns the line of a key such as "provider"; 0 if the file does not have it.

@@ -33,7 +33,7 @@ const (
 // header or env.
 //
 // A file is one YAML document in UTF-8 with one mapping, without tags or duplicate
-// keys. ${NAME} is replaced in the values of headers and env, once.
+// keys. ${NAME} is replaced in the values of headers and env, and in the client of auth, once.
 func ParseYAML(file string, text []byte, v Variables) (Config, error) {
 	r := &reader{variables: v}
 	r.Reader = form.Reader{
@@ -107,8 +107,8 @@ func (r *reader) parse(text []byte) *yaml.Node {
 
 // inspect refuses ${NAME} where it is not replaced.
 func (r *reader) inspect(n *yaml.Node, top string) {
-	if n.Kind == yaml.ScalarNode && top != "headers" && top != "env" && strings.Contains(n.Value, "${") {
-		r.Fail(n, top, "${NAME} is replaced in the values of headers and env only, not in %s", cmp.Or(top, "a key"))
+	if n.Kind == yaml.ScalarNode && top != "headers" && top != "env" && top != "auth" && strings.Contains(n.Value, "${") {
+		r.Fail(n, top, "${NAME} is replaced in the values of headers, env and auth only, not in %s", cmp.Or(top, "a key"))
 	}
 }
 
@@ -162,6 +162,8 @@ func (r *reader) value(n *yaml.Node, v any, key string) bool {
 	switch v := v.(type) {
 	case *ParameterSchema:
 		*v = r.schema(n, key)
+	case *Secret:
+		*v = r.secret(n, key)
 	case *map[string]Secret:
 		*v = r.secrets(n, key)
 	default:
@@ -221,6 +223,8 @@ func (r *reader) text(n *yaml.Node, key string) (string, bool) {
 		r.Fail(n, key, "%s is empty", key)
 	case key != "description" && len(n.Value) > maxText:
 		r.Fail(n, key, "%s is longer than %d bytes", key, maxText)
+	case strings.HasPrefix(key, "auth.") && strings.Contains(n.Value, "${"):
+		r.Fail(n, key, "${NAME} is replaced in auth.client_id and auth.client_secret only, not in %s", key)
 	case strings.ContainsFunc(n.Value, unseen):
 		r.Fail(n, key, "%s holds a control character or an invisible one", key)
 	default:

@@ -103,6 +103,9 @@ func TestRefused(t *testing.T) {
 	}
 	params := func(p string) string { return with("parameters: " + p) }
 	header := func(h string) string { return with("headers: {" + h + "}") }
+	service := func(line string) string {
+		return "name: a\ndescription: Does it.\nprovider: mcp\nendpoint: https://a/\n" + line + "\n"
+	}
 	for i, test := range []struct{ text, want string }{
 		// Syntax and encoding.
 		{"", "empty"}, {"# nothing\n", "empty"}, {"- a\n", "mapping"}, {"a.yaml", "mapping"}, {"null", "mapping"},
@@ -145,13 +148,15 @@ func TestRefused(t *testing.T) {
 		{instead("endpoint", "ftp://a/"), "endpoint"}, {instead("endpoint", "http:///x"), "endpoint"}, {instead("endpoint", "http://:80/"), "endpoint"}, {instead("endpoint", "http:a"), "endpoint"}, {instead("endpoint", "http://u:s3cret@a/"), "endpoint"}, {instead("endpoint", "http://s3cret@a/"), "endpoint"},
 		{instead("endpoint", "http://a:0/"), "endpoint"}, {instead("endpoint", "http://a:65536/"), "endpoint"}, {instead("endpoint", "http://a:/"), "endpoint"}, {instead("endpoint", "http://a:b/"), "endpoint"}, {instead("endpoint", "'http://a b/'"), "endpoint"}, {instead("endpoint", `"http://a\r\nHost: b/"`), "endpoint"},
 		{instead("endpoint", `"http://a/\nx"`), "endpoint"}, {instead("endpoint", `'http://a\@b/'`), "endpoint"}, {instead("endpoint", "http://2130706433/"), "endpoint"}, {instead("endpoint", "http://0x7f.1/"), "endpoint"}, {instead("endpoint", "http://127.1/"), "endpoint"}, {instead("endpoint", "http://0177.0.0.1/"), "endpoint"},
-		{instead("endpoint", "'http://[fe80::1%25eth0]/'"), "endpoint"}, {instead("endpoint", "http://１２７.0.0.1/"), "endpoint"}, {instead("endpoint", "'http://[::1/'"), "endpoint"}, {instead("endpoint", "http://a/%zz"), "endpoint"}, {instead("endpoint", "http://${TOKEN}/"), "headers and env"}, {instead("endpoint", "' http://a/'"), "endpoint"},
+		{instead("endpoint", "'http://[fe80::1%25eth0]/'"), "endpoint"}, {instead("endpoint", "http://１２７.0.0.1/"), "endpoint"}, {instead("endpoint", "'http://[::1/'"), "endpoint"}, {instead("endpoint", "http://a/%zz"), "endpoint"}, {instead("endpoint", "http://${TOKEN}/"), "headers, env and auth"}, {instead("endpoint", "' http://a/'"), "endpoint"},
 		{instead("endpoint", "'http://a/#x'"), "endpoint"}, {instead("endpoint", "http://a..b/"), "endpoint"},
 		// Headers and variables.
 		{header("'X A': b"), "headers"}, {header("'': b"), "headers"}, {header("'A:': b"), "headers"}, {header(`"A\r\nB": c`), "headers"}, {header("查: b"), "headers"}, {header("Host: b"), "headers"}, {header("content-length: '0'"), "headers"}, {header("Connection: close"), "headers"},
 		{header("TE: trailers"), "headers"}, {header("Upgrade: h2c"), "headers"}, {header(`A: "b\r\nC: d"`), "headers.A"}, {header(`A: "b\nc"`), "headers.A"}, {header(`A: "b\0"`), "headers.A"}, {header("A: [b]"), "headers.A"}, {header("A: 5"), "headers.A"}, {header("A: null"), "headers.A"},
 		{header("A: '${MISSING}'"), "MISSING"}, {header("A: '${EMPTY}'"), "EMPTY"}, {header("A: '${CRLF}'"), "CRLF"}, {header("A: '${NUL}'"), "NUL"}, {header("A: '${}'"), "${}"}, {header("A: '${TOKEN'"), "${TOKEN"}, {header("A: '${TOKEN-x}'"), "${TOKEN-x}"},
-		{header("A: '${OPENAI_API_KEY}'"), "OPENAI_API_KEY"}, {header("A: '${ETUI_API_KEY}'"), "ETUI_API_KEY"}, {header("'${TOKEN}': a"), "headers"}, {instead("description", "'${TOKEN}'"), "headers and env"}, {params("{type: object, title: '${TOKEN}'}"), "headers and env"},
+		{with("auth: {login: person}"), "belongs to mcp"}, {service("auth: {login: everybody}"), "login"}, {service("auth: {secret: a}"), "unknown key"}, {service("auth: {client_secret: 7}"), "put it in quotes"},
+		{service("auth: {client_secret: '${OPENAI_API_KEY}'}"), "OPENAI_API_KEY"}, {service("auth: {scopes: ['${TOKEN}']}"), "client_secret only"}, {service("auth: {scopes: read}"), "list"}, {service("auth: person"), "mapping"},
+		{header("A: '${OPENAI_API_KEY}'"), "OPENAI_API_KEY"}, {header("A: '${ETUI_API_KEY}'"), "ETUI_API_KEY"}, {header("'${TOKEN}': a"), "headers"}, {instead("description", "'${TOKEN}'"), "headers, env and auth"}, {params("{type: object, title: '${TOKEN}'}"), "headers, env and auth"},
 		// Parameters.
 		{params("[]"), "parameters"}, {params("{a: b}"), "parameters"}, {params("{type: string}"), "parameters"}, {params("{type: [object, 'null']}"), "parameters"}, {params("{type: Object}"), "parameters"}, {params("x"), "parameters"}, {params("{type: object, properties: []}"), "parameters"},
 		{params("{type: object, properties: {a: {type: text}}}"), "parameters"}, {params("{type: object, required: a}"), "parameters"}, {params("{type: object, $ref: 'http://127.0.0.1/x'}"), "$ref"}, {params("{type: object, $ref: 'file:///etc/passwd'}"), "$ref"}, {params("{type: object, properties: {a: {$ref: 'x.json'}}}"), "$ref"},

@@ -23,6 +23,9 @@ func (c *Config) Secrets() []Secret {
 	for _, address := range []string{c.Endpoint, c.Health} {
 		all = append(all, secret.InURL(address)...)
 	}
+	if c.Auth.ClientSecret != "" {
+		all = append(all, c.Auth.ClientSecret)
+	}
 	for _, values := range []map[string]Secret{c.Headers, c.Env} {
 		for name, value := range values {
 			if secret.Names(name) {

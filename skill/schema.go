@@ -45,8 +45,17 @@ func Schema() []byte {
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("| key | of | meaning |\n|---|---|---|\n")
+	row := func(key, of string, f reflect.StructField) {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", key, strings.ReplaceAll(of, ",", ", "), f.Tag.Get("help"))
+	}
 	for key, f := range form.Fields(reflect.TypeFor[Config]()) {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", key, strings.ReplaceAll(f.Tag.Get("of"), ",", ", "), f.Tag.Get("help"))
+		of := f.Tag.Get("of")
+		row(key, of, f)
+		if f.Type.Kind() == reflect.Struct {
+			for inner, f := range form.Fields(f.Type) {
+				row(key+"."+inner, of, f)
+			}
+		}
 	}
 	return b.String()
 }

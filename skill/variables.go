@@ -50,6 +50,15 @@ func (r *reader) secrets(n *yaml.Node, key string) map[string]Secret {
 	return all
 }
 
+// secret reads one text that may hold ${NAME}.
+func (r *reader) secret(n *yaml.Node, key string) Secret {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
+		r.Fail(n, key, "%s must be text; put it in quotes", key)
+		return ""
+	}
+	return r.expand(n, key)
+}
+
 // expand replaces ${NAME} by environment variables, see [form.Expand].
 func (r *reader) expand(n *yaml.Node, field string) Secret {
 	if strings.ContainsFunc(strings.TrimRight(n.Value, "\r\n"), notInSecret) {

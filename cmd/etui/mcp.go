@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/install"
+	"github.com/etui-run/etui/cmd/internal/login"
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/admin"
@@ -22,8 +23,8 @@ import (
 )
 
 func mcpCommand(at *place) *cobra.Command {
-	c := &cobra.Command{Use: "mcp", Short: "Add and remove MCP servers", Args: help.NoCommand, RunE: group}
-	c.AddCommand(mcpAddCommand(at), mcpRemoveCommand(at))
+	c := &cobra.Command{Use: "mcp", Short: "Add and remove MCP servers, and log in to them", Args: help.NoCommand, RunE: group}
+	c.AddCommand(mcpAddCommand(at), mcpRemoveCommand(at), login.Command(at.Console, at.open, version()), login.OutCommand(at.Console, at.open, version()))
 	return c
 }
 

@@ -248,7 +248,7 @@ func describeForgotten(f erase.Report) string {
 	var did []string
 	for _, kind := range []struct{ name, what string }{
 		{"sessions", "conversation"}, {"messages", "message"}, {"turns", "past turn"}, {"calls", "call"},
-		{"memories", "memory folder"}, {"tasks", "task"}, {"approvals", "lasting approval"}, {"chats", "record of a channel"},
+		{"memories", "memory folder"}, {"tasks", "task"}, {"approvals", "lasting approval"}, {"chats", "record of a channel"}, {"logins", "login"},
 	} {
 		if n := f.Count[kind.name]; n > 0 {
 			did = append(did, printable.Count(n, kind.what))

@@ -85,7 +85,11 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 		if !errors.Is(err, wire.ErrExpired) || !again {
 			return s.answered(result, err)
 		}
-		s.renewed(ctx, n.connection)
+		if s.people.personal() {
+			s.people.drop(tool.Caller(ctx).Record())
+		} else {
+			s.renewed(ctx, n.connection)
+		}
 	}
 }
 
@@ -95,7 +99,11 @@ func (t *serverTool) unavailable(why string, args ...any) error {
 
 // send sends the call over a connection.
 func (t *serverTool) send(ctx context.Context, n *state, args json.RawMessage) (result *sdk.CallToolResult, err error) {
-	c := n.connection
+	c, leave, err := t.server.people.connection(ctx, n.connection)
+	if err != nil {
+		return nil, t.server.failed(ctx, t, n, err)
+	}
+	defer leave()
 	ctx, own, done := c.running.begin(ctx, t.server.file.Timeout)
 	defer done()
 	ctx, gone := context.WithCancelCause(ctx)
@@ -119,9 +127,21 @@ func (t *serverTool) send(ctx context.Context, n *state, args json.RawMessage) (
 		}
 	}
 	if err != nil {
-		return nil, t.server.failure(ctx, t, n, err)
+		return nil, t.server.failed(ctx, t, n, err)
 	}
 	return result, nil
+}
+
+// failed returns the error of a call that failed, and that of a login that is needed as it is, see
+// answered.
+func (s *Server) failed(ctx context.Context, t *serverTool, n *state, err error) error {
+	if s.people.asks(err) != nil {
+		return err
+	}
+	if errors.Is(err, errNobody) {
+		return fmt.Errorf("%s: %w", t.definition.Name, err)
+	}
+	return s.failure(ctx, t, n, err)
 }
 
 // away returns the error of calls while the server is not connected.

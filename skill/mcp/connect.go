@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill/mcp/internal/wire"
+	"github.com/etui-run/etui/skill/mcp/oauth"
 )
 
 // connection is a connection to a server.
@@ -37,6 +38,7 @@ type connection struct {
 	wire     wire.Wire
 	expired  chan struct{} // receives a value when a service has forgotten the session
 	running  limits        // of the calls
+	manner   manner        // how it was made
 	unlisted bool          // see reach; only keep uses it
 }
 
@@ -58,18 +60,19 @@ const (
 
 var (
 	errGone         = errors.New("the connection to the server has ended")
-	errUnauthorized = errors.New("the server wants a login. OAuth is not supported: write a token into the skill's headers, as in Authorization: Bearer ${NAME}")
+	errUnauthorized = errors.New("the server refuses the login: write a token into the skill's headers, as in Authorization: Bearer ${NAME}")
 )
 
-// connect connects to the server. It notes in m which manner worked.
-func (s *Server) connect(ctx context.Context, m *manner) (c *connection, err error) {
+// connect connects to the server. It notes in m which manner worked. A person is
+// the one whose login it uses.
+func (s *Server) connect(ctx context.Context, m *manner, person string) (c *connection, err error) {
 	c = &connection{dead: make(chan error, 1), expired: make(chan struct{}, 1), walled: s.walled}
 	c.ctx, c.end = context.WithCancel(ctx)
 	var transport sdk.Transport
 	if len(s.file.Command) > 0 {
 		transport, err = c.start(s)
 	} else {
-		transport, err = c.http(s, m.events)
+		transport, err = c.http(s, m.events, person)
 	}
 	if err != nil {
 		c.end()
@@ -80,7 +83,7 @@ func (s *Server) connect(ctx context.Context, m *manner) (c *connection, err err
 	err = c.greet(trying, s, m, transport)
 	if len(s.file.Command) == 0 && !m.events && older(err) {
 		first := err
-		if transport, err = c.http(s, true); err == nil {
+		if transport, err = c.http(s, true, person); err == nil {
 			m.events = true
 			within, done := context.WithTimeout(trying, eventsTime)
 			err = c.greet(within, s, m, transport)
@@ -96,13 +99,18 @@ func (s *Server) connect(ctx context.Context, m *manner) (c *connection, err err
 		if trying.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("it did not answer within %v", connectTime)
 		}
-		err = c.explain(err)
+		if needed := (*oauth.Needed)(nil); errors.As(err, &needed) {
+			err = needed // which request it was does not matter
+		} else {
+			err = c.explain(err)
+		}
 		c.close()
 		return nil, err
 	}
 	answer := c.session.InitializeResult()
 	c.version = answer.ProtocolVersion
 	m.legacy = c.version <= wire.Legacy
+	c.manner = *m
 	if info := answer.ServerInfo; c.process != nil && c.program == "" && info != nil {
 		c.program = cut(printable.OneLine(info.Name), 80) + " " + cut(printable.OneLine(info.Version), 80)
 	}
@@ -288,8 +296,9 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 	return c.wire.Program(p.Stdout, p.Stdin), nil
 }
 
-// http returns the transport to a service: the newer one, or that with events.
-func (c *connection) http(s *Server, events bool) (sdk.Transport, error) {
+// http returns the transport to a service: the newer one, or that with events; with the login of a
+// person.
+func (c *connection) http(s *Server, events bool, person string) (sdk.Transport, error) {
 	endpoint, err := url.Parse(s.file.Endpoint)
 	if err != nil {
 		return nil, err
@@ -299,7 +308,11 @@ func (c *connection) http(s *Server, events bool) (sdk.Transport, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	client.Transport = c.wire.HTTP(&guard{base, s.file.Headers, endpoint}, s.file.Timeout*2/3, events)
+	var sends http.RoundTripper = &guard{base, s.file.Headers, endpoint, s.login != nil}
+	if s.login != nil {
+		sends = s.login.Transport(person, sends)
+	}
+	client.Transport = c.wire.HTTP(sends, s.file.Timeout*2/3, events)
 	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if len(via) > 3 || !sameOrigin(r.URL, endpoint) {
 			return fmt.Errorf("the server redirects to %s; write that address into the skill's file if you trust it", r.URL.Host)

@@ -183,8 +183,12 @@ func (c *connection) visit(ctx context.Context, s *Server, err error) bool {
 	return true
 }
 
-// answered returns the result of a call as the host gets it.
+// answered returns the result of a call as the host gets it. A login that is needed is a result,
+// which the person reads, too.
 func (s *Server) answered(result *sdk.CallToolResult, err error) (chat.Result, error) {
+	if asked := s.people.asks(err); asked != nil {
+		return *asked, nil
+	}
 	if err != nil {
 		return chat.Result{}, err
 	}

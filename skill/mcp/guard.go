@@ -20,6 +20,7 @@ type guard struct {
 	base     http.RoundTripper
 	headers  map[string]skill.Secret
 	endpoint *url.URL
+	login    bool // etui may log in after a refusal
 }
 
 // answerTime bounds how long a service may take to open a stream of events outside of
@@ -50,7 +51,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		body.left = -1 // each event has its own bound
 	}
 	response.Body = body
-	if response.StatusCode == http.StatusUnauthorized {
+	if response.StatusCode == http.StatusUnauthorized && !g.login {
 		_ = body.Close() // it is not read
 		return nil, errUnauthorized
 	}

@@ -145,7 +145,7 @@ func TestRefusals(t *testing.T) {
 		status int
 		words  string
 	}{
-		"401":  {502, "wants a login"},
+		"401":  {502, "refuses the login"},
 		"403":  {500, "403 Forbidden: needs files:write"},
 		"429":  {502, "429 Too Many Requests: quota used up; it wants to be asked again in 1h0m0s"},
 		"502":  {502, "502 Bad Gateway: Bad gateway at example"},

@@ -20,7 +20,9 @@
 //     not followed.
 //   - A server may ask the person of a call something, as an approval is asked, but never for a
 //     secret, and a program may ask for the folders that it was granted (roots). It may request
-//     nothing else: no sampling. OAuth is not supported.
+//     nothing else: no sampling.
+//
+// Services that want a login get one by OAuth, see package oauth.
 //
 // Its resources and prompts are tools, too. What a server sends is repaired where it does not
 // keep to the protocol, and [Status] says what.
@@ -72,6 +74,8 @@ type Config struct {
 	Closed []string
 	// Pins remember which definitions may be used. Nil keeps them in memory only.
 	Pins *Pins
+	// Logins say how etui logs in to services. Nil: it does not.
+	Logins *Logins
 	// Log reports servers that come and go. Nil discards.
 	Log *slog.Logger
 	// Version is etui's version, which servers are shown. Default: "dev".
@@ -111,6 +115,13 @@ func (p *Provider) Load(c skill.Config) (_ skill.Skill, err error) {
 		return nil, err
 	}
 	s := &Server{config: p.config, file: c, details: details(c), identity: identity(c), redactor: c.Redactor(), poke: make(chan struct{}, 1)}
+	if s.login, err = p.newLogin(c); err != nil {
+		return nil, err
+	}
+	s.people.server = s
+	if s.people.personal() && p.config.Logins.Desk != nil {
+		s.code = s.people.takesCode()
+	}
 	if s.file.Timeout == 0 {
 		s.file.Timeout = skill.DefaultTimeout
 	}
@@ -198,6 +209,12 @@ func check(c skill.Config) error {
 		return fmt.Errorf("command, endpoint: one of them is needed: the server's program or its URL")
 	case len(c.Command) > 0 && c.Endpoint != "":
 		return fmt.Errorf("command, endpoint: only one of them is possible")
+	case len(c.Command) > 0 && !c.Auth.IsZero():
+		return fmt.Errorf("auth: only a server with an endpoint has it")
+	case c.Auth.Login == skill.ClientLogin && (c.Auth.ClientID == "" || c.Auth.ClientSecret == ""):
+		return fmt.Errorf("auth: login: client needs client_id and client_secret")
+	case c.Auth.ClientDocument != "" && !isDocument(c.Auth.ClientDocument):
+		return fmt.Errorf("auth: client_document must be an https URL with a path")
 	case len(c.Command) > 0 && len(c.Headers) > 0:
 		return fmt.Errorf("headers: only a server with an endpoint has them")
 	case len(c.Command) == 0 && len(c.Env) > 0:

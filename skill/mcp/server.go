@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp/internal/wire"
+	"github.com/etui-run/etui/skill/mcp/oauth"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/foreign"
 )
@@ -37,8 +38,12 @@ type Server struct {
 	read     []string // folders that it may read
 	write    []string // folders that it may write
 	redactor skill.Redactor
+	login    *oauth.Client // nil where etui does not log in
+	code     tool.Tool     // takes the codes of people who log in by themselves; nil without
 	poke     chan struct{} // asks Run to list the tools
 	asking   dialogs       // calls that wait for people
+
+	people people // the connections of people who log in by themselves
 
 	state atomic.Pointer[state] // written by Load and then by Run alone
 }
@@ -147,7 +152,7 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 	m, renewals := &manner{patience: firstPatience}, 0
 	for tries := 1; ; tries++ {
 		s.update(func(n *state) { n.phase, n.retry = Trying, time.Time{} })
-		since := time.Now()
+		since, login := time.Now(), mark(ctx, s.login)
 		reached, err := s.serve(ctx, m, changed)
 		switch {
 		case ctx.Err() != nil:
@@ -164,6 +169,13 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 			continue
 		}
 		err = s.tell(err)
+		if needed := (*oauth.Needed)(nil); errors.As(err, &needed) {
+			s.update(func(n *state) { n.phase, n.err = Stopped, err })
+			log.WarnContext(ctx, "MCP server waits for a login", "error", err)
+			awaitLogin(ctx, s.login, login)
+			tries, *m = 0, manner{patience: firstPatience}
+			continue
+		}
 		if hopeless(err) || tries >= maxTries && len(s.file.Command) > 0 {
 			s.update(func(n *state) { n.phase, n.err, n.renewing = Stopped, err, false })
 			log.ErrorContext(ctx, "MCP server stopped; it is tried again when its file is loaded again", "tries", tries, "error", err)
@@ -206,13 +218,14 @@ func expired(err error) bool {
 // serve connects and keeps the tools up to date until a failure. It reports whether it
 // reached the server.
 func (s *Server) serve(ctx context.Context, m *manner, changed func()) (reached bool, err error) {
-	c, err := s.connect(ctx, m)
+	c, err := s.connect(ctx, m, "")
 	if err != nil {
 		return false, err
 	}
 	defer func() {
 		s.update(func(n *state) { n.phase, n.connection, n.renewing = Away, nil, expired(err) })
 		c.close()
+		s.people.wait()
 	}()
 	return true, s.keep(ctx, c, changed)
 }
@@ -326,6 +339,8 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program strin
 		case o.refused != nil:
 		case other != "" && other != t.Name:
 			o.refused = fmt.Errorf("models would read the name of its tool %q for it, too", cut(printable.OneLine(other), 80))
+		case s.code != nil && folded(t.Name) == codeTool:
+			o.refused = errors.New("etui has a tool of this name")
 		case size+o.definition.size > maxDefinitions:
 			o.refused = fmt.Errorf("the tools of the server have more than %d bytes together", maxDefinitions)
 		}
@@ -433,6 +448,10 @@ func (n *state) set(s *Server, known map[string]pin) {
 			n.held[name] = "the server is another one now"
 		}
 	}
+	if s.code != nil {
+		n.tools = append(n.tools, s.code)
+		slices.SortFunc(n.tools, func(a, b tool.Tool) int { return strings.Compare(a.Definition().Name, b.Definition().Name) })
+	}
 }
 
 // Status is the state of a server, for the operator.
@@ -467,6 +486,8 @@ type Status struct {
 	Noise string `json:"noise,omitempty"`
 	// Loose says in what the server does not keep to the protocol, and was understood anyway.
 	Loose []string `json:"loose,omitempty"`
+	// Login says that the server waits for etui mcp login.
+	Login bool `json:"login,omitempty"`
 	// Err is the last failure; empty after a success.
 	Err string `json:"error,omitempty"`
 	// Retry is when Run tries the server again; zero if it does not.
@@ -506,7 +527,7 @@ func (s *Server) Status() Status {
 	held, err := s.config.Pins.Held(s.file.Name)
 	st.Held = held
 	if err = errors.Join(n.err, err); err != nil {
-		st.Err = s.tell(err).Error()
+		st.Err, st.Login = s.tell(err).Error(), errors.As(err, new(*oauth.Needed))
 	}
 	return st
 }

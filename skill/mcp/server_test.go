@@ -53,6 +53,12 @@ func program(mode string) {
 		for range 200_000 {
 			fmt.Println(strings.Repeat("no message ", 10))
 		}
+	case "conform":
+		if err := conform(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	case "wrong":
 		if err := runWrong(); err != nil {
 			os.Exit(1)
@@ -356,8 +362,8 @@ func TestServiceThatWantsALogin(t *testing.T) {
 	}))
 	r := start(t, mcp.Config{}, skill.Config{Endpoint: web.URL + "/?key=secret"})
 	st := r.until("stopped", func(st mcp.Status) bool { return st.Phase == mcp.Stopped })
-	if !strings.Contains(st.Err, "OAuth is not supported") {
-		t.Errorf("st.Err: %q does not contain %q", st.Err, "OAuth is not supported")
+	if !strings.Contains(st.Err, "write a token into the skill's headers") {
+		t.Errorf("st.Err: %q does not contain %q", st.Err, "write a token into the skill's headers")
 	}
 	if strings.Contains(fmt.Sprint(st), "secret") {
 		t.Error("strings.Contains(fmt.Sprint(st), \"secret\") is true")
@@ -929,6 +935,9 @@ func TestLoad(t *testing.T) {
 		"is no pattern":                {Name: "a", Command: command, Include: []string{"["}},
 		"have their own":               {Name: "a", Command: command, Parameters: json.RawMessage(`{}`)},
 		"LD_PRELOAD makes":             {Name: "a", Command: command, Env: map[string]skill.Secret{"LD_PRELOAD": "/tmp/x.so"}},
+		"only a server with an end":    {Name: "a", Command: command, Auth: skill.Auth{Login: skill.PersonLogin}},
+		"needs client_id":              {Name: "a", Endpoint: "http://x", Auth: skill.Auth{Login: skill.ClientLogin, ClientID: "a"}},
+		"an https URL":                 {Name: "a", Endpoint: "http://x", Auth: skill.Auth{ClientDocument: "http://x/client.json"}},
 		"only a server with a command": {Name: "a", Endpoint: "http://x", Env: map[string]skill.Secret{"A": "1"}},
 	} {
 		if _, err := p.Load(c); err == nil || !strings.Contains(err.Error(), want) {

@@ -35,6 +35,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/skill/mcp/oauth"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
@@ -77,6 +78,8 @@ type App struct {
 	models   models
 	tools    toolbox
 	skills   *skills
+	logins   *oauth.Vault // at MCP servers
+	desk     *oauth.Desk  // where people log in there
 	reloader *reloader
 	eraser   *erase.Eraser
 	clock    *schedule.Clock
@@ -165,12 +168,12 @@ func (a *App) open(ctx context.Context) error {
 		return err
 	}
 	a.eraser = erase.New(erase.Config{
-		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.tools.channels},
-		Local: []erase.Part{a.Engine, a.skills.calls}, Log: settings.Log,
+		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.tools.channels, a.logins},
+		Local: []erase.Part{a.Engine, a.skills.calls, a.desk}, Log: settings.Log,
 	})
 	a.HTTP = server.New(a.Engine, server.Config{
 		Eraser: a.eraser,
-		Key:    string(c.API.Key), Keys: a.state.Keys, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.tools.channels, Log: settings.Log,
+		Key:    string(c.API.Key), Keys: a.state.Keys, Hosts: c.API.Names(), Skills: a.skills.admin(), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
 		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
 		Status: api.Config{
 			Version: settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },

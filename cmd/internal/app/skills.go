@@ -29,6 +29,7 @@ import (
 	"github.com/etui-run/etui/skill/control"
 	"github.com/etui-run/etui/skill/markdown"
 	"github.com/etui-run/etui/skill/mcp"
+	"github.com/etui-run/etui/skill/mcp/oauth"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -69,9 +70,13 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		}
 		return a.Known().MissingTools(e)
 	}
-	a.skills = s
+	a.skills, a.logins, a.desk = s, a.state.Logins(), oauth.NewDesk(cmp.Or(w.Config.API.URL, a.settings.urls.URL), nil)
+	logins := &mcp.Logins{Vault: a.logins}
+	if a.settings.urls.URL != "" { // else no browser comes back to this process
+		logins.Desk = a.desk
+	}
 	providers, err := provider.New(provider.Config{
-		Workspace: w, Out: out, Programs: a.tools.programs, Pins: s.pins, Traces: traces, Version: a.settings.Version, Log: log,
+		Workspace: w, Out: out, Programs: a.tools.programs, Pins: s.pins, Logins: logins, Traces: traces, Version: a.settings.Version, Log: log,
 	})
 	if err != nil {
 		return err

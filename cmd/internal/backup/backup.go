@@ -241,12 +241,14 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// transient reports whether an entry of the state folder belongs to a running process, or
-// to an earlier restore.
+// transient reports whether an entry of the state folder belongs to a running process, to an
+// earlier restore, or to this machine alone.
 func transient(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	switch {
 	case first == workdir.LockFile, first == workdir.InstanceFile:
+		return true
+	case first == workdir.LoginKeyFile: // who finds a backup must not be able to log in
 		return true
 	case strings.HasPrefix(first, "."), strings.HasPrefix(first, before):
 		return true

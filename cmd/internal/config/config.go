@@ -64,6 +64,7 @@ type Log struct {
 type API struct {
 	Key   secret.Value `yaml:"key" help:"Bearer token of an operator. Use ${NAME}. With it, every client needs a key: this one, which may also say whom a message is from, or one of etui keys."`
 	Hosts []string     `yaml:"hosts" help:"Host names by which clients may address the gateway, besides localhost and IP addresses."`
+	URL   string       `yaml:"url" help:"Address by which people's browsers reach the gateway, as in https://etui.example.com: links to log in to MCP servers lead back there. Default: the address of listen, for browsers on this machine."`
 }
 
 // Model is a language model.

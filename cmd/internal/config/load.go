@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"net"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -34,7 +35,7 @@ const maxFile = 1 << 20
 const Prefix = "ETUI_"
 
 // notKeys are variables with the prefix that mean something else.
-var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL", "ETUI_TRUST"}
+var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL", "ETUI_TRUST", "ETUI_LOGIN_KEY"}
 
 // skillsDir is a second name of another variable.
 const skillsDir, skillsDirKey = "SKILLS_DIR", "ETUI_SKILLS_DIR"
@@ -274,6 +275,9 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	}
 	if m := c.Enrich.Model; m != "" && len(c.Models) > 0 && !models[m] {
 		r.fail(find(root, "enrich", "model"), "enrich.model: there is no model %q%s", m, nearest.Hint(m, known))
+	}
+	if u, err := url.Parse(c.API.URL); c.API.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+		r.fail(find(root, "api", "url"), "api.url: %q must be an address as in https://etui.example.com", c.API.URL)
 	}
 	if e := c.Embeddings; e.Model == "" && (e.BaseURL != "" || e.APIKey != "") {
 		r.fail(find(root, "embeddings"), "embeddings needs the key \"model\"")

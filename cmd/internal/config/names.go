@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -86,4 +88,12 @@ func (r *reader) names(c *Config, root *yaml.Node) {
 func isPattern(name string) bool {
 	_, err := path.Match(name, "")
 	return err != nil || strings.ContainsAny(name, `*?[\`)
+}
+
+// Names returns the names by which clients may address the gateway.
+func (a *API) Names() []string {
+	if u, err := url.Parse(a.URL); err == nil && u.Hostname() != "" {
+		return append(slices.Clone(a.Hosts), strings.ToLower(u.Hostname()))
+	}
+	return a.Hosts
 }

@@ -86,6 +86,8 @@ var powers = map[string]func(value string) bool{
 	"skills.env":           always,
 	"skills.model":         func(value string) bool { return value == "install" },
 
+	"api.url": always, // people's browsers bring codes there
+
 	"skills.registries.url":   always,
 	"skills.registries.roots": always,
 

@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
+	"github.com/etui-run/etui/skill/mcp/oauth"
 )
 
 // Server is the file of an MCP server's skill that [AddServer] writes.
@@ -102,7 +103,9 @@ func AddServer(ctx context.Context, w *workdir.Workspace, s Server, force bool, 
 	defer func() { err = errors.Join(err, root.Close()) }()
 	c.Folder = root
 	loaded, err := provider.NewServers(provider.Config{
-		Workspace: w, Out: out, Programs: programs, Pins: mcp.NewPins(filepath.Join(w.State, workdir.PinsFile)), Version: version, Log: log,
+		Workspace: w, Out: out, Programs: programs, Pins: mcp.NewPins(filepath.Join(w.State, workdir.PinsFile)),
+		Logins:  &mcp.Logins{Vault: logins(w)},
+		Version: version, Log: log,
 	}).Load(c)
 	if err != nil {
 		return file, st, config.UsageError{Err: fmt.Errorf("%s: %w", s.Name, err)}
@@ -136,7 +139,7 @@ func tryServer(ctx context.Context, s *mcp.Server) (mcp.Status, error) {
 	for failed := 0; ; {
 		st := s.Status()
 		switch {
-		case st.Phase == mcp.Connected:
+		case st.Phase == mcp.Connected, st.Login:
 			return st, nil
 		case st.Phase == mcp.Stopped, st.Restarts > failed && failed > 0: // the second try speaks the older protocol
 			return st, errors.New(st.Err)
@@ -150,8 +153,13 @@ func tryServer(ctx context.Context, s *mcp.Server) (mcp.Status, error) {
 	}
 }
 
-// RemoveServer removes the file of an MCP server, and then what was installed for it and
-// what it kept. In between it calls ended, which returns when no gateway runs the server.
+// logins returns the logins at MCP servers that the state folder has.
+func logins(w *workdir.Workspace) *oauth.Vault {
+	return oauth.NewVault(oauth.File(filepath.Join(w.State, workdir.LoginsFile)), filepath.Join(w.State, workdir.LoginKeyFile), os.Getenv)
+}
+
+// RemoveServer removes the file of an MCP server, and then the logins there, what was installed
+// for it and what it kept. In between it calls ended, which returns when no gateway runs the server.
 func RemoveServer(w *workdir.Workspace, name string, ended func() error) (err error) {
 	file := filepath.Join(w.InstallFolder(), name+".yaml")
 	if filepath.Base(file) != name+".yaml" {
@@ -171,5 +179,6 @@ func RemoveServer(w *workdir.Workspace, name string, ended func() error) (err er
 	if err := os.Remove(file); err != nil {
 		return err
 	}
-	return errors.Join(ended(), os.RemoveAll(filepath.Join(w.State, workdir.ServersFolder, name)))
+	_, failed := logins(w).Clear(context.Background(), name)
+	return errors.Join(ended(), failed, os.RemoveAll(filepath.Join(w.State, workdir.ServersFolder, name)))
 }

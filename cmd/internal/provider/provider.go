@@ -28,6 +28,8 @@ type Config struct {
 	Programs *sandbox.Sandbox
 	// Pins are what may be used of MCP servers.
 	Pins *mcp.Pins
+	// Logins say how etui logs in to MCP servers.
+	Logins *mcp.Logins
 	// Traces adds the current trace to requests; nil adds nothing.
 	Traces *tracing.Tracing
 	// Version is the version of etui that MCP servers are told.
@@ -71,6 +73,6 @@ func NewServers(c Config) *mcp.Provider {
 	w := c.Workspace
 	closed := slices.Concat(w.States(), []string{w.File}, w.SkillFolders())
 	return mcp.New(mcp.Config{
-		Sandbox: c.Programs, HTTP: &http.Client{Transport: c.Out}, Pins: c.Pins, State: filepath.Join(w.State, workdir.ServersFolder), Closed: closed, Log: c.Log, Version: c.Version,
+		Sandbox: c.Programs, HTTP: &http.Client{Transport: c.Out}, Pins: c.Pins, Logins: c.Logins, State: filepath.Join(w.State, workdir.ServersFolder), Closed: closed, Log: c.Log, Version: c.Version,
 	})
 }

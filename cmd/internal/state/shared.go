@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 
 	"github.com/etui-run/etui/cmd/internal/config"
@@ -14,6 +15,7 @@ import (
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
 	"github.com/etui-run/etui/skill/mcp"
+	"github.com/etui-run/etui/skill/mcp/oauth"
 	"github.com/etui-run/etui/store"
 )
 
@@ -101,15 +103,30 @@ func (s *State) Pins() *mcp.Pins {
 	if s.Shared == nil {
 		return mcp.NewPins(file)
 	}
-	return mcp.NewSharedPins(file, pins{s.Shared})
+	return mcp.NewSharedPins(file, servers{s.Shared, pinKind})
 }
 
-// pins are what was accepted of MCP servers in a store.
-type pins struct{ store store.Shared }
+// loginKind is the kind of the records with the logins at MCP servers.
+const loginKind = "login"
+
+// Logins returns the logins at MCP servers. Several etui share them.
+func (s *State) Logins() *oauth.Vault {
+	var shelf oauth.Shelf = oauth.File(filepath.Join(s.w.State, workdir.LoginsFile))
+	if s.Shared != nil {
+		shelf = servers{s.Shared, loginKind}
+	}
+	return oauth.NewVault(shelf, filepath.Join(s.w.State, workdir.LoginKeyFile), os.Getenv)
+}
+
+// servers are what a store keeps of MCP servers, of a kind.
+type servers struct {
+	store store.Shared
+	kind  string
+}
 
 // Read implements [mcp.Shared].
-func (p pins) Read(ctx context.Context) (map[string]json.RawMessage, error) {
-	records, err := p.store.Records(ctx, pinKind)
+func (p servers) Read(ctx context.Context) (map[string]json.RawMessage, error) {
+	records, err := p.store.Records(ctx, p.kind)
 	all := map[string]json.RawMessage{}
 	for _, r := range records {
 		all[r.Key] = r.Value
@@ -118,12 +135,12 @@ func (p pins) Read(ctx context.Context) (map[string]json.RawMessage, error) {
 }
 
 // Change implements [mcp.Shared].
-func (p pins) Change(ctx context.Context, server string, change func(json.RawMessage) (json.RawMessage, error)) error {
-	return p.store.Change(ctx, pinKind, server, change)
+func (p servers) Change(ctx context.Context, server string, change func(json.RawMessage) (json.RawMessage, error)) error {
+	return p.store.Change(ctx, p.kind, server, change)
 }
 
 // Changed implements [mcp.Shared].
-func (p pins) Changed() <-chan struct{} { return p.store.Changed(pinKind) }
+func (p servers) Changed() <-chan struct{} { return p.store.Changed(p.kind) }
 
 // keyKind and keyList are the kind and the key of the record with the API keys.
 const keyKind, keyList = "keys", "list"

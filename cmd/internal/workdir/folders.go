@@ -23,6 +23,9 @@ import (
 const (
 	PinsFile      = "pins.json" // what may be used of MCP servers
 	ServersFolder = "mcp"       // where programs of MCP servers keep their state
+
+	LoginsFile   = "logins.json" // at MCP servers, sealed
+	LoginKeyFile = "logins.key"  // which opens them, and stays on this machine
 )
 
 // The folders of skills when the configuration names none.

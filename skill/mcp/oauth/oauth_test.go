@@ -1,0 +1,375 @@
+package oauth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/skill/mcp/oauth"
+	"github.com/etui-run/etui/skill/mcp/oauth/oauthtest"
+)
+
+func noKey(string) string { return "" }
+
+func vault(t *testing.T) (*oauth.Vault, string) {
+	dir := t.TempDir()
+	return oauth.NewVault(oauth.File(filepath.Join(dir, "logins.json")), filepath.Join(dir, "logins.key"), noKey), dir
+}
+
+// visit is a person's browser: it opens a link and returns where the authorization server sends
+// it.
+func visit(t *testing.T, link string) url.Values {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, link, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	back, err := url.Parse(resp.Header.Get("Location"))
+	if err != nil || resp.StatusCode != http.StatusFound {
+		t.Fatal(resp.Status, err)
+	}
+	return back.Query()
+}
+
+// client returns a client whose people agree to everything.
+func client(t *testing.T, s *oauthtest.Server, change func(*oauth.Config)) *oauth.Client {
+	t.Helper()
+	c := oauth.Config{
+		Name: "tracker", Endpoint: s.URL + "/mcp", HTTP: http.DefaultTransport, Redirect: "http://127.0.0.1:1/callback",
+		Begin: func(ctx context.Context, a *oauth.Attempt) error {
+			return a.Finish(ctx, oauth.ParseAnswer(visit(t, a.Link)))
+		},
+	}
+	if change != nil {
+		change(&c)
+	}
+	if c.Vault == nil {
+		c.Vault, _ = vault(t)
+	}
+	made, err := oauth.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// ask sends a request of a person, and returns its status.
+func ask(t *testing.T, s *oauthtest.Server, c *oauth.Client, person, tool string) (int, error) {
+	t.Helper()
+	call := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q}}`, tool)
+	req, err := http.NewRequest(http.MethodPost, s.URL+"/mcp", strings.NewReader(call))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	resp, err := c.Transport(person, http.DefaultTransport).RoundTrip(req)
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, resp.Body.Close()
+}
+
+func mustAsk(t *testing.T, s *oauthtest.Server, c *oauth.Client, person, tool string) {
+	t.Helper()
+	if code, err := ask(t, s, c, person, tool); code != http.StatusOK || err != nil {
+		t.Fatalf("the server answers %d, %v", code, err)
+	}
+}
+
+func start(t *testing.T) *oauthtest.Server {
+	s := oauthtest.New()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestLasts: a login outlives the process, is refreshed after a refusal, and is sealed.
+func TestLasts(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	kept, dir := vault(t)
+	if err := client(t, s, func(c *oauth.Config) { c.Vault = kept }).Login(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	again := client(t, s, func(c *oauth.Config) {
+		c.Vault = oauth.NewVault(oauth.File(filepath.Join(dir, "logins.json")), filepath.Join(dir, "logins.key"), noKey)
+		c.Begin = nil
+	})
+	mustAsk(t, s, again, "", "whoami")
+	s.Revoke(false)
+	mustAsk(t, s, again, "", "whoami")
+	if s.Count("code") != 1 || s.Count("refresh") != 1 || s.Count("register") != 1 {
+		t.Error("a restart or a refusal needed another login")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "logins.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, open := range []string{"access", "refresh", s.URL} {
+		if strings.Contains(string(text), open) {
+			t.Errorf("the file of logins shows %q", open)
+		}
+	}
+	for _, name := range []string{"logins.json", "logins.key"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v %v", name, info.Mode(), err)
+		}
+	}
+}
+
+// TestOneRefresh: many requests after one refusal refresh once, as a refresh token is good once.
+func TestOneRefresh(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	c := client(t, s, nil)
+	mustAsk(t, s, c, "", "whoami")
+	s.Revoke(false)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if code, err := ask(t, s, c, "", "whoami"); code != http.StatusOK || err != nil {
+				t.Error(code, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := s.Count("refresh"); n != 1 || s.Count("code") != 1 {
+		t.Errorf("%d refreshes, %d logins", n, s.Count("code"))
+	}
+}
+
+// TestExpires: a token that ends soon is refreshed before it is sent, and one that cannot be
+// refreshed needs a login.
+func TestExpires(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.Lasts = 20 * time.Second
+	kept, _ := vault(t)
+	c := client(t, s, func(c *oauth.Config) { c.Vault = kept })
+	mustAsk(t, s, c, "", "whoami")
+	before := s.Count("refused")
+	mustAsk(t, s, c, "", "whoami")
+	if s.Count("refresh") == 0 || s.Count("refused") != before {
+		t.Errorf("%d refreshes, %d refusals", s.Count("refresh"), s.Count("refused")-before)
+	}
+	s.Revoke(true)
+	quiet := client(t, s, func(c *oauth.Config) { c.Vault, c.Begin = kept, nil })
+	var needed *oauth.Needed
+	if _, err := ask(t, s, quiet, "", "whoami"); !errors.As(err, &needed) || !strings.Contains(err.Error(),
+		"etui mcp login tracker") {
+		t.Error(err)
+	}
+	mustAsk(t, s, c, "", "whoami") // a person can log in again
+}
+
+// TestNoRefresh: a token that the server refuses, and that cannot be refreshed, is no login.
+func TestNoRefresh(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.NoRefresh = true
+	kept, _ := vault(t)
+	mustAsk(t, s, client(t, s, func(c *oauth.Config) { c.Vault = kept }), "", "whoami")
+	s.Revoke(true)
+	quiet := client(t, s, func(c *oauth.Config) { c.Vault, c.Begin = kept, nil })
+	for range 2 {
+		if _, err := ask(t, s, quiet, "", "whoami"); !errors.As(err, new(*oauth.Needed)) {
+			t.Error(err)
+		}
+		if mark, err := quiet.Mark(t.Context(), ""); mark != "" || err != nil {
+			t.Error("a void token counts as a login", err)
+		}
+	}
+}
+
+// TestMoreRights: a refusal for too few scopes is told, and the next login asks for them too.
+func TestMoreRights(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	kept, _ := vault(t)
+	c := client(t, s, func(c *oauth.Config) { c.Vault = kept })
+	mustAsk(t, s, c, "", "whoami")
+	quiet := client(t, s, func(c *oauth.Config) { c.Vault, c.Begin = kept, nil })
+	if _, err := ask(t, s, quiet, "", "admin"); err == nil || !strings.Contains(err.Error(), "more rights (admin)") {
+		t.Error(err)
+	}
+	mustAsk(t, s, quiet, "", "whoami") // the login counts as before
+	if err := c.Login(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	mustAsk(t, s, quiet, "", "admin")
+}
+
+// TestItself: etui logs in by its own id and secret, and gets another token when the first ends.
+func TestItself(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.Client("etui", "hunter2")
+	c := client(t, s, func(c *oauth.Config) {
+		c.Settings, c.Begin = oauth.Settings{Client: true, ClientID: "etui", ClientSecret: "hunter2"}, nil
+	})
+	mustAsk(t, s, c, "", "whoami")
+	s.Revoke(true)
+	mustAsk(t, s, c, "", "whoami")
+	if s.Count("client") != 2 || s.Count("register") != 0 {
+		t.Error(s.Count("client"), s.Count("register"))
+	}
+}
+
+// TestRefused: authorization servers that cannot be trusted, and answers that do not belong to
+// the login.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	metadata := func(key string, value any) func(*oauthtest.Server) {
+		return func(s *oauthtest.Server) { s.Metadata = func(m map[string]any) { m[key] = value } }
+	}
+	answer := func(change func(*oauth.Answer)) func(t *testing.T, a *oauth.Attempt) oauth.Answer {
+		return func(t *testing.T, a *oauth.Attempt) oauth.Answer {
+			got := oauth.ParseAnswer(visit(t, a.Link))
+			change(&got)
+			return got
+		}
+	}
+	for name, c := range map[string]struct {
+		server func(*oauthtest.Server)
+		answer func(*testing.T, *oauth.Attempt) oauth.Answer
+		says   string
+	}{
+		"no PKCE":             {server: metadata("code_challenge_methods_supported", nil), says: "PKCE"},
+		"plain PKCE":          {server: metadata("code_challenge_methods_supported", []string{"plain"}), says: "S256"},
+		"another issuer":      {server: metadata("issuer", "https://evil.test"), says: "issuer"},
+		"a script as a page":  {server: metadata("authorization_endpoint", "javascript:alert(1)"), says: "scheme"},
+		"tokens in the clear": {server: metadata("token_endpoint", "http://token.test/"), says: "HTTPS"},
+		"no registration":     {server: metadata("registration_endpoint", nil), says: "client_id"},
+		"another resource":    {server: func(s *oauthtest.Server) { s.Resource = "https://bank.test/mcp" }, says: "bank.test"},
+		"no such server":      {server: func(s *oauthtest.Server) { s.Names = "http://127.0.0.1:1" }, says: "refused"},
+		"another state":       {answer: answer(func(a *oauth.Answer) { a.State = "x" }), says: "another login"},
+		"another server's": {answer: answer(func(a *oauth.Answer) { a.Issuer = "https://evil.test" }),
+			says: "evil.test"},
+		"nobody's": {answer: answer(func(a *oauth.Answer) { a.Issuer = "" }), says: "does not name"},
+		"a no": {answer: answer(func(a *oauth.Answer) { a.Code, a.Error = "", "access_denied" }),
+			says: "access_denied"},
+		"nothing":              {answer: answer(func(a *oauth.Answer) { a.Code = "" }), says: "no code"},
+		"somebody else's code": {answer: answer(func(a *oauth.Answer) { a.Code = "guessed" }), says: "invalid_grant"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			if c.server != nil {
+				c.server(s)
+			}
+			made := client(t, s, func(config *oauth.Config) {
+				config.Begin = func(ctx context.Context, a *oauth.Attempt) error {
+					if c.answer == nil {
+						t.Error("a person was asked")
+						return nil
+					}
+					return a.Finish(ctx, c.answer(t, a))
+				}
+			})
+			if _, err := ask(t, s, made, "", "whoami"); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v does not say %q", err, c.says)
+			}
+			if mark, err := made.Mark(t.Context(), ""); mark != "" || err != nil {
+				t.Error("there is a login", err)
+			}
+		})
+	}
+}
+
+// TestVault: a login opens with its key and for its person only, and goes with the person.
+func TestVault(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	kept, dir := vault(t)
+	c := client(t, s, func(c *oauth.Config) { c.Vault = kept })
+	for _, person := range []string{"", "alice", "bob"} {
+		mustAsk(t, s, c, person, "whoami")
+	}
+	ready := func(c *oauth.Client, person string) error {
+		mark, err := c.Mark(t.Context(), person)
+		if err == nil && mark == "" {
+			err = errors.New("no login")
+		}
+		return err
+	}
+	file := filepath.Join(dir, "logins.json")
+	if count, err := kept.Erase(t.Context(), []string{"bob", "telegram:7"}); err != nil || count["logins"] != 1 {
+		t.Error(count, err)
+	}
+	if ready(c, "bob") == nil || ready(c, "alice") != nil || ready(c, "") != nil {
+		t.Error("erasing bob removed the wrong logins")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := strings.Replace(string(text), `"alice"`, `"mallory"`, 1)
+	if err := os.WriteFile(file, []byte(moved), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := ready(c, "mallory"); err == nil || !strings.Contains(err.Error(), "another key") {
+		t.Errorf("the login of another person opens: %v", err)
+	}
+	for name, key := range map[string]string{"another key": strings.Repeat("k", 32), "fewer than": "short"} {
+		wrong := client(t, s, func(c *oauth.Config) {
+			c.Vault = oauth.NewVault(oauth.File(file), filepath.Join(dir, "logins.key"),
+				func(string) string { return key })
+		})
+		if err := ready(wrong, ""); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if code, err := ask(t, s, wrong, "", "whoami"); err == nil {
+			t.Error("the login opens with another key:", code)
+		}
+	}
+	other := client(t, s, func(c *oauth.Config) {
+		c.Vault = oauth.NewVault(oauth.File(file), "", func(string) string { return strings.Repeat("k", 32) })
+	})
+	mustAsk(t, s, other, "alice", "whoami")
+	if err := other.Login(t.Context(), ""); err != nil {
+		t.Error("nobody can log in again:", err)
+	}
+	mustAsk(t, s, other, "", "whoami")
+	if n, err := kept.Clear(t.Context(), "tracker"); n != 3 || err != nil {
+		t.Error(n, err)
+	}
+}
+
+// seen notes the tokens that are sent.
+type seen struct{ tokens []string }
+
+func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.tokens = append(s.tokens, r.Header.Get("Authorization"))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestMoves: a login counts for the server that it was made for.
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	one, two := start(t), start(t)
+	kept, _ := vault(t)
+	mustAsk(t, one, client(t, one, func(c *oauth.Config) { c.Vault = kept }), "", "whoami")
+	moved := client(t, two, func(c *oauth.Config) { c.Vault, c.Begin = kept, nil })
+	sent := &seen{}
+	req, err := http.NewRequest(http.MethodGet, two.URL+"/mcp", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := moved.Transport("", sent).RoundTrip(req); !errors.As(err, new(*oauth.Needed)) ||
+		fmt.Sprint(sent.tokens) != "[]" {
+		t.Error("another server gets the token", err, sent.tokens)
+	}
+}

@@ -1,0 +1,3 @@
+export * from "node:fs";
+export { default } from "node:fs";
+export const globSync = () => [];
