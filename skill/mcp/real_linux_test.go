@@ -73,6 +73,9 @@ func TestRealServers(t *testing.T) {
 			{"sequentialthinking", `{"thought":"one","nextThoughtNeeded":true,"thoughtNumber":1,"totalThoughts":2}`, "thoughtHistoryLength"},
 			{"sequentialthinking", `{"thought":"two","nextThoughtNeeded":false,"thoughtNumber":2,"totalThoughts":2}`, `"thoughtHistoryLength": 2`},
 		}},
+		{name: "commands", command: "mcp-server-commands/build/index.js", calls: [][3]string{
+			{"run_command", `{"command":"echo hello && id -u"}`, "hello"},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +119,10 @@ func startReal(t *testing.T, state, name, command string, env map[string]skill.S
 		t.Fatal(err)
 	}
 	args := strings.Fields(command)
-	program := filepath.Join(packages, "node_modules/@modelcontextprotocol", args[0], "dist/index.js")
+	program := filepath.Join(packages, "node_modules", args[0])
+	if !strings.Contains(args[0], "/") {
+		program = filepath.Join(packages, "node_modules/@modelcontextprotocol", args[0], "dist/index.js")
+	}
 	if _, err := os.Stat(program); err != nil {
 		leftout.Without(t, args[0]+" from npm")
 	}

@@ -49,7 +49,7 @@ func (x *translation) result() Found {
 
 func (x *translation) server(entry any) {
 	s := &x.found.Server
-	s.Description = "The tools of the MCP server " + s.Name + "."
+	s.Description, s.Provider = "The tools of the MCP server "+s.Name+".", "mcp"
 	e, ok := entry.(map[string]any)
 	if !ok {
 		x.fail("its entry is no object")
@@ -119,7 +119,7 @@ var scheme = regexp.MustCompile(`(?i)^(?:bearer|basic|token|apikey|key|bot)\s+`)
 
 func (x *translation) header(name, value string) {
 	text := x.references(value, func(name string) string { return "${" + name + "}" })
-	if !reference.MatchString(value) && !plainValue(value) && (secret.Names(name) || looksSecret(value)) {
+	if !reference.MatchString(value) && hides(name, value) {
 		begin := scheme.FindString(value)
 		text = begin + x.variable(x.own(name), value[len(begin):])
 	}
@@ -203,7 +203,7 @@ func (x *translation) env(name, value string) {
 		return
 	}
 	text := x.references(value, func(name string) string { return "${" + name + "}" })
-	if !reference.MatchString(value) && !plainValue(value) && (secret.Names(name) || looksSecret(value)) {
+	if !reference.MatchString(value) && hides(name, value) {
 		text = x.variable(name, value)
 	}
 	x.found.Server.Env[name] = text
@@ -244,11 +244,11 @@ func (x *translation) arg(before, arg, dir string, i int) string {
 	}
 	flag, value, joined := strings.Cut(arg, "=")
 	switch {
-	case strings.HasPrefix(arg, "-") && joined && !plainValue(value) && (secret.Names(flag) || looksSecret(value)):
+	case joined && (strings.HasPrefix(arg, "-") || variableName.MatchString(flag)) && hides(flag, value):
 		return hide(flag+"=", flag, value)
 	case strings.HasPrefix(arg, "-"):
 		return arg
-	case strings.HasPrefix(before, "-") && secret.Names(before) && !strings.Contains(before, "=") && !plainValue(arg):
+	case strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && secret.Names(before) && hides(before, arg):
 		return hide("", before, arg)
 	case looksSecret(arg), holdsPassword(arg):
 		name, rest, ok := strings.Cut(arg, ":") // a header
@@ -392,15 +392,21 @@ var (
 	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	launcher     = regexp.MustCompile(`^(?:npx|npm|pnpm|yarn|bunx?|uvx?|pipx|docker|podman)$`)
 	headerName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
-	plainText    = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|none|null|\d{1,6}|[a-z]{1,12})$`)
+	plainText    = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|none|null)$`)
+	number       = regexp.MustCompile(`^\d{1,7}$`)
+	keyName      = regexp.MustCompile(`(?i)(?:key|token|pass\w*|pwd|pin|secret|auth\w*)$`)
 	tokens       = regexp.MustCompile(`[A-Za-z0-9+/=]{16,}`)
 	prefixes     = regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:sk|pk|ghp|gho|ghs|github_pat|glpat|xox[a-z]|ntn|secret|figd|AKIA|AIza|eyJ|tvly|fc|hf|lin_api|npm|dop_v1)[-_A-Za-z0-9]{8,}`)
 )
 
-// plainValue reports whether a value is one that no service gives out as a secret, such as a switch,
-// a number or the path of a file that is there.
-func plainValue(value string) bool {
-	if value == "" || plainText.MatchString(value) {
+// hides reports whether the value of a variable, an option or a header is a secret, as far as its
+// name and the value say so. A switch, a size or the path of a file that is there is none.
+func hides(name, value string) bool {
+	return !plainValue(name, value) && (secret.Names(name) || looksSecret(value))
+}
+
+func plainValue(name, value string) bool {
+	if value == "" || plainText.MatchString(value) || number.MatchString(value) && !keyName.MatchString(name) {
 		return true
 	}
 	_, err := os.Stat(value)
@@ -425,7 +431,7 @@ func holdsPassword(value string) bool {
 		return false
 	}
 	_, password := u.User.Password()
-	return password || slices.ContainsFunc(slices.Sorted(maps.Keys(u.Query())), func(key string) bool { return secret.Names(key) && !plainValue(u.Query().Get(key)) })
+	return password || slices.ContainsFunc(slices.Sorted(maps.Keys(u.Query())), func(key string) bool { return secret.Names(key) && hides(key, u.Query().Get(key)) })
 }
 
 func absolute(path, dir string) string {

@@ -198,7 +198,6 @@ func check(w *workdir.Workspace, s clientconfig.Found, seen map[string]string, f
 		return p
 	}
 	seen[s.Server.Name] = s.File
-	s.Server.Provider = "mcp"
 	text, err := yaml.Dump(s.Server)
 	if err != nil {
 		p.Problem = err.Error()
