@@ -87,7 +87,7 @@ test-matrix: bin/dendrite/dendrite
 	TEST_ALL=1 TEST_MATRIX=all go test -count=1 ./channel/matrix
 
 # Real MCP servers from npm and PyPI, installed as a person would: a gigabyte and a few minutes.
-# TEST_MCP=NAME tries those whose command contains the name, and writes nothing.
+# TEST_MCP=NAME tries those whose command contains the name.
 .PHONY: test-mcp
 TEST_MCP ?= 1
 test-mcp: needs-go

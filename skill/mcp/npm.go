@@ -50,7 +50,7 @@ func (i *installation) npm(ctx context.Context, l launched) (*Package, error) {
 	if p.Unbuilt, err = scripts(root); err != nil || len(p.Unbuilt) == 0 || !i.agrees(p.Unbuilt, buildHosts) {
 		return p, err
 	}
-	env := map[string]string{"npm_config_ignore_scripts": "false"}
+	env := map[string]string{"npm_config_ignore_scripts": "false", "npm_config_jobs": "max"}
 	if node, err := filepath.EvalSymlinks(node); err == nil {
 		// Most packages of Node.js bring the headers that native modules are built with.
 		prefix := filepath.Dir(filepath.Dir(node))

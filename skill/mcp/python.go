@@ -43,7 +43,7 @@ func (i *installation) python(ctx context.Context, l launched) (*Package, error)
 			return nil, failed
 		}
 		if !i.agrees(source, pythonHosts) {
-			return nil, fmt.Errorf("a package has no wheel for this machine, and to build it runs its own programs, which nobody agreed to: %w", failed)
+			return nil, fmt.Errorf("there is no such package, or one that it needs has no wheel for this machine; to build that runs its own programs, which nobody agreed to; the flag --build runs them in the sandbox: %w", failed)
 		}
 		if err := i.build(ctx, pythonHosts, read, settings(), append(append(install, "--"), specs...)...); err != nil {
 			return nil, fmt.Errorf("building it in the sandbox: %w", err)

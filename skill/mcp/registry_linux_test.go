@@ -3,7 +3,9 @@ package mcp_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -48,11 +50,11 @@ var registryServers = []registryServer{
 	{command: npx + "mcp-server-commands@0.5.0", tool: "run_command", args: `{"command":"echo hello"}`, want: "hello"},
 	{command: npx + "mcp-hello-world@1.1.2", tool: "add", args: `{"a":20,"b":22}`, want: "42"},
 	{command: npx + "howtocook-mcp@0.2.2", tool: "mcp_howtocook_whatToEat", args: `{"peopleCount":2}`, want: "菜"},
-	{command: npx + "@negokaz/excel-mcp-server@0.12.0", tool: "excel_write_to_sheet", args: `{"fileAbsolutePath":"SHARE/book.xlsx","sheetName":"one","newSheet":true,"range":"A1:B1","values":[["hello","1"]]}`, want: "hello"},
+	{command: npx + "@negokaz/excel-mcp-server@0.12.0", without: "a workbook"},
 	{command: npx + "@sylphx/pdf-reader-mcp@2.4.0", tool: "read_pdf", args: `{"sources":[{"path":"SHARE/missing.pdf"}]}`, want: "missing.pdf"},
 	{command: npx + "mcp-server-code-runner@0.1.8", tool: "run-code", args: `{"code":"console.log(6*7)","languageId":"javascript"}`, want: "42"},
 	{command: npx + "drawio-mcp-server@2.3.0", without: "a browser with draw.io"},
-	{command: npx + "@knip/mcp@0.0.36", tool: "knip-docs", args: `{"topic":"overview"}`, want: "nip"},
+	{command: npx + "@knip/mcp@0.0.36", without: "a project"},
 	{command: npx + "n8n-mcp@2.87.0", tool: "tools_documentation", args: `{}`, want: "n8n"},
 	{command: npx + "typescript-mcp@0.0.14", tool: "list_tools", args: `{}`, want: "rename"},
 	{command: npx + "@playwright/mcp@0.0.83", without: "a browser"},
@@ -63,8 +65,8 @@ var registryServers = []registryServer{
 	{command: npx + "@antv/mcp-server-chart@0.9.10", without: "the network"},
 	{command: npx + "mcp-server-sqlite-npx@0.8.0 {state}/data.db", build: true, tool: "list_tables", args: `{}`, want: "["},
 	{command: uvx + "mcp-server-time@2026.10.19", tool: "convert_time", args: `{"source_timezone":"Europe/Berlin","time":"12:00","target_timezone":"Asia/Tokyo"}`, want: "Tokyo"},
-	{command: uvx + "mcp-server-git@2026.10.19", tool: "git_status", args: `{"repo_path":"SHARE"}`, want: ""},
-	{command: uvx + "mcp-server-sqlite@2025.4.25 --db-path {state}/data.db", tool: "create_table", args: `{"query":"create table notes (text text)"}`, want: "created"},
+	{command: uvx + "mcp-server-git@2026.10.19", tool: "git_status", args: `{"repo_path":"SHARE"}`, want: "note.txt"},
+	{command: uvx + "--with mcp<2 mcp-server-sqlite@2025.4.25 --db-path {state}/data.db", tool: "create_table", args: `{"query":"create table notes (text text)"}`, want: "created"},
 	{command: uvx + "mcp-server-calculator@0.2.1", tool: "calculate", args: `{"expression":"6*7"}`, want: "42"},
 	{command: uvx + "mcp-server-fetch@2026.10.24", without: "the network"},
 }
@@ -84,12 +86,7 @@ func TestCompatibilityPage(t *testing.T) {
 	if table == nil {
 		t.Fatal("there is no table")
 	}
-	var rows, want []string
-	for line := range strings.Lines(table[2]) {
-		if cells := strings.Split(line, "|"); len(cells) > 3 && strings.Contains(cells[1], "`") {
-			rows = append(rows, strings.Trim(cells[1], " `")+" "+strings.TrimSpace(cells[2]))
-		}
-	}
+	rows, want := slices.Sorted(maps.Keys(rowsOf(table[2]))), []string{}
 	for _, s := range registryServers {
 		want = append(want, strings.Join(s.packageAndVersion(), " "))
 	}
@@ -99,22 +96,45 @@ func TestCompatibilityPage(t *testing.T) {
 	}
 }
 
+// rowsOf returns the rows of a table by the server and its version.
+func rowsOf(table string) map[string]string {
+	rows := map[string]string{}
+	for line := range strings.Lines(table) {
+		if cells := strings.Split(line, "|"); len(cells) > 3 && strings.Contains(cells[1], "`") {
+			rows[strings.Trim(cells[1], " `")+" "+strings.TrimSpace(cells[2])] = line
+		}
+	}
+	return rows
+}
+
 func (s registryServer) packageAndVersion() []string {
-	spec := strings.Fields(strings.TrimPrefix(strings.TrimPrefix(s.command, npx), uvx))[0]
+	_, spec, _ := strings.Cut(s.command, cmp.Or(s.with(), " "))
+	spec = strings.Fields(strings.TrimPrefix(strings.TrimSpace(spec), "-y "))[0]
 	at := strings.LastIndex(spec, "@")
 	return []string{spec[:at], spec[at+1:]}
 }
 
+// with returns the option that adds another package.
+func (s registryServer) with() string { return regexp.MustCompile(`--with \S+`).FindString(s.command) }
+
 // TestRegistryServers installs the servers as etui mcp add does, starts each, and calls a tool. It
 // needs the registries, and writes what it saw into the page. TEST_MCP=1 runs all, another value those
-// whose command contains it.
+// whose command contains it; the rows of others stay.
 func TestRegistryServers(t *testing.T) {
 	which := os.Getenv("TEST_MCP")
 	if which == "" {
 		t.Skip("make test-mcp runs this test")
 	}
+	page, err := os.ReadFile(compatibility)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := serverTable.FindStringSubmatch(string(page))
+	if table == nil {
+		t.Fatal("the page has no table")
+	}
 	var mu sync.Mutex
-	rows := map[string]string{}
+	rows := rowsOf(table[2])
 	t.Run("servers", func(t *testing.T) {
 		for _, s := range registryServers {
 			if which != "1" && !strings.Contains(s.command, which) {
@@ -122,38 +142,24 @@ func TestRegistryServers(t *testing.T) {
 			}
 			t.Run(s.packageAndVersion()[0], func(t *testing.T) {
 				t.Parallel()
-				row := s.try(t)
-				mu.Lock()
-				defer mu.Unlock()
-				rows[strings.Join(s.packageAndVersion(), " ")] = row
+				row := fmt.Sprintf("| `%s` | %s | | | | fails | |\n", s.packageAndVersion()[0], s.packageAndVersion()[1])
+				defer func() {
+					mu.Lock()
+					defer mu.Unlock()
+					rows[strings.Join(s.packageAndVersion(), " ")] = row
+				}()
+				row = s.try(t)
 			})
 		}
 	})
-	if which != "1" {
-		return
-	}
 	text := "| server | version | from | tools | refused, held back | called | what was needed |\n|---|---|---|---|---|---|---|\n"
-	for _, s := range registryServers {
-		name := strings.Join(s.packageAndVersion(), " ")
-		rows[name] = cmp.Or(rows[name], fmt.Sprintf("| `%s` | %s | | | | fails | |\n", s.packageAndVersion()[0], s.packageAndVersion()[1]))
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		if slices.ContainsFunc(registryServers, func(s registryServer) bool { return strings.Join(s.packageAndVersion(), " ") == name }) {
+			text += rows[name]
+		}
 	}
-	keys := make([]string, 0, len(rows))
-	for name := range rows {
-		keys = append(keys, name)
-	}
-	slices.Sort(keys)
-	for _, name := range keys {
-		text += rows[name]
-	}
-	page, err := os.ReadFile(compatibility)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page = serverTable.ReplaceAllFunc(page, func(found []byte) []byte {
-		parts := serverTable.FindSubmatch(found)
-		return slices.Concat(parts[1], []byte(text), parts[3])
-	})
-	if err := os.WriteFile(compatibility, page, 0o644); err != nil {
+	text = strings.Replace(string(page), table[2], text, 1)
+	if err := os.WriteFile(compatibility, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -166,12 +172,15 @@ func (s registryServer) try(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+	if out, err := exec.Command("git", "init", "-q", share).CombinedOutput(); err != nil {
+		t.Fatalf("git: %s %v", out, err)
+	}
 	walls, err := sandbox.New(sandbox.Config{Mode: sandbox.Strong})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = walls.Close() })
-	needed := ""
+	needed := s.with()
 	installer := mcp.Installer{State: state, Sandbox: walls, Agree: func(scripts []mcp.Script, _ []string) bool {
 		if s.build {
 			needed = "its native module was built in the sandbox"

@@ -9,7 +9,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,11 +145,15 @@ func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, be
 	defer cancel()
 	gateway := client.New(i.URL, i.Admin, string(w.Config.API.Key))
 	for {
-		var s admin.SkillStatus
-		if err := gateway.Do(ctx, http.MethodGet, "/admin/skills/"+url.PathEscape(name), nil, &s); err != nil {
-			return before, fmt.Errorf("%s is added, but the gateway does not have it: %w", name, err)
+		var all admin.SkillList
+		if err := gateway.Do(ctx, http.MethodGet, "/admin/skills", nil, &all); err != nil {
+			return before, fmt.Errorf("%s is added, but the gateway did not say whether it has it: %w", name, err)
 		}
-		st := Of(s)
+		i := slices.IndexFunc(all.Skills, func(s admin.SkillStatus) bool { return s.Name == name })
+		if i < 0 {
+			return before, fmt.Errorf("%s is added, but the gateway cannot load it: %s", name, failure(all, name))
+		}
+		s, st := all.Skills[i], Of(all.Skills[i])
 		switch {
 		case s.State != skill.Enabled:
 			return st, fmt.Errorf("%s is added, but the gateway does not use it: %s", name, cmp.Or(s.Why, string(s.State)))
@@ -163,6 +168,16 @@ func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, be
 		case <-time.After(lookEvery):
 		}
 	}
+}
+
+// failure says why a gateway cannot load the file of a server.
+func failure(all admin.SkillList, name string) string {
+	for _, f := range all.Failed {
+		if filepath.Base(f.Source) == name+".yaml" {
+			return f.Error
+		}
+	}
+	return "it does not see the file"
 }
 
 // Reload returns when the gateway of a workspace, if one runs, has read the skills again.
