@@ -2,6 +2,7 @@ package skill
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -44,7 +45,7 @@ func (r *reader) secrets(n *yaml.Node, key string) map[string]Secret {
 		case value.Tag != "!!str":
 			r.Fail(value, field, "%s must be text; put it in quotes", field)
 		default:
-			all[k.Value] = r.expand(value, field)
+			all[k.Value] = Secret(r.expand(value, field, func(value string) string { return value }))
 		}
 		seen[fold] = true
 	}
@@ -55,9 +56,21 @@ var reference = regexp.MustCompile(`\$\{([^}]*)\}?`)
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// query replaces ${NAME} in the query of a URL: some services take their key there. The host and
+// the path stay as people read them.
+func (r *reader) query(n *yaml.Node, field string) string {
+	base, query, found := strings.Cut(n.Value, "?")
+	if !found || !strings.Contains(query, "${") {
+		return n.Value
+	}
+	part := *n
+	part.Value = query
+	return base + "?" + r.expand(&part, field, url.QueryEscape)
+}
+
 // expand replaces ${NAME} by environment variables, once: their values are not
 // expanded again.
-func (r *reader) expand(n *yaml.Node, field string) Secret {
+func (r *reader) expand(n *yaml.Node, field string, escape func(string) string) string {
 	if strings.ContainsFunc(n.Value, notInSecret) {
 		r.Fail(n, field, "%s holds a line break or another control character", field)
 	}
@@ -71,12 +84,12 @@ func (r *reader) expand(n *yaml.Node, field string) Secret {
 		if reason != "" {
 			r.Fail(n, field, "%s: %s", field, reason)
 		}
-		return value
+		return escape(value)
 	})
 	if len(text) > maxText {
 		r.Fail(n, field, "%s is longer than %d bytes", field, maxText)
 	}
-	return Secret(text)
+	return text
 }
 
 func notInSecret(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }

@@ -155,7 +155,7 @@ func (c *connection) explain(err error) error {
 // tell cleans and bounds the text of a failure and removes secrets.
 func (s *Server) tell(err error) error {
 	text := s.redactor.Text(printable.Text(err.Error()))
-	if _, query, ok := strings.Cut(s.file.Endpoint, "?"); ok && query != "" {
+	if _, query, ok := strings.Cut(s.file.URL(), "?"); ok && query != "" {
 		text = strings.ReplaceAll(text, query, "...")
 	}
 	return told{err, cut(text, 3000)}
@@ -195,7 +195,7 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 
 // http returns the transport to a service.
 func (s *Server) http() (sdk.Transport, error) {
-	endpoint, err := url.Parse(s.file.Endpoint)
+	endpoint, err := url.Parse(s.file.URL())
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (s *Server) http() (sdk.Transport, error) {
 		return nil
 	}
 	client.Timeout = 0 // streams stay open; each call has its own limit
-	return &sdk.StreamableClientTransport{Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: maxMessage}, nil
+	return &sdk.StreamableClientTransport{Endpoint: s.file.URL(), HTTPClient: &client, MaxEventSize: maxMessage}, nil
 }
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

@@ -61,7 +61,7 @@ func (i *installation) python(ctx context.Context, l launched) (*Package, error)
 func (i *installation) environment(ctx context.Context, version string) (install []string, err error) {
 	in := filepath.Join(i.folder, "python")
 	python := filepath.Join(in, "bin", "python")
-	made := i.run(ctx, append([]string{"uv", "venv", "--no-project", "--no-config", in}, given("--python", version)...)...)
+	made := i.run(ctx, append([]string{"uv", "venv", "--no-project", "--no-config", "--relocatable", in}, given("--python", version)...)...)
 	if made == nil {
 		return []string{"uv", "pip", "install", "--no-config", "--link-mode", "copy", "--python", python}, nil
 	}

@@ -86,16 +86,24 @@ func (x *translation) server(entry any) {
 // service translates a server that is reached at a URL.
 func (x *translation) service(e map[string]any, endpoint string) {
 	s := &x.found.Server
-	s.Endpoint = x.references(endpoint, func(name string) string { return "${" + name + "}" })
-	if strings.Contains(s.Endpoint, "${") {
-		x.fail("its URL names a variable, which etui knows in headers and env only: write the URL")
-	}
-	if u, err := url.Parse(s.Endpoint); err == nil {
-		if u.User != nil || slices.ContainsFunc(slices.Sorted(maps.Keys(u.Query())), func(key string) bool { return secret.Names(key) || looksSecret(u.Query().Get(key)) }) ||
-			slices.ContainsFunc(strings.Split(u.Path, "/"), looksSecret) {
-			s.Endpoint = (&url.URL{Scheme: u.Scheme, Host: u.Host}).String() + "/..."
-			x.fail("its URL seems to hold a key, and etui writes keys to no file: use a header if the service takes one, or etui mcp add if the URL is no secret")
+	base, query, found := strings.Cut(x.references(endpoint, func(name string) string { return "${" + name + "}" }), "?")
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, value, _ := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(value); err == nil && !strings.Contains(value, "${") && hides(name, plain) {
+			parts[i] = name + "=" + x.variable(x.own(name), plain)
 		}
+	}
+	s.Endpoint = base
+	if found {
+		s.Endpoint += "?" + strings.Join(parts, "&")
+	}
+	if strings.Contains(base, "${") {
+		x.fail("its URL names a variable before the query, which etui replaces in headers, env and the query only: write the URL")
+	}
+	if u, err := url.Parse(base); err == nil && (u.User != nil || slices.ContainsFunc(strings.Split(u.Path, "/"), looksSecret)) {
+		s.Endpoint = (&url.URL{Scheme: u.Scheme, Host: u.Host}).String() + "/..."
+		x.fail("its URL seems to hold a key before its query, and etui writes keys to no file: use a header if the service takes one, or etui mcp add if the URL is no secret")
 	}
 	s.Headers = map[string]string{}
 	for _, key := range []string{"headers", "http_headers"} {
@@ -371,11 +379,15 @@ func (x *translation) variable(name, value string) string {
 	return "${" + name + "}"
 }
 
-var notInVariable = regexp.MustCompile(`[^A-Z0-9]+`)
+var (
+	notInVariable = regexp.MustCompile(`[^A-Z0-9]+`)
+	camel         = regexp.MustCompile(`([a-z])([A-Z])`)
+)
 
 // own returns the name of a variable of this server, after what the value is for.
 func (x *translation) own(what string) string {
 	upper := func(text string) string {
+		text = camel.ReplaceAllString(text, "${1}_${2}")
 		return strings.Trim(notInVariable.ReplaceAllString(strings.ToUpper(text), "_"), "_")
 	}
 	server, what := upper(x.found.Server.Name), upper(what)

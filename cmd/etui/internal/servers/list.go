@@ -17,6 +17,9 @@ import (
 	"github.com/etui-run/etui/skill/mcp"
 )
 
+// notRunning is the state of a server that nothing has started yet.
+const notRunning = "not running"
+
 // Listed is a server as mcp list shows it.
 type Listed struct {
 	Name string `json:"name"`
@@ -51,7 +54,7 @@ func List(all admin.SkillList) []Listed {
 		case s.State != skill.Enabled:
 			l.State, l.Problem = string(s.State), cmp.Or(s.Error, s.Why)
 		case st.Phase == mcp.Waiting:
-			l.State = "not running"
+			l.State = notRunning
 		}
 		list = append(list, l)
 	}
@@ -107,6 +110,9 @@ func DescribeList(list []Listed) string {
 		for _, note := range l.notes() {
 			text += terminal.Hanging("    ", terminal.ShortPath(printable.OneLine(note)), terminal.Width())
 		}
+	}
+	if !slices.ContainsFunc(list, func(l Listed) bool { return l.State != notRunning }) {
+		text += "\nNo gateway runs them now: etui serve starts it.\n"
 	}
 	return text
 }
