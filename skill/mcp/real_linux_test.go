@@ -198,6 +198,49 @@ func TestErrorsNameTheSandbox(t *testing.T) {
 	}
 }
 
+// TestAdvice: a file whose program would fetch its package says how to install it, if etui can, and
+// never to do what cannot work.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	walls, err := sandbox.New(sandbox.Config{Mode: sandbox.Strong})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = walls.Close() })
+	for command, want := range map[string]string{
+		"npx -y some-server":          "Install it once: etui mcp add srv --force -- npx -y some-server. Or name the hosts that it needs, as in network: [registry.npmjs.org]",
+		"uvx some-server":             "Install it once: etui mcp add srv --force -- uvx some-server. Or name the hosts that it needs, as in network: [pypi.org, files.pythonhosted.org]",
+		"pnpm dlx some-server":        "Install it once: etui mcp add srv --force -- pnpm dlx some-server",
+		"go run example.com/x@latest": "the sandbox gives it none. Name the hosts that it needs with the key network",
+	} {
+		s, err := mcp.New(mcp.Config{Sandbox: walls, State: t.TempDir()}).Load(skill.Config{Name: "srv", Command: strings.Fields(command)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unmet := strings.Join(skill.DetailsOf(s).Unmet, "; "); !strings.Contains(unmet, want) {
+			t.Errorf("%s: %q does not contain %q", command, unmet, want)
+		}
+	}
+}
+
+// TestKeyAsArgument: a program that wants its key as an argument gets it from its environment, and
+// neither the file nor the identity of the server has it.
+func TestKeyAsArgument(t *testing.T) {
+	t.Parallel()
+	c := self("argument")
+	c.Command = append(c.Command, "--key={env:KEY}")
+	c.Env["KEY"], c.Expanded = "s3cret-key", []skill.Secret{"s3cret-key"}
+	r := start(t, mcp.Config{}, c)
+	r.untilTools("mcp__srv__args")
+	got, err := r.call("mcp__srv__args", `{}`)
+	if err != nil || !strings.Contains(got.Text, "10 bytes of key") {
+		t.Errorf("it got %q, %v", got.Text, err)
+	}
+	if id := r.Status().Identity; !strings.HasSuffix(id, "--key={env:KEY}") {
+		t.Errorf("its identity is %s", id)
+	}
+}
+
 // TestClosedFolders: no server is granted etui's state, its configuration, a home or a
 // place of keys.
 func TestClosedFolders(t *testing.T) {

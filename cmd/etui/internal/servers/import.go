@@ -79,6 +79,9 @@ whose variables are not set yet is written, but not tried.`,
 				if s.Problem != "" {
 					continue
 				}
+				if !x.JSON {
+					x.Note("%s: installing and trying it", s.Server.Name)
+				}
 				how := x.adding(cmd.Context(), force, build)
 				how.Later, how.Origin = true, strings.TrimSpace(s.Client+" "+s.File)
 				added, err := install.AddServer(cmd.Context(), w, s.Server, how, slog.New(slog.DiscardHandler))
