@@ -12,6 +12,8 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/etui-run/etui/sandbox"
@@ -20,6 +22,8 @@ import (
 
 // pythonHosts are what the building of a Python package may reach.
 var pythonHosts = []string{"pypi.org", "files.pythonhosted.org"}
+
+var errDisagreed = errors.New("nobody agreed to that; the flag --build runs them in the sandbox")
 
 var errNoPython = errors.New("this needs Python 3 with the module venv, or uv: apt-get install python3-venv, or see https://docs.astral.sh/uv")
 
@@ -31,29 +35,52 @@ func (i *installation) python(ctx context.Context, l launched) (*Package, error)
 	for _, spec := range l.more {
 		specs = append(specs, requirement(spec))
 	}
+	build := slices.ContainsFunc(specs, isSource)
+	if build && !i.agrees([]Script{{l.spec, "it is built from its source"}}, pythonHosts) {
+		return nil, fmt.Errorf("to build it from its source runs its own programs, and %w", errDisagreed)
+	}
 	install, err := i.environment(ctx, l.python)
 	if err != nil {
 		return nil, err
 	}
 	read := beyond(filepath.Join(i.folder, "python", "bin", "python"))
-	wheels := append(install, "--only-binary", ":all:", "--")
-	if failed := i.run(ctx, append(wheels, specs...)...); failed != nil {
-		source := []Script{{l.spec, "it has no wheel for this machine: pip builds it from its source"}}
-		if !noWheel.MatchString(failed.Error()) {
+	if !build {
+		failed := i.run(ctx, slices.Concat(install, []string{"--only-binary", ":all:", "--"}, specs)...)
+		if failed != nil && !noWheel.MatchString(failed.Error()) {
 			return nil, failed
 		}
-		if !i.agrees(source, pythonHosts) {
-			return nil, fmt.Errorf("there is no such package, or one that it needs has no wheel for this machine; to build that runs its own programs, which nobody agreed to; the flag --build runs them in the sandbox: %w", failed)
+		build = failed != nil
+		if build && !i.agrees([]Script{{l.spec, "it, or a package that it needs, has no wheel for this machine: it is built from its source"}}, pythonHosts) {
+			return nil, fmt.Errorf("there is no such package, or one that it needs has no wheel for this machine; to build that runs its own programs, and %w: %w", errDisagreed, failed)
 		}
-		if err := i.build(ctx, pythonHosts, read, settings(), append(append(install, "--"), specs...)...); err != nil {
+	}
+	if build {
+		if uv := install[0]; filepath.Base(uv) == "uv" && !sandbox.System(uv) {
+			read = append(read, uv)
+		}
+		sources := filepath.Join(i.folder, "source")
+		for n, spec := range specs {
+			if info, err := os.Stat(spec); filepath.IsAbs(spec) && err == nil && info.IsDir() { // builds write beside the source
+				specs[n] = filepath.Join(sources, strconv.Itoa(n))
+				if err := os.CopyFS(specs[n], os.DirFS(spec)); err != nil {
+					return nil, err
+				}
+			} else if filepath.IsAbs(spec) {
+				read = append(read, spec)
+			}
+		}
+		if err := i.build(ctx, pythonHosts, read, settings(), slices.Concat(install, []string{"--"}, specs)...); err != nil {
 			return nil, fmt.Errorf("building it in the sandbox: %w", err)
+		}
+		if err := os.RemoveAll(sources); err != nil {
+			return nil, err
 		}
 	}
 	p, err := i.entry(cmp.Or(l.program, packageName(l.spec)))
 	if err != nil {
 		return nil, err
 	}
-	p.Command, p.Read = append(p.Command, l.args...), read
+	p.Command, p.Read = append(p.Command, l.args...), beyond(filepath.Join(i.folder, "python", "bin", "python"))
 	return p, nil
 }
 
@@ -61,12 +88,14 @@ func (i *installation) python(ctx context.Context, l launched) (*Package, error)
 func (i *installation) environment(ctx context.Context, version string) (install []string, err error) {
 	in := filepath.Join(i.folder, "python")
 	python := filepath.Join(in, "bin", "python")
-	made := i.run(ctx, append([]string{"uv", "venv", "--no-project", "--no-config", "--relocatable", in}, given("--python", version)...)...)
-	if made == nil {
-		return []string{"uv", "pip", "install", "--no-config", "--link-mode", "copy", "--python", python}, nil
-	}
-	if !errors.Is(made, sandbox.ErrNotFound) {
-		return nil, fmt.Errorf("uv: %w", made)
+	if uv, err := sandbox.Find("", "uv"); err == nil {
+		if uv, err = filepath.EvalSymlinks(uv); err != nil {
+			return nil, err
+		}
+		if err := i.run(ctx, append([]string{uv, "venv", "--no-project", "--no-config", "--relocatable", in}, given("--python", version)...)...); err != nil {
+			return nil, fmt.Errorf("uv: %w", err)
+		}
+		return []string{uv, "pip", "install", "--no-config", "--link-mode", "copy", "--python", python}, nil
 	}
 	tried := false
 	for _, name := range []string{"python" + version, "python3", "python"} {
@@ -165,6 +194,12 @@ func requirement(spec string) string {
 		return name
 	}
 	return name + "==" + version
+}
+
+// isSource reports whether pip would build a requirement whatever it is told about wheels: a folder,
+// a repository, or an archive at an address.
+func isSource(spec string) bool {
+	return strings.Contains(spec, "/") && !strings.HasSuffix(strings.SplitN(spec, "#", 2)[0], ".whl")
 }
 
 // packageName is the name in a requirement.

@@ -52,6 +52,20 @@ func TestPythonPackage(t *testing.T) {
 	}
 }
 
+// TestSourceNeedsYes: pip and uv would build these whatever they are told about wheels, which runs
+// programs of the package.
+func TestSourceNeedsYes(t *testing.T) {
+	t.Parallel()
+	for _, spec := range []string{"git+https://x.example/y", "./folder", "https://x.example/y-1.0.tar.gz", "y @ git+https://x.example/y", "/srv/y.zip"} {
+		for _, command := range [][]string{{"uvx", "--from", spec, "y"}, {"uvx", "--with", spec, "z"}, {"pipx", "run", "--spec", spec, "y"}} {
+			installer := mcp.Installer{State: t.TempDir()}
+			if _, err := installer.Install(t.Context(), "py", command); err == nil || !strings.Contains(err.Error(), "nobody agreed to that") {
+				t.Errorf("%v: %v", command, err)
+			}
+		}
+	}
+}
+
 // wheel writes a package with a server of its own.
 func wheel(t *testing.T, dir, version string) string {
 	t.Helper()
