@@ -73,8 +73,9 @@ const (
 // fromEnvironment are variables that installers need beside the standard ones: their own
 // settings, and how to reach the network.
 var (
-	fromEnvironment = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "NPM_TOKEN"}
-	ownSettings     = []string{"npm_config_", "pip_", "uv_"}
+	fromEnvironment = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+		"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "NPM_TOKEN"}
+	ownSettings = []string{"npm_config_", "pip_", "uv_"}
 )
 
 // Installer installs the packages of servers where their programs can run them without a
@@ -168,9 +169,11 @@ func launch(command []string) (launched, bool) {
 	rest := command[1+len(by):]
 	for i := 0; i < len(rest); i++ {
 		option, value, given := strings.Cut(rest[i], "=")
-		takes := slices.Contains([]string{"-p", "--package", "--from", "--spec", "--with", "--python"}, option) || takesOther[option]
+		takes := slices.Contains([]string{"-p", "--package", "--from", "--spec", "--with", "--python"}, option) ||
+			takesOther[option]
 		if name == "uvx" || name == "uv" {
-			takes = takes || slices.Contains([]string{"-w", "--index", "--index-url", "--extra-index-url", "--default-index", "--directory"}, option)
+			takes = takes || slices.Contains([]string{"-w", "--index", "--index-url", "--extra-index-url", "--default-index",
+				"--directory"}, option)
 		}
 		if takes && !given && i+1 < len(rest) {
 			i++
@@ -202,7 +205,8 @@ func (i *installation) run(ctx context.Context, args ...string) error {
 		return err
 	}
 	defer func() { _ = open.Close() }()
-	return i.finish(open.Run(ctx, sandbox.Command{Args: args, Dir: i.folder, Env: settings(), Limits: sandbox.Limits{Wall: installTime}}))
+	return i.finish(open.Run(ctx, sandbox.Command{Args: args, Dir: i.folder, Env: settings(),
+		Limits: sandbox.Limits{Wall: installTime}}))
 }
 
 // build runs an installer that runs programs of packages, in the sandbox. They write the
@@ -244,7 +248,10 @@ func settings() map[string]string {
 	env := map[string]string{}
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
-		own := slices.ContainsFunc(ownSettings, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) })
+		own := slices.ContainsFunc(ownSettings, func(prefix string) bool {
+			return strings.HasPrefix(strings.ToLower(name),
+				prefix)
+		})
 		if own || slices.Contains(fromEnvironment, name) {
 			env[name] = value
 		}

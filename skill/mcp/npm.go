@@ -30,7 +30,8 @@ func (i *installation) npm(ctx context.Context, l launched) (*Package, error) {
 	if err := os.WriteFile(filepath.Join(i.folder, "package.json"), []byte("{\"private\":true}\n"), 0o600); err != nil {
 		return nil, err
 	}
-	args := append([]string{"npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", "--install-links", "--omit=dev", "--", l.spec}, l.more...)
+	args := append([]string{"npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact",
+		"--install-links", "--omit=dev", "--", l.spec}, l.more...)
 	if err := i.run(ctx, args...); errors.Is(err, sandbox.ErrNotFound) {
 		return nil, fmt.Errorf("npm is needed, which comes with Node.js: %w", err)
 	} else if err != nil {
@@ -58,7 +59,8 @@ func (i *installation) npm(ctx context.Context, l launched) (*Package, error) {
 			env["npm_config_nodedir"] = prefix
 		}
 	}
-	if err := i.build(ctx, buildHosts, p.Read, env, "npm", "rebuild", "--foreground-scripts", "--no-audit", "--no-fund"); err != nil {
+	if err := i.build(ctx, buildHosts, p.Read, env, "npm", "rebuild", "--foreground-scripts", "--no-audit",
+		"--no-fund"); err != nil {
 		return nil, fmt.Errorf("running the programs of its packages in the sandbox: %w", err)
 	}
 	p.Unbuilt = nil
@@ -134,7 +136,8 @@ func scripts(root *os.Root) (list []Script, err error) {
 		if len(commands) == 0 {
 			commands = []string{"node-gyp rebuild"} // npm's own, for a package with native code
 		}
-		list = append(list, Script{printable.Line(manifest.Name+" "+manifest.Version, 100), printable.Line(strings.Join(commands, "; "), 200)})
+		list = append(list, Script{printable.Line(manifest.Name+" "+manifest.Version, 100),
+			printable.Line(strings.Join(commands, "; "), 200)})
 	}
 	return list, nil
 }

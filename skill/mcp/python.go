@@ -50,8 +50,10 @@ func (i *installation) python(ctx context.Context, l launched) (*Package, error)
 			return nil, failed
 		}
 		build = failed != nil
-		if build && !i.agrees([]Script{{l.spec, "it, or a package that it needs, has no wheel for this machine: it is built from its source"}}, pythonHosts) {
-			return nil, fmt.Errorf("there is no such package, or one that it needs has no wheel for this machine; to build that runs its own programs, and %w: %w", errDisagreed, failed)
+		if build && !i.agrees([]Script{{l.spec,
+			"it, or a package that it needs, has no wheel for this machine: it is built from its source"}}, pythonHosts) {
+			return nil,
+				fmt.Errorf("there is no such package, or one that it needs has no wheel for this machine; to build that runs its own programs, and %w: %w", errDisagreed, failed)
 		}
 	}
 	if build {
@@ -92,7 +94,8 @@ func (i *installation) environment(ctx context.Context, version string) (install
 		if uv, err = filepath.EvalSymlinks(uv); err != nil {
 			return nil, err
 		}
-		if err := i.run(ctx, append([]string{uv, "venv", "--no-project", "--no-config", "--relocatable", in}, given("--python", version)...)...); err != nil {
+		if err := i.run(ctx, append([]string{uv, "venv", "--no-project", "--no-config", "--relocatable", in},
+			given("--python", version)...)...); err != nil {
 			return nil, fmt.Errorf("uv: %w", err)
 		}
 		return []string{uv, "pip", "install", "--no-config", "--link-mode", "copy", "--python", python}, nil
@@ -145,19 +148,23 @@ func (i *installation) entry(program string) (*Package, error) {
 				return nil, fmt.Errorf("its program %s cannot be run: %q names no function", name, target)
 			}
 			dist, version, _ := strings.Cut(strings.TrimSuffix(path.Base(path.Dir(list)), ".dist-info"), "-")
-			p := &Package{Registry: "PyPI", Name: normalized(dist), Version: version, Command: []string{"{package}/python/bin/python", "{package}/bin/" + normalized(program)}}
+			p := &Package{Registry: "PyPI", Name: normalized(dist), Version: version,
+				Command: []string{"{package}/python/bin/python", "{package}/bin/" + normalized(program)}}
 			first, _, _ := strings.Cut(function, ".")
 			// pip writes a launcher of its own, but with the path of the folder before it was renamed.
-			launcher := fmt.Sprintf("import sys\nfrom %s import %s\nsys.argv[0] = %q\nsys.exit(%s())\n", module, first, name, function)
+			launcher := fmt.Sprintf("import sys\nfrom %s import %s\nsys.argv[0] = %q\nsys.exit(%s())\n", module, first, name,
+				function)
 			// A manifest makes the folder a package, whose code the pins of the server cover.
 			manifest := fmt.Sprintf("[project]\nname = %q\nversion = %q\n", p.Name, p.Version)
-			return p, errors.Join(root.Mkdir("bin", 0o755), root.WriteFile("bin/"+normalized(program), []byte(launcher), 0o644), root.WriteFile("pyproject.toml", []byte(manifest), 0o644))
+			return p, errors.Join(root.Mkdir("bin", 0o755), root.WriteFile("bin/"+normalized(program), []byte(launcher),
+				0o644), root.WriteFile("pyproject.toml", []byte(manifest), 0o644))
 		}
 	}
 	if len(others) > 20 {
 		others = others[:20]
 	}
-	return nil, fmt.Errorf("no package has a program %s; there are %s. Name one: uvx --from PACKAGE PROGRAM", program, strings.Join(others, ", "))
+	return nil, fmt.Errorf("no package has a program %s; there are %s. Name one: uvx --from PACKAGE PROGRAM", program,
+		strings.Join(others, ", "))
 }
 
 // consoleScripts reads the programs of a package from the list of its entry points.

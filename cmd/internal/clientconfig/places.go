@@ -66,7 +66,8 @@ func (f Folders) Find() (found []Place) {
 // clientOf returns the client that a file belongs to, as far as its path says so.
 func (f Folders) clientOf(file string) string {
 	for _, p := range f.places() {
-		if p.File == file || filepath.Base(p.File) == filepath.Base(file) && filepath.Base(filepath.Dir(p.File)) == filepath.Base(filepath.Dir(file)) {
+		if p.File == file || filepath.Base(p.File) == filepath.Base(file) &&
+			filepath.Base(filepath.Dir(p.File)) == filepath.Base(filepath.Dir(file)) {
 			return p.Client
 		}
 	}

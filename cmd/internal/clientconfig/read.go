@@ -151,7 +151,8 @@ func cleanName(name string) string {
 		if r != '-' && r != '_' && !(r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')) {
 			r = '-'
 		}
-		if last := b.String(); r != '-' && r != '_' || last != "" && !strings.HasSuffix(last, "-") && !strings.HasSuffix(last, "_") {
+		if last := b.String(); r != '-' && r != '_' || last != "" && !strings.HasSuffix(last, "-") &&
+			!strings.HasSuffix(last, "_") {
 			b.WriteRune(r)
 		}
 	}

@@ -72,7 +72,8 @@ func (x *translation) server(entry any) {
 			endpoint = text
 		}
 	}
-	s.Include, s.Exclude = append(list(e["enabled_tools"]), list(e["includeTools"])...), append(list(e["disabled_tools"]), list(e["excludeTools"])...)
+	s.Include, s.Exclude = append(list(e["enabled_tools"]), list(e["includeTools"])...),
+		append(list(e["disabled_tools"]), list(e["excludeTools"])...)
 	switch {
 	case len(command) > 0 && strings.TrimSpace(command[0]) != "":
 		x.program(e, command)
@@ -101,7 +102,8 @@ func (x *translation) service(e map[string]any, endpoint string) {
 	if strings.Contains(base, "${") {
 		x.fail("its URL names a variable before the query, which etui replaces in headers, env and the query only: write the URL")
 	}
-	if u, err := url.Parse(base); err == nil && (u.User != nil || slices.ContainsFunc(strings.Split(u.Path, "/"), looksSecret)) {
+	if u, err := url.Parse(base); err == nil && (u.User != nil || slices.ContainsFunc(strings.Split(u.Path, "/"),
+		looksSecret)) {
 		s.Endpoint = (&url.URL{Scheme: u.Scheme, Host: u.Host}).String() + "/..."
 		x.fail("its URL seems to hold a key before its query, and etui writes keys to no file: use a header if the service takes one, or etui mcp add if the URL is no secret")
 	}
@@ -142,7 +144,8 @@ func (x *translation) program(e map[string]any, command []string) {
 			command = fields
 		}
 	}
-	if name := strings.ToLower(strings.TrimSuffix(command[0], ".exe")); name == "cmd" && len(command) > 2 && strings.EqualFold(command[1], "/c") {
+	if name := strings.ToLower(strings.TrimSuffix(command[0], ".exe")); name == "cmd" && len(command) > 2 &&
+		strings.EqualFold(command[1], "/c") {
 		command = command[2:] // Windows needs it to start npx
 	}
 	if x.remote(command) {
@@ -185,12 +188,18 @@ func (x *translation) program(e map[string]any, command []string) {
 
 // remote translates mcp-remote, which reaches a service for clients that only start programs.
 func (x *translation) remote(command []string) bool {
-	at := slices.IndexFunc(command, func(arg string) bool { return arg == "mcp-remote" || strings.HasPrefix(arg, "mcp-remote@") })
+	at := slices.IndexFunc(command, func(arg string) bool {
+		return arg == "mcp-remote" || strings.HasPrefix(arg,
+			"mcp-remote@")
+	})
 	if at < 0 {
 		return false
 	}
 	rest := command[at+1:]
-	i := slices.IndexFunc(rest, func(arg string) bool { return strings.HasPrefix(arg, "https://") || strings.HasPrefix(arg, "http://") })
+	i := slices.IndexFunc(rest, func(arg string) bool {
+		return strings.HasPrefix(arg, "https://") ||
+			strings.HasPrefix(arg, "http://")
+	})
 	if i < 0 {
 		return false
 	}
@@ -260,7 +269,8 @@ func (x *translation) arg(before, arg, dir string, i int) string {
 		return hide("", before, arg)
 	case looksSecret(arg), holdsPassword(arg):
 		name, rest, ok := strings.Cut(arg, ":") // a header
-		if begin := name + ":" + rest[:len(rest)-len(strings.TrimLeft(rest, " "))]; ok && headerName.MatchString(name) && !strings.HasPrefix(rest, "//") {
+		if begin := name + ":" + rest[:len(rest)-len(strings.TrimLeft(rest, " "))]; ok && headerName.MatchString(name) &&
+			!strings.HasPrefix(rest, "//") {
 			begin += scheme.FindString(arg[len(begin):])
 			return hide(begin, name, arg[len(begin):])
 		}
@@ -296,7 +306,8 @@ func (x *translation) path(arg, dir string) string {
 
 // packageOf returns the folder of the package that a file belongs to, or that of the file.
 func packageOf(file string) string {
-	for dir, steps := filepath.Dir(file), 0; steps < 4 && dir != filepath.Dir(dir); dir, steps = filepath.Dir(dir), steps+1 {
+	for dir, steps := filepath.Dir(file), 0; steps < 4 && dir != filepath.Dir(dir); dir, steps = filepath.Dir(dir),
+		steps+1 {
 		for _, name := range []string{"package.json", "pyproject.toml", "requirements.txt"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 				return dir
@@ -443,7 +454,8 @@ func holdsPassword(value string) bool {
 		return false
 	}
 	_, password := u.User.Password()
-	return password || slices.ContainsFunc(slices.Sorted(maps.Keys(u.Query())), func(key string) bool { return secret.Names(key) && hides(key, u.Query().Get(key)) })
+	return password || slices.ContainsFunc(slices.Sorted(maps.Keys(u.Query())),
+		func(key string) bool { return secret.Names(key) && hides(key, u.Query().Get(key)) })
 }
 
 func absolute(path, dir string) string {

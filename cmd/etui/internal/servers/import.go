@@ -69,7 +69,8 @@ whose variables are not set yet is written, but not tried.`,
 				}
 			}
 			if !yes {
-				if err := x.Confirm("Add %s? etui installs what is needed and starts each once.", printable.Count(len(ready), "server")); err != nil {
+				if err := x.Confirm("Add %s? etui installs what is needed and starts each once.", printable.Count(len(ready),
+					"server")); err != nil {
 					return err
 				}
 			}
@@ -98,7 +99,8 @@ whose variables are not set yet is written, but not tried.`,
 					fmt.Fprintf(x.Err, "%s\n", printable.Text(err.Error()))
 				case x.JSON:
 				case len(added.Unset) > 0:
-					fmt.Fprintf(x.Out, "Added %s: %s; it starts once %s is set\n", s.Server.Name, terminal.ShortPath(added.File), strings.Join(added.Unset, ", "))
+					fmt.Fprintf(x.Out, "Added %s: %s; it starts once %s is set\n", s.Server.Name, terminal.ShortPath(added.File),
+						strings.Join(added.Unset, ", "))
 				default:
 					fmt.Fprint(x.Out, describeAdded(added))
 				}
@@ -187,7 +189,8 @@ func check(w *workdir.Workspace, s clientconfig.Found, seen map[string]string, f
 		s.Server.Name += "-server"
 	}
 	p := importedServer{Found: s, As: s.Server.Name, Writes: filepath.Join(w.InstallFolder(), s.Server.Name+".yaml")}
-	if err := install.CheckServer(w, s.Server, func(string) (string, bool) { return "unset", true }); err != nil && p.Problem == "" {
+	if err := install.CheckServer(w, s.Server, func(string) (string, bool) { return "unset", true }); err != nil &&
+		p.Problem == "" {
 		p.Problem = err.Error()
 	}
 	if _, err := os.Stat(p.Writes); err == nil && !force && p.Problem == "" {

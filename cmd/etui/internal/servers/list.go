@@ -47,7 +47,8 @@ func List(all admin.SkillList) []Listed {
 		}
 		st := Of(s)
 		l := Listed{
-			Name: s.Name, State: string(st.Phase), Tools: append([]string{}, st.Tools...), Held: len(st.Held), Refused: len(st.Refused), LeftOut: st.LeftOut,
+			Name: s.Name, State: string(st.Phase), Tools: append([]string{}, st.Tools...), Held: len(st.Held),
+			Refused: len(st.Refused), LeftOut: st.LeftOut,
 			Came: came(st.Identity, s.Version), File: s.Source, Problem: cmp.Or(s.Error, st.Err),
 		}
 		switch {
@@ -126,7 +127,8 @@ func (l Listed) notes() (notes []string) {
 		why   string
 	}{{l.Held, "held back"}, {l.Refused, "refused"}, {l.LeftOut, "left out"}} {
 		if more.count > 0 {
-			notes = append(notes, fmt.Sprintf("%s %s, see etui skills show %s", printable.Count(more.count, "tool"), more.why, l.Name))
+			notes = append(notes, fmt.Sprintf("%s %s, see etui skills show %s", printable.Count(more.count, "tool"), more.why,
+				l.Name))
 		}
 	}
 	return notes

@@ -46,7 +46,8 @@ func (x Config) add() *cobra.Command {
 	var env, headers []string
 	var force, build bool
 	c := &cobra.Command{
-		Use: "add NAME URL|COMMAND [ARG...]", Short: "Make a skill of an MCP server, and try it once", Args: cobra.MinimumNArgs(2),
+		Use: "add NAME URL|COMMAND [ARG...]", Short: "Make a skill of an MCP server, and try it once",
+		Args: cobra.MinimumNArgs(2),
 		Long: `Make a skill of an MCP server, and try it once. A command comes after --. If it is npx, uvx or another
 program that fetches a package of npm or PyPI and runs it, etui installs the package in its state folder,
 in the version that is newest now; from then on the server runs from there and needs no network. Programs
@@ -87,7 +88,8 @@ The command ends when a running gateway has the server's tools.`,
 			if err != nil {
 				return err
 			}
-			added, err := install.AddServer(cmd.Context(), w, s, x.adding(cmd.Context(), force, build), slog.New(slog.DiscardHandler))
+			added, err := install.AddServer(cmd.Context(), w, s, x.adding(cmd.Context(), force, build),
+				slog.New(slog.DiscardHandler))
 			if err != nil {
 				return err
 			}
@@ -120,7 +122,8 @@ func (x Config) adding(ctx context.Context, force, build bool) install.Adding {
 		for _, s := range scripts {
 			fmt.Fprintf(&b, "  %s: %s\n", s.Package, s.Command)
 		}
-		fmt.Fprintf(&b, "They would run in the sandbox, write to the folder of the package alone, and reach %s.\nMay they?", strings.Join(hosts, ", "))
+		fmt.Fprintf(&b, "They would run in the sandbox, write to the folder of the package alone, and reach %s.\nMay they?",
+			strings.Join(hosts, ", "))
 		return x.Questions(false).Agree(ctx, printable.Text(b.String()))
 	}}
 }
@@ -133,7 +136,8 @@ const (
 
 // await returns the state of a server once a running gateway has its tools; that of before if no
 // gateway runs.
-func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, before mcp.Status) (st mcp.Status, err error) {
+func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, before mcp.Status) (st mcp.Status,
+	err error) {
 	i := w.Running()
 	if i.URL == "" {
 		return before, nil
@@ -164,7 +168,8 @@ func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, be
 		}
 		select {
 		case <-ctx.Done():
-			return st, fmt.Errorf("%s is added, but the gateway does not have its tools yet, it is %s: %s; etui mcp list shows when it has", name, st.Phase, cmp.Or(st.Err, ctx.Err().Error()))
+			return st,
+				fmt.Errorf("%s is added, but the gateway does not have its tools yet, it is %s: %s; etui mcp list shows when it has", name, st.Phase, cmp.Or(st.Err, ctx.Err().Error()))
 		case <-time.After(lookEvery):
 		}
 	}
@@ -187,7 +192,8 @@ func (x Config) Reload(ctx context.Context, w *workdir.Workspace) error {
 		return nil
 	}
 	var report skill.Report
-	err := client.New(i.URL, i.Admin, string(w.Config.API.Key)).Do(ctx, http.MethodPost, "/admin/skills/reload", admin.Change{By: x.User, Reason: "skills were added or removed"}, &report)
+	err := client.New(i.URL, i.Admin, string(w.Config.API.Key)).Do(ctx, http.MethodPost, "/admin/skills/reload",
+		admin.Change{By: x.User, Reason: "skills were added or removed"}, &report)
 	if err != nil {
 		return fmt.Errorf("the change is stored, but the gateway did not say that it follows: %w", err)
 	}
@@ -196,7 +202,8 @@ func (x Config) Reload(ctx context.Context, w *workdir.Workspace) error {
 
 func (x Config) remove() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Short: "Remove the skill of an MCP server, what was installed for it and what it kept", Args: cobra.ExactArgs(1),
+		Use: "remove NAME", Short: "Remove the skill of an MCP server, what was installed for it and what it kept",
+		Args:    cobra.ExactArgs(1),
 		Example: "  etui mcp remove files",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := x.Open(cmd.Context())
@@ -238,7 +245,8 @@ func Of(s admin.SkillStatus) (server mcp.Status) {
 
 // Describe says everything about a server, a line at a time.
 func Describe(line func(label, text string), s mcp.Status) {
-	line("server", fmt.Sprintf("%s, %s, restarted %s, %s", s.Phase, printable.Count(len(s.Tools), "tool"), printable.Count(s.Restarts, "time"), s.Identity))
+	line("server", fmt.Sprintf("%s, %s, restarted %s, %s", s.Phase, printable.Count(len(s.Tools), "tool"),
+		printable.Count(s.Restarts, "time"), s.Identity))
 	for _, grant := range []struct {
 		label string
 		list  []string
@@ -252,7 +260,8 @@ func Describe(line func(label, text string), s mcp.Status) {
 	line("error", s.Err)
 	line("skipped", s.Noise)
 	if s.LeftOut > 0 {
-		line("left out", fmt.Sprintf("%d further tools of the server: etui takes %d. The keys include and exclude of the skill's file choose", s.LeftOut, len(s.Tools)+len(s.Held)+len(s.Refused)))
+		line("left out",
+			fmt.Sprintf("%d further tools of the server: etui takes %d. The keys include and exclude of the skill's file choose", s.LeftOut, len(s.Tools)+len(s.Held)+len(s.Refused)))
 	}
 	for _, r := range s.Refused {
 		line("refused", fmt.Sprintf("%s: %s", r.Tool, r.Why))
