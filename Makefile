@@ -4,6 +4,7 @@
 # make check  build, vet, lint, and prove that generated files are up to date
 # make bench  measure, and rewrite the tables in docs/benchmarks.md
 # make test-matrix  all tests of the Matrix channel on a real homeserver
+# make test-mcp  install real MCP servers, try each, and write docs/compatibility.md
 # make chaos  kill etui 300 times under load, and check that nothing was lost
 # make build  build bin/etui
 # make release  build archives, packages and the container image in dist/
@@ -84,6 +85,13 @@ bin/dendrite/dendrite: channel/matrix/matrixtest/dendrite/go.mod channel/matrix/
 .PHONY: test-matrix
 test-matrix: bin/dendrite/dendrite
 	TEST_ALL=1 TEST_MATRIX=all go test -count=1 ./channel/matrix
+
+# Real MCP servers from npm and PyPI, installed as a person would: a gigabyte and a few minutes.
+# TEST_MCP=NAME tries those whose command contains the name.
+.PHONY: test-mcp
+TEST_MCP ?= 1
+test-mcp: needs-go
+	TEST_MCP='$(TEST_MCP)' go test -count=1 -parallel 3 -timeout 30m -v ./skill/mcp -run TestRegistryServers
 
 %/node_modules: %/package-lock.json
 	@sed -n 's/ *"description": "\(.*\)",*/make: fetching from npm: \1/p' $*/package.json

@@ -44,9 +44,9 @@ var layers = [][]string{
 	{"cmd/internal/workdir"},
 	{"cmd/internal/provider", "cmd/internal/backup", "cmd/internal/nameset", "cmd/internal/rulebook"},
 	{"cmd/internal/install", "cmd/internal/validate", "cmd/internal/state"},
-	{"cmd/internal/doctor", "cmd/internal/tuner", "cmd/internal/login"},
+	{"cmd/internal/doctor", "cmd/internal/tuner", "cmd/internal/login", "cmd/internal/clientconfig"},
 	{"cmd/internal/app", "cmd/etui/internal/explanation"},
-	{"cmd/internal/trial", "cmd/etui/internal/conversation", "cmd/etui/internal/help"},
+	{"cmd/internal/trial", "cmd/etui/internal/conversation", "cmd/etui/internal/help", "cmd/etui/internal/servers"},
 	{"cmd/*", "cmd/bench/*", "examples/*", "bench/*", "packaging"},
 }
 

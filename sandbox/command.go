@@ -330,6 +330,9 @@ func within(path string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
 }
 
+// System reports whether a path is in the system's folders, which programs see in every mode.
+func System(path string) bool { return within(path, systemFolders) }
+
 // path returns PATH for the program: the folders of etui's PATH that it sees, and the
 // system's. Folders that it may write are left out.
 func (v view) path() string {

@@ -20,7 +20,7 @@ type Config struct {
 	Provider    string `yaml:"provider" help:"Where it runs: builtin, http, mcp, wasm or command. Without one, the skill is a toolset."`
 
 	// Of http, and of mcp where the server is reached over HTTP.
-	Endpoint string            `yaml:"endpoint" of:"http,mcp" help:"URL that is called. Without a path, http takes /execute."`
+	Endpoint string            `yaml:"endpoint" of:"http,mcp" help:"URL that is called. Without a path, http takes /execute. ${NAME} in its query is taken from the environment."`
 	Headers  map[string]Secret `yaml:"headers" of:"http,mcp" help:"Sent with every request. ${NAME} is taken from the environment."`
 	Auth     Auth              `yaml:"auth" of:"mcp" help:"How etui logs in to a service that wants OAuth. Without it etui mcp login NAME logs in for all."`
 	Health   string            `yaml:"health" of:"http,mcp" help:"Path or URL that answers GET with 200 while the service is up. Default: no check."`
@@ -64,6 +64,9 @@ type Config struct {
 	Examples     []string          `yaml:"examples" help:"Questions that it answers, in any language. Only the ranking reads them."`
 	Translations map[string]string `yaml:"translations" help:"The description in other languages, by tag (zh). Only people and the ranking read them."`
 
+	// Address is Endpoint with the variables of its query; empty for a skill without a file.
+	Address Secret `yaml:"-"`
+
 	// Expanded are the values that replaced ${NAME}. They are kept out of errors and
 	// results: see [Config.Redactor].
 	Expanded []Secret `yaml:"-"`
@@ -98,6 +101,9 @@ const (
 func (a Auth) IsZero() bool {
 	return a.Login == "" && a.ClientID == "" && a.ClientSecret == "" && a.ClientDocument == "" && a.Scopes == nil
 }
+
+// URL is the address of the service, which may hold a secret.
+func (c *Config) URL() string { return cmp.Or(string(c.Address), c.Endpoint) }
 
 // Line returns the line of a key such as "provider"; 0 if the file does not have it.
 func (c *Config) Line(key string) int { return c.lines[key] }

@@ -33,7 +33,8 @@ const (
 // header or env.
 //
 // A file is one YAML document in UTF-8 with one mapping, without tags or duplicate
-// keys. ${NAME} is replaced in the values of headers and env, and in the client of auth, once.
+// keys. ${NAME} is replaced in the values of headers and env, in the query of endpoint and in the
+// client of auth, once.
 func ParseYAML(file string, text []byte, v Variables) (Config, error) {
 	r := &reader{variables: v}
 	r.Reader = form.Reader{
@@ -58,6 +59,7 @@ type reader struct {
 	form.Reader
 	variables Variables
 	expanded  []Secret // what ${NAME} was replaced with
+	address   Secret   // see Config.Address
 }
 
 // read fills a config. If the parser panics, the file is refused.
@@ -107,8 +109,12 @@ func (r *reader) parse(text []byte) *yaml.Node {
 
 // inspect refuses ${NAME} where it is not replaced.
 func (r *reader) inspect(n *yaml.Node, top string) {
-	if n.Kind == yaml.ScalarNode && top != "headers" && top != "env" && top != "auth" && strings.Contains(n.Value, "${") {
-		r.Fail(n, top, "${NAME} is replaced in the values of headers, env and auth only, not in %s", cmp.Or(top, "a key"))
+	text := n.Value
+	if top == "endpoint" {
+		text, _, _ = strings.Cut(text, "?")
+	}
+	if n.Kind == yaml.ScalarNode && top != "headers" && top != "env" && top != "auth" && strings.Contains(text, "${") {
+		r.Fail(n, top, "${NAME} is replaced in the values of headers, env and auth and in the query of endpoint only, not in %s", cmp.Or(top, "a key"))
 	}
 }
 
@@ -120,7 +126,7 @@ func (r *reader) config(c *Config, root *yaml.Node) {
 	for key, value := range form.Pairs(root) {
 		at[key.Value], c.lines[key.Value] = value, key.Line
 	}
-	c.Expanded = r.expanded
+	c.Expanded, c.Address = r.expanded, r.address
 	r.relations(c, root, at)
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
@@ -228,8 +234,13 @@ func (r *reader) text(n *yaml.Node, key string) (string, bool) {
 	case strings.ContainsFunc(n.Value, unseen):
 		r.Fail(n, key, "%s holds a control character or an invisible one", key)
 	default:
+		text := n.Value
+		if key == "endpoint" {
+			text = r.query(n, key)
+			r.address = Secret(text)
+		}
 		if check := checks[key]; check != nil {
-			if reason := check(n.Value); reason != "" {
+			if reason := check(text); reason != "" {
 				r.Fail(n, key, "%s %s", key, reason)
 				return "", false
 			}

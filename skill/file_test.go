@@ -34,6 +34,27 @@ func same(t *testing.T, fact string, got, want any) {
 	}
 }
 
+// TestKeyInQuery: a service may take its key in the query of its address, which nothing prints.
+func TestKeyInQuery(t *testing.T) {
+	c, err := parse(strings.Replace(base, "/execute", "/run?v=1&key=${TOKEN}", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the endpoint", c.Endpoint, "http://127.0.0.1:8081/run?v=1&key=${TOKEN}")
+	same(t, "the URL", c.URL(), "http://127.0.0.1:8081/run?v=1&key=s3cret")
+	if text := fmt.Sprintf("%v %+v %#v", c, c, c); strings.Contains(text, "s3cret") {
+		t.Error("a secret is printed")
+	}
+	if got := c.Redactor().Text("GET " + c.URL()); strings.Contains(got, "s3cret") {
+		t.Errorf("not redacted: %s", got)
+	}
+	for _, wrong := range []string{"/run?key=${UNSET}", "/run?key=${}", "/${TOKEN}?a=b", "/run?key=${TOKEN}#x"} {
+		if _, err := parse(strings.Replace(base, "/execute", wrong, 1)); err == nil {
+			t.Errorf("%s is accepted", wrong)
+		}
+	}
+}
+
 func TestParseYAML(t *testing.T) {
 	c, err := parse("\ufeff" + strings.ReplaceAll(base+`timeout: 120
 risk_level: read

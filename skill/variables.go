@@ -2,6 +2,7 @@ package skill
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ func (r *reader) secrets(n *yaml.Node, key string) map[string]Secret {
 		case value.Tag != "!!str":
 			r.Fail(value, field, "%s must be text; put it in quotes", field)
 		default:
-			all[k.Value] = r.expand(value, field)
+			all[k.Value] = Secret(r.expand(value, field, as))
 		}
 		seen[fold] = true
 	}
@@ -56,18 +57,33 @@ func (r *reader) secret(n *yaml.Node, key string) Secret {
 		r.Fail(n, key, "%s must be text; put it in quotes", key)
 		return ""
 	}
-	return r.expand(n, key)
+	return Secret(r.expand(n, key, as))
+}
+
+// as writes a value as it is.
+func as(value string) string { return value }
+
+// query replaces ${NAME} in the query of a URL: some services take their key there. The host and
+// the path stay as people read them.
+func (r *reader) query(n *yaml.Node, field string) string {
+	base, query, found := strings.Cut(n.Value, "?")
+	if !found || !strings.Contains(query, "${") {
+		return n.Value
+	}
+	part := *n
+	part.Value = query
+	return base + "?" + r.expand(&part, field, url.QueryEscape)
 }
 
 // expand replaces ${NAME} by environment variables, see [form.Expand].
-func (r *reader) expand(n *yaml.Node, field string) Secret {
+func (r *reader) expand(n *yaml.Node, field string, escape func(string) string) string {
 	if strings.ContainsFunc(strings.TrimRight(n.Value, "\r\n"), notInSecret) {
 		r.Fail(n, field, "%s holds a line break or another control character", field)
 	}
 	text, err := form.Expand(strings.TrimRight(n.Value, "\r\n"), func(name string) (string, error) {
 		value, err := r.variables.get(name)
 		r.expanded = append(r.expanded, Secret(value))
-		return value, err
+		return escape(value), err
 	})
 	if err != nil {
 		r.Fail(n, field, "%s: %v", field, err)
@@ -75,7 +91,7 @@ func (r *reader) expand(n *yaml.Node, field string) Secret {
 	if len(text) > maxText {
 		r.Fail(n, field, "%s is longer than %d bytes", field, maxText)
 	}
-	return Secret(text)
+	return text
 }
 
 func notInSecret(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/etui-run/etui/cmd/etui/internal/servers"
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/trust"
@@ -66,6 +67,11 @@ func (at *place) confirms(ctx context.Context, u *trust.Unconfirmed) bool {
 		return false
 	}
 	return at.Questions(false).Agree(ctx, printable.Text(u.Says())+"\nIs this yours, and may it do that?")
+}
+
+// servers are the commands about MCP servers of the workspace.
+func (at *place) servers() servers.Config {
+	return servers.Config{Console: at.Console, Open: at.open, Version: version(), User: userName()}
 }
 
 // settings are those of an engine that stores nothing.

@@ -11,20 +11,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/cmd/etui/internal/servers"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/login"
 	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
 )
@@ -32,7 +36,7 @@ import (
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
 	return []action{
-		agents(), approvals(), auditRecords(), channels(), cron(), forget(), inboxItems(), keys(), memory(), sessions(), skills(),
+		agents(), approvals(), auditRecords(), channels(), cron(), forget(), inboxItems(), keys(), mcpServers(), memory(), sessions(), skills(),
 		status(), tools(), usageRecords(), whoami(),
 	}
 }
@@ -329,6 +333,28 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 				}),
 			},
 		},
+	}
+}
+
+func mcpServers() action {
+	return action{
+		use: "mcp", short: "List, add, import and remove MCP servers, and log in to them",
+		commands: func(at *place) []*cobra.Command {
+			in, out := login.Command(at.Console, at.open, version()), login.OutCommand(at.Console, at.open, version())
+			return append(servers.Commands(at.servers()), in, out)
+		},
+		actions: []action{{
+			use: "list", short: "List the MCP servers: their state, their tools and where they came from",
+			example: "  etui mcp list\n  etui mcp list --json",
+			run: func(ctx context.Context, c *call) error {
+				var all admin.SkillList
+				if err := c.client.Do(ctx, http.MethodGet, "/admin/skills", nil, &all); err != nil {
+					return err
+				}
+				list := servers.List(all)
+				return c.Print(list, func() string { return servers.DescribeList(list) })
+			},
+		}},
 	}
 }
 

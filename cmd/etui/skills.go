@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/etui/internal/explanation"
+	"github.com/etui-run/etui/cmd/etui/internal/servers"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/printable"
@@ -25,7 +25,6 @@ import (
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill"
-	"github.com/etui-run/etui/skill/mcp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -231,7 +230,7 @@ func remarks(s admin.SkillStatus) (notes []string) {
 	if s.Why != "" && s.State != skill.Removed {
 		notes = append(notes, s.Why)
 	}
-	if server := serverOf(s); s.State == skill.Enabled {
+	if server := servers.Of(s); s.State == skill.Enabled {
 		if server.Err != "" {
 			notes = append(notes, fmt.Sprintf("the server is %s: %s", server.Phase, server.Err))
 		}
@@ -339,57 +338,10 @@ func describeSkill(s admin.SkillStatus) string {
 		line("", strings.TrimSpace(strings.Join([]string{string(d.State), d.Version, strings.Join(d.Removed, " ")}, " ")))
 	}
 	if s.Server != nil {
-		printServer(line, serverOf(s))
+		servers.Describe(line, servers.Of(s))
 	}
 	line("calls", countersText(s.Counters))
 	return b.String()
-}
-
-// serverOf returns the status of the MCP server behind a skill; the zero value for other
-// skills.
-func serverOf(s admin.SkillStatus) (server mcp.Status) {
-	if raw, err := json.Marshal(s.Server); err == nil {
-		_ = json.Unmarshal(raw, &server) // a gateway of another version may send less
-	}
-	return server
-}
-
-func printServer(line func(label, text string), s mcp.Status) {
-	line("server", fmt.Sprintf("%s, %s, restarted %s, %s", s.Phase, printable.Count(len(s.Tools), "tool"), printable.Count(s.Restarts, "time"), s.Identity))
-	for _, grant := range []struct {
-		label string
-		list  []string
-	}{{"reads", s.Read}, {"writes", s.Write}, {"reaches", s.Network}} {
-		places := make([]string, len(grant.list))
-		for i, place := range grant.list {
-			places[i] = terminal.ShortPath(place)
-		}
-		line(grant.label, strings.Join(places, ", "))
-	}
-	line("error", s.Err)
-	line("skipped", s.Noise)
-	line("repaired", strings.Join(s.Loose, "; "))
-	if s.LeftOut > 0 {
-		line("left out", fmt.Sprintf("%d further tools of the server: etui takes %d. The keys include and exclude of the skill's file choose", s.LeftOut, len(s.Tools)+len(s.Held)+len(s.Refused)))
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Originals)) {
-		line("renamed", fmt.Sprintf("models call %s: %s", s.Originals[name], name))
-	}
-	for _, repair := range s.Repaired {
-		line("repaired", repair)
-	}
-	for _, r := range s.Refused {
-		line("refused", fmt.Sprintf("%s: %s", r.Tool, r.Why))
-	}
-	for _, h := range s.Held {
-		line("held back", fmt.Sprintf("%s: %s", h.Tool, strings.Join(h.Why, "; ")))
-		for text := range strings.Lines(h.Diff()) {
-			line("", strings.TrimRight(text, "\n"))
-		}
-	}
-	if len(s.Held) > 0 {
-		line("", "to approve them: etui skills approve "+s.Server+" TOOL..., or --all")
-	}
 }
 
 // standing describes the state of a skill.

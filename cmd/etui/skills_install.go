@@ -54,7 +54,7 @@ func changing(at *place, run func(*cobra.Command, *hub.Installer, []string) erro
 		if err != nil {
 			return err
 		}
-		return reloadSkills(cmd.Context(), w)
+		return at.servers().Reload(cmd.Context(), w)
 	})
 }
 

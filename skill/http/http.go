@@ -91,7 +91,7 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	if config.Endpoint == "" {
 		return nil, problem("endpoint", "is missing; write the URL of the service")
 	}
-	endpoint, err := egress.ParseURL(config.Endpoint)
+	endpoint, err := egress.ParseURL(config.URL())
 	if err != nil {
 		return nil, problem("endpoint", err.Error())
 	}
@@ -112,10 +112,10 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	}); ok {
 		_, err := guard.CheckURL(endpoint.String())
 		if refused := (*egress.Refused)(nil); errors.As(err, &refused) && refused.Never {
-			return nil, problem("endpoint", err.Error())
+			return nil, problem("endpoint", config.Redactor().Text(err.Error()))
 		}
 		if err != nil {
-			described.More.Warnings = append(described.More.Warnings, "endpoint: "+err.Error())
+			described.More.Warnings = append(described.More.Warnings, "endpoint: "+config.Redactor().Text(err.Error()))
 		}
 	}
 	return &remote{

@@ -258,7 +258,7 @@ func (c *connection) explain(err error) error {
 // tell cleans and bounds the text of a failure and removes secrets.
 func (s *Server) tell(err error) error {
 	text := s.redactor.Text(printable.Text(err.Error()))
-	if _, query, ok := strings.Cut(s.file.Endpoint, "?"); ok && query != "" {
+	if _, query, ok := strings.Cut(s.file.URL(), "?"); ok && query != "" {
 		text = strings.ReplaceAll(text, query, "...")
 	}
 	return told{err, cut(text, 3000)}
@@ -299,7 +299,7 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 // http returns the transport to a service: the newer one, or that with events; with the login of a
 // person.
 func (c *connection) http(s *Server, events bool, person string) (sdk.Transport, error) {
-	endpoint, err := url.Parse(s.file.Endpoint)
+	endpoint, err := url.Parse(s.file.URL())
 	if err != nil {
 		return nil, err
 	}
@@ -322,11 +322,11 @@ func (c *connection) http(s *Server, events bool, person string) (sdk.Transport,
 	client.Timeout = 0 // streams stay open; each call has its own limit
 	if events {
 		return wire.Lasting(c.ctx, &sdk.SSEClientTransport{
-			Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: wire.MaxMessage,
+			Endpoint: s.file.URL(), HTTPClient: &client, MaxEventSize: wire.MaxMessage,
 		}), nil
 	}
 	return &sdk.StreamableClientTransport{
-		Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: wire.MaxMessage,
+		Endpoint: s.file.URL(), HTTPClient: &client, MaxEventSize: wire.MaxMessage,
 	}, nil
 }
 

@@ -12,18 +12,22 @@ import (
 )
 
 // command returns the command line and the environment of the server's program. {state}
-// and {package} are its folders; its private folder is its home.
+// and {package} are its folders, and {env:NAME} is a variable of its environment: a secret that
+// a program wants as an argument is not in the file. Its private folder is its home.
 func (s *Server) command() (args []string, env map[string]string) {
-	places := strings.NewReplacer("{state}", s.home, "{package}", s.pack)
-	if s.home == "" {
-		return s.file.Command, plain(s.file.Env)
+	env = map[string]string{}
+	var places []string
+	if s.home != "" {
+		env["HOME"], places = s.home, []string{"{state}", s.home, "{package}", s.pack}
 	}
-	for _, arg := range s.file.Command {
-		args = append(args, places.Replace(arg))
-	}
-	env = map[string]string{"HOME": s.home}
+	folders, variables := strings.NewReplacer(places...), []string{}
 	for name, value := range plain(s.file.Env) {
-		env[name] = places.Replace(value)
+		env[name] = folders.Replace(value)
+		variables = append(variables, "{env:"+name+"}", env[name])
+	}
+	all := strings.NewReplacer(append(places, variables...)...)
+	for _, arg := range s.file.Command {
+		args = append(args, all.Replace(arg))
 	}
 	return args, env
 }

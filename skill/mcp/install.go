@@ -2,12 +2,10 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,17 +13,28 @@ import (
 
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox"
-	"github.com/etui-run/etui/skill"
 )
 
-// Package is an npm package that was installed for a server.
+// Package is a package that was installed for a server.
 type Package struct {
-	// Name and Version are exact.
-	Name, Version string
+	// Registry is "npm" or "PyPI". Name and Version are exact.
+	Registry, Name, Version string
 	// Command runs the package in the skill's file.
 	Command []string
+	// Read are folders that the command needs to read, beyond those that every program
+	// sees: an interpreter in a home folder.
+	Read []string
+	// Unbuilt are the programs of packages that were not run.
+	Unbuilt []Script
 
 	folder string
+}
+
+// Script is a program of a package that wants to run while the package is installed. Native
+// modules are built or fetched by one.
+type Script struct {
+	Package string `json:"package"`
+	Command string `json:"command"`
 }
 
 // The folders of the installed package and of the one before it, in the folder of a server.
@@ -51,36 +60,74 @@ func rename(from, to string) error {
 	return nil
 }
 
-// ErrNoPackage says that a command line runs no npm package by npx.
-var ErrNoPackage = errors.New("the command does not run an npm package by npx")
+// ErrNoPackage says that a command line runs no package that [Installer] can install.
+var ErrNoPackage = errors.New("the command does not run a package of npm or PyPI")
 
-// installTime bounds the installation of a package.
-const installTime = 5 * time.Minute
+// The bounds of an installation, and of the programs of packages that it runs.
+const (
+	installTime = 5 * time.Minute
+	buildTime   = 10 * time.Minute
+	buildMemory = 4 << 30
+)
 
-// fromEnvironment are variables that npm needs beside the standard ones: its own settings,
-// and how to reach the network.
-var fromEnvironment = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "NPM_TOKEN"}
+// fromEnvironment are variables that installers need beside the standard ones: their own
+// settings, and how to reach the network.
+var (
+	fromEnvironment = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+		"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "NPM_TOKEN"}
+	ownSettings = []string{"npm_config_", "pip_", "uv_"}
+)
 
-// Install installs the npm package that a command line such as "npx -y
-// @modelcontextprotocol/server-memory" runs, in the newest version that it allows, and
-// returns the command that runs it without a network. state is Config.State. It replaces
-// what was installed for the server before, until [Package.Undo]; the caller ends with that
-// or with [Package.Keep]. npm runs with the rights of etui's user and
-// runs no scripts of packages. The error wraps ErrNoPackage for other commands.
-func Install(ctx context.Context, state, server string, command []string) (_ *Package, err error) {
-	spec, program, args := npx(command)
-	if spec == "" {
+// Installer installs the packages of servers where their programs can run them without a
+// network.
+type Installer struct {
+	// State is Config.State.
+	State string
+	// Sandbox runs the programs of packages.
+	Sandbox *sandbox.Sandbox
+	// Agree asks a person whether the programs of packages may run, in the sandbox and with
+	// access to the given hosts. Nil answers no.
+	Agree func(scripts []Script, hosts []string) bool
+}
+
+// installation is one run of an Installer.
+type installation struct {
+	*Installer
+	folder string // of the new package
+}
+
+// launched is a command line that runs a package of a registry.
+type launched struct {
+	registry string   // npm or PyPI
+	spec     string   // the package as the command line names it, perhaps with a version
+	more     []string // further packages
+	program  string   // empty: the package's own
+	python   string   // the version of Python that it asks for
+	args     []string // of the program
+}
+
+// Install installs the package that a command line such as "npx -y
+// @modelcontextprotocol/server-memory" or "uvx mcp-server-fetch" runs, in the newest version
+// that it allows, and returns the command that runs it without a network. It replaces what
+// was installed for the server before, until [Package.Undo]; the caller ends with that or
+// with [Package.Keep]. The installer, npm or pip or uv, has the rights of etui's user and runs
+// no program of a package; those run in the sandbox once a person agreed. The error wraps
+// ErrNoPackage for other commands.
+func (i *Installer) Install(ctx context.Context, server string, command []string) (_ *Package, err error) {
+	l, ok := launch(command)
+	switch {
+	case !ok:
 		return nil, ErrNoPackage
-	}
-	if checkName(server) != nil {
+	case checkName(server) != nil:
 		return nil, fmt.Errorf("name: %q may have letters, digits, '_' and '-' only", server)
-	}
-	if strings.HasPrefix(spec, ".") {
-		if spec, err = filepath.Abs(spec); err != nil {
+	case strings.HasPrefix(l.spec, "-"):
+		return nil, fmt.Errorf("%q is no package", l.spec)
+	case strings.HasPrefix(l.spec, "."):
+		if l.spec, err = filepath.Abs(l.spec); err != nil {
 			return nil, err
 		}
 	}
-	folder := filepath.Join(state, server)
+	folder := filepath.Join(i.State, server)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
@@ -89,12 +136,13 @@ func Install(ctx context.Context, state, server string, command []string) (_ *Pa
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(fresh)) }()
-	if err := npmInstall(ctx, fresh, spec); err != nil {
-		return nil, fmt.Errorf("installing %s: %w", spec, err)
+	install := (&installation{i, fresh}).npm
+	if l.registry == "PyPI" {
+		install = (&installation{i, fresh}).python
 	}
-	p, err := installed(fresh, program, args)
+	p, err := install(ctx, l)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", spec, err)
+		return nil, fmt.Errorf("installing %s: %w", l.spec, err)
 	}
 	p.folder = folder
 	final, replaced := filepath.Join(folder, packageFolder), filepath.Join(folder, replacedFolder)
@@ -104,118 +152,109 @@ func Install(ctx context.Context, state, server string, command []string) (_ *Pa
 	return p, os.Rename(fresh, final)
 }
 
-// npx takes a command line of npx apart: the package, the program if one is named, and
-// the program's arguments.
-func npx(command []string) (spec, program string, args []string) {
-	if filepath.Base(command[0]) != "npx" {
-		return "", "", nil
+// launch takes the command line of a launcher apart. It reports false for others.
+func launch(command []string) (launched, bool) {
+	name := filepath.Base(command[0])
+	by := fetchers[name]
+	if by == nil || len(command) <= len(by) || !slices.Equal(command[1:1+len(by)], by) {
+		return launched{}, false
 	}
-	for i := 1; i < len(command); i++ {
-		option, value, given := strings.Cut(command[i], "=")
+	l := launched{registry: "npm"}
+	switch name {
+	case "uvx", "uv", "pipx":
+		l.registry = "PyPI"
+	case "docker", "podman", "go":
+		return launched{}, false
+	}
+	rest := command[1+len(by):]
+	for i := 0; i < len(rest); i++ {
+		option, value, given := strings.Cut(rest[i], "=")
+		takes := slices.Contains([]string{"-p", "--package", "--from", "--spec", "--with", "--python"}, option) ||
+			takesOther[option]
+		if name == "uvx" || name == "uv" {
+			takes = takes || slices.Contains([]string{"-w", "--index", "--index-url", "--extra-index-url", "--default-index",
+				"--directory"}, option)
+		}
+		if takes && !given && i+1 < len(rest) {
+			i++
+			value = rest[i]
+		}
 		switch {
-		case option == "-p" || option == "--package":
-			if !given && i+1 < len(command) {
-				i++
-				value = command[i]
-			}
-			spec = value
-		case strings.HasPrefix(option, "-"):
-		case spec == "":
-			return command[i], "", command[i+1:]
+		case option == "--python" || option == "-p" && strings.HasPrefix(name, "uv"):
+			l.python = value
+		case option == "--package", option == "-p", option == "--from", option == "--spec":
+			l.spec = value
+		case option == "--with", option == "-w":
+			l.more = append(l.more, strings.Split(value, ",")...)
+		case strings.HasPrefix(rest[i], "-"), takes:
+		case l.spec == "":
+			l.spec, l.args = rest[i], rest[i+1:]
+			return l, true
 		default:
-			return spec, command[i], command[i+1:]
+			l.program, l.args = rest[i], rest[i+1:]
+			return l, true
 		}
 	}
-	return spec, "", nil
+	return l, l.spec != ""
 }
 
-// npmInstall installs a package in a folder.
-func npmInstall(ctx context.Context, folder, spec string) error {
-	if strings.HasPrefix(spec, "-") {
-		return errors.New("this is no package")
-	}
-	if err := os.WriteFile(filepath.Join(folder, "package.json"), []byte("{\"private\":true}\n"), 0o600); err != nil {
-		return err
-	}
-	programs, err := sandbox.New(sandbox.Config{Mode: sandbox.Off}) // npm is the user's own, and runs no scripts
+// run runs an installer with the rights of etui's user.
+func (i *installation) run(ctx context.Context, args ...string) error {
+	open, err := sandbox.New(sandbox.Config{Mode: sandbox.Off}) // the installer is the user's own
 	if err != nil {
 		return err
 	}
-	defer func() { _ = programs.Close() }()
+	defer func() { _ = open.Close() }()
+	return i.finish(open.Run(ctx, sandbox.Command{Args: args, Dir: i.folder, Env: settings(),
+		Limits: sandbox.Limits{Wall: installTime}}))
+}
+
+// build runs an installer that runs programs of packages, in the sandbox. They write the
+// folder of the package and nothing else.
+func (i *installation) build(ctx context.Context, hosts, read []string, env map[string]string, args ...string) error {
+	if i.Sandbox.Network() != nil {
+		hosts = nil // what needs no network may still be built
+	}
+	return i.finish(i.Sandbox.Run(ctx, sandbox.Command{
+		Args: args, Dir: i.folder, Workspace: i.folder, ReadOnly: read, Network: hosts, Env: env,
+		Limits: sandbox.Limits{Wall: buildTime, CPU: buildTime * 2, ProcessMemory: buildMemory, Memory: buildMemory},
+	}))
+}
+
+func (i *installation) finish(result sandbox.Result, err error) error {
+	if err == nil && result.Exit != 0 {
+		says := printable.Excerpt([]byte(result.Stderr.String()+"\n"+result.Stdout.String()), nil)
+		err = fmt.Errorf("it ended with exit code %d: %s", result.Exit, strings.TrimSpace(says))
+	}
+	return err
+}
+
+// agrees asks a person once whether programs of packages may run.
+func (i *installation) agrees(scripts []Script, hosts []string) bool {
+	return i.Agree != nil && i.Sandbox != nil && i.Sandbox.Ready() == nil && i.Agree(scripts, hosts)
+}
+
+// beyond returns the folder of an interpreter that is not one of the system's.
+func beyond(interpreter string) []string {
+	file, err := filepath.EvalSymlinks(interpreter)
+	if err != nil || sandbox.System(file) {
+		return nil
+	}
+	return []string{filepath.Dir(filepath.Dir(file))}
+}
+
+// settings are the variables of the environment that installers get.
+func settings() map[string]string {
 	env := map[string]string{}
 	for _, variable := range os.Environ() {
-		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(strings.ToLower(name), "npm_config_") || slices.Contains(fromEnvironment, name) {
+		name, value, _ := strings.Cut(variable, "=")
+		own := slices.ContainsFunc(ownSettings, func(prefix string) bool {
+			return strings.HasPrefix(strings.ToLower(name),
+				prefix)
+		})
+		if own || slices.Contains(fromEnvironment, name) {
 			env[name] = value
 		}
 	}
-	result, err := programs.Run(ctx, sandbox.Command{
-		Args: []string{"npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", "--install-links", "--omit=dev", "--", spec}, Dir: folder, Env: env,
-		Limits: sandbox.Limits{Wall: installTime},
-	})
-	switch {
-	case errors.Is(err, sandbox.ErrNotFound):
-		return fmt.Errorf("npm is needed, which comes with Node.js: %w", err)
-	case err != nil:
-		return err
-	case result.Exit != 0:
-		return fmt.Errorf("npm: %s", printable.Excerpt([]byte(result.Stderr.String()), nil))
-	}
-	return nil
-}
-
-// installed returns the package that npm has installed in a folder.
-func installed(folder, program string, args []string) (*Package, error) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	var own struct{ Dependencies map[string]string }
-	if err := readJSON(root, "package.json", &own); err != nil {
-		return nil, err
-	}
-	p := &Package{}
-	for p.Name = range own.Dependencies { // there is one
-	}
-	var manifest struct {
-		Version string
-		Bin     any
-	}
-	at := path.Join("node_modules", p.Name)
-	if err := readJSON(root, at+"/package.json", &manifest); err != nil {
-		return nil, err
-	}
-	file := ""
-	switch bin := manifest.Bin.(type) {
-	case string:
-		file = bin
-	case map[string]any:
-		for _, name := range []string{program, path.Base(p.Name)} {
-			if text, ok := bin[name].(string); ok && file == "" && name != "" {
-				file = text
-			}
-		}
-		if len(bin) == 1 && program == "" {
-			for _, text := range bin {
-				file, _ = text.(string)
-			}
-		}
-	}
-	if file == "" || !filepath.IsLocal(file) {
-		return nil, fmt.Errorf("the package %s has no program %s to run", p.Name, program)
-	}
-	p.Version = manifest.Version
-	p.Command = append([]string{"node", "{package}/" + path.Join(at, file)}, args...)
-	return p, nil
-}
-
-func readJSON(root *os.Root, name string, v any) error {
-	raw, err := skill.ReadFile(root, name, 1<<20)
-	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("npm has installed no such package")
-	}
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, v)
+	return env
 }

@@ -31,8 +31,8 @@
 // run.etui/idempotency-key.
 //
 // A server that is a program runs in the sandbox, with the folders and hosts that its file
-// names and a private folder that lasts. [Install] puts an npm package where the program
-// can run it without a network.
+// names and a private folder that lasts. [Installer] puts packages of npm and PyPI where the
+// program can run them without a network.
 //
 // A server that dies is restarted after growing pauses. Its tools stay and fail with
 // [skill.ErrProviderUnavailable] meanwhile.
@@ -66,8 +66,8 @@ type Config struct {
 	// reached. Nil reaches public addresses only.
 	HTTP *http.Client
 	// State is a folder, which need not exist, for what programs keep: NAME/state is the
-	// home folder of server NAME and its alone, NAME/package holds its program if [Install]
-	// put it there. Empty means that a program keeps nothing.
+	// home folder of server NAME and its alone, NAME/package holds its program if an
+	// [Installer] put it there. Empty means that a program keeps nothing.
 	State string
 	// Closed are absolute paths that the folders of a skill's read and write may neither
 	// contain nor be below: etui's state and configuration.
@@ -144,7 +144,11 @@ func (p *Provider) Load(c skill.Config) (_ skill.Skill, err error) {
 	s.details.Unmet = append(s.details.Unmet, p.unmet(c, s)...)
 	if len(c.Command) > 0 {
 		if pack := unpinned(c.Command); pack != "" {
-			s.details.Warnings = append(s.details.Warnings, fmt.Sprintf("its command fetches %s in whatever version is newest when it starts; name a version, or install it once: etui mcp add %s -- %s", pack, c.Name, strings.Join(c.Command, " ")))
+			warning := fmt.Sprintf("its command fetches %s in whatever version is newest when it starts; name a version", pack)
+			if _, ok := launch(c.Command); ok {
+				warning += ", or install it once: " + installing(c)
+			}
+			s.details.Warnings = append(s.details.Warnings, warning)
 		}
 	}
 	s.file.Folder = nil
@@ -192,8 +196,20 @@ func (p *Provider) unreachable(c skill.Config, s *Server) []string {
 			return nil // it may have been fetched before
 		}
 	}
-	return []string{fmt.Sprintf("%s fetches its package from the network, and the sandbox gives it none. Install the package once: etui mcp add %s -- %s. Or name the hosts that it needs, as in network: [registry.npmjs.org]",
-		c.Command[0], c.Name, strings.Join(c.Command, " "))}
+	advice := "Name the hosts that it needs with the key network"
+	if l, ok := launch(c.Command); ok {
+		hosts := buildHosts[:1]
+		if l.registry == "PyPI" {
+			hosts = pythonHosts
+		}
+		advice = fmt.Sprintf("Install it once: %s. Or name the hosts that it needs, as in network: [%s]", installing(c), strings.Join(hosts, ", "))
+	}
+	return []string{fmt.Sprintf("%s fetches its package from the network, and the sandbox gives it none. %s", c.Command[0], advice)}
+}
+
+// installing is the command that installs the package of a server whose file is there.
+func installing(c skill.Config) string {
+	return fmt.Sprintf("etui mcp add %s --force -- %s", c.Name, strings.Join(c.Command, " "))
 }
 
 // check reports the first mistake in the config of a server.

@@ -85,6 +85,9 @@ func TestRealServers(t *testing.T) {
 			{"sequentialthinking", `{"thought":"one","nextThoughtNeeded":true,"thoughtNumber":1,"totalThoughts":2}`, "thoughtHistoryLength"},
 			{"sequentialthinking", `{"thought":"two","nextThoughtNeeded":false,"thoughtNumber":2,"totalThoughts":2}`, `"thoughtHistoryLength": 2`},
 		}},
+		{name: "commands", command: "mcp-server-commands/build/index.js", calls: [][3]string{
+			{"run_command", `{"command":"echo hello && id -u"}`, "hello"},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +129,10 @@ func startReal(t *testing.T, state, name, command string, env map[string]skill.S
 		t.Fatal(err)
 	}
 	args := strings.Fields(command)
-	program := filepath.Join(packages, "node_modules/@modelcontextprotocol", args[0], "dist/index.js")
+	program := filepath.Join(packages, "node_modules", args[0])
+	if !strings.Contains(args[0], "/") {
+		program = filepath.Join(packages, "node_modules/@modelcontextprotocol", args[0], "dist/index.js")
+	}
 	if _, err := os.Stat(program); err != nil {
 		leftout.Without(t, args[0]+" from npm")
 	}
@@ -199,6 +205,49 @@ func TestErrorsNameTheSandbox(t *testing.T) {
 	st := r.until("away", func(st mcp.Status) bool { return st.Err != "" })
 	if want := "a folder to write"; !strings.Contains(st.Err, want) {
 		t.Errorf("%q does not contain %q", st.Err, want)
+	}
+}
+
+// TestAdvice: a file whose program would fetch its package says how to install it, if etui can, and
+// never to do what cannot work.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	walls, err := sandbox.New(sandbox.Config{Mode: sandbox.Strong})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = walls.Close() })
+	for command, want := range map[string]string{
+		"npx -y some-server":          "Install it once: etui mcp add srv --force -- npx -y some-server. Or name the hosts that it needs, as in network: [registry.npmjs.org]",
+		"uvx some-server":             "Install it once: etui mcp add srv --force -- uvx some-server. Or name the hosts that it needs, as in network: [pypi.org, files.pythonhosted.org]",
+		"pnpm dlx some-server":        "Install it once: etui mcp add srv --force -- pnpm dlx some-server",
+		"go run example.com/x@latest": "the sandbox gives it none. Name the hosts that it needs with the key network",
+	} {
+		s, err := mcp.New(mcp.Config{Sandbox: walls, State: t.TempDir()}).Load(skill.Config{Name: "srv", Command: strings.Fields(command)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unmet := strings.Join(skill.DetailsOf(s).Unmet, "; "); !strings.Contains(unmet, want) {
+			t.Errorf("%s: %q does not contain %q", command, unmet, want)
+		}
+	}
+}
+
+// TestKeyAsArgument: a program that wants its key as an argument gets it from its environment, and
+// neither the file nor the identity of the server has it.
+func TestKeyAsArgument(t *testing.T) {
+	t.Parallel()
+	c := self("argument")
+	c.Command = append(c.Command, "--key={env:KEY}")
+	c.Env["KEY"], c.Expanded = "s3cret-key", []skill.Secret{"s3cret-key"}
+	r := start(t, mcp.Config{}, c)
+	r.untilTools("mcp__srv__args")
+	got, err := r.call("mcp__srv__args", `{}`)
+	if err != nil || !strings.Contains(got.Text, "10 bytes of key") {
+		t.Errorf("it got %q, %v", got.Text, err)
+	}
+	if id := r.Status().Identity; !strings.HasSuffix(id, "--key={env:KEY}") {
+		t.Errorf("its identity is %s", id)
 	}
 }
 

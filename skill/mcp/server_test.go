@@ -81,6 +81,15 @@ func program(mode string) {
 		fmt.Println("[greeter] ready on stdio")
 	}
 	s := newServer()
+	if mode == "argument" {
+		add(s, "args", "Says how long its key is.", func(string) (*sdk.CallToolResult, error) {
+			return text(fmt.Sprintf("%d bytes of key", len(strings.TrimPrefix(os.Args[1], "--key=")))), nil
+		})
+		if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	add(s, "say", "Says what it is told.", func(args string) (*sdk.CallToolResult, error) {
 		switch {
 		case strings.Contains(args, "garbage"):

@@ -8,11 +8,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
 
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/nameset"
 	"github.com/etui-run/etui/cmd/internal/provider"
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/atomicfile"
@@ -36,41 +39,104 @@ type Server struct {
 	Read        []string          `yaml:"read,omitempty,flow"`
 	Write       []string          `yaml:"write,omitempty,flow"`
 	Network     []string          `yaml:"network,omitempty,flow"`
+	Include     []string          `yaml:"include,omitempty,flow"`
+	Exclude     []string          `yaml:"exclude,omitempty,flow"`
 }
 
 // tryTime bounds how long AddServer waits for the server to list its tools.
 const tryTime = 90 * time.Second
 
-// AddServer makes a skill of an MCP server: it installs the npm package that the command
-// runs by npx, starts the server once to learn its tools, and writes the file. It does not
-// keep a server that cannot be started, nor puts it in the place of another one. Force
-// replaces a file of that name.
-func AddServer(ctx context.Context, w *workdir.Workspace, s Server, force bool, version string, log *slog.Logger) (file string, st mcp.Status, err error) {
-	file = filepath.Join(w.InstallFolder(), s.Name+".yaml")
-	before, err := os.ReadFile(file)
-	switch {
-	case err == nil && !force:
-		return file, st, config.Usagef("%s exists already; replace it with --force", file)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return file, st, err
-	}
+// Adding says how a server is added.
+type Adding struct {
+	// Force replaces a file of the server's name, and installs its package again.
+	Force bool
+	// Agree is [mcp.Installer].Agree.
+	Agree func(scripts []mcp.Script, hosts []string) bool
+	// Later allows variables of the environment that are not set. A server that names one is
+	// written, but not tried.
+	Later bool
+	// Origin says in the file where the server comes from, if not from the person.
+	Origin string
+	// Version is the version of etui that the server is told.
+	Version string
+}
+
+// Added is a server that was added.
+type Added struct {
+	File   string     `json:"file"`
+	Server mcp.Status `json:"server"`
+	// Unbuilt are the programs of its packages that nobody let run.
+	Unbuilt []mcp.Script `json:"unbuilt,omitempty"`
+	// Unset are the variables that have to be set before it can start; it was not tried.
+	Unset []string `json:"unset,omitempty"`
+}
+
+// CheckServer finds mistakes in the file of a server before anything is fetched or started:
+// also names that the loader of skills would refuse.
+func CheckServer(w *workdir.Workspace, s Server, lookup func(name string) (string, bool)) error {
+	_, err := parseServer(w, &s, lookup)
+	return err
+}
+
+func parseServer(w *workdir.Workspace, s *Server, lookup func(name string) (string, bool)) (skill.Config, error) {
 	s.Provider = "mcp"
+	if own := nameset.Reserved(); slices.Contains(own, s.Name) || slices.Contains(own, strings.ToLower(s.Name)) {
+		return skill.Config{}, config.Usagef("the name %s is one of etui's own; choose another, such as %[1]s-server", s.Name)
+	}
 	text, err := yaml.Dump(s)
 	if err != nil {
-		return file, st, err
+		return skill.Config{}, err
 	}
-	// Mistakes are found before anything is fetched.
-	variables := skill.Variables{Allowed: w.Config.Skills.Env}
-	if _, err := skill.ParseYAML(filepath.Base(file), text, variables); err != nil {
-		return file, st, config.UsageError{Err: err}
+	c, err := skill.ParseYAML(s.Name+".yaml", text, skill.Variables{Allowed: w.Config.Skills.Env, Lookup: lookup})
+	if err != nil {
+		return c, config.UsageError{Err: err}
+	}
+	if _, err := mcp.New(mcp.Config{}).Load(c); err != nil {
+		return c, config.UsageError{Err: fmt.Errorf("%s: %w", s.Name, err)}
+	}
+	return c, nil
+}
+
+// AddServer makes a skill of an MCP server: it installs the package that the command
+// runs by npx, uvx or the like, starts the server once to learn its tools, and writes the file. It does not
+// keep a server that cannot be started, nor puts it in the place of another one.
+func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how Adding, log *slog.Logger) (added Added, err error) {
+	file := filepath.Join(w.InstallFolder(), s.Name+".yaml")
+	added.File = file
+	before, err := os.ReadFile(file)
+	switch {
+	case err == nil && !how.Force:
+		return added, config.Usagef("%s exists already; replace it with --force", file)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return added, err
+	}
+	lookup := os.LookupEnv
+	if how.Later {
+		lookup = func(name string) (string, bool) {
+			value, ok := os.LookupEnv(name)
+			if value == "" {
+				if value = "unset"; !slices.Contains(added.Unset, name) {
+					added.Unset = append(added.Unset, name)
+				}
+			}
+			return value, ok
+		}
+	}
+	if err := CheckServer(w, s, lookup); err != nil {
+		return added, err
 	}
 	out, programs, err := provider.Walls(w)
 	if err != nil {
-		return file, st, err
+		return added, err
 	}
 	defer func() { err = errors.Join(err, programs.Close()) }()
+	var origin string
+	if how.Origin != "" {
+		origin = "# From " + printable.OneLine(how.Origin) + ".\n"
+	}
 	if len(s.Command) > 0 {
-		p, failed := mcp.Install(ctx, filepath.Join(w.State, workdir.ServersFolder), s.Name, s.Command)
+		installer := &mcp.Installer{State: filepath.Join(w.State, workdir.ServersFolder), Sandbox: programs, Agree: how.Agree}
+		p, failed := installer.Install(ctx, s.Name, s.Command)
 		switch {
 		case failed == nil:
 			defer func() {
@@ -80,46 +146,67 @@ func AddServer(ctx context.Context, w *workdir.Workspace, s Server, force bool, 
 					err = errors.Join(err, p.Undo())
 				}
 			}()
-			s.Command, s.Version = p.Command, p.Version
-			if text, err = yaml.Dump(s); err != nil {
-				return file, st, err
+			s.Command, s.Version, added.Unbuilt = p.Command, p.Version, p.Unbuilt
+			for _, folder := range p.Read {
+				if !slices.Contains(s.Read, folder) {
+					s.Read = append(s.Read, folder)
+				}
 			}
-			text = append(fmt.Appendf(nil, "# %s %s, installed by etui mcp add in the state folder.\n", p.Name, p.Version), text...)
+			origin += fmt.Sprintf("# %s %s, installed by etui mcp add in the state folder.\n", p.Name, p.Version)
 		case !errors.Is(failed, mcp.ErrNoPackage):
-			return file, st, failed
+			return added, failed
 		}
 	}
-	c, err := skill.ParseYAML(filepath.Base(file), text, variables)
+	c, err := parseServer(w, &s, lookup)
 	if err != nil {
-		return file, st, config.UsageError{Err: err}
+		return added, err
 	}
+	text, err := yaml.Dump(s)
+	if err != nil {
+		return added, err
+	}
+	text = append([]byte(origin), text...)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return file, st, err
+		return added, err
 	}
 	root, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
-		return file, st, err
+		return added, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	c.Folder = root
 	loaded, err := provider.NewServers(provider.Config{
 		Workspace: w, Out: out, Programs: programs, Pins: mcp.NewPins(filepath.Join(w.State, workdir.PinsFile)),
 		Logins:  &mcp.Logins{Vault: logins(w)},
-		Version: version, Log: log,
+		Version: how.Version, Log: log,
 	}).Load(c)
 	if err != nil {
-		return file, st, config.UsageError{Err: fmt.Errorf("%s: %w", s.Name, err)}
+		return added, config.UsageError{Err: fmt.Errorf("%s: %w", s.Name, err)}
 	}
 	if unmet := skill.DetailsOf(loaded).Unmet; len(unmet) > 0 {
-		return file, st, fmt.Errorf("%s: %s", s.Name, printable.List(unmet))
+		return added, fmt.Errorf("%s: %s", s.Name, printable.List(unmet))
 	}
-	if st, err = tryServer(ctx, loaded.(*mcp.Server)); err != nil {
-		return file, st, fmt.Errorf("%s was not added: %w", s.Name, err)
+	if added.Server = loaded.(*mcp.Server).Status(); len(added.Unset) == 0 {
+		if added.Server, err = tryServer(ctx, loaded.(*mcp.Server)); err != nil {
+			return added, notAdded(s.Name, added.Unbuilt, err)
+		}
 	}
 	if before != nil && string(before) == string(text) {
-		return file, st, nil
+		return added, nil
 	}
-	return file, st, atomicfile.Write(file, text)
+	return added, atomicfile.Write(file, text)
+}
+
+// notAdded says why a server was not added, and what may help.
+func notAdded(name string, unbuilt []mcp.Script, err error) error {
+	if len(unbuilt) == 0 {
+		return fmt.Errorf("%s was not added: %w", name, err)
+	}
+	var of []string
+	for _, script := range unbuilt {
+		of = append(of, script.Package)
+	}
+	return fmt.Errorf("%s was not added: %w. Programs of its packages were not run, which may be why: %s. The flag --build runs them in the sandbox", name, err, printable.List(of))
 }
 
 // tryServer runs a server until it has listed its tools or failed.

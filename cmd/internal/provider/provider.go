@@ -71,8 +71,12 @@ func New(c Config) ([]skill.Provider, error) {
 // NewServers makes the provider of MCP servers.
 func NewServers(c Config) *mcp.Provider {
 	w := c.Workspace
-	closed := slices.Concat(w.States(), []string{w.File}, w.SkillFolders())
 	return mcp.New(mcp.Config{
-		Sandbox: c.Programs, HTTP: &http.Client{Transport: c.Out}, Pins: c.Pins, Logins: c.Logins, State: filepath.Join(w.State, workdir.ServersFolder), Closed: closed, Log: c.Log, Version: c.Version,
+		Sandbox: c.Programs, HTTP: &http.Client{Transport: c.Out}, Pins: c.Pins, Logins: c.Logins, State: filepath.Join(w.State, workdir.ServersFolder), Closed: Closed(w), Log: c.Log, Version: c.Version,
 	})
+}
+
+// Closed returns what no folder that an MCP server is granted may hold.
+func Closed(w *workdir.Workspace) []string {
+	return slices.Concat(w.States(), []string{w.File}, w.SkillFolders())
 }
