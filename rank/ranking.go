@@ -103,11 +103,11 @@ func (r *Ranking) Least() float32 { return r.least }
 // Own returns a definition's score without what the conversation before added.
 func (r *Ranking) Own(position int) float32 {
 	score := r.Scores[position]
-	for _, t := range r.terms {
+	r.each(position, func(t queryTerm, added float32) {
 		if t.part != own {
-			score -= r.index.impact(t.term, position, r.examples) * t.weight
+			score -= added
 		}
-	}
+	})
 	return score
 }
 
