@@ -32,12 +32,14 @@ const (
 	// count fully. In longer ones, which often ask for several tools, they count less:
 	// they hold many words that say little about what the tool does.
 	exampleWords = 6
+	// timeShare is the weight of words of time.
+	timeShare = 0.4
 	// acrossWords scales a pair of Chinese characters that lies in no word of the question, and
 	// wideWord one that is a word.
 	acrossWords, wideWord = 0.4, 1.6
 	// character is the weight of a character of a longer Chinese word. It is no match: it only
 	// orders what words find, so that 车票 is nearer to 机票 than 酒店 is.
-	character = 0.6
+	character = 0.7
 	// otherForms is the share that the other forms of a Chinese word add to the strongest one.
 	otherForms = 0.7
 )
@@ -107,12 +109,15 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	p := parser{index: x, scratch: s}
 	defer p.empty() // However parse returns, the scratch is clean for the next question.
 	parts := Divide(q.Text)
-	text := withoutAddresses(head(parts.Request, maxQuery))
+	text, time := withoutValues(head(parts.Request, maxQuery))
 	folded := fold(text)
 	if isSmallTalk(folded, q.History) {
 		return question{}
 	}
 	p.read(folded, 1, true)
+	if time != "" {
+		p.read(fold(time), timeShare, false)
+	}
 	if !p.asked {
 		return question{} // "thanks" does not continue the conversation, "yes, please" does
 	}
@@ -125,7 +130,8 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	p.readPast(q, past, lean)
 	result := question{request: request, terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
 	if lean > openFrom {
-		text = withoutAddresses(head(wording(open(past)), maxQuery)) + "\n" + text
+		before, _ := withoutValues(head(wording(open(past)), maxQuery))
+		text = before + "\n" + text
 	}
 	answers := lean == 1
 	if first, rest := sentence(text); rest != "" || answers {
@@ -163,7 +169,8 @@ func (p *parser) readPast(q *Query, past []chat.Message, lean float32) {
 		if i == opening {
 			share = max(share, recent)
 		}
-		p.read(fold(withoutAddresses(said)), share, false)
+		said, _ = withoutValues(said)
+		p.read(fold(said), share, false)
 		if len(m.Calls) > 0 {
 			p.read(fold(head(q.called(m), maxCalled)), weight, false)
 		}
