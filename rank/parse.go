@@ -47,7 +47,9 @@ const (
 // question is a query in the terms of an index.
 type question struct {
 	request string // of one that came with material
-	terms   []queryTerm
+	// language is that of a question which the words do not cover; empty otherwise.
+	language string
+	terms    []queryTerm
 	// sentences are the terms of each sentence when there are several: each may ask
 	// for a tool of its own.
 	sentences [][]queryTerm
@@ -110,6 +112,13 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	defer p.empty() // However parse returns, the scratch is clean for the next question.
 	parts := Divide(q.Text)
 	text, time := withoutValues(head(parts.Request, maxQuery))
+	language := ""
+	if l := languageOf(text); l != nil && !x.covers(text, l) {
+		language, text = l.name, latin(text)
+		if l.words != nil || !saysSomething(text) {
+			return question{language: language} // what matches would match by accident
+		}
+	}
 	folded := fold(text)
 	if isSmallTalk(folded, q.History) {
 		return question{}
@@ -128,7 +137,7 @@ func (x *Index) parse(q *Query, s *scratch) question {
 		p.read(fold(withoutAddresses(head(parts.Material, maxMaterial))), 1, false)
 	}
 	p.readPast(q, past, lean)
-	result := question{request: request, terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
+	result := question{request: request, language: language, terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
 	if lean > openFrom {
 		before, _ := withoutValues(head(wording(open(past)), maxQuery))
 		text = before + "\n" + text

@@ -27,7 +27,7 @@ func withoutValues(query string) (rest, time string) {
 	if signs&hasNumber != 0 && len(query) <= maxNaming {
 		query = withoutSums(query)
 	}
-	if signs&hasTime == 0 {
+	if signs&hasTime == 0 || len(query) > maxTimed {
 		return query, ""
 	}
 	rest = courtesy.ReplaceAllString(query, " ")
@@ -47,6 +47,10 @@ func withoutValues(query string) (rest, time string) {
 // maxNaming is how long a question is whose files and sums are what it is about, in bytes. In
 // longer ones, which write a task out, they are details.
 const maxNaming = 300
+
+// maxTimed is how long a question is of which expressions of time are taken out, in bytes, and
+// whose language is asked for.
+const maxTimed = 2 << 10
 
 // hint says which values a question may have.
 type hint uint8

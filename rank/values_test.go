@@ -32,7 +32,7 @@ func TestValues(t *testing.T) {
 		"327 times 18": "calculate", "three hundred and twenty-seven times eighteen": "calculate", "三百二十七乘以十八": "calculate", "what's 327 × 18": "calculate",
 		"15% of 80": "calculate", "80的百分之十五": "calculate", "add 45 and 67": "calculate", "45和67相加": "calculate", "square root of 144": "calculate",
 		"book a room this Friday": "book_room", "明天下午预订会议室": "book_room", "麻烦帮我后天上午预订会议室": "book_room", "remind me in half an hour": "set_reminder",
-		"半小时后提醒我": "set_reminder", "what day is it tomorrow?": "get_time", "几点了": "get_time", 
+		"半小时后提醒我": "set_reminder", "what day is it tomorrow?": "get_time", "几点了": "get_time",
 		"search the logs, e.g. of v1.2": "query_logs", "three times a week": "",
 	} {
 		got := found(tools, rank.Query{Text: question}, 1)
