@@ -176,16 +176,21 @@ func scriptOf(question string) *language {
 	return &language{name: scripts[best].name}
 }
 
-// latin returns the words of a text in Latin letters: in a question in another script, these are
-// names.
+// latin returns the names of a text in Latin letters: in a question in another script, these are
+// the words that tools may have.
 func latin(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= utf8.RuneSelf {
-			return ' '
+	var names strings.Builder
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if ascii(word) && word[0] <= 'Z' {
+			names.WriteString(word + " ")
 		}
-		return r
-	}, text)
+	}
+	return names.String()
 }
+
+// accented reports whether a language hardly has a word in plain letters, so that such words are
+// names, as in another script.
+func (l *language) accented() bool { return l.words == nil || l.name == "Vietnamese" }
 
 func ascii(word string) bool {
 	for i := range len(word) {

@@ -115,7 +115,7 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	language := ""
 	if l := languageOf(text); l != nil && !x.covers(text, l) {
 		language, text = l.name, latin(text)
-		if l.words != nil || !saysSomething(text) {
+		if !l.accented() || !saysSomething(text) {
 			return question{language: language} // what matches would match by accident
 		}
 	}

@@ -69,7 +69,7 @@ type Scored struct {
 // have one.
 func (sel *Selection) Compact() Compact {
 	t, s := sel.Tokens(), summary{sel}
-	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Phase: sel.Request.Phase, Request: shorten(sel.ranking.Request, compactRequest), Language: sel.Uncovered(), All: t.All, Usable: t.Usable, Sent: t.Sent, Meta: t.Meta, Budget: t.Budget, Dropped: map[Stage]int{}}
+	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Phase: sel.Request.Phase, Request: shorten(sel.ranking.Request, compactRequest), Language: uncovered(sel), All: t.All, Usable: t.Usable, Sent: t.Sent, Meta: t.Meta, Budget: t.Budget, Dropped: map[Stage]int{}}
 	best := rank.NewTop[Match](compactNear, compareMatches)
 	for i, stage := range sel.stages {
 		if stage != Sent && sel.ranking.Scores[i] > 0 {

@@ -21,8 +21,8 @@ func TestUncoveredLanguage(t *testing.T) {
 	for _, m := range sel.Ranked {
 		got = append(got, m.Definition.Name)
 	}
-	if want := []string{"list_invoice_1", "get_invoice_0"}; !slices.Equal(got, want) || sel.Uncovered() != "Spanish" {
-		t.Errorf("%v for a question in %q, want %v", got, sel.Uncovered(), want)
+	if want := []string{"list_invoice_1", "get_invoice_0"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 	if !slices.ContainsFunc(sel.Declared, func(e *catalog.Entry) bool { return e.Definition.Name == selection.FindTools }) {
 		t.Error("find_tools is not declared")

@@ -43,14 +43,14 @@ func (sel *Selection) rank() {
 			break
 		}
 	}
-	if sel.Uncovered() != "" {
-		sel.addLately()
+	if uncovered(sel) != "" {
+		addLately(sel)
 	}
 }
 
 // addLately adds the tools that were used lately behind the ranked ones, the newest first: a
 // question in a language that no tool has may go on with them.
-func (sel *Selection) addLately() {
+func addLately(sel *Selection) {
 	ranked := slices.Clip(sel.Ranked)
 	for _, u := range slices.Backward(sel.Request.Used) {
 		e, ok := sel.selector.catalog.Get(u.Tool)
@@ -61,9 +61,9 @@ func (sel *Selection) addLately() {
 	sel.Ranked = ranked
 }
 
-// Uncovered returns the language of a question that the words of the tools do not cover; empty
+// uncovered returns the language of a question that the words of the tools do not cover; empty
 // where they do, or where meanings were compared.
-func (sel *Selection) Uncovered() string {
+func uncovered(sel *Selection) string {
 	if sel.Request.Vector != nil && sel.selector.vectors != nil {
 		return ""
 	}
