@@ -28,7 +28,7 @@ func TestLanguages(t *testing.T) {
 		}
 	}
 	for question, want := range map[string]int{
-		"weather in Las Vegas": 1, "weather in Rio de Janeiro": 1, `translate "je suis fatigué" to English`: 0, "巴黎的天气": 1, "預訂會議室": 2, "translate die into French": 0,
+		"weather in Las Vegas": 1, "weather in Rio de Janeiro": 1, `translate "je suis fatigué" to English`: 0, "巴黎的天气": 1, "预订会议室": 2, "translate die into French": 0,
 	} {
 		x := rank.New(tools, rank.Weights{})
 		if r := x.Rank(rank.Query{Text: question}); r.Language != "" || len(r.Hits(1)) == 0 || r.Hits(1)[0].Position != want {
