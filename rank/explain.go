@@ -36,15 +36,43 @@ const (
 // Words returns the words that a definition has of the question, the strongest
 // first, and what they add to its score together.
 func (r *Ranking) Words(position int) (terms []Term, sum float32) {
-	x := r.index
-	for _, q := range r.terms {
-		if score := x.impact(q.term, position, r.examples) * q.weight; score > 0 {
-			terms = append(terms, Term{Word: x.names[q.term], From: q.from, Score: Round(score), meant: x.meant(q.term)})
-			sum += score
+	r.each(position, func(q queryTerm, score float32) {
+		sum += score
+		if !q.loose && score > 0 {
+			terms = append(terms, Term{Word: r.index.names[q.term], From: q.from, Score: Round(score), meant: r.index.meant(q.term)})
 		}
-	}
+	})
 	sortTerms(terms)
 	return terms, sum
+}
+
+// each yields what each term adds to a definition's score by words, before all else is added.
+func (r *Ranking) each(position int, yield func(q queryTerm, score float32)) {
+	x, found := r.index, [earlier + 1]bool{}
+	for i, n := 0, 0; i < len(r.terms); i += n {
+		n = forms(r.terms[i:])
+		best := i // of the forms of a word
+		for k := i; k < i+n; k++ {
+			if q, b := r.terms[k], r.terms[best]; x.impact(q.term, position, r.examples)*q.weight > x.impact(b.term, position, r.examples)*b.weight {
+				best = k
+			}
+		}
+		for k, q := range r.terms[i : i+n] {
+			score := x.impact(q.term, position, r.examples) * q.weight
+			if i+k != best {
+				score *= otherForms
+			}
+			if score > 0 && !q.loose {
+				found[q.part] = true
+				yield(q, score)
+			}
+		}
+	}
+	for _, q := range r.terms {
+		if q.loose && found[q.part] {
+			yield(q, x.words.impact(q.term, position)*q.weight)
+		}
+	}
 }
 
 // Explain divides a definition's score into its terms, the strongest first, and

@@ -121,22 +121,21 @@ type gramCount struct {
 
 // readGrams counts the grams of a narrow word of a question. Those that no definition has
 // are absent.
-func (p *parser) readGrams(word string) {
-	l := p.index.likenesses
-	wordGrams(word, func(g gram) {
-		n, ok := l.grams[g]
-		switch {
-		case !ok:
-			p.absent++
-		case p.gramSlots[n] > 0:
-			if c := &p.gramList[p.gramSlots[n]-1]; c.count < math.MaxUint8 {
-				c.count++
-			}
-		case len(p.gramList) < maxGrams:
-			p.gramList = append(p.gramList, gramCount{n, 1})
-			p.gramSlots[n] = int32(len(p.gramList))
+func (p *parser) readGrams(word string) { wordGrams(word, p.countGram) }
+
+func (p *parser) countGram(g gram) {
+	n, ok := p.index.likenesses.grams[g]
+	switch {
+	case !ok:
+		p.absent++
+	case p.gramSlots[n] > 0:
+		if c := &p.gramList[p.gramSlots[n]-1]; c.count < math.MaxUint8 {
+			c.count++
 		}
-	})
+	case len(p.gramList) < maxGrams:
+		p.gramList = append(p.gramList, gramCount{n, 1})
+		p.gramSlots[n] = int32(len(p.gramList))
+	}
 }
 
 // emptyGrams clears the grams of a question.

@@ -32,14 +32,24 @@ const (
 	// count fully. In longer ones, which often ask for several tools, they count less:
 	// they hold many words that say little about what the tool does.
 	exampleWords = 6
-	// acrossWords scales a pair of Chinese characters that lies in no word.
-	acrossWords = 0.6
+	// timeShare is the weight of words of time.
+	timeShare = 0.4
+	// acrossWords scales a pair of Chinese characters that lies in no word of the question, and
+	// wideWord one that is a word.
+	acrossWords, wideWord = 0.4, 1.6
+	// character is the weight of a character of a longer Chinese word. It is no match: it only
+	// orders what words find, so that 车票 is nearer to 机票 than 酒店 is.
+	character = 0.7
+	// otherForms is the share that the other forms of a Chinese word add to the strongest one.
+	otherForms = 0.7
 )
 
 // question is a query in the terms of an index.
 type question struct {
 	request string // of one that came with material
-	terms   []queryTerm
+	// language is that of a question which the words do not cover; empty otherwise.
+	language string
+	terms    []queryTerm
 	// sentences are the terms of each sentence when there are several: each may ask
 	// for a tool of its own.
 	sentences [][]queryTerm
@@ -61,6 +71,11 @@ type queryTerm struct {
 	// from is the word of the question that brought it in; empty when the question
 	// has it itself.
 	from string
+	// word numbers the Chinese word that it is a form of, from 1. It is 0 for a term that counts
+	// by itself.
+	word int32
+	// loose says that it counts only for definitions that another term finds.
+	loose bool
 	// part is where it was read first.
 	part part
 }
@@ -82,7 +97,8 @@ type parser struct {
 	asked bool
 	// guesses counts the words that were taken for misspelt ones.
 	guesses int
-	part    part // is being read
+	words   int32 // counts the Chinese words that were read
+	part    part  // is being read
 	// narrow and wide count the words of the question that are searched for.
 	narrow, wide int
 	// content counts the words of the question that are more than polite. A wide
@@ -95,12 +111,22 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	p := parser{index: x, scratch: s}
 	defer p.empty() // However parse returns, the scratch is clean for the next question.
 	parts := Divide(q.Text)
-	text := withoutAddresses(head(parts.Request, maxQuery))
+	text, time := withoutValues(head(parts.Request, maxQuery))
+	language := ""
+	if l := languageOf(text); l != nil && !x.covers(text, l) {
+		language, text = l.name, latin(text)
+		if !l.accented() || !saysSomething(text) {
+			return question{language: language} // what matches would match by accident
+		}
+	}
 	folded := fold(text)
 	if isSmallTalk(folded, q.History) {
 		return question{}
 	}
 	p.read(folded, 1, true)
+	if time != "" {
+		p.read(fold(time), timeShare, false)
+	}
 	if !p.asked {
 		return question{} // "thanks" does not continue the conversation, "yes, please" does
 	}
@@ -111,9 +137,10 @@ func (x *Index) parse(q *Query, s *scratch) question {
 		p.read(fold(withoutAddresses(head(parts.Material, maxMaterial))), 1, false)
 	}
 	p.readPast(q, past, lean)
-	result := question{request: request, terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
+	result := question{request: request, language: language, terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
 	if lean > openFrom {
-		text = withoutAddresses(head(wording(open(past)), maxQuery)) + "\n" + text
+		before, _ := withoutValues(head(wording(open(past)), maxQuery))
+		text = before + "\n" + text
 	}
 	answers := lean == 1
 	if first, rest := sentence(text); rest != "" || answers {
@@ -151,7 +178,8 @@ func (p *parser) readPast(q *Query, past []chat.Message, lean float32) {
 		if i == opening {
 			share = max(share, recent)
 		}
-		p.read(fold(withoutAddresses(said)), share, false)
+		said, _ = withoutValues(said)
+		p.read(fold(said), share, false)
 		if len(m.Calls) > 0 {
 			p.read(fold(head(q.called(m), maxCalled)), weight, false)
 		}
@@ -183,7 +211,9 @@ func (p *parser) take() []queryTerm {
 		}
 		parts[which], rest = p.most(rest[:n]), rest[n:]
 	}
-	return slices.Concat(parts[:]...)
+	all := slices.Concat(parts[:]...)
+	slices.SortStableFunc(all, func(a, b queryTerm) int { return cmp.Compare(a.word, b.word) })
+	return all
 }
 
 // most returns the terms of a list that say most.
@@ -211,39 +241,22 @@ func (p *parser) empty() {
 // words count more when they are repeated.
 func (p *parser) read(folded string, weight float32, asked bool) {
 	folded = withoutGreetings(folded)
-	p.cut(folded)
-	pair, before := 0, ""
+	before := ""
 	words(folded, func(word string, wide bool) {
-		term, name := p.lookup(word, wide)
 		p.asked = p.asked || !isPolite(word)
-		w, familiar := weight, true
-		switch {
-		case wide && p.isPair(word):
-			if asked && !p.inWord[pair] {
-				w *= acrossWords
-			}
-			pair++
-		case !wide && asked:
-			p.together(before, word, weight)
-			before = word
-		}
 		if asked && !isStopWord(word) {
 			p.compare(word, wide)
 		}
-		if name == "" {
+		if wide {
 			return
 		}
-		if !wide {
-			w, familiar = p.related(word, name, weight)
+		if asked {
+			p.together(before, word, weight)
+			before = word
 		}
-		switch {
-		case term != noTerm:
-			p.add(term, w, "")
-			p.list[p.slots[term]-1].count++
-		case !familiar:
-			p.guess(word, weight)
-		}
+		p.readNarrow(word, weight)
 	})
+	wideRuns(folded, func(run string) { p.readWide(run, weight, asked) })
 	if asked {
 		for i, q := range p.list {
 			if q.count > 1 {
@@ -251,31 +264,22 @@ func (p *parser) read(folded string, weight float32, asked bool) {
 			}
 		}
 	}
-	for _, c := range p.cuts {
-		meaning(c.word, c.length, func(word, stem string) {
-			if term, ok := p.index.terms[stem]; ok {
-				p.add(term, weight*translated, word)
-			}
-		})
-	}
 }
 
-// cut cuts the Chinese text of a folded text into words, and notes which of its pairs
-// of characters lie within a word.
-func (p *parser) cut(folded string) {
-	p.cuts, p.inWord = p.cuts[:0], p.inWord[:0]
-	wideRuns(folded, func(run string) {
-		first := len(p.inWord) // the run's first pair
-		for range utf8.RuneCountInString(run) - 1 {
-			p.inWord = append(p.inWord, false)
-		}
-		cuts(run, func(c cut) {
-			p.cuts = append(p.cuts, c)
-			for i := range c.length - 1 {
-				p.inWord[first+c.start+i] = true
-			}
-		})
-	})
+// readNarrow adds a word of a script with spaces.
+func (p *parser) readNarrow(word string, weight float32) {
+	term, name := p.lookup(word, false)
+	if name == "" {
+		return
+	}
+	weight, familiar := p.related(word, name, weight)
+	switch {
+	case term != noTerm:
+		p.add(queryTerm{term: term, weight: weight})
+		p.list[p.slots[term]-1].count++
+	case !familiar:
+		p.guess(word, weight)
+	}
 }
 
 // isPair reports whether a wide word is a pair of characters.
@@ -291,7 +295,7 @@ func (p *parser) together(before, word string, weight float32) {
 	}
 	p.joined = append(append(p.joined[:0], before...), word...)
 	if term, ok := p.index.surfaces[string(p.joined)]; ok && term != noTerm {
-		p.add(term, weight*apart, p.index.names[term])
+		p.add(queryTerm{term: term, weight: weight * apart, from: p.index.names[term]})
 	}
 }
 
@@ -313,15 +317,19 @@ func (p *parser) compare(word string, wide bool) {
 }
 
 // add adds a term, or raises its weight.
-func (p *parser) add(term int32, weight float32, from string) {
-	if at := p.slots[term]; at > 0 {
-		if q := &p.list[at-1]; q.weight < weight && q.part == p.part {
-			q.weight, q.from = weight, from
+func (p *parser) add(t queryTerm) {
+	t.part = p.part
+	if at := p.slots[t.term]; at > 0 {
+		if q := &p.list[at-1]; q.weight < t.weight && q.part == p.part {
+			q.weight, q.from = t.weight, t.from
+		}
+		if q := &p.list[at-1]; q.loose && !t.loose {
+			q.loose, q.word, q.weight = false, t.word, t.weight
 		}
 		return
 	}
-	p.list = append(p.list, queryTerm{term: term, weight: weight, from: from, part: p.part})
-	p.slots[term] = int32(len(p.list))
+	p.list = append(p.list, t)
+	p.slots[t.term] = int32(len(p.list))
 }
 
 // lookup finds the term of a word and its name, which is empty for words that
@@ -354,7 +362,7 @@ func (p *parser) related(word, stem string, weight float32) (own float32, famili
 	add := func(stems string, weight float32) {
 		for s := range strings.FieldsSeq(stems) {
 			if term, ok := p.index.terms[s]; ok {
-				p.add(term, weight, word)
+				p.add(queryTerm{term: term, weight: weight, from: word})
 			}
 			p.addGlossed(word, s, weight)
 		}
@@ -367,6 +375,6 @@ func (p *parser) related(word, stem string, weight float32) (own float32, famili
 // addGlossed adds the Chinese words of definitions that mean an English word.
 func (p *parser) addGlossed(word, stem string, weight float32) {
 	if term, ok := p.index.glossed[stem]; ok {
-		p.add(term, weight*glossed, word)
+		p.add(queryTerm{term: term, weight: weight * glossed, from: word})
 	}
 }

@@ -20,6 +20,9 @@ type Ranking struct {
 	// Request is what was taken as the request of a question that came with material; empty when
 	// all of the question was.
 	Request string
+	// Language is that of a question which the words of the definitions do not cover, such as
+	// "Spanish": no word of it is searched for. It is empty for all others.
+	Language string
 
 	index    *Index
 	terms    []queryTerm
@@ -45,7 +48,7 @@ func (x *Index) Rank(q Query) (r Ranking) {
 	}
 	s := x.scratch.Get().(*scratch)
 	asked := x.parse(&q, s)
-	r.terms, r.examples, r.Request = asked.terms, asked.examples, asked.request
+	r.terms, r.examples, r.Request, r.Language = asked.terms, asked.examples, asked.request, asked.language
 	r.least = least * x.unknown()
 	if asked.lean < 1 {
 		r.least = max(r.least, leastOne*float32(inverseFrequency(1, x.size)))
@@ -103,11 +106,11 @@ func (r *Ranking) Least() float32 { return r.least }
 // Own returns a definition's score without what the conversation before added.
 func (r *Ranking) Own(position int) float32 {
 	score := r.Scores[position]
-	for _, t := range r.terms {
+	r.each(position, func(t queryTerm, added float32) {
 		if t.part != own {
-			score -= r.index.impact(t.term, position, r.examples) * t.weight
+			score -= added
 		}
-	}
+	})
 	return score
 }
 

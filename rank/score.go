@@ -35,10 +35,10 @@ func (x *Index) unknown() float32 { return float32(inverseFrequency(0, x.size)) 
 // score scores each document. Documents that are not admitted are scored too but
 // do not influence the others; a nil admitted admits all.
 func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch) {
-	x.add(&q, q.terms, own, scores)
+	x.add(&q, q.terms, own, scores, s)
 	byOwn := highest(scores, admitted)
-	x.scorePart(q, material, materialShare, materialClear, admitted, scores, s.total)
-	x.scorePart(q, earlier, pastShare+q.lean*(answerShare-pastShare), 1, admitted, scores, s.total)
+	x.scorePart(q, material, materialShare, materialClear, admitted, scores, s)
+	x.scorePart(q, earlier, pastShare+q.lean*(answerShare-pastShare), 1, admitted, scores, s)
 	best := highest(scores, admitted)
 	if best == 0 {
 		return
@@ -54,13 +54,13 @@ func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch)
 // scorePart adds what the material says, or the conversation before: at most a share of the best
 // score so far when the question's own words are clear. It counts more when they say less: "and in
 // Rome?" continues what was asked before, "book a flight to Rome" does not.
-func (x *Index) scorePart(asked question, which part, share, sharp float32, admitted []bool, scores, added []float32) {
-	terms := asked.terms
+func (x *Index) scorePart(asked question, which part, share, sharp float32, admitted []bool, scores []float32, s *scratch) {
+	terms, added := asked.terms, s.total
 	if !slices.ContainsFunc(terms, func(q queryTerm) bool { return q.part == which }) {
 		return
 	}
 	clear(added)
-	x.add(&asked, terms, which, added)
+	x.add(&asked, terms, which, added, s)
 	best, most := highest(scores, admitted), highest(added, admitted)
 	scale := float32(0) // what no admitted definition has adds nothing to the others either
 	if most > 0 {
@@ -77,18 +77,77 @@ func (x *Index) scorePart(asked question, which part, share, sharp float32, admi
 	}
 }
 
-// add adds to the scores what the terms of one part say.
-func (x *Index) add(asked *question, terms []queryTerm, which part, scores []float32) {
+// add adds to the scores what the terms of one part say. The forms of a word follow each
+// other.
+func (x *Index) add(asked *question, terms []queryTerm, which part, scores []float32, s *scratch) {
+	loose := false
+	for i, n := 0, 0; i < len(terms); i += n {
+		q := terms[i]
+		n = forms(terms[i:])
+		switch {
+		case q.part != which:
+		case n > 1:
+			x.words.addForms(terms[i:i+n], 1, scores, s.strongest)
+			x.examples.addForms(terms[i:i+n], asked.examples, scores, s.strongest)
+		case q.loose:
+			loose = true
+		default:
+			for _, p := range x.words.of(q.term) {
+				scores[p.doc] += p.impact * q.weight
+			}
+			weight := q.weight * asked.examples
+			for _, p := range x.examples.of(q.term) {
+				scores[p.doc] += p.impact * weight
+			}
+		}
+	}
+	if loose {
+		x.addLoose(terms, which, scores)
+	}
+}
+
+// addLoose adds what loose terms say about definitions that have a score.
+func (x *Index) addLoose(terms []queryTerm, which part, scores []float32) {
 	for _, q := range terms {
-		if q.part != which {
+		if q.part != which || !q.loose {
 			continue
 		}
 		for _, p := range x.words.of(q.term) {
-			scores[p.doc] += p.impact * q.weight
+			if scores[p.doc] > 0 {
+				scores[p.doc] += p.impact * q.weight
+			}
 		}
-		weight := q.weight * asked.examples
-		for _, p := range x.examples.of(q.term) {
-			scores[p.doc] += p.impact * weight
+	}
+}
+
+// forms returns how many of the first terms are forms of one word.
+func forms(terms []queryTerm) int {
+	n := 1
+	for terms[0].word > 0 && n < len(terms) && terms[n].word == terms[0].word && terms[n].part == terms[0].part {
+		n++
+	}
+	return n
+}
+
+// addForms adds to each score what the strongest of the forms of a word says, and a share of
+// the others.
+func (l *lists) addForms(forms []queryTerm, share float32, scores, strongest []float32) {
+	if l.start == nil {
+		return
+	}
+	for _, q := range forms {
+		for _, p := range l.of(q.term) {
+			impact := p.impact * q.weight * share
+			scores[p.doc] += otherForms * impact
+			if impact > strongest[p.doc] {
+				scores[p.doc] += (1 - otherForms) * (impact - strongest[p.doc])
+				strongest[p.doc] = impact
+			}
+		}
+	}
+	for _, q := range forms {
+		for _, p := range l.of(q.term) {
+			strongest[p.doc] = 0
 		}
 	}
 }
@@ -151,7 +210,7 @@ func (x *Index) scoreSentences(q *question, admitted []bool, scores []float32, s
 // compared with the one that fits best, or with least if that is more.
 func (x *Index) shareSentence(q *question, terms []queryTerm, least float32, admitted []bool, s *scratch) {
 	clear(s.total)
-	x.add(q, terms, own, s.total)
+	x.add(q, terms, own, s.total, s)
 	most := highest(s.total, admitted)
 	if most == 0 {
 		return

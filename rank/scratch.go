@@ -11,8 +11,9 @@ type scratch struct {
 	groups       []float32 // by group
 	gramSlots    []int32   // by gram: its place in gramList, from 1; 0 between uses
 	gramList     []gramCount
-	cuts         []cut  // of the Chinese text that is read
-	inWord       []bool // by pair of its characters: whether a word has it
+	strongest    []float32 // by document: of the forms of a word; 0 between uses
+	cuts         []cut     // of the Chinese text that is read
+	inWord       []bool    // by pair of its characters: whether a word has it
 	joined       []byte
 	absent       int // how many grams of the question no definition has
 }
@@ -20,7 +21,7 @@ type scratch struct {
 func (x *Index) newScratch() *scratch {
 	return &scratch{
 		slots: make([]int32, len(x.names)), list: make([]queryTerm, 0, maxTerms), stems: map[string]string{},
-		total: make([]float32, x.size), share: make([]float32, x.size), groups: make([]float32, x.groupCount),
+		total: make([]float32, x.size), share: make([]float32, x.size), groups: make([]float32, x.groupCount), strongest: make([]float32, x.size),
 		gramSlots: make([]int32, len(x.likenesses.rarity)), gramList: make([]gramCount, 0, maxGrams),
 	}
 }

@@ -29,7 +29,7 @@ func (p *parser) guess(word string, weight float32) {
 	for length := len(word) - 1; length <= len(word)+1; length++ {
 		for _, known := range p.index.spelled[spelling{word[0], length}] {
 			if found < maxMeant && slip(word, known) {
-				p.add(p.index.surfaces[known], weight*meant, word)
+				p.add(queryTerm{term: p.index.surfaces[known], weight: weight * meant, from: word})
 				found++
 			}
 		}

@@ -1,7 +1,9 @@
 package rank
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/etui-run/etui/rank/internal/lexicon"
 )
@@ -38,6 +40,78 @@ func cuts(run string, yield func(cut)) {
 		}
 		yield(cut{run[starts[i-n]:starts[i]], n, i - n})
 		i -= n
+	}
+}
+
+// readWide adds the words of a run of Chinese characters, and its pairs of characters that lie
+// in no word.
+func (p *parser) readWide(run string, weight float32, asked bool) {
+	p.cuts, p.inWord = p.cuts[:0], p.inWord[:0]
+	for range utf8.RuneCountInString(run) - 1 {
+		p.inWord = append(p.inWord, false)
+	}
+	cuts(run, func(c cut) {
+		if !slices.Contains(p.cuts, c) {
+			p.cuts = append(p.cuts, c)
+		}
+		for i := range c.length - 1 {
+			p.inWord[c.start+i] = true
+		}
+	})
+	for _, c := range p.cuts {
+		p.readCut(c, weight)
+	}
+	if asked {
+		weight *= acrossWords
+	}
+	pairs(run, func(i int, pair string) {
+		if !p.inWord[i] {
+			p.addWide(pair, queryTerm{weight: weight})
+		}
+	})
+}
+
+// readCut adds the forms of a Chinese word: itself, or its pairs of characters, which share its
+// weight, and its translations.
+func (p *parser) readCut(c cut, weight float32) {
+	p.words++
+	form := queryTerm{weight: weight, word: p.words}
+	if c.length == 1 {
+		p.addWide(c.word, form)
+	} else {
+		form.weight *= wideWord / float32(c.length-1)
+		pairs(c.word, func(_ int, pair string) { p.addWide(pair, form) })
+		for i, r := range c.word {
+			p.addWide(c.word[i:i+utf8.RuneLen(r)], queryTerm{weight: weight * character, loose: true})
+		}
+	}
+	meaning(c.word, c.length, func(word, stem string) {
+		if term, ok := p.index.terms[stem]; ok {
+			p.add(queryTerm{term: term, weight: weight * translated, from: word, word: p.words})
+		}
+	})
+}
+
+// addWide adds a Chinese word, or a part of one, if a definition has it.
+func (p *parser) addWide(word string, t queryTerm) {
+	term, ok := p.index.surfaces[word]
+	if !ok || term == noTerm {
+		return
+	}
+	t.term = term
+	p.add(t)
+	p.list[p.slots[term]-1].count++
+}
+
+// pairs yields the pairs of neighbouring characters of a text, with their numbers.
+func pairs(text string, yield func(i int, pair string)) {
+	previous, n := -1, 0
+	for i, r := range text {
+		if previous >= 0 {
+			yield(n, text[previous:i+utf8.RuneLen(r)])
+			n++
+		}
+		previous = i
 	}
 }
 

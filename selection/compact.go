@@ -24,6 +24,8 @@ type Compact struct {
 	Phase string `json:"phase,omitempty"`
 	// Request is the beginning of [Explanation.Request].
 	Request string `json:"request,omitempty"`
+	// Language is that of [Explanation.Language].
+	Language string `json:"language,omitempty"`
 	// All, Usable, Sent, Meta and Budget count tokens as [Tokens] does. In explanations
 	// that an older etui stored, All is 0, and Sent includes Meta.
 	All    int `json:"tokens_all,omitempty"`
@@ -68,7 +70,7 @@ type Scored struct {
 // have one.
 func (sel *Selection) Compact() Compact {
 	t, s := sel.Tokens(), summary{sel}
-	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Phase: sel.Request.Phase, Request: shorten(sel.ranking.Request, compactRequest), All: t.All, Usable: t.Usable, Sent: t.Sent, Meta: t.Meta, Budget: t.Budget, Dropped: map[Stage]int{}}
+	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Phase: sel.Request.Phase, Request: shorten(sel.ranking.Request, compactRequest), Language: uncovered(sel), All: t.All, Usable: t.Usable, Sent: t.Sent, Meta: t.Meta, Budget: t.Budget, Dropped: map[Stage]int{}}
 	best := rank.NewTop[Match](compactNear, compareMatches)
 	for i, stage := range sel.stages {
 		if stage != Sent && sel.ranking.Scores[i] > 0 {

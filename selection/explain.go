@@ -16,6 +16,9 @@ type Explanation struct {
 	// Request is what was taken as the request of a message with pasted text, see [rank.Divide];
 	// empty when all of it was. The rest counts a little.
 	Request string `json:"request,omitempty"`
+	// Language is that of a question which the words of the tools do not cover; empty
+	// where they do, or where meanings were compared.
+	Language string `json:"language,omitempty"`
 	// Phase is that of the workflow that runs, as in [Request].
 	Phase string     `json:"phase,omitempty"`
 	Facts chat.Facts `json:"facts"`
@@ -62,7 +65,7 @@ const MaxParts = 64
 // Explain says what was done and why, for every tool.
 func (sel *Selection) Explain() Explanation {
 	x := Explanation{
-		Phase: sel.Request.Phase, Query: sel.Request.Query, Request: sel.ranking.Request, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Deferred: len(sel.Deferred),
+		Phase: sel.Request.Phase, Query: sel.Request.Query, Request: sel.ranking.Request, Language: uncovered(sel), Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Deferred: len(sel.Deferred),
 		Funnel: sel.stages.funnel(), Tokens: sel.Tokens(), Counts: sel.Counts(),
 		Declared: names(sel.Declared), Announced: names(sel.Announced), Named: names(sel.Named),
 		Tools: make([]Verdict, 0, len(sel.stages)), Skills: sel.Skills(),

@@ -3,6 +3,7 @@ package selection
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
@@ -42,6 +43,31 @@ func (sel *Selection) rank() {
 			break
 		}
 	}
+	if uncovered(sel) != "" {
+		addLately(sel)
+	}
+}
+
+// addLately adds the tools that were used lately behind the ranked ones, the newest first: a
+// question in a language that no tool has may go on with them.
+func addLately(sel *Selection) {
+	ranked := slices.Clip(sel.Ranked)
+	for _, u := range slices.Backward(sel.Request.Used) {
+		e, ok := sel.selector.catalog.Get(u.Tool)
+		if ok && len(ranked) < sel.limit && sel.stages[e.Position()] == Sent && !slices.ContainsFunc(ranked, func(m Match) bool { return m.Entry == e }) {
+			ranked = append(ranked, Match{e, sel.ranking.Scores[e.Position()]})
+		}
+	}
+	sel.Ranked = ranked
+}
+
+// uncovered returns the language of a question that the words of the tools do not cover; empty
+// where they do, or where meanings were compared.
+func uncovered(sel *Selection) string {
+	if sel.Request.Vector != nil && sel.selector.vectors != nil {
+		return ""
+	}
+	return sel.ranking.Language
 }
 
 // called returns the name of the tool that a call in the history reached: the names of

@@ -50,9 +50,6 @@ func (r Recommend) withDefaults() Recommend {
 	return Recommend{r.On, r.Channel * f, r.Keyword * f, r.History * f, r.Recency * f}
 }
 
-// Recommends reports whether the recommender is on.
-func (s *Selector) Recommends() bool { return s.config.Recommend.On }
-
 // Recommendation is how a candidate was scored.
 type Recommendation struct {
 	// Score is from 0 to 100, the sum of the parts.

@@ -122,6 +122,8 @@ func (r reasons) reason(e *catalog.Entry, v Verdict) string {
 		return "not among the tools that the request includes"
 	case Rank:
 		switch {
+		case v.Rank == 0 && uncovered(r.sel) != "":
+			return "the question is in " + uncovered(r.sel) + ", which no tool has words of"
 		case v.Rank == 0:
 			return "no word of the question matches"
 		case v.Recommendation != nil:
@@ -165,6 +167,8 @@ func (r reasons) standing(v Verdict, position int) string {
 		return fmt.Sprintf("rank %d", v.Rank)
 	case r.sel.selector.pinned.has(position):
 		return "pinned"
+	case uncovered(r.sel) != "" && r.sel.Request.Phase == "":
+		return "used lately; the question is in " + uncovered(r.sel) + ", which no tool has words of"
 	}
 	return "a tool of the phase"
 }

@@ -363,9 +363,7 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 		Cold: in.cold != "", Called: called(in.kept), SkillList: in.Session.SkillList,
 		Phase: in.Session.Flow.Place(), Held: in.Session.Front.Held && in.cold == "",
 	}
-	if s.Recommends() {
-		req.Used = uses(in.Session.Messages)
-	}
+	req.Used = uses(in.Session.Messages)
 	return req
 }
 

@@ -15,7 +15,7 @@ import "encoding/json"
 //etui:tool
 //etui:zh 搜索此处未列出的工具。没有合适的工具时使用。
 type FindTools struct {
-	Queries []string `json:"queries"` // what the tools should do, or their names
+	Queries []string `json:"queries"` // what the tools should do, in English or the language of the tools, or their names
 }
 
 // DescribeTool gets a tool's description and all its parameters.

@@ -32,7 +32,7 @@ func Definitions() []tool.Definition {
 			Name:         "find_tools",
 			Description:  "Searches the tools that are not listed here. Use it when no listed or announced tool fits.",
 			Translations: map[string]string{"zh": "搜索此处未列出的工具。没有合适的工具时使用。"},
-			Parameters:   json.RawMessage(`{"type":"object","properties":{"queries":{"type":"array","description":"what the tools should do, or their names","items":{"type":"string"}}},"required":["queries"]}`),
+			Parameters:   json.RawMessage(`{"type":"object","properties":{"queries":{"type":"array","description":"what the tools should do, in English or the language of the tools, or their names","items":{"type":"string"}}},"required":["queries"]}`),
 			Risk:         "read",
 			Source:       "etui",
 		},

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/catalog"
@@ -156,5 +157,39 @@ func holdTo(t *testing.T, name string, least float64) {
 	}
 	if saved < 95 {
 		t.Errorf("%.1f %% of the tokens saved, want at least 95 %%", saved)
+	}
+}
+
+// TestPairs holds that a verb and an object find a built-in tool, equally well in both
+// languages. The objects of testdata/pairs.tsv are files by name, sums and times.
+func TestPairs(t *testing.T) {
+	raw, err := os.ReadFile("testdata/pairs.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, all, found := selection.New(demoCatalog(t), selection.Config{}), 0, [2]int{}
+	for line := range strings.Lines(string(raw)) {
+		if line[0] == '#' {
+			continue
+		}
+		parts := strings.Split(strings.TrimSpace(line), "\t")
+		all++
+		for lang, text := range parts[1:] {
+			best := s.Select(selection.Request{Query: text, Facts: chat.Facts{Channel: "cli"}}).Ranked
+			if slices.ContainsFunc(best[:min(5, len(best))], func(m selection.Match) bool { return slices.Contains(strings.Split(parts[0], ","), m.Definition.Name) }) {
+				found[lang]++
+			} else {
+				t.Logf("missed: %q wants %s", text, parts[0])
+			}
+		}
+	}
+	t.Logf("of %d: %d in English, %d in Chinese among the best five", all, found[0], found[1])
+	for _, n := range found {
+		if 100*n < 93*all {
+			t.Errorf("%d of %d, want 93 %%", n, all)
+		}
+	}
+	if d := float64(found[0] - found[1]); all < 200 || d*d > 3.84*float64(2*all-found[0]-found[1]) { // McNemar, 5 %
+		t.Errorf("%d pairs: %d in English, %d in Chinese", all, found[0], found[1])
 	}
 }

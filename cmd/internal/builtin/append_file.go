@@ -23,6 +23,7 @@ type appendInput struct {
 //etui:tool risk=write
 //etui:zh 在工作区文件末尾追加文字。
 //etui:alias add line, 追加, 在末尾添加
+//etui:alias write a line at the end of a file, 加一行, 末尾加上
 func (f *Files) appendFile(in appendInput) (string, error) {
 	s, err := f.findChange(in.Path, false)
 	if err != nil {

@@ -21,6 +21,7 @@ type findInput struct {
 //etui:tool risk=read
 //etui:zh 按文件名查找工作区中的文件。
 //etui:alias glob, locate file, 找文件, 文件在哪
+//etui:alias search for a file, look for a file, where is the file, 搜文件, 查找文件, 定位文件
 func (f *Files) findFiles(ctx context.Context, in findInput) (string, error) {
 	s, err := f.find(in.Path)
 	if err != nil {

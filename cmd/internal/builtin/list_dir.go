@@ -21,6 +21,7 @@ type listInput struct {
 //etui:tool risk=read
 //etui:zh 列出工作区文件夹的内容。
 //etui:alias ls, dir, 目录, 有哪些文件
+//etui:alias show the folder, contents of a folder, how many files, 列出文件夹, 文件夹里有什么, 多少个文件
 func (f *Files) listDir(in listInput) (string, error) {
 	s, err := f.find(in.Path)
 	if err != nil {

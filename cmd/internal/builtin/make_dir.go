@@ -11,6 +11,7 @@ type makeDirInput struct {
 //etui:tool risk=write replay=safe
 //etui:zh 在工作区中新建文件夹。
 //etui:alias mkdir, new folder, 新建文件夹, 创建目录
+//etui:alias add a folder, subfolder, set up a directory, 建文件夹, 子文件夹
 func (f *Files) makeDir(in makeDirInput) (string, error) {
 	s, err := f.findChange(in.Path, false)
 	if err != nil {

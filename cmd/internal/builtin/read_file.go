@@ -17,6 +17,7 @@ type readInput struct {
 //etui:tool risk=read
 //etui:zh 读取工作区中的文本文件。
 //etui:alias open file, cat, what does the file say, 打开文件, 查看文件, 看文件内容
+//etui:alias view file, show file, display file, print file, contents of a file, look at a file, load file, 读取, 显示文件, 文件内容, 念文件
 func (f *Files) readFile(in readInput) (string, error) {
 	s, err := f.find(in.Path)
 	if err != nil {

@@ -18,6 +18,7 @@ type removeInput struct {
 //etui:tool risk=destructive
 //etui:zh 永久删除工作区中的文件或文件夹。
 //etui:alias delete file, rm, 删除文件
+//etui:alias erase file, wipe file, throw a file away, drop file, trash, 删掉, 扔掉, 丢掉, 清除文件
 func (f *Files) removeFile(ctx context.Context, in removeInput) (string, error) {
 	s, err := f.findRemoval(in.Path)
 	if err != nil {

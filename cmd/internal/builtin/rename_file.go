@@ -23,6 +23,7 @@ type renameInput struct {
 //etui:tool risk=write
 //etui:zh 移动或重命名工作区中的文件或文件夹。
 //etui:alias move file, mv, 重命名, 移动文件
+//etui:alias change the name of a file, put a file into a folder, 改名, 挪文件, 搬文件, 移到文件夹
 func (f *Files) renameFile(in renameInput) (string, error) {
 	from, err := f.findRemoval(in.From)
 	if err != nil {

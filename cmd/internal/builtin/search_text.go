@@ -30,6 +30,7 @@ type searchInput struct {
 //etui:tool risk=read
 //etui:zh 在工作区文件内容中搜索文字。
 //etui:alias grep, search in files, where is this word used, 全文搜索文件, 哪个文件里有
+//etui:alias find a word in a file, which lines contain, 在文件里找
 func (f *Files) searchText(ctx context.Context, in searchInput) (string, error) {
 	s, err := f.find(in.Path)
 	if err != nil {

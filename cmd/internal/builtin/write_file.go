@@ -15,6 +15,7 @@ type writeInput struct {
 //etui:tool risk=write
 //etui:zh 写入（覆盖）工作区中的文本文件。
 //etui:alias create file, save, put this into a file, 新建文件, 保存文件, 写文件
+//etui:alias new file, export to a file, store in a file, generate file, fill in, 存成文件, 导出到文件, 生成文件, 记到文件
 func (f *Files) writeFile(in writeInput) (string, error) {
 	raw, note := []byte(in.Content), ""
 	if have, err := f.text(in.Path); err == nil {

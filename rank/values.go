@@ -1,0 +1,258 @@
+package rank
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A question names values: addresses, files, sums, times. Their words are no topic, and lead to
+// tools that mention such a value as an example. Their form says what is asked about, so each
+// stands for a word: a name with an extension for "file", an operator between numbers for
+// "calculate". Times and courtesy stand for nothing, unless the question has nothing else.
+//
+// The closed classes are those of A Comprehensive Grammar of the English Language (Quirk et al.,
+// 1985, § 6.63 numerals, 8.51-8.77 time adjuncts) and of 现代汉语八百词 (吕叔湘).
+
+// withoutValues puts words in place of the values of a question. It returns the expressions of
+// time apart.
+func withoutValues(query string) (rest, time string) {
+	query = withoutAddresses(query)
+	if strings.ContainsAny(query, `./\\`) && len(query) <= maxNaming {
+		query = withoutNames(query)
+	}
+	signs := hints(query)
+	if signs&hasNumber != 0 && len(query) <= maxNaming {
+		query = withoutSums(query)
+	}
+	if signs&hasTime == 0 || len(query) > maxTimed {
+		return query, ""
+	}
+	rest = courtesy.ReplaceAllString(query, " ")
+	var said strings.Builder
+	for _, expression := range times {
+		rest = expression.ReplaceAllStringFunc(rest, func(time string) string {
+			said.WriteString(time + " ")
+			return " "
+		})
+	}
+	if !saysSomething(rest) {
+		return query, "" // "what about Friday?" asks about the day
+	}
+	return rest, said.String()
+}
+
+// maxNaming is how long a question is whose files and sums are what it is about, in bytes. In
+// longer ones, which write a task out, they are details.
+const maxNaming = 300
+
+// maxTimed is how long a question is of which expressions of time are taken out, in bytes, and
+// whose language is asked for.
+const maxTimed = 2 << 10
+
+// hint says which values a question may have.
+type hint uint8
+
+const (
+	hasNumber hint = 1 << iota
+	hasTime
+)
+
+// hints reads the words of a question once, so that the expressions run only where they may find
+// something.
+func hints(query string) (found hint) {
+	start := -1
+	for i := range len(query) + 1 {
+		letter := i < len(query) && (query[i]|0x20 >= 'a' && query[i]|0x20 <= 'z')
+		switch {
+		case letter && start < 0:
+			start = i
+		case !letter && start >= 0:
+			if i-start <= maxHint {
+				var word [maxHint]byte
+				for k := range i - start {
+					word[k] = query[start+k] | 0x20
+				}
+				found |= hintWords[string(word[:i-start])]
+			}
+			start = -1
+		}
+		if i < len(query) && query[i] >= '0' && query[i] <= '9' {
+			found |= hasNumber | hasTime
+		}
+	}
+	if strings.ContainsAny(query, "零一二两三四五六七八九十百千万半几") {
+		found |= hasNumber | hasTime
+	}
+	if strings.ContainsAny(query, "天周月年日晚早午夜点请烦托驾谢忙") {
+		found |= hasTime
+	}
+	return found
+}
+
+// maxHint is the length of the longest word that hints knows.
+const maxHint = 12
+
+const (
+	days    = `today|tomorrow|yesterday|tonight|mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?`
+	dayPart = `morning|afternoon|evening|night|noon|midnight|weekend`
+	units   = `seconds?|minutes?|hours?|days?|weeks?|weekends?|months?|quarters?|years?`
+	digits  = `\d+(?:[.,]\d+)*`
+	numeral = `(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million)`
+	number  = `(?:` + digits + `|` + numeral + `(?:(?:[ -]|[ -]and[ -])` + numeral + `)*)`
+	amount  = `(?:(?:about|around) )?(?:half |a quarter of )?(?:an?|` + number + `|a few|a couple of|several|half)(?: and a half)?`
+	hanzi   = `(?:` + digits + `|[零一二两三四五六七八九十百千万]+)`
+	hanDay  = `大?[今明后昨前]天|[今明昨][晚早日]`
+	hanPart = `早上|上午|中午|下午|晚上|傍晚|凌晨|半夜|清晨`
+	hanUnit = `分钟|秒钟?|个?小时|个?钟头|天|周|个?星期|个?礼拜|个?月|年`
+	civil   = `please|kindly|would you mind|do you mind|if you (?:do not|don't|wouldn't) mind|if (?:it is |it's )?possible|i'd appreciate(?: it)?(?: if you)?|i would appreciate(?: it)?(?: if you)?|be so kind(?: as)?(?: to)?|when(?:ever)? you (?:get|have) (?:a |the )?(?:chance|moment|minute|second|time)|do me a favou?r|(?:many )?thanks in advance|thank you in advance|sorry to (?:bother|trouble) you|(?:i )?(?:was|am|i'm) wondering (?:if|whether)`
+	hanGood = `麻烦(?:您|你)?(?:帮(?:我|忙)?(?:一下)?)?|请问|拜托(?:您|你|了)?|劳驾|辛苦(?:您|你)?(?:了|帮我)?|请?帮(?:我|忙|个忙)(?:一下)?|能不能|可不可以|可以吗|好吗|行吗|谢谢(?:你|您|了)?`
+)
+
+// courtesy are the phrases of politeness.
+var courtesy = regexp.MustCompile(`(?i)\b(?:` + civil + `)\b|` + hanGood)
+
+// times are the expressions of time: days and times of day, spans from now, clocks. Dates and
+// months are left: they say what a report or a booking is for.
+var times = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)\b(?:(?:this|next|last|coming|past|previous|early|late|on|by|until|till|since|from|in the|at) )*(?:` + days + `|(?:this|next|last|coming|past|previous) (?:` + dayPart + `|weeks?)|in the (?:` + dayPart + `)|at (?:night|noon|midnight))(?: (?:` + dayPart + `))?\b`),
+	regexp.MustCompile(`(?i)\b(?:in|within|after|the next|the last|over the (?:next|last)) ` + amount + `[ -](?:` + units + `)\b|\b` + amount + `[ -](?:` + units + `) (?:ago|later|from now|earlier)\b`),
+	regexp.MustCompile(`(?i)\b(?:at )?\d{1,2}(?::\d\d)? ?(?:am|pm|a\.m\.|p\.m\.|o'clock)|\b(?:at )?\d{1,2}:\d\d\b`),
+	regexp.MustCompile(`(?:` + hanDay + `|[下上这本每]?个?(?:周|星期|礼拜)[一二三四五六日天末]|[下上这本]下?个?(?:周|星期|礼拜))(?:` + hanPart + `)?|` + hanPart),
+	regexp.MustCompile(`(?:` + hanzi + `|半|几)个?半?(?:` + hanUnit + `)(?:之?[后前内]|以[后前内])`),
+	regexp.MustCompile(`(?:` + digits + `|[二两三四五六七八九十]+)(?:点(?:钟|半|一刻|` + hanzi + `分?)?)`),
+}
+
+// sums are the forms of arithmetic, with the words for which they stand.
+var sums = []struct {
+	form  *regexp.Regexp
+	words string
+}{
+	{regexp.MustCompile(`(?i)\b` + number + ` ?(?:%|percent) of ` + number + `\b`), " calculate percent "},
+	{regexp.MustCompile(`(?i)\b` + number + ` (?:times|multiplied by) ` + number + `\b`), " calculate times multiply "},
+	{regexp.MustCompile(`(?i)\b` + number + ` (?:plus) ` + number + `\b`), " calculate plus add "},
+	{regexp.MustCompile(`(?i)\b` + number + ` (?:minus|less) ` + number + `\b`), " calculate minus subtract "},
+	{regexp.MustCompile(`(?i)\b` + number + ` (?:divided by|over|modulo|mod) ` + number + `\b`), " calculate divided by divide "},
+	{regexp.MustCompile(`(?i)\b` + number + ` (?:to the power of|raised to(?: the power of)?) ` + number + `\b`), " calculate power "},
+	{regexp.MustCompile(`(?i)\b` + number + ` (?:squared|cubed)\b`), " calculate power "},
+	{regexp.MustCompile(`(?i)\b(?:add(?: up)?|subtract|multiply|divide|(?:the )?(?:sum|product|difference|average|mean) of) ` + number + `(?:(?:, ?and |, ?| and | by | from | to | with )` + number + `)+\b`), " calculate $0 "},
+	{regexp.MustCompile(`(?i)\b(?:(?:square|cube) root of|half of|a (?:third|quarter) of|twice|double) ` + number + `\b`), " calculate $0 "},
+	{regexp.MustCompile(hanzi + ` ?(?:乘以?|x|X) ?` + hanzi), " calculate multiply 乘以 "},
+	{regexp.MustCompile(hanzi + ` ?加上? ?` + hanzi), " calculate add 加 "},
+	{regexp.MustCompile(hanzi + ` ?减去? ?` + hanzi), " calculate subtract 减 "},
+	{regexp.MustCompile(hanzi + ` ?除以?(?:于)? ?` + hanzi), " calculate divide 除以 "},
+	{regexp.MustCompile(hanzi + ` ?的 ?(?:` + hanzi + ` ?%|百分之` + hanzi + `)`), " calculate percent "},
+	{regexp.MustCompile(hanzi + ` ?的 ?(?:` + hanzi + ` ?次方|平方根?|立方根?|一半|两倍|` + hanzi + `分之` + hanzi + `)`), " calculate power "},
+	{regexp.MustCompile(hanzi + `(?: ?[、,，和与跟加] ?` + hanzi + `)+ ?(?:相[加减乘除]|的?[和积差商]|加起来|之[和积差商]|的平均[值数])`), " calculate "},
+	{regexp.MustCompile(`\b(?:3[2-9]|[4-9]\d|\d{3,})(?:\.\d+)?/\d+\b|\b\d+/(?:3[2-9]|[4-9]\d|\d{3,})\b`), " calculate divide "},
+	{regexp.MustCompile(`\d[ )]*(?:[+*×÷^]|( )[-−/]( ))[ (]*\d`), " calculate $0 "},
+}
+
+// withoutSums puts words in place of arithmetic.
+func withoutSums(query string) string {
+	for _, s := range sums {
+		if s.form.MatchString(query) {
+			return s.form.ReplaceAllString(query, strings.Replace(s.words, "$0", "${0}", 1))
+		}
+	}
+	return query
+}
+
+// saysSomething reports whether a text has a word that is neither a stop word nor polite, and not
+// what one calls the time.
+func saysSomething(text string) (says bool) {
+	words(fold(text), func(word string, wide bool) {
+		_, size := utf8.DecodeRuneInString(word)
+		pair := wide && size < len(word)
+		says = says || !pair && !isStopWord(word) && !isPolite(word) && !strings.Contains(timeNouns, " "+word+" ")
+	})
+	return says
+}
+
+// timeNouns are what one calls the time when one asks for it.
+const timeNouns = " time date day weekday week month year hour clock 时 间 日 期 几 点 号 星 周 "
+
+// hintWords are the words that the expressions need.
+var hintWords = func() map[string]hint {
+	set := map[string]hint{}
+	add := func(expression string, found hint) {
+		for _, w := range strings.FieldsFunc(expression, func(r rune) bool { return !unicode.IsLower(r) }) {
+			if len(w) > 2 && len(w) <= maxHint && w != "the" && w != "you" {
+				set[w] |= found
+			}
+		}
+	}
+	for _, name := range []string{days, dayPart, units} {
+		add(strings.ReplaceAll(name, "s?", ""), hasTime)
+		add(strings.ReplaceAll(name, "?", ""), hasTime)
+	}
+	add("please kindly mind possible appreciate kind chance moment favor favour advance sorry wondering half", hasTime)
+	add(numeral, hasNumber|hasTime)
+	return set
+}()
+
+// name is a path or a name with an extension. Wide characters end it, since no space stands
+// between them and the words around it.
+var name = regexp.MustCompile(`[A-Za-z]:\\[\w\\.-]+|[~.\w*/{},-]*[\w*/}]`)
+
+// kinds are the words for files by their extensions: the top-level media types of IANA that people
+// name beside the word "file".
+var kinds = func() map[string]string {
+	set := map[string]string{}
+	for kind, list := range map[string]string{
+		" file ": `txt md rst log conf cfg ini env toml yaml yml json jsonl xml tex lock pem key diff patch srt pdf doc docx odt rtf ppt pptx odp epub
+			csv tsv xls xlsx ods parquet html htm css go py js ts jsx tsx java kt rs rb php cpp cc hpp cs swift sh bash sql lua pl ipynb vue proto c h
+			bin exe dll so dat db sqlite wasm iso dmg apk deb rpm zip tar gz tgz rar bz2 xz`,
+		" file image ": "png jpg jpeg gif webp bmp svg heic tif tiff ico avif",
+		" file audio ": "mp3 wav ogg flac m4a aac",
+		" file video ": "mp4 mov avi mkv webm",
+	} {
+		for extension := range strings.FieldsSeq(list) {
+			set["."+extension] = kind
+		}
+	}
+	return set
+}()
+
+// withoutNames puts "file" and its kind in place of the names of files, and "folder" in place of
+// paths that end with a slash. A question with nothing else asks to read them, or where they are.
+func withoutNames(query string) string {
+	named, folder := "", false
+	rest := name.ReplaceAllStringFunc(query, func(name string) string {
+		slash := strings.ContainsAny(name, `/\`)
+		extension := strings.ToLower(path.Ext(name))
+		kind, known := kinds[extension]
+		rooted := strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "~/") || strings.Contains(name, `:\`)
+		switch {
+		case !known && strings.IndexFunc(name, unicode.IsLower) < 0:
+			return name
+		case known && name != extension:
+			kind += extension[1:] + " "
+		case slash && strings.HasSuffix(name, "/"):
+			kind, folder = " folder ", true
+		case rooted || strings.HasPrefix(name, "/") && strings.Count(name, "/") > 1:
+			kind = " file "
+		default:
+			return name
+		}
+		named = kind
+		return kind
+	})
+	if named == "" {
+		return query
+	}
+	switch lower := lowerASCII(query); {
+	case saysSomething(strings.ReplaceAll(rest, named, " ")):
+		return rest
+	case holds(lower, whereabouts):
+		return rest + " find search 查找"
+	case folder:
+		return rest + " list 列出"
+	}
+	return rest + " read view 读取 查看"
+}
+
+// whereabouts ask where something is.
+var whereabouts = []string{"where", "哪里", "哪儿", "在哪", "哪个", "find", "找"}
