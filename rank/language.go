@@ -17,8 +17,8 @@ type language struct {
 }
 
 // languages are those that are told apart by their function words: articles, pronouns,
-// prepositions, conjunctions and auxiliary verbs. The words are those of the stop-word lists of
-// snowballstem.org (BSD licence), without the ones that English has, too.
+// prepositions, conjunctions and auxiliary verbs, without the ones that English has, too. The lists
+// were written for this package.
 var languages = []language{
 	{"Spanish", set(`el la los las un una unos unas de del al y o que qué en por para con sin sobre como cómo cuando cuándo cuál cuanto cuánto cuántos dónde donde quién
 		mi mis tu tus su sus me te se nos lo le les es está están son soy hay tengo tiene tienes puedo puedes puede quiero necesito este esta estos estas ese esa eso

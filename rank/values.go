@@ -13,8 +13,8 @@ import (
 // stands for a word: a name with an extension for "file", an operator between numbers for
 // "calculate". Times and courtesy stand for nothing, unless the question has nothing else.
 //
-// The closed classes are those of A Comprehensive Grammar of the English Language (Quirk et al.,
-// 1985, § 6.63 numerals, 8.51-8.77 time adjuncts) and of 现代汉语八百词 (吕叔湘).
+// The words belong to closed classes: numerals, adverbs of time, and courtesy. The lists were written
+// for this package.
 
 // withoutValues puts words in place of the values of a question. It returns the expressions of
 // time apart.
@@ -197,7 +197,7 @@ var hintWords = func() map[string]hint {
 // between them and the words around it.
 var name = regexp.MustCompile(`[A-Za-z]:\\[\w\\.-]+|[~.\w*/{},-]*[\w*/}]`)
 
-// kinds are the words for files by their extensions: the top-level media types of IANA that people
+// kinds are the words for files by their extensions: the kinds of media that people
 // name beside the word "file".
 var kinds = func() map[string]string {
 	set := map[string]string{}
