@@ -50,6 +50,7 @@ func (g *Agents) Identify(m message.Mail) (message.Mail, error) {
 // Users returns the people whom etui knows now; nil means none.
 func (g *Agents) Users() *identity.Users { return g.host.People.Now() }
 
+// Key returns the session of a message to an agent.
 func (g *Agents) Key(a *Agent, m message.Mail) session.Key {
 	if m.To != "" {
 		return m.To

@@ -103,8 +103,8 @@ type Embedder struct {
 
 	have, all atomic.Int64 // tools with a vector, and tools that should have one
 
-	missing chan struct{} // holds a value when tools have no vectors yet
-	ctx     context.Context
+	missing chan struct{}   // holds a value when tools have no vectors yet
+	ctx     context.Context //nolint:containedctx // of late answers, which outlive their questions
 	cancel  context.CancelFunc
 	done    chan struct{}
 }

@@ -33,7 +33,7 @@ func (s *Store) guide() (guide, error) {
 	defer s.guides.mu.Unlock()
 	root, err := os.OpenRoot(s.config.Workspace)
 	if err != nil { // there is no workspace
-		return guide{}, nil //nolint:nilerr // so there is no guide
+		return guide{}, nil
 	}
 	defer root.Close()
 	var still []func() bool

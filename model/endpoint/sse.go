@@ -83,10 +83,6 @@ func events(body io.Reader) iter.Seq2[Event, error] {
 			}
 			switch string(field) {
 			case "", "id", "retry":
-			default:
-				if stray == "" {
-					stray = string(line[:min(len(line), maxDetail)])
-				}
 			case "event":
 				e.Name = string(value)
 			case "data":
@@ -98,6 +94,10 @@ func events(body io.Reader) iter.Seq2[Event, error] {
 					e.Data = append(e.Data, '\n')
 				}
 				e.Data = append(e.Data, value...)
+			default:
+				if stray == "" {
+					stray = string(line[:min(len(line), maxDetail)])
+				}
 			}
 		}
 		switch {

@@ -123,7 +123,7 @@ func dialectOf(cfg Config) (schema.Dialect, error) {
 	}
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil {
-		return schema.Dialect{}, nil // the server is refused
+		return schema.Dialect{}, nil //nolint:nilerr // the server is refused later, with the address
 	}
 	return schema.Of(base.Hostname(), cfg.Model), nil
 }
@@ -194,7 +194,8 @@ func (m *Model) ask(
 
 // warn says what follows from a refusal.
 func (m *Model) warn(ctx context.Context, says string, refused error) {
-	m.config.Log.WarnContext(ctx, says, slog.String("model", m.server.Name()), slog.Any("error", m.server.Describe(ctx, refused)))
+	about := []any{slog.String("model", m.server.Name()), slog.Any("error", m.server.Describe(ctx, refused))}
+	m.config.Log.WarnContext(ctx, says, about...) //nolint:sloglint // the messages of its callers are constant
 }
 
 func (m *Model) post(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {

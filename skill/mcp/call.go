@@ -183,7 +183,7 @@ func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error
 	case errors.Is(err, wire.ErrNoMessage):
 		kind, words = skill.ErrExecutionFailed, err.Error()
 	case errors.Is(err, skill.ErrExecutionFailed):
-		return fmt.Errorf("%s: %s", t.definition.Name, s.tell(err))
+		return fmt.Errorf("%s: %w", t.definition.Name, s.tell(err))
 	case !errors.As(err, &answer) || slices.Contains(ownCodes, answer.Code):
 		s.config.Log.WarnContext(ctx, "MCP server did not answer a call", "server", s.file.Name, "tool", t.definition.Name, "error", s.tell(n.connection.explain(err)))
 		s.look()

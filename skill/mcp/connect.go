@@ -153,15 +153,15 @@ func (s *Server) capabilities() *sdk.ClientCapabilities {
 		Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
 	}}
 	if len(s.roots()) > 0 {
-		can.RootsV2 = &sdk.RootCapabilities{}
+		can.RootsV2 = &sdk.RootCapabilities{} //nolint:staticcheck // servers ask for them
 	}
 	return can
 }
 
-func (s *Server) roots() (list []*sdk.Root) {
+func (s *Server) roots() (list []*sdk.Root) { //nolint:staticcheck // servers ask for them
 	for _, folder := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.read, s.write)))) {
 		at := url.URL{Scheme: "file", Path: folder}
-		list = append(list, &sdk.Root{URI: at.String(), Name: filepath.Base(folder)})
+		list = append(list, &sdk.Root{URI: at.String(), Name: filepath.Base(folder)}) //nolint:staticcheck // as above
 	}
 	return list
 }

@@ -314,7 +314,7 @@ func TestTasks(t *testing.T) {
 					Params struct{ Task json.RawMessage }
 				}
 				_ = json.NewDecoder(r.Body).Decode(&m)
-				result := `{}`
+				var result string
 				switch m.Method {
 				case "":
 					return
@@ -432,7 +432,7 @@ func TestAnswersOfServices(t *testing.T) {
 // TestUnlisted: a service that does not list what it says it has costs no tool.
 func TestUnlisted(t *testing.T) {
 	t.Parallel()
-	s, url := between(t, func(w http.ResponseWriter, r *http.Request, method string) bool {
+	s, url := between(t, func(w http.ResponseWriter, _ *http.Request, method string) bool {
 		if !strings.HasPrefix(method, "resources/") && !strings.HasPrefix(method, "prompts/") {
 			return false
 		}

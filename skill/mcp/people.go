@@ -104,7 +104,7 @@ func (p *people) welcome(own *connection, person string, v *visit) {
 		return
 	}
 	select {
-	case <-v.connection.dead:
+	case <-v.connection.dead: //nolint:errcheck // why does not matter: the next call connects again
 	case <-v.connection.ctx.Done():
 	}
 	v.connection.close()

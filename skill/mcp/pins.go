@@ -133,7 +133,7 @@ func (p *Pins) approve(server string, choose func(held []Held) []string) error {
 		}
 		var chosen []*pin // all names are checked before the first pin changes
 		for _, name := range choose(held) {
-			name, hash := name, ""
+			hash := ""
 			if at := strings.LastIndexByte(name, '@'); s.Tools[name] == nil && at >= 0 {
 				name, hash = name[:at], name[at+1:]
 			}

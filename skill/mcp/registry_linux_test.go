@@ -181,7 +181,7 @@ func (s registryServer) try(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = walls.Close() })
 	needed := s.with()
-	installer := mcp.Installer{State: state, Sandbox: walls, Agree: func(scripts []mcp.Script, _ []string) bool {
+	installer := mcp.Installer{State: state, Sandbox: walls, Agree: func([]mcp.Script, []string) bool {
 		if s.build {
 			needed = "its native module was built in the sandbox"
 		}
@@ -206,8 +206,8 @@ func (s registryServer) try(t *testing.T) string {
 		needed = "programs of packages were not run, and not needed"
 	}
 	called := "`" + s.tool + "`"
-	switch {
-	case s.tool == "":
+	switch s.tool {
+	case "":
 		called = "no: it needs " + s.without
 	default:
 		got, err := r.call("mcp__tried__"+s.tool, strings.ReplaceAll(s.args, "SHARE", share))

@@ -67,7 +67,7 @@ func program(mode string) {
 	case "roots":
 		s := newServer()
 		s.AddTool(&sdk.Tool{Name: "roots", Description: "Lists them.", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			if list, ok := r.Params.InputResponses["r"].(*sdk.ListRootsResult); ok {
+			if list, ok := r.Params.InputResponses["r"].(*sdk.ListRootsResult); ok { //nolint:staticcheck // etui answers it
 				raw, err := json.Marshal(list.Roots)
 				return text(string(raw)), err
 			}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 	"github.com/kaptinlin/jsonrepair"
@@ -148,7 +150,8 @@ func (f Folders) lists(all map[string]any) (lists []map[string]any) {
 func cleanName(name string) string {
 	var b strings.Builder
 	for _, r := range name {
-		if r != '-' && r != '_' && !(r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')) {
+		plain := r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
+		if r != '-' && r != '_' && !plain {
 			r = '-'
 		}
 		if last := b.String(); r != '-' && r != '_' || last != "" && !strings.HasSuffix(last, "-") &&

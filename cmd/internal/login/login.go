@@ -150,7 +150,7 @@ func find(ctx context.Context, w *workdir.Workspace, name string, servers *mcp.P
 			why = failed
 		}
 	}
-	return nil, cmp.Or(why, error(config.Usagef("there is no MCP server %s: etui skills lists what there is", name)))
+	return nil, cmp.Or(why, config.Usagef("there is no MCP server %s: etui skills lists what there is", name))
 }
 
 // browser has the person at the terminal log in.

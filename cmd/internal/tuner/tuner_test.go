@@ -50,7 +50,7 @@ func TestTuner(t *testing.T) {
 	tuning := &selection.Tuning{}
 	now := selection.Follow(registry, selection.Config{Weights: bad, Tuning: tuning})
 	first := func() string {
-		return now().Search(selection.Request{Query: "what is it with " + subject(7), Facts: chat.Facts{}}, 1)[0].Entry.Definition.Name
+		return now().Search(selection.Request{Query: "what is it with " + subject(7), Facts: chat.Facts{}}, 1)[0].Definition.Name
 	}
 	if got := first(); got == "tool_7" {
 		t.Fatalf("the weights find %s already", got)

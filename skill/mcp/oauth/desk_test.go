@@ -3,6 +3,7 @@ package oauth_test
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
@@ -46,7 +47,7 @@ func (d *desk) link(person string) string {
 // page opens the page of the gateway.
 func (d *desk) page(q url.Values) (status int, text string) {
 	w := httptest.NewRecorder()
-	d.ServeHTTP(w, httptest.NewRequest("GET", "/mcp/login?"+q.Encode(), nil))
+	d.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/mcp/login?"+q.Encode(), nil))
 	return w.Code, w.Body.String()
 }
 
@@ -73,7 +74,7 @@ func TestDesk(t *testing.T) {
 	if status, text := d.page(answer); status != 404 || code.MatchString(text) {
 		t.Error("an answer is good twice: ", text)
 	}
-	over := httptest.NewRequest("GET", "/mcp/login?state=x", nil)
+	over := httptest.NewRequest(http.MethodGet, "/mcp/login?state=x", nil)
 	over.Header.Set("Accept-Language", "zh-CN,zh;q=0.9,en;q=0.8")
 	w := httptest.NewRecorder()
 	if d.ServeHTTP(w, over); !strings.Contains(w.Body.String(), "登录链接已失效") {
@@ -110,7 +111,7 @@ func TestDeskDocument(t *testing.T) {
 		t.Error(err)
 	}
 	w := httptest.NewRecorder()
-	d.ServeHTTP(w, httptest.NewRequest("GET", "/mcp/client.json", nil))
+	d.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/mcp/client.json", nil))
 	var is struct {
 		ID        string   `json:"client_id"`
 		Redirects []string `json:"redirect_uris"`
