@@ -37,7 +37,9 @@ type Index struct {
 	votes      float32 // the weight of votes
 	likenesses *likenesses
 	enriched   map[string]tool.Texts // by name; what counts of them
-	scratch    sync.Pool
+	// toolWords are the stems of the words of the definitions' names.
+	toolWords func() map[string]struct{}
+	scratch   sync.Pool
 }
 
 // meant reports whether a term is in glossed.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/tool"
@@ -50,9 +51,23 @@ func (a *Indexer) Index(tools []*tool.Definition, enriched map[string]tool.Texts
 	x.scratch.New = func() any { return x.newScratch() }
 	x.readGroups(tools)
 	x.enriched = bound(tools, enriched)
+	x.toolWords = sync.OnceValue(func() map[string]struct{} { return wordsOfNames(tools) })
 	documents := a.read(tools, x.enriched)
 	a.forget(x.number(a.words, documents))
 	return x
+}
+
+// wordsOfNames returns the stems of the words of the definitions' names.
+func wordsOfNames(tools []*tool.Definition) map[string]struct{} {
+	all := map[string]struct{}{}
+	for _, d := range tools {
+		words(fold(d.Name), func(word string, wide bool) {
+			if !wide {
+				all[stem(word)] = struct{}{}
+			}
+		})
+	}
+	return all
 }
 
 // chunk is how many definitions are read at once.

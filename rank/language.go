@@ -176,12 +176,18 @@ func scriptOf(question string) *language {
 	return &language{name: scripts[best].name}
 }
 
-// latin returns the names of a text in Latin letters: in a question in another script, these are
-// the words that tools may have.
-func latin(text string) string {
+// leastName is how many letters a word of a tool's name has that counts in another language.
+const leastName = 4
+
+// named returns the words of a question in a language that say which tool is meant, though the words
+// of the tools do not cover it: those that tools have in their names ("zeig mir die logs"), and in
+// another script names in Latin letters.
+func (x *Index) named(text string, l *language) string {
 	var names strings.Builder
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if ascii(word) && word[0] <= 'Z' {
+		_, own := x.toolWords()[stem(strings.ToLower(word))]
+		own = own && len(word) >= leastName && !l.function(strings.ToLower(word))
+		if ascii(word) && (own || l.accented() && word[0] <= 'Z') {
 			names.WriteString(word + " ")
 		}
 	}

@@ -46,3 +46,24 @@ func TestLanguages(t *testing.T) {
 		}
 	}
 }
+
+// TestNamedInAnotherLanguage: a word of a tool's name says which tool is meant, in whatever language
+// the rest of the question is.
+func TestNamedInAnotherLanguage(t *testing.T) {
+	t.Parallel()
+	tools := []*tool.Definition{
+		{Name: "get_weather", Description: "The weather of a place", Examples: []string{"weather in Paris"}}, {Name: "get_pod_logs", Description: "What a pod wrote"},
+		{Name: "translate_text", Description: "Writes a text in another language", Examples: []string{"translate hola into de"}},
+	}
+	x := rank.New(tools, rank.Weights{})
+	for question, want := range map[string]int{"wie ist das weather in Rome": 0, "zeig mir bitte die logs von checkout": 1, "muéstrame los logs del pod": 1, "demain à Paris": -1, "vacaciones de": -1} {
+		got := -1
+		r := x.Rank(rank.Query{Text: question})
+		if hits := r.Hits(1); len(hits) > 0 {
+			got = hits[0].Position
+		}
+		if got != want {
+			t.Errorf("%q finds %d, want %d", question, got, want)
+		}
+	}
+}

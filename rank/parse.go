@@ -114,8 +114,8 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	text, time := withoutValues(head(parts.Request, maxQuery))
 	language := ""
 	if l := languageOf(text); l != nil && !x.covers(text, l) {
-		language, text = l.name, latin(text)
-		if !l.accented() || !saysSomething(text) {
+		language, text = l.name, x.named(text, l)
+		if !saysSomething(text) {
 			return question{language: language} // what matches would match by accident
 		}
 	}

@@ -123,7 +123,7 @@ func (r reasons) reason(e *catalog.Entry, v Verdict) string {
 	case Rank:
 		switch {
 		case v.Rank == 0 && uncovered(r.sel) != "":
-			return "the question is in " + uncovered(r.sel) + ", which no tool has words of"
+			return "the question is in " + uncovered(r.sel) + ", which the tools do not speak"
 		case v.Rank == 0:
 			return "no word of the question matches"
 		case v.Recommendation != nil:
@@ -168,7 +168,7 @@ func (r reasons) standing(v Verdict, position int) string {
 	case r.sel.selector.pinned.has(position):
 		return "pinned"
 	case uncovered(r.sel) != "" && r.sel.Request.Phase == "":
-		return "used lately; the question is in " + uncovered(r.sel) + ", which no tool has words of"
+		return "used lately; the question is in " + uncovered(r.sel) + ", which the tools do not speak"
 	}
 	return "a tool of the phase"
 }

@@ -257,8 +257,8 @@ func show(ctx context.Context, link string) {
 	name := map[string]string{"darwin": "open", "windows": "explorer"}[runtime.GOOS]
 	if path, err := exec.LookPath(cmp.Or(name, "xdg-open")); err == nil {
 		c := exec.CommandContext(context.WithoutCancel(ctx), path, link)
-		if c.Start() == nil {
-			go func() { _ = c.Wait() }() // the link is on the screen too
+		if c.Start() == nil { // otherwise the link is on the screen, too
+			_ = c.Process.Release()
 		}
 	}
 }

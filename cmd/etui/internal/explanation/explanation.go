@@ -52,7 +52,7 @@ func Text(x selection.Explanation, all bool, width int) string {
 		fmt.Fprintf(&b, "request: %s (the rest of the message counts a little)\n", printable.Line(x.Request, 200))
 	}
 	if x.Language != "" {
-		fmt.Fprintf(&b, "language: %s, which no tool has words of: the tools used lately are sent, and the model searches (docs/ranking.md, Other languages)\n", x.Language)
+		fmt.Fprintf(&b, "language: %s, which the tools do not speak: words of their names count, tools used lately are sent, and the model searches (docs/ranking.md, Other languages)\n", x.Language)
 	}
 	if x.Phase != "" {
 		fmt.Fprintf(&b, "phase %s of the workflow that runs\n", x.Phase)

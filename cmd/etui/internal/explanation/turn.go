@@ -38,7 +38,7 @@ func Turn(t inspect.Turn, width int) string {
 		head += fmt.Sprintf("request: %s (the rest of the message counted a little)\n", printable.Line(c.Request, 200))
 	}
 	if c.Language != "" {
-		head += fmt.Sprintf("language: %s, which no tool has words of\n", c.Language)
+		head += fmt.Sprintf("language: %s, which the tools do not speak\n", c.Language)
 	}
 	if c.Phase != "" {
 		head += fmt.Sprintf("phase %s\n", c.Phase)
