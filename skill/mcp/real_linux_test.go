@@ -87,6 +87,7 @@ func TestRealServers(t *testing.T) {
 		}},
 		{name: "commands", command: "mcp-server-commands/build/index.js", calls: [][3]string{
 			{"run_command", `{"command":"echo hello && id -u"}`, "hello"},
+			{"prompt_run_command", `{"command":"echo hello"}`, "hello"},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
