@@ -76,6 +76,10 @@ type Config struct {
 	Pins *Pins
 	// Logins say how etui logs in to services. Nil: it does not.
 	Logins *Logins
+	// Patience is how long a server may be silent when it is greeted in the newer version of
+	// the protocol, before it is greeted in the older one; 0 means two seconds. Later attempts
+	// wait 20 seconds.
+	Patience time.Duration
 	// Log reports servers that come and go. Nil discards.
 	Log *slog.Logger
 	// Version is etui's version, which servers are shown. Default: "dev".

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -149,7 +150,7 @@ func (s *Server) renewed(ctx context.Context, c *connection) {
 // when the tools have changed. A server's program has ended when Run returns.
 func (s *Server) Run(ctx context.Context, changed func()) {
 	log := s.config.Log.With("server", s.file.Name)
-	m, renewals := &manner{patience: firstPatience}, 0
+	m, renewals := &manner{patience: cmp.Or(s.config.Patience, firstPatience)}, 0
 	for tries := 1; ; tries++ {
 		s.update(func(n *state) { n.phase, n.retry = Trying, time.Time{} })
 		since, login := time.Now(), mark(ctx, s.login)
@@ -173,7 +174,7 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 			s.update(func(n *state) { n.phase, n.err = Stopped, err })
 			log.WarnContext(ctx, "MCP server waits for a login", "error", err)
 			awaitLogin(ctx, s.login, login)
-			tries, *m = 0, manner{patience: firstPatience}
+			tries, *m = 0, manner{patience: cmp.Or(s.config.Patience, firstPatience)}
 			continue
 		}
 		if hopeless(err) || tries >= maxTries && len(s.file.Command) > 0 {
