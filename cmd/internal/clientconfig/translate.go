@@ -267,6 +267,7 @@ func (x *translation) arg(before, arg, dir string, i int) string {
 		return arg
 	case strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && secret.Names(before) && hides(before, arg):
 		return hide("", before, arg)
+	case scoped.MatchString(arg): // however random its name looks
 	case looksSecret(arg), holdsPassword(arg):
 		name, rest, ok := strings.Cut(arg, ":") // a header
 		if begin := name + ":" + rest[:len(rest)-len(strings.TrimLeft(rest, " "))]; ok && headerName.MatchString(name) &&
@@ -281,6 +282,9 @@ func (x *translation) arg(before, arg, dir string, i int) string {
 	}
 	return x.path(arg, dir)
 }
+
+// scoped matches a package of npm, with or without a version.
+var scoped = regexp.MustCompile(`^@[a-z0-9~-][a-z0-9._~-]*/[a-z0-9._~-]+(?:@[\w.^~-]+)?$`)
 
 // path grants a path of the machine that is an argument, and makes it absolute.
 func (x *translation) path(arg, dir string) string {

@@ -3,15 +3,19 @@
 package form
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"net/mail"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
+	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -46,6 +50,7 @@ type field struct {
 	list              bool
 	choices           []choice
 	optional          bool
+	limits            limits
 }
 
 type choice struct {
@@ -153,6 +158,7 @@ func fieldOf(name string, property map[string]any) field {
 		one.about += ": " + clean(description, 500)
 	}
 	one.kind, _ = property["type"].(string)
+	one.limits = limitsOf(property)
 	from := property
 	if one.kind == "array" {
 		one.list = true
@@ -198,6 +204,10 @@ func (f *Form) Question() (text string, choices []string) {
 	}
 	if one.kind == "boolean" {
 		choices = append(choices, f.words.yes, f.words.no)
+	}
+	if len(choices) == 0 { // a number beside a choice would be taken for it
+		text += "\n" + f.words.wants(one)
+		return text, nil
 	}
 	if one.optional {
 		choices = append(choices, f.words.skip)
@@ -276,24 +286,95 @@ func (one field) read(answer string, w words) (value any, ok bool) {
 	switch one.kind {
 	case "boolean":
 		switch strings.ToLower(answer) {
-		case w.yes, "yes", "y", "true", "是":
+		case w.yes, "yes", "y", "true", "是", "ja", "oui", "si", "sí":
 			return true, true
-		case w.no, "no", "n", "false", "否":
+		case w.no, "no", "n", "false", "否", "nein", "non":
 			return false, true
 		}
 		return nil, false
 	case "integer":
 		n, err := strconv.ParseInt(answer, 10, 64)
-		return n, err == nil
+		return n, err == nil && one.limits.number(float64(n))
 	case "number":
 		n, err := strconv.ParseFloat(answer, 64)
-		return n, err == nil
+		return n, err == nil && one.limits.number(n)
 	}
-	return answer, answer != ""
+	return answer, answer != "" && one.limits.text(answer)
+}
+
+// limits are what the server takes of a value; the zero value takes all.
+type limits struct {
+	least, most       *float64
+	shortest, longest *float64 // in characters
+	format            string
+}
+
+func limitsOf(property map[string]any) limits {
+	number := func(key string) *float64 {
+		if n, ok := property[key].(float64); ok {
+			return &n
+		}
+		return nil
+	}
+	format, _ := property["format"].(string)
+	return limits{number("minimum"), number("maximum"), number("minLength"), number("maxLength"), format}
+}
+
+func (l limits) number(n float64) bool { return within(n, l.least, l.most) }
+
+func within(n float64, least, most *float64) bool {
+	return (least == nil || n >= *least) && (most == nil || n <= *most)
+}
+
+func (l limits) text(text string) bool {
+	if !within(float64(utf8.RuneCountInString(text)), l.shortest, l.longest) {
+		return false
+	}
+	var err error
+	switch l.format {
+	case "date":
+		_, err = time.Parse(time.DateOnly, text)
+	case "date-time":
+		_, err = time.Parse(time.RFC3339, text)
+	case "email":
+		_, err = mail.ParseAddress(text)
+	case "uri":
+		var u *url.URL
+		if u, err = url.Parse(text); err == nil && u.Scheme == "" {
+			return false
+		}
+	}
+	return err == nil
 }
 
 // words are etui's own.
-type words struct{ asks, link, done, yes, no, skip, decline, several, wrong string }
+type words struct {
+	asks, link, done, yes, no, skip, decline, several, wrong string
+	// forms are what a value may be, by kind or format; bounds, least and most say how large it is.
+	forms               map[string]string
+	bounds, least, most string
+	write, orSkip       string
+}
+
+// wants says what a person may write where there is nothing to choose from.
+func (w words) wants(one field) string {
+	form := w.forms[cmp.Or(one.limits.format, one.kind)]
+	if l := one.limits; one.kind == "integer" || one.kind == "number" {
+		switch {
+		case l.least != nil && l.most != nil:
+			form += fmt.Sprintf(w.bounds, *l.least, *l.most)
+		case l.least != nil:
+			form += fmt.Sprintf(w.least, *l.least)
+		case l.most != nil:
+			form += fmt.Sprintf(w.most, *l.most)
+		}
+	}
+	text := fmt.Sprintf(w.write, cmp.Or(form, w.forms["string"]), w.decline)
+	if one.optional {
+		text += fmt.Sprintf(w.orSkip, w.skip)
+	}
+	return text
+}
 
 var (
 	english = words{
@@ -301,11 +382,24 @@ var (
 		link: "It wants you to open a page at %s: %s\nEnter nothing there that you would not give this server.",
 		done: "I have opened it", yes: "yes", no: "no", skip: "skip", decline: "decline",
 		several: "(several are possible, with commas between them)", wrong: "%q is no answer to this.",
+		forms: map[string]string{
+			"string": "your answer", "integer": "a whole number", "number": "a number", "date": "a date such as 2026-12-24",
+			"date-time": "a time such as 2026-12-24T18:30:00Z", "email": "an address such as ann@example.org",
+			"uri": "an address such as https://example.org",
+		},
+		bounds: " from %g to %g", least: ", at least %g", most: ", at most %g",
+		write: "Write %s, or %q.", orSkip: " %q leaves it out.",
 	}
 	chinese = words{
 		asks: "MCP 服务器 %s 询问：%s",
 		link: "它请你打开 %s 的页面：%s\n不要在那里输入你不愿交给该服务器的内容。",
 		done: "已打开", yes: "是", no: "否", skip: "跳过", decline: "拒绝",
 		several: "（可多选，用逗号分隔）", wrong: "%q 不是有效的回答。",
+		forms: map[string]string{
+			"string": "回答", "integer": "整数", "number": "数字", "date": "日期，例如 2026-12-24", "date-time": "时间，例如 2026-12-24T18:30:00Z",
+			"email": "邮箱地址，例如 ann@example.org", "uri": "网址，例如 https://example.org",
+		},
+		bounds: "（%g 到 %g）", least: "（不小于 %g）", most: "（不大于 %g）",
+		write: "请输入%s，或输入%q。", orSkip: "输入%q可跳过。",
 	}
 )

@@ -31,14 +31,19 @@ func TestForm(t *testing.T) {
 		"no values": {`{"message":"Go on?","requestedSchema":{"type":"object","properties":{}}}`, []string{"The MCP server srv asks: Go on?|yes,decline"}, []string{"yes"}, `{"action":"accept"}`},
 		"kinds": {
 			`{"message":"Which trip?","requestedSchema":{"type":"object","required":["to","days"],"properties":{"to":{"type":"string","title":"Where to"},"days":{"type":"integer"},"window":{"type":"boolean","description":"A seat at the window"}}}}`,
-			[]string{"Where to|decline", "days|decline", "3.5\" is no answer", "A seat at the window|yes,no,skip,decline"},
+			[]string{"Where to\nWrite your answer, or \"decline\".|", "days\nWrite a whole number, or \"decline\".|", "3.5\" is no answer", "A seat at the window|yes,no,skip,decline"},
 			[]string{"Oslo", "3.5", "3", "no"}, `{"action":"accept","content":{"days":3,"to":"Oslo","window":false}}`,
 		},
 		"choices": {
 			`{"message":"Which?","requestedSchema":{"type":"object","required":["size"],"properties":{"size":{"type":"string","oneOf":[{"const":"s","title":"Small"},{"const":"l","title":"Large"}]},"with":{"type":"array","items":{"type":"string","enum":["milk","sugar"]}}}}}`,
 			[]string{"size|Small,Large,decline", "several are possible"}, []string{"large", "milk, sugar"}, `{"action":"accept","content":{"size":"l","with":["milk","sugar"]}}`,
 		},
-		"skipped":  {`{"message":"Note?","requestedSchema":{"type":"object","properties":{"note":{"type":"string"}}}}`, []string{"note|skip,decline"}, []string{"skip"}, `{"action":"accept"}`},
+		"skipped": {`{"message":"Note?","requestedSchema":{"type":"object","properties":{"note":{"type":"string"}}}}`, []string{"note\nWrite your answer, or \"decline\". \"skip\" leaves it out.|"}, []string{"skip"}, `{"action":"accept"}`},
+		"bounds": {
+			`{"message":"A table?","requestedSchema":{"type":"object","required":["people","day"],"properties":{"people":{"type":"integer","minimum":1,"maximum":10},"day":{"type":"string","format":"date"}}}}`,
+			[]string{"Write a whole number from 1 to 10, or", "12\" is no answer", "Write a date such as 2026-12-24, or", "24.12.2026\" is no answer"},
+			[]string{"12", "1", "24.12.2026", "2026-12-24"}, `{"action":"accept","content":{"day":"2026-12-24","people":1}}`,
+		},
 		"declined": {`{"message":"Note?","requestedSchema":{"type":"object","properties":{"note":{"type":"string"}}}}`, []string{""}, []string{"Decline"}, `{"action":"decline"}`},
 		"wrong":    {`{"message":"Age?","requestedSchema":{"type":"object","required":["age"],"properties":{"age":{"type":"integer"}}}}`, []string{"", "", ""}, []string{"a", "b", "c"}, `{"action":"cancel"}`},
 		"Chinese":  {`{"message":"继续吗？","requestedSchema":{"type":"object"}}`, []string{"MCP 服务器 srv 询问：继续吗？|是,拒绝"}, []string{"是"}, `{"action":"accept"}`},
