@@ -148,6 +148,9 @@ func taskRow(t schedule.Task) []string {
 		next = "paused"
 	case !t.Next.IsZero():
 		next = t.Next.Local().Format(time.DateTime)
+		if zone, err := time.LoadLocation(t.Zone); err == nil && t.Zone != "" { // as the task counts
+			next = t.Next.In(zone).Format("2006-01-02 15:04:05 MST")
+		}
 	}
 	return []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text}
 }

@@ -83,6 +83,9 @@ func (c *Conversation) Attach(paths ...string) error {
 
 // Say sends a text with the attached files, and prints what happens.
 func (c *Conversation) Say(ctx context.Context, text string) error {
+	if name, _, _ := strings.Cut(text, " "); slices.Contains(commandNames(), name) && !c.JSON {
+		return c.handle(ctx, text)
+	}
 	m, err := c.message(text)
 	if err != nil {
 		return err
