@@ -85,9 +85,7 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 		if !errors.Is(err, wire.ErrExpired) || !again {
 			return s.answered(result, err)
 		}
-		if s.people.personal() {
-			s.people.drop(tool.Caller(ctx).Record())
-		} else {
+		if !s.people.personal() {
 			s.renewed(ctx, n.connection)
 		}
 	}
@@ -125,6 +123,9 @@ func (t *serverTool) send(ctx context.Context, n *state, args json.RawMessage) (
 		if err != nil && c.visit(ctx, t.server, err) {
 			result, err = c.session.CallTool(ctx, params)
 		}
+	}
+	if errors.Is(err, wire.ErrExpired) && c != n.connection {
+		t.server.people.drop(tool.Caller(ctx).Record(), c)
 	}
 	if err != nil {
 		return nil, t.server.failed(ctx, t, n, err)

@@ -27,6 +27,8 @@ import (
 const (
 	maxAsking = 100 // calls of a server
 	askTime   = 30 * time.Minute
+	// maxRequests is how often a server asks during one call.
+	maxRequests = 4
 )
 
 // dialog is a running call whose server may ask the person.
@@ -42,6 +44,37 @@ type dialog struct {
 	err    error
 
 	form *form.Form // that is being answered
+
+	mu       sync.Mutex
+	requests int  // of the server
+	declined bool // one of them: no other is asked
+}
+
+// another reports whether the person is to be asked once more.
+func (d *dialog) another() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.requests++
+	return d.requests <= maxRequests && !d.declined
+}
+
+func (d *dialog) decline() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.declined = true
+}
+
+// expire ends a call whose question nobody has answered.
+func (d *dialog) expire() {
+	all := &d.server.asking
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for name, other := range all.waiting {
+		if other == d {
+			delete(all.waiting, name)
+		}
+	}
+	d.cancel()
 }
 
 // dialogs are the calls of a server that wait for people, by what their questions name. The
@@ -89,6 +122,7 @@ func (t *serverTool) goOn(ctx context.Context, r *tool.Reply) (*sdk.CallToolResu
 	select {
 	case d.told <- d.form.Result():
 	case <-d.done:
+	case <-ctx.Done(): // next ends the call
 	}
 	return d.next(ctx)
 }
@@ -146,6 +180,9 @@ func (c *connection) elicit(ctx context.Context, s *Server, p *sdk.ElicitParams)
 		s.config.Log.WarnContext(ctx, "MCP server asks what people are not asked", "server", s.file.Name, "error", err)
 		return &sdk.ElicitResult{Action: "decline"}, nil
 	}
+	if !d.another() {
+		return &sdk.ElicitResult{Action: "decline"}, nil
+	}
 	defer c.running.pause(d.own)()
 	late := time.NewTimer(askTime)
 	defer late.Stop()
@@ -153,12 +190,22 @@ func (c *connection) elicit(ctx context.Context, s *Server, p *sdk.ElicitParams)
 	case d.ask <- f:
 	case <-d.done:
 		return &sdk.ElicitResult{Action: "cancel"}, nil
+	case <-ctx.Done():
+		return &sdk.ElicitResult{Action: "cancel"}, nil
+	case <-late.C:
+		d.expire()
+		return &sdk.ElicitResult{Action: "cancel"}, nil
 	}
 	select {
 	case r := <-d.told:
+		if r.Action == "decline" {
+			d.decline()
+		}
 		return r, nil
 	case <-d.done:
+	case <-ctx.Done():
 	case <-late.C:
+		d.expire()
 	}
 	return &sdk.ElicitResult{Action: "cancel"}, nil
 }

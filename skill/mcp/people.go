@@ -123,20 +123,20 @@ func (p *people) connection(ctx context.Context, own *connection) (c *connection
 	return p.visit(ctx, own, person)
 }
 
-// drop ends the connection of a person, whose session has expired.
-func (p *people) drop(person string) {
+// drop ends a connection of a person, whose session has expired.
+func (p *people) drop(person string, c *connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	c.end()
 	v := p.open[person]
 	if v == nil {
 		return
 	}
 	select {
 	case <-v.ready:
-		if v.connection != nil {
-			v.connection.end()
+		if v.connection == c {
+			delete(p.open, person)
 		}
-		delete(p.open, person)
 	default: // it is another one, which is being made
 	}
 }

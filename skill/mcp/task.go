@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -89,7 +90,7 @@ func (c *connection) callTask(
 			if ctx.Err() != nil {
 				c.cancelTask(ctx, t.ID)
 			}
-			return nil, err
+			return nil, begun(err)
 		}
 		own.extend()
 		next.ID = t.ID
@@ -106,7 +107,17 @@ func (c *connection) callTask(
 			result.Content = []sdk.Content{&sdk.TextContent{Text: t.Message}}
 		}
 	}
-	return result, err
+	return result, begun(err)
+}
+
+// begun returns the error of a task that had begun: unlike a call, it is not repeated when the session
+// has expired.
+func begun(err error) error {
+	if errors.Is(err, wire.ErrExpired) {
+		return fmt.Errorf("%w: %v while a task was running, and what it did is unknown: check its effect "+ //nolint:errorlint // see above
+			"before you repeat it", skill.ErrExecutionFailed, err)
+	}
+	return err
 }
 
 // cancelTask asks the server to end a task that nobody waits for.

@@ -251,6 +251,9 @@ func (s *service) refused(
 	code := response.StatusCode
 	if gone := code == http.StatusNotFound || code == http.StatusGone; r.Header.Get("Mcp-Session-Id") != "" &&
 		(gone || code == http.StatusBadRequest && forgotten.Match(raw)) {
+		if !call || r.Method != http.MethodPost { // what it belongs to may have run
+			return nil, &StatusError{Code: code, Words: words(raw)}
+		}
 		return nil, ErrExpired
 	}
 	login := code == http.StatusUnauthorized || code == http.StatusForbidden
