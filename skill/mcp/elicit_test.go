@@ -74,3 +74,39 @@ func TestElicitation(t *testing.T) {
 		})
 	}
 }
+
+// TestElicitationEnds: a server asks a person a few times during a call, and not again after a no.
+func TestElicitationEnds(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	wants := &sdk.ElicitParams{Message: "Once more?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
+	s.AddTool(&sdk.Tool{Name: "nag", Description: "Asks.", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			var all []string
+			for range 20 {
+				answer, err := r.Session.Elicit(ctx, wants)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, answer.Action)
+			}
+			return text(strings.Join(all, " ")), nil
+		})
+	r := start(t, mcp.Config{}, skill.Config{Endpoint: serve(t, s, false).URL})
+	r.untilTools("mcp__srv__nag")
+	for answer, want := range map[string]int{"yes": 4, "decline": 1} {
+		host, asked := tool.Host{Asks: true}, 0
+		for {
+			got, err := r.tool("mcp__srv__nag").Call(tool.WithHost(t.Context(), host), json.RawMessage(`{}`))
+			var q *tool.Question
+			if !errors.As(err, &q) {
+				if err != nil || asked != want || strings.Count(got.Text, "decline") < 16 {
+					t.Errorf("%s: asked %d times, want %d: %q, %v", answer, asked, want, got.Text, err)
+				}
+				break
+			}
+			asked++
+			host.Reply = &tool.Reply{Resume: q.Resume, Text: answer, Given: true}
+		}
+	}
+}

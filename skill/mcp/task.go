@@ -114,7 +114,7 @@ func (c *connection) callTask(
 // has expired.
 func begun(err error) error {
 	if errors.Is(err, wire.ErrExpired) {
-		return fmt.Errorf("%w: %v while a task was running, and what it did is unknown: check its effect "+ //nolint:errorlint // see above
+		return fmt.Errorf("%w: %v while a task was running, and what it did is unknown: check its effect "+
 			"before you repeat it", skill.ErrExecutionFailed, err)
 	}
 	return err

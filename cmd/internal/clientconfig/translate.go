@@ -265,7 +265,7 @@ func (x *translation) arg(before, arg, dir string, i int) string {
 		return hide(flag+"=", flag, value)
 	case strings.HasPrefix(arg, "-"):
 		return arg
-	case strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && secret.Names(before) && hides(before, arg):
+	case strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && namesSecret(before) && hides(before, arg):
 		return hide("", before, arg)
 	case scoped.MatchString(arg): // however random its name looks
 	case looksSecret(arg), holdsPassword(arg):
@@ -429,7 +429,7 @@ var (
 // hides reports whether the value of a variable, an option or a header is a secret, as far as its
 // name and the value say so. A switch, a size or the path of a file that is there is none.
 func hides(name, value string) bool {
-	return !plainValue(name, value) && (secret.Names(name) || looksSecret(value))
+	return !plainValue(name, value) && (namesSecret(name) || looksSecret(value))
 }
 
 func plainValue(name, value string) bool {
@@ -439,6 +439,11 @@ func plainValue(name, value string) bool {
 	_, err := os.Stat(value)
 	return err == nil && filepath.IsAbs(value)
 }
+
+// more matches names of secrets that are too short to be taken for some elsewhere.
+var more = regexp.MustCompile(`(?i)(?:^|[-_.])(?:pw|sig|signature|pin)$`)
+
+func namesSecret(name string) bool { return secret.Names(name) || more.MatchString(name) }
 
 // looksSecret reports whether a value looks like a key.
 func looksSecret(value string) bool {
@@ -459,7 +464,7 @@ func holdsPassword(value string) bool {
 	}
 	_, password := u.User.Password()
 	return password || slices.ContainsFunc(slices.Sorted(maps.Keys(u.Query())),
-		func(key string) bool { return secret.Names(key) && hides(key, u.Query().Get(key)) })
+		func(key string) bool { return namesSecret(key) && hides(key, u.Query().Get(key)) })
 }
 
 func absolute(path, dir string) string {

@@ -97,7 +97,7 @@ func New(server string, p *sdk.ElicitParams) (*Form, error) {
 		}
 		f.fields = append(f.fields, one)
 	}
-	if secret.MatchString(message) {
+	if secret.MatchString(spaced(message)) || secret.MatchString(message) {
 		return nil, ErrSecret
 	}
 	if len(f.fields) == 0 {
@@ -107,7 +107,9 @@ func New(server string, p *sdk.ElicitParams) (*Form, error) {
 }
 
 // secret matches what names a secret.
-var secret = regexp.MustCompile(`(?i)\b(?:pass ?(?:word|wd|phrase|code)s?|pwd|secrets?|tokens?|credentials?|` +
+var secret = regexp.MustCompile(`(?i)\b(?:\w*pass ?(?:word|wd|phrase|code|key)s?\w*|pwd|passwort|kennwort|contraseña|mot de passe|senha|` +
+	`(?:recovery|backup|sms|sign[- ]?in|log[- ]?in|authenticator|confirmation|\d+[- ]digit) ?codes?|ssh ?keys?|` +
+	`(?:session )?cookies?|security ?(?:answer|question)s?|secrets?|tokens?|credentials?|` +
 	`(?:access|auth|api|bearer|refresh|security) ?(?:token|key|code)s?|(?:private|secret) ?key|client ?secret|` +
 	`pin|otp|totp|mfa|2fa|one[- ]?time ?(?:code|password)|verification ?code|cvv|cvc|card ?number|credit ?card|` +
 	`ssn|social ?security|iban|seed ?phrase|mnemonic)\b|密码|口令|密钥|私钥|令牌|验证码|银行卡|信用卡|助记词`)

@@ -84,6 +84,10 @@ func TestSecrets(t *testing.T) {
 		`{"message":"Your one-time password, please","requestedSchema":{"type":"object","properties":{"x":{"type":"string"}}}}`,
 		`{"message":"请输入密码","requestedSchema":{"type":"object","properties":{"x":{"type":"string"}}}}`,
 		`{"message":"Pay","requestedSchema":{"type":"object","properties":{"x":{"type":"string","description":"the card number"}}}}`,
+		`{"message":"Go on","requestedSchema":{"type":"object","properties":{"recovery_code":{"type":"string"}}}}`,
+		`{"message":"Go on","requestedSchema":{"type":"object","properties":{"x":{"type":"string","title":"Passwort"}}}}`,
+		`{"message":"Go on","requestedSchema":{"type":"object","properties":{"password1":{"type":"string"}}}}`,
+		`{"message":"Write your api_key","requestedSchema":{"type":"object","properties":{"x":{"type":"string"}}}}`,
 	} {
 		if _, err := form.New("srv", params(t, asks)); !errors.Is(err, form.ErrSecret) {
 			t.Errorf("%s: %v", asks, err)
