@@ -394,11 +394,12 @@ func TestOriginalNames(t *testing.T) {
 		described{tool.Definition{Name: "mcp__s__get_user_d77d8f", Original: "mcp__s__get user"}},
 		described{tool.Definition{Name: "mcp__s__ns_get_0c6c48", Original: "mcp__s__ns:get"}},
 		described{tool.Definition{Name: "mcp__s__x_1_ce33de", Original: "mcp__s__x[1]"}},
+		described{tool.Definition{Name: "mcp__s__srv_aaaa_69df97", Original: "mcp__s__srv/aaaa/delete_all"}},
 	))
 	for target, want := range map[string]string{
-		"mcp__s__get user": "[true false false]", "mcp__s__get_user_d77d8f": "[true false false]",
-		"mcp__s__ns:get": "[false true false]", "mcp__s__ns:*": "[false true false]",
-		"mcp__s__x[1]": "[false false true]", "mcp__s__*": "[true true true]",
+		"mcp__s__get user": "[true false false false]", "mcp__s__get_user_d77d8f": "[true false false false]",
+		"mcp__s__ns:get": "[false true false false]", "mcp__s__ns:*": "[false true false false]",
+		"mcp__s__x[1]": "[false false true false]", "mcp__s__*": "[true true true true]", "mcp__s__*delete*": "[false false false true]",
 	} {
 		list, err := rules.Compile(rules.Visibility, []rules.Rule{deny("", target)}, nil)
 		must(t, err)

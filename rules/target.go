@@ -76,7 +76,9 @@ func (t target) find(c *catalog.Catalog) (found []*catalog.Entry) {
 			return nil
 		}
 		for e := range c.All() {
-			if t.match(e.Definition.Name) || e.Definition.Original != "" && t.match(e.Definition.Original) {
+			// A star of a pattern matches no slash, which a name that models read does not have.
+			whole := strings.ReplaceAll(e.Definition.Original, "/", "_")
+			if t.match(e.Definition.Name) || whole != "" && (t.match(whole) || t.match(e.Definition.Original)) {
 				found = append(found, e)
 			}
 		}

@@ -61,7 +61,7 @@ type choice struct {
 // New returns the form of a request by a server.
 func New(server string, p *sdk.ElicitParams) (*Form, error) {
 	f := &Form{values: map[string]any{}, words: english}
-	message := clean(p.Message, maxMessage)
+	message := strings.Join(strings.Fields(clean(p.Message, maxMessage)), " ") // its lines could imitate etui
 	if strings.ContainsFunc(message, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		f.words = chinese
 	}
