@@ -86,7 +86,7 @@ func Text(x selection.Explanation, all bool, width int) string {
 		}
 	}
 	if len(rows) == 1 {
-		b.WriteString("No tool is near this message.\n")
+		b.WriteString("No tool is near this message. The model may still search with find_tools.\n")
 	} else {
 		b.WriteString("\n" + terminal.Table(rows, width))
 	}

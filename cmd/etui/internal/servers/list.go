@@ -100,7 +100,7 @@ func DescribeList(list []Listed) string {
 	if len(list) == 0 {
 		return "There are no MCP servers: etui mcp add and etui mcp import add some.\n"
 	}
-	rows := [][]string{{"SERVER", "STATE", "TOOLS", "CAME"}}
+	rows := [][]string{{"SERVER", "STATE", "TOOLS", "FROM"}}
 	for _, l := range list {
 		rows = append(rows, []string{l.Name, l.State, fmt.Sprint(len(l.Tools)), printable.OneLine(l.Came)})
 	}
