@@ -251,7 +251,7 @@ func (c *Client) renew(ctx context.Context, person string, g *grant) error {
 	if err != nil {
 		return err
 	}
-	return c.Vault.put(ctx, c.Name, person, g)
+	return c.Vault.replace(ctx, c.Name, person, g)
 }
 
 // discoverTime bounds finding an authorization server and registering there.
@@ -307,7 +307,7 @@ func (c *Client) want(ctx context.Context, person string, g *grant, said challen
 	n.Scopes = slices.DeleteFunc(slices.Clone(said.scopes), func(s string) bool { return slices.Contains(g.Scopes, s) })
 	if wanted := union(g.Wanted, said.scopes); !slices.Equal(wanted, g.Wanted) && len(wanted) <= maxScopes {
 		g.Wanted = wanted
-		return errors.Join(c.Vault.put(ctx, c.Name, person, g), n)
+		return errors.Join(c.Vault.replace(ctx, c.Name, person, g), n)
 	}
 	return n
 }

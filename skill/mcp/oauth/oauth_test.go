@@ -272,7 +272,7 @@ func TestIssuer(t *testing.T) {
 func TestEarlierIssuer(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.Lasts = time.Second
+	s.Lasts = 20 * time.Second // so short that it is refreshed before each request
 	kept, _ := vault(t)
 	if err := client(t, s, func(c *oauth.Config) { c.Vault = kept }).Login(t.Context(), ""); err != nil {
 		t.Fatal(err)
@@ -414,6 +414,64 @@ func TestVault(t *testing.T) {
 	mustAsk(t, s, other, "", "whoami")
 	if n, err := kept.Clear(t.Context(), "tracker"); n != 3 || err != nil {
 		t.Error(n, err)
+	}
+}
+
+// meanwhile does something before the answer of each request to a path arrives.
+type meanwhile struct {
+	path string
+	do   func()
+}
+
+func (m *meanwhile) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if r.URL.Path == m.path {
+		m.do()
+	}
+	return resp, err
+}
+
+// TestForgotten: a request under way does not bring a login back that is removed meanwhile, nor
+// undo one that is made meanwhile.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ path, tool string }{
+		"a refresh":   {"/token", "whoami"},
+		"more rights": {"/.well-known/oauth-authorization-server", "admin"},
+	} {
+		for _, anew := range []bool{false, true} {
+			s := start(t)
+			kept, _ := vault(t)
+			if c.path == "/token" {
+				s.Lasts = 20 * time.Second // so short that it is refreshed before each request
+			}
+			people := client(t, s, func(config *oauth.Config) { config.Vault = kept })
+			if err := people.Login(t.Context(), "alice"); err != nil {
+				t.Fatal(err)
+			}
+			var want string
+			under := client(t, s, func(config *oauth.Config) {
+				config.Vault, config.Begin = kept, nil
+				config.HTTP = &meanwhile{c.path, func() {
+					if count, err := kept.Erase(t.Context(), []string{"alice"}); err != nil || count["logins"] != 1 {
+						t.Error(name, count, err)
+					}
+					if anew {
+						if err := people.Login(t.Context(), "alice"); err != nil {
+							t.Error(err)
+						}
+					}
+					want, _ = people.Mark(t.Context(), "alice")
+				}}
+			})
+			_, _ = ask(t, s, under, "alice", c.tool) // it may end either way
+			if got, err := people.Mark(t.Context(), "alice"); got != want || err != nil || anew == (want == "") {
+				t.Errorf("%s, a new login %v: the login is %q, not %q, %v", name, anew, got, want, err)
+			}
+			if all, err := people.Logout(t.Context(), "alice"); all != anew || err != nil {
+				t.Errorf("%s, a new login %v: %v, %v", name, anew, all, err)
+			}
+		}
 	}
 }
 
