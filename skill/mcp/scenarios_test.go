@@ -65,8 +65,11 @@ func issuerOf(endpoint string) (string, error) {
 	var metadata struct {
 		Servers []string `json:"authorization_servers"`
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&metadata); err != nil || len(metadata.Servers) == 0 {
-		return "", fmt.Errorf("%s names no authorization server: %v", u, err)
+	if err := json.NewDecoder(resp.Body).Decode(&metadata); err != nil {
+		return "", fmt.Errorf("%s: %w", u, err)
+	}
+	if len(metadata.Servers) == 0 {
+		return "", fmt.Errorf("%s names no authorization server", u)
 	}
 	return metadata.Servers[0], nil
 }
