@@ -155,6 +155,9 @@ func (r *reader) relations(c *Config, root *yaml.Node, at map[string]*yaml.Node)
 			r.Fail(at[given[1]], given[1], "%s and %s exclude each other", given[0], given[1])
 		}
 	}
+	if c.Auth.ClientSecret != "" && c.Auth.Issuer == "" {
+		r.Fail(at["auth"], "auth.issuer", "auth.client_secret needs the key auth.issuer, the URL of the authorization server that it is for: a server could send it to another one")
+	}
 }
 
 // known reports whether the keys of a provider are known; a program may have
@@ -201,7 +204,8 @@ var checks = map[string]func(string) string{
 		}
 		return ""
 	},
-	"endpoint": checkURL,
+	"endpoint":    checkURL,
+	"auth.issuer": checkURL,
 	"health": func(s string) string {
 		if strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//") && !strings.ContainsFunc(s, notInURL) {
 			return ""

@@ -177,6 +177,7 @@ func TestRefused(t *testing.T) {
 		{header("A: '${MISSING}'"), "MISSING"}, {header("A: '${EMPTY}'"), "EMPTY"}, {header("A: '${CRLF}'"), "CRLF"}, {header("A: '${NUL}'"), "NUL"}, {header("A: '${}'"), "${}"}, {header("A: '${TOKEN'"), "${TOKEN"}, {header("A: '${TOKEN-x}'"), "${TOKEN-x}"},
 		{with("auth: {login: person}"), "belongs to mcp"}, {service("auth: {login: everybody}"), "login"}, {service("auth: {secret: a}"), "unknown key"}, {service("auth: {client_secret: 7}"), "put it in quotes"},
 		{service("auth: {client_secret: '${OPENAI_API_KEY}'}"), "OPENAI_API_KEY"}, {service("auth: {scopes: ['${TOKEN}']}"), "client_secret only"}, {service("auth: {scopes: read}"), "list"}, {service("auth: person"), "mapping"},
+		{service("auth: {client_id: a, client_secret: b}"), "auth.issuer"}, {service("auth: {issuer: evil}"), "auth.issuer"},
 		{header("A: '${OPENAI_API_KEY}'"), "OPENAI_API_KEY"}, {header("A: '${ETUI_API_KEY}'"), "ETUI_API_KEY"}, {header("'${TOKEN}': a"), "headers"}, {instead("description", "'${TOKEN}'"), "headers, env and auth"}, {params("{type: object, title: '${TOKEN}'}"), "headers, env and auth"},
 		// Parameters.
 		{params("[]"), "parameters"}, {params("{a: b}"), "parameters"}, {params("{type: string}"), "parameters"}, {params("{type: [object, 'null']}"), "parameters"}, {params("{type: Object}"), "parameters"}, {params("x"), "parameters"}, {params("{type: object, properties: []}"), "parameters"},

@@ -52,7 +52,8 @@ func (p *Provider) newLogin(c skill.Config) (*oauth.Client, error) {
 		Name: c.Name, Endpoint: c.Endpoint, Vault: l.Vault, HTTP: out, Redirect: l.Redirect, Begin: l.Begin,
 		Settings: oauth.Settings{
 			Client: c.Auth.Login == skill.ClientLogin, ClientID: string(c.Auth.ClientID),
-			ClientSecret: c.Auth.ClientSecret, ClientDocument: c.Auth.ClientDocument, Scopes: c.Auth.Scopes,
+			ClientSecret: c.Auth.ClientSecret, Issuer: c.Auth.Issuer, ClientDocument: c.Auth.ClientDocument,
+			Scopes: c.Auth.Scopes,
 		},
 	}
 	if d := l.Desk; d != nil {

@@ -36,6 +36,9 @@ func startTracker(t *testing.T, file skill.Config) *tracker {
 		func(string) string { return "" })
 	t.Cleanup(k.server.Close)
 	file.Endpoint = k.server.URL + "/mcp"
+	if file.Auth.Issuer != "" {
+		file.Auth.Issuer = k.server.URL
+	}
 	k.config = mcp.Config{Logins: &mcp.Logins{Vault: k.vault, Desk: k.desk}}
 	k.running = start(t, k.config, file)
 	return k
@@ -186,7 +189,7 @@ func TestPersonLogin(t *testing.T) {
 func TestClientLogin(t *testing.T) {
 	t.Parallel()
 	k := startTracker(t, skill.Config{Auth: skill.Auth{Login: skill.ClientLogin, ClientID: "etui",
-		ClientSecret: "hunter2"}})
+		ClientSecret: "hunter2", Issuer: "itself"}})
 	k.server.Client("etui", "hunter2") // unless the first try has come before
 	k.untilTools("mcp__srv__admin", "mcp__srv__whoami")
 	if got := k.as("anna", "mcp__srv__whoami", `{}`); got.Text != "whoami etui" {

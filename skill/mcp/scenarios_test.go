@@ -50,6 +50,30 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+// issuerOf returns the authorization server of a server, which the tests do not tell.
+func issuerOf(endpoint string) (string, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "", err
+	}
+	u.Path = "/.well-known/oauth-protected-resource" + u.Path
+	resp, err := http.Get(u.String())
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	var metadata struct {
+		Servers []string `json:"authorization_servers"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&metadata); err != nil {
+		return "", fmt.Errorf("%s: %w", u, err)
+	}
+	if len(metadata.Servers) == 0 {
+		return "", fmt.Errorf("%s names no authorization server", u)
+	}
+	return metadata.Servers[0], nil
+}
+
 // conform is the client that the conformance tests of the protocol start, with the address of
 // their server: it connects, and calls every tool.
 func conform() error {
@@ -70,6 +94,13 @@ func conform() error {
 	file := skill.Config{Name: "conformance", Description: "Conformance.", Endpoint: os.Args[1],
 		Timeout: 20 * time.Second}
 	file.Auth.ClientID, file.Auth.ClientSecret = skill.Secret(given.ClientID), skill.Secret(given.ClientSecret)
+	if given.ClientSecret != "" {
+		issuer, err := issuerOf(file.Endpoint)
+		if err != nil {
+			return err
+		}
+		file.Auth.Issuer = issuer
+	}
 	file.Auth.ClientDocument = "https://conformance-test.local/client-metadata.json"
 	if strings.Contains(scenario, "client-credentials") {
 		file.Auth.Login = skill.ClientLogin

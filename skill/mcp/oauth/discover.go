@@ -141,11 +141,15 @@ func (c *Client) covers(resource string) bool {
 }
 
 // authorization fetches the metadata of an authorization server, in the forms of OAuth and of
-// OpenID Connect; nil if it has none. A server without PKCE is refused.
+// OpenID Connect; nil if it has none. A server without PKCE is refused, and one that is not at the
+// host that the settings name.
 func (c *Client) authorization(ctx context.Context, issuer string) (*oauthex.AuthServerMeta, error) {
 	u, err := url.Parse(issuer)
 	if err != nil {
 		return nil, fmt.Errorf("the authorization server's name %q is no URL", issuer)
+	}
+	if err := c.trusts(issuer); err != nil {
+		return nil, err
 	}
 	origin, path := u.Scheme+"://"+u.Host, strings.Trim(u.EscapedPath(), "/")
 	places := []string{origin + "/.well-known/oauth-authorization-server", origin + "/.well-known/openid-configuration"}
@@ -164,10 +168,27 @@ func (c *Client) authorization(ctx context.Context, issuer string) (*oauthex.Aut
 			return nil, fmt.Errorf("the authorization server %s does not support PKCE with S256, without which a "+
 				"code could be stolen", issuer)
 		default:
-			return meta, nil
+			return meta, c.trusts(meta.TokenEndpoint)
 		}
 	}
 	return nil, failed
+}
+
+// trusts refuses an address on another host than that of the issuer in the settings: the server
+// says where logins are made, and must not get the client's secret by that.
+func (c *Client) trusts(address string) error {
+	s := c.Settings
+	if s.ClientSecret == "" && s.Issuer == "" {
+		return nil
+	}
+	named, err := url.Parse(address)
+	issuer, err2 := url.Parse(s.Issuer)
+	if err != nil || err2 != nil || named.Host == "" || named.Scheme != issuer.Scheme ||
+		!strings.EqualFold(named.Host, issuer.Host) {
+		return fmt.Errorf("logins at %s are for %q, which auth.issuer in its file names; etui sends nothing to %q",
+			c.Name, s.Issuer, address)
+	}
+	return nil
 }
 
 // maxMetadata is how many bytes of a metadata document are read.

@@ -43,6 +43,9 @@ type Settings struct {
 	// ClientID and ClientSecret are those of a client that was registered by hand.
 	ClientID     string
 	ClientSecret secret.Value
+	// Issuer is the URL of the authorization server that ClientSecret is for, which needs it. Logins
+	// are made at its host only. Empty without a secret means whatever the server names.
+	Issuer string
 	// ClientDocument is the URL of a document that describes the client.
 	ClientDocument string
 	// Scopes replace those that the server asks for.
@@ -224,8 +227,9 @@ func (c *Client) token(ctx context.Context, person string) (string, error) {
 	return g.Access, nil
 }
 
-// about reports whether a login was made for the server: its file may name another one now.
-func (c *Client) about(g *grant) bool { return c.covers(g.Resource) }
+// about reports whether a login was made for the server and at a host that the settings allow: its
+// file may name others now.
+func (c *Client) about(g *grant) bool { return c.covers(g.Resource) && c.trusts(g.TokenURL) == nil }
 
 // renew refreshes a token and keeps it. A login that cannot be renewed loses its token, and keeps
 // what it was about.
@@ -247,7 +251,7 @@ func (c *Client) renew(ctx context.Context, person string, g *grant) error {
 	if err != nil {
 		return err
 	}
-	return c.Vault.put(ctx, c.Name, person, g)
+	return c.Vault.replace(ctx, c.Name, person, g)
 }
 
 // discoverTime bounds finding an authorization server and registering there.
@@ -303,7 +307,7 @@ func (c *Client) want(ctx context.Context, person string, g *grant, said challen
 	n.Scopes = slices.DeleteFunc(slices.Clone(said.scopes), func(s string) bool { return slices.Contains(g.Scopes, s) })
 	if wanted := union(g.Wanted, said.scopes); !slices.Equal(wanted, g.Wanted) && len(wanted) <= maxScopes {
 		g.Wanted = wanted
-		return errors.Join(c.Vault.put(ctx, c.Name, person, g), n)
+		return errors.Join(c.Vault.replace(ctx, c.Name, person, g), n)
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package oauth_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -218,7 +219,7 @@ func TestItself(t *testing.T) {
 	s := start(t)
 	s.Client("etui", "hunter2")
 	c := client(t, s, func(c *oauth.Config) {
-		c.Settings, c.Begin = oauth.Settings{Client: true, ClientID: "etui", ClientSecret: "hunter2"}, nil
+		c.Settings, c.Begin = oauth.Settings{Client: true, ClientID: "etui", ClientSecret: "hunter2", Issuer: s.URL}, nil
 	})
 	mustAsk(t, s, c, "", "whoami")
 	s.Revoke(true)
@@ -226,6 +227,74 @@ func TestItself(t *testing.T) {
 	if s.Count("client") != 2 || s.Count("register") != 0 {
 		t.Error(s.Count("client"), s.Count("register"))
 	}
+}
+
+// TestIssuer: the secret of a client goes to the host that the settings name only, whatever the server says.
+func TestIssuer(t *testing.T) {
+	t.Parallel()
+	evil := start(t)
+	for name, c := range map[string]struct {
+		server func(*oauthtest.Server)
+		issuer string
+	}{
+		"another issuer": {func(s *oauthtest.Server) { s.Names = evil.URL }, ""},
+		"another token endpoint": {func(s *oauthtest.Server) {
+			s.Metadata = func(m map[string]any) { m["token_endpoint"] = evil.URL + "/token" }
+		}, ""},
+		"a name as a user":  {func(*oauthtest.Server) {}, "http://127.0.0.1@issuer.test"},
+		"no issuer is said": {func(*oauthtest.Server) {}, "-"},
+	} {
+		for _, itself := range []bool{true, false} {
+			s := start(t)
+			c.server(s)
+			out := &secrets{}
+			made := client(t, s, func(config *oauth.Config) {
+				config.HTTP = out
+				config.Settings = oauth.Settings{Client: itself, ClientID: "etui", ClientSecret: "hunter2",
+					Issuer: strings.TrimPrefix(cmp.Or(c.issuer, s.URL), "-")}
+				config.Begin = func(context.Context, *oauth.Attempt) error {
+					t.Error(name, "a person was asked")
+					return nil
+				}
+			})
+			_, err := ask(t, s, made, "", "whoami")
+			if err == nil || !strings.Contains(err.Error(), "auth.issuer") || out.posts != 0 {
+				t.Errorf("%s, itself %v: %v after %d requests for tokens", name, itself, err, out.posts)
+			}
+			if err := made.Login(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "auth.issuer") {
+				t.Errorf("%s, itself %v: %v", name, itself, err)
+			}
+		}
+	}
+}
+
+// TestEarlierIssuer: a login from before at another host than the issuer's is not refreshed there.
+func TestEarlierIssuer(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.Lasts = 20 * time.Second // so short that it is refreshed before each request
+	kept, _ := vault(t)
+	if err := client(t, s, func(c *oauth.Config) { c.Vault = kept }).Login(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	now := client(t, s, func(c *oauth.Config) {
+		c.Vault = kept
+		c.Settings = oauth.Settings{ClientID: "etui", ClientSecret: "hunter2", Issuer: "https://login.test"}
+	})
+	if _, err := ask(t, s, now, "", "whoami"); err == nil || !strings.Contains(err.Error(), "auth.issuer") ||
+		s.Count("refresh") != 0 {
+		t.Error(err, s.Count("refresh"))
+	}
+}
+
+// secrets counts requests for tokens.
+type secrets struct{ posts int }
+
+func (s *secrets) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path == "/token" {
+		s.posts++
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // TestRefused: authorization servers that cannot be trusted, and answers that do not belong to
@@ -345,6 +414,64 @@ func TestVault(t *testing.T) {
 	mustAsk(t, s, other, "", "whoami")
 	if n, err := kept.Clear(t.Context(), "tracker"); n != 3 || err != nil {
 		t.Error(n, err)
+	}
+}
+
+// meanwhile does something before the answer of each request to a path arrives.
+type meanwhile struct {
+	path string
+	do   func()
+}
+
+func (m *meanwhile) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if r.URL.Path == m.path {
+		m.do()
+	}
+	return resp, err
+}
+
+// TestForgotten: a request under way does not bring a login back that is removed meanwhile, nor
+// undo one that is made meanwhile.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ path, tool string }{
+		"a refresh":   {"/token", "whoami"},
+		"more rights": {"/.well-known/oauth-authorization-server", "admin"},
+	} {
+		for _, anew := range []bool{false, true} {
+			s := start(t)
+			kept, _ := vault(t)
+			if c.path == "/token" {
+				s.Lasts = 20 * time.Second // so short that it is refreshed before each request
+			}
+			people := client(t, s, func(config *oauth.Config) { config.Vault = kept })
+			if err := people.Login(t.Context(), "alice"); err != nil {
+				t.Fatal(err)
+			}
+			var want string
+			under := client(t, s, func(config *oauth.Config) {
+				config.Vault, config.Begin = kept, nil
+				config.HTTP = &meanwhile{c.path, func() {
+					if count, err := kept.Erase(t.Context(), []string{"alice"}); err != nil || count["logins"] != 1 {
+						t.Error(name, count, err)
+					}
+					if anew {
+						if err := people.Login(t.Context(), "alice"); err != nil {
+							t.Error(err)
+						}
+					}
+					want, _ = people.Mark(t.Context(), "alice")
+				}}
+			})
+			_, _ = ask(t, s, under, "alice", c.tool) // it may end either way
+			if got, err := people.Mark(t.Context(), "alice"); got != want || err != nil || anew == (want == "") {
+				t.Errorf("%s, a new login %v: the login is %q, not %q, %v", name, anew, got, want, err)
+			}
+			if all, err := people.Logout(t.Context(), "alice"); all != anew || err != nil {
+				t.Errorf("%s, a new login %v: %v, %v", name, anew, all, err)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -98,6 +99,8 @@ type grant struct {
 	// Scopes were granted. Wanted are those that the server asked for later.
 	Scopes []string `json:"scopes,omitempty"`
 	Wanted []string `json:"wanted,omitempty"`
+
+	sealed []byte // as it was read
 }
 
 // kept is the value of a server: the sealed logins, by person. The shared one has no name.
@@ -146,12 +149,23 @@ func (v *Vault) get(ctx context.Context, server, person string) (*grant, error) 
 		return nil, fmt.Errorf("the login at %s %w: give all etui with this database the same %s, or log in again",
 			server, errOtherKey, KeyVariable)
 	}
-	var g grant
+	g := grant{sealed: sealed}
 	return &g, json.Unmarshal(plain, &g)
 }
 
-// put keeps the login of a person.
+// put keeps the login of a person, also where there is none.
 func (v *Vault) put(ctx context.Context, server, person string, g *grant) error {
+	return v.keep(ctx, server, person, g, func([]byte) bool { return true })
+}
+
+// replace keeps a login in place of the one that was read. If that has been removed or replaced
+// meanwhile, it keeps nothing.
+func (v *Vault) replace(ctx context.Context, server, person string, g *grant) error {
+	return v.keep(ctx, server, person, g, func(now []byte) bool { return now != nil && bytes.Equal(now, g.sealed) })
+}
+
+// keep keeps a login if may, which gets the sealed one that there is now, allows it.
+func (v *Vault) keep(ctx context.Context, server, person string, g *grant, may func([]byte) bool) error {
 	plain, err := json.Marshal(g)
 	if err != nil {
 		return err
@@ -162,6 +176,9 @@ func (v *Vault) put(ctx context.Context, server, person string, g *grant) error 
 	}
 	sealed := seal.Seal(nil, nil, plain, about)
 	return v.edit(ctx, server, func(k *kept) error {
+		if !may(k.People[person]) {
+			return nil
+		}
 		if k.People[person] == nil && len(k.People) >= maxPeople {
 			return fmt.Errorf("%s has %d logins, and no more are kept", server, maxPeople)
 		}
