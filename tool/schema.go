@@ -41,7 +41,8 @@ func compile(raw json.RawMessage, circles bool) (*Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) { return ecma.Compile(pattern) })
+	var patterns ecma.Patterns
+	c.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) { return patterns.Compile(pattern) })
 	if n, ok := hugeNumber(doc); ok {
 		return nil, fmt.Errorf("not a valid JSON Schema: the number %.40s is too large or too long", n)
 	}

@@ -199,6 +199,24 @@ func TestSlowPatterns(t *testing.T) {
 	}
 }
 
+// TestManySlowPatterns: a schema can have some patterns for the slower engine, each at several places.
+func TestManySlowPatterns(t *testing.T) {
+	schema := func(n int) json.RawMessage {
+		var list []string
+		for i := range n {
+			one := fmt.Sprintf(`{"pattern":"^(?!x)(a+)+%d$"}`, i)
+			list = append(list, one, one)
+		}
+		return json.RawMessage(`{"properties":{"a":{"anyOf":[` + strings.Join(list, ",") + `]}}}`)
+	}
+	if _, err := tool.CompileSchema(schema(16)); err != nil {
+		t.Error(err)
+	}
+	if _, err := tool.CompileSchema(schema(17)); err == nil || !strings.Contains(err.Error(), "at most 16 patterns") {
+		t.Error(err)
+	}
+}
+
 // TestManyProblems: arguments with a hundred thousand mistakes do not become a text of hundreds
 // of megabytes.
 func TestManyProblems(t *testing.T) {

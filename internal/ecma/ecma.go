@@ -2,7 +2,7 @@
 //
 // Go's own engine, whose time is linear, runs each pattern that it can compile. The others, with
 // lookahead or back references, run in an engine that may need exponential time, so each of their
-// matches has a limit.
+// matches has a limit, and so has their number in a schema, see [Patterns].
 package ecma
 
 import (
@@ -28,6 +28,41 @@ type Pattern struct {
 	// slow is the length from which on texts are not tried any more: one of them took too long. It
 	// shrinks with each such text, so a pattern costs its time limit a few times only.
 	slow atomic.Int64
+}
+
+// MaxSlow is how many patterns of one schema Go's own engine may leave to the slower one.
+const MaxSlow = 16
+
+// ErrMany says that a schema has more than [MaxSlow] patterns for the slower engine.
+var ErrMany = fmt.Errorf("a schema can have at most %d patterns with lookahead or back references", MaxSlow)
+
+// Patterns compiles the patterns of one schema, each once. The zero value is ready for use, by one
+// goroutine.
+type Patterns struct {
+	compiled map[string]*Pattern
+	slow     int
+}
+
+// Compile compiles a pattern of the schema.
+func (l *Patterns) Compile(pattern string) (*Pattern, error) {
+	if p := l.compiled[pattern]; p != nil {
+		return p, nil
+	}
+	p, err := Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if p.other != nil {
+		if l.slow == MaxSlow {
+			return nil, ErrMany
+		}
+		l.slow++
+	}
+	if l.compiled == nil {
+		l.compiled = map[string]*Pattern{}
+	}
+	l.compiled[pattern] = p
+	return p, nil
 }
 
 // Compile compiles a pattern.

@@ -61,7 +61,9 @@ func (r *references) follow(v any) (nodes int, err error) {
 	switch v := v.(type) {
 	case []any:
 		for _, inner := range v {
-			add(r.follow(inner))
+			if add(r.follow(inner)); err != nil {
+				break
+			}
 		}
 	case map[string]any:
 		for key, inner := range v {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -229,5 +230,81 @@ func TestSpellings(t *testing.T) {
 	}
 	if len(spellings) != 2 {
 		t.Errorf("%v", spellings)
+	}
+}
+
+// TestReferencesAreBounded: neither spellings of one reference nor references into one part write
+// that part again and again, and models do not read a value once for each reference to it.
+func TestReferencesAreBounded(t *testing.T) {
+	refs := func(n int, target func(i int) string) string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf(`{"$ref":%q}`, target(i))
+		}
+		return strings.Join(list, ",")
+	}
+	spelling := func(i int) string {
+		var b strings.Builder
+		for bit, r := range "abcdefghij" {
+			if i>>bit&1 == 1 {
+				fmt.Fprintf(&b, "%%%x", r)
+			} else {
+				b.WriteRune(r)
+			}
+		}
+		return "#/$defs/" + b.String()
+	}
+	big := `"enum":[` + strings.Repeat(`"value",`, 2000) + `"last"],"const":"` + strings.Repeat("x", 20_000) + `"`
+	deep := strings.Repeat(`{"properties":{"b":`, 30) + `{` + big + `}` + strings.Repeat(`}}`, 30)
+	wide := `"enum":[` + refs(3000, func(i int) string { return fmt.Sprint(i) }) + `]`
+	for _, c := range []struct {
+		name, schema, repair string
+		most                 int // bytes of the mended schema
+	}{
+		{"spellings", `{"type":"object","properties":{"a":{"anyOf":[` + refs(1000, spelling) + `]}},"$defs":{"abcdefghij":{` + big + `}}}`, "", 100_000},
+		{"numbers", `{"type":"object","properties":{"a":{"anyOf":[` + refs(500, func(i int) string { return "#/$defs/l/" + strings.Repeat("0", i+1) }) +
+			`]}},"$defs":{"l":[{` + big + `}]}}`, "", 100_000},
+		{"nested", `{"type":"object","properties":{"a":{"description":"A.","anyOf":[` +
+			refs(31, func(i int) string { return "#/$defs/a" + strings.Repeat("/properties/b", i) }) + `]}},"$defs":{"a":` +
+			strings.Replace(deep, big, wide, 1) + `}}`, "not checked: the targets", 1000},
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(c.schema), &v); err != nil {
+			t.Fatal(c.name, err)
+		}
+		got, repairs := foreign.Mend(v)
+		if said := strings.Join(repairs, "; "); len(got) > c.most || !strings.Contains(said, c.repair) ||
+			c.repair == "" && strings.Contains(said, "arguments are not checked") {
+			t.Errorf("%s: %d bytes of %d become %d, %.300q", c.name, len(c.schema), c.most, len(got), said)
+		}
+	}
+	all := `{"type":"object","properties":{"a":{"anyOf":[` + refs(500, func(int) string { return "#/$defs/p" }) + `]}},"$defs":{"p":{` + big + `}}}`
+	if n := allocated(func() { foreign.Reading(json.RawMessage(all)) }); n > 16<<20 {
+		t.Errorf("a reading of %d bytes took %d", len(all), n)
+	}
+}
+
+// allocated returns how many bytes a function allocates.
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestSlowPatternsAreBounded: patterns for the slower engine are few; the others stay.
+func TestSlowPatternsAreBounded(t *testing.T) {
+	var list []any
+	for i := range 100 {
+		list = append(list, map[string]any{"pattern": fmt.Sprintf("^(?!x)%d$", i)}, map[string]any{"pattern": fmt.Sprintf("^%d$", i)}, map[string]any{"pattern": "^(?!x)0$"})
+	}
+	got, repairs := foreign.Mend(map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"anyOf": list}}})
+	said := strings.Join(repairs, "; ")
+	if said != "patterns with lookahead or back references, after the first 16, are not checked" {
+		t.Error(said)
+	}
+	if all, slow := strings.Count(string(got), "pattern"), strings.Count(string(got), "(?!x)"); all-slow != 100 || slow != 116 {
+		t.Errorf("%d patterns, %d of them slow", all, slow)
 	}
 }

@@ -98,8 +98,10 @@ func (m *mender) types(s, out map[string]any, depth int) {
 }
 
 func unique(list []string) (kept []string) {
+	seen := map[string]bool{}
 	for _, one := range list {
-		if !slices.Contains(kept, one) {
+		if !seen[one] {
+			seen[one] = true
 			kept = append(kept, one)
 		}
 	}

@@ -3,6 +3,7 @@ package foreign
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -20,7 +21,7 @@ const maxDepth = 64
 // 2020-12, with sentences that say what was repaired. The schema may refer to itself, but not to
 // anything outside.
 func Mend(schema any) (mended json.RawMessage, repairs []string) {
-	m := mender{said: map[string]bool{}, defs: map[string]any{}, places: map[string]string{}}
+	m := mender{said: map[string]bool{}, defs: map[string]any{}, places: map[any]moved{}}
 	root := m.object(schema)
 	m.root = root
 	m.collect(root, 0)
@@ -32,7 +33,13 @@ func Mend(schema any) (mended json.RawMessage, repairs []string) {
 		whole["$defs"] = m.defs
 	}
 	mended = encode(whole)
-	if _, err := tool.CompileArguments(mended); err != nil {
+	err := error(nil)
+	if m.written > maxWritten {
+		err = fmt.Errorf("the targets of its references have more than %d parts", maxWritten)
+	} else {
+		_, err = tool.CompileArguments(mended)
+	}
+	if err != nil {
 		m.say("arguments are not checked: %.300s", err)
 		mended = json.RawMessage(`{"type":"object"}`)
 		if shown, ok := whole["properties"]; ok {
@@ -74,11 +81,13 @@ func decode(raw []byte) (v any, err error) {
 
 // mender mends one schema.
 type mender struct {
-	root   any
-	said   map[string]bool
-	named  map[string]any    // schemas with an identifier or anchor
-	defs   map[string]any    // mended targets of references, by their new name
-	places map[string]string // the new names by place
+	root     any
+	said     map[string]bool
+	named    map[string]any // schemas with an identifier or anchor
+	defs     map[string]any // mended targets of references, by their new name
+	places   map[any]moved  // of those targets, by their identity
+	written  int            // parts of those targets
+	patterns ecma.Patterns
 }
 
 func (m *mender) say(format string, args ...any) { m.said[fmt.Sprintf(format, args...)] = true }
@@ -346,7 +355,7 @@ func patternProperties(m *mender, s map[string]any, v any, depth int) any {
 		return nil
 	}
 	kept := maps.Clone(named)
-	for p := range named {
+	for _, p := range slices.Sorted(maps.Keys(named)) {
 		if pattern(m, s, p, depth) == nil {
 			delete(kept, p)
 		}
@@ -395,7 +404,11 @@ func pattern(m *mender, _ map[string]any, v any, _ int) any {
 	if !ok {
 		return nil
 	}
-	if _, err := ecma.Compile(p); err != nil {
+	switch _, err := m.patterns.Compile(p); {
+	case errors.Is(err, ecma.ErrMany):
+		m.say("patterns with lookahead or back references, after the first %d, are not checked", ecma.MaxSlow)
+		return nil
+	case err != nil:
 		m.say("patterns that no library here can compile are not checked")
 		return nil
 	}

@@ -89,6 +89,7 @@ type reader struct {
 	inside    map[string]int // how often a part is being written out
 	spellings map[string]string
 	nodes     int
+	kept      int // bytes of values that stand in it as they are
 	circular  bool
 }
 
@@ -106,7 +107,7 @@ func (r *reader) schema(v any, depth int) map[string]any {
 		if r.lengths.plain && (slices.Contains(forPeople, key) || !structural(key)) {
 			continue
 		}
-		if v := r.word(key, s[key], depth); v != nil || key == "const" {
+		if v := r.word(key, s[key], depth); v != nil || key == "const" && s[key] == nil {
 			out[key] = v
 		}
 	}
@@ -145,14 +146,14 @@ func (r *reader) word(key string, v any, depth int) any {
 		}
 		return out
 	case "required":
-		return r.spellAll(v)
+		return r.keep(r.spellAll(v), depth)
 	case "dependentRequired":
 		named, _ := v.(map[string]any)
 		out := map[string]any{}
 		for _, name := range slices.Sorted(maps.Keys(named)) {
 			out[r.spell(name)] = r.spellAll(named[name])
 		}
-		return out
+		return r.keep(out, depth)
 	case "allOf", "anyOf", "oneOf":
 		list, _ := v.([]any)
 		if !deeper {
@@ -181,6 +182,22 @@ func (r *reader) word(key string, v any, depth int) any {
 		if list, _ := v.([]any); len(list) > r.lengths.values {
 			return nil
 		}
+	}
+	return r.keep(v, depth)
+}
+
+// keep returns a value that stands in the reading as it is. Those below the top, which references can
+// repeat, end the reading when they alone make it too long; then there is nil.
+func (r *reader) keep(v any, depth int) any {
+	if depth == 0 {
+		return v
+	}
+	if r.nodes <= maxNodes {
+		r.kept += len(encode(v))
+	}
+	if r.kept > MaxReading {
+		r.nodes = maxNodes + 1
+		return nil
 	}
 	return v
 }
