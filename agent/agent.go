@@ -71,8 +71,8 @@ type Config struct {
 type Spawn struct {
 	// AtOnce is how many of a conversation work at once; 0 allows none.
 	AtOnce int
-	// Number is how many the agent may start for one message of the user, those that it
-	// starts when results come among them; 0 means 8.
+	// Number is how many the agent may start for one message of the user; 0 means 8. Those that
+	// it starts when a result comes count, too.
 	Number int
 	// Depth is how deep they may be nested: with 1, which 0 means, sub-agents have none. Of
 	// several agents one within the other, each limit counts.

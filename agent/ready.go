@@ -18,8 +18,8 @@ import (
 )
 
 // Identify checks what a message says about its sender and finds whom its As means. A guest
-// who names no conversation gets one of its own, but for the one at the terminal and the
-// one of a program that names no channel: these are the operator.
+// who names no conversation gets one of its own. The guest at the terminal and the one of a
+// program that names no channel are the operator, and get none.
 func (g *Agents) Identify(m message.Mail) (message.Mail, error) {
 	if err := m.Check(); err != nil {
 		return m, err
@@ -169,8 +169,8 @@ func (g *Agents) Address(m message.Mail) (*Agent, error) {
 }
 
 // CheckNames refuses the names of tools and skills that do not exist for the sender of a
-// message in its session. What is hidden from the sender does not exist: the answer is
-// the same, and no hint names it.
+// message in its session. The answer is the same for
+// those that are hidden from the sender, and no hint names them.
 func (g *Agents) CheckNames(a *Agent, m message.Mail, s session.Session) error {
 	included, err := roster.NamesOf(m.IncludeSkills)
 	if err != nil {

@@ -61,7 +61,7 @@ func (g *Agents) Read(i store.Item) (*Agent, message.Mail, error) {
 	if err != nil {
 		return nil, m, err
 	}
-	m.To = i.Session // whatever the configuration says of its sender by now: its turn has that one to itself
+	m.To = i.Session // the configuration may say something else of its sender by now
 	a, err := g.Address(m)
 	return a, m, err
 }

@@ -1,6 +1,6 @@
-// Package answer takes what people say about calls and questions that wait for them: who may answer,
-// whether the answer is one, and what is answered for them when nobody does in time. Which approvals
-// there are is package approval's.
+// Package answer takes the answers of people to calls and questions that wait for them. It decides who
+// may answer and whether a text is an answer, and answers itself when nobody does in time. Package
+// approval keeps the approvals.
 package answer
 
 import (

@@ -120,11 +120,16 @@ func (r *references) find(place string) any {
 	if !strings.HasPrefix(place, "/") {
 		return r.named[place]
 	}
-	if plain, err := url.PathUnescape(place); err == nil {
-		place = plain
+	return At(r.doc, place)
+}
+
+// At returns the value at a JSON pointer, which may be percent-encoded as in a reference; nil if
+// there is none.
+func At(v any, pointer string) any {
+	if plain, err := url.PathUnescape(pointer); err == nil {
+		pointer = plain
 	}
-	v := r.doc
-	for name := range strings.SplitSeq(place[1:], "/") {
+	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 		switch inner := v.(type) {
 		case map[string]any:

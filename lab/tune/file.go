@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/atomicfile"
+	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/rank"
 )
 
@@ -30,6 +31,15 @@ type Fitted struct {
 
 // File is the file in a state folder with fitted weights.
 func File(state string) string { return filepath.Join(state, "weights.json") }
+
+// Stamp tells versions of the file apart without reading it.
+func Stamp(state string) filestamp.Stamp {
+	info, err := os.Stat(File(state))
+	if err != nil {
+		return filestamp.Stamp{}
+	}
+	return filestamp.Of(info)
+}
 
 // before is the file with the weights that the last ones replaced.
 func before(state string) string { return filepath.Join(state, "weights.before.json") }

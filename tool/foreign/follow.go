@@ -5,8 +5,9 @@ import (
 	"net/url"
 	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
+
+	"github.com/etui-run/etui/internal/subschema"
 )
 
 // maxWritten bounds the parts that a mended schema gets from references. It is as many as a schema
@@ -100,7 +101,7 @@ func (m *mender) find(target string) (where string, found any) {
 			return pointer, inner
 		}
 	case pointer != "" && (document == "" || prefix != ""):
-		if inner := at(root, pointer); inner != nil {
+		if inner := subschema.At(root, pointer); inner != nil {
 			return prefix + pointer, inner
 		}
 	}
@@ -109,7 +110,7 @@ func (m *mender) find(target string) (where string, found any) {
 		return "", nil
 	}
 	for _, place := range []string{"$defs", "definitions", "components/schemas"} {
-		if inner := at(m.root, "/"+place+"/"+last); inner != nil {
+		if inner := subschema.At(m.root, "/"+place+"/"+last); inner != nil {
 			return "/" + place + "/" + last, inner
 		}
 	}
@@ -118,26 +119,3 @@ func (m *mender) find(target string) (where string, found any) {
 
 // remote are references to another document.
 var remote = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*:|^//|^[^#]*\.(?:json|ya?ml)`)
-
-// at returns the value at a JSON pointer; nil if there is none.
-func at(v any, pointer string) any {
-	if plain, err := url.PathUnescape(pointer); err == nil {
-		pointer = plain
-	}
-	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-		switch inner := v.(type) {
-		case map[string]any:
-			v = inner[name]
-		case []any:
-			n, err := strconv.Atoi(name)
-			if err != nil || n < 0 || n >= len(inner) {
-				return nil
-			}
-			v = inner[n]
-		default:
-			return nil
-		}
-	}
-	return v
-}

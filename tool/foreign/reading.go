@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/etui-run/etui/internal/subschema"
 )
 
 // MaxReading is how many bytes of a schema models read.
@@ -229,7 +231,7 @@ func (r *reader) prefix(s, out map[string]any, depth int) {
 func (r *reader) refer(target string, beside map[string]any, depth int) map[string]any {
 	found := any(r.root)
 	if target != "#" {
-		found = at(r.root, strings.TrimPrefix(target, "#"))
+		found = subschema.At(r.root, strings.TrimPrefix(target, "#"))
 	}
 	s, _ := found.(map[string]any)
 	out := map[string]any{}

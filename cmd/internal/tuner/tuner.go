@@ -13,6 +13,7 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/lab/eval"
 	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/learning"
@@ -51,8 +52,9 @@ type Config struct {
 // Tuner keeps the weights of a running gateway.
 type Tuner struct {
 	config Config
-	now    tune.Fitted // in effect
-	tried  time.Time   // the last fitting
+	now    tune.Fitted     // in effect
+	tried  time.Time       // the last fitting
+	read   filestamp.Stamp // of the file that was read last
 }
 
 // New returns a tuner of weights that are in effect.
@@ -81,6 +83,11 @@ func (t *Tuner) Run(ctx context.Context) {
 
 // Follow puts the weights of the file into effect if they differ from those that are.
 func (t *Tuner) Follow(ctx context.Context) {
+	stamp := tune.Stamp(t.config.State)
+	if none := stamp == (filestamp.Stamp{}); stamp == t.read && (none || stamp.Settled()) {
+		return
+	}
+	t.read = stamp
 	next, err := tune.Load(t.config.State)
 	if err != nil || next.Weights == t.now.Weights && reflect.DeepEqual(next.Recommender, t.now.Recommender) {
 		return // those in effect stay
