@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/atomicfile"
-	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/rank"
 )
 
@@ -31,15 +30,6 @@ type Fitted struct {
 
 // File is the file in a state folder with fitted weights.
 func File(state string) string { return filepath.Join(state, "weights.json") }
-
-// Stamp tells versions of the file apart without reading it.
-func Stamp(state string) filestamp.Stamp {
-	info, err := os.Stat(File(state))
-	if err != nil {
-		return filestamp.Stamp{}
-	}
-	return filestamp.Of(info)
-}
 
 // before is the file with the weights that the last ones replaced.
 func before(state string) string { return filepath.Join(state, "weights.before.json") }
