@@ -61,11 +61,11 @@ func (s *Server) Close() {
 	s.mu.Unlock()
 	s.Cut()
 	s.posting.Wait()
-	s.Client.CloseIdleConnections()
 	s.http.Close()
 }
 
-// Cut ends all connections.
+// Cut ends all connections. The client forgets those that it kept, or its next request might be
+// sent into one that is just ending.
 func (s *Server) Cut() {
 	s.mu.Lock()
 	for _, c := range s.conns {
@@ -74,6 +74,7 @@ func (s *Server) Cut() {
 	s.conns = nil
 	s.mu.Unlock()
 	s.http.CloseClientConnections()
+	s.Client.CloseIdleConnections()
 }
 
 // Hold locks the server and returns what unlocks it.
