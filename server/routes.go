@@ -6,6 +6,7 @@ import (
 
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/server/mcp"
 	"github.com/etui-run/etui/server/openai"
 	"github.com/etui-run/etui/skill/mcp/oauth"
 )
@@ -33,7 +34,7 @@ func (a Access) String() string { return [...]string{"operator", "client", "pers
 // AccessOf returns who may use the route of a request, [Operator] where there is none.
 func AccessOf(r *http.Request) Access {
 	mux, access := http.NewServeMux(), map[string]Access{}
-	for _, route := range table(&Server{}, nil, &api.API{}, nil) { // nothing is handled
+	for _, route := range table(&Server{}, nil, &api.API{}, nil, nil) { // nothing is handled
 		mux.HandleFunc(route.Pattern, route.handle)
 		access[route.Pattern] = route.Access
 	}
@@ -60,7 +61,7 @@ func (s *Server) Routes() []Route { return slices.Clone(s.routes) }
 const toChannel = "POST /channels/{channel}"
 
 // table lists all routes. The mux, the guard and the documentation follow it.
-func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route {
+func table(s *Server, chat *openai.API, own *api.API, skills *admin.API, tools *mcp.Server) []Route {
 	return []Route{
 		{"GET /healthz", Open, "whether the process is up", s.live},
 		{"GET /readyz", Open, "whether it can answer: the store can be read", s.ready},
@@ -72,6 +73,9 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"GET /v1/models", Person, "the agents, as models", chat.Models},
 		{"GET /v1/models/{id}", Person, "one agent, as a model", chat.Model},
 		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, chat.Completions},
+
+		{"POST " + mcp.Path, Person, "the Model Context Protocol: tools that are found by what they do, and skills; ?skill= a toolset", tools.ServeHTTP},
+		{"POST " + mcp.Path + "/{agent}", Person, "the same for one agent", tools.ServeHTTP},
 
 		{"POST /api/chat", Person, "a Message in, a line of JSON for each Event out", own.Chat},
 		{"POST /api/whoami", Person, "a Message without a text in, who its sender is out", own.Whoami},

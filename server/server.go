@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/server/mcp"
 	"github.com/etui-run/etui/server/openai"
 	"github.com/etui-run/etui/server/wire"
 )
@@ -94,7 +95,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
 	}
 	s := &Server{engine: e, config: cfg}
-	s.routes = table(s, openai.New(e), api.New(e, cfg.Status), admin.New(cfg.Skills))
+	s.routes = table(s, openai.New(e), api.New(e, cfg.Status), admin.New(cfg.Skills), mcp.New(e, cfg.Status.Version, cfg.Log))
 	s.all = s.serve(func(Access) bool { return true })
 	return s
 }

@@ -337,8 +337,9 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 }
 
 func mcpServers() action {
+	var agent, toolset string
 	return action{
-		use: "mcp", short: "List, add, import and remove MCP servers, and log in to them",
+		use: "mcp", short: "List, add, import and remove MCP servers, log in to them, and serve as one",
 		commands: func(at *place) []*cobra.Command {
 			in, out := login.Command(at.Console, at.open, version()), login.OutCommand(at.Console, at.open, version())
 			return append(servers.Commands(at.servers()), in, out)
@@ -353,6 +354,19 @@ func mcpServers() action {
 				}
 				list := servers.List(all)
 				return c.Print(list, func() string { return servers.DescribeList(list) })
+			},
+		}, {
+			use: "serve", short: "Be an MCP server on standard input and output, for clients that start one", needs: changes,
+			long: `Be an MCP server on standard input and output, for clients that start one: they find, describe and call
+the tools of an agent, and take up its skills. The gateway of the workspace answers, or this process if
+none runs. Clients that speak HTTP need no command: http://127.0.0.1:3884/mcp is the same.`,
+			example: "  etui mcp serve\n  etui mcp serve --agent support --skill billing",
+			flags: func(f *pflag.FlagSet) {
+				f.StringVar(&agent, "agent", "", "the `agent`; the first one without it")
+				f.StringVar(&toolset, "skill", "", "show only the tools of this `skill` or toolset")
+			},
+			run: func(ctx context.Context, c *call) error {
+				return servers.Serve(ctx, c.Console, c.client, agent, toolset)
 			},
 		}},
 	}

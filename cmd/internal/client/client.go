@@ -56,6 +56,39 @@ func Here(handler http.Handler, key string) *Client {
 // Here reports whether the gateway is in this process.
 func (c *Client) Here() bool { return c.Where == here }
 
+// HTTP returns the gateway's address, and what reaches it with the client's key.
+func (c *Client) HTTP() (address string, web *http.Client) {
+	return c.url, &http.Client{Transport: keyed{c.http, c.key}}
+}
+
+// keyed sends requests with a key.
+type keyed struct {
+	http *http.Client
+	key  string
+}
+
+func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	if k.key != "" {
+		r.Header.Set("Authorization", "Bearer "+k.key)
+	}
+	resp, err := k.http.Do(r)
+	if err != nil || resp.StatusCode < http.StatusBadRequest {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return nil, err
+	}
+	var p wire.Problem
+	if json.Unmarshal(body, &p) == nil && p.Error.Message != "" { // not the protocol's own answer
+		return nil, refusal(resp.StatusCode, p)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
 // Error is what a gateway answers instead of a result.
 type Error struct {
 	Status  int
@@ -131,10 +164,14 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 	if operator && p.Error.Code == wire.NoRoute {
 		return nil, fmt.Errorf("the gateway at %s does not serve this there: operators use the address of its admin API, from its own machine; run the command in its workspace without --url", c.Where)
 	}
-	if resp.StatusCode == http.StatusUnauthorized {
+	return nil, refusal(resp.StatusCode, p)
+}
+
+func refusal(status int, p wire.Problem) *Error {
+	if status == http.StatusUnauthorized {
 		p.Error.Message += "; set ETUI_API_KEY to one"
 	}
-	return nil, &Error{resp.StatusCode, p.Error.Message, p.Error.Code}
+	return &Error{status, p.Error.Message, p.Error.Code}
 }
 
 // InForce reports whether the gateway could use its configuration as it is now;

@@ -1,0 +1,360 @@
+// Package mcp serves agents to clients of the Model Context Protocol: to coding agents,
+// editors and chat programs that bring a model of their own. They see three tools, whatever
+// an agent has: one finds tools for a task, one describes them, one calls them. So the
+// client's model reads a few lines where it would read hundreds of definitions, and each
+// caller finds what the rules let it use. Skills are prompts, and their files resources.
+//
+// The address names the agent, /mcp for the first one, and ?skill= a toolset of it. No
+// session is kept: each request stands alone, with the key and the headers that
+// [wire.Sender] reads.
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/server/wire"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+)
+
+// Path is the address of the first agent. Below it are the others by name.
+const Path = "/mcp"
+
+// maxDescribed is how many tools one call of describe_tools describes. It names those that it
+// leaves out.
+const maxDescribed = 20
+
+// Server is the handler of the protocol. It is safe for concurrent use.
+type Server struct {
+	engine    *engine.Engine
+	inspector *inspect.Inspector
+	protocol  http.Handler
+}
+
+// New returns a server of an engine's agents, which says its version to clients.
+func New(e *engine.Engine, version string, log *slog.Logger) *Server {
+	s := &Server{engine: e, inspector: inspect.New(e)}
+	server := mcp.NewServer(&mcp.Implementation{Name: "etui", Title: "etui", Version: version}, &mcp.ServerOptions{
+		Instructions: "The tools of this server are found by what they do. For each task call " + selection.FindTools +
+			" with what you want to do, then " + selection.CallTool + " with the name and the arguments of the tool that fits.",
+		Capabilities: &mcp.ServerCapabilities{
+			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
+		},
+		Logger: log,
+	})
+	server.AddTool(findTools, s.find)
+	server.AddTool(describeTools, s.describe)
+	server.AddTool(callTool, s.call)
+	server.AddReceivingMiddleware(s.skills)
+	s.protocol = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
+		Stateless: true, Logger: log,
+		MaxRequestBodyBytes:          -1,   // the server in front has a limit
+		DisableLocalhostProtection:   true, // and checks names
+		PropagateRequestCancellation: true,
+	})
+	return s
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	sender := engine.Message{Agent: r.PathValue("agent"), Skill: r.URL.Query().Get("skill")}
+	if err := wire.Sender(r, &sender); err != nil {
+		wire.Fail(w, err)
+		return
+	}
+	if _, err := s.engine.Agents().Get(sender.Agent); err != nil {
+		wire.Fail(w, err)
+		return
+	}
+	// Clients that accept anything, or name one form only, can read the form that they get.
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	s.protocol.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), senderKey{}, caller{sender, r.Context()})))
+}
+
+type senderKey struct{}
+
+// caller is who sends a request, and how long its connection lasts.
+type caller struct {
+	engine.Message
+	connection context.Context //nolint:containedctx // of the request
+}
+
+// of returns the sender of a request, and a context that ends with its connection, too.
+func of(ctx context.Context) (context.Context, engine.Message, context.CancelFunc) {
+	c, _ := ctx.Value(senderKey{}).(caller)
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(c.connection, cancel)
+	return ctx, c.Message, func() { stop(); cancel() }
+}
+
+var findTools = &mcp.Tool{
+	Name:  selection.FindTools,
+	Title: "Find tools",
+	Description: "Finds tools by what they do. Call it first for each new task, with one query for each thing to do. " +
+		"The result has the tools that fit best, with their parameters.",
+	InputSchema: json.RawMessage(`{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string"},"minItems":1,"description":"what the tools should do, or their names"}},"required":["queries"]}`),
+	Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(bool)},
+}
+
+var describeTools = &mcp.Tool{
+	Name:        "describe_tools",
+	Title:       "Describe tools",
+	Description: "Gets the descriptions and all parameters of tools by their names, as JSON.",
+	InputSchema: json.RawMessage(`{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"},"minItems":1}},"required":["names"]}`),
+	Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(bool)},
+}
+
+var callTool = &mcp.Tool{
+	Name:        selection.CallTool,
+	Title:       "Call a tool",
+	Description: "Calls a tool that find_tools has found.",
+	InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object","description":"arguments as the tool's parameters say"}},"required":["name"]}`),
+}
+
+// find answers as the agent's own model is answered.
+func (s *Server) find(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	ctx, sender, end := of(ctx)
+	defer end()
+	var in struct {
+		Queries []string `json:"queries"`
+		Query   string   `json:"query"` // as models write it that want one thing
+	}
+	if bad := read(r, &in); bad != nil {
+		return bad, nil
+	}
+	if in.Query != "" {
+		in.Queries = append(in.Queries, in.Query)
+	}
+	args, err := json.Marshal(map[string][]string{"queries": in.Queries})
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.engine.Call(ctx, sender, selection.FindTools, args)
+	return answer(result, err), nil
+}
+
+// Description is a tool as describe_tools shows it.
+type Description struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Risk        tool.Risk       `json:"risk"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+func (s *Server) describe(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	ctx, sender, end := of(ctx)
+	defer end()
+	var in struct {
+		Names []string `json:"names"`
+		Name  string   `json:"name"`
+	}
+	if bad := read(r, &in); bad != nil {
+		return bad, nil
+	}
+	if in.Name != "" {
+		in.Names = append(in.Names, in.Name)
+	}
+	seen, err := s.inspector.SeenBy(ctx, sender)
+	if err != nil {
+		return answer(chat.Result{}, err), nil
+	}
+	var found struct {
+		Tools   []Description `json:"tools"`
+		Missing []string      `json:"missing,omitempty"`
+	}
+	found.Tools = []Description{}
+	for at, name := range in.Names {
+		e, ok := seen.Catalog().Get(name)
+		if at >= maxDescribed || !ok || !seen.Visible(e) {
+			found.Missing = append(found.Missing, name)
+			continue
+		}
+		d := e.Definition
+		found.Tools = append(found.Tools, Description{d.Name, d.Description, d.Risk, d.Schema()})
+	}
+	text, err := json.Marshal(found)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: json.RawMessage(text),
+		IsError: len(found.Tools) == 0 && len(in.Names) > 0,
+	}, nil
+}
+
+func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	ctx, sender, end := of(ctx)
+	defer end()
+	var in struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if bad := read(r, &in); bad != nil {
+		return bad, nil
+	}
+	result, err := s.engine.Call(ctx, sender, in.Name, in.Arguments)
+	return answer(result, err), nil
+}
+
+// read decodes the arguments of a call. What cannot be read is a result for the model.
+func read(r *mcp.CallToolRequest, into any) *mcp.CallToolResult {
+	if len(r.Params.Arguments) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(r.Params.Arguments, into); err != nil {
+		return refuse(fmt.Sprintf("the arguments of %s cannot be read: %v", r.Params.Name, err))
+	}
+	return nil
+}
+
+func refuse(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: true}
+}
+
+// answer is the result of a call in the protocol's form: all of the text, the pictures and files,
+// and the data that the tool gave. A call that failed, or was refused, says so to the model.
+func answer(result chat.Result, err error) *mcp.CallToolResult {
+	var mismatch *tool.Mismatch
+	var refused *rules.Refused
+	if err != nil && !result.Failed && !errors.Is(err, turn.ErrNoTool) && !errors.As(err, &mismatch) &&
+		!errors.As(err, &refused) && skill.Kind(err) == "" {
+		_, problem := wire.ProblemOf(err)
+		return refuse(problem.Error.Message)
+	}
+	out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: result.Text}}, IsError: result.Failed}
+	for _, image := range result.Images {
+		out.Content = append(out.Content, &mcp.ImageContent{Data: image.Data, MIMEType: image.MediaType})
+	}
+	if result.View == nil {
+		return out
+	}
+	for _, f := range result.View.Files {
+		out.Content = append(out.Content, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
+			URI: "file:///" + f.Name, MIMEType: f.MediaType, Blob: f.Data,
+		}})
+	}
+	if data := strings.TrimSpace(string(result.View.Data)); strings.HasPrefix(data, "{") {
+		out.StructuredContent = json.RawMessage(data)
+	}
+	return out
+}
+
+// offered returns the skills with instructions that a sender may take up.
+func (s *Server) offered(ctx context.Context, sender engine.Message) ([]catalog.Skill, error) {
+	seen, err := s.inspector.SeenBy(ctx, sender)
+	if err != nil {
+		return nil, err
+	}
+	var list []catalog.Skill
+	for name := range seen.OfferedSkills() {
+		if sk, ok := seen.Catalog().Skill(name); ok && sk.Guide != nil {
+			list = append(list, sk)
+		}
+	}
+	return list, nil
+}
+
+// scheme begins the addresses of skills' files.
+const scheme = "skill://"
+
+// skills answers what is asked about prompts and resources, which differ from caller to caller.
+func (s *Server) skills(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		switch method {
+		case "prompts/list", "resources/list", "prompts/get", "resources/read":
+		default:
+			return next(ctx, method, r)
+		}
+		ctx, sender, end := of(ctx)
+		defer end()
+		switch p := r.GetParams().(type) {
+		case *mcp.GetPromptParams:
+			text, about, err := s.instructions(ctx, sender, p.Name, "")
+			if err != nil {
+				return nil, err
+			}
+			return &mcp.GetPromptResult{Description: about, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}, nil
+		case *mcp.ReadResourceParams:
+			name, file, _ := strings.Cut(strings.TrimPrefix(p.URI, scheme), "/")
+			if !strings.HasPrefix(p.URI, scheme) {
+				return nil, mcp.ResourceNotFoundError(p.URI)
+			}
+			if file == "SKILL.md" {
+				file = ""
+			}
+			text, _, err := s.instructions(ctx, sender, name, file)
+			if err != nil {
+				return nil, err
+			}
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: p.URI, MIMEType: "text/markdown", Text: text}}}, nil
+		}
+		list, err := s.offered(ctx, sender)
+		if err != nil {
+			return nil, failure(err)
+		}
+		if method == "prompts/list" {
+			prompts := &mcp.ListPromptsResult{Prompts: []*mcp.Prompt{}}
+			for _, sk := range list {
+				prompts.Prompts = append(prompts.Prompts, &mcp.Prompt{Name: sk.Name, Description: sk.Description})
+			}
+			return prompts, nil
+		}
+		resources := &mcp.ListResourcesResult{Resources: []*mcp.Resource{}}
+		for _, sk := range list {
+			resources.Resources = append(resources.Resources, &mcp.Resource{
+				URI: scheme + sk.Name + "/SKILL.md", Name: sk.Name, Description: sk.Description, MIMEType: "text/markdown",
+			})
+		}
+		return resources, nil
+	}
+}
+
+// instructions returns a file of a skill that the sender may take up, as the rules decide on a
+// call, and what the skill is about.
+func (s *Server) instructions(ctx context.Context, sender engine.Message, name, file string) (text, about string, err error) {
+	list, err := s.offered(ctx, sender)
+	if err != nil {
+		return "", "", failure(err)
+	}
+	for _, sk := range list {
+		if sk.Name != name {
+			continue
+		}
+		args, _ := json.Marshal(map[string]string{"name": name, "file": file}) // never fails for strings
+		if j, err := s.inspector.Judge(ctx, sender, selection.UseSkill, args); err != nil || j.Effect != rules.Allow {
+			return "", "", invalid("the skill %s may not be used here", name)
+		}
+		text, err := sk.Read(ctx, file)
+		if err != nil {
+			return "", "", invalid("%v", err)
+		}
+		return text, sk.Description, nil
+	}
+	return "", "", invalid("there is no skill %q", name)
+}
+
+func invalid(format string, args ...any) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
+}
+
+// failure is an error of the engine in the protocol's form.
+func failure(err error) error {
+	_, problem := wire.ProblemOf(err)
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: problem.Error.Message}
+}
