@@ -105,54 +105,56 @@ func TestResumedCalls(t *testing.T) {
 	for replay, want := range map[tool.Replay]int{tool.Safe: 2, tool.Keyed: 2, tool.Never: 1} {
 		t.Run(string(replay), func(t *testing.T) {
 			t.Parallel()
-			var c calls
-			tools := []tool.Tool{c.tool("act", replay), c.tool("other", tool.Never)}
-			round := fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}"), fake.Call("2", "other", "{}")}}
-			// The process ends after the first call has run, before its result is stored.
-			s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, round), turn.Input{Text: "go"}, isResult)
-			if c.ran["act"] != 1 {
-				t.Fatalf("act ran %v times, want 1", c.ran["act"])
-			}
-			if c.ran["other"] != 0 {
-				t.Fatalf("other ran %v times, want 0", c.ran["other"])
-			}
-			if got := turn.PhaseOf(s); got != turn.Calling {
-				t.Fatalf("the phase is %v, want %v", got, turn.Calling)
-			}
-			b := newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Text: "done"})
-			o := run(b, t.Context(), turn.Input{Session: s})
-			if o.err != nil {
-				t.Fatalf("the turn failed: %v", o.err)
-			}
-			if o.done == nil {
-				t.Fatalf("the turn is not done: %v", o.err)
-			}
-			if o.done.Reply != "done" {
-				t.Fatalf("the reply is %q, want %q", o.done.Reply, "done")
-			}
-			if c.ran["act"] != want || c.ran["other"] != 1 {
-				t.Errorf("the calls ran %v times, want act %d, other 1", c.ran, want)
-			}
-			if replay == tool.Keyed && (c.keys[0] == "" || c.keys[0] != c.keys[1]) {
-				t.Errorf("the keys are %q, want the same twice", c.keys)
-			}
-			if replay != tool.Keyed && strings.Join(c.keys, "") != "" {
-				t.Errorf("the keys are %q, want none", c.keys)
-			}
-			first := o.results()[0]
-			if unknown := strings.Contains(first.Text, "unknown"); unknown != (replay == tool.Never) {
-				t.Errorf("the first result is %q", first.Text)
-			}
-			if replay == tool.Never && (!first.Failed || !strings.Contains(first.View.Error, "unknown")) {
-				t.Errorf("the user does not learn that the outcome is unknown: %+v", first)
-			}
-			if last := o.steps[len(o.steps)-1].State; last.Turn.ID != "" {
-				t.Errorf("the turn is still open: %+v", last.Turn)
-			}
-			messages := b.model.Requests()[0].Messages
-			if got := len(messages); got != 4 {
-				t.Errorf("the model was sent %d messages, want question, calls and two results", got)
-			}
+			synctest.Test(t, func(t *testing.T) { // a call that takes a while would be marked as running
+				var c calls
+				tools := []tool.Tool{c.tool("act", replay), c.tool("other", tool.Never)}
+				round := fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}"), fake.Call("2", "other", "{}")}}
+				// The process ends after the first call has run, before its result is stored.
+				s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, round), turn.Input{Text: "go"}, isResult)
+				if c.ran["act"] != 1 {
+					t.Fatalf("act ran %v times, want 1", c.ran["act"])
+				}
+				if c.ran["other"] != 0 {
+					t.Fatalf("other ran %v times, want 0", c.ran["other"])
+				}
+				if got := turn.PhaseOf(s); got != turn.Calling {
+					t.Fatalf("the phase is %v, want %v", got, turn.Calling)
+				}
+				b := newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Text: "done"})
+				o := run(b, t.Context(), turn.Input{Session: s})
+				if o.err != nil {
+					t.Fatalf("the turn failed: %v", o.err)
+				}
+				if o.done == nil {
+					t.Fatalf("the turn is not done: %v", o.err)
+				}
+				if o.done.Reply != "done" {
+					t.Fatalf("the reply is %q, want %q", o.done.Reply, "done")
+				}
+				if c.ran["act"] != want || c.ran["other"] != 1 {
+					t.Errorf("the calls ran %v times, want act %d, other 1", c.ran, want)
+				}
+				if replay == tool.Keyed && (c.keys[0] == "" || c.keys[0] != c.keys[1]) {
+					t.Errorf("the keys are %q, want the same twice", c.keys)
+				}
+				if replay != tool.Keyed && strings.Join(c.keys, "") != "" {
+					t.Errorf("the keys are %q, want none", c.keys)
+				}
+				first := o.results()[0]
+				if unknown := strings.Contains(first.Text, "unknown"); unknown != (replay == tool.Never) {
+					t.Errorf("the first result is %q", first.Text)
+				}
+				if replay == tool.Never && (!first.Failed || !strings.Contains(first.View.Error, "unknown")) {
+					t.Errorf("the user does not learn that the outcome is unknown: %+v", first)
+				}
+				if last := o.steps[len(o.steps)-1].State; last.Turn.ID != "" {
+					t.Errorf("the turn is still open: %+v", last.Turn)
+				}
+				messages := b.model.Requests()[0].Messages
+				if got := len(messages); got != 4 {
+					t.Errorf("the model was sent %d messages, want question, calls and two results", got)
+				}
+			})
 		})
 	}
 }

