@@ -57,6 +57,8 @@ func ExampleServer_Routes() {
 	// person    GET /v1/models
 	// person    GET /v1/models/{id}
 	// person    POST /v1/chat/completions
+	// person    POST /mcp
+	// person    POST /mcp/{agent}
 	// person    POST /api/chat
 	// person    POST /api/whoami
 	// person    POST /api/command

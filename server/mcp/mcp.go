@@ -4,8 +4,9 @@
 // client's model reads a few lines where it would read hundreds of definitions, and each
 // caller finds what the rules let it use. Skills are prompts, and their files resources.
 //
-// The address names the agent, /mcp for the first one, and ?skill= a toolset of it. No
-// session is kept: each request stands alone, with the key and the headers that
+// The address names the agent, /mcp for the first one, and ?skill= a toolset of it. With
+// ?tools=list the caller sees the tools themselves, up to [MaxListed], which suits toolsets.
+// No session is kept: each request stands alone, with the key and the headers that
 // [wire.Sender] reads.
 package mcp
 
@@ -40,6 +41,9 @@ const Path = "/mcp"
 // leaves out.
 const maxDescribed = 20
 
+// MaxListed is how many tools a list has at most. Clients send all of them to their model.
+const MaxListed = 128
+
 // Server is the handler of the protocol. It is safe for concurrent use.
 type Server struct {
 	engine    *engine.Engine
@@ -61,7 +65,7 @@ func New(e *engine.Engine, version string, log *slog.Logger) *Server {
 	server.AddTool(findTools, s.find)
 	server.AddTool(describeTools, s.describe)
 	server.AddTool(callTool, s.call)
-	server.AddReceivingMiddleware(s.skills)
+	server.AddReceivingMiddleware(s.perCaller)
 	s.protocol = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, Logger: log,
 		MaxRequestBodyBytes:          -1,   // the server in front has a limit
@@ -73,7 +77,15 @@ func New(e *engine.Engine, version string, log *slog.Logger) *Server {
 
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	sender := engine.Message{Agent: r.PathValue("agent"), Skill: r.URL.Query().Get("skill")}
+	query, ok := wire.Query(w, r, "skill", "tools")
+	if !ok {
+		return
+	}
+	if as := query.Get("tools"); as != "" && as != "find" && as != "list" {
+		wire.RefuseField(w, http.StatusBadRequest, "", "tools", fmt.Sprintf("tools=%s: it is find or list", as))
+		return
+	}
+	sender := engine.Message{Agent: r.PathValue("agent"), Skill: query.Get("skill")}
 	if err := wire.Sender(r, &sender); err != nil {
 		wire.Fail(w, err)
 		return
@@ -84,23 +96,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// Clients that accept anything, or name one form only, can read the form that they get.
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	s.protocol.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), senderKey{}, caller{sender, r.Context()})))
+	s.protocol.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), senderKey{}, caller{sender, query.Get("tools") == "list", r.Context()})))
 }
 
 type senderKey struct{}
 
-// caller is who sends a request, and how long its connection lasts.
+// caller is who sends a request, whether tools are listed to it, and how long its connection lasts.
 type caller struct {
 	engine.Message
+	lists      bool
 	connection context.Context //nolint:containedctx // of the request
 }
 
 // of returns the sender of a request, and a context that ends with its connection, too.
-func of(ctx context.Context) (context.Context, engine.Message, context.CancelFunc) {
+func of(ctx context.Context) (context.Context, caller, context.CancelFunc) {
 	c, _ := ctx.Value(senderKey{}).(caller)
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(c.connection, cancel)
-	return ctx, c.Message, func() { stop(); cancel() }
+	return ctx, c, func() { stop(); cancel() }
 }
 
 var findTools = &mcp.Tool{
@@ -145,7 +158,7 @@ func (s *Server) find(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.engine.Call(ctx, sender, selection.FindTools, args)
+	result, err := s.engine.Call(ctx, sender.Message, selection.FindTools, args)
 	return answer(result, err), nil
 }
 
@@ -170,7 +183,7 @@ func (s *Server) describe(ctx context.Context, r *mcp.CallToolRequest) (*mcp.Cal
 	if in.Name != "" {
 		in.Names = append(in.Names, in.Name)
 	}
-	seen, err := s.inspector.SeenBy(ctx, sender)
+	seen, err := s.inspector.SeenBy(ctx, sender.Message)
 	if err != nil {
 		return answer(chat.Result{}, err), nil
 	}
@@ -181,7 +194,7 @@ func (s *Server) describe(ctx context.Context, r *mcp.CallToolRequest) (*mcp.Cal
 	found.Tools = []Description{}
 	for at, name := range in.Names {
 		e, ok := seen.Catalog().Get(name)
-		if at >= maxDescribed || !ok || !seen.Visible(e) {
+		if at >= maxDescribed || !ok || !seen.Stage(e).Usable() {
 			found.Missing = append(found.Missing, name)
 			continue
 		}
@@ -208,7 +221,7 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	if bad := read(r, &in); bad != nil {
 		return bad, nil
 	}
-	result, err := s.engine.Call(ctx, sender, in.Name, in.Arguments)
+	result, err := s.engine.Call(ctx, sender.Message, in.Name, in.Arguments)
 	return answer(result, err), nil
 }
 
@@ -270,59 +283,84 @@ func (s *Server) offered(ctx context.Context, sender engine.Message) ([]catalog.
 	return list, nil
 }
 
-// scheme begins the addresses of skills' files.
-const scheme = "skill://"
+const (
+	// scheme begins the addresses of skills' files, and skillFile is the one with the instructions.
+	scheme    = "skill://"
+	skillFile = "SKILL.md"
+	markdown  = "text/markdown"
+)
 
-// skills answers what is asked about prompts and resources, which differ from caller to caller.
-func (s *Server) skills(next mcp.MethodHandler) mcp.MethodHandler {
+// personal says that a client may not show an answer to anybody else.
+func personal() mcp.Cacheable { return mcp.Cacheable{CacheScope: "private"} }
+
+// perCaller answers what differs from caller to caller.
+func (s *Server) perCaller(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		switch method {
-		case "prompts/list", "resources/list", "prompts/get", "resources/read":
-		default:
-			return next(ctx, method, r)
-		}
 		ctx, sender, end := of(ctx)
 		defer end()
 		switch p := r.GetParams().(type) {
-		case *mcp.GetPromptParams:
-			text, about, err := s.instructions(ctx, sender, p.Name, "")
-			if err != nil {
-				return nil, err
+		case *mcp.ListToolsParams:
+			if sender.lists {
+				return s.listTools(ctx, sender.Message)
 			}
-			return &mcp.GetPromptResult{Description: about, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}, nil
-		case *mcp.ReadResourceParams:
-			name, file, _ := strings.Cut(strings.TrimPrefix(p.URI, scheme), "/")
-			if !strings.HasPrefix(p.URI, scheme) {
-				return nil, mcp.ResourceNotFoundError(p.URI)
+		case *mcp.CallToolParamsRaw:
+			if sender.lists {
+				result, err := s.engine.Call(ctx, sender.Message, p.Name, p.Arguments)
+				return answer(result, err), nil
 			}
-			if file == "SKILL.md" {
-				file = ""
-			}
-			text, _, err := s.instructions(ctx, sender, name, file)
-			if err != nil {
-				return nil, err
-			}
-			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: p.URI, MIMEType: "text/markdown", Text: text}}}, nil
-		}
-		list, err := s.offered(ctx, sender)
-		if err != nil {
-			return nil, failure(err)
-		}
-		if method == "prompts/list" {
-			prompts := &mcp.ListPromptsResult{Prompts: []*mcp.Prompt{}}
+		case *mcp.ListPromptsParams:
+			list, err := s.offered(ctx, sender.Message)
+			prompts := &mcp.ListPromptsResult{Prompts: []*mcp.Prompt{}, Cacheable: personal()}
 			for _, sk := range list {
 				prompts.Prompts = append(prompts.Prompts, &mcp.Prompt{Name: sk.Name, Description: sk.Description})
 			}
-			return prompts, nil
+			return prompts, failure(err)
+		case *mcp.GetPromptParams:
+			text, about, err := s.instructions(ctx, sender.Message, p.Name, "")
+			message := &mcp.PromptMessage{Role: "user", Content: &mcp.TextContent{Text: text}}
+			return &mcp.GetPromptResult{Description: about, Messages: []*mcp.PromptMessage{message}}, err
+		case *mcp.ListResourcesParams:
+			list, err := s.offered(ctx, sender.Message)
+			resources := &mcp.ListResourcesResult{Resources: []*mcp.Resource{}, Cacheable: personal()}
+			for _, sk := range list {
+				resources.Resources = append(resources.Resources, &mcp.Resource{
+					URI: scheme + sk.Name + "/" + skillFile, Name: sk.Name, Description: sk.Description, MIMEType: markdown,
+				})
+			}
+			return resources, failure(err)
+		case *mcp.ReadResourceParams:
+			path, ok := strings.CutPrefix(p.URI, scheme)
+			if !ok {
+				return nil, mcp.ResourceNotFoundError(p.URI)
+			}
+			name, file, _ := strings.Cut(path, "/")
+			text, _, err := s.instructions(ctx, sender.Message, name, strings.TrimPrefix(file, skillFile))
+			contents := []*mcp.ResourceContents{{URI: p.URI, MIMEType: markdown, Text: text}}
+			return &mcp.ReadResourceResult{Contents: contents, Cacheable: personal()}, err
 		}
-		resources := &mcp.ListResourcesResult{Resources: []*mcp.Resource{}}
-		for _, sk := range list {
-			resources.Resources = append(resources.Resources, &mcp.Resource{
-				URI: scheme + sk.Name + "/SKILL.md", Name: sk.Name, Description: sk.Description, MIMEType: "text/markdown",
-			})
-		}
-		return resources, nil
+		return next(ctx, method, r)
 	}
+}
+
+// listTools lists the tools that a sender may see, each with its risk in the protocol's words.
+func (s *Server) listTools(ctx context.Context, sender engine.Message) (mcp.Result, error) {
+	seen, err := s.inspector.SeenBy(ctx, sender)
+	if err != nil {
+		return nil, failure(err)
+	}
+	list := &mcp.ListToolsResult{Tools: []*mcp.Tool{}, Cacheable: personal()}
+	for _, e := range seen.Usable() {
+		if len(list.Tools) == MaxListed {
+			return nil, invalid("there are more than %d tools to list: narrow them down with ?skill= and a toolset, or let them be found, without ?tools=list", MaxListed)
+		}
+		d := e.Definition
+		list.Tools = append(list.Tools, &mcp.Tool{
+			Name: d.Name, Title: d.Original, Description: d.Description, InputSchema: d.Schema(), Annotations: &mcp.ToolAnnotations{
+				ReadOnlyHint: d.Risk == tool.Read, DestructiveHint: new(d.Risk == tool.Destructive), IdempotentHint: d.Repeats() != tool.Never,
+			},
+		})
+	}
+	return list, nil
 }
 
 // instructions returns a file of a skill that the sender may take up, as the rules decide on a
@@ -355,6 +393,9 @@ func invalid(format string, args ...any) error {
 
 // failure is an error of the engine in the protocol's form.
 func failure(err error) error {
+	if err == nil {
+		return nil
+	}
 	_, problem := wire.ProblemOf(err)
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: problem.Error.Message}
 }
