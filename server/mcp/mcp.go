@@ -11,6 +11,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,7 +55,7 @@ type Server struct {
 // New returns a server of an engine's agents, which says its version to clients.
 func New(e *engine.Engine, version string, log *slog.Logger) *Server {
 	s := &Server{engine: e, inspector: inspect.New(e)}
-	server := mcp.NewServer(&mcp.Implementation{Name: "etui", Title: "etui", Version: version}, &mcp.ServerOptions{
+	server := mcp.NewServer(&mcp.Implementation{Name: "etui", Title: "etui", Version: cmp.Or(version, "dev")}, &mcp.ServerOptions{
 		Instructions: "The tools of this server are found by what they do. For each task call " + selection.FindTools +
 			" with what you want to do, then " + selection.CallTool + " with the name and the arguments of the tool that fits.",
 		Capabilities: &mcp.ServerCapabilities{
@@ -65,6 +66,10 @@ func New(e *engine.Engine, version string, log *slog.Logger) *Server {
 	server.AddTool(findTools, s.find)
 	server.AddTool(describeTools, s.describe)
 	server.AddTool(callTool, s.call)
+	server.AddPrompt(&mcp.Prompt{Name: anySkill}, s.prompt)
+	server.AddResourceTemplate(&mcp.ResourceTemplate{
+		Name: "file of a skill", URITemplate: scheme + "{name}/{+file}", MIMEType: markdown,
+	}, s.resource)
 	server.AddReceivingMiddleware(s.perCaller)
 	s.protocol = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, Logger: log,
@@ -211,13 +216,16 @@ func (s *Server) describe(ctx context.Context, r *mcp.CallToolRequest) (*mcp.Cal
 	}, nil
 }
 
+// named are the arguments of call_tool.
+type named struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
 func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	ctx, sender, end := of(ctx)
 	defer end()
-	var in struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	}
+	var in named
 	if bad := read(r, &in); bad != nil {
 		return bad, nil
 	}
@@ -258,6 +266,10 @@ func answer(result chat.Result, err error) *mcp.CallToolResult {
 		return out
 	}
 	for _, f := range result.View.Files {
+		if strings.HasPrefix(f.MediaType, "audio/") {
+			out.Content = append(out.Content, &mcp.AudioContent{Data: f.Data, MIMEType: f.MediaType})
+			continue
+		}
 		out.Content = append(out.Content, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
 			URI: "file:///" + f.Name, MIMEType: f.MediaType, Blob: f.Data,
 		}})
@@ -304,9 +316,12 @@ func (s *Server) perCaller(next mcp.MethodHandler) mcp.MethodHandler {
 				return s.listTools(ctx, sender.Message)
 			}
 		case *mcp.CallToolParamsRaw:
-			if sender.lists {
-				result, err := s.engine.Call(ctx, sender.Message, p.Name, p.Arguments)
-				return answer(result, err), nil
+			if sender.lists { // the library completes the results of tools that it knows
+				args, err := json.Marshal(named{p.Name, p.Arguments})
+				if err != nil {
+					return nil, invalid("%v", err)
+				}
+				p.Name, p.Arguments = selection.CallTool, args
 			}
 		case *mcp.ListPromptsParams:
 			list, err := s.offered(ctx, sender.Message)
@@ -315,10 +330,9 @@ func (s *Server) perCaller(next mcp.MethodHandler) mcp.MethodHandler {
 				prompts.Prompts = append(prompts.Prompts, &mcp.Prompt{Name: sk.Name, Description: sk.Description})
 			}
 			return prompts, failure(err)
-		case *mcp.GetPromptParams:
-			text, about, err := s.instructions(ctx, sender.Message, p.Name, "")
-			message := &mcp.PromptMessage{Role: "user", Content: &mcp.TextContent{Text: text}}
-			return &mcp.GetPromptResult{Description: about, Messages: []*mcp.PromptMessage{message}}, err
+		case *mcp.GetPromptParams: // the same
+			ctx = context.WithValue(ctx, promptKey{}, p.Name)
+			p.Name = anySkill
 		case *mcp.ListResourcesParams:
 			list, err := s.offered(ctx, sender.Message)
 			resources := &mcp.ListResourcesResult{Resources: []*mcp.Resource{}, Cacheable: personal()}
@@ -328,18 +342,29 @@ func (s *Server) perCaller(next mcp.MethodHandler) mcp.MethodHandler {
 				})
 			}
 			return resources, failure(err)
-		case *mcp.ReadResourceParams:
-			path, ok := strings.CutPrefix(p.URI, scheme)
-			if !ok {
-				return nil, mcp.ResourceNotFoundError(p.URI)
-			}
-			name, file, _ := strings.Cut(path, "/")
-			text, _, err := s.instructions(ctx, sender.Message, name, strings.TrimPrefix(file, skillFile))
-			contents := []*mcp.ResourceContents{{URI: p.URI, MIMEType: markdown, Text: text}}
-			return &mcp.ReadResourceResult{Contents: contents, Cacheable: personal()}, err
 		}
 		return next(ctx, method, r)
 	}
+}
+
+// anySkill is the one prompt that the library knows, and promptKey the key of the name of the one
+// that is asked for.
+const anySkill = "skill"
+
+type promptKey struct{}
+
+func (s *Server) prompt(ctx context.Context, _ *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+	name, _ := ctx.Value(promptKey{}).(string)
+	text, about, err := s.instructions(ctx, name, "")
+	message := &mcp.PromptMessage{Role: "user", Content: &mcp.TextContent{Text: text}}
+	return &mcp.GetPromptResult{Description: about, Messages: []*mcp.PromptMessage{message}}, err
+}
+
+func (s *Server) resource(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	name, file, _ := strings.Cut(strings.TrimPrefix(r.Params.URI, scheme), "/")
+	text, _, err := s.instructions(ctx, name, strings.TrimPrefix(file, skillFile))
+	contents := []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: markdown, Text: text}}
+	return &mcp.ReadResourceResult{Contents: contents, Cacheable: personal()}, err
 }
 
 // listTools lists the tools that a sender may see, each with its risk in the protocol's words.
@@ -365,7 +390,10 @@ func (s *Server) listTools(ctx context.Context, sender engine.Message) (mcp.Resu
 
 // instructions returns a file of a skill that the sender may take up, as the rules decide on a
 // call, and what the skill is about.
-func (s *Server) instructions(ctx context.Context, sender engine.Message, name, file string) (text, about string, err error) {
+func (s *Server) instructions(ctx context.Context, name, file string) (text, about string, err error) {
+	ctx, c, end := of(ctx)
+	defer end()
+	sender := c.Message
 	list, err := s.offered(ctx, sender)
 	if err != nil {
 		return "", "", failure(err)
