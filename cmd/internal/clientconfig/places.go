@@ -24,15 +24,9 @@ type Folders struct {
 
 // places are the files of the clients, the more special one first: a name is taken from the first
 // file that has it.
-func (f Folders) places() []Place {
-	codex := os.Getenv("CODEX_HOME")
-	if codex == "" {
-		codex = filepath.Join(f.Home, ".codex")
-	}
-	xdg := os.Getenv("XDG_CONFIG_HOME")
-	if xdg == "" {
-		xdg = filepath.Join(f.Home, ".config")
-	}
+func (f Folders) places() []Place { return append(f.ofWorkspace(), f.ofUser()...) }
+
+func (f Folders) ofWorkspace() []Place {
 	return []Place{
 		{"Claude Code", filepath.Join(f.Workspace, ".mcp.json")},
 		{"Codex", filepath.Join(f.Workspace, ".codex", "config.toml")},
@@ -42,6 +36,19 @@ func (f Folders) places() []Place {
 		{"OpenCode", filepath.Join(f.Workspace, "opencode.jsonc")},
 		{"OpenCode", filepath.Join(f.Workspace, ".opencode", "opencode.json")},
 		{"OpenCode", filepath.Join(f.Workspace, ".opencode", "opencode.jsonc")},
+	}
+}
+
+func (f Folders) ofUser() []Place {
+	codex := os.Getenv("CODEX_HOME")
+	if codex == "" {
+		codex = filepath.Join(f.Home, ".codex")
+	}
+	xdg := os.Getenv("XDG_CONFIG_HOME")
+	if xdg == "" {
+		xdg = filepath.Join(f.Home, ".config")
+	}
+	return []Place{
 		{"Claude Code", filepath.Join(f.Home, ".claude.json")},
 		{"Claude Desktop", filepath.Join(f.Config, "Claude", "claude_desktop_config.json")},
 		{"Codex", filepath.Join(codex, "config.toml")},

@@ -134,15 +134,10 @@ whose variables are not set yet is written, but not tried.`,
 // read reads the files, or those in the usual places, and checks each server as etui would have it.
 func read(w *workdir.Workspace, files, only []string, force bool) (plan imported, err error) {
 	plan = imported{Servers: []importedServer{}, Variables: []string{}}
-	home, err := os.UserHomeDir()
+	folders, err := foldersOf(w)
 	if err != nil {
 		return plan, err
 	}
-	settings, err := os.UserConfigDir()
-	if err != nil {
-		return plan, err
-	}
-	folders := clientconfig.Folders{Home: home, Config: settings, Workspace: w.Dir, Closed: provider.Closed(w)}
 	named := len(files) > 0
 	if !named {
 		for _, p := range folders.Find() {
@@ -256,4 +251,14 @@ func describeImport(plan imported) string {
 		fmt.Fprintf(&b, "  %s (%s), for %s\n", name, state, strings.Join(set[name], ", "))
 	}
 	return b.String()
+}
+
+// foldersOf returns where clients keep their files, beside those of a workspace.
+func foldersOf(w *workdir.Workspace) (clientconfig.Folders, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return clientconfig.Folders{}, err
+	}
+	settings, err := os.UserConfigDir()
+	return clientconfig.Folders{Home: home, Config: settings, Workspace: w.Dir, Closed: provider.Closed(w)}, err
 }

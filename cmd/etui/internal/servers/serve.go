@@ -70,7 +70,7 @@ func carry(ctx context.Context, m jsonrpc.Message, far mcp.Transport, near mcp.C
 	if err != nil {
 		return err
 	}
-	defer to.Close()
+	defer func() { _ = to.Close() }()
 	r, request := m.(*jsonrpc.Request)
 	err = to.Write(ctx, m)
 	for err == nil && request && r.IsCall() {
@@ -84,6 +84,9 @@ func carry(ctx context.Context, m jsonrpc.Message, far mcp.Transport, near mcp.C
 		if _, last := answer.(*jsonrpc.Response); last {
 			return nil
 		}
+	}
+	if refused := (*client.Error)(nil); errors.As(err, &refused) {
+		err = refused // without the transport's words
 	}
 	if err == nil || !request || !r.IsCall() {
 		return err

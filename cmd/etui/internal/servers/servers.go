@@ -39,7 +39,7 @@ type Config struct {
 
 // Commands returns the commands.
 func Commands(c Config) []*cobra.Command {
-	return []*cobra.Command{c.add(), c.importing(), c.remove()}
+	return []*cobra.Command{c.add(), c.importing(), c.installing(), c.remove()}
 }
 
 func (x Config) add() *cobra.Command {
