@@ -38,6 +38,19 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			// lengths are how requests are smuggled past a proxy, so nothing follows this one.
 			w.Header().Set("Connection", "close")
 		}
+		page := s.foreign(r)
+		if page {
+			w.Header().Add("Vary", "Origin")
+			w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+			w.Header().Set("Access-Control-Expose-Headers", "Retry-After, X-Request-Id")
+			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+				preflight(w, r, func(r *http.Request) bool {
+					_, pattern := mux.Handler(r)
+					return pattern != "" && access[pattern] == Person
+				})
+				return
+			}
+		}
 		_, pattern := mux.Handler(r)
 		needed, from := access[pattern], peer(r)
 		if needed != Open && r.Header.Get("Authorization") != "" && s.wrong.floods(from) {
@@ -46,19 +59,22 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			return
 		}
 		c, known := s.caller(r)
+		if page && (r.Header.Get("Authorization") == "" || s.config.Key == "" && !s.config.Keys.Needed()) {
+			known = false // a program on this machine may need no key, but a page always does
+		}
 		out.operator = known && c.Operator
 		switch {
 		case strings.ContainsRune(r.URL.Path, 0) || strings.Contains(r.URL.RawQuery, "%00"):
 			wire.Refuse(w, http.StatusBadRequest, "the address contains a NUL character")
 		case !s.ownHost(r.Host):
 			wire.Refuse(w, http.StatusMisdirectedRequest, fmt.Sprintf("%q is not a name of this gateway; add it to api.hosts in etui.yaml", r.Host))
-		case cross.Check(r) != nil && !s.trusts(pattern, r):
+		case cross.Check(r) != nil && !s.trusts(pattern, r) && !(page && needed == Person):
 			wire.Refuse(w, http.StatusForbidden, "requests from other sites' pages are refused")
 		case needed != Open && !known:
 			if r.Header.Get("Authorization") != "" {
 				s.wrong.wait(r.Context(), from)
 			}
-			wire.Refuse(w, http.StatusUnauthorized, "a valid API key is needed as bearer token")
+			wire.Refuse(w, http.StatusUnauthorized, "a valid API key is needed as bearer token"+map[bool]string{true: ", since the request comes from the page of another site"}[page])
 		case needed != Open && !may(c, needed):
 			wire.Refuse(w, http.StatusForbidden, fmt.Sprintf("this API key may not do that: it takes the key of an operator%s", map[bool]string{true: ", or one that may speak for others"}[needed == Client]))
 		case needed == Operator && !local(r):
@@ -78,6 +94,26 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), c)))
 		}
 	})
+}
+
+// foreign reports whether a request comes from a page of a site that may use the API.
+func (s *Server) foreign(r *http.Request) bool {
+	return slices.Contains(s.config.Origins, r.Header.Get("Origin"))
+}
+
+// preflight answers a browser that asks whether a page may send a request. What the page sends is
+// checked again.
+func preflight(w http.ResponseWriter, r *http.Request, allowed func(*http.Request) bool) {
+	asked := r.Clone(r.Context())
+	if asked.Method = r.Header.Get("Access-Control-Request-Method"); allowed(asked) {
+		w.Header().Set("Access-Control-Allow-Methods", asked.Method)
+		w.Header().Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+		w.Header().Set("Access-Control-Max-Age", "600")
+		if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
+			w.Header().Set("Access-Control-Allow-Private-Network", "true")
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // trusts reports whether a request of another site's page is for a channel that lets that

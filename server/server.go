@@ -41,6 +41,9 @@ type Config struct {
 	// Hosts are names under which clients may address the server, beside localhost
 	// and IP addresses.
 	Hosts []string
+	// Origins are the sites whose pages may use the routes of [Person], always with a key, as browsers
+	// send them: https://app.example.com. Pages of other sites are refused.
+	Origins []string
 	// Status is what the server reports beside the status of the engine.
 	Status api.Config
 	// Skills is what operators see and change. Its Log is set from this Config's.

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/web"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/model/offline"
 	"github.com/etui-run/etui/server"
@@ -258,6 +259,59 @@ func TestPagesOfOtherSites(t *testing.T) {
 		status, body := ask(t.Context(), s, c.method, "http://localhost"+c.path, `{"type":"hello"}`, "Origin", c.origin, "Sec-Fetch-Site", "cross-site")
 		if status != c.status {
 			t.Errorf("%s %s from %s: %d %.200s; want %d", c.method, c.path, c.origin, status, body, c.status)
+		}
+	}
+}
+
+// TestOrigins: pages of a listed site use the routes of people, with a key, and no others.
+func TestOrigins(t *testing.T) {
+	const site = "https://app.example.com"
+	keys, secrets := keyring(t)
+	for _, c := range []struct {
+		name, method, path, origin, key, asks string
+		keys                                  *identity.Keys
+		status                                int
+	}{
+		{"a person", "POST", "/api/whoami", site, secrets["person"], "", keys, 200},
+		{"reads", "GET", "/v1/models", site, secrets["person"], "", keys, 200},
+		{"without a key", "POST", "/api/whoami", site, "", "", keys, 401},
+		{"reads without a key", "GET", "/api/sessions", site, "", "", keys, 401},
+		{"a gateway without keys", "POST", "/api/whoami", site, "", "", nil, 401},
+		{"a made-up key there", "POST", "/api/whoami", site, "Bearer x", "", nil, 401},
+		{"another site", "POST", "/api/whoami", "https://evil.example", secrets["person"], "", keys, 403},
+		{"a part of the name", "POST", "/api/whoami", site + ".evil.example", secrets["person"], "", keys, 403},
+		{"an operator's route", "POST", "/admin/skills/reload", site, secrets["operator"], "", keys, 403},
+		{"a browser asks", "OPTIONS", "/v1/chat/completions", site, "", "POST", keys, 204},
+		{"another site asks", "OPTIONS", "/v1/chat/completions", "https://evil.example", "", "POST", keys, 405},
+	} {
+		s := newServer(t, server.Config{Keys: c.keys, Users: twoUsers(t), Origins: []string{site}}, func(e *engine.Config) { e.Users = by(twoUsers(t)) })
+		r := httptest.NewRequest(c.method, "http://localhost"+c.path, strings.NewReader("{}"))
+		r = r.WithContext(arrived(r.Context(), "127.0.0.1"))
+		r.Header.Set("Origin", c.origin)
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+		r.Header.Set("Authorization", c.key)
+		r.Header.Set("Access-Control-Request-Method", c.asks)
+		r.Header.Set("Access-Control-Request-Headers", "authorization")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != c.status {
+			t.Errorf("%s: %d %s, want %d", c.name, w.Code, w.Body, c.status)
+		}
+		if got := w.Header().Get("Access-Control-Allow-Origin"); (got == site) != (c.origin == site) {
+			t.Errorf("%s: the answer is for %q", c.name, got)
+		}
+		if got := w.Header().Get("Access-Control-Allow-Headers"); (got != "") != (c.status == 204) {
+			t.Errorf("%s: the headers are %q", c.name, got)
+		}
+	}
+	s := newServer(t, server.Config{Keys: keys, Origins: []string{site}}, nil)
+	for _, path := range []string{"/admin/keys", "/api/status", "/nope"} {
+		r := httptest.NewRequest(http.MethodOptions, "http://localhost"+path, nil)
+		r.Header.Set("Origin", site)
+		r.Header.Set("Access-Control-Request-Method", "GET")
+		w := httptest.NewRecorder()
+		if s.ServeHTTP(w, r); w.Header().Get("Access-Control-Allow-Methods") != "" {
+			t.Errorf("%s: a page may send %s", path, w.Header().Get("Access-Control-Allow-Methods"))
 		}
 	}
 }

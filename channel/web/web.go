@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/origin"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/store"
 )
@@ -99,7 +99,7 @@ func New(c Config) (*Channel, error) {
 		}
 	}
 	for _, o := range c.Origins {
-		if err := checkOrigin(o); err != nil {
+		if err := origin.Check(o); err != nil {
 			return nil, err
 		}
 	}
@@ -116,20 +116,6 @@ func New(c Config) (*Channel, error) {
 		config: c, log: c.Log, paces: recent.New[string, *rate.Limiter](remembered), newborn: rate.NewLimiter(10, 100), larges: make(chan struct{}, maxLarges),
 		chats: map[string]*talk{}, streams: map[string]*stream{}, slots: slots{of: map[string]int{}},
 	}, nil
-}
-
-// checkOrigin refuses what no browser sends as the origin of a page.
-func checkOrigin(o string) error {
-	u, err := url.Parse(o)
-	switch {
-	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || o != strings.ToLower(u.Scheme+"://"+u.Host):
-		return fmt.Errorf("origin %q is none: it is https:// and a host in lower case, without a path, as in https://shop.example.com", o)
-	case u.Port() == map[string]string{"https": "443", "http": "80"}[u.Scheme]:
-		return fmt.Errorf("origin %q: browsers leave out the usual port, so leave it out, too", o)
-	case strings.Contains(o, "*"):
-		return fmt.Errorf("origin %q: patterns are not taken, list each site", o)
-	}
-	return nil
 }
 
 // AllowsOrigin implements [channel.Origins].

@@ -62,9 +62,10 @@ type Log struct {
 
 // API says who may talk to the gateway.
 type API struct {
-	Key   secret.Value `yaml:"key" help:"Bearer token of an operator. Use ${NAME}. With it, every client needs a key: this one, which may also say whom a message is from, or one of etui keys."`
-	Hosts []string     `yaml:"hosts" help:"Host names by which clients may address the gateway, besides localhost and IP addresses."`
-	URL   string       `yaml:"url" help:"Address by which people's browsers reach the gateway, as in https://etui.example.com: links to log in to MCP servers lead back there. Default: the address of listen, for browsers on this machine."`
+	Key     secret.Value `yaml:"key" help:"Bearer token of an operator. Use ${NAME}. With it, every client needs a key: this one, which may also say whom a message is from, or one of etui keys."`
+	Hosts   []string     `yaml:"hosts" help:"Host names by which clients may address the gateway, besides localhost and IP addresses."`
+	Origins []string     `yaml:"origins" help:"Sites whose pages may use the routes of people, as in https://app.example.com, always with an API key. Default: none."`
+	URL     string       `yaml:"url" help:"Address by which people's browsers reach the gateway, as in https://etui.example.com: links to log in to MCP servers lead back there. Default: the address of listen, for browsers on this machine."`
 }
 
 // Model is a language model.

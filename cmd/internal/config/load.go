@@ -21,6 +21,7 @@ import (
 
 	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/origin"
 )
 
 // File is the name of the configuration in a workspace.
@@ -278,6 +279,11 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	}
 	if u, err := url.Parse(c.API.URL); c.API.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
 		r.fail(find(root, "api", "url"), "api.url: %q must be an address as in https://etui.example.com", c.API.URL)
+	}
+	for i, o := range c.API.Origins {
+		if err := origin.Check(o); err != nil {
+			r.fail(find(root, "api", "origins", i), "api.origins: %v", err)
+		}
 	}
 	if e := c.Embeddings; e.Model == "" && (e.BaseURL != "" || e.APIKey != "") {
 		r.fail(find(root, "embeddings"), "embeddings needs the key \"model\"")

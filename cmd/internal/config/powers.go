@@ -86,7 +86,8 @@ var powers = map[string]func(value string) bool{
 	"skills.env":           always,
 	"skills.model":         func(value string) bool { return value == "install" },
 
-	"api.url": always, // people's browsers bring codes there
+	"api.url":     always, // people's browsers bring codes there
+	"api.origins": always, // pages there use the API with a key
 
 	"skills.registries.url":   always,
 	"skills.registries.roots": always,
