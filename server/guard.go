@@ -59,7 +59,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			return
 		}
 		c, known := s.caller(r)
-		if page && (r.Header.Get("Authorization") == "" || s.config.Key == "" && !s.config.Keys.Needed()) {
+		if page && (r.Header.Get("Authorization") == "" || s.config.Key == "" && !s.needed()) {
 			known = false // a program on this machine may need no key, but a page always does
 		}
 		out.operator = known && c.Operator
@@ -74,6 +74,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			if r.Header.Get("Authorization") != "" {
 				s.wrong.wait(r.Context(), from)
 			}
+			s.challenge(w, r)
 			wire.Refuse(w, http.StatusUnauthorized, "a valid API key is needed as bearer token"+map[bool]string{true: ", since the request comes from the page of another site"}[page])
 		case needed != Open && !may(c, needed):
 			wire.Refuse(w, http.StatusForbidden, fmt.Sprintf("this API key may not do that: it takes the key of an operator%s", map[bool]string{true: ", or one that may speak for others"}[needed == Client]))
@@ -157,7 +158,7 @@ func (s *Server) ownHost(host string) bool {
 func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
 	all := wire.Caller{ForOthers: true, Operator: true}
 	said := strings.Join(r.Header.Values("Authorization"), ", ") // two are no key
-	if s.config.Key == "" && (!s.config.Keys.Needed() || said == "" && local(r)) {
+	if s.config.Key == "" && (!s.needed() || said == "" && local(r)) {
 		return all, true
 	}
 	want := sha256.Sum256([]byte("Bearer " + s.config.Key))
@@ -167,6 +168,9 @@ func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
 	key, known := s.config.Keys.Find(token)
 	if isKey {
 		return all, true
+	}
+	if bearer && !known && s.config.Tokens != nil {
+		return s.tokenOf(r, token)
 	}
 	user, usable := s.users().Owner(key)
 	if !bearer || !known || !usable {
@@ -178,6 +182,9 @@ func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
 	}
 	return c, true
 }
+
+// needed reports whether clients need a key or a token.
+func (s *Server) needed() bool { return s.config.Keys.Needed() || s.config.Tokens != nil }
 
 func (s *Server) users() *identity.Users {
 	if s.config.Users == nil {

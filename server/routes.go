@@ -70,6 +70,9 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API, tools *
 		{"GET " + oauth.BackPath, Open, "where browsers come back to from a login at an MCP server, with a state that is good once", s.logIn},
 		{"GET " + oauth.DocumentPath, Open, "what etui is, for the authorization servers of MCP servers", s.logIn},
 
+		{"GET " + resourcePath, Open, "who gives access tokens for /mcp, where api.issuer is set", s.resource},
+		{"GET " + resourcePath + "/{path...}", Open, "the same, at the address that clients derive from the resource's", s.resource},
+
 		{"GET /v1/models", Person, "the agents, as models", chat.Models},
 		{"GET /v1/models/{id}", Person, "one agent, as a model", chat.Model},
 		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, chat.Completions},

@@ -24,6 +24,7 @@ import (
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/mcp"
 	"github.com/etui-run/etui/server/openai"
+	"github.com/etui-run/etui/server/token"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -36,6 +37,12 @@ type Config struct {
 	// Keys are the other keys; nil means none. While there are some and Key is empty,
 	// only programs on this machine need no key: they are operators.
 	Keys *identity.Keys
+	// Tokens verifies access tokens; nil means that there are none. The user with the identity
+	// oauth:SUBJECT comes in with one. While there are tokens, clients need a key or a token.
+	Tokens *token.Verifier
+	// URL is the address by which clients reach the server, as in https://etui.example.com. Only
+	// tokens need it.
+	URL string
 	// Users returns the people to whom keys belong; nil means none.
 	Users func() *identity.Users
 	// Hosts are names under which clients may address the server, beside localhost

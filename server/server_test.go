@@ -55,6 +55,8 @@ func ExampleServer_Routes() {
 	// open      GET /{$}
 	// open      GET /mcp/login
 	// open      GET /mcp/client.json
+	// open      GET /.well-known/oauth-protected-resource
+	// open      GET /.well-known/oauth-protected-resource/{path...}
 	// person    GET /v1/models
 	// person    GET /v1/models/{id}
 	// person    POST /v1/chat/completions

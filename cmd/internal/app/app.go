@@ -4,16 +4,19 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/nameset"
 	"github.com/etui-run/etui/cmd/internal/provider"
 	"github.com/etui-run/etui/cmd/internal/rulebook"
@@ -35,6 +38,8 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/server/mcp"
+	"github.com/etui-run/etui/server/token"
 	"github.com/etui-run/etui/skill/mcp/oauth"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
@@ -173,7 +178,7 @@ func (a *App) open(ctx context.Context) error {
 	})
 	a.HTTP = server.New(a.Engine, server.Config{
 		Eraser: a.eraser,
-		Key:    string(c.API.Key), Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Skills: a.skills.admin(), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
+		Key:    string(c.API.Key), Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
 		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
 		Status: api.Config{
 			Version: settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },
@@ -344,3 +349,13 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 
 // Sandbox says how programs run here.
 func (a *App) Sandbox() sandbox.Status { return a.tools.programs.Status() }
+
+// tokens verifies the tokens of the issuer that is configured; nil if there is none.
+func tokens(c config.API) *token.Verifier {
+	if c.Issuer == "" {
+		return nil
+	}
+	return token.New(token.Config{
+		Issuer: c.Issuer, Audience: cmp.Or(c.Audience, strings.TrimSuffix(c.URL, "/")+mcp.Path), Claim: c.Claim,
+	})
+}

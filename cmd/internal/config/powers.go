@@ -87,6 +87,7 @@ var powers = map[string]func(value string) bool{
 	"skills.model":         func(value string) bool { return value == "install" },
 
 	"api.url":     always, // people's browsers bring codes there
+	"api.issuer":  always, // whoever it names comes in
 	"api.origins": always, // pages there use the API with a key
 
 	"skills.registries.url":   always,
