@@ -68,7 +68,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			wire.Refuse(w, http.StatusBadRequest, "the address contains a NUL character")
 		case !s.ownHost(r.Host):
 			wire.Refuse(w, http.StatusMisdirectedRequest, fmt.Sprintf("%q is not a name of this gateway; add it to api.hosts in etui.yaml", r.Host))
-		case cross.Check(r) != nil && !s.trusts(pattern, r) && !(page && needed == Person):
+		case cross.Check(r) != nil && !s.trusts(pattern, r) && (!page || needed != Person):
 			wire.Refuse(w, http.StatusForbidden, "requests from other sites' pages are refused")
 		case needed != Open && !known:
 			if r.Header.Get("Authorization") != "" {

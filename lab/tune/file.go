@@ -31,6 +31,15 @@ type Fitted struct {
 // File is the file in a state folder with fitted weights.
 func File(state string) string { return filepath.Join(state, "weights.json") }
 
+// Info tells about the file; nil if there is none.
+func Info(state string) fs.FileInfo {
+	info, err := os.Stat(File(state))
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
 // before is the file with the weights that the last ones replaced.
 func before(state string) string { return filepath.Join(state, "weights.before.json") }
 

@@ -50,7 +50,7 @@ func TestScenarios(t *testing.T) {
 		says("test_audio_content", chat.Result{View: &chat.View{Files: []chat.File{{Name: "a.wav", MediaType: "audio/wav", Data: []byte("RIFF")}}}}, nil),
 		says("test_embedded_resource", chat.Result{View: &chat.View{Files: []chat.File{page}}}, nil),
 		says("test_multiple_content_types", chat.Result{Text: "Multiple content types test:", Images: []chat.File{picture}, View: &chat.View{Files: []chat.File{page}}}, nil),
-		says("test_error_handling", chat.Result{}, errors.New("This tool intentionally returns an error for testing")), //nolint:staticcheck // what the suite asks for
+		says("test_error_handling", chat.Result{}, errors.New("This tool intentionally returns an error for testing")),
 	); err != nil {
 		t.Fatal(err)
 	}

@@ -280,7 +280,7 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	if u, err := url.Parse(c.API.URL); c.API.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
 		r.fail(find(root, "api", "url"), "api.url: %q must be an address as in https://etui.example.com", c.API.URL)
 	}
-	if u, err := url.Parse(c.API.Issuer); c.API.Issuer != "" && (err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && Loopback(u.Hostname()))) {
+	if u, err := url.Parse(c.API.Issuer); c.API.Issuer != "" && (err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !Loopback(u.Hostname()))) {
 		r.fail(find(root, "api", "issuer"), "api.issuer: %q must be an address as in https://login.example.com", c.API.Issuer)
 	} else if c.API.Issuer != "" && c.API.URL == "" {
 		r.fail(find(root, "api", "issuer"), "api.issuer needs api.url: clients ask for tokens for that address")

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"reflect"
 	"strings"
 	"time"
@@ -84,10 +83,7 @@ func (t *Tuner) Run(ctx context.Context) {
 
 // Follow puts the weights of the file into effect if they differ from those that are.
 func (t *Tuner) Follow(ctx context.Context) {
-	var stamp filestamp.Stamp
-	if info, err := os.Stat(tune.File(t.config.State)); err == nil {
-		stamp = filestamp.Of(info)
-	}
+	stamp := filestamp.Of(tune.Info(t.config.State))
 	if none := stamp == (filestamp.Stamp{}); stamp == t.read && (none || stamp.Settled()) {
 		return
 	}
