@@ -11,11 +11,13 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -38,9 +40,13 @@ import (
 // Path is the address of the first agent. Below it are the others by name.
 const Path = "/mcp"
 
-// maxDescribed is how many tools one call of describe_tools describes. It names those that it
-// leaves out.
-const maxDescribed = 20
+const (
+	// maxDescribed is how many tools one call of describe_tools describes. It names those that it
+	// leaves out, of the first maxNames.
+	maxDescribed, maxNames = 20, 100
+	// maxBatch is how many messages a request has at most.
+	maxBatch = 20
+)
 
 // MaxListed is how many tools a list has at most. Clients send all of them to their model.
 const MaxListed = 128
@@ -99,6 +105,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wire.Fail(w, err)
 		return
 	}
+	body, ok := wire.ReadRaw(w, r)
+	if !ok {
+		return
+	}
+	// Older versions of the protocol have lists of messages, which run at once.
+	var batch []json.RawMessage
+	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("[")) && json.Unmarshal(body, &batch) == nil && len(batch) > maxBatch {
+		wire.Refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request has more than %d messages", maxBatch))
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	// Clients that accept anything, or name one form only, can read the form that they get.
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	s.protocol.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), senderKey{}, caller{sender, query.Get("tools") == "list", r.Context()})))
@@ -187,6 +204,9 @@ func (s *Server) describe(ctx context.Context, r *mcp.CallToolRequest) (*mcp.Cal
 	}
 	if in.Name != "" {
 		in.Names = append(in.Names, in.Name)
+	}
+	if len(in.Names) > maxNames {
+		return refuse(fmt.Sprintf("%d names are too many; describe up to %d tools at once", len(in.Names), maxDescribed)), nil
 	}
 	seen, err := s.inspector.SeenBy(ctx, sender.Message)
 	if err != nil {

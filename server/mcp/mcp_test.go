@@ -260,6 +260,8 @@ func TestRefused(t *testing.T) {
 		{"/mcp?tool=list", keys["bob"], list, nil, 400},
 		{"/mcp?tools=all", keys["bob"], list, nil, 400},
 		{"/mcp", keys["bob"], `{"jsonrpc":`, nil, 400},
+		{"/mcp", keys["bob"], `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"x":[` + strings.Repeat("{},", 100_000) + `{}]}}}`, nil, 413},
+		{"/mcp", keys["bob"], "[" + strings.Repeat(list+",", 20) + list + "]", nil, 413},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+c.path, strings.NewReader(c.body))
 		if err != nil {

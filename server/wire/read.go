@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -42,6 +43,13 @@ func ReadBody(w http.ResponseWriter, r *http.Request, into any) bool {
 func ReadForeign(w http.ResponseWriter, r *http.Request, into any) bool {
 	err := jsonv2.UnmarshalRead(&jsonsize.Reader{From: r.Body, Most: maxValues}, into)
 	return err == nil || refuseBody(w, err, bodyProblem(err))
+}
+
+// ReadRaw reads the body of a request whose protocol a library decodes, within the bounds of the
+// others. When it cannot, it answers why and returns false.
+func ReadRaw(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	raw, err := io.ReadAll(&jsonsize.Reader{From: r.Body, Most: maxValues})
+	return raw, err == nil || refuseBody(w, err, "the body of the request cannot be read")
 }
 
 // maxValues bounds the values of a body: once it is read, each takes many times its bytes.
