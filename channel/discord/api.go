@@ -25,7 +25,6 @@ const (
 	unknownMessage     = "10008"
 	unknownWebhook     = "10015"
 	unknownInteraction = "10062"
-	unknownEmoji       = "10014"
 	alreadyAnswered    = "40060"
 	notVerified        = "40002" // the account
 	badToken           = "50027" // of an interaction that is over

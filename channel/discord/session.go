@@ -11,42 +11,17 @@ import (
 // session is what one call of Run works with.
 type session struct {
 	*Channel
-	in     channel.Receiver
-	intake *platform.Intake
-	beats  sync.WaitGroup
+	*platform.Intake
+	beats sync.WaitGroup
 }
 
 // Run implements [channel.Channel].
 func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
-	s := &session{Channel: c, in: in, intake: platform.NewIntake("Discord", c.log)}
-	ctx, stop := context.WithCancel(ctx)
-	defer s.intake.Wait()
-	defer stop() // what was not handed over arrives again
-	return platform.Renewing(ctx, s.connect)
+	s := &session{Channel: c, Intake: platform.NewIntake("Discord", c.log, in, c.seen)}
+	return s.Intake.Run(ctx, func(ctx context.Context) error { return platform.Renewing(ctx, s.connect) })
 }
 
 // take completes a message and hands it over, unless that was done before.
 func (s *session) take(ctx context.Context, a *arrival) error {
-	key := a.channel + ":" + a.ID
-	if _, seen := s.seen.Get(key); seen {
-		return nil
-	}
-	if len(a.files) > 0 {
-		release, err := s.intake.Load(ctx)
-		if err != nil {
-			return err
-		}
-		defer release()
-	}
-	if err := s.complete(ctx, a); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := s.in.Receive(ctx, a.Incoming); err != nil {
-		return err
-	}
-	s.seen.Put(key, struct{}{})
-	return nil
+	return s.Hand(ctx, a.channel+":"+a.ID, &a.Incoming, len(a.files) > 0, func(ctx context.Context) error { return s.complete(ctx, a) })
 }

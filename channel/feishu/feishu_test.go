@@ -199,11 +199,11 @@ func TestFilesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := s.Sent("oc_1")
-	if len(sent) != 3 || sent[0].ID != id || len(s.Called("POST", "im/v1/images")) != 1 {
+	if len(sent) != 4 || sent[0].ID != id || len(s.Called("POST", "im/v1/images")) != 1 {
 		t.Fatalf("%+v", sent)
 	}
 	var keys []string
-	for _, m := range sent[1:] {
+	for _, m := range sent[1:3] {
 		var c struct {
 			Image string `json:"image_key"`
 			File  string `json:"file_key"`
@@ -213,8 +213,8 @@ func TestFilesOnce(t *testing.T) {
 		}
 		keys = append(keys, m.Kind+" "+s.Uploaded(c.Image+c.File))
 	}
-	if !slices.Equal(keys, []string{"image a.png=PNG", "file b.pdf=PDF"}) || !strings.Contains(sent[0].Text(), "empty.txt (0 B)") {
-		t.Errorf("%q, %q", keys, sent[0].Text())
+	if !slices.Equal(keys, []string{"image a.png=PNG", "file b.pdf=PDF"}) || !strings.Contains(sent[3].Text(), "empty.txt (0 B)") {
+		t.Errorf("%q, %q", keys, sent[3].Text())
 	}
 }
 
@@ -469,23 +469,20 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-func TestReact(t *testing.T) {
+func TestMark(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	c := s.connect(t)
 	to := channel.Address{Chat: "oc_1", Message: "om_in1"}
-	for _, step := range []struct{ emoji, want string }{{"👀", "GLANCE"}, {"👀", "GLANCE"}, {"✅", "DONE"}, {"LGTM", "LGTM"}, {"", ""}, {"", ""}} {
-		if err := c.React(t.Context(), to, step.emoji); err != nil {
+	for _, busy := range []bool{true, true, false, false} {
+		if err := c.Mark(t.Context(), to, busy); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(s.Sent("-")[0].Reactions, " "); got != step.want {
-			t.Errorf("%s: %q", step.emoji, got)
+		if got := strings.Join(s.Sent("-")[0].Reactions, " "); got != map[bool]string{true: "GLANCE"}[busy] {
+			t.Errorf("%v: %q", busy, got)
 		}
 	}
-	if err := c.React(t.Context(), to, "🦄"); err == nil {
-		t.Error("an emoji without a name was put on a message")
-	}
-	if err := c.React(t.Context(), channel.Address{Chat: "oc_1"}, "👀"); err == nil {
+	if err := c.Mark(t.Context(), channel.Address{Chat: "oc_1"}, true); err == nil {
 		t.Error("no message was named")
 	}
 }

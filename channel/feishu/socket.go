@@ -171,7 +171,7 @@ func (l *line) receive(ctx context.Context, f *frame) error {
 		acknowledge(http.StatusOK, nil) // again it would be no better
 		return nil
 	}
-	return l.intake.Start(ctx, platform.Job{
+	return l.Start(ctx, platform.Job{
 		Chat: a.At.Chat,
 		Take: func(ctx context.Context) error { return l.take(ctx, a) },
 		Done: func(err error) {

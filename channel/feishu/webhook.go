@@ -57,7 +57,7 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, struct{}{})
 		return
 	}
-	if s.intake.Deliver(w, r, a.At.Chat, func(ctx context.Context) error { return s.take(ctx, a) }) {
+	if s.Deliver(w, r, a.At.Chat, func(ctx context.Context) error { return s.take(ctx, a) }) {
 		answer(w, c.answer(a))
 	}
 }

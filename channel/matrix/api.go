@@ -18,7 +18,6 @@ const (
 	forbidden    = "M_FORBIDDEN"
 	notFound     = "M_NOT_FOUND"
 	unrecognized = "M_UNRECOGNIZED"
-	duplicate    = "M_DUPLICATE_ANNOTATION"
 	badParameter = "M_INVALID_PARAM"
 	noVersion    = "M_UNSUPPORTED_ROOM_VERSION" // what Dendrite says of a room that is not there
 )

@@ -88,24 +88,22 @@ type Channel struct {
 	tries   map[string]int          // to join a room; Run's
 	directs direct
 
-	seen      *recent.Cache[string, struct{}] // events that are safe
-	mine      *recent.Cache[string, struct{}] // events of the account
-	events    *recent.Cache[string, cited]    // that are answered, by ID
-	posted    *platform.Sent                  // by transaction ID
-	reactions *platform.Reactions
-	names     *recent.Cache[string, string]      // of people, by room and ID
-	places    *recent.Cache[string, place]       // by room
-	levels    *recent.Cache[string, powerLevels] // by room
-	told      *recent.Cache[string, struct{}]    // encrypted rooms that were told so
-	reading   chan struct{}                      // a place for each receipt that is on its way
-	resolve   sync.Mutex                         // while a direct chat is found or begun
+	seen    *platform.Seen               // events that are safe
+	mine    *platform.Seen               // events of the account
+	events  *recent.Cache[string, cited] // that are answered, by ID
+	sent    *platform.Sent
+	names   *recent.Cache[string, string]      // of people, by room and ID
+	places  *recent.Cache[string, place]       // by room
+	levels  *recent.Cache[string, powerLevels] // by room
+	told    *platform.Seen                     // encrypted rooms that were told so
+	reading chan struct{}                      // a place for each receipt that is on its way
+	resolve sync.Mutex                         // while a direct chat is found or begun
 }
 
 var (
 	_ channel.Channel = (*Channel)(nil)
 	_ channel.Typer   = (*Channel)(nil)
 	_ channel.Editor  = (*Channel)(nil)
-	_ channel.Reactor = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
 )
 
@@ -133,9 +131,9 @@ func New(config Config) (*Channel, error) {
 	config.Records = cmp.Or[store.Records](config.Records, &store.Memory{})
 	c := &Channel{
 		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), markdown: newMarkdown(), tries: map[string]int{},
-		seen: recent.New[string, struct{}](maxKnown), mine: recent.New[string, struct{}](maxKnown), events: recent.New[string, cited](maxKnown / 4),
-		posted: platform.NewSent(maxKnown), reactions: platform.NewReactions(maxKnown), names: recent.New[string, string](maxKnown),
-		places: recent.New[string, place](maxKnown), levels: recent.New[string, powerLevels](maxKnown / 8), told: recent.New[string, struct{}](maxKnown),
+		seen: platform.NewSeen(), mine: platform.NewSeen(), events: recent.New[string, cited](maxKnown / 4),
+		sent: platform.NewSent(Platform), names: recent.New[string, string](maxKnown),
+		places: recent.New[string, place](maxKnown), levels: recent.New[string, powerLevels](maxKnown / 8), told: platform.NewSeen(),
 		reading: make(chan struct{}, 4),
 	}
 	return c, nil

@@ -207,7 +207,7 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 	a.Mentioned = a.Mentioned && a.Group
 	if answers.sender != r.me.ID && !strings.HasPrefix(a.Text, "/") {
 		if answers.text != "" {
-			a.Text = strings.TrimSpace(quoted(answers.text) + "\n\n" + a.Text)
+			a.Text = strings.TrimSpace(platform.Quote(answers.text, platform.MaxCited) + "\n\n" + a.Text)
 		}
 		a.files = append(a.files, answers.files...)
 	}

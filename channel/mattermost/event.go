@@ -46,9 +46,6 @@ func (s *session) counts(p post) bool {
 
 // take completes a post and hands it over, unless that was done before.
 func (s *session) take(ctx context.Context, p post) error {
-	if _, seen := s.seen.Get(p.ID); seen {
-		return nil
-	}
 	m := channel.Incoming{
 		ID:    p.ID,
 		From:  channel.Sender{ID: p.User, Bot: p.Props["from_bot"] == "true" || p.Props["from_webhook"] == "true"},
@@ -57,34 +54,22 @@ func (s *session) take(ctx context.Context, p post) error {
 		Text:  printable.Text(p.Message),
 		Time:  time.UnixMilli(p.Created),
 	}
-	if m.Group {
-		author, err := s.author(ctx, p.Root)
-		if err != nil {
-			return err
-		}
-		m.Mentioned = author == s.self.ID || s.self.mention.MatchString(m.Text) // it answers or names the bot
-		m.Text = strings.TrimSpace(s.self.mention.ReplaceAllString(m.Text, "$1$2"))
-		m.At.Thread = cmp.Or(p.Root, p.ID) // the reply begins a thread, and what is written there belongs to it
-	}
-	if channel.Wanted(ctx, s.in, m) {
-		s.introduce(ctx, &m.From)
-		if len(p.Metadata.Files) > 0 {
-			release, err := s.intake.Load(ctx)
+	return s.Hand(ctx, p.ID, &m, len(p.Metadata.Files) > 0, func(ctx context.Context) error {
+		if m.Group {
+			author, err := s.author(ctx, p.Root)
 			if err != nil {
 				return err
 			}
-			defer release()
+			m.Mentioned = author == s.self.ID || s.self.mention.MatchString(m.Text) // it answers or names the bot
+			m.Text = strings.TrimSpace(s.self.mention.ReplaceAllString(m.Text, "$1$2"))
+			m.At.Thread = cmp.Or(p.Root, p.ID) // the reply begins a thread, and what is written there belongs to it
+		}
+		if s.Wants(ctx, m) {
+			s.introduce(ctx, &m.From)
 			m.Files = s.load(ctx, p.Metadata.Files)
 		}
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := s.in.Receive(ctx, m); err != nil {
-		return err
-	}
-	s.seen.Put(p.ID, struct{}{})
-	return nil
+		return nil
+	})
 }
 
 // author returns who began a thread; nobody if there is none, or its post is gone.

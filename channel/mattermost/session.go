@@ -28,26 +28,26 @@ const (
 // session is what one call of Run works with.
 type session struct {
 	*Channel
-	in     channel.Receiver
-	self   *account
-	intake *platform.Intake
-	safe   *platform.Position // the times of posts, in milliseconds; nil until the connection is open
+	*platform.Intake
+	self *account
+	safe *platform.Position // the times of posts, in milliseconds; nil until the connection is open
 }
 
-// Run implements [channel.Channel].
+// Run implements [channel.Channel]. Posts that were not handed over are asked for again.
 func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	self, err := c.ask(ctx)
 	if err != nil {
 		return err
 	}
-	s := &session{Channel: c, in: in, self: self, intake: platform.NewIntake("Mattermost", c.log)}
-	ctx, end := context.WithCancelCause(ctx)
-	defer s.intake.Wait()
-	defer end(nil) // posts that were not handed over are asked for again
-	if err := s.receive(ctx, end); ctx.Err() == nil {
-		return err
-	}
-	return context.Cause(ctx)
+	s := &session{Channel: c, Intake: platform.NewIntake("Mattermost", c.log, in, c.seen), self: self}
+	return s.Intake.Run(ctx, func(ctx context.Context) error {
+		ctx, end := context.WithCancelCause(ctx)
+		defer end(nil)
+		if err := s.receive(ctx, end); ctx.Err() == nil {
+			return err
+		}
+		return context.Cause(ctx)
+	})
 }
 
 // event is a message of the WebSocket: an event, or the answer to a request.
@@ -185,7 +185,7 @@ func (s *session) start(ctx context.Context, end context.CancelCauseFunc, p post
 		return nil
 	}
 	done := s.safe.Begin(p.Created)
-	return s.intake.Start(ctx, platform.Job{
+	return s.Intake.Start(ctx, platform.Job{
 		Chat: p.Chat,
 		Take: func(ctx context.Context) error { return s.take(ctx, p) },
 		Done: func(err error) {

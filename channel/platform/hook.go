@@ -13,8 +13,13 @@ import (
 // maxAge is how far the time of a delivery may be from now.
 const maxAge = 5 * time.Minute
 
-// Refuse answers a request with a status and its text.
-func Refuse(w http.ResponseWriter, status int) { http.Error(w, http.StatusText(status), status) }
+// Refuse answers a request with a status and its text. 503 asks for the same again.
+func Refuse(w http.ResponseWriter, status int) {
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
+	http.Error(w, http.StatusText(status), status)
+}
 
 // Posted returns the body of a delivery, of which nothing is proved yet. If it is not posted,
 // too large or not whole, Posted has refused it and returns false.
@@ -31,7 +36,6 @@ func Posted(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, o
 	case errors.As(err, new(*http.MaxBytesError)):
 		Refuse(w, http.StatusRequestEntityTooLarge)
 	default: // it may arrive whole the next time
-		w.Header().Set("Retry-After", "5")
 		Refuse(w, http.StatusServiceUnavailable)
 	}
 	return nil, false

@@ -233,7 +233,7 @@ func TestTokens(t *testing.T) {
 // overtakes one that fails, and those of another chat meanwhile.
 func TestIntake(t *testing.T) {
 	t.Parallel()
-	in := platform.NewIntake("Example", slog.New(slog.DiscardHandler))
+	in := platform.NewIntake("Example", slog.New(slog.DiscardHandler), nil, platform.NewSeen())
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	var order []string

@@ -58,54 +58,34 @@ func (c *Channel) fetch(ctx context.Context, address string, limit int64) ([]byt
 	return c.api.Fetch(ctx, platform.Request{Call: "loading a file", URL: u, Header: platform.Bearer(c.config.Token), Limit: limit})
 }
 
-// upload gives Slack the bytes of files, which nobody sees yet, and returns them as
-// files.completeUploadExternal takes them.
-func (c *Channel) upload(ctx context.Context, files []chat.File) (uploaded string, err error) {
-	type entry struct {
-		ID    string `json:"id"`
-		Title string `json:"title"`
+// file sends a file and returns its ID. Nobody sees the bytes before they are shared.
+func (c *Channel) file(ctx context.Context, to channel.Address, f chat.File) (string, error) {
+	name := cmp.Or(f.Name, "file")
+	var place struct {
+		URL string `json:"upload_url"`
+		ID  string `json:"file_id"`
 	}
-	var list []entry
-	for _, f := range files {
-		name := cmp.Or(f.Name, "file")
-		var place struct {
-			URL string `json:"upload_url"`
-			ID  string `json:"file_id"`
-		}
-		args := url.Values{"filename": {name}, "length": {strconv.Itoa(len(f.Data))}}
-		if err := c.call(ctx, c.config.Token, "files.getUploadURLExternal", args, &place); err != nil {
-			return "", err
-		}
-		u, err := url.Parse(place.URL)
-		if err != nil || !c.trusted(u) {
-			return "", errors.New("slack: files.getUploadURLExternal leads to a server that is not Slack")
-		}
-		if _, err := c.api.Do(ctx, platform.Request{Call: "uploading " + platform.Word(name), URL: u, Body: f.Data, Raw: true}); err != nil {
-			return "", err
-		}
-		list = append(list, entry{place.ID, name})
+	args := url.Values{"filename": {name}, "length": {strconv.Itoa(len(f.Data))}}
+	if err := c.call(ctx, c.config.Token, "files.getUploadURLExternal", args, &place); err != nil {
+		return "", err
 	}
-	text, err := json.Marshal(list)
-	return string(text), err
-}
-
-// share shows uploaded files in a chat and returns the ID of the first one.
-func (c *Channel) share(ctx context.Context, to channel.Address, uploaded string) (id string, err error) {
-	args := url.Values{"files": {uploaded}}
+	u, err := url.Parse(place.URL)
+	if err != nil || !c.trusted(u) {
+		return "", errors.New("slack: files.getUploadURLExternal leads to a server that is not Slack")
+	}
+	if _, err := c.api.Do(ctx, platform.Request{Call: "uploading " + platform.Word(name), URL: u, Body: f.Data, Raw: true}); err != nil {
+		return "", err
+	}
+	uploaded, err := json.Marshal([]map[string]string{{"id": place.ID, "title": name}})
+	if err != nil {
+		return "", err
+	}
+	args = url.Values{"files": {string(uploaded)}, "channel_id": {to.Chat}}
 	if strings.HasPrefix(to.Chat, "U") || strings.HasPrefix(to.Chat, "W") {
-		args.Set("channels", to.Chat) // takes people, too
-	} else {
-		args.Set("channel_id", to.Chat)
+		args = url.Values{"files": args["files"], "channels": {to.Chat}} // takes people, too
 	}
 	if to.Thread != "" {
 		args.Set("thread_ts", to.Thread)
 	}
-	var answer struct{ Files []struct{ ID string } }
-	if err := c.call(ctx, c.config.Token, "files.completeUploadExternal", args, &answer); err != nil {
-		return "", err
-	}
-	if len(answer.Files) == 0 {
-		return "", errors.New("slack: files.completeUploadExternal names no file")
-	}
-	return answer.Files[0].ID, nil
+	return place.ID, c.call(ctx, c.config.Token, "files.completeUploadExternal", args, nil)
 }

@@ -10,9 +10,8 @@ import (
 // session is what one call of Run works with.
 type session struct {
 	*Channel
-	in     channel.Receiver
-	self   *account
-	intake *platform.Intake
+	*platform.Intake
+	self *account
 }
 
 // Run implements [channel.Channel].
@@ -21,42 +20,26 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
-	s := &session{c, in, self, platform.NewIntake("Slack", c.log)}
-	ctx, stop := context.WithCancel(ctx)
-	defer s.intake.Wait()
-	defer stop() // what was not handed over arrives again
-	if c.config.AppToken != "" {
-		return platform.Renewing(ctx, s.socket)
-	}
-	c.open.Store(s)
-	defer c.open.CompareAndSwap(s, nil)
-	return s.intake.Serve(ctx)
+	s := &session{c, platform.NewIntake("Slack", c.log, in, c.seen), self}
+	return s.Intake.Run(ctx, func(ctx context.Context) error {
+		if c.config.AppToken != "" {
+			return platform.Renewing(ctx, s.socket)
+		}
+		c.open.Store(s)
+		defer c.open.CompareAndSwap(s, nil)
+		return s.Serve(ctx)
+	})
 }
 
 // take completes a message and hands it over, unless that was done before.
 func (s *session) take(ctx context.Context, a *arrival) error {
-	if _, seen := s.seen.Get(a.ID); seen {
-		return nil
-	}
 	m := a.Incoming
-	if !channel.Wanted(ctx, s.in, m) {
+	if !s.Wants(ctx, m) {
 		a.files = nil
 	}
-	if len(a.files) > 0 {
-		release, err := s.intake.Load(ctx)
-		if err != nil {
-			return err
-		}
-		defer release()
-	}
-	s.introduce(ctx, &m.From)
-	m.Files = s.load(ctx, a.files)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := s.in.Receive(ctx, m); err != nil {
-		return err
-	}
-	s.seen.Put(a.ID, struct{}{})
-	return nil
+	return s.Hand(ctx, a.ID, &m, len(a.files) > 0, func(ctx context.Context) error {
+		s.introduce(ctx, &m.From)
+		m.Files = s.load(ctx, a.files)
+		return nil
+	})
 }

@@ -5,8 +5,7 @@
 // again after a failure, is one message.
 //
 // Slack's documentation names nothing that makes it post a message with the same key only
-// once, so Traits.Once is false. The channel remembers in memory which texts were posted,
-// so that a failed upload does not post the text again.
+// once, so Traits.Once is false. The channel remembers in memory what was posted.
 //
 // The pages that it is written from are those of docs.slack.dev in 2026: "Using Socket
 // Mode", "Events API", "Verifying requests from Slack", "Formatting message text", "Block
@@ -30,7 +29,6 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/platform"
-	"github.com/etui-run/etui/internal/recent"
 )
 
 // Platform is the platform's name in facts, identities and rules.
@@ -42,9 +40,7 @@ const (
 	maxFile   = 100 << 20 // bytes of a file that is sent; Slack takes 1 GB, but it is in memory here
 	maxFiles  = 20 << 20  // bytes of the files of a message that arrives; others have no Data
 	maxBody   = 1 << 20   // bytes of a delivery or of an answer; larger ones are refused
-	maxSeen   = 4096      // messages that are known to be safe; the oldest are forgotten
 	maxPeople = 1000      // people whose names and roles are known
-
 )
 
 // Config says which app a channel is. Token and one of AppToken and Secret are needed.
@@ -77,20 +73,18 @@ type Channel struct {
 	log     *slog.Logger
 	dialect markup.Dialect
 
-	open      atomic.Pointer[session] // while Run runs
-	self      atomic.Pointer[account] // once Slack was asked
-	seen      *recent.Cache[string, struct{}]
-	posted    *recent.Cache[string, string] // by key: the ID of a text whose files are missing yet
-	reactions *platform.Reactions
-	people    *platform.Facts[string, person]
-	quiet     atomic.Bool // Slack lets this app show no status
+	open   atomic.Pointer[session] // while Run runs
+	self   atomic.Pointer[account] // once Slack was asked
+	seen   *platform.Seen
+	sent   *platform.Sent
+	people *platform.Facts[string, person]
+	quiet  atomic.Bool // Slack lets this app show no status
 }
 
 var (
 	_ channel.Channel = (*Channel)(nil)
 	_ channel.Typer   = (*Channel)(nil)
 	_ channel.Editor  = (*Channel)(nil)
-	_ channel.Reactor = (*Channel)(nil)
 	_ channel.Webhook = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
 )
@@ -115,8 +109,7 @@ func New(config Config) (*Channel, error) {
 	}
 	c := &Channel{
 		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
-		seen:   recent.New[string, struct{}](maxSeen),
-		posted: recent.New[string, string](maxSeen), reactions: platform.NewReactions(maxSeen),
+		seen: platform.NewSeen(), sent: platform.NewSent(Platform),
 		people: platform.NewFacts[string, person](maxPeople, 10*time.Minute, time.Minute),
 	}
 	c.config.Workflows = maps.Clone(config.Workflows)

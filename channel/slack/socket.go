@@ -87,7 +87,7 @@ func (s *session) socket(ctx context.Context) (events int, err error) {
 			s.acknowledge(ctx, conn, e.ID)
 			continue
 		}
-		err = s.intake.Start(ctx, platform.Job{
+		err = s.Start(ctx, platform.Job{
 			Chat: a.At.Chat,
 			Take: func(ctx context.Context) error { return s.take(ctx, a) },
 			Done: func(err error) {

@@ -70,16 +70,16 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 	}
 	switch {
 	case m.Origin != nil:
-		in.Text = "Forwarded from " + m.Origin.name() + ":\n" + quoted(in.Text)
+		in.Text = "Forwarded from " + m.Origin.name() + ":\n" + platform.Quote(in.Text, len(in.Text))
 	case m.Reply != nil && !command:
 		if q := cited(me, m); q != "" {
-			in.Text = strings.TrimSpace(quoted(q) + "\n\n" + in.Text)
+			in.Text = strings.TrimSpace(platform.Quote(q, platform.MaxCited) + "\n\n" + in.Text)
 		}
 		if !m.Reply.of(me) {
 			files = append(files, attached(m.Reply)...)
 		}
 	}
-	if !channel.Wanted(ctx, r.in, in) {
+	if !r.Wants(ctx, in) {
 		return in, true
 	}
 	in.Files = c.fetch(ctx, files)
@@ -189,17 +189,8 @@ func cited(me user, m *message) string {
 	case m.Reply.of(me) || m.Reply.TopicMade != nil:
 		return ""
 	}
-	if runes := []rune(text); len(runes) > maxCited {
-		text = string(runes[:maxCited]) + "…"
-	}
 	return text
 }
-
-// maxCited is how many characters of an answered message are repeated.
-const maxCited = 2000
-
-// quoted puts a text into a quotation of Markdown, in which it is no command.
-func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
 
 func (o *origin) name() string {
 	switch {

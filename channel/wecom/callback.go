@@ -5,13 +5,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,7 +129,7 @@ func (s *session) take(w http.ResponseWriter, r *http.Request, signature string,
 	if _, ok := e.text(); ok && e.From != "" && s.mine(e.Agent) {
 		ctx, cancel := context.WithTimeout(r.Context(), answerIn)
 		defer cancel()
-		err := s.intake.Submit(ctx, e.From, func(ctx context.Context) error { return s.deliver(ctx, signature, e) })
+		err := s.Submit(ctx, e.From, func(ctx context.Context) error { return s.deliver(ctx, signature, e) })
 		if err != nil {
 			s.log.WarnContext(r.Context(), "a message from WeCom was not accepted; it is delivered again", "error", err)
 			http.Error(w, "not now", http.StatusServiceUnavailable)
@@ -155,31 +154,18 @@ func (c *Channel) mine(agent string) bool {
 
 // deliver completes a message and hands it over, unless that was done before.
 func (s *session) deliver(ctx context.Context, signature string, e event) error {
-	known := cmp.Or(e.ID, signature) // events have no ID
-	if _, seen := s.seen.Get(known); seen {
-		return nil
-	}
 	m := channel.Incoming{ID: cmp.Or(e.ID, e.identity()), From: s.sender(ctx, e.From), At: channel.Address{Chat: e.From, Message: e.ID}}
 	m.Text, _ = e.text()
 	if e.CreateTime > 0 {
 		m.Time = time.Unix(e.CreateTime, 0)
 	}
-	if e.MediaID != "" && e.Type != "event" && channel.Wanted(ctx, s.in, m) {
-		release, err := s.intake.Load(ctx)
-		if err != nil {
-			return err
+	files := e.MediaID != "" && e.Type != "event" && s.Wants(ctx, m)
+	return s.Hand(ctx, cmp.Or(e.ID, signature), &m, files, func(ctx context.Context) error { // events have no ID
+		if files {
+			m.Files = []chat.File{s.file(ctx, e)}
 		}
-		defer release()
-		m.Files = []chat.File{s.file(ctx, e)}
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := s.in.Receive(ctx, m); err != nil {
-		return err
-	}
-	s.seen.Put(known, struct{}{})
-	return nil
+		return nil
+	})
 }
 
 // text is what a message or event says; false means that it says nothing.
@@ -206,8 +192,7 @@ func (e event) text() (string, bool) {
 
 // identity is the ID of an event, which has none: the platform names who and when.
 func (e event) identity() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s\x00%s\x00%s", e.From, e.CreateTime, e.Event, e.TaskID, e.EventKey))
-	return "event-" + hex.EncodeToString(sum[:12])
+	return "event-" + platform.Digest(24, e.From, strconv.FormatInt(e.CreateTime, 10), e.Event, e.TaskID, e.EventKey)
 }
 
 // pressed returns label and text of the button of a card that was pressed.
@@ -252,43 +237,30 @@ func (c *Channel) chosen(user, label string) ([]byte, error) {
 
 // member is what the platform knows about a member of the company.
 type member struct {
-	known  bool // the application may see it
-	name   string
-	leader bool
-	until  time.Time
+	name  string
+	roles []string
 }
 
 // sender says who a member is. Without an answer of the platform it is only the ID.
 func (c *Channel) sender(ctx context.Context, id string) channel.Sender {
-	m, ok := c.people.Get(id)
-	if !ok || c.now().After(m.until) {
+	m := c.people.Get(ctx, id, func() (m member, known bool) {
 		ctx, cancel := context.WithTimeout(ctx, nameIn)
 		defer cancel()
 		var user struct {
 			Name    string `json:"name"`
 			Leading []int  `json:"is_leader_in_dept"`
 		}
-		err := c.get(ctx, "user/get", url.Values{"userid": {id}}, &user)
-		if err != nil {
+		if err := c.get(ctx, "user/get", url.Values{"userid": {id}}, &user); err != nil {
 			c.log.DebugContext(ctx, "WeCom does not say who a member is", "member", id, "error", err)
-			if !errors.Is(err, channel.ErrGone) { // it may say so the next time
-				return channel.Sender{ID: id, Handle: id}
-			}
+			return member{}, errors.Is(err, channel.ErrGone) // after others it may say so the next time
 		}
-		m = member{known: err == nil, name: printable.Line(user.Name, 100), until: c.now().Add(peopleFresh)}
-		for _, leads := range user.Leading {
-			m.leader = m.leader || leads == 1
+		m = member{printable.Line(user.Name, 100), []string{"member"}}
+		if slices.Contains(user.Leading, 1) {
+			m.roles = append(m.roles, "leader")
 		}
-		c.people.Put(id, m)
-	}
-	s := channel.Sender{ID: id, Handle: id, Name: m.name}
-	if m.known {
-		s.Roles = append(s.Roles, "member")
-	}
-	if m.leader {
-		s.Roles = append(s.Roles, "leader")
-	}
-	return s
+		return m, true
+	})
+	return channel.Sender{ID: id, Handle: id, Name: m.name, Roles: slices.Clone(m.roles)}
 }
 
 // file fetches the file of a message. It has no bytes if that fails or takes too long.

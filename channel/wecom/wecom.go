@@ -22,7 +22,6 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
-	"github.com/etui-run/etui/internal/recent"
 )
 
 // Platform is the name of the platform in facts, identities and rules.
@@ -47,14 +46,6 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// The bounds of what is kept in memory.
-const (
-	seenKept    = 10000            // messages that are safe
-	peopleKept  = 1000             // members whose names are known
-	peopleFresh = 10 * time.Minute // how long a name is believed
-	partsKept   = 1000             // messages of which a part was sent
-)
-
 // Channel is an application. It is safe for concurrent use.
 type Channel struct {
 	config Config
@@ -65,9 +56,9 @@ type Channel struct {
 
 	open   atomic.Pointer[session] // while Run runs
 	tokens *platform.Tokens
-	seen   *recent.Cache[string, struct{}] // by ID, and events by signature: what is safe
-	people *recent.Cache[string, member]
-	parts  *recent.Cache[string, progress] // by the key of a message
+	seen   *platform.Seen // by ID, and events by signature
+	people *platform.Facts[string, member]
+	sent   *platform.Sent
 }
 
 var (
@@ -102,9 +93,7 @@ func New(c Config) (*Channel, error) {
 	}
 	ch := &Channel{
 		config: c, key: key, api: api, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), now: time.Now,
-		seen:   recent.New[string, struct{}](seenKept),
-		people: recent.New[string, member](peopleKept),
-		parts:  recent.New[string, progress](partsKept),
+		seen: platform.NewSeen(), people: platform.NewFacts[string, member](1000, 10*time.Minute, 0), sent: platform.NewSent(Platform),
 	}
 	ch.tokens = platform.NewTokens(func() time.Time { return ch.now() }, ch.fetchToken, expired...)
 	return ch, nil
@@ -119,7 +108,7 @@ func (c *Channel) Traits() channel.Traits {
 		Platform: Platform,
 		Local:    true,
 		MaxText:  maxText,
-		Length:   func(text string) int { return len(text) },
+		Length:   func(text string) int { out, _ := render(text); return len(out) },
 		MaxFile:  maxFile,
 		Buttons:  true,
 	}
@@ -128,18 +117,17 @@ func (c *Channel) Traits() channel.Traits {
 // session is what one call of Run works with.
 type session struct {
 	*Channel
-	in     channel.Receiver
-	intake *platform.Intake
+	*platform.Intake
 }
 
 // Run implements [channel.Channel]: until ctx ends, deliveries to ServeHTTP are accepted.
 // Those that have begun end before it returns.
 func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
-	s := &session{c, in, platform.NewIntake("WeCom", c.log)}
+	s := &session{c, platform.NewIntake("WeCom", c.log, in, c.seen)}
 	c.open.Store(s)
 	defer c.open.CompareAndSwap(s, nil)
-	defer s.intake.Wait()
-	_ = s.intake.Serve(ctx) // it ends with ctx
+	defer s.Wait()
+	_ = s.Serve(ctx) // it ends with ctx
 	return nil
 }
 
