@@ -24,9 +24,12 @@ import (
 	"time"
 
 	"github.com/emersion/go-imap/v2"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -86,6 +89,7 @@ type Channel struct {
 	in, out   server
 	mailbox   string
 	self      *mail.Address
+	markdown  goldmark.Markdown // as HTML
 	log       *slog.Logger
 	rates     *recent.Cache[string, *rate.Limiter]
 	taken     *recent.Cache[string, struct{}] // IDs of mails that were handed over
@@ -140,7 +144,8 @@ func New(c Config) (*Channel, error) {
 	}
 	return &Channel{
 		config: c, in: in, out: out, mailbox: cmp.Or(path, "INBOX"), self: self, log: c.Log,
-		rates: recent.New[string, *rate.Limiter](remembered), taken: recent.New[string, struct{}](remembered),
+		markdown: markup.HTML(`rel="noreferrer"`, extension.Linkify),
+		rates:    recent.New[string, *rate.Limiter](remembered), taken: recent.New[string, struct{}](remembered),
 		originals: recent.New[string, original](remembered), places: make(chan struct{}, maxSending),
 	}, nil
 }

@@ -30,7 +30,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/yuin/goldmark"
+
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/store"
@@ -81,7 +84,7 @@ type Channel struct {
 	config   Config
 	api      *platform.Client
 	log      *slog.Logger
-	markdown markdown
+	markdown goldmark.Markdown
 
 	self    atomic.Pointer[account] // once the homeserver was asked
 	salt    atomic.Pointer[string]  // of transaction IDs
@@ -130,7 +133,7 @@ func New(config Config) (*Channel, error) {
 	}
 	config.Records = cmp.Or[store.Records](config.Records, &store.Memory{})
 	c := &Channel{
-		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), markdown: newMarkdown(), tries: map[string]int{},
+		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), markdown: markup.HTML(""), tries: map[string]int{},
 		seen: platform.NewSeen(), mine: platform.NewSeen(), events: recent.New[string, cited](maxKnown / 4),
 		sent: platform.NewSent(Platform), names: recent.New[string, string](maxKnown),
 		places: recent.New[string, place](maxKnown), levels: recent.New[string, powerLevels](maxKnown / 8), told: platform.NewSeen(),

@@ -51,7 +51,7 @@ func (c *Channel) place(ctx context.Context, chat string) (string, error) {
 // text is a message with a text. Nobody is notified of a name that a model writes.
 func (c *Channel) text(markdown string) object {
 	body := object{"msgtype": "m.text", "body": markdown, "m.mentions": object{}, agentKey: true}
-	if html := c.markdown.render(markdown); html != "" && len(html) <= maxHTML {
+	if html := render(c.markdown, markdown); html != "" && len(html) <= maxHTML {
 		body["format"], body["formatted_body"] = "org.matrix.custom.html", html
 	}
 	return body
