@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,10 +30,13 @@ const (
 	noHistory          = "160002"
 )
 
-// gone are the codes that say that nothing can be sent there: unknown channel, server or
-// person; no access; the person takes no messages; no text there; no permission; the kind of
-// channel; no server in common; a locked thread.
-var gone = []string{"10003", "10004", "10013", "50001", "50007", "50008", "50013", "50024", "50278", "160005"}
+// refusals are the codes about the chat: unknown channel, server or person; no access; the person
+// takes no messages; no text there; no permission; the kind of channel; no server in common; a
+// locked thread.
+var refusals = platform.Refusals{
+	Gone:    []string{"10003", "10004", "10013", "50001", "50007", "50008", "50013", "50024", "50278", "160005"},
+	Refused: []string{notVerified},
+}
 
 // refusal returns the error of an answer.
 func refusal(a *platform.Answer) *platform.Failure {
@@ -53,11 +55,7 @@ func refusal(a *platform.Answer) *platform.Failure {
 			f.Code = strconv.Itoa(says.Code)
 		}
 	}
-	switch {
-	case slices.Contains(gone, f.Code):
-		f.Means = channel.ErrGone
-	case f.Code == badToken:
-	case a.Status == http.StatusUnauthorized, f.Code == notVerified:
+	if a.Status == http.StatusUnauthorized && f.Code != badToken {
 		f.Means = channel.ErrRefused
 	}
 	return f

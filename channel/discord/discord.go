@@ -107,7 +107,7 @@ func New(config Config) (*Channel, error) {
 	}
 	api, err := platform.New(platform.Config{
 		Name: Platform, URL: config.URL, Usual: "https://discord.com/api/v10/", Client: config.Client,
-		Header: http.Header{"User-Agent": {agent}}, Limit: maxBody, Wait: 30 * time.Second, Refusal: refusal,
+		Header: http.Header{"User-Agent": {agent}}, Limit: maxBody, Wait: 30 * time.Second, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
-	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
 )
 
@@ -21,21 +19,24 @@ var (
 	// 99991664, 99991671: core/constants.go of the SDK; 99991668, 99991677: the table of the
 	// CLI.
 	expired = []string{"99991663", "99991664", "99991671", "99991668", "99991677"}
-	// refused are codes about the app. 10003, 10014: generic-error-code, app_id and app_secret;
-	// 99991543, 99991661, 99991662, 99991672, 99991673, 99991676, 99991679 and 230027: the
-	// table of the CLI, for a wrong secret, an app that is not in use and rights that are
-	// missing; 230006, 232025: the bot is not activated (im-v1/message/create,
-	// im-v1/chat/get).
-	refused = []string{"10003", "10014", "99991543", "99991661", "99991662", "99991672", "99991673", "99991676", "99991679", "230006", "230027", "232025"}
-	// gone are codes about a chat or a person (im-v1/message/create): the bot is not in the
-	// group, it is not available to the person, or the chat does not exist (230045:
-	// im-v1/pin/delete).
-	gone = []string{"230002", "230013", "230045"}
 	// withdrawn are codes about a message that is answered: it was recalled or deleted.
 	withdrawn = []string{"230011", "231003"}
-	// busy are codes that ask to wait: 99991400 (server-docs/api-call-guide/frequency-control)
-	// and 230020, of one chat or message (im-v1/message/create).
-	busy = []string{"99991400", "230020"}
+	refusals  = platform.Refusals{
+		// About the app. 10003, 10014: generic-error-code, app_id and app_secret;
+		// 99991543, 99991661, 99991662, 99991672, 99991673, 99991676, 99991679 and 230027: the
+		// table of the CLI, for a wrong secret, an app that is not in use and rights that are
+		// missing; 230006, 232025: the bot is not activated (im-v1/message/create,
+		// im-v1/chat/get).
+		Refused: append([]string{
+			"10003", "10014", "99991543", "99991661", "99991662", "99991672", "99991673", "99991676", "99991679", "230006", "230027", "232025",
+		}, expired...),
+		// About a chat or a person (im-v1/message/create): the bot is not in the group, it is not
+		// available to the person, or the chat does not exist (230045: im-v1/pin/delete).
+		Gone: []string{"230002", "230013", "230045"},
+		// 99991400 (server-docs/api-call-guide/frequency-control) and 230020, of one chat or
+		// message (im-v1/message/create).
+		Busy: []string{"99991400", "230020"},
+	}
 )
 
 // badCard is the code of a card that the platform cannot make (im-v1/message/create).
@@ -55,13 +56,6 @@ func refusal(a *platform.Answer) *platform.Failure {
 	case a.Status == http.StatusOK:
 		return nil
 	}
-	switch {
-	case slices.Contains(refused, f.Code), slices.Contains(expired, f.Code):
-		f.Means = channel.ErrRefused
-	case slices.Contains(gone, f.Code):
-		f.Means = channel.ErrGone
-	}
-	f.Busy = slices.Contains(busy, f.Code)
 	f.After, _ = platform.RetryAfter(a.Header.Get("X-Ogw-Ratelimit-Reset"))
 	return f
 }

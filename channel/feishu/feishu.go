@@ -106,7 +106,7 @@ func New(config Config) (*Channel, error) {
 		return nil, fmt.Errorf("feishu: the region is %q; it is feishu or lark", printable.Line(config.Region, 40))
 	}
 	api, err := platform.New(platform.Config{
-		Name: Platform, URL: config.URL, Usual: base, Client: config.Client, Limit: maxBody, Wait: 5 * time.Second, Refusal: refusal,
+		Name: Platform, URL: config.URL, Usual: base, Client: config.Client, Limit: maxBody, Wait: 5 * time.Second, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err

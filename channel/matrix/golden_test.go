@@ -7,4 +7,6 @@ import (
 	"github.com/etui-run/etui/channel/markup/markuptest"
 )
 
-func TestGolden(t *testing.T) { markuptest.Golden(t, func(text string) string { return render(markup.HTML(""), text) }) }
+func TestGolden(t *testing.T) {
+	markuptest.Golden(t, func(text string) string { return render(markup.HTML(""), text) })
+}

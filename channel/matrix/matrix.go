@@ -126,7 +126,7 @@ func New(config Config) (*Channel, error) {
 	api, err := platform.New(platform.Config{
 		Name: Platform, URL: config.URL, Usual: "https://matrix.example.org", Plain: platform.Near, Client: config.Client,
 		Header: http.Header{"User-Agent": {"etui"}, "Authorization": {"Bearer " + config.Token}},
-		Secret: config.Token, Limit: maxBody, Wait: 5 * time.Second, Refusal: refusal,
+		Secret: config.Token, Limit: maxBody, Wait: 5 * time.Second, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (c *Channel) text(ctx context.Context, method string, p params, markdown st
 	markup := c.html(markdown)
 	p["text"], p["parse_mode"], p["link_preview_options"] = markup, "HTML", params{"is_disabled": true}
 	err := c.api.call(ctx, method, p, sent)
-	if says(err, "can't parse entities") {
+	if platform.Says(err, "can't parse entities") {
 		c.log.WarnContext(ctx, "Telegram does not read the markup of a message, which is sent without it", "error", err)
 		delete(p, "parse_mode")
 		p["text"] = visible(markup)
@@ -103,7 +103,7 @@ func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string)
 	err := c.in(ctx, to, func(chat string) error {
 		return c.text(ctx, "editMessageText", params{"chat_id": chat, "message_id": number(id)}, text, nil)
 	})
-	if says(err, "message is not modified") {
+	if platform.Says(err, "message is not modified") {
 		return nil
 	}
 	return err

@@ -96,7 +96,7 @@ func New(cfg Config) (*Channel, error) {
 	}
 	client, err := platform.New(platform.Config{
 		Name: Platform, URL: cfg.URL, Usual: server, Plain: platform.Anywhere, Client: cfg.Client,
-		Secret: cfg.Token, Limit: maxAnswer, Wait: 5 * time.Second, Refusal: refusal,
+		Secret: cfg.Token, Limit: maxAnswer, Wait: 5 * time.Second, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (c *Channel) poll(ctx context.Context, r *run) error {
 		switch {
 		case ctx.Err() != nil:
 			continue
-		case platform.Fails(err, "409") && says(err, "webhook"):
+		case platform.Fails(err, "409") && platform.Says(err, "webhook"):
 			c.log.WarnContext(ctx, "the bot had a webhook, which is removed: it gets its messages by polling now", "bot", r.me.Username)
 			if err := c.api.call(ctx, "deleteWebhook", nil, nil); err != nil {
 				return err

@@ -441,7 +441,7 @@ func TestSend(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"typing": c.Typing(ctx, to),
-		"menu": c.SetMenu(ctx, []channel.Command{{Name: "new", Help: "begin a new conversation"}, {Name: "Not-Allowed"}, {Name: "stop"}}),
+		"menu":   c.SetMenu(ctx, []channel.Command{{Name: "new", Help: "begin a new conversation"}, {Name: "Not-Allowed"}, {Name: "stop"}}),
 	} {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
