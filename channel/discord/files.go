@@ -12,30 +12,23 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// maxListed is how many files of a message are taken; Discord's own limit is ten.
-const maxListed = 20
-
 // load returns the files of a message with their bytes. Those that are too large, that are
 // not at Discord or that Discord does not give have no Data.
 func (s *session) load(ctx context.Context, files []attachment) []chat.File {
-	files = files[:min(len(files), maxListed)]
-	loaded := make([]chat.File, len(files))
-	for i, f := range files {
-		loaded[i] = platform.File(cmp.Or(f.Filename, f.ID), f.MediaType, f.Size)
+	var list []platform.Attachment
+	for _, f := range files {
+		list = append(list, platform.Attachment{
+			Name: cmp.Or(f.Filename, f.ID), MediaType: f.MediaType, Size: f.Size,
+			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+				u, err := url.Parse(f.URL) // of Discord's servers for files, which do not get the token
+				if err != nil || !s.api.Trusts(u, "cdn.discordapp.com", "media.discordapp.net") {
+					return nil, errors.New("the file is not at Discord")
+				}
+				return s.api.Fetch(ctx, platform.Request{Call: "loading a file", URL: u, Limit: limit})
+			},
+		})
 	}
-	platform.Load(ctx, s.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
-		return s.fetch(ctx, files[i].URL, limit)
-	})
-	return loaded
-}
-
-// fetch loads a file from Discord's servers for files, which do not get the token.
-func (c *Channel) fetch(ctx context.Context, address string, limit int64) ([]byte, error) {
-	u, err := url.Parse(address)
-	if err != nil || !c.api.Trusts(u, "cdn.discordapp.com", "media.discordapp.net") {
-		return nil, errors.New("the file is not at Discord")
-	}
-	return c.api.Fetch(ctx, platform.Request{Call: "loading a file", URL: u, Limit: limit})
+	return platform.Load(ctx, s.log, list, maxFiles)
 }
 
 // form returns a message with files.

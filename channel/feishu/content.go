@@ -13,7 +13,7 @@ import (
 type file struct {
 	key             string
 	kind            string // image or file
-	name, mediaType string
+	name, mediaType string // no type: the event does not say it
 }
 
 const maxListed = 20 // files of a message that are handed over
@@ -49,7 +49,7 @@ func readContent(kind, content string) (text string, files []file, err error) {
 	case "text":
 		return c.Text, nil, nil
 	case "image":
-		return "", one(c.ImageKey, "image", "image", "image/jpeg"), nil
+		return "", one(c.ImageKey, "image", "image", ""), nil
 	case "file":
 		return "", one(c.FileKey, "file", cmp.Or(c.FileName, "file"), ""), nil
 	case "audio":
@@ -115,7 +115,7 @@ func readPost(content string) (string, []file, error) {
 				line.WriteString("---")
 			case "img":
 				if e.ImageKey != "" && len(files) < maxListed {
-					files = append(files, file{e.ImageKey, "image", "image", "image/jpeg"})
+					files = append(files, file{e.ImageKey, "image", "image", ""})
 				}
 			case "media":
 				if e.FileKey != "" && len(files) < maxListed {

@@ -18,14 +18,14 @@ import (
 
 // load returns the files of a message with their bytes. Those that are too large or encrypted,
 // or that the homeserver does not give, have no Data.
-func (r *run) load(ctx context.Context, files []file) (loaded []chat.File) {
+func (r *run) load(ctx context.Context, files []file) []chat.File {
+	var list []platform.Attachment
 	for _, f := range files {
-		loaded = append(loaded, chat.File{Name: f.name, MediaType: f.mediaType, Size: int(f.size)})
+		list = append(list, platform.Attachment{Name: f.name, MediaType: f.mediaType, Size: f.size, Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+			return r.download(ctx, f.url, limit)
+		}})
 	}
-	platform.Load(ctx, r.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
-		return r.download(ctx, files[i].url, limit)
-	})
-	return loaded
+	return platform.Load(ctx, r.log, list, maxFiles)
 }
 
 // download loads a file from the homeserver: from where it asks who wants it, or on one that is

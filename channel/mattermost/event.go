@@ -87,14 +87,14 @@ func (s *session) author(ctx context.Context, root string) (string, error) {
 
 // load returns the files of a post with their bytes. Those that are too large or that the
 // server does not give have no Data.
-func (s *session) load(ctx context.Context, files []file) (loaded []chat.File) {
+func (s *session) load(ctx context.Context, files []file) []chat.File {
+	var list []platform.Attachment
 	for _, f := range files {
-		loaded = append(loaded, platform.File(f.Name, f.MediaType, f.Size))
+		list = append(list, platform.Attachment{Name: f.Name, MediaType: f.MediaType, Size: f.Size, Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+			return s.api.Fetch(ctx, platform.Request{Path: platform.Route("api/v4/files/{}", f.ID), Limit: limit})
+		}})
 	}
-	platform.Load(ctx, s.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
-		return s.api.Fetch(ctx, platform.Request{Path: platform.Route("api/v4/files/{}", files[i].ID), Limit: limit})
-	})
-	return loaded
+	return platform.Load(ctx, s.log, list, maxFiles)
 }
 
 // person is what the server knows about somebody.

@@ -14,9 +14,6 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// maxListed is how many files of a message are handed over; Slack's own limit is ten.
-const maxListed = 20
-
 // file is a file of a message.
 type file struct {
 	ID, Name, Title string
@@ -30,22 +27,22 @@ type file struct {
 // load returns the files of a message with their bytes. Those that are too large, that are
 // not at Slack or that Slack does not give have no Data.
 func (s *session) load(ctx context.Context, files []file) []chat.File {
-	files = files[:min(len(files), maxListed)]
-	loaded := make([]chat.File, len(files))
-	for i := range files {
-		f := &files[i]
+	var list []platform.Attachment
+	for _, f := range files {
 		if f.Access == "check_file_info" { // a file of another workspace comes without anything but its ID
 			var answer struct{ File file }
 			if err := s.call(ctx, s.config.Token, "files.info", url.Values{"file": {f.ID}}, &answer); err == nil {
-				*f = answer.File
+				f = answer.File
 			}
 		}
-		loaded[i] = platform.File(cmp.Or(f.Name, f.Title, f.ID), f.MediaType, f.Size)
+		list = append(list, platform.Attachment{
+			Name: cmp.Or(f.Name, f.Title, f.ID), MediaType: f.MediaType, Size: f.Size,
+			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+				return s.fetch(ctx, cmp.Or(f.Download, f.URL), limit)
+			},
+		})
 	}
-	platform.Load(ctx, s.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
-		return s.fetch(ctx, cmp.Or(files[i].Download, files[i].URL), limit)
-	})
-	return loaded
+	return platform.Load(ctx, s.log, list, maxFiles)
 }
 
 // fetch loads a file with the bot's token, which only Slack gets.

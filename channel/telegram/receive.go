@@ -260,28 +260,24 @@ func files(updates []update) bool {
 	})
 }
 
-// maxFiles is how many files of a message are taken: an album has at most ten.
-const maxFiles = 20
-
 // fetch downloads files, together no more than one may have. Those that are larger, or that
 // cannot be downloaded at a second try either, come without their bytes. Other messages
 // wait meanwhile, so there is a limit to it.
-func (c *Channel) fetch(ctx context.Context, files []file) (list []chat.File) {
+func (c *Channel) fetch(ctx context.Context, files []file) []chat.File {
 	ctx, stop := context.WithTimeout(ctx, fetchTime)
 	defer stop()
-	files = files[:min(len(files), maxFiles)]
+	var list []platform.Attachment
 	for _, f := range files {
-		list = append(list, chat.File{Name: f.Name, MediaType: f.MediaType, Size: int(f.Size)})
+		list = append(list, platform.Attachment{Name: f.Name, MediaType: f.MediaType, Size: f.Size, Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+			data, err := c.api.download(ctx, f.ID, limit)
+			var no *platform.Failure
+			if err != nil && !errors.Is(err, platform.ErrTooLarge) && (!errors.As(err, &no) || no.Status >= 500) {
+				data, err = c.api.download(ctx, f.ID, limit)
+			}
+			return data, err
+		}})
 	}
-	platform.Load(ctx, c.log, list, maxFile, func(i int, limit int64) ([]byte, error) {
-		data, err := c.api.download(ctx, files[i].ID, limit)
-		var no *platform.Failure
-		if err != nil && !errors.Is(err, platform.ErrTooLarge) && (!errors.As(err, &no) || no.Status >= 500) {
-			data, err = c.api.download(ctx, files[i].ID, limit)
-		}
-		return data, err
-	})
-	return list
+	return platform.Load(ctx, c.log, list, maxFile)
 }
 
 // member is a person in a group.
