@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,69 +52,24 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	status, err := c.take(r, body)
-	if err == nil {
-		w.WriteHeader(status)
+	in := c.open.Load()
+	if in == nil {
+		platform.Refuse(w, http.StatusServiceUnavailable)
 		return
 	}
-	if status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "5")
-	}
-	c.log.DebugContext(r.Context(), "a delivery was not taken", "status", status, "error", err)
-	http.Error(w, err.Error(), status)
-}
-
-// take returns the status of the answer; with an error, which the sender reads.
-func (c *Channel) take(r *http.Request, body []byte) (int, error) {
-	c.mu.Lock()
-	in := c.in
-	c.mu.Unlock()
-	if in == nil {
-		return http.StatusServiceUnavailable, errors.New("the channel is starting or stopping; try again")
-	}
+	status := http.StatusUnauthorized
 	id, err := c.verify(r.Header, body)
+	var m channel.Incoming
+	if err == nil {
+		status = http.StatusBadRequest
+		m, err = decode(id, body)
+	}
 	if err != nil {
-		return http.StatusUnauthorized, err
+		c.log.DebugContext(r.Context(), "a delivery was not taken", "status", status, "error", err)
+		http.Error(w, err.Error(), status)
+		return
 	}
-	m, err := decode(id, body)
-	if err != nil {
-		return http.StatusBadRequest, err
-	}
-	known, busy := c.begin(id)
-	if known {
-		return http.StatusOK, nil
-	}
-	if busy {
-		return http.StatusServiceUnavailable, errors.New("the same delivery is being taken; try again")
-	}
-	defer c.end(id)
-	if err := in.Receive(r.Context(), m); err != nil {
-		c.log.WarnContext(r.Context(), "a message could not be stored", "error", err)
-		return http.StatusServiceUnavailable, errors.New("the message could not be stored; try again")
-	}
-	c.done.Put(id, struct{}{})
-	return http.StatusOK, nil
-}
-
-// begin says whether a delivery was accepted before, or is being handed over by another
-// request. If neither, it is handed over now, until end.
-func (c *Channel) begin(id string) (known, busy bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, busy = c.open[id]; busy {
-		return false, true
-	}
-	if _, known = c.done.Get(id); known {
-		return true, false
-	}
-	c.open[id] = struct{}{}
-	return false, false
-}
-
-func (c *Channel) end(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.open, id)
+	in.Deliver(w, r, m.At.Chat, func(ctx context.Context) error { return in.Hand(ctx, id, &m, false, nil) })
 }
 
 // decode turns a body into a message. A message without an ID has that of its delivery.
