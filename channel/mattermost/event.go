@@ -65,7 +65,7 @@ func (s *session) take(ctx context.Context, p post) error {
 			m.At.Thread = cmp.Or(p.Root, p.ID) // the reply begins a thread, and what is written there belongs to it
 		}
 		if s.Wants(ctx, m) {
-			s.introduce(ctx, &m.From)
+			s.people.Introduce(ctx, &m.From, s.meet)
 			m.Files = s.load(ctx, p.Metadata.Files)
 		}
 		return nil
@@ -97,22 +97,8 @@ func (s *session) load(ctx context.Context, files []file) []chat.File {
 	return platform.Load(ctx, s.log, list, maxFiles)
 }
 
-// person is what the server knows about somebody.
-type person struct {
-	handle, name string
-	bot          bool
-	roles        []string
-}
-
-// introduce adds what the server knows about a sender. Somebody of whom it tells nothing has
-// no role.
-func (s *session) introduce(ctx context.Context, from *channel.Sender) {
-	p := s.people.Get(ctx, from.ID, func() (person, bool) { return s.meet(ctx, from.ID) })
-	from.Handle, from.Name, from.Bot, from.Roles = p.handle, p.name, from.Bot || p.bot, slices.Clone(p.roles)
-}
-
 // meet asks about a person. Administrators are those of the server.
-func (s *session) meet(ctx context.Context, id string) (p person, known bool) {
+func (s *session) meet(ctx context.Context, id string) (p channel.Sender, known bool) {
 	var user struct {
 		ID, Username, Nickname, Roles string
 		First                         string `json:"first_name"`
@@ -121,15 +107,15 @@ func (s *session) meet(ctx context.Context, id string) (p person, known bool) {
 	}
 	if err := s.call(ctx, "GET", "users/{}", []string{id}, nil, &user); err != nil || user.ID != id {
 		s.log.WarnContext(ctx, "mattermost tells nothing about a sender", "user", id, "error", err)
-		return person{}, false
+		return p, false
 	}
 	name := cmp.Or(user.Nickname, strings.TrimSpace(user.First+" "+user.Last))
-	p = person{printable.Line(user.Username, 100), printable.Line(name, 100), user.Bot, []string{"member"}}
+	p = channel.Sender{Handle: printable.Line(user.Username, 100), Name: printable.Line(name, 100), Bot: user.Bot, Roles: []string{"member"}}
 	switch roles := strings.Fields(user.Roles); {
 	case slices.Contains(roles, "system_guest"):
-		p.roles = []string{"guest"}
+		p.Roles = []string{"guest"}
 	case slices.Contains(roles, "system_admin"):
-		p.roles = []string{"administrator", "member"}
+		p.Roles = []string{"administrator", "member"}
 	}
 	return p, true
 }

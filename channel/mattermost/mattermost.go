@@ -42,7 +42,7 @@ const (
 	maxFile  = 50 << 20 // bytes of a file that is sent; the usual limit of a server is 100 MB
 	maxFiles = 20 << 20 // bytes of the files of a post that arrives; others have no Data
 	maxBody  = 4 << 20  // bytes of an answer or of an event; larger ones are refused
-	maxKnown = 4096     // people and threads that are remembered; the oldest are forgotten
+	maxKnown = 4096     // threads that are remembered; the oldest are forgotten
 )
 
 // Config says which account a channel is.
@@ -70,7 +70,7 @@ type Channel struct {
 	seen    *platform.Seen
 	sent    *platform.Sent
 	authors *recent.Cache[string, string] // by post that begins a thread
-	people  *platform.Facts[string, person]
+	people  *platform.People
 }
 
 var (
@@ -100,7 +100,7 @@ func New(config Config) (*Channel, error) {
 	return &Channel{
 		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform), authors: recent.New[string, string](maxKnown),
-		people: platform.NewFacts[string, person](maxKnown, 10*time.Minute, time.Minute),
+		people: platform.NewPeople(),
 	}, nil
 }
 

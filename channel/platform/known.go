@@ -1,9 +1,12 @@
 package platform
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
+	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -39,4 +42,23 @@ func (f *Facts[K, V]) Get(ctx context.Context, key K, ask func() (value V, known
 		f.kept.Put(key, fact[V]{value, time.Now().Add(life)})
 	}
 	return value
+}
+
+// People knows what a platform has told about senders.
+type People struct {
+	facts *Facts[string, channel.Sender]
+}
+
+// NewPeople returns an empty one.
+func NewPeople() *People {
+	return &People{NewFacts[string, channel.Sender](1000, 10*time.Minute, time.Minute)}
+}
+
+// Introduce adds what is known about a sender, or what meet finds out. Somebody of whom it tells
+// nothing has no role.
+func (p *People) Introduce(ctx context.Context, from *channel.Sender, meet func(ctx context.Context, id string) (who channel.Sender, known bool)) {
+	who := p.facts.Get(ctx, from.ID, func() (channel.Sender, bool) { return meet(ctx, from.ID) })
+	from.Handle, from.Name = cmp.Or(who.Handle, from.Handle), cmp.Or(who.Name, from.Name)
+	from.Bot = from.Bot || who.Bot
+	from.Roles = slices.Clone(who.Roles)
 }

@@ -11,24 +11,8 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// person is what Slack knows about somebody.
-type person struct {
-	handle, name string
-	bot          bool
-	roles        []string
-}
-
-// introduce adds what Slack knows about a sender. Somebody of whom it tells nothing has no
-// role.
-func (s *session) introduce(ctx context.Context, from *channel.Sender) {
-	p := s.people.Get(ctx, from.ID, func() (person, bool) { return s.meet(ctx, from.ID) })
-	from.Handle, from.Name = cmp.Or(p.handle, from.Handle), p.name
-	from.Bot = from.Bot || p.bot
-	from.Roles = slices.Clone(p.roles)
-}
-
 // meet asks Slack about a person.
-func (s *session) meet(ctx context.Context, id string) (p person, known bool) {
+func (s *session) meet(ctx context.Context, id string) (p channel.Sender, known bool) {
 	var answer struct {
 		User struct {
 			ID           string
@@ -52,24 +36,20 @@ func (s *session) meet(ctx context.Context, id string) (p person, known bool) {
 	}
 	if err := s.call(ctx, s.config.Token, "users.info", url.Values{"user": {id}}, &answer); err != nil {
 		s.log.WarnContext(ctx, "slack tells nothing about a sender, who has no name and no role", "user", platform.Word(id), "error", err)
-		return person{}, false
+		return p, false
 	}
 	u := answer.User
-	p = person{
-		handle: printable.Text(u.Name),
-		name:   printable.Text(cmp.Or(u.Profile.Display, u.Profile.Real, u.RealName)),
-		bot:    u.Bot,
-	}
+	p = channel.Sender{Handle: printable.Text(u.Name), Name: printable.Text(cmp.Or(u.Profile.Display, u.Profile.Real, u.RealName)), Bot: u.Bot}
 	switch {
 	case u.ID != id || u.Deleted:
 	case u.Restricted, u.Ultra, u.Stranger, u.Team != s.self.Team && !slices.Contains(u.Enterprise.Teams, s.self.Team):
-		p.roles = []string{"guest"} // also an administrator of another workspace, who shares a channel
+		p.Roles = []string{"guest"} // also an administrator of another workspace, who shares a channel
 	case u.Owner, u.PrimaryOwner:
-		p.roles = []string{"owner", "administrator"}
+		p.Roles = []string{"owner", "administrator"}
 	case u.Admin:
-		p.roles = []string{"administrator"}
+		p.Roles = []string{"administrator"}
 	default:
-		p.roles = []string{"member"}
+		p.Roles = []string{"member"}
 	}
 	return p, true
 }

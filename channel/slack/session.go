@@ -38,7 +38,7 @@ func (s *session) take(ctx context.Context, a *arrival) error {
 		a.files = nil
 	}
 	return s.Hand(ctx, a.ID, &m, len(a.files) > 0, func(ctx context.Context) error {
-		s.introduce(ctx, &m.From)
+		s.people.Introduce(ctx, &m.From, s.meet)
 		m.Files = s.load(ctx, a.files)
 		return nil
 	})

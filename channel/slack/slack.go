@@ -36,11 +36,10 @@ const Platform = "slack"
 
 // Limits of a channel.
 const (
-	maxText   = 4000      // characters of a message: Slack's advice, and the limit of an edit
-	maxFile   = 100 << 20 // bytes of a file that is sent; Slack takes 1 GB, but it is in memory here
-	maxFiles  = 20 << 20  // bytes of the files of a message that arrives; others have no Data
-	maxBody   = 1 << 20   // bytes of a delivery or of an answer; larger ones are refused
-	maxPeople = 1000      // people whose names and roles are known
+	maxText  = 4000      // characters of a message: Slack's advice, and the limit of an edit
+	maxFile  = 100 << 20 // bytes of a file that is sent; Slack takes 1 GB, but it is in memory here
+	maxFiles = 20 << 20  // bytes of the files of a message that arrives; others have no Data
+	maxBody  = 1 << 20   // bytes of a delivery or of an answer; larger ones are refused
 )
 
 // Config says which app a channel is. Token and one of AppToken and Secret are needed.
@@ -77,7 +76,7 @@ type Channel struct {
 	self   atomic.Pointer[account] // once Slack was asked
 	seen   *platform.Seen
 	sent   *platform.Sent
-	people *platform.Facts[string, person]
+	people *platform.People
 	quiet  atomic.Bool // Slack lets this app show no status
 }
 
@@ -110,7 +109,7 @@ func New(config Config) (*Channel, error) {
 	c := &Channel{
 		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform),
-		people: platform.NewFacts[string, person](maxPeople, 10*time.Minute, time.Minute),
+		people: platform.NewPeople(),
 	}
 	c.config.Workflows = maps.Clone(config.Workflows)
 	for _, name := range slices.Sorted(maps.Keys(config.Workflows)) {

@@ -154,7 +154,8 @@ func (c *Channel) mine(agent string) bool {
 
 // deliver completes a message and hands it over, unless that was done before.
 func (s *session) deliver(ctx context.Context, signature string, e event) error {
-	m := channel.Incoming{ID: cmp.Or(e.ID, e.identity()), From: s.sender(ctx, e.From), At: channel.Address{Chat: e.From, Message: e.ID}}
+	m := channel.Incoming{ID: cmp.Or(e.ID, e.identity()), From: channel.Sender{ID: e.From, Handle: e.From}, At: channel.Address{Chat: e.From, Message: e.ID}}
+	s.people.Introduce(ctx, &m.From, s.member)
 	m.Text, _ = e.text()
 	if e.CreateTime > 0 {
 		m.Time = time.Unix(e.CreateTime, 0)
@@ -235,32 +236,23 @@ func (c *Channel) chosen(user, label string) ([]byte, error) {
 	}{Encrypt: cdata{encrypted}, Signature: cdata{sign(c.config.Token, timestamp, nonce, encrypted)}, Time: timestamp, Nonce: cdata{nonce}})
 }
 
-// member is what the platform knows about a member of the company.
-type member struct {
-	name  string
-	roles []string
-}
-
-// sender says who a member is. Without an answer of the platform it is only the ID.
-func (c *Channel) sender(ctx context.Context, id string) channel.Sender {
-	m := c.people.Get(ctx, id, func() (m member, known bool) {
-		ctx, cancel := context.WithTimeout(ctx, nameIn)
-		defer cancel()
-		var user struct {
-			Name    string `json:"name"`
-			Leading []int  `json:"is_leader_in_dept"`
-		}
-		if err := c.get(ctx, "user/get", url.Values{"userid": {id}}, &user); err != nil {
-			c.log.DebugContext(ctx, "WeCom does not say who a member is", "member", id, "error", err)
-			return member{}, errors.Is(err, channel.ErrGone) // after others it may say so the next time
-		}
-		m = member{printable.Line(user.Name, 100), []string{"member"}}
-		if slices.Contains(user.Leading, 1) {
-			m.roles = append(m.roles, "leader")
-		}
-		return m, true
-	})
-	return channel.Sender{ID: id, Handle: id, Name: m.name, Roles: slices.Clone(m.roles)}
+// member asks who a member is. Without an answer of the platform it is only the ID.
+func (c *Channel) member(ctx context.Context, id string) (m channel.Sender, known bool) {
+	ctx, cancel := context.WithTimeout(ctx, nameIn)
+	defer cancel()
+	var user struct {
+		Name    string `json:"name"`
+		Leading []int  `json:"is_leader_in_dept"`
+	}
+	if err := c.get(ctx, "user/get", url.Values{"userid": {id}}, &user); err != nil {
+		c.log.DebugContext(ctx, "WeCom does not say who a member is", "member", id, "error", err)
+		return m, errors.Is(err, channel.ErrGone) // after others it may say so the next time
+	}
+	m = channel.Sender{Name: printable.Line(user.Name, 100), Roles: []string{"member"}}
+	if slices.Contains(user.Leading, 1) {
+		m.Roles = append(m.Roles, "leader")
+	}
+	return m, true
 }
 
 // file fetches the file of a message. It has no bytes if that fails or takes too long.

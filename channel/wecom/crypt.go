@@ -12,6 +12,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/etui-run/etui/channel/platform"
 )
 
 // The platform's scheme (加解密方案说明, document/path/90968): AES-256-CBC, padded by PKCS#7 to
@@ -32,32 +34,18 @@ func sign(token, timestamp, nonce, encrypted string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-var errSealed = errors.New("the text cannot be decrypted with this EncodingAESKey")
-
 // open decrypts what the platform has sent to a company.
 func open(key []byte, corp, encrypted string) ([]byte, error) {
-	data, err := base64.StdEncoding.DecodeString(encrypted)
-	if err != nil || len(data) < padBlock || len(data)%aes.BlockSize != 0 {
-		return nil, errSealed
-	}
-	block, err := aes.NewCipher(key)
+	data, err := platform.Unseal(key, key[:aes.BlockSize], encrypted, padBlock)
 	if err != nil {
 		return nil, err
 	}
-	cipher.NewCBCDecrypter(block, key[:aes.BlockSize]).CryptBlocks(data, data)
-	pad := int(data[len(data)-1])
-	if pad < 1 || pad > padBlock || pad > len(data)-headLen {
-		return nil, errSealed
+	if len(data) < headLen {
+		return nil, platform.ErrSealed
 	}
-	for _, b := range data[len(data)-pad:] {
-		if int(b) != pad {
-			return nil, errSealed
-		}
-	}
-	data = data[:len(data)-pad]
 	size := binary.BigEndian.Uint32(data[randomLen:headLen])
 	if uint64(size) > uint64(len(data)-headLen) {
-		return nil, errSealed
+		return nil, platform.ErrSealed
 	}
 	text, receiver := data[headLen:headLen+int(size)], data[headLen+int(size):]
 	if string(receiver) != corp {

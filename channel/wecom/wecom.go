@@ -57,7 +57,7 @@ type Channel struct {
 	open   atomic.Pointer[session] // while Run runs
 	tokens *platform.Tokens
 	seen   *platform.Seen // by ID, and events by signature
-	people *platform.Facts[string, member]
+	people *platform.People
 	sent   *platform.Sent
 }
 
@@ -93,7 +93,7 @@ func New(c Config) (*Channel, error) {
 	}
 	ch := &Channel{
 		config: c, key: key, api: api, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), now: time.Now,
-		seen: platform.NewSeen(), people: platform.NewFacts[string, member](1000, 10*time.Minute, 0), sent: platform.NewSent(Platform),
+		seen: platform.NewSeen(), people: platform.NewPeople(), sent: platform.NewSent(Platform),
 	}
 	ch.tokens = platform.NewTokens(func() time.Time { return ch.now() }, ch.fetchToken, expired...)
 	return ch, nil
