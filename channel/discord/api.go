@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/etui-run/etui/channel"
@@ -68,10 +68,7 @@ const maxHold = 5 * time.Second
 // counts for each of their main resources: a channel, a server, an interaction.
 type limits struct {
 	buckets *recent.Cache[string, string]    // by route: the bucket's name
-	until   *recent.Cache[string, time.Time] // by bucket and resource: nothing is left before
-
-	mu     sync.Mutex
-	global time.Time // no call may be made before
+	until   *recent.Cache[string, time.Time] // by bucket and resource: nothing is left before; empty means all calls
 }
 
 func newLimits() *limits {
@@ -80,10 +77,8 @@ func newLimits() *limits {
 
 // bucket returns the key of the bucket of a route.
 func (l *limits) bucket(route, resource string) string {
-	if name, ok := l.buckets.Get(route); ok {
-		return name + "\x00" + resource
-	}
-	return route + "\x00" + resource
+	name, _ := l.buckets.Get(route)
+	return cmp.Or(name, route) + "\x00" + resource
 }
 
 // hold waits until a call may be made, or returns a [*channel.Limited] if that takes too
@@ -91,20 +86,16 @@ func (l *limits) bucket(route, resource string) string {
 func (l *limits) hold(ctx context.Context, route, resource string) error {
 	for {
 		at, _ := l.until.Get(l.bucket(route, resource))
-		l.mu.Lock()
-		if l.global.After(at) {
-			at = l.global
-		}
-		l.mu.Unlock()
-		wait := time.Until(at)
-		if wait <= 0 {
+		all, _ := l.until.Get("")
+		switch wait := max(time.Until(at), time.Until(all)); {
+		case wait <= 0:
 			return nil
-		}
-		if wait > maxHold {
+		case wait > maxHold:
 			return &channel.Limited{After: wait, Err: fmt.Errorf("discord: %s: nothing is left of the limit", route)}
-		}
-		if err := platform.Sleep(ctx, wait); err != nil {
-			return err
+		default:
+			if err := platform.Sleep(ctx, wait); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -115,22 +106,19 @@ func (l *limits) note(route, resource string, a *platform.Answer, limited *chann
 	if name := a.Header.Get("X-RateLimit-Bucket"); name != "" && len(name) <= 200 {
 		l.buckets.Put(route, name)
 	}
+	key := l.bucket(route, resource)
 	if limited == nil {
 		if after, ok := platform.RetryAfter(a.Header.Get("X-RateLimit-Reset-After")); ok && a.Header.Get("X-RateLimit-Remaining") == "0" {
-			l.until.Put(l.bucket(route, resource), time.Now().Add(after))
+			l.until.Put(key, time.Now().Add(after))
 		}
 		return
 	}
 	var says struct{ Global bool }
 	_ = json.Unmarshal(a.Body, &says) // a proxy answers otherwise
-	at := time.Now().Add(limited.After)
-	if !says.Global && a.Header.Get("X-RateLimit-Global") != "true" && a.Header.Get("X-RateLimit-Scope") != "global" {
-		l.until.Put(l.bucket(route, resource), at)
-		return
+	if says.Global || a.Header.Get("X-RateLimit-Global") == "true" || a.Header.Get("X-RateLimit-Scope") == "global" {
+		key = ""
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.global = at
+	l.until.Put(key, time.Now().Add(limited.After))
 }
 
 // call calls a route, in which args take the place of {}, and reads its answer. Body is sent

@@ -56,6 +56,9 @@ const (
 	pollTime = 30 * time.Second // for which the homeserver waits for something new
 	callTime = 30 * time.Second // of a call
 	fileTime = 2 * time.Minute  // of loading or sending files
+	// knownFor is for how long an answer about a room or its people is believed, if no event says
+	// that it changed.
+	knownFor = 5 * time.Minute
 )
 
 // Config says which account a channel is.
@@ -95,12 +98,12 @@ type Channel struct {
 	mine    *platform.Seen               // events of the account
 	events  *recent.Cache[string, cited] // that are answered, by ID
 	sent    *platform.Sent
-	names   *recent.Cache[string, string]      // of people, by room and ID
-	places  *recent.Cache[string, place]       // by room
-	levels  *recent.Cache[string, powerLevels] // by room
-	told    *platform.Seen                     // encrypted rooms that were told so
-	reading chan struct{}                      // a place for each receipt that is on its way
-	resolve sync.Mutex                         // while a direct chat is found or begun
+	names   *recent.Cache[string, string]        // of people, by room and ID
+	places  *platform.Facts[string, bool]        // by room: whether it is a group
+	levels  *platform.Facts[string, powerLevels] // by room
+	told    *platform.Seen                       // encrypted rooms that were told so
+	reading chan struct{}                        // a place for each receipt that is on its way
+	resolve sync.Mutex                           // while a direct chat is found or begun
 }
 
 var (
@@ -136,7 +139,7 @@ func New(config Config) (*Channel, error) {
 		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), markdown: markup.HTML(""), tries: map[string]int{},
 		seen: platform.NewSeen(), mine: platform.NewSeen(), events: recent.New[string, cited](maxKnown / 4),
 		sent: platform.NewSent(Platform), names: recent.New[string, string](maxKnown),
-		places: recent.New[string, place](maxKnown), levels: recent.New[string, powerLevels](maxKnown / 8), told: platform.NewSeen(),
+		places: platform.NewFacts[string, bool](maxKnown, knownFor, 0), levels: platform.NewFacts[string, powerLevels](maxKnown/8, knownFor, 0), told: platform.NewSeen(),
 		reading: make(chan struct{}, 4),
 	}
 	return c, nil

@@ -44,6 +44,9 @@ func (f *Facts[K, V]) Get(ctx context.Context, key K, ask func() (value V, known
 	return value
 }
 
+// Forget makes the next Get ask again.
+func (f *Facts[K, V]) Forget(key K) { f.kept.Remove(key) }
+
 // People knows what a platform has told about senders.
 type People struct {
 	facts *Facts[string, channel.Sender]
