@@ -51,11 +51,8 @@ type attachment struct {
 	Size              int64
 }
 
-// Kinds of channels.
-const (
-	kindDirect = 1
-	kindGroup  = 3 // several people without a server
-)
+// kindGroup is a channel of several people without a server.
+const kindGroup = 3
 
 func threadKind(kind int) bool { return kind >= 10 && kind <= 12 }
 

@@ -138,8 +138,6 @@ func (c *Channel) Traits() channel.Traits {
 type account struct {
 	Name string `json:"app_name"`
 	ID   string `json:"open_id"`
-	// Status is 2 if the bot is active (bot/v3/info).
-	Status int `json:"activate_status"`
 }
 
 // ask asks the platform which bot it is (获取机器人信息, bot-v3/bot/get).

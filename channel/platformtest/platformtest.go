@@ -4,6 +4,7 @@
 package platformtest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -146,6 +148,29 @@ func Answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the client may be gone
 }
 
+// Refuse answers with an error: JSON, or the page of a proxy if it is nil. The client is to wait for
+// so many seconds, if any.
+func Refuse(w http.ResponseWriter, status, wait int, v any) {
+	if wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(wait))
+	}
+	if v == nil {
+		http.Error(w, "the server is away", status)
+		return
+	}
+	Answer(w, status, v)
+}
+
+// Request returns a request to the program that is tested.
+func Request(ctx context.Context, method, to, contentType string, body []byte) *http.Request {
+	r, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
+	if err != nil {
+		panic(err) // the test's own URL
+	}
+	r.Header.Set("Content-Type", contentType)
+	return r
+}
+
 // Copies returns copies of the values that are wanted.
 func Copies[T any](list []*T, wanted func(v *T) bool) (copies []T) {
 	for _, v := range list {
@@ -154,6 +179,14 @@ func Copies[T any](list []*T, wanted func(v *T) bool) (copies []T) {
 		}
 	}
 	return copies
+}
+
+// Find returns the first value that is wanted; nil if there is none.
+func Find[T any](list []*T, wanted func(v *T) bool) *T {
+	if i := slices.IndexFunc(list, wanted); i >= 0 {
+		return list[i]
+	}
+	return nil
 }
 
 // Delivery is something that the platform delivers until it is acknowledged.

@@ -3,6 +3,7 @@ package feishutest
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -334,9 +335,7 @@ func (s *Server) user(r *http.Request, _ Object) (any, *problem) {
 		return nil, &problem{400, 41050, "no user authority error"}
 	}
 	user := Object{"open_id": id}
-	for k, v := range p {
-		user[k] = v
-	}
+	maps.Copy(user, p)
 	return Object{"user": user}, nil
 }
 

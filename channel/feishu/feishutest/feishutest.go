@@ -193,7 +193,7 @@ func (s *Server) Fail(f Failure) {
 			s.token, s.revoked = "", true
 		}
 		if f.Code == 0 {
-			http.Error(w, "bad gateway", f.Status)
+			platformtest.Refuse(w, f.Status, 0, nil)
 			return
 		}
 		refuse(w, &problem{f.Status, f.Code, "an error"})
@@ -291,12 +291,7 @@ func (m *Message) Buttons() (labels []string) {
 }
 
 func (s *Server) message(id string) *Message {
-	for _, m := range s.messages {
-		if m.ID == id {
-			return m
-		}
-	}
-	return nil
+	return platformtest.Find(s.messages, func(m *Message) bool { return m.ID == id })
 }
 
 // Seal encrypts what is delivered, with an Encrypt Key.
@@ -326,11 +321,7 @@ func Sign(r *http.Request, key string, at time.Time, body []byte) {
 // Request returns a request that delivers a text: encrypted and signed.
 func Request(ctx context.Context, to string, text []byte) *http.Request {
 	body, _ := json.Marshal(Object{"encrypt": Seal(Key, text)})
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
-	if err != nil {
-		panic(err) // the test's own URL
-	}
-	r.Header.Set("Content-Type", "application/json;charset=utf-8")
+	r := platformtest.Request(ctx, http.MethodPost, to, "application/json;charset=utf-8", body)
 	Sign(r, Key, time.Now(), body)
 	return r
 }

@@ -2,7 +2,7 @@
 //
 // It does what the API reference says of the calls that the channel makes, as it is in the
 // folder api/v4/source of github.com/mattermost/mattermost in 2026: users, channels, posts,
-// files and reactions; and what server/channels does there: the WebSocket that begins with an
+// and files; and what server/channels does there: the WebSocket that begins with an
 // authentication_challenge and sends each event once, posts with the same pending_post_id that
 // are one, and the IDs of errors.
 package mattermosttest
@@ -40,18 +40,17 @@ var Bot = ID("bot")
 
 // Post is a message.
 type Post struct {
-	ID       string            `json:"id"`
-	Created  int64             `json:"create_at"`
-	User     string            `json:"user_id"`
-	Chat     string            `json:"channel_id"`
-	Root     string            `json:"root_id"`
-	Message  string            `json:"message"`
-	Type     string            `json:"type"`
-	Props    Object            `json:"props"`
-	Files    []string          `json:"file_ids,omitempty"`
-	Pending  string            `json:"pending_post_id"`
-	Metadata map[string]any    `json:"metadata"`
-	Emojis   map[string]string `json:"-"` // the reactions of the bot
+	ID       string         `json:"id"`
+	Created  int64          `json:"create_at"`
+	User     string         `json:"user_id"`
+	Chat     string         `json:"channel_id"`
+	Root     string         `json:"root_id"`
+	Message  string         `json:"message"`
+	Type     string         `json:"type"`
+	Props    Object         `json:"props"`
+	Files    []string       `json:"file_ids,omitempty"`
+	Pending  string         `json:"pending_post_id"`
+	Metadata map[string]any `json:"metadata"`
 }
 
 // Call is a call of the API.
@@ -110,8 +109,6 @@ func Start() *Server {
 		"PUT posts/{post}/patch":    s.patch,
 		"POST files":                s.upload,
 		"GET files/{file}":          s.download,
-		"POST reactions":            s.react,
-		"DELETE users/me/posts/{post}/reactions/{emoji}": s.unreact,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		s.Mux.HandleFunc(method+" /api/v4/"+path, func(w http.ResponseWriter, r *http.Request) {
@@ -148,11 +145,8 @@ func done(w http.ResponseWriter, _ *http.Request, _ Object) {
 // Fail lets the next call of a pattern, such as "POST posts", fail.
 func (s *Server) Fail(pattern string, f Failure) {
 	s.FailNext(pattern, func(w http.ResponseWriter) {
-		if f.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
-		}
 		if f.ID == "" {
-			http.Error(w, "limit exceeded", f.Status)
+			platformtest.Refuse(w, f.Status, f.RetryAfter, nil)
 			return
 		}
 		refuse(w, f.Status, f.ID)
@@ -190,7 +184,7 @@ func (s *Server) Write(p Post) string {
 func (s *Server) write(p Post) *Post {
 	s.now++
 	p.ID, p.Created = ID(fmt.Sprintf("p%d", s.Next())), s.now
-	p.Emojis, p.Metadata = map[string]string{}, map[string]any{}
+	p.Metadata = map[string]any{}
 	var list []Object
 	for _, id := range p.Files {
 		f := s.files[id]
@@ -261,11 +255,7 @@ func (s *Server) Called(pattern string) []Call {
 }
 
 func (s *Server) post(id string) *Post {
-	i := slices.IndexFunc(s.posts, func(p *Post) bool { return p.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return s.posts[i]
+	return platformtest.Find(s.posts, func(p *Post) bool { return p.ID == id })
 }
 
 func (s *Server) user(w http.ResponseWriter, r *http.Request, _ Object) {
@@ -374,24 +364,6 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request, _ Object) {
 	}
 	w.Header().Set("Content-Type", f.mediaType)
 	_, _ = w.Write(f.data)
-}
-
-func (s *Server) react(w http.ResponseWriter, _ *http.Request, body Object) {
-	id, _ := body["post_id"].(string)
-	name, _ := body["emoji_name"].(string)
-	if p := s.post(id); p == nil || body["user_id"] != Bot || name == "" {
-		refuse(w, http.StatusBadRequest, "api.reaction.save_reaction.invalid.app_error")
-		return
-	}
-	s.post(id).Emojis[name] = Bot
-	platformtest.Answer(w, http.StatusCreated, body)
-}
-
-func (s *Server) unreact(w http.ResponseWriter, r *http.Request, _ Object) {
-	if p := s.post(r.PathValue("post")); p != nil {
-		delete(p.Emojis, r.PathValue("emoji"))
-	}
-	platformtest.Answer(w, http.StatusOK, Object{"status": "OK"})
 }
 
 // socket sends the events to a program that has given its token.

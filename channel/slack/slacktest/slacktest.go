@@ -6,7 +6,6 @@
 package slacktest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/hmac"
@@ -130,14 +129,11 @@ func (s *Server) Answer(method string, o Object) {
 // Fail makes the next chat.postMessage fail.
 func (s *Server) Fail(f Failure) {
 	s.FailNext("chat.postMessage", func(w http.ResponseWriter) {
-		if f.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
+		var body any
+		if f.Error != "" {
+			body = Object{"ok": false, "error": f.Error}
 		}
-		if f.Error == "" {
-			w.WriteHeader(f.Status)
-			return
-		}
-		platformtest.Answer(w, cmp.Or(f.Status, http.StatusOK), Object{"ok": false, "error": f.Error})
+		platformtest.Refuse(w, cmp.Or(f.Status, http.StatusOK), f.RetryAfter, body)
 	})
 }
 
@@ -221,9 +217,7 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 		answer(Object{"ok": true, "channel": chat, "ts": m.TS, "message": message})
 		// Slack tells the app of its own messages, too.
 		event := Object{"channel": chat, "channel_type": "channel", "event_ts": m.TS}
-		for k, v := range message {
-			event[k] = v
-		}
+		maps.Copy(event, message)
 		s.push("events_api", Callback(event))
 	case "chat.update":
 		m := s.message(form.Get("channel"), form.Get("ts"))
@@ -261,9 +255,7 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		o := Object{"id": form.Get("user")}
-		for k, v := range u {
-			o[k] = v
-		}
+		maps.Copy(o, u)
 		answer(Object{"ok": true, "user": o})
 	case "files.getUploadURLExternal":
 		n, err := strconv.Atoi(form.Get("length"))
@@ -304,12 +296,7 @@ func (s *Server) next() string {
 }
 
 func (s *Server) message(chat, ts string) *Message {
-	for _, m := range s.messages {
-		if m.Chat == chat && m.TS == ts {
-			return m
-		}
-	}
-	return nil
+	return platformtest.Find(s.messages, func(m *Message) bool { return m.Chat == chat && m.TS == ts })
 }
 
 // file gives and takes files. Without the token Slack leads to a page to sign in.
@@ -402,11 +389,7 @@ func Sign(r *http.Request, secret string, at time.Time, body []byte) {
 
 // Request returns a signed request with JSON or a form.
 func Request(ctx context.Context, to, contentType string, body []byte) *http.Request {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
-	if err != nil {
-		panic(err) // the test's own URL
-	}
-	r.Header.Set("Content-Type", contentType)
+	r := platformtest.Request(ctx, http.MethodPost, to, contentType, body)
 	Sign(r, Secret, time.Now(), body)
 	return r
 }

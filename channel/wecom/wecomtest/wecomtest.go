@@ -9,6 +9,7 @@ package wecomtest
 
 import (
 	"bytes"
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/sha1"
@@ -118,8 +119,7 @@ func (s *Server) Fail(f Failure) {
 			refuse(w, f.Code)
 			return
 		}
-		w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter)) // of a proxy; the platform's own codes name no time
-		w.WriteHeader(f.Status)
+		platformtest.Refuse(w, f.Status, f.RetryAfter, nil) // of a proxy; the platform's own codes name no time
 	})
 }
 
@@ -215,11 +215,9 @@ func (s *Server) Save() error {
 			return nil
 		}
 		echo := Encrypt("1616140317555161061", Corp)
-		r, err := http.NewRequest(http.MethodGet, to+"?"+Signed(echo, time.Now()).Encode()+"&echostr="+url.QueryEscape(echo), nil) //nolint:noctx // the server of a test
-		if err != nil {
-			return err
-		}
-		status, text, err := s.Do(r)
+		query := Signed(echo, time.Now())
+		query.Set("echostr", echo)
+		status, text, err := s.Do(platformtest.Request(context.Background(), http.MethodGet, to+"?"+query.Encode(), "", nil))
 		switch {
 		case err != nil:
 			return err
@@ -247,12 +245,7 @@ func (s *Server) Post(query url.Values, body string) (status int, answer string,
 	s.last, s.lastURL = []byte(body), query.Encode()
 	to := s.callback
 	release()
-	r, err := http.NewRequest(http.MethodPost, to+"?"+query.Encode(), strings.NewReader(body)) //nolint:noctx // the server of a test
-	if err != nil {
-		return 0, "", err
-	}
-	r.Header.Set("Content-Type", "text/xml")
-	status, text, err := s.Do(r)
+	status, text, err := s.Do(platformtest.Request(context.Background(), http.MethodPost, to+"?"+query.Encode(), "text/xml", []byte(body)))
 	return status, string(text), err
 }
 
