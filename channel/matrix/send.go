@@ -1,11 +1,15 @@
 package matrix
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"html"
 	"strings"
+
+	"github.com/yuin/goldmark"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
@@ -135,4 +139,19 @@ func (c *Channel) Typing(ctx context.Context, to channel.Address) error {
 		return err
 	}
 	return c.call(ctx, "PUT", "v3/rooms/{}/typing/{}", []string{room, me.ID}, nil, object{"typing": true, "timeout": 6000}, nil)
+}
+
+// render returns the HTML that clients show of a text, org.matrix.custom.html; empty if it says no
+// more than the text.
+func render(m goldmark.Markdown, text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	var b bytes.Buffer
+	if m.Convert([]byte(text), &b) != nil { // it writes into memory
+		return ""
+	}
+	out := strings.TrimSpace(b.String())
+	if plain, ok := strings.CutPrefix(out, "<p>"); ok && strings.TrimSuffix(plain, "</p>") == html.EscapeString(strings.TrimSpace(text)) {
+		return ""
+	}
+	return out
 }

@@ -1,10 +1,14 @@
 package slack
 
 import (
+	"cmp"
 	"context"
+	"net/url"
+	"slices"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // session is what one call of Run works with.
@@ -42,4 +46,47 @@ func (s *session) take(ctx context.Context, a *arrival) error {
 		m.Files = s.load(ctx, a.files)
 		return nil
 	})
+}
+
+// meet asks Slack about a person.
+func (s *session) meet(ctx context.Context, id string) (p channel.Sender, known bool) {
+	var answer struct {
+		User struct {
+			ID           string
+			Team         string `json:"team_id"`
+			Name         string
+			RealName     string `json:"real_name"`
+			Deleted      bool
+			Bot          bool `json:"is_bot"`
+			Owner        bool `json:"is_owner"`
+			PrimaryOwner bool `json:"is_primary_owner"`
+			Admin        bool `json:"is_admin"`
+			Restricted   bool `json:"is_restricted"`
+			Ultra        bool `json:"is_ultra_restricted"`
+			Stranger     bool `json:"is_stranger"`
+			Profile      struct {
+				Display string `json:"display_name"`
+				Real    string `json:"real_name"`
+			}
+			Enterprise struct{ Teams []string } `json:"enterprise_user"`
+		}
+	}
+	if err := s.call(ctx, s.config.Token, "users.info", url.Values{"user": {id}}, &answer); err != nil {
+		s.log.WarnContext(ctx, "slack tells nothing about a sender, who has no name and no role", "user", platform.Word(id), "error", err)
+		return p, false
+	}
+	u := answer.User
+	p = channel.Sender{Handle: printable.Text(u.Name), Name: printable.Text(cmp.Or(u.Profile.Display, u.Profile.Real, u.RealName)), Bot: u.Bot}
+	switch {
+	case u.ID != id || u.Deleted:
+	case u.Restricted, u.Ultra, u.Stranger, u.Team != s.self.Team && !slices.Contains(u.Enterprise.Teams, s.self.Team):
+		p.Roles = []string{"guest"} // also an administrator of another workspace, who shares a channel
+	case u.Owner, u.PrimaryOwner:
+		p.Roles = []string{"owner", "administrator"}
+	case u.Admin:
+		p.Roles = []string{"administrator"}
+	default:
+		p.Roles = []string{"member"}
+	}
+	return p, true
 }
