@@ -199,7 +199,7 @@ func TestFilesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := s.Sent("oc_1")
-	if len(sent) != 4 || sent[0].ID != id || len(s.Called("POST", "im/v1/images")) != 1 {
+	if len(sent) != 4 || sent[0].ID != id || len(s.Called("POST im/v1/images")) != 1 {
 		t.Fatalf("%+v", sent)
 	}
 	var keys []string
@@ -372,10 +372,10 @@ func TestRoles(t *testing.T) {
 		t.Errorf("somebody of another company is %q", got)
 	}
 	// Each was asked about once.
-	if n := len(s.Called("GET", "im/v1/chats/oc_g")); n != 1 {
+	if n := len(s.Called("GET im/v1/chats/oc_g")); n != 1 {
 		t.Errorf("the chat was asked for %d times", n)
 	}
-	if n := len(s.Called("GET", "contact/v3/users/ou_owner")); n != 1 {
+	if n := len(s.Called("GET contact/v3/users/ou_owner")); n != 1 {
 		t.Errorf("the owner was asked for %d times", n)
 	}
 	s.Code("GET im/v1/chats/oc_h", 232025)
@@ -637,7 +637,7 @@ func TestGivenUp(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); deliver(ctx) }()
 	// The name of the sender is asked for while the message is being taken.
-	s.await("the message to be taken", func() bool { return len(s.Called("GET", "contact/v3/users/ou_4711")) == 1 })
+	s.await("the message to be taken", func() bool { return len(s.Called("GET contact/v3/users/ou_4711")) == 1 })
 	giveUp()
 	<-ended
 	if m := in.next(t); m.Text != "slow" {
@@ -727,7 +727,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("%s %s: %+v", test.name, test.args, r)
 		}
 	}
-	tasks := s.Called("POST", "task/v2/tasks")
+	tasks := s.Called("POST task/v2/tasks")
 	if len(tasks) != 2 || member(tasks[0].Body) != "ou_8" || member(tasks[1].Body) != "ou_4711" || len(tasks[0].Body["client_token"].(string)) != 40 {
 		t.Errorf("%+v", tasks)
 	}
@@ -735,7 +735,7 @@ func TestTools(t *testing.T) {
 		t.Errorf("%+v", due)
 	}
 	var invited []string
-	for _, call := range s.Called("POST", strings.TrimPrefix(event, "POST ")+"/00592a0e_0/attendees") {
+	for _, call := range s.Called(event + "/00592a0e_0/attendees") {
 		text, _ := json.Marshal(call.Body["attendees"])
 		invited = append(invited, string(text))
 	}

@@ -14,7 +14,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,12 +52,6 @@ type Post struct {
 	Metadata map[string]any `json:"metadata"`
 }
 
-// Call is a call of the API.
-type Call struct {
-	Query url.Values
-	Body  Object
-}
-
 // Failure is an error answer.
 type Failure struct {
 	Status     int
@@ -81,7 +74,6 @@ type Server struct {
 	chats  map[string]Object
 	people map[string]Object
 	files  map[string]file
-	calls  map[string][]Call // by METHOD PATH, with {} for each ID
 	events map[*websocket.Conn]int
 	last   *Post
 }
@@ -91,14 +83,14 @@ type Server struct {
 func Start() *Server {
 	s := &Server{
 		Server: platformtest.Start(), now: time.Now().UnixMilli(),
-		files: map[string]file{}, calls: map[string][]Call{}, events: map[*websocket.Conn]int{},
+		files: map[string]file{}, events: map[*websocket.Conn]int{},
 		chats: map[string]Object{ID("d4711"): {"type": "D"}, ID("100"): {"type": "O"}},
 		people: map[string]Object{
 			ID("4711"): {"username": "ann", "first_name": "Ann", "roles": "system_user"},
 			Bot:        {"username": "etui", "is_bot": true, "roles": "system_user"},
 		},
 	}
-	for pattern, handle := range map[string]func(w http.ResponseWriter, r *http.Request, body Object){
+	s.Routes("/api/v4/", map[string]platformtest.Handler{
 		"GET users/me":              s.user,
 		"GET users/{user}":          s.user,
 		"GET users/me/channels":     s.channels,
@@ -109,47 +101,33 @@ func Start() *Server {
 		"PUT posts/{post}/patch":    s.patch,
 		"POST files":                s.upload,
 		"GET files/{file}":          s.download,
-	} {
-		method, path, _ := strings.Cut(pattern, " ")
-		s.Mux.HandleFunc(method+" /api/v4/"+path, func(w http.ResponseWriter, r *http.Request) {
-			var body Object
-			isJSON := r.Header.Get("Content-Type") == "application/json"
-			if isJSON && json.NewDecoder(r.Body).Decode(&body) != nil {
-				refuse(w, http.StatusBadRequest, "api.context.invalid_body_param.app_error")
-				return
-			}
-			defer s.Hold()()
-			s.calls[pattern] = append(s.calls[pattern], Call{r.URL.Query(), body})
-			defer s.Touch()
-			switch {
-			case s.Failed(w, pattern):
-			case r.Header.Get("Authorization") != "Bearer "+Token:
-				refuse(w, http.StatusUnauthorized, "api.context.session_expired.app_error")
-			default:
-				handle(w, r, body)
-			}
-		})
-	}
+	}, func(r *http.Request, body Object) (int, any) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer "+Token:
+			return refuse(http.StatusUnauthorized, "api.context.session_expired.app_error")
+		case r.Header.Get("Content-Type") == "application/json" && body == nil:
+			return refuse(http.StatusBadRequest, "api.context.invalid_body_param.app_error")
+		}
+		return 0, nil
+	})
 	s.Mux.HandleFunc("GET /api/v4/websocket", s.socket)
 	return s
 }
 
-func refuse(w http.ResponseWriter, status int, id string) {
-	platformtest.Answer(w, status, Object{"id": id, "message": "no", "request_id": "r1", "status_code": status})
+func refuse(status int, id string) (int, any) {
+	return status, Object{"id": id, "message": "no", "request_id": "r1", "status_code": status}
 }
 
-func done(w http.ResponseWriter, _ *http.Request, _ Object) {
-	platformtest.Answer(w, http.StatusOK, Object{"status": "OK"})
-}
+func done(*http.Request, Object) (int, any) { return http.StatusOK, Object{"status": "OK"} }
 
 // Fail lets the next call of a pattern, such as "POST posts", fail.
 func (s *Server) Fail(pattern string, f Failure) {
 	s.FailNext(pattern, func(w http.ResponseWriter) {
-		if f.ID == "" {
-			platformtest.Refuse(w, f.Status, f.RetryAfter, nil)
-			return
+		var body any
+		if f.ID != "" {
+			_, body = refuse(f.Status, f.ID)
 		}
-		refuse(w, f.Status, f.ID)
+		platformtest.Refuse(w, f.Status, f.RetryAfter, body)
 	})
 }
 
@@ -248,42 +226,35 @@ func (s *Server) Content(p Post) (list []string) {
 	return list
 }
 
-// Called returns the calls of a pattern, oldest first.
-func (s *Server) Called(pattern string) []Call {
-	defer s.Hold()()
-	return slices.Clone(s.calls[pattern])
-}
-
 func (s *Server) post(id string) *Post {
 	return platformtest.Find(s.posts, func(p *Post) bool { return p.ID == id })
 }
 
-func (s *Server) user(w http.ResponseWriter, r *http.Request, _ Object) {
+func (s *Server) user(r *http.Request, _ Object) (int, any) {
 	id := r.PathValue("user")
 	if id == "" {
 		id = Bot
 	}
 	profile, ok := s.people[id]
 	if !ok {
-		refuse(w, http.StatusNotFound, "app.user.missing_account.const")
-		return
+		return refuse(http.StatusNotFound, "app.user.missing_account.const")
 	}
 	user := Object{"id": id, "delete_at": 0}
 	maps.Copy(user, profile)
-	platformtest.Answer(w, http.StatusOK, user)
+	return http.StatusOK, user
 }
 
-func (s *Server) channels(w http.ResponseWriter, _ *http.Request, _ Object) {
+func (s *Server) channels(_ *http.Request, _ Object) (int, any) {
 	list := []Object{}
 	for id, chat := range s.chats {
 		c := Object{"id": id, "last_post_at": 0}
 		maps.Copy(c, chat)
 		list = append(list, c)
 	}
-	platformtest.Answer(w, http.StatusOK, list)
+	return http.StatusOK, list
 }
 
-func (s *Server) history(w http.ResponseWriter, r *http.Request, _ Object) {
+func (s *Server) history(r *http.Request, _ Object) (int, any) {
 	page, _ := strconv.Atoi(r.URL.Query().Get("page"))
 	per, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
 	if per < 1 || per > 200 {
@@ -296,74 +267,68 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, _ Object) {
 		}
 	}
 	order = order[min(page*per, len(order)):min((page+1)*per, len(order))]
-	platformtest.Answer(w, http.StatusOK, Object{"order": order, "posts": posts, "prev_post_id": ""})
+	return http.StatusOK, Object{"order": order, "posts": posts, "prev_post_id": ""}
 }
 
-func (s *Server) create(w http.ResponseWriter, _ *http.Request, body Object) {
+func (s *Server) create(_ *http.Request, body Object) (int, any) {
 	text, _ := json.Marshal(body)
 	var p Post
 	_ = json.Unmarshal(text, &p)
 	if i := slices.IndexFunc(s.posts, func(o *Post) bool { return p.Pending != "" && o.Pending == p.Pending }); i >= 0 {
-		platformtest.Answer(w, http.StatusCreated, s.posts[i])
-		return
+		return http.StatusCreated, s.posts[i]
 	}
 	root := s.post(p.Root)
 	switch {
 	case s.chats[p.Chat] == nil:
-		refuse(w, http.StatusForbidden, "api.context.permissions.app_error")
+		return refuse(http.StatusForbidden, "api.context.permissions.app_error")
 	case p.Root != "" && (root == nil || root.Root != "" || root.Chat != p.Chat):
-		refuse(w, http.StatusBadRequest, "api.post.create_post.root_id.app_error")
+		return refuse(http.StatusBadRequest, "api.post.create_post.root_id.app_error")
 	case utf8.RuneCountInString(p.Message) > 16383, p.Message == "" && len(p.Files) == 0, len(p.Files) > 5:
-		refuse(w, http.StatusBadRequest, "model.post.is_valid.message_length.app_error")
+		return refuse(http.StatusBadRequest, "model.post.is_valid.message_length.app_error")
 	case slices.ContainsFunc(p.Files, func(id string) bool { return s.files[id].data == nil }):
-		refuse(w, http.StatusBadRequest, "model.post.is_valid.file_ids.app_error")
+		return refuse(http.StatusBadRequest, "model.post.is_valid.file_ids.app_error")
 	default:
 		p.User = Bot
-		platformtest.Answer(w, http.StatusCreated, s.write(p))
+		return http.StatusCreated, s.write(p)
 	}
 }
 
-func (s *Server) get(w http.ResponseWriter, r *http.Request, _ Object) {
+func (s *Server) get(r *http.Request, _ Object) (int, any) {
 	p := s.post(r.PathValue("post"))
 	if p == nil {
-		refuse(w, http.StatusNotFound, "app.post.get.app_error")
-		return
+		return refuse(http.StatusNotFound, "app.post.get.app_error")
 	}
-	platformtest.Answer(w, http.StatusOK, p)
+	return http.StatusOK, p
 }
 
-func (s *Server) patch(w http.ResponseWriter, r *http.Request, body Object) {
+func (s *Server) patch(r *http.Request, body Object) (int, any) {
 	p := s.post(r.PathValue("post"))
 	if p == nil || p.User != Bot {
-		refuse(w, http.StatusForbidden, "api.context.permissions.app_error")
-		return
+		return refuse(http.StatusForbidden, "api.context.permissions.app_error")
 	}
 	p.Message, _ = body["message"].(string)
 	s.event("post_edited", Object{"post": "{}"}, p.Chat)
-	platformtest.Answer(w, http.StatusOK, p)
+	return http.StatusOK, p
 }
 
-func (s *Server) upload(w http.ResponseWriter, r *http.Request, _ Object) {
+func (s *Server) upload(r *http.Request, _ Object) (int, any) {
 	name := r.URL.Query().Get("filename")
 	data, err := io.ReadAll(r.Body)
 	if err != nil || len(data) == 0 || name == "" || s.chats[r.URL.Query().Get("channel_id")] == nil {
-		refuse(w, http.StatusBadRequest, "api.file.upload_file.read_request.app_error")
-		return
+		return refuse(http.StatusBadRequest, "api.file.upload_file.read_request.app_error")
 	}
 	id := ID(fmt.Sprintf("file%d", s.Next()))
 	s.files[id] = file{name, r.Header.Get("Content-Type"), data}
 	infos := []Object{{"id": id, "name": name, "size": len(data)}}
-	platformtest.Answer(w, http.StatusCreated, Object{"file_infos": infos, "client_ids": []string{}})
+	return http.StatusCreated, Object{"file_infos": infos, "client_ids": []string{}}
 }
 
-func (s *Server) download(w http.ResponseWriter, r *http.Request, _ Object) {
+func (s *Server) download(r *http.Request, _ Object) (int, any) {
 	f, ok := s.files[r.PathValue("file")]
 	if !ok {
-		refuse(w, http.StatusNotFound, "app.file_info.get.app_error")
-		return
+		return refuse(http.StatusNotFound, "app.file_info.get.app_error")
 	}
-	w.Header().Set("Content-Type", f.mediaType)
-	_, _ = w.Write(f.data)
+	return http.StatusOK, platformtest.File{Type: f.mediaType, Data: f.data}
 }
 
 // socket sends the events to a program that has given its token.
