@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/etui-run/etui/internal/printable"
@@ -30,36 +31,30 @@ func readContent(kind, content string) (text string, files []file, err error) {
 		Longitude string
 		Latitude  string
 	}
-	if kind == "post" {
-		return readPost(content)
-	}
 	switch kind {
+	case "post":
+		return readPost(content)
 	case "text", "image", "file", "audio", "media", "location":
 		if err := json.Unmarshal([]byte(content), &c); err != nil {
 			return "", nil, fmt.Errorf("the content of a message of the type %s: %w", kind, err)
 		}
 	}
-	one := func(key, kind, name, mediaType string) []file {
-		if key == "" {
-			return nil
-		}
-		return []file{{key, kind, printable.Line(name, 200), mediaType}}
-	}
 	switch kind {
 	case "text":
 		return c.Text, nil, nil
-	case "image":
-		return "", one(c.ImageKey, "image", "image", ""), nil
-	case "file":
-		return "", one(c.FileKey, "file", cmp.Or(c.FileName, "file"), ""), nil
-	case "audio":
-		return "", one(c.FileKey, "file", "audio.opus", "audio/ogg"), nil
-	case "media":
-		return "", one(c.FileKey, "file", cmp.Or(c.FileName, "video.mp4"), "video/mp4"), nil
 	case "location":
 		return strings.TrimSpace(fmt.Sprintf("%s (geo:%s,%s)", c.Name, c.Latitude, c.Longitude)), nil, nil
 	}
-	return "", nil, nil
+	f, ok := map[string]file{
+		"image": {c.ImageKey, "image", "image", ""},
+		"file":  {c.FileKey, "file", cmp.Or(c.FileName, "file"), ""},
+		"audio": {c.FileKey, "file", "audio.opus", "audio/ogg"},
+		"media": {c.FileKey, "file", cmp.Or(c.FileName, "video.mp4"), "video/mp4"},
+	}[kind]
+	if !ok || f.key == "" {
+		return "", nil, nil
+	}
+	return "", []file{f}, nil
 }
 
 // element is a piece of a rich text.
@@ -143,28 +138,19 @@ func replaceMentions(text string, mentions []mention, bot string) (out string, n
 			names[m.Key], named = "", true
 		}
 	}
-	var b strings.Builder
-	for {
-		i := strings.Index(text, "@_")
-		if i < 0 {
-			break
+	text = mentioned.ReplaceAllStringFunc(text, func(key string) string {
+		bare := strings.TrimSuffix(key, " ")
+		switch name, ok := names[bare]; {
+		case !ok:
+			return key
+		case name == "":
+			return ""
+		default:
+			return name + key[len(bare):]
 		}
-		b.WriteString(text[:i])
-		end := i + 2
-		for end < len(text) && (text[end] == '_' || 'a' <= text[end] && text[end] <= 'z' || '0' <= text[end] && text[end] <= '9') {
-			end++
-		}
-		key := text[i:end]
-		name, ok := names[key]
-		if !ok {
-			name = key
-		}
-		b.WriteString(name)
-		text = text[end:]
-		if ok && name == "" {
-			text = strings.TrimPrefix(text, " ")
-		}
-	}
-	b.WriteString(text)
-	return strings.TrimSpace(b.String()), named
+	})
+	return strings.TrimSpace(text), named
 }
+
+// mentioned matches the key of a mention, and a space behind it.
+var mentioned = regexp.MustCompile(`@_[_a-z0-9]* ?`)
