@@ -130,14 +130,11 @@ func (c *Channel) call(ctx context.Context, method, route string, args []string,
 			resource += "/" + arg
 		}
 	}
-	r := platform.Request{Call: name, Method: method, Path: platform.Route(route, args...), Body: body, Time: callTime}
-	if _, files := body.(*platform.Form); files {
-		r.Time = fileTime
-	}
+	r := platform.Request{Call: name, Method: method, Path: platform.Route(route, args...), Body: body}
 	if !strings.HasPrefix(route, "webhooks/") && !strings.HasPrefix(route, "interactions/") { // these have a token in their path
 		r.Header = http.Header{"Authorization": {"Bot " + c.token}}
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.Time)
+	ctx, cancel := context.WithTimeout(ctx, platform.FileTime)
 	defer cancel()
 	if err := c.limits.hold(ctx, name, resource); err != nil {
 		return err

@@ -49,9 +49,6 @@ const (
 	maxBody   = 4 << 20  // bytes of an answer or of an event; larger ones are refused
 	maxKnown  = 4096     // messages, limits and the like that are remembered; the oldest are forgotten
 	maxGuilds = 500      // servers whose roles are known
-
-	callTime = 30 * time.Second // of a call of the API
-	fileTime = 2 * time.Minute  // of loading or sending files
 )
 
 // Config says which bot a channel is.
@@ -107,7 +104,7 @@ func New(config Config) (*Channel, error) {
 	}
 	api, err := platform.New(platform.Config{
 		Name: Platform, URL: config.URL, Usual: "https://discord.com/api/v10/", Client: config.Client,
-		Header: http.Header{"User-Agent": {agent}}, Limit: maxBody, Wait: 30 * time.Second, Refusal: refusal, Refusals: refusals,
+		Header: http.Header{"User-Agent": {agent}}, Limit: maxBody, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err

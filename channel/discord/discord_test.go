@@ -594,7 +594,7 @@ func TestLimits(t *testing.T) {
 	s.answers["POST channels/400/messages"] = answer{status: 429, header: map[string]string{"Retry-After": "NaN"}, body: "<html>"}
 	release()
 	fresh := s.adapter(t, s.config())
-	if _, err := fresh.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "400"}, Text: "x"}); !errors.As(err, &limited) || limited.After != 30*time.Second {
+	if _, err := fresh.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "400"}, Text: "x"}); !errors.As(err, &limited) || limited.After != 5*time.Second {
 		t.Errorf("%v", err)
 	}
 }

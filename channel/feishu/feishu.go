@@ -39,8 +39,6 @@ const (
 	maxSeen   = 4096     // messages of the bot, and direct chats; the oldest are forgotten
 	maxPeople = 1000     // people and chats of which something is known
 	maxCards  = 1 << 20  // bytes of the texts of cards with buttons
-
-	fileTime = 2 * time.Minute // of loading or sending a file
 )
 
 // Config says which app a channel is. AppID and AppSecret are needed.
@@ -106,7 +104,7 @@ func New(config Config) (*Channel, error) {
 		return nil, fmt.Errorf("feishu: the region is %q; it is feishu or lark", printable.Line(config.Region, 40))
 	}
 	api, err := platform.New(platform.Config{
-		Name: Platform, URL: config.URL, Usual: base, Client: config.Client, Limit: maxBody, Wait: 5 * time.Second, Refusal: refusal, Refusals: refusals,
+		Name: Platform, URL: config.URL, Usual: base, Client: config.Client, Limit: maxBody, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (c *Channel) fetch(ctx context.Context, message string, f file, limit int64
 	}
 	return c.request(ctx, platform.Request{
 		Path: "im/v1/messages/" + message + "/resources/" + f.key, Query: url.Values{"type": {f.kind}},
-		Limit: limit, Time: fileTime,
+		Limit: limit, Time: platform.FileTime,
 	})
 }
 
@@ -88,7 +88,7 @@ func (c *Channel) post(ctx context.Context, path string, fields map[string]strin
 		form.Field(k, v)
 	}
 	form.File(field, name, "", content)
-	answer, err := c.request(ctx, platform.Request{Path: path, Body: &form, Time: fileTime})
+	answer, err := c.request(ctx, platform.Request{Path: path, Body: &form})
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (c *Channel) download(ctx context.Context, address string, most int64) ([]b
 	}
 	get := func(path string) ([]byte, error) {
 		r := route("GET", path, server, media)
-		r.Limit, r.Time = most, fileTime
+		r.Limit, r.Time = most, platform.FileTime
 		answer, err := c.api.Do(ctx, r)
 		if err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func (c *Channel) upload(ctx context.Context, f chat.File) (object, error) {
 		URI string `json:"content_uri"`
 	}
 	r := route("POST", "/media/v3/upload")
-	r.Query, r.Header, r.Body, r.Time = url.Values{"filename": {name}}, http.Header{"Content-Type": {mediaType}}, f.Data, fileTime
+	r.Query, r.Header, r.Body = url.Values{"filename": {name}}, http.Header{"Content-Type": {mediaType}}, f.Data
 	if err := c.request(ctx, r, &answer); err != nil {
 		return nil, err
 	}

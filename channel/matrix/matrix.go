@@ -54,8 +54,6 @@ const (
 	maxID      = 255      // bytes of the IDs of Matrix
 
 	pollTime = 30 * time.Second // for which the homeserver waits for something new
-	callTime = 30 * time.Second // of a call
-	fileTime = 2 * time.Minute  // of loading or sending files
 	// knownFor is for how long an answer about a room or its people is believed, if no event says
 	// that it changed.
 	knownFor = 5 * time.Minute
@@ -129,7 +127,7 @@ func New(config Config) (*Channel, error) {
 	api, err := platform.New(platform.Config{
 		Name: Platform, URL: config.URL, Usual: "https://matrix.example.org", Plain: platform.Near, Client: config.Client,
 		Header: http.Header{"User-Agent": {"etui"}, "Authorization": {"Bearer " + config.Token}},
-		Secret: config.Token, Limit: maxBody, Wait: 5 * time.Second, Refusal: refusal, Refusals: refusals,
+		Secret: config.Token, Limit: maxBody, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err

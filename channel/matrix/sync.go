@@ -158,7 +158,7 @@ func (r *run) poll(ctx context.Context) error {
 		asked := time.Now()
 		var a answer
 		sync := route("GET", "v3/sync")
-		sync.Query, sync.Time = query, pollTime+callTime
+		sync.Query, sync.Time = query, pollTime+platform.CallTime
 		err := r.request(ctx, sync, &a)
 		var f *platform.Failure
 		switch {
@@ -434,7 +434,7 @@ func (r *run) invited(ctx context.Context, room string, state []event) error {
 // join enters a room.
 func (r *run) join(ctx context.Context, room, by string, direct bool) error {
 	join := route("POST", "v3/rooms/{}/join", room)
-	join.Body, join.Time = struct{}{}, 2*callTime
+	join.Body, join.Time = struct{}{}, 2*platform.CallTime
 	err := r.request(ctx, join, nil)
 	if failed(err) {
 		r.mu.Lock()

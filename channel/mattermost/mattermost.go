@@ -24,7 +24,6 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
@@ -91,7 +90,7 @@ func New(config Config) (*Channel, error) {
 	api, err := platform.New(platform.Config{
 		Name: Platform, URL: config.URL, Usual: "https://chat.example.org", Plain: platform.Near, Client: config.Client,
 		Header: http.Header{"User-Agent": {"etui"}, "Authorization": {"Bearer " + config.Token}},
-		Secret: config.Token, Limit: maxBody, Wait: 5 * time.Second, Refusal: refusal,
+		Secret: config.Token, Limit: maxBody, Refusal: refusal,
 	})
 	if err != nil {
 		return nil, err

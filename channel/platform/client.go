@@ -43,10 +43,6 @@ type Config struct {
 	Secret string
 	// Limit is how many bytes an answer may have.
 	Limit int64
-	// Time is how long a call may take, if it sends no file; 0 means 30 seconds.
-	Time time.Duration
-	// Wait is the time to wait if the platform wants less and names no time.
-	Wait time.Duration
 	// Refusal reads an answer of the API and returns its error, or nil if the call has
 	// worked. Nil means that the status decides.
 	Refusal func(a *Answer) *Failure
@@ -77,7 +73,6 @@ func New(config Config) (*Client, error) {
 		return nil, fmt.Errorf("%s: url begins with http, and secrets could be read on their way: write https, as in %s",
 			config.Name, config.Usual)
 	}
-	config.Time = cmp.Or(config.Time, 30*time.Second)
 	return &Client{config, base, Direct(config.Client)}, nil
 }
 
@@ -153,7 +148,7 @@ type Request struct {
 	// Raw means that the answer is a file or the like: only its status says whether the call
 	// has worked.
 	Raw bool
-	// Limit and Time replace those of the client; 0 keeps them.
+	// Limit replaces the one of the client, and Time [CallTime]; 0 keeps them.
 	Limit int64
 	Time  time.Duration
 }
@@ -197,10 +192,10 @@ func (c *Client) Call(ctx context.Context, r Request, into any) error {
 // Do makes a call. Its errors may be a [*Failure] or a [*channel.Limited]; the answer comes
 // with an error, too, if there was one.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
-	patience := cmp.Or(r.Time, c.config.Time)
+	patience := cmp.Or(r.Time, CallTime)
 	switch r.Body.(type) {
 	case *Form, []byte:
-		patience = max(patience, fileTime)
+		patience = max(patience, FileTime)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

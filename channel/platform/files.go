@@ -14,12 +14,12 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// fileTime is how long a file may take.
-const fileTime = 2 * time.Minute
+// CallTime is how long a call may take, and FileTime one that brings or sends a file.
+const CallTime, FileTime = 30 * time.Second, 3 * time.Minute
 
 // Fetch returns the bytes of a file.
 func (c *Client) Fetch(ctx context.Context, r Request) ([]byte, error) {
-	r.Raw, r.Time = true, cmp.Or(r.Time, fileTime)
+	r.Raw, r.Time = true, cmp.Or(r.Time, FileTime)
 	answer, err := c.Do(ctx, r)
 	if err != nil {
 		return nil, err

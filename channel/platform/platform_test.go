@@ -133,7 +133,7 @@ func TestCall(t *testing.T) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	status, header, body := 200, http.Header{}, ""
-	c := newClient(t, platform.Config{Secret: "hunter2", Wait: 7 * time.Second, Refusal: func(a *platform.Answer) *platform.Failure {
+	c := newClient(t, platform.Config{Secret: "hunter2", Refusal: func(a *platform.Answer) *platform.Failure {
 		if a.Status == http.StatusOK {
 			return nil
 		}
@@ -164,7 +164,7 @@ func TestFailures(t *testing.T) {
 		status int
 		after  string
 		want   time.Duration
-	}{{429, "3", 3 * time.Second}, {503, "0.5", time.Second / 2}, {429, "", 7 * time.Second}, {429, "soon", 7 * time.Second}, {429, "-1", 7 * time.Second}, {429, "9999999", time.Hour}} {
+	}{{429, "3", 3 * time.Second}, {503, "0.5", time.Second / 2}, {429, "", 5 * time.Second}, {429, "soon", 5 * time.Second}, {429, "-1", 5 * time.Second}, {429, "9999999", time.Hour}} {
 		status, header = l.status, http.Header{"Retry-After": {l.after}}
 		var limited *channel.Limited
 		if err := do(platform.Request{}); !errors.As(err, &limited) || limited.After != l.want || !platform.Fails(err, "no") {

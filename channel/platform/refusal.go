@@ -84,6 +84,9 @@ func Says(err error, texts ...string) bool {
 // maxWait is the longest time that a header may ask to wait.
 const maxWait = time.Hour
 
+// usualWait is the time to wait if the platform wants less and names no time.
+const usualWait = 5 * time.Second
+
 // refusal returns the error that an answer is.
 func (c *Client) refusal(r Request, answer *Answer) error {
 	var f *Failure
@@ -108,7 +111,7 @@ func (c *Client) refusal(r Request, answer *Answer) error {
 	if after == 0 {
 		var ok bool
 		if after, ok = RetryAfter(answer.Header.Get("Retry-After")); !ok {
-			after = c.config.Wait
+			after = usualWait
 		}
 	}
 	return &channel.Limited{After: after, Err: f}

@@ -24,7 +24,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
@@ -101,7 +100,7 @@ func New(config Config) (*Channel, error) {
 		return nil, errors.New("slack: app_token is not an app-level token: generate one, xapp-, with the scope connections:write on the app's page Basic Information")
 	}
 	api, err := platform.New(platform.Config{
-		Name: Platform, URL: config.URL, Usual: "https://slack.com/api/", Client: config.Client, Limit: maxBody, Wait: 30 * time.Second, Refusal: refusal, Refusals: refusals,
+		Name: Platform, URL: config.URL, Usual: "https://slack.com/api/", Client: config.Client, Limit: maxBody, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err

@@ -17,8 +17,6 @@ import (
 
 // Limits of calls. A call that takes longer, or an answer that is larger, is an error.
 const (
-	callTime   = 30 * time.Second
-	uploadTime = 3 * time.Minute
 	fetchTime  = time.Minute // of all files of a message
 	pollTime   = 50 * time.Second
 	maxAnswer  = 32 << 20 // a hundred updates are far smaller
@@ -88,7 +86,7 @@ func refusal(a *platform.Answer) *platform.Failure {
 
 // call calls a method with JSON and decodes its result, unless that is nil.
 func (a *api) call(ctx context.Context, method string, p params, result any) error {
-	return a.callFor(ctx, callTime, method, p, result)
+	return a.callFor(ctx, 0, method, p, result)
 }
 
 func (a *api) callFor(ctx context.Context, limit time.Duration, method string, body, result any) error {
@@ -114,7 +112,7 @@ func (a *api) upload(ctx context.Context, method string, p params, field string,
 		form.Field(name, text)
 	}
 	form.File(field, fileName(file.Name), file.MediaType, file.Data)
-	return a.callFor(ctx, uploadTime, method, &form, result)
+	return a.callFor(ctx, 0, method, &form, result)
 }
 
 // download returns a file's bytes.

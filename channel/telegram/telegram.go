@@ -96,7 +96,7 @@ func New(cfg Config) (*Channel, error) {
 	}
 	client, err := platform.New(platform.Config{
 		Name: Platform, URL: cfg.URL, Usual: server, Plain: platform.Anywhere, Client: cfg.Client,
-		Secret: cfg.Token, Limit: maxAnswer, Wait: 5 * time.Second, Refusal: refusal, Refusals: refusals,
+		Secret: cfg.Token, Limit: maxAnswer, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (c *Channel) poll(ctx context.Context, r *run) error {
 	for ctx.Err() == nil {
 		var batch []json.RawMessage
 		asked := time.Now()
-		err := c.api.callFor(ctx, pollTime+callTime, "getUpdates", params{
+		err := c.api.callFor(ctx, pollTime+platform.CallTime, "getUpdates", params{
 			"offset": c.offset, "limit": 100, "timeout": int(pollTime.Seconds()), "allowed_updates": allowed,
 		}, &batch)
 		switch {

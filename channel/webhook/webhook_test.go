@@ -373,7 +373,7 @@ func TestErrors(t *testing.T) {
 		after         time.Duration
 	}{
 		{403, "X", "", true, 0},
-		{429, "X", "", false, 0},
+		{429, "X", "", false, 5 * time.Second},
 		{503, "Retry-After", "7", false, 7 * time.Second},
 		{503, "Retry-After", "99999999", false, time.Hour},
 		{429, "Retry-After", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat), false, 0},

@@ -15,9 +15,8 @@ import (
 )
 
 const (
-	maxAnswer = 1 << 20          // bytes of an answer of the API
-	maxFile   = 20 << 20         // bytes of a file, in both directions
-	callIn    = 60 * time.Second // for a call of the API
+	maxAnswer = 1 << 20  // bytes of an answer of the API
+	maxFile   = 20 << 20 // bytes of a file, in both directions
 )
 
 // expired are the codes about the access token.

@@ -86,7 +86,7 @@ func New(c Config) (*Channel, error) {
 	}
 	api, err := platform.New(platform.Config{
 		Name: Platform, URL: c.URL, Usual: "https://qyapi.weixin.qq.com", Plain: platform.Anywhere, Client: c.Client,
-		Limit: maxAnswer, Time: callIn, Wait: time.Second, Refusal: refusal, Refusals: refusals,
+		Limit: maxAnswer, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err
