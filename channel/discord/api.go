@@ -148,11 +148,8 @@ func (c *Channel) call(ctx context.Context, method, route string, args []string,
 		_ = errors.As(err, &limited)
 		c.limits.note(name, resource, answer, limited)
 	}
-	if err != nil || into == nil {
+	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(answer.Body, into); err != nil {
-		return fmt.Errorf("discord: %s: the answer is not as expected: %w", name, err)
-	}
-	return nil
+	return c.api.Read(r, answer, into)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -79,23 +78,16 @@ func (c *Channel) fetchToken(ctx context.Context) (token string, life time.Durat
 
 // call calls the API and reads the data of its answer. Body and out may be nil.
 func (c *Channel) call(ctx context.Context, method, path string, query url.Values, body, out any) error {
-	answer, err := c.request(ctx, platform.Request{Method: method, Path: path, Query: query, Body: body})
-	if err != nil || out == nil {
-		return err
+	if out != nil {
+		out = &struct{ Data any }{out}
 	}
-	return decode(path, answer, &struct{ Data any }{out})
+	_, err := c.request(ctx, platform.Request{Method: method, Path: path, Query: query, Body: body}, out)
+	return err
 }
 
-// decode reads an answer.
-func decode(path string, data []byte, out any) error {
-	if err := json.Unmarshal(data, out); err != nil {
-		return fmt.Errorf("feishu: %s: reading the answer: %w", path, err)
-	}
-	return nil
-}
-
-// request makes a call with a token. Its path follows /open-apis/.
-func (c *Channel) request(ctx context.Context, r platform.Request) (body []byte, err error) {
+// request makes a call with a token, and reads its answer unless into is nil. Its path follows
+// /open-apis/.
+func (c *Channel) request(ctx context.Context, r platform.Request, into any) (body []byte, err error) {
 	r.Call, r.Path = r.Path, "open-apis/"+r.Path
 	err = c.tokens.With(ctx, func(token string) error {
 		r.Header = platform.Bearer(token)
@@ -103,10 +95,11 @@ func (c *Channel) request(ctx context.Context, r platform.Request) (body []byte,
 			r.Header.Set("Content-Type", "application/json; charset=utf-8") // as its pages say
 		}
 		answer, err := c.api.Do(ctx, r)
-		if err == nil {
-			body = answer.Body
+		if err != nil {
+			return err
 		}
-		return err
+		body = answer.Body
+		return c.api.Read(r, answer, into)
 	})
 	return body, err
 }

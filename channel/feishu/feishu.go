@@ -140,12 +140,8 @@ type account struct {
 
 // ask asks the platform which bot it is (获取机器人信息, bot-v3/bot/get).
 func (c *Channel) ask(ctx context.Context) (*account, error) {
-	body, err := c.request(ctx, platform.Request{Path: "bot/v3/info"})
-	if err != nil {
-		return nil, err
-	}
 	var answer struct{ Bot account }
-	if err := decode("bot/v3/info", body, &answer); err != nil {
+	if _, err := c.request(ctx, platform.Request{Path: "bot/v3/info"}, &answer); err != nil {
 		return nil, err
 	}
 	if answer.Bot.ID == "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"mime"
+	"net/http"
 	"net/url"
 	"path"
 	"slices"
@@ -42,7 +43,7 @@ func (c *Channel) fetch(ctx context.Context, message string, f file, limit int64
 	return c.request(ctx, platform.Request{
 		Path: "im/v1/messages/" + message + "/resources/" + f.key, Query: url.Values{"type": {f.kind}},
 		Limit: limit, Time: platform.FileTime,
-	})
+	}, nil)
 }
 
 // kind is a type of message.
@@ -88,9 +89,5 @@ func (c *Channel) post(ctx context.Context, path string, fields map[string]strin
 		form.Field(k, v)
 	}
 	form.File(field, name, "", content)
-	answer, err := c.request(ctx, platform.Request{Path: path, Body: &form})
-	if err != nil {
-		return err
-	}
-	return decode(path, answer, &struct{ Data any }{out})
+	return c.call(ctx, http.MethodPost, path, nil, &form, out)
 }

@@ -180,8 +180,16 @@ func Route(path string, args ...string) string {
 // Call makes a call and reads the JSON of its answer, unless into is nil.
 func (c *Client) Call(ctx context.Context, r Request, into any) error {
 	answer, err := c.Do(ctx, r)
-	if err != nil || into == nil {
+	if err != nil {
 		return err
+	}
+	return c.Read(r, answer, into)
+}
+
+// Read reads the JSON of an answer, unless into is nil.
+func (c *Client) Read(r Request, answer *Answer, into any) error {
+	if into == nil {
+		return nil
 	}
 	if err := json.Unmarshal(answer.Body, into); err != nil {
 		return fmt.Errorf("%s: %s: the answer is not as expected: %w", c.config.Name, r.name(), err)

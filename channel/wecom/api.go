@@ -100,8 +100,8 @@ func (c *Channel) request(ctx context.Context, r platform.Request, out any) (a *
 		a, err = c.api.Do(ctx, r)
 		return err
 	})
-	if err == nil && out != nil {
-		err = json.Unmarshal(a.Body, out)
+	if err == nil {
+		err = c.api.Read(r, a, out)
 	}
 	return a, err
 }
