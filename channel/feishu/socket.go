@@ -183,7 +183,6 @@ func (l *line) receive(ctx context.Context, f *frame) error {
 		Done: func(err error) {
 			switch {
 			case err != nil:
-				l.log.WarnContext(ctx, "a feishu message was not taken; Feishu sends it again", "error", err)
 				acknowledge(http.StatusInternalServerError, nil)
 			case a.pressed == "":
 				acknowledge(http.StatusOK, nil)

@@ -12,7 +12,7 @@
 //
 // The pages that it is written from are those of https://spec.matrix.org/v1.16/client-server-api/:
 // "Syncing", "Sending events to a room", "Instant messaging", "Event replacements",
-// "Event annotations and reactions", "Threading", "Rich replies", "User and room mentions",
+// "Threading", "Rich replies", "User and room mentions",
 // "Content repository", "Direct messaging", "Typing notifications", "Receipts",
 // "Permissions", "Standard error response" and "Rate limiting"; and for polls the proposal
 // MSC3381, under the names that clients use.

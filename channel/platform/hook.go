@@ -66,7 +66,6 @@ func (in *Intake) Deliver(
 	if r.Context().Err() != nil {
 		return false // nobody waits for an answer. The message may still be taken, and is known when it arrives again
 	}
-	in.log.WarnContext(r.Context(), "a message was not taken; it is sent again", "platform", in.name, "error", err)
 	Refuse(w, http.StatusServiceUnavailable)
 	return false
 }

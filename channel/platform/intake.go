@@ -113,6 +113,9 @@ func (in *Intake) Start(ctx context.Context, j Job) error {
 			}
 			return j.Take(ctx)
 		})
+		if mine.err != nil && ctx.Err() == nil {
+			in.log.WarnContext(ctx, "a message was not taken; it is sent again", "platform", in.name, "error", mine.err)
+		}
 		j.Done(mine.err)
 	})
 	return nil
