@@ -44,7 +44,9 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 		id, err := c.deliver(ctx, part, kindCard, card(markdown, buttons(shown, part.To.Thread)))
 		if platform.Fails(err, badCard) {
 			c.log.WarnContext(ctx, "feishu does not show a text as a card; it is sent without markup", "error", err)
-			part.Key += "/plain"
+			if part.Key != "" {
+				part.Key += "/plain" // the platform may have kept the card under the other one
+			}
 			return c.deliver(ctx, part, kindPost, plainPost(part.Text, shown))
 		}
 		if err == nil && len(shown) > 0 {
