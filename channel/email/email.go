@@ -139,11 +139,8 @@ func New(c Config) (*Channel, error) {
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{Timeout: step}).DialContext
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
 	return &Channel{
-		config: c, in: in, out: out, mailbox: cmp.Or(path, "INBOX"), self: self, log: c.Log,
+		config: c, in: in, out: out, mailbox: cmp.Or(path, "INBOX"), self: self, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		markdown: markup.HTML(`rel="noreferrer"`, extension.Linkify),
 		rates:    recent.New[string, *rate.Limiter](remembered), taken: recent.New[string, struct{}](remembered),
 		originals: recent.New[string, original](remembered), places: make(chan struct{}, maxSending),

@@ -327,6 +327,11 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // Word is a text of a server in one short line.
 func Word(s string) string { return printable.Line(s, 200) }
 
+// Tidy reports whether an ID has at most so many bytes, and looks as it is.
+func Tidy(id string, most int) bool {
+	return id != "" && len(id) <= most && printable.Text(id) == id && !strings.ContainsAny(id, "\n\t")
+}
+
 // Plain returns an error of net/http without the URL.
 func Plain(err error) error {
 	var u *url.Error

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -97,7 +96,7 @@ func decode(id string, body []byte) (m channel.Incoming, err error) {
 		return m, fmt.Errorf("a message has at most %d roles", maxRoles)
 	}
 	for name, value := range map[string]string{"id": d.ID, "chat": d.Chat, "thread": d.Thread, "user": d.User} {
-		if !tidy(value) {
+		if value != "" && !platform.Tidy(value, maxName) {
 			return m, fmt.Errorf("%s is longer than %d bytes, or has characters that cannot be printed", name, maxName)
 		}
 	}
@@ -117,9 +116,4 @@ func decode(id string, body []byte) (m channel.Incoming, err error) {
 		m.Files = append(m.Files, chat.File{Name: printable.Line(f.Name, maxName), MediaType: printable.Line(f.MediaType, maxName), Data: f.Data})
 	}
 	return m, nil
-}
-
-// tidy reports whether an ID is short and looks as it is.
-func tidy(id string) bool {
-	return len(id) <= maxName && printable.Text(id) == id && !strings.ContainsAny(id, "\n\t")
 }

@@ -55,7 +55,7 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 	var said struct {
 		ID string `json:"id"`
 	}
-	if json.Unmarshal(answer.Body, &said) == nil && said.ID != "" && tidy(said.ID) {
+	if json.Unmarshal(answer.Body, &said) == nil && platform.Tidy(said.ID, maxName) {
 		return said.ID, nil
 	}
 	return out.ID, nil // the message was taken, whatever else the answer says

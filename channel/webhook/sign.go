@@ -52,7 +52,7 @@ func (c *Channel) verify(h http.Header, body []byte) (id string, err error) {
 	if id == "" || stamp == "" || h.Get(headerSignature) == "" {
 		return "", errors.New("the headers webhook-id, webhook-timestamp and webhook-signature are needed")
 	}
-	if !tidy(id) {
+	if !platform.Tidy(id, maxName) {
 		return "", errors.New("webhook-id is longer than 256 bytes, or has characters that cannot be printed")
 	}
 	if !platform.Fresh(stamp, time.Now()) {
