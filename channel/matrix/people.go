@@ -205,7 +205,7 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 
 // cite returns a message that is answered, as far as the homeserver shows it.
 func (c *Channel) cite(ctx context.Context, room, id string) (cited, error) {
-	if _, ok := c.mine.Get(id); ok {
+	if c.mine.Has(id) {
 		me, err := c.who(ctx)
 		if err != nil {
 			return cited{}, err
@@ -235,10 +235,10 @@ func (c *Channel) cite(ctx context.Context, room, id string) (cited, error) {
 
 // tell says in an encrypted room, once, that nothing can be read there.
 func (r *run) tell(ctx context.Context, room string) {
-	if _, done := r.told.Get(room); done {
+	if r.told.Has(room) {
 		return
 	}
-	r.told.Put(room, struct{}{})
+	r.told.Add(room)
 	const text = "Messages in this room are encrypted, and I cannot read them. Please write to me in a room without end-to-end encryption: it is chosen when a room is made, and cannot be switched off later."
 	if _, err := r.Send(ctx, channel.Outgoing{To: channel.Address{Chat: room}, Text: text, Key: "encrypted"}); err != nil {
 		r.log.WarnContext(ctx, "people in an encrypted room cannot be told that nothing can be read there", "room", room, "error", err)

@@ -103,7 +103,7 @@ func (c *Channel) post(ctx context.Context, room, kind, key string, body object)
 		err = errors.New("matrix: the homeserver names no event that was sent")
 	}
 	if err == nil {
-		c.mine.Put(answer.Event, struct{}{})
+		c.mine.Add(answer.Event)
 	}
 	return answer.Event, err
 }

@@ -55,11 +55,20 @@ type turn struct {
 	err  error // set when done is closed
 }
 
-// Seen knows which messages are safe, the newest of them.
-type Seen = recent.Cache[string, struct{}]
+// Seen knows keys, such as those of messages that are safe; the oldest are forgotten.
+type Seen struct{ kept *recent.Cache[string, struct{}] }
 
 // NewSeen returns an empty one.
-func NewSeen() *Seen { return recent.New[string, struct{}](maxSeen) }
+func NewSeen() *Seen { return &Seen{recent.New[string, struct{}](maxSeen)} }
+
+// Has reports whether a key was added.
+func (s *Seen) Has(key string) bool {
+	_, has := s.kept.Get(key)
+	return has
+}
+
+// Add adds a key.
+func (s *Seen) Add(key string) { s.kept.Put(key, struct{}{}) }
 
 // NewIntake returns the intake of one call of Run, for the platform with this name. Seen
 // outlives it.
@@ -134,7 +143,7 @@ func (in *Intake) Run(ctx context.Context, work func(ctx context.Context) error)
 // has to be asked for; it may be nil. With files it waits for a place among the messages whose
 // files are in memory.
 func (in *Intake) Hand(ctx context.Context, key string, m *channel.Incoming, files bool, complete func(ctx context.Context) error) error {
-	if _, seen := in.seen.Get(key); seen {
+	if in.seen.Has(key) {
 		return nil
 	}
 	if files {
@@ -158,7 +167,7 @@ func (in *Intake) Hand(ctx context.Context, key string, m *channel.Incoming, fil
 			return err
 		}
 	}
-	in.seen.Put(key, struct{}{})
+	in.seen.Add(key)
 	return nil
 }
 
