@@ -55,9 +55,6 @@ const (
 type Config struct {
 	// Token is the bot's token.
 	Token string
-	// Always means that messages in servers count which do not mention the bot. Without it
-	// they are handed over without their files and without what is asked of Discord for them.
-	Always bool
 	// URL is where the API is; empty means https://discord.com/api/v10/.
 	URL string
 	// Client makes all requests; nil means one with Go's defaults.
@@ -69,7 +66,6 @@ type Config struct {
 // Channel is a bot. It is safe for concurrent use.
 type Channel struct {
 	token   string
-	always  bool
 	api     *platform.Client
 	log     *slog.Logger
 	dialect markup.Dialect
@@ -110,7 +106,7 @@ func New(config Config) (*Channel, error) {
 		return nil, err
 	}
 	c := &Channel{
-		token: token, always: config.Always, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(), limits: newLimits(),
+		token: token, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(), limits: newLimits(),
 		pace:    rate.NewLimiter(40, 40), // Discord allows 50 a second
 		between: 5 * time.Second,         // Discord's time for max_concurrency, which is 1 for almost all bots
 		seen:    platform.NewSeen(), sent: platform.NewSent(Platform),

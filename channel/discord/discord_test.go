@@ -342,14 +342,17 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// aloof wants no message of a group that does not mention the bot.
+type aloof struct{ got }
+
+func (aloof) Wants(_ context.Context, m channel.Incoming) bool { return !m.Group || m.Mentioned }
+
 // TestUnaddressed: what does not mention the bot costs no calls.
 func TestUnaddressed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	config := s.config()
-	config.Always = false
 	in := make(got, 8)
-	run(t, s.adapter(t, config), in)
+	run(t, s.adapter(t, s.config()), aloof{in})
 	s.say(group, object{"attachments": []object{{"id": "1", "filename": "a", "size": 1, "url": s.URL + "/attachments/a"}}})
 	if m := in.next(t); m.Mentioned || m.Files != nil || m.From.Roles != nil {
 		t.Errorf("%+v", m)

@@ -64,22 +64,22 @@ func (s *session) complete(ctx context.Context, a *arrival) error {
 	if p.parent != "" {
 		a.At.Chat, a.At.Thread = p.parent, a.channel
 	}
-	if a.Group && !a.Mentioned && !s.always && len(a.mentions) == 0 {
-		return nil
-	}
 	if a.Group {
+		hoped := a.Incoming
+		hoped.Mentioned = a.Mentioned || len(a.mentions) > 0
+		if !s.Wants(ctx, hoped) {
+			return nil
+		}
 		g := s.guilds.Get(ctx, a.guild, func() (guild, bool) { return s.guild(ctx, a.guild) })
 		a.From.Roles = g.standing(a.guild, a.From.ID, a.roles)
 		if g.own != "" {
-			mark := "<@&" + g.own + ">"
 			a.Mentioned = a.Mentioned || slices.Contains(a.mentions, g.own)
-			a.Text = strings.TrimSpace(strings.ReplaceAll(a.Text, mark, ""))
-		}
-		if !a.Mentioned && !s.always {
-			return nil
+			a.Text = strings.TrimSpace(strings.ReplaceAll(a.Text, "<@&"+g.own+">", ""))
 		}
 	}
-	a.Files = s.load(ctx, a.files)
+	if s.Wants(ctx, a.Incoming) {
+		a.Files = s.load(ctx, a.files)
+	}
 	return nil
 }
 
