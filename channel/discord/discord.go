@@ -19,7 +19,6 @@
 package discord
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +105,7 @@ func New(config Config) (*Channel, error) {
 		return nil, err
 	}
 	c := &Channel{
-		token: token, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(), limits: newLimits(),
+		token: token, api: api, log: platform.Log(config.Log), dialect: dialect(), limits: newLimits(),
 		pace:    rate.NewLimiter(40, 40), // Discord allows 50 a second
 		between: 5 * time.Second,         // Discord's time for max_concurrency, which is 1 for almost all bots
 		seen:    platform.NewSeen(), sent: platform.NewSent(Platform),

@@ -21,7 +21,8 @@ type pollInput struct {
 // Tools returns the tool that the bot offers: discord_poll. It writes to the chat that the
 // call comes from, and to no other.
 func (c *Channel) Tools() []tool.Tool {
-	return []tool.Tool{tool.Func(platform.Definition(Platform, "discord_poll", "Post a poll in this Discord channel; people vote by choosing an answer.",
+	return []tool.Tool{tool.Func(platform.Definition(Platform, "discord_poll",
+		"Post a poll in this Discord channel; people vote by choosing an answer.",
 		"在当前 Discord 频道中发起投票。", []string{"poll", "vote", "survey", "投票", "问卷"},
 		[]string{"ask the server which game to play", "let everybody vote on the date", "发起一个投票"}), c.poll)}
 }

@@ -30,6 +30,7 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -140,7 +141,7 @@ func New(c Config) (*Channel, error) {
 		c.Dial = (&net.Dialer{Timeout: step}).DialContext
 	}
 	return &Channel{
-		config: c, in: in, out: out, mailbox: cmp.Or(path, "INBOX"), self: self, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+		config: c, in: in, out: out, mailbox: cmp.Or(path, "INBOX"), self: self, log: platform.Log(c.Log),
 		markdown: markup.HTML(`rel="noreferrer"`, extension.Linkify),
 		rates:    recent.New[string, *rate.Limiter](remembered), taken: recent.New[string, struct{}](remembered),
 		originals: recent.New[string, original](remembered), places: make(chan struct{}, maxSending),

@@ -27,7 +27,8 @@ var (
 		// missing; 230006, 232025: the bot is not activated (im-v1/message/create,
 		// im-v1/chat/get).
 		Refused: append([]string{
-			"10003", "10014", "99991543", "99991661", "99991662", "99991672", "99991673", "99991676", "99991679", "230006", "230027", "232025",
+			"10003", "10014", "99991543", "99991661", "99991662", "99991672", "99991673", "99991676", "99991679",
+			"230006", "230027", "232025",
 		}, expired...),
 		// About a chat or a person (im-v1/message/create): the bot is not in the group, it is not
 		// available to the person, or the chat does not exist (230045: im-v1/pin/delete).

@@ -12,7 +12,6 @@
 package feishu
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,13 +103,14 @@ func New(config Config) (*Channel, error) {
 		return nil, fmt.Errorf("feishu: the region is %q; it is feishu or lark", printable.Line(config.Region, 40))
 	}
 	api, err := platform.New(platform.Config{
-		Name: Platform, URL: config.URL, Usual: base, Client: config.Client, Limit: maxBody, Refusal: refusal, Refusals: refusals,
+		Name: Platform, URL: config.URL, Usual: base, Client: config.Client,
+		Limit: maxBody, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err
 	}
 	c := &Channel{
-		config: config, api: api, key: aesKey(config.EncryptKey), log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
+		config: config, api: api, key: aesKey(config.EncryptKey), log: platform.Log(config.Log), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform),
 		mine:   recent.New[string, kind](maxSeen),
 		cards:  recent.NewSized[string](maxCards, func(s string) int { return len(s) }),

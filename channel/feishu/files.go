@@ -27,9 +27,12 @@ const (
 func (s *session) load(ctx context.Context, a *arrival) []chat.File {
 	var list []platform.Attachment
 	for _, f := range a.files {
-		list = append(list, platform.Attachment{Name: f.name, MediaType: f.mediaType, Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
-			return s.fetch(ctx, a.ID, f, limit)
-		}})
+		list = append(list, platform.Attachment{
+			Name: f.name, MediaType: f.mediaType,
+			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+				return s.fetch(ctx, a.ID, f, limit)
+			},
+		})
 	}
 	return platform.Load(ctx, s.log, list, maxFiles)
 }

@@ -44,7 +44,8 @@ func (f *frame) number(key string) int {
 func newPing(service uint64) *frame {
 	f := &frame{}
 	for i, v := range []uint64{0, 0, service, control} {
-		f.head = protowire.AppendVarint(protowire.AppendTag(f.head, fieldSequence+protowire.Number(i), protowire.VarintType), v)
+		f.head = protowire.AppendTag(f.head, fieldSequence+protowire.Number(i), protowire.VarintType)
+		f.head = protowire.AppendVarint(f.head, v)
 	}
 	return f.with("type", "ping")
 }

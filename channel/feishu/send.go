@@ -163,7 +163,8 @@ func buttons(shown []channel.Button, thread string) (list []any) {
 	type object map[string]any
 	for i, b := range shown {
 		list = append(list, object{
-			"tag": "button", "type": []string{"primary", "default"}[min(i, 1)], "text": object{"tag": "plain_text", "content": b.Label},
+			"tag": "button", "type": []string{"primary", "default"}[min(i, 1)],
+			"text":      object{"tag": "plain_text", "content": b.Label},
 			"behaviors": []object{{"type": "callback", "value": value{b.Text, b.Label, thread}}},
 		})
 	}

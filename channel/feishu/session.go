@@ -150,7 +150,8 @@ func (s *session) chat(ctx context.Context, id string) (g group, known bool) {
 		err = s.call(ctx, http.MethodGet, "im/v1/chats/"+id, openID, nil, &answer)
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "feishu tells nothing about a chat, whose owner and administrators are not known", "chat", platform.Word(id), "error", err)
+		s.log.WarnContext(ctx, "feishu tells nothing about a chat, whose owner and administrators are not known",
+			"chat", platform.Word(id), "error", err)
 		return group{}, false
 	}
 	return group{direct: answer.Mode == "p2p", owner: answer.Owner, managers: answer.Managers, known: true}, true

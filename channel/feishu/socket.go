@@ -144,7 +144,8 @@ type assembly struct {
 func (l *line) receive(ctx context.Context, f *frame) error {
 	if f.method == control {
 		var said settings
-		if f.headers["type"] != "pong" || json.Unmarshal(f.payload, &said) != nil || said.PingInterval <= 0 || said.every() == l.interval {
+		isPong := f.headers["type"] == "pong" && json.Unmarshal(f.payload, &said) == nil
+		if !isPong || said.PingInterval <= 0 || said.every() == l.interval {
 			return nil
 		}
 		l.interval = said.every()

@@ -20,12 +20,17 @@ import (
 // Tools returns the tools that act at the platform: feishu_task and feishu_event. They act
 // as the bot, for the chat that the call comes from, and for nobody else.
 func (c *Channel) Tools() []tool.Tool {
-	task := platform.Definition(Platform, "feishu_task", "Creates a task in Feishu / Lark Tasks for the person who asks, with a due date if one is given.",
+	task := platform.Definition(Platform, "feishu_task",
+		"Creates a task in Feishu / Lark Tasks for the person who asks, with a due date if one is given.",
 		"在飞书任务中为提问者创建任务，可设截止时间。",
-		[]string{"to-do", "todo", "assign a task", "创建任务", "待办", "飞书任务"}, []string{"put this on my task list for Friday", "帮我建一个周五到期的任务"})
-	event := platform.Definition(Platform, "feishu_event", "Creates an event with a video meeting in the Feishu / Lark calendar, and invites the person who asks, or everybody in the group if it is asked for in a group.",
+		[]string{"to-do", "todo", "assign a task", "创建任务", "待办", "飞书任务"},
+		[]string{"put this on my task list for Friday", "帮我建一个周五到期的任务"})
+	event := platform.Definition(Platform, "feishu_event",
+		"Creates an event with a video meeting in the Feishu / Lark calendar, and invites the person who asks, "+
+			"or everybody in the group if it is asked for in a group.",
 		"在飞书日历中创建带视频会议的日程，邀请提问者；在群里则邀请全群。",
-		[]string{"calendar event", "schedule a meeting", "video meeting", "创建日程", "预约会议", "飞书日历"}, []string{"schedule a meeting with this group tomorrow at ten", "明天十点和大家开会"})
+		[]string{"calendar event", "schedule a meeting", "video meeting", "创建日程", "预约会议", "飞书日历"},
+		[]string{"schedule a meeting with this group tomorrow at ten", "明天十点和大家开会"})
 	task.Replay, event.Replay = tool.Keyed, tool.Keyed
 	return []tool.Tool{tool.Func(task, c.task), tool.Func(event, c.event)}
 }

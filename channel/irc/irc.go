@@ -27,6 +27,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -99,7 +100,10 @@ func New(c Config) (*Channel, error) {
 	if err != nil || u.Scheme != "ircs" && u.Scheme != "irc" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" {
 		return nil, errors.New("the URL of an IRC server is ircs:// and its name, with a port if it is not 6697")
 	}
-	ch := &Channel{config: c, host: u.Hostname(), secure: u.Scheme == "ircs", log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), changed: make(chan struct{}), seen: map[string]time.Time{}}
+	ch := &Channel{
+		config: c, host: u.Hostname(), secure: u.Scheme == "ircs", log: platform.Log(c.Log),
+		changed: make(chan struct{}), seen: map[string]time.Time{},
+	}
 	ch.address = net.JoinHostPort(ch.host, cmp.Or(u.Port(), map[bool]string{true: "6697", false: "6667"}[ch.secure]))
 	if !validNick(c.Nick) {
 		return nil, fmt.Errorf("nick %q is none: it has letters, digits and any of -_[]{}\\|^`, begins with no digit, and has 30 bytes at most", c.Nick)

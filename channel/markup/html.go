@@ -24,7 +24,8 @@ func HTML(attributes string, more ...goldmark.Extender) goldmark.Markdown {
 	}
 	return goldmark.New(
 		goldmark.WithExtensions(append(more, extension.Strikethrough, table, extension.TaskList)...),
-		goldmark.WithRendererOptions(write.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{attributes}, 1))),
+		goldmark.WithRendererOptions(write.WithHardWraps(),
+			renderer.WithNodeRenderers(util.Prioritized(safe{attributes}, 1))),
 	)
 }
 

@@ -24,8 +24,11 @@ const (
 // refusals are the codes about the account and the moment. Those about a room have other meanings
 // elsewhere, so Send knows them.
 var refusals = platform.Refusals{
-	Refused: []string{"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED", "M_CONSENT_NOT_GIVEN"},
-	Busy:    []string{"M_LIMIT_EXCEEDED"},
+	Refused: []string{
+		"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED",
+		"M_CONSENT_NOT_GIVEN",
+	},
+	Busy: []string{"M_LIMIT_EXCEEDED"},
 }
 
 // refusal returns the error of an answer.

@@ -21,9 +21,12 @@ import (
 func (r *run) load(ctx context.Context, files []file) []chat.File {
 	var list []platform.Attachment
 	for _, f := range files {
-		list = append(list, platform.Attachment{Name: f.name, MediaType: f.mediaType, Size: f.size, Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
-			return r.download(ctx, f.url, limit)
-		}})
+		list = append(list, platform.Attachment{
+			Name: f.name, MediaType: f.mediaType, Size: f.size,
+			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+				return r.download(ctx, f.url, limit)
+			},
+		})
 	}
 	return platform.Load(ctx, r.log, list, maxFiles)
 }

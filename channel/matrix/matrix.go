@@ -134,10 +134,11 @@ func New(config Config) (*Channel, error) {
 	}
 	config.Records = cmp.Or[store.Records](config.Records, &store.Memory{})
 	c := &Channel{
-		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), markdown: markup.HTML(""), tries: map[string]int{},
+		config: config, api: api, log: platform.Log(config.Log), markdown: markup.HTML(""), tries: map[string]int{},
 		seen: platform.NewSeen(), mine: platform.NewSeen(), events: recent.New[string, cited](maxKnown / 4),
 		sent: platform.NewSent(Platform), names: recent.New[string, string](maxKnown),
-		places: platform.NewFacts[string, bool](maxKnown, knownFor, 0), levels: platform.NewFacts[string, powerLevels](maxKnown/8, knownFor, 0), told: platform.NewSeen(),
+		places: platform.NewFacts[string, bool](maxKnown, knownFor, 0),
+		levels: platform.NewFacts[string, powerLevels](maxKnown/8, knownFor, 0), told: platform.NewSeen(),
 		reading: make(chan struct{}, 4),
 	}
 	return c, nil

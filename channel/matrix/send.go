@@ -150,7 +150,7 @@ func render(m goldmark.Markdown, text string) string {
 		return ""
 	}
 	out := strings.TrimSpace(b.String())
-	if plain, ok := strings.CutPrefix(out, "<p>"); ok && strings.TrimSuffix(plain, "</p>") == html.EscapeString(strings.TrimSpace(text)) {
+	if out == "<p>"+html.EscapeString(strings.TrimSpace(text))+"</p>" {
 		return ""
 	}
 	return out

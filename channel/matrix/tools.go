@@ -24,10 +24,12 @@ type topicInput struct {
 // Tools returns the tools that the account offers: matrix_poll and matrix_topic. They work in the
 // room that the call comes from, and in no other.
 func (c *Channel) Tools() []tool.Tool {
-	poll := platform.Definition(Platform, "matrix_poll", "Post a poll in this Matrix room; people vote by choosing an answer.",
+	poll := platform.Definition(Platform, "matrix_poll",
+		"Post a poll in this Matrix room; people vote by choosing an answer.",
 		"在当前 Matrix 房间中发起投票。", []string{"poll", "vote", "survey", "投票", "问卷"},
 		[]string{"ask the room where to have lunch", "let everybody vote on the date", "发起一个投票"})
-	topic := platform.Definition(Platform, "matrix_topic", "Set the topic of this Matrix room, which everybody sees below its name.",
+	topic := platform.Definition(Platform, "matrix_topic",
+		"Set the topic of this Matrix room, which everybody sees below its name.",
 		"设置当前 Matrix 房间的主题。", []string{"room topic", "subject", "房间主题"},
 		[]string{"set the topic to release week", "把房间主题改成发布周"})
 	poll.Replay, topic.Replay = tool.Keyed, tool.Safe

@@ -97,7 +97,7 @@ func New(config Config) (*Channel, error) {
 	}
 	config.Records = cmp.Or[store.Records](config.Records, &store.Memory{})
 	return &Channel{
-		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
+		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform), authors: recent.New[string, string](maxKnown),
 		people: platform.NewPeople(),
 	}, nil

@@ -279,9 +279,12 @@ func (s *session) author(ctx context.Context, root string) (string, error) {
 func (s *session) load(ctx context.Context, files []file) []chat.File {
 	var list []platform.Attachment
 	for _, f := range files {
-		list = append(list, platform.Attachment{Name: f.Name, MediaType: f.MediaType, Size: f.Size, Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
-			return s.api.Fetch(ctx, platform.Request{Path: platform.Route("api/v4/files/{}", f.ID), Limit: limit})
-		}})
+		list = append(list, platform.Attachment{
+			Name: f.Name, MediaType: f.MediaType, Size: f.Size,
+			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+				return s.api.Fetch(ctx, platform.Request{Path: platform.Route("api/v4/files/{}", f.ID), Limit: limit})
+			},
+		})
 	}
 	return platform.Load(ctx, s.log, list, maxFiles)
 }
@@ -299,7 +302,8 @@ func (s *session) meet(ctx context.Context, id string) (p channel.Sender, known 
 		return p, false
 	}
 	name := cmp.Or(user.Nickname, strings.TrimSpace(user.First+" "+user.Last))
-	p = channel.Sender{Handle: printable.Line(user.Username, 100), Name: printable.Line(name, 100), Bot: user.Bot, Roles: []string{"member"}}
+	p = channel.Sender{Handle: printable.Line(user.Username, 100), Name: printable.Line(name, 100), Bot: user.Bot}
+	p.Roles = []string{"member"}
 	switch roles := strings.Fields(user.Roles); {
 	case slices.Contains(roles, "system_guest"):
 		p.Roles = []string{"guest"}

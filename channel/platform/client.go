@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"net/netip"
@@ -75,6 +76,9 @@ func New(config Config) (*Client, error) {
 	}
 	return &Client{config, base, Direct(config.Client)}, nil
 }
+
+// Log returns the given log, or one that discards.
+func Log(log *slog.Logger) *slog.Logger { return cmp.Or(log, slog.New(slog.DiscardHandler)) }
 
 // Direct returns a client like the given one that follows no redirects and has no limit of
 // time. Nil means one with Go's defaults.

@@ -44,7 +44,8 @@ const maxListed = 20
 func Load(ctx context.Context, log *slog.Logger, list []Attachment, total int64) (files []chat.File) {
 	for _, a := range list[:min(len(list), maxListed)] {
 		mediaType, _, _ := strings.Cut(a.MediaType, ";")
-		f := chat.File{Name: printable.Line(a.Name, 255), MediaType: printable.Line(mediaType, 100), Size: int(max(a.Size, 0))}
+		f := chat.File{Name: printable.Line(a.Name, 255), MediaType: printable.Line(mediaType, 100)}
+		f.Size = int(max(a.Size, 0))
 		if a.Size <= total {
 			if data, err := a.Fetch(ctx, total); err == nil {
 				total -= int64(len(data))

@@ -56,7 +56,9 @@ type turn struct {
 }
 
 // Seen knows keys, such as those of messages that are safe; the oldest are forgotten.
-type Seen struct{ kept *recent.Cache[string, struct{}] }
+type Seen struct {
+	kept *recent.Cache[string, struct{}]
+}
 
 // NewSeen returns an empty one.
 func NewSeen() *Seen { return &Seen{recent.New[string, struct{}](maxSeen)} }
@@ -74,7 +76,8 @@ func (s *Seen) Add(key string) { s.kept.Put(key, struct{}{}) }
 // outlives it.
 func NewIntake(name string, log *slog.Logger, to channel.Receiver, seen *Seen) *Intake {
 	return &Intake{
-		name: name, log: log, to: to, seen: seen, slots: make(chan struct{}, maxPending), loading: make(chan struct{}, maxLoading),
+		name: name, log: log, to: to, seen: seen,
+		slots: make(chan struct{}, maxPending), loading: make(chan struct{}, maxLoading),
 		jobs: make(chan Job), ended: make(chan struct{}), last: map[string]*turn{},
 	}
 }
@@ -142,7 +145,9 @@ func (in *Intake) Run(ctx context.Context, work func(ctx context.Context) error)
 // Hand hands a message over, unless that was done before under the same key. Complete adds what
 // has to be asked for; it may be nil. With files it waits for a place among the messages whose
 // files are in memory.
-func (in *Intake) Hand(ctx context.Context, key string, m *channel.Incoming, files bool, complete func(ctx context.Context) error) error {
+func (in *Intake) Hand(
+	ctx context.Context, key string, m *channel.Incoming, files bool, complete func(ctx context.Context) error,
+) error {
 	if in.seen.Has(key) {
 		return nil
 	}

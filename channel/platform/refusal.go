@@ -78,7 +78,9 @@ func (r *Refusals) mean(f *Failure) {
 // Says reports whether err is an answer whose message has one of these texts, in lower case.
 func Says(err error, texts ...string) bool {
 	var f *Failure
-	return errors.As(err, &f) && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(f.Message), text) })
+	return errors.As(err, &f) && slices.ContainsFunc(texts, func(text string) bool {
+		return strings.Contains(strings.ToLower(f.Message), text)
+	})
 }
 
 // maxWait is the longest time that a header may ask to wait.

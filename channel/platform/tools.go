@@ -17,7 +17,8 @@ import (
 func Definition(platform, name, description, zh string, aliases, examples []string) tool.Definition {
 	return tool.Definition{
 		Name: name, Description: description, Translations: map[string]string{"zh": zh}, Aliases: aliases, Examples: examples,
-		Groups: []string{platform}, Channels: []string{platform}, Risk: tool.Write, Timeout: time.Minute, Version: "1", Source: "channel",
+		Groups: []string{platform}, Channels: []string{platform}, Risk: tool.Write, Timeout: time.Minute,
+		Version: "1", Source: "channel",
 	}
 }
 

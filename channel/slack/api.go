@@ -14,10 +14,14 @@ import (
 // refusals are the codes of the API.
 var refusals = platform.Refusals{
 	Refused: []string{
-		"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope", "not_allowed_token_type",
-		"org_login_required", "team_access_not_granted", "user_removed_from_team", "messages_tab_disabled",
+		"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
+		"not_allowed_token_type", "org_login_required", "team_access_not_granted", "user_removed_from_team",
+		"messages_tab_disabled",
 	},
-	Gone: []string{"channel_not_found", "is_archived", "user_not_found", "users_not_found", "user_disabled", "not_in_channel", "cannot_dm_bot", "cannot_reply_to_message"},
+	Gone: []string{
+		"channel_not_found", "is_archived", "user_not_found", "users_not_found", "user_disabled", "not_in_channel",
+		"cannot_dm_bot", "cannot_reply_to_message",
+	},
 	Busy: []string{"ratelimited", "rate_limited"},
 }
 

@@ -70,7 +70,8 @@ func (c *Channel) file(ctx context.Context, to channel.Address, f chat.File) (st
 	if err != nil || !c.trusted(u) {
 		return "", errors.New("slack: files.getUploadURLExternal leads to a server that is not Slack")
 	}
-	if _, err := c.api.Do(ctx, platform.Request{Call: "uploading " + platform.Word(name), URL: u, Body: f.Data, Raw: true}); err != nil {
+	bytes := platform.Request{Call: "uploading " + platform.Word(name), URL: u, Body: f.Data, Raw: true}
+	if _, err := c.api.Do(ctx, bytes); err != nil {
 		return "", err
 	}
 	uploaded, err := json.Marshal([]map[string]string{{"id": place.ID, "title": name}})

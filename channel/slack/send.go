@@ -74,7 +74,10 @@ func blocksOf(text string, buttons []channel.Button) (blocks []map[string]any) {
 	for some := range slices.Chunk(buttons, maxRow) {
 		var row []object
 		for i, b := range some {
-			row = append(row, object{"type": "button", "action_id": pressed + strconv.Itoa(i), "value": b.Text, "text": object{"type": "plain_text", "text": b.Label}})
+			row = append(row, object{
+				"type": "button", "action_id": pressed + strconv.Itoa(i), "value": b.Text,
+				"text": object{"type": "plain_text", "text": b.Label},
+			})
 		}
 		blocks = append(blocks, object{"type": "actions", "elements": row})
 	}

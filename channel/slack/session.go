@@ -72,11 +72,13 @@ func (s *session) meet(ctx context.Context, id string) (p channel.Sender, known 
 		}
 	}
 	if err := s.call(ctx, s.config.Token, "users.info", url.Values{"user": {id}}, &answer); err != nil {
-		s.log.WarnContext(ctx, "slack tells nothing about a sender, who has no name and no role", "user", platform.Word(id), "error", err)
+		s.log.WarnContext(ctx, "slack tells nothing about a sender, who has no name and no role",
+			"user", platform.Word(id), "error", err)
 		return p, false
 	}
 	u := answer.User
-	p = channel.Sender{Handle: printable.Text(u.Name), Name: printable.Text(cmp.Or(u.Profile.Display, u.Profile.Real, u.RealName)), Bot: u.Bot}
+	name := cmp.Or(u.Profile.Display, u.Profile.Real, u.RealName)
+	p = channel.Sender{Handle: printable.Text(u.Name), Name: printable.Text(name), Bot: u.Bot}
 	switch {
 	case u.ID != id || u.Deleted:
 	case u.Restricted, u.Ultra, u.Stranger, u.Team != s.self.Team && !slices.Contains(u.Enterprise.Teams, s.self.Team):

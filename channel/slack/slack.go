@@ -13,7 +13,6 @@
 package slack
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,13 +99,14 @@ func New(config Config) (*Channel, error) {
 		return nil, errors.New("slack: app_token is not an app-level token: generate one, xapp-, with the scope connections:write on the app's page Basic Information")
 	}
 	api, err := platform.New(platform.Config{
-		Name: Platform, URL: config.URL, Usual: "https://slack.com/api/", Client: config.Client, Limit: maxBody, Refusal: refusal, Refusals: refusals,
+		Name: Platform, URL: config.URL, Usual: "https://slack.com/api/", Client: config.Client,
+		Limit: maxBody, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err
 	}
 	c := &Channel{
-		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
+		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform),
 		people: platform.NewPeople(),
 	}

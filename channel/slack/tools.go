@@ -23,7 +23,8 @@ const (
 // Tools returns the tools that call this workspace's Slack: a link into a huddle and, if
 // they are configured, reminders and workflows.
 func (c *Channel) Tools() []tool.Tool {
-	link := platform.Definition(Platform, "slack_huddle_link", "Gives the link that opens the huddle, an audio call, of a Slack channel or direct message.",
+	link := platform.Definition(Platform, "slack_huddle_link",
+		"Gives the link that opens the huddle, an audio call, of a Slack channel or direct message.",
 		"给出打开 Slack 频道或私信抱团通话(huddle)的链接。",
 		[]string{"huddle", "call link", "抱团通话", "语音通话链接"},
 		[]string{"send me a link to the huddle of this channel", "let us have a call here"})
@@ -37,7 +38,8 @@ func (c *Channel) Tools() []tool.Tool {
 			[]string{"remind me in Slack tomorrow at 9 to send the report"}), c.remind))
 	}
 	if names := slices.Sorted(maps.Keys(c.config.Workflows)); len(names) > 0 {
-		d := platform.Definition(Platform, "slack_workflow", "Starts a Slack workflow. Its name is one of: "+strings.Join(names, ", ")+".",
+		d := platform.Definition(Platform, "slack_workflow",
+			"Starts a Slack workflow. Its name is one of: "+strings.Join(names, ", ")+".",
 			"启动一个 Slack 工作流。",
 			append([]string{"start workflow", "工作流"}, names...),
 			[]string{"start the Slack workflow " + names[0]})

@@ -41,8 +41,8 @@ var refusals = platform.Refusals{
 	Refused: []string{"401"}, Busy: []string{"429"}, Gone: []string{"403"},
 	Says: []string{
 		"chat not found", "user not found", "peer_id_invalid", "group chat was deactivated", "message thread not found",
-		"topic_closed", "topic_deleted", "not enough rights", "have no rights to send", "chat_write_forbidden", "chat_restricted",
-		"user_is_blocked", "message to edit not found",
+		"topic_closed", "topic_deleted", "not enough rights", "have no rights to send", "chat_write_forbidden",
+		"chat_restricted", "user_is_blocked", "message to edit not found",
 	},
 }
 

@@ -268,14 +268,17 @@ func (c *Channel) fetch(ctx context.Context, files []file) []chat.File {
 	defer stop()
 	var list []platform.Attachment
 	for _, f := range files {
-		list = append(list, platform.Attachment{Name: f.Name, MediaType: f.MediaType, Size: f.Size, Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
-			data, err := c.api.download(ctx, f.ID, limit)
-			var no *platform.Failure
-			if err != nil && !errors.Is(err, platform.ErrTooLarge) && (!errors.As(err, &no) || no.Status >= 500) {
-				data, err = c.api.download(ctx, f.ID, limit)
-			}
-			return data, err
-		}})
+		list = append(list, platform.Attachment{
+			Name: f.Name, MediaType: f.MediaType, Size: f.Size,
+			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+				data, err := c.api.download(ctx, f.ID, limit)
+				var no *platform.Failure
+				if err != nil && !errors.Is(err, platform.ErrTooLarge) && (!errors.As(err, &no) || no.Status >= 500) {
+					data, err = c.api.download(ctx, f.ID, limit)
+				}
+				return data, err
+			},
+		})
 	}
 	return platform.Load(ctx, c.log, list, maxFile)
 }

@@ -29,10 +29,13 @@ type stickerInput struct {
 // write to the chat that the call comes from, and to no other.
 func (c *Channel) Tools() []tool.Tool {
 	return []tool.Tool{
-		tool.Func(platform.Definition(Platform, "telegram_poll", "Post a poll or quiz in this Telegram chat; people vote by pressing an answer.",
-			"在当前 Telegram 聊天中发起投票或测验。", []string{"poll", "vote", "survey", "quiz", "投票", "问卷", "测验"},
+		tool.Func(platform.Definition(Platform, "telegram_poll",
+			"Post a poll or quiz in this Telegram chat; people vote by pressing an answer.",
+			"在当前 Telegram 聊天中发起投票或测验。",
+			[]string{"poll", "vote", "survey", "quiz", "投票", "问卷", "测验"},
 			[]string{"ask the group where to eat", "let everybody vote on the date", "发起一个投票"}), c.sendPoll),
-		tool.Func(platform.Definition(Platform, "telegram_sticker", "Send a sticker to this Telegram chat.", "向当前 Telegram 聊天发送贴纸。",
+		tool.Func(platform.Definition(Platform, "telegram_sticker", "Send a sticker to this Telegram chat.",
+			"向当前 Telegram 聊天发送贴纸。",
 			[]string{"sticker", "贴纸", "表情包"}, []string{"send a thumbs-up sticker", "发一个贴纸"}), c.sendSticker),
 	}
 }

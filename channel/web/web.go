@@ -107,7 +107,7 @@ func New(c Config) (*Channel, error) {
 	}
 	c.Connections, c.Records = cmp.Or(c.Connections, connections), cmp.Or[store.Records](c.Records, &store.Memory{})
 	return &Channel{
-		config: c, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), paces: recent.New[string, *rate.Limiter](remembered), newborn: rate.NewLimiter(10, 100), larges: make(chan struct{}, maxLarges),
+		config: c, log: platform.Log(c.Log), paces: recent.New[string, *rate.Limiter](remembered), newborn: rate.NewLimiter(10, 100), larges: make(chan struct{}, maxLarges),
 		chats: map[string]*talk{}, streams: map[string]*stream{}, slots: slots{of: map[string]int{}},
 	}, nil
 }

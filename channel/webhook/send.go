@@ -48,7 +48,9 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	answer, err := c.api.Do(ctx, platform.Request{Call: "posting a message", URL: c.to, Header: c.signed(out.ID, body), Body: json.RawMessage(body)})
+	answer, err := c.api.Do(ctx, platform.Request{
+		Call: "posting a message", URL: c.to, Header: c.signed(out.ID, body), Body: json.RawMessage(body),
+	})
 	if err != nil {
 		return "", err
 	}
@@ -78,8 +80,8 @@ func refusal(a *platform.Answer) *platform.Failure {
 	if a.Status/100 == 3 {
 		f.Message = "redirects are not followed: set url to the final address"
 	}
-	if after, asked := platform.RetryAfter(a.Header.Get("Retry-After")); asked && a.Status == http.StatusServiceUnavailable {
-		f.Busy, f.After = true, after
+	if a.Status == http.StatusServiceUnavailable {
+		f.After, f.Busy = platform.RetryAfter(a.Header.Get("Retry-After"))
 	}
 	return f
 }

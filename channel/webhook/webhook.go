@@ -4,7 +4,6 @@
 package webhook
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,11 +57,14 @@ func New(c Config) (*Channel, error) {
 	if len(c.Secrets) == 0 {
 		return nil, errors.New("a webhook needs a secret: " + makeSecret)
 	}
-	api, err := platform.New(platform.Config{Name: "webhook", Usual: "https://localhost", Client: c.Client, Limit: maxAnswer, Refusal: refusal, Refusals: refusals})
+	api, err := platform.New(platform.Config{
+		Name: "webhook", Usual: "https://localhost", Client: c.Client,
+		Limit: maxAnswer, Refusal: refusal, Refusals: refusals,
+	})
 	if err != nil {
 		return nil, err
 	}
-	ch := &Channel{api: api, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), seen: platform.NewSeen()}
+	ch := &Channel{api: api, log: platform.Log(c.Log), seen: platform.NewSeen()}
 	for i, s := range c.Secrets {
 		k, err := parseSecret(s)
 		if err != nil {

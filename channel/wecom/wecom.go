@@ -8,7 +8,6 @@
 package wecom
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -92,7 +91,7 @@ func New(c Config) (*Channel, error) {
 		return nil, err
 	}
 	ch := &Channel{
-		config: c, key: key, api: api, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), now: time.Now,
+		config: c, key: key, api: api, log: platform.Log(c.Log), now: time.Now,
 		seen: platform.NewSeen(), people: platform.NewPeople(), sent: platform.NewSent(Platform),
 	}
 	ch.tokens = platform.NewTokens(func() time.Time { return ch.now() }, ch.fetchToken, expired...)
