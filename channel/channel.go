@@ -129,7 +129,8 @@ type Outgoing struct {
 	// Text is Markdown, and no longer than Traits allow. The channel turns it into the
 	// markup of its platform.
 	Text string
-	// Files are no larger than Traits allow. They come after the text.
+	// Files are no larger than Traits allow. They come after the text, each in a message of
+	// its own where the platform has no better place for them.
 	Files []chat.File
 	// Buttons are shown below the text.
 	Buttons []Button
@@ -150,9 +151,10 @@ type (
 	Editor interface {
 		Edit(ctx context.Context, to Address, id, text string) error
 	}
-	// Reactor puts an emoji on the message at Address.Message; an empty one takes it away.
-	Reactor interface {
-		React(ctx context.Context, to Address, emoji string) error
+	// Marker marks the message at Address.Message while its answer is being written, where
+	// people see nothing else of that.
+	Marker interface {
+		Mark(ctx context.Context, to Address, busy bool) error
 	}
 	// Menu shows the commands where people type.
 	Menu interface {

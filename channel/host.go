@@ -147,12 +147,11 @@ const (
 
 // New returns a host. It connects to nothing yet.
 func New(c Config) (*Host, error) {
-	h := &Host{engine: c.Engine, records: c.Records, log: c.Log, busy: map[session.Key]bool{}, later: map[session.Key]time.Time{}, sending: make(chan struct{}, maxSending), larges: make(chan struct{}, maxLarges)}
-	if h.records == nil {
-		h.records = &store.Memory{}
-	}
-	if h.log == nil {
-		h.log = slog.New(slog.DiscardHandler)
+	h := &Host{
+		engine: c.Engine, records: cmp.Or[store.Records](c.Records, &store.Memory{}),
+		log:  cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+		busy: map[session.Key]bool{}, later: map[session.Key]time.Time{},
+		sending: make(chan struct{}, maxSending), larges: make(chan struct{}, maxLarges),
 	}
 	for _, a := range c.Accounts {
 		if a.Name == "" || a.Channel == nil || strings.ContainsAny(a.Name, ":/ ") {

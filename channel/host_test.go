@@ -579,24 +579,24 @@ func TestRepeatedAfterRestart(t *testing.T) {
 	})
 }
 
-// reacting is a place that shows a reaction, and not that an answer is being written.
-type reacting struct {
+// marking is a place that marks messages, and does not show that an answer is being written.
+type marking struct {
 	*place
 	said *[]string
 }
 
-func (r reacting) React(_ context.Context, to channel.Address, emoji string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	*r.said = append(*r.said, to.Message+emoji)
+func (m marking) Mark(_ context.Context, to channel.Address, busy bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	*m.said = append(*m.said, fmt.Sprint(to.Message, " ", busy))
 	return nil
 }
 
 // A slow answer shows on the message that it is being written, until it has come. A fast one
 // does not.
-func TestReaction(t *testing.T) {
+func TestMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := reacting{newPlace(), new([]string)}
+		p := marking{newPlace(), new([]string)}
 		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}, Channel: p}, p.place)
 		w.say(t, person("1", "fast"))
 		time.Sleep(time.Minute)
@@ -605,8 +605,8 @@ func TestReaction(t *testing.T) {
 		w.say(t, slow)
 		time.Sleep(time.Minute)
 		w.stop()
-		if got := strings.Join(*p.said, " "); got != "42👀 42" {
-			t.Errorf("reactions: %q", got)
+		if got := strings.Join(*p.said, ", "); got != "42 true, 42 false" {
+			t.Errorf("marks: %q", got)
 		}
 	})
 }

@@ -15,11 +15,11 @@ const (
 	editing = time.Second
 	// typing is how often people are shown that an answer is being written.
 	typing = 4 * time.Second
-	// reacting is after how long a message gets an emoji until its answer has come, where
+	// marking is after how long a message gets a mark until its answer has come, where
 	// nothing shows that one is being written.
-	reacting, seen = 2 * time.Second, "👀"
-	// maxReact bounds the time to take it away again.
-	maxReact = 10 * time.Second
+	marking = 2 * time.Second
+	// maxMark bounds the time to take it away again.
+	maxMark = 10 * time.Second
 	// minDraft is how many characters an answer has before a draft of it is shown.
 	minDraft = 24
 )
@@ -58,9 +58,9 @@ func (a *account) follow(to Address) *live {
 	typer, types := a.Channel.(Typer)
 	editor, edits := a.Channel.(Editor)
 	edits = edits && !a.Whole
-	reactor, reacts := a.Channel.(Reactor)
-	reacts = reacts && !types && to.Message != ""
-	if !types && !edits && !reacts {
+	marker, marks := a.Channel.(Marker)
+	marks = marks && !types && to.Message != ""
+	if !types && !edits && !marks {
 		return l
 	}
 	began := time.Now()
@@ -80,13 +80,13 @@ func (a *account) follow(to Address) *live {
 				shown = now
 				_ = typer.Typing(ctx, to) // it is only a hint
 			}
-			if reacts && time.Since(began) >= reacting && !a.resting() {
-				reacts = false
-				_ = reactor.React(ctx, to, seen) // a hint, too
+			if marks && time.Since(began) >= marking && !a.resting() {
+				marks = false
+				_ = marker.Mark(ctx, to, true) // a hint, too
 				defer func() {
-					ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxReact)
+					ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxMark)
 					defer cancel()
-					_ = reactor.React(ctx, to, "")
+					_ = marker.Mark(ctx, to, false)
 				}()
 			}
 			if !sleep(ctx, editing) {

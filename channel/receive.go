@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,10 +83,7 @@ func (a *account) allowed(ctx context.Context, s Sender) bool {
 func (a *account) paced(m Incoming) bool {
 	l, ok := a.rates.Get(m.From.ID)
 	if !ok {
-		n := a.PerMinute
-		if n == 0 {
-			n = 20
-		}
+		n := cmp.Or(a.PerMinute, 20)
 		l = rate.NewLimiter(rate.Limit(float64(n)/60), n)
 		a.rates.Put(m.From.ID, l)
 	}

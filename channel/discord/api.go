@@ -1,15 +1,14 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/etui-run/etui/channel"
@@ -25,17 +24,19 @@ const (
 	unknownMessage     = "10008"
 	unknownWebhook     = "10015"
 	unknownInteraction = "10062"
-	unknownEmoji       = "10014"
 	alreadyAnswered    = "40060"
 	notVerified        = "40002" // the account
 	badToken           = "50027" // of an interaction that is over
 	noHistory          = "160002"
 )
 
-// gone are the codes that say that nothing can be sent there: unknown channel, server or
-// person; no access; the person takes no messages; no text there; no permission; the kind of
-// channel; no server in common; a locked thread.
-var gone = []string{"10003", "10004", "10013", "50001", "50007", "50008", "50013", "50024", "50278", "160005"}
+// refusals are the codes about the chat: unknown channel, server or person; no access; the person
+// takes no messages; no text there; no permission; the kind of channel; no server in common; a
+// locked thread.
+var refusals = platform.Refusals{
+	Gone:    []string{"10003", "10004", "10013", "50001", "50007", "50008", "50013", "50024", "50278", "160005"},
+	Refused: []string{notVerified},
+}
 
 // refusal returns the error of an answer.
 func refusal(a *platform.Answer) *platform.Failure {
@@ -54,11 +55,7 @@ func refusal(a *platform.Answer) *platform.Failure {
 			f.Code = strconv.Itoa(says.Code)
 		}
 	}
-	switch {
-	case slices.Contains(gone, f.Code):
-		f.Means = channel.ErrGone
-	case f.Code == badToken:
-	case a.Status == http.StatusUnauthorized, f.Code == notVerified:
+	if a.Status == http.StatusUnauthorized && f.Code != badToken {
 		f.Means = channel.ErrRefused
 	}
 	return f
@@ -71,10 +68,7 @@ const maxHold = 5 * time.Second
 // counts for each of their main resources: a channel, a server, an interaction.
 type limits struct {
 	buckets *recent.Cache[string, string]    // by route: the bucket's name
-	until   *recent.Cache[string, time.Time] // by bucket and resource: nothing is left before
-
-	mu     sync.Mutex
-	global time.Time // no call may be made before
+	until   *recent.Cache[string, time.Time] // by bucket and resource: nothing is left before; empty means all calls
 }
 
 func newLimits() *limits {
@@ -83,10 +77,8 @@ func newLimits() *limits {
 
 // bucket returns the key of the bucket of a route.
 func (l *limits) bucket(route, resource string) string {
-	if name, ok := l.buckets.Get(route); ok {
-		return name + "\x00" + resource
-	}
-	return route + "\x00" + resource
+	name, _ := l.buckets.Get(route)
+	return cmp.Or(name, route) + "\x00" + resource
 }
 
 // hold waits until a call may be made, or returns a [*channel.Limited] if that takes too
@@ -94,20 +86,16 @@ func (l *limits) bucket(route, resource string) string {
 func (l *limits) hold(ctx context.Context, route, resource string) error {
 	for {
 		at, _ := l.until.Get(l.bucket(route, resource))
-		l.mu.Lock()
-		if l.global.After(at) {
-			at = l.global
-		}
-		l.mu.Unlock()
-		wait := time.Until(at)
-		if wait <= 0 {
+		all, _ := l.until.Get("")
+		switch wait := max(time.Until(at), time.Until(all)); {
+		case wait <= 0:
 			return nil
-		}
-		if wait > maxHold {
+		case wait > maxHold:
 			return &channel.Limited{After: wait, Err: fmt.Errorf("discord: %s: nothing is left of the limit", route)}
-		}
-		if err := platform.Sleep(ctx, wait); err != nil {
-			return err
+		default:
+			if err := platform.Sleep(ctx, wait); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -118,22 +106,19 @@ func (l *limits) note(route, resource string, a *platform.Answer, limited *chann
 	if name := a.Header.Get("X-RateLimit-Bucket"); name != "" && len(name) <= 200 {
 		l.buckets.Put(route, name)
 	}
+	key := l.bucket(route, resource)
 	if limited == nil {
 		if after, ok := platform.RetryAfter(a.Header.Get("X-RateLimit-Reset-After")); ok && a.Header.Get("X-RateLimit-Remaining") == "0" {
-			l.until.Put(l.bucket(route, resource), time.Now().Add(after))
+			l.until.Put(key, time.Now().Add(after))
 		}
 		return
 	}
 	var says struct{ Global bool }
 	_ = json.Unmarshal(a.Body, &says) // a proxy answers otherwise
-	at := time.Now().Add(limited.After)
-	if !says.Global && a.Header.Get("X-RateLimit-Global") != "true" && a.Header.Get("X-RateLimit-Scope") != "global" {
-		l.until.Put(l.bucket(route, resource), at)
-		return
+	if says.Global || a.Header.Get("X-RateLimit-Global") == "true" || a.Header.Get("X-RateLimit-Scope") == "global" {
+		key = ""
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.global = at
+	l.until.Put(key, time.Now().Add(limited.After))
 }
 
 // call calls a route, in which args take the place of {}, and reads its answer. Body is sent
@@ -145,14 +130,11 @@ func (c *Channel) call(ctx context.Context, method, route string, args []string,
 			resource += "/" + arg
 		}
 	}
-	r := platform.Request{Call: name, Method: method, Path: platform.Route(route, args...), Body: body, Time: callTime}
-	if _, files := body.(*platform.Form); files {
-		r.Time = fileTime
-	}
+	r := platform.Request{Call: name, Method: method, Path: platform.Route(route, args...), Body: body}
 	if !strings.HasPrefix(route, "webhooks/") && !strings.HasPrefix(route, "interactions/") { // these have a token in their path
 		r.Header = http.Header{"Authorization": {"Bot " + c.token}}
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.Time)
+	ctx, cancel := context.WithTimeout(ctx, platform.FileTime)
 	defer cancel()
 	if err := c.limits.hold(ctx, name, resource); err != nil {
 		return err
@@ -166,11 +148,8 @@ func (c *Channel) call(ctx context.Context, method, route string, args []string,
 		_ = errors.As(err, &limited)
 		c.limits.note(name, resource, answer, limited)
 	}
-	if err != nil || into == nil {
+	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(answer.Body, into); err != nil {
-		return fmt.Errorf("discord: %s: the answer is not as expected: %w", name, err)
-	}
-	return nil
+	return c.api.Read(r, answer, into)
 }

@@ -19,7 +19,6 @@
 package discord
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,20 +46,14 @@ const (
 	maxFile   = 10 << 20 // bytes of a file that is sent: Discord's limit where nobody pays for more
 	maxFiles  = 20 << 20 // bytes of the files of a message that arrives; others have no Data
 	maxBody   = 4 << 20  // bytes of an answer or of an event; larger ones are refused
-	maxKnown  = 4096     // messages, texts of buttons, limits and the like that are remembered; the oldest are forgotten
+	maxKnown  = 4096     // messages, limits and the like that are remembered; the oldest are forgotten
 	maxGuilds = 500      // servers whose roles are known
-
-	callTime = 30 * time.Second // of a call of the API
-	fileTime = 2 * time.Minute  // of loading or sending files
 )
 
 // Config says which bot a channel is.
 type Config struct {
 	// Token is the bot's token.
 	Token string
-	// Always means that messages in servers count which do not mention the bot. Without it
-	// they are handed over without their files and without what is asked of Discord for them.
-	Always bool
 	// URL is where the API is; empty means https://discord.com/api/v10/.
 	URL string
 	// Client makes all requests; nil means one with Go's defaults.
@@ -72,7 +65,6 @@ type Config struct {
 // Channel is a bot. It is safe for concurrent use.
 type Channel struct {
 	token   string
-	always  bool
 	api     *platform.Client
 	log     *slog.Logger
 	dialect markup.Dialect
@@ -84,20 +76,17 @@ type Channel struct {
 	identified time.Time               // when a session was last begun; Run's
 	between    time.Duration           // from one beginning of a session to the next
 
-	seen      *recent.Cache[string, struct{}] // messages that are safe, by chat and ID
-	posted    *platform.Sent                  // by nonce
-	reactions *platform.Reactions
-	texts     *recent.Cache[string, string]   // of buttons that are too long for Discord
-	waiting   *recent.Cache[string, *promise] // commands that have no answer yet
-	places    *recent.Cache[string, place]    // by the channel's ID
-	guilds    *platform.Facts[string, guild]
+	seen    *platform.Seen // by chat and ID
+	sent    *platform.Sent
+	waiting *recent.Cache[string, *promise] // commands that have no answer yet
+	places  *recent.Cache[string, place]    // by the channel's ID
+	guilds  *platform.Facts[string, guild]
 }
 
 var (
 	_ channel.Channel = (*Channel)(nil)
 	_ channel.Typer   = (*Channel)(nil)
 	_ channel.Editor  = (*Channel)(nil)
-	_ channel.Reactor = (*Channel)(nil)
 	_ channel.Menu    = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
 )
@@ -110,17 +99,16 @@ func New(config Config) (*Channel, error) {
 	}
 	api, err := platform.New(platform.Config{
 		Name: Platform, URL: config.URL, Usual: "https://discord.com/api/v10/", Client: config.Client,
-		Header: http.Header{"User-Agent": {agent}}, Limit: maxBody, Wait: 30 * time.Second, Refusal: refusal,
+		Header: http.Header{"User-Agent": {agent}}, Limit: maxBody, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err
 	}
 	c := &Channel{
-		token: token, always: config.Always, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(), limits: newLimits(),
+		token: token, api: api, log: platform.Log(config.Log), dialect: dialect(), limits: newLimits(),
 		pace:    rate.NewLimiter(40, 40), // Discord allows 50 a second
 		between: 5 * time.Second,         // Discord's time for max_concurrency, which is 1 for almost all bots
-		seen:    recent.New[string, struct{}](maxKnown), posted: platform.NewSent(maxKnown),
-		reactions: platform.NewReactions(maxKnown), texts: recent.New[string, string](maxKnown),
+		seen:    platform.NewSeen(), sent: platform.NewSent(Platform),
 		waiting: recent.New[string, *promise](maxKnown), places: recent.New[string, place](maxKnown),
 		guilds: platform.NewFacts[string, guild](maxGuilds, 5*time.Minute, time.Minute),
 	}

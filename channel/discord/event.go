@@ -51,11 +51,8 @@ type attachment struct {
 	Size              int64
 }
 
-// Kinds of channels.
-const (
-	kindDirect = 1
-	kindGroup  = 3 // several people without a server
-)
+// kindGroup is a channel of several people without a server.
+const kindGroup = 3
 
 func threadKind(kind int) bool { return kind >= 10 && kind <= 12 }
 
@@ -141,7 +138,7 @@ func (c *Channel) readMessage(self *account, data []byte) (*arrival, error) {
 	}
 	for _, s := range m.Snapshots[:min(len(m.Snapshots), 1)] { // Discord forwards one
 		if text := s.Message.text(""); text != "" {
-			a.Text = strings.TrimSpace("Forwarded:\n" + quoted(text) + "\n\n" + a.Text)
+			a.Text = strings.TrimSpace("Forwarded:\n" + platform.Quote(text, platform.MaxCited) + "\n\n" + a.Text)
 		}
 		a.files = append(a.files, s.Message.Files...)
 	}
@@ -149,7 +146,7 @@ func (c *Channel) readMessage(self *account, data []byte) (*arrival, error) {
 		if r.Author.ID == self.User {
 			a.Mentioned = true
 		} else if text := r.text(""); text != "" && !strings.HasPrefix(a.Text, "/") {
-			a.Text = strings.TrimSpace(quoted(text) + "\n\n" + a.Text)
+			a.Text = strings.TrimSpace(platform.Quote(text, platform.MaxCited) + "\n\n" + a.Text)
 		}
 	}
 	a.Mentioned = a.Mentioned && a.Group
@@ -168,17 +165,6 @@ func sender(u user, m *member) channel.Sender {
 	}
 	s.Name = printable.Line(cmp.Or(nick, u.Global, u.Username), 100)
 	return s
-}
-
-// maxCited is how many characters of an answered or forwarded message are repeated.
-const maxCited = 2000
-
-// quoted puts a text into a quotation of Markdown, in which it is no command.
-func quoted(text string) string {
-	if runes := []rune(text); len(runes) > maxCited {
-		text = string(runes[:maxCited]) + "…"
-	}
-	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
 }
 
 // marks are what Discord writes for people, roles, channels, emoji, times and commands.
@@ -240,12 +226,8 @@ const (
 	pressID   = "press-"
 )
 
-// pressed begins the custom_id of the channel's own buttons; shortened the one of a button
-// whose text is remembered, as it is too long.
-const (
-	pressed   = "etui:"
-	shortened = "etui#"
-)
+// pressed begins the custom_id of the channel's own buttons.
+const pressed = "etui:"
 
 func (c *Channel) readInteraction(self *account, data []byte) (*arrival, error) {
 	var i struct {
@@ -319,11 +301,6 @@ func (c *Channel) readInteraction(self *account, data []byte) (*arrival, error) 
 	case isComponent:
 		const isButton = 2
 		text, ok := strings.CutPrefix(d.Custom, pressed)
-		if key, short := strings.CutPrefix(d.Custom, shortened); short {
-			if text, ok = c.texts.Get(key); !ok {
-				c.log.Warn("the text of a pressed button is not known any more", "button", platform.Word(d.Custom))
-			}
-		}
 		if d.Kind != isButton || !ok || text == "" || !snowflake(i.Message.ID) {
 			return nil, nil
 		}

@@ -336,7 +336,7 @@ func (k *connection) dispatch(ctx context.Context, end context.CancelCauseFunc, 
 		}
 		k.held.Store(true)
 		defer k.held.Store(false)
-		return k.intake.Start(ctx, platform.Job{
+		return k.Start(ctx, platform.Job{
 			Chat:  a.channel,
 			Early: func(ctx context.Context) { k.acknowledge(ctx, a) }, // within three seconds
 			Take:  func(ctx context.Context) error { return k.take(ctx, a) },

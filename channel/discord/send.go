@@ -3,18 +3,14 @@ package discord
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 )
@@ -72,89 +68,47 @@ func (s *session) acknowledge(ctx context.Context, a *arrival) {
 	}
 }
 
-// Limits of a message.
-const (
-	maxPerMessage = 10       // files
-	maxRequest    = 24 << 20 // bytes of the files of a message; Discord takes 25 MiB
-)
-
-// Send implements [channel.Channel]. What has more files than Discord takes at once becomes
-// several messages; the ID is the first one's.
+// Send implements [channel.Channel].
 func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
-	body := c.body(ctx, m)
-	if m.Text == "" && len(m.Files) == 0 && len(m.Buttons) == 0 {
-		return "", errors.New("discord: the message is empty")
-	}
-	id, files := "", m.Files
-	for i := 0; i == 0 || len(files) > 0; i++ {
-		n, size := 0, 0
-		for n < len(files) && n < maxPerMessage && (n == 0 || size+len(files[n].Data) <= maxRequest) {
-			size += len(files[n].Data)
-			n++
-		}
-		key := m.Key
-		if i > 0 {
-			body, m.To.Message = map[string]any{"allowed_mentions": none, "flags": suppressEmbeds}, ""
-			if key != "" {
-				key += "/" + strconv.Itoa(i)
-			}
-		}
-		posted, err := c.post(ctx, m.To, key, body, files[:n])
-		if err != nil {
-			return "", err
-		}
-		id, files = cmp.Or(id, posted), files[n:]
-	}
-	return id, nil
-}
-
-// none lets a message notify nobody, and suppressEmbeds keeps Discord from loading the pages
-// of links: one that a model was tricked into writing could tell their servers something.
-var none = map[string]any{"parse": []string{}, "replied_user": false}
-
-const suppressEmbeds = 1 << 2
-
-// body returns a message as the API wants it.
-func (c *Channel) body(ctx context.Context, m channel.Outgoing) map[string]any {
-	body := map[string]any{"content": c.dialect.Render(m.Text), "allowed_mentions": none, "flags": suppressEmbeds}
-	if rows := c.rows(ctx, m.Buttons); len(rows) > 0 {
-		body["components"] = rows
-	}
-	return body
-}
-
-// post posts a message with files, unless that was done before.
-func (c *Channel) post(ctx context.Context, to channel.Address, key string, body map[string]any, files []chat.File) (string, error) {
-	in := cmp.Or(to.Thread, to.Chat)
+	in := cmp.Or(m.To.Thread, m.To.Chat)
 	if !snowflake(in) {
 		return "", fmt.Errorf("discord: %q is not the ID of a channel: %w", platform.Word(in), channel.ErrGone)
 	}
-	nonce := ""
-	if key != "" {
-		sum := sha256.Sum256([]byte(in + "\x00" + key))
-		nonce = base64.RawURLEncoding.EncodeToString(sum[:])[:25] // Discord's limit
-	}
-	return c.posted.Once(nonce, func() (string, error) {
-		id, err := c.fulfil(ctx, to, cmp.Or(key, "-"), body, files)
+	return c.sent.Parts(m, func(part channel.Outgoing) (string, error) {
+		body := c.body(part.Text)
+		if rows := c.rows(part.Buttons); len(rows) > 0 {
+			body["components"] = rows
+		}
+		id, err := c.fulfil(ctx, part.To, cmp.Or(part.Key, "-"), body, part.Files)
 		if id != "" || err != nil {
 			return id, err
 		}
-		if nonce != "" {
-			body["nonce"], body["enforce_nonce"] = nonce, true
+		if part.Key != "" {
+			body["nonce"], body["enforce_nonce"] = platform.Digest(25, in, part.Key), true // Discord's limit
 		}
-		if message := messageOf(to.Message); message != "" {
+		if message := messageOf(part.To.Message); message != "" {
 			if p, _ := c.places.Get(in); !p.direct {
 				body["message_reference"] = map[string]any{"message_id": message, "fail_if_not_exists": false}
 			}
 		}
-		id, err = c.write(ctx, "POST", "channels/{}/messages", []string{in}, body, files)
+		id, err = c.write(ctx, "POST", "channels/{}/messages", []string{in}, body, part.Files)
 		if platform.Fails(err, noHistory) {
 			delete(body, "message_reference")
-			id, err = c.write(ctx, "POST", "channels/{}/messages", []string{in}, body, files)
+			id, err = c.write(ctx, "POST", "channels/{}/messages", []string{in}, body, part.Files)
 		}
 		return id, err
 	})
 }
+
+// body returns a message as the API wants it. It notifies nobody, and Discord does not load the
+// pages of its links: one that a model was tricked into writing could tell their servers
+// something.
+func (c *Channel) body(text string) map[string]any {
+	const suppressEmbeds = 1 << 2
+	return map[string]any{"content": c.dialect.Render(text), "allowed_mentions": none, "flags": suppressEmbeds}
+}
+
+var none = map[string]any{"parse": []string{}, "replied_user": false}
 
 // fulfil sends a message as the answer to a command, in the place of what announces it. It
 // returns no ID if the message is to be sent on its own.
@@ -210,61 +164,24 @@ const (
 	maxRows   = 5 // more buttons are left out
 )
 
-// rows returns buttons as components.
-func (c *Channel) rows(ctx context.Context, buttons []channel.Button) (rows []map[string]any) {
-	if len(buttons) > perRow*maxRows {
-		c.log.WarnContext(ctx, "discord shows 25 buttons of a message; the others are left out", "buttons", len(buttons))
-		buttons = buttons[:perRow*maxRows]
-	}
+// rows returns buttons as components. Each has a custom_id of its own in the message.
+func (c *Channel) rows(buttons []channel.Button) (rows []map[string]any) {
+	buttons = platform.Buttons(c.log, buttons, perRow*maxRows, maxLabel, maxCustom-len(pressed))
 	for some := range slices.Chunk(buttons, perRow) {
 		var list []map[string]any
 		for _, b := range some {
-			text := cmp.Or(b.Text, b.Label)
-			label := cmp.Or(b.Label, b.Text)
-			if utf8.RuneCountInString(label) > maxLabel {
-				label = string([]rune(label)[:maxLabel-1]) + "…"
-			}
-			list = append(list, map[string]any{"type": 2, "style": 2, "label": label, "custom_id": c.custom(text, len(rows)*perRow+len(list))})
+			list = append(list, map[string]any{"type": 2, "style": 2, "label": b.Label, "custom_id": pressed + b.Text})
 		}
 		rows = append(rows, map[string]any{"type": 1, "components": list})
 	}
 	return rows
 }
 
-// custom returns the custom_id of a button, which is unique in its message.
-func (c *Channel) custom(text string, n int) string {
-	if id := pressed + text; len(id) <= maxCustom {
-		return id
-	}
-	sum := sha256.Sum256([]byte(text))
-	key := strconv.Itoa(n) + "-" + base64.RawURLEncoding.EncodeToString(sum[:])
-	c.texts.Put(key, text)
-	return shortened + key
-}
-
 // Edit implements [channel.Editor]. Buttons go away.
 func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string) error {
-	body := map[string]any{"content": c.dialect.Render(text), "allowed_mentions": none, "flags": suppressEmbeds, "components": []any{}}
+	body := c.body(text)
+	body["components"] = []any{}
 	return c.call(ctx, "PATCH", "channels/{}/messages/{}", []string{cmp.Or(to.Thread, to.Chat), id}, body, nil)
-}
-
-// React implements [channel.Reactor]. The bot has one emoji on a message; another one
-// replaces it. Which one it is the channel knows until it ends.
-func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) error {
-	in, message := cmp.Or(to.Thread, to.Chat), messageOf(to.Message)
-	if message == "" {
-		return errors.New("discord: no message is named to react to")
-	}
-	const route = "channels/{}/messages/{}/reactions/{}/@me"
-	return c.reactions.Replace(message, emoji, func(old string) error {
-		err := c.call(ctx, "DELETE", route, []string{in, message, old}, nil, nil)
-		if platform.Fails(err, unknownMessage, unknownEmoji) {
-			return nil
-		}
-		return err
-	}, func() (string, error) {
-		return emoji, c.call(ctx, "PUT", route, []string{in, message, emoji}, nil, nil)
-	})
 }
 
 // Typing implements [channel.Typer]. Below a command Discord shows by itself that the answer
@@ -297,4 +214,50 @@ func (c *Channel) SetMenu(ctx context.Context, commands []channel.Command) error
 		})
 	}
 	return c.call(ctx, "PUT", "applications/{}/commands", []string{self.App}, list, nil)
+}
+
+// dialect is Discord's kind of Markdown, which knows neither tables nor pictures nor headings
+// below the third, and in which <, _ and | mean other things. Without a < no text can mention
+// anybody.
+func dialect() markup.Dialect {
+	d := markup.Markdown(markup.EscapeMarkdown)
+	d.Link, d.Heading, d.Quote = link, heading, quote
+	d.Table = func(t markup.Table) string { return markup.Fenced("", markup.Aligned(t.Words, 30, false)) }
+	return d
+}
+
+// length is how Discord counts a text of the agent: as it is sent, in UTF-16.
+func (c *Channel) length(markdown string) int { return markup.UTF16(c.dialect.Sent(markdown, maxText)) }
+
+func heading(level int, s string) string {
+	s = strings.ReplaceAll(s, "\n", " ")
+	switch {
+	case level <= 3:
+		return strings.Repeat("#", level) + " " + s
+	case strings.Contains(s, "**"):
+		return s
+	}
+	return "**" + s + "**"
+}
+
+// quote writes a quotation. Discord shows no code in one, and no other quotation.
+func quote(body string, _ bool) string {
+	if strings.Contains(body, "```") {
+		return body
+	}
+	return markup.Indent(strings.ReplaceAll("\n"+body, "\n> ", "\n")[1:], "> ", "> ")
+}
+
+// link writes a link. Only addresses of the web become one; <> around them would be no
+// address to Discord if there were one inside.
+func link(l markup.Link) string {
+	switch {
+	case !l.Web():
+		return markup.EscapeMarkdown(l.Plain())
+	case l.Label == "" || l.Label == l.Target:
+		return markup.InLink(l.Target)
+	}
+	// Discord shows no link if its label looks like one.
+	label := strings.NewReplacer("https://", "", "http://", "").Replace(l.Label)
+	return "[" + strings.ReplaceAll(markup.EscapeMarkdown(label), "]", `\]`) + "](" + markup.InLink(l.Target) + ")"
 }

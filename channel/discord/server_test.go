@@ -482,7 +482,7 @@ func (s *server) send(o object) {
 
 // config is a configuration for the server.
 func (s *server) config() discord.Config {
-	return discord.Config{Token: token, URL: s.URL + "/api/v10", Client: s.Client, Always: true}
+	return discord.Config{Token: token, URL: s.URL + "/api/v10", Client: s.Client}
 }
 
 // Channel implements [channeltest.Platform].

@@ -3,14 +3,10 @@ package discord
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 )
@@ -25,31 +21,21 @@ type pollInput struct {
 // Tools returns the tool that the bot offers: discord_poll. It writes to the chat that the
 // call comes from, and to no other.
 func (c *Channel) Tools() []tool.Tool {
-	return []tool.Tool{tool.Func(tool.Definition{
-		Name: "discord_poll", Description: "Post a poll in this Discord channel; people vote by choosing an answer.",
-		Translations: map[string]string{"zh": "在当前 Discord 频道中发起投票。"},
-		Aliases:      []string{"poll", "vote", "survey", "投票", "问卷"}, Examples: []string{"ask the server which game to play", "let everybody vote on the date", "发起一个投票"},
-		Groups: []string{Platform}, Channels: []string{Platform}, Risk: tool.Write, Timeout: time.Minute, Source: "channel",
-	}, c.poll)}
+	return []tool.Tool{tool.Func(platform.Definition(Platform, "discord_poll",
+		"Post a poll in this Discord channel; people vote by choosing an answer.",
+		"在当前 Discord 频道中发起投票。", []string{"poll", "vote", "survey", "投票", "问卷"},
+		[]string{"ask the server which game to play", "let everybody vote on the date", "发起一个投票"}), c.poll)}
 }
 
 func (c *Channel) poll(ctx context.Context, in pollInput) (chat.Result, error) {
-	f := tool.Caller(ctx)
-	to := channel.Address{Chat: cmp.Or(f.Chat, f.Attrs["chat"]), Thread: f.Attrs["thread"]}
-	if f.Channel != Platform || !snowflake(cmp.Or(to.Thread, to.Chat)) {
-		return chat.Result{}, errors.New("this works in a chat of Discord only")
+	to, err := platform.Here(ctx, Platform, func(at channel.Address) bool { return snowflake(cmp.Or(at.Thread, at.Chat)) })
+	if err != nil {
+		return chat.Result{}, err
 	}
-	long := func(s string, most int) bool {
-		return strings.TrimSpace(s) == "" || utf8.RuneCountInString(s) > most
+	if wrong := platform.CheckPoll(in.Question, in.Options, 300, 1, 10, 55); wrong != "" {
+		return tool.Failure("%s", wrong), nil
 	}
-	switch {
-	case long(in.Question, 300):
-		return tool.Failure("the question must have 1 to 300 characters"), nil
-	case len(in.Options) < 1 || len(in.Options) > 10:
-		return tool.Failure("a poll has 1 to 10 options, not %d", len(in.Options)), nil
-	case slices.ContainsFunc(in.Options, func(o string) bool { return long(o, 55) }):
-		return tool.Failure("every option must have 1 to 55 characters"), nil
-	case in.Hours < 0 || in.Hours > 768:
+	if in.Hours < 0 || in.Hours > 768 {
 		return tool.Failure("people can vote for 1 to 768 hours, not %d", in.Hours), nil
 	}
 	answers := make([]map[string]any, len(in.Options))

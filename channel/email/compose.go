@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"html"
 	"io"
 	"mime"
 	"regexp"
@@ -15,13 +14,6 @@ import (
 	"time"
 
 	gomail "github.com/emersion/go-message/mail"
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
-	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/renderer"
-	rendered "github.com/yuin/goldmark/renderer/html"
-	"github.com/yuin/goldmark/util"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/internal/printable"
@@ -74,7 +66,7 @@ func (c *Channel) compose(ctx context.Context, m channel.Outgoing, to string) ([
 		h.SetMsgIDList("References", references)
 	}
 
-	page, err := toHTML(m.Text)
+	page, err := c.toHTML(m.Text)
 	if err != nil {
 		return nil, fmt.Errorf("writing the mail as HTML: %w", err)
 	}
@@ -151,86 +143,13 @@ func reply(subject, from string) string {
 	return "Re: " + subject
 }
 
-// toHTML turns Markdown into HTML in which nothing runs or is fetched: HTML in the text is
-// shown as text, links go to the web or to a mail address only, and a picture becomes a link
-// to it. A picture that a mail program fetches would tell its address to somebody.
-func toHTML(markdown string) ([]byte, error) {
-	blocks := []util.PrioritizedValue{
-		util.Prioritized(parser.NewSetextHeadingParser(), 100),
-		util.Prioritized(parser.NewThematicBreakParser(), 200),
-		util.Prioritized(parser.NewListParser(), 300),
-		util.Prioritized(parser.NewListItemParser(), 400),
-		util.Prioritized(parser.NewCodeBlockParser(), 500),
-		util.Prioritized(parser.NewATXHeadingParser(), 600),
-		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-		util.Prioritized(parser.NewBlockquoteParser(), 800),
-		util.Prioritized(parser.NewParagraphParser(), 1000),
-	}
-	inlines := []util.PrioritizedValue{
-		util.Prioritized(parser.NewCodeSpanParser(), 100),
-		util.Prioritized(parser.NewLinkParser(), 200),
-		util.Prioritized(parser.NewAutoLinkParser(), 300),
-		util.Prioritized(parser.NewEmphasisParser(), 500),
-	}
-	md := goldmark.New(
-		goldmark.WithParser(parser.NewParser(parser.WithBlockParsers(blocks...), parser.WithInlineParsers(inlines...), parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...))),
-		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList, extension.Linkify),
-		goldmark.WithRendererOptions(rendered.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(links{}, 10))),
-	)
+// toHTML turns Markdown into a page.
+func (c *Channel) toHTML(markdown string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head><body>\n")
-	if err := md.Convert([]byte(printable.Text(markdown)), &b); err != nil {
+	if err := c.markdown.Convert([]byte(printable.Text(markdown)), &b); err != nil {
 		return nil, err
 	}
 	b.WriteString("</body></html>\n")
 	return b.Bytes(), nil
-}
-
-// links renders links and pictures.
-type links struct{}
-
-func (l links) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(ast.KindLink, l.render)
-	r.Register(ast.KindImage, l.render)
-	r.Register(ast.KindAutoLink, l.renderAuto)
-}
-
-func (links) render(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	to := ""
-	switch n := n.(type) {
-	case *ast.Link:
-		to = string(n.Destination)
-	case *ast.Image:
-		to = string(n.Destination)
-	}
-	open, end := anchor(to)
-	if !entering {
-		open = end
-	}
-	_, err := w.WriteString(open)
-	return ast.WalkContinue, err
-}
-
-func (links) renderAuto(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	auto, ok := n.(*ast.AutoLink)
-	if !entering || !ok {
-		return ast.WalkContinue, nil
-	}
-	to := string(auto.URL(source))
-	if auto.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(to), "mailto:") {
-		to = "mailto:" + to
-	}
-	open, end := anchor(to)
-	_, err := w.WriteString(open + html.EscapeString(string(auto.Label(source))) + end)
-	return ast.WalkContinue, err
-}
-
-// anchor returns what stands around a link; nothing if it goes elsewhere than to the web or
-// to a mail address.
-func anchor(to string) (open, end string) {
-	scheme, _, _ := strings.Cut(strings.ToLower(to), ":")
-	if scheme != "https" && scheme != "http" && scheme != "mailto" {
-		return "", ""
-	}
-	return `<a href="` + html.EscapeString(string(util.URLEscape([]byte(to), true))) + `" rel="noreferrer">`, "</a>"
 }

@@ -24,9 +24,13 @@ import (
 	"time"
 
 	"github.com/emersion/go-imap/v2"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -86,6 +90,7 @@ type Channel struct {
 	in, out   server
 	mailbox   string
 	self      *mail.Address
+	markdown  goldmark.Markdown // as HTML
 	log       *slog.Logger
 	rates     *recent.Cache[string, *rate.Limiter]
 	taken     *recent.Cache[string, struct{}] // IDs of mails that were handed over
@@ -135,12 +140,10 @@ func New(c Config) (*Channel, error) {
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{Timeout: step}).DialContext
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
 	return &Channel{
-		config: c, in: in, out: out, mailbox: cmp.Or(path, "INBOX"), self: self, log: c.Log,
-		rates: recent.New[string, *rate.Limiter](remembered), taken: recent.New[string, struct{}](remembered),
+		config: c, in: in, out: out, mailbox: cmp.Or(path, "INBOX"), self: self, log: platform.Log(c.Log),
+		markdown: markup.HTML(`rel="noreferrer"`, extension.Linkify),
+		rates:    recent.New[string, *rate.Limiter](remembered), taken: recent.New[string, struct{}](remembered),
 		originals: recent.New[string, original](remembered), places: make(chan struct{}, maxSending),
 	}, nil
 }

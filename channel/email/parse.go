@@ -2,6 +2,7 @@ package email
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -237,7 +238,7 @@ func (b *body) walk(e *message.Entity, charset string, depth int) (texts []piece
 	parts := e.MultipartReader()
 	if parts == nil {
 		disposition, dispositionParams, _ := e.Header.ContentDisposition()
-		name := decoded(first(dispositionParams["filename"], params["name"]))
+		name := decoded(cmp.Or(dispositionParams["filename"], params["name"]))
 		if (kind == "text/plain" || kind == "text/html") && !strings.EqualFold(disposition, "attachment") && name == "" {
 			return []piece{b.readText(e.Body, kind == "text/html", charset)}
 		}
@@ -328,15 +329,6 @@ func decoded(field string) string {
 		text = field
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
-}
-
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // file collects a file: with its bytes if it is a picture, a PDF or a text, and whole.

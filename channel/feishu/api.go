@@ -4,14 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
-	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
 )
 
@@ -21,21 +18,25 @@ var (
 	// 99991664, 99991671: core/constants.go of the SDK; 99991668, 99991677: the table of the
 	// CLI.
 	expired = []string{"99991663", "99991664", "99991671", "99991668", "99991677"}
-	// refused are codes about the app. 10003, 10014: generic-error-code, app_id and app_secret;
-	// 99991543, 99991661, 99991662, 99991672, 99991673, 99991676, 99991679 and 230027: the
-	// table of the CLI, for a wrong secret, an app that is not in use and rights that are
-	// missing; 230006, 232025: the bot is not activated (im-v1/message/create,
-	// im-v1/chat/get).
-	refused = []string{"10003", "10014", "99991543", "99991661", "99991662", "99991672", "99991673", "99991676", "99991679", "230006", "230027", "232025"}
-	// gone are codes about a chat or a person (im-v1/message/create): the bot is not in the
-	// group, it is not available to the person, or the chat does not exist (230045:
-	// im-v1/pin/delete).
-	gone = []string{"230002", "230013", "230045"}
 	// withdrawn are codes about a message that is answered: it was recalled or deleted.
 	withdrawn = []string{"230011", "231003"}
-	// busy are codes that ask to wait: 99991400 (server-docs/api-call-guide/frequency-control)
-	// and 230020, of one chat or message (im-v1/message/create).
-	busy = []string{"99991400", "230020"}
+	refusals  = platform.Refusals{
+		// About the app. 10003, 10014: generic-error-code, app_id and app_secret;
+		// 99991543, 99991661, 99991662, 99991672, 99991673, 99991676, 99991679 and 230027: the
+		// table of the CLI, for a wrong secret, an app that is not in use and rights that are
+		// missing; 230006, 232025: the bot is not activated (im-v1/message/create,
+		// im-v1/chat/get).
+		Refused: append([]string{
+			"10003", "10014", "99991543", "99991661", "99991662", "99991672", "99991673", "99991676", "99991679",
+			"230006", "230027", "232025",
+		}, expired...),
+		// About a chat or a person (im-v1/message/create): the bot is not in the group, it is not
+		// available to the person, or the chat does not exist (230045: im-v1/pin/delete).
+		Gone: []string{"230002", "230013", "230045"},
+		// 99991400 (server-docs/api-call-guide/frequency-control) and 230020, of one chat or
+		// message (im-v1/message/create).
+		Busy: []string{"99991400", "230020"},
+	}
 )
 
 // badCard is the code of a card that the platform cannot make (im-v1/message/create).
@@ -55,13 +56,6 @@ func refusal(a *platform.Answer) *platform.Failure {
 	case a.Status == http.StatusOK:
 		return nil
 	}
-	switch {
-	case slices.Contains(refused, f.Code), slices.Contains(expired, f.Code):
-		f.Means = channel.ErrRefused
-	case slices.Contains(gone, f.Code):
-		f.Means = channel.ErrGone
-	}
-	f.Busy = slices.Contains(busy, f.Code)
 	f.After, _ = platform.RetryAfter(a.Header.Get("X-Ogw-Ratelimit-Reset"))
 	return f
 }
@@ -85,23 +79,16 @@ func (c *Channel) fetchToken(ctx context.Context) (token string, life time.Durat
 
 // call calls the API and reads the data of its answer. Body and out may be nil.
 func (c *Channel) call(ctx context.Context, method, path string, query url.Values, body, out any) error {
-	answer, err := c.request(ctx, platform.Request{Method: method, Path: path, Query: query, Body: body})
-	if err != nil || out == nil {
-		return err
+	if out != nil {
+		out = &struct{ Data any }{out}
 	}
-	return decode(path, answer, &struct{ Data any }{out})
+	_, err := c.request(ctx, platform.Request{Method: method, Path: path, Query: query, Body: body}, out)
+	return err
 }
 
-// decode reads an answer.
-func decode(path string, data []byte, out any) error {
-	if err := json.Unmarshal(data, out); err != nil {
-		return fmt.Errorf("feishu: %s: reading the answer: %w", path, err)
-	}
-	return nil
-}
-
-// request makes a call with a token. Its path follows /open-apis/.
-func (c *Channel) request(ctx context.Context, r platform.Request) (body []byte, err error) {
+// request makes a call with a token, and reads its answer unless into is nil. Its path follows
+// /open-apis/.
+func (c *Channel) request(ctx context.Context, r platform.Request, into any) (body []byte, err error) {
 	r.Call, r.Path = r.Path, "open-apis/"+r.Path
 	err = c.tokens.With(ctx, func(token string) error {
 		r.Header = platform.Bearer(token)
@@ -109,10 +96,11 @@ func (c *Channel) request(ctx context.Context, r platform.Request) (body []byte,
 			r.Header.Set("Content-Type", "application/json; charset=utf-8") // as its pages say
 		}
 		answer, err := c.api.Do(ctx, r)
-		if err == nil {
-			body = answer.Body
+		if err != nil {
+			return err
 		}
-		return err
+		body = answer.Body
+		return c.api.Read(r, answer, into)
 	})
 	return body, err
 }

@@ -12,7 +12,6 @@
 package feishu
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,11 +35,9 @@ const Platform = "feishu"
 const (
 	maxFiles  = 20 << 20 // bytes of the files of a message that arrives; others have no Data
 	maxBody   = 1 << 20  // bytes of a delivery or of an answer; larger ones are refused
-	maxSeen   = 4096     // messages that are known to be safe; the oldest are forgotten
+	maxSeen   = 4096     // messages of the bot, and direct chats; the oldest are forgotten
 	maxPeople = 1000     // people and chats of which something is known
 	maxCards  = 1 << 20  // bytes of the texts of cards with buttons
-
-	fileTime = 2 * time.Minute // of loading or sending a file
 )
 
 // Config says which app a channel is. AppID and AppSecret are needed.
@@ -72,11 +69,11 @@ type Channel struct {
 	tokens *platform.Tokens
 	open   atomic.Pointer[session] // while Run runs
 	self   atomic.Pointer[account] // once the platform was asked
-	seen   *recent.Cache[string, struct{}]
-	mine   *recent.Cache[string, kind]     // by message: what the bot has sent
-	cards  *recent.Cache[string, string]   // by message: the text above buttons
-	parts  *recent.Cache[string, progress] // by key: what was sent of a message
-	reacts *platform.Reactions
+	seen   *platform.Seen
+	sent   *platform.Sent
+	mine   *recent.Cache[string, kind]   // by message: what the bot has sent
+	cards  *recent.Cache[string, string] // by message: the text above buttons
+	marks  *recent.Cache[string, string] // by message: the emoji on it
 	people *platform.Facts[string, person]
 	chats  *platform.Facts[string, group]
 	peers  *recent.Cache[string, string] // by direct chat: who writes there
@@ -85,7 +82,7 @@ type Channel struct {
 var (
 	_ channel.Channel = (*Channel)(nil)
 	_ channel.Editor  = (*Channel)(nil)
-	_ channel.Reactor = (*Channel)(nil)
+	_ channel.Marker  = (*Channel)(nil)
 	_ channel.Webhook = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
 )
@@ -106,18 +103,18 @@ func New(config Config) (*Channel, error) {
 		return nil, fmt.Errorf("feishu: the region is %q; it is feishu or lark", printable.Line(config.Region, 40))
 	}
 	api, err := platform.New(platform.Config{
-		Name: Platform, URL: config.URL, Usual: base, Client: config.Client, Limit: maxBody, Wait: 5 * time.Second, Refusal: refusal,
+		Name: Platform, URL: config.URL, Usual: base, Client: config.Client,
+		Limit: maxBody, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err
 	}
 	c := &Channel{
-		config: config, api: api, key: aesKey(config.EncryptKey), log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
-		seen:   recent.New[string, struct{}](maxSeen),
+		config: config, api: api, key: aesKey(config.EncryptKey), log: platform.Log(config.Log), dialect: dialect(),
+		seen: platform.NewSeen(), sent: platform.NewSent(Platform),
 		mine:   recent.New[string, kind](maxSeen),
 		cards:  recent.NewSized[string](maxCards, func(s string) int { return len(s) }),
-		parts:  recent.New[string, progress](maxPeople),
-		reacts: platform.NewReactions(maxPeople),
+		marks:  recent.New[string, string](maxPeople),
 		people: platform.NewFacts[string, person](maxPeople, 10*time.Minute, time.Minute),
 		chats:  platform.NewFacts[string, group](maxPeople, 10*time.Minute, time.Minute),
 		peers:  recent.New[string, string](maxSeen),
@@ -139,18 +136,12 @@ func (c *Channel) Traits() channel.Traits {
 type account struct {
 	Name string `json:"app_name"`
 	ID   string `json:"open_id"`
-	// Status is 2 if the bot is active (bot/v3/info).
-	Status int `json:"activate_status"`
 }
 
 // ask asks the platform which bot it is (获取机器人信息, bot-v3/bot/get).
 func (c *Channel) ask(ctx context.Context) (*account, error) {
-	body, err := c.request(ctx, platform.Request{Path: "bot/v3/info"})
-	if err != nil {
-		return nil, err
-	}
 	var answer struct{ Bot account }
-	if err := decode("bot/v3/info", body, &answer); err != nil {
+	if _, err := c.request(ctx, platform.Request{Path: "bot/v3/info"}, &answer); err != nil {
 		return nil, err
 	}
 	if answer.Bot.ID == "" {

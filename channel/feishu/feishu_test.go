@@ -199,11 +199,11 @@ func TestFilesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := s.Sent("oc_1")
-	if len(sent) != 3 || sent[0].ID != id || len(s.Called("POST", "im/v1/images")) != 1 {
+	if len(sent) != 4 || sent[0].ID != id || len(s.Called("POST im/v1/images")) != 1 {
 		t.Fatalf("%+v", sent)
 	}
 	var keys []string
-	for _, m := range sent[1:] {
+	for _, m := range sent[1:3] {
 		var c struct {
 			Image string `json:"image_key"`
 			File  string `json:"file_key"`
@@ -213,8 +213,8 @@ func TestFilesOnce(t *testing.T) {
 		}
 		keys = append(keys, m.Kind+" "+s.Uploaded(c.Image+c.File))
 	}
-	if !slices.Equal(keys, []string{"image a.png=PNG", "file b.pdf=PDF"}) || !strings.Contains(sent[0].Text(), "empty.txt (0 B)") {
-		t.Errorf("%q, %q", keys, sent[0].Text())
+	if !slices.Equal(keys, []string{"image a.png=PNG", "file b.pdf=PDF"}) || !strings.Contains(sent[3].Text(), "empty.txt (0 B)") {
+		t.Errorf("%q, %q", keys, sent[3].Text())
 	}
 }
 
@@ -372,10 +372,10 @@ func TestRoles(t *testing.T) {
 		t.Errorf("somebody of another company is %q", got)
 	}
 	// Each was asked about once.
-	if n := len(s.Called("GET", "im/v1/chats/oc_g")); n != 1 {
+	if n := len(s.Called("GET im/v1/chats/oc_g")); n != 1 {
 		t.Errorf("the chat was asked for %d times", n)
 	}
-	if n := len(s.Called("GET", "contact/v3/users/ou_owner")); n != 1 {
+	if n := len(s.Called("GET contact/v3/users/ou_owner")); n != 1 {
 		t.Errorf("the owner was asked for %d times", n)
 	}
 	s.Code("GET im/v1/chats/oc_h", 232025)
@@ -469,23 +469,20 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-func TestReact(t *testing.T) {
+func TestMark(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	c := s.connect(t)
 	to := channel.Address{Chat: "oc_1", Message: "om_in1"}
-	for _, step := range []struct{ emoji, want string }{{"👀", "GLANCE"}, {"👀", "GLANCE"}, {"✅", "DONE"}, {"LGTM", "LGTM"}, {"", ""}, {"", ""}} {
-		if err := c.React(t.Context(), to, step.emoji); err != nil {
+	for _, busy := range []bool{true, true, false, false} {
+		if err := c.Mark(t.Context(), to, busy); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(s.Sent("-")[0].Reactions, " "); got != step.want {
-			t.Errorf("%s: %q", step.emoji, got)
+		if got := strings.Join(s.Sent("-")[0].Reactions, " "); got != map[bool]string{true: "GLANCE"}[busy] {
+			t.Errorf("%v: %q", busy, got)
 		}
 	}
-	if err := c.React(t.Context(), to, "🦄"); err == nil {
-		t.Error("an emoji without a name was put on a message")
-	}
-	if err := c.React(t.Context(), channel.Address{Chat: "oc_1"}, "👀"); err == nil {
+	if err := c.Mark(t.Context(), channel.Address{Chat: "oc_1"}, true); err == nil {
 		t.Error("no message was named")
 	}
 }
@@ -640,7 +637,7 @@ func TestGivenUp(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); deliver(ctx) }()
 	// The name of the sender is asked for while the message is being taken.
-	s.await("the message to be taken", func() bool { return len(s.Called("GET", "contact/v3/users/ou_4711")) == 1 })
+	s.await("the message to be taken", func() bool { return len(s.Called("GET contact/v3/users/ou_4711")) == 1 })
 	giveUp()
 	<-ended
 	if m := in.next(t); m.Text != "slow" {
@@ -730,7 +727,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("%s %s: %+v", test.name, test.args, r)
 		}
 	}
-	tasks := s.Called("POST", "task/v2/tasks")
+	tasks := s.Called("POST task/v2/tasks")
 	if len(tasks) != 2 || member(tasks[0].Body) != "ou_8" || member(tasks[1].Body) != "ou_4711" || len(tasks[0].Body["client_token"].(string)) != 40 {
 		t.Errorf("%+v", tasks)
 	}
@@ -738,7 +735,7 @@ func TestTools(t *testing.T) {
 		t.Errorf("%+v", due)
 	}
 	var invited []string
-	for _, call := range s.Called("POST", strings.TrimPrefix(event, "POST ")+"/00592a0e_0/attendees") {
+	for _, call := range s.Called(event + "/00592a0e_0/attendees") {
 		text, _ := json.Marshal(call.Body["attendees"])
 		invited = append(invited, string(text))
 	}

@@ -24,29 +24,17 @@ const (
 
 // load returns the files of a message with their bytes. Those that are too large or that
 // the platform does not give have no Data.
-func (s *session) load(ctx context.Context, a *arrival) (loaded []chat.File) {
-	left := int64(maxFiles)
+func (s *session) load(ctx context.Context, a *arrival) []chat.File {
+	var list []platform.Attachment
 	for _, f := range a.files {
-		got := chat.File{Name: f.name, MediaType: f.mediaType}
-		data, err := s.fetch(ctx, a.ID, f, left)
-		if err != nil {
-			s.log.WarnContext(ctx, "a file of a feishu message was not loaded", "error", err)
-		} else {
-			left -= int64(len(data))
-			got.Data, got.Size = data, len(data)
-			if f.kind == "image" { // the event names neither name nor type
-				if t := http.DetectContentType(data); strings.HasPrefix(t, "image/") {
-					got.MediaType = t
-				}
-			}
-		}
-		if got.MediaType == "" {
-			got.MediaType, _, _ = mime.ParseMediaType(mime.TypeByExtension(path.Ext(f.name)))
-		}
-		got.MediaType = cmp.Or(got.MediaType, "application/octet-stream")
-		loaded = append(loaded, got)
+		list = append(list, platform.Attachment{
+			Name: f.name, MediaType: f.mediaType,
+			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+				return s.fetch(ctx, a.ID, f, limit)
+			},
+		})
 	}
-	return loaded
+	return platform.Load(ctx, s.log, list, maxFiles)
 }
 
 // fetch loads a file of a message (获取消息中的资源文件, im-v1/message-resource/get).
@@ -57,8 +45,8 @@ func (c *Channel) fetch(ctx context.Context, message string, f file, limit int64
 	}
 	return c.request(ctx, platform.Request{
 		Path: "im/v1/messages/" + message + "/resources/" + f.key, Query: url.Values{"type": {f.kind}},
-		Limit: limit, Time: fileTime,
-	})
+		Limit: limit, Time: platform.FileTime,
+	}, nil)
 }
 
 // kind is a type of message.
@@ -104,9 +92,5 @@ func (c *Channel) post(ctx context.Context, path string, fields map[string]strin
 		form.Field(k, v)
 	}
 	form.File(field, name, "", content)
-	answer, err := c.request(ctx, platform.Request{Path: path, Body: &form, Time: fileTime})
-	if err != nil {
-		return err
-	}
-	return decode(path, answer, &struct{ Data any }{out})
+	return c.call(ctx, http.MethodPost, path, nil, &form, out)
 }

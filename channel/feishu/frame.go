@@ -2,6 +2,7 @@ package feishu
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -9,15 +10,11 @@ import (
 
 // frame is a message of the long connection (ws/pbbp2.pb.go of the SDK).
 type frame struct {
-	sequence, log   uint64
-	service, method int32
-	headers         []header
-	encoding, kind  string
-	payload         []byte
-	logNew          string
+	head    []byte // all fields but the payload, as they came
+	method  uint64
+	headers map[string]string
+	payload []byte
 }
-
-type header struct{ key, value string }
 
 // The methods of frames.
 const (
@@ -25,137 +22,97 @@ const (
 	data    = 1 // an event
 )
 
-// The fields of a frame.
+// The fields of a frame that mean something here.
 const (
-	fieldSequence protowire.Number = iota + 1
-	fieldLog
-	fieldService
-	fieldMethod
-	fieldHeaders
-	fieldEncoding
-	fieldKind
-	fieldPayload
-	fieldLogNew
+	fieldSequence protowire.Number = 1
+	fieldLog      protowire.Number = 2
+	fieldService  protowire.Number = 3
+	fieldMethod   protowire.Number = 4
+	fieldHeaders  protowire.Number = 5
+	fieldPayload  protowire.Number = 8
 )
-
-// maxHeaders is how many headers of a frame are read.
-const maxHeaders = 64
 
 var errFrame = errors.New("it is not a frame of the long connection")
 
-// header returns the value of a header; empty if there is none.
-func (f *frame) header(key string) string {
-	for _, h := range f.headers {
-		if h.key == key {
-			return h.value
-		}
-	}
-	return ""
-}
-
 // number returns the value of a header that is a number; 0 if there is none.
 func (f *frame) number(key string) int {
-	n, _ := strconv.Atoi(f.header(key))
+	n, _ := strconv.Atoi(f.headers[key])
 	return n
 }
 
-// encode writes a frame. The fields that a reader requires are always there.
-func (f *frame) encode() []byte {
-	var b []byte
-	number := func(field protowire.Number, v uint64) {
-		b = protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
+// newPing returns the frame of a ping. The fields that a reader requires are always there.
+func newPing(service uint64) *frame {
+	f := &frame{}
+	for i, v := range []uint64{0, 0, service, control} {
+		f.head = protowire.AppendTag(f.head, fieldSequence+protowire.Number(i), protowire.VarintType)
+		f.head = protowire.AppendVarint(f.head, v)
 	}
-	text := func(field protowire.Number, s string) {
-		b = protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
-	}
-	number(fieldSequence, f.sequence)
-	number(fieldLog, f.log)
-	number(fieldService, uint64(f.service))
-	number(fieldMethod, uint64(f.method))
-	for _, h := range f.headers {
-		one := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), h.key)
-		one = protowire.AppendString(protowire.AppendTag(one, 2, protowire.BytesType), h.value)
-		b = protowire.AppendBytes(protowire.AppendTag(b, fieldHeaders, protowire.BytesType), one)
-	}
-	text(fieldEncoding, f.encoding)
-	text(fieldKind, f.kind)
-	if f.payload != nil {
-		b = protowire.AppendBytes(protowire.AppendTag(b, fieldPayload, protowire.BytesType), f.payload)
-	}
-	text(fieldLogNew, f.logNew)
-	return b
+	return f.with("type", "ping")
 }
 
-// decodeFrame reads a frame. Fields that are not known are left out.
+// with returns a copy with one more header.
+func (f *frame) with(key, value string) *frame {
+	one := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), key)
+	one = protowire.AppendString(protowire.AppendTag(one, 2, protowire.BytesType), value)
+	head := protowire.AppendTag(slices.Clip(f.head), fieldHeaders, protowire.BytesType)
+	return &frame{head: protowire.AppendBytes(head, one), payload: f.payload}
+}
+
+// encode writes a frame.
+func (f *frame) encode() []byte {
+	if f.payload == nil {
+		return f.head
+	}
+	return protowire.AppendBytes(protowire.AppendTag(slices.Clip(f.head), fieldPayload, protowire.BytesType), f.payload)
+}
+
+// decodeFrame reads a frame.
 func decodeFrame(b []byte) (*frame, error) {
-	f := &frame{}
-	err := fields(b, func(field protowire.Number, v uint64, s []byte) error {
+	f := &frame{headers: map[string]string{}}
+	err := fields(b, func(field protowire.Number, v uint64, s, raw []byte) error {
 		switch field {
-		case fieldSequence:
-			f.sequence = v
-		case fieldLog:
-			f.log = v
-		case fieldService:
-			f.service = int32(v) //nolint:gosec // as protobuf cuts it
+		case fieldPayload:
+			f.payload = s
+			return nil
 		case fieldMethod:
-			f.method = int32(v) //nolint:gosec // as protobuf cuts it
+			f.method = v
 		case fieldHeaders:
-			if len(f.headers) == maxHeaders {
-				return errFrame
-			}
-			var h header
-			err := fields(s, func(field protowire.Number, _ uint64, s []byte) error {
-				switch field {
-				case 1:
-					h.key = string(s)
-				case 2:
-					h.value = string(s)
-				}
-				return nil
-			})
+			texts := map[protowire.Number]string{}
+			err := fields(s, func(field protowire.Number, _ uint64, s, _ []byte) error { texts[field] = string(s); return nil })
 			if err != nil {
 				return err
 			}
-			f.headers = append(f.headers, h)
-		case fieldEncoding:
-			f.encoding = string(s)
-		case fieldKind:
-			f.kind = string(s)
-		case fieldPayload:
-			f.payload = s
-		case fieldLogNew:
-			f.logNew = string(s)
+			f.headers[texts[1]] = texts[2]
 		}
+		f.head = append(f.head, raw...)
 		return nil
 	})
 	return f, err
 }
 
-// fields calls each for the fields of a message: a number, or bytes.
-func fields(b []byte, each func(field protowire.Number, v uint64, s []byte) error) error {
+// fields calls each for the fields of a message: a number, or bytes, and as it is written.
+func fields(b []byte, each func(field protowire.Number, v uint64, s, raw []byte) error) error {
 	for len(b) > 0 {
-		field, kind, n := protowire.ConsumeTag(b)
+		field, kind, tag := protowire.ConsumeTag(b)
+		if tag < 0 {
+			return errFrame
+		}
+		n := protowire.ConsumeFieldValue(field, kind, b[tag:])
 		if n < 0 {
 			return errFrame
 		}
-		b = b[n:]
 		var v uint64
 		var s []byte
 		switch kind {
 		case protowire.VarintType:
-			v, n = protowire.ConsumeVarint(b)
+			v, _ = protowire.ConsumeVarint(b[tag:])
 		case protowire.BytesType:
-			s, n = protowire.ConsumeBytes(b)
-		default:
-			n = protowire.ConsumeFieldValue(field, kind, b)
+			s, _ = protowire.ConsumeBytes(b[tag:])
 		}
-		if n < 0 {
-			return errFrame
-		}
-		b = b[n:]
-		if err := each(field, v, s); err != nil {
+		if err := each(field, v, s, b[:tag+n]); err != nil {
 			return err
 		}
+		b = b[tag+n:]
 	}
 	return nil
 }

@@ -19,26 +19,25 @@ import (
 // card-json-v2-components/content-components/rich-text). Nothing that a model writes becomes
 // a tag, and pictures become links. The page asks for four spaces before what is in a list.
 func dialect() markup.Dialect {
-	return markup.Dialect{
-		Parser: markup.GFM(true),
-		Text: func(s string, start bool) string {
-			if s = escape(s); start {
-				s = begin(s)
-			}
-			return s
-		},
-		Strong:  markup.Around("**", "**"),
-		Italic:  markup.Around("*", "*"),
-		Struck:  markup.Around("~~", "~~"),
-		Code:    span,
-		Link:    link,
-		Heading: heading,
-		Fence:   fence,
-		Indent:  "    ",
-		Table:   table,
-		Rule:    "---",
-		Gap:     func(b markup.Block) bool { return !b.Item && !b.Text && (!b.List || b.Blank) },
+	d := markup.Markdown(escape)
+	whole := d.Table
+	d.Text = func(s string, start bool) string {
+		if s = escape(s); start {
+			s = begin(s)
+		}
+		return s
 	}
+	d.Code, d.Link, d.Heading, d.Paragraph = span, link, heading, nil
+	d.Fence = func(language, code string) string { return markup.Fenced(language, untagged(code)) }
+	d.Table = func(t markup.Table) string {
+		if t.Before < maxTables {
+			return whole(t)
+		}
+		return d.Fence("", whole(markup.Table{Cells: t.Words})) // one too many for a card
+	}
+	d.Indent, d.Rule = "    ", "---"
+	d.Gap = func(b markup.Block) bool { return !b.Item && !b.Text && (!b.List || b.Blank) }
+	return d
 }
 
 // length is how many bytes a text has in the request that sends it: as JSON in JSON.
@@ -118,17 +117,6 @@ func span(code string) string {
 	return "`" + untagged(code) + "`"
 }
 
-// language is what may stand behind the fence of a block of code.
-var language = regexp.MustCompile(`^[0-9A-Za-z+#._-]{1,30}$`)
-
-// fence writes code as a block of its own.
-func fence(lang, code string) string {
-	if !language.MatchString(lang) {
-		lang = ""
-	}
-	return "```" + lang + "\n" + untagged(strings.ReplaceAll(code, "```", "`\u200b``")) + "\n```"
-}
-
 // tag is the beginning of a tag of cards that reaches people.
 var tag = regexp.MustCompile(`(?i)<(at|person|link|audio)\b`)
 
@@ -138,26 +126,6 @@ func untagged(code string) string { return tag.ReplaceAllString(code, "<\u200b$1
 // maxTables is how many tables a card shows; a fourth was refused in tests of the platform
 // (openclaw-lark, card-error.ts, 2026-03).
 const maxTables = 3
-
-// table writes a table; one too many for a card is written as code.
-func table(t markup.Table) string {
-	rows := t.Cells
-	if t.Before >= maxTables {
-		rows = t.Words
-	}
-	var lines []string
-	for i, row := range rows {
-		lines = append(lines, "| "+strings.Join(row, " | ")+" |")
-		if i == 0 {
-			lines = append(lines, "|"+strings.Repeat(" --- |", len(row)))
-		}
-	}
-	if out := strings.Join(lines, "\n"); t.Before < maxTables {
-		return out
-	} else {
-		return fence("", out)
-	}
-}
 
 // link writes a link. Only addresses of the web become one.
 func link(l markup.Link) string {

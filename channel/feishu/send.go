@@ -2,14 +2,11 @@ package feishu
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/etui-run/etui/channel"
@@ -28,127 +25,58 @@ const (
 	maxSay     = 2000 // bytes of what a button says; one that says more is left out
 )
 
-// progress is how much of a message was sent when the platform failed.
-type progress struct {
-	sent int
-	id   string // of the first one
-}
-
-// part is one message of the platform.
-type part func(ctx context.Context) (id string, err error)
-
-// Send implements [channel.Channel]. A message becomes several of the platform: a card, and
-// one for each file. Those that were sent are not sent again with the same key. The ID is
-// that of the first one.
+// Send implements [channel.Channel]. The text is a card, or if the platform cannot make it one,
+// a rich text without markup.
 func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
-	parts := c.compose(m)
-	if len(parts) == 0 {
-		return "", errors.New("feishu: the message is empty")
-	}
-	var p progress
-	if m.Key != "" {
-		p, _ = c.parts.Get(m.Key)
-	}
-	for _, part := range parts[min(p.sent, len(parts)):] {
-		id, err := part(ctx)
-		if err != nil {
-			return "", err
-		}
-		if p.sent++; p.sent == 1 {
-			p.id = id
-		}
-		if m.Key != "" {
-			c.parts.Put(m.Key, p)
-		}
-	}
-	return p.id, nil
-}
-
-// compose returns the messages of the platform that make up a message.
-func (c *Channel) compose(m channel.Outgoing) (parts []part) {
-	number := 0
-	send := func(content func(ctx context.Context) (kind, any, error)) part {
-		number++
-		key := unique(m, number)
-		return func(ctx context.Context) (string, error) {
-			k, v, err := content(ctx)
+	return c.sent.Parts(m, func(part channel.Outgoing) (string, error) {
+		if len(part.Files) > 0 && len(part.Files[0].Data) > 0 {
+			kind, content, err := c.upload(ctx, part.Files[0])
 			if err != nil {
 				return "", err
 			}
-			return c.deliver(ctx, m.To, k, v, key)
+			return c.deliver(ctx, part, kind, content)
 		}
-	}
-	text := m.Text
-	files := m.Files[:0:0]
-	for _, f := range m.Files {
-		if len(f.Data) == 0 { // the platform takes no empty files
-			text += fmt.Sprintf("\n\n%s (0 B)", printable.OneLine(f.Name))
-			continue
+		if len(part.Files) > 0 { // the platform takes no empty files
+			part.Text = printable.OneLine(part.Files[0].Name) + " (0 B)"
 		}
-		files = append(files, f)
-	}
-	if text != "" || len(m.Buttons) > 0 {
-		parts = append(parts, c.text(m, text, send))
-	}
-	for _, f := range files {
-		parts = append(parts, send(func(ctx context.Context) (kind, any, error) { return c.upload(ctx, f) }))
-	}
-	return parts
-}
-
-// text returns the message with the text and the buttons: a card, or if the platform cannot
-// make it a card, a rich text without markup.
-func (c *Channel) text(m channel.Outgoing, text string, send func(func(context.Context) (kind, any, error)) part) part {
-	markdown := c.dialect.Render(text)
-	asCard := send(func(context.Context) (kind, any, error) { return kindCard, card(markdown, buttons(m)), nil })
-	asPost := send(func(context.Context) (kind, any, error) { return kindPost, plainPost(text, m.Buttons), nil })
-	return func(ctx context.Context) (string, error) {
-		id, err := asCard(ctx)
+		markdown := c.dialect.Render(part.Text)
+		shown := platform.Buttons(c.log, part.Buttons, maxButtons, maxLabel, maxSay)
+		id, err := c.deliver(ctx, part, kindCard, card(markdown, buttons(shown, part.To.Thread)))
 		if platform.Fails(err, badCard) {
 			c.log.WarnContext(ctx, "feishu does not show a text as a card; it is sent without markup", "error", err)
-			return asPost(ctx)
+			if part.Key != "" {
+				part.Key += "/plain" // the platform may have kept the card under the other one
+			}
+			return c.deliver(ctx, part, kindPost, plainPost(part.Text, shown))
 		}
-		if err == nil && len(m.Buttons) > 0 {
+		if err == nil && len(shown) > 0 {
 			c.cards.Put(id, markdown)
 		}
 		return id, err
-	}
-}
-
-// unique is the uuid of a message: the platform sends one with the same only once within an
-// hour. It has 50 characters at most.
-func unique(m channel.Outgoing, number int) string {
-	if m.Key == "" {
-		return ""
-	}
-	return sum(m.To.Chat + "\x00" + m.Key + "\x00" + strconv.Itoa(number))
-}
-
-// sum is a key of the platform for one of etui.
-func sum(key string) string {
-	hash := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(hash[:20])
+	})
 }
 
 // deliver sends one message of the platform: as a reply where a message is answered in a
 // group or in a thread, else to the chat (发送消息 and 回复消息, im-v1/message/create and
 // reply).
-func (c *Channel) deliver(ctx context.Context, to channel.Address, k kind, content any, key string) (string, error) {
+func (c *Channel) deliver(ctx context.Context, m channel.Outgoing, k kind, content any) (string, error) {
 	text, err := json.Marshal(content)
 	if err != nil {
 		return "", fmt.Errorf("feishu: %w", err)
 	}
 	body := map[string]any{"msg_type": k, "content": string(text)}
-	if key != "" {
-		body["uuid"] = key
+	if m.Key != "" {
+		// The platform sends a message with the same uuid only once within an hour. It has 50
+		// characters at most.
+		body["uuid"] = platform.Digest(40, m.To.Chat, m.Key)
 	}
-	id, err := c.reply(ctx, to, body)
+	id, err := c.reply(ctx, m.To, body)
 	if id == "" && err == nil {
-		kind, ok := receiver(to.Chat)
+		kind, ok := receiver(m.To.Chat)
 		if !ok {
-			return "", fmt.Errorf("%w: %q names no chat and nobody in Feishu", channel.ErrGone, platform.Word(to.Chat))
+			return "", fmt.Errorf("%w: %q names no chat and nobody in Feishu", channel.ErrGone, platform.Word(m.To.Chat))
 		}
-		body["receive_id"] = to.Chat
+		body["receive_id"] = m.To.Chat
 		delete(body, "reply_in_thread")
 		id, err = c.write(ctx, http.MethodPost, "im/v1/messages", url.Values{"receive_id_type": {kind}}, body)
 	}
@@ -230,24 +158,14 @@ func card(markdown string, buttons []any) any {
 	}
 }
 
-// buttons are the buttons of a message.
-func buttons(m channel.Outgoing) (list []any) {
+// buttons are the buttons of a message in a thread.
+func buttons(shown []channel.Button, thread string) (list []any) {
 	type object map[string]any
-	for _, b := range m.Buttons {
-		if b.Text == "" || len(b.Text) > maxSay || len(list) == maxButtons {
-			continue
-		}
-		label := printable.Line(b.Label, maxLabel)
-		if label == "" {
-			label = printable.Line(b.Text, maxLabel)
-		}
-		style := "default"
-		if len(list) == 0 {
-			style = "primary"
-		}
+	for i, b := range shown {
 		list = append(list, object{
-			"tag": "button", "type": style, "text": object{"tag": "plain_text", "content": label},
-			"behaviors": []object{{"type": "callback", "value": value{b.Text, label, m.To.Thread}}},
+			"tag": "button", "type": []string{"primary", "default"}[min(i, 1)],
+			"text":      object{"tag": "plain_text", "content": b.Label},
+			"behaviors": []object{{"type": "callback", "value": value{b.Text, b.Label, thread}}},
 		})
 	}
 	return list
@@ -291,29 +209,27 @@ func (c *Channel) Edit(ctx context.Context, _ channel.Address, id, text string) 
 	return c.call(ctx, method, "im/v1/messages/"+message, nil, body, nil)
 }
 
-// React implements [channel.Reactor]. The bot has one emoji on a message; another one
-// replaces it. Which one it is the channel knows until it ends (添加消息表情回复,
-// im-v1/message-reaction/create).
-func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) error {
+// Mark implements [channel.Marker] by an emoji: the platform does not show that a bot is typing
+// (添加消息表情回复, im-v1/message-reaction/create).
+func (c *Channel) Mark(ctx context.Context, to channel.Address, busy bool) error {
 	message := messageOf(to.Message)
 	if message == "" {
 		return errors.New("feishu: no message is named to react to")
 	}
-	name := ""
-	if emoji != "" {
-		if name = emojiName(emoji); name == "" {
-			return fmt.Errorf("feishu: no name is known for the emoji %q", platform.Word(emoji))
-		}
-	}
 	path := "im/v1/messages/" + message + "/reactions"
-	return c.reacts.Replace(message, name, func(id string) error {
+	if id, had := c.marks.Get(message); had && !busy {
+		c.marks.Remove(message)
 		return c.call(ctx, http.MethodDelete, path+"/"+url.PathEscape(id), nil, nil, nil)
-	}, func() (string, error) {
-		var answer struct {
-			ID string `json:"reaction_id"`
-		}
-		body := map[string]any{"reaction_type": map[string]string{"emoji_type": name}}
-		err := c.call(ctx, http.MethodPost, path, nil, body, &answer)
-		return answer.ID, err
-	})
+	} else if had || !busy {
+		return nil
+	}
+	var answer struct {
+		ID string `json:"reaction_id"`
+	}
+	body := map[string]any{"reaction_type": map[string]string{"emoji_type": "GLANCE"}} // 👀
+	err := c.call(ctx, http.MethodPost, path, nil, body, &answer)
+	if err == nil {
+		c.marks.Put(message, answer.ID)
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/recent"
 )
 
 // The long connection is as package ws of the SDK v3.5.3 has it: an address from
@@ -86,25 +88,28 @@ func (s *session) connection(ctx context.Context) error {
 	s.log.DebugContext(ctx, "feishu connection is open")
 	defer s.log.DebugContext(ctx, "feishu connection ends")
 	u, _ := url.Parse(at.URL) // endpoint has parsed it
-	service, _ := strconv.ParseInt(u.Query().Get("service_id"), 10, 32)
+	service, _ := strconv.ParseUint(u.Query().Get("service_id"), 10, 31)
 	open, end := context.WithCancel(ctx)
-	l := &line{session: s, conn: conn, service: int32(service), heard: make(chan struct{}, 1), every: make(chan time.Duration, 1)}
+	l := &line{
+		session: s, conn: conn, interval: at.ClientConfig.every(), every: make(chan time.Duration),
+		half: recent.New[string, *assembly](maxHalf),
+	}
 	var pings sync.WaitGroup
 	defer pings.Wait()
 	defer end()
 	defer conn.Close()
+	every := l.interval
 	pings.Go(func() {
 		defer panics.Log(s.log, "pinging Feishu")
-		l.ping(open, at.ClientConfig.every())
+		l.ping(open, newPing(service).encode(), every)
 	})
 	for {
-		data, binary, err := conn.Read(open)
+		// A ping has an answer, so a connection on which nothing comes is dead.
+		patience, done := context.WithTimeout(open, l.interval+pingTime)
+		data, binary, err := conn.Read(patience)
+		done()
 		if err != nil {
 			return err
-		}
-		select {
-		case l.heard <- struct{}{}:
-		default:
 		}
 		if !binary {
 			continue
@@ -123,16 +128,14 @@ func (s *session) connection(ctx context.Context) error {
 // line is an open connection.
 type line struct {
 	*session
-	conn    *platform.Socket
-	service int32
-	heard   chan struct{}      // something has arrived
-	every   chan time.Duration // a new time between pings
-	half    []*assembly        // events of which frames are missing, the oldest first
+	conn     *platform.Socket
+	interval time.Duration                    // between pings
+	every    chan time.Duration               // a new one
+	half     *recent.Cache[string, *assembly] // events of which frames are missing
 }
 
 // assembly is an event in several frames.
 type assembly struct {
-	id    string
 	parts [][]byte
 	size  int
 }
@@ -141,13 +144,17 @@ type assembly struct {
 func (l *line) receive(ctx context.Context, f *frame) error {
 	if f.method == control {
 		var said settings
-		if f.header("type") == "pong" && json.Unmarshal(f.payload, &said) == nil && said.PingInterval > 0 {
-			select {
-			case l.every <- said.every():
-			default: // the last one is not read yet
-			}
+		isPong := f.headers["type"] == "pong" && json.Unmarshal(f.payload, &said) == nil
+		if !isPong || said.PingInterval <= 0 || said.every() == l.interval {
+			return nil
 		}
-		return nil
+		l.interval = said.every()
+		select {
+		case l.every <- l.interval:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	if f.method != data {
 		return nil
@@ -161,7 +168,7 @@ func (l *line) receive(ctx context.Context, f *frame) error {
 	// A callback comes as an event, too; the SDK knows the type card and leaves it out.
 	e, err := readEnvelope(payload)
 	var a *arrival
-	if err == nil && (f.header("type") == "event" || f.header("type") == "card") {
+	if err == nil && (f.headers["type"] == "event" || f.headers["type"] == "card") {
 		a, err = l.read(e)
 	}
 	if err != nil {
@@ -171,13 +178,12 @@ func (l *line) receive(ctx context.Context, f *frame) error {
 		acknowledge(http.StatusOK, nil) // again it would be no better
 		return nil
 	}
-	return l.intake.Start(ctx, platform.Job{
+	return l.Start(ctx, platform.Job{
 		Chat: a.At.Chat,
 		Take: func(ctx context.Context) error { return l.take(ctx, a) },
 		Done: func(err error) {
 			switch {
 			case err != nil:
-				l.log.WarnContext(ctx, "a feishu message was not taken; Feishu sends it again", "error", err)
 				acknowledge(http.StatusInternalServerError, nil)
 			case a.pressed == "":
 				acknowledge(http.StatusOK, nil)
@@ -190,37 +196,25 @@ func (l *line) receive(ctx context.Context, f *frame) error {
 
 // assemble returns the payload of an event when its last frame has come.
 func (l *line) assemble(f *frame) ([]byte, bool) {
-	sum, seq, id := f.number("sum"), f.number("seq"), f.header("message_id")
+	sum, seq, id := f.number("sum"), f.number("seq"), f.headers["message_id"]
 	if sum <= 1 {
 		return f.payload, true
 	}
 	if sum > maxParts || seq < 0 || seq >= sum || id == "" {
 		return nil, false
 	}
-	at := -1
-	for i, a := range l.half {
-		if a.id == id && len(a.parts) == sum {
-			at = i
-		}
+	a, ok := l.half.Get(id)
+	if !ok || len(a.parts) != sum {
+		a = &assembly{parts: make([][]byte, sum)}
+		l.half.Put(id, a)
 	}
-	if at < 0 {
-		if len(l.half) == maxHalf {
-			l.half = l.half[1:]
-		}
-		l.half = append(l.half, &assembly{id: id, parts: make([][]byte, sum)})
-		at = len(l.half) - 1
-	}
-	a := l.half[at]
 	a.size += len(f.payload) - len(a.parts[seq])
 	a.parts[seq] = f.payload
-	whole := true
-	for _, p := range a.parts {
-		whole = whole && len(p) > 0
-	}
+	whole := !slices.ContainsFunc(a.parts, func(p []byte) bool { return len(p) == 0 })
 	if !whole && a.size <= maxBody {
 		return nil, false
 	}
-	l.half = append(l.half[:at], l.half[at+1:]...)
+	l.half.Remove(id)
 	return bytes.Join(a.parts, nil), whole && a.size <= maxBody
 }
 
@@ -235,8 +229,7 @@ func (l *line) acknowledge(ctx context.Context, f *frame, code int, answer any, 
 	if answer != nil {
 		reply.Data, err = json.Marshal(answer)
 	}
-	own := *f
-	own.headers = append(append([]header{}, f.headers...), header{"biz_rt", strconv.FormatInt(took.Milliseconds(), 10)})
+	own := f.with("biz_rt", strconv.FormatInt(took.Milliseconds(), 10))
 	if err == nil {
 		own.payload, err = json.Marshal(reply)
 	}
@@ -248,37 +241,21 @@ func (l *line) acknowledge(ctx context.Context, f *frame, code int, answer any, 
 	}
 }
 
-// ping pings the platform, and closes a connection on which nothing comes back.
-func (l *line) ping(ctx context.Context, every time.Duration) {
-	ping := frame{service: l.service, method: control, headers: []header{{"type", "ping"}}}
+// ping pings the platform until ctx ends.
+func (l *line) ping(ctx context.Context, ping []byte, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
 	for {
-		if err := l.conn.Write(ctx, ping.encode()); err != nil {
+		if err := l.conn.Write(ctx, ping); err != nil {
 			l.conn.Close() // the reader reports it
 			return
 		}
-		patience := time.NewTimer(pingTime)
 		select {
-		case <-l.heard:
-		case <-patience.C:
-			l.conn.Close()
-			return
+		case every := <-l.every:
+			ticker.Reset(every)
+		case <-ticker.C:
 		case <-ctx.Done():
 			return
-		}
-		next := time.NewTimer(every)
-		for waiting := true; waiting; {
-			select {
-			case every = <-l.every:
-				next.Reset(every)
-			case <-next.C:
-				waiting = false
-			case <-ctx.Done():
-				return
-			}
-		}
-		select {
-		case <-l.heard: // before the ping that comes now
-		default:
 		}
 	}
 }

@@ -1,9 +1,7 @@
 package feishu
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
@@ -21,35 +20,33 @@ import (
 // Tools returns the tools that act at the platform: feishu_task and feishu_event. They act
 // as the bot, for the chat that the call comes from, and for nobody else.
 func (c *Channel) Tools() []tool.Tool {
-	definition := func(name, description, zh string, aliases, examples []string) tool.Definition {
-		return tool.Definition{
-			Name: name, Description: description, Translations: map[string]string{"zh": zh}, Aliases: aliases, Examples: examples,
-			Groups: []string{Platform}, Channels: []string{Platform}, Risk: tool.Write, Replay: tool.Keyed, Timeout: 30 * time.Second, Version: "1", Source: "channel",
-		}
-	}
-	return []tool.Tool{
-		tool.Func(definition("feishu_task", "Creates a task in Feishu / Lark Tasks for the person who asks, with a due date if one is given.",
-			"在飞书任务中为提问者创建任务，可设截止时间。",
-			[]string{"to-do", "todo", "assign a task", "创建任务", "待办", "飞书任务"}, []string{"put this on my task list for Friday", "帮我建一个周五到期的任务"}), c.task),
-		tool.Func(definition("feishu_event", "Creates an event with a video meeting in the Feishu / Lark calendar, and invites the person who asks, or everybody in the group if it is asked for in a group.",
-			"在飞书日历中创建带视频会议的日程，邀请提问者；在群里则邀请全群。",
-			[]string{"calendar event", "schedule a meeting", "video meeting", "创建日程", "预约会议", "飞书日历"}, []string{"schedule a meeting with this group tomorrow at ten", "明天十点和大家开会"}), c.event),
-	}
+	task := platform.Definition(Platform, "feishu_task",
+		"Creates a task in Feishu / Lark Tasks for the person who asks, with a due date if one is given.",
+		"在飞书任务中为提问者创建任务，可设截止时间。",
+		[]string{"to-do", "todo", "assign a task", "创建任务", "待办", "飞书任务"},
+		[]string{"put this on my task list for Friday", "帮我建一个周五到期的任务"})
+	event := platform.Definition(Platform, "feishu_event",
+		"Creates an event with a video meeting in the Feishu / Lark calendar, and invites the person who asks, "+
+			"or everybody in the group if it is asked for in a group.",
+		"在飞书日历中创建带视频会议的日程，邀请提问者；在群里则邀请全群。",
+		[]string{"calendar event", "schedule a meeting", "video meeting", "创建日程", "预约会议", "飞书日历"},
+		[]string{"schedule a meeting with this group tomorrow at ten", "明天十点和大家开会"})
+	task.Replay, event.Replay = tool.Keyed, tool.Keyed
+	return []tool.Tool{tool.Func(task, c.task), tool.Func(event, c.event)}
 }
 
 // here returns the chat that a call comes from, and the person who asks: empty if the
 // platform's ID is not known.
 func (c *Channel) here(ctx context.Context) (chat, who string, err error) {
-	f := tool.Caller(ctx)
-	chat = cmp.Or(f.Chat, f.Attrs["chat"])
-	if f.Channel != Platform || !isID(chat, "oc_") {
-		return "", "", errors.New("this works in a chat of Feishu only")
+	at, err := platform.Here(ctx, Platform, func(at channel.Address) bool { return isID(at.Chat, "oc_") })
+	if err != nil {
+		return "", "", err
 	}
-	if isID(f.User, "ou_") {
-		return chat, f.User, nil
+	if user := tool.Caller(ctx).User; isID(user, "ou_") {
+		return at.Chat, user, nil
 	}
-	who, _ = c.peers.Get(chat) // a direct chat has one person
-	return chat, who, nil
+	who, _ = c.peers.Get(at.Chat) // a direct chat has one person
+	return at.Chat, who, nil
 }
 
 // moment reads a time.
@@ -82,7 +79,7 @@ func (c *Channel) task(ctx context.Context, in taskInput) (chat.Result, error) {
 		"members": []map[string]string{{"id": who, "type": "user", "role": "assignee"}},
 	}
 	if key := tool.IdempotencyKey(ctx); key != "" {
-		body["client_token"] = sum(key)
+		body["client_token"] = platform.Digest(40, key)
 	}
 	if in.Due != "" {
 		due, allDay := moment(time.DateOnly, in.Due)
@@ -156,7 +153,7 @@ func (c *Channel) event(ctx context.Context, in eventInput) (chat.Result, error)
 	}
 	query := url.Values{}
 	if key := tool.IdempotencyKey(ctx); key != "" {
-		query.Set("idempotency_key", sum(key))
+		query.Set("idempotency_key", platform.Digest(40, key))
 	}
 	var done struct {
 		Event struct {

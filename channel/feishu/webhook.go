@@ -2,6 +2,9 @@ package feishu
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -57,7 +60,7 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, struct{}{})
 		return
 	}
-	if s.intake.Deliver(w, r, a.At.Chat, func(ctx context.Context) error { return s.take(ctx, a) }) {
+	if s.Deliver(w, r, a.At.Chat, func(ctx context.Context) error { return s.take(ctx, a) }) {
 		answer(w, c.answer(a))
 	}
 }
@@ -88,4 +91,23 @@ func (c *Channel) unpack(body []byte) (*envelope, error) {
 		return nil, err
 	}
 	return readEnvelope(text)
+}
+
+// The platform's scheme (接收事件, encrypt-key-encryption-configuration-case): AES-256-CBC
+// with the SHA-256 of the Encrypt Key, padded by PKCS#7, in Base64 after the initialization
+// vector.
+
+func aesKey(encryptKey string) [32]byte { return sha256.Sum256([]byte(encryptKey)) }
+
+// unseal decrypts what the platform has sent.
+func unseal(key [32]byte, sealed string) ([]byte, error) {
+	return platform.Unseal(key[:], nil, sealed, aes.BlockSize)
+}
+
+// sign is the signature of a delivery, X-Lark-Signature (the same page).
+func sign(timestamp, nonce, encryptKey string, body []byte) string {
+	h := sha256.New()
+	h.Write([]byte(timestamp + nonce + encryptKey))
+	h.Write(body)
+	return hex.EncodeToString(h.Sum(nil))
 }

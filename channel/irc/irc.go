@@ -11,6 +11,7 @@
 package irc
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -26,6 +27,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -98,12 +100,11 @@ func New(c Config) (*Channel, error) {
 	if err != nil || u.Scheme != "ircs" && u.Scheme != "irc" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" {
 		return nil, errors.New("the URL of an IRC server is ircs:// and its name, with a port if it is not 6697")
 	}
-	ch := &Channel{config: c, host: u.Hostname(), secure: u.Scheme == "ircs", log: c.Log, changed: make(chan struct{}), seen: map[string]time.Time{}}
-	port := u.Port()
-	if port == "" {
-		port = map[bool]string{true: "6697", false: "6667"}[ch.secure]
+	ch := &Channel{
+		config: c, host: u.Hostname(), secure: u.Scheme == "ircs", log: platform.Log(c.Log),
+		changed: make(chan struct{}), seen: map[string]time.Time{},
 	}
-	ch.address = net.JoinHostPort(ch.host, port)
+	ch.address = net.JoinHostPort(ch.host, cmp.Or(u.Port(), map[bool]string{true: "6697", false: "6667"}[ch.secure]))
 	if !validNick(c.Nick) {
 		return nil, fmt.Errorf("nick %q is none: it has letters, digits and any of -_[]{}\\|^`, begins with no digit, and has 30 bytes at most", c.Nick)
 	}
@@ -123,19 +124,11 @@ func New(c Config) (*Channel, error) {
 		}
 		ch.rooms = append(ch.rooms, room{name, key})
 	}
-	if c.Account == "" {
-		ch.config.Account = c.Nick
-	}
+	ch.config.Account = cmp.Or(c.Account, c.Nick)
 	if c.Dial == nil {
 		ch.config.Dial = (&net.Dialer{}).DialContext
 	}
-	if c.Pace == 0 {
-		c.Pace = time.Second
-	}
-	if ch.log == nil {
-		ch.log = slog.New(slog.DiscardHandler)
-	}
-	ch.pace = rate.NewLimiter(rate.Every(c.Pace), burst)
+	ch.pace = rate.NewLimiter(rate.Every(cmp.Or(c.Pace, time.Second)), burst)
 	ch.nicks, ch.mine, ch.taken = recent.New[string, string](remembered), recent.New[string, struct{}](remembered), recent.New[string, struct{}](remembered)
 	return ch, nil
 }

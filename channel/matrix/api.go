@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,13 +17,19 @@ const (
 	forbidden    = "M_FORBIDDEN"
 	notFound     = "M_NOT_FOUND"
 	unrecognized = "M_UNRECOGNIZED"
-	duplicate    = "M_DUPLICATE_ANNOTATION"
 	badParameter = "M_INVALID_PARAM"
 	noVersion    = "M_UNSUPPORTED_ROOM_VERSION" // what Dendrite says of a room that is not there
 )
 
-// refusals are the codes that say that the account may not do anything.
-var refusals = []string{"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED", "M_CONSENT_NOT_GIVEN"}
+// refusals are the codes about the account and the moment. Those about a room have other meanings
+// elsewhere, so Send knows them.
+var refusals = platform.Refusals{
+	Refused: []string{
+		"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED",
+		"M_CONSENT_NOT_GIVEN",
+	},
+	Busy: []string{"M_LIMIT_EXCEEDED"},
+}
 
 // refusal returns the error of an answer.
 func refusal(a *platform.Answer) *platform.Failure {
@@ -39,12 +44,9 @@ func refusal(a *platform.Answer) *platform.Failure {
 	if err := json.Unmarshal(a.Body, &says); err != nil { // a proxy answers otherwise
 		return &platform.Failure{}
 	}
-	f := &platform.Failure{Code: says.Code, Message: says.Error, Busy: says.Code == "M_LIMIT_EXCEEDED"}
+	f := &platform.Failure{Code: says.Code, Message: says.Error}
 	if _, ok := platform.RetryAfter(a.Header.Get("Retry-After")); !ok { // the older way
 		f.After = platform.Seconds(says.After / 1000)
-	}
-	if slices.Contains(refusals, f.Code) {
-		f.Means = channel.ErrRefused
 	}
 	if f.Code == "M_UNKNOWN_TOKEN" {
 		f.Message += "; get a new access token as docs/channels/matrix.md says, and restart etui"

@@ -24,7 +24,6 @@ const (
 	typeLevels    = "m.room.power_levels"
 	typeTombstone = "m.room.tombstone"
 	typeTopic     = "m.room.topic"
-	typeReaction  = "m.reaction"
 	typeDirect    = "m.direct"
 	typePoll      = "org.matrix.msc3381.poll.start"
 )
@@ -241,17 +240,6 @@ func command(text string) string {
 		return "/" + rest
 	}
 	return text
-}
-
-// maxCited is how many characters of an answered message are repeated.
-const maxCited = 2000
-
-// quoted puts a text into a quotation of Markdown, in which it is no command.
-func quoted(text string) string {
-	if runes := []rune(text); len(runes) > maxCited {
-		text = string(runes[:maxCited]) + "…"
-	}
-	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
 }
 
 // cited is a message that is answered.

@@ -18,14 +18,17 @@ import (
 
 // load returns the files of a message with their bytes. Those that are too large or encrypted,
 // or that the homeserver does not give, have no Data.
-func (r *run) load(ctx context.Context, files []file) (loaded []chat.File) {
+func (r *run) load(ctx context.Context, files []file) []chat.File {
+	var list []platform.Attachment
 	for _, f := range files {
-		loaded = append(loaded, chat.File{Name: f.name, MediaType: f.mediaType, Size: int(f.size)})
+		list = append(list, platform.Attachment{
+			Name: f.name, MediaType: f.mediaType, Size: f.size,
+			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+				return r.download(ctx, f.url, limit)
+			},
+		})
 	}
-	platform.Load(ctx, r.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
-		return r.download(ctx, files[i].url, limit)
-	})
-	return loaded
+	return platform.Load(ctx, r.log, list, maxFiles)
 }
 
 // download loads a file from the homeserver: from where it asks who wants it, or on one that is
@@ -37,7 +40,7 @@ func (c *Channel) download(ctx context.Context, address string, most int64) ([]b
 	}
 	get := func(path string) ([]byte, error) {
 		r := route("GET", path, server, media)
-		r.Limit, r.Time = most, fileTime
+		r.Limit, r.Time = most, platform.FileTime
 		answer, err := c.api.Do(ctx, r)
 		if err != nil {
 			return nil, err
@@ -82,7 +85,7 @@ func (c *Channel) upload(ctx context.Context, f chat.File) (object, error) {
 		URI string `json:"content_uri"`
 	}
 	r := route("POST", "/media/v3/upload")
-	r.Query, r.Header, r.Body, r.Time = url.Values{"filename": {name}}, http.Header{"Content-Type": {mediaType}}, f.Data, fileTime
+	r.Query, r.Header, r.Body = url.Values{"filename": {name}}, http.Header{"Content-Type": {mediaType}}, f.Data
 	if err := c.request(ctx, r, &answer); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@
 //
 // The pages that it is written from are those of https://spec.matrix.org/v1.16/client-server-api/:
 // "Syncing", "Sending events to a room", "Instant messaging", "Event replacements",
-// "Event annotations and reactions", "Threading", "Rich replies", "User and room mentions",
+// "Threading", "Rich replies", "User and room mentions",
 // "Content repository", "Direct messaging", "Typing notifications", "Receipts",
 // "Permissions", "Standard error response" and "Rate limiting"; and for polls the proposal
 // MSC3381, under the names that clients use.
@@ -30,7 +30,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/yuin/goldmark"
+
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/store"
@@ -51,8 +54,9 @@ const (
 	maxID      = 255      // bytes of the IDs of Matrix
 
 	pollTime = 30 * time.Second // for which the homeserver waits for something new
-	callTime = 30 * time.Second // of a call
-	fileTime = 2 * time.Minute  // of loading or sending files
+	// knownFor is for how long an answer about a room or its people is believed, if no event says
+	// that it changed.
+	knownFor = 5 * time.Minute
 )
 
 // Config says which account a channel is.
@@ -81,31 +85,29 @@ type Channel struct {
 	config   Config
 	api      *platform.Client
 	log      *slog.Logger
-	markdown markdown
+	markdown goldmark.Markdown
 
 	self    atomic.Pointer[account] // once the homeserver was asked
 	salt    atomic.Pointer[string]  // of transaction IDs
 	tries   map[string]int          // to join a room; Run's
 	directs direct
 
-	seen      *recent.Cache[string, struct{}] // events that are safe
-	mine      *recent.Cache[string, struct{}] // events of the account
-	events    *recent.Cache[string, cited]    // that are answered, by ID
-	posted    *platform.Sent                  // by transaction ID
-	reactions *platform.Reactions
-	names     *recent.Cache[string, string]      // of people, by room and ID
-	places    *recent.Cache[string, place]       // by room
-	levels    *recent.Cache[string, powerLevels] // by room
-	told      *recent.Cache[string, struct{}]    // encrypted rooms that were told so
-	reading   chan struct{}                      // a place for each receipt that is on its way
-	resolve   sync.Mutex                         // while a direct chat is found or begun
+	seen    *platform.Seen               // events that are safe
+	mine    *platform.Seen               // events of the account
+	events  *recent.Cache[string, cited] // that are answered, by ID
+	sent    *platform.Sent
+	names   *recent.Cache[string, string]        // of people, by room and ID
+	places  *platform.Facts[string, bool]        // by room: whether it is a group
+	levels  *platform.Facts[string, powerLevels] // by room
+	told    *platform.Seen                       // encrypted rooms that were told so
+	reading chan struct{}                        // a place for each receipt that is on its way
+	resolve sync.Mutex                           // while a direct chat is found or begun
 }
 
 var (
 	_ channel.Channel = (*Channel)(nil)
 	_ channel.Typer   = (*Channel)(nil)
 	_ channel.Editor  = (*Channel)(nil)
-	_ channel.Reactor = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
 )
 
@@ -125,17 +127,18 @@ func New(config Config) (*Channel, error) {
 	api, err := platform.New(platform.Config{
 		Name: Platform, URL: config.URL, Usual: "https://matrix.example.org", Plain: platform.Near, Client: config.Client,
 		Header: http.Header{"User-Agent": {"etui"}, "Authorization": {"Bearer " + config.Token}},
-		Secret: config.Token, Limit: maxBody, Wait: 5 * time.Second, Refusal: refusal,
+		Secret: config.Token, Limit: maxBody, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err
 	}
 	config.Records = cmp.Or[store.Records](config.Records, &store.Memory{})
 	c := &Channel{
-		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), markdown: newMarkdown(), tries: map[string]int{},
-		seen: recent.New[string, struct{}](maxKnown), mine: recent.New[string, struct{}](maxKnown), events: recent.New[string, cited](maxKnown / 4),
-		posted: platform.NewSent(maxKnown), reactions: platform.NewReactions(maxKnown), names: recent.New[string, string](maxKnown),
-		places: recent.New[string, place](maxKnown), levels: recent.New[string, powerLevels](maxKnown / 8), told: recent.New[string, struct{}](maxKnown),
+		config: config, api: api, log: platform.Log(config.Log), markdown: markup.HTML(""), tries: map[string]int{},
+		seen: platform.NewSeen(), mine: platform.NewSeen(), events: recent.New[string, cited](maxKnown / 4),
+		sent: platform.NewSent(Platform), names: recent.New[string, string](maxKnown),
+		places: platform.NewFacts[string, bool](maxKnown, knownFor, 0),
+		levels: platform.NewFacts[string, powerLevels](maxKnown/8, knownFor, 0), told: platform.NewSeen(),
 		reading: make(chan struct{}, 4),
 	}
 	return c, nil

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/markup"
 )
 
 func TestRender(t *testing.T) {
@@ -36,7 +37,7 @@ func TestRender(t *testing.T) {
 		{"<div>\n\n**b**\n\n</div>", "<p>&lt;div&gt;</p>\n<p><strong>b</strong></p>\n<p>&lt;/div&gt;</p>"},
 		{"> q", "<blockquote>\n<p>q</p>\n</blockquote>"},
 	} {
-		if got := newMarkdown().render(c[0]); got != c[1] {
+		if got := render(markup.HTML(""), c[0]); got != c[1] {
 			t.Errorf("%q:\n got %q\nwant %q", c[0], got, c[1])
 		}
 	}
@@ -57,12 +58,12 @@ func FuzzRender(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	m := newMarkdown()
+	m := markup.HTML("")
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 10_000 {
 			t.Skip()
 		}
-		for z := html.NewTokenizer(strings.NewReader(m.render(text))); ; {
+		for z := html.NewTokenizer(strings.NewReader(render(m, text))); ; {
 			kind := z.Next()
 			if kind == html.ErrorToken {
 				return

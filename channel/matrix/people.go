@@ -9,58 +9,42 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// knownFor is for how long an answer about a room or its people is believed, if no event says
-// that it changed.
-const knownFor = 5 * time.Minute
-
-// place is what is known about a room.
-type place struct {
-	group bool
-	until time.Time
-}
-
-// direct are the rooms that people have begun as direct chats: the account's m.direct.
+// direct are the rooms that people have begun as direct chats: the account's m.direct, by person.
 type direct struct {
-	mu    sync.Mutex
-	rooms map[string][]string // by person
+	rooms atomic.Pointer[map[string][]string]
 }
 
 // set takes the content of m.direct.
 func (d *direct) set(data []byte) {
 	var rooms map[string][]string
-	if json.Unmarshal(data, &rooms) != nil {
-		return
+	if json.Unmarshal(data, &rooms) == nil {
+		d.rooms.Store(&rooms)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.rooms = rooms
+}
+
+// all returns the rooms, which nobody changes.
+func (d *direct) all() map[string][]string {
+	if rooms := d.rooms.Load(); rooms != nil {
+		return *rooms
+	}
+	return nil
 }
 
 // has reports whether a room is a direct chat.
 func (d *direct) has(room string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, rooms := range d.rooms {
+	for _, rooms := range d.all() {
 		if slices.Contains(rooms, room) {
 			return true
 		}
 	}
 	return false
-}
-
-// with returns the direct chats with a person.
-func (d *direct) with(person string) []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clone(d.rooms[person])
 }
 
 // loadDirects asks for the direct chats.
@@ -92,19 +76,17 @@ func (c *Channel) mark(ctx context.Context, person, room string) error {
 
 // marked is mark with resolve held, and the direct chats known.
 func (c *Channel) marked(ctx context.Context, person, room string) error {
-	if slices.Contains(c.directs.with(person), room) {
+	if slices.Contains(c.directs.all()[person], room) {
 		return nil
 	}
 	me, err := c.who(ctx)
 	if err != nil {
 		return err
 	}
-	c.directs.mu.Lock()
 	all := map[string][]string{person: {room}}
-	for p, rooms := range c.directs.rooms {
+	for p, rooms := range c.directs.all() {
 		all[p] = slices.Concat(all[p], rooms)
 	}
-	c.directs.mu.Unlock()
 	if err := c.call(ctx, "PUT", "v3/user/{}/account_data/{}", []string{me.ID, typeDirect}, nil, all, nil); err != nil {
 		return err
 	}
@@ -124,34 +106,29 @@ func (c *Channel) group(ctx context.Context, room string) (bool, error) {
 	if c.listed(room) {
 		return true, nil
 	}
-	if p, ok := c.places.Get(room); ok && time.Now().Before(p.until) {
-		return p.group, nil
-	}
-	var answer struct {
-		Joined map[string]json.RawMessage
-	}
-	r := route("GET", "v3/rooms/{}/joined_members", room)
-	r.Limit = maxMembers
-	err := c.request(ctx, r, &answer)
-	// Nobody is listed if there are too many, or if the account is out of it again.
-	if err != nil && !errors.Is(err, platform.ErrTooLarge) && !denied(err) {
-		return false, err
-	}
-	p := place{group: len(answer.Joined) == 0 || len(answer.Joined) > 2, until: time.Now().Add(knownFor)}
-	c.places.Put(room, p)
-	return p.group, nil
+	var err error
+	return c.places.Get(ctx, room, func() (group, known bool) {
+		var answer struct {
+			Joined map[string]json.RawMessage
+		}
+		r := route("GET", "v3/rooms/{}/joined_members", room)
+		r.Limit = maxMembers
+		// Nobody is listed if there are too many, or if the account is out of it again.
+		if err = c.request(ctx, r, &answer); err != nil && (errors.Is(err, platform.ErrTooLarge) || denied(err)) {
+			err = nil
+		}
+		return len(answer.Joined) == 0 || len(answer.Joined) > 2, err == nil
+	}), err
 }
 
 // changed forgets what an event of a room makes untrue.
 func (c *Channel) changed(ctx context.Context, room string, e event) {
 	switch e.Type {
 	case typeMember:
-		if p, ok := c.places.Get(room); ok && !p.group {
-			c.places.Remove(room)
-		}
+		c.places.Forget(room)
 		c.names.Remove(room + " " + *e.StateKey)
 	case typeLevels:
-		c.levels.Remove(room)
+		c.levels.Forget(room)
 	case typeTombstone:
 		var t struct {
 			Room string `json:"replacement_room"`
@@ -163,8 +140,8 @@ func (c *Channel) changed(ctx context.Context, room string, e event) {
 
 // forget forgets what is known about a room.
 func (c *Channel) forget(room string) {
-	c.places.Remove(room)
-	c.levels.Remove(room)
+	c.places.Forget(room)
+	c.levels.Forget(room)
 }
 
 // complete asks for what an event does not say, as far as somebody wants the message, and
@@ -207,7 +184,7 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 	a.Mentioned = a.Mentioned && a.Group
 	if answers.sender != r.me.ID && !strings.HasPrefix(a.Text, "/") {
 		if answers.text != "" {
-			a.Text = strings.TrimSpace(quoted(answers.text) + "\n\n" + a.Text)
+			a.Text = strings.TrimSpace(platform.Quote(answers.text, platform.MaxCited) + "\n\n" + a.Text)
 		}
 		a.files = append(a.files, answers.files...)
 	}
@@ -228,7 +205,7 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 
 // cite returns a message that is answered, as far as the homeserver shows it.
 func (c *Channel) cite(ctx context.Context, room, id string) (cited, error) {
-	if _, ok := c.mine.Get(id); ok {
+	if c.mine.Has(id) {
 		me, err := c.who(ctx)
 		if err != nil {
 			return cited{}, err
@@ -258,10 +235,10 @@ func (c *Channel) cite(ctx context.Context, room, id string) (cited, error) {
 
 // tell says in an encrypted room, once, that nothing can be read there.
 func (r *run) tell(ctx context.Context, room string) {
-	if _, done := r.told.Get(room); done {
+	if r.told.Has(room) {
 		return
 	}
-	r.told.Put(room, struct{}{})
+	r.told.Add(room)
 	const text = "Messages in this room are encrypted, and I cannot read them. Please write to me in a room without end-to-end encryption: it is chosen when a room is made, and cannot be switched off later."
 	if _, err := r.Send(ctx, channel.Outgoing{To: channel.Address{Chat: room}, Text: text, Key: "encrypted"}); err != nil {
 		r.log.WarnContext(ctx, "people in an encrypted room cannot be told that nothing can be read there", "room", room, "error", err)
@@ -312,27 +289,24 @@ type powerLevels struct {
 	Users    map[string]level `json:"users"`
 	Default  level            `json:"users_default"`
 	creators []string
-	until    time.Time
 }
 
 // roles returns what a person is in a room; nothing if the homeserver does not say, so that
 // rules see less than there may be and never more.
 func (c *Channel) roles(ctx context.Context, room, person string) ([]string, error) {
-	p, ok := c.levels.Get(room)
-	if !ok || time.Now().After(p.until) {
-		p = powerLevels{until: time.Now().Add(knownFor)}
-		err := c.call(ctx, "GET", "v3/rooms/{}/state/{}/", []string{room, typeLevels}, nil, nil, &p)
-		if err == nil {
+	var err error
+	p := c.levels.Get(ctx, room, func() (p powerLevels, known bool) {
+		if err = c.call(ctx, "GET", "v3/rooms/{}/state/{}/", []string{room, typeLevels}, nil, nil, &p); err == nil {
 			p.creators, err = c.creators(ctx, room)
 		}
 		if failed(err) {
 			c.log.WarnContext(ctx, "the homeserver does not say who may do what in a room, so that people have no roles there", "room", room, "error", err)
-			p, err = powerLevels{until: p.until}, nil
+			p, err = powerLevels{}, nil
 		}
-		if err != nil {
-			return nil, err
-		}
-		c.levels.Put(room, p)
+		return p, err == nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if p.Users == nil && p.creators == nil {
 		return nil, nil
@@ -379,7 +353,7 @@ func (c *Channel) person(ctx context.Context, person string) (string, error) {
 	if err := c.loadDirects(ctx); err != nil {
 		return "", err
 	}
-	for _, room := range slices.Backward(c.directs.with(person)) {
+	for _, room := range slices.Backward(c.directs.all()[person]) {
 		var m member
 		err := c.call(ctx, "GET", "v3/rooms/{}/state/{}/{}", []string{room, typeMember, person}, nil, nil, &m)
 		if err == nil && (m.Membership == "join" || m.Membership == "invite") {

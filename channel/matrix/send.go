@@ -1,15 +1,15 @@
 package matrix
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"strconv"
+	"html"
 	"strings"
+
+	"github.com/yuin/goldmark"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
@@ -17,44 +17,24 @@ import (
 
 type object = map[string]any
 
-// Send implements [channel.Channel]. A text and each file are a message of their own; the ID is
-// the first one's. Address.Chat is the ID of a room, or of a person.
+// Send implements [channel.Channel]. Address.Chat is the ID of a room, or of a person.
 func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
-	if m.Text == "" && len(m.Files) == 0 {
-		return "", errors.New("matrix: the message is empty")
-	}
-	room, err := c.place(ctx, m.To.Chat)
-	if err != nil {
-		return "", err
-	}
-	first, n := "", 0
-	post := func(body object) error {
-		if to := c.relation(ctx, room, m.To, n == 0); to != nil {
-			body["m.relates_to"] = to
-		}
-		key := m.Key
-		if key != "" && n > 0 {
-			key += "/" + strconv.Itoa(n)
-		}
-		id, err := c.post(ctx, room, typeMessage, key, body)
-		first, n = cmp.Or(first, id), n+1
-		return err
-	}
-	if m.Text != "" {
-		if err := post(c.text(m.Text)); err != nil {
-			return "", err
-		}
-	}
-	for _, f := range m.Files {
-		body, err := c.upload(ctx, f)
-		if err == nil {
-			err = post(body)
-		}
+	return c.sent.Parts(m, func(part channel.Outgoing) (string, error) {
+		room, err := c.place(ctx, m.To.Chat)
 		if err != nil {
 			return "", err
 		}
-	}
-	return first, nil
+		body := c.text(part.Text)
+		if len(part.Files) > 0 {
+			if body, err = c.upload(ctx, part.Files[0]); err != nil {
+				return "", err
+			}
+		}
+		if to := c.relation(ctx, room, part.To); to != nil {
+			body["m.relates_to"] = to
+		}
+		return c.post(ctx, room, typeMessage, part.Key, body)
+	})
 }
 
 // place returns the room of an address.
@@ -75,7 +55,7 @@ func (c *Channel) place(ctx context.Context, chat string) (string, error) {
 // text is a message with a text. Nobody is notified of a name that a model writes.
 func (c *Channel) text(markdown string) object {
 	body := object{"msgtype": "m.text", "body": markdown, "m.mentions": object{}, agentKey: true}
-	if html := c.markdown.render(markdown); html != "" && len(html) <= maxHTML {
+	if html := render(c.markdown, markdown); html != "" && len(html) <= maxHTML {
 		body["format"], body["formatted_body"] = "org.matrix.custom.html", html
 	}
 	return body
@@ -83,7 +63,7 @@ func (c *Channel) text(markdown string) object {
 
 // relation says to what a message belongs: a thread, or in a group the message that it
 // answers.
-func (c *Channel) relation(ctx context.Context, room string, to channel.Address, first bool) object {
+func (c *Channel) relation(ctx context.Context, room string, to channel.Address) object {
 	if eventID(to.Thread) {
 		last := to.Thread // of the thread, for clients that know none
 		if eventID(to.Message) {
@@ -91,7 +71,7 @@ func (c *Channel) relation(ctx context.Context, room string, to channel.Address,
 		}
 		return object{"rel_type": "m.thread", "event_id": to.Thread, "is_falling_back": true, "m.in_reply_to": object{"event_id": last}}
 	}
-	if !first || !eventID(to.Message) {
+	if !eventID(to.Message) {
 		return nil
 	}
 	if group, err := c.group(ctx, room); err != nil || !group {
@@ -100,46 +80,32 @@ func (c *Channel) relation(ctx context.Context, room string, to channel.Address,
 	return object{"m.in_reply_to": object{"event_id": to.Message}}
 }
 
-// post puts an event into a room, unless that was done before.
+// post puts an event into a room. Its transaction ID is the same one for the same key in the same
+// room and store.
 func (c *Channel) post(ctx context.Context, room, kind, key string, body object) (string, error) {
-	transaction, err := c.transaction(ctx, room, key)
-	if err != nil {
-		return "", err
-	}
+	transaction := rand.Text()
 	if key != "" {
-		key = transaction
+		if c.salt.Load() == nil {
+			if err := c.change(ctx, func(*record) {}); err != nil {
+				return "", err
+			}
+		}
+		transaction = platform.Digest(32, *c.salt.Load(), room, key)
 	}
-	return c.posted.Once(key, func() (string, error) {
-		var answer struct {
-			Event string `json:"event_id"`
-		}
-		err := c.call(ctx, "PUT", "v3/rooms/{}/send/{}/{}", []string{room, kind, transaction}, nil, body, &answer)
-		if platform.Fails(err, forbidden, notFound, noVersion) {
-			return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
-		}
-		if err == nil && !eventID(answer.Event) {
-			err = errors.New("matrix: the homeserver names no event that was sent")
-		}
-		if err == nil {
-			c.mine.Put(answer.Event, struct{}{})
-		}
-		return answer.Event, err
-	})
-}
-
-// transaction returns the transaction ID of a message: the same one for the same key in the
-// same room and store.
-func (c *Channel) transaction(ctx context.Context, room, key string) (string, error) {
-	if key == "" {
-		return rand.Text(), nil
+	var answer struct {
+		Event string `json:"event_id"`
 	}
-	if c.salt.Load() == nil {
-		if err := c.change(ctx, func(*record) {}); err != nil {
-			return "", err
-		}
+	err := c.call(ctx, "PUT", "v3/rooms/{}/send/{}/{}", []string{room, kind, transaction}, nil, body, &answer)
+	if platform.Fails(err, forbidden, notFound, noVersion) {
+		return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{*c.salt.Load(), room, key}, "\x00")))
-	return base64.RawURLEncoding.EncodeToString(sum[:])[:32], nil
+	if err == nil && !eventID(answer.Event) {
+		err = errors.New("matrix: the homeserver names no event that was sent")
+	}
+	if err == nil {
+		c.mine.Add(answer.Event)
+	}
+	return answer.Event, err
 }
 
 // maxFallback is how many bytes of an edited text clients see that know no edits.
@@ -162,31 +128,6 @@ func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string)
 	return err
 }
 
-// React implements [channel.Reactor]. The account has one emoji on a message; another one
-// replaces it. Which one it is the channel knows until it ends.
-func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) error {
-	room, err := c.place(ctx, to.Chat)
-	if err != nil {
-		return err
-	}
-	if !eventID(to.Message) {
-		return errors.New("matrix: no message is named to react to")
-	}
-	err = c.reactions.Replace(room+" "+to.Message, emoji, func(event string) error {
-		err := c.call(ctx, "PUT", "v3/rooms/{}/redact/{}/{}", []string{room, event, rand.Text()}, nil, object{}, nil)
-		if platform.Fails(err, notFound) {
-			return nil
-		}
-		return err
-	}, func() (string, error) {
-		return c.post(ctx, room, typeReaction, "", object{"m.relates_to": object{"rel_type": "m.annotation", "event_id": to.Message, "key": emoji}})
-	})
-	if platform.Fails(err, duplicate) {
-		return nil // from before the start
-	}
-	return err
-}
-
 // Typing implements [channel.Typer].
 func (c *Channel) Typing(ctx context.Context, to channel.Address) error {
 	me, err := c.who(ctx)
@@ -198,4 +139,19 @@ func (c *Channel) Typing(ctx context.Context, to channel.Address) error {
 		return err
 	}
 	return c.call(ctx, "PUT", "v3/rooms/{}/typing/{}", []string{room, me.ID}, nil, object{"typing": true, "timeout": 6000}, nil)
+}
+
+// render returns the HTML that clients show of a text, org.matrix.custom.html; empty if it says no
+// more than the text.
+func render(m goldmark.Markdown, text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	var b bytes.Buffer
+	if m.Convert([]byte(text), &b) != nil { // it writes into memory
+		return ""
+	}
+	out := strings.TrimSpace(b.String())
+	if out == "<p>"+html.EscapeString(strings.TrimSpace(text))+"</p>" {
+		return ""
+	}
+	return out
 }

@@ -95,7 +95,7 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	err = c.change(ctx, func(kept *record) {
 		r.since, r.last = kept.Since, kept.Last
 		for _, room := range kept.Told {
-			c.told.Put(room, struct{}{})
+			c.told.Add(room)
 		}
 	})
 	if err == nil {
@@ -158,7 +158,7 @@ func (r *run) poll(ctx context.Context) error {
 		asked := time.Now()
 		var a answer
 		sync := route("GET", "v3/sync")
-		sync.Query, sync.Time = query, pollTime+callTime
+		sync.Query, sync.Time = query, pollTime+platform.CallTime
 		err := r.request(ctx, sync, &a)
 		var f *platform.Failure
 		switch {
@@ -266,7 +266,7 @@ func (r *run) room(ctx context.Context, room string, news joined) error {
 		case e.StateKey != nil:
 			r.changed(ctx, room, e)
 		case e.Sender == r.me.ID:
-			r.mine.Put(e.ID, struct{}{})
+			r.mine.Add(e.ID)
 		case i < from || r.since == "" || !e.time().IsZero() && time.Since(e.time()) > oldest:
 		default:
 			taken, err := r.take(ctx, room, e)
@@ -358,7 +358,7 @@ func (r *run) gap(ctx context.Context, room, from string) (list []event, err err
 // handled reports whether a message was handed over: by this process lately, or as the newest
 // one of its room.
 func (r *run) handled(room, id string) bool {
-	_, known := r.seen.Get(id)
+	known := r.seen.Has(id)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return known || slices.Contains(r.last, room+" "+id)
@@ -384,7 +384,7 @@ func (r *run) take(ctx context.Context, room string, e event) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("matrix: taking a message: %w", err)
 	}
-	r.seen.Put(e.ID, struct{}{})
+	r.seen.Add(e.ID)
 	return wanted, nil
 }
 
@@ -434,7 +434,7 @@ func (r *run) invited(ctx context.Context, room string, state []event) error {
 // join enters a room.
 func (r *run) join(ctx context.Context, room, by string, direct bool) error {
 	join := route("POST", "v3/rooms/{}/join", room)
-	join.Body, join.Time = struct{}{}, 2*callTime
+	join.Body, join.Time = struct{}{}, 2*platform.CallTime
 	err := r.request(ctx, join, nil)
 	if failed(err) {
 		r.mu.Lock()

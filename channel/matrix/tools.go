@@ -3,10 +3,6 @@ package matrix
 import (
 	"cmp"
 	"context"
-	"errors"
-	"slices"
-	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
@@ -28,30 +24,20 @@ type topicInput struct {
 // Tools returns the tools that the account offers: matrix_poll and matrix_topic. They work in the
 // room that the call comes from, and in no other.
 func (c *Channel) Tools() []tool.Tool {
-	return []tool.Tool{
-		tool.Func(tool.Definition{
-			Name: "matrix_poll", Description: "Post a poll in this Matrix room; people vote by choosing an answer.",
-			Translations: map[string]string{"zh": "在当前 Matrix 房间中发起投票。"},
-			Aliases:      []string{"poll", "vote", "survey", "投票", "问卷"}, Examples: []string{"ask the room where to have lunch", "let everybody vote on the date", "发起一个投票"},
-			Groups: []string{Platform}, Channels: []string{Platform}, Risk: tool.Write, Replay: tool.Keyed, Timeout: time.Minute, Source: "channel",
-		}, c.poll),
-		tool.Func(tool.Definition{
-			Name: "matrix_topic", Description: "Set the topic of this Matrix room, which everybody sees below its name.",
-			Translations: map[string]string{"zh": "设置当前 Matrix 房间的主题。"},
-			Aliases:      []string{"room topic", "subject", "房间主题"}, Examples: []string{"set the topic to release week", "把房间主题改成发布周"},
-			Groups: []string{Platform}, Channels: []string{Platform}, Risk: tool.Write, Replay: tool.Safe, Timeout: time.Minute, Source: "channel",
-		}, c.topic),
-	}
+	poll := platform.Definition(Platform, "matrix_poll",
+		"Post a poll in this Matrix room; people vote by choosing an answer.",
+		"在当前 Matrix 房间中发起投票。", []string{"poll", "vote", "survey", "投票", "问卷"},
+		[]string{"ask the room where to have lunch", "let everybody vote on the date", "发起一个投票"})
+	topic := platform.Definition(Platform, "matrix_topic",
+		"Set the topic of this Matrix room, which everybody sees below its name.",
+		"设置当前 Matrix 房间的主题。", []string{"room topic", "subject", "房间主题"},
+		[]string{"set the topic to release week", "把房间主题改成发布周"})
+	poll.Replay, topic.Replay = tool.Keyed, tool.Safe
+	return []tool.Tool{tool.Func(poll, c.poll), tool.Func(topic, c.topic)}
 }
 
-// here returns the room that a call comes from.
 func here(ctx context.Context) (channel.Address, error) {
-	f := tool.Caller(ctx)
-	at := channel.Address{Chat: cmp.Or(f.Chat, f.Attrs["chat"]), Thread: f.Attrs["thread"]}
-	if f.Channel != Platform || !roomID(at.Chat) {
-		return channel.Address{}, errors.New("this works in a room of Matrix only")
-	}
-	return at, nil
+	return platform.Here(ctx, Platform, func(at channel.Address) bool { return roomID(at.Chat) })
 }
 
 func (c *Channel) poll(ctx context.Context, in pollInput) (chat.Result, error) {
@@ -60,19 +46,14 @@ func (c *Channel) poll(ctx context.Context, in pollInput) (chat.Result, error) {
 		return chat.Result{}, err
 	}
 	const most = 340 // what Element takes
-	long := func(s string) bool { return strings.TrimSpace(s) == "" || utf8.RuneCountInString(s) > most }
-	switch {
-	case long(in.Question):
-		return tool.Failure("the question must have 1 to %d characters", most), nil
-	case len(in.Options) < 2 || len(in.Options) > 20:
-		return tool.Failure("a poll has 2 to 20 options, not %d", len(in.Options)), nil
-	case slices.ContainsFunc(in.Options, long):
-		return tool.Failure("every option must have 1 to %d characters", most), nil
-	case in.Choices < 0 || in.Choices > len(in.Options):
+	if wrong := platform.CheckPoll(in.Question, in.Options, most, 2, 20, most); wrong != "" {
+		return tool.Failure("%s", wrong), nil
+	}
+	if in.Choices < 0 || in.Choices > len(in.Options) {
 		return tool.Failure("choices is 1 to the number of options, %d", len(in.Options)), nil
 	}
 	body := poll(in.Question, in.Options, cmp.Or(in.Choices, 1))
-	if relates := c.relation(ctx, to.Chat, to, false); relates != nil {
+	if relates := c.relation(ctx, to.Chat, to); relates != nil {
 		body["m.relates_to"] = relates
 	}
 	id, err := c.post(ctx, to.Chat, typePoll, tool.IdempotencyKey(ctx), body)

@@ -24,8 +24,6 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
@@ -43,8 +41,7 @@ const (
 	maxFile  = 50 << 20 // bytes of a file that is sent; the usual limit of a server is 100 MB
 	maxFiles = 20 << 20 // bytes of the files of a post that arrives; others have no Data
 	maxBody  = 4 << 20  // bytes of an answer or of an event; larger ones are refused
-	maxKnown = 4096     // posts that are remembered; the oldest are forgotten
-	perPost  = 5        // files of a post
+	maxKnown = 4096     // threads that are remembered; the oldest are forgotten
 )
 
 // Config says which account a channel is.
@@ -69,19 +66,16 @@ type Channel struct {
 	log     *slog.Logger
 	dialect markup.Dialect
 
-	self      atomic.Pointer[account]         // once the server was asked
-	seen      *recent.Cache[string, struct{}] // posts that are safe
-	posted    *platform.Sent                  // by pending_post_id
-	reactions *platform.Reactions
-	authors   *recent.Cache[string, string] // by post that begins a thread
-	people    *platform.Facts[string, person]
+	seen    *platform.Seen
+	sent    *platform.Sent
+	authors *recent.Cache[string, string] // by post that begins a thread
+	people  *platform.People
 }
 
 var (
 	_ channel.Channel = (*Channel)(nil)
 	_ channel.Typer   = (*Channel)(nil)
 	_ channel.Editor  = (*Channel)(nil)
-	_ channel.Reactor = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
 )
 
@@ -96,17 +90,16 @@ func New(config Config) (*Channel, error) {
 	api, err := platform.New(platform.Config{
 		Name: Platform, URL: config.URL, Usual: "https://chat.example.org", Plain: platform.Near, Client: config.Client,
 		Header: http.Header{"User-Agent": {"etui"}, "Authorization": {"Bearer " + config.Token}},
-		Secret: config.Token, Limit: maxBody, Wait: 5 * time.Second, Refusal: refusal,
+		Secret: config.Token, Limit: maxBody, Refusal: refusal,
 	})
 	if err != nil {
 		return nil, err
 	}
 	config.Records = cmp.Or[store.Records](config.Records, &store.Memory{})
 	return &Channel{
-		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
-		seen: recent.New[string, struct{}](maxKnown), authors: recent.New[string, string](maxKnown),
-		posted: platform.NewSent(maxKnown), reactions: platform.NewReactions(maxKnown),
-		people: platform.NewFacts[string, person](maxKnown, 10*time.Minute, time.Minute),
+		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
+		seen: platform.NewSeen(), sent: platform.NewSent(Platform), authors: recent.New[string, string](maxKnown),
+		people: platform.NewPeople(),
 	}, nil
 }
 
@@ -169,7 +162,6 @@ func (c *Channel) ask(ctx context.Context) (*account, error) {
 	// A name has letters, digits, dots, hyphens and underscores, and dots may follow it.
 	name := regexp.QuoteMeta(a.Username)
 	a.mention = regexp.MustCompile(`(?i)(^|[^a-z0-9._@-])@` + name + `(?:[:,]?\s+|(\.*(?:[^a-z0-9._-]|$)))`)
-	c.self.Store(&a)
 	return &a, nil
 }
 

@@ -3,79 +3,60 @@ package mattermost
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// Send implements [channel.Channel]. A message with more files than a post takes becomes
-// several posts; its ID is that of the first one.
+// Send implements [channel.Channel].
 func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
-	if m.Text == "" && len(m.Files) == 0 {
-		return "", errors.New("mattermost: the message is empty")
-	}
 	if !isID(m.To.Chat) {
 		return "", fmt.Errorf("mattermost: %q is not the ID of a chat: %w", platform.Word(m.To.Chat), channel.ErrGone)
 	}
-	first, text := "", c.dialect.Render(m.Text)
-	for i := 0; i == 0 || i < len(m.Files); i += perPost {
-		id, err := c.post(ctx, m, i, text, m.Files[i:min(i+perPost, len(m.Files))])
-		if err != nil {
-			return "", err
+	return c.sent.Parts(m, func(part channel.Outgoing) (string, error) {
+		body := map[string]any{"channel_id": m.To.Chat, "message": c.dialect.Render(part.Text)}
+		if isID(m.To.Thread) {
+			body["root_id"] = m.To.Thread
 		}
-		first, text = cmp.Or(first, id), ""
-	}
-	return first, nil
-}
-
-// post writes a post of a message, unless that was done before.
-func (c *Channel) post(ctx context.Context, m channel.Outgoing, n int, text string, files []chat.File) (string, error) {
-	body := map[string]any{"channel_id": m.To.Chat, "message": text}
-	if isID(m.To.Thread) {
-		body["root_id"] = m.To.Thread
-	}
-	key := ""
-	if m.Key != "" {
-		sum := sha256.Sum256(fmt.Append(nil, m.To.Chat, "\x00", m.To.Thread, "\x00", m.Key, "\x00", n))
-		key = hex.EncodeToString(sum[:16])
-		body["pending_post_id"] = key
-	}
-	return c.posted.Once(key, func() (string, error) {
-		uploaded, err := c.upload(ctx, m.To.Chat, files) // first, as it fails more often than a text
-		if err != nil {
-			return "", err
+		if part.Key != "" {
+			body["pending_post_id"] = platform.Digest(32, m.To.Chat, m.To.Thread, part.Key)
 		}
-		body["file_ids"] = uploaded
+		for _, f := range part.Files {
+			id, err := c.upload(ctx, m.To.Chat, f)
+			if err != nil {
+				return "", err
+			}
+			body["file_ids"] = []string{id}
+		}
 		var answer struct{ ID string }
-		if err = c.call(ctx, "POST", "posts", nil, body, &answer); err == nil && !isID(answer.ID) {
+		err := c.call(ctx, "POST", "posts", nil, body, &answer)
+		if err == nil && !isID(answer.ID) {
 			err = errors.New("mattermost: POST posts names no post")
 		}
 		return answer.ID, err
 	})
 }
 
-// upload gives the server files, which nobody sees yet, and returns their IDs. A request may
-// not be much larger than one file.
-func (c *Channel) upload(ctx context.Context, to string, files []chat.File) (ids []string, err error) {
-	for _, f := range files {
-		query := url.Values{"channel_id": {to}, "filename": {cmp.Or(printable.Line(f.Name, 255), "file")}}
-		var answer struct {
-			Files []struct{ ID string } `json:"file_infos"`
-		}
-		err := c.api.Call(ctx, platform.Request{Path: "api/v4/files", Query: query, Body: f.Data}, &answer)
-		if err != nil || len(answer.Files) != 1 {
-			return nil, cmp.Or(err, errors.New("mattermost: POST files names no file"))
-		}
-		ids = append(ids, answer.Files[0].ID)
+// upload gives the server a file, which nobody sees yet, and returns its ID.
+func (c *Channel) upload(ctx context.Context, to string, f chat.File) (string, error) {
+	query := url.Values{"channel_id": {to}, "filename": {cmp.Or(printable.Line(f.Name, 255), "file")}}
+	var answer struct {
+		Files []struct{ ID string } `json:"file_infos"`
 	}
-	return ids, nil
+	err := c.api.Call(ctx, platform.Request{Path: "api/v4/files", Query: query, Body: f.Data}, &answer)
+	if err != nil || len(answer.Files) != 1 {
+		return "", cmp.Or(err, errors.New("mattermost: POST files names no file"))
+	}
+	return answer.Files[0].ID, nil
 }
 
 // Edit implements [channel.Editor].
@@ -92,28 +73,38 @@ func (c *Channel) Typing(ctx context.Context, to channel.Address) error {
 	return c.call(ctx, "POST", "users/me/typing", nil, body, nil)
 }
 
-// React implements [channel.Reactor]. The bot has one emoji on a message; another one
-// replaces it. Which one it is the channel knows until it ends.
-func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) error {
-	name := platform.EmojiName(emoji)
+// dialect is Mattermost's kind of Markdown. It is GitHub's, but a picture is written as a
+// link, which no reader's program loads, and nothing mentions anybody.
+func dialect() markup.Dialect {
+	d := markup.Markdown(escape)
+	d.Link, d.Rule = link, "---"
+	d.Gap = func(b markup.Block) bool { return !b.Text && !b.Item && (b.Blank || !b.Tight) } // a table ends a list
+	return d
+}
+
+// length is how Mattermost counts a text of the agent: as it is sent, in characters.
+func (c *Channel) length(markdown string) int {
+	return utf8.RuneCountInString(c.dialect.Sent(markdown, maxText))
+}
+
+// at is where a mention may begin: @channel would notify everybody.
+var at = regexp.MustCompile(`(^|[^\pL\pN_])@`)
+
+// escape writes text without meaning. Behind a space without width nobody is mentioned.
+func escape(s string) string { return at.ReplaceAllString(markup.EscapeMarkdown(s), "$1@\u200b") }
+
+// link writes a link. Only addresses of the web and of mailboxes become one.
+func link(l markup.Link) string {
+	target, ok := markup.Address(l.Target)
 	switch {
-	case !isID(to.Message):
-		return errors.New("mattermost: no message is named to react to")
-	case emoji != "" && name == "":
-		return fmt.Errorf("mattermost: no name is known for the emoji %q", platform.Word(emoji))
+	case !ok:
+		return escape(l.Plain())
+	case l.Bare && !l.Web():
+		return escape(l.Label)
 	}
-	self := c.self.Load()
-	if self == nil {
-		return errors.New("mattermost: the channel does not run yet")
+	target = strings.ReplaceAll(markup.InLink(target), "@", "%40") // it mentions nobody either
+	if l.Bare || l.Label == "" || l.Label == l.Target {
+		return target
 	}
-	return c.reactions.Replace(to.Message, name, func(old string) error {
-		err := c.call(ctx, "DELETE", "users/me/posts/{}/reactions/{}", []string{to.Message, old}, nil, nil)
-		if errors.Is(err, channel.ErrGone) {
-			return nil
-		}
-		return err
-	}, func() (string, error) {
-		body := map[string]string{"user_id": self.ID, "post_id": to.Message, "emoji_name": name}
-		return name, c.call(ctx, "POST", "reactions", nil, body, nil)
-	})
+	return "[" + strings.ReplaceAll(escape(l.Label), "]", `\]`) + "](" + target + ")"
 }

@@ -11,16 +11,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"log/slog"
+	"mime/multipart"
 	"net/http"
 	"net/netip"
+	"net/textproto"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -44,13 +44,11 @@ type Config struct {
 	Secret string
 	// Limit is how many bytes an answer may have.
 	Limit int64
-	// Time is how long a call may take, if it sends no file; 0 means 30 seconds.
-	Time time.Duration
-	// Wait is the time to wait if the platform wants less and names no time.
-	Wait time.Duration
 	// Refusal reads an answer of the API and returns its error, or nil if the call has
 	// worked. Nil means that the status decides.
 	Refusal func(a *Answer) *Failure
+	// Refusals say what the errors mean.
+	Refusals Refusals
 }
 
 // Client calls the API of a platform. None of its errors holds a URL or a secret. It is safe
@@ -76,9 +74,11 @@ func New(config Config) (*Client, error) {
 		return nil, fmt.Errorf("%s: url begins with http, and secrets could be read on their way: write https, as in %s",
 			config.Name, config.Usual)
 	}
-	config.Time = cmp.Or(config.Time, 30*time.Second)
 	return &Client{config, base, Direct(config.Client)}, nil
 }
+
+// Log returns the given log, or one that discards.
+func Log(log *slog.Logger) *slog.Logger { return cmp.Or(log, slog.New(slog.DiscardHandler)) }
 
 // Direct returns a client like the given one that follows no redirects and has no limit of
 // time. Nil means one with Go's defaults.
@@ -152,7 +152,7 @@ type Request struct {
 	// Raw means that the answer is a file or the like: only its status says whether the call
 	// has worked.
 	Raw bool
-	// Limit and Time replace those of the client; 0 keeps them.
+	// Limit replaces the one of the client, and Time [CallTime]; 0 keeps them.
 	Limit int64
 	Time  time.Duration
 }
@@ -184,8 +184,16 @@ func Route(path string, args ...string) string {
 // Call makes a call and reads the JSON of its answer, unless into is nil.
 func (c *Client) Call(ctx context.Context, r Request, into any) error {
 	answer, err := c.Do(ctx, r)
-	if err != nil || into == nil {
+	if err != nil {
 		return err
+	}
+	return c.Read(r, answer, into)
+}
+
+// Read reads the JSON of an answer, unless into is nil.
+func (c *Client) Read(r Request, answer *Answer, into any) error {
+	if into == nil {
+		return nil
 	}
 	if err := json.Unmarshal(answer.Body, into); err != nil {
 		return fmt.Errorf("%s: %s: the answer is not as expected: %w", c.config.Name, r.name(), err)
@@ -196,10 +204,10 @@ func (c *Client) Call(ctx context.Context, r Request, into any) error {
 // Do makes a call. Its errors may be a [*Failure] or a [*channel.Limited]; the answer comes
 // with an error, too, if there was one.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
-	patience := cmp.Or(r.Time, c.config.Time)
+	patience := cmp.Or(r.Time, CallTime)
 	switch r.Body.(type) {
 	case *Form, []byte:
-		patience = max(patience, fileTime)
+		patience = max(patience, FileTime)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -305,94 +313,6 @@ func encode(body any) (content [][]byte, mediaType string, err error) {
 	return [][]byte{bytes.TrimSuffix(text.Bytes(), []byte{'\n'})}, "application/json", err
 }
 
-// Failure is an answer of a platform that says no.
-type Failure struct {
-	Platform, Call string
-	Status         int
-	// Code and Message are the platform's.
-	Code, Message string
-	// Means is [channel.ErrGone], [channel.ErrRefused] or nil.
-	Means error
-	// Busy means that the platform wants less for a time, as the status 429 does, and After
-	// for how long. 0 means what the header Retry-After says.
-	Busy  bool
-	After time.Duration
-}
-
-func (f *Failure) Error() string {
-	status := strconv.Itoa(f.Status)
-	text := f.Platform + ": " + f.Call
-	if f.Status != http.StatusOK {
-		text += ": status " + status
-	}
-	for _, more := range []string{f.Code, f.Message} {
-		if more != "" && more != status {
-			text += ": " + more
-		}
-	}
-	return text
-}
-
-// Unwrap says what the answer means for replies.
-func (f *Failure) Unwrap() error { return f.Means }
-
-// Fails reports whether err is an answer with one of these codes.
-func Fails(err error, codes ...string) bool {
-	var f *Failure
-	return errors.As(err, &f) && slices.Contains(codes, f.Code)
-}
-
-// maxWait is the longest time that a header may ask to wait.
-const maxWait = time.Hour
-
-// refusal returns the error that an answer is.
-func (c *Client) refusal(r Request, answer *Answer) error {
-	var f *Failure
-	if c.config.Refusal != nil && !r.Raw {
-		f = c.config.Refusal(answer)
-	} else if answer.Status < 200 || answer.Status > 299 {
-		f = &Failure{}
-	}
-	if f == nil {
-		return nil
-	}
-	f.Platform, f.Call, f.Status, f.Code = c.config.Name, r.name(), answer.Status, Word(f.Code)
-	if c.config.Secret != "" {
-		f.Message = strings.ReplaceAll(f.Message, c.config.Secret, "…")
-	}
-	f.Message = printable.Line(f.Message, 300)
-	if !f.Busy && answer.Status != http.StatusTooManyRequests {
-		return f
-	}
-	after := f.After
-	if after == 0 {
-		var ok bool
-		if after, ok = RetryAfter(answer.Header.Get("Retry-After")); !ok {
-			after = c.config.Wait
-		}
-	}
-	return &channel.Limited{After: after, Err: f}
-}
-
-// RetryAfter reads a number of seconds or a date, at most an hour away.
-func RetryAfter(s string) (time.Duration, bool) {
-	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < math.MaxInt64 { // beyond that it is a mistake
-		return Seconds(n), true
-	}
-	if at, err := http.ParseTime(s); err == nil {
-		return min(max(time.Until(at), 0), maxWait), true
-	}
-	return 0, false
-}
-
-// Seconds is a number of seconds, at most an hour; 0 if it is negative or no number.
-func Seconds(n float64) time.Duration {
-	if math.IsNaN(n) || n < 0 {
-		return 0
-	}
-	return time.Duration(min(n, maxWait.Seconds()) * float64(time.Second))
-}
-
 // Sleep waits for a time, unless ctx ends before.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
@@ -411,6 +331,11 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // Word is a text of a server in one short line.
 func Word(s string) string { return printable.Line(s, 200) }
 
+// Tidy reports whether an ID has at most so many bytes, and looks as it is.
+func Tidy(id string, most int) bool {
+	return id != "" && len(id) <= most && printable.Text(id) == id && !strings.ContainsAny(id, "\n\t")
+}
+
 // Plain returns an error of net/http without the URL.
 func Plain(err error) error {
 	var u *url.Error
@@ -418,4 +343,43 @@ func Plain(err error) error {
 		err = u.Err
 	}
 	return err
+}
+
+// Form is a body of the type multipart/form-data. The zero value is empty. The bytes of its
+// files are not copied.
+type Form struct {
+	done  [][]byte
+	b     bytes.Buffer // what follows; it takes everything
+	w     *multipart.Writer
+	ended bool
+}
+
+func (f *Form) writer() *multipart.Writer {
+	if f.w == nil {
+		f.w = multipart.NewWriter(&f.b)
+	}
+	return f.w
+}
+
+// Field adds a field.
+func (f *Form) Field(name, value string) { _ = f.writer().WriteField(name, value) }
+
+// File adds a file. An empty name or type becomes that of a file of which nothing is known.
+func (f *Form) File(field, name, mediaType string, data []byte) {
+	head := textproto.MIMEHeader{}
+	head.Set("Content-Disposition", multipart.FileContentDisposition(field, cmp.Or(printable.Line(name, 255), "file")))
+	head.Set("Content-Type", cmp.Or(printable.OneLine(mediaType), "application/octet-stream"))
+	_, _ = f.writer().CreatePart(head)
+	f.done = append(f.done, bytes.Clone(f.b.Bytes()), data)
+	f.b.Reset()
+}
+
+// end returns the parts of the form and its type, also when a call is made again.
+func (f *Form) end() (parts [][]byte, mediaType string) {
+	w := f.writer()
+	if !f.ended {
+		_ = w.Close()
+		f.ended = true
+	}
+	return append(slices.Clip(f.done), f.b.Bytes()), w.FormDataContentType()
 }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"mime"
+	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -11,12 +14,12 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// fileTime is how long a file may take.
-const fileTime = 2 * time.Minute
+// CallTime is how long a call may take, and FileTime one that brings or sends a file.
+const CallTime, FileTime = 30 * time.Second, 3 * time.Minute
 
 // Fetch returns the bytes of a file.
 func (c *Client) Fetch(ctx context.Context, r Request) ([]byte, error) {
-	r.Raw, r.Time = true, cmp.Or(r.Time, fileTime)
+	r.Raw, r.Time = true, cmp.Or(r.Time, FileTime)
 	answer, err := c.Do(ctx, r)
 	if err != nil {
 		return nil, err
@@ -24,30 +27,41 @@ func (c *Client) Fetch(ctx context.Context, r Request) ([]byte, error) {
 	return answer.Body, nil
 }
 
-// File is a file of a message as the platform describes it, without its bytes.
-func File(name, mediaType string, size int64) chat.File {
-	mediaType, _, _ = strings.Cut(mediaType, ";")
-	mediaType = printable.Line(mediaType, 100)
-	return chat.File{Name: printable.Line(name, 255), MediaType: mediaType, Size: int(max(size, 0))}
+// Attachment is a file of a message as the platform describes it.
+type Attachment struct {
+	Name string
+	// MediaType may be empty: then the name and the bytes say it.
+	MediaType string
+	Size      int64
+	Fetch     func(ctx context.Context, limit int64) ([]byte, error)
 }
 
-// Load adds the bytes to the files of a message, of all together at most total. Files that
-// are larger, or that fetch does not get, stay without Data.
-func Load(
-	ctx context.Context, log *slog.Logger, files []chat.File, total int64,
-	fetch func(i int, limit int64) ([]byte, error),
-) {
-	for i := range files {
-		f := &files[i]
-		if int64(f.Size) > total {
-			continue
+// maxListed is how many files of a message are handed over.
+const maxListed = 20
+
+// Load returns the files of a message with their bytes, of all together at most total. Files
+// that are larger, or that Fetch does not get, have no Data.
+func Load(ctx context.Context, log *slog.Logger, list []Attachment, total int64) (files []chat.File) {
+	for _, a := range list[:min(len(list), maxListed)] {
+		mediaType, _, _ := strings.Cut(a.MediaType, ";")
+		f := chat.File{Name: printable.Line(a.Name, 255), MediaType: printable.Line(mediaType, 100)}
+		f.Size = int(max(a.Size, 0))
+		if a.Size <= total {
+			if data, err := a.Fetch(ctx, total); err == nil {
+				total -= int64(len(data))
+				f.Data, f.Size = data, len(data)
+			} else {
+				log.WarnContext(ctx, "a file of a message was not loaded", "file", Word(f.Name), "error", err)
+			}
 		}
-		data, err := fetch(i, total)
-		if err != nil {
-			log.WarnContext(ctx, "a file of a message was not loaded", "file", Word(f.Name), "error", err)
-			continue
+		if f.MediaType == "" {
+			if is := http.DetectContentType(f.Data); strings.HasPrefix(is, "image/") {
+				f.MediaType = is
+			}
+			byName, _, _ := mime.ParseMediaType(mime.TypeByExtension(path.Ext(f.Name)))
+			f.MediaType = cmp.Or(f.MediaType, byName, "application/octet-stream")
 		}
-		total -= int64(len(data))
-		f.Data, f.Size = data, len(data)
+		files = append(files, f)
 	}
+	return files
 }

@@ -2,7 +2,10 @@ package platform
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/subtle"
+	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
@@ -13,8 +16,13 @@ import (
 // maxAge is how far the time of a delivery may be from now.
 const maxAge = 5 * time.Minute
 
-// Refuse answers a request with a status and its text.
-func Refuse(w http.ResponseWriter, status int) { http.Error(w, http.StatusText(status), status) }
+// Refuse answers a request with a status and its text. 503 asks for the same again.
+func Refuse(w http.ResponseWriter, status int) {
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
+	http.Error(w, http.StatusText(status), status)
+}
 
 // Posted returns the body of a delivery, of which nothing is proved yet. If it is not posted,
 // too large or not whole, Posted has refused it and returns false.
@@ -31,7 +39,6 @@ func Posted(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, o
 	case errors.As(err, new(*http.MaxBytesError)):
 		Refuse(w, http.StatusRequestEntityTooLarge)
 	default: // it may arrive whole the next time
-		w.Header().Set("Retry-After", "5")
 		Refuse(w, http.StatusServiceUnavailable)
 	}
 	return nil, false
@@ -59,7 +66,36 @@ func (in *Intake) Deliver(
 	if r.Context().Err() != nil {
 		return false // nobody waits for an answer. The message may still be taken, and is known when it arrives again
 	}
-	in.log.WarnContext(r.Context(), "a message was not taken; it is sent again", "platform", in.name, "error", err)
 	Refuse(w, http.StatusServiceUnavailable)
 	return false
+}
+
+// ErrSealed says that a text cannot be decrypted with a key.
+var ErrSealed = errors.New("it cannot be decrypted with this key")
+
+// Unseal decrypts Base64 of AES in CBC mode, padded by PKCS#7 to blocks of so many bytes. Without
+// an iv, the text begins with it.
+func Unseal(key, iv []byte, sealed string, block int) ([]byte, error) {
+	data, err := base64.StdEncoding.DecodeString(sealed)
+	if err == nil && iv == nil && len(data) >= aes.BlockSize {
+		iv, data = data[:aes.BlockSize], data[aes.BlockSize:]
+	}
+	if err != nil || len(data) < aes.BlockSize || len(data)%aes.BlockSize != 0 {
+		return nil, ErrSealed
+	}
+	c, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	cipher.NewCBCDecrypter(c, iv).CryptBlocks(data, data)
+	pad := int(data[len(data)-1])
+	if pad < 1 || pad > min(block, len(data)) {
+		return nil, ErrSealed
+	}
+	for _, b := range data[len(data)-pad:] {
+		if int(b) != pad {
+			return nil, ErrSealed
+		}
+	}
+	return data[:len(data)-pad], nil
 }

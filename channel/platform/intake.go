@@ -7,12 +7,15 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/recent"
 )
 
 const (
 	maxPending = 64 // messages that are being handed over; the next ones wait
 	maxLoading = 4  // messages with files among them, as they are in memory
+	maxSeen    = 4096
 )
 
 // Job is an incoming message.
@@ -34,6 +37,8 @@ type Job struct {
 type Intake struct {
 	name    string
 	log     *slog.Logger
+	to      channel.Receiver
+	seen    *Seen
 	slots   chan struct{} // one for each message that is being handed over
 	loading chan struct{} // one for each of these that has files
 	jobs    chan Job      // from requests to Serve
@@ -50,10 +55,29 @@ type turn struct {
 	err  error // set when done is closed
 }
 
-// NewIntake returns the intake of one call of Run, for the platform with this name.
-func NewIntake(name string, log *slog.Logger) *Intake {
+// Seen knows keys, such as those of messages that are safe; the oldest are forgotten.
+type Seen struct {
+	kept *recent.Cache[string, struct{}]
+}
+
+// NewSeen returns an empty one.
+func NewSeen() *Seen { return &Seen{recent.New[string, struct{}](maxSeen)} }
+
+// Has reports whether a key was added.
+func (s *Seen) Has(key string) bool {
+	_, has := s.kept.Get(key)
+	return has
+}
+
+// Add adds a key.
+func (s *Seen) Add(key string) { s.kept.Put(key, struct{}{}) }
+
+// NewIntake returns the intake of one call of Run, for the platform with this name. Seen
+// outlives it.
+func NewIntake(name string, log *slog.Logger, to channel.Receiver, seen *Seen) *Intake {
 	return &Intake{
-		name: name, log: log, slots: make(chan struct{}, maxPending), loading: make(chan struct{}, maxLoading),
+		name: name, log: log, to: to, seen: seen,
+		slots: make(chan struct{}, maxPending), loading: make(chan struct{}, maxLoading),
 		jobs: make(chan Job), ended: make(chan struct{}), last: map[string]*turn{},
 	}
 }
@@ -101,20 +125,60 @@ func (in *Intake) Start(ctx context.Context, j Job) error {
 			}
 			return j.Take(ctx)
 		})
+		if mine.err != nil && ctx.Err() == nil {
+			in.log.WarnContext(ctx, "a message was not taken; it is sent again", "platform", in.name, "error", mine.err)
+		}
 		j.Done(mine.err)
 	})
 	return nil
 }
 
-// Load waits for a place among the messages whose files are in memory. The caller gives it
-// back.
-func (in *Intake) Load(ctx context.Context) (release func(), err error) {
-	select {
-	case in.loading <- struct{}{}:
-		return func() { <-in.loading }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// Run works until ctx ends or work does, and then waits for the messages that are being handed
+// over. Messages that were not handed over arrive again.
+func (in *Intake) Run(ctx context.Context, work func(ctx context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer in.Wait()
+	defer stop()
+	return work(ctx)
+}
+
+// Hand hands a message over, unless that was done before under the same key. Complete adds what
+// has to be asked for; it may be nil. With files it waits for a place among the messages whose
+// files are in memory.
+func (in *Intake) Hand(
+	ctx context.Context, key string, m *channel.Incoming, files bool, complete func(ctx context.Context) error,
+) error {
+	if in.seen.Has(key) {
+		return nil
 	}
+	if files {
+		select {
+		case in.loading <- struct{}{}:
+			defer func() { <-in.loading }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if complete != nil {
+		if err := complete(ctx); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err // the answers of the platform are not complete
+	}
+	if m.ID != "" { // else there is nothing to hand over
+		if err := in.to.Receive(ctx, *m); err != nil {
+			return err
+		}
+	}
+	in.seen.Add(key)
+	return nil
+}
+
+// Wants reports whether the receiver would take a message.
+func (in *Intake) Wants(ctx context.Context, m channel.Incoming) bool {
+	return channel.Wanted(ctx, in.to, m)
 }
 
 // Wait waits for the messages that are being handed over.

@@ -1,9 +1,12 @@
 package platform
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
+	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/internal/recent"
 )
 
@@ -41,60 +44,26 @@ func (f *Facts[K, V]) Get(ctx context.Context, key K, ask func() (value V, known
 	return value
 }
 
-// Reactions knows which emoji the account has on which message, until the program ends.
-type Reactions struct {
-	kept *recent.Cache[string, reaction]
+// Forget makes the next Get ask again.
+func (f *Facts[K, V]) Forget(key K) { f.kept.Remove(key) }
+
+// People knows what a platform has told about senders.
+type People struct {
+	facts *Facts[string, channel.Sender]
 }
 
-// reaction is an emoji, and what the platform calls it on this message.
-type reaction struct{ emoji, id string }
-
-// NewReactions returns one that remembers so many.
-func NewReactions(most int) *Reactions { return &Reactions{recent.New[string, reaction](most)} }
-
-// Replace puts an emoji on a message in the place of the one that is there; an empty one takes
-// it away. Remove gets what add has returned.
-func (r *Reactions) Replace(
-	message, emoji string, remove func(id string) error, add func() (id string, err error),
-) error {
-	old, had := r.kept.Get(message)
-	if had && old.emoji == emoji {
-		return nil
-	}
-	if had {
-		if err := remove(old.id); err != nil {
-			return err
-		}
-		r.kept.Remove(message)
-	}
-	if emoji == "" {
-		return nil
-	}
-	id, err := add()
-	if err == nil {
-		r.kept.Put(message, reaction{emoji, id})
-	}
-	return err
+// NewPeople returns an empty one.
+func NewPeople() *People {
+	return &People{NewFacts[string, channel.Sender](1000, 10*time.Minute, time.Minute)}
 }
 
-// Sent knows what was posted for which key, until the program ends.
-type Sent struct{ kept *recent.Cache[string, string] }
-
-// NewSent returns one that remembers so many.
-func NewSent(most int) *Sent { return &Sent{recent.New[string, string](most)} }
-
-// Once posts, unless that was done before with the same key, and returns the ID. An empty key is
-// none.
-func (s *Sent) Once(key string, post func() (id string, err error)) (string, error) {
-	if key == "" {
-		return post()
-	}
-	if id, ok := s.kept.Get(key); ok {
-		return id, nil
-	}
-	id, err := post()
-	if err == nil {
-		s.kept.Put(key, id)
-	}
-	return id, err
+// Introduce adds what is known about a sender, or what meet finds out. Somebody of whom it tells
+// nothing has no role.
+func (p *People) Introduce(
+	ctx context.Context, from *channel.Sender, meet func(ctx context.Context, id string) (who channel.Sender, known bool),
+) {
+	who := p.facts.Get(ctx, from.ID, func() (channel.Sender, bool) { return meet(ctx, from.ID) })
+	from.Handle, from.Name = cmp.Or(who.Handle, from.Handle), cmp.Or(who.Name, from.Name)
+	from.Bot = from.Bot || who.Bot
+	from.Roles = slices.Clone(who.Roles)
 }

@@ -3,6 +3,7 @@ package platform_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -132,7 +133,7 @@ func TestCall(t *testing.T) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	status, header, body := 200, http.Header{}, ""
-	c := newClient(t, platform.Config{Secret: "hunter2", Wait: 7 * time.Second, Refusal: func(a *platform.Answer) *platform.Failure {
+	c := newClient(t, platform.Config{Secret: "hunter2", Refusal: func(a *platform.Answer) *platform.Failure {
 		if a.Status == http.StatusOK {
 			return nil
 		}
@@ -163,7 +164,7 @@ func TestFailures(t *testing.T) {
 		status int
 		after  string
 		want   time.Duration
-	}{{429, "3", 3 * time.Second}, {503, "0.5", time.Second / 2}, {429, "", 7 * time.Second}, {429, "soon", 7 * time.Second}, {429, "-1", 7 * time.Second}, {429, "9999999", time.Hour}} {
+	}{{429, "3", 3 * time.Second}, {503, "0.5", time.Second / 2}, {429, "", 5 * time.Second}, {429, "soon", 5 * time.Second}, {429, "-1", 5 * time.Second}, {429, "9999999", time.Hour}} {
 		status, header = l.status, http.Header{"Retry-After": {l.after}}
 		var limited *channel.Limited
 		if err := do(platform.Request{}); !errors.As(err, &limited) || limited.After != l.want || !platform.Fails(err, "no") {
@@ -233,7 +234,7 @@ func TestTokens(t *testing.T) {
 // overtakes one that fails, and those of another chat meanwhile.
 func TestIntake(t *testing.T) {
 	t.Parallel()
-	in := platform.NewIntake("Example", slog.New(slog.DiscardHandler))
+	in := platform.NewIntake("Example", slog.New(slog.DiscardHandler), nil, platform.NewSeen())
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	var order []string
@@ -302,17 +303,61 @@ func TestIntake(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	t.Parallel()
-	files := []chat.File{{Name: "a", Size: 2}, {Name: "large", Size: 9}, {Name: "broken"}, {Name: "b"}}
 	var limits []int64
-	platform.Load(t.Context(), slog.New(slog.DiscardHandler), files, 5, func(i int, limit int64) ([]byte, error) {
-		limits = append(limits, limit)
-		if i == 2 {
-			return nil, errors.New("broken")
+	fetch := func(data string) func(context.Context, int64) ([]byte, error) {
+		return func(_ context.Context, limit int64) ([]byte, error) {
+			if limits = append(limits, limit); data == "" {
+				return nil, errors.New("broken")
+			}
+			return []byte(data), nil
 		}
-		return []byte("xyz"), nil
-	})
-	if !slices.Equal(limits, []int64{5, 2, 2}) || string(files[0].Data) != "xyz" || files[0].Size != 3 || files[1].Data != nil || files[1].Size != 9 || files[2].Data != nil || files[3].Data == nil {
+	}
+	files := platform.Load(t.Context(), slog.New(slog.DiscardHandler), []platform.Attachment{
+		{Name: "a.pdf", Size: 2, Fetch: fetch("xyz")}, {Name: "large", Size: 19, MediaType: "text/plain; charset=x", Fetch: fetch("x")},
+		{Name: "broken", Fetch: fetch("")}, {Name: "b", Fetch: fetch("GIF89a")},
+	}, 15)
+	if !slices.Equal(limits, []int64{15, 12, 12}) || string(files[0].Data) != "xyz" || files[0].Size != 3 || files[1].Data != nil || files[1].Size != 19 || files[2].Data != nil || files[3].Data == nil {
 		t.Errorf("%v, %+v", limits, files)
+	}
+	for i, want := range []string{"application/pdf", "text/plain", "application/octet-stream", "image/gif"} {
+		if files[i].MediaType != want {
+			t.Errorf("%s is %s", files[i].Name, files[i].MediaType)
+		}
+	}
+}
+
+// TestSent checks that what was posted is not posted again, part by part.
+func TestSent(t *testing.T) {
+	t.Parallel()
+	sent := platform.NewSent("example")
+	var posted []string
+	broken := true
+	post := func(part channel.Outgoing) (string, error) {
+		posted = append(posted, fmt.Sprint(part.Text, len(part.Files), part.To.Message, part.Key))
+		if len(part.Files) > 0 && broken {
+			return "", errors.New("away")
+		}
+		return fmt.Sprint("id", len(posted)), nil
+	}
+	m := channel.Outgoing{To: channel.Address{Chat: "c", Message: "m"}, Text: "text", Files: []chat.File{{Name: "a"}}, Key: "k"}
+	if _, err := sent.Parts(m, post); err == nil {
+		t.Error("a part that failed is no error")
+	}
+	broken = false
+	for range 2 {
+		if id, err := sent.Parts(m, post); err != nil || id != "id1" {
+			t.Errorf("%q, %v", id, err)
+		}
+	}
+	m.To.Chat = "d"
+	if id, err := sent.Parts(m, post); err != nil || id != "id4" {
+		t.Errorf("another chat: %q, %v", id, err)
+	}
+	if want := []string{"text0mk", "1k/1", "1k/1", "text0mk", "1k/1"}; !slices.Equal(posted, want) {
+		t.Errorf("%q, want %q", posted, want)
+	}
+	if _, err := sent.Parts(channel.Outgoing{Key: "x"}, post); err == nil {
+		t.Error("an empty message")
 	}
 }
 

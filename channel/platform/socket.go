@@ -55,7 +55,7 @@ type Socket struct {
 // Dial opens a WebSocket. Its address may be a secret. The headers are those of the
 // platform's answer; nil if there was none.
 func (c *Client) Dial(ctx context.Context, address string) (*Socket, http.Header, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.config.Time)
+	ctx, cancel := context.WithTimeout(ctx, CallTime)
 	defer cancel()
 	conn, res, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: c.http})
 	var head http.Header

@@ -4,6 +4,8 @@
 package platformtest
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +13,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +33,8 @@ type Server struct {
 	Client *http.Client
 	// Mux has the routes, which a platform's server adds.
 	Mux *http.ServeMux
+	// Same has the calls that fail as another one is to fail.
+	Same map[string]string
 
 	http *httptest.Server
 
@@ -36,6 +43,7 @@ type Server struct {
 	closed    bool
 	serial    int
 	faults    map[string][]func(http.ResponseWriter)
+	calls     map[string][]Call
 	queue     []*Delivery
 	conns     []*websocket.Conn
 	connected int
@@ -45,8 +53,8 @@ type Server struct {
 // Start starts a server. The caller closes it.
 func Start() *Server {
 	s := &Server{
-		Client: &http.Client{Transport: &http.Transport{}}, Mux: http.NewServeMux(),
-		changed: make(chan struct{}), faults: map[string][]func(http.ResponseWriter){},
+		Client: &http.Client{Transport: &http.Transport{}}, Mux: http.NewServeMux(), Same: map[string]string{},
+		changed: make(chan struct{}), faults: map[string][]func(http.ResponseWriter){}, calls: map[string][]Call{},
 	}
 	s.http = httptest.NewServer(s.Mux)
 	s.URL = s.http.URL
@@ -130,6 +138,7 @@ func (s *Server) FailNext(call string, answer func(w http.ResponseWriter)) {
 // Failed answers a call that is to fail, and reports whether it was. The caller holds the
 // server.
 func (s *Server) Failed(w http.ResponseWriter, call string) bool {
+	call = cmp.Or(s.Same[call], call)
 	faults := s.faults[call]
 	if len(faults) == 0 {
 		return false
@@ -139,11 +148,90 @@ func (s *Server) Failed(w http.ResponseWriter, call string) bool {
 	return true
 }
 
+// Handler answers a call with a status and JSON, or with a [File]. It holds the server. The body is
+// nil if it is no JSON.
+type Handler = func(r *http.Request, body Object) (status int, answer any)
+
+// File is an answer that is no JSON.
+type File struct {
+	Type string
+	Data []byte
+}
+
+// Call is a call of an API.
+type Call struct {
+	Query url.Values
+	Body  Object
+}
+
+// Routes lets handlers answer the calls of an API below a prefix, by patterns such as
+// "GET posts/{post}". Guard answers calls that are refused, and 0 to all others.
+func (s *Server) Routes(prefix string, routes map[string]Handler, guard Handler) {
+	for pattern, handle := range routes {
+		method, path, _ := strings.Cut(pattern, " ")
+		s.Mux.HandleFunc(method+" "+prefix+path, func(w http.ResponseWriter, r *http.Request) {
+			raw, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(raw))
+			var body Object
+			_ = json.Unmarshal(raw, &body)
+			call := r.Method + " " + strings.TrimPrefix(r.URL.Path, prefix)
+			defer s.Hold()()
+			defer s.Touch()
+			s.calls[call] = append(s.calls[call], Call{r.URL.Query(), body})
+			if call != pattern {
+				s.calls[pattern] = append(s.calls[pattern], Call{r.URL.Query(), body})
+			}
+			status, answer := guard(r, body)
+			if status == 0 {
+				if s.Failed(w, call) || s.Failed(w, pattern) {
+					return
+				}
+				status, answer = handle(r, body)
+			}
+			if f, ok := answer.(File); ok {
+				w.Header().Set("Content-Type", f.Type)
+				_, _ = w.Write(f.Data) // the client may be gone
+				return
+			}
+			Answer(w, status, answer)
+		})
+	}
+}
+
+// Called returns the calls of a pattern, or of a method and a path, oldest first.
+func (s *Server) Called(call string) []Call {
+	defer s.Hold()()
+	return slices.Clone(s.calls[call])
+}
+
 // Answer answers with JSON.
 func Answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v) // the client may be gone
+}
+
+// Refuse answers with an error: JSON, or the page of a proxy if it is nil. The client is to wait for
+// so many seconds, if any.
+func Refuse(w http.ResponseWriter, status, wait int, v any) {
+	if wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(wait))
+	}
+	if v == nil {
+		http.Error(w, "the server is away", status)
+		return
+	}
+	Answer(w, status, v)
+}
+
+// Request returns a request to the program that is tested.
+func Request(ctx context.Context, method, to, contentType string, body []byte) *http.Request {
+	r, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
+	if err != nil {
+		panic(err) // the test's own URL
+	}
+	r.Header.Set("Content-Type", contentType)
+	return r
 }
 
 // Copies returns copies of the values that are wanted.
@@ -154,6 +242,14 @@ func Copies[T any](list []*T, wanted func(v *T) bool) (copies []T) {
 		}
 	}
 	return copies
+}
+
+// Find returns the first value that is wanted; nil if there is none.
+func Find[T any](list []*T, wanted func(v *T) bool) *T {
+	if i := slices.IndexFunc(list, wanted); i >= 0 {
+		return list[i]
+	}
+	return nil
 }
 
 // Delivery is something that the platform delivers until it is acknowledged.

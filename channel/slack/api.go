@@ -5,19 +5,25 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
 )
 
-// Codes of the API.
-var (
-	refused = []string{"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope", "not_allowed_token_type", "org_login_required", "team_access_not_granted", "user_removed_from_team", "messages_tab_disabled"}
-	gone    = []string{"channel_not_found", "is_archived", "user_not_found", "users_not_found", "user_disabled", "not_in_channel", "cannot_dm_bot", "cannot_reply_to_message"}
-	busy    = []string{"ratelimited", "rate_limited"}
-)
+// refusals are the codes of the API.
+var refusals = platform.Refusals{
+	Refused: []string{
+		"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
+		"not_allowed_token_type", "org_login_required", "team_access_not_granted", "user_removed_from_team",
+		"messages_tab_disabled",
+	},
+	Gone: []string{
+		"channel_not_found", "is_archived", "user_not_found", "users_not_found", "user_disabled", "not_in_channel",
+		"cannot_dm_bot", "cannot_reply_to_message",
+	},
+	Busy: []string{"ratelimited", "rate_limited"},
+}
 
 // refusal returns the error of an answer.
 func refusal(a *platform.Answer) *platform.Failure {
@@ -34,14 +40,11 @@ func refusal(a *platform.Answer) *platform.Failure {
 	if says.OK {
 		return nil
 	}
-	f := &platform.Failure{Code: says.Error, Busy: slices.Contains(busy, says.Error)}
+	f := &platform.Failure{Code: says.Error}
 	if says.Needed != "" {
 		f.Message = "add the scope " + says.Needed + " to the app and install it again"
 	}
-	switch {
-	case slices.Contains(refused, f.Code):
-		f.Means = channel.ErrRefused
-	case slices.Contains(gone, f.Code) || strings.HasPrefix(f.Code, "restricted_action"):
+	if strings.HasPrefix(f.Code, "restricted_action") {
 		f.Means = channel.ErrGone
 	}
 	return f

@@ -14,9 +14,6 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// maxListed is how many files of a message are handed over; Slack's own limit is ten.
-const maxListed = 20
-
 // file is a file of a message.
 type file struct {
 	ID, Name, Title string
@@ -30,22 +27,22 @@ type file struct {
 // load returns the files of a message with their bytes. Those that are too large, that are
 // not at Slack or that Slack does not give have no Data.
 func (s *session) load(ctx context.Context, files []file) []chat.File {
-	files = files[:min(len(files), maxListed)]
-	loaded := make([]chat.File, len(files))
-	for i := range files {
-		f := &files[i]
+	var list []platform.Attachment
+	for _, f := range files {
 		if f.Access == "check_file_info" { // a file of another workspace comes without anything but its ID
 			var answer struct{ File file }
 			if err := s.call(ctx, s.config.Token, "files.info", url.Values{"file": {f.ID}}, &answer); err == nil {
-				*f = answer.File
+				f = answer.File
 			}
 		}
-		loaded[i] = platform.File(cmp.Or(f.Name, f.Title, f.ID), f.MediaType, f.Size)
+		list = append(list, platform.Attachment{
+			Name: cmp.Or(f.Name, f.Title, f.ID), MediaType: f.MediaType, Size: f.Size,
+			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+				return s.fetch(ctx, cmp.Or(f.Download, f.URL), limit)
+			},
+		})
 	}
-	platform.Load(ctx, s.log, loaded, maxFiles, func(i int, limit int64) ([]byte, error) {
-		return s.fetch(ctx, cmp.Or(files[i].Download, files[i].URL), limit)
-	})
-	return loaded
+	return platform.Load(ctx, s.log, list, maxFiles)
 }
 
 // fetch loads a file with the bot's token, which only Slack gets.
@@ -58,54 +55,35 @@ func (c *Channel) fetch(ctx context.Context, address string, limit int64) ([]byt
 	return c.api.Fetch(ctx, platform.Request{Call: "loading a file", URL: u, Header: platform.Bearer(c.config.Token), Limit: limit})
 }
 
-// upload gives Slack the bytes of files, which nobody sees yet, and returns them as
-// files.completeUploadExternal takes them.
-func (c *Channel) upload(ctx context.Context, files []chat.File) (uploaded string, err error) {
-	type entry struct {
-		ID    string `json:"id"`
-		Title string `json:"title"`
+// file sends a file and returns its ID. Nobody sees the bytes before they are shared.
+func (c *Channel) file(ctx context.Context, to channel.Address, f chat.File) (string, error) {
+	name := cmp.Or(f.Name, "file")
+	var place struct {
+		URL string `json:"upload_url"`
+		ID  string `json:"file_id"`
 	}
-	var list []entry
-	for _, f := range files {
-		name := cmp.Or(f.Name, "file")
-		var place struct {
-			URL string `json:"upload_url"`
-			ID  string `json:"file_id"`
-		}
-		args := url.Values{"filename": {name}, "length": {strconv.Itoa(len(f.Data))}}
-		if err := c.call(ctx, c.config.Token, "files.getUploadURLExternal", args, &place); err != nil {
-			return "", err
-		}
-		u, err := url.Parse(place.URL)
-		if err != nil || !c.trusted(u) {
-			return "", errors.New("slack: files.getUploadURLExternal leads to a server that is not Slack")
-		}
-		if _, err := c.api.Do(ctx, platform.Request{Call: "uploading " + platform.Word(name), URL: u, Body: f.Data, Raw: true}); err != nil {
-			return "", err
-		}
-		list = append(list, entry{place.ID, name})
+	args := url.Values{"filename": {name}, "length": {strconv.Itoa(len(f.Data))}}
+	if err := c.call(ctx, c.config.Token, "files.getUploadURLExternal", args, &place); err != nil {
+		return "", err
 	}
-	text, err := json.Marshal(list)
-	return string(text), err
-}
-
-// share shows uploaded files in a chat and returns the ID of the first one.
-func (c *Channel) share(ctx context.Context, to channel.Address, uploaded string) (id string, err error) {
-	args := url.Values{"files": {uploaded}}
+	u, err := url.Parse(place.URL)
+	if err != nil || !c.trusted(u) {
+		return "", errors.New("slack: files.getUploadURLExternal leads to a server that is not Slack")
+	}
+	bytes := platform.Request{Call: "uploading " + platform.Word(name), URL: u, Body: f.Data, Raw: true}
+	if _, err := c.api.Do(ctx, bytes); err != nil {
+		return "", err
+	}
+	uploaded, err := json.Marshal([]map[string]string{{"id": place.ID, "title": name}})
+	if err != nil {
+		return "", err
+	}
+	args = url.Values{"files": {string(uploaded)}, "channel_id": {to.Chat}}
 	if strings.HasPrefix(to.Chat, "U") || strings.HasPrefix(to.Chat, "W") {
-		args.Set("channels", to.Chat) // takes people, too
-	} else {
-		args.Set("channel_id", to.Chat)
+		args = url.Values{"files": args["files"], "channels": {to.Chat}} // takes people, too
 	}
 	if to.Thread != "" {
 		args.Set("thread_ts", to.Thread)
 	}
-	var answer struct{ Files []struct{ ID string } }
-	if err := c.call(ctx, c.config.Token, "files.completeUploadExternal", args, &answer); err != nil {
-		return "", err
-	}
-	if len(answer.Files) == 0 {
-		return "", errors.New("slack: files.completeUploadExternal names no file")
-	}
-	return answer.Files[0].ID, nil
+	return place.ID, c.call(ctx, c.config.Token, "files.completeUploadExternal", args, nil)
 }

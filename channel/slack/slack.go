@@ -5,8 +5,7 @@
 // again after a failure, is one message.
 //
 // Slack's documentation names nothing that makes it post a message with the same key only
-// once, so Traits.Once is false. The channel remembers in memory which texts were posted,
-// so that a failed upload does not post the text again.
+// once, so Traits.Once is false. The channel remembers in memory what was posted.
 //
 // The pages that it is written from are those of docs.slack.dev in 2026: "Using Socket
 // Mode", "Events API", "Verifying requests from Slack", "Formatting message text", "Block
@@ -14,7 +13,6 @@
 package slack
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +23,10 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/platform"
-	"github.com/etui-run/etui/internal/recent"
 )
 
 // Platform is the platform's name in facts, identities and rules.
@@ -38,13 +34,10 @@ const Platform = "slack"
 
 // Limits of a channel.
 const (
-	maxText   = 4000      // characters of a message: Slack's advice, and the limit of an edit
-	maxFile   = 100 << 20 // bytes of a file that is sent; Slack takes 1 GB, but it is in memory here
-	maxFiles  = 20 << 20  // bytes of the files of a message that arrives; others have no Data
-	maxBody   = 1 << 20   // bytes of a delivery or of an answer; larger ones are refused
-	maxSeen   = 4096      // messages that are known to be safe; the oldest are forgotten
-	maxPeople = 1000      // people whose names and roles are known
-
+	maxText  = 4000      // characters of a message: Slack's advice, and the limit of an edit
+	maxFile  = 100 << 20 // bytes of a file that is sent; Slack takes 1 GB, but it is in memory here
+	maxFiles = 20 << 20  // bytes of the files of a message that arrives; others have no Data
+	maxBody  = 1 << 20   // bytes of a delivery or of an answer; larger ones are refused
 )
 
 // Config says which app a channel is. Token and one of AppToken and Secret are needed.
@@ -77,20 +70,18 @@ type Channel struct {
 	log     *slog.Logger
 	dialect markup.Dialect
 
-	open      atomic.Pointer[session] // while Run runs
-	self      atomic.Pointer[account] // once Slack was asked
-	seen      *recent.Cache[string, struct{}]
-	posted    *recent.Cache[string, string] // by key: the ID of a text whose files are missing yet
-	reactions *platform.Reactions
-	people    *platform.Facts[string, person]
-	quiet     atomic.Bool // Slack lets this app show no status
+	open   atomic.Pointer[session] // while Run runs
+	self   atomic.Pointer[account] // once Slack was asked
+	seen   *platform.Seen
+	sent   *platform.Sent
+	people *platform.People
+	quiet  atomic.Bool // Slack lets this app show no status
 }
 
 var (
 	_ channel.Channel = (*Channel)(nil)
 	_ channel.Typer   = (*Channel)(nil)
 	_ channel.Editor  = (*Channel)(nil)
-	_ channel.Reactor = (*Channel)(nil)
 	_ channel.Webhook = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
 )
@@ -108,16 +99,16 @@ func New(config Config) (*Channel, error) {
 		return nil, errors.New("slack: app_token is not an app-level token: generate one, xapp-, with the scope connections:write on the app's page Basic Information")
 	}
 	api, err := platform.New(platform.Config{
-		Name: Platform, URL: config.URL, Usual: "https://slack.com/api/", Client: config.Client, Limit: maxBody, Wait: 30 * time.Second, Refusal: refusal,
+		Name: Platform, URL: config.URL, Usual: "https://slack.com/api/", Client: config.Client,
+		Limit: maxBody, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err
 	}
 	c := &Channel{
-		config: config, api: api, log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)), dialect: dialect(),
-		seen:   recent.New[string, struct{}](maxSeen),
-		posted: recent.New[string, string](maxSeen), reactions: platform.NewReactions(maxSeen),
-		people: platform.NewFacts[string, person](maxPeople, 10*time.Minute, time.Minute),
+		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
+		seen: platform.NewSeen(), sent: platform.NewSent(Platform),
+		people: platform.NewPeople(),
 	}
 	c.config.Workflows = maps.Clone(config.Workflows)
 	for _, name := range slices.Sorted(maps.Keys(config.Workflows)) {

@@ -245,7 +245,7 @@ func TestSend(t *testing.T) {
 	if _, err := c.Send(t.Context(), channel.Outgoing{To: to, Text: strings.Repeat("a line & more\n", 280), Buttons: []channel.Button{{Label: "Yes", Text: "yes"}}}); err != nil || len(s.Sent("")[1].Blocks) != 3 {
 		t.Errorf("a long text with buttons: %v, %d blocks", err, len(s.Sent("")[1].Blocks))
 	}
-	if id, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "U4711"}, Text: "to a person", Files: []chat.File{{Name: "a.txt", Data: []byte("A")}}}); err != nil || !strings.HasPrefix(id, "D4711:") || s.Sent("")[3].Chat != "D4711" || s.Sent("")[3].Files[0] != "a.txt=A" {
+	if id, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "U4711"}, Text: "to a person", Files: []chat.File{{Name: "a.txt", Data: []byte("A")}}}); err != nil || !strings.HasPrefix(id, "D4711:") || s.Sent("")[2].Chat != "D4711" || s.Sent("")[3].Chat != "U4711" || s.Sent("")[3].Files[0] != "a.txt=A" {
 		t.Errorf("to a person: %s, %v", id, err)
 	}
 	if _, err := c.Send(t.Context(), channel.Outgoing{To: to}); err == nil {
@@ -260,36 +260,13 @@ func TestSend(t *testing.T) {
 	}
 	s.Answer("files.completeUploadExternal", nil)
 	id, err = c.Send(t.Context(), files)
-	if err != nil || len(s.Sent("")) != 6 || id != "C1:"+s.Sent("")[4].TS || !slices.Equal(s.Sent("")[5].Files, []string{"a.txt=A", "file=B"}) || s.Sent("")[5].Thread != to.Thread {
-		t.Errorf("files: %s, %v, %+v", id, err, s.Sent("")[len(s.Sent(""))-1])
+	sent := s.Sent("")
+	if err != nil || len(sent) != 7 || id != "C1:"+sent[4].TS || sent[5].Files[0] != "a.txt=A" || sent[6].Files[0] != "file=B" || sent[6].Thread != to.Thread {
+		t.Errorf("files: %s, %v, %+v", id, err, sent[4:])
 	}
 	files.Text, files.Key = "", "k8"
 	if id, err = c.Send(t.Context(), files); err != nil || !strings.HasPrefix(id, "F") {
 		t.Errorf("nothing but files: %q, %v", id, err)
-	}
-}
-
-func TestReact(t *testing.T) {
-	t.Parallel()
-	s := newServer(t)
-	c := s.Channel(t).(*slack.Channel)
-	at := channel.Address{Chat: "C1", Message: "C1:1700000000.000001"}
-	for _, step := range []struct {
-		emoji string
-		want  []string
-	}{{"👀", []string{"eyes"}}, {"👀", []string{"eyes"}}, {"✔️", []string{"heavy_check_mark"}}, {":party-parrot:", []string{"party-parrot"}}, {"", nil}, {"", nil}} {
-		if err := c.React(t.Context(), at, step.emoji); err != nil {
-			t.Errorf("%q: %v", step.emoji, err)
-		}
-		if has := s.Reactions(at.Message); !slices.Equal(has, step.want) {
-			t.Errorf("%q: %q", step.emoji, has)
-		}
-	}
-	if err := c.React(t.Context(), at, "🦤"); err == nil {
-		t.Error("an emoji without a known name is accepted")
-	}
-	if err := c.React(t.Context(), channel.Address{Chat: "C1"}, "👀"); err == nil {
-		t.Error("a reaction to no message is accepted")
 	}
 }
 

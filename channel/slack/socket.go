@@ -87,15 +87,13 @@ func (s *session) socket(ctx context.Context) (events int, err error) {
 			s.acknowledge(ctx, conn, e.ID)
 			continue
 		}
-		err = s.intake.Start(ctx, platform.Job{
+		err = s.Start(ctx, platform.Job{
 			Chat: a.At.Chat,
 			Take: func(ctx context.Context) error { return s.take(ctx, a) },
 			Done: func(err error) {
-				if err != nil {
-					s.log.WarnContext(ctx, "a slack message was not taken; Slack sends it again", "error", err)
-					return
+				if err == nil {
+					s.acknowledge(ctx, conn, e.ID)
 				}
-				s.acknowledge(ctx, conn, e.ID)
 			},
 		})
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/tool"
@@ -24,28 +23,24 @@ const (
 // Tools returns the tools that call this workspace's Slack: a link into a huddle and, if
 // they are configured, reminders and workflows.
 func (c *Channel) Tools() []tool.Tool {
-	definition := func(name, description, zh string, risk tool.Risk, aliases, examples []string) tool.Definition {
-		return tool.Definition{
-			Name: name, Description: description, Translations: map[string]string{"zh": zh}, Aliases: aliases, Examples: examples,
-			Groups: []string{Platform}, Channels: []string{Platform}, Risk: risk, Timeout: 30 * time.Second, Version: "1", Source: Platform,
-		}
-	}
-	tools := []tool.Tool{tool.Func(definition("slack_huddle_link",
+	link := platform.Definition(Platform, "slack_huddle_link",
 		"Gives the link that opens the huddle, an audio call, of a Slack channel or direct message.",
-		"给出打开 Slack 频道或私信抱团通话(huddle)的链接。", tool.Read,
+		"给出打开 Slack 频道或私信抱团通话(huddle)的链接。",
 		[]string{"huddle", "call link", "抱团通话", "语音通话链接"},
-		[]string{"send me a link to the huddle of this channel", "let us have a call here"}), c.huddle)}
+		[]string{"send me a link to the huddle of this channel", "let us have a call here"})
+	link.Risk = tool.Read
+	tools := []tool.Tool{tool.Func(link, c.huddle)}
 	if c.config.UserToken != "" {
-		tools = append(tools, tool.Func(definition("slack_reminder",
+		tools = append(tools, tool.Func(platform.Definition(Platform, "slack_reminder",
 			"Sets a reminder in Slack for the person whose token is configured, not for others.",
-			"在 Slack 中为所配置令牌的所有者设置提醒。", tool.Write,
+			"在 Slack 中为所配置令牌的所有者设置提醒。",
 			[]string{"remind me in slack", "slack 提醒"},
 			[]string{"remind me in Slack tomorrow at 9 to send the report"}), c.remind))
 	}
 	if names := slices.Sorted(maps.Keys(c.config.Workflows)); len(names) > 0 {
-		d := definition("slack_workflow",
+		d := platform.Definition(Platform, "slack_workflow",
 			"Starts a Slack workflow. Its name is one of: "+strings.Join(names, ", ")+".",
-			"启动一个 Slack 工作流。", tool.Write,
+			"启动一个 Slack 工作流。",
 			append([]string{"start workflow", "工作流"}, names...),
 			[]string{"start the Slack workflow " + names[0]})
 		var err error

@@ -58,7 +58,7 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if a != nil { // Slack waits for three seconds
-		s.intake.Deliver(w, r, a.At.Chat, func(ctx context.Context) error { return s.take(ctx, a) })
+		s.Deliver(w, r, a.At.Chat, func(ctx context.Context) error { return s.take(ctx, a) })
 	}
 }
 

@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,8 +17,6 @@ import (
 
 // Limits of calls. A call that takes longer, or an answer that is larger, is an error.
 const (
-	callTime   = 30 * time.Second
-	uploadTime = 3 * time.Minute
 	fetchTime  = time.Minute // of all files of a message
 	pollTime   = 50 * time.Second
 	maxAnswer  = 32 << 20 // a hundred updates are far smaller
@@ -40,13 +35,15 @@ type api struct {
 // params are the parameters of a method.
 type params map[string]any
 
-// gone are descriptions of bad requests that say that nobody can be reached in a chat, or
-// that the bot may not write there. Anybody who administers a group can take that right
-// away, so it must not stop the account elsewhere.
-var gone = []string{
-	"chat not found", "user not found", "peer_id_invalid", "group chat was deactivated", "message thread not found",
-	"topic_closed", "topic_deleted", "not enough rights", "have no rights to send", "chat_write_forbidden", "chat_restricted",
-	"user_is_blocked", "message to edit not found",
+// refusals say that nobody can be reached in a chat, or that the bot may not write there. Anybody
+// who administers a group can take that right away, so it must not stop the account elsewhere.
+var refusals = platform.Refusals{
+	Refused: []string{"401"}, Busy: []string{"429"}, Gone: []string{"403"},
+	Says: []string{
+		"chat not found", "user not found", "peer_id_invalid", "group chat was deactivated", "message thread not found",
+		"topic_closed", "topic_deleted", "not enough rights", "have no rights to send", "chat_write_forbidden",
+		"chat_restricted", "user_is_blocked", "message to edit not found",
+	},
 }
 
 // answer is what a method answers.
@@ -76,36 +73,20 @@ func refusal(a *platform.Answer) *platform.Failure {
 	if says.OK {
 		return nil
 	}
-	code := cmp.Or(says.Code, a.Status)
-	f := &platform.Failure{Code: strconv.Itoa(code), Message: says.Description, Busy: code == http.StatusTooManyRequests}
+	f := &platform.Failure{Code: strconv.Itoa(cmp.Or(says.Code, a.Status)), Message: says.Description}
 	f.After = time.Duration(min(max(says.Parameters.RetryAfter, 0), 24*60*60)) * time.Second
 	switch {
 	case says.Parameters.Migrate != 0:
 		f.Means = &migrated{says.Parameters.Migrate}
-	case f.Busy:
-	case code == http.StatusUnauthorized, code == http.StatusNotFound && !says.has("method not found"):
+	case f.Code == "404" && !platform.Says(f, "method not found"):
 		f.Means = channel.ErrRefused
-	case code == http.StatusForbidden, code == http.StatusBadRequest && says.has(gone...):
-		f.Means = channel.ErrGone
 	}
 	return f
 }
 
-// has reports whether the description has one of the texts.
-func (a answer) has(texts ...string) bool {
-	d := strings.ToLower(a.Description)
-	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(d, text) })
-}
-
-// says reports whether err is a failure whose description has a text.
-func says(err error, text string) bool {
-	var f *platform.Failure
-	return errors.As(err, &f) && strings.Contains(strings.ToLower(f.Message), text)
-}
-
 // call calls a method with JSON and decodes its result, unless that is nil.
 func (a *api) call(ctx context.Context, method string, p params, result any) error {
-	return a.callFor(ctx, callTime, method, p, result)
+	return a.callFor(ctx, 0, method, p, result)
 }
 
 func (a *api) callFor(ctx context.Context, limit time.Duration, method string, body, result any) error {
@@ -131,7 +112,7 @@ func (a *api) upload(ctx context.Context, method string, p params, field string,
 		form.Field(name, text)
 	}
 	form.File(field, fileName(file.Name), file.MediaType, file.Data)
-	return a.callFor(ctx, uploadTime, method, &form, result)
+	return a.callFor(ctx, 0, method, &form, result)
 }
 
 // download returns a file's bytes.

@@ -70,16 +70,16 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 	}
 	switch {
 	case m.Origin != nil:
-		in.Text = "Forwarded from " + m.Origin.name() + ":\n" + quoted(in.Text)
+		in.Text = "Forwarded from " + m.Origin.name() + ":\n" + platform.Quote(in.Text, len(in.Text))
 	case m.Reply != nil && !command:
 		if q := cited(me, m); q != "" {
-			in.Text = strings.TrimSpace(quoted(q) + "\n\n" + in.Text)
+			in.Text = strings.TrimSpace(platform.Quote(q, platform.MaxCited) + "\n\n" + in.Text)
 		}
 		if !m.Reply.of(me) {
 			files = append(files, attached(m.Reply)...)
 		}
 	}
-	if !channel.Wanted(ctx, r.in, in) {
+	if !r.Wants(ctx, in) {
 		return in, true
 	}
 	in.Files = c.fetch(ctx, files)
@@ -189,17 +189,8 @@ func cited(me user, m *message) string {
 	case m.Reply.of(me) || m.Reply.TopicMade != nil:
 		return ""
 	}
-	if runes := []rune(text); len(runes) > maxCited {
-		text = string(runes[:maxCited]) + "…"
-	}
 	return text
 }
-
-// maxCited is how many characters of an answered message are repeated.
-const maxCited = 2000
-
-// quoted puts a text into a quotation of Markdown, in which it is no command.
-func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
 
 func (o *origin) name() string {
 	switch {
@@ -269,28 +260,27 @@ func files(updates []update) bool {
 	})
 }
 
-// maxFiles is how many files of a message are taken: an album has at most ten.
-const maxFiles = 20
-
 // fetch downloads files, together no more than one may have. Those that are larger, or that
 // cannot be downloaded at a second try either, come without their bytes. Other messages
 // wait meanwhile, so there is a limit to it.
-func (c *Channel) fetch(ctx context.Context, files []file) (list []chat.File) {
+func (c *Channel) fetch(ctx context.Context, files []file) []chat.File {
 	ctx, stop := context.WithTimeout(ctx, fetchTime)
 	defer stop()
-	files = files[:min(len(files), maxFiles)]
+	var list []platform.Attachment
 	for _, f := range files {
-		list = append(list, chat.File{Name: f.Name, MediaType: f.MediaType, Size: int(f.Size)})
+		list = append(list, platform.Attachment{
+			Name: f.Name, MediaType: f.MediaType, Size: f.Size,
+			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+				data, err := c.api.download(ctx, f.ID, limit)
+				var no *platform.Failure
+				if err != nil && !errors.Is(err, platform.ErrTooLarge) && (!errors.As(err, &no) || no.Status >= 500) {
+					data, err = c.api.download(ctx, f.ID, limit)
+				}
+				return data, err
+			},
+		})
 	}
-	platform.Load(ctx, c.log, list, maxFile, func(i int, limit int64) ([]byte, error) {
-		data, err := c.api.download(ctx, files[i].ID, limit)
-		var no *platform.Failure
-		if err != nil && !errors.Is(err, platform.ErrTooLarge) && (!errors.As(err, &no) || no.Status >= 500) {
-			data, err = c.api.download(ctx, files[i].ID, limit)
-		}
-		return data, err
-	})
-	return list
+	return platform.Load(ctx, c.log, list, maxFile)
 }
 
 // member is a person in a group.

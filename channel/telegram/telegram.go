@@ -60,8 +60,7 @@ type Channel struct {
 	done   *recent.Cache[int64, struct{}]    // updates that were handed over
 	roles  *platform.Facts[member, []string] // of people in groups
 	moved  *recent.Cache[string, string]     // groups that became supergroups, with their new IDs
-	sent   *recent.Cache[string, sent]       // by Outgoing.Key
-	texts  *recent.Cache[string, string]     // of buttons that are too long for Telegram
+	sent   *platform.Sent
 }
 
 // The interfaces that a bot has.
@@ -69,7 +68,6 @@ var (
 	_ channel.Channel = (*Channel)(nil)
 	_ channel.Typer   = (*Channel)(nil)
 	_ channel.Editor  = (*Channel)(nil)
-	_ channel.Reactor = (*Channel)(nil)
 	_ channel.Menu    = (*Channel)(nil)
 	_ channel.Webhook = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
@@ -77,9 +75,8 @@ var (
 
 // run is what a running channel has.
 type run struct {
-	in     channel.Receiver
-	me     user
-	intake *platform.Intake
+	*platform.Intake
+	me user
 }
 
 // server is Telegram's own Bot API server.
@@ -99,7 +96,7 @@ func New(cfg Config) (*Channel, error) {
 	}
 	client, err := platform.New(platform.Config{
 		Name: Platform, URL: cfg.URL, Usual: server, Plain: platform.Anywhere, Client: cfg.Client,
-		Secret: cfg.Token, Limit: maxAnswer, Wait: 5 * time.Second, Refusal: refusal,
+		Secret: cfg.Token, Limit: maxAnswer, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err
@@ -118,8 +115,7 @@ func New(cfg Config) (*Channel, error) {
 		done:  recent.New[int64, struct{}](4096),
 		roles: platform.NewFacts[member, []string](10_000, 5*time.Minute, 0),
 		moved: recent.New[string, string](1000),
-		sent:  recent.New[string, sent](1000),
-		texts: recent.New[string, string](1000),
+		sent:  platform.NewSent(Platform),
 	}, nil
 }
 
@@ -148,9 +144,9 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
-	r := &run{in, me, platform.NewIntake("Telegram", c.log)}
+	r := &run{platform.NewIntake("Telegram", c.log, in, platform.NewSeen()), me}
 	c.run.Store(r)
-	defer r.intake.Wait()
+	defer r.Wait()
 	defer c.run.Store(nil)
 	if c.webhook == "" {
 		return c.poll(ctx, r)
@@ -159,7 +155,7 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
-	_ = r.intake.Serve(ctx) // it ends with ctx
+	_ = r.Serve(ctx) // it ends with ctx
 	return nil
 }
 
@@ -169,13 +165,13 @@ func (c *Channel) poll(ctx context.Context, r *run) error {
 	for ctx.Err() == nil {
 		var batch []json.RawMessage
 		asked := time.Now()
-		err := c.api.callFor(ctx, pollTime+callTime, "getUpdates", params{
+		err := c.api.callFor(ctx, pollTime+platform.CallTime, "getUpdates", params{
 			"offset": c.offset, "limit": 100, "timeout": int(pollTime.Seconds()), "allowed_updates": allowed,
 		}, &batch)
 		switch {
 		case ctx.Err() != nil:
 			continue
-		case platform.Fails(err, "409") && says(err, "webhook"):
+		case platform.Fails(err, "409") && platform.Says(err, "webhook"):
 			c.log.WarnContext(ctx, "the bot had a webhook, which is removed: it gets its messages by polling now", "bot", r.me.Username)
 			if err := c.api.call(ctx, "deleteWebhook", nil, nil); err != nil {
 				return err
@@ -221,7 +217,7 @@ func (c *Channel) batch(ctx context.Context, r *run, batch []json.RawMessage) er
 	}
 	errs := make([]error, len(messages))
 	for i, m := range messages {
-		err := r.intake.Start(ctx, platform.Job{
+		err := r.Start(ctx, platform.Job{
 			Chat: id(m[0].chat()),
 			Take: func(ctx context.Context) error { return c.handle(ctx, r, m) },
 			Done: func(err error) { errs[i] = err },
@@ -230,7 +226,7 @@ func (c *Channel) batch(ctx context.Context, r *run, batch []json.RawMessage) er
 			break
 		}
 	}
-	r.intake.Wait()
+	r.Wait()
 	for _, id := range ids {
 		if _, ok := c.done.Get(id); !ok {
 			break
@@ -263,21 +259,16 @@ func (c *Channel) handle(ctx context.Context, r *run, updates []update) error {
 	if len(updates) == 0 {
 		return nil
 	}
-	if files(updates) {
-		release, err := r.intake.Load(ctx)
-		if err != nil {
-			return err
+	var m channel.Incoming
+	ok := false
+	err := r.Hand(ctx, id(updates[0].ID), &m, files(updates), func(ctx context.Context) error {
+		if got, is := c.incoming(ctx, r, updates); is {
+			m, ok = got, true
 		}
-		defer release()
-	}
-	m, ok := c.incoming(ctx, r, updates)
-	if err := ctx.Err(); err != nil {
-		return err // what was asked of Telegram for the message is not complete
-	}
-	if ok {
-		if err := r.in.Receive(ctx, m); err != nil {
-			return fmt.Errorf("telegram: handing over a message: %w", err)
-		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("telegram: handing over a message: %w", err)
 	}
 	for _, u := range updates {
 		c.done.Put(u.ID, struct{}{})
@@ -296,4 +287,32 @@ func (c *Channel) open(updates []update) (list []update) {
 		}
 	}
 	return list
+}
+
+// maxUpdate bounds the body of a delivery.
+const maxUpdate = 1 << 20
+
+// ServeHTTP implements [channel.Webhook]. Telegram delivers an update again until the
+// answer is 200; one that was handed over before is answered so without effect.
+func (c *Channel) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if !platform.Equal(req.Header.Get("X-Telegram-Bot-Api-Secret-Token"), c.secret) {
+		platform.Refuse(w, http.StatusUnauthorized)
+		return
+	}
+	body, ok := platform.Posted(w, req, maxUpdate)
+	if !ok {
+		return
+	}
+	r := c.run.Load()
+	if r == nil || c.webhook == "" {
+		platform.Refuse(w, http.StatusServiceUnavailable)
+		return
+	}
+	u, ok := c.decode(req.Context(), body)
+	switch {
+	case u.ID == 0:
+		platform.Refuse(w, http.StatusBadRequest)
+	case ok: // another one would come again for ever
+		r.Deliver(w, req, id(u.chat()), func(ctx context.Context) error { return c.handle(ctx, r, []update{u}) })
+	}
 }

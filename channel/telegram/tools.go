@@ -1,14 +1,10 @@
 package telegram
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
@@ -33,30 +29,19 @@ type stickerInput struct {
 // write to the chat that the call comes from, and to no other.
 func (c *Channel) Tools() []tool.Tool {
 	return []tool.Tool{
-		tool.Func(tool.Definition{
-			Name: "telegram_poll", Description: "Post a poll or quiz in this Telegram chat; people vote by pressing an answer.",
-			Translations: map[string]string{"zh": "在当前 Telegram 聊天中发起投票或测验。"},
-			Aliases:      []string{"poll", "vote", "survey", "quiz", "投票", "问卷", "测验"}, Examples: []string{"ask the group where to eat", "let everybody vote on the date", "发起一个投票"},
-			Groups: []string{"telegram"}, Channels: []string{Platform}, Risk: tool.Write, Timeout: time.Minute, Source: "channel",
-		}, c.sendPoll),
-		tool.Func(tool.Definition{
-			Name: "telegram_sticker", Description: "Send a sticker to this Telegram chat.",
-			Translations: map[string]string{"zh": "向当前 Telegram 聊天发送贴纸。"},
-			Aliases:      []string{"sticker", "贴纸", "表情包"}, Examples: []string{"send a thumbs-up sticker", "发一个贴纸"},
-			Groups: []string{"telegram"}, Channels: []string{Platform}, Risk: tool.Write, Timeout: time.Minute, Source: "channel",
-		}, c.sendSticker),
+		tool.Func(platform.Definition(Platform, "telegram_poll",
+			"Post a poll or quiz in this Telegram chat; people vote by pressing an answer.",
+			"在当前 Telegram 聊天中发起投票或测验。",
+			[]string{"poll", "vote", "survey", "quiz", "投票", "问卷", "测验"},
+			[]string{"ask the group where to eat", "let everybody vote on the date", "发起一个投票"}), c.sendPoll),
+		tool.Func(platform.Definition(Platform, "telegram_sticker", "Send a sticker to this Telegram chat.",
+			"向当前 Telegram 聊天发送贴纸。",
+			[]string{"sticker", "贴纸", "表情包"}, []string{"send a thumbs-up sticker", "发一个贴纸"}), c.sendSticker),
 	}
 }
 
-// here returns the chat that a call comes from: a group, or what the attribute chat says of
-// a direct one.
 func here(ctx context.Context) (channel.Address, error) {
-	f := tool.Caller(ctx)
-	at := channel.Address{Chat: cmp.Or(f.Chat, f.Attrs["chat"]), Thread: f.Attrs["thread"]}
-	if f.Channel != Platform || number(at.Chat) == 0 {
-		return channel.Address{}, errors.New("this works in a chat of Telegram only")
-	}
-	return at, nil
+	return platform.Here(ctx, Platform, func(at channel.Address) bool { return number(at.Chat) != 0 })
 }
 
 func (c *Channel) sendPoll(ctx context.Context, in pollInput) (chat.Result, error) {
@@ -64,16 +49,10 @@ func (c *Channel) sendPoll(ctx context.Context, in pollInput) (chat.Result, erro
 	if err != nil {
 		return chat.Result{}, err
 	}
-	long := func(s string, most int) bool {
-		return strings.TrimSpace(s) == "" || utf8.RuneCountInString(s) > most
-	}
+	wrong := platform.CheckPoll(in.Question, in.Options, 300, 2, 12, 100)
 	switch {
-	case long(in.Question, 300):
-		return tool.Failure("the question must have 1 to 300 characters"), nil
-	case len(in.Options) < 2 || len(in.Options) > 12:
-		return tool.Failure("a poll has 2 to 12 options, not %d", len(in.Options)), nil
-	case slices.ContainsFunc(in.Options, func(o string) bool { return long(o, 100) }):
-		return tool.Failure("every option must have 1 to 100 characters"), nil
+	case wrong != "":
+		return tool.Failure("%s", wrong), nil
 	case in.Correct < 0 || in.Correct > len(in.Options):
 		return tool.Failure("correct is the number of an option, from 1 to %d", len(in.Options)), nil
 	case in.Correct > 0 && in.Multiple:

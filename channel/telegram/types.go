@@ -46,39 +46,35 @@ type place struct {
 }
 
 type message struct {
-	ID         int64     `json:"message_id"`
-	Thread     int64     `json:"message_thread_id"`
-	InTopic    bool      `json:"is_topic_message"`
-	From       *user     `json:"from"`
-	SenderChat *place    `json:"sender_chat"`
-	Date       int64     `json:"date"`
-	Chat       place     `json:"chat"`
-	Origin     *origin   `json:"forward_origin"`
-	Reply      *message  `json:"reply_to_message"`
-	Quote      *quote    `json:"quote"`
-	Text       string    `json:"text"`
-	Entities   []entity  `json:"entities"`
-	Caption    string    `json:"caption"`
-	Captions   []entity  `json:"caption_entities"`
-	Album      string    `json:"media_group_id"`
-	Photo      []file    `json:"photo"`
-	Document   *file     `json:"document"`
-	Animation  *file     `json:"animation"`
-	Audio      *file     `json:"audio"`
-	Video      *file     `json:"video"`
-	VideoNote  *file     `json:"video_note"`
-	Voice      *file     `json:"voice"`
-	Sticker    *sticker  `json:"sticker"`
-	Location   *location `json:"location"`
-	Venue      *venue    `json:"venue"`
-	Contact    *contact  `json:"contact"`
-	MigrateTo  int64     `json:"migrate_to_chat_id"`
-	TopicMade  *struct{} `json:"forum_topic_created"`
-	Markup     *keyboard `json:"reply_markup"`
-}
-
-type quote struct {
-	Text string `json:"text"`
+	ID         int64                                  `json:"message_id"`
+	Thread     int64                                  `json:"message_thread_id"`
+	InTopic    bool                                   `json:"is_topic_message"`
+	From       *user                                  `json:"from"`
+	SenderChat *place                                 `json:"sender_chat"`
+	Date       int64                                  `json:"date"`
+	Chat       place                                  `json:"chat"`
+	Origin     *origin                                `json:"forward_origin"`
+	Reply      *message                               `json:"reply_to_message"`
+	Quote      *struct{ Text string }                 `json:"quote"`
+	Text       string                                 `json:"text"`
+	Entities   []entity                               `json:"entities"`
+	Caption    string                                 `json:"caption"`
+	Captions   []entity                               `json:"caption_entities"`
+	Album      string                                 `json:"media_group_id"`
+	Photo      []file                                 `json:"photo"`
+	Document   *file                                  `json:"document"`
+	Animation  *file                                  `json:"animation"`
+	Audio      *file                                  `json:"audio"`
+	Video      *file                                  `json:"video"`
+	VideoNote  *file                                  `json:"video_note"`
+	Voice      *file                                  `json:"voice"`
+	Sticker    *sticker                               `json:"sticker"`
+	Location   *struct{ Latitude, Longitude float64 } `json:"location"`
+	Venue      *struct{ Title, Address string }       `json:"venue"`
+	Contact    *contact                               `json:"contact"`
+	MigrateTo  int64                                  `json:"migrate_to_chat_id"`
+	TopicMade  *struct{}                              `json:"forum_topic_created"`
+	Markup     *keyboard                              `json:"reply_markup"`
 }
 
 type origin struct {
@@ -108,16 +104,6 @@ type sticker struct {
 	ID    string `json:"file_id"`
 	Emoji string `json:"emoji"`
 	Set   string `json:"set_name"`
-}
-
-type location struct {
-	Latitude  float64 `json:"latitude"`
-	Longitude float64 `json:"longitude"`
-}
-
-type venue struct {
-	Title   string `json:"title"`
-	Address string `json:"address"`
 }
 
 type contact struct {

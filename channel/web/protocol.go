@@ -17,6 +17,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/jsonsize"
 	"github.com/etui-run/etui/internal/printable"
@@ -170,7 +171,7 @@ func (t *talk) say(ctx context.Context, p person, r request) (event, int) {
 		return failure("", errBad.code, errBad.text), errBad.status
 	}
 	bad := func(why string) (event, int) { return failure(r.ID, "bad", why), http.StatusBadRequest }
-	if !tidyID(r.ID) || len(r.ID) > maxClient {
+	if !platform.Tidy(r.ID, maxClient) {
 		return bad("id is missing, longer than 64 bytes, or has characters that cannot be printed: choose one for each message, as crypto.randomUUID does")
 	}
 	files, err := filesOf(r.Files, p)

@@ -14,6 +14,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -77,7 +78,7 @@ func (c *Channel) verify(token string, now time.Time) (p person, err error) {
 	}
 	var said claims
 	if jsonv2.Unmarshal(decoded[0], &header) != nil || header.Algorithm != "HS256" || header.Critical != nil ||
-		jsonv2.Unmarshal(decoded[1], &said) != nil || !said.forUs() || !tidyID(said.Subject) || strings.HasPrefix(said.Subject, guestPrefix) || len(said.Roles) > maxRoles {
+		jsonv2.Unmarshal(decoded[1], &said) != nil || !said.forUs() || !platform.Tidy(said.Subject, maxName) || strings.HasPrefix(said.Subject, guestPrefix) || len(said.Roles) > maxRoles {
 		return p, errToken
 	}
 	at := float64(now.Unix())
@@ -107,11 +108,6 @@ func (c *claims) forUs() bool {
 		return slices.Contains(aud, any("etui"))
 	}
 	return false
-}
-
-// tidyID reports whether an ID is short and looks as it is.
-func tidyID(id string) bool {
-	return id != "" && len(id) <= maxName && printable.Text(id) == id && !strings.ContainsAny(id, "\n\t")
 }
 
 // guest returns the guest of a request, and sets or renews the cookie. Who has the cookie

@@ -8,6 +8,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/origin"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/store"
@@ -103,17 +105,9 @@ func New(c Config) (*Channel, error) {
 			return nil, err
 		}
 	}
-	if c.Connections == 0 {
-		c.Connections = connections
-	}
-	if c.Records == nil {
-		c.Records = &store.Memory{}
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Connections, c.Records = cmp.Or(c.Connections, connections), cmp.Or[store.Records](c.Records, &store.Memory{})
 	return &Channel{
-		config: c, log: c.Log, paces: recent.New[string, *rate.Limiter](remembered), newborn: rate.NewLimiter(10, 100), larges: make(chan struct{}, maxLarges),
+		config: c, log: platform.Log(c.Log), paces: recent.New[string, *rate.Limiter](remembered), newborn: rate.NewLimiter(10, 100), larges: make(chan struct{}, maxLarges),
 		chats: map[string]*talk{}, streams: map[string]*stream{}, slots: slots{of: map[string]int{}},
 	}, nil
 }
@@ -162,7 +156,7 @@ func (c *Channel) running() (context.Context, channel.Receiver) {
 // Send stores a message and shows it in the windows that are open. When it returns nil, the
 // person sees the message now or later. The chat of a guest whose cookie has ended is gone.
 func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
-	if !tidyID(m.To.Chat) {
+	if !platform.Tidy(m.To.Chat, maxName) {
 		return "", fmt.Errorf("%q is no chat: %w", m.To.Chat, channel.ErrGone)
 	}
 	t := c.open(m.To.Chat)

@@ -1,10 +1,10 @@
 package webhook
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -51,69 +51,24 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	status, err := c.take(r, body)
-	if err == nil {
-		w.WriteHeader(status)
+	in := c.open.Load()
+	if in == nil {
+		platform.Refuse(w, http.StatusServiceUnavailable)
 		return
 	}
-	if status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "5")
-	}
-	c.log.DebugContext(r.Context(), "a delivery was not taken", "status", status, "error", err)
-	http.Error(w, err.Error(), status)
-}
-
-// take returns the status of the answer; with an error, which the sender reads.
-func (c *Channel) take(r *http.Request, body []byte) (int, error) {
-	c.mu.Lock()
-	in := c.in
-	c.mu.Unlock()
-	if in == nil {
-		return http.StatusServiceUnavailable, errors.New("the channel is starting or stopping; try again")
-	}
+	status := http.StatusUnauthorized
 	id, err := c.verify(r.Header, body)
+	var m channel.Incoming
+	if err == nil {
+		status = http.StatusBadRequest
+		m, err = decode(id, body)
+	}
 	if err != nil {
-		return http.StatusUnauthorized, err
+		c.log.DebugContext(r.Context(), "a delivery was not taken", "status", status, "error", err)
+		http.Error(w, err.Error(), status)
+		return
 	}
-	m, err := decode(id, body)
-	if err != nil {
-		return http.StatusBadRequest, err
-	}
-	known, busy := c.begin(id)
-	if known {
-		return http.StatusOK, nil
-	}
-	if busy {
-		return http.StatusServiceUnavailable, errors.New("the same delivery is being taken; try again")
-	}
-	defer c.end(id)
-	if err := in.Receive(r.Context(), m); err != nil {
-		c.log.WarnContext(r.Context(), "a message could not be stored", "error", err)
-		return http.StatusServiceUnavailable, errors.New("the message could not be stored; try again")
-	}
-	c.done.Put(id, struct{}{})
-	return http.StatusOK, nil
-}
-
-// begin says whether a delivery was accepted before, or is being handed over by another
-// request. If neither, it is handed over now, until end.
-func (c *Channel) begin(id string) (known, busy bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, busy = c.open[id]; busy {
-		return false, true
-	}
-	if _, known = c.done.Get(id); known {
-		return true, false
-	}
-	c.open[id] = struct{}{}
-	return false, false
-}
-
-func (c *Channel) end(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.open, id)
+	in.Deliver(w, r, m.At.Chat, func(ctx context.Context) error { return in.Hand(ctx, id, &m, false, nil) })
 }
 
 // decode turns a body into a message. A message without an ID has that of its delivery.
@@ -141,7 +96,7 @@ func decode(id string, body []byte) (m channel.Incoming, err error) {
 		return m, fmt.Errorf("a message has at most %d roles", maxRoles)
 	}
 	for name, value := range map[string]string{"id": d.ID, "chat": d.Chat, "thread": d.Thread, "user": d.User} {
-		if !tidy(value) {
+		if value != "" && !platform.Tidy(value, maxName) {
 			return m, fmt.Errorf("%s is longer than %d bytes, or has characters that cannot be printed", name, maxName)
 		}
 	}
@@ -161,9 +116,4 @@ func decode(id string, body []byte) (m channel.Incoming, err error) {
 		m.Files = append(m.Files, chat.File{Name: printable.Line(f.Name, maxName), MediaType: printable.Line(f.MediaType, maxName), Data: f.Data})
 	}
 	return m, nil
-}
-
-// tidy reports whether an ID is short and looks as it is.
-func tidy(id string) bool {
-	return len(id) <= maxName && printable.Text(id) == id && !strings.ContainsAny(id, "\n\t")
 }

@@ -1,20 +1,16 @@
 package webhook
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"time"
+	"strconv"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
-	"github.com/etui-run/etui/internal/printable"
 )
 
 const maxAnswer = 64 << 10 // bytes of an answer that are read
@@ -38,7 +34,7 @@ type button struct {
 
 // Send posts a message. Its ID is what the answer says, or else that of the request.
 func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
-	if c.url == "" {
+	if c.to == nil {
 		return "", fmt.Errorf("the webhook has no url to send to: %w", channel.ErrRefused)
 	}
 	out := outgoing{ID: idOf(m.Key), Chat: m.To.Chat, Thread: m.To.Thread, ReplyTo: m.To.Message, Text: m.Text, Key: m.Key}
@@ -52,27 +48,16 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	answer, err := c.api.Do(ctx, platform.Request{
+		Call: "posting a message", URL: c.to, Header: c.signed(out.ID, body), Body: json.RawMessage(body),
+	})
 	if err != nil {
-		return "", withoutURL(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	c.signed(req.Header, out.ID, body)
-	res, err := c.client.Do(req)
-	if err != nil {
-		return "", withoutURL(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if res.StatusCode/100 != 2 {
-		return "", refusal(res, answer)
+		return "", err
 	}
 	var said struct {
 		ID string `json:"id"`
 	}
-	if err == nil && json.Unmarshal(answer, &said) == nil && said.ID != "" && tidy(said.ID) {
+	if json.Unmarshal(answer.Body, &said) == nil && platform.Tidy(said.ID, maxName) {
 		return said.ID, nil
 	}
 	return out.ID, nil // the message was taken, whatever else the answer says
@@ -80,31 +65,23 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 
 // idOf returns the ID of the request for a message, the same for the same key.
 func idOf(key string) string {
-	if key == "" {
-		return "msg_" + rand.Text()
-	}
-	sum := sha256.Sum256([]byte(key))
-	return "msg_" + hex.EncodeToString(sum[:16])
+	return "msg_" + platform.Digest(32, cmp.Or(key, rand.Text()))
 }
 
-// refusal turns an answer other than 2xx into an error.
-func refusal(res *http.Response, answer []byte) error {
-	err := fmt.Errorf("the other program answered %d %s: %s", res.StatusCode, http.StatusText(res.StatusCode), printable.Line(string(answer), 200))
-	after, asked := platform.RetryAfter(res.Header.Get("Retry-After"))
-	switch {
-	case res.StatusCode == http.StatusGone:
-		return fmt.Errorf("%w: %w", err, channel.ErrGone)
-	case res.StatusCode == http.StatusUnauthorized, res.StatusCode == http.StatusForbidden:
-		return fmt.Errorf("%w: %w", err, channel.ErrRefused)
-	case asked && (res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable):
-		return &channel.Limited{After: max(after, time.Second), Err: err}
-	case res.StatusCode/100 == 3:
-		return fmt.Errorf("%w; redirects are not followed: set url to the final address", err)
-	}
-	return err
-}
+// refusals are the statuses with which the other program says no.
+var refusals = platform.Refusals{Gone: []string{"410"}, Refused: []string{"401", "403"}}
 
-// withoutURL takes the address out of an error, which may hold a token.
-func withoutURL(err error) error {
-	return fmt.Errorf("posting to the webhook's url: %w", platform.Plain(err))
+// refusal returns the error of an answer.
+func refusal(a *platform.Answer) *platform.Failure {
+	if a.Status/100 == 2 {
+		return nil
+	}
+	f := &platform.Failure{Code: strconv.Itoa(a.Status), Message: string(a.Body)}
+	if a.Status/100 == 3 {
+		f.Message = "redirects are not followed: set url to the final address"
+	}
+	if a.Status == http.StatusServiceUnavailable {
+		f.After, f.Busy = platform.RetryAfter(a.Header.Get("Retry-After"))
+	}
+	return f
 }

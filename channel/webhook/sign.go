@@ -52,7 +52,7 @@ func (c *Channel) verify(h http.Header, body []byte) (id string, err error) {
 	if id == "" || stamp == "" || h.Get(headerSignature) == "" {
 		return "", errors.New("the headers webhook-id, webhook-timestamp and webhook-signature are needed")
 	}
-	if !tidy(id) {
+	if !platform.Tidy(id, maxName) {
 		return "", errors.New("webhook-id is longer than 256 bytes, or has characters that cannot be printed")
 	}
 	if !platform.Fresh(stamp, time.Now()) {
@@ -74,14 +74,12 @@ func (c *Channel) verify(h http.Header, body []byte) (id string, err error) {
 	return "", errors.New("webhook-signature has no v1 signature of this id, time and body with a secret that is known here")
 }
 
-// signed sets the headers of a request.
-func (c *Channel) signed(h http.Header, id string, body []byte) {
+// signed returns the headers of a request.
+func (c *Channel) signed(id string, body []byte) http.Header {
 	stamp := strconv.FormatInt(time.Now().Unix(), 10)
 	signatures := make([]string, len(c.keys))
 	for i, k := range c.keys {
 		signatures[i] = "v1," + base64.StdEncoding.EncodeToString(k.sign(id, stamp, body))
 	}
-	h.Set(headerID, id)
-	h.Set(headerTime, stamp)
-	h.Set(headerSignature, strings.Join(signatures, " "))
+	return http.Header{headerID: {id}, headerTime: {stamp}, headerSignature: {strings.Join(signatures, " ")}}
 }

@@ -10,24 +10,16 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
-	"github.com/etui-run/etui/internal/recent"
 )
 
 const (
 	maxFile = 20 << 20
 	// maxBody bounds a delivery: base64 makes a file a third longer.
 	maxBody = 32 << 20
-	// remembered bounds the deliveries of which the channel knows that they were accepted.
-	// The oldest is forgotten first; a repetition of it is handed over again, with the
-	// same message ID.
-	remembered = 10_000
-	// sendTime bounds one request to the other program.
-	sendTime = 30 * time.Second
 )
 
 // Config is what a channel needs to know.
@@ -47,16 +39,12 @@ type Config struct {
 
 // Channel takes and makes signed requests. It is safe for concurrent use.
 type Channel struct {
-	keys   []key
-	url    string
-	client *http.Client
-	log    *slog.Logger
-	// done has the IDs of accepted deliveries.
-	done *recent.Cache[string, struct{}]
-
-	mu   sync.Mutex
-	in   channel.Receiver    // nil while Run does not run
-	open map[string]struct{} // deliveries that are being handed over; as many as the server has requests
+	keys []key
+	to   *url.URL // nil if nothing can be sent
+	api  *platform.Client
+	log  *slog.Logger
+	seen *platform.Seen                  // by the IDs of deliveries
+	open atomic.Pointer[platform.Intake] // while Run runs
 }
 
 var (
@@ -69,7 +57,14 @@ func New(c Config) (*Channel, error) {
 	if len(c.Secrets) == 0 {
 		return nil, errors.New("a webhook needs a secret: " + makeSecret)
 	}
-	ch := &Channel{url: c.URL, client: platform.Direct(c.Client), log: c.Log, done: recent.New[string, struct{}](remembered), open: map[string]struct{}{}}
+	api, err := platform.New(platform.Config{
+		Name: "webhook", Usual: "https://localhost", Client: c.Client,
+		Limit: maxAnswer, Refusal: refusal, Refusals: refusals,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ch := &Channel{api: api, log: platform.Log(c.Log), seen: platform.NewSeen()}
 	for i, s := range c.Secrets {
 		k, err := parseSecret(s)
 		if err != nil {
@@ -82,9 +77,7 @@ func New(c Config) (*Channel, error) {
 		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 			return nil, errors.New("the URL of the webhook is not one: it begins with https:// and a host")
 		}
-	}
-	if ch.log == nil {
-		ch.log = slog.New(slog.DiscardHandler)
+		ch.to = u
 	}
 	return ch, nil
 }
@@ -97,14 +90,10 @@ func (c *Channel) Traits() channel.Traits {
 
 // Run lets deliveries in until ctx ends.
 func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
-	c.receive(in)
-	defer c.receive(nil)
-	<-ctx.Done()
+	intake := platform.NewIntake("the webhook", c.log, in, c.seen)
+	c.open.Store(intake)
+	defer intake.Wait()
+	defer c.open.CompareAndSwap(intake, nil)
+	_ = intake.Serve(ctx) // it ends with ctx
 	return nil
-}
-
-func (c *Channel) receive(in channel.Receiver) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.in = in
 }

@@ -7,33 +7,32 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
-	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 )
 
 const (
-	maxAnswer = 1 << 20          // bytes of an answer of the API
-	maxFile   = 20 << 20         // bytes of a file, in both directions
-	callIn    = 60 * time.Second // for a call of the API
+	maxAnswer = 1 << 20  // bytes of an answer of the API
+	maxFile   = 20 << 20 // bytes of a file, in both directions
 )
 
-// Codes of the API (全局错误码, document/path/90313).
-var (
-	expired = []string{"40014", "42001"} // the access token
-	refused = []string{
+// expired are the codes about the access token.
+var expired = []string{"40014", "42001"}
+
+// refusals are the codes of the API (全局错误码, document/path/90313).
+var refusals = platform.Refusals{
+	Refused: append([]string{
 		"40001", "40013", "40056", "40125", // secret, company, application
 		"48002", "48004", "50003", "60020", "301002", "301007", // rights, application disabled, address of this machine
-	}
-	gone = []string{
+	}, expired...),
+	Gone: []string{
 		"40003", "40031", "46004", "50002", "60011", "60111", "81013", // member does not exist or may not see the application
 		"86001", "86003", "86008", // group does not exist or is not the application's
-	}
-)
+	},
+}
 
 // waits are the codes after which to wait. The platform counts 45009 by the minute, the hour
 // and the day, and does not say which; 45033 are too many at the same time.
@@ -59,12 +58,6 @@ func refusal(a *platform.Answer) *platform.Failure {
 	}
 	f := &platform.Failure{Code: strconv.Itoa(says.Code), Message: says.Message}
 	f.After, f.Busy = waits[f.Code], waits[f.Code] > 0
-	switch {
-	case slices.Contains(expired, f.Code), slices.Contains(refused, f.Code):
-		f.Means = channel.ErrRefused
-	case slices.Contains(gone, f.Code):
-		f.Means = channel.ErrGone
-	}
 	return f
 }
 
@@ -107,8 +100,8 @@ func (c *Channel) request(ctx context.Context, r platform.Request, out any) (a *
 		a, err = c.api.Do(ctx, r)
 		return err
 	})
-	if err == nil && out != nil {
-		err = json.Unmarshal(a.Body, out)
+	if err == nil {
+		err = c.api.Read(r, a, out)
 	}
 	return a, err
 }

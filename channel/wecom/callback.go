@@ -4,14 +4,19 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/rand"
-	"crypto/sha256"
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,7 +135,7 @@ func (s *session) take(w http.ResponseWriter, r *http.Request, signature string,
 	if _, ok := e.text(); ok && e.From != "" && s.mine(e.Agent) {
 		ctx, cancel := context.WithTimeout(r.Context(), answerIn)
 		defer cancel()
-		err := s.intake.Submit(ctx, e.From, func(ctx context.Context) error { return s.deliver(ctx, signature, e) })
+		err := s.Submit(ctx, e.From, func(ctx context.Context) error { return s.deliver(ctx, signature, e) })
 		if err != nil {
 			s.log.WarnContext(r.Context(), "a message from WeCom was not accepted; it is delivered again", "error", err)
 			http.Error(w, "not now", http.StatusServiceUnavailable)
@@ -155,31 +160,19 @@ func (c *Channel) mine(agent string) bool {
 
 // deliver completes a message and hands it over, unless that was done before.
 func (s *session) deliver(ctx context.Context, signature string, e event) error {
-	known := cmp.Or(e.ID, signature) // events have no ID
-	if _, seen := s.seen.Get(known); seen {
-		return nil
-	}
-	m := channel.Incoming{ID: cmp.Or(e.ID, e.identity()), From: s.sender(ctx, e.From), At: channel.Address{Chat: e.From, Message: e.ID}}
+	m := channel.Incoming{ID: cmp.Or(e.ID, e.identity()), From: channel.Sender{ID: e.From, Handle: e.From}, At: channel.Address{Chat: e.From, Message: e.ID}}
+	s.people.Introduce(ctx, &m.From, s.member)
 	m.Text, _ = e.text()
 	if e.CreateTime > 0 {
 		m.Time = time.Unix(e.CreateTime, 0)
 	}
-	if e.MediaID != "" && e.Type != "event" && channel.Wanted(ctx, s.in, m) {
-		release, err := s.intake.Load(ctx)
-		if err != nil {
-			return err
+	files := e.MediaID != "" && e.Type != "event" && s.Wants(ctx, m)
+	return s.Hand(ctx, cmp.Or(e.ID, signature), &m, files, func(ctx context.Context) error { // events have no ID
+		if files {
+			m.Files = []chat.File{s.file(ctx, e)}
 		}
-		defer release()
-		m.Files = []chat.File{s.file(ctx, e)}
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := s.in.Receive(ctx, m); err != nil {
-		return err
-	}
-	s.seen.Put(known, struct{}{})
-	return nil
+		return nil
+	})
 }
 
 // text is what a message or event says; false means that it says nothing.
@@ -206,8 +199,7 @@ func (e event) text() (string, bool) {
 
 // identity is the ID of an event, which has none: the platform names who and when.
 func (e event) identity() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s\x00%s\x00%s", e.From, e.CreateTime, e.Event, e.TaskID, e.EventKey))
-	return "event-" + hex.EncodeToString(sum[:12])
+	return "event-" + platform.Digest(24, e.From, strconv.FormatInt(e.CreateTime, 10), e.Event, e.TaskID, e.EventKey)
 }
 
 // pressed returns label and text of the button of a card that was pressed.
@@ -250,45 +242,23 @@ func (c *Channel) chosen(user, label string) ([]byte, error) {
 	}{Encrypt: cdata{encrypted}, Signature: cdata{sign(c.config.Token, timestamp, nonce, encrypted)}, Time: timestamp, Nonce: cdata{nonce}})
 }
 
-// member is what the platform knows about a member of the company.
-type member struct {
-	known  bool // the application may see it
-	name   string
-	leader bool
-	until  time.Time
-}
-
-// sender says who a member is. Without an answer of the platform it is only the ID.
-func (c *Channel) sender(ctx context.Context, id string) channel.Sender {
-	m, ok := c.people.Get(id)
-	if !ok || c.now().After(m.until) {
-		ctx, cancel := context.WithTimeout(ctx, nameIn)
-		defer cancel()
-		var user struct {
-			Name    string `json:"name"`
-			Leading []int  `json:"is_leader_in_dept"`
-		}
-		err := c.get(ctx, "user/get", url.Values{"userid": {id}}, &user)
-		if err != nil {
-			c.log.DebugContext(ctx, "WeCom does not say who a member is", "member", id, "error", err)
-			if !errors.Is(err, channel.ErrGone) { // it may say so the next time
-				return channel.Sender{ID: id, Handle: id}
-			}
-		}
-		m = member{known: err == nil, name: printable.Line(user.Name, 100), until: c.now().Add(peopleFresh)}
-		for _, leads := range user.Leading {
-			m.leader = m.leader || leads == 1
-		}
-		c.people.Put(id, m)
+// member asks who a member is. Without an answer of the platform it is only the ID.
+func (c *Channel) member(ctx context.Context, id string) (m channel.Sender, known bool) {
+	ctx, cancel := context.WithTimeout(ctx, nameIn)
+	defer cancel()
+	var user struct {
+		Name    string `json:"name"`
+		Leading []int  `json:"is_leader_in_dept"`
 	}
-	s := channel.Sender{ID: id, Handle: id, Name: m.name}
-	if m.known {
-		s.Roles = append(s.Roles, "member")
+	if err := c.get(ctx, "user/get", url.Values{"userid": {id}}, &user); err != nil {
+		c.log.DebugContext(ctx, "WeCom does not say who a member is", "member", id, "error", err)
+		return m, errors.Is(err, channel.ErrGone) // after others it may say so the next time
 	}
-	if m.leader {
-		s.Roles = append(s.Roles, "leader")
+	m = channel.Sender{Name: printable.Line(user.Name, 100), Roles: []string{"member"}}
+	if slices.Contains(user.Leading, 1) {
+		m.Roles = append(m.Roles, "leader")
 	}
-	return s
+	return m, true
 }
 
 // file fetches the file of a message. It has no bytes if that fails or takes too long.
@@ -315,4 +285,58 @@ func (e event) named(name, mediaType string) chat.File {
 		mediaType = ""
 	}
 	return chat.File{Name: printable.Line(cmp.Or(name, e.FileName, usual[0]), 200), MediaType: printable.Line(cmp.Or(mediaType, usual[1]), 100)}
+}
+
+// The platform's scheme (加解密方案说明, document/path/90968): AES-256-CBC, padded by PKCS#7 to
+// blocks of 32 bytes, of 16 random bytes, the length of the message, the message, and the
+// ID of the company.
+const (
+	keySize   = 32
+	padBlock  = 32
+	randomLen = 16
+	headLen   = randomLen + 4
+)
+
+// sign is the signature of a delivery. Token is the secret in it.
+func sign(token, timestamp, nonce, encrypted string) string {
+	parts := []string{token, timestamp, nonce, encrypted}
+	slices.Sort(parts)
+	sum := sha1.Sum([]byte(strings.Join(parts, "")))
+	return hex.EncodeToString(sum[:])
+}
+
+// open decrypts what the platform has sent to a company.
+func open(key []byte, corp, encrypted string) ([]byte, error) {
+	data, err := platform.Unseal(key, key[:aes.BlockSize], encrypted, padBlock)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) < headLen {
+		return nil, platform.ErrSealed
+	}
+	size := binary.BigEndian.Uint32(data[randomLen:headLen])
+	if uint64(size) > uint64(len(data)-headLen) {
+		return nil, platform.ErrSealed
+	}
+	text, receiver := data[headLen:headLen+int(size)], data[headLen+int(size):]
+	if string(receiver) != corp {
+		return nil, errors.New("the text is for another company")
+	}
+	return text, nil
+}
+
+// seal encrypts an answer to the platform.
+func seal(key []byte, corp string, text []byte) (string, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return "", err
+	}
+	data := make([]byte, randomLen, headLen+len(text)+len(corp)+padBlock)
+	_, _ = rand.Read(data) // never fails
+	data = binary.BigEndian.AppendUint32(data, uint32(len(text)))
+	data = append(append(data, text...), corp...)
+	pad := padBlock - len(data)%padBlock
+	data = append(data, bytes.Repeat([]byte{byte(pad)}, pad)...)
+	cipher.NewCBCEncrypter(block, key[:aes.BlockSize]).CryptBlocks(data, data)
+	return base64.StdEncoding.EncodeToString(data), nil
 }

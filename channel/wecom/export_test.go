@@ -7,7 +7,6 @@ var (
 	Open   = open
 	Seal   = seal
 	Render = render
-	Pieces = pieces
 )
 
 // SetNow sets the clock.

@@ -6,10 +6,12 @@ import (
 	"crypto/rand"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -25,43 +27,59 @@ const (
 	cardKey     = 1024 // bytes
 )
 
-// progress is how much of a message was sent when the platform failed.
-type progress struct {
-	sent int
-	id   string
-}
-
-// part is one message of the platform: the name of its type, and what it consists of.
-type part func(ctx context.Context) (kind string, content any, err error)
-
-// Send implements [channel.Channel]. A message becomes several of the platform, of which
-// those that were sent are not sent again with the same key.
+// Send implements [channel.Channel].
 func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
 	to, group := strings.CutPrefix(m.To.Chat, "group:")
 	if !name(to) {
 		return "", fmt.Errorf("%w: %q names no member and no group of WeCom", channel.ErrGone, printable.Line(m.To.Chat, 80))
 	}
-	parts := c.compose(m, group)
-	var p progress
-	if m.Key != "" {
-		p, _ = c.parts.Get(m.Key)
-	}
-	for _, part := range parts[min(p.sent, len(parts)):] {
-		kind, content, err := part(ctx)
-		if err == nil {
-			p.id, err = c.send(ctx, to, group, kind, content)
+	return c.sent.Each(m, compose(m, group), func(part channel.Outgoing) (string, error) {
+		switch {
+		case len(part.Files) > 0:
+			id, err := c.upload(ctx, part.Files[0])
+			if err != nil {
+				return "", err
+			}
+			return c.send(ctx, to, group, kind(part.Files[0]), map[string]string{"media_id": id})
+		case len(part.Buttons) > 0:
+			return c.send(ctx, to, group, "template_card", card(part.Text, part.Buttons))
 		}
-		if err != nil {
-			return "", err
+		text, marked := render(part.Text)
+		if marked {
+			return c.send(ctx, to, group, "markdown", map[string]string{"content": text})
 		}
-		if p.sent++; m.Key != "" {
-			c.parts.Put(m.Key, p)
+		return c.send(ctx, to, group, "text", map[string]string{"content": text})
+	})
+}
+
+// compose returns the messages of the platform that make up a message: a text, cards with
+// buttons, and files. The platform takes no small files.
+func compose(m channel.Outgoing, group bool) (parts []channel.Outgoing) {
+	buttons, above := m.Buttons, ""
+	if group { // which shows no cards
+		for _, b := range buttons {
+			m.Text += "\n- " + b.Label + ": " + b.Text
 		}
+		buttons = nil
 	}
-	if m.Key != "" {
-		c.parts.Put(m.Key, progress{})
+	if plain, marked := render(m.Text); len(buttons) > 0 && !marked && utf8.RuneCountInString(plain) <= cardText {
+		above, m.Text = plain, ""
 	}
-	return p.id, nil
+	if m.Text != "" {
+		parts = append(parts, channel.Outgoing{Text: m.Text})
+	}
+	for some := range slices.Chunk(buttons, cardButtons) {
+		parts = append(parts, channel.Outgoing{Text: above, Buttons: some})
+		above = ""
+	}
+	for _, f := range m.Files {
+		part := channel.Outgoing{Files: []chat.File{f}}
+		if len(f.Data) < minUpload {
+			part = channel.Outgoing{Text: fmt.Sprintf("%s: %s", cmp.Or(f.Name, "file"), strings.ToValidUTF8(string(f.Data), ""))}
+		}
+		parts = append(parts, part)
+	}
+	return parts
 }
 
 // name reports whether s can be a member or a group. Others would mean several members,
@@ -96,56 +114,9 @@ func (c *Channel) send(ctx context.Context, to string, group bool, kind string, 
 	return sent.ID, nil
 }
 
-// compose returns the messages of the platform that make up a message.
-func (c *Channel) compose(m channel.Outgoing, group bool) []part {
-	var parts []part
-	say := func(text string) {
-		text, marked := render(text)
-		for _, piece := range pieces(text, maxText) {
-			kind := "text"
-			if marked {
-				kind = "markdown"
-			}
-			parts = append(parts, func(context.Context) (string, any, error) {
-				return kind, map[string]string{"content": piece}, nil
-			})
-		}
-	}
-	buttons, text := m.Buttons, m.Text
-	if group && len(buttons) > 0 { // groups show no cards
-		for _, b := range buttons {
-			text += "\n- " + b.Label + ": " + b.Text
-		}
-		buttons = nil
-	}
-	above := ""
-	if plain, marked := render(text); len(buttons) > 0 && !marked && utf8.RuneCountInString(plain) <= cardText {
-		above, text = plain, ""
-	}
-	if text != "" {
-		say(text)
-	}
-	for len(buttons) > 0 {
-		n := min(len(buttons), cardButtons)
-		parts = append(parts, card(above, buttons[:n]))
-		above, buttons = "", buttons[n:]
-	}
-	for _, f := range m.Files {
-		if len(f.Data) < minUpload {
-			say(fmt.Sprintf("%s: %s", cmp.Or(f.Name, "file"), strings.ToValidUTF8(string(f.Data), "")))
-			continue
-		}
-		parts = append(parts, func(ctx context.Context) (string, any, error) {
-			id, err := c.upload(ctx, f)
-			return kind(f), map[string]string{"media_id": id}, err
-		})
-	}
-	return parts
-}
-
 // card is a card with buttons. The key of a button is its label and what it says; one with a
 // longer key is left out.
-func card(text string, buttons []channel.Button) part {
+func card(text string, buttons []channel.Button) any {
 	type button struct {
 		Text  string `json:"text"`
 		Style int    `json:"style"`
@@ -167,29 +138,5 @@ func card(text string, buttons []channel.Button) part {
 	if text != "" {
 		content["sub_title_text"] = text
 	}
-	return func(context.Context) (string, any, error) { return "template_card", content, nil }
-}
-
-// pieces cuts a text into pieces of at most so many bytes, where possible between lines or
-// words.
-func pieces(text string, most int) []string {
-	var all []string
-	for len(text) > most {
-		at := strings.LastIndexByte(text[:most+1], '\n')
-		if at <= 0 {
-			at = strings.LastIndexByte(text[:most+1], ' ')
-		}
-		next := at + 1
-		if at <= 0 {
-			for at = most; !utf8.RuneStart(text[at]); at-- {
-			}
-			next = at
-		}
-		all = append(all, text[:at])
-		text = text[next:]
-	}
-	if text != "" {
-		all = append(all, text)
-	}
-	return all
+	return content
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
@@ -17,21 +18,15 @@ import (
 // act for the member who writes, and for nobody else.
 func (c *Channel) Tools() []tool.Tool {
 	return []tool.Tool{
-		tool.Func(tool.Definition{
-			Name: "wecom_approval",
-			Description: "Applies for an approval (leave, expense, purchase) in WeCom, in the name of the person who asks, by a template of the company. " +
+		tool.Func(platform.Definition(Platform, "wecom_approval",
+			"Applies for an approval (leave, expense, purchase) in WeCom, in the name of the person who asks, by a template of the company. "+
 				"If a field is missing or unknown, the answer lists the template's fields.",
-			Translations: map[string]string{"zh": "以提问者的名义，按企业的审批模板提交企业微信审批申请。"},
-			Aliases:      []string{"apply for approval", "expense claim", "leave request", "提交审批", "发起审批", "报销", "请假", "采购申请"},
-			Groups:       []string{"wecom"}, Channels: []string{Platform}, Risk: tool.Write, Version: "1", Source: "channel",
-		}, c.apply),
-		tool.Func(tool.Definition{
-			Name:         "wecom_meeting",
-			Description:  "Schedules an online meeting in WeCom (Tencent Meeting), in the name of the person who asks.",
-			Translations: map[string]string{"zh": "以提问者的名义预约企业微信会议。"},
-			Aliases:      []string{"schedule a meeting", "video call", "预约会议", "开会", "约会议", "腾讯会议"},
-			Groups:       []string{"wecom"}, Channels: []string{Platform}, Risk: tool.Write, Version: "1", Source: "channel",
-		}, c.meet),
+			"以提问者的名义，按企业的审批模板提交企业微信审批申请。",
+			[]string{"apply for approval", "expense claim", "leave request", "提交审批", "发起审批", "报销", "请假", "采购申请"}, nil), c.apply),
+		tool.Func(platform.Definition(Platform, "wecom_meeting",
+			"Schedules an online meeting in WeCom (Tencent Meeting), in the name of the person who asks.",
+			"以提问者的名义预约企业微信会议。",
+			[]string{"schedule a meeting", "video call", "预约会议", "开会", "约会议", "腾讯会议"}, nil), c.meet),
 	}
 }
 

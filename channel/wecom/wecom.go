@@ -8,7 +8,6 @@
 package wecom
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -22,7 +21,6 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
-	"github.com/etui-run/etui/internal/recent"
 )
 
 // Platform is the name of the platform in facts, identities and rules.
@@ -47,14 +45,6 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// The bounds of what is kept in memory.
-const (
-	seenKept    = 10000            // messages that are safe
-	peopleKept  = 1000             // members whose names are known
-	peopleFresh = 10 * time.Minute // how long a name is believed
-	partsKept   = 1000             // messages of which a part was sent
-)
-
 // Channel is an application. It is safe for concurrent use.
 type Channel struct {
 	config Config
@@ -65,9 +55,9 @@ type Channel struct {
 
 	open   atomic.Pointer[session] // while Run runs
 	tokens *platform.Tokens
-	seen   *recent.Cache[string, struct{}] // by ID, and events by signature: what is safe
-	people *recent.Cache[string, member]
-	parts  *recent.Cache[string, progress] // by the key of a message
+	seen   *platform.Seen // by ID, and events by signature
+	people *platform.People
+	sent   *platform.Sent
 }
 
 var (
@@ -95,16 +85,14 @@ func New(c Config) (*Channel, error) {
 	}
 	api, err := platform.New(platform.Config{
 		Name: Platform, URL: c.URL, Usual: "https://qyapi.weixin.qq.com", Plain: platform.Anywhere, Client: c.Client,
-		Limit: maxAnswer, Time: callIn, Wait: time.Second, Refusal: refusal,
+		Limit: maxAnswer, Refusal: refusal, Refusals: refusals,
 	})
 	if err != nil {
 		return nil, err
 	}
 	ch := &Channel{
-		config: c, key: key, api: api, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), now: time.Now,
-		seen:   recent.New[string, struct{}](seenKept),
-		people: recent.New[string, member](peopleKept),
-		parts:  recent.New[string, progress](partsKept),
+		config: c, key: key, api: api, log: platform.Log(c.Log), now: time.Now,
+		seen: platform.NewSeen(), people: platform.NewPeople(), sent: platform.NewSent(Platform),
 	}
 	ch.tokens = platform.NewTokens(func() time.Time { return ch.now() }, ch.fetchToken, expired...)
 	return ch, nil
@@ -119,7 +107,7 @@ func (c *Channel) Traits() channel.Traits {
 		Platform: Platform,
 		Local:    true,
 		MaxText:  maxText,
-		Length:   func(text string) int { return len(text) },
+		Length:   func(text string) int { out, _ := render(text); return len(out) },
 		MaxFile:  maxFile,
 		Buttons:  true,
 	}
@@ -128,18 +116,17 @@ func (c *Channel) Traits() channel.Traits {
 // session is what one call of Run works with.
 type session struct {
 	*Channel
-	in     channel.Receiver
-	intake *platform.Intake
+	*platform.Intake
 }
 
 // Run implements [channel.Channel]: until ctx ends, deliveries to ServeHTTP are accepted.
 // Those that have begun end before it returns.
 func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
-	s := &session{c, in, platform.NewIntake("WeCom", c.log)}
+	s := &session{c, platform.NewIntake("WeCom", c.log, in, c.seen)}
 	c.open.Store(s)
 	defer c.open.CompareAndSwap(s, nil)
-	defer s.intake.Wait()
-	_ = s.intake.Serve(ctx) // it ends with ctx
+	defer s.Wait()
+	_ = s.Serve(ctx) // it ends with ctx
 	return nil
 }
 

@@ -58,7 +58,6 @@ type Server struct {
 	split     int // bytes of a frame's payload; 0 means any
 	messages  []*Message
 	uuids     map[string]*Message
-	calls     map[string][]Call // by METHOD PATH
 	resources map[string][]byte
 	uploads   map[string]string // by key: NAME=CONTENT
 	people    map[string]Object
@@ -75,12 +74,6 @@ type Message struct {
 	edits     int
 }
 
-// Call is a call of the API.
-type Call struct {
-	Method, Path, Query string
-	Body                Object
-}
-
 // Failure is an error answer of a call that writes a message.
 type Failure struct {
 	Status, Code int
@@ -91,8 +84,8 @@ type Failure struct {
 // Start starts a server with one member, ou_4711. The caller closes it.
 func Start() *Server {
 	s := &Server{
-		Server: platformtest.Start(), calls: map[string][]Call{},
-		uuids: map[string]*Message{}, resources: map[string][]byte{}, uploads: map[string]string{},
+		Server: platformtest.Start(),
+		uuids:  map[string]*Message{}, resources: map[string][]byte{}, uploads: map[string]string{},
 		people: map[string]Object{"ou_4711": {"name": "Ann"}},
 	}
 	s.routes()
@@ -192,17 +185,20 @@ func (s *Server) Fail(f Failure) {
 		if f.Revoked {
 			s.token, s.revoked = "", true
 		}
-		if f.Code == 0 {
-			http.Error(w, "bad gateway", f.Status)
-			return
+		var body any
+		if f.Code != 0 {
+			_, body = no(f.Code, "an error")
 		}
-		refuse(w, &problem{f.Status, f.Code, "an error"})
+		platformtest.Refuse(w, f.Status, 0, body)
 	})
 }
 
 // Code makes the next call of a path, as in "GET im/v1/chats/oc_1", return an error.
 func (s *Server) Code(call string, code int) {
-	s.FailNext(call, func(w http.ResponseWriter) { refuse(w, &problem{http.StatusBadRequest, code, "an error"}) })
+	s.FailNext(call, func(w http.ResponseWriter) {
+		status, body := no(code, "an error")
+		platformtest.Answer(w, status, body)
+	})
 }
 
 // Expire makes the access token invalid; a new one can be had.
@@ -227,12 +223,6 @@ func (s *Server) Split(n int) {
 func (s *Server) Sent(chat string) []Message {
 	defer s.Hold()()
 	return platformtest.Copies(s.messages, func(m *Message) bool { return chat == "" || m.Chat == chat })
-}
-
-// Called returns the calls of a method and a path, oldest first.
-func (s *Server) Called(method, path string) []Call {
-	defer s.Hold()()
-	return slices.Clone(s.calls[method+" "+path])
 }
 
 // Uploaded returns what the bot has uploaded under a key, as NAME=CONTENT.
@@ -291,12 +281,7 @@ func (m *Message) Buttons() (labels []string) {
 }
 
 func (s *Server) message(id string) *Message {
-	for _, m := range s.messages {
-		if m.ID == id {
-			return m
-		}
-	}
-	return nil
+	return platformtest.Find(s.messages, func(m *Message) bool { return m.ID == id })
 }
 
 // Seal encrypts what is delivered, with an Encrypt Key.
@@ -326,11 +311,7 @@ func Sign(r *http.Request, key string, at time.Time, body []byte) {
 // Request returns a request that delivers a text: encrypted and signed.
 func Request(ctx context.Context, to string, text []byte) *http.Request {
 	body, _ := json.Marshal(Object{"encrypt": Seal(Key, text)})
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
-	if err != nil {
-		panic(err) // the test's own URL
-	}
-	r.Header.Set("Content-Type", "application/json;charset=utf-8")
+	r := platformtest.Request(ctx, http.MethodPost, to, "application/json;charset=utf-8", body)
 	Sign(r, Key, time.Now(), body)
 	return r
 }

@@ -2,7 +2,7 @@
 //
 // It does what the API reference says of the calls that the channel makes, as it is in the
 // folder api/v4/source of github.com/mattermost/mattermost in 2026: users, channels, posts,
-// files and reactions; and what server/channels does there: the WebSocket that begins with an
+// and files; and what server/channels does there: the WebSocket that begins with an
 // authentication_challenge and sends each event once, posts with the same pending_post_id that
 // are one, and the IDs of errors.
 package mattermosttest
@@ -14,7 +14,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,24 +39,17 @@ var Bot = ID("bot")
 
 // Post is a message.
 type Post struct {
-	ID       string            `json:"id"`
-	Created  int64             `json:"create_at"`
-	User     string            `json:"user_id"`
-	Chat     string            `json:"channel_id"`
-	Root     string            `json:"root_id"`
-	Message  string            `json:"message"`
-	Type     string            `json:"type"`
-	Props    Object            `json:"props"`
-	Files    []string          `json:"file_ids,omitempty"`
-	Pending  string            `json:"pending_post_id"`
-	Metadata map[string]any    `json:"metadata"`
-	Emojis   map[string]string `json:"-"` // the reactions of the bot
-}
-
-// Call is a call of the API.
-type Call struct {
-	Query url.Values
-	Body  Object
+	ID       string         `json:"id"`
+	Created  int64          `json:"create_at"`
+	User     string         `json:"user_id"`
+	Chat     string         `json:"channel_id"`
+	Root     string         `json:"root_id"`
+	Message  string         `json:"message"`
+	Type     string         `json:"type"`
+	Props    Object         `json:"props"`
+	Files    []string       `json:"file_ids,omitempty"`
+	Pending  string         `json:"pending_post_id"`
+	Metadata map[string]any `json:"metadata"`
 }
 
 // Failure is an error answer.
@@ -82,7 +74,6 @@ type Server struct {
 	chats  map[string]Object
 	people map[string]Object
 	files  map[string]file
-	calls  map[string][]Call // by METHOD PATH, with {} for each ID
 	events map[*websocket.Conn]int
 	last   *Post
 }
@@ -92,14 +83,14 @@ type Server struct {
 func Start() *Server {
 	s := &Server{
 		Server: platformtest.Start(), now: time.Now().UnixMilli(),
-		files: map[string]file{}, calls: map[string][]Call{}, events: map[*websocket.Conn]int{},
+		files: map[string]file{}, events: map[*websocket.Conn]int{},
 		chats: map[string]Object{ID("d4711"): {"type": "D"}, ID("100"): {"type": "O"}},
 		people: map[string]Object{
 			ID("4711"): {"username": "ann", "first_name": "Ann", "roles": "system_user"},
 			Bot:        {"username": "etui", "is_bot": true, "roles": "system_user"},
 		},
 	}
-	for pattern, handle := range map[string]func(w http.ResponseWriter, r *http.Request, body Object){
+	s.Routes("/api/v4/", map[string]platformtest.Handler{
 		"GET users/me":              s.user,
 		"GET users/{user}":          s.user,
 		"GET users/me/channels":     s.channels,
@@ -110,52 +101,33 @@ func Start() *Server {
 		"PUT posts/{post}/patch":    s.patch,
 		"POST files":                s.upload,
 		"GET files/{file}":          s.download,
-		"POST reactions":            s.react,
-		"DELETE users/me/posts/{post}/reactions/{emoji}": s.unreact,
-	} {
-		method, path, _ := strings.Cut(pattern, " ")
-		s.Mux.HandleFunc(method+" /api/v4/"+path, func(w http.ResponseWriter, r *http.Request) {
-			var body Object
-			isJSON := r.Header.Get("Content-Type") == "application/json"
-			if isJSON && json.NewDecoder(r.Body).Decode(&body) != nil {
-				refuse(w, http.StatusBadRequest, "api.context.invalid_body_param.app_error")
-				return
-			}
-			defer s.Hold()()
-			s.calls[pattern] = append(s.calls[pattern], Call{r.URL.Query(), body})
-			defer s.Touch()
-			switch {
-			case s.Failed(w, pattern):
-			case r.Header.Get("Authorization") != "Bearer "+Token:
-				refuse(w, http.StatusUnauthorized, "api.context.session_expired.app_error")
-			default:
-				handle(w, r, body)
-			}
-		})
-	}
+	}, func(r *http.Request, body Object) (int, any) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer "+Token:
+			return refuse(http.StatusUnauthorized, "api.context.session_expired.app_error")
+		case r.Header.Get("Content-Type") == "application/json" && body == nil:
+			return refuse(http.StatusBadRequest, "api.context.invalid_body_param.app_error")
+		}
+		return 0, nil
+	})
 	s.Mux.HandleFunc("GET /api/v4/websocket", s.socket)
 	return s
 }
 
-func refuse(w http.ResponseWriter, status int, id string) {
-	platformtest.Answer(w, status, Object{"id": id, "message": "no", "request_id": "r1", "status_code": status})
+func refuse(status int, id string) (int, any) {
+	return status, Object{"id": id, "message": "no", "request_id": "r1", "status_code": status}
 }
 
-func done(w http.ResponseWriter, _ *http.Request, _ Object) {
-	platformtest.Answer(w, http.StatusOK, Object{"status": "OK"})
-}
+func done(*http.Request, Object) (int, any) { return http.StatusOK, Object{"status": "OK"} }
 
 // Fail lets the next call of a pattern, such as "POST posts", fail.
 func (s *Server) Fail(pattern string, f Failure) {
 	s.FailNext(pattern, func(w http.ResponseWriter) {
-		if f.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
+		var body any
+		if f.ID != "" {
+			_, body = refuse(f.Status, f.ID)
 		}
-		if f.ID == "" {
-			http.Error(w, "limit exceeded", f.Status)
-			return
-		}
-		refuse(w, f.Status, f.ID)
+		platformtest.Refuse(w, f.Status, f.RetryAfter, body)
 	})
 }
 
@@ -190,7 +162,7 @@ func (s *Server) Write(p Post) string {
 func (s *Server) write(p Post) *Post {
 	s.now++
 	p.ID, p.Created = ID(fmt.Sprintf("p%d", s.Next())), s.now
-	p.Emojis, p.Metadata = map[string]string{}, map[string]any{}
+	p.Metadata = map[string]any{}
 	var list []Object
 	for _, id := range p.Files {
 		f := s.files[id]
@@ -254,46 +226,35 @@ func (s *Server) Content(p Post) (list []string) {
 	return list
 }
 
-// Called returns the calls of a pattern, oldest first.
-func (s *Server) Called(pattern string) []Call {
-	defer s.Hold()()
-	return slices.Clone(s.calls[pattern])
-}
-
 func (s *Server) post(id string) *Post {
-	i := slices.IndexFunc(s.posts, func(p *Post) bool { return p.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return s.posts[i]
+	return platformtest.Find(s.posts, func(p *Post) bool { return p.ID == id })
 }
 
-func (s *Server) user(w http.ResponseWriter, r *http.Request, _ Object) {
+func (s *Server) user(r *http.Request, _ Object) (int, any) {
 	id := r.PathValue("user")
 	if id == "" {
 		id = Bot
 	}
 	profile, ok := s.people[id]
 	if !ok {
-		refuse(w, http.StatusNotFound, "app.user.missing_account.const")
-		return
+		return refuse(http.StatusNotFound, "app.user.missing_account.const")
 	}
 	user := Object{"id": id, "delete_at": 0}
 	maps.Copy(user, profile)
-	platformtest.Answer(w, http.StatusOK, user)
+	return http.StatusOK, user
 }
 
-func (s *Server) channels(w http.ResponseWriter, _ *http.Request, _ Object) {
+func (s *Server) channels(_ *http.Request, _ Object) (int, any) {
 	list := []Object{}
 	for id, chat := range s.chats {
 		c := Object{"id": id, "last_post_at": 0}
 		maps.Copy(c, chat)
 		list = append(list, c)
 	}
-	platformtest.Answer(w, http.StatusOK, list)
+	return http.StatusOK, list
 }
 
-func (s *Server) history(w http.ResponseWriter, r *http.Request, _ Object) {
+func (s *Server) history(r *http.Request, _ Object) (int, any) {
 	page, _ := strconv.Atoi(r.URL.Query().Get("page"))
 	per, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
 	if per < 1 || per > 200 {
@@ -306,92 +267,68 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, _ Object) {
 		}
 	}
 	order = order[min(page*per, len(order)):min((page+1)*per, len(order))]
-	platformtest.Answer(w, http.StatusOK, Object{"order": order, "posts": posts, "prev_post_id": ""})
+	return http.StatusOK, Object{"order": order, "posts": posts, "prev_post_id": ""}
 }
 
-func (s *Server) create(w http.ResponseWriter, _ *http.Request, body Object) {
+func (s *Server) create(_ *http.Request, body Object) (int, any) {
 	text, _ := json.Marshal(body)
 	var p Post
 	_ = json.Unmarshal(text, &p)
 	if i := slices.IndexFunc(s.posts, func(o *Post) bool { return p.Pending != "" && o.Pending == p.Pending }); i >= 0 {
-		platformtest.Answer(w, http.StatusCreated, s.posts[i])
-		return
+		return http.StatusCreated, s.posts[i]
 	}
 	root := s.post(p.Root)
 	switch {
 	case s.chats[p.Chat] == nil:
-		refuse(w, http.StatusForbidden, "api.context.permissions.app_error")
+		return refuse(http.StatusForbidden, "api.context.permissions.app_error")
 	case p.Root != "" && (root == nil || root.Root != "" || root.Chat != p.Chat):
-		refuse(w, http.StatusBadRequest, "api.post.create_post.root_id.app_error")
+		return refuse(http.StatusBadRequest, "api.post.create_post.root_id.app_error")
 	case utf8.RuneCountInString(p.Message) > 16383, p.Message == "" && len(p.Files) == 0, len(p.Files) > 5:
-		refuse(w, http.StatusBadRequest, "model.post.is_valid.message_length.app_error")
+		return refuse(http.StatusBadRequest, "model.post.is_valid.message_length.app_error")
 	case slices.ContainsFunc(p.Files, func(id string) bool { return s.files[id].data == nil }):
-		refuse(w, http.StatusBadRequest, "model.post.is_valid.file_ids.app_error")
+		return refuse(http.StatusBadRequest, "model.post.is_valid.file_ids.app_error")
 	default:
 		p.User = Bot
-		platformtest.Answer(w, http.StatusCreated, s.write(p))
+		return http.StatusCreated, s.write(p)
 	}
 }
 
-func (s *Server) get(w http.ResponseWriter, r *http.Request, _ Object) {
+func (s *Server) get(r *http.Request, _ Object) (int, any) {
 	p := s.post(r.PathValue("post"))
 	if p == nil {
-		refuse(w, http.StatusNotFound, "app.post.get.app_error")
-		return
+		return refuse(http.StatusNotFound, "app.post.get.app_error")
 	}
-	platformtest.Answer(w, http.StatusOK, p)
+	return http.StatusOK, p
 }
 
-func (s *Server) patch(w http.ResponseWriter, r *http.Request, body Object) {
+func (s *Server) patch(r *http.Request, body Object) (int, any) {
 	p := s.post(r.PathValue("post"))
 	if p == nil || p.User != Bot {
-		refuse(w, http.StatusForbidden, "api.context.permissions.app_error")
-		return
+		return refuse(http.StatusForbidden, "api.context.permissions.app_error")
 	}
 	p.Message, _ = body["message"].(string)
 	s.event("post_edited", Object{"post": "{}"}, p.Chat)
-	platformtest.Answer(w, http.StatusOK, p)
+	return http.StatusOK, p
 }
 
-func (s *Server) upload(w http.ResponseWriter, r *http.Request, _ Object) {
+func (s *Server) upload(r *http.Request, _ Object) (int, any) {
 	name := r.URL.Query().Get("filename")
 	data, err := io.ReadAll(r.Body)
 	if err != nil || len(data) == 0 || name == "" || s.chats[r.URL.Query().Get("channel_id")] == nil {
-		refuse(w, http.StatusBadRequest, "api.file.upload_file.read_request.app_error")
-		return
+		return refuse(http.StatusBadRequest, "api.file.upload_file.read_request.app_error")
 	}
 	id := ID(fmt.Sprintf("file%d", s.Next()))
 	s.files[id] = file{name, r.Header.Get("Content-Type"), data}
 	infos := []Object{{"id": id, "name": name, "size": len(data)}}
-	platformtest.Answer(w, http.StatusCreated, Object{"file_infos": infos, "client_ids": []string{}})
+	return http.StatusCreated, Object{"file_infos": infos, "client_ids": []string{}}
 }
 
-func (s *Server) download(w http.ResponseWriter, r *http.Request, _ Object) {
+func (s *Server) download(r *http.Request, _ Object) (int, any) {
 	f, ok := s.files[r.PathValue("file")]
 	if !ok {
-		refuse(w, http.StatusNotFound, "app.file_info.get.app_error")
-		return
+		return refuse(http.StatusNotFound, "app.file_info.get.app_error")
 	}
-	w.Header().Set("Content-Type", f.mediaType)
-	_, _ = w.Write(f.data)
-}
-
-func (s *Server) react(w http.ResponseWriter, _ *http.Request, body Object) {
-	id, _ := body["post_id"].(string)
-	name, _ := body["emoji_name"].(string)
-	if p := s.post(id); p == nil || body["user_id"] != Bot || name == "" {
-		refuse(w, http.StatusBadRequest, "api.reaction.save_reaction.invalid.app_error")
-		return
-	}
-	s.post(id).Emojis[name] = Bot
-	platformtest.Answer(w, http.StatusCreated, body)
-}
-
-func (s *Server) unreact(w http.ResponseWriter, r *http.Request, _ Object) {
-	if p := s.post(r.PathValue("post")); p != nil {
-		delete(p.Emojis, r.PathValue("emoji"))
-	}
-	platformtest.Answer(w, http.StatusOK, Object{"status": "OK"})
+	return http.StatusOK, platformtest.File{Type: f.mediaType, Data: f.data}
 }
 
 // socket sends the events to a program that has given its token.

@@ -6,7 +6,6 @@
 package slacktest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/hmac"
@@ -130,14 +129,11 @@ func (s *Server) Answer(method string, o Object) {
 // Fail makes the next chat.postMessage fail.
 func (s *Server) Fail(f Failure) {
 	s.FailNext("chat.postMessage", func(w http.ResponseWriter) {
-		if f.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
+		var body any
+		if f.Error != "" {
+			body = Object{"ok": false, "error": f.Error}
 		}
-		if f.Error == "" {
-			w.WriteHeader(f.Status)
-			return
-		}
-		platformtest.Answer(w, cmp.Or(f.Status, http.StatusOK), Object{"ok": false, "error": f.Error})
+		platformtest.Refuse(w, cmp.Or(f.Status, http.StatusOK), f.RetryAfter, body)
 	})
 }
 
@@ -169,8 +165,6 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	form := r.Form
-	answer := func(o Object) { platformtest.Answer(w, http.StatusOK, o) }
-	no := func(code string) { answer(Object{"ok": false, "error": code}) }
 	defer s.Hold()()
 	s.calls[method] = append(s.calls[method], form)
 	s.Touch()
@@ -182,21 +176,28 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 		want = UserToken
 	}
 	if got := cmp.Or(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), form.Get("token")); got != want {
-		no("invalid_auth")
+		platformtest.Answer(w, http.StatusOK, no("invalid_auth"))
 		return
 	}
 	if o, ok := s.answers[method]; ok {
-		answer(o)
+		platformtest.Answer(w, http.StatusOK, o)
 		return
 	}
 	if s.Failed(w, method) {
 		return
 	}
+	platformtest.Answer(w, http.StatusOK, s.answer(method, form))
+}
+
+func no(code string) Object { return Object{"ok": false, "error": code} }
+
+// answer answers a method.
+func (s *Server) answer(method string, form url.Values) Object {
 	switch method {
 	case "auth.test":
-		answer(Object{"ok": true, "url": "https://acme.slack.com/", "team": "Acme", "user": "etui", "team_id": Team, "user_id": Bot, "bot_id": "B0ETUI", "is_enterprise_install": false})
+		return Object{"ok": true, "url": "https://acme.slack.com/", "team": "Acme", "user": "etui", "team_id": Team, "user_id": Bot, "bot_id": "B0ETUI", "is_enterprise_install": false}
 	case "apps.connections.open":
-		answer(Object{"ok": true, "url": strings.Replace(s.URL, "http", "ws", 1) + "/socket?ticket=one-time-secret&app_id=A1"})
+		return Object{"ok": true, "url": strings.Replace(s.URL, "http", "ws", 1) + "/socket?ticket=one-time-secret&app_id=A1"}
 	case "chat.postMessage":
 		chat := form.Get("channel")
 		if strings.HasPrefix(chat, "U") {
@@ -205,97 +206,87 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 		m := &Message{Chat: chat, TS: s.next(), Text: form.Get("text"), Thread: form.Get("thread_ts")}
 		if form.Get("blocks") != "" {
 			if err := json.Unmarshal([]byte(form.Get("blocks")), &m.Blocks); err != nil {
-				no("invalid_blocks_format")
-				return
+				return no("invalid_blocks_format")
 			}
 		}
 		if m.Text == "" && len(m.Blocks) == 0 {
-			no("no_text")
-			return
+			return no("no_text")
 		}
 		s.messages = append(s.messages, m)
 		message := Object{"type": "message", "user": Bot, "bot_id": "B0ETUI", "app_id": "A1", "team": Team, "text": m.Text, "ts": m.TS}
 		if m.Thread != "" {
 			message["thread_ts"] = m.Thread
 		}
-		answer(Object{"ok": true, "channel": chat, "ts": m.TS, "message": message})
 		// Slack tells the app of its own messages, too.
 		event := Object{"channel": chat, "channel_type": "channel", "event_ts": m.TS}
-		for k, v := range message {
-			event[k] = v
-		}
+		maps.Copy(event, message)
 		s.push("events_api", Callback(event))
+		return Object{"ok": true, "channel": chat, "ts": m.TS, "message": message}
 	case "chat.update":
 		m := s.message(form.Get("channel"), form.Get("ts"))
 		switch {
 		case m == nil:
-			no("message_not_found")
+			return no("message_not_found")
 		case len(form.Get("text")) > 4000:
-			no("msg_too_long")
+			return no("msg_too_long")
 		default:
 			m.Text = form.Get("text")
 			if form.Get("blocks") == "[]" {
 				m.Blocks = nil
 			}
-			answer(Object{"ok": true, "channel": m.Chat, "ts": m.TS, "text": m.Text})
+			return Object{"ok": true, "channel": m.Chat, "ts": m.TS, "text": m.Text}
 		}
 	case "reactions.add", "reactions.remove":
 		key := form.Get("channel") + ":" + form.Get("timestamp")
 		has := slices.Contains(s.reactions[key], form.Get("name"))
 		switch {
 		case method == "reactions.add" && has:
-			no("already_reacted")
+			return no("already_reacted")
 		case method == "reactions.add":
 			s.reactions[key] = append(s.reactions[key], form.Get("name"))
-			answer(Object{"ok": true})
+			return Object{"ok": true}
 		case !has:
-			no("no_reaction")
+			return no("no_reaction")
 		default:
 			s.reactions[key] = slices.DeleteFunc(s.reactions[key], func(n string) bool { return n == form.Get("name") })
-			answer(Object{"ok": true})
+			return Object{"ok": true}
 		}
 	case "users.info":
 		u, ok := s.people[form.Get("user")]
 		if !ok {
-			no("user_not_found")
-			return
+			return no("user_not_found")
 		}
 		o := Object{"id": form.Get("user")}
-		for k, v := range u {
-			o[k] = v
-		}
-		answer(Object{"ok": true, "user": o})
+		maps.Copy(o, u)
+		return Object{"ok": true, "user": o}
 	case "files.getUploadURLExternal":
 		n, err := strconv.Atoi(form.Get("length"))
 		if err != nil || n < 1 || form.Get("filename") == "" {
-			no("invalid_arguments")
-			return
+			return no("invalid_arguments")
 		}
 		id := "F" + strings.ReplaceAll(s.next(), ".", "")
-		answer(Object{"ok": true, "upload_url": s.URL + "/upload/" + id, "file_id": id})
+		return Object{"ok": true, "upload_url": s.URL + "/upload/" + id, "file_id": id}
 	case "files.completeUploadExternal":
 		var files []struct{ ID, Title string }
 		if err := json.Unmarshal([]byte(form.Get("files")), &files); err != nil {
-			no("invalid_arguments")
-			return
+			return no("invalid_arguments")
 		}
 		chat := cmp.Or(form.Get("channel_id"), form.Get("channels"))
 		m := &Message{Chat: chat, TS: s.next(), Thread: form.Get("thread_ts")}
 		var list []Object
 		for _, f := range files {
 			if _, ok := s.files["/upload/"+f.ID]; !ok {
-				no("file_not_found")
-				return
+				return no("file_not_found")
 			}
 			m.Files = append(m.Files, f.Title+"="+string(s.files["/upload/"+f.ID]))
 			list = append(list, Object{"id": f.ID, "title": f.Title})
 		}
 		s.messages = append(s.messages, m)
-		answer(Object{"ok": true, "files": list})
+		return Object{"ok": true, "files": list}
 	case "assistant.threads.setStatus", "reminders.add":
-		answer(Object{"ok": true})
+		return Object{"ok": true}
 	default:
-		no("unknown_method")
+		return no("unknown_method")
 	}
 }
 
@@ -304,12 +295,7 @@ func (s *Server) next() string {
 }
 
 func (s *Server) message(chat, ts string) *Message {
-	for _, m := range s.messages {
-		if m.Chat == chat && m.TS == ts {
-			return m
-		}
-	}
-	return nil
+	return platformtest.Find(s.messages, func(m *Message) bool { return m.Chat == chat && m.TS == ts })
 }
 
 // file gives and takes files. Without the token Slack leads to a page to sign in.
@@ -402,11 +388,7 @@ func Sign(r *http.Request, secret string, at time.Time, body []byte) {
 
 // Request returns a signed request with JSON or a form.
 func Request(ctx context.Context, to, contentType string, body []byte) *http.Request {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
-	if err != nil {
-		panic(err) // the test's own URL
-	}
-	r.Header.Set("Content-Type", contentType)
+	r := platformtest.Request(ctx, http.MethodPost, to, contentType, body)
 	Sign(r, Secret, time.Now(), body)
 	return r
 }

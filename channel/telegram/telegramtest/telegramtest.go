@@ -177,13 +177,6 @@ func (s *Server) Pending() int {
 	return len(s.Open())
 }
 
-// Repost delivers an update to the webhook once more, as after an answer that was lost, and
-// returns the status of the answer.
-func (s *Server) Repost(kind string, id int64, value any) (int, error) {
-	status, _, err := s.Do(s.request(Object{"update_id": id, kind: value}))
-	return status, err
-}
-
 // request returns a request to the webhook.
 func (s *Server) request(update any) *http.Request {
 	release := s.Hold()
@@ -191,11 +184,7 @@ func (s *Server) request(update any) *http.Request {
 	release()
 	body, _ := json.Marshal(update)
 	to, _ := hook["url"].(string)
-	req, err := http.NewRequest(http.MethodPost, to, bytes.NewReader(body)) //nolint:noctx // the server of a test
-	if err != nil {
-		panic(err) // the test's own URL
-	}
-	req.Header.Set("Content-Type", "application/json")
+	req := platformtest.Request(context.Background(), http.MethodPost, to, "application/json", body)
 	if secret, _ := hook["secret_token"].(string); secret != "" {
 		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
 	}
@@ -282,25 +271,21 @@ func read(r *http.Request) (p map[string]any, file []byte, err error) {
 }
 
 func answer(w http.ResponseWriter, result any, f *Failure) {
-	body := Object{"ok": true, "result": result}
-	if f != nil {
-		if f.Page {
-			http.Error(w, f.Description, f.Code)
-			return
-		}
-		body = Object{"ok": false, "error_code": f.Code, "description": f.Description}
+	switch {
+	case f == nil:
+		platformtest.Answer(w, http.StatusOK, Object{"ok": true, "result": result})
+	case f.Page:
+		http.Error(w, f.Description, f.Code)
+	default:
+		body := Object{"ok": false, "error_code": f.Code, "description": f.Description}
 		if f.RetryAfter > 0 {
 			body["parameters"] = Object{"retry_after": f.RetryAfter}
 		}
 		if f.MigrateTo != 0 {
 			body["parameters"] = Object{"migrate_to_chat_id": f.MigrateTo}
 		}
+		platformtest.Answer(w, f.Code, body)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	if f != nil {
-		w.WriteHeader(f.Code)
-	}
-	_ = json.NewEncoder(w).Encode(body)
 }
 
 func bad(format string, args ...any) *Failure {

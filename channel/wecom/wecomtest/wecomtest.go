@@ -9,6 +9,7 @@ package wecomtest
 
 import (
 	"bytes"
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/sha1"
@@ -118,8 +119,7 @@ func (s *Server) Fail(f Failure) {
 			refuse(w, f.Code)
 			return
 		}
-		w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter)) // of a proxy; the platform's own codes name no time
-		w.WriteHeader(f.Status)
+		platformtest.Refuse(w, f.Status, f.RetryAfter, nil) // of a proxy; the platform's own codes name no time
 	})
 }
 
@@ -215,11 +215,9 @@ func (s *Server) Save() error {
 			return nil
 		}
 		echo := Encrypt("1616140317555161061", Corp)
-		r, err := http.NewRequest(http.MethodGet, to+"?"+Signed(echo, time.Now()).Encode()+"&echostr="+url.QueryEscape(echo), nil) //nolint:noctx // the server of a test
-		if err != nil {
-			return err
-		}
-		status, text, err := s.Do(r)
+		query := Signed(echo, time.Now())
+		query.Set("echostr", echo)
+		status, text, err := s.Do(platformtest.Request(context.Background(), http.MethodGet, to+"?"+query.Encode(), "", nil))
 		switch {
 		case err != nil:
 			return err
@@ -247,12 +245,7 @@ func (s *Server) Post(query url.Values, body string) (status int, answer string,
 	s.last, s.lastURL = []byte(body), query.Encode()
 	to := s.callback
 	release()
-	r, err := http.NewRequest(http.MethodPost, to+"?"+query.Encode(), strings.NewReader(body)) //nolint:noctx // the server of a test
-	if err != nil {
-		return 0, "", err
-	}
-	r.Header.Set("Content-Type", "text/xml")
-	status, text, err := s.Do(r)
+	status, text, err := s.Do(platformtest.Request(context.Background(), http.MethodPost, to+"?"+query.Encode(), "text/xml", []byte(body)))
 	return status, string(text), err
 }
 
@@ -324,37 +317,50 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	defer s.Hold()()
 	s.calls[path]++
-	reply := func(values map[string]any) {
-		values["errcode"], values["errmsg"] = 0, "ok"
-		platformtest.Answer(w, http.StatusOK, values)
-	}
-	refuse := func(code int) { refuse(w, code) }
 	if s.Failed(w, path) {
 		return
 	}
-	query := r.URL.Query()
-	if path == "gettoken" {
-		switch {
-		case query.Get("corpid") != Corp:
-			refuse(40013)
-		case query.Get("corpsecret") != Secret || s.revoked:
-			s.revoked = false
-			refuse(40001)
-		default:
-			s.issued++
-			reply(map[string]any{"access_token": s.token(), "expires_in": 7200})
-		}
-		return
+	r.Body = io.NopCloser(bytes.NewReader(raw))
+	switch values, code := s.answer(path, r, raw); {
+	case code != 0:
+		refuse(w, code)
+	case values == nil && path == "oa/gettemplatedetail":
+		_, _ = io.WriteString(w, template)
+	case values == nil && path == "media/get":
+		m := s.media[r.URL.Query().Get("media_id")]
+		w.Header().Set("Content-Type", m.Type)
+		w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, m.Name))
+		_, _ = w.Write(m.Data)
+	case values == nil:
+		w.WriteHeader(http.StatusNotFound)
+	default:
+		values["errcode"], values["errmsg"] = 0, "ok"
+		platformtest.Answer(w, http.StatusOK, values)
 	}
-	if query.Get("access_token") != s.token() {
-		refuse(40014)
-		return
+}
+
+func (s *Server) token() string { return fmt.Sprint("accesstoken", s.issued) }
+
+// answer returns what a call answers, or the code of an error. Nil is what is no JSON, or no call.
+func (s *Server) answer(path string, r *http.Request, raw []byte) (values platformtest.Object, code int) {
+	type object = platformtest.Object
+	query := r.URL.Query()
+	switch {
+	case path == "gettoken" && query.Get("corpid") != Corp:
+		return nil, 40013
+	case path == "gettoken" && (query.Get("corpsecret") != Secret || s.revoked):
+		s.revoked = false
+		return nil, 40001
+	case path == "gettoken":
+		s.issued++
+		return object{"access_token": s.token(), "expires_in": 7200}, 0
+	case query.Get("access_token") != s.token():
+		return nil, 40014
 	}
 	var body map[string]any
 	if r.Header.Get("Content-Type") == "application/json" {
 		if json.Unmarshal(raw, &body) != nil || bytes.Contains(raw, []byte(`\u`)) {
-			refuse(40033)
-			return
+			return nil, 40033
 		}
 		s.bodies[path] = body
 	}
@@ -363,127 +369,100 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		id := query.Get("userid")
 		name, ok := s.names[id]
 		if !ok {
-			refuse(60111)
-			return
+			return nil, 60111
 		}
-		leads := 0
-		if s.leaders[id] {
-			leads = 1
-		}
-		reply(map[string]any{"userid": id, "name": name, "department": []int{1, 2}, "order": []int{1, 2}, "is_leader_in_dept": []int{0, leads}, "status": 1})
+		leads := map[bool]int{true: 1}[s.leaders[id]]
+		return object{"userid": id, "name": name, "department": []int{1, 2}, "order": []int{1, 2}, "is_leader_in_dept": []int{0, leads}, "status": 1}, 0
 	case "agent/get":
 		if query.Get("agentid") != strconv.Itoa(Agent) {
-			refuse(301002)
-			return
+			return nil, 301002
 		}
-		reply(map[string]any{"agentid": Agent, "name": "HR助手", "close": 0})
+		return object{"agentid": Agent, "name": "HR助手", "close": 0}, 0
 	case "message/send", "appchat/send":
-		s.send(path, body, reply, refuse)
+		return s.send(path, body)
 	case "media/upload":
-		file, head, err := formFile(r, raw)
-		if err != nil || len(file) < 6 || len(file) > 20<<20 {
-			refuse(40006)
-			return
+		f, head, err := r.FormFile("media")
+		if err != nil {
+			return nil, 40006
+		}
+		data, _ := io.ReadAll(f)
+		if len(data) < 6 || len(data) > 20<<20 {
+			return nil, 40006
 		}
 		s.serial++
 		id := fmt.Sprint("media", s.serial)
-		s.media[id] = Media{Name: head, Kind: query.Get("type"), Data: file}
-		reply(map[string]any{"type": query.Get("type"), "media_id": id, "created_at": "1380000000"})
+		s.media[id] = Media{Name: head.Filename, Kind: query.Get("type"), Data: data}
+		return object{"type": query.Get("type"), "media_id": id, "created_at": "1380000000"}, 0
 	case "media/get":
-		m, ok := s.media[query.Get("media_id")]
-		if !ok {
-			refuse(40007)
-			return
+		if _, ok := s.media[query.Get("media_id")]; !ok {
+			return nil, 40007
 		}
-		w.Header().Set("Content-Type", m.Type)
-		w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, m.Name))
-		_, _ = w.Write(m.Data)
-	case "oa/gettemplatedetail":
-		_, _ = io.WriteString(w, template)
 	case "oa/applyevent":
-		reply(map[string]any{"sp_no": "201909270001"})
+		return object{"sp_no": "201909270001"}, 0
 	case "meeting/create":
-		reply(map[string]any{"meetingid": "hyXXXX", "meeting_code": "500123456", "meeting_link": "https://meeting.tencent.com/dm/x"})
+		return object{"meetingid": "hyXXXX", "meeting_code": "500123456", "meeting_link": "https://meeting.tencent.com/dm/x"}, 0
 	case "menu/create", "menu/delete":
-		reply(map[string]any{})
-	default:
-		w.WriteHeader(http.StatusNotFound)
+		return object{}, 0
 	}
+	return nil, 0
 }
 
-func (s *Server) token() string { return fmt.Sprint("accesstoken", s.issued) }
+var taskID = regexp.MustCompile(`^[\w@-]{1,128}$`)
 
-func (s *Server) send(path string, body map[string]any, reply func(map[string]any), refuse func(int)) {
+func (s *Server) send(path string, body map[string]any) (values platformtest.Object, code int) {
 	to, _ := body["touser"].(string)
-	if path == "appchat/send" {
-		to, _ = body["chatid"].(string)
-		if to != "board" {
-			refuse(86003)
-			return
+	_, known := s.names[to]
+	switch {
+	case path == "appchat/send":
+		if to, _ = body["chatid"].(string); to != "board" {
+			return nil, 86003
 		}
-	} else if body["agentid"] != float64(Agent) {
-		refuse(40056)
-		return
-	} else if _, ok := s.names[to]; !ok && to != "4711" {
-		refuse(81013)
-		return
+	case body["agentid"] != float64(Agent):
+		return nil, 40056
+	case !known && to != "4711":
+		return nil, 81013
 	}
 	kind, _ := body["msgtype"].(string)
 	content, _ := body[kind].(map[string]any)
 	switch kind {
 	case "text", "markdown":
-		if text, _ := content["content"].(string); text == "" {
-			refuse(44004)
-			return
-		} else if len(text) > 2048 {
-			refuse(45002)
-			return
+		switch text, _ := content["content"].(string); {
+		case text == "":
+			return nil, 44004
+		case len(text) > 2048:
+			return nil, 45002
 		}
 	case "image", "voice", "video", "file":
 		id, _ := content["media_id"].(string)
 		if m, ok := s.media[id]; !ok || m.Kind != kind {
-			refuse(40007)
-			return
+			return nil, 40007
 		}
 	case "template_card":
 		buttons, _ := content["button_list"].([]any)
 		task, _ := content["task_id"].(string)
-		if path == "appchat/send" || len(buttons) == 0 || len(buttons) > 6 || s.tasks[task] || !regexp.MustCompile(`^[\w@-]{1,128}$`).MatchString(task) {
-			refuse(42019)
-			return
+		if path == "appchat/send" || len(buttons) == 0 || len(buttons) > 6 || s.tasks[task] || !taskID.MatchString(task) {
+			return nil, 42019
 		}
 		s.tasks[task] = true
 		keys := map[any]bool{}
 		for _, b := range buttons {
-			if key, _ := b.(map[string]any)["key"].(string); key == "" || len(key) > 1024 || keys[key] {
-				refuse(42019)
-				return
-			} else {
-				keys[key] = true
+			key, _ := b.(map[string]any)["key"].(string)
+			if key == "" || len(key) > 1024 || keys[key] {
+				return nil, 42019
 			}
+			keys[key] = true
 		}
 	default:
-		refuse(40008)
-		return
+		return nil, 40008
 	}
 	s.sent = append(s.sent, Message{to, kind, content})
 	s.Touch()
 	s.serial++
-	answer := map[string]any{"invaliduser": ""}
+	values = platformtest.Object{"invaliduser": ""}
 	if path == "message/send" {
-		answer["msgid"] = fmt.Sprint("msg", s.serial)
+		values["msgid"] = fmt.Sprint("msg", s.serial)
 	}
-	reply(answer)
-}
-
-func formFile(r *http.Request, raw []byte) (data []byte, name string, err error) {
-	r.Body = io.NopCloser(bytes.NewReader(raw))
-	f, head, err := r.FormFile("media")
-	if err != nil {
-		return nil, "", err
-	}
-	data, err = io.ReadAll(f)
-	return data, head.Filename, err
+	return values, 0
 }
 
 // template is an approval template, shortened from the example of document/path/91982.

@@ -79,7 +79,7 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 			Name: c.Name, Secrets: strings.Fields(string(c.Secret)), Guests: c.Guests, Origins: c.Origins, Records: a.state.Store, Log: log,
 		})
 	case "discord":
-		return discord.New(discord.Config{Token: string(c.Token), Always: c.Always, URL: c.URL, Client: web, Log: log})
+		return discord.New(discord.Config{Token: string(c.Token), URL: c.URL, Client: web, Log: log})
 	case "matrix":
 		return matrix.New(matrix.Config{
 			URL: c.URL, Token: string(c.Token), Groups: c.Groups, Strangers: c.Pairing || c.Refusal != "", Records: a.state.Store, Client: web, Log: log,

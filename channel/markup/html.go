@@ -1,7 +1,6 @@
-package matrix
+package markup
 
 import (
-	"bytes"
 	"html"
 	"strings"
 
@@ -12,39 +11,26 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	write "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
-
-	"github.com/etui-run/etui/channel/markup"
 )
 
-// markdown turns Markdown into the HTML that clients show, org.matrix.custom.html: the elements
-// that "Instant messaging" lists, and no others. HTML in the text stays text, a picture becomes
-// a link, as clients would load it from wherever it is, and links lead to web and mail
-// addresses only.
-type markdown struct{ goldmark.Markdown }
-
-func newMarkdown() markdown {
-	return markdown{goldmark.New(
-		goldmark.WithExtensions(extension.Strikethrough, extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)), extension.TaskList),
-		goldmark.WithRendererOptions(write.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(safe{}, 1))),
-	)}
-}
-
-// render returns the HTML of a text; empty if it says no more than the text.
-func (m markdown) render(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	var b bytes.Buffer
-	if m.Convert([]byte(text), &b) != nil { // it writes into memory
-		return ""
+// HTML returns what turns Markdown into HTML in which nothing runs or is fetched. HTML in the text
+// stays text, a picture becomes a link, as whoever reads the text would load it from wherever it
+// is, and links lead to web and mail addresses only. Attributes follow the address of a link, such
+// as rel="noreferrer".
+func HTML(attributes string, more ...goldmark.Extender) goldmark.Markdown {
+	table := extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))
+	if attributes != "" {
+		attributes = " " + attributes
 	}
-	out := strings.TrimSpace(b.String())
-	if plain, ok := strings.CutPrefix(out, "<p>"); ok && strings.TrimSuffix(plain, "</p>") == html.EscapeString(strings.TrimSpace(text)) {
-		return ""
-	}
-	return out
+	return goldmark.New(
+		goldmark.WithExtensions(append(more, extension.Strikethrough, table, extension.TaskList)...),
+		goldmark.WithRendererOptions(write.WithHardWraps(),
+			renderer.WithNodeRenderers(util.Prioritized(safe{attributes}, 1))),
+	)
 }
 
 // safe renders what the usual renderer would let through or leave out.
-type safe struct{}
+type safe struct{ attributes string }
 
 // RegisterFuncs implements [renderer.NodeRenderer].
 func (s safe) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -75,7 +61,7 @@ func (safe) raw(w util.BufWriter, source []byte, node ast.Node, entering bool) (
 		return ast.WalkSkipChildren, nil
 	}
 	text := string(node.(*ast.RawHTML).Segments.Value(source))
-	if markup.IsBreak(text) {
+	if IsBreak(text) {
 		text = "<br>"
 	} else {
 		text = html.EscapeString(text)
@@ -85,19 +71,19 @@ func (safe) raw(w util.BufWriter, source []byte, node ast.Node, entering bool) (
 }
 
 // link writes a link or picture. What leads elsewhere becomes its text and address.
-func (safe) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+func (s safe) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	to := ""
 	switch n := node.(type) {
 	case *ast.Link:
-		to = markup.Resolve(n.Destination)
+		to = Resolve(n.Destination)
 	case *ast.Image:
-		to = markup.Resolve(n.Destination)
+		to = Resolve(n.Destination)
 	}
-	target, ok := markup.Address(to)
+	target, ok := Address(to)
 	out := ""
 	switch {
 	case ok && entering:
-		out = `<a href="` + html.EscapeString(target) + `">`
+		out = `<a href="` + html.EscapeString(target) + `"` + s.attributes + `>`
 		if node.FirstChild() == nil {
 			out += html.EscapeString(to)
 		}
@@ -110,14 +96,14 @@ func (safe) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.
 	return ast.WalkContinue, err
 }
 
-func (safe) auto(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+func (s safe) auto(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
 	}
-	label, to := markup.AutoLink(node.(*ast.AutoLink), source)
+	label, to := AutoLink(node.(*ast.AutoLink), source)
 	label = html.EscapeString(label)
-	if target, ok := markup.Address(to); ok {
-		label = `<a href="` + html.EscapeString(target) + `">` + label + "</a>"
+	if target, ok := Address(to); ok {
+		label = `<a href="` + html.EscapeString(target) + `"` + s.attributes + `>` + label + "</a>"
 	}
 	_, err := w.WriteString(label)
 	return ast.WalkContinue, err
