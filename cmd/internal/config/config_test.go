@@ -171,7 +171,6 @@ func TestMistakes(t *testing.T) {
 		{"users: [{name: a, attrs: {a: b, a: c}}]\n", "", `duplicate key "a"`},
 		{"users: [{identities: [telegram:42]}]\n", "", `users[0] needs the key "name"`},
 		{"users: [{name: a, identites: [telegram:42]}]\n", "", `did you mean "identities"?`},
-		{"sessions: {links: {'telegram:42': alice}}\n", "", `etui.yaml:1:19: sessions.links is now part of users: write users: [{name: alice, identities: ["telegram:42", "slack:U7"]}]`},
 		{"", "ETUI_LISTN=x", `ETUI_LISTN: there is no such key; did you mean "ETUI_LISTEN"?; variables that begin with ETUI_ are keys`},
 		{"", "ETUI_SELECTION_LIMIT=x", `ETUI_SELECTION_LIMIT: selection.limit is "x"`},
 		{"", "ETUI_SKILLS=[", "ETUI_SKILLS: the value must be YAML"},

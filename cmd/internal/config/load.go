@@ -81,22 +81,11 @@ func Read(path string) ([]byte, error) {
 
 // Parse reads the configuration from a text; messages name it file.
 func Parse(file string, text []byte, environ []string) (*Config, error) {
-	env := map[string]string{}
-	for _, line := range environ {
-		name, value, _ := strings.Cut(line, "=")
-		env[name] = value
-	}
-	r := newReader(file, func(name string) (string, bool) {
-		value, ok := env[name]
-		return value, ok
-	})
+	env := variablesOf(environ)
+	r := newReader(file, env)
 	root, err := r.parse(text)
 	if err != nil {
 		return nil, err
-	}
-	if n := find(root, "sessions", "links"); form.Get(form.Get(root, "sessions"), "links") != nil {
-		r.fail(n, "sessions.links is now part of users: write users: [{name: alice, identities: [\"telegram:42\", \"slack:U7\"]}]")
-		return nil, r.err()
 	}
 	r.override(root, env)
 	c := &Config{}
@@ -110,6 +99,16 @@ func Parse(file string, text []byte, environ []string) (*Config, error) {
 		r.names(c, root)
 	}
 	return c, r.err()
+}
+
+// variablesOf reads an environment in the form of os.Environ.
+func variablesOf(environ []string) map[string]string {
+	env := map[string]string{}
+	for _, line := range environ {
+		name, value, _ := strings.Cut(line, "=")
+		env[name] = value
+	}
+	return env
 }
 
 // parse returns the file's mapping, an empty one for an empty file.

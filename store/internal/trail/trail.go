@@ -350,13 +350,8 @@ func list[T any](ctx context.Context, t *Trail, what, query string, args ...any)
 }
 
 // Erase implements [audit.Log]. The decisions of the user are dropped, and added again
-// without them. Earlier versions stored what a channel calls a user, so that telegram:42
-// is also the user 42 of that channel.
+// without them.
 func (t *Trail) Erase(ctx context.Context, user string) (records, decisions int, err error) {
-	channel, name, qualified := strings.Cut(user, ":")
-	if !qualified {
-		channel, name = "", user
-	}
 	err = t.Update(ctx, func(tx Tx) error {
 		records, decisions = 0, 0
 		c, err := t.chain(ctx, tx)
@@ -365,18 +360,15 @@ func (t *Trail) Erase(ctx context.Context, user string) (records, decisions int,
 		}
 		var gone []place
 		var again []audit.Entry
-		for _, p := range c.places(ctx, `SELECT number, hash, class, record FROM audit WHERE who IN ($1, $2) AND class <> $3 ORDER BY number`, user, name, audit.ClassMark) {
-			var d audit.Decision // a call has the same names for whose it is
-			if err := json.Unmarshal([]byte(p.text), &d); err != nil {
-				return fmt.Errorf("record %d: %w", p.Number, err)
-			}
-			if d.User != user && (d.User != name || d.Channel != channel) {
-				continue
-			}
+		for _, p := range c.places(ctx, `SELECT number, hash, class, record FROM audit WHERE who = $1 AND class <> $2 ORDER BY number`, user, audit.ClassMark) {
 			gone = append(gone, p)
 			if p.class == audit.ClassCall {
 				records++
 				continue
+			}
+			var d audit.Decision
+			if err := json.Unmarshal([]byte(p.text), &d); err != nil {
+				return fmt.Errorf("record %d: %w", p.Number, err)
 			}
 			decisions++
 			e, err := d.Anonymous().Entry()
