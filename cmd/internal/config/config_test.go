@@ -191,16 +191,13 @@ func TestMistakes(t *testing.T) {
 
 func TestMissingAndLongFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "etui.yaml")
-	if _, err := config.Load(path, true, nil); err != nil {
-		t.Error(err)
-	}
-	if _, err := config.Load(path, false, nil); err == nil || !strings.Contains(err.Error(), path) {
+	if _, err := config.Read(path); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
 		t.Errorf("a file that must be there: %v", err)
 	}
 	if err := os.WriteFile(path, make([]byte, 2<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.Load(path, true, nil); err == nil || !strings.Contains(err.Error(), "1 MiB") {
+	if _, err := config.Read(path); err == nil || !strings.Contains(err.Error(), "1 MiB") {
 		t.Errorf("a long file: %v", err)
 	}
 }
@@ -213,11 +210,11 @@ func TestLinkThatLeadsNowhere(t *testing.T) {
 	if err := os.Symlink("gone.yaml", path); err != nil {
 		t.Fatal(err)
 	}
-	_, err := config.Load(path, true, nil)
+	_, err := config.Read(path)
 	if err == nil || !strings.Contains(err.Error(), path+" is a link to gone.yaml, which does not exist") {
 		t.Errorf("it starts: %v", err)
 	}
-	if _, err := config.Read(path); errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("reading it says that there is none: %v", err)
 	}
 }

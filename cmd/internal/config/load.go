@@ -40,17 +40,6 @@ var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL", "ETUI_TRUST"
 // skillsDir is a second name of another variable.
 const skillsDir, skillsDirKey = "SKILLS_DIR", "ETUI_SKILLS_DIR"
 
-// Load reads the configuration from a file and from an environment in the form of
-// os.Environ. An optional file need not exist. The error joins an [Error] for
-// everything that is wrong.
-func Load(path string, optional bool, environ []string) (*Config, error) {
-	text, err := Read(path)
-	if err != nil && (!optional || !errors.Is(err, fs.ErrNotExist)) {
-		return nil, err
-	}
-	return Parse(path, text, environ)
-}
-
 // Read reads a configuration's text. A file that does not exist is
 // [fs.ErrNotExist], unless a link leads to it, and one of more than 1 MiB an [Error].
 func Read(path string) ([]byte, error) {
@@ -79,7 +68,8 @@ func Read(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Parse reads the configuration from a text; messages name it file.
+// Parse reads the configuration from a text, which messages name file, and from an environment in the
+// form of os.Environ. The error joins an [Error] for everything that is wrong.
 func Parse(file string, text []byte, environ []string) (*Config, error) {
 	env := variablesOf(environ)
 	r := newReader(file, env)
