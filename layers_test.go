@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"message"},
 	{"agent"},
 	{"inbox"},
-	{"answer", "order", "outbox", "subagent"},
+	{"answer", "order", "outbox", "subagent", "inbox/inboxtest"},
 	{"engine"},
 	{"erase", "inspect", "recall", "schedule"},
 	{"command"},
