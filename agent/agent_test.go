@@ -153,7 +153,7 @@ func TestInput(t *testing.T) {
 		t.Errorf("options %+v, bounds %+v", in.Options, in.Bounds)
 	}
 	m.Origin = &message.Origin{Steps: 3, Tokens: 7, Within: []message.Ancestor{
-		{Agent: "main", Session: "agent:main:main", Exclude: []string{"x"}}, {Agent: "gone", Session: "agent:gone:main"},
+		{Agent: "main", Session: "agent:main:main", Exclude: []string{"x"}}, {Agent: "gone", Session: "agent:gone:main", Skill: catalog.Full},
 	}}
 	in = p.Agents.Input(main, m, s)
 	if !in.Unasked || in.MaxSteps != 3 || in.MaxTokens != 7 || len(in.Bounds) != 2 || in.Bounds[0].Facts.Agent != "main" ||
