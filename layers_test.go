@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"message"},
 	{"agent"},
 	{"inbox"},
-	{"answer", "order", "outbox", "subagent"},
+	{"answer", "order", "outbox", "subagent", "inbox/inboxtest"},
 	{"engine"},
 	{"erase", "inspect", "recall", "schedule"},
 	{"command"},
@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 	"catalog":   {"chat", "tool"},
 	"rank":      {"chat", "tool", "rank/internal/lexicon", "internal/panics"},
 	"selection": {"chat", "tool", "catalog", "rank", "selection/meta"},
-	"rules":     {"chat", "tool", "catalog", "internal/nearest", "rules/internal/shelltext"},
+	"rules":     {"chat", "tool", "catalog", "internal/nearest", "internal/patternsize", "rules/internal/shelltext"},
 	"mailbox":   {"session", "store", "internal/panics"},
 	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/panics", "internal/printable"},
 

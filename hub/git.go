@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // githubArchives is where GitHub gives a repository as an archive.
@@ -146,24 +147,15 @@ func (g *Git) Resolve(ctx context.Context, ref Ref) (*Release, error) {
 	case i < 0:
 		return nil, notFound(g.name, ref)
 	case ref.Name == "" && len(all) > 1:
-		return nil, refused("%s holds %d skills: %s; write %s@name", ref.Owner, len(all), names(all), ref.Owner)
+		var names []string
+		for _, s := range all {
+			names = append(names, s.name)
+		}
+		return nil, refused("%s holds %d skills: %s; write %s@name", ref.Owner, len(all), printable.First(names, 20), ref.Owner)
 	}
 	r.Name, r.Folder, r.Digest = all[i].name, all[i].folder, digest
 	r.downloads = []download{{url: r.Location, digest: digest}}
 	return r, nil
-}
-
-// names lists the first skills for a message.
-func names(list []inRepository) string {
-	var words []string
-	for i, s := range list {
-		if i == 20 {
-			words = append(words, "…")
-			break
-		}
-		words = append(words, s.name)
-	}
-	return strings.Join(words, ", ")
 }
 
 // Download gets the repository's archive.

@@ -15,16 +15,19 @@ import (
 	"golang.org/x/text/cases"
 )
 
-// SharedKeys is where several etui keep their API keys together: a list as JSON, without the
-// keys themselves. Nil is the list of those who never had a key.
+// SharedKeys is where several etui keep their API keys together: under the name [SharedList] a list
+// as JSON, without the keys themselves. Those who never had a key have none.
 type SharedKeys interface {
-	Read(ctx context.Context) (json.RawMessage, error)
-	// Change replaces the list by what change makes of it, while nobody else changes it. It may
+	Read(ctx context.Context) (map[string]json.RawMessage, error)
+	// Change replaces a list by what change makes of it, while nobody else changes it. It may
 	// run change twice.
-	Change(ctx context.Context, change func(json.RawMessage) (json.RawMessage, error)) error
+	Change(ctx context.Context, name string, change func(json.RawMessage) (json.RawMessage, error)) error
 	// Changed receives a value when keys may have changed.
 	Changed() <-chan struct{}
 }
+
+// SharedList is the name of the list.
+const SharedList = "list"
 
 // ErrAway says that the keys that several etui share cannot be changed now, because the place
 // where they are does not answer.
@@ -68,7 +71,8 @@ func (k *Keys) Run(ctx context.Context, report func(error)) {
 func (k *Keys) look() error {
 	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 	defer cancel()
-	text, err := k.shared.Read(ctx)
+	all, err := k.shared.Read(ctx)
+	text := all[SharedList]
 	if err == nil && text == nil && k.text != nil {
 		err = errors.New("they are gone from the database; the keys stay in effect until etui ends")
 	}
@@ -104,7 +108,7 @@ func (k *Keys) changeShared(next func([]Key) ([]Key, error)) error {
 }
 
 func changeList(ctx context.Context, kept SharedKeys, change func([]Key) ([]Key, error)) error {
-	return kept.Change(ctx, func(text json.RawMessage) (json.RawMessage, error) {
+	return kept.Change(ctx, SharedList, func(text json.RawMessage) (json.RawMessage, error) {
 		var list []Key
 		var err error
 		if text != nil {

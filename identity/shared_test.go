@@ -22,13 +22,16 @@ type database struct {
 	watched []chan struct{}
 }
 
-func (d *database) Read(context.Context) (json.RawMessage, error) {
+func (d *database) Read(context.Context) (map[string]json.RawMessage, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Clone(d.value), d.away
+	if d.value == nil {
+		return nil, d.away
+	}
+	return map[string]json.RawMessage{identity.SharedList: slices.Clone(d.value)}, d.away
 }
 
-func (d *database) Change(_ context.Context, change func(json.RawMessage) (json.RawMessage, error)) error {
+func (d *database) Change(_ context.Context, _ string, change func(json.RawMessage) (json.RawMessage, error)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	value, err := change(slices.Clone(d.value))

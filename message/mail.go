@@ -81,21 +81,13 @@ func (m Mail) From(c identity.Caller) Mail {
 	return m
 }
 
-// Read makes a mail of its record. One without a kind, from before there were any or of the
-// turn that is open, gets the kind that its content has.
+// Read makes a mail of its record. That of a turn that is open has no kind, and gets the one that its
+// content has.
 func Read(record json.RawMessage) (m Mail, err error) {
 	if err := json.Unmarshal(record, &m); err != nil {
 		return m, fmt.Errorf("the message cannot be read: %w", err)
 	}
-	switch {
-	case m.Kind != "":
-	case m.Notice != "":
-		m.Kind = KindNotice
-	case m.Outcome != nil && m.Outcome.System:
-		m.Kind = KindResult
-	case m.Outcome != nil:
-		m.Kind = KindOutcome
-	default:
+	if m.Kind == "" {
 		m.Kind = KindOf(m.Message)
 	}
 	return m, nil

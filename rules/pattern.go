@@ -2,7 +2,6 @@ package rules
 
 import (
 	"regexp"
-	"regexp/syntax"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -10,6 +9,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
+
+	"github.com/etui-run/etui/internal/patternsize"
 )
 
 // The most work of one match, in bytes of the text times instructions of the pattern: CEL
@@ -28,7 +29,7 @@ func boundedMatches(limit int) cel.ProgramOption {
 		if err != nil {
 			return nil, err
 		}
-		size := instructions(pattern)
+		size := max(1, patternsize.Of(pattern))
 		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(values ...ref.Val) ref.Val {
 			if len(values) != 2 {
 				return types.NoSuchOverloadErr()
@@ -47,19 +48,6 @@ func boundedMatches(limit int) cel.ProgramOption {
 		&interpreter.RegexOptimization{Function: overloads.Matches, OverloadID: overloads.Matches, RegexIndex: 1, Factory: factory},
 		&interpreter.RegexOptimization{Function: overloads.Matches, OverloadID: overloads.MatchesString, RegexIndex: 1, Factory: factory},
 	)
-}
-
-// instructions returns the size of a valid pattern once it is compiled, at least 1.
-func instructions(pattern string) int {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return 1
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return 1
-	}
-	return max(1, len(program.Inst))
 }
 
 // unknownPattern reports whether a pattern of a condition is not in its text: then a caller

@@ -3,6 +3,7 @@ package skill
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -56,17 +57,30 @@ type gate struct {
 	lease *lease
 }
 
-// pass runs a use of the skill.
-func (g gate) pass(f func() error) error {
-	if _, err := g.table.Get(g.use.Skill); err != nil {
-		return err
+// run runs a use of the skill, which what describes, where the observer sees it. A panic is
+// ErrExecutionFailed.
+func (g gate) run(ctx context.Context, what string, f func(context.Context) error) error {
+	guarded := func(ctx context.Context) error {
+		if _, err := g.table.Get(g.use.Skill); err != nil {
+			return err
+		}
+		return g.lease.use(func() (err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					_ = panics.Report(g.config.Log, what, p) // it is logged
+					err = fmt.Errorf("%s: %w unexpectedly", what, ErrExecutionFailed)
+				}
+			}()
+			return f(ctx)
+		})
 	}
-	return g.lease.use(f)
+	if g.config.Observe == nil {
+		return guarded(ctx)
+	}
+	return g.config.Observe(ctx, g.use, guarded)
 }
 
-func (g gate) tool(t tool.Tool) tool.Tool {
-	return withObserver(&gated{t, g}, g.use, g.config)
-}
+func (g gate) tool(t tool.Tool) tool.Tool { return &gated{t, g} }
 
 // gated is a tool behind a gate.
 type gated struct {
@@ -75,10 +89,17 @@ type gated struct {
 }
 
 func (t *gated) Call(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
-	err = t.gate.pass(func() (err error) {
-		result, err = t.Tool.Call(ctx, args)
+	g := t.gate
+	g.use.Tool, g.use.Arguments = t.Definition().Name, args
+	err = g.run(ctx, "running "+g.use.Tool, func(ctx context.Context) (err error) {
+		if result, err = t.Tool.Call(ctx, args); err == nil && result.Failed {
+			return errResult
+		}
 		return err
 	})
+	if errors.Is(err, errResult) {
+		err = nil
+	}
 	return result, err
 }
 
@@ -90,26 +111,13 @@ type guide struct {
 
 // Read implements [catalog.Guide].
 func (g *guide) Read(ctx context.Context, file string) (text string, err error) {
-	read := func(ctx context.Context) error {
-		return g.gate.pass(func() (err error) {
-			defer func() {
-				if p := recover(); p != nil {
-					_ = panics.Report(g.gate.config.Log, "reading the skill "+g.skill.Name(), p) // it is logged
-					err = fmt.Errorf("reading the skill %s: %w unexpectedly", g.skill.Name(), ErrExecutionFailed)
-				}
-			}()
-			text, err = g.skill.Read(ctx, file)
-			return err
-		})
-	}
-	if g.gate.config.Observe == nil {
-		err = read(ctx)
-		return text, err
-	}
-	use := g.gate.use
-	if use.Arguments, err = json.Marshal(map[string]string{"file": file}); err != nil {
+	by := g.gate
+	if by.use.Arguments, err = json.Marshal(map[string]string{"file": file}); err != nil {
 		return "", err
 	}
-	err = g.gate.config.Observe(ctx, use, read)
+	err = by.run(ctx, "reading the skill "+g.skill.Name(), func(ctx context.Context) (err error) {
+		text, err = g.skill.Read(ctx, file)
+		return err
+	})
 	return text, err
 }

@@ -2,9 +2,7 @@ package skill
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/etui-run/etui/internal/form"
 )
@@ -39,23 +37,4 @@ func Schema() []byte {
 		panic(err) // maps of texts always marshal
 	}
 	return append(raw, '\n')
-}
-
-// Reference returns the keys of a skill's YAML file as a Markdown table.
-func Reference() string {
-	var b strings.Builder
-	b.WriteString("| key | of | meaning |\n|---|---|---|\n")
-	row := func(key, of string, f reflect.StructField) {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", key, strings.ReplaceAll(of, ",", ", "), f.Tag.Get("help"))
-	}
-	for key, f := range form.Fields(reflect.TypeFor[Config]()) {
-		of := f.Tag.Get("of")
-		row(key, of, f)
-		if f.Type.Kind() == reflect.Struct {
-			for inner, f := range form.Fields(f.Type) {
-				row(key+"."+inner, of, f)
-			}
-		}
-	}
-	return b.String()
 }

@@ -3,12 +3,7 @@ package skill
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-
-	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/panics"
-	"github.com/etui-run/etui/tool"
 )
 
 // Use is one use of a skill: a call of it or of a tool that it brings, or a
@@ -33,44 +28,6 @@ type ObserveFunc func(ctx context.Context, u Use, run func(context.Context) erro
 
 // errResult tells an observer that a call returned a failed result.
 var errResult = fmt.Errorf("the result says so: %w", ErrExecutionFailed)
-
-// withObserver returns t with every call going through c.Observe, as a use like u. A
-// configuration without one changes nothing.
-func withObserver(t tool.Tool, u Use, c PublishConfig) tool.Tool {
-	if c.Observe == nil {
-		return t
-	}
-	u.Tool = t.Definition().Name
-	return &observed{t, u, c}
-}
-
-type observed struct {
-	tool.Tool
-	use    Use
-	config PublishConfig
-}
-
-// Call calls the tool. A panic is ErrExecutionFailed.
-func (o *observed) Call(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
-	u := o.use
-	u.Arguments = args
-	err = o.config.Observe(ctx, u, func(ctx context.Context) (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				_ = panics.Report(o.config.Log, "running "+u.Tool, p) // it is logged
-				err = fmt.Errorf("tool %s: %w unexpectedly", u.Tool, ErrExecutionFailed)
-			}
-		}()
-		if result, err = o.Tool.Call(ctx, args); err == nil && result.Failed {
-			return errResult
-		}
-		return err
-	})
-	if errors.Is(err, errResult) {
-		err = nil
-	}
-	return result, err
-}
 
 // KindOf names what a skill brings: "server" for tools of its own, "instructions",
 // "callable" or "toolset".

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/nameset"
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
@@ -36,8 +38,8 @@ func TestGenerated(t *testing.T) {
 	for path, want := range map[string]string{
 		"../../docs/etui.schema.json":  string(config.Schema()),
 		"../../docs/skill.schema.json": string(skill.Schema()),
-		"../../docs/skill-files.md":    header + skillFilesPage + skill.Reference(),
-		"../../docs/configuration.md":  header + configurationPage + config.Reference(),
+		"../../docs/skill-files.md":    header + skillFilesPage + skillReference(),
+		"../../docs/configuration.md":  header + configurationPage + configReference(),
 		"../../docs/http-api.md":       header + httpReference(t),
 		"../../docs/commands.md":       header + "# Commands\n\n" + commands(newRoot(&terminal.Console{}, nil)),
 		"../../docs/builtin-tools.md":  header + "# Built-in tools\n\n" + builtinTools(t),
@@ -51,6 +53,54 @@ func TestGenerated(t *testing.T) {
 			t.Errorf("%s is not up to date (%v): run `make generate`", path, err)
 		}
 	}
+}
+
+// configReference returns the keys of etui.yaml as a Markdown table.
+func configReference() string {
+	var b strings.Builder
+	b.WriteString("| key | default | meaning |\n|---|---|---|\n")
+	configRows(&b, reflect.TypeFor[config.Config](), "")
+	return b.String()
+}
+
+func configRows(b *strings.Builder, t reflect.Type, prefix string) {
+	for key, f := range form.Fields(t) {
+		key, def := prefix+key, f.Tag.Get("default")
+		if def != "" {
+			def = "`" + def + "`"
+		}
+		help := f.Tag.Get("help")
+		if list := f.Tag.Get("enum"); list != "" {
+			help += " One of `" + strings.ReplaceAll(list, ",", "`, `") + "`."
+		}
+		inner := f.Type
+		if inner.Kind() == reflect.Slice {
+			key, inner = key+"[]", inner.Elem()
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", key, def, help)
+		if inner.Kind() == reflect.Struct {
+			configRows(b, inner, key+".")
+		}
+	}
+}
+
+// skillReference returns the keys of a skill's YAML file as a Markdown table.
+func skillReference() string {
+	var b strings.Builder
+	b.WriteString("| key | of | meaning |\n|---|---|---|\n")
+	row := func(key, of string, f reflect.StructField) {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", key, strings.ReplaceAll(of, ",", ", "), f.Tag.Get("help"))
+	}
+	for key, f := range form.Fields(reflect.TypeFor[skill.Config]()) {
+		of := f.Tag.Get("of")
+		row(key, of, f)
+		if f.Type.Kind() == reflect.Struct {
+			for inner, f := range form.Fields(f.Type) {
+				row(key+"."+inner, of, f)
+			}
+		}
+	}
+	return b.String()
 }
 
 const configurationPage = `# Configuration

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -12,16 +13,7 @@ import (
 // Columns writes rows with as much space as their cells need. Chinese characters take
 // two columns, as in terminals.
 func Columns(rows [][]string) string {
-	var widths []int
-	for _, row := range rows {
-		for i := range row {
-			row[i] = cell(row[i])
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], ansi.StringWidth(row[i]))
-		}
-	}
+	widths := columns(rows, math.MaxInt)
 	var b strings.Builder
 	for _, row := range rows {
 		line := ""
@@ -36,16 +28,7 @@ func Columns(rows [][]string) string {
 // Table writes rows in lines of a width. The last column gets the rest of the width and
 // is cut there. Chinese characters take two columns, as in terminals.
 func Table(rows [][]string, width int) string {
-	var widths []int
-	for _, row := range rows {
-		for i := range row {
-			row[i] = cell(row[i])
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = min(max(widths[i], ansi.StringWidth(row[i])), width/2)
-		}
-	}
+	widths := columns(rows, width/2)
 	var b strings.Builder
 	for _, row := range rows {
 		line, last := "", len(row)-1
@@ -62,6 +45,20 @@ func Table(rows [][]string, width int) string {
 		b.WriteString(strings.TrimRight(ansi.Truncate(line, width, "…"), " ") + "\n")
 	}
 	return b.String()
+}
+
+// columns makes the texts of rows cells, and returns how wide each column is, at most so much.
+func columns(rows [][]string, most int) (widths []int) {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = cell(row[i])
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = min(max(widths[i], ansi.StringWidth(row[i])), most)
+		}
+	}
+	return widths
 }
 
 // cell is a text for a table: on one line, and without what would move the cursor.

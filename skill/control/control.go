@@ -61,13 +61,13 @@ type Control struct {
 	limits []Limits
 }
 
-// Shared is where several etui keep their decisions together.
+// Shared is where several etui keep their decisions together, as JSON.
 type Shared interface {
-	// Read returns all decisions. It does not read others than Change writes.
-	Read(ctx context.Context) (map[string]skill.Decision, error)
+	// Read returns all decisions, by skill.
+	Read(ctx context.Context) (map[string]json.RawMessage, error)
 	// Change replaces the decision about one skill by what change makes of it, while nobody
-	// else changes it. It may run change twice.
-	Change(ctx context.Context, name string, change func(skill.Decision) skill.Decision) error
+	// else changes it. Nil is none. It may run change twice.
+	Change(ctx context.Context, name string, change func(json.RawMessage) (json.RawMessage, error)) error
 	// Changed receives a value when decisions may have changed.
 	Changed() <-chan struct{}
 }
@@ -210,13 +210,37 @@ func (c *Control) stat() os.FileInfo {
 func (c *Control) readShared() (map[string]skill.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 	defer cancel()
-	said, err := c.shared.Read(ctx)
-	for name, d := range said {
-		if err == nil {
-			err = check(name, d)
-		}
+	all, err := c.shared.Read(ctx)
+	said := map[string]skill.Decision{}
+	for name, raw := range all {
+		d, wrong := decode(name, raw)
+		said[name], err = d, cmp.Or(err, wrong, check(name, d))
 	}
 	return said, err
+}
+
+// changeShared changes the decision about one skill where several etui keep it.
+func changeShared(ctx context.Context, in Shared, name string, change func(skill.Decision) skill.Decision) error {
+	return in.Change(ctx, name, func(raw json.RawMessage) (json.RawMessage, error) {
+		d, err := decode(name, raw)
+		if err != nil {
+			return nil, err
+		}
+		if d = change(d); d.IsZero() {
+			return nil, nil
+		}
+		return json.Marshal(d)
+	})
+}
+
+func decode(name string, raw json.RawMessage) (d skill.Decision, err error) {
+	if raw == nil {
+		return d, nil
+	}
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return d, fmt.Errorf("the decision about skill %q: %w", name, err)
+	}
+	return d, nil
 }
 
 // readFile reads the file.
@@ -292,7 +316,7 @@ func (c *Control) Change(name, by, why string, change func(*skill.Decision)) err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 	defer cancel()
-	if err := c.shared.Change(ctx, name, decide); err != nil {
+	if err := changeShared(ctx, c.shared, name, decide); err != nil {
 		return err
 	}
 	c.load()
@@ -388,7 +412,7 @@ func Move(ctx context.Context, path string, to Shared) error {
 		return err
 	}
 	for name, d := range said {
-		err := to.Change(ctx, name, func(there skill.Decision) skill.Decision {
+		err := changeShared(ctx, to, name, func(there skill.Decision) skill.Decision {
 			switch {
 			case there.IsZero():
 				return d

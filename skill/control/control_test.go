@@ -170,24 +170,28 @@ func TestTogether(t *testing.T) {
 // together are decisions in memory that several controls share.
 type together struct {
 	mu      sync.Mutex
-	said    map[string]skill.Decision
+	said    map[string]json.RawMessage
 	err     error
 	changed []chan struct{}
 }
 
-func (s *together) Read(context.Context) (map[string]skill.Decision, error) {
+func (s *together) Read(context.Context) (map[string]json.RawMessage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.said), s.err
 }
 
-func (s *together) Change(_ context.Context, name string, change func(skill.Decision) skill.Decision) error {
+func (s *together) Change(_ context.Context, name string, change func(json.RawMessage) (json.RawMessage, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
 		return s.err
 	}
-	s.said[name] = change(s.said[name])
+	said, err := change(s.said[name])
+	if err != nil {
+		return err
+	}
+	s.said[name] = said
 	for _, c := range s.changed {
 		select {
 		case c <- struct{}{}:
@@ -208,7 +212,7 @@ func (s *together) Changed() <-chan struct{} {
 // TestShared: a decision is in effect wherever the same ones are shared. If they cannot be
 // read, the last ones stay in effect, and at the start nothing is enabled.
 func TestShared(t *testing.T) {
-	kept := &together{said: map[string]skill.Decision{}}
+	kept := &together{said: map[string]json.RawMessage{}}
 	table, other := tableOf(plain{"a", "1"}), tableOf(plain{"a", "1"})
 	c, o := control.NewShared(kept, table, control.Limits{}, nil), control.NewShared(kept, other, control.Limits{}, nil)
 	disable := func(d *skill.Decision) { d.State = skill.Disabled }
@@ -247,15 +251,16 @@ func TestMove(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"version":1,"skills":{"a":{"state":"disabled"},"b":{"state":"enabled"},"c":{"state":"disabled"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	kept := &together{said: map[string]skill.Decision{"b": {State: skill.Disabled}, "c": {State: skill.Enabled, Version: "2"}}}
+	kept := &together{said: map[string]json.RawMessage{"b": json.RawMessage(`{"state":"disabled"}`), "c": json.RawMessage(`{"state":"enabled","version":"2"}`)}}
 	for range 2 {
 		if err := control.Move(t.Context(), file, kept); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, want := range map[string]string{"a": "disabled", "b": "disabled", "c": "disabled2"} {
-		if d := kept.said[name]; string(d.State)+d.Version != want {
-			t.Errorf("%s: %+v, want %s", name, d, want)
+		var d skill.Decision
+		if err := json.Unmarshal(kept.said[name], &d); err != nil || string(d.State)+d.Version != want {
+			t.Errorf("%s: %+v, %v, want %s", name, d, err, want)
 		}
 	}
 }

@@ -254,13 +254,11 @@ func (s *Skill) Read(_ context.Context, file string) (string, error) {
 
 // trimRune removes an incomplete rune at the end.
 func trimRune(raw []byte) []byte {
-	for i := 1; i <= utf8.UTFMax && i <= len(raw); i++ {
-		if b := raw[len(raw)-i]; utf8.RuneStart(b) {
-			if !utf8.FullRune(raw[len(raw)-i:]) {
-				return raw[:len(raw)-i]
-			}
+	for range utf8.UTFMax - 1 {
+		if r, size := utf8.DecodeLastRune(raw); r != utf8.RuneError || size != 1 {
 			break
 		}
+		raw = raw[:len(raw)-1]
 	}
 	return raw
 }

@@ -27,15 +27,8 @@ const poll = time.Second
 func (s *Store) Holder() string { return s.process.holder }
 
 // Alive implements [store.Shared].
-func (s *Store) Alive(ctx context.Context) (holders []string, err error) {
-	err = s.db.read(ctx, func(ctx context.Context) error {
-		rows, err := s.db.pool.Query(ctx, `SELECT holder FROM replicas WHERE holder <> $1 AND expires > clock_timestamp() ORDER BY holder`, s.process.holder)
-		if err == nil {
-			holders, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		}
-		return err
-	})
-	return holders, err
+func (s *Store) Alive(ctx context.Context) ([]string, error) {
+	return collect(ctx, s.db, pgx.RowTo[string], `SELECT holder FROM replicas WHERE holder <> $1 AND expires > clock_timestamp() ORDER BY holder`, s.process.holder)
 }
 
 // Left implements [store.Shared].

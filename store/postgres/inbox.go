@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -85,7 +84,7 @@ func (s *Store) Mailboxes(ctx context.Context, holder string) ([]session.Key, er
 }
 
 // Items implements [store.Inbox].
-func (s *Store) Items(ctx context.Context, f store.ItemFilter) (list []store.Item, err error) {
+func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, error) {
 	query, args := `SELECT `+columns+` FROM inbox WHERE true`, []any{}
 	for _, c := range []struct {
 		condition string
@@ -107,14 +106,7 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) (list []store.Ite
 	if f.After != 0 {
 		order = " ORDER BY id LIMIT $%d"
 	}
-	err = s.db.read(ctx, func(ctx context.Context) error {
-		rows, err := s.db.pool.Query(ctx, query+fmt.Sprintf(order, len(args)+1), append(slices.Clone(args), all(f.Limit))...)
-		if err == nil {
-			list, err = pgx.CollectRows(rows, item)
-		}
-		return err
-	})
-	return list, err
+	return collect(ctx, s.db, item, query+fmt.Sprintf(order, len(args)+1), append(args, all(f.Limit))...)
 }
 
 // Depth implements [store.Inbox].

@@ -19,21 +19,13 @@ func (s *Store) Put(ctx context.Context, kind, key string, value json.RawMessage
 }
 
 // Records implements [store.Records].
-func (s *Store) Records(ctx context.Context, kind string, keys ...string) (list []store.Record, err error) {
-	err = s.db.read(ctx, func(ctx context.Context) error {
-		rows, err := s.db.pool.Query(ctx, `SELECT key, value FROM records WHERE kind = $1 AND ($2::text[] IS NULL OR key = ANY($2)) ORDER BY key COLLATE "C"`, kind, keys)
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r store.Record, err error) {
-			var value string
-			err = row.Scan(&r.Key, &value)
-			r.Value = json.RawMessage(value)
-			return r, err
-		})
-		return err
-	})
-	return list, err
+func (s *Store) Records(ctx context.Context, kind string, keys ...string) ([]store.Record, error) {
+	return collect(ctx, s.db, func(row pgx.CollectableRow) (r store.Record, err error) {
+		var value string
+		err = row.Scan(&r.Key, &value)
+		r.Value = json.RawMessage(value)
+		return r, err
+	}, `SELECT key, value FROM records WHERE kind = $1 AND ($2::text[] IS NULL OR key = ANY($2)) ORDER BY key COLLATE "C"`, kind, keys)
 }
 
 // Remove implements [store.Records].

@@ -29,20 +29,15 @@ func (s *Store) Load(ctx context.Context, key session.Key, limit int) (out sessi
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
 		type stored struct {
 			id  int64
 			raw []byte
 		}
-		var list []stored
-		for rows.Next() {
-			var r stored
-			if err := rows.Scan(&r.id, &r.raw); err != nil {
-				return err
-			}
-			list = append(list, r)
-		}
-		if err := rows.Err(); err != nil {
+		list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r stored, err error) {
+			err = row.Scan(&r.id, &r.raw)
+			return r, err
+		})
+		if err != nil {
 			return err
 		}
 		slices.SortFunc(list, func(a, b stored) int { return int(a.id - b.id) })
@@ -173,39 +168,27 @@ func (s *Store) File(ctx context.Context, sha256 string) (data []byte, err error
 }
 
 // List implements [session.Store].
-func (s *Store) List(ctx context.Context, f session.Filter) (list []session.Summary, err error) {
+func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Summary, error) {
 	users := f.Users
 	if len(users) == 0 {
 		users = nil
 	}
-	err = s.db.read(ctx, func(ctx context.Context) error {
-		list = []session.Summary{}
-		rows, err := s.db.pool.Query(ctx, `SELECT key, skill, parent, created, updated,
-			(SELECT count(*) FROM messages WHERE session = key),
-			coalesce((SELECT title FROM messages WHERE session = key AND role = 'user' AND title <> '' ORDER BY id LIMIT 1), ''),
-			ARRAY(SELECT DISTINCT author FROM messages WHERE session = key AND role = 'user' AND author <> '' ORDER BY author LIMIT $1),
-			ARRAY(SELECT DISTINCT channel FROM messages WHERE session = key AND role = 'user' AND channel <> '' ORDER BY channel LIMIT $1)
-			FROM sessions WHERE ($2 = '' OR key = $2) AND strpos(key, $3) > 0
-			AND ($4::text[] IS NULL OR EXISTS (SELECT 1 FROM messages WHERE session = key AND role = 'user' AND author = ANY ($4)))
-			AND ($5 OR updated < $6 OR updated = $6 AND key > $7)
-			ORDER BY updated DESC, key LIMIT $8`,
-			session.MaxUsers, f.Key, f.Part, users, f.After == session.Cursor{}, f.After.Updated.UnixMilli(), f.After.Key, all(f.Limit))
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var l session.Summary
-			var created, updated int64
-			if err := rows.Scan(&l.Key, &l.Skill, &l.Parent, &created, &updated, &l.Messages, &l.Title, &l.Users, &l.Channels); err != nil {
-				return err
-			}
-			l.Created, l.Updated = time.UnixMilli(created), time.UnixMilli(updated)
-			list = append(list, l)
-		}
-		return rows.Err()
-	})
-	return list, err
+	summary := func(r pgx.CollectableRow) (l session.Summary, err error) {
+		var created, updated int64
+		err = r.Scan(&l.Key, &l.Skill, &l.Parent, &created, &updated, &l.Messages, &l.Title, &l.Users, &l.Channels)
+		l.Created, l.Updated = time.UnixMilli(created), time.UnixMilli(updated)
+		return l, err
+	}
+	return collect(ctx, s.db, summary, `SELECT key, skill, parent, created, updated,
+		(SELECT count(*) FROM messages WHERE session = key),
+		coalesce((SELECT title FROM messages WHERE session = key AND role = 'user' AND title <> '' ORDER BY id LIMIT 1), ''),
+		ARRAY(SELECT DISTINCT author FROM messages WHERE session = key AND role = 'user' AND author <> '' ORDER BY author LIMIT $1),
+		ARRAY(SELECT DISTINCT channel FROM messages WHERE session = key AND role = 'user' AND channel <> '' ORDER BY channel LIMIT $1)
+		FROM sessions WHERE ($2 = '' OR key = $2) AND strpos(key, $3) > 0
+		AND ($4::text[] IS NULL OR EXISTS (SELECT 1 FROM messages WHERE session = key AND role = 'user' AND author = ANY ($4)))
+		AND ($5 OR updated < $6 OR updated = $6 AND key > $7)
+		ORDER BY updated DESC, key LIMIT $8`,
+		session.MaxUsers, f.Key, f.Part, users, f.After == session.Cursor{}, f.After.Updated.UnixMilli(), f.After.Key, all(f.Limit))
 }
 
 // Open implements [session.Store]. Other processes may work on the sessions.
@@ -220,15 +203,20 @@ func (s *Store) Asking(ctx context.Context, id string) ([]session.Key, error) {
 }
 
 // keys returns the keys of sessions that a query gives.
-func (d *database) keys(ctx context.Context, query string, args ...any) (keys []session.Key, err error) {
+func (d *database) keys(ctx context.Context, query string, args ...any) ([]session.Key, error) {
+	return collect(ctx, d, pgx.RowTo[session.Key], query, args...)
+}
+
+// collect returns the rows of a query, each as one reads it.
+func collect[T any](ctx context.Context, d *database, one pgx.RowToFunc[T], query string, args ...any) (list []T, err error) {
 	err = d.read(ctx, func(ctx context.Context) error {
 		rows, err := d.pool.Query(ctx, query, args...)
 		if err == nil {
-			keys, err = pgx.CollectRows(rows, pgx.RowTo[session.Key])
+			list, err = pgx.CollectRows(rows, one)
 		}
 		return err
 	})
-	return keys, err
+	return list, err
 }
 
 // Delete implements [session.Store].

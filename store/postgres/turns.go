@@ -81,25 +81,18 @@ func (t *Turns) add(ctx context.Context, fresh bool, turns ...usage.Turn) error 
 }
 
 // List implements [usage.Log].
-func (t *Turns) List(ctx context.Context, f usage.Filter) (list []usage.Turn, err error) {
-	err = t.store.db.read(ctx, func(ctx context.Context) error {
-		rows, err := t.store.db.pool.Query(ctx, `SELECT turn FROM turns WHERE time >= $1 AND ($2 = '' OR agent = $2) AND ($3 = '' OR sender = $3) ORDER BY time DESC, id DESC LIMIT nullif($4, 0)`,
-			t.oldest(), f.Agent, f.User, f.Limit)
-		if err != nil {
-			return err
+func (t *Turns) List(ctx context.Context, f usage.Filter) ([]usage.Turn, error) {
+	list, err := collect(ctx, t.store.db, func(row pgx.CollectableRow) (turn usage.Turn, err error) {
+		var raw string
+		if err := row.Scan(&raw); err != nil {
+			return turn, err
 		}
-		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (turn usage.Turn, err error) {
-			var raw string
-			if err := row.Scan(&raw); err != nil {
-				return turn, err
-			}
-			if err := json.Unmarshal([]byte(raw), &turn); err != nil {
-				return turn, fmt.Errorf("a turn: %w", err)
-			}
-			return turn, nil
-		})
-		return err
-	})
+		if err := json.Unmarshal([]byte(raw), &turn); err != nil {
+			return turn, fmt.Errorf("a turn: %w", err)
+		}
+		return turn, nil
+	}, `SELECT turn FROM turns WHERE time >= $1 AND ($2 = '' OR agent = $2) AND ($3 = '' OR sender = $3) ORDER BY time DESC, id DESC LIMIT nullif($4, 0)`,
+		t.oldest(), f.Agent, f.User, f.Limit)
 	slices.Reverse(list)
 	return list, err
 }

@@ -78,33 +78,28 @@ func (c *Calls) AddDecisions(ctx context.Context, decisions ...audit.Decision) e
 }
 
 // List implements [audit.Log].
-func (c *Calls) List(ctx context.Context, f audit.Filter) (list []audit.Record, err error) {
-	list = []audit.Record{}
-	err = c.in(ctx, false, func(_ *Store, t *trail.Trail) error {
-		list, err = t.List(ctx, f)
-		return err
-	})
-	return list, err
+func (c *Calls) List(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
+	return look(ctx, c, []audit.Record{}, func(t *trail.Trail) ([]audit.Record, error) { return t.List(ctx, f) })
 }
 
 // Decisions implements [audit.Log].
-func (c *Calls) Decisions(ctx context.Context, f audit.DecisionFilter) (list []audit.Decision, err error) {
-	list = []audit.Decision{}
-	err = c.in(ctx, false, func(_ *Store, t *trail.Trail) error {
-		list, err = t.Decisions(ctx, f)
-		return err
-	})
-	return list, err
+func (c *Calls) Decisions(ctx context.Context, f audit.DecisionFilter) ([]audit.Decision, error) {
+	return look(ctx, c, []audit.Decision{}, func(t *trail.Trail) ([]audit.Decision, error) { return t.Decisions(ctx, f) })
 }
 
 // Verify implements [audit.Log].
-func (c *Calls) Verify(ctx context.Context, kept *audit.Head) (v audit.Verdict, err error) {
-	v = audit.NewChecker(nil, kept).End(audit.Head{}) // without a file
-	err = c.in(ctx, false, func(_ *Store, t *trail.Trail) error {
-		v, err = t.Verify(ctx, kept)
+func (c *Calls) Verify(ctx context.Context, kept *audit.Head) (audit.Verdict, error) {
+	empty := audit.NewChecker(nil, kept).End(audit.Head{})
+	return look(ctx, c, empty, func(t *trail.Trail) (audit.Verdict, error) { return t.Verify(ctx, kept) })
+}
+
+// look returns what f finds in the file; without a file, what there is then.
+func look[T any](ctx context.Context, c *Calls, found T, f func(*trail.Trail) (T, error)) (T, error) {
+	err := c.in(ctx, false, func(_ *Store, t *trail.Trail) (err error) {
+		found, err = f(t)
 		return err
 	})
-	return v, err
+	return found, err
 }
 
 // Erase implements [audit.Log]. Nothing of the user is left in the file or its journal.

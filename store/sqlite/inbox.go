@@ -83,20 +83,9 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 	if f.After != 0 {
 		order = ` ORDER BY id` + limited
 	}
-	rows, err := s.read.QueryContext(context.WithoutCancel(ctx), query+order, append(args, all(f.Limit))...) // a short query
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	defer rows.Close()
-	list := []store.Item{}
-	for rows.Next() {
-		i, err := item(rows)
-		if err != nil {
-			return nil, s.explain(err)
-		}
-		list = append(list, i)
-	}
-	return list, s.explain(rows.Err())
+	read := func(rows *sql.Rows) (store.Item, error) { return item(rows) }
+	list, err := trail.Collect(context.WithoutCancel(ctx), s.read, read, query+order, append(args, all(f.Limit))...) // a short query
+	return list, s.explain(err)
 }
 
 // Depth implements [store.Inbox].

@@ -2,10 +2,6 @@ package sqlite
 
 import (
 	"cmp"
-	"context"
-	"database/sql"
-	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -30,25 +26,3 @@ func (l Limits) withDefaults(most int) Limits {
 
 // oldest is the time of the oldest entry that may be kept.
 func (l Limits) oldest() int64 { return l.Now().Add(-l.Age).UnixMilli() }
-
-// read returns the rows of a query, each of one JSON text. What names one in errors.
-func read[T any](ctx context.Context, s *Store, what, query string, args ...any) ([]T, error) {
-	rows, err := s.read.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	defer rows.Close()
-	list := []T{}
-	for rows.Next() {
-		var raw sql.RawBytes
-		var value T
-		if err := rows.Scan(&raw); err != nil {
-			return nil, s.explain(err)
-		}
-		if err := json.Unmarshal(raw, &value); err != nil {
-			return nil, s.explain(fmt.Errorf("%s: %w", what, err))
-		}
-		list = append(list, value)
-	}
-	return list, s.explain(rows.Err())
-}

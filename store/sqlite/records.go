@@ -24,22 +24,11 @@ func (s *Store) Records(ctx context.Context, kind string, keys ...string) ([]sto
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT key, value FROM records WHERE kind = ?1 AND (?2 = 0 OR key IN (SELECT value FROM json_each(?3))) ORDER BY key`, kind, len(keys), string(chosen))
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	defer rows.Close()
-	list := []store.Record{}
-	for rows.Next() {
-		var r store.Record
-		var value []byte
-		if err := rows.Scan(&r.Key, &value); err != nil {
-			return nil, s.explain(err)
-		}
-		r.Value = value
-		list = append(list, r)
-	}
-	return list, s.explain(rows.Err())
+	list, err := trail.Collect(ctx, s.read, func(rows *sql.Rows) (r store.Record, err error) {
+		err = rows.Scan(&r.Key, (*[]byte)(&r.Value))
+		return r, err
+	}, `SELECT key, value FROM records WHERE kind = ?1 AND (?2 = 0 OR key IN (SELECT value FROM json_each(?3))) ORDER BY key`, kind, len(keys), string(chosen))
+	return list, s.explain(err)
 }
 
 // Remove implements [store.Records].

@@ -177,33 +177,26 @@ func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Summary, 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.read.QueryContext(ctx, line+` WHERE (?2 = '' OR key = ?2) AND instr(key, ?3) > 0
+	list, err := trail.Collect(ctx, s.read, summary, line+` WHERE (?2 = '' OR key = ?2) AND instr(key, ?3) > 0
 		AND (?4 = 'null' OR EXISTS (SELECT 1 FROM messages WHERE session = key AND role = 'user' AND user IN (SELECT value FROM json_each(?4))))
 		AND (?5 OR updated < ?6 OR updated = ?6 AND key > ?7)
 		ORDER BY updated DESC, key LIMIT ?8`,
 		session.MaxUsers, f.Key, f.Part, string(users), f.After == session.Cursor{}, f.After.Updated.UnixMilli(), f.After.Key, all(f.Limit))
-	if err != nil {
-		return nil, s.explain(err)
+	return list, s.explain(err)
+}
+
+// summary reads a row of [line].
+func summary(rows *sql.Rows) (l session.Summary, err error) {
+	var skill, parent, title sql.NullString
+	var authors, channels []byte
+	var created, updated int64
+	if err := rows.Scan(&l.Key, &skill, &parent, &created, &updated, &l.Messages, &title, &authors, &channels); err != nil {
+		return l, err
 	}
-	defer rows.Close()
-	list := []session.Summary{}
-	for rows.Next() {
-		var l session.Summary
-		var skill, parent, title sql.NullString
-		var authors, channels []byte
-		var created, updated int64
-		err := rows.Scan(&l.Key, &skill, &parent, &created, &updated, &l.Messages, &title, &authors, &channels)
-		if err == nil {
-			err = errors.Join(json.Unmarshal(authors, &l.Users), json.Unmarshal(channels, &l.Channels))
-		}
-		if err != nil {
-			return nil, s.explain(err)
-		}
-		l.Skill, l.Parent, l.Created, l.Updated = skill.String, session.Key(parent.String), time.UnixMilli(created), time.UnixMilli(updated)
-		l.Title = strings.ToValidUTF8(title.String[:min(len(title.String), session.MaxTitle)], "")
-		list = append(list, l)
-	}
-	return list, s.explain(rows.Err())
+	l.Skill, l.Parent, l.Created, l.Updated = skill.String, session.Key(parent.String), time.UnixMilli(created), time.UnixMilli(updated)
+	l.Title = strings.ToValidUTF8(title.String[:min(len(title.String), session.MaxTitle)], "")
+	err = errors.Join(json.Unmarshal(authors, &l.Users), json.Unmarshal(channels, &l.Channels))
+	return l, err
 }
 
 // Open implements [session.Store].
@@ -219,20 +212,11 @@ func (s *Store) Asking(ctx context.Context, id string) ([]session.Key, error) {
 
 // keys returns the keys of sessions that a query gives.
 func (s *Store) keys(ctx context.Context, query string, args ...any) ([]session.Key, error) {
-	rows, err := s.read.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	defer rows.Close()
-	var keys []session.Key
-	for rows.Next() {
-		var key session.Key
-		if err := rows.Scan(&key); err != nil {
-			return nil, s.explain(err)
-		}
-		keys = append(keys, key)
-	}
-	return keys, s.explain(rows.Err())
+	keys, err := trail.Collect(ctx, s.read, func(rows *sql.Rows) (key session.Key, err error) {
+		err = rows.Scan(&key)
+		return key, err
+	}, query, args...)
+	return keys, s.explain(err)
 }
 
 // Delete implements [session.Store]. Nothing of the session is left in the file or its

@@ -58,10 +58,10 @@ func (u *Usage) Add(ctx context.Context, t usage.Turn) error {
 
 // List implements [usage.Log].
 func (u *Usage) List(ctx context.Context, f usage.Filter) ([]usage.Turn, error) {
-	list, err := read[usage.Turn](ctx, u.file, "a turn", `SELECT turn FROM turns WHERE time >= ? AND (? = '' OR agent = ?) AND (? = '' OR user = ?) ORDER BY id DESC LIMIT ?`,
+	list, err := trail.Collect(ctx, u.file.read, trail.JSON[usage.Turn]("a turn"), `SELECT turn FROM turns WHERE time >= ? AND (? = '' OR agent = ?) AND (? = '' OR user = ?) ORDER BY id DESC LIMIT ?`,
 		u.limits.oldest(), f.Agent, f.Agent, f.User, f.User, all(f.Limit))
 	slices.Reverse(list)
-	return list, err
+	return list, u.file.explain(err)
 }
 
 // Erase implements [usage.Log]. Nothing of the turns is left in the file or its

@@ -200,12 +200,8 @@ type Workflow struct {
 	Limits      FlowLimits `yaml:"limits" help:"Limits of a run."`
 	Phases      []Phase    `yaml:"phases" help:"Phases of the workflow, see workflows."`
 	Script      string     `yaml:"script" help:"As in workflows."`
-	// Place is where it begins.
-	Place Position `yaml:"-"`
+	Placed      `yaml:"-"`
 }
-
-// Filled notes the place of the workflow.
-func (w *Workflow) Filled(in *form.Reader, n *yaml.Node) { w.Place = in.Position(n) }
 
 // Flow is a workflow: work in phases.
 type Flow struct {
@@ -214,12 +210,8 @@ type Flow struct {
 	Limits      FlowLimits `yaml:"limits" help:"Limits of a run: rounds (default: 200) and tokens."`
 	Phases      []Phase    `yaml:"phases" required:"true" help:"Its phases. The first one begins."`
 	Script      string     `yaml:"script" help:"File beside this one with answers that are played where the model is the offline model, so that people can see the workflow without a key."`
-	// Place is where it begins.
-	Place Position `yaml:"-"`
+	Placed      `yaml:"-"`
 }
-
-// Filled notes the place of the workflow.
-func (f *Flow) Filled(in *form.Reader, n *yaml.Node) { f.Place = in.Position(n) }
 
 // Phase is a phase of a workflow.
 type Phase struct {
@@ -230,25 +222,15 @@ type Phase struct {
 	Limits       FlowLimits `yaml:"limits" help:"Limits of a visit of the phase: rounds (default: 16), tokens, and visits (default: 8)."`
 	Next         []Next     `yaml:"next" help:"What ends the phase. The first condition that holds counts."`
 	Otherwise    string     `yaml:"otherwise" help:"Phase that begins when a limit is reached, or done or failed. Default: the run ends with the outcome limit."`
-	// Place is where it begins.
-	Place Position `yaml:"-"`
+	Placed       `yaml:"-"`
 }
-
-// Filled notes the place of the phase.
-func (p *Phase) Filled(in *form.Reader, n *yaml.Node) { p.Place = in.Position(n) }
 
 // Next is a way from a phase to another one.
 type Next struct {
 	When string `yaml:"when" help:"Condition in CEL over what happened in the phase, see workflows.md: results, calls, failures, round, visit, tokens, reply, files, finished and others. Default: finished, which holds when the model says so with finish_phase."`
 	To   string `yaml:"to" required:"true" help:"Phase that begins then, or done or failed, which end the run."`
-	// Place and WhenPlace are the places of the way and of its condition.
-	Place     Position `yaml:"-"`
-	WhenPlace Position `yaml:"-"`
-}
 
-// Filled notes the places of the way.
-func (x *Next) Filled(in *form.Reader, n *yaml.Node) {
-	x.Place, x.WhenPlace = rulePlaces(in, n, x.When)
+	Conditioned `yaml:"-"`
 }
 
 // FlowLimits bound a phase or a run.
@@ -278,14 +260,8 @@ type Rule struct {
 	Deny   []string `yaml:"deny" help:"Tools to hide, written in the same way."`
 	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, user.groups, platform.roles, channel, chat, agent, session, skill, time and attrs. Default: always."`
 	Reason string   `yaml:"reason" help:"Shown to operators when the rule hides a tool."`
-	// Place and WhenPlace are the places of the rule and of its condition.
-	Place     Position `yaml:"-"`
-	WhenPlace Position `yaml:"-"`
-}
 
-// Filled notes the places of the rule.
-func (r *Rule) Filled(in *form.Reader, n *yaml.Node) {
-	r.Place, r.WhenPlace = rulePlaces(in, n, r.When)
+	Conditioned `yaml:"-"`
 }
 
 // Policy says which calls of visible tools may run.
@@ -317,33 +293,34 @@ type CallRule struct {
 	Deny   []string `yaml:"deny" help:"The same: calls are refused."`
 	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, user.groups, platform.roles, channel, chat, agent, session, skill, time and attrs, and of the call over args, command.programs and command.risks. Default: always."`
 	Reason string   `yaml:"reason" help:"Shown to operators when the rule decides."`
-	// Place and WhenPlace are the places of the rule and of its condition.
-	Place     Position `yaml:"-"`
-	WhenPlace Position `yaml:"-"`
+
+	Conditioned `yaml:"-"`
 }
 
-// Filled notes the places of the rule.
-func (r *CallRule) Filled(in *form.Reader, n *yaml.Node) {
-	r.Place, r.WhenPlace = rulePlaces(in, n, r.When)
-}
+// Placed knows where it begins in the file.
+type Placed struct{ Place Position }
 
-// rulePlaces returns the places of a rule and of its condition. It refuses an empty
-// condition, with which the rule would always apply.
-func rulePlaces(r *form.Reader, n *yaml.Node, condition string) (place, whenPlace Position) {
-	place = r.Position(n)
+// Filled notes the place.
+func (p *Placed) Filled(in *form.Reader, n *yaml.Node) { p.Place = in.Position(n) }
+
+// Conditioned is a rule or a way: it knows where it begins, and where its condition does.
+type Conditioned struct{ Place, WhenPlace Position }
+
+// Filled notes the places. It refuses an empty condition, with which the rule would always apply.
+func (c *Conditioned) Filled(in *form.Reader, n *yaml.Node) {
+	c.Place = in.Position(n)
 	when := find(n, "when")
-	if when != n && strings.TrimSpace(condition) == "" {
-		r.Fail(when, "when", "the condition is empty; leave when out for a rule that always applies")
+	if when != n && strings.TrimSpace(when.Value) == "" {
+		in.Fail(when, "when", "the condition is empty; leave when out for a rule that always applies")
 	}
-	whenPlace = r.Position(when)
+	c.WhenPlace = in.Position(when)
 	switch {
-	case whenPlace.Line == 0:
+	case c.WhenPlace.Line == 0:
 	case when.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		whenPlace.Line, whenPlace.Column = when.Line+1, 0 // the text begins below
+		c.WhenPlace.Line, c.WhenPlace.Column = when.Line+1, 0 // the text begins below
 	case when.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
-		whenPlace.Column++
+		c.WhenPlace.Column++
 	}
-	return place, whenPlace
 }
 
 // User is a person.
@@ -483,12 +460,8 @@ type Channel struct {
 	PerMinute int       `yaml:"per_minute" default:"20" help:"How many messages of one person are taken in a minute."`
 	Bindings  []Binding `yaml:"bindings" help:"Which agent answers whom. The first one that matches counts. Default: the first agent answers everybody."`
 
-	// Place is where the channel begins.
-	Place Position `yaml:"-"`
+	Placed `yaml:"-"`
 }
-
-// Filled notes the place of the channel.
-func (c *Channel) Filled(in *form.Reader, n *yaml.Node) { c.Place = in.Position(n) }
 
 // account is what distinguishes the accounts of a platform.
 func (c *Channel) account() string {

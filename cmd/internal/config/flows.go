@@ -28,11 +28,7 @@ func (c *Config) AddFlows(dir string, environ []string) error {
 	if err != nil {
 		return err
 	}
-	env := map[string]string{}
-	for _, line := range environ {
-		name, value, _ := strings.Cut(line, "=")
-		env[name] = value
-	}
+	env := variablesOf(environ)
 	var errs []error
 	for _, file := range files {
 		f, err := readFlow(file, env)
@@ -72,10 +68,7 @@ func readFlow(file string, env map[string]string) (f Flow, err error) {
 	if err != nil {
 		return f, err
 	}
-	r := newReader(file, func(name string) (string, bool) {
-		value, ok := env[name]
-		return value, ok
-	})
+	r := newReader(file, env)
 	root, err := r.parse(text)
 	if err != nil {
 		return f, err

@@ -41,17 +41,6 @@ var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL", "ETUI_TRUST"
 // skillsDir is a second name of another variable.
 const skillsDir, skillsDirKey = "SKILLS_DIR", "ETUI_SKILLS_DIR"
 
-// Load reads the configuration from a file and from an environment in the form of
-// os.Environ. An optional file need not exist. The error joins an [Error] for
-// everything that is wrong.
-func Load(path string, optional bool, environ []string) (*Config, error) {
-	text, err := Read(path)
-	if err != nil && (!optional || !errors.Is(err, fs.ErrNotExist)) {
-		return nil, err
-	}
-	return Parse(path, text, environ)
-}
-
 // Read reads a configuration's text. A file that does not exist is
 // [fs.ErrNotExist], unless a link leads to it, and one of more than 1 MiB an [Error].
 func Read(path string) ([]byte, error) {
@@ -80,24 +69,14 @@ func Read(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Parse reads the configuration from a text; messages name it file.
+// Parse reads the configuration from a text, which messages name file, and from an environment in the
+// form of os.Environ. The error joins an [Error] for everything that is wrong.
 func Parse(file string, text []byte, environ []string) (*Config, error) {
-	env := map[string]string{}
-	for _, line := range environ {
-		name, value, _ := strings.Cut(line, "=")
-		env[name] = value
-	}
-	r := newReader(file, func(name string) (string, bool) {
-		value, ok := env[name]
-		return value, ok
-	})
+	env := variablesOf(environ)
+	r := newReader(file, env)
 	root, err := r.parse(text)
 	if err != nil {
 		return nil, err
-	}
-	if n := find(root, "sessions", "links"); form.Get(form.Get(root, "sessions"), "links") != nil {
-		r.fail(n, "sessions.links is now part of users: write users: [{name: alice, identities: [\"telegram:42\", \"slack:U7\"]}]")
-		return nil, r.err()
 	}
 	r.override(root, env)
 	c := &Config{}
@@ -111,6 +90,16 @@ func Parse(file string, text []byte, environ []string) (*Config, error) {
 		r.names(c, root)
 	}
 	return c, r.err()
+}
+
+// variablesOf reads an environment in the form of os.Environ.
+func variablesOf(environ []string) map[string]string {
+	env := map[string]string{}
+	for _, line := range environ {
+		name, value, _ := strings.Cut(line, "=")
+		env[name] = value
+	}
+	return env
 }
 
 // parse returns the file's mapping, an empty one for an empty file.

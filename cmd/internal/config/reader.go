@@ -28,11 +28,11 @@ type Position = form.Position
 // reader reads a configuration.
 type reader struct {
 	form.Reader
-	lookup func(string) (string, bool) // of environment variables
+	variables map[string]string // of the environment
 }
 
-func newReader(file string, lookup func(string) (string, bool)) *reader {
-	r := &reader{lookup: lookup}
+func newReader(file string, variables map[string]string) *reader {
+	r := &reader{variables: variables}
 	r.Reader = form.Reader{File: file, Depth: maxDepth, Nodes: maxNodes, Text: r.text, Value: r.value, Origins: map[*yaml.Node]string{}}
 	return r
 }
@@ -89,7 +89,7 @@ func (r *reader) text(n *yaml.Node, path string) (string, bool) {
 		return "", false
 	}
 	text, err := form.Expand(n.Value, func(name string) (string, error) {
-		value, _ := r.lookup(name)
+		value := r.variables[name]
 		return value, nil
 	})
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *reader) key(n *yaml.Node, path string) (secret.Value, bool) {
 	if text = strings.TrimSpace(text); ok && strings.ContainsFunc(text, unicode.IsControl) {
 		from := path
 		for _, ref := range form.Variables(n.Value) {
-			if value, _ := r.lookup(ref[2 : len(ref)-1]); strings.ContainsFunc(strings.TrimSpace(value), unicode.IsControl) {
+			if value := r.variables[ref[2:len(ref)-1]]; strings.ContainsFunc(strings.TrimSpace(value), unicode.IsControl) {
 				from += ": the environment variable " + ref[2:len(ref)-1]
 			}
 		}

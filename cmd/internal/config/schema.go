@@ -2,9 +2,7 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/etui-run/etui/internal/form"
@@ -39,33 +37,4 @@ func adjust(t reflect.Type, s map[string]any) map[string]any {
 		s["anyOf"] = []any{map[string]any{"type": "string"}, map[string]any{"type": "integer"}}
 	}
 	return s
-}
-
-// Reference returns the keys of etui.yaml as a Markdown table.
-func Reference() string {
-	var b strings.Builder
-	b.WriteString("| key | default | meaning |\n|---|---|---|\n")
-	reference(&b, reflect.TypeFor[Config](), "")
-	return b.String()
-}
-
-func reference(b *strings.Builder, t reflect.Type, prefix string) {
-	for key, f := range form.Fields(t) {
-		key, def := prefix+key, f.Tag.Get("default")
-		if def != "" {
-			def = "`" + def + "`"
-		}
-		help := f.Tag.Get("help")
-		if list := f.Tag.Get("enum"); list != "" {
-			help += " One of `" + strings.ReplaceAll(list, ",", "`, `") + "`."
-		}
-		inner := f.Type
-		if inner.Kind() == reflect.Slice {
-			key, inner = key+"[]", inner.Elem()
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", key, def, help)
-		if inner.Kind() == reflect.Struct {
-			reference(b, inner, key+".")
-		}
-	}
 }

@@ -89,24 +89,28 @@ func tryGuard(ctx context.Context, programs *sandbox.Sandbox, guard bool) (err e
 	if err := run(swap, inner); err != nil {
 		return fmt.Errorf("the attack on the workspace of another agent could not be tried: %w", err)
 	}
-	var gaps []error
-	gap := func(open bool, what string) {
-		if open {
-			gaps = append(gaps, errors.New("not stopped: a command "+what))
-		}
-	}
+	var found gaps
 	after, err := os.Stat(inner)
-	gap(err != nil || !os.SameFile(before, after), "replaced the workspace of another agent inside of its own")
+	found.add(err != nil || !os.SameFile(before, after), "replaced the workspace of another agent inside of its own")
 	if err := run(plant); err != nil {
 		return fmt.Errorf("the attacks on the workspace could not be tried: %w", err)
 	}
 	text, err := os.ReadFile(filepath.Join(workspace, "etui.yaml"))
-	gap(err != nil || string(text) != configuration, "changed etui.yaml")
-	gap(folder.Exists(filepath.Join(workspace, ".vscode")), "left settings of an editor behind")
-	gap(folder.Exists(filepath.Join(workspace, "bare", "HEAD")) || folder.Exists(filepath.Join(workspace, "linked", "HEAD")), "left a repository of git behind")
+	found.add(err != nil || string(text) != configuration, "changed etui.yaml")
+	found.add(folder.Exists(filepath.Join(workspace, ".vscode")), "left settings of an editor behind")
+	found.add(folder.Exists(filepath.Join(workspace, "bare", "HEAD")) || folder.Exists(filepath.Join(workspace, "linked", "HEAD")), "left a repository of git behind")
 	m, err := memory.New(memory.Config{Workspace: workspace}).Load(time.Now(), "")
-	gap(err == nil && m.Shared.LongTerm == token, "led the memory out of its workspace")
-	return errors.Join(gaps...)
+	found.add(err == nil && m.Shared.LongTerm == token, "led the memory out of its workspace")
+	return errors.Join(found...)
+}
+
+// gaps are what a command could do.
+type gaps []error
+
+func (g *gaps) add(open bool, what string) {
+	if open {
+		*g = append(*g, errors.New("not stopped: a command "+what))
+	}
 }
 
 // try runs the probe in the sandbox, in a folder made for it. The error says what
@@ -141,26 +145,21 @@ func try(ctx context.Context, programs *sandbox.Sandbox) (err error) {
 	if err != nil {
 		return err
 	}
-	var gaps []error
-	gap := func(open bool, what string) {
-		if open {
-			gaps = append(gaps, errors.New("not stopped: a command "+what))
-		}
-	}
+	var found gaps
 	out := got.Stdout.String()
-	gap(strings.Contains(out, token), "read a file outside its workspace")
+	found.add(strings.Contains(out, token), "read a file outside its workspace")
 	text, err := os.ReadFile(secret)
-	gap(err != nil || string(text) != token, "changed a file outside its workspace")
-	gap(reached, "connected to a service of this machine")
+	found.add(err != nil || string(text) != token, "changed a file outside its workspace")
+	found.add(reached, "connected to a service of this machine")
 	for line := range strings.Lines(out) {
-		if _, what, found := strings.Cut(line, "OUT: it "); found {
-			gap(true, printable.OneLine(what))
+		if _, what, ok := strings.Cut(line, "OUT: it "); ok {
+			found.add(true, printable.OneLine(what))
 		}
 	}
-	if len(gaps) == 0 && !strings.HasSuffix(out, "hello\n") {
+	if len(found) == 0 && !strings.HasSuffix(out, "hello\n") {
 		return fmt.Errorf("a command could not write in its workspace: %s: %s", got.Status, printable.Excerpt(got.Stderr.Bytes(), nil))
 	}
-	return errors.Join(gaps...)
+	return errors.Join(found...)
 }
 
 // connected reports whether anybody has connected to a service that has accepted nothing yet.

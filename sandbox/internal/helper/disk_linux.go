@@ -227,31 +227,18 @@ func (w *walk) open(pid int) {
 	process := "/proc/" + decimal(uint64(pid))
 	w.hidden = w.hidden || mapsDeleted(process)
 	dir := process + "/fd"
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	defer unix.Close(fd)
-	buf := make([]byte, 16<<10)
-	for {
-		n, err := unix.ReadDirent(fd, buf)
-		if err != nil || n <= 0 {
+	eachName(dir, func(name string) {
+		var st unix.Stat_t
+		if unix.Stat(dir+"/"+name, &st) != nil {
 			return
 		}
-		_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
-		for _, name := range names {
-			var st unix.Stat_t
-			if unix.Stat(dir+"/"+name, &st) != nil {
-				continue
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFREG:
+			if st.Nlink == 0 {
+				w.add(&st)
 			}
-			switch st.Mode & unix.S_IFMT {
-			case unix.S_IFREG:
-				if st.Nlink == 0 {
-					w.add(&st)
-				}
-			case unix.S_IFSOCK:
-				w.hidden = w.hidden || inFlight(process, name) > 0
-			}
+		case unix.S_IFSOCK:
+			w.hidden = w.hidden || inFlight(process, name) > 0
 		}
-	}
+	})
 }

@@ -191,6 +191,15 @@ func eachProcess(f func(pid int)) { eachNumber("/proc", f) }
 
 // eachNumber calls a function for all names in a folder that are numbers.
 func eachNumber(folder string, f func(int)) {
+	eachName(folder, func(name string) {
+		if n := number(name); n > 0 {
+			f(int(n))
+		}
+	})
+}
+
+// eachName calls a function for all names in a folder.
+func eachName(folder string, f func(string)) {
 	fd, err := unix.Open(folder, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
@@ -204,9 +213,7 @@ func eachNumber(folder string, f func(int)) {
 		}
 		_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
 		for _, name := range names {
-			if n := number(name); n > 0 {
-				f(int(n))
-			}
+			f(name)
 		}
 	}
 }

@@ -154,20 +154,10 @@ func (c *chain) places(ctx context.Context, query string, args ...any) (list []p
 	if c.err != nil {
 		return nil
 	}
-	rows, err := c.tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		c.err = err
-		return nil
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p place
-		if c.err = rows.Scan(&p.Number, &p.Hash, &p.class, &p.text); c.err != nil {
-			return nil
-		}
-		list = append(list, p)
-	}
-	c.err = rows.Err()
+	list, c.err = Collect(ctx, c.tx, func(rows *sql.Rows) (p place, err error) {
+		err = rows.Scan(&p.Number, &p.Hash, &p.class, &p.text)
+		return p, err
+	}, query, args...)
 	return list
 }
 
@@ -179,26 +169,20 @@ func (c *chain) bound(ctx context.Context, before int64) {
 	if c.err != nil || before/every == c.head.Number/every {
 		return
 	}
-	rows, err := c.tx.QueryContext(ctx, `SELECT class, who, count(*), min(number) FROM audit WHERE class <> $1 GROUP BY class, who`, audit.ClassMark)
-	if err != nil {
-		c.err = err
-		return
-	}
 	type share struct {
-		who       string
-		n, oldest int
+		class, who string
+		n, oldest  int
+	}
+	all, err := Collect(ctx, c.tx, func(rows *sql.Rows) (s share, err error) {
+		err = rows.Scan(&s.class, &s.who, &s.n, &s.oldest)
+		return s, err
+	}, `SELECT class, who, count(*), min(number) FROM audit WHERE class <> $1 GROUP BY class, who`, audit.ClassMark)
+	if c.err = err; err != nil {
+		return
 	}
 	classes := map[string][]share{}
-	for rows.Next() {
-		var class string
-		var s share
-		if c.err = rows.Scan(&class, &s.who, &s.n, &s.oldest); c.err != nil {
-			break
-		}
-		classes[class] = append(classes[class], s)
-	}
-	if c.err = errors.Join(c.err, rows.Err(), rows.Close()); c.err != nil {
-		return
+	for _, s := range all {
+		classes[s.class] = append(classes[s.class], s)
 	}
 	for class, shares := range classes {
 		total := 0
@@ -271,20 +255,11 @@ func (c *chain) gaps(ctx context.Context) (list audit.Gaps) {
 	return list
 }
 
-func gaps(ctx context.Context, tx Tx) (list audit.Gaps, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT begins, ends, hash FROM audit_gaps ORDER BY begins`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var g audit.Gap
-		if err := rows.Scan(&g.First, &g.Last, &g.Hash); err != nil {
-			return nil, err
-		}
-		list = append(list, g)
-	}
-	return list, rows.Err()
+func gaps(ctx context.Context, tx Tx) (audit.Gaps, error) {
+	return Collect(ctx, tx, func(rows *sql.Rows) (g audit.Gap, err error) {
+		err = rows.Scan(&g.First, &g.Last, &g.Hash)
+		return g, err
+	}, `SELECT begins, ends, hash FROM audit_gaps ORDER BY begins`)
 }
 
 // replace stores what has changed of the gaps.
@@ -326,37 +301,50 @@ func all(limit int) int64 {
 
 // list returns the rows of a query, each of one JSON text. What names one in errors.
 func list[T any](ctx context.Context, t *Trail, what, query string, args ...any) (found []T, err error) {
-	err = t.View(ctx, func(tx Tx) error {
-		found = []T{}
-		rows, err := tx.QueryContext(ctx, query, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var raw string
-			var one T
-			if err := rows.Scan(&raw); err != nil {
-				return err
-			}
-			if err := json.Unmarshal([]byte(raw), &one); err != nil {
-				return fmt.Errorf("%s: %w", what, err)
-			}
-			found = append(found, one)
-		}
-		return rows.Err()
+	err = t.View(ctx, func(tx Tx) (err error) {
+		found, err = Collect(ctx, tx, JSON[T](what), query, args...)
+		return err
 	})
 	return found, err
 }
 
-// Erase implements [audit.Log]. The decisions of the user are dropped, and added again
-// without them. Earlier versions stored what a channel calls a user, so that telegram:42
-// is also the user 42 of that channel.
-func (t *Trail) Erase(ctx context.Context, user string) (records, decisions int, err error) {
-	channel, name, qualified := strings.Cut(user, ":")
-	if !qualified {
-		channel, name = "", user
+// Collect returns the rows of a query, each as one reads it.
+func Collect[T any](ctx context.Context, db interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}, one func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
 	}
+	defer rows.Close()
+	list := []T{}
+	for rows.Next() {
+		value, err := one(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, value)
+	}
+	return list, rows.Err()
+}
+
+// JSON reads rows of one JSON text. What names one in errors.
+func JSON[T any](what string) func(*sql.Rows) (T, error) {
+	return func(rows *sql.Rows) (value T, err error) {
+		var raw sql.RawBytes
+		if err := rows.Scan(&raw); err != nil {
+			return value, err
+		}
+		if err := json.Unmarshal(raw, &value); err != nil {
+			return value, fmt.Errorf("%s: %w", what, err)
+		}
+		return value, nil
+	}
+}
+
+// Erase implements [audit.Log]. The decisions of the user are dropped, and added again
+// without them.
+func (t *Trail) Erase(ctx context.Context, user string) (records, decisions int, err error) {
 	err = t.Update(ctx, func(tx Tx) error {
 		records, decisions = 0, 0
 		c, err := t.chain(ctx, tx)
@@ -365,18 +353,15 @@ func (t *Trail) Erase(ctx context.Context, user string) (records, decisions int,
 		}
 		var gone []place
 		var again []audit.Entry
-		for _, p := range c.places(ctx, `SELECT number, hash, class, record FROM audit WHERE who IN ($1, $2) AND class <> $3 ORDER BY number`, user, name, audit.ClassMark) {
-			var d audit.Decision // a call has the same names for whose it is
-			if err := json.Unmarshal([]byte(p.text), &d); err != nil {
-				return fmt.Errorf("record %d: %w", p.Number, err)
-			}
-			if d.User != user && (d.User != name || d.Channel != channel) {
-				continue
-			}
+		for _, p := range c.places(ctx, `SELECT number, hash, class, record FROM audit WHERE who = $1 AND class <> $2 ORDER BY number`, user, audit.ClassMark) {
 			gone = append(gone, p)
 			if p.class == audit.ClassCall {
 				records++
 				continue
+			}
+			var d audit.Decision
+			if err := json.Unmarshal([]byte(p.text), &d); err != nil {
+				return fmt.Errorf("record %d: %w", p.Number, err)
 			}
 			decisions++
 			e, err := d.Anonymous().Entry()
