@@ -99,6 +99,8 @@ type parser struct {
 	guesses int
 	words   int32 // counts the Chinese words that were read
 	part    part  // is being read
+	named   names
+	loose   bool // the word that is being read is only a name, see names
 	// narrow and wide count the words of the question that are searched for.
 	narrow, wide int
 	// content counts the words of the question that are more than polite. A wide
@@ -123,6 +125,7 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	if isSmallTalk(folded, q.History) {
 		return question{}
 	}
+	p.named = x.namesIn(text)
 	p.read(folded, 1, true)
 	if time != "" {
 		p.read(fold(time), timeShare, false)
@@ -244,7 +247,7 @@ func (p *parser) read(folded string, weight float32, asked bool) {
 	before := ""
 	words(folded, func(word string, wide bool) {
 		p.asked = p.asked || !isPolite(word)
-		if asked && !isStopWord(word) {
+		if asked && !isStopWord(word) && !p.named.isPart(word) {
 			p.compare(word, wide)
 		}
 		if wide {
@@ -272,6 +275,8 @@ func (p *parser) readNarrow(word string, weight float32) {
 	if name == "" {
 		return
 	}
+	p.loose = p.named.isPart(word) || (term == noTerm || p.index.samples[term]) && p.named.has(word)
+	defer func() { p.loose = false }()
 	weight, familiar := p.related(word, name, weight)
 	switch {
 	case term != noTerm:
@@ -319,6 +324,9 @@ func (p *parser) compare(word string, wide bool) {
 // add adds a term, or raises its weight.
 func (p *parser) add(t queryTerm) {
 	t.part = p.part
+	if p.loose {
+		t.loose, t.word = true, 0 // the forms of a word are no alternatives then
+	}
 	if at := p.slots[t.term]; at > 0 {
 		if q := &p.list[at-1]; q.weight < t.weight && q.part == p.part {
 			q.weight, q.from = t.weight, t.from
