@@ -129,16 +129,16 @@ func goesOn(latin string) bool {
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
 // firstWord returns the first word of a run of wide characters, or its first character.
-func firstWord(run string) (word string) {
-	for i, r := range run {
-		if i > 0 && (!chat.Wide(r) || !known(run[:i+utf8.RuneLen(r)])) {
-			if _, ok := handling[run[:i+utf8.RuneLen(r)]]; !ok {
-				break
-			}
+func firstWord(run string) string {
+	_, end := utf8.DecodeRuneInString(run)
+	for end < len(run) {
+		r, size := utf8.DecodeRuneInString(run[end:])
+		if _, ok := handling[run[:end+size]]; !ok && (!chat.Wide(r) || !known(run[:end+size])) {
+			break
 		}
-		word = run[:i+utf8.RuneLen(r)]
+		end += size
 	}
-	return word
+	return run[:end]
 }
 
 // inName reports whether the names of files have a character that is no letter of a Latin script.

@@ -10,7 +10,7 @@ import (
 // A name that tools mention only as an example of a value finds none of them alone.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	city := []byte(`{"type":"object","properties":{"where":{"type":"string","description":"city, such as Paris or Tokyo, 如巴黎"},"to":{"type":"string","description":"language, such as French or 法语"}}}`)
+	city := []byte(`{"type":"object","properties":{"where":{"type":"string","description":"city, such as Paris or Tokyo"},"to":{"type":"string","description":"language, such as French or 法语"}}}`)
 	tools := []*tool.Definition{
 		{Name: "get_forecast", Description: "Tells how warm it will be", Parameters: city, Examples: []string{"Will it rain in Rome?"}},
 		{Name: "translate_text", Description: "Writes a text in another language", Translations: map[string]string{"zh": "翻译文字"}},
@@ -20,7 +20,7 @@ func TestNames(t *testing.T) {
 	}
 	x := rank.New(tools, rank.Weights{})
 	for question, want := range map[string]int{
-		"translate for Paris": 1, "translate this for paris": 1, "翻译给巴黎": 1, "something in Tokyo": -1, "the Rome office": -1, "去巴黎": -1,
+		"translate for Paris": 1, "translate this for paris": 1, "something in Tokyo": -1, "the Rome office": -1,
 		"an iPhone": -1, "my MacBook": -1, "how warm is Paris?": 0, "a phone number": 2, "something on GitHub": 4,
 	} {
 		got := -1

@@ -113,7 +113,9 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	p := parser{index: x, scratch: s}
 	defer p.empty() // However parse returns, the scratch is clean for the next question.
 	parts := Divide(q.Text)
-	text, time := withoutValues(head(parts.Request, maxQuery))
+	said := head(parts.Request, maxQuery)
+	reading := x.fromPinyin(said)
+	text, time := withoutValues(cmp.Or(reading, said))
 	language := ""
 	if l := languageOf(text); l != nil && !x.covers(text, l) {
 		language, text = l.name, x.named(text, l)
@@ -134,9 +136,9 @@ func (x *Index) parse(q *Query, s *scratch) question {
 		return question{} // "thanks" does not continue the conversation, "yes, please" does
 	}
 	past, lean := dialogue(q.History, p.content)
-	request := ""
+	request := reading
 	if parts.Material != "" {
-		request, p.part = strings.TrimSpace(parts.Request), material
+		request, p.part = strings.TrimSpace(cmp.Or(reading, said)), material
 		p.read(fold(withoutAddresses(head(parts.Material, maxMaterial))), 1, false)
 	}
 	p.readPast(q, past, lean)
@@ -181,7 +183,7 @@ func (p *parser) readPast(q *Query, past []chat.Message, lean float32) {
 		if i == opening {
 			share = max(share, recent)
 		}
-		said, _ = withoutValues(said)
+		said, _ = withoutValues(cmp.Or(p.index.fromPinyin(said), said))
 		p.read(fold(said), share, false)
 		if len(m.Calls) > 0 {
 			p.read(fold(head(q.called(m), maxCalled)), weight, false)
