@@ -125,10 +125,12 @@ func (c *Catalog) Hidden(f *chat.Facts) (hidden []bool, failed map[int]error) {
 func (c *Catalog) filter(f *chat.Facts, hidden []bool, i int) (at int) {
 	at = i
 	defer func() { _ = recover() }() // at says which one it was
-	for ; at < len(c.filters); at++ {
-		hidden[at+1] = !c.filters[at](*f)
+	facts := *f // from here the calls copy it in half the time
+	for n, allow := range c.filters[i:] {
+		at = i + n
+		hidden[at+1] = !allow(facts)
 	}
-	return at
+	return len(c.filters)
 }
 
 // Definitions returns the tools that a caller may see, in order of registration.

@@ -168,6 +168,7 @@ func (r *turnRun) asks(ctx context.Context) *turn.Input {
 	j := r.job
 	in := j.engine.agents.Input(j.agent, r.mail, r.session)
 	in.Item, in.Crashed = j.item.ID, j.item.Tries > 0
+	in.Earlier = r.lately(ctx, in.Facts.Record(), in.Text)
 	if r.mail.History == nil {
 		in.Late = func(call chat.Call, result chat.Result) {
 			r.receiveOutcome(turn.Outcome{Call: call, Result: result})

@@ -27,9 +27,13 @@ func (x *Index) invert(documents []*document, numbers []int32) {
 	x.measure(documents)
 	has := make([]int32, len(x.names)) // how many documents have a term
 	total := 0
+	x.samples = slices.Repeat([]bool{true}, len(x.names))
 	for _, d := range documents {
-		for _, term := range d.terms {
+		for k, term := range d.terms {
 			has[numbers[term]]++
+			if x.samples[numbers[term]] && d.topical(k) {
+				x.samples[numbers[term]] = false
+			}
 		}
 		total += len(d.terms)
 	}
@@ -47,6 +51,14 @@ func (x *Index) invert(documents []*document, numbers []int32) {
 	if examples != nil {
 		x.examples = x.list(documents, numbers, examples)
 	}
+}
+
+// topical reports whether a document has a term elsewhere than in texts about parameters and in
+// questions, which name examples of values.
+func (d *document) topical(k int) bool {
+	c := d.counts[k]
+	c[fieldParameterText], c[fieldExample], c[fieldEnrichedExample] = 0, 0, 0
+	return c != [fields]uint8{}
 }
 
 // measure takes the average length of each field. Texts that were written elsewhere are

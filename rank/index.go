@@ -25,6 +25,8 @@ type Index struct {
 	spelled map[spelling][]string
 	names   []string  // the terms, by number
 	rarity  []float32 // their inverse document frequency
+	// samples says by term that definitions have it only in texts about parameters, or in questions.
+	samples []bool
 	// words are the postings without the words of examples in [tool.Texts], which count
 	// less the longer a question is: examples has what they add.
 	words, examples lists

@@ -123,6 +123,15 @@ func languageOf(question string) *language {
 	return nil
 }
 
+// Foreign returns the language of a question that is neither English nor Chinese; empty for others.
+// Tools may speak it: [Ranking.Language] says that they do not.
+func Foreign(question string) string {
+	if l := languageOf(Divide(question).Request); l != nil {
+		return l.name
+	}
+	return ""
+}
+
 // suspicious reports whether a question has a letter or a word that makes it worth a closer look.
 func suspicious(question string) bool {
 	start := 0

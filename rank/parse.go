@@ -99,6 +99,8 @@ type parser struct {
 	guesses int
 	words   int32 // counts the Chinese words that were read
 	part    part  // is being read
+	named   names
+	loose   bool // the word that is being read is only a name, see names
 	// narrow and wide count the words of the question that are searched for.
 	narrow, wide int
 	// content counts the words of the question that are more than polite. A wide
@@ -111,7 +113,9 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	p := parser{index: x, scratch: s}
 	defer p.empty() // However parse returns, the scratch is clean for the next question.
 	parts := Divide(q.Text)
-	text, time := withoutValues(head(parts.Request, maxQuery))
+	said := head(parts.Request, maxQuery)
+	reading := x.fromPinyin(said)
+	text, time := withoutValues(cmp.Or(reading, said))
 	language := ""
 	if l := languageOf(text); l != nil && !x.covers(text, l) {
 		language, text = l.name, x.named(text, l)
@@ -123,6 +127,7 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	if isSmallTalk(folded, q.History) {
 		return question{}
 	}
+	p.named = x.namesIn(text)
 	p.read(folded, 1, true)
 	if time != "" {
 		p.read(fold(time), timeShare, false)
@@ -131,9 +136,9 @@ func (x *Index) parse(q *Query, s *scratch) question {
 		return question{} // "thanks" does not continue the conversation, "yes, please" does
 	}
 	past, lean := dialogue(q.History, p.content)
-	request := ""
+	request := reading
 	if parts.Material != "" {
-		request, p.part = strings.TrimSpace(parts.Request), material
+		request, p.part = strings.TrimSpace(cmp.Or(reading, said)), material
 		p.read(fold(withoutAddresses(head(parts.Material, maxMaterial))), 1, false)
 	}
 	p.readPast(q, past, lean)
@@ -178,7 +183,7 @@ func (p *parser) readPast(q *Query, past []chat.Message, lean float32) {
 		if i == opening {
 			share = max(share, recent)
 		}
-		said, _ = withoutValues(said)
+		said, _ = withoutValues(cmp.Or(p.index.fromPinyin(said), said))
 		p.read(fold(said), share, false)
 		if len(m.Calls) > 0 {
 			p.read(fold(head(q.called(m), maxCalled)), weight, false)
@@ -244,7 +249,7 @@ func (p *parser) read(folded string, weight float32, asked bool) {
 	before := ""
 	words(folded, func(word string, wide bool) {
 		p.asked = p.asked || !isPolite(word)
-		if asked && !isStopWord(word) {
+		if asked && !isStopWord(word) && !p.named.isPart(word) {
 			p.compare(word, wide)
 		}
 		if wide {
@@ -272,6 +277,8 @@ func (p *parser) readNarrow(word string, weight float32) {
 	if name == "" {
 		return
 	}
+	p.loose = p.named.isPart(word) || (term == noTerm || p.index.samples[term]) && p.named.has(word)
+	defer func() { p.loose = false }()
 	weight, familiar := p.related(word, name, weight)
 	switch {
 	case term != noTerm:
@@ -319,6 +326,9 @@ func (p *parser) compare(word string, wide bool) {
 // add adds a term, or raises its weight.
 func (p *parser) add(t queryTerm) {
 	t.part = p.part
+	if p.loose {
+		t.loose, t.word = true, 0 // the forms of a word are no alternatives then
+	}
 	if at := p.slots[t.term]; at > 0 {
 		if q := &p.list[at-1]; q.weight < t.weight && q.part == p.part {
 			q.weight, q.from = t.weight, t.from

@@ -17,8 +17,8 @@ type Ranking struct {
 	// the query holds. All scores are then 0; later questions are ranked as usual.
 	Failed error
 
-	// Request is what was taken as the request of a question that came with material; empty when
-	// all of the question was.
+	// Request is what was taken as the request of a question that came with material, and the
+	// Chinese of one in pinyin; empty when the question itself was.
 	Request string
 	// Language is that of a question which the words of the definitions do not cover, such as
 	// "Spanish": no word of it is searched for. It is empty for all others.

@@ -74,6 +74,10 @@ func (p *parser) readWide(run string, weight float32, asked bool) {
 // readCut adds the forms of a Chinese word: itself, or its pairs of characters, which share its
 // weight, and its translations.
 func (p *parser) readCut(c cut, weight float32) {
+	if _, ok := places[c.word]; ok && c.length > 1 {
+		p.loose = p.sampled(c.word)
+		defer func() { p.loose = false }()
+	}
 	p.words++
 	form := queryTerm{weight: weight, word: p.words}
 	if c.length == 1 {
@@ -90,6 +94,17 @@ func (p *parser) readCut(c cut, weight float32) {
 			p.add(queryTerm{term: term, weight: weight * translated, from: word, word: p.words})
 		}
 	})
+}
+
+// sampled reports whether definitions have a Chinese word only in examples of values.
+func (p *parser) sampled(word string) bool {
+	sampled := true
+	pairs(word, func(_ int, pair string) {
+		if term, ok := p.index.surfaces[pair]; ok && term != noTerm && !p.index.samples[term] {
+			sampled = false
+		}
+	})
+	return sampled
 }
 
 // addWide adds a Chinese word, or a part of one, if a definition has it.

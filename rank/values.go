@@ -1,7 +1,6 @@
 package rank
 
 import (
-	"path"
 	"regexp"
 	"strings"
 	"unicode"
@@ -192,67 +191,3 @@ var hintWords = func() map[string]hint {
 	add(numeral, hasNumber|hasTime)
 	return set
 }()
-
-// name is a path or a name with an extension. Wide characters end it, since no space stands
-// between them and the words around it.
-var name = regexp.MustCompile(`[A-Za-z]:\\[\w\\.-]+|[~.\w*/{},-]*[\w*/}]`)
-
-// kinds are the words for files by their extensions: the kinds of media that people
-// name beside the word "file".
-var kinds = func() map[string]string {
-	set := map[string]string{}
-	for kind, list := range map[string]string{
-		" file ": `txt md rst log conf cfg ini env toml yaml yml json jsonl xml tex lock pem key diff patch srt pdf doc docx odt rtf ppt pptx odp epub
-			csv tsv xls xlsx ods parquet html htm css go py js ts jsx tsx java kt rs rb php cpp cc hpp cs swift sh bash sql lua pl ipynb vue proto c h
-			bin exe dll so dat db sqlite wasm iso dmg apk deb rpm zip tar gz tgz rar bz2 xz`,
-		" file image ": "png jpg jpeg gif webp bmp svg heic tif tiff ico avif",
-		" file audio ": "mp3 wav ogg flac m4a aac",
-		" file video ": "mp4 mov avi mkv webm",
-	} {
-		for extension := range strings.FieldsSeq(list) {
-			set["."+extension] = kind
-		}
-	}
-	return set
-}()
-
-// withoutNames puts "file" and its kind in place of the names of files, and "folder" in place of
-// paths that end with a slash. A question with nothing else asks to read them, or where they are.
-func withoutNames(query string) string {
-	named, folder := "", false
-	rest := name.ReplaceAllStringFunc(query, func(name string) string {
-		slash := strings.ContainsAny(name, `/\`)
-		extension := strings.ToLower(path.Ext(name))
-		kind, known := kinds[extension]
-		rooted := strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "~/") || strings.Contains(name, `:\`)
-		switch {
-		case !known && strings.IndexFunc(name, unicode.IsLower) < 0:
-			return name
-		case known && name != extension:
-			kind += extension[1:] + " "
-		case slash && strings.HasSuffix(name, "/"):
-			kind, folder = " folder ", true
-		case rooted || strings.HasPrefix(name, "/") && strings.Count(name, "/") > 1:
-			kind = " file "
-		default:
-			return name
-		}
-		named = kind
-		return kind
-	})
-	if named == "" {
-		return query
-	}
-	switch lower := lowerASCII(query); {
-	case saysSomething(strings.ReplaceAll(rest, named, " ")):
-		return rest
-	case holds(lower, whereabouts):
-		return rest + " find search 查找"
-	case folder:
-		return rest + " list 列出"
-	}
-	return rest + " read view 读取 查看"
-}
-
-// whereabouts ask where something is.
-var whereabouts = []string{"where", "哪里", "哪儿", "在哪", "哪个", "find", "找"}

@@ -48,8 +48,8 @@ func BenchmarkSelect(b *testing.B) {
 			guarded = 150
 		}
 		for _, filters := range []int{0, guarded} {
-			s := many(b, n, filters)
 			b.Run(fmt.Sprintf("tools=%d/filters=%d", n, filters), func(b *testing.B) {
+				s := many(b, n, filters)
 				b.ReportAllocs()
 				for b.Loop() {
 					s.Select(req)

@@ -13,8 +13,9 @@ import (
 // names tools that the caller may not see.
 type Explanation struct {
 	Query string `json:"query"`
-	// Request is what was taken as the request of a message with pasted text, see [rank.Divide];
-	// empty when all of it was. The rest counts a little.
+	// Request is what was taken as the request of a message with pasted text, see [rank.Divide],
+	// of which the rest counts a little, and the Chinese of one in pinyin. It is empty when the
+	// message itself was.
 	Request string `json:"request,omitempty"`
 	// Language is that of a question which the words of the tools do not cover; empty
 	// where they do, or where meanings were compared.

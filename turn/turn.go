@@ -136,6 +136,8 @@ func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, 
 type Input struct {
 	// Session is the conversation so far.
 	Session session.Session
+	// Earlier are messages of other conversations, whose calls count as made before those of Session.
+	Earlier []chat.Message
 	// Facts are about the caller. Facts.Skill, when empty, is taken from the
 	// session.
 	Facts chat.Facts
@@ -363,7 +365,7 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 		Cold: in.cold != "", Called: called(in.kept), SkillList: in.Session.SkillList,
 		Phase: in.Session.Flow.Place(), Held: in.Session.Front.Held && in.cold == "",
 	}
-	req.Used = uses(in.Session.Messages)
+	req.Used = append(uses(in.Earlier), uses(in.Session.Messages)...)
 	return req
 }
 

@@ -140,7 +140,7 @@ func Examine(ctx context.Context, w *workdir.Workspace, start func(context.Conte
 		add("configuration", nil, "warning: "+warning.Error())
 	}
 	add("model", nil, s.Answering)
-	report = append(append(report, s.checkModels(ctx)...), s.checkChannels(ctx)...)
+	report = append(append(append(report, s.checkModels(ctx)...), s.checkChannels(ctx)...), checkLanguages(ctx, w)...)
 	safety := slices.Concat(s.protections(ctx), s.gaps(ctx))
 	if err := s.Close(); err != nil {
 		add("closing", err, "")

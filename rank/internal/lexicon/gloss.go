@@ -2,7 +2,10 @@
 
 package lexicon
 
-import _ "embed" // glossText
+import _ "embed" // glossText, pinyinText
 
 //go:embed gloss.txt
 var glossText string
+
+//go:embed pinyin.txt
+var pinyinText string

@@ -2,4 +2,4 @@
 
 package lexicon
 
-const glossText = ""
+const glossText, pinyinText = "", ""

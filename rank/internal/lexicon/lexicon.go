@@ -1,12 +1,12 @@
 // Package lexicon knows words: what a Chinese word means in English, which
 // English words mean nearly the same, and how common a word is.
 //
-// The data is in two files beside this one: gloss.txt is made from CC-CEDICT, and
-// synonyms.txt from WordNet. Each has a licence of its own, which its first lines
+// The data is in three files beside this one: gloss.txt and pinyin.txt are made from CC-CEDICT,
+// and synonyms.txt from WordNet. Each has a licence of its own, which its first lines
 // and NOTICE.md state. `go run ./rank/internal/lexicon/generate` makes the files. The
-// build tag etui_nogloss leaves gloss.txt out; then Chinese questions find only
-// tools that are described in Chinese, and English questions only tools that are
-// described in English.
+// build tag etui_nogloss leaves the first two out; then Chinese questions find only
+// tools that are described in Chinese, English questions only tools that are
+// described in English, and pinyin is not read.
 //
 // A file is read when it is first needed, which takes a few milliseconds and less than a
 // megabyte. Everything is safe for concurrent use.
@@ -77,6 +77,21 @@ func Simplified(r rune) rune {
 	}
 	return r
 }
+
+// syllables has the characters of each syllable.
+var syllables = sync.OnceValue(func() map[string]string {
+	list := make(map[string]string, 512)
+	for line := range strings.Lines(pinyinText) {
+		if syllable, characters, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			list[syllable] = characters
+		}
+	}
+	return list
+})
+
+// Pinyin returns the Chinese characters that are read as a syllable without its tone, those of most
+// words first; empty when no character is.
+func Pinyin(syllable string) (characters string) { return syllables()[syllable] }
 
 // table is a data file, which is sorted by its words: each line has a word, a tab and what is
 // known of it. A word is looked up in the text itself, with the help of every eighth line. A

@@ -48,8 +48,10 @@ func Text(x selection.Explanation, all bool, width int) string {
 	steps = append(steps, fmt.Sprintf("%d sent", sent(x)))
 	fmt.Fprintf(&b, "%s\n", strings.Join(steps, " → "))
 	fmt.Fprintf(&b, "mode %s: %s\n", x.Mode, x.Why)
-	if x.Request != "" {
+	if first, _, _ := strings.Cut(x.Request, "\n"); strings.Contains(x.Query, first) && first != "" {
 		fmt.Fprintf(&b, "request: %s (the rest of the message counts a little)\n", printable.Line(x.Request, 200))
+	} else if first != "" {
+		fmt.Fprintf(&b, "read as Chinese: %s\n", printable.Line(x.Request, 200))
 	}
 	if x.Language != "" {
 		fmt.Fprintf(&b, "language: %s, which the tools do not speak: words of their names count, tools used lately are sent, and the model searches (docs/ranking.md, Other languages)\n", x.Language)

@@ -35,7 +35,7 @@ func Turn(t inspect.Turn, width int) string {
 		head += fmt.Sprintf("mode %s\n", c.Mode)
 	}
 	if c.Request != "" {
-		head += fmt.Sprintf("request: %s (the rest of the message counted a little)\n", printable.Line(c.Request, 200))
+		head += fmt.Sprintf("request as it was read: %s\n", printable.Line(c.Request, 200))
 	}
 	if c.Language != "" {
 		head += fmt.Sprintf("language: %s, which the tools do not speak\n", c.Language)

@@ -37,6 +37,9 @@ func main() {
 	}
 	err := write(filepath.Join(os.Args[3], "gloss.txt"), func(w io.Writer) error { return gloss(w, os.Args[1]) })
 	if err == nil {
+		err = write(filepath.Join(os.Args[3], "pinyin.txt"), func(w io.Writer) error { return pinyin(w, os.Args[1]) })
+	}
+	if err == nil {
 		err = write(filepath.Join(os.Args[3], "synonyms.txt"), func(w io.Writer) error { return synonyms(w, os.Args[2]) })
 	}
 	if err != nil {
@@ -74,20 +77,13 @@ var nothing = strings.Fields("a an the to of in on at for with from by or and be
 // gloss writes a line for each Chinese word, and one line with the pairs of
 // traditional and simplified characters.
 func gloss(w io.Writer, file string) error {
-	raw, err := os.ReadFile(file) //nolint:gosec // a path from the command line
+	rows, err := cedict(file)
 	if err != nil {
 		return err
 	}
-	raw = bytes.TrimPrefix(raw, []byte("export default "))
-	var dictionary struct {
-		All [][]json.RawMessage `json:"all"`
-	}
-	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(&dictionary); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
 	words := map[string][]string{}
 	pairs := map[rune]map[rune]int{}
-	for _, row := range dictionary.All {
+	for _, row := range rows {
 		traditional, simplified, pinyin := text(row[0]), text(row[1]), text(row[2])
 		countPairs(pairs, traditional, simplified)
 		n := utf8.RuneCountInString(simplified)
@@ -110,6 +106,76 @@ func gloss(w io.Writer, file string) error {
 	}
 	for _, word := range slices.Sorted(maps.Keys(words)) {
 		if _, err := fmt.Fprintf(w, "%s\t%s\n", word, strings.Join(words[word], " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cedict returns the rows of the dictionary: traditional and simplified form, pinyin and meanings.
+func cedict(file string) ([][]json.RawMessage, error) {
+	raw, err := os.ReadFile(file) //nolint:gosec // a path from the command line
+	if err != nil {
+		return nil, err
+	}
+	raw = bytes.TrimPrefix(raw, []byte("export default "))
+	var dictionary struct {
+		All [][]json.RawMessage `json:"all"`
+	}
+	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(&dictionary); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return dictionary.All, nil
+}
+
+const pinyinHead = `# Syllables of pinyin without tones and the Chinese characters that are read so, those of most words first,
+# made from CC-CEDICT (https://cc-cedict.org), which its contributors license under the Creative Commons
+# Attribution-ShareAlike 4.0 International License (https://creativecommons.org/licenses/by-sa/4.0/).
+# Changes: simplified forms only, characters of few words left out. This file is under the same licence.
+# Made by rank/internal/lexicon/generate; do not edit.
+`
+
+// fewWords is how many words have a character, at least, for it to be kept with a syllable.
+const fewWords = 4
+
+// pinyin writes a line for each syllable with its characters.
+func pinyin(w io.Writer, file string) error {
+	rows, err := cedict(file)
+	if err != nil {
+		return err
+	}
+	counts := map[string]map[rune]int{}
+	for _, row := range rows {
+		word, syllables := []rune(text(row[1])), strings.Fields(strings.ToLower(text(row[2])))
+		if len(word) != len(syllables) {
+			continue // it has digits or Latin letters
+		}
+		for i, s := range syllables {
+			s = strings.TrimRight(strings.ReplaceAll(s, "u:", "v"), "12345")
+			if !unicode.Is(unicode.Han, word[i]) || len(s) == 1 && !strings.Contains("aeo", s) || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") != "" {
+				continue
+			}
+			if counts[s] == nil {
+				counts[s] = map[rune]int{}
+			}
+			counts[s][word[i]]++
+		}
+	}
+	if _, err := io.WriteString(w, pinyinHead); err != nil {
+		return err
+	}
+	for _, s := range slices.Sorted(maps.Keys(counts)) {
+		var kept []rune
+		for r, n := range counts[s] {
+			if n >= fewWords {
+				kept = append(kept, r)
+			}
+		}
+		slices.SortFunc(kept, func(a, b rune) int { return cmp.Or(counts[s][b]-counts[s][a], int(a-b)) })
+		if len(kept) == 0 || strings.Trim(s, "mngrh") == "" {
+			continue // an interjection
+		}
+		if _, err := fmt.Fprintf(w, "%s\t%s\n", s, string(kept)); err != nil {
 			return err
 		}
 	}

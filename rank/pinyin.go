@@ -1,0 +1,47 @@
+package rank
+
+import (
+	"strings"
+
+	"github.com/etui-run/etui/rank/internal/lexicon"
+	"github.com/etui-run/etui/rank/internal/pinyin"
+)
+
+// fromPinyin returns the Chinese for a question in pinyin; empty for any other.
+func (x *Index) fromPinyin(text string) string { return pinyin.Read(text, knowing{x}) }
+
+// knowing is what an index knows of words.
+type knowing struct{ index *Index }
+
+func (k knowing) Usual(word string) bool {
+	_, own := k.index.surfaces[word]
+	known, ok := lexicon.Lookup(stem(word))
+	return isStopWord(word) || own && len(word) >= leastName || ok && known.Common > 0
+}
+
+func (k knowing) English(word string) bool { return isEnglish(word) }
+
+func (k knowing) Empty(word string) bool { return isStopWord(word) }
+
+func (k knowing) Foreign(text string) bool { return languageOf(text) != nil }
+
+func (k knowing) Pair(pair string) pinyin.Pair {
+	term, own := k.index.surfaces[pair]
+	stems, word := lexicon.English(pair)
+	switch {
+	case isPolite(pair):
+		return pinyin.Polite
+	case word && own && term != noTerm || isStopWord(pair):
+		return pinyin.Own
+	case own && term != noTerm:
+		return pinyin.Part
+	case !word:
+		return pinyin.NoPair
+	}
+	for s := range strings.FieldsSeq(stems) {
+		if _, ok := k.index.terms[s]; ok {
+			return pinyin.Meant
+		}
+	}
+	return pinyin.Word
+}
