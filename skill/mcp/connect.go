@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill/mcp/internal/wire"
 	"github.com/etui-run/etui/skill/mcp/oauth"
+	"github.com/etui-run/etui/skill/mcp/program"
 )
 
 // connection is a connection to a server.
@@ -284,7 +285,7 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 		}
 	}
 	args, env := s.command()
-	c.program = program(args, s.dir)
+	c.program = program.Identify(args, s.dir)
 	// close ends the program gracefully; the end of ctx must not kill it before.
 	p, err := s.config.Sandbox.Start(context.WithoutCancel(c.ctx), sandbox.Command{
 		Args: args, Dir: cmp.Or(s.dir, s.home), ReadOnly: s.readable(), Write: s.writable(), Network: s.file.Network, Env: env, Hide: s.redactor.Text,

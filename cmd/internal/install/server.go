@@ -24,6 +24,7 @@ import (
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
 	"github.com/etui-run/etui/skill/mcp/oauth"
+	"github.com/etui-run/etui/skill/mcp/program"
 )
 
 // Server is the file of an MCP server's skill that [AddServer] writes.
@@ -50,8 +51,8 @@ const tryTime = 90 * time.Second
 type Adding struct {
 	// Force replaces a file of the server's name, and installs its package again.
 	Force bool
-	// Agree is [mcp.Installer].Agree.
-	Agree func(scripts []mcp.Script, hosts []string) bool
+	// Agree is [program.Installer].Agree.
+	Agree func(scripts []program.Script, hosts []string) bool
 	// Later allows variables of the environment that are not set. A server that names one is
 	// written, but not tried.
 	Later bool
@@ -66,7 +67,7 @@ type Added struct {
 	File   string     `json:"file"`
 	Server mcp.Status `json:"server"`
 	// Unbuilt are the programs of its packages that nobody let run.
-	Unbuilt []mcp.Script `json:"unbuilt,omitempty"`
+	Unbuilt []program.Script `json:"unbuilt,omitempty"`
 	// Unset are the variables that have to be set before it can start; it was not tried.
 	Unset []string `json:"unset,omitempty"`
 }
@@ -135,7 +136,7 @@ func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how Adding, 
 		origin = "# From " + printable.OneLine(how.Origin) + ".\n"
 	}
 	if len(s.Command) > 0 {
-		installer := &mcp.Installer{State: filepath.Join(w.State, workdir.ServersFolder), Sandbox: programs, Agree: how.Agree}
+		installer := &program.Installer{State: filepath.Join(w.State, workdir.ServersFolder), Sandbox: programs, Agree: how.Agree}
 		p, failed := installer.Install(ctx, s.Name, s.Command)
 		switch {
 		case failed == nil:
@@ -153,7 +154,7 @@ func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how Adding, 
 				}
 			}
 			origin += fmt.Sprintf("# %s %s, installed by etui mcp add in the state folder.\n", p.Name, p.Version)
-		case !errors.Is(failed, mcp.ErrNoPackage):
+		case !errors.Is(failed, program.ErrNoPackage):
 			return added, failed
 		}
 	}
@@ -198,7 +199,7 @@ func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how Adding, 
 }
 
 // notAdded says why a server was not added, and what may help.
-func notAdded(name string, unbuilt []mcp.Script, err error) error {
+func notAdded(name string, unbuilt []program.Script, err error) error {
 	if len(unbuilt) == 0 {
 		return fmt.Errorf("%s was not added: %w", name, err)
 	}

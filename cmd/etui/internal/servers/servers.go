@@ -26,6 +26,7 @@ import (
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
+	"github.com/etui-run/etui/skill/mcp/program"
 )
 
 // Config is what the commands need of the program.
@@ -114,7 +115,7 @@ The command ends when a running gateway has the server's tools.`,
 
 // adding says how a server is added: a person decides about programs of its packages.
 func (x Config) adding(ctx context.Context, force, build bool) install.Adding {
-	return install.Adding{Force: force, Version: x.Version, Agree: func(scripts []mcp.Script, hosts []string) bool {
+	return install.Adding{Force: force, Version: x.Version, Agree: func(scripts []program.Script, hosts []string) bool {
 		if build || x.JSON || !terminal.Is(x.In) || !terminal.Is(x.Err) {
 			return build
 		}
