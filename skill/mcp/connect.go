@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -41,6 +42,7 @@ type connection struct {
 	running  limits        // of the calls
 	manner   manner        // how it was made
 	unlisted bool          // see reach; only keep uses it
+	useful   atomic.Bool   // a call was answered
 }
 
 // manner is how a server is spoken to. What does not work is tried in another way next time.
@@ -341,7 +343,7 @@ func (c *connection) list(
 	defer cancel()
 	l, poll = &listing{tasks: map[string]bool{}, extras: map[string]extra{}, about: map[string]string{}}, pollEvery
 	seen := map[string]*sdk.Tool{}
-	err = pages(ctx, func(cursor string) (string, error) {
+	err = c.pages(ctx, func(cursor string) (string, error) {
 		result, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
 			return "", err
@@ -381,11 +383,16 @@ func (c *connection) list(
 	return l, poll, nil
 }
 
-// pages reads a list by its pages, of which it asks for none twice.
-func pages(ctx context.Context, page func(cursor string) (next string, err error)) error {
+// pages reads a list by its pages, of which it asks for none twice. A server that refuses a later
+// page has shown the others.
+func (c *connection) pages(ctx context.Context, page func(cursor string) (next string, err error)) error {
 	seen := map[string]bool{"": true}
 	for cursor := ""; len(seen) <= maxPages; {
 		next, err := page(cursor)
+		if answer := (*jsonrpc.Error)(nil); cursor != "" && errors.As(err, &answer) && !slices.Contains(ownCodes, answer.Code) {
+			c.wire.Note("pages of a list that it names and refuses")
+			return nil
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)

@@ -318,8 +318,9 @@ const (
 	settled     = time.Minute // a connection that lasted as long counts as a success
 	firstPause  = time.Second // before a server is tried again; doubled each time
 	lastPause   = 5 * time.Minute
-	maxTries    = 8 // in a row, of a program
-	maxRenewals = 5 // of sessions that a service forgot, without a pause
+	soonest     = 2 * time.Second // that a call waits for a server that was there
+	maxTries    = 8               // in a row, of a program
+	maxRenewals = 5               // of sessions that a service forgot, without a pause
 	pollEvery   = 5 * time.Minute
 	pollAtLeast = 30 * time.Second // whatever the server says
 	pollAtMost  = time.Hour

@@ -39,6 +39,10 @@ func TestMain(m *testing.M) {
 
 // play is the server of a mode.
 func play(mode string) {
+	if strings.HasPrefix(mode, "odd: ") {
+		odd(mode)
+		return
+	}
 	switch mode {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "no licence found")

@@ -67,9 +67,13 @@ func (w *Wire) repairPart(raw json.RawMessage) (_ json.RawMessage, changed bool)
 	} else {
 		w.Note("parts of a result in another form")
 	}
-	err := json.Unmarshal(encoded(map[string]any{"content": []json.RawMessage{or(now, raw)}}), new(sdk.CallToolResult))
+	err := readable(or(now, raw))
 	if err == nil {
 		return now, now != nil
+	}
+	if bare := without(or(now, raw), "annotations", "_meta", "icons"); readable(bare) == nil {
+		w.Note("parts of a result in another form")
+		return bare, true
 	}
 	var typed struct{ Type any }
 	_ = json.Unmarshal(raw, &typed) // without a type it has none
@@ -83,6 +87,23 @@ func (w *Wire) repairPart(raw json.RawMessage) (_ json.RawMessage, changed bool)
 	}
 	const broken = "(a part of the type %q was left out: etui cannot read it: %s)"
 	return encoded(textPart(broken, printable.Line(kind, 80), err)), true
+}
+
+// readable reports why the SDK cannot read a part.
+func readable(part json.RawMessage) error {
+	return json.Unmarshal(encoded(map[string]any{"content": []json.RawMessage{part}}), new(sdk.CallToolResult))
+}
+
+// without returns an object without some of its keys.
+func without(raw json.RawMessage, keys ...string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil || fields == nil {
+		return raw
+	}
+	for _, key := range keys {
+		delete(fields, key)
+	}
+	return encoded(fields)
 }
 
 func or(now, before json.RawMessage) json.RawMessage {
@@ -167,6 +188,9 @@ func part(raw json.RawMessage) json.RawMessage {
 			fields["data"], fields["mimeType"], changed = encoded(source.Data), encoded(source.MediaType), true
 		}
 		data, mediaType := bytesOf(textOf(fields["data"]))
+		if isNull(fields["data"]) || data == "" {
+			return encoded(textPart("(a part of the type %q has no data)", is))
+		}
 		if mediaType != "" && textOf(fields["mimeType"]) == "" {
 			fields["mimeType"], changed = encoded(mediaType), true
 		}
