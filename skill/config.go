@@ -86,7 +86,7 @@ type Auth struct {
 	Login          string   `yaml:"login" enum:"shared,person,client" help:"Whose login calls use: shared, that of etui mcp login NAME; person, the caller's own, for which the chat gets a link; client, etui's own, by client_id and client_secret. Default: shared."`
 	ClientID       Secret   `yaml:"client_id" help:"Id of a client that was registered by hand. Default: etui registers one. ${NAME} is taken from the environment."`
 	ClientSecret   Secret   `yaml:"client_secret" help:"Its secret, if it has one. Use ${NAME}. It needs issuer."`
-	Issuer         string   `yaml:"issuer" help:"URL of the authorization server that client_secret is for. etui logs in at its host only."`
+	Issuer         string   `yaml:"issuer" help:"URL of the authorization server that client_secret is for. etui logs in at its host, or where its own metadata say over TLS."`
 	ClientDocument string   `yaml:"client_document" help:"https URL of a client-id metadata document that describes etui. It is used where the authorization server supports it."`
 	Scopes         []string `yaml:"scopes" help:"Scopes to ask for. Default: those that the server asks for."`
 }
