@@ -47,6 +47,9 @@ type Config struct {
 	Include []string `yaml:"include" of:"mcp" help:"The only tools of the server to use, as names or patterns such as db_*. Default: all."`
 	Exclude []string `yaml:"exclude" of:"mcp" help:"Tools of the server to leave out."`
 
+	// Of mcp: see package tool/consult.
+	Sampling bool `yaml:"sampling" of:"mcp" help:"Lets the server ask the agent's model while one of its calls runs: with its own words alone, at most 8 times in a turn, 64 KiB a question and 2000 tokens an answer. Default: false."`
+
 	// Timeout is 1 s to 120 s; the default is 30 s.
 	Timeout time.Duration `yaml:"timeout" min:"1" max:"120" default:"30" help:"Seconds that a call may take, 1 to 120. Default: 30."`
 	// RiskLevel is Write by default.

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn/internal/arguments"
+	"github.com/etui-run/etui/turn/internal/desk"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -24,6 +25,7 @@ type calls struct {
 	front *front
 	flow  *flow
 	meta  metaTools
+	desk  *desk.Desk
 	round *round              // the calls in progress; nil when the model's answer comes next
 	found map[string][]string // by tool: the queries of the turn's searches that found it
 	shown int                 // bytes of the pictures of results
@@ -246,6 +248,7 @@ func (c *calls) runAll(jobs []*job) {
 	slow := time.NewTimer(markAfter)
 	defer slow.Stop()
 	exec := c.executor()
+	defer func() { c.conv.charge(c.desk.Used(), c.front.runner.model.Info().Price) }()
 	for _, j := range jobs {
 		if j.meta != nil { // it changes the turn
 			slow.Stop()
@@ -364,7 +367,7 @@ func (c *calls) refuse(name string, entry *catalog.Entry, stage selection.Stage)
 func (c *calls) executor() *executor {
 	x := &executor{
 		config: c.conv.config, gate: c.front.gate(), answers: c.conv.state.Turn.Answers, user: c.conv.in.Facts.User,
-		asks: c.conv.waits && !c.conv.in.Unasked, maxResult: c.front.runner.maxResult(),
+		asks: c.conv.waits && !c.conv.in.Unasked, maxResult: c.front.runner.maxResult(), desk: c.desk,
 	}
 	if !c.conv.flows() {
 		x.late = c.conv.in.Late

@@ -146,8 +146,18 @@ var askedAgain = []int{
 	http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests,
 }
 
-// allowed are the requests that a server may make, beside that for the roots if there are any.
-var allowed = []string{"ping", "elicitation/create"}
+// may reports whether a server may make a request.
+func (s *Server) may(method string) bool {
+	switch method {
+	case "ping", "elicitation/create":
+		return true
+	case "roots/list":
+		return len(s.roots()) > 0
+	case "sampling/createMessage":
+		return s.file.Sampling
+	}
+	return false
+}
 
 // capabilities says what a server may request. Roots are the folders that a program was granted;
 // a program without any is told of none, since it would take them for the only ones it may use.
@@ -155,6 +165,9 @@ func (s *Server) capabilities() *sdk.ClientCapabilities {
 	can := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
 		Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
 	}}
+	if s.file.Sampling {
+		can.Sampling = &sdk.SamplingCapabilities{} //nolint:staticcheck // servers use it for a year or more
+	}
 	if len(s.roots()) > 0 {
 		can.RootsV2 = &sdk.RootCapabilities{} //nolint:staticcheck // servers ask for them
 	}
@@ -172,7 +185,7 @@ func (s *Server) roots() (list []*sdk.Root) { //nolint:staticcheck // servers as
 // client makes the client of a connection. It accepts notifications and refuses all requests but
 // those that are allowed.
 func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
-	client := sdk.NewClient(&sdk.Implementation{Name: "etui", Version: s.config.Version}, &sdk.ClientOptions{
+	options := &sdk.ClientOptions{
 		Logger:       slog.New(slog.DiscardHandler),
 		Capabilities: s.capabilities(),
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
@@ -184,7 +197,15 @@ func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			c.running.progress(r.Params)
 		},
-	})
+	}
+	if s.file.Sampling {
+		options.CreateMessageHandler = func( //nolint:staticcheck // as above
+			ctx context.Context, r *sdk.CreateMessageRequest,
+		) (*sdk.CreateMessageResult, error) {
+			return c.sample(ctx, r.Params)
+		}
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "etui", Version: s.config.Version}, options)
 	client.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			ctx, cancel := wire.Patient(ctx, method, patience)
@@ -196,8 +217,7 @@ func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
 	client.AddRoots(s.roots()...) //nolint:staticcheck // servers ask for them
 	client.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
-			may := slices.Contains(allowed, method) || method == "roots/list" && len(s.roots()) > 0
-			if !may && !strings.HasPrefix(method, "notifications/") {
+			if !s.may(method) && !strings.HasPrefix(method, "notifications/") {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not supported", method)}
 			}
 			return next(ctx, method, r)

@@ -115,6 +115,7 @@ func (t *serverTool) goOn(ctx context.Context, r *tool.Reply) (*sdk.CallToolResu
 		return nil, fmt.Errorf("%s: %w: the server's question is not open any more, and what the call did "+
 			"is unknown: check its effect before you repeat it", t.definition.Name, skill.ErrExecutionFailed)
 	}
+	d.own.caller.Store(&ctx)
 	d.form.Take(r.Text, r.Given)
 	if d.form.Result() == nil {
 		return nil, d.question()
@@ -169,8 +170,8 @@ func (d *dialog) question() error {
 // one that runs; otherwise nobody is asked.
 func (c *connection) elicit(ctx context.Context, s *Server, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
 	d, _ := ctx.Value(dialogKey{}).(*dialog)
-	if d == nil {
-		d = c.running.only()
+	if own := c.running.only(); d == nil && own != nil {
+		d = own.dialog
 	}
 	if d == nil {
 		return &sdk.ElicitResult{Action: "cancel"}, nil

@@ -19,8 +19,8 @@
 //   - Results are data. Only harmless media types are passed on; links in results are
 //     not followed.
 //   - A server may ask the person of a call something, as an approval is asked, but never for a
-//     secret, and a program may ask for the folders that it was granted (roots). It may request
-//     nothing else: no sampling.
+//     secret, and a program may ask for the folders that it was granted (roots). It may ask the agent's
+//     model if its file says so, with its own words alone (sampling). It may request nothing else.
 //
 // Services that want a login get one by OAuth, see package oauth.
 //

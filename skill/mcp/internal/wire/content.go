@@ -29,6 +29,10 @@ const (
 	Task        = "run.etui/task"
 )
 
+// Rejected is the code of a request of a server that etui does not do, as the protocol has it for
+// sampling.
+const Rejected = -1
+
 // refusal is an error in the place of an answer that has too many values or parts.
 func refusal(id json.RawMessage) []byte {
 	if isNull(id) {
