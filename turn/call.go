@@ -380,8 +380,10 @@ var ErrNoTool = errors.New("there is no such tool")
 
 // Call runs one call without a model, with the same checks as in the turn of in. A
 // tool's failure is a result, and so is a call of use_skill, because there is no turn
-// to change. The error is [ErrNoTool] or the tool's own.
+// to change. The error is [ErrNoTool], the tool's own, or its question if ctx has a host that asks: the
+// answer is the reply of the host of the next call.
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
+	reply, asks := tool.Asks(ctx)
 	t := r.direct(ctx, in)
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
 	switch t.calls.resolve(j); {
@@ -390,7 +392,13 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 	case j.alone:
 		j.result = tool.Failure("%s works within a turn only: it changes the conversation", selection.UseSkill)
 	}
-	t.calls.executor().do(t.conv.ctx, j, make(chan Progress))
+	x := t.calls.executor()
+	if x.asks = asks; reply != nil {
+		x.answers = []session.Answer{{Call: j.call.ID, Question: "?", Resume: reply.Resume, Text: reply.Text, Approved: reply.Given}}
+	}
+	if x.do(t.conv.ctx, j, make(chan Progress)); j.awaits != nil {
+		return j.result, &tool.Question{Text: j.awaits.Question, Choices: j.awaits.Choices, Resume: j.awaits.Resume}
+	}
 	return j.result, j.err
 }
 

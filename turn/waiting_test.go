@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -101,6 +102,40 @@ func TestNobodyCanApprove(t *testing.T) {
 	}
 	if r, err := b.Call(t.Context(), turn.Input{}, "act", []byte("{}")); err == nil || !r.Failed || did.ran["act"] != 0 {
 		t.Errorf("a call without a turn: %+v, %v", r, err)
+	}
+}
+
+// TestCallAsks: a call without a turn gives its caller the tool's question, and goes on with the answer. An
+// approval is not asked for in this way.
+func TestCallAsks(t *testing.T) {
+	t.Parallel()
+	var resumed *tool.Reply
+	ask := tool.New(tool.Definition{Name: "book", Description: "Books it.", Risk: tool.Write},
+		func(ctx context.Context, _ json.RawMessage) (chat.Result, error) {
+			reply, asks := tool.Asks(ctx)
+			if resumed = reply; reply == nil && asks {
+				return chat.Result{}, &tool.Question{Text: "Where?", Choices: []string{"Oslo"}, Resume: "r"}
+			}
+			return chat.Result{Text: "booked"}, nil
+		})
+	b := newBench(t, turn.Config{Approvals: true}, selection.Config{}, []tool.Tool{ask})
+	book := func(reply *tool.Reply) (chat.Result, error) {
+		return b.Call(tool.WithHost(t.Context(), tool.Host{Asks: true, Reply: reply}), turn.Input{}, "book", []byte("{}"))
+	}
+	var q *tool.Question
+	if _, err := book(nil); !errors.As(err, &q) || q.Text != "Where?" || q.Resume != "r" || len(q.Choices) != 1 {
+		t.Fatalf("%v, %+v", err, q)
+	}
+	if r, err := book(&tool.Reply{Resume: "r", Text: "Oslo", Given: true}); err != nil || r.Text != "booked" ||
+		resumed == nil || *resumed != (tool.Reply{Resume: "r", Text: "Oslo", Given: true}) {
+		t.Errorf("%+v, %v, %+v", r, err, resumed)
+	}
+	if r, err := b.Call(t.Context(), turn.Input{}, "book", []byte("{}")); err != nil || r.Text != "booked" {
+		t.Errorf("nobody can be asked: %+v, %v", r, err)
+	}
+	guarded := newBench(t, turn.Config{Decide: asking, Approvals: true}, selection.Config{}, []tool.Tool{ask})
+	if _, err := guarded.Call(tool.WithHost(t.Context(), tool.Host{Asks: true}), turn.Input{}, "book", []byte("{}")); err == nil || errors.As(err, new(*tool.Question)) {
+		t.Errorf("a call that needs an approval: %v", err)
 	}
 }
 
