@@ -190,6 +190,9 @@ func (x *executor) question(j *job, args json.RawMessage, q *tool.Question) *ses
 		Tool: record.Tool, Risk: record.Risk, Hash: record.Hash, Arguments: audit.Arguments(x.config.Secrets, args),
 		Question: cut.Bytes(secrets.Text(cmp.Or(q.Text, "?")), maxQuestion), Resume: q.Resume,
 	}
+	if q.Lasts > 0 {
+		a.Until = time.Now().Add(q.Lasts).Round(time.Second)
+	}
 	for _, choice := range q.Choices[:min(len(q.Choices), maxChoices)] {
 		a.Choices = append(a.Choices, cut.Bytes(secrets.Text(choice), maxAnswer))
 	}

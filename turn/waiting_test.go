@@ -105,6 +105,32 @@ func TestNobodyCanApprove(t *testing.T) {
 	}
 }
 
+// TestQuestionLasts: a question waits as long as the host waits, or as its answer is of use if that is shorter.
+func TestQuestionLasts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct{ host, tool, want time.Duration }{
+			{time.Hour, 0, time.Hour}, {time.Hour, time.Minute, time.Minute}, {time.Minute, time.Hour, time.Minute},
+			{0, time.Minute, time.Minute}, {0, 0, 0},
+		} {
+			ask := tool.New(tool.Definition{Name: "book", Description: "Books it."},
+				func(context.Context, json.RawMessage) (chat.Result, error) {
+					return chat.Result{}, &tool.Question{Text: "Where?", Resume: "r", Lasts: c.tool}
+				})
+			b := newBench(t, turn.Config{Approvals: true, Expire: c.host}, selection.Config{}, []tool.Tool{ask},
+				fake.Step{Calls: []chat.Call{fake.Call("1", "book", "{}")}})
+			o := run(b, t.Context(), turn.Input{Text: "go"})
+			var want time.Time
+			if c.want > 0 {
+				want = time.Now().Add(c.want)
+			}
+			if got := o.done.Awaits[0].Until; !got.Equal(want) {
+				t.Errorf("host %v, tool %v: until %v, want %v", c.host, c.tool, got, want)
+			}
+		}
+	})
+}
+
 // TestCallAsks: a call without a turn gives its caller the tool's question, and goes on with the answer. An
 // approval is not asked for in this way.
 func TestCallAsks(t *testing.T) {
