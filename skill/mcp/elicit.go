@@ -29,7 +29,7 @@ const (
 	// askTime is how long a server waits for the answers of one request. A person can answer until lastCall
 	// before its end, so that the server still hears of it.
 	askTime  = 30 * time.Minute
-	lastCall = time.Minute
+	lastCall = 2 * time.Minute
 	// maxRequests is how often a server asks during one call.
 	maxRequests = 4
 )
