@@ -333,6 +333,9 @@ func textPart(format string, args ...any) map[string]string {
 // unreadable says why a value cannot be read, without the names of Go types.
 func unreadable(err error) string {
 	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+		if wrong.Field == "" {
+			return "it is a " + wrong.Value
+		}
 		return fmt.Sprintf("its %s is a %s", printable.Line(strings.TrimPrefix(wrong.Field, "res."), 80), wrong.Value)
 	}
 	return printable.Line(err.Error(), 200)

@@ -224,44 +224,43 @@ func (m *messages) add(raw json.RawMessage) error {
 		json.Unmarshal(raw, &batch) == nil && len(batch) <= maxParts {
 		found := false
 		for _, one := range batch {
-			before := len(m.left)
-			if err := m.hand(one); err != nil {
+			is, err := m.hand(one)
+			if err != nil {
 				return err
 			}
-			found = found || len(m.left) > before
+			found = found || is
 		}
 		if found {
 			return nil
 		}
 	} else if raw[0] == '{' {
-		before := len(m.left)
-		if err := m.hand(raw); err != nil || len(m.left) > before {
+		if is, err := m.hand(raw); err != nil || is {
 			return err
 		}
 	}
 	return m.skip(raw)
 }
 
-// hand hands out a message; what is none, it leaves.
-func (m *messages) hand(raw []byte) error {
+// hand hands out a message, and reports whether it is one.
+func (m *messages) hand(raw []byte) (is bool, err error) {
 	now, answers := m.wire.message(raw, nil)
 	if now == nil {
-		return nil
+		return false, nil
 	}
 	if !answers && m.floods() {
 		m.wire.Note(fmt.Sprintf("more than %d notifications in a second, the rest of which was dropped", maxUnrequested))
 		if m.dropped++; m.dropped > maxDropped {
-			return fmt.Errorf("it sends more than %d notifications and requests in a second", maxUnrequested)
+			return false, fmt.Errorf("it sends more than %d notifications and requests in a second", maxUnrequested)
 		}
 		m.since = 0
-		return nil
+		return true, nil
 	}
 	var line bytes.Buffer
 	if json.Compact(&line, now) != nil { // what is no JSON is skipped
-		return nil //nolint:nilerr // as above
+		return false, nil //nolint:nilerr // as above
 	}
 	m.left, m.since = append(append(m.left, line.Bytes()...), '\n'), 0
-	return nil
+	return true, nil
 }
 
 // maxMended bounds the messages that are mended where they are no JSON: the time grows with the length.

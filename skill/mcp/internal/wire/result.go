@@ -68,7 +68,7 @@ func (w *Wire) result(method string, raw json.RawMessage) (_ json.RawMessage, re
 	}
 	var members []json.RawMessage
 	if parts != nil && fields[list] != nil && json.Unmarshal(fields[list], &members) == nil {
-		if flat := flattened(members); len(flat) != len(members) {
+		if flat, nested := flattened(members); nested {
 			members, fields[list], changed = flat, encoded(flat), true
 			w.Note("lists in a list")
 		}
@@ -106,16 +106,16 @@ func rename(fields map[string]json.RawMessage, key string, others ...string) (ch
 }
 
 // flattened returns the members of a list with those of lists that are objects in their place.
-func flattened(members []json.RawMessage) (flat []json.RawMessage) {
+func flattened(members []json.RawMessage) (flat []json.RawMessage, nested bool) {
 	for _, m := range members {
 		var inner []json.RawMessage
 		if len(m) == 0 || m[0] != '[' || json.Unmarshal(m, &inner) != nil || len(inner) == 0 || inner[0][0] != '{' {
 			flat = append(flat, m)
 			continue
 		}
-		flat = append(flat, inner...)
+		flat, nested = append(flat, inner...), true
 	}
-	return flat
+	return flat, nested
 }
 
 // listed returns what repairs a member of a list, of the type of v. One that cannot be read

@@ -208,6 +208,9 @@ func TestMessages(t *testing.T) {
 			if got != "hi" {
 				t.Errorf("the result is %q", got)
 			}
+			if noise := w.Noise(); name == "a flood, then calm" && noise != "" {
+				t.Error(noise)
+			}
 			if repaired := strings.Join(w.Repairs(), "; "); (c.repaired == "") != (repaired == "") || !strings.Contains(repaired, c.repaired) {
 				t.Errorf("repaired %q, want %q", repaired, c.repaired)
 			}
@@ -233,6 +236,7 @@ func TestResults(t *testing.T) {
 		`{"content":[],"isError":"true"}`:                                                                         "error",
 		`{"content":[],"isError":1}`:                                                                              "error",
 		`{"content":[],"isError":"no"}`:                                                                           "",
+		`{"content":[[{"type":"text","text":"alone"}]]}`:                                                          "alone",
 		`{"content":[[{"type":"text","text":"in"},{"type":"text","text":"side"}]]}`:                               "in|side",
 		`{"content":[{"type":"text","text":"bad"}],"is_error":true}`:                                              "bad|error",
 		`{"content":[{"type":"text","text":"x","annotations":{"audience":"user","priority":"high"}}]}`:            "x",
