@@ -63,7 +63,7 @@ test: needs-go
 	failed=$$?; wait $$other && exit $$failed
 
 # What `go test ./...` runs on a machine with Go alone. Tests of programs that are not installed
-# are left out; make test leaves out none.
+# are left out; make test leaves out none but that of Python, and says so.
 .PHONY: test-go
 test-go: needs-go
 	@mkdir -p bin; go test -v $(PACKAGES) >bin/test-go.log 2>&1; failed=$$?; \

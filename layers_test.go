@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"catalog", "model/*", "examples/demo"},
 	{"selection", "rules", "skill", "cmd/internal/builtin", "cmd/internal/builtin/*"},
 	{"turn/internal/*", "workflow", "skill/markdown", "hub/internal/archive", "lab/eval"},
-	{"prompt", "embedding", "lab/tune", "cmd/internal/enrich", "skill/mcp/oauth", "skill/mcp/oauth/oauthtest"},
+	{"prompt", "embedding", "lab/tune", "cmd/internal/enrich", "skill/mcp/oauth", "skill/mcp/oauth/oauthtest", "skill/mcp/program"},
 	{"skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"approval", "learning", "people", "roster", "engine/internal/follow", "engine/internal/metrics"},

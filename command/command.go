@@ -156,7 +156,12 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	}
 	fmt.Fprintf(&b, "\nMessages that run or wait: %d", n)
 	for _, w := range waiting {
-		fmt.Fprintf(&b, "\nWaits for you: %s %s (/approve %s or /deny %s)", tool.Label(w.Tool, w.Original), printable.Line(cmp.Or(w.Question, w.Arguments), 120), w.ID, w.ID)
+		advice := approval.Approve + " " + w.ID
+		if w.Question != "" {
+			advice = approval.Choose + " " + w.ID + " YOUR ANSWER"
+		}
+		fmt.Fprintf(&b, "\nWaits for you: %s %s (%s or %s %s)", tool.Label(w.Tool, w.Original),
+			printable.Line(cmp.Or(w.Question, w.Arguments), 120), advice, approval.Deny, w.ID)
 	}
 	return b.String(), nil
 }

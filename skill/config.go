@@ -47,6 +47,9 @@ type Config struct {
 	Include []string `yaml:"include" of:"mcp" help:"The only tools of the server to use, as names or patterns such as db_*. Default: all."`
 	Exclude []string `yaml:"exclude" of:"mcp" help:"Tools of the server to leave out."`
 
+	// Of mcp: see package tool/consult.
+	Sampling bool `yaml:"sampling" of:"mcp" help:"Lets the server ask the agent's model while one of its calls runs: with its own words alone, at most 8 times in a turn, 64 KiB a question and 2000 tokens an answer. Default: false."`
+
 	// Timeout is 1 s to 120 s; the default is 30 s.
 	Timeout time.Duration `yaml:"timeout" min:"1" max:"120" default:"30" help:"Seconds that a call may take, 1 to 120. Default: 30."`
 	// RiskLevel is Write by default.
@@ -86,7 +89,7 @@ type Auth struct {
 	Login          string   `yaml:"login" enum:"shared,person,client" help:"Whose login calls use: shared, that of etui mcp login NAME; person, the caller's own, for which the chat gets a link; client, etui's own, by client_id and client_secret. Default: shared."`
 	ClientID       Secret   `yaml:"client_id" help:"Id of a client that was registered by hand. Default: etui registers one. ${NAME} is taken from the environment."`
 	ClientSecret   Secret   `yaml:"client_secret" help:"Its secret, if it has one. Use ${NAME}. It needs issuer."`
-	Issuer         string   `yaml:"issuer" help:"URL of the authorization server that client_secret is for. etui logs in at its host only."`
+	Issuer         string   `yaml:"issuer" help:"URL of the authorization server that client_secret is for. etui logs in at its host, or where its own metadata say over TLS."`
 	ClientDocument string   `yaml:"client_document" help:"https URL of a client-id metadata document that describes etui. It is used where the authorization server supports it."`
 	Scopes         []string `yaml:"scopes" help:"Scopes to ask for. Default: those that the server asks for."`
 }

@@ -1,5 +1,7 @@
 package tool
 
+import "time"
+
 // Question is the error of a call that cannot go on before a person has answered. The
 // host asks the user; the answer is the result of the call, which does not run again unless
 // Resume is set. A host that can ask nobody makes it a failure.
@@ -10,6 +12,8 @@ type Question struct {
 	// Resume, if not empty, names what goes on with the answer: the call runs again, with a
 	// [Reply].
 	Resume string
+	// Lasts is how long an answer is of use; 0 is as long as the host waits for one.
+	Lasts time.Duration
 }
 
 // Reply is the answer to a [Question] that names what goes on with it.

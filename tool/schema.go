@@ -20,6 +20,7 @@ import (
 // It is safe for concurrent use.
 type Schema struct {
 	compiled *jsonschema.Schema
+	patterns *ecma.Patterns
 	nodes    int
 	circular bool
 }
@@ -41,7 +42,7 @@ func compile(raw json.RawMessage, circles bool) (*Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
-	var patterns ecma.Patterns
+	patterns := &ecma.Patterns{}
 	c.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) { return patterns.Compile(pattern) })
 	if n, ok := hugeNumber(doc); ok {
 		return nil, fmt.Errorf("not a valid JSON Schema: the number %.40s is too large or too long", n)
@@ -68,7 +69,7 @@ func compile(raw json.RawMessage, circles bool) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not a valid JSON Schema: %w", err)
 	}
-	return &Schema{s, nodes, circle != ""}, nil
+	return &Schema{s, patterns, nodes, circle != ""}, nil
 }
 
 // Limits of the work that a schema can cause.
@@ -104,10 +105,35 @@ func (s *Schema) Validate(args json.RawMessage) error {
 	if n, ok := hugeNumber(value); ok {
 		return &Mismatch{Problems: []string{fmt.Sprintf("the number %.40s is too large or too long", n)}}
 	}
-	if s.circular && subschema.Exceeds(s.compiled, value, maxSteps) {
+	var tooDeep bool
+	undone := s.check(func() {
+		if tooDeep = s.circular && subschema.Exceeds(s.compiled, value, maxSteps); !tooDeep {
+			err = mismatch(s.compiled.Validate(value))
+		}
+	})
+	switch {
+	case undone != nil:
+		return undone
+	case tooDeep:
 		return &Mismatch{Problems: []string{"the arguments are too deep for a schema that refers to itself so often"}}
 	}
-	return mismatch(s.compiled.Validate(value))
+	return err
+}
+
+// check does work that matches patterns. It returns a [*Mismatch] if some text took too long: it may
+// fit or not.
+func (s *Schema) check(work func()) error {
+	end := s.patterns.Begin()
+	var undone string
+	func() {
+		defer func() { undone = end() }() // after a panic, too
+		work()
+	}()
+	if undone == "" {
+		return nil
+	}
+	return &Mismatch{Problems: []string{fmt.Sprintf("the arguments could not be checked: a text takes too long for the pattern %.200q; "+
+		"make it shorter", undone)}}
 }
 
 // Misnamed finds a name in arguments that differs from a property of the schema only in its
@@ -118,10 +144,12 @@ func (s *Schema) Misnamed(args json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("not JSON: %w", err)
 	}
-	if problem := subschema.Misnamed(s.compiled, value); problem != "" {
+	var problem string
+	undone := s.check(func() { problem = subschema.Misnamed(s.compiled, value) })
+	if problem != "" {
 		return &Mismatch{Problems: []string{problem}}
 	}
-	return nil
+	return undone
 }
 
 // mismatch rewords the validator's errors for people and models.

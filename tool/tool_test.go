@@ -199,6 +199,28 @@ func TestSlowPatterns(t *testing.T) {
 	}
 }
 
+// TestSlowCheck: a check whose patterns take too long ends soon and says so, whatever the schema makes of a
+// text that does not match. The next check is another one.
+func TestSlowCheck(t *testing.T) {
+	var texts []string
+	for n := range 2000 {
+		texts = append(texts, `"`+strings.Repeat("a", 4000-n)+`!"`)
+	}
+	for _, schema := range []string{`{"items":{"pattern":"^(?!x)(a+)+$"}}`, `{"items":{"not":{"pattern":"^(?!x)(a+)+$"}}}`} {
+		s, err := tool.CompileSchema(json.RawMessage(`{"properties":{"a":` + schema + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Validate(json.RawMessage(`{"a":[` + strings.Join(texts, ",") + `]}`))
+		if err == nil || !strings.Contains(err.Error(), "could not be checked") {
+			t.Errorf("%s: %v", schema, err)
+		}
+		if err := s.Validate(json.RawMessage(`{"a":["x"]}`)); err != nil && strings.Contains(err.Error(), "could not") {
+			t.Error(err)
+		}
+	}
+}
+
 // TestManySlowPatterns: a schema can have some patterns for the slower engine, each at several places.
 func TestManySlowPatterns(t *testing.T) {
 	schema := func(n int) json.RawMessage {

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn/internal/arguments"
+	"github.com/etui-run/etui/turn/internal/desk"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -24,6 +25,7 @@ type calls struct {
 	front *front
 	flow  *flow
 	meta  metaTools
+	desk  *desk.Desk
 	round *round              // the calls in progress; nil when the model's answer comes next
 	found map[string][]string // by tool: the queries of the turn's searches that found it
 	shown int                 // bytes of the pictures of results
@@ -246,6 +248,7 @@ func (c *calls) runAll(jobs []*job) {
 	slow := time.NewTimer(markAfter)
 	defer slow.Stop()
 	exec := c.executor()
+	defer func() { c.conv.charge(c.desk.Used(), c.front.runner.model.Info().Price) }()
 	for _, j := range jobs {
 		if j.meta != nil { // it changes the turn
 			slow.Stop()
@@ -364,7 +367,7 @@ func (c *calls) refuse(name string, entry *catalog.Entry, stage selection.Stage)
 func (c *calls) executor() *executor {
 	x := &executor{
 		config: c.conv.config, gate: c.front.gate(), answers: c.conv.state.Turn.Answers, user: c.conv.in.Facts.User,
-		asks: c.conv.waits && !c.conv.in.Unasked, maxResult: c.front.runner.maxResult(),
+		asks: c.conv.waits && !c.conv.in.Unasked, maxResult: c.front.runner.maxResult(), desk: c.desk,
 	}
 	if !c.conv.flows() {
 		x.late = c.conv.in.Late
@@ -377,8 +380,10 @@ var ErrNoTool = errors.New("there is no such tool")
 
 // Call runs one call without a model, with the same checks as in the turn of in. A
 // tool's failure is a result, and so is a call of use_skill, because there is no turn
-// to change. The error is [ErrNoTool] or the tool's own.
+// to change. The error is [ErrNoTool], the tool's own, or its question if ctx has a host that asks: the
+// answer is the reply of the host of the next call.
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
+	reply, asks := tool.Asks(ctx)
 	t := r.direct(ctx, in)
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
 	switch t.calls.resolve(j); {
@@ -387,7 +392,13 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 	case j.alone:
 		j.result = tool.Failure("%s works within a turn only: it changes the conversation", selection.UseSkill)
 	}
-	t.calls.executor().do(t.conv.ctx, j, make(chan Progress))
+	x := t.calls.executor()
+	if x.asks = asks; reply != nil {
+		x.answers = []session.Answer{{Call: j.call.ID, Question: "?", Resume: reply.Resume, Text: reply.Text, Approved: reply.Given}}
+	}
+	if x.do(t.conv.ctx, j, make(chan Progress)); j.awaits != nil {
+		return j.result, &tool.Question{Text: j.awaits.Question, Choices: j.awaits.Choices, Resume: j.awaits.Resume}
+	}
 	return j.result, j.err
 }
 

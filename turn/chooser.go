@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/turn/internal/cut"
 )
 
 const (
@@ -79,7 +80,7 @@ func (c *Chooser) Counts() Counts {
 // choose returns the names of the candidates that the message means, best first, and
 // who chose them, or why nobody did. With again set only an earlier choice counts.
 func (c *Chooser) choose(ctx context.Context, text string, candidates []selection.Candidate, again bool) (chosen []string, says string) {
-	text = cutBytes(text, maxAsked)
+	text = cut.Bytes(text, maxAsked)
 	name := c.model.Info().Name
 	key := keyOf(text, candidates)
 	if chosen, ok := c.chosen.Get(key); ok {
@@ -139,7 +140,7 @@ func (c *Chooser) ask(ctx context.Context, text string, candidates []selection.C
 	fmt.Fprintf(&question, "Message:\n%s\n\nCandidates:\n", text)
 	for _, d := range candidates {
 		description := strings.Join(strings.Fields(d.Description), " ") // it cannot speak for other candidates
-		fmt.Fprintf(&question, "%s: %s\n", d.Name, cutBytes(description, maxDescription))
+		fmt.Fprintf(&question, "%s: %s\n", d.Name, cut.Bytes(description, maxDescription))
 	}
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

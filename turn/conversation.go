@@ -53,6 +53,26 @@ func (c *conversation) flow() *session.Flow {
 // flows reports whether a workflow runs in the session.
 func (c *conversation) flows() bool { return c.in.Plan != nil && c.flow().Runs() }
 
+// charge counts tokens that the turn has used.
+func (c *conversation) charge(used model.Tokens, price model.Price) {
+	c.done.Usage.Add(used)
+	sum := used.Input + used.Output
+	if c.in.MaxTokens > 0 {
+		c.state.Tokens += sum
+	}
+	f := c.state.Flow
+	if f == nil || !c.flows() {
+		return
+	}
+	f.Tokens += sum
+	f.AllTokens += sum
+	if price != (model.Price{}) {
+		f.Cost += price.Of(used)
+	} else {
+		f.Unpriced += sum
+	}
+}
+
 // spent reports whether the turn has used the tokens that it may.
 func (c *conversation) spent() bool { return c.in.MaxTokens > 0 && c.state.Tokens >= c.in.MaxTokens }
 

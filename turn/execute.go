@@ -17,7 +17,10 @@ import (
 	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/tool/consult"
 	"github.com/etui-run/etui/turn/internal/arguments"
+	"github.com/etui-run/etui/turn/internal/cut"
+	"github.com/etui-run/etui/turn/internal/desk"
 )
 
 // executor runs calls. It keeps the turn as it was when they began, because the turn goes on
@@ -30,6 +33,7 @@ type executor struct {
 	asks      bool                         // a tool may ask the user
 	late      func(chat.Call, chat.Result) // receives the outcomes of calls that go on after the turn; nil when none may
 	maxResult int                          // in bytes
+	desk      *desk.Desk                   // answers the questions of tools
 }
 
 // do runs a job and sets its result.
@@ -48,7 +52,7 @@ func (x *executor) do(ctx context.Context, j *job, progress chan<- Progress) {
 	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
 	j.result = x.hide(ctx, j.result)
 	if !j.whole {
-		j.result.Text = shorten(j.result.Text, x.maxResult)
+		j.result.Text = cut.Middle(j.result.Text, x.maxResult)
 	}
 }
 
@@ -122,6 +126,11 @@ func (x *executor) execute(ctx context.Context, j *job, progress chan<- Progress
 	if x.late != nil {
 		host.Finish = func(r chat.Result) { x.late(j.call, x.hide(ctx, r)) }
 	}
+	note := func(text string) {
+		record := recordOf(j.entry)
+		record.Allowed, record.Reason = true, text
+		x.gate.record(ctx, record, nil)
+	}
 	limit := x.config.CallTimeout
 	result, err := wait(ctx, limit, func(ctx context.Context) (chat.Result, error) {
 		return chat.Result{}, x.gate.allow(ctx, j.entry, args, decisionOn(x.answers, j.call.ID))
@@ -139,7 +148,7 @@ func (x *executor) execute(ctx context.Context, j *job, progress chan<- Progress
 			"gen_ai.operation.name", "execute_tool", "gen_ai.tool.name", name,
 			"gen_ai.tool.type", "function", "gen_ai.tool.call.id", j.call.ID))
 		result, err = wait(running, limit, func(ctx context.Context) (chat.Result, error) {
-			return j.entry.Run(tool.WithHost(ctx, host), args)
+			return j.entry.Run(consult.With(tool.WithHost(ctx, host), x.desk.For(note)), args)
 		})
 		span.End(s, failureOf(result, err))
 	}
@@ -179,10 +188,13 @@ func (x *executor) question(j *job, args json.RawMessage, q *tool.Question) *ses
 	record, secrets := recordOf(j.entry), x.config.Secrets.Redactor()
 	a := &session.Await{
 		Tool: record.Tool, Risk: record.Risk, Hash: record.Hash, Arguments: audit.Arguments(x.config.Secrets, args),
-		Question: cutBytes(secrets.Text(cmp.Or(q.Text, "?")), maxQuestion), Resume: q.Resume,
+		Question: cut.Bytes(secrets.Text(cmp.Or(q.Text, "?")), maxQuestion), Resume: q.Resume,
+	}
+	if q.Lasts > 0 {
+		a.Until = time.Now().Add(q.Lasts).Round(time.Second)
 	}
 	for _, choice := range q.Choices[:min(len(q.Choices), maxChoices)] {
-		a.Choices = append(a.Choices, cutBytes(secrets.Text(choice), maxAnswer))
+		a.Choices = append(a.Choices, cut.Bytes(secrets.Text(choice), maxAnswer))
 	}
 	return a
 }

@@ -157,21 +157,11 @@ func (r *Runner) asking(m model.Model) *Runner {
 	return other
 }
 
-// spend counts what an answer of the model has used, given what the turn had used before.
-func (w *flow) spend(before model.Tokens) {
-	if !w.conv.flows() {
-		return
-	}
-	used, f := w.conv.done.Usage, w.conv.state.Flow
-	used.Input, used.Output, used.CacheRead, used.CacheWrite = used.Input-before.Input, used.Output-before.Output, used.CacheRead-before.CacheRead, used.CacheWrite-before.CacheWrite
-	f.Round++
-	f.Rounds++
-	f.Tokens += used.Input + used.Output
-	f.AllTokens += used.Input + used.Output
-	if price := w.front.runner.model.Info().Price; price != (model.Price{}) {
-		f.Cost += price.Of(used)
-	} else {
-		f.Unpriced += used.Input + used.Output
+// answered counts an answer of the model, beside its tokens.
+func (w *flow) answered() {
+	if w.conv.flows() {
+		w.conv.state.Flow.Round++
+		w.conv.state.Flow.Rounds++
 	}
 }
 

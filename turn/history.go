@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/turn/internal/cut"
 )
 
 // This file decides how much of a conversation is sent.
@@ -178,7 +179,7 @@ func (f *front) squeeze(room int) (changed bool) {
 			continue
 		}
 		short := *r
-		short.Text = shorten(r.Text, max(minResult, len(r.Text)-over))
+		short.Text = cut.Middle(r.Text, max(minResult, len(r.Text)-over))
 		over -= len(r.Text) - len(short.Text)
 		messages[i].Result = &short
 		changed = true

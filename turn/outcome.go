@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn/internal/cut"
 )
 
 // Outcome is the result of a call that went on after its turn.
@@ -43,7 +44,7 @@ func (o Outcome) Note() string {
 		ended = "failed"
 	}
 	if o.System {
-		return cut(o.Result.Text, maxOutcome)
+		return cut.End(o.Result.Text, maxOutcome)
 	}
 	text := fmt.Sprintf("[%s, which was still running, has %s]\n%s", reached(o.Call), ended, o.Result.Text)
 	if len(text) > maxOutcome {

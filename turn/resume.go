@@ -290,8 +290,9 @@ func (c *calls) await(jobs []*job, results []chat.Message) {
 		})
 		a.Call, a.User, a.For = j.call.ID, c.conv.in.Facts.Record(), session.Approval
 		a.ID = strings.ToLower(rand.Text()[:IDLength])
-		if c.conv.config.Expire > 0 {
-			a.Until = time.Now().Add(c.conv.config.Expire).Round(time.Second)
+		if until := time.Now().Add(c.conv.config.Expire).Round(time.Second); c.conv.config.Expire > 0 &&
+			(a.Until.IsZero() || until.Before(a.Until)) {
+			a.Until = until
 		}
 		same := func(b session.Await) bool { return b.Call == a.Call && b.For == a.For }
 		if i := slices.IndexFunc(state.Awaits, same); i >= 0 {

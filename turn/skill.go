@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn/internal/arguments"
+	"github.com/etui-run/etui/turn/internal/cut"
 )
 
 // skillAsked reads the arguments of use_skill; missing fields stay empty.
@@ -89,7 +90,7 @@ func (f *front) read(skill catalog.Skill, file string) (string, error) {
 	if p, ok := errors.AsType[*catalog.PanicError](err); ok {
 		c.config.panicked(c.in.Session.Key, "reading the skill "+skill.Name, p)
 	}
-	return cut(c.config.Secrets.Redactor().Text(result.Text), c.config.MaxSkill), err
+	return cut.End(c.config.Secrets.Redactor().Text(result.Text), c.config.MaxSkill), err
 }
 
 // withInstructions adds the active skill's instructions to a note unless the

@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/turn/internal/cut"
 )
 
 const (
@@ -46,7 +47,7 @@ func (f *front) summarize() {
 		return
 	}
 	text, usage, err := f.write(m, before, dropped, limit)
-	c.done.Usage.Add(usage)
+	c.charge(usage, m.Info().Price)
 	if c.ctx.Err() != nil {
 		c.fail(context.Cause(c.ctx))
 		return
@@ -72,7 +73,7 @@ func (f *front) write(m model.Model, before string, dropped []chat.Message, limi
 	text.WriteString("Conversation:\n")
 	for _, m := range dropped {
 		for _, line := range tellings(m) {
-			text.WriteString(shorten(line, maxSaid) + "\n")
+			text.WriteString(cut.Middle(line, maxSaid) + "\n")
 		}
 	}
 	most := maxSummarized
@@ -82,7 +83,7 @@ func (f *front) write(m model.Model, before string, dropped []chat.Message, limi
 	if readable := f.runner.readable(); readable > 0 && f.conv.config.Summarizer == nil {
 		most = min(most, readable/2)
 	}
-	fit := shorten(text.String(), most)
+	fit := cut.Middle(text.String(), most)
 	tokens := max(limit/prompt.BytesPerToken, 64)
 	answer, usage, _, err := model.Answer(m.Stream(ctx, model.Request{
 		System:   fmt.Sprintf("%s Use at most %d words.", summarizing, tokens/2),
@@ -93,7 +94,7 @@ func (f *front) write(m model.Model, before string, dropped []chat.Message, limi
 	if err == nil && summary == "" {
 		err = errors.New("the model wrote nothing")
 	}
-	return cutBytes(summary, limit), usage, err
+	return cut.Bytes(summary, limit), usage, err
 }
 
 // tellings tells a message in lines.
@@ -137,14 +138,14 @@ func (r *Runner) Extract(messages []chat.Message) string {
 // in at most limit bytes.
 func extract(before string, dropped []chat.Message, limit int) string {
 	const more = "..."
-	before = cutBytes(before, limit/2)
+	before = cut.Bytes(before, limit/2)
 	left := limit - len(before)
 	var lines []string
 	for _, m := range slices.Backward(dropped) {
 		for _, line := range slices.Backward(tellings(m)) {
 			line = strings.Join(strings.Fields(line), " ")
 			if len(line) > maxExtracted {
-				line = cutBytes(line, maxExtracted) + more
+				line = cut.Bytes(line, maxExtracted) + more
 			}
 			if left -= len(line) + 1; left < len(more)+1 {
 				return joined(before, append(lines, more))

@@ -41,6 +41,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn/internal/desk"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -424,7 +425,7 @@ func (r *Runner) newRun(ctx context.Context, in Input, yield func(Event, error) 
 	c := &conversation{config: &r.config, ctx: ctx, in: in, was: in.Session.State, yield: yield, begun: time.Now()}
 	f := &front{conv: c, runner: r, selector: r.selector()}
 	w := &flow{conv: c, front: f, agent: r}
-	return &run{conv: c, front: f, flow: w, calls: &calls{conv: c, front: f, flow: w, meta: metaTools{c, f}}}
+	return &run{conv: c, front: f, flow: w, calls: &calls{conv: c, front: f, flow: w, meta: metaTools{c, f}, desk: desk.New(r.model)}}
 }
 
 // begin selects, builds the prompt and yields both.
@@ -507,7 +508,7 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 	c := t.conv
 	c.done.Steps++
 	t.front.fit()
-	defer t.flow.spend(c.done.Usage)
+	defer t.flow.answered()
 	answer, err := t.listen()
 	for n := 0; n < maxShrinks && err != nil && answer.Text == "" && t.front.shrink(err); n++ {
 		answer, err = t.listen()
@@ -524,17 +525,15 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 	switch {
 	case err != nil && c.halted():
 		c.halt(answer.Text)
-		return answer, false
 	case err != nil:
 		c.fail(err)
-		return answer, false
 	case c.stopped:
-		return answer, false
 	case c.suspended(): // the answer may be cut off
 		c.fail(context.Cause(c.ctx))
-		return answer, false
+	default:
+		return answer, true
 	}
-	return answer, true
+	return answer, false
 }
 
 // silent reports whether an answer says nothing and calls nothing.
@@ -571,10 +570,7 @@ func (t *run) listen() (answer chat.Message, err error) {
 			answer.Calls = append(answer.Calls, *e.Call)
 		}
 		if e.Usage != nil {
-			c.done.Usage.Add(*e.Usage)
-			if c.in.MaxTokens > 0 {
-				c.state.Tokens += e.Usage.Input + e.Usage.Output
-			}
+			c.charge(*e.Usage, t.front.runner.model.Info().Price)
 		}
 		if e.Stop != "" {
 			c.done.Stop, answer.State, answer.StateOf = e.Stop, e.State, e.StateOf

@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -103,6 +104,66 @@ func TestNobodyCanApprove(t *testing.T) {
 	}
 	if r, err := b.Call(t.Context(), turn.Input{}, "act", []byte("{}")); err == nil || !r.Failed || did.ran["act"] != 0 {
 		t.Errorf("a call without a turn: %+v, %v", r, err)
+	}
+}
+
+// TestQuestionLasts: a question waits as long as the host waits, or as its answer is of use if that is shorter.
+func TestQuestionLasts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct{ host, tool, want time.Duration }{
+			{time.Hour, 0, time.Hour}, {time.Hour, time.Minute, time.Minute}, {time.Minute, time.Hour, time.Minute},
+			{0, time.Minute, time.Minute}, {0, 0, 0},
+		} {
+			ask := tool.New(tool.Definition{Name: "book", Description: "Books it."},
+				func(context.Context, json.RawMessage) (chat.Result, error) {
+					return chat.Result{}, &tool.Question{Text: "Where?", Resume: "r", Lasts: c.tool}
+				})
+			b := newBench(t, turn.Config{Approvals: true, Expire: c.host}, selection.Config{}, []tool.Tool{ask},
+				fake.Step{Calls: []chat.Call{fake.Call("1", "book", "{}")}})
+			o := run(b, t.Context(), turn.Input{Text: "go"})
+			var want time.Time
+			if c.want > 0 {
+				want = time.Now().Add(c.want)
+			}
+			if got := o.done.Awaits[0].Until; !got.Equal(want) {
+				t.Errorf("host %v, tool %v: until %v, want %v", c.host, c.tool, got, want)
+			}
+		}
+	})
+}
+
+// TestCallAsks: a call without a turn gives its caller the tool's question, and goes on with the answer. An
+// approval is not asked for in this way.
+func TestCallAsks(t *testing.T) {
+	t.Parallel()
+	var resumed *tool.Reply
+	ask := tool.New(tool.Definition{Name: "book", Description: "Books it.", Risk: tool.Write},
+		func(ctx context.Context, _ json.RawMessage) (chat.Result, error) {
+			reply, asks := tool.Asks(ctx)
+			if resumed = reply; reply == nil && asks {
+				return chat.Result{}, &tool.Question{Text: "Where?", Choices: []string{"Oslo"}, Resume: "r"}
+			}
+			return chat.Result{Text: "booked"}, nil
+		})
+	b := newBench(t, turn.Config{Approvals: true}, selection.Config{}, []tool.Tool{ask})
+	book := func(reply *tool.Reply) (chat.Result, error) {
+		return b.Call(tool.WithHost(t.Context(), tool.Host{Asks: true, Reply: reply}), turn.Input{}, "book", []byte("{}"))
+	}
+	var q *tool.Question
+	if _, err := book(nil); !errors.As(err, &q) || q.Text != "Where?" || q.Resume != "r" || len(q.Choices) != 1 {
+		t.Fatalf("%v, %+v", err, q)
+	}
+	if r, err := book(&tool.Reply{Resume: "r", Text: "Oslo", Given: true}); err != nil || r.Text != "booked" ||
+		resumed == nil || *resumed != (tool.Reply{Resume: "r", Text: "Oslo", Given: true}) {
+		t.Errorf("%+v, %v, %+v", r, err, resumed)
+	}
+	if r, err := b.Call(t.Context(), turn.Input{}, "book", []byte("{}")); err != nil || r.Text != "booked" {
+		t.Errorf("nobody can be asked: %+v, %v", r, err)
+	}
+	guarded := newBench(t, turn.Config{Decide: asking, Approvals: true}, selection.Config{}, []tool.Tool{ask})
+	if _, err := guarded.Call(tool.WithHost(t.Context(), tool.Host{Asks: true}), turn.Input{}, "book", []byte("{}")); err == nil || errors.As(err, new(*tool.Question)) {
+		t.Errorf("a call that needs an approval: %v", err)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/cmd/etui/internal/conversation"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
@@ -215,8 +215,8 @@ func callTool(ctx context.Context, c *call, who api.Message, dry bool) error {
 			return describeJudgement(name, j)
 		})(ctx, c)
 	}
-	var r chat.Result
-	if err := c.client.Do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(name), request, &r); err != nil {
+	r, err := conversation.Call(ctx, c.Console, c.client, name, request)
+	if err != nil {
 		return err
 	}
 	if r.Failed && !c.JSON {

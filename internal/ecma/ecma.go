@@ -2,13 +2,14 @@
 //
 // Go's own engine, whose time is linear, runs each pattern that it can compile. The others, with
 // lookahead or back references, run in an engine that may need exponential time, so each of their
-// matches has a limit, and so has their number in a schema, see [Patterns].
+// matches has a limit, and so have their number in a schema and the time of one check, see [Patterns].
 package ecma
 
 import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,9 @@ import (
 const (
 	maxPattern = 10_000 // bytes
 	maxTime    = 100 * time.Millisecond
+	// maxCheck bounds the time of all slow patterns in one check of a value. It may be exceeded by the
+	// last of them.
+	maxCheck = 300 * time.Millisecond
 )
 
 // Pattern is a compiled pattern. It is safe for concurrent use.
@@ -27,7 +31,15 @@ type Pattern struct {
 	other  *regexp2.Regexp // nil if Go can
 	// slow is the length from which on texts are not tried any more: one of them took too long. It
 	// shrinks with each such text, so a pattern costs its time limit a few times only.
-	slow atomic.Int64
+	slow  atomic.Int64
+	check *check // of its schema; nil for a pattern alone
+}
+
+// check is one check of a value against a schema.
+type check struct {
+	mu     sync.Mutex // held by the check
+	spent  time.Duration
+	undone string // a pattern that a text was not checked against
 }
 
 // MaxSlow is how many patterns of one schema Go's own engine may leave to the slower one.
@@ -37,10 +49,26 @@ const MaxSlow = 16
 var ErrMany = fmt.Errorf("a schema can have at most %d patterns with lookahead or back references", MaxSlow)
 
 // Patterns compiles the patterns of one schema, each once. The zero value is ready for use, by one
-// goroutine.
+// goroutine until all are compiled. A pattern of a schema is used within a check, see Begin.
 type Patterns struct {
 	compiled map[string]*Pattern
 	slow     int
+	check    check
+}
+
+// Begin begins a check of a value against the schema, after all patterns have been compiled. The
+// caller calls end, which returns a pattern that some text was not checked against because that took too
+// long; empty if there is none. Checks of a schema with slow patterns wait for each other.
+func (l *Patterns) Begin() (end func() (undone string)) {
+	if l.slow == 0 {
+		return func() string { return "" }
+	}
+	l.check.mu.Lock()
+	l.check.spent, l.check.undone = 0, ""
+	return func() string {
+		defer l.check.mu.Unlock()
+		return l.check.undone
+	}
 }
 
 // Compile compiles a pattern of the schema.
@@ -57,6 +85,7 @@ func (l *Patterns) Compile(pattern string) (*Pattern, error) {
 			return nil, ErrMany
 		}
 		l.slow++
+		p.check = &l.check
 	}
 	if l.compiled == nil {
 		l.compiled = map[string]*Pattern{}
@@ -118,15 +147,28 @@ func (p *Pattern) MatchString(text string) bool {
 	if p.linear != nil {
 		return p.linear.MatchString(text)
 	}
-	size := int64(len(text))
-	if slow := p.slow.Load(); slow > 0 && size >= slow {
-		return false
+	size, began := int64(len(text)), time.Now()
+	slow := p.slow.Load()
+	if slow > 0 && size >= slow || p.check != nil && p.check.spent > maxCheck {
+		return p.leave()
 	}
 	ok, err := p.other.MatchString(text)
+	if p.check != nil {
+		p.check.spent += time.Since(began)
+	}
 	if err != nil {
 		p.slow.Store(max(1, size*3/4))
+		return p.leave()
 	}
-	return ok && err == nil
+	return ok
+}
+
+// leave leaves a text unchecked.
+func (p *Pattern) leave() bool {
+	if p.check != nil {
+		p.check.undone = p.source
+	}
+	return false
 }
 
 // String returns the pattern as it was written.

@@ -60,3 +60,39 @@ func TestSlow(t *testing.T) {
 		t.Error("a short text does not fit any more")
 	}
 }
+
+// TestCheck: the patterns of one check together take a bounded time, and a check says what it left.
+func TestCheck(t *testing.T) {
+	var all ecma.Patterns
+	slow, err := all.Compile(`^(?!x)(a+)+$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := all.Compile(`^(?!y)(b+)+$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text   string
+		undone bool
+	}{{"aaa", false}, {strings.Repeat("a", 5000) + "!", true}, {"aaa", false}} {
+		end := all.Begin()
+		slow.MatchString(c.text)
+		other.MatchString("bbb")
+		if undone := end(); (undone != "") != c.undone || c.undone && undone != slow.String() {
+			t.Errorf("%.10s: %q was left", c.text, undone)
+		}
+	}
+	end := all.Begin()
+	left := 0
+	for n := 4999; n > 0; n-- { // many minutes without a bound
+		for _, p := range []*ecma.Pattern{slow, other} {
+			if !p.MatchString(strings.Repeat(p.String()[6:7], n) + "!") {
+				left++
+			}
+		}
+	}
+	if end() == "" || left < 9000 {
+		t.Errorf("%d were left", left)
+	}
+}

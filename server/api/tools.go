@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
@@ -99,9 +100,34 @@ func (a *API) seen(w http.ResponseWriter, r *http.Request, agent string) (*selec
 type CallRequest struct {
 	Message
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Asks says that the caller answers questions of the tool. Answer is the answer to the last one.
+	Asks   bool   `json:"asks,omitempty"`
+	Answer *Given `json:"answer,omitempty"`
 }
 
-// Call runs the tool {name} and answers with its result. A failure of the tool is
+// Given is a person's answer to the question of a call.
+type Given struct {
+	Resume string `json:"resume"`
+	Text   string `json:"text"`
+	// Given is false where the person does not answer.
+	Given bool `json:"given,omitempty"`
+}
+
+// CallReply is the result of a call, or its question: then it has no result yet, and goes on when it is
+// made again with the answer.
+type CallReply struct {
+	chat.Result
+	Question *Asked `json:"question,omitempty"`
+}
+
+// Asked is what a tool asks a person.
+type Asked struct {
+	Text    string   `json:"text"`
+	Choices []string `json:"choices,omitempty"`
+	Resume  string   `json:"resume"`
+}
+
+// Call runs the tool {name} and answers with its result, or its question. A failure of the tool is
 // a result, too.
 func (a *API) Call(w http.ResponseWriter, r *http.Request) {
 	var c CallRequest
@@ -109,10 +135,17 @@ func (a *API) Call(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	result, err := a.engine.Call(r.Context(), m, r.PathValue("name"), c.Arguments)
+	host := tool.Host{Asks: c.Asks}
+	if c.Asks && c.Answer != nil {
+		host.Reply = &tool.Reply{Resume: c.Answer.Resume, Text: c.Answer.Text, Given: c.Answer.Given}
+	}
+	result, err := a.engine.Call(tool.WithHost(r.Context(), host), m, r.PathValue("name"), c.Arguments)
 	var mismatch *tool.Mismatch
 	var refused *rules.Refused
+	var question *tool.Question
 	switch {
+	case c.Asks && errors.As(err, &question):
+		wire.Reply(w, http.StatusOK, CallReply{Question: &Asked{question.Text, question.Choices, question.Resume}})
 	case errors.Is(err, turn.ErrNoTool):
 		wire.Refuse(w, http.StatusNotFound, result.Text)
 	case errors.As(err, &mismatch):

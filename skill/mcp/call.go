@@ -130,6 +130,7 @@ func (t *serverTool) send(ctx context.Context, n *state, args json.RawMessage) (
 	if err != nil {
 		return nil, t.server.failed(ctx, t, n, err)
 	}
+	n.connection.useful.Store(true)
 	return result, nil
 }
 
@@ -285,13 +286,25 @@ func part(c sdk.Content, number int) (text string, file *chat.File) {
 	case *sdk.AudioContent:
 		return attached("audio", number, c.MIMEType, "", c.Data)
 	case *sdk.ResourceLink:
-		return fmt.Sprintf("resource %s (%s)", cut(printable.Text(c.URI), 1000), cut(printable.Text(c.Name), 200)), nil
+		text = "resource"
+		for _, part := range []struct{ format, text string }{
+			{" %s", cut(printable.Text(c.URI), 1000)}, {" (%s)", cut(printable.Text(c.Name), 200)},
+			{": %s", cut(printable.Text(c.Description), 1000)},
+		} {
+			if part.text != "" {
+				text += fmt.Sprintf(part.format, part.text)
+			}
+		}
+		return text, nil
 	case *sdk.EmbeddedResource:
 		switch {
 		case c.Resource == nil:
 			return "", nil
 		case c.Resource.Blob != nil:
 			return attached("resource", number, c.Resource.MIMEType, c.Resource.URI, c.Resource.Blob)
+		}
+		if c.Resource.URI == "" {
+			return printable.Text(c.Resource.Text), nil
 		}
 		return fmt.Sprintf("resource %s:\n%s", cut(printable.Text(c.Resource.URI), 1000), printable.Text(c.Resource.Text)), nil
 	}
@@ -314,6 +327,9 @@ func shown(file *chat.File) *chat.File {
 // attached makes a file of a result, with a harmless media type and a name without a
 // path.
 func attached(what string, number int, mediaType, uri string, data []byte) (string, *chat.File) {
+	if seen := http.DetectContentType(data); strings.HasPrefix(seen, "image/") && safeTypes[seen] != "" {
+		mediaType = seen // whatever the server claims
+	}
 	mediaType, extension := safeType(mediaType)
 	name := path.Base(strings.ReplaceAll(printable.Text(uri), `\`, "/"))
 	name = strings.Map(func(r rune) rune {

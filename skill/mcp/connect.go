@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -23,6 +24,7 @@ import (
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill/mcp/internal/wire"
 	"github.com/etui-run/etui/skill/mcp/oauth"
+	"github.com/etui-run/etui/skill/mcp/program"
 )
 
 // connection is a connection to a server.
@@ -40,6 +42,7 @@ type connection struct {
 	running  limits        // of the calls
 	manner   manner        // how it was made
 	unlisted bool          // see reach; only keep uses it
+	useful   atomic.Bool   // a call was answered
 }
 
 // manner is how a server is spoken to. What does not work is tried in another way next time.
@@ -143,8 +146,18 @@ var askedAgain = []int{
 	http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests,
 }
 
-// allowed are the requests that a server may make, beside that for the roots if there are any.
-var allowed = []string{"ping", "elicitation/create"}
+// may reports whether a server may make a request.
+func (s *Server) may(method string) bool {
+	switch method {
+	case "ping", "elicitation/create":
+		return true
+	case "roots/list":
+		return len(s.roots()) > 0
+	case "sampling/createMessage":
+		return s.file.Sampling
+	}
+	return false
+}
 
 // capabilities says what a server may request. Roots are the folders that a program was granted;
 // a program without any is told of none, since it would take them for the only ones it may use.
@@ -152,6 +165,9 @@ func (s *Server) capabilities() *sdk.ClientCapabilities {
 	can := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
 		Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
 	}}
+	if s.file.Sampling {
+		can.Sampling = &sdk.SamplingCapabilities{} //nolint:staticcheck // servers use it for a year or more
+	}
 	if len(s.roots()) > 0 {
 		can.RootsV2 = &sdk.RootCapabilities{} //nolint:staticcheck // servers ask for them
 	}
@@ -169,7 +185,7 @@ func (s *Server) roots() (list []*sdk.Root) { //nolint:staticcheck // servers as
 // client makes the client of a connection. It accepts notifications and refuses all requests but
 // those that are allowed.
 func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
-	client := sdk.NewClient(&sdk.Implementation{Name: "etui", Version: s.config.Version}, &sdk.ClientOptions{
+	options := &sdk.ClientOptions{
 		Logger:       slog.New(slog.DiscardHandler),
 		Capabilities: s.capabilities(),
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
@@ -181,7 +197,15 @@ func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			c.running.progress(r.Params)
 		},
-	})
+	}
+	if s.file.Sampling {
+		options.CreateMessageHandler = func( //nolint:staticcheck // as above
+			ctx context.Context, r *sdk.CreateMessageRequest,
+		) (*sdk.CreateMessageResult, error) {
+			return c.sample(ctx, r.Params)
+		}
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "etui", Version: s.config.Version}, options)
 	client.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			ctx, cancel := wire.Patient(ctx, method, patience)
@@ -193,8 +217,7 @@ func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
 	client.AddRoots(s.roots()...) //nolint:staticcheck // servers ask for them
 	client.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
-			may := slices.Contains(allowed, method) || method == "roots/list" && len(s.roots()) > 0
-			if !may && !strings.HasPrefix(method, "notifications/") {
+			if !s.may(method) && !strings.HasPrefix(method, "notifications/") {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not supported", method)}
 			}
 			return next(ctx, method, r)
@@ -284,7 +307,7 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 		}
 	}
 	args, env := s.command()
-	c.program = program(args, s.dir)
+	c.program = program.Identify(args, s.dir)
 	// close ends the program gracefully; the end of ctx must not kill it before.
 	p, err := s.config.Sandbox.Start(context.WithoutCancel(c.ctx), sandbox.Command{
 		Args: args, Dir: cmp.Or(s.dir, s.home), ReadOnly: s.readable(), Write: s.writable(), Network: s.file.Network, Env: env, Hide: s.redactor.Text,
@@ -340,7 +363,7 @@ func (c *connection) list(
 	defer cancel()
 	l, poll = &listing{tasks: map[string]bool{}, extras: map[string]extra{}, about: map[string]string{}}, pollEvery
 	seen := map[string]*sdk.Tool{}
-	err = pages(ctx, func(cursor string) (string, error) {
+	err = c.pages(ctx, func(cursor string) (string, error) {
 		result, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
 			return "", err
@@ -380,11 +403,16 @@ func (c *connection) list(
 	return l, poll, nil
 }
 
-// pages reads a list by its pages, of which it asks for none twice.
-func pages(ctx context.Context, page func(cursor string) (next string, err error)) error {
+// pages reads a list by its pages, of which it asks for none twice. A server that refuses a later
+// page has shown the others.
+func (c *connection) pages(ctx context.Context, page func(cursor string) (next string, err error)) error {
 	seen := map[string]bool{"": true}
 	for cursor := ""; len(seen) <= maxPages; {
 		next, err := page(cursor)
+		if answer := (*jsonrpc.Error)(nil); cursor != "" && errors.As(err, &answer) && !slices.Contains(ownCodes, answer.Code) {
+			c.wire.Note("pages of a list that it names and refuses")
+			return nil
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)

@@ -26,7 +26,10 @@ import (
 // The bounds of what waits for people. Beyond them the server is told that nobody answers.
 const (
 	maxAsking = 100 // calls of a server
-	askTime   = 30 * time.Minute
+	// askTime is how long a server waits for the answers of one request. A person can answer until lastCall
+	// before its end, so that the server still hears of it.
+	askTime  = 30 * time.Minute
+	lastCall = 2 * time.Minute
 	// maxRequests is how often a server asks during one call.
 	maxRequests = 4
 )
@@ -34,7 +37,7 @@ const (
 // dialog is a running call whose server may ask the person.
 type dialog struct {
 	server *Server
-	ask    chan *form.Form        // what the server wants to know
+	ask    chan asked             // what the server wants to know
 	told   chan *sdk.ElicitResult // the answer
 	done   chan struct{}          // closed when the call has ended
 	cancel context.CancelFunc
@@ -43,11 +46,18 @@ type dialog struct {
 	result *sdk.CallToolResult // once done
 	err    error
 
-	form *form.Form // that is being answered
+	form  *form.Form // that is being answered
+	until time.Time  // the end of its time
 
 	mu       sync.Mutex
 	requests int  // of the server
 	declined bool // one of them: no other is asked
+}
+
+// asked is what a server wants to know, and until when.
+type asked struct {
+	form  *form.Form
+	until time.Time
 }
 
 // another reports whether the person is to be asked once more.
@@ -91,7 +101,7 @@ func (t *serverTool) converse(ctx context.Context, n *state, args json.RawMessag
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d := &dialog{
 		server: t.server, cancel: cancel,
-		ask: make(chan *form.Form), told: make(chan *sdk.ElicitResult), done: make(chan struct{}),
+		ask: make(chan asked), told: make(chan *sdk.ElicitResult), done: make(chan struct{}),
 	}
 	running = context.WithValue(running, dialogKey{}, d)
 	go func() {
@@ -115,6 +125,7 @@ func (t *serverTool) goOn(ctx context.Context, r *tool.Reply) (*sdk.CallToolResu
 		return nil, fmt.Errorf("%s: %w: the server's question is not open any more, and what the call did "+
 			"is unknown: check its effect before you repeat it", t.definition.Name, skill.ErrExecutionFailed)
 	}
+	d.own.caller.Store(&ctx)
 	d.form.Take(r.Text, r.Given)
 	if d.form.Result() == nil {
 		return nil, d.question()
@@ -134,7 +145,8 @@ func (d *dialog) next(ctx context.Context) (*sdk.CallToolResult, error) {
 		d.cancel()
 		<-d.done
 	case <-d.done:
-	case d.form = <-d.ask:
+	case a := <-d.ask:
+		d.form, d.until = a.form, a.until
 		return nil, d.question()
 	}
 	return d.result, d.err
@@ -160,7 +172,7 @@ func (d *dialog) question() error {
 		d.cancel()
 		return fmt.Errorf("%w: too many calls of this server wait for answers of people", skill.ErrProviderUnavailable)
 	}
-	q := &tool.Question{Text: text, Choices: choices, Resume: rand.Text()}
+	q := &tool.Question{Text: text, Choices: choices, Resume: rand.Text(), Lasts: max(time.Until(d.until)-lastCall, time.Second)}
 	all.waiting[q.Resume] = d
 	return q
 }
@@ -169,8 +181,8 @@ func (d *dialog) question() error {
 // one that runs; otherwise nobody is asked.
 func (c *connection) elicit(ctx context.Context, s *Server, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
 	d, _ := ctx.Value(dialogKey{}).(*dialog)
-	if d == nil {
-		d = c.running.only()
+	if own := c.running.only(); d == nil && own != nil {
+		d = own.dialog
 	}
 	if d == nil {
 		return &sdk.ElicitResult{Action: "cancel"}, nil
@@ -184,10 +196,10 @@ func (c *connection) elicit(ctx context.Context, s *Server, p *sdk.ElicitParams)
 		return &sdk.ElicitResult{Action: "decline"}, nil
 	}
 	defer c.running.pause(d.own)()
-	late := time.NewTimer(askTime)
+	late, until := time.NewTimer(askTime), time.Now().Add(askTime)
 	defer late.Stop()
 	select {
-	case d.ask <- f:
+	case d.ask <- asked{f, until}:
 	case <-d.done:
 		return &sdk.ElicitResult{Action: "cancel"}, nil
 	case <-ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -55,7 +56,8 @@ func TestElicitation(t *testing.T) {
 			}
 			runs = 0
 			_, first := call(tool.Host{Asks: true})
-			if first == nil || !strings.Contains(first.Text, "The MCP server srv asks: Which trip?\nto") {
+			if first == nil || !strings.Contains(first.Text, "The MCP server srv asks: Which trip?\nto") ||
+				first.Lasts <= 27*time.Minute || first.Lasts > 28*time.Minute { // less than the server waits
 				t.Fatalf("asked %+v", first)
 			}
 			_, second := call(tool.Host{Asks: true, Reply: &tool.Reply{Resume: first.Resume, Text: "Oslo", Given: true}})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,7 +26,12 @@ type limit struct {
 	each        time.Duration
 	timer, most *time.Timer
 	tell        func(tool.Progress)
+	caller      atomic.Pointer[context.Context] // of the call now; nil while it is put aside
 }
+
+// limitKey is the key of a call's limit in its context, which a version of the protocol hands on to
+// requests that a call causes.
+type limitKey struct{}
 
 // limits are the time limits of running calls, by the token of their progress. The zero value
 // is ready.
@@ -42,6 +48,7 @@ func (l *limits) begin(ctx context.Context, each time.Duration) (_ context.Conte
 	caller := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	own = &limit{each: each, tell: func(p tool.Progress) { tool.Report(caller, p) }}
+	own.caller.Store(&caller)
 	if own.dialog, _ = ctx.Value(dialogKey{}).(*dialog); own.dialog != nil {
 		own.dialog.own = own
 	}
@@ -60,6 +67,7 @@ func (l *limits) begin(ctx context.Context, each time.Duration) (_ context.Conte
 	l.last++
 	own.token = strconv.Itoa(l.last)
 	l.byToken[own.token] = own
+	ctx = context.WithValue(ctx, limitKey{}, own)
 	return ctx, own, func() {
 		own.most.Stop()
 		own.timer.Stop()
@@ -88,6 +96,7 @@ func (l *limits) pause(own *limit) (resume func()) {
 	own.timer.Stop()
 	own.most.Stop()
 	own.tell = func(tool.Progress) {}
+	own.caller.Store(nil)
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -98,13 +107,28 @@ func (l *limits) pause(own *limit) (resume func()) {
 	}
 }
 
-// only returns the dialog of the only call that the server can mean; nil if it may be another.
-func (l *limits) only() *dialog {
+// hold stops the time limit of a call while its server waits for etui. The caller calls the function
+// that begins it anew.
+func (l *limits) hold(own *limit) (resume func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own.timer.Stop()
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.byToken[own.token] == own && own.caller.Load() != nil {
+			own.timer.Reset(own.each)
+		}
+	}
+}
+
+// only returns the only call that the server can mean; nil if it may be another.
+func (l *limits) only() *limit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.byToken) == 1 && (l.left.IsZero() || time.Since(l.left) > askTime) {
 		for _, own := range l.byToken {
-			return own.dialog
+			return own
 		}
 	}
 	return nil

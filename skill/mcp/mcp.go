@@ -19,8 +19,8 @@
 //   - Results are data. Only harmless media types are passed on; links in results are
 //     not followed.
 //   - A server may ask the person of a call something, as an approval is asked, but never for a
-//     secret, and a program may ask for the folders that it was granted (roots). It may request
-//     nothing else: no sampling.
+//     secret, and a program may ask for the folders that it was granted (roots). It may ask the agent's
+//     model if its file says so, with its own words alone (sampling). It may request nothing else.
 //
 // Services that want a login get one by OAuth, see package oauth.
 //
@@ -31,8 +31,8 @@
 // run.etui/idempotency-key.
 //
 // A server that is a program runs in the sandbox, with the folders and hosts that its file
-// names and a private folder that lasts. [Installer] puts packages of npm and PyPI where the
-// program can run them without a network.
+// names and a private folder that lasts. Package program installs packages of npm and PyPI where
+// it can run them without a network.
 //
 // A server that dies is restarted after growing pauses. Its tools stay and fail with
 // [skill.ErrProviderUnavailable] meanwhile.
@@ -55,6 +55,7 @@ import (
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/mcp/program"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -67,7 +68,7 @@ type Config struct {
 	HTTP *http.Client
 	// State is a folder, which need not exist, for what programs keep: NAME/state is the
 	// home folder of server NAME and its alone, NAME/package holds its program if an
-	// [Installer] put it there. Empty means that a program keeps nothing.
+	// [program.Installer] put it there. Empty means that a program keeps nothing.
 	State string
 	// Closed are absolute paths that the folders of a skill's read and write may neither
 	// contain nor be below: etui's state and configuration.
@@ -143,13 +144,13 @@ func (p *Provider) Load(c skill.Config) (_ skill.Skill, err error) {
 		return nil, fmt.Errorf("write: %w", err)
 	}
 	if p.config.State != "" && len(c.Command) > 0 {
-		s.home, s.pack = filepath.Join(p.config.State, c.Name, "state"), filepath.Join(p.config.State, c.Name, packageFolder)
+		s.home, s.pack = filepath.Join(p.config.State, c.Name, "state"), filepath.Join(p.config.State, c.Name, program.Folder)
 	}
 	s.details.Unmet = append(s.details.Unmet, p.unmet(c, s)...)
 	if len(c.Command) > 0 {
-		if pack := unpinned(c.Command); pack != "" {
+		if pack := program.Unpinned(c.Command); pack != "" {
 			warning := fmt.Sprintf("its command fetches %s in whatever version is newest when it starts; name a version", pack)
-			if _, ok := launch(c.Command); ok {
+			if _, ok := program.Hosts(c.Command); ok {
 				warning += ", or install it once: " + installing(c)
 			}
 			s.details.Warnings = append(s.details.Warnings, warning)
@@ -192,7 +193,7 @@ func (p *Provider) unmet(c skill.Config, s *Server) []string {
 // unreachable returns why a program that fetches its package cannot start without a
 // network. It would wait for a minute otherwise.
 func (p *Provider) unreachable(c skill.Config, s *Server) []string {
-	if m := p.config.Sandbox.Mode(); m == sandbox.Off || !fetches(c.Command) {
+	if m := p.config.Sandbox.Mode(); m == sandbox.Off || !program.Fetches(c.Command) {
 		return nil
 	}
 	for _, kept := range []string{filepath.Join(s.home, ".npm", "_npx"), filepath.Join(s.home, ".cache", "uv"), filepath.Join(s.dir, "node_modules")} {
@@ -201,11 +202,7 @@ func (p *Provider) unreachable(c skill.Config, s *Server) []string {
 		}
 	}
 	advice := "Name the hosts that it needs with the key network"
-	if l, ok := launch(c.Command); ok {
-		hosts := buildHosts[:1]
-		if l.registry == "PyPI" {
-			hosts = pythonHosts
-		}
+	if hosts, ok := program.Hosts(c.Command); ok {
 		advice = fmt.Sprintf("Install it once: %s. Or name the hosts that it needs, as in network: [%s]", installing(c), strings.Join(hosts, ", "))
 	}
 	return []string{fmt.Sprintf("%s fetches its package from the network, and the sandbox gives it none. %s", c.Command[0], advice)}
@@ -321,8 +318,9 @@ const (
 	settled     = time.Minute // a connection that lasted as long counts as a success
 	firstPause  = time.Second // before a server is tried again; doubled each time
 	lastPause   = 5 * time.Minute
-	maxTries    = 8 // in a row, of a program
-	maxRenewals = 5 // of sessions that a service forgot, without a pause
+	soonest     = 2 * time.Second // that a call waits for a server that was there
+	maxTries    = 8               // in a row, of a program
+	maxRenewals = 5               // of sessions that a service forgot, without a pause
 	pollEvery   = 5 * time.Minute
 	pollAtLeast = 30 * time.Second // whatever the server says
 	pollAtMost  = time.Hour

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/internal/leftout"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
+	"github.com/etui-run/etui/skill/mcp/program"
 )
 
 // TestPythonPackage: a package of Python is installed in the state folder and runs in the sandbox,
@@ -19,7 +19,7 @@ import (
 func TestPythonPackage(t *testing.T) {
 	t.Parallel()
 	if exec.Command("python3", "-c", "import ensurepip, venv").Run() != nil {
-		t.Skip(leftout.Line("Python 3 with venv"))
+		t.Skip("left out: Python 3 with venv is not installed; make test names this test where it is left out")
 	}
 	walls, err := sandbox.New(sandbox.Config{})
 	if err != nil {
@@ -27,7 +27,7 @@ func TestPythonPackage(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = walls.Close() })
 	state, wheels := t.TempDir(), t.TempDir()
-	installer := mcp.Installer{State: state, Sandbox: walls}
+	installer := program.Installer{State: state, Sandbox: walls}
 	p, err := installer.Install(t.Context(), "py", []string{"uvx", "--from", wheel(t, wheels, "1.2.3"), "Hello_Server", "--loud"})
 	if err != nil {
 		t.Fatal(err)
@@ -50,20 +50,6 @@ func TestPythonPackage(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(state, "py", "package", "bin", "hello-server")); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestSourceNeedsYes: pip and uv would build these whatever they are told about wheels, which runs
-// programs of the package.
-func TestSourceNeedsYes(t *testing.T) {
-	t.Parallel()
-	for _, spec := range []string{"git+https://x.example/y", "./folder", "https://x.example/y-1.0.tar.gz", "y @ git+https://x.example/y", "/srv/y.zip"} {
-		for _, command := range [][]string{{"uvx", "--from", spec, "y"}, {"uvx", "--with", spec, "z"}, {"pipx", "run", "--spec", spec, "y"}} {
-			installer := mcp.Installer{State: t.TempDir()}
-			if _, err := installer.Install(t.Context(), "py", command); err == nil || !strings.Contains(err.Error(), "nobody agreed to that") {
-				t.Errorf("%v: %v", command, err)
-			}
-		}
 	}
 }
 

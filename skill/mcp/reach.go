@@ -73,7 +73,7 @@ func (c *connection) reach(ctx context.Context, l *listing, wanted func(string) 
 	defer cancel()
 	var all []resource
 	if can.Resources != nil {
-		err := errors.Join(c.missing(pages(ctx, func(cursor string) (string, error) {
+		err := errors.Join(c.missing(c.pages(ctx, func(cursor string) (string, error) {
 			result, err := c.session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: cursor})
 			if err != nil {
 				return "", err
@@ -84,7 +84,7 @@ func (c *connection) reach(ctx context.Context, l *listing, wanted func(string) 
 				}
 			}
 			return result.NextCursor, nil
-		})), c.missing(pages(ctx, func(cursor string) (string, error) {
+		})), c.missing(c.pages(ctx, func(cursor string) (string, error) {
 			result, err := c.session.ListResourceTemplates(ctx, &sdk.ListResourceTemplatesParams{Cursor: cursor})
 			if err != nil {
 				return "", err
@@ -125,7 +125,7 @@ func (c *connection) reach(ctx context.Context, l *listing, wanted func(string) 
 		return nil
 	}
 	prompts := 0
-	return c.missing(pages(ctx, func(cursor string) (string, error) {
+	return c.missing(c.pages(ctx, func(cursor string) (string, error) {
 		result, err := c.session.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: cursor})
 		if err != nil {
 			return "", err

@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
+	"github.com/etui-run/etui/skill/mcp/program"
 )
 
 // registryServer is a server of npm or PyPI that make test-mcp installs and tries, in mode strong
@@ -181,7 +182,7 @@ func (s registryServer) try(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = walls.Close() })
 	needed := s.with()
-	installer := mcp.Installer{State: state, Sandbox: walls, Agree: func([]mcp.Script, []string) bool {
+	installer := program.Installer{State: state, Sandbox: walls, Agree: func([]program.Script, []string) bool {
 		if s.build {
 			needed = "its native module was built in the sandbox"
 		}

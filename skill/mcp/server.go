@@ -80,6 +80,7 @@ type state struct {
 	renewing   bool     // the session has expired, and another one begins at once
 	err        error
 	retry      time.Time
+	over       bool // Run has ended
 	restarts   int
 	next       chan struct{} // closed when another state replaces this one
 }
@@ -119,16 +120,22 @@ func (s *Server) update(change func(*state)) {
 	close(before.next)
 }
 
-// tried returns the state once the first attempt to connect has ended, or ctx has.
+// tried returns the state once the first attempt to connect has ended, or ctx has. It waits a
+// little for a server that comes back soon: some end after each call.
 func (s *Server) tried(ctx context.Context) *state {
-	for {
+	late := time.NewTimer(soonest)
+	defer late.Stop()
+	for back := true; ; {
 		n := s.state.Load()
-		if !n.renewing && (n.restarts > 0 || n.phase != Waiting && n.phase != Trying) {
+		soon := back && !n.over && n.listed != nil && (n.phase == Trying || n.phase == Away && time.Until(n.retry) < soonest)
+		if !n.renewing && !soon && (n.restarts > 0 || n.phase != Waiting && n.phase != Trying) {
 			return n
 		}
 		select {
 		case <-ctx.Done():
 			return n
+		case <-late.C:
+			back = false
 		case <-n.next:
 		}
 	}
@@ -154,14 +161,14 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 	for tries := 1; ; tries++ {
 		s.update(func(n *state) { n.phase, n.retry = Trying, time.Time{} })
 		since, login := time.Now(), mark(ctx, s.login)
-		reached, err := s.serve(ctx, m, changed)
+		reached, useful, err := s.serve(ctx, m, changed)
 		switch {
 		case ctx.Err() != nil:
-			s.update(func(n *state) { n.phase, n.err, n.renewing = Away, nil, false })
+			s.update(func(n *state) { n.phase, n.err, n.renewing, n.over = Away, nil, false, true })
 			return
 		case !reached:
 			m.legacy, m.patience = !m.legacy, laterPatience // some older servers crash when offered the newer protocol
-		case time.Since(since) >= settled:
+		case useful || time.Since(since) >= settled:
 			tries, renewals = 1, 0
 		}
 		if expired(err) && renewals < maxRenewals {
@@ -217,18 +224,19 @@ func expired(err error) bool {
 }
 
 // serve connects and keeps the tools up to date until a failure. It reports whether it
-// reached the server.
-func (s *Server) serve(ctx context.Context, m *manner, changed func()) (reached bool, err error) {
+// reached the server, and whether that has answered a call.
+func (s *Server) serve(ctx context.Context, m *manner, changed func()) (reached, useful bool, err error) {
 	c, err := s.connect(ctx, m, "")
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer func() {
 		s.update(func(n *state) { n.phase, n.connection, n.renewing = Away, nil, expired(err) })
 		c.close()
 		s.people.wait()
 	}()
-	return true, s.keep(ctx, c, changed)
+	err = s.keep(ctx, c, changed)
+	return true, c.useful.Load(), err
 }
 
 // keep lists the tools whenever they may have changed.
@@ -335,7 +343,7 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program strin
 		}
 		other := taken[s.toolName(t.Name)]
 		switch {
-		case seen[t.Name]:
+		case seen[t.Name] && t.Name != "":
 			o.refused = errors.New("the server lists this name more than once; the first of them counts")
 		case o.refused != nil:
 		case other != "" && other != t.Name:

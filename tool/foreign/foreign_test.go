@@ -86,6 +86,8 @@ func TestMend(t *testing.T) {
 		{"truth as schema", `{"properties":{"s":true,"t":false}}`, ``, `{"s":1}`, `{"t":1}`},
 		{"enum of another type", `{"properties":{"a":{"type":"string","enum":[1,2,2]}}}`, ``, `{"a":2}`, `{"a":3}`},
 		{"enum with null", `{"properties":{"a":{"type":"string","enum":["x",null]},"b":{"type":["string","null"],"enum":["x",null]}}}`, ``, `{"a":"x","b":null}`, `{"a":null}`},
+		{"enum in a text", `{"properties":{"a":{"type":"string","enum":"x, y|z"}}}`, ``, `{"a":"y"}`, `{"a":"x, y|z"}`},
+		{"a literal of JavaScript", `{"properties":{"a":{"pattern":"/^x+$/i"},"b":{"pattern":"/x/"}}}`, ``, `{"a":"XX","b":"/x/"}`, `{"a":"/xx/"}`},
 		{"enum of one", `{"properties":{"a":{"enum":"x"},"b":{"enum":[]},"c":{"enum":null}}}`, ``, `{"a":"x","b":1,"c":1}`, `{"a":"y"}`},
 		{"default of another type", `{"properties":{"a":{"type":"integer","default":"x"},"b":{"type":"integer","default":3}}}`,
 			`{"properties":{"a":{"type":"integer"},"b":{"default":3,"type":"integer"}},"type":"object"}`, `{"a":1}`, `{"a":"x"}`},

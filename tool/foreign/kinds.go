@@ -152,11 +152,14 @@ func enum(m *mender, _ map[string]any, v any, _ int) any {
 	list, ok := v.([]any)
 	if !ok {
 		m.say("possible values were given as something that is no list")
-		switch v.(type) {
-		case string, json.Number, bool:
-			return []any{v}
+		switch v := v.(type) {
+		case string:
+			for one := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == ',' || r == '|' }) {
+				list = append(list, strings.TrimSpace(one))
+			}
+		case json.Number, bool:
+			list = []any{v}
 		}
-		return nil
 	}
 	var kept []any
 	seen := map[string]bool{}

@@ -399,10 +399,20 @@ func list(_ *mender, _ map[string]any, v any, _ int) any {
 	return nil
 }
 
+// literal matches an expression of JavaScript with its slashes, between which it begins or ends a text:
+// as a pattern it fits none.
+var literal = regexp.MustCompile(`(?s)^/(\^.*|.*\$)/([dgimsuvy]*)$`)
+
 func pattern(m *mender, _ map[string]any, v any, _ int) any {
 	p, ok := v.(string)
 	if !ok {
 		return nil
+	}
+	if written := literal.FindStringSubmatch(p); written != nil {
+		m.say("patterns between slashes, as JavaScript has them, were rewritten")
+		if p = written[1]; strings.Contains(written[2], "i") {
+			p = "(?i)" + p
+		}
 	}
 	switch _, err := m.patterns.Compile(p); {
 	case errors.Is(err, ecma.ErrMany):

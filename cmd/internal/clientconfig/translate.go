@@ -87,11 +87,19 @@ func (x *translation) server(entry any) {
 // service translates a server that is reached at a URL.
 func (x *translation) service(e map[string]any, endpoint string) {
 	s := &x.found.Server
-	base, query, found := strings.Cut(x.references(endpoint, func(name string) string { return "${" + name + "}" }), "?")
+	before, query, found := strings.Cut(endpoint, "?")
+	if bare := defaulted.ReplaceAllString(before, "$1"); bare != before {
+		x.note("its URL has the defaults of its variables")
+		before = bare
+	}
+	if found {
+		before += "?" + query
+	}
+	base, query, found := strings.Cut(x.references(before, func(name string) string { return "${" + name + "}" }), "?")
 	parts := strings.Split(query, "&")
 	for i, part := range parts {
 		name, value, _ := strings.Cut(part, "=")
-		if plain, err := url.QueryUnescape(value); err == nil && !strings.Contains(value, "${") && hides(name, plain) {
+		if plain, err := url.QueryUnescape(value); err == nil && !strings.Contains(value, "${") && Hides(name, plain) {
 			parts[i] = name + "=" + x.variable(x.own(name), plain)
 		}
 	}
@@ -129,7 +137,7 @@ var scheme = regexp.MustCompile(`(?i)^(?:bearer|basic|token|apikey|key|bot)\s+`)
 
 func (x *translation) header(name, value string) {
 	text := x.references(value, func(name string) string { return "${" + name + "}" })
-	if !reference.MatchString(value) && hides(name, value) {
+	if !reference.MatchString(value) && Hides(name, value) {
 		begin := scheme.FindString(value)
 		text = begin + x.variable(x.own(name), value[len(begin):])
 	}
@@ -220,7 +228,7 @@ func (x *translation) env(name, value string) {
 		return
 	}
 	text := x.references(value, func(name string) string { return "${" + name + "}" })
-	if !reference.MatchString(value) && hides(name, value) {
+	if !reference.MatchString(value) && Hides(name, value) {
 		text = x.variable(name, value)
 	}
 	x.found.Server.Env[name] = text
@@ -246,8 +254,14 @@ func (x *translation) envFile(file string) {
 // arg translates an argument. A secret becomes a variable of the program's environment.
 func (x *translation) arg(before, arg, dir string, i int) string {
 	inEnv := func(name string) string {
-		x.found.Server.Env[name] = "${" + name + "}"
-		return "{env:" + name + "}"
+		bare, fallback, has := strings.Cut(name, ":-")
+		if x.found.Server.Env[bare] = "${" + name + "}"; has {
+			x.path(fallback, dir)
+		}
+		return "{env:" + bare + "}"
+	}
+	if i == 0 {
+		arg = defaulted.ReplaceAllString(arg, "$1")
 	}
 	if reference.MatchString(arg) {
 		if arg = x.references(arg, inEnv); strings.Contains(arg, "{env:") {
@@ -261,11 +275,11 @@ func (x *translation) arg(before, arg, dir string, i int) string {
 	}
 	flag, value, joined := strings.Cut(arg, "=")
 	switch {
-	case joined && (strings.HasPrefix(arg, "-") || variableName.MatchString(flag)) && hides(flag, value):
+	case joined && (strings.HasPrefix(arg, "-") || variableName.MatchString(flag)) && Hides(flag, value):
 		return hide(flag+"=", flag, value)
 	case strings.HasPrefix(arg, "-"):
 		return arg
-	case strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && namesSecret(before) && hides(before, arg):
+	case strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && namesSecret(before) && Hides(before, arg):
 		return hide("", before, arg)
 	case scoped.MatchString(arg): // however random its name looks
 	case looksSecret(arg), holdsPassword(arg):
@@ -347,8 +361,11 @@ func (x *translation) grantFile(file, folder string) {
 // reference matches the ways in which clients name variables.
 var reference = regexp.MustCompile(`\$\{(env|input|file):([^}]*)\}|\{(env|file):([^}]*)\}|\$\{([A-Za-z_/][A-Za-z0-9_]*)(:-[^}]*)?\}|^\$([A-Z_][A-Z0-9_]*)$`)
 
+// defaulted matches references with a default, where etui knows no references.
+var defaulted = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*:-([^}]*)\}`)
+
 // references replaces the references to variables in a text. As says how etui names a variable
-// there; nil leaves them out.
+// there, which may have a default behind :-; nil leaves them out.
 func (x *translation) references(text string, as func(name string) string) string {
 	given := x.folders
 	return reference.ReplaceAllStringFunc(text, func(ref string) string {
@@ -368,13 +385,20 @@ func (x *translation) references(text string, as func(name string) string) strin
 		switch {
 		case kind == "input" || kind == "file":
 			name = x.own(name)
-		case m[6] != "" && (!set || value == ""):
+		case m[6] != "" && as == nil && (!set || value == ""):
 			return m[6][2:] // its default
 		}
 		if as == nil || !variableName.MatchString(name) {
 			return ""
 		}
-		return as(strings.Trim(x.variable(name, ""), "${}"))
+		fallback := strings.TrimPrefix(m[6], ":-")
+		if m[6] == "" || Hides(name, fallback) { // a secret is no default
+			return as(strings.Trim(x.variable(name, fallback), "${}"))
+		}
+		needed := maps.Clone(x.names)
+		name = strings.Trim(x.variable(name, ""), "${}")
+		x.names = needed // it needs no value
+		return as(name + m[6])
 	})
 }
 
@@ -426,9 +450,9 @@ var (
 	prefixes     = regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:sk|pk|ghp|gho|ghs|github_pat|glpat|xox[a-z]|ntn|secret|figd|AKIA|AIza|eyJ|tvly|fc|hf|lin_api|npm|dop_v1)[-_A-Za-z0-9]{8,}`)
 )
 
-// hides reports whether the value of a variable, an option or a header is a secret, as far as its
+// Hides reports whether the value of a variable, an option or a header is a secret, as far as its
 // name and the value say so. A switch, a size or the path of a file that is there is none.
-func hides(name, value string) bool {
+func Hides(name, value string) bool {
 	return !plainValue(name, value) && (namesSecret(name) || looksSecret(value))
 }
 
@@ -464,7 +488,7 @@ func holdsPassword(value string) bool {
 	}
 	_, password := u.User.Password()
 	return password || slices.ContainsFunc(slices.Sorted(maps.Keys(u.Query())),
-		func(key string) bool { return namesSecret(key) && hides(key, u.Query().Get(key)) })
+		func(key string) bool { return namesSecret(key) && Hides(key, u.Query().Get(key)) })
 }
 
 func absolute(path, dir string) string {

@@ -21,9 +21,12 @@ import (
 	"github.com/etui-run/etui/internal/atomicfile"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
 	"github.com/etui-run/etui/skill/mcp/oauth"
+	"github.com/etui-run/etui/skill/mcp/program"
+	"github.com/etui-run/etui/tool"
 )
 
 // Server is the file of an MCP server's skill that [AddServer] writes.
@@ -43,6 +46,12 @@ type Server struct {
 	Exclude     []string          `yaml:"exclude,omitempty,flow"`
 }
 
+// needs reports whether the file names a variable without a default.
+func (s *Server) needs(name string) bool {
+	text, err := yaml.Dump(s)
+	return err != nil || strings.Contains(string(text), "${"+name+"}")
+}
+
 // tryTime bounds how long AddServer waits for the server to list its tools.
 const tryTime = 90 * time.Second
 
@@ -50,8 +59,8 @@ const tryTime = 90 * time.Second
 type Adding struct {
 	// Force replaces a file of the server's name, and installs its package again.
 	Force bool
-	// Agree is [mcp.Installer].Agree.
-	Agree func(scripts []mcp.Script, hosts []string) bool
+	// Agree is [program.Installer].Agree.
+	Agree func(scripts []program.Script, hosts []string) bool
 	// Later allows variables of the environment that are not set. A server that names one is
 	// written, but not tried.
 	Later bool
@@ -66,9 +75,13 @@ type Added struct {
 	File   string     `json:"file"`
 	Server mcp.Status `json:"server"`
 	// Unbuilt are the programs of its packages that nobody let run.
-	Unbuilt []mcp.Script `json:"unbuilt,omitempty"`
+	Unbuilt []program.Script `json:"unbuilt,omitempty"`
 	// Unset are the variables that have to be set before it can start; it was not tried.
 	Unset []string `json:"unset,omitempty"`
+	// Risks are its tools by their risk, which the policy goes by.
+	Risks map[tool.Risk][]string `json:"risks,omitempty"`
+	// Unseen are the paths of its command that the sandbox does not show the program.
+	Unseen []string `json:"unseen,omitempty"`
 }
 
 // CheckServer finds mistakes in the file of a server before anything is fetched or started:
@@ -114,7 +127,7 @@ func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how Adding, 
 	if how.Later {
 		lookup = func(name string) (string, bool) {
 			value, ok := os.LookupEnv(name)
-			if value == "" {
+			if value == "" && s.needs(name) {
 				if value = "unset"; !slices.Contains(added.Unset, name) {
 					added.Unset = append(added.Unset, name)
 				}
@@ -135,7 +148,7 @@ func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how Adding, 
 		origin = "# From " + printable.OneLine(how.Origin) + ".\n"
 	}
 	if len(s.Command) > 0 {
-		installer := &mcp.Installer{State: filepath.Join(w.State, workdir.ServersFolder), Sandbox: programs, Agree: how.Agree}
+		installer := &program.Installer{State: filepath.Join(w.State, workdir.ServersFolder), Sandbox: programs, Agree: how.Agree}
 		p, failed := installer.Install(ctx, s.Name, s.Command)
 		switch {
 		case failed == nil:
@@ -153,7 +166,7 @@ func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how Adding, 
 				}
 			}
 			origin += fmt.Sprintf("# %s %s, installed by etui mcp add in the state folder.\n", p.Name, p.Version)
-		case !errors.Is(failed, mcp.ErrNoPackage):
+		case !errors.Is(failed, program.ErrNoPackage):
 			return added, failed
 		}
 	}
@@ -186,10 +199,19 @@ func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how Adding, 
 	if unmet := skill.DetailsOf(loaded).Unmet; len(unmet) > 0 {
 		return added, fmt.Errorf("%s: %s", s.Name, printable.List(unmet))
 	}
-	if added.Server = loaded.(*mcp.Server).Status(); len(added.Unset) == 0 {
-		if added.Server, err = tryServer(ctx, loaded.(*mcp.Server)); err != nil {
-			return added, notAdded(s.Name, added.Unbuilt, err)
+	if programs.Mode() != sandbox.Off {
+		added.Unseen = unseen(s)
+	}
+	server := loaded.(*mcp.Server)
+	if added.Server = server.Status(); len(added.Unset) == 0 {
+		if added.Server, err = tryServer(ctx, server); err != nil {
+			return added, notAdded(s.Name, added, err)
 		}
+	}
+	added.Risks = map[tool.Risk][]string{}
+	for _, t := range server.Tools() {
+		d := t.Definition()
+		added.Risks[d.Risk] = append(added.Risks[d.Risk], d.Name)
 	}
 	if before != nil && string(before) == string(text) {
 		return added, nil
@@ -197,16 +219,51 @@ func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how Adding, 
 	return added, atomicfile.Write(file, text)
 }
 
+// unseen returns the paths in a command that are there, and that its program does not see.
+func unseen(s Server) (paths []string) {
+	if len(s.Command) == 0 {
+		return nil
+	}
+	granted := append(slices.Clone(s.Read), s.Write...)
+	for _, arg := range s.Command[1:] {
+		if _, value, joined := strings.Cut(arg, "="); joined {
+			arg = value
+		}
+		at, err := filepath.Abs(arg)
+		if _, missing := os.Stat(at); err != nil || missing != nil || !strings.ContainsRune(arg, '/') || sandbox.System(at) {
+			continue
+		}
+		within := func(folder string) bool {
+			if rest, ok := strings.CutPrefix(folder, "~/"); ok {
+				home, _ := os.UserHomeDir() // without a home, nothing is in it
+				folder = filepath.Join(home, rest)
+			}
+			below, err := filepath.Rel(folder, at)
+			return err == nil && filepath.IsLocal(below)
+		}
+		if !slices.ContainsFunc(granted, within) {
+			paths = append(paths, at)
+		}
+	}
+	return paths
+}
+
 // notAdded says why a server was not added, and what may help.
-func notAdded(name string, unbuilt []mcp.Script, err error) error {
-	if len(unbuilt) == 0 {
-		return fmt.Errorf("%s was not added: %w", name, err)
+func notAdded(name string, added Added, err error) error {
+	err = fmt.Errorf("%s was not added: %w", name, err)
+	if len(added.Unseen) > 0 {
+		err = fmt.Errorf("%w. Its command names %s, which the sandbox does not show it: grant that with --read or --write",
+			err, printable.List(added.Unseen))
 	}
-	var of []string
-	for _, script := range unbuilt {
-		of = append(of, script.Package)
+	if len(added.Unbuilt) > 0 {
+		var of []string
+		for _, script := range added.Unbuilt {
+			of = append(of, script.Package)
+		}
+		err = fmt.Errorf("%w. Programs of its packages were not run, which may be why: %s. The flag --build runs them in the sandbox",
+			err, printable.List(of))
 	}
-	return fmt.Errorf("%s was not added: %w. Programs of its packages were not run, which may be why: %s. The flag --build runs them in the sandbox", name, err, printable.List(of))
+	return err
 }
 
 // tryServer runs a server until it has listed its tools or failed.

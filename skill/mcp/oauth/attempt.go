@@ -193,6 +193,7 @@ func (a *Attempt) exchange(ctx context.Context, answer Answer) error {
 	g := &grant{
 		Issuer: a.Issuer, TokenURL: a.config.Endpoint.TokenURL, Resource: a.place.resource,
 		ClientID: a.config.ClientID, ClientSecret: a.config.ClientSecret, AuthStyle: int(a.config.Endpoint.AuthStyle),
+		Vouched: a.client.trusts(a.config.Endpoint.TokenURL) != nil,
 	}
 	a.got = g
 	return g.take(token, a.config.Scopes)

@@ -159,7 +159,13 @@ func (c *Client) authorization(ctx context.Context, issuer string) (*oauthex.Aut
 	}
 	var failed error
 	for _, at := range places {
-		meta, err := oauthex.GetAuthServerMeta(ctx, at, issuer, c.http)
+		own := true // the document came from the issuer's host
+		client := *c.http
+		client.CheckRedirect = func(next *http.Request, before []*http.Request) error {
+			own = own && strings.EqualFold(next.URL.Host, u.Host)
+			return follow(next, before)
+		}
+		meta, err := oauthex.GetAuthServerMeta(ctx, at, issuer, &client)
 		switch {
 		case err != nil:
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", at, err))
@@ -168,7 +174,10 @@ func (c *Client) authorization(ctx context.Context, issuer string) (*oauthex.Aut
 			return nil, fmt.Errorf("the authorization server %s does not support PKCE with S256, without which a "+
 				"code could be stolen", issuer)
 		default:
-			return meta, c.trusts(meta.TokenEndpoint)
+			if err := c.trusts(meta.TokenEndpoint); err != nil && !(own && c.vouches(issuer, meta.TokenEndpoint)) {
+				return nil, err
+			}
+			return meta, nil
 		}
 	}
 	return nil, failed
@@ -189,6 +198,14 @@ func (c *Client) trusts(address string) error {
 			c.Name, s.Issuer, address)
 	}
 	return nil
+}
+
+// vouches reports whether the document of an issuer may name a token endpoint on another host, as some
+// do that have a host for each purpose: if the issuer is exactly that of the settings, and both are
+// reached over TLS. The server can choose neither, nor another issuer on the same host.
+func (c *Client) vouches(issuer, address string) bool {
+	return strings.HasPrefix(issuer, "https://") && strings.HasPrefix(address, "https://") &&
+		strings.TrimSuffix(issuer, "/") == strings.TrimSuffix(c.Settings.Issuer, "/")
 }
 
 // maxMetadata is how many bytes of a metadata document are read.

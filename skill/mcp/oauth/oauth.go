@@ -43,8 +43,9 @@ type Settings struct {
 	// ClientID and ClientSecret are those of a client that was registered by hand.
 	ClientID     string
 	ClientSecret secret.Value
-	// Issuer is the URL of the authorization server that ClientSecret is for, which needs it. Logins
-	// are made at its host only. Empty without a secret means whatever the server names.
+	// Issuer is the URL of the authorization server that ClientSecret is for, which needs it. Tokens come
+	// from its host, or from one that its own metadata name over TLS. Empty without a secret means
+	// whatever the server names.
 	Issuer string
 	// ClientDocument is the URL of a document that describes the client.
 	ClientDocument string
@@ -229,7 +230,9 @@ func (c *Client) token(ctx context.Context, person string) (string, error) {
 
 // about reports whether a login was made for the server and at a host that the settings allow: its
 // file may name others now.
-func (c *Client) about(g *grant) bool { return c.covers(g.Resource) && c.trusts(g.TokenURL) == nil }
+func (c *Client) about(g *grant) bool {
+	return c.covers(g.Resource) && (c.trusts(g.TokenURL) == nil || g.Vouched && c.vouches(g.Issuer, g.TokenURL))
+}
 
 // renew refreshes a token and keeps it. A login that cannot be renewed loses its token, and keeps
 // what it was about.
@@ -339,6 +342,7 @@ func (c *Client) asItself(ctx context.Context, person string, p *place, scopes [
 	g := &grant{
 		Issuer: p.meta.Issuer, TokenURL: p.meta.TokenEndpoint, Resource: p.resource,
 		ClientID: s.ClientID, ClientSecret: string(s.ClientSecret), AuthStyle: int(styleOf(p.meta, true)),
+		Vouched: c.trusts(p.meta.TokenEndpoint) != nil,
 	}
 	if err := c.own(ctx, g, scopes); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -265,6 +266,69 @@ func TestIssuer(t *testing.T) {
 				t.Errorf("%s, itself %v: %v", name, itself, err)
 			}
 		}
+	}
+}
+
+// hosts sends requests for made-up hosts to a server.
+type hosts struct {
+	to    string
+	moves bool // the metadata of the issuer redirect to another host
+	asked []string
+}
+
+func (h *hosts) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Host, ".test") {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	h.asked = append(h.asked, r.URL.Scheme+"://"+r.URL.Host+r.URL.Path)
+	if h.moves && r.URL.Host == "accounts.test" {
+		return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"https://moved.test" + r.URL.Path}},
+			Body: http.NoBody, Request: r}, nil
+	}
+	there := r.Clone(r.Context())
+	there.URL.Scheme, there.URL.Host = "http", strings.TrimPrefix(h.to, "http://")
+	return http.DefaultTransport.RoundTrip(there)
+}
+
+// TestVouched: an issuer may have its token endpoint on another host, as Google has, if its own metadata
+// say so over TLS. Nobody else may name that host.
+func TestVouched(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		names, issuer, token string
+		moves, ok            bool
+	}{
+		"its own metadata":        {names: "https://accounts.test", issuer: "https://accounts.test/", token: "https://tokens.test/token", ok: true},
+		"in the clear":            {names: "https://accounts.test", issuer: "https://accounts.test", token: "http://tokens.test/token"},
+		"another tenant":          {names: "https://accounts.test/evil", issuer: "https://accounts.test", token: "https://tokens.test/token"},
+		"another issuer":          {names: "https://evil.test", issuer: "https://accounts.test", token: "https://tokens.test/token"},
+		"metadata from elsewhere": {names: "https://accounts.test", issuer: "https://accounts.test", token: "https://tokens.test/token", moves: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			s.Lasts = 20 * time.Second // so short that it is refreshed before each request
+			s.Client("etui", "hunter2")
+			s.Names = c.names
+			s.Metadata = func(m map[string]any) { m["issuer"], m["token_endpoint"] = c.names, c.token }
+			out := &hosts{to: s.URL, moves: c.moves}
+			made := client(t, s, func(config *oauth.Config) {
+				config.HTTP = out
+				config.Settings = oauth.Settings{Client: true, ClientID: "etui", ClientSecret: "hunter2", Issuer: c.issuer}
+				config.Begin = nil
+			})
+			if c.ok {
+				mustAsk(t, s, made, "", "whoami")
+				mustAsk(t, s, made, "", "whoami")
+				return
+			}
+			if _, err := ask(t, s, made, "", "whoami"); err == nil {
+				t.Error("it was allowed")
+			}
+			if slices.ContainsFunc(out.asked, func(at string) bool { return strings.HasSuffix(at, "/token") }) {
+				t.Errorf("the secret went out: %v", out.asked)
+			}
+		})
 	}
 }
 

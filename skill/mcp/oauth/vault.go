@@ -88,6 +88,8 @@ type grant struct {
 	Issuer   string `json:"issuer"`
 	TokenURL string `json:"token_url"`
 	Resource string `json:"resource"`
+	// Vouched says that the issuer's own document named TokenURL, on another host.
+	Vouched bool `json:"vouched,omitempty"`
 
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret,omitempty"`

@@ -102,7 +102,7 @@ whose variables are not set yet is written, but not tried.`,
 					fmt.Fprintf(x.Out, "Added %s: %s; it starts once %s is set\n", s.Server.Name, terminal.ShortPath(added.File),
 						strings.Join(added.Unset, ", "))
 				default:
-					fmt.Fprint(x.Out, describeAdded(added))
+					fmt.Fprint(x.Out, describeAdded(added, w.Config.Policy.Default))
 				}
 				if cmd.Context().Err() != nil {
 					return cmd.Context().Err()

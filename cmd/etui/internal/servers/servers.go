@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/cmd/internal/client"
+	"github.com/etui-run/etui/cmd/internal/clientconfig"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/install"
 	"github.com/etui-run/etui/cmd/internal/workdir"
@@ -26,6 +28,8 @@ import (
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
+	"github.com/etui-run/etui/skill/mcp/program"
+	"github.com/etui-run/etui/tool"
 )
 
 // Config is what the commands need of the program.
@@ -45,6 +49,7 @@ func Commands(c Config) []*cobra.Command {
 func (x Config) add() *cobra.Command {
 	var s install.Server
 	var env, headers []string
+	var plain []secret
 	var force, build bool
 	c := &cobra.Command{
 		Use: "add NAME URL|COMMAND [ARG...]", Short: "Make a skill of an MCP server, and try it once",
@@ -76,14 +81,15 @@ The command ends when a running gateway has the server's tools.`,
 				if !ok {
 					return config.Usagef("--env %q is no NAME=VALUE", pair)
 				}
-				s.Env[name] = value
+				s.Env[name] = kept(name, name, value, &plain)
 			}
 			for _, pair := range headers {
 				name, value, ok := strings.Cut(pair, ":")
 				if !ok {
 					return config.Usagef("--header %q is no NAME: VALUE", pair)
 				}
-				s.Headers[name] = strings.TrimSpace(value)
+				variable := strings.ToUpper(strings.ReplaceAll(s.Name+"_"+name, "-", "_"))
+				s.Headers[name] = kept(name, variable, strings.TrimSpace(value), &plain)
 			}
 			w, err := x.Open(cmd.Context())
 			if err != nil {
@@ -97,7 +103,10 @@ The command ends when a running gateway has the server's tools.`,
 			if added.Server, err = x.await(cmd.Context(), w, s.Name, added.Server); err != nil {
 				return err
 			}
-			return x.Print(added, func() string { return describeAdded(added) })
+			if x.JSON {
+				fmt.Fprint(x.Err, inPlain(s.Name, plain))
+			}
+			return x.Print(added, func() string { return describeAdded(added, w.Config.Policy.Default) + inPlain(s.Name, plain) })
 		},
 	}
 	f := c.Flags()
@@ -112,9 +121,37 @@ The command ends when a running gateway has the server's tools.`,
 	return c
 }
 
+// secret is a value of the command line that looks like one, and the variable that can hold it.
+type secret struct{ name, variable string }
+
+// kept returns a value as the file is to have it: by its variable, if that has the same value. A secret that
+// will be in the file in plain is added to a list.
+func kept(name, variable, value string, plain *[]secret) string {
+	switch {
+	case strings.Contains(value, "${") || !clientconfig.Hides(name, value):
+		return value
+	case os.Getenv(variable) == value:
+		return "${" + variable + "}"
+	}
+	*plain = append(*plain, secret{name, variable})
+	return value
+}
+
+// inPlain says which secrets are in the file, and where to keep them in its place.
+func inPlain(server string, plain []secret) string {
+	var b strings.Builder
+	for _, s := range plain {
+		b.WriteString(terminal.Hanging("  in plain   ", fmt.Sprintf("%s looks like a secret, and the file holds it as it is. Keep it in "+
+			"the environment of etui instead (where etui serve is started: the shell, the unit, the container) as %s, write "+
+			"${%s} in its place in %s.yaml, and change the key if others have seen it.", s.name, s.variable, s.variable, server),
+			terminal.Width()))
+	}
+	return b.String()
+}
+
 // adding says how a server is added: a person decides about programs of its packages.
 func (x Config) adding(ctx context.Context, force, build bool) install.Adding {
-	return install.Adding{Force: force, Version: x.Version, Agree: func(scripts []mcp.Script, hosts []string) bool {
+	return install.Adding{Force: force, Version: x.Version, Agree: func(scripts []program.Script, hosts []string) bool {
 		if build || x.JSON || !terminal.Is(x.In) || !terminal.Is(x.Err) {
 			return build
 		}
@@ -219,7 +256,7 @@ func (x Config) remove() *cobra.Command {
 	}
 }
 
-func describeAdded(added install.Added) string {
+func describeAdded(added install.Added, policy config.CallDefaults) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Added %s: %s\n", added.Server.Server, terminal.ShortPath(added.File))
 	line := func(label, text string) {
@@ -229,6 +266,19 @@ func describeAdded(added install.Added) string {
 	}
 	line("tools", strings.Join(added.Server.Tools, ", "))
 	Describe(line, added.Server)
+	for _, of := range []struct {
+		risk   tool.Risk
+		effect string
+	}{{tool.Read, policy.Read}, {tool.Write, policy.Write}, {tool.Destructive, policy.Destructive}} {
+		if names := added.Risks[of.risk]; len(names) > 0 {
+			says := map[string]string{"ask": "need an approval", "deny": "are refused"}[of.effect]
+			line("calls", fmt.Sprintf("those of risk %s %s, unless a rule says otherwise: %s", of.risk,
+				cmp.Or(says, "run at once"), strings.Join(names, ", ")))
+		}
+	}
+	for _, path := range added.Unseen {
+		line("not seen", terminal.ShortPath(path)+": the sandbox does not show it to the program; --force with --read or --write grants it")
+	}
 	for _, s := range added.Unbuilt {
 		line("not run", fmt.Sprintf("%s: %s; --force --build runs it in the sandbox", s.Package, s.Command))
 	}

@@ -29,6 +29,10 @@ const (
 	Task        = "run.etui/task"
 )
 
+// Rejected is the code of a request of a server that etui does not do, as the protocol has it for
+// sampling.
+const Rejected = -1
+
 // refusal is an error in the place of an answer that has too many values or parts.
 func refusal(id json.RawMessage) []byte {
 	if isNull(id) {
@@ -67,9 +71,13 @@ func (w *Wire) repairPart(raw json.RawMessage) (_ json.RawMessage, changed bool)
 	} else {
 		w.Note("parts of a result in another form")
 	}
-	err := json.Unmarshal(encoded(map[string]any{"content": []json.RawMessage{or(now, raw)}}), new(sdk.CallToolResult))
+	err := readable(or(now, raw))
 	if err == nil {
 		return now, now != nil
+	}
+	if bare := without(or(now, raw), "annotations", "_meta", "icons"); readable(bare) == nil {
+		w.Note("parts of a result in another form")
+		return bare, true
 	}
 	var typed struct{ Type any }
 	_ = json.Unmarshal(raw, &typed) // without a type it has none
@@ -83,6 +91,23 @@ func (w *Wire) repairPart(raw json.RawMessage) (_ json.RawMessage, changed bool)
 	}
 	const broken = "(a part of the type %q was left out: etui cannot read it: %s)"
 	return encoded(textPart(broken, printable.Line(kind, 80), err)), true
+}
+
+// readable reports why the SDK cannot read a part.
+func readable(part json.RawMessage) error {
+	return json.Unmarshal(encoded(map[string]any{"content": []json.RawMessage{part}}), new(sdk.CallToolResult))
+}
+
+// without returns an object without some of its keys.
+func without(raw json.RawMessage, keys ...string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil || fields == nil {
+		return raw
+	}
+	for _, key := range keys {
+		delete(fields, key)
+	}
+	return encoded(fields)
 }
 
 func or(now, before json.RawMessage) json.RawMessage {
@@ -167,6 +192,9 @@ func part(raw json.RawMessage) json.RawMessage {
 			fields["data"], fields["mimeType"], changed = encoded(source.Data), encoded(source.MediaType), true
 		}
 		data, mediaType := bytesOf(textOf(fields["data"]))
+		if isNull(fields["data"]) || data == "" {
+			return encoded(textPart("(a part of the type %q has no data)", is))
+		}
 		if mediaType != "" && textOf(fields["mimeType"]) == "" {
 			fields["mimeType"], changed = encoded(mediaType), true
 		}
@@ -305,6 +333,9 @@ func textPart(format string, args ...any) map[string]string {
 // unreadable says why a value cannot be read, without the names of Go types.
 func unreadable(err error) string {
 	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+		if wrong.Field == "" {
+			return "it is a " + wrong.Value
+		}
 		return fmt.Sprintf("its %s is a %s", printable.Line(strings.TrimPrefix(wrong.Field, "res."), 80), wrong.Value)
 	}
 	return printable.Line(err.Error(), 200)

@@ -217,7 +217,9 @@ type peeked struct {
 // messages returns the repaired messages of a text, those that answer nothing first: the SDK
 // reads no further than the answer.
 func (s *service) messages(raw []byte, to json.RawMessage) (list [][]byte) {
-	raw = unmarked(raw)
+	if raw = unmarked(raw); len(raw) > 0 && raw[0] == '{' && !json.Valid(raw) {
+		raw = or(s.wire.mended(raw), raw)
+	}
 	all := []json.RawMessage{raw}
 	if len(raw) > 0 && raw[0] == '[' {
 		if jsonsize.Values(raw) > maxValues || json.Unmarshal(raw, &all) != nil || len(all) > maxParts {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kaptinlin/jsonrepair"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/etui-run/etui/internal/jsonsize"
@@ -71,11 +72,13 @@ type messages struct {
 
 	began       time.Time // of the second that is counted
 	unrequested int       // messages in it that answer nothing
+	dropped     int       // of them, since the last second without a flood
 }
 
-// maxUnrequested is how many notifications and requests a program may send in a second. More
-// would keep etui from reading its answers, and end the connection.
-const maxUnrequested = 5000
+// maxUnrequested is how many notifications and requests of a program are read in a second. More
+// would keep etui from reading its answers, and are dropped. maxDropped are the drops, without a
+// calm second between them, that end the connection.
+const maxUnrequested, maxDropped = 5000, 100_000
 
 // maxNoise is how many bytes without a message end the connection: the program does not
 // speak the protocol, or floods etui.
@@ -163,6 +166,9 @@ func (m *messages) take(line []byte, within bool) error {
 			return nil
 		}
 	}
+	if now := m.wire.mended(rest); now != nil {
+		return m.add(now)
+	}
 	if i := bytes.Index(rest[1:], []byte(`{"jsonrpc"`)); within && i >= 0 {
 		if err := m.skip(rest[:i+1]); err != nil {
 			return err
@@ -183,7 +189,11 @@ func (m *messages) goOn(line []byte) error {
 	whole := m.open
 	m.open = nil
 	if !json.Valid(whole) {
-		return m.skip(whole)
+		now := m.wire.mended(whole)
+		if now == nil {
+			return m.skip(whole)
+		}
+		whole = now
 	}
 	m.wire.Note("messages over several lines")
 	return m.add(whole)
@@ -214,39 +224,60 @@ func (m *messages) add(raw json.RawMessage) error {
 		json.Unmarshal(raw, &batch) == nil && len(batch) <= maxParts {
 		found := false
 		for _, one := range batch {
-			before := len(m.left)
-			if err := m.hand(one); err != nil {
+			is, err := m.hand(one)
+			if err != nil {
 				return err
 			}
-			found = found || len(m.left) > before
+			found = found || is
 		}
 		if found {
 			return nil
 		}
 	} else if raw[0] == '{' {
-		before := len(m.left)
-		if err := m.hand(raw); err != nil || len(m.left) > before {
+		if is, err := m.hand(raw); err != nil || is {
 			return err
 		}
 	}
 	return m.skip(raw)
 }
 
-// hand hands out a message; what is none, it leaves.
-func (m *messages) hand(raw []byte) error {
+// hand hands out a message, and reports whether it is one.
+func (m *messages) hand(raw []byte) (is bool, err error) {
 	now, answers := m.wire.message(raw, nil)
 	if now == nil {
-		return nil
+		return false, nil
 	}
 	if !answers && m.floods() {
-		return fmt.Errorf("it sends more than %d notifications and requests in a second", maxUnrequested)
+		m.wire.Note(fmt.Sprintf("more than %d notifications in a second, the rest of which was dropped", maxUnrequested))
+		if m.dropped++; m.dropped > maxDropped {
+			return false, fmt.Errorf("it sends more than %d notifications and requests in a second", maxUnrequested)
+		}
+		m.since = 0
+		return true, nil
 	}
 	var line bytes.Buffer
 	if json.Compact(&line, now) != nil { // what is no JSON is skipped
-		return nil //nolint:nilerr // as above
+		return false, nil //nolint:nilerr // as above
 	}
 	m.left, m.since = append(append(m.left, line.Bytes()...), '\n'), 0
-	return nil
+	return true, nil
+}
+
+// maxMended bounds the messages that are mended where they are no JSON: the time grows with the length.
+const maxMended = 256 << 10 // bytes
+
+// mended returns a message that is nearly JSON as JSON: with NaN, commas too many, line breaks in
+// texts. It returns nil for everything else.
+func (w *Wire) mended(text []byte) []byte {
+	if len(text) > maxMended || text[0] != '{' || text[len(text)-1] != '}' || !bytes.Contains(text, []byte(`"jsonrpc"`)) {
+		return nil
+	}
+	now, err := jsonrepair.Repair(string(text))
+	if err != nil || !json.Valid([]byte(now)) {
+		return nil
+	}
+	w.Note("messages that are not quite JSON")
+	return []byte(now)
 }
 
 // skip notes what is no message.
@@ -261,6 +292,9 @@ func (m *messages) skip(text []byte) error {
 // floods counts a message that answers nothing, and reports whether there are too many.
 func (m *messages) floods() bool {
 	if now := time.Now(); now.Sub(m.began) > time.Second {
+		if m.unrequested <= maxUnrequested {
+			m.dropped = 0
+		}
 		m.began, m.unrequested = now, 0
 	}
 	m.unrequested++

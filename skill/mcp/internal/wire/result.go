@@ -23,7 +23,7 @@ func (w *Wire) result(method string, raw json.RawMessage) (_ json.RawMessage, re
 	case "initialize", discover:
 		return w.greeting(raw), false
 	case "tools/list":
-		list, parts = "tools", repairTool
+		list, parts = "tools", w.repairTool
 	case "resources/list":
 		list, parts = "resources", w.listed(new(sdk.Resource))
 	case "resources/templates/list":
@@ -47,10 +47,11 @@ func (w *Wire) result(method string, raw json.RawMessage) (_ json.RawMessage, re
 	} else if json.Unmarshal(raw, &fields) != nil || fields == nil {
 		return raw, false
 	}
+	aliased := rename(fields, "isError", "is_error", "iserror")
 	changed := fitEach(fields, map[string]kind{
 		"nextCursor": aText, "isError": aBool, "_meta": anObject, "ttlMs": aNumber,
 	})
-	if changed {
+	if changed = changed || aliased; changed {
 		w.Note("values of another type in a result")
 	}
 	if each := fields[list]; len(each) > 0 && each[0] == '{' && list == "tools" {
@@ -67,6 +68,10 @@ func (w *Wire) result(method string, raw json.RawMessage) (_ json.RawMessage, re
 	}
 	var members []json.RawMessage
 	if parts != nil && fields[list] != nil && json.Unmarshal(fields[list], &members) == nil {
+		if flat, nested := flattened(members); nested {
+			members, fields[list], changed = flat, encoded(flat), true
+			w.Note("lists in a list")
+		}
 		if len(members) > maxParts {
 			return nil, true
 		}
@@ -87,6 +92,30 @@ func (w *Wire) result(method string, raw json.RawMessage) (_ json.RawMessage, re
 		return raw, false
 	}
 	return encoded(fields), false
+}
+
+// rename gives a value the key of the protocol, if it has one of some others.
+func rename(fields map[string]json.RawMessage, key string, others ...string) (changed bool) {
+	for _, other := range others {
+		if fields[key] == nil && fields[other] != nil {
+			fields[key], changed = fields[other], true
+			delete(fields, other)
+		}
+	}
+	return changed
+}
+
+// flattened returns the members of a list with those of lists that are objects in their place.
+func flattened(members []json.RawMessage) (flat []json.RawMessage, nested bool) {
+	for _, m := range members {
+		var inner []json.RawMessage
+		if len(m) == 0 || m[0] != '[' || json.Unmarshal(m, &inner) != nil || len(inner) == 0 || inner[0][0] != '{' {
+			flat = append(flat, m)
+			continue
+		}
+		flat, nested = append(flat, inner...), true
+	}
+	return flat, nested
 }
 
 // listed returns what repairs a member of a list, of the type of v. One that cannot be read

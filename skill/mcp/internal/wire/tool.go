@@ -11,12 +11,41 @@ import (
 )
 
 // repairTool repairs a tool of a list.
-func repairTool(raw json.RawMessage) (_ json.RawMessage, changed bool) {
-	now, other := readableTool(raw)
+func (w *Wire) repairTool(raw json.RawMessage) (_ json.RawMessage, changed bool) {
+	meant, renamed := translated(raw)
+	now, other := readableTool(or(meant, raw))
+	if now = or(now, meant); renamed {
+		other = true
+		w.Note("definitions in the form of another protocol")
+	}
 	if with, told := withTasks(or(now, raw)); told {
 		return with, true
 	}
 	return now, other
+}
+
+// translated returns a tool that is written as model providers have it as the protocol has it.
+func translated(raw json.RawMessage) (_ json.RawMessage, changed bool) {
+	var fields, inner map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil || fields == nil {
+		return nil, false
+	}
+	if fields["name"] == nil && json.Unmarshal(fields["function"], &inner) == nil && inner["name"] != nil {
+		fields, changed = inner, true
+	}
+	changed = rename(fields, "inputSchema", "input_schema", "inputschema", "parameters") || changed
+	changed = rename(fields, "outputSchema", "output_schema") || changed
+	if n := fields["name"]; len(n) > 0 && n[0] >= '0' && n[0] <= '9' {
+		fields["name"], changed = encoded(string(n)), true
+	}
+	var lines []string
+	if json.Unmarshal(fields["description"], &lines) == nil && len(lines) > 0 {
+		fields["description"], changed = encoded(strings.Join(lines, "\n")), true
+	}
+	if !changed {
+		return nil, false
+	}
+	return encoded(fields), true
 }
 
 // readableTool drops the parts of a tool's definition that cannot be read. Without a name it cannot

@@ -158,6 +158,10 @@ func (w *Wire) message(raw []byte, to json.RawMessage) (_ []byte, answers bool) 
 	var method, version string
 	_ = json.Unmarshal(fields["method"], &method) // a method of another type is none
 	_ = json.Unmarshal(fields["jsonrpc"], &version)
+	if method != "" && w.echoes(method, fields) {
+		method = ""
+		w.Note("answers that repeat the method")
+	}
 	switch {
 	case method != "":
 		if version != "2.0" && !strings.Contains(method, "/") && method != "ping" {
@@ -212,6 +216,16 @@ func (w *Wire) message(raw []byte, to json.RawMessage) (_ []byte, answers bool) 
 	return written(fields, raw, changed), true
 }
 
+// echoes reports whether a message with a method is the answer to a request of it.
+func (w *Wire) echoes(method string, fields map[string]json.RawMessage) bool {
+	if fields["result"] == nil && fields["error"] == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pending[strings.Trim(string(fields["id"]), `"`)] == method
+}
+
 func written(fields map[string]json.RawMessage, raw []byte, changed bool) []byte {
 	if !changed {
 		return raw
@@ -247,6 +261,9 @@ func failure(raw json.RawMessage, hasResult bool) json.RawMessage {
 		}
 	}
 	message, isText := said.Message.(string)
+	if hasResult && code == 0 && (said.Message == nil || isText && message == "") && isNull(said.Data) {
+		return nil // no error
+	}
 	if !isText || message == "" {
 		if message = string(raw); said.Message != nil {
 			message = string(encoded(said.Message))

@@ -1,4 +1,8 @@
-package mcp
+// Package program knows the programs of MCP servers: which code a command line runs, which
+// package of npm or PyPI it fetches, and in which version. [Installer] puts such a package
+// where it runs without a network. Only the installers, npm, pip and uv, run with the rights of etui's
+// user; the programs of packages run in the sandbox, once a person agreed.
+package program
 
 import (
 	"crypto/sha256"
@@ -22,10 +26,10 @@ const (
 	maxProgramFiles = 5000
 )
 
-// program identifies the code that a command line runs: the program's file, or the
+// Identify identifies the code that a command line runs: the program's file, or the
 // script or package that an interpreter runs. It is empty if that cannot be known from
 // files, as for npx. Interpreters and what a script imports from elsewhere do not count.
-func program(command []string, dir string) string {
+func Identify(command []string, dir string) string {
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(command[0])), ".exe")
 	var path string
 	if runs := strings.TrimRight(name, "0123456789."); interpreters[runs] || launchers[runs] {
@@ -183,9 +187,9 @@ func hashFile(h io.Writer, path string) error {
 	return err
 }
 
-// unpinned returns the package that a command line fetches in whatever version is newest
+// Unpinned returns the package that a command line fetches in whatever version is newest
 // when it starts; empty if it names a version or fetches nothing.
-func unpinned(command []string) string {
+func Unpinned(command []string) string {
 	name, args := filepath.Base(command[0]), command[1:]
 	images := name == "docker" || name == "podman"
 	if by := fetchers[name]; by == nil || len(args) < len(by) || !slices.Equal(args[:len(by)], by) {
@@ -222,9 +226,9 @@ var fetchers = map[string][]string{
 	"go": {"run"},
 }
 
-// fetches reports whether a command line fetches its package from the network before it
+// Fetches reports whether a command line fetches its package from the network before it
 // runs.
-func fetches(command []string) bool {
+func Fetches(command []string) bool {
 	name := filepath.Base(command[0])
 	by, ok := fetchers[name]
 	if !ok || name == "docker" || name == "podman" || len(command) <= len(by) || !slices.Equal(command[1:1+len(by)], by) {
@@ -232,6 +236,19 @@ func fetches(command []string) bool {
 	}
 	rest := slices.DeleteFunc(slices.Clone(command[1+len(by):]), func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	return len(rest) > 0 && !strings.ContainsAny(rest[0][:min(1, len(rest[0]))], "./~")
+}
+
+// Hosts returns the hosts that a command line fetches its package from, and whether [Installer]
+// can install that.
+func Hosts(command []string) (hosts []string, installable bool) {
+	l, ok := launch(command)
+	switch {
+	case !ok:
+		return nil, false
+	case l.registry == "PyPI":
+		return pythonHosts, true
+	}
+	return buildHosts[:1], true
 }
 
 // takesValue are options of docker run that have a value of their own.

@@ -1,4 +1,4 @@
-package mcp
+package program
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/tool/foreign"
 )
 
 // Package is a package that was installed for a server.
@@ -37,15 +38,18 @@ type Script struct {
 	Command string `json:"command"`
 }
 
-// The folders of the installed package and of the one before it, in the folder of a server.
-const packageFolder, replacedFolder = "package", ".replaced"
+// Folder is the folder of the installed package in that of its server.
+const Folder = "package"
+
+// replacedFolder is that of the package before it.
+const replacedFolder = ".replaced"
 
 // Keep ends an installation: what it replaced is removed.
 func (p *Package) Keep() error { return os.RemoveAll(filepath.Join(p.folder, replacedFolder)) }
 
 // Undo puts back what an installation replaced.
 func (p *Package) Undo() error {
-	final := filepath.Join(p.folder, packageFolder)
+	final := filepath.Join(p.folder, Folder)
 	if err := os.RemoveAll(final); err != nil {
 		return err
 	}
@@ -81,7 +85,7 @@ var (
 // Installer installs the packages of servers where their programs can run them without a
 // network.
 type Installer struct {
-	// State is Config.State.
+	// State has a folder for each server.
 	State string
 	// Sandbox runs the programs of packages.
 	Sandbox *sandbox.Sandbox
@@ -118,7 +122,7 @@ func (i *Installer) Install(ctx context.Context, server string, command []string
 	switch {
 	case !ok:
 		return nil, ErrNoPackage
-	case checkName(server) != nil:
+	case server == "" || foreign.Name(server, len(server)) != server:
 		return nil, fmt.Errorf("name: %q may have letters, digits, '_' and '-' only", server)
 	case strings.HasPrefix(l.spec, "-"):
 		return nil, fmt.Errorf("%q is no package", l.spec)
@@ -145,7 +149,7 @@ func (i *Installer) Install(ctx context.Context, server string, command []string
 		return nil, fmt.Errorf("installing %s: %w", l.spec, err)
 	}
 	p.folder = folder
-	final, replaced := filepath.Join(folder, packageFolder), filepath.Join(folder, replacedFolder)
+	final, replaced := filepath.Join(folder, Folder), filepath.Join(folder, replacedFolder)
 	if err := errors.Join(os.RemoveAll(replaced), rename(final, replaced)); err != nil {
 		return nil, err
 	}

@@ -1,27 +1,28 @@
-package turn
+// Package cut shortens texts to a number of bytes.
+package cut
 
 import (
 	"fmt"
 	"unicode/utf8"
 )
 
-// cut shortens a text to its first limit bytes and adds a note that it did.
-func cut(text string, limit int) string {
+// End shortens a text to its first limit bytes and adds a note that it did.
+func End(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	kept := cutBytes(text, limit)
+	kept := Bytes(text, limit)
 	return fmt.Sprintf("%s\n(cut: %d of %d bytes)", kept, len(kept), len(text))
 }
 
-// shorten keeps the first two thirds and the last third of a result that is longer than
+// Middle keeps the first two thirds and the last third of a result that is longer than
 // limit bytes, and notes how much is missing. The end matters: it often tells how
 // something ended and where to read on.
-func shorten(text string, limit int) string {
+func Middle(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	head, at := cutBytes(text, limit-limit/3), len(text)-limit/3
+	head, at := Bytes(text, limit-limit/3), len(text)-limit/3
 	for at < len(text) && !utf8.RuneStart(text[at]) {
 		at++
 	}
@@ -29,8 +30,8 @@ func shorten(text string, limit int) string {
 		head, at-len(head), len(text), text[at:])
 }
 
-// cutBytes shortens text to at most limit bytes, between characters.
-func cutBytes(text string, limit int) string {
+// Bytes shortens text to at most limit bytes, between characters.
+func Bytes(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
