@@ -180,7 +180,7 @@ func TestMeaningIsFound(t *testing.T) {
 		synctest.Wait()
 		for text, want := range map[string]string{
 			"do I need an umbrella":   "get_forecast",                       // no word in common
-			"the next letter":         "send_mail add_numbers get_forecast", // words and meaning
+			"the next letter":         "send_mail get_forecast add_numbers", // words and meaning
 			"hello":                   "add_numbers",                        // this service's idea of it
 			"add numbers, and a mail": "add_numbers send_mail",
 		} {

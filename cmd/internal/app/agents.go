@@ -23,7 +23,6 @@ import (
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
-	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/store"
@@ -101,8 +100,7 @@ func (a *App) newEmbedder(stored bool) (*embedding.Embedder, error) {
 	e, err := embedding.New(embedding.Config{
 		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
 		QueryPrefix: c.QueryPrefix, PassagePrefix: c.PassagePrefix, Dimensions: c.Dimensions,
-		Weights: rank.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
-		File:    filepath.Join(a.Workspace.State, "embeddings.jsonl"), ReadOnly: !stored, Log: a.settings.Log,
+		File: filepath.Join(a.Workspace.State, "embeddings.jsonl"), ReadOnly: !stored, Log: a.settings.Log,
 	})
 	if err != nil {
 		return nil, err

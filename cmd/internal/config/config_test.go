@@ -161,7 +161,6 @@ func TestMistakes(t *testing.T) {
 		{"channels: [{type: feishu, app_id: cli_1, region: cn}]\n", "", "must be one of feishu, lark"},
 		{"recommend: {mode: rules, channel: 0, keyword: 0, history: 0, recency: 0}\n", "", "at least one of the weights"},
 		{"embeddings: {base_url: http://localhost}\n", "", `etui.yaml:1:13: embeddings needs the key "model"`},
-		{"embeddings: {model: m, weight: 0}\n", "", "weight and threshold must be above 0"},
 		{"visibility: {rules: [{allow: [a], when: ''}]}\n", "", `etui.yaml:1:41: the condition is empty; leave when out`},
 		{"visibility:\n  rules:\n  - deny: [a]\n    when:\n", "", "etui.yaml:4:10: the condition is empty"},
 		{"visibility: {rules: [null]}\n", "", "etui.yaml:1:22: visibility.rules[0] is empty"},
