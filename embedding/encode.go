@@ -63,7 +63,9 @@ func (e *Embedder) encode(ctx context.Context, texts []string, progress func(don
 			}
 			keep[key] = v
 		}
-		e.save(keep)
+		if len(keep) > 0 {
+			e.save(keep)
+		}
 	}()
 	for done := 0; done < len(todo); {
 		n := min(e.batch, len(todo)-done)

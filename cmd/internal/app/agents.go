@@ -126,7 +126,10 @@ func Measured(ctx context.Context, w *workdir.Workspace, log *slog.Logger, progr
 		return nil
 	}
 	return func(tools []*tool.Definition, questions []string) (ofTools, ofQuestions [][]float32, err error) {
-		return embedding.Encode(ctx, c, tools, questions, progress)
+		if ofTools, ofQuestions, err = embedding.Encode(ctx, c, tools, questions, progress); err != nil {
+			err = fmt.Errorf("%w; check embeddings.base_url and embeddings.model, and that the server runs", err)
+		}
+		return ofTools, ofQuestions, err
 	}
 }
 
