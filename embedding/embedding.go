@@ -26,7 +26,6 @@ import (
 
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/recent"
-	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 )
@@ -46,8 +45,6 @@ type Config struct {
 	// Dimensions is how many numbers of a vector are used, for models whose vectors can be
 	// shortened; 0 means all.
 	Dimensions int
-	// Weights say how much a vector counts beside words.
-	Weights rank.VectorWeights
 	// Timeout bounds the wait for a question's vector; 0 means 300 ms.
 	Timeout time.Duration
 	// File stores the vectors of tools; empty keeps them in memory.
@@ -198,7 +195,7 @@ func (e *Embedder) attach(base *selection.Selector) *selection.Selector {
 		}
 		vectors[entry.Position()] = v
 	}
-	a.with = base.WithVectors(vectors, e.config.Weights)
+	a.with = base.WithVectors(vectors)
 	e.attached.Store(a)
 	e.have.Store(int64(have))
 	e.all.Store(int64(all))

@@ -180,7 +180,7 @@ func TestMeaningIsFound(t *testing.T) {
 		synctest.Wait()
 		for text, want := range map[string]string{
 			"do I need an umbrella":   "get_forecast",                       // no word in common
-			"the next letter":         "send_mail add_numbers get_forecast", // words and meaning
+			"the next letter":         "send_mail get_forecast add_numbers", // words and meaning
 			"hello":                   "add_numbers",                        // this service's idea of it
 			"add numbers, and a mail": "add_numbers send_mail",
 		} {
@@ -477,6 +477,41 @@ func TestPrefixes(t *testing.T) {
 		}
 		if !slices.Contains(s.texts, "query: umbrella") || !slices.Contains(s.texts, "passage: send mail\nWrite to somebody") {
 			t.Errorf("asked about %q", s.texts)
+		}
+	})
+}
+
+// TestEncode: a measurement asks once about each text, and not again about those in the file.
+func TestEncode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{}
+		cfg := embedding.Config{
+			BaseURL: "http://localhost/v1", Model: "m", APIKey: "k", HTTP: &http.Client{Transport: s}, QueryPrefix: "query: ",
+			File: filepath.Join(t.TempDir(), "state", "measured.jsonl"),
+		}
+		tools := []*tool.Definition{{Name: "get_forecast", Description: "The weather"}, {Name: "send_mail"}}
+		encode := func(questions ...string) ([][]float32, [][]float32, error) {
+			return embedding.Encode(t.Context(), cfg, tools, questions, func(int, int) {})
+		}
+		ofTools, ofQuestions, err := encode("umbrella", "umbrella ", "a letter")
+		if err != nil || len(ofTools) != 2 || len(ofQuestions) != 3 || ofTools[0][0] < 0.9 || ofQuestions[1][0] < 0.9 || ofQuestions[2][1] < 0.9 {
+			t.Fatalf("%v %v %v", ofTools, ofQuestions, err)
+		}
+		if want := []string{"get forecast\nThe weather", "query: a letter", "query: umbrella", "send mail\n"}; !slices.Equal(slices.Sorted(slices.Values(s.texts)), want) {
+			t.Errorf("asked about %q, want %q", s.texts, want)
+		}
+		requests := s.asked()
+		if _, again, err := encode("umbrella", "a letter"); err != nil || s.asked() != requests || again[0][0] < 0.9 {
+			t.Errorf("%d requests more, %v", s.asked()-requests, err)
+		}
+		s.change(func(s *service) { s.down = true })
+		if _, _, err := encode("something new"); err == nil || !strings.Contains(err.Error(), "computing the vectors: http://localhost/v1/embeddings answered with status 503") {
+			t.Errorf("a server that is down: %v", err)
+		}
+		s.change(func(s *service) { s.down = false })
+		cfg.Dimensions, requests = 2, s.asked()
+		if v, _, err := encode("umbrella"); err != nil || len(v[0]) != 2 || s.asked() == requests {
+			t.Errorf("vectors of another length: %v, %v", v, err)
 		}
 	})
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 )
@@ -68,7 +67,7 @@ func BenchmarkMeaning(b *testing.B) {
 			vectors[i] = make([]float32, 1024)
 			vectors[i][i%1024] = 1
 		}
-		s = s.WithVectors(vectors, rank.VectorWeights{})
+		s = s.WithVectors(vectors)
 		req := selection.Request{Query: "approve the overdue invoice of the customer", Vector: vectors[7]}
 		b.Run(fmt.Sprintf("tools=%d", n), func(b *testing.B) {
 			for b.Loop() {

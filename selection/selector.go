@@ -37,9 +37,9 @@ func (s *Selector) WithVotes(v *rank.Votes) *Selector {
 // WithVectors returns a selector that also compares meanings. The vectors are by
 // position in the catalog, see [rank.NewVectors]. They count for requests with a
 // [Request.Vector] of as many numbers.
-func (s *Selector) WithVectors(vectors [][]float32, w rank.VectorWeights) *Selector {
+func (s *Selector) WithVectors(vectors [][]float32) *Selector {
 	with := *s
-	with.vectors = rank.NewVectors(vectors, w)
+	with.vectors = rank.NewVectors(vectors)
 	return &with
 }
 

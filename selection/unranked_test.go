@@ -3,7 +3,6 @@ package selection_test
 import (
 	"testing"
 
-	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 )
 
@@ -14,7 +13,7 @@ func TestRankingThatPanics(t *testing.T) {
 	s := selection.New(c, selection.Config{Direct: -1, Limit: 2, Pinned: []string{"get_weather"}})
 	vectors := make([][]float32, c.Len()+1) // one more than there are tools
 	vectors[c.Len()] = []float32{1}
-	broken := s.WithVectors(vectors, rank.VectorWeights{})
+	broken := s.WithVectors(vectors)
 	req := selection.Request{Query: "create an invoice", Vector: []float32{1}}
 	sel := broken.Select(req)
 	if sel.Unranked() == nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
-	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
@@ -319,7 +318,7 @@ func TestRankingPanics(t *testing.T) {
 	if err := r.Register(weather(tool.Read, sunny), tool.Func(tool.Definition{Name: "send_mail", Description: "Write to somebody", Risk: tool.Read}, sunny)); err != nil {
 		t.Fatal(err)
 	}
-	s := selection.New(r.Catalog(), selection.Config{Direct: -1, Pinned: []string{"send_mail"}}).WithVectors([][]float32{{1, 0}, {0, 1}, {1, 0}}, rank.VectorWeights{}) // one too many
+	s := selection.New(r.Catalog(), selection.Config{Direct: -1, Pinned: []string{"send_mail"}}).WithVectors([][]float32{{1, 0}, {0, 1}, {1, 0}}) // one too many
 	m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "send_mail", `{"city":"a"}`)}}, fake.Step{Text: "sent"}, fake.Step{Text: "sunny"})
 	var out bytes.Buffer
 	log := panics.Counted(slog.New(slog.NewTextHandler(&out, nil)))
@@ -343,7 +342,7 @@ func TestMeaningReachesTheSelection(t *testing.T) {
 	if err := r.Register(weather(tool.Read, sunny), tool.Func(tool.Definition{Name: "send_mail", Description: "Write to somebody", Risk: tool.Read}, sunny)); err != nil {
 		t.Fatal(err)
 	}
-	s := selection.New(r.Catalog(), selection.Config{Direct: -1}).WithVectors([][]float32{{1, 0}, {0, 1}}, rank.VectorWeights{})
+	s := selection.New(r.Catalog(), selection.Config{Direct: -1}).WithVectors([][]float32{{1, 0}, {0, 1}})
 	m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "find_tools", `{"queries":["letter"]}`)}}, fake.Step{Text: "found"})
 	known := &meanings{}
 	b := &bench{turn.New(m, func() *selection.Selector { return s }, prompt.New(prompt.Config{}), turn.Config{Embedder: known}), m}

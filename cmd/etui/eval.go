@@ -6,12 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/lab/eval"
 )
 
-func evalCommand(console *terminal.Console) *cobra.Command {
+func evalCommand(at *place) *cobra.Command {
 	var o eval.Options
 	c := &cobra.Command{
 		Use:   "eval DIR...",
@@ -32,10 +33,11 @@ skipped. Tokens are those of the first --limit tools of each question.
 --usage FILE also measures with the votes of past questions, {"text","tools"};
 --run then writes the rankings with votes. --enriched FILE also measures with
 more texts about the tools, {"id" or "tool","aliases","examples"}, such as
-those of etui tools enrich.`,
+those of etui tools enrich. Where etui.yaml has embeddings, they are measured,
+too; vectors are kept in the state folder.`,
 		Example: "  etui eval my-set\n  etui eval sets --json\n  etui eval my-set --run before.jsonl",
 		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return measureSets(c.Context(), console, args, o) },
+		RunE:    func(c *cobra.Command, args []string) error { return measureSets(c.Context(), at, args, o) },
 	}
 	c.Flags().StringVar(&o.Queries, "queries", "", "`FILE` with the questions, in place of queries.jsonl")
 	c.Flags().StringVar(&o.Run, "run", "", "write the rankings to `FILE` (for several sets: to SET.jsonl in this folder)")
@@ -48,13 +50,25 @@ those of etui tools enrich.`,
 	return c
 }
 
-func measureSets(ctx context.Context, console *terminal.Console, args []string, o eval.Options) error {
+func measureSets(ctx context.Context, at *place, args []string, o eval.Options) error {
+	console := at.Console
 	if o.Limit < 1 {
 		return config.Usagef("--limit must be above zero")
 	}
 	dirs, err := eval.Sets(args)
 	if err != nil {
 		return err
+	}
+	if o.Score == "" {
+		w, err := at.open(ctx)
+		if err != nil {
+			return err
+		}
+		o.Vectors = app.Measured(ctx, w, at.quiet(w.Config.Log), func(done, all int) {
+			if terminal.Is(console.Err) {
+				fmt.Fprintf(console.Err, "vectors: %d of %d\n", done, all)
+			}
+		})
 	}
 	single := len(dirs) == 1 && dirs[0] == args[0]
 	var results []eval.Result

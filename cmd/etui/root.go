@@ -135,7 +135,7 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 		without(backupCommand(at), "url"), without(restoreCommand(at), "url"), configCommand(at), doctorCommand(at),
 		replayCommand(at), tuneCommand(at),
 		chatCommand(g), without(acpCommand(g), "json"), runCommand(g), selectCommand(g),
-		evalCommand(console), versionCommand(console), manCommand(console))
+		evalCommand(at), versionCommand(console), manCommand(console))
 	for _, resource := range resources() {
 		root.AddCommand(resource.command(g))
 	}

@@ -28,6 +28,9 @@ type Options struct {
 	// Enriched is a file with texts about the tools, see [Set.LoadEnriched]. The set is then
 	// also scored with them.
 	Enriched string
+	// Vectors returns the vectors of tools and of questions, each list in its order. The set is
+	// then also scored with them. Nil compares no meanings.
+	Vectors func(tools []*tool.Definition, questions []string) (ofTools, ofQuestions [][]float32, err error)
 	// Limit is how many tools would be sent for a question.
 	Limit int
 }
@@ -37,6 +40,8 @@ type Result struct {
 	Set   string `json:"set"`
 	Tools int    `json:"tools"`
 	Score
+	// Meaning is the score with vectors, if they were compared.
+	Meaning *Score `json:"meaning,omitempty"`
 	// Usage is the score with the votes of past questions, if there are any.
 	Usage *Score `json:"usage,omitempty"`
 	// Enriched is the score with the texts of a file, and Texts is how many tools have
@@ -102,6 +107,13 @@ func Evaluate(dir string, single bool, o Options) (Result, error) {
 	}
 	ranked := set.Rank(nil)
 	r.Score = set.score(ranked, o.Limit)
+	if o.Vectors != nil {
+		if ranked, err = set.rankMeanings(o.Vectors); err != nil {
+			return r, fmt.Errorf("%s: %w", set.Name, err)
+		}
+		score := set.score(ranked, o.Limit)
+		r.Meaning = &score
+	}
 	if o.Enriched != "" {
 		enriched, problems, err := set.LoadEnriched(file(o.Enriched))
 		if err != nil {
@@ -168,7 +180,8 @@ func (r *Result) vote(set *Set, o Options) (map[string][]string, error) {
 	}
 	s := selection.New(c, selection.Config{})
 	search := func(s *selection.Selector) map[string][]string {
-		return set.rank(func(q Query) []string {
+		return set.rank(func(i int) []string {
+			q := set.Queries[i]
 			var list []string
 			for _, m := range s.Select(selection.Request{Query: q.Text, History: q.History, Limit: depth}).Ranked {
 				list = append(list, ids[m.Definition.Name])
@@ -186,14 +199,38 @@ func (r *Result) vote(set *Set, o Options) (map[string][]string, error) {
 // Rank ranks the set's tools for each of its queries: their ids, best first. Enriched are
 // more texts about them, by name.
 func (s *Set) Rank(enriched map[string]tool.Texts) map[string][]string {
+	return s.rankEach(enriched, func(i int) rank.Query { return rank.Query{Text: s.Queries[i].Text, History: s.Queries[i].History} })
+}
+
+// rankMeanings also compares vectors, of the same text of a question as in a turn.
+func (s *Set) rankMeanings(vectors func([]*tool.Definition, []string) (ofTools, ofQuestions [][]float32, err error)) (map[string][]string, error) {
+	questions := make([]string, len(s.Queries))
+	for i, q := range s.Queries {
+		questions[i] = rank.Divide(q.Text).Request
+	}
+	ofTools, ofQuestions, err := vectors(s.definitions(), questions)
+	if err != nil {
+		return nil, err
+	}
+	compared := rank.NewVectors(ofTools)
+	return s.rankEach(nil, func(i int) rank.Query {
+		return rank.Query{Text: s.Queries[i].Text, History: s.Queries[i].History, Vector: ofQuestions[i], Vectors: compared}
+	}), nil
+}
+
+func (s *Set) definitions() []*tool.Definition {
 	definitions := make([]*tool.Definition, len(s.Tools))
 	for i := range s.Tools {
 		definitions[i] = &s.Tools[i].Definition
 	}
-	x := rank.NewIndexer(rank.Weights{}).Index(definitions, enriched)
-	return s.rank(func(q Query) []string {
+	return definitions
+}
+
+func (s *Set) rankEach(enriched map[string]tool.Texts, query func(i int) rank.Query) map[string][]string {
+	x := rank.NewIndexer(rank.Weights{}).Index(s.definitions(), enriched)
+	return s.rank(func(i int) []string {
 		var list []string
-		ranking := x.Rank(rank.Query{Text: q.Text, History: q.History})
+		ranking := x.Rank(query(i))
 		for _, hit := range ranking.Hits(depth) {
 			list = append(list, s.Tools[hit.Position].ID)
 		}
@@ -201,9 +238,9 @@ func (s *Set) Rank(enriched map[string]tool.Texts) map[string][]string {
 	})
 }
 
-func (s *Set) rank(rank func(Query) []string) map[string][]string {
+func (s *Set) rank(rank func(i int) []string) map[string][]string {
 	ranked := make(map[string][]string, len(s.Queries))
-	for i, list := range Each(len(s.Queries), func(i int) []string { return rank(s.Queries[i]) }) {
+	for i, list := range Each(len(s.Queries), rank) {
 		ranked[s.Queries[i].ID] = list
 	}
 	return ranked

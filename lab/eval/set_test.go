@@ -3,6 +3,8 @@ package eval_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/lab/eval"
+	"github.com/etui-run/etui/tool"
 )
 
 func write(t *testing.T, file, text string) {
@@ -78,5 +81,31 @@ func TestLoadGoesOn(t *testing.T) {
 	}
 	if mean.Negatives != 4 {
 		t.Errorf("mean.Negatives = %v, want 4", mean.Negatives)
+	}
+}
+
+// TestMeaning is measured beside words alone, of what a question asks for.
+func TestMeaning(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "tools.jsonl"), `{"id":"1","name":"get_weather"}`+"\n"+`{"id":"2","name":"send_mail"}`+"\n"+`{"id":"3","name":"add_numbers"}`)
+	write(t, filepath.Join(dir, "queries.jsonl"), `{"id":"a","text":"umbrella?","relevant":["1"]}`+"\n"+`{"id":"b","text":"mail","relevant":["2"]}`)
+	vectors := func(tools []*tool.Definition, questions []string) ([][]float32, [][]float32, error) {
+		if len(tools) != 3 || !slices.Equal(questions, []string{"umbrella?", "mail"}) {
+			return nil, nil, fmt.Errorf("asked about %d tools and %q", len(tools), questions)
+		}
+		return [][]float32{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, [][]float32{{1, 0, 0}, {0, 1, 0}}, nil
+	}
+	r, err := eval.Evaluate(dir, true, eval.Options{Limit: 8, Vectors: vectors})
+	if err != nil || r.Recall1 != 0.5 || r.Meaning == nil || r.Meaning.Recall1 != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if table := eval.Table([]eval.Result{r}); !strings.Contains(table, " + meaning") {
+		t.Error(table)
+	}
+	_, err = eval.Evaluate(dir, true, eval.Options{Limit: 8, Vectors: func([]*tool.Definition, []string) ([][]float32, [][]float32, error) {
+		return nil, nil, errors.New("down")
+	}})
+	if err == nil || !strings.HasSuffix(err.Error(), ": down") {
+		t.Error(err)
 	}
 }

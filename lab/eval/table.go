@@ -15,6 +15,7 @@ func Table(results []Result) string {
 		score func(Result) *Score
 	}{
 		{"", func(r Result) *Score { return &r.Score }},
+		{" + meaning", func(r Result) *Score { return r.Meaning }},
 		{" + enriched", func(r Result) *Score { return r.Enriched }},
 		{" + usage", func(r Result) *Score { return r.Usage }},
 	}

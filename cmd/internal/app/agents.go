@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -23,10 +24,10 @@ import (
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
-	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -94,21 +95,42 @@ func (a *App) named(models map[string]model.Model, key, name string) (model.Mode
 // only uses the vectors that are already kept: a command that ends at once computes
 // none.
 func (a *App) newEmbedder(stored bool) (*embedding.Embedder, error) {
-	c := a.Workspace.Config.Embeddings
+	c := encoder(a.Workspace, "embeddings.jsonl", a.settings.Log)
 	if c.Model == "" {
 		return nil, nil
 	}
-	e, err := embedding.New(embedding.Config{
-		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
-		QueryPrefix: c.QueryPrefix, PassagePrefix: c.PassagePrefix, Dimensions: c.Dimensions,
-		Weights: rank.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
-		File:    filepath.Join(a.Workspace.State, "embeddings.jsonl"), ReadOnly: !stored, Log: a.settings.Log,
-	})
+	c.ReadOnly = !stored
+	e, err := embedding.New(c)
 	if err != nil {
 		return nil, err
 	}
 	a.close = append(a.close, e.Close)
 	return e, nil
+}
+
+// encoder is what the embeddings of a workspace say, with a file of its state folder.
+func encoder(w *workdir.Workspace, file string, log *slog.Logger) embedding.Config {
+	c := w.Config.Embeddings
+	return embedding.Config{
+		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
+		QueryPrefix: c.QueryPrefix, PassagePrefix: c.PassagePrefix, Dimensions: c.Dimensions,
+		File: filepath.Join(w.State, file), Log: log,
+	}
+}
+
+// Measured returns what computes vectors for a measurement, with the embeddings of a workspace; nil
+// when it has none.
+func Measured(ctx context.Context, w *workdir.Workspace, log *slog.Logger, progress func(done, all int)) func([]*tool.Definition, []string) (ofTools, ofQuestions [][]float32, err error) {
+	c := encoder(w, "embeddings-measured.jsonl", log)
+	if c.Model == "" {
+		return nil
+	}
+	return func(tools []*tool.Definition, questions []string) (ofTools, ofQuestions [][]float32, err error) {
+		if ofTools, ofQuestions, err = embedding.Encode(ctx, c, tools, questions, progress); err != nil {
+			err = fmt.Errorf("%w; check embeddings.base_url and embeddings.model, and that the server runs", err)
+		}
+		return ofTools, ofQuestions, err
+	}
 }
 
 // embeddings returns what tells how far the tools' vectors are; nil when meanings are not compared.

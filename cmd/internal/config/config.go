@@ -52,6 +52,8 @@ type Config struct {
 
 	// Names are the names of tools, groups and skills in it.
 	Names []Name `yaml:"-"`
+	// Retired say which of its keys are no longer read, and why.
+	Retired []string `yaml:"-"`
 }
 
 // Log says what etui logs.
@@ -380,12 +382,10 @@ type Recommend struct {
 
 // Embeddings compare meanings.
 type Embeddings struct {
-	BaseURL   string        `yaml:"base_url" help:"URL of a server with OpenAI's embeddings API, as in http://127.0.0.1:11434/v1. Default: OpenAI's."`
-	Model     string        `yaml:"model" help:"The server's name of the model. Empty: no embeddings."`
-	APIKey    secret.Value  `yaml:"api_key" help:"Use ${NAME}."`
-	Weight    float64       `yaml:"weight" default:"0.5" help:"How much similar meaning counts compared with words, from 0 to 1."`
-	Threshold float64       `yaml:"threshold" default:"0.4" help:"How similar, from 0 to 1, a tool without matching words must be to be a candidate. A good value depends on the model."`
-	Timeout   time.Duration `yaml:"timeout" default:"300ms" help:"How long a question waits for its vector. After that only words count."`
+	BaseURL string        `yaml:"base_url" help:"URL of a server with OpenAI's embeddings API, as in http://127.0.0.1:11434/v1. Default: OpenAI's."`
+	Model   string        `yaml:"model" help:"The server's name of the model. Empty: no embeddings."`
+	APIKey  secret.Value  `yaml:"api_key" help:"Use ${NAME}."`
+	Timeout time.Duration `yaml:"timeout" default:"300ms" help:"How long a question waits for its vector. After that only words count."`
 	// Prefixes are written as they are, with the space at the end.
 	QueryPrefix   string `yaml:"query_prefix" help:"What begins questions, for models that were trained with it, as in \"query: \" for E5."`
 	PassagePrefix string `yaml:"passage_prefix" help:"What begins the texts of tools, as in \"passage: \" for E5."`

@@ -101,6 +101,16 @@ func TestEnvironment(t *testing.T) {
 	same(t, "demo", c.Demo, true)
 }
 
+// TestRetired: a key that is no longer read stops nothing, and is named.
+func TestRetired(t *testing.T) {
+	c := parse(t, "embeddings: {model: m, weight: 0.5, query_prefix: 'q: ', threshold: nonsense}\n")
+	same(t, "model and prefix", c.Embeddings.Model+c.Embeddings.QueryPrefix, "mq: ")
+	same(t, "notes", len(c.Retired), 2)
+	same(t, "the first", c.Retired[0], "embeddings.weight is no longer read: how much meaning counts follows from the question and the tools; remove it")
+	same(t, "from a variable", len(parse(t, "", "ETUI_EMBEDDINGS_MODEL=m", "ETUI_EMBEDDINGS_THRESHOLD=0.7").Retired), 1)
+	same(t, "of others", len(parse(t, "embeddings: {model: m}\n").Retired), 0)
+}
+
 // TestMistakes: each says where, what and what to do.
 // TestDays: a long time is written in days, wherever a time is.
 func TestDays(t *testing.T) {
@@ -161,7 +171,6 @@ func TestMistakes(t *testing.T) {
 		{"channels: [{type: feishu, app_id: cli_1, region: cn}]\n", "", "must be one of feishu, lark"},
 		{"recommend: {mode: rules, channel: 0, keyword: 0, history: 0, recency: 0}\n", "", "at least one of the weights"},
 		{"embeddings: {base_url: http://localhost}\n", "", `etui.yaml:1:13: embeddings needs the key "model"`},
-		{"embeddings: {model: m, weight: 0}\n", "", "weight and threshold must be above 0"},
 		{"visibility: {rules: [{allow: [a], when: ''}]}\n", "", `etui.yaml:1:41: the condition is empty; leave when out`},
 		{"visibility:\n  rules:\n  - deny: [a]\n    when:\n", "", "etui.yaml:4:10: the condition is empty"},
 		{"visibility: {rules: [null]}\n", "", "etui.yaml:1:22: visibility.rules[0] is empty"},

@@ -25,7 +25,7 @@ const maxAsked = 64
 // Serve carries the messages of an MCP client, one a line, to an agent of a gateway and back,
 // until the client ends its input. Skill is a toolset; empty means all tools.
 func Serve(ctx context.Context, console *terminal.Console, c *client.Client, agent, skill string) error {
-	near, err := (&mcp.IOTransport{Reader: io.NopCloser(console.In), Writer: kept{console.Out}}).Connect(ctx)
+	near, err := (&mcp.IOTransport{Reader: io.NopCloser(console.In), Writer: open{console.Out}}).Connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func carry(ctx context.Context, m jsonrpc.Message, far mcp.Transport, near mcp.C
 	return near.Write(ctx, &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}})
 }
 
-// kept is a writer that stays open.
-type kept struct{ io.Writer }
+// open is a writer that stays open.
+type open struct{ io.Writer }
 
-func (kept) Close() error { return nil }
+func (open) Close() error { return nil }
