@@ -14,10 +14,10 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/nearjson"
 	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/turn/internal/arguments"
 )
 
 // executor runs calls. It keeps the turn as it was when they began, because the turn goes on
@@ -95,7 +95,7 @@ func (x *executor) logCall(ctx context.Context, j *job) {
 // execute asks the gate about a call of a tool and makes the call.
 func (x *executor) execute(ctx context.Context, j *job, progress chan<- Progress) chat.Result {
 	name := j.entry.Definition.Name
-	args, err := arguments.Repair(j.args)
+	args, err := nearjson.Object(j.args)
 	if err == nil && j.entry.Definition.Risk != tool.Read {
 		err = x.config.Secrets.Redactor().Whole(string(args))
 	}

@@ -75,7 +75,8 @@ type Endpoint struct {
 	config Config
 	base   *url.URL
 	client *http.Client
-	late   atomic.Bool // its model closes thoughts that it did not open
+	habit  atomic.Int32 // of its model, about thoughts
+	writes atomic.Bool  // its model writes calls as text
 
 	schemas  schemas
 	toolless atomic.Bool // its model has refused tools

@@ -146,7 +146,7 @@ func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Rea
 	}
 	defer body.Close()
 	var a Answer
-	p := newProse(req, &e.late, e.config.Verbatim)
+	p := newProse(req, &e.habit, e.config.Verbatim)
 	for text, err := range a.texts(body, read) {
 		if err != nil {
 			if held := p.rest(); held != "" && !yield(model.Event{Text: held}) {
@@ -163,7 +163,9 @@ func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Rea
 		p.end()
 	}
 	if len(a.Calls) == 0 && a.Stop == "" {
-		a.Calls = p.calls(names)
+		if a.Calls = p.calls(names, a.thought()); len(a.Calls) > 0 && !e.writes.Swap(true) {
+			e.config.Log.InfoContext(ctx, "the model writes calls as text; they are taken for calls", slog.String("model", e.Name()))
+		}
 	}
 	if held := p.rest(); held != "" && !yield(model.Event{Text: held}) {
 		return nil
@@ -314,6 +316,16 @@ func (a *Answer) room(size int) bool {
 		a.State = map[string]any{}
 	}
 	return true
+}
+
+// thought returns the text that came beside the answer.
+func (a *Answer) thought() string {
+	for _, field := range []string{"reasoning_content", "reasoning"} {
+		if text, _ := a.State[field].(*kept); text != nil {
+			return text.String()
+		}
+	}
+	return ""
 }
 
 // state returns what the provider wants back with the calls of the answer; nil without calls.

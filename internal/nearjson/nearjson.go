@@ -1,6 +1,5 @@
-// Package arguments reads the arguments of a call as models write them: nearly JSON, and nearly as the
-// tool's schema wants them.
-package arguments
+// Package nearjson reads JSON as models write it: nearly.
+package nearjson
 
 import (
 	"bytes"
@@ -27,11 +26,11 @@ var (
 	errNotObject = errors.New("not a JSON object")
 )
 
-// Repair returns a call's arguments as a JSON object. It repairs mistakes that have only
+// Object returns a call's arguments as a JSON object. It repairs mistakes that have only
 // one reading (trailing commas, single quotes, a missing last brace, a code fence), but
 // not text that was cut off, because its end is unknown, nor the text in a JSON string:
 // Valid has tried that once.
-func Repair(args json.RawMessage) (json.RawMessage, error) {
+func Object(args json.RawMessage) (json.RawMessage, error) {
 	args = bytes.TrimSpace(args)
 	if len(args) == 0 || string(args) == "null" {
 		return json.RawMessage("{}"), nil
@@ -40,21 +39,12 @@ func Repair(args json.RawMessage) (json.RawMessage, error) {
 		return nil, errTooLong
 	}
 	args, quoted := unquoted(args)
-	if !json.Valid(args) {
-		if cutOff(args) {
-			return nil, errCutOff
-		}
-		if len(args) > maxRepair {
-			return nil, errTooBroken
-		}
-		if quoted {
-			return nil, errNotJSON
-		}
-		repaired, err := jsonrepair.Repair(string(args))
-		if err != nil || !json.Valid([]byte(repaired)) {
-			return nil, errNotJSON
-		}
-		args = bytes.TrimSpace([]byte(repaired))
+	if quoted && !json.Valid(args) && !cutOff(args) && len(args) <= maxRepair {
+		return nil, errNotJSON
+	}
+	args, err := Value(args)
+	if err != nil {
+		return nil, err
 	}
 	if args[0] != '{' {
 		return nil, errNotObject
@@ -63,6 +53,24 @@ func Repair(args json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("ambiguous: duplicate key %q", key)
 	}
 	return args, nil
+}
+
+// Value returns a JSON value with the same mistakes repaired.
+func Value(text []byte) (json.RawMessage, error) {
+	text = bytes.TrimSpace(text)
+	switch {
+	case json.Valid(text):
+		return text, nil
+	case cutOff(text):
+		return nil, errCutOff
+	case len(text) > maxRepair:
+		return nil, errTooBroken
+	}
+	repaired, err := jsonrepair.Repair(string(text))
+	if err != nil || !json.Valid([]byte(repaired)) {
+		return nil, errNotJSON
+	}
+	return bytes.TrimSpace([]byte(repaired)), nil
 }
 
 // unquoted returns the text in a JSON string: some servers send the object in one.
@@ -153,7 +161,7 @@ func Valid(ctx context.Context, args json.RawMessage) json.RawMessage {
 		args = text
 	}
 	if ctx.Err() == nil {
-		if repaired, err := Repair(args); err == nil {
+		if repaired, err := Object(args); err == nil {
 			return repaired
 		}
 	}
