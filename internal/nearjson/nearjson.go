@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 
 	"github.com/kaptinlin/jsonrepair"
 )
@@ -31,8 +33,8 @@ var (
 // not text that was cut off, because its end is unknown, nor the text in a JSON string:
 // Valid has tried that once.
 func Object(args json.RawMessage) (json.RawMessage, error) {
-	args = bytes.TrimSpace(args)
-	if len(args) == 0 || string(args) == "null" {
+	args = bytes.TrimSpace(bytes.TrimPrefix(args, []byte("\ufeff")))
+	if slices.Contains(nothing, string(args)) {
 		return json.RawMessage("{}"), nil
 	}
 	if len(args) > maxArguments {
@@ -55,6 +57,12 @@ func Object(args json.RawMessage) (json.RawMessage, error) {
 	return args, nil
 }
 
+// nothing is what models write for no arguments.
+var nothing = []string{"", "null", "None", "nil", "undefined"}
+
+// tripled matches a text in Python's other quotes, in which each character stands for itself.
+var tripled = regexp.MustCompile(`(?s)"""(.*?)"""`)
+
 // Value returns a JSON value with the same mistakes repaired.
 func Value(text []byte) (json.RawMessage, error) {
 	text = bytes.TrimSpace(text)
@@ -66,7 +74,10 @@ func Value(text []byte) (json.RawMessage, error) {
 	case len(text) > maxRepair:
 		return nil, errTooBroken
 	}
-	repaired, err := jsonrepair.Repair(string(text))
+	repaired, err := jsonrepair.Repair(tripled.ReplaceAllStringFunc(string(text), func(t string) string {
+		quoted, _ := json.Marshal(t[len(`"""`) : len(t)-len(`"""`)]) // a string
+		return string(quoted)
+	}))
 	if err != nil || !json.Valid([]byte(repaired)) {
 		return nil, errNotJSON
 	}

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,13 +66,16 @@ func whole(pieces []string) json.RawMessage {
 		return json.RawMessage(cut)
 	}
 	if !json.Valid([]byte(joined)) {
-		for len(pieces) > 1 && json.Valid([]byte(pieces[0])) && strings.Trim(pieces[0], " {}") == "" {
+		for len(pieces) > 1 && json.Valid([]byte(pieces[0])) && empty(json.RawMessage(pieces[0])) {
 			pieces = pieces[1:]
 		}
 		joined = strings.Join(pieces, "")
 	}
-	if len(pieces) < 2 || json.Valid([]byte(joined)) {
+	if json.Valid([]byte(joined)) {
 		return json.RawMessage(joined)
+	}
+	if once := same(joined); once != nil || len(pieces) < 2 {
+		return json.RawMessage(cmp.Or(string(once), joined))
 	}
 	last := pieces[len(pieces)-1]
 	for i, piece := range pieces[:len(pieces)-1] {
@@ -81,6 +85,23 @@ func whole(pieces []string) json.RawMessage {
 	}
 	return json.RawMessage(last)
 }
+
+// same returns the object that a text has several times, or beside empty ones; nil if it has others.
+func same(text string) (object json.RawMessage) {
+	d := json.NewDecoder(strings.NewReader(text))
+	for d.More() {
+		var next json.RawMessage
+		if d.Decode(&next) != nil || object != nil && !empty(object) && !empty(next) && string(object) != string(next) {
+			return nil
+		}
+		if object == nil || empty(object) {
+			object = next
+		}
+	}
+	return object
+}
+
+func empty(object json.RawMessage) bool { return strings.Trim(string(object), " {}") == "" }
 
 // endMarks are what models write at the end of a text for their server.
 var endMarks = regexp.MustCompile(`(\s*(<\|[a-z_]+\|>|</?(s|tool_call|function)>|<｜[^｜>]+｜>))+\s*$`)
