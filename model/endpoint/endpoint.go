@@ -48,6 +48,8 @@ type Config struct {
 	// Header is sent with every request; Key is the secret that it contains, if any.
 	Header http.Header
 	Key    string
+	// KeyFrom says where the key comes from, for the error of one that is refused; empty says nothing.
+	KeyFrom string
 	// Headers are those of the user. They replace others of the same name, and their
 	// values are secrets.
 	Headers map[string]string
@@ -195,5 +197,9 @@ func (e *Endpoint) Describe(ctx context.Context, err error) error {
 		described = *refusal
 	}
 	described.Model = e.config.Name
-	return Failure(ctx, err, described, e.config.Key, e.config.Headers)
+	failure := Failure(ctx, err, described, e.config.Key, e.config.Headers)
+	if refused := (*model.Error)(nil); e.config.KeyFrom != "" && errors.As(failure, &refused) && errors.Is(refused.Kind, model.ErrAuth) {
+		refused.Detail = strings.TrimRight(refused.Detail, ". ") + ". Check the key: " + e.config.KeyFrom
+	}
+	return failure
 }

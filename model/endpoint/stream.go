@@ -30,6 +30,8 @@ type Answer struct {
 	// [chat.Message.State]. Use Keep, KeepEach and KeepWhole.
 	State map[string]any
 	kept  int // bytes of State
+	// Choice is which of several answers is read; nil until one has begun.
+	Choice *int
 	// Begun says that there was an event of an answer, and Complete that the answer may end
 	// here, though the usage may follow.
 	Begun, Complete bool

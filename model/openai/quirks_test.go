@@ -146,6 +146,21 @@ func TestQuirks(t *testing.T) {
 			calls: `time({})#call00002`, stop: model.ToolCalls,
 		},
 		{
+			name: "an error behind the end of the answer",
+			raw:  sse(`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`, `{"error":{"message":"no usage","code":500}}`, `[DONE]`),
+			text: "a", stop: model.Done,
+		},
+		{
+			name: "two answers, of which the second begins first",
+			raw:  sse(`{"choices":[{"index":1,"delta":{"content":"a"}}]}`, `{"choices":[{"index":0,"delta":{"content":"NO"}}]}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"length"},{"index":1,"delta":{"content":"b"},"finish_reason":"stop"}]}`, `[DONE]`),
+			text: "ab", stop: model.Done,
+		},
+		{
+			name: "an answer in a list", kind: json,
+			raw:  `[{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}]`,
+			text: "a", stop: model.Done,
+		},
+		{
 			name: "usage and reason of other names",
 			raw:  sse(`{"choices":[{"delta":{"content":"a"},"finish_reason":"MAX_TOKENS"}],"usage":{"input_tokens":9,"output_tokens":-2,"cached_tokens":"4"}}`, `[DONE]`),
 			text: "a", stop: model.Length, usage: model.Tokens{Input: 9, CacheRead: 4},
