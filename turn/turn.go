@@ -513,7 +513,7 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 	for tries := 1; err == nil && silent(answer) && !c.stopped && c.ctx.Err() == nil; tries++ {
 		c.config.Log.WarnContext(c.ctx, "the model gave an empty answer", "stop", c.done.Stop, "tries", tries, "session", c.in.Session.Key)
 		if tries == 2 {
-			answer.Text = noAnswer(c.done.Stop)
+			answer.Text = model.Silence(c.done.Stop, chat.Chinese(c.in.Text))
 			c.emit(Event{Text: answer.Text})
 			break
 		}
@@ -538,17 +538,6 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 // silent reports whether an answer says nothing and calls nothing.
 func silent(answer chat.Message) bool {
 	return strings.TrimSpace(answer.Text) == "" && len(answer.Calls) == 0
-}
-
-// noAnswer is what a person reads in place of an answer that is empty, twice.
-func noAnswer(why model.Stop) string {
-	switch why {
-	case model.Length:
-		return "The model reached its limit of tokens before it said anything. Please ask for less at once, or raise the limit of the model."
-	case model.Refused:
-		return "The model declined to answer."
-	}
-	return "The model gave no answer, twice. Please try again, or say it in other words."
 }
 
 // listen reads an answer of the model to its end, unless the caller stops ranging.

@@ -8,9 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 	"sync/atomic"
-	"unicode"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
@@ -100,7 +98,7 @@ func missing(whole, sent model.Request) string {
 		return ""
 	}
 	pdf := func(f chat.File) bool { return f.MediaType == chat.PDF }
-	chinese := strings.ContainsFunc(whole.Messages[at].Text, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+	chinese := chat.Chinese(whole.Messages[at].Text)
 	switch onlyPDFs := !slices.ContainsFunc(before, func(f chat.File) bool { return !pdf(f) }) || len(after) > 0; {
 	case onlyPDFs && chinese:
 		return "（该模型不能读 PDF，以下回答没有参考它。）"
