@@ -76,7 +76,11 @@ func ofPictures(err error) bool {
 
 var noPictures = regexp.MustCompile(`(?i)(image|vision|picture|multi-?modal|mmproj).{0,60}(not|n't|un|only) ?(support|available|enabled|a multi)|` +
 	`(not|n't) (currently )?support.{0,30}(image|vision|picture|multi-?modal)|support image|` +
-	`not a multi-?modal|unknown variant .?image|content must be a string|only (support )?text|expected .?text|` +
+	`not a multi-?modal|not a VLM|unknown variant .?image|content (must|should) be a string|valid string|` +
+	`only (supports? |accepts? )?text|text-only|expected .?text|must be .?text|values are: .?text|at most 0 image|` +
+	`(unsupported|unknown|unexpected|invalid) (content|part|value|type)[^.]{0,12}image_url|` +
+	`image_url.{0,12}(not|un) ?(valid|allowed|permitted|supported)|(image|picture).{0,30}not (permitted|allowed|accepted)|` +
+	`(not|n't|cannot|unable to) (accept|process|handle|read|take) (images?|pictures?)|\b(no|not have) vision|` +
 	`(不支持|非法).{0,16}(图|视觉|多模态|image|text)|(图|视觉|多模态|image).{0,12}不支持`)
 
 // missing tells the person which files of the newest message the model did not get; empty if it got

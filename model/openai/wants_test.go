@@ -45,6 +45,13 @@ func TestAskedAgain(t *testing.T) {
 		{"pictures, llama.cpp", 500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj", "image_url", "cannot see pictures"},
 		{"pictures, OpenAI", 400, "Invalid content type. image_url is only supported by certain models.", "image_url", "cannot see pictures"},
 		{"pictures, LM Studio", 400, "Model does not support images. Please use a model that does.", "image_url", "cannot see pictures"},
+		{"tools, a parameter", 400, "Unsupported parameter: 'tools'", `"tools"`, ""},
+		{"tools, none", 400, "The model x has no tool support", `"tools"`, ""},
+		{"pictures, vLLM", 400, "At most 0 image(s) may be provided in one prompt.", "image_url", "cannot see pictures"},
+		{"pictures, SiliconFlow", 400, "The model is not a VLM (Vision Language Model). Please use text-only prompts.", "image_url", "cannot see pictures"},
+		{"pictures, a type", 422, "Unexpected content type: image_url", "image_url", "cannot see pictures"},
+		{"pictures, a string", 400, "Invalid user message: content should be a string", "image_url", "cannot see pictures"},
+		{"pictures, no vision", 501, "The model does not have vision capability", "image_url", "cannot see pictures"},
 		{"pictures, Chinese", 400, "该模型不支持图片输入", "image_url", "cannot see pictures"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
