@@ -283,9 +283,11 @@ type Done struct {
 	// Taken reports that the message was taken into the turn of an earlier one, whose
 	// reply answers both.
 	Taken bool `json:"taken,omitempty"`
-	// Steps is how often the model was asked, Calls how many calls ran.
+	// Steps is how often the model was asked, Calls how many calls ran, and Empty how many answers said
+	// nothing.
 	Steps int `json:"steps"`
 	Calls int `json:"calls"`
+	Empty int `json:"empty,omitempty"`
 	// CacheBreaks are the reasons why the provider's prompt cache could not be used;
 	// none when it could.
 	CacheBreaks []Break `json:"cache_breaks,omitempty"`
@@ -512,6 +514,7 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 	}
 	for tries := 1; err == nil && silent(answer) && !c.stopped && c.ctx.Err() == nil; tries++ {
 		c.config.Log.WarnContext(c.ctx, "the model gave an empty answer", "stop", c.done.Stop, "tries", tries, "session", c.in.Session.Key)
+		c.done.Empty++
 		if tries == 2 {
 			answer.Text = model.Silence(c.done.Stop, chat.Chinese(c.in.Text))
 			c.emit(Event{Text: answer.Text})
