@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/etui-run/etui/model"
 )
@@ -290,6 +289,11 @@ func (p *prose) pass() string {
 		p.text, p.said = "", true
 		return out
 	}
+	if !strings.ContainsAny(p.text, "<[◁`") { // almost always: no mark begins or ends here
+		out := p.text
+		p.text = ""
+		return p.tell(out)
+	}
 	if at := p.orphan(); at != nil {
 		p.habit.Store(closes)
 		p.ended = true
@@ -308,8 +312,9 @@ func (p *prose) pass() string {
 		return p.tell(out)
 	}
 	out := p.text
-	if at := unsure.FindStringIndex(out); at != nil && len(out)-at[0] < maxHead {
-		out = out[:at[0]]
+	sure := max(0, len(out)-maxHead)
+	if at := unsure.FindStringIndex(out[sure:]); at != nil {
+		out = out[:sure+at[0]]
 	}
 	p.text = p.text[len(out):]
 	if p.marks {
@@ -321,13 +326,10 @@ func (p *prose) pass() string {
 // tell notes what is passed on.
 func (p *prose) tell(out string) string {
 	p.said = p.said || out != ""
-	p.ended = p.ended || thoughtIn.MatchString(out)
+	p.ended = p.ended || strings.Contains(out, "<") && thoughtIn.MatchString(out)
 	p.fences += strings.Count(out, "```")
-	p.before += out
-	for len(p.before) > 8 { // enough for the end of a sentence
-		_, n := utf8.DecodeRuneInString(p.before)
-		p.before = p.before[n:]
-	}
+	p.before += out[max(0, len(out)-maxBefore):]
+	p.before = p.before[max(0, len(p.before)-maxBefore):]
 	return out
 }
 
@@ -397,18 +399,23 @@ const (
 	maxBlank = 64
 	// maxMark bounds a mark, and maxHead the head of a message of harmony, in bytes.
 	maxMark, maxHead = 80, 240
+	// maxBefore is enough for the end of a sentence, in bytes.
+	maxBefore = 4
 	// maxTail bounds what is kept of a thought that goes on, in bytes.
 	maxTail = 16 << 10
 )
 
-// end says that the answer is complete: what was guessed to be a thought, and did not end, is none.
-func (p *prose) end() {
-	if p.step != thinks || !p.guess {
+// end says that the answer is complete, or was cut: what was guessed to be a thought, and did not end, is
+// none. Of a model that is known to close thoughts, a cut one is.
+func (p *prose) end(cut bool) {
+	if p.step != thinks || !p.guess || cut && p.habit.Load() == closes {
 		return
 	}
 	if p.guess, p.text = false, p.held.String()+p.text; p.until == "" {
-		p.habit.Store(never)
-		p.step = begins
+		if !cut {
+			p.habit.Store(never)
+		}
+		p.ended, p.step = true, begins
 	} else {
 		p.plain, p.step = true, replies
 	}

@@ -182,9 +182,7 @@ func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Rea
 		}
 	}
 	drain(body, cancel)
-	if a.Stop != model.Length {
-		p.end()
-	}
+	p.end(a.Stop == model.Length)
 	if len(a.Calls) == 0 && a.Stop == "" {
 		if a.Calls = p.calls(names, a.thought()); len(a.Calls) > 0 && !e.writes.Swap(true) {
 			e.config.Log.InfoContext(ctx, "the model writes calls as text; they are taken for calls", slog.String("model", e.Name()))

@@ -146,6 +146,11 @@ func TestQuirks(t *testing.T) {
 			calls: `time({})#call00002`, stop: model.ToolCalls,
 		},
 		{
+			name: "an answer that begins as thoughts do, and is cut",
+			raw:  sse(`{"choices":[{"delta":{"content":"Okay, "}}]}`, `{"choices":[{"delta":{"content":"it is"},"finish_reason":"length"}]}`, `[DONE]`),
+			text: "Okay, it is", stop: model.Length,
+		},
+		{
 			name: "an error behind the end of the answer",
 			raw:  sse(`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`, `{"error":{"message":"no usage","code":500}}`, `[DONE]`),
 			text: "a", stop: model.Done,
