@@ -433,6 +433,9 @@ func (p *prose) rest() string {
 	if p.exact {
 		return text
 	}
+	if !p.said {
+		text = strings.TrimLeft(text, " \t\r\n")
+	}
 	text = ends.ReplaceAllString(text, "")
 	if p.wrapped != "" {
 		text = strings.TrimSuffix(strings.TrimRight(text, " \n"), p.wrapped)
