@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -154,5 +155,21 @@ func TestStrict(t *testing.T) {
 	}
 	if _, err := openai.New(openai.Config{Model: "m", Schemas: "odd"}); err == nil {
 		t.Error("there are no such schemas")
+	}
+}
+
+// TestKeyFrom: the error of a refused key says where the key comes from, behind [model.Advice].
+func TestKeyFrom(t *testing.T) {
+	for status, told := range map[int]bool{401: true, 403: true, 400: false, 500: false} {
+		s := modeltest.OpenAI(modeltest.Reply{Status: status, Message: "no such thing."})
+		defer s.Close()
+		m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, KeyFrom: "line 3", Retries: -1, Transport: &http.Transport{DisableKeepAlives: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = model.Answer(m.Stream(t.Context(), model.Request{Messages: []chat.Message{{Role: chat.User, Text: "x"}}}))
+		if err == nil || strings.HasSuffix(err.Error(), ": no such thing"+model.Advice+"line 3") != told {
+			t.Errorf("%d: %v", status, err)
+		}
 	}
 }
