@@ -267,6 +267,6 @@ func (a *account) refused(m Incoming, err error) error {
 	case errors.Is(err, engine.ErrEmpty):
 		return nil
 	}
-	a.answer(m, message.Excuse(err))
+	a.answer(m, message.Excuse(err, m.Text))
 	return nil
 }

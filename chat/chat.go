@@ -9,7 +9,9 @@ package chat
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Role is the speaker of a [Message].
@@ -168,3 +170,10 @@ func (f Facts) Record() string {
 
 // HasRole reports whether the caller has the role.
 func (f Facts) HasRole(role string) bool { return slices.Contains(f.Roles, role) }
+
+// Chinese reports whether a text is Chinese: then etui's own words about it are, too. Japanese has
+// characters of its own among them.
+func Chinese(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) })
+}

@@ -24,3 +24,11 @@ func TestHasRole(t *testing.T) {
 		t.Error("roles are compared exactly")
 	}
 }
+
+func TestChinese(t *testing.T) {
+	for text, want := range map[string]bool{"我还剩几天年假？": true, "what is 年假?": true, "what is it?": false, "今日は天気がいい": false, "": false} {
+		if got := chat.Chinese(text); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}

@@ -88,7 +88,7 @@ func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done
 	defer cancel()
 	reply, err = list[i].answer(ctx, e, m, strings.TrimSpace(rest))
 	if err != nil && !errors.Is(err, engine.ErrStore) && !errors.Is(err, engine.ErrBusy) {
-		return message.Excuse(err), true, nil
+		return message.Excuse(err, m.Text), true, nil
 	}
 	return reply, true, err
 }

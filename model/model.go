@@ -186,6 +186,9 @@ var (
 	ErrUnavailable = errors.New("the provider is not available")
 )
 
+// Advice begins what an error of kind ErrAuth tells operators of the key. Others do not read it.
+const Advice = ". Check the key: "
+
 // Error is a failed request to a model.
 type Error struct {
 	// Model is the [Info.Name].

@@ -44,20 +44,29 @@ func (n Names) offer(name string) {
 }
 
 // plain returns a name without what some models write around it: blanks, marks of a channel, a
-// namespace, a number; and in lower case.
+// namespace, a number, arguments; and without its case and what is between its words.
 func plain(name string) string {
 	if _, rest, tagged := strings.Cut(name, ">"); tagged && strings.HasPrefix(strings.TrimSpace(name), "<") {
 		name = rest
 	}
-	name, _, _ = strings.Cut(name, "<|")
+	if at := strings.IndexAny(name, "<({"); at > 0 {
+		name = name[:at]
+	}
 	name = strings.ToLower(strings.Trim(name, " \t\r\n\"'`()"))
-	for _, prefix := range []string{"functions.", "function.", "default_api:", "default_api.", "tools.", "tool."} {
-		name = strings.TrimPrefix(name, prefix)
+	for _, prefix := range []string{"default_api", "functions", "function", "tools", "tool"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" && strings.Contains(".:/", rest[:1]) {
+			name = rest[1:]
+		}
 	}
 	if at := strings.LastIndexByte(name, ':'); at > 0 && strings.Trim(name[at+1:], "0123456789") == "" {
 		name = name[:at]
 	}
-	return name
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("_-./: ", r) {
+			return -1
+		}
+		return r
+	}, name)
 }
 
 func (n Names) add(name string) {
@@ -98,8 +107,8 @@ func (n Names) Own(name string) string {
 	if _, own := n.to[name]; own {
 		return name
 	}
-	if own := n.near[plain(name)]; own != "" {
-		return own
+	if key := plain(name); key != "" && n.near[key] != "" {
+		return n.near[key]
 	}
 	return name
 }

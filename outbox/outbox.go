@@ -91,6 +91,7 @@ func (b *Outbox) Letters(ctx context.Context, after int64, limit int) ([]Letter,
 func (b *Outbox) letter(ctx context.Context, i store.Item) Letter {
 	l := Letter{ID: i.ID, Session: i.Session, Tries: i.Tries, Reason: i.Reason, Asked: i.Accepted, Answered: i.Ended}
 	var asked struct {
+		Text  string          `json:"text"`
 		Reply json.RawMessage `json:"reply"`
 		Trace string          `json:"trace"`
 	}
@@ -104,7 +105,7 @@ func (b *Outbox) letter(ctx context.Context, i store.Item) Letter {
 	}
 	done, files, err := message.ResultOf(i)
 	if l.Files = files; err != nil {
-		l.Failed = message.Excuse(err)
+		l.Failed = message.Excuse(err, asked.Text)
 	} else {
 		l.Text, l.Awaits = done.Reply, done.Awaits
 	}

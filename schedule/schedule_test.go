@@ -420,7 +420,12 @@ func TestTasksRefused(t *testing.T) {
 	t.Parallel()
 	g, _ := timed(t, newClock("2026-03-02 08:30:00"), &store.Memory{}, 0)
 	for says, task := range map[string]schedule.Task{
-		"is neither a time such as":        {When: "soon", Text: "x"},
+		"is neither a time such as": {When: "soon", Text: "x"},
+		`the day of the week is "8"; it may be 0 to 7, where 0 and 7 are Sunday`: {When: "0 9 * * 8", Text: "x"},
+		`the minute is "60"; it may be 0 to 59`:                                  {When: "60 9 * * 1", Text: "x"},
+		`the month is "foo"; it may be 1 to 12, or jan to dec`:                   {When: "0 9 1 foo *", Text: "x"},
+		`it has 4 fields, and a cron expression has five`:                        {When: "0 9 * *", Text: "x"},
+		"it may be @hourly":                {When: "@sometimes", Text: "x"},
 		"is in the past":                   {When: "2026-03-02T08:30", Zone: "UTC", Text: "x"},
 		"is more often than once a minute": {When: "@every 10s", Text: "x"},
 		"never comes":                      {When: "0 0 31 2 *", Text: "x"},

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"math/bits"
 	"regexp"
 	"slices"
@@ -24,15 +25,15 @@ type plan struct {
 
 // parsePlan reads a cron expression. Sunday is 0 or 7, names may be whole, and ranges of
 // weekdays may go over Sunday: fri-mon.
-func parsePlan(text string) (plan, error) {
-	fields := strings.Fields(text)
+func parsePlan(written string) (plan, error) {
+	text, fields := written, strings.Fields(written)
 	if len(fields) == 5 {
 		fields[3], fields[4] = shortNames(fields[3], months), weekdays(shortNames(fields[4], days))
 		text = strings.Join(fields, " ")
 	}
 	schedule, err := cron.ParseStandard(text)
 	if err != nil {
-		return plan{}, err
+		return plan{}, wrongField(strings.Fields(written), fields, err)
 	}
 	p := plan{cron: schedule}
 	if s, ok := schedule.(*cron.SpecSchedule); ok {
@@ -41,6 +42,31 @@ func parsePlan(text string) (plan, error) {
 		p.steady = stepped || s.Hour&everyHour == everyHour
 	}
 	return p, nil
+}
+
+// allowed are the fields of a cron expression, and what each may hold.
+var allowed = [][2]string{
+	{"minute", "0 to 59"}, {"hour", "0 to 23"}, {"day of the month", "1 to 31"}, {"month", "1 to 12, or jan to dec"},
+	{"day of the week", "0 to 7, where 0 and 7 are Sunday, or sun to sat"},
+}
+
+// wrongField says which field of a cron expression is wrong, as it was written, and what it may hold.
+func wrongField(written, fields []string, err error) error {
+	switch {
+	case len(written) > 0 && strings.HasPrefix(written[0], "@"):
+		return fmt.Errorf("%w; it may be @hourly, @daily, @weekly, @monthly, @yearly or @every with a time, as in @every 2h", err)
+	case len(fields) != len(allowed):
+		return fmt.Errorf("it has %d fields, and a cron expression has five: minute, hour, day of the month, month, day of the week", len(fields))
+	}
+	for i, field := range fields {
+		alone := slices.Repeat([]string{"*"}, len(allowed))
+		alone[i] = field
+		if _, wrong := cron.ParseStandard(strings.Join(alone, " ")); wrong != nil {
+			return fmt.Errorf("the %s is %q; it may be %s, * for each, a list as in 1,3, a range as in 1-3, or a step as in */2",
+				allowed[i][0], written[i], allowed[i][1])
+		}
+	}
+	return err
 }
 
 const (

@@ -11,6 +11,9 @@ import (
 // which it is just a word. What has a digit among its letters, or several words that say nothing of
 // keys, is a secret.
 func (v Value) Ordinary() bool {
+	if service.MatchString(string(v)) {
+		return true
+	}
 	unknown, parts := 0, pieces.FindAllString(string(v), -1)
 	last := len(parts) - 1
 	if last >= 0 && counting(parts[last]) {
@@ -27,6 +30,10 @@ func (v Value) Ordinary() bool {
 	}
 	return unknown <= 1
 }
+
+// service matches the address of a service that consists of a host and ordinary words, such as
+// https://api.example.com/v1. What lets somebody in is a word of another kind.
+var service = regexp.MustCompile(`^https?://[a-z0-9.-]{1,80}(?::[0-9]{1,5})?(?:/(?:v[0-9]{1,2}|[a-z]{2,12}))*/?$`)
 
 // pieces matches the words and numbers of a value: those of yourApiKey are three. What is between
 // them says nothing, unless it is a letter of another script.

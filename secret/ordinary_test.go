@@ -14,6 +14,7 @@ func TestOrdinary(t *testing.T) {
 		"not-needed", "no-key-required", "sk-no-key-required", "changeme", "change-me", "placeholder", "dummy-key", "dummy", "fake", "anything", "whatever",
 		"123456", "1234567890", "12345678901234567890", "000000", "sk-1234", "sk-0000000000000000", "token-abc123", "test123", "test-key-1", "abcdef", "password", "secret", "localhost",
 		"vllm", "llama.cpp", "koboldcpp", "litellm", "sglang", "mistral", "openrouter", "gpt4all", "Bearer ollama", "sk-litellm", "my-ollama-key",
+		"https://api.example.com/v1", "http://127.0.0.1:8080", "http://localhost:11434/api/chat",
 	} {
 		if !v.Ordinary() {
 			t.Errorf("%q is taken for a secret", string(v))
@@ -22,6 +23,7 @@ func TestOrdinary(t *testing.T) {
 	for _, v := range []secret.Value{
 		"hunter2", "tr0ub4dor", "s3cret", "Summer2026", "correct horse battery", "horse-battery", "sk-proj-0aZ_9-xY8wQ2", "483920", "1234567a", "7654321", "qwmzkxvprtlb", "kxqzvw",
 		"päßwörter", "пароль", "ghp_wQz7Rk2LmVx9", "aBcDeFgHiJkL", "AKIAIOSFODNN7EXAMPLE", "0123abcd9f", "Bearer hunter2", "sunny-otter-lamp", "my-k3y", "ZmFrZQ==", "12-93-77",
+		"https://user:hunter2@example.com", "https://hooks.example.com/T0B1/xYz", "https://example.com/?key=abc", "https://example.com/abcdefghijklmn",
 	} {
 		if v.Ordinary() {
 			t.Errorf("%q is not taken for a secret", string(v))

@@ -1,6 +1,8 @@
 package skill
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/etui-run/etui/secret"
@@ -18,7 +20,9 @@ type Redactor = secret.Redactor
 func (c *Config) Secrets() []Secret {
 	var all []Secret
 	for _, s := range c.Expanded {
-		all = append(all, s.Parts()...)
+		if _, err := os.Stat(string(s)); err != nil || !filepath.IsAbs(string(s)) { // a path that exists says no secret
+			all = append(all, s.Parts()...)
+		}
 	}
 	for _, address := range []string{c.Endpoint, c.Health} {
 		all = append(all, secret.InURL(address)...)

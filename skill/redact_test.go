@@ -12,17 +12,20 @@ import (
 )
 
 func TestRedactor(t *testing.T) {
+	home := t.TempDir() // as ${HOME}
 	config := skill.Config{
 		Headers: map[string]skill.Secret{
 			"Authorization": "Bearer s3cr3t/+=\"", "X-Tenant": "production", "X-From": "from-environment", "Cookie": "short",
 			"Proxy-Authorization": skill.Secret("Basic " + base64.StdEncoding.EncodeToString([]byte("user:pass-word"))),
 		},
 		Env:      map[string]skill.Secret{"API_KEY": "4827193"},
-		Expanded: []skill.Secret{"from-environment", ""},
+		Expanded: []skill.Secret{"from-environment", "", skill.Secret(home), "https://api.example.com/v1"},
 	}
 	r := config.Redactor()
 	for text, want := range map[string]string{
 		`got Bearer s3cr3t/+="`:             "got (hidden)",
+		home + "/chart.png goes to you":     home + "/chart.png goes to you",
+		"see https://api.example.com/v1":    "see https://api.example.com/v1",
 		`got s3cr3t/+=" of production`:      "got (hidden) of production",
 		"from-environment, short":           "(hidden), short",
 		"?key=s3cr3t%2F%2B%3D%22&pass-word": "?key=(hidden)&(hidden)",

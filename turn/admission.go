@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/nearjson"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
@@ -459,7 +460,7 @@ func (g *gate) foreseeTool(
 	}
 	if args != nil {
 		var err error
-		if args, err = arguments.Repair(args); err == nil {
+		if args, err = nearjson.Object(args); err == nil {
 			args = g.fitting(ctx, e, args)
 			err = fits(e, args)
 		}

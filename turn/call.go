@@ -11,10 +11,10 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/nearjson"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/turn/internal/arguments"
 	"github.com/etui-run/etui/turn/internal/desk"
 	"github.com/etui-run/etui/workflow"
 )
@@ -68,7 +68,7 @@ func (c *calls) intend(answer chat.Message) {
 		if id := answer.Calls[i].ID; id == "" || c.conv.used(id) || usedBefore(answer.Calls[:i], id) {
 			answer.Calls[i].ID = c.conv.newID(answer.Calls, i)
 		}
-		answer.Calls[i].Arguments = arguments.Valid(repairing, answer.Calls[i].Arguments)
+		answer.Calls[i].Arguments = nearjson.Valid(repairing, answer.Calls[i].Arguments)
 		replay := repeats(c.front.selector.Catalog(), answer.Calls[i])
 		safe = safe && replay == tool.Safe
 		if replay == tool.Never {

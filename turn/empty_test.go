@@ -28,6 +28,9 @@ func TestEmptyAnswer(t *testing.T) {
 		if o.err != nil || o.done == nil || !strings.Contains(o.done.Reply, c.want) {
 			t.Errorf("%s: the turn ended with %+v, %v, want %q", name, o.done, o.err, c.want)
 		}
+		if o.done != nil && o.done.Empty == 0 {
+			t.Errorf("%s: no empty answer was counted", name)
+		}
 		if left := b.model.Left(); left != 0 {
 			t.Errorf("%s: %d answers were not asked for", name, left)
 		}

@@ -14,11 +14,11 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/nearjson"
 	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/consult"
-	"github.com/etui-run/etui/turn/internal/arguments"
 	"github.com/etui-run/etui/turn/internal/cut"
 	"github.com/etui-run/etui/turn/internal/desk"
 )
@@ -99,7 +99,7 @@ func (x *executor) logCall(ctx context.Context, j *job) {
 // execute asks the gate about a call of a tool and makes the call.
 func (x *executor) execute(ctx context.Context, j *job, progress chan<- Progress) chat.Result {
 	name := j.entry.Definition.Name
-	args, err := arguments.Repair(j.args)
+	args, err := nearjson.Object(j.args)
 	if err == nil && j.entry.Definition.Risk != tool.Read {
 		err = x.config.Secrets.Redactor().Whole(string(args))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/nearjson"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/rules"
@@ -17,7 +18,6 @@ import (
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/turn/internal/arguments"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -238,7 +238,7 @@ func (w *flow) hostMessage(note, text string) chat.Message {
 // finishPhase judges the model's word that the phase is done.
 func (w *flow) finishPhase(args json.RawMessage) chat.Result {
 	c := w.conv
-	raw, _ := arguments.Repair(args)
+	raw, _ := nearjson.Object(args)
 	in, _ := meta.ReadFinishPhase(raw)
 	if !c.flows() {
 		return tool.Failure("no workflow runs in this conversation")

@@ -9,10 +9,10 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/nearjson"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/turn/internal/arguments"
 )
 
 // metaTools are the tools that the selection declares itself. They reveal only what the
@@ -76,7 +76,7 @@ func (m *metaTools) find(args json.RawMessage) (chat.Result, map[string][]string
 // searched reads the queries of a search and how many tools each may find. Models also
 // write one query as a string, or name it "query".
 func searched(args json.RawMessage) (queries []string, limit int) {
-	raw, err := arguments.Repair(args)
+	raw, err := nearjson.Object(args)
 	if err != nil {
 		return nil, 0
 	}
@@ -124,7 +124,7 @@ func (m *metaTools) loading(text string, described ...*catalog.Entry) chat.Resul
 
 // describe describes one tool in full.
 func (m *metaTools) describe(args json.RawMessage) chat.Result {
-	raw, _ := arguments.Repair(args) // without arguments it stays empty
+	raw, _ := nearjson.Object(args) // without arguments it stays empty
 	in, _ := meta.ReadDescribeTool(raw)
 	name := in.Name
 	if name == "" {
@@ -145,7 +145,7 @@ func (m *metaTools) describe(args json.RawMessage) chat.Result {
 // target reads the arguments of call_tool. When "arguments" is missing or empty, it
 // takes the other keys as the tool's arguments.
 func target(args json.RawMessage) (name string, inner json.RawMessage, err error) {
-	raw, err := arguments.Repair(args)
+	raw, err := nearjson.Object(args)
 	if err != nil {
 		return "", nil, errors.New(`the arguments are ` + err.Error() + `; call_tool needs {"name": "…", "arguments": {…}}`)
 	}

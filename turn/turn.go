@@ -286,9 +286,11 @@ type Done struct {
 	// Taken reports that the message was taken into the turn of an earlier one, whose
 	// reply answers both.
 	Taken bool `json:"taken,omitempty"`
-	// Steps is how often the model was asked, Calls how many calls ran.
+	// Steps is how often the model was asked, Calls how many calls ran, and Empty how many answers said
+	// nothing.
 	Steps int `json:"steps"`
 	Calls int `json:"calls"`
+	Empty int `json:"empty,omitempty"`
 	// CacheBreaks are the reasons why the provider's prompt cache could not be used;
 	// none when it could.
 	CacheBreaks []Break `json:"cache_breaks,omitempty"`
@@ -515,8 +517,9 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 	}
 	for tries := 1; err == nil && silent(answer) && !c.stopped && c.ctx.Err() == nil; tries++ {
 		c.config.Log.WarnContext(c.ctx, "the model gave an empty answer", "stop", c.done.Stop, "tries", tries, "session", c.in.Session.Key)
+		c.done.Empty++
 		if tries == 2 {
-			answer.Text = noAnswer(c.done.Stop)
+			answer.Text = model.Silence(c.done.Stop, chat.Chinese(c.in.Text))
 			c.emit(Event{Text: answer.Text})
 			break
 		}
@@ -539,17 +542,6 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 // silent reports whether an answer says nothing and calls nothing.
 func silent(answer chat.Message) bool {
 	return strings.TrimSpace(answer.Text) == "" && len(answer.Calls) == 0
-}
-
-// noAnswer is what a person reads in place of an answer that is empty, twice.
-func noAnswer(why model.Stop) string {
-	switch why {
-	case model.Length:
-		return "The model reached its limit of tokens before it said anything. Please ask for less at once, or raise the limit of the model."
-	case model.Refused:
-		return "The model declined to answer."
-	}
-	return "The model gave no answer, twice. Please try again, or say it in other words."
 }
 
 // listen reads an answer of the model to its end, unless the caller stops ranging.

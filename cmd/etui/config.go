@@ -18,6 +18,8 @@ import (
 	"github.com/etui-run/etui/cmd/etui/internal/help"
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/rulebook"
+	"github.com/etui-run/etui/cmd/internal/trust"
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
@@ -165,9 +167,12 @@ func difference(before, now string) string {
 
 // validateConfig checks the configuration as serve would, and the names in it.
 func validateConfig(ctx context.Context, at *place) error {
-	w, err := at.open(ctx)
-	if err != nil {
+	w, waits, err := at.read(ctx)
+	switch {
+	case err != nil:
 		return err
+	case waits != nil:
+		return validateUnconfirmed(at, w, waits)
 	}
 	b, err := app.New(ctx, w, at.settings(nil))
 	if err != nil {
@@ -200,5 +205,18 @@ func validateConfig(ctx context.Context, at *place) error {
 		what = "There is no " + w.File + "; the defaults are valid"
 	}
 	_, err = fmt.Fprintf(at.Out, "%s: %s, %s, %s, model %s.\n", what, printable.Count(catalog.Len(), "tool"), printable.Count(skills, "skill"), printable.Count(rules, "rule"), b.Models())
+	return err
+}
+
+// validateUnconfirmed checks what can be checked without using anything of the configuration.
+func validateUnconfirmed(at *place, w *workdir.Workspace, waits *trust.Unconfirmed) error {
+	if _, err := rulebook.Compile(w.Config); err != nil {
+		return err
+	}
+	if at.JSON {
+		return json.NewEncoder(at.Out).Encode(map[string]any{"valid": true, "confirmed": false, "config": w.File, "powers": waits.Powers})
+	}
+	fmt.Fprintf(at.Err, "warning: %s\n", printable.Text(waits.Error()))
+	_, err := fmt.Fprintf(at.Out, "The keys, values and rules of %s are valid. Names of tools and skills are checked once it is confirmed.\n", filepath.Base(w.File))
 	return err
 }

@@ -49,9 +49,14 @@ Nothing is attacked where nothing is isolated.`,
 
 func examine(ctx context.Context, at *place) []doctor.Finding {
 	report := []doctor.Finding{{Check: "etui", OK: true, Says: fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
-	w, err := at.open(ctx)
-	if err != nil {
+	w, waits, err := at.read(ctx)
+	switch {
+	case err != nil:
 		return append(report, doctor.Finding{Check: "configuration", Says: err.Error()})
+	case waits != nil:
+		return append(report,
+			doctor.Finding{Check: "configuration", OK: true, Says: w.File + " has no mistake in its keys and values; the rest is examined once it is confirmed"},
+			doctor.Finding{Check: "confirmed", Says: waits.Says(), Do: waits.Do()})
 	}
 	waiting := time.AfterFunc(2*time.Second, func() {
 		if terminal.Is(at.Err) {

@@ -131,6 +131,7 @@ something to you: switch the sandbox off, send variables (` + "`${NAME}`" + `) s
 that, a line each. Until somebody has said yes, nothing of it is in effect.
 
 - At a terminal etui asks. Everywhere else it ends with the list and the exit code 2; ` + "`etui config trust`" + ` confirms the configuration as it is.
+- ` + "`etui config validate` and `etui doctor`" + ` do not ask: they check what can be checked without using anything of the configuration, and say that it waits to be confirmed.
 - For services, containers and CI, ` + "`ETUI_TRUST`" + ` lists configurations, or folders that hold them at any depth, as absolute paths with ` + "`:`" + ` between them. The packages and images list /etc/etui/etui.yaml.
 - What ` + "`etui init`" + ` writes counts as confirmed, and so does a change that ` + "`etui config apply`" + ` accepts. A folder with nothing to confirm needs no question, and skills that you add there later need none.
 - A change is asked about only if it allows more than before; instructions, rules and names change as you like. A running gateway keeps what was in effect until the change is confirmed, and says so in its

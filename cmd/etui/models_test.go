@@ -153,7 +153,7 @@ func TestDoctorAsksProviders(t *testing.T) {
 		ok               bool
 	}{
 		{"llama", server.URL + "/v1", "openai/llama: the server answers and has the model", true},
-		{"gpt", server.URL + "/v1", "openai/gpt: the server answers, but its list has no model gpt; it has llama:latest, qwen", true},
+		{"gpt", server.URL + "/v1", "openai/gpt: the server answers, but its list has no model gpt; it has llama:latest, qwen", false},
 		{"llama", server.URL, "does base_url need /v1 at its end?", false},
 		{"llama", "http://127.0.0.1:1/v1", "openai/llama: the provider is not available: dial tcp", false},
 	} {

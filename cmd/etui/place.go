@@ -61,6 +61,18 @@ func (at *place) asking(ctx context.Context, open func() (*workdir.Workspace, er
 	return w, err
 }
 
+// read reads a workspace for a check, without a question. If nobody has confirmed its configuration, waits
+// says so, and nothing of it may be used.
+func (at *place) read(ctx context.Context) (w *workdir.Workspace, waits *trust.Unconfirmed, err error) {
+	silent := *at
+	silent.silent = true
+	w, err = silent.open(ctx)
+	if !at.demo && errors.As(err, &waits) {
+		w, err = workdir.Read(at.dir, at.config, os.Environ())
+	}
+	return w, waits, err
+}
+
 // confirms asks the person at the terminal, if there is one, whether a configuration may take effect.
 func (at *place) confirms(ctx context.Context, u *trust.Unconfirmed) bool {
 	if at.JSON || at.silent || !terminal.Is(at.In) || !terminal.Is(at.Err) {

@@ -47,7 +47,18 @@ func describeAgents(agents []agent.Status) string {
 			shown := cmp.Or(strings.Join(s.Skills, ","), "all")
 			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), strconv.Itoa(s.Active), s.Skill, shown, fmt.Sprint(s.Strategy), s.Guide}
 		},
-	}.text(agents) + describeHealth(agents)
+	}.text(agents) + legend(agents) + describeHealth(agents)
+}
+
+// legend explains the columns that do not speak for themselves, if they say anything.
+func legend(agents []agent.Status) (text string) {
+	if slices.ContainsFunc(agents, func(s agent.Status) bool { return s.Active != s.Tools }) {
+		text += "ACTIVE: how many of the TOOLS its skill shows.\n"
+	}
+	if slices.ContainsFunc(agents, func(s agent.Status) bool { return s.Guide != "" }) {
+		text += "FOLLOWS: the file of the workspace that its instructions include.\n"
+	}
+	return text
 }
 
 // describeHealth says which models failed last, each once.

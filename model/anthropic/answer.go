@@ -28,11 +28,16 @@ type reader struct {
 func (r *reader) read(a *endpoint.Answer, said endpoint.Event) (string, error) {
 	var e event
 	err := json.Unmarshal(said.Data, &e)
-	if said.Name == "error" || e.Type == "error" {
+	switch other := (*json.UnmarshalTypeError)(nil); {
+	case a.Complete && (said.Name == "error" || e.Type == "error"): // nothing is missing
+		return "", io.EOF
+	case said.Name == "error" || e.Type == "error":
 		return "", refusal(http.StatusOK, said.Data)
-	}
-	if other := (*json.UnmarshalTypeError)(nil); err != nil && !errors.As(err, &other) {
-		return "", fmt.Errorf("the server sent something that is not a piece of an answer: %s", said.Data)
+	case err != nil && !errors.As(err, &other):
+		if !a.Begun && a.Odd == nil {
+			a.Odd = fmt.Errorf("the server sent something that is not a piece of an answer: %s", said.Data)
+		}
+		return "", nil
 	}
 	if a.Usage == nil {
 		a.Usage = &model.Tokens{}
@@ -70,7 +75,9 @@ func (r *reader) read(a *endpoint.Answer, said endpoint.Event) (string, error) {
 	case "content_block_stop":
 		r.end(a)
 	case "message_delta":
-		a.Stop = stops[e.Delta.StopReason]
+		if e.Delta.StopReason != "" {
+			a.Stop, a.Complete = stops[e.Delta.StopReason], true
+		}
 		count(a.Usage, e.Usage)
 	case "message_stop":
 		return "", io.EOF

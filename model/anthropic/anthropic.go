@@ -37,6 +37,8 @@ type Config struct {
 	BaseURL string
 	// APIKey is sent as x-api-key; empty sends none.
 	APIKey string
+	// KeyFrom says where the key comes from, for the error of one that is refused; empty says nothing.
+	KeyFrom string
 	// Window is the maximum number of tokens of a request and its answer together; 0
 	// means unknown.
 	Window int
@@ -90,7 +92,7 @@ func New(cfg Config) (*Model, error) {
 	dialect, _ := schema.Named("anthropic")
 	api, err := endpoint.New(endpoint.Config{
 		Adapter: "anthropic", Model: cfg.Model, Name: cfg.Name, BaseURL: cmp.Or(cfg.BaseURL, "https://api.anthropic.com"),
-		Header: header, Key: cfg.APIKey, Headers: cfg.Headers, Transport: cfg.Transport, Refusal: refusal,
+		Header: header, Key: cfg.APIKey, KeyFrom: cfg.KeyFrom, Headers: cfg.Headers, Transport: cfg.Transport, Refusal: refusal,
 		Dialect: dialect, Verbatim: cfg.Verbatim, Retries: cfg.Retries, Log: cfg.Log,
 	})
 	if err != nil {
@@ -154,7 +156,7 @@ func (m *Model) Check(ctx context.Context) (says string, err error) {
 	switch {
 	case errors.Is(err, model.ErrNoModel):
 		if names, err := m.Models(ctx); err == nil && len(names) > 0 {
-			return endpoint.Offers(names, m.config.Model), nil
+			return endpoint.Offers(names, m.config.Model)
 		}
 		return fmt.Sprintf("the server answers, but does not know the model %s", m.config.Model), nil
 	case err != nil:

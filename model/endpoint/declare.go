@@ -138,7 +138,8 @@ var (
 		`support tool (use|calling)|` +
 		`(tools?|tool[ _-]?(use|call(ing|s)?|choice)|function[ _-]?call(ing|s)?)\W{0,3}(is|are)? ?(not|un)[ -]?(supported|available|enabled|allowed)|` +
 		`` +
-		`tool choice requires|tools? param requires|requires --(enable-auto-tool-choice|jinja)|` +
+		`(argument|field|parameter|inputs)[^.]{0,40}\W(tools|tool_choice|functions)\W?\s*$|no tool support|` +
+		`not compatible with tools|functions (is|are) not|tool choice requires|tools? param requires|requires --(enable-auto-tool-choice|jinja)|` +
 		`不支持.{0,12}(工具|函数|tool|function)|(工具|函数|tool|function).{0,12}不支持`)
 )
 

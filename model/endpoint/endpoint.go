@@ -48,6 +48,8 @@ type Config struct {
 	// Header is sent with every request; Key is the secret that it contains, if any.
 	Header http.Header
 	Key    string
+	// KeyFrom says where the key comes from, for the error of one that is refused; empty says nothing.
+	KeyFrom string
 	// Headers are those of the user. They replace others of the same name, and their
 	// values are secrets.
 	Headers map[string]string
@@ -75,7 +77,8 @@ type Endpoint struct {
 	config Config
 	base   *url.URL
 	client *http.Client
-	late   atomic.Bool // its model closes thoughts that it did not open
+	habit  atomic.Int32 // of its model, about thoughts
+	writes atomic.Bool  // its model writes calls as text
 
 	schemas  schemas
 	toolless atomic.Bool // its model has refused tools
@@ -194,5 +197,9 @@ func (e *Endpoint) Describe(ctx context.Context, err error) error {
 		described = *refusal
 	}
 	described.Model = e.config.Name
-	return Failure(ctx, err, described, e.config.Key, e.config.Headers)
+	failure := Failure(ctx, err, described, e.config.Key, e.config.Headers)
+	if refused := (*model.Error)(nil); e.config.KeyFrom != "" && errors.As(failure, &refused) && errors.Is(refused.Kind, model.ErrAuth) {
+		refused.Detail = strings.TrimRight(refused.Detail, ". ") + model.Advice + e.config.KeyFrom
+	}
+	return failure
 }

@@ -9,19 +9,22 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// Offers says whether a provider that lists these models has one, and otherwise which is nearest.
+// Offers says that a provider that lists these models has one. Otherwise the error names the nearest.
 // Ollama's list has the tag behind a name, and Gemini's a folder before it.
-func Offers(names []string, name string) string {
+func Offers(names []string, name string) (says string, err error) {
 	same := func(listed string) bool {
 		listed = strings.TrimPrefix(listed, "models/")
 		return strings.EqualFold(listed, name) || strings.HasPrefix(listed, name+":") || listed == strings.TrimPrefix(name, "models/")
 	}
-	if slices.ContainsFunc(names, same) {
-		return "the server answers and has the model"
+	switch {
+	case len(names) == 0:
+		return "the server answers, but does not list its models", nil
+	case slices.ContainsFunc(names, same):
+		return "the server answers and has the model", nil
 	}
-	says := fmt.Sprintf("the server answers, but its list has no model %s", name)
+	says = fmt.Sprintf("the server answers, but its list has no model %s", name)
 	if near, ok := nearest.Name(name, slices.Values(names)); ok {
-		return says + fmt.Sprintf("; did you mean %s? It has %s", near, printable.List(names))
+		return "", fmt.Errorf("%s; did you mean %s? It has %s", says, near, printable.List(names))
 	}
-	return says + "; it has " + printable.List(names)
+	return "", fmt.Errorf("%s; it has %s", says, printable.List(names))
 }

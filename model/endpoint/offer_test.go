@@ -13,8 +13,12 @@ func TestOffers(t *testing.T) {
 		"qwen3": "has the model", "qwen3:8b": "has the model", "gemini-3-pro": "has the model", "models/gemini-3-pro": "has the model", "GPT-5.4-mini": "has the model",
 		"gpt-5.4-mni": "did you mean gpt-5.4-mini?", "claude": "it has qwen3:8b",
 	} {
-		if got := endpoint.Offers(names, name); !strings.Contains(got, want) {
-			t.Errorf("%s: %s", name, got)
+		got, err := endpoint.Offers(names, name)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || (err == nil) != (want == "has the model") {
+			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,8 @@ type Answer struct {
 	// [chat.Message.State]. Use Keep, KeepEach and KeepWhole.
 	State map[string]any
 	kept  int // bytes of State
+	// Choice is which of several answers is read; nil until one has begun.
+	Choice *int
 	// Begun says that there was an event of an answer, and Complete that the answer may end
 	// here, though the usage may follow.
 	Begun, Complete bool
@@ -65,13 +68,16 @@ func whole(pieces []string) json.RawMessage {
 		return json.RawMessage(cut)
 	}
 	if !json.Valid([]byte(joined)) {
-		for len(pieces) > 1 && json.Valid([]byte(pieces[0])) && strings.Trim(pieces[0], " {}") == "" {
+		for len(pieces) > 1 && json.Valid([]byte(pieces[0])) && empty(json.RawMessage(pieces[0])) {
 			pieces = pieces[1:]
 		}
 		joined = strings.Join(pieces, "")
 	}
-	if len(pieces) < 2 || json.Valid([]byte(joined)) {
+	if json.Valid([]byte(joined)) {
 		return json.RawMessage(joined)
+	}
+	if once := same(joined); once != nil || len(pieces) < 2 {
+		return json.RawMessage(cmp.Or(string(once), joined))
 	}
 	last := pieces[len(pieces)-1]
 	for i, piece := range pieces[:len(pieces)-1] {
@@ -81,6 +87,23 @@ func whole(pieces []string) json.RawMessage {
 	}
 	return json.RawMessage(last)
 }
+
+// same returns the object that a text has several times, or beside empty ones; nil if it has others.
+func same(text string) (object json.RawMessage) {
+	d := json.NewDecoder(strings.NewReader(text))
+	for d.More() {
+		var next json.RawMessage
+		if d.Decode(&next) != nil || object != nil && !empty(object) && !empty(next) && string(object) != string(next) {
+			return nil
+		}
+		if object == nil || empty(object) {
+			object = next
+		}
+	}
+	return object
+}
+
+func empty(object json.RawMessage) bool { return strings.Trim(string(object), " {}") == "" }
 
 // endMarks are what models write at the end of a text for their server.
 var endMarks = regexp.MustCompile(`(\s*(<\|[a-z_]+\|>|</?(s|tool_call|function)>|<｜[^｜>]+｜>))+\s*$`)
@@ -146,7 +169,7 @@ func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Rea
 	}
 	defer body.Close()
 	var a Answer
-	p := newProse(req, &e.late, e.config.Verbatim)
+	p := newProse(req, &e.habit, e.config.Verbatim)
 	for text, err := range a.texts(body, read) {
 		if err != nil {
 			if held := p.rest(); held != "" && !yield(model.Event{Text: held}) {
@@ -159,11 +182,11 @@ func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Rea
 		}
 	}
 	drain(body, cancel)
-	if a.Stop != model.Length {
-		p.end()
-	}
+	p.end(a.Stop == model.Length)
 	if len(a.Calls) == 0 && a.Stop == "" {
-		a.Calls = p.calls(names)
+		if a.Calls = p.calls(names, a.thought()); len(a.Calls) > 0 && !e.writes.Swap(true) {
+			e.config.Log.InfoContext(ctx, "the model writes calls as text; they are taken for calls", slog.String("model", e.Name()))
+		}
 	}
 	if held := p.rest(); held != "" && !yield(model.Event{Text: held}) {
 		return nil
@@ -314,6 +337,16 @@ func (a *Answer) room(size int) bool {
 		a.State = map[string]any{}
 	}
 	return true
+}
+
+// thought returns the text that came beside the answer.
+func (a *Answer) thought() string {
+	for _, field := range []string{"reasoning_content", "reasoning"} {
+		if text, _ := a.State[field].(*kept); text != nil {
+			return text.String()
+		}
+	}
+	return ""
 }
 
 // state returns what the provider wants back with the calls of the answer; nil without calls.

@@ -21,6 +21,7 @@ var tooLong = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`exceed(s|ed)? (model|the model's|max(imum)?( message)?) tokens?`, `exceed(s|ed)? (the )?model token limit`, `token limit: ?\d+ ?\(requested`,
 	`exceed(s|ed)? (the )?(max|context|model)[ _]?(model|seq|context|input|prompt|position)?[ _]?(len(gth)?|window|size|limit|tokens)?\b.{0,20}\d`, `request too long`,
 	`(输入|提示|上下文|消息|请求|内容|prompt|token)[^，。,.]{0,10}(过长|太长|超长|超出|超过|超限)`, `超[过出][^，。,.]{0,12}(上下文|最大(输入)?长度|token)`, `(入力|プロンプト|コンテキスト).{0,8}(長すぎ|超え)`,
+	`max_seq_len`, `max(imum)? input (characters|tokens|length)`, `^token limit`, `messages?\[\d+\]\.content.{0,6}: string too long`,
 	`must have less than \d+ tokens`, `max_new_tokens.{0,10} must be <=`, `tokens_limit_reached`,
 }, "|"))
 

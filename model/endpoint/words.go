@@ -131,7 +131,7 @@ func (r Refusal) Kind(status int) error {
 		switch { // waiting makes neither better
 		case tooMuch.MatchString(words):
 			return model.ErrTooLong
-		case unpaid.MatchString(words) && !soon.MatchString(words):
+		case unpaid.MatchString(words) && !soon.MatchString(words) && !slices.ContainsFunc(r.Codes, paced.MatchString):
 			return model.ErrBilling
 		}
 		return model.ErrRateLimited
@@ -147,14 +147,14 @@ func (r Refusal) Kind(status int) error {
 			return k.kind
 		}
 	}
-	if status < http.StatusBadRequest && slices.ContainsFunc(r.Codes, vague.MatchString) {
+	if status < http.StatusBadRequest && (slices.ContainsFunc(r.Codes, vague.MatchString) || vague.MatchString(words)) {
 		return model.ErrRequest
 	}
 	return KindOf(status)
 }
 
-// vague matches codes that say no more than status 400 does.
-var vague = regexp.MustCompile(`(?i)^(invalid[_-]?(request(_error)?|argument|parameter.*)|bad_?request.*)$`)
+// vague matches codes and words that say no more than status 400 does.
+var vague = regexp.MustCompile(`(?i)^(invalid[ _-]?(request(_error)?|argument|param.*)|bad_?request.*)$`)
 
 // byCode returns the kind that one of the codes says; nil if none does.
 func (r Refusal) byCode() error {
@@ -173,6 +173,8 @@ var (
 	// soon matches the words of a limit that time lifts.
 	soon = regexp.MustCompile(`(?i)please wait|throttl|try again (in|after|later)|per (second|minute)|rate limit|` +
 		`too many requests|请求过于频繁|稍后再?重?试|限流`)
+	// paced matches the codes of one.
+	paced = regexp.MustCompile(`(?i)^(limit_(requests|burst_rate)|throttling)`)
 	// unpaid matches those of one that it does not lift.
 	unpaid = regexp.MustCompile(`(?i)insufficient[ _-]?(account )?(balance|credits?|funds|quota)|` +
 		`balance (is )?(too low|not enough|insufficient)|credit balance|` +
@@ -181,6 +183,7 @@ var (
 		`` +
 		`(quota|credits?|free (tier|allowance)|allowance|spending (limit|cap)|monthly (limit|usage)) .{0,40}(exceeded|exhausted|used up|depleted|reached)|` +
 		`` +
+		`account .{0,40}(suspended|locked)|spending limit|past invoices|key limit exceeded|payment method|` +
 		`arrear|overdue|payment (is )?required|billing|recharge|top[ -]?up (your|the)|余额不足|欠费|充值|额度(已|不足|用)|` +
 		`配额(已|不足|用)|资源包|クレジット(が)?不足|残高`)
 )
@@ -192,21 +195,23 @@ var wordings = []struct {
 	words *regexp.Regexp
 	never []int
 }{
+	{model.ErrRequest, regexp.MustCompile(`(?i)flagged|moderation|content (policy|management|filter)|inappropriate|` +
+		`sensitive$|high risk|敏感|违规|不安全`), []int{http.StatusTooManyRequests}},
 	{model.ErrBilling, unpaid, nil},
 	{model.ErrAuth, regexp.MustCompile(`(?i)\btoken (is |has )?(expired|invalid|missing|revoked)|` +
 		`(api[ _-]?key|access[ _-]?token|bearer token|credentials?|authentication|authorization|x-api-key).{0,40}(invalid|incorrect|not valid|expired|missing|wrong|required|fail|denied|disabled|revoked|not found)|` +
 		`` +
 		`(invalid|incorrect|wrong|missing|expired|no) (proxy )?(api[ _-]?key|access token|token|credentials?|authentication|authorization)\b|` +
-		`unauthori[sz]ed|not authenticated|unauthenticated|permission[ _]denied|login fail|` +
+		`unauthori[sz]ed|not authenticated|unauthenticated|no ?auth ?error|permission[ _]denied|login fail|` +
 		`(密钥|令牌|鉴权|身份验证|认证|api[ _-]?key|token).{0,12}(无效|失败|错误|过期|不正确|不存在|缺失)|` +
 		`(无效|错误|非法|未提供|缺少).{0,6}(密钥|令牌|api[ _-]?key|token)|未授权`), []int{http.StatusNotFound}},
-	{model.ErrNoModel, regexp.MustCompile(`(?i)\bmodels?\b.{0,80}(does not exist|do(es)? not have access|not[ _]exist|not[ _]found|is not available|unavailable for|is not a valid|has been (deprecated|decommissioned|retired|removed)|was not found|not supported when|is not supported$|not loaded)|` +
+	{model.ErrNoModel, regexp.MustCompile(`(?i)\bmodels?\b.{0,80}(does not exist|do(es)? not have access|not[ _]exist|not[ _]found|is not available|unavailable for|is not a valid|has been (deprecated|decommissioned|retired|removed)|was not found|not supported when|is not supported$|not loaded)|have access to (the|this) model|` +
 		`` +
 		`(invalid|unknown|unsupported|no such|not a valid|non-?existent) model\b|` +
 		`no (available )?(channel|endpoints?|provider|deployment|distributor)s? (found |available )?for|` +
 		`try pulling it|模型.{0,20}(不存在|未找到|已下线|不可用|不支持该)|没有?(找到)?.{0,8}该?模型|无可用渠道`), []int{http.StatusTooManyRequests}},
 	{model.ErrRateLimited, regexp.MustCompile(`(?i)rate[ _-]?limit|too many requests|throttl|` +
-		`requests? per (second|minute|day)|concurren(t|cy) .{0,30}(limit|exceed)|请求过于频繁|请求频率|速率限制|限流|并发`), nil},
+		`requests? per (second|minute|day)|request limit reached|usage limit (reached|exceeded)|\b(qps|rpm|tpm)\b|qps ?over ?flow|concurren(t|cy) .{0,30}(limit|exceed)|请求过于频繁|请求频率|速率限制|限流|并发`), nil},
 	{model.ErrUnavailable, regexp.MustCompile(`(?i)overload|over capacity|at capacity|temporarily unavailable|` +
 		`service (is )?(currently )?unavailable|server (is )?(too )?busy|high demand|` +
 		`upstream (error|connect|request)|bad gateway|gateway time-?out|internal (server )?error|` +
@@ -224,14 +229,15 @@ var codes = func() map[string]error {
 		model.ErrBilling: "insufficient_quota insufficient_balance insufficient_user_quota quota_exceeded " +
 			"exceeded_current_quota_error billing_error billing_not_active billing_hard_limit_reached " +
 			"payment_required insufficient_credits arrearage accountoverdueerror " +
-			"allocationquota.freetieronly 1113 1008",
+			"allocationquota.freetieronly setlimitexceeded 1110 1112 1113 1304 1309 1008",
 		model.ErrAuth: "invalid_api_key authentication_error authentication_failed invalid_authentication_error " +
 			"incorrect_api_key_error permission_error permission_denied unauthenticated unauthorized " +
 			"invalidapikey authenticationerror token_expired 1004 2049",
 		model.ErrNoModel: "model_not_found not_found_error resource_not_found_error modelnotopen " +
 			"invalidendpointormodel.notfound model_not_supported deploymentnotfound 1211",
 		model.ErrRateLimited: "rate_limit_exceeded rate_limit_error rate_limit_reached_error too_many_requests throttling " +
-			"throttling.ratequota throttlingexception ratelimitexceeded resource_exhausted 1302 1303",
+			"throttling.ratequota throttlingexception ratelimitexceeded resource_exhausted limit_requests limit_burst_rate " +
+			"1302 1303 2056",
 		model.ErrUnavailable: "overloaded_error engine_overloaded_error service_unavailable model_overloaded unavailable 1305 " +
 			"serveroverloaded",
 	} {

@@ -41,14 +41,28 @@ func (c *choices) UnmarshalJSON(raw []byte) error {
 	return jsonv1.Unmarshal(raw, (*[]choice)(c))
 }
 
-// first returns the first answer; nil if the event has none of it.
-func (c *chunk) first() *choice {
+// first returns the piece of the answer that began first; nil if the event has none of it. It is the
+// one with the index 0, unless another one came alone.
+func (c *chunk) first(a *endpoint.Answer) *choice {
 	for i := range c.Choices {
-		if c.Choices[i].Index == nil || *c.Choices[i].Index == 0 || len(c.Choices) == 1 {
+		index := c.Choices[i].Index
+		if index == nil || a.Choice != nil && int(*index) == *a.Choice || a.Choice == nil && (*index == 0 || len(c.Choices) == 1) {
+			if index != nil {
+				a.Choice = (*int)(index)
+			}
 			return &c.Choices[i]
 		}
 	}
 	return nil
+}
+
+// alone returns the only element of a list; nil if the document is none.
+func alone(raw []byte) []byte {
+	var list []json.RawMessage
+	if !bytes.HasPrefix(raw, []byte("[")) || json.Unmarshal(raw, &list) != nil || len(list) != 1 {
+		return nil
+	}
+	return list[0]
 }
 
 // unwrap takes the answer out of what a gateway puts around it.
@@ -233,6 +247,12 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
 	begun := a.Begun
 	e.Data = bytes.TrimSpace(e.Data)
+	failure := func() (string, error) {
+		if a.Complete { // nothing is missing
+			return "", io.EOF
+		}
+		return "", m.refusal(http.StatusOK, e.Data)
+	}
 	for bytes.HasPrefix(e.Data, []byte("data:")) { // written twice
 		e.Data = bytes.TrimSpace(e.Data[len("data:"):])
 	}
@@ -242,7 +262,10 @@ func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
 		return "", io.EOF
 	}
 	if bytes.HasPrefix(e.Data, []byte("[")) && refused(e.Data) { // Gemini wraps its errors
-		return "", m.refusal(http.StatusOK, e.Data)
+		return failure()
+	}
+	if one := alone(e.Data); one != nil {
+		e.Data = one
 	}
 	var c chunk
 	if err := jsonv1.Unmarshal(e.Data, &c); err != nil {
@@ -254,7 +277,7 @@ func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
 	a.Begun = true
 	c.unwrap()
 	if e.Name == "error" || c.Object == "error" || says(c.Error) || len(c.Choices) == 0 && failed(e.Data) {
-		return "", m.refusal(http.StatusOK, e.Data)
+		return failure()
 	}
 	var u usage
 	if says(c.Usage) && jsonv1.Unmarshal(c.Usage, &u) == nil {
@@ -263,7 +286,7 @@ func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
 			CacheRead: int(max(u.Details.CachedTokens, u.CacheHit, u.Cached, 0)),
 		}
 	}
-	first := c.first()
+	first := c.first(a)
 	if first == nil {
 		return "", nil
 	}

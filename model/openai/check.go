@@ -38,7 +38,7 @@ func (m *Model) Check(ctx context.Context) (says string, err error) {
 	case err != nil:
 		return "", err
 	}
-	return endpoint.Offers(names, m.config.Model), nil
+	return endpoint.Offers(names, m.config.Model)
 }
 
 // unversioned reports whether the base URL is a mere host, as it is when the version was

@@ -41,6 +41,8 @@ type Config struct {
 	// APIKey is sent as a bearer token; empty sends none, as many local servers
 	// expect.
 	APIKey string
+	// KeyFrom says where the key comes from, for the error of one that is refused; empty says nothing.
+	KeyFrom string
 	// Window is the maximum number of tokens of a request and its answer together; 0
 	// means unknown.
 	Window int
@@ -102,7 +104,7 @@ func New(cfg Config) (*Model, error) {
 	m.gemini = dialect.String() == "gemini"
 	m.shortIDs.Store(mistral.MatchString(cfg.BaseURL + " " + cfg.Model))
 	m.server, err = endpoint.New(endpoint.Config{
-		Adapter: "openai", Model: cfg.Model, Name: cfg.Name, BaseURL: cfg.BaseURL, Header: header, Key: cfg.APIKey,
+		Adapter: "openai", Model: cfg.Model, Name: cfg.Name, BaseURL: cfg.BaseURL, Header: header, Key: cfg.APIKey, KeyFrom: cfg.KeyFrom,
 		Headers: cfg.Headers, Transport: cfg.Transport, Refusal: m.refusal, Failed: refused,
 		Dialect: dialect, Verbatim: cfg.Verbatim, Retries: cfg.Retries, Log: cfg.Log,
 	})

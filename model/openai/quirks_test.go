@@ -136,6 +136,36 @@ func TestQuirks(t *testing.T) {
 			calls: `time({})#a time({})#b`, stop: model.ToolCalls,
 		},
 		{
+			name:  "the arguments twice in one piece, and beside empty ones",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{\"n\":1}{\"n\":1}"}},{"index":1,"id":"b","function":{"name":"time","arguments":"{}{\"n\":2}"}},{"index":2,"id":"c","function":{"name":"time","arguments":"{\"n\":3}{\"m\":4}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time({"n":1})#a time({"n":2})#b time({"n":3}{"m":4})#c`, stop: model.ToolCalls,
+		},
+		{
+			name:  "a call in a thought beside an answer without text",
+			raw:   sse(`{"choices":[{"delta":{"content":"","reasoning_content":"I call it. <tool_call>{\"name\":\"time\",\"arguments\":{}}</tool_call>"},"finish_reason":"stop"}]}`, `[DONE]`),
+			calls: `time({})#call00002`, stop: model.ToolCalls,
+		},
+		{
+			name: "an answer that begins as thoughts do, and is cut",
+			raw:  sse(`{"choices":[{"delta":{"content":"Okay, "}}]}`, `{"choices":[{"delta":{"content":"it is"},"finish_reason":"length"}]}`, `[DONE]`),
+			text: "Okay, it is", stop: model.Length,
+		},
+		{
+			name: "an error behind the end of the answer",
+			raw:  sse(`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`, `{"error":{"message":"no usage","code":500}}`, `[DONE]`),
+			text: "a", stop: model.Done,
+		},
+		{
+			name: "two answers, of which the second begins first",
+			raw:  sse(`{"choices":[{"index":1,"delta":{"content":"a"}}]}`, `{"choices":[{"index":0,"delta":{"content":"NO"}}]}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"length"},{"index":1,"delta":{"content":"b"},"finish_reason":"stop"}]}`, `[DONE]`),
+			text: "ab", stop: model.Done,
+		},
+		{
+			name: "an answer in a list", kind: json,
+			raw:  `[{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}]`,
+			text: "a", stop: model.Done,
+		},
+		{
 			name: "usage and reason of other names",
 			raw:  sse(`{"choices":[{"delta":{"content":"a"},"finish_reason":"MAX_TOKENS"}],"usage":{"input_tokens":9,"output_tokens":-2,"cached_tokens":"4"}}`, `[DONE]`),
 			text: "a", stop: model.Length, usage: model.Tokens{Input: 9, CacheRead: 4},

@@ -8,9 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 	"sync/atomic"
-	"unicode"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
@@ -78,7 +76,11 @@ func ofPictures(err error) bool {
 
 var noPictures = regexp.MustCompile(`(?i)(image|vision|picture|multi-?modal|mmproj).{0,60}(not|n't|un|only) ?(support|available|enabled|a multi)|` +
 	`(not|n't) (currently )?support.{0,30}(image|vision|picture|multi-?modal)|support image|` +
-	`not a multi-?modal|unknown variant .?image|content must be a string|only (support )?text|expected .?text|` +
+	`not a multi-?modal|not a VLM|unknown variant .?image|content (must|should) be a string|valid string|` +
+	`only (supports? |accepts? )?text|text-only|expected .?text|must be .?text|values are: .?text|at most 0 image|` +
+	`(unsupported|unknown|unexpected|invalid) (content|part|value|type)[^.]{0,12}image_url|` +
+	`image_url.{0,12}(not|un) ?(valid|allowed|permitted|supported)|(image|picture).{0,30}not (permitted|allowed|accepted)|` +
+	`(not|n't|cannot|unable to) (accept|process|handle|read|take) (images?|pictures?)|\b(no|not have) vision|` +
 	`(不支持|非法).{0,16}(图|视觉|多模态|image|text)|(图|视觉|多模态|image).{0,12}不支持`)
 
 // missing tells the person which files of the newest message the model did not get; empty if it got
@@ -100,7 +102,7 @@ func missing(whole, sent model.Request) string {
 		return ""
 	}
 	pdf := func(f chat.File) bool { return f.MediaType == chat.PDF }
-	chinese := strings.ContainsFunc(whole.Messages[at].Text, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+	chinese := chat.Chinese(whole.Messages[at].Text)
 	switch onlyPDFs := !slices.ContainsFunc(before, func(f chat.File) bool { return !pdf(f) }) || len(after) > 0; {
 	case onlyPDFs && chinese:
 		return "（该模型不能读 PDF，以下回答没有参考它。）"

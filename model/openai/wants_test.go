@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,13 @@ func TestAskedAgain(t *testing.T) {
 		{"pictures, llama.cpp", 500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj", "image_url", "cannot see pictures"},
 		{"pictures, OpenAI", 400, "Invalid content type. image_url is only supported by certain models.", "image_url", "cannot see pictures"},
 		{"pictures, LM Studio", 400, "Model does not support images. Please use a model that does.", "image_url", "cannot see pictures"},
+		{"tools, a parameter", 400, "Unsupported parameter: 'tools'", `"tools"`, ""},
+		{"tools, none", 400, "The model x has no tool support", `"tools"`, ""},
+		{"pictures, vLLM", 400, "At most 0 image(s) may be provided in one prompt.", "image_url", "cannot see pictures"},
+		{"pictures, SiliconFlow", 400, "The model is not a VLM (Vision Language Model). Please use text-only prompts.", "image_url", "cannot see pictures"},
+		{"pictures, a type", 422, "Unexpected content type: image_url", "image_url", "cannot see pictures"},
+		{"pictures, a string", 400, "Invalid user message: content should be a string", "image_url", "cannot see pictures"},
+		{"pictures, no vision", 501, "The model does not have vision capability", "image_url", "cannot see pictures"},
 		{"pictures, Chinese", 400, "该模型不支持图片输入", "image_url", "cannot see pictures"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -147,5 +155,21 @@ func TestStrict(t *testing.T) {
 	}
 	if _, err := openai.New(openai.Config{Model: "m", Schemas: "odd"}); err == nil {
 		t.Error("there are no such schemas")
+	}
+}
+
+// TestKeyFrom: the error of a refused key says where the key comes from, behind [model.Advice].
+func TestKeyFrom(t *testing.T) {
+	for status, told := range map[int]bool{401: true, 403: true, 400: false, 500: false} {
+		s := modeltest.OpenAI(modeltest.Reply{Status: status, Message: "no such thing."})
+		defer s.Close()
+		m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, KeyFrom: "line 3", Retries: -1, Transport: &http.Transport{DisableKeepAlives: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = model.Answer(m.Stream(t.Context(), model.Request{Messages: []chat.Message{{Role: chat.User, Text: "x"}}}))
+		if err == nil || strings.HasSuffix(err.Error(), ": no such thing"+model.Advice+"line 3") != told {
+			t.Errorf("%d: %v", status, err)
+		}
 	}
 }

@@ -157,7 +157,8 @@ func ProblemOf(err error) (status int, p Problem) {
 	if errors.As(err, &setting) {
 		field = setting.Name
 	}
-	return status, problem(status, cmp.Or(code, codes[status]), field, err.Error())
+	says, _, _ := strings.Cut(err.Error(), model.Advice)
+	return status, problem(status, cmp.Or(code, codes[status]), field, says)
 }
 
 // Answer replies with a value, or fails when there is an error.

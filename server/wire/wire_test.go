@@ -114,3 +114,14 @@ func message(w *httptest.ResponseRecorder) string {
 	_ = json.Unmarshal(w.Body.Bytes(), &p)
 	return p.Error.Message
 }
+
+// TestAdvice: only an operator reads where a refused key comes from.
+func TestAdvice(t *testing.T) {
+	err := &model.Error{Model: "m", Kind: model.ErrAuth, Detail: "no" + model.Advice + "line 3 of etui.yaml"}
+	if _, p := wire.ProblemOf(err); strings.Contains(p.Error.Message, "etui.yaml") || !strings.HasSuffix(p.Error.Message, ": no") {
+		t.Errorf("anybody reads %q", p.Error.Message)
+	}
+	if _, p := wire.ProblemFor(httptest.NewRecorder(), err); !strings.Contains(p.Error.Message, "etui.yaml") {
+		t.Errorf("an operator reads %q", p.Error.Message)
+	}
+}

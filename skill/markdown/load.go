@@ -80,15 +80,15 @@ func sentence(p skill.Problem) string {
 // IsDocument reports whether a file is a SKILL.md, in any spelling.
 func IsDocument(file string) bool { return strings.EqualFold(file, "SKILL.md") }
 
-// Read reads a file of a folder; without a name it reads the SKILL.md, in any
-// spelling. It returns the name as found. The error is a [skill.Problem]: there is no
+// Read reads a file of a folder below a root; without a name it reads the SKILL.md, in any
+// spelling, which may be a link within the root. It returns the name as found. The error is a [skill.Problem]: there is no
 // such file, or it has more than 1 MiB.
-func Read(dir *os.Root, name string) (file string, text []byte, err error) {
+func Read(root *os.Root, folder, name string) (file string, text []byte, err error) {
 	if file = name; name == "" {
-		file, err = documentOf(dir, ".")
+		file, err = documentOf(root, folder)
 	}
 	if err == nil {
-		text, err = skill.ReadFile(dir, file, maxFile)
+		text, err = skill.ReadFile(root, path.Join(folder, file), maxFile)
 	}
 	switch {
 	case errors.Is(err, skill.ErrTooLong):

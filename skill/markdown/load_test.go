@@ -42,7 +42,7 @@ func load(root *os.Root, folder string, m markdown.Machine) (skill.Skill, error)
 		return nil, err
 	}
 	defer dir.Close()
-	_, text, err := markdown.Read(dir, "")
+	_, text, err := markdown.Read(dir, ".", "")
 	if err != nil {
 		return nil, err
 	}

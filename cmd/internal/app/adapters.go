@@ -35,13 +35,13 @@ func newModel(file string, m config.Model, registry *catalog.Registry, log *slog
 	adapters := map[string]func() (model.Model, error){
 		"openai": func() (model.Model, error) {
 			return openai.New(openai.Config{
-				Model: m.Model, Name: m.Provider + "/" + m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind,
+				Model: m.Model, Name: m.Provider + "/" + m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind, KeyFrom: m.KeyFrom,
 				Schemas: strings.TrimSuffix(m.Schemas, "auto"), Verbatim: !m.TextCalls, Retries: transport.Retries, Headers: headers, Log: log, Transport: model.Transport(transport),
 			})
 		},
 		"anthropic": func() (model.Model, error) {
 			return anthropic.New(anthropic.Config{
-				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind,
+				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind, KeyFrom: m.KeyFrom,
 				Deferral: m.Mode == string(selection.Native), Verbatim: !m.TextCalls, Retries: transport.Retries, Log: log, Headers: headers, Transport: model.Transport(transport),
 			})
 		},
@@ -77,12 +77,13 @@ func modelsOf(environment func(string) string) (models []config.Model, why strin
 		if key == "" {
 			why = "OPENAI_BASE_URL is set"
 		}
-		m = config.Model{Name: "openai", Provider: "openai", Model: cmp.Or(getenv("OPENAI_MODEL"), UsualModel("openai")), BaseURL: url, APIKey: secret.Value(key)}
+		m = config.Model{KeyFrom: "the environment variable OPENAI_API_KEY", Name: "openai", Provider: "openai", Model: cmp.Or(getenv("OPENAI_MODEL"), UsualModel("openai")), BaseURL: url, APIKey: secret.Value(key)}
 	case getenv("ANTHROPIC_API_KEY") != "":
 		why = "ANTHROPIC_API_KEY is set"
 		m = config.Model{
 			Name: "anthropic", Provider: "anthropic", Model: cmp.Or(getenv("ANTHROPIC_MODEL"), UsualModel("anthropic")),
 			BaseURL: getenv("ANTHROPIC_BASE_URL"), APIKey: secret.Value(getenv("ANTHROPIC_API_KEY")), Window: 200_000,
+			KeyFrom: "the environment variable ANTHROPIC_API_KEY",
 		}
 	}
 	m.Timeout, m.Retries, m.TextCalls = config.DefaultTimeout, config.DefaultRetries, true

@@ -92,6 +92,8 @@ type Model struct {
 	Schemas   string                  `yaml:"schemas" enum:"auto,openai,strict,anthropic,gemini,moonshot,local,plain" help:"How a server with OpenAI's API is told the parameters of tools, see models.md. Default: as the server and the model are known to want it."`
 	Blind     bool                    `yaml:"blind" help:"The model takes neither pictures nor PDFs: it reads about them instead."`
 	Retries   int                     `yaml:"retries" default:"2" help:"How often a request is retried after 429, 5xx and lost connections."`
+	// KeyFrom says where the key comes from, for the error of one that the provider refuses.
+	KeyFrom string `yaml:"-"`
 }
 
 // Price is what a million tokens cost.

@@ -90,7 +90,7 @@ func Parse(file string, text []byte, environ []string) (*Config, error) {
 	if r.Resolve(root) {
 		r.Decode(root, c)
 	}
-	c.complete(func(name string) string { return env[name] })
+	c.complete(file, root, func(name string) string { return env[name] })
 	if len(r.Problems) == 0 {
 		r.relations(c, root)
 		r.names(c, root)

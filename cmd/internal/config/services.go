@@ -2,10 +2,15 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v4"
+
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -93,14 +98,34 @@ func (s Service) Address(getenv func(string) string) string {
 
 // complete gives the models of services their addresses, and their keys from the environment. A key
 // goes to the service's own address only. OpenAI's and Anthropic's models name theirs.
-func (c *Config) complete(getenv func(string) string) {
+func (c *Config) complete(file string, root *yaml.Node, getenv func(string) string) {
 	for i := range c.Models {
 		m := &c.Models[i]
+		m.KeyFrom = keyFrom(file, find(root, "models", i), m.Name)
 		if s, ok := ServiceOf(m.Provider); ok && s.BaseURL != "" && m.BaseURL == "" {
 			m.BaseURL = s.Address(getenv)
 			if m.APIKey == "" {
-				_, m.APIKey = s.Key(getenv)
+				var name string
+				if name, m.APIKey = s.Key(getenv); m.APIKey != "" {
+					m.KeyFrom = "the environment variable " + name
+				} else {
+					m.KeyFrom += ", or set the environment variable " + name
+				}
 			}
 		}
 	}
+}
+
+// keyFrom says where a model's key is, or where to write one.
+func keyFrom(file string, n *yaml.Node, name string) string {
+	at := fmt.Sprintf("line %d of %s", n.Line, filepath.Base(file))
+	key := form.Get(n, "api_key")
+	if key == nil {
+		return fmt.Sprintf("no key was sent: write api_key: ${NAME} to the model %s, %s", name, at)
+	}
+	from := fmt.Sprintf("api_key of the model %s, line %d of %s", name, key.Line, filepath.Base(file))
+	if variables := form.Variables(key.Value); len(variables) > 0 {
+		from += ": " + strings.Join(variables, " ")
+	}
+	return from
 }

@@ -34,3 +34,20 @@ func TestServices(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyFrom: where a key comes from, for the error of one that is refused.
+func TestKeyFrom(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"models:\n  - {name: m, model: x, provider: openai}":                                         "no key was sent: write api_key: ${NAME} to the model m, line 2 of etui.yaml",
+		"models:\n  - name: m\n    model: x\n    provider: openai\n    api_key: \"${GROQ_API_KEY}\"": "api_key of the model m, line 5 of etui.yaml: ${GROQ_API_KEY}",
+		"models: [{name: m, model: x, provider: openai, api_key: tr0ub4dor}]":                        "api_key of the model m, line 1 of etui.yaml",
+		"models: [{name: m, model: x, provider: groq}]":                                              "the environment variable GROQ_API_KEY",
+		"models: [{name: m, model: x, provider: xai}]":                                               "no key was sent: write api_key: ${NAME} to the model m, line 1 of etui.yaml, or set the environment variable XAI_API_KEY",
+	} {
+		got, err := Parse("/w/etui.yaml", []byte(text), []string{"GROQ_API_KEY=k"})
+		if err != nil || got.Models[0].KeyFrom != want {
+			t.Errorf("%s:\ngot  %+v, %v\nwant %s", text, got, err, want)
+		}
+	}
+}

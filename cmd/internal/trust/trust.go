@@ -37,7 +37,12 @@ type Unconfirmed struct {
 
 // Error says what the configuration could do, and how to confirm it.
 func (e *Unconfirmed) Error() string {
-	return fmt.Sprintf("%s\nIf you want that, run: etui%s config trust. For a service, set %s=%s", e.Says(), e.at(), Variable, filepath.Dir(e.File))
+	return e.Says() + "\n" + e.Do()
+}
+
+// Do says how to confirm the configuration.
+func (e *Unconfirmed) Do() string {
+	return fmt.Sprintf("If you want that, run: etui%s config trust. For a service, set %s=%s", e.at(), Variable, filepath.Dir(e.File))
 }
 
 // at are the flags that name the configuration.

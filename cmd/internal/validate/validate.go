@@ -148,7 +148,7 @@ func (v *Validation) path(path string) error {
 			return err
 		}
 		defer func() { _ = root.Close() }()
-		v.file(root, filepath.Dir(path), filepath.Base(path))
+		v.file(root, ".", filepath.Dir(path), filepath.Base(path))
 		return nil
 	}
 	return config.Usagef("%s is no file of a skill; a skill is a SKILL.md or a YAML file", path)
@@ -171,13 +171,7 @@ func (v *Validation) folder(dir string) error {
 		}
 	}
 	for _, folder := range folders {
-		at, err := root.OpenRoot(folder)
-		if err != nil {
-			v.add(filepath.Join(dir, folder), err, nil)
-			continue
-		}
-		v.file(at, filepath.Join(dir, folder), "")
-		_ = at.Close()
+		v.file(root, folder, filepath.Join(dir, folder), "")
 	}
 	return nil
 }
@@ -190,7 +184,7 @@ func (v *Validation) yamlFiles(root *os.Root, dir string) error {
 	}
 	for _, e := range entries {
 		if isYAML(e.Name()) && !strings.HasPrefix(e.Name(), ".") && !e.IsDir() {
-			v.file(root, dir, e.Name())
+			v.file(root, ".", dir, e.Name())
 		}
 	}
 	return nil
@@ -201,19 +195,19 @@ func isYAML(name string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// file checks a file of a folder; without a name, its SKILL.md.
-func (v *Validation) file(folder *os.Root, dir, name string) {
+// file checks a file of a folder below a root, which people know as dir; without a name, its SKILL.md.
+func (v *Validation) file(root *os.Root, folder, dir, name string) {
 	if v.Progress != nil {
 		v.Progress(len(v.Reports), dir)
 	}
-	file, text, err := markdown.Read(folder, name)
+	file, text, err := markdown.Read(root, folder, name)
 	path := filepath.Join(dir, cmp.Or(file, "SKILL.md"))
 	if err != nil {
 		v.add(path, err, nil)
 		return
 	}
 	if isYAML(file) {
-		v.add(path, v.yaml(folder, path, text), nil)
+		v.add(path, v.yaml(root, path, text), nil)
 		return
 	}
 	name, err = filepath.Abs(dir)

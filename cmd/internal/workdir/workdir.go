@@ -55,6 +55,12 @@ func Open(dir, file string, environ []string) (*Workspace, error) {
 	return open(dir, file, file == "", environ, false)
 }
 
+// Read finds and reads a workspace whose configuration nobody may have confirmed: what is wrong in it can be
+// said, and nothing of it may be used.
+func Read(dir, file string, environ []string) (*Workspace, error) {
+	return open(dir, file, file == "", environ, true)
+}
+
 // open reads a workspace. Its configuration takes effect only if it was confirmed, or is written, which
 // says that it is etui's own.
 func open(dir, file string, optional bool, environ []string, written bool) (*Workspace, error) {

@@ -78,6 +78,7 @@ func (t *Turn) See(e turn.Event) {
 			t.meter.callTook.add(t.now().Sub(began))
 		}
 	case e.Done != nil:
+		add(&t.meter.retries, `cause="empty"`, e.Done.Empty)
 		add(&t.meter.tokens, `kind="input"`, e.Done.Usage.Input)
 		add(&t.meter.tokens, `kind="cache_read"`, e.Done.Usage.CacheRead)
 		add(&t.meter.tokens, `kind="output"`, e.Done.Usage.Output)
@@ -115,7 +116,7 @@ var failureKinds = []struct {
 	err  error
 }{
 	{"auth", model.ErrAuth}, {"rate_limited", model.ErrRateLimited}, {"too_long", model.ErrTooLong},
-	{"request", model.ErrRequest}, {"unavailable", model.ErrUnavailable},
+	{"request", model.ErrRequest}, {"unavailable", model.ErrUnavailable}, {"billing", model.ErrBilling}, {"no_model", model.ErrNoModel},
 }
 
 // outcome is what became of a call.
@@ -157,7 +158,7 @@ func (m *Meter) Write(w io.Writer, now State) error {
 	counter(&b, "etui_tool_calls_total", "Calls of tools that were answered.", m.calls)
 	counter(&b, "etui_model_errors_total", "Turns that failed because the model did.", m.failures)
 	counter(&b, "etui_retries_total", "What was tried again: store, a message whose step could not be stored; "+
-		"left, one that a process left that ended; panic; delivery, of a reply.", m.retries)
+		"left, one that a process left that ended; panic; delivery, of a reply; empty, an answer of a model that said nothing.", m.retries)
 	m.turnTook.write(&b, "etui_turn_seconds", "How long turns took.")
 	m.callTook.write(&b, "etui_tool_call_seconds", "How long calls of tools took.")
 	m.mu.Unlock()

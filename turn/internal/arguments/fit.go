@@ -1,3 +1,4 @@
+// Package arguments reads the arguments of a call that are nearly as the tool's schema wants them.
 package arguments
 
 import (

@@ -1,6 +1,5 @@
-// Package arguments reads the arguments of a call as models write them: nearly JSON, and nearly as the
-// tool's schema wants them.
-package arguments
+// Package nearjson reads JSON as models write it: nearly.
+package nearjson
 
 import (
 	"bytes"
@@ -8,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 
 	"github.com/kaptinlin/jsonrepair"
 )
@@ -27,34 +28,25 @@ var (
 	errNotObject = errors.New("not a JSON object")
 )
 
-// Repair returns a call's arguments as a JSON object. It repairs mistakes that have only
+// Object returns a call's arguments as a JSON object. It repairs mistakes that have only
 // one reading (trailing commas, single quotes, a missing last brace, a code fence), but
 // not text that was cut off, because its end is unknown, nor the text in a JSON string:
 // Valid has tried that once.
-func Repair(args json.RawMessage) (json.RawMessage, error) {
-	args = bytes.TrimSpace(args)
-	if len(args) == 0 || string(args) == "null" {
+func Object(args json.RawMessage) (json.RawMessage, error) {
+	args = bytes.TrimSpace(bytes.TrimPrefix(args, []byte("\ufeff")))
+	if slices.Contains(nothing, string(args)) {
 		return json.RawMessage("{}"), nil
 	}
 	if len(args) > maxArguments {
 		return nil, errTooLong
 	}
 	args, quoted := unquoted(args)
-	if !json.Valid(args) {
-		if cutOff(args) {
-			return nil, errCutOff
-		}
-		if len(args) > maxRepair {
-			return nil, errTooBroken
-		}
-		if quoted {
-			return nil, errNotJSON
-		}
-		repaired, err := jsonrepair.Repair(string(args))
-		if err != nil || !json.Valid([]byte(repaired)) {
-			return nil, errNotJSON
-		}
-		args = bytes.TrimSpace([]byte(repaired))
+	if quoted && !json.Valid(args) && !cutOff(args) && len(args) <= maxRepair {
+		return nil, errNotJSON
+	}
+	args, err := Value(args)
+	if err != nil {
+		return nil, err
 	}
 	if args[0] != '{' {
 		return nil, errNotObject
@@ -63,6 +55,33 @@ func Repair(args json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("ambiguous: duplicate key %q", key)
 	}
 	return args, nil
+}
+
+// nothing is what models write for no arguments.
+var nothing = []string{"", "null", "None", "nil", "undefined"}
+
+// tripled matches a text in Python's other quotes, in which each character stands for itself.
+var tripled = regexp.MustCompile(`(?s)"""(.*?)"""`)
+
+// Value returns a JSON value with the same mistakes repaired.
+func Value(text []byte) (json.RawMessage, error) {
+	text = bytes.TrimSpace(text)
+	switch {
+	case json.Valid(text):
+		return text, nil
+	case cutOff(text):
+		return nil, errCutOff
+	case len(text) > maxRepair:
+		return nil, errTooBroken
+	}
+	repaired, err := jsonrepair.Repair(tripled.ReplaceAllStringFunc(string(text), func(t string) string {
+		quoted, _ := json.Marshal(t[len(`"""`) : len(t)-len(`"""`)]) // a string
+		return string(quoted)
+	}))
+	if err != nil || !json.Valid([]byte(repaired)) {
+		return nil, errNotJSON
+	}
+	return bytes.TrimSpace([]byte(repaired)), nil
 }
 
 // unquoted returns the text in a JSON string: some servers send the object in one.
@@ -153,7 +172,7 @@ func Valid(ctx context.Context, args json.RawMessage) json.RawMessage {
 		args = text
 	}
 	if ctx.Err() == nil {
-		if repaired, err := Repair(args); err == nil {
+		if repaired, err := Object(args); err == nil {
 			return repaired
 		}
 	}
