@@ -14,14 +14,14 @@ import (
 	"github.com/etui-run/etui/skill/mcp"
 )
 
-// TestManyValues: an answer of a few megabytes that holds millions of values does not become
-// gigabytes, and the server's other answers are taken.
+// TestManyValues: an answer of a few megabytes that holds a million values does not become hundreds
+// of them, and the server's other answers are taken.
 func TestManyValues(t *testing.T) {
 	lists := map[string]string{
-		"content":    `{"content":[` + strings.Repeat("0,", 4<<20) + `0]}`,
+		"content":    `{"content":[` + strings.Repeat("0,", 1<<20) + `0]}`,
 		"parts":      `{"content":[` + strings.Repeat("0,", 400_000) + `0]}`,
-		"structured": `{"content":[],"structuredContent":{"a":[` + strings.Repeat("{},", 4<<20) + `{}]}}`,
-		"meta":       `{"content":[],"_meta":{"a":[` + strings.Repeat("[],", 4<<20) + `[]]}}`,
+		"structured": `{"content":[],"structuredContent":{"a":[` + strings.Repeat("{},", 1<<20) + `{}]}}`,
+		"meta":       `{"content":[],"_meta":{"a":[` + strings.Repeat("[],", 1<<20) + `[]]}}`,
 	}
 	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
@@ -54,12 +54,10 @@ func TestManyValues(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		begun := time.Now()
 		result, err := r.call("mcp__srv__say", `{"text":"`+name+`"}`)
-		took := time.Since(begun)
 		runtime.ReadMemStats(&after)
-		if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 500 || took > 20*time.Second {
-			t.Errorf("%s: it took %d MiB and %v: %.100q, %v", name, n, took, result.Text, err)
+		if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 120 {
+			t.Errorf("%s: it took %d MiB: %.100q, %v", name, n, result.Text, err)
 		}
 		if name == "lines" { // a line of a stream has no answer of its own: the stream ends
 			continue
