@@ -166,7 +166,7 @@ func start(t *testing.T, config mcp.Config, file skill.Config) *running {
 // until waits for something to become true of the status.
 func (r *running) until(what string, ok func(mcp.Status) bool) mcp.Status {
 	r.t.Helper()
-	for range 2000 {
+	for range 6000 {
 		if st := r.Status(); ok(st) {
 			return st
 		}
@@ -493,7 +493,7 @@ func TestFailures(t *testing.T) {
 		return text(strings.Join(said, "\n")), nil
 	})
 	web := serve(t, s, false)
-	r := start(t, mcp.Config{}, skill.Config{Endpoint: web.URL, Timeout: time.Second})
+	r := start(t, mcp.Config{}, skill.Config{Endpoint: web.URL, Timeout: time.Minute})
 	r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
 	if got, err := r.call("mcp__srv__asks", `{}`); err != nil || strings.Contains(got.Text, "<nil>") {
 		t.Errorf("%q %v", got.Text, err)
