@@ -49,17 +49,20 @@ PACKAGES ?= ./...
 # Half of the time to link a test is its symbols for a debugger. make check vets.
 # SQLite is C that was translated to Go, and keeps its data where the race detector does
 # not look: to instrument it doubles the time of every test with a store, and finds nothing.
-# The matcher of regular expressions and the parser of HTML share no data that others write.
-RACE := -race $(foreach p,modernc.org/sqlite/lib modernc.org/libc regexp golang.org/x/net/html,-gcflags=$p=-race=false)
+# Regular expressions, the tables of Unicode, and the parsers of HTML and JSON's tokens share
+# no data that others write.
+WITHOUT_RACE := modernc.org/sqlite/lib modernc.org/libc regexp regexp/syntax unicode golang.org/x/net/html \
+	github.com/go-json-experiment/json/jsontext github.com/go-json-experiment/json/internal/jsonwire
+RACE := -race $(foreach p,$(WITHOUT_RACE),-gcflags=$p=-race=false)
 test: needs-go
 	@tools/test-programs '$(DEBIAN)'
 	@$(MAKE) --no-print-directory $(FROM_NPM:%=%/node_modules) bin/dendrite/dendrite
 	go build -buildvcs=false -ldflags '-s -w' -o bin/etui.test ./cmd/etui
-	go test -c -vet=off -ldflags '-s -w' -o bin/ ./engine ./sandbox
+	go test -c -vet=off -ldflags '-s -w' -o bin/ ./engine ./sandbox ./skill/mcp
 	@race='$(RACE)'; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
 	$(WITH_PROGRAMS) set -x; go -C examples/unittest test -vet=off -ldflags '-s -w' ./... & other=$$!; \
-	TEST_ALL=1 TEST_ETUI=$(CURDIR)/bin/etui.test TEST_ENGINE=$(CURDIR)/bin/engine.test TEST_SANDBOX=$(CURDIR)/bin/sandbox.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
+	TEST_ALL=1 TEST_ETUI=$(CURDIR)/bin/etui.test TEST_ENGINE=$(CURDIR)/bin/engine.test TEST_SANDBOX=$(CURDIR)/bin/sandbox.test TEST_SERVERS=$(CURDIR)/bin/mcp.test GORACE=atexit_sleep_ms=0 go test -p 4 $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
 	failed=$$?; wait $$other && exit $$failed
 
 # What `go test ./...` runs on a machine with Go alone. Tests of programs that are not installed

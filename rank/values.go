@@ -2,6 +2,7 @@ package rank
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -126,33 +127,36 @@ var times = []*regexp.Regexp{
 
 // sums are the forms of arithmetic, with the words for which they stand.
 var sums = []struct {
+	signs string // of which a form needs one, in lower case; it is cheaper to look for them
 	form  *regexp.Regexp
 	words string
 }{
-	{regexp.MustCompile(`(?i)\b` + number + ` ?(?:%|percent) of ` + number + `\b`), " calculate percent "},
-	{regexp.MustCompile(`(?i)\b` + number + ` (?:times|multiplied by) ` + number + `\b`), " calculate times multiply "},
-	{regexp.MustCompile(`(?i)\b` + number + ` (?:plus) ` + number + `\b`), " calculate plus add "},
-	{regexp.MustCompile(`(?i)\b` + number + ` (?:minus|less) ` + number + `\b`), " calculate minus subtract "},
-	{regexp.MustCompile(`(?i)\b` + number + ` (?:divided by|over|modulo|mod) ` + number + `\b`), " calculate divided by divide "},
-	{regexp.MustCompile(`(?i)\b` + number + ` (?:to the power of|raised to(?: the power of)?) ` + number + `\b`), " calculate power "},
-	{regexp.MustCompile(`(?i)\b` + number + ` (?:squared|cubed)\b`), " calculate power "},
-	{regexp.MustCompile(`(?i)\b(?:add(?: up)?|subtract|multiply|divide|(?:the )?(?:sum|product|difference|average|mean) of) ` + number + `(?:(?:, ?and |, ?| and | by | from | to | with )` + number + `)+\b`), " calculate $0 "},
-	{regexp.MustCompile(`(?i)\b(?:(?:square|cube) root of|half of|a (?:third|quarter) of|twice|double) ` + number + `\b`), " calculate $0 "},
-	{regexp.MustCompile(hanzi + ` ?(?:乘以?|x|X) ?` + hanzi), " calculate multiply 乘以 "},
-	{regexp.MustCompile(hanzi + ` ?加上? ?` + hanzi), " calculate add 加 "},
-	{regexp.MustCompile(hanzi + ` ?减去? ?` + hanzi), " calculate subtract 减 "},
-	{regexp.MustCompile(hanzi + ` ?除以?(?:于)? ?` + hanzi), " calculate divide 除以 "},
-	{regexp.MustCompile(hanzi + ` ?的 ?(?:` + hanzi + ` ?%|百分之` + hanzi + `)`), " calculate percent "},
-	{regexp.MustCompile(hanzi + ` ?的 ?(?:` + hanzi + ` ?次方|平方根?|立方根?|一半|两倍|` + hanzi + `分之` + hanzi + `)`), " calculate power "},
-	{regexp.MustCompile(hanzi + `(?: ?[、,，和与跟加] ?` + hanzi + `)+ ?(?:相[加减乘除]|的?[和积差商]|加起来|之[和积差商]|的平均[值数])`), " calculate "},
-	{regexp.MustCompile(`\b(?:3[2-9]|[4-9]\d|\d{3,})(?:\.\d+)?/\d+\b|\b\d+/(?:3[2-9]|[4-9]\d|\d{3,})\b`), " calculate divide "},
-	{regexp.MustCompile(`\d[ )]*(?:[+*×÷^]|( )[-−/]( ))[ (]*\d`), " calculate $0 "},
+	{"% percent", regexp.MustCompile(`(?i)\b` + number + ` ?(?:%|percent) of ` + number + `\b`), " calculate percent "},
+	{"times multiplied", regexp.MustCompile(`(?i)\b` + number + ` (?:times|multiplied by) ` + number + `\b`), " calculate times multiply "},
+	{"plus", regexp.MustCompile(`(?i)\b` + number + ` (?:plus) ` + number + `\b`), " calculate plus add "},
+	{"minus less", regexp.MustCompile(`(?i)\b` + number + ` (?:minus|less) ` + number + `\b`), " calculate minus subtract "},
+	{"divided over mod", regexp.MustCompile(`(?i)\b` + number + ` (?:divided by|over|modulo|mod) ` + number + `\b`), " calculate divided by divide "},
+	{"power raised", regexp.MustCompile(`(?i)\b` + number + ` (?:to the power of|raised to(?: the power of)?) ` + number + `\b`), " calculate power "},
+	{"squared cubed", regexp.MustCompile(`(?i)\b` + number + ` (?:squared|cubed)\b`), " calculate power "},
+	{"add subtract multiply divide sum product difference average mean", regexp.MustCompile(`(?i)\b(?:add(?: up)?|subtract|multiply|divide|(?:the )?(?:sum|product|difference|average|mean) of) ` + number + `(?:(?:, ?and |, ?| and | by | from | to | with )` + number + `)+\b`), " calculate $0 "},
+	{"root half third quarter twice double", regexp.MustCompile(`(?i)\b(?:(?:square|cube) root of|half of|a (?:third|quarter) of|twice|double) ` + number + `\b`), " calculate $0 "},
+	{"乘 x", regexp.MustCompile(hanzi + ` ?(?:乘以?|x|X) ?` + hanzi), " calculate multiply 乘以 "},
+	{"加", regexp.MustCompile(hanzi + ` ?加上? ?` + hanzi), " calculate add 加 "},
+	{"减", regexp.MustCompile(hanzi + ` ?减去? ?` + hanzi), " calculate subtract 减 "},
+	{"除", regexp.MustCompile(hanzi + ` ?除以?(?:于)? ?` + hanzi), " calculate divide 除以 "},
+	{"的", regexp.MustCompile(hanzi + ` ?的 ?(?:` + hanzi + ` ?%|百分之` + hanzi + `)`), " calculate percent "},
+	{"的", regexp.MustCompile(hanzi + ` ?的 ?(?:` + hanzi + ` ?次方|平方根?|立方根?|一半|两倍|` + hanzi + `分之` + hanzi + `)`), " calculate power "},
+	{"加 减 乘 除 和 积 差 商 平均", regexp.MustCompile(hanzi + `(?: ?[、,，和与跟加] ?` + hanzi + `)+ ?(?:相[加减乘除]|的?[和积差商]|加起来|之[和积差商]|的平均[值数])`), " calculate "},
+	{"/", regexp.MustCompile(`\b(?:3[2-9]|[4-9]\d|\d{3,})(?:\.\d+)?/\d+\b|\b\d+/(?:3[2-9]|[4-9]\d|\d{3,})\b`), " calculate divide "},
+	{"+ * × ÷ ^ - − /", regexp.MustCompile(`\d[ )]*(?:[+*×÷^]|( )[-−/]( ))[ (]*\d`), " calculate $0 "},
 }
 
 // withoutSums puts words in place of arithmetic.
 func withoutSums(query string) string {
+	lower := strings.ToLower(query)
+	has := func(sign string) bool { return strings.Contains(lower, sign) }
 	for _, s := range sums {
-		if s.form.MatchString(query) {
+		if slices.ContainsFunc(strings.Fields(s.signs), has) && s.form.MatchString(query) {
 			return s.form.ReplaceAllString(query, strings.Replace(s.words, "$0", "${0}", 1))
 		}
 	}

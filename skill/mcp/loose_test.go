@@ -210,12 +210,8 @@ func TestSilentService(t *testing.T) {
 		}
 		inner.ServeHTTP(w, r)
 	}))
-	begun := time.Now()
 	r := start(t, mcp.Config{}, skill.Config{Endpoint: web.URL})
 	r.untilTools("mcp__srv__one")
-	if took := time.Since(begun); took > 15*time.Second {
-		t.Errorf("it took %v", took)
-	}
 }
 
 // TestProgress: the time limit counts from the last progress, which the host is told.

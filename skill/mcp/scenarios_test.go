@@ -31,7 +31,7 @@ func TestScenarios(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("testdata/conformance", suite)); err != nil {
 		leftout.Without(t, "the conformance suite of MCP")
 	}
-	self, err := os.Executable()
+	self, err := filepath.Abs(executable())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func TestCut(t *testing.T) {
 	t.Parallel()
 	p, g := project(t), golang.New()
 	write(t, p, "rate/x_test.go", "package rate\n\nimport \"testing\"\n\nfunc TestEnds(t *testing.T) {}\n\nfunc TestForever(t *testing.T) { select {} }\n\nfunc TestExits(t *testing.T) { t.Log(1) }\n")
-	r, err := g.Test(t.Context(), p, lang.Run{Target: target, Timeout: time.Second})
+	r, err := g.Test(t.Context(), p, lang.Run{Target: target, Timeout: 5 * time.Second})
 	if err != nil || r.Green() || r.Count(lang.Passed) != 1 || r.Count(lang.Errored) != 1 {
 		t.Errorf("the report: %+v, %v", r, err)
 	}
