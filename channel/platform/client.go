@@ -1,6 +1,6 @@
 // Package platform is what the adapters of package channel share: a client for a platform's
-// API, the order of incoming messages, signed requests and WebSockets. An adapter adds only
-// the words of its platform.
+// API and what its refusals mean, the order of incoming messages, the parts of outgoing ones,
+// files, people, signed requests and WebSockets. An adapter adds only the words of its platform.
 package platform
 
 import (
