@@ -29,7 +29,7 @@ func (r *turnRun) goOnWith() {
 	for at >= 0 && s.Messages[at].Role != chat.User {
 		at--
 	}
-	if at < 0 || s.Turn.ID != "" || s.Flow.Runs() || m.Workflow != "" || len(s.Awaits) > 0 || m.History != nil ||
+	if at < 0 || s.Turn.ID != "" || s.Flow.Runs() || m.Workflow != "" || len(s.Awaits)+len(m.Results) > 0 || m.History != nil ||
 		m.Outcome != nil || len(m.Answers) > 0 {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chooser"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/tuner"
 	"github.com/etui-run/etui/cmd/internal/workdir"
@@ -27,7 +28,6 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/turn"
 )
 
 func recommend(c config.Recommend, fitted tune.Fitted) selection.Recommend {
@@ -70,7 +70,7 @@ func (a *App) newTuner(e engine.Config, fitted tune.Fitted) *tuner.Tuner {
 
 // newChooser makes what the recommender consults when it is unsure; nil when it
 // consults nothing.
-func (a *App) newChooser(models map[string]model.Model) (*turn.Chooser, error) {
+func (a *App) newChooser(models map[string]model.Model) (*chooser.Chooser, error) {
 	c := a.Workspace.Config.Recommend
 	if c.Mode != "model" {
 		return nil, nil
@@ -79,7 +79,7 @@ func (a *App) newChooser(models map[string]model.Model) (*turn.Chooser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return turn.NewChooser(m, c.Timeout, a.settings.Log), nil
+	return chooser.New(m, c.Timeout, a.settings.Log), nil
 }
 
 // named returns the model that a key of the configuration names.
