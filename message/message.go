@@ -185,7 +185,8 @@ type Message struct {
 // GoesOn reports whether a message has no text of its own and its History ends with what the model
 // answers next: results of calls, or the beginning of an answer.
 func (m Message) GoesOn() bool {
-	return m.Text == "" && len(m.Files) == 0 && len(m.History) > 0 && m.History[len(m.History)-1].Role != chat.User
+	asked := slices.ContainsFunc(m.History, func(said chat.Message) bool { return said.Role == chat.User })
+	return asked && m.Text == "" && len(m.Files) == 0 && m.History[len(m.History)-1].Role != chat.User
 }
 
 // maxNames is how many tools or skills a message may include or exclude.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -30,6 +31,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pace(w, r)
+		w.Header().Set("X-Request-Id", "req_"+rand.Text())
 		connection := w
 		out := &answer{w, s.engine.Agents().Secrets(), false}
 		w = out
@@ -136,7 +138,7 @@ func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
 	if !bearer || !known || !usable {
 		return wire.Caller{}, false
 	}
-	c := wire.Caller{Key: key.Name, ForOthers: key.ForOthers, Operator: key.Operator}
+	c := wire.Caller{Key: key.Name, ForOthers: key.ForOthers, Operator: key.Operator, NoClientTools: key.NoClientTools}
 	if user != nil {
 		c.User = user.Name
 	}

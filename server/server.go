@@ -40,6 +40,8 @@ type Config struct {
 	// Hosts are names under which clients may address the server, beside localhost
 	// and IP addresses.
 	Hosts []string
+	// Models are further names of agents for clients that ask for a model, by these names.
+	Models map[string]string
 	// Status is what the server reports beside the status of the engine.
 	Status api.Config
 	// Skills is what operators see and change. Its Log is set from this Config's.
@@ -94,7 +96,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
 	}
 	s := &Server{engine: e, config: cfg}
-	s.routes = table(s, openai.New(e), api.New(e, cfg.Status), admin.New(cfg.Skills))
+	s.routes = table(s, openai.New(e, wire.NewModels(e, cfg.Models)), api.New(e, cfg.Status), admin.New(cfg.Skills))
 	s.all = s.serve(func(Access) bool { return true })
 	return s
 }
