@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/server/admin"
+	"github.com/etui-run/etui/server/anthropic"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/openai"
 	"github.com/etui-run/etui/skill/mcp/oauth"
@@ -33,7 +34,7 @@ func (a Access) String() string { return [...]string{"operator", "client", "pers
 // AccessOf returns who may use the route of a request, [Operator] where there is none.
 func AccessOf(r *http.Request) Access {
 	mux, access := http.NewServeMux(), map[string]Access{}
-	for _, route := range table(&Server{}, nil, &api.API{}, nil) { // nothing is handled
+	for _, route := range table(&Server{}, doors{}, &api.API{}, nil) { // nothing is handled
 		mux.HandleFunc(route.Pattern, route.handle)
 		access[route.Pattern] = route.Access
 	}
@@ -59,8 +60,23 @@ func (s *Server) Routes() []Route { return slices.Clone(s.routes) }
 // sites can use, where the channel allows it.
 const toChannel = "POST /channels/{channel}"
 
+// doors are the APIs of others.
+type doors struct {
+	openai    *openai.API
+	anthropic *anthropic.API
+}
+
+// models lists the agents in the form of the API that the client speaks.
+func (d doors) models(w http.ResponseWriter, r *http.Request) {
+	if anthropic.Asks(r) {
+		d.anthropic.Models(w, r)
+		return
+	}
+	d.openai.Models(w, r)
+}
+
 // table lists all routes. The mux, the guard and the documentation follow it.
-func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route {
+func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 	return []Route{
 		{"GET /healthz", Open, "whether the process is up", s.live},
 		{"GET /readyz", Open, "whether it can answer: the store can be read", s.ready},
@@ -69,9 +85,11 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"GET " + oauth.BackPath, Open, "where browsers come back to from a login at an MCP server, with a state that is good once", s.logIn},
 		{"GET " + oauth.DocumentPath, Open, "what etui is, for the authorization servers of MCP servers", s.logIn},
 
-		{"GET /v1/models", Person, "the agents, as models", chat.Models},
-		{"GET /v1/models/{id}", Person, "one agent, as a model", chat.Model},
-		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, chat.Completions},
+		{"GET /v1/models", Person, "the agents, as models of OpenAI's API, or of Anthropic's for its clients", d.models},
+		{"GET /v1/models/{id}", Person, "one agent, as a model", d.openai.Model},
+		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, d.openai.Completions},
+		{"POST /v1/messages", Person, `Anthropic's messages; "model" names the agent`, d.anthropic.Messages},
+		{"POST /v1/messages/count_tokens", Person, "the same request in, about how many tokens it has out", d.anthropic.CountTokens},
 
 		{"POST /api/chat", Person, "a Message in, a line of JSON for each Event out", own.Chat},
 		{"POST /api/whoami", Person, "a Message without a text in, who its sender is out", own.Whoami},

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/server/admin"
+	"github.com/etui-run/etui/server/anthropic"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/openai"
 	"github.com/etui-run/etui/server/wire"
@@ -96,7 +97,8 @@ func New(e *engine.Engine, cfg Config) *Server {
 		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
 	}
 	s := &Server{engine: e, config: cfg}
-	s.routes = table(s, openai.New(e, wire.NewModels(e, cfg.Models)), api.New(e, cfg.Status), admin.New(cfg.Skills))
+	models := wire.NewModels(e, cfg.Models)
+	s.routes = table(s, doors{openai.New(e, models), anthropic.New(e, models)}, api.New(e, cfg.Status), admin.New(cfg.Skills))
 	s.all = s.serve(func(Access) bool { return true })
 	return s
 }
