@@ -8,6 +8,7 @@ import (
 	"github.com/etui-run/etui/server/anthropic"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/openai"
+	"github.com/etui-run/etui/server/responses"
 	"github.com/etui-run/etui/skill/mcp/oauth"
 )
 
@@ -64,6 +65,7 @@ const toChannel = "POST /channels/{channel}"
 type doors struct {
 	openai    *openai.API
 	anthropic *anthropic.API
+	responses *responses.API
 }
 
 // models lists the agents in the form of the API that the client speaks.
@@ -88,6 +90,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"GET /v1/models", Person, "the agents, as models of OpenAI's API, or of Anthropic's for its clients", d.models},
 		{"GET /v1/models/{id}", Person, "one agent, as a model", d.openai.Model},
 		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, d.openai.Completions},
+		{"POST /v1/responses", Person, `OpenAI's responses; "model" names the agent`, d.responses.Create},
 		{"POST /v1/messages", Person, `Anthropic's messages; "model" names the agent`, d.anthropic.Messages},
 		{"POST /v1/messages/count_tokens", Person, "the same request in, about how many tokens it has out", d.anthropic.CountTokens},
 

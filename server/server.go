@@ -24,6 +24,7 @@ import (
 	"github.com/etui-run/etui/server/anthropic"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/openai"
+	"github.com/etui-run/etui/server/responses"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -98,7 +99,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 	}
 	s := &Server{engine: e, config: cfg}
 	models := wire.NewModels(e, cfg.Models)
-	s.routes = table(s, doors{openai.New(e, models), anthropic.New(e, models)}, api.New(e, cfg.Status), admin.New(cfg.Skills))
+	s.routes = table(s, doors{openai.New(e, models), anthropic.New(e, models), responses.New(e, models)}, api.New(e, cfg.Status), admin.New(cfg.Skills))
 	s.all = s.serve(func(Access) bool { return true })
 	return s
 }

@@ -24,13 +24,12 @@ import (
 
 // API has a handler for each request.
 type API struct {
-	engine  *engine.Engine
-	models  *wire.Models
-	created time.Time
+	engine *engine.Engine
+	models *wire.Models
 }
 
 // New returns the API of an engine, whose agents are models.
-func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models, e.Now()} }
+func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models} }
 
 // Asks reports whether a request is one of Anthropic's API.
 func Asks(r *http.Request) bool {
@@ -196,7 +195,7 @@ func (a *API) Models(w http.ResponseWriter, _ *http.Request) {
 		Last  string  `json:"last_id"`
 	}{}
 	for _, name := range a.models.Names() {
-		list.Data = append(list.Data, entry{"model", name, name, a.created.UTC().Truncate(time.Second)})
+		list.Data = append(list.Data, entry{"model", name, name, a.models.Created.UTC().Truncate(time.Second)})
 	}
 	list.First, list.Last = list.Data[0].ID, list.Data[len(list.Data)-1].ID
 	wire.Reply(w, http.StatusOK, list)

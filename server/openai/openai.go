@@ -28,13 +28,12 @@ import (
 
 // API has a handler for each request.
 type API struct {
-	engine  *engine.Engine
-	models  *wire.Models
-	created int64
+	engine *engine.Engine
+	models *wire.Models
 }
 
 // New returns the API of an engine, whose agents are models.
-func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models, e.Now().Unix()} }
+func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models} }
 
 // completionRequest is the part of OpenAI's request that an agent can use.
 type completionRequest struct {
@@ -217,7 +216,7 @@ type entry struct {
 }
 
 func (a *API) entry(agent string) entry {
-	return entry{ID: agent, Object: "model", Created: a.created, OwnedBy: "etui"}
+	return entry{ID: agent, Object: "model", Created: a.models.Created.Unix(), OwnedBy: "etui"}
 }
 
 // Models lists the agents.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
@@ -14,10 +15,14 @@ import (
 type Models struct {
 	engine  *engine.Engine
 	aliases map[string]string
+	// Created is when etui started, which clients read as the age of a model.
+	Created time.Time
 }
 
 // NewModels returns the agents of an engine as models. Aliases are further names of agents.
-func NewModels(e *engine.Engine, aliases map[string]string) *Models { return &Models{e, aliases} }
+func NewModels(e *engine.Engine, aliases map[string]string) *Models {
+	return &Models{e, aliases, time.Now()}
+}
 
 // Names returns the names of the agents.
 func (m *Models) Names() []string { return m.engine.Agents().Roster.Names() }
