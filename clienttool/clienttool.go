@@ -16,8 +16,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 )
@@ -103,23 +101,45 @@ func (t Tool) check() error {
 		return fmt.Errorf("its name has %d bytes; 1 to %d are accepted", len(t.Name), MaxName)
 	case strings.ContainsFunc(t.Name, func(r rune) bool { return r <= ' ' || r == utf8.RuneError || r == 0x7f }):
 		return fmt.Errorf("its name %q has a blank or a control character", t.Name)
-	case len(t.Parameters) == 0:
-		return nil
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(t.Parameters))
-	for {
-		if _, err := d.ReadToken(); err != nil {
-			break // its end: the request was read as JSON before
-		}
-		if d.StackDepth() > MaxDepth {
-			return fmt.Errorf("the parameters of %s are nested deeper than %d", t.Name, MaxDepth)
-		}
-	}
-	var head map[string]json.RawMessage
-	if err := json.Unmarshal(t.Parameters, &head); err != nil {
+	switch deepest, _ := look(t.Parameters); {
+	case deepest > MaxDepth:
+		return fmt.Errorf("the parameters of %s are nested deeper than %d", t.Name, MaxDepth)
+	case deepest == 0 && !t.plain(), deepest > 0 && bytes.TrimSpace(t.Parameters)[0] != '{':
 		return fmt.Errorf("the parameters of %s are not a JSON Schema of an object", t.Name)
 	}
 	return nil
+}
+
+// plain reports whether a tool takes no arguments.
+func (t Tool) plain() bool {
+	return len(t.Parameters) == 0 || string(bytes.TrimSpace(t.Parameters)) == "null"
+}
+
+// look returns how deep JSON is nested, and whether it is an object with a type. A request has hundreds
+// of schemas, so it reads bytes and makes no values.
+func look(raw json.RawMessage) (deepest int, typed bool) {
+	depth := 0
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		case '"':
+			from := i + 1
+			for i++; i < len(raw) && raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+			if depth == 1 && i < len(raw) && string(raw[from:i]) == "type" {
+				typed = typed || bytes.HasPrefix(bytes.TrimLeft(raw[i+1:], " \t\r\n"), []byte(":"))
+			}
+		}
+	}
+	return deepest, typed
 }
 
 func (t Tool) size() int { return len(t.Name) + len(t.Description) + len(t.Parameters) + perTool }
@@ -128,10 +148,12 @@ func (t Tool) size() int { return len(t.Name) + len(t.Description) + len(t.Param
 // are those of an object.
 func (t Tool) definition() tool.Definition {
 	d := tool.Definition{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
-	var head map[string]json.RawMessage
-	if len(d.Parameters) == 0 || json.Unmarshal(d.Parameters, &head) != nil || len(head) == 0 {
+	if t.plain() {
 		d.Parameters = nil
-	} else if head["type"] == nil {
+		return d
+	}
+	var head map[string]json.RawMessage
+	if _, typed := look(t.Parameters); !typed && json.Unmarshal(t.Parameters, &head) == nil {
 		head["type"] = json.RawMessage(`"object"`)
 		d.Parameters, _ = json.Marshal(head) // it was read from JSON
 	}

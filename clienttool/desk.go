@@ -26,6 +26,7 @@ func NewDesk(o Offer, taken func(name string) bool) Desk {
 	if o.None {
 		return d
 	}
+	d.tools = make([]tool.Definition, 0, len(o.Tools))
 	for _, t := range o.Tools {
 		d.known[t.Name] = true
 		d.size += t.size()

@@ -151,7 +151,9 @@ func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
 	if !bearer || !known || !usable {
 		return wire.Caller{}, false
 	}
-	c := wire.Caller{Key: key.Name, ForOthers: key.ForOthers, Operator: key.Operator, NoClientTools: key.NoClientTools}
+	c := wire.Caller{
+		Key: key.Name, ForOthers: key.ForOthers, Operator: key.Operator, NoClientTools: key.NoClientTools,
+	}
 	if user != nil {
 		c.User = user.Name
 	}

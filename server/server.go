@@ -99,7 +99,8 @@ func New(e *engine.Engine, cfg Config) *Server {
 	}
 	s := &Server{engine: e, config: cfg}
 	models := wire.NewModels(e, cfg.Models)
-	s.routes = table(s, doors{openai.New(e, models), anthropic.New(e, models), responses.New(e, models)}, api.New(e, cfg.Status), admin.New(cfg.Skills))
+	s.routes = table(s, doors{openai.New(e, models), anthropic.New(e, models), responses.New(e, models)},
+		api.New(e, cfg.Status), admin.New(cfg.Skills))
 	s.all = s.serve(func(Access) bool { return true })
 	return s
 }

@@ -32,7 +32,9 @@ func (c *calls) handOver(open []chat.Call, results []chat.Message) {
 	if c.conv.in.Client.Serial {
 		for _, call := range open[1:] {
 			results = append(results, answer(call, tool.Failure(
-				"%s was not called: the client takes one call at a time; make this one again after the result of the first", call.Name)))
+				"%s was not called: the client takes one call at a time; make this one again after the result of the first",
+				call.Name,
+			)))
 		}
 		open = open[:1]
 	}

@@ -97,7 +97,7 @@ func (c request) message(r *http.Request) (engine.Message, error) {
 	return m, wire.Said(&m, history)
 }
 
-// offer reads the tools. Those with a type that Anthropic's own servers run are skipped: the agent has its own.
+// offer reads the tools. Those with a type of Anthropic's own are skipped: the agent has its own.
 func (c request) offer(into *clienttool.Offer) error {
 	for _, t := range c.Tools {
 		if t.Type == "" || t.Type == "custom" {
@@ -171,7 +171,8 @@ func (a *API) CountTokens(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	n := prompt.Size(append(m.History, chat.Message{Role: chat.User, Text: m.Text, Note: m.Instructions, Files: m.Files})...)
+	asked := chat.Message{Role: chat.User, Text: m.Text, Note: m.Instructions, Files: m.Files}
+	n := prompt.Size(append(m.History, asked)...)
 	for _, t := range m.Offer.Tools {
 		n += len(t.Name) + len(t.Description) + len(t.Parameters)
 	}

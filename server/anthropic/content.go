@@ -190,7 +190,10 @@ func (b block) file() (text string, file *chat.File, err error) {
 		text, err = message.TextFile(b.Title, []byte(text))
 		return text, nil, err
 	case b.Source.Type != "base64":
-		return "", nil, fmt.Errorf("a source of type %q is not supported, only base64 and text: etui fetches no address that a client names", b.Source.Type)
+		return "", nil, fmt.Errorf(
+			"a source of type %q is not supported, only base64 and text: etui fetches no address that a client names",
+			b.Source.Type,
+		)
 	}
 	file = &chat.File{Name: b.Title}
 	if err := json.Unmarshal(b.Source.Data, &file.Data); err != nil {

@@ -43,7 +43,9 @@ type callBlock struct {
 }
 
 func usageOf(t model.Tokens) usage {
-	return usage{Input: t.Input - t.CacheRead - t.CacheWrite, CacheRead: t.CacheRead, CacheWrite: t.CacheWrite, Output: t.Output}
+	return usage{
+		Input: t.Input - t.CacheRead - t.CacheWrite, CacheRead: t.CacheRead, CacheWrite: t.CacheWrite, Output: t.Output,
+	}
 }
 
 func stopReason(done *turn.Done) *string {

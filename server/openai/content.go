@@ -55,7 +55,8 @@ func (m completionMessage) read(made map[string]string) (chat.Message, *refusal)
 		name, known := made[m.ToolCallID]
 		if !known {
 			return said, &refusal{
-				field: "tool_call_id", says: fmt.Sprintf("no assistant's message before it has the call %q", m.ToolCallID),
+				field: "tool_call_id",
+				says:  fmt.Sprintf("no assistant's message before it has the call %q", m.ToolCallID),
 			}
 		}
 		said.Result = &chat.Result{CallID: m.ToolCallID, Name: name, Text: said.Text, Images: said.Files}

@@ -87,7 +87,8 @@ func (c completionRequest) message(r *http.Request) (engine.Message, error) {
 		if err != nil {
 			field := cmp.Or(err.field, "content")
 			return m, &refusal{
-				fmt.Sprintf("messages[%d].%s", i, field), cmp.Or(err.code, "invalid_request"), fmt.Sprintf("messages[%d]: %v", i, err),
+				fmt.Sprintf("messages[%d].%s", i, field), cmp.Or(err.code, "invalid_request"),
+				fmt.Sprintf("messages[%d]: %v", i, err),
 			}
 		}
 		if one.Role == system {

@@ -42,7 +42,8 @@ type function struct {
 func (o offer) read(into *clienttool.Offer) error {
 	for i, t := range o.Tools {
 		if t.Type != "function" && t.Type != "" || t.Function == nil {
-			return unsupported(fmt.Sprintf("tools[%d]", i), fmt.Sprintf("tools[%d]: only tools of type function are supported", i))
+			field := fmt.Sprintf("tools[%d]", i)
+			return unsupported(field, field+": only tools of type function are supported")
 		}
 		into.Tools = append(into.Tools, clienttool.Tool{
 			Name: t.Function.Name, Description: t.Function.Description, Parameters: t.Function.Parameters,

@@ -134,3 +134,28 @@ func FuzzCompletions(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkTools measures what 200 tools of a client add to a request.
+func BenchmarkTools(b *testing.B) {
+	for _, n := range []int{0, 200} {
+		b.Run(fmt.Sprint(n, " tools"), func(b *testing.B) {
+			var tools []string
+			for i := range n {
+				tools = append(tools, strings.Replace(readFile, "read_file", fmt.Sprintf("read_file_%d", i), 1))
+			}
+			body := `{"model":"main","tools":[` + strings.Join(tools, ",") + `],"messages":[{"role":"user","content":"x"}]}`
+			m := fake.New()
+			e, err := engine.New(engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: m}}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			a := openai.New(e, wire.NewModels(e, nil))
+			for b.Loop() {
+				m.Add(fake.Step{Text: "ok"})
+				if status, answer := complete(a, body); status != 200 {
+					b.Fatal(status, answer)
+				}
+			}
+		})
+	}
+}

@@ -84,7 +84,9 @@ func (i input) read(tools *toolset, instructions *[]string, goesOn bool) ([]chat
 				return nil, wrong(fmt.Errorf("role %q is not supported", one.Role))
 			}
 		case "function_call", "custom_tool_call":
-			call := chat.Call{ID: one.CallID, Name: fullName(one.Namespace, one.Name), Arguments: wire.Arguments(one.Arguments), Client: true}
+			call := chat.Call{
+				ID: one.CallID, Name: fullName(one.Namespace, one.Name), Arguments: wire.Arguments(one.Arguments), Client: true,
+			}
 			if one.Type == "custom_tool_call" {
 				call.Arguments = customArguments(one.Input)
 			}

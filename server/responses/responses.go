@@ -140,7 +140,10 @@ func (c *request) message(r *http.Request) (m engine.Message, token string, err 
 }
 
 func noPrevious(id string) error {
-	return &refusal{"previous_response_id", "previous_response_not_found", fmt.Sprintf("there is no response %q that can be gone on with", id)}
+	return &refusal{
+		"previous_response_id", "previous_response_not_found",
+		fmt.Sprintf("there is no response %q that can be gone on with", id),
+	}
 }
 
 // format returns text.format as chat completions have it; nil for plain text.

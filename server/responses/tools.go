@@ -82,13 +82,17 @@ func (t *toolset) read(into *clienttool.Offer) error {
 }
 
 func (t *toolset) add(into *clienttool.Offer, namespace string, spec toolSpec) {
-	tool := clienttool.Tool{Name: fullName(namespace, spec.Name), Description: spec.Description, Parameters: spec.Parameters}
+	tool := clienttool.Tool{
+		Name: fullName(namespace, spec.Name), Description: spec.Description, Parameters: spec.Parameters,
+	}
 	switch spec.Type {
 	case "function":
 	case "custom":
 		tool.Parameters = json.RawMessage(customParameters)
 		if spec.Format.Definition != "" {
-			tool.Description += fmt.Sprintf("\n\nThe input follows this %s grammar:\n%s", spec.Format.Syntax, spec.Format.Definition)
+			tool.Description += fmt.Sprintf(
+				"\n\nThe input follows this %s grammar:\n%s", spec.Format.Syntax, spec.Format.Definition,
+			)
 		}
 	default:
 		return
@@ -159,7 +163,9 @@ func (t *toolset) item(c chat.Call) callItem {
 	if text == "" {
 		text = "{}"
 	}
-	out := callItem{Type: "function_call", ID: "fc_" + c.ID, CallID: c.ID, Name: to.name, Namespace: to.namespace, Status: "completed"}
+	out := callItem{
+		Type: "function_call", ID: "fc_" + c.ID, CallID: c.ID, Name: to.name, Namespace: to.namespace, Status: "completed",
+	}
 	if to.custom {
 		out.Type, out.ID = "custom_tool_call", "ctc_"+c.ID
 		var arguments struct {

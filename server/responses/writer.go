@@ -110,7 +110,9 @@ type writer struct {
 }
 
 func newWriter(w http.ResponseWriter, c *request, id string, now int64) *writer {
-	o := &writer{request: c, w: w, item: messageItem{"message", "msg_" + rand.Text(), "in_progress", "assistant", []textPart{}}}
+	o := &writer{
+		request: c, w: w, item: messageItem{"message", "msg_" + rand.Text(), "in_progress", "assistant", []textPart{}},
+	}
 	o.head = response{
 		ID: id, Object: "response", Created: now, Status: "in_progress", Instructions: c.Instructions, MaxTokens: c.MaxTokens,
 		Model: c.Model, Output: []any{}, Parallel: c.Parallel == nil || *c.Parallel, Previous: c.Previous,
@@ -238,7 +240,10 @@ func (o *writer) endText() error {
 		return nil
 	}
 	return o.send(
-		frame{Type: "response.output_text.done", Output: &at, Content: &at, ItemID: o.item.ID, Text: &text, Logprobs: []struct{}{}},
+		frame{
+			Type: "response.output_text.done", Output: &at, Content: &at, ItemID: o.item.ID, Text: &text,
+			Logprobs: []struct{}{},
+		},
 		frame{Type: "response.content_part.done", Output: &at, Content: &at, ItemID: o.item.ID, Part: &part},
 		frame{Type: "response.output_item.done", Output: &at, Item: o.item},
 	)
