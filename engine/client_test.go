@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
@@ -210,6 +211,33 @@ func TestClientTakesOneCall(t *testing.T) {
 	}
 	end(t, g, engine.Message{User: "ann", Session: "s", Results: []chat.Result{{CallID: handed[0].ID, Text: "a"}}})
 	if got := spoken(m.Requests()[1]); !strings.Contains(got, "one call at a time") {
+		t.Errorf("the model reads %s", got)
+	}
+}
+
+// A call of etui that waits for a person comes before those of the client: they are handed over once it
+// has run.
+func TestClientWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	kept := &store.Memory{}
+	change := func(c *engine.Config) { c.Store = kept; approving(c) }
+	g, _ := newEngine(t, change, fake.Step{Calls: []chat.Call{
+		fake.Call("1", "read_file", "{}"), fake.Call("2", "get_weather", "{}"),
+	}})
+	m := engine.Message{
+		Text: "go", User: "ann", Session: "s", Offer: clienttool.Offer{Tools: []clienttool.Tool{readFile}},
+	}
+	asked := end(t, g, m)
+	if len(asked.Awaits) != 1 || len(asked.Handed) > 0 {
+		t.Fatalf("%+v", asked)
+	}
+	second, model := newEngine(t, change, fake.Step{Text: "Done."})
+	m.Text, m.Answers = "", []session.Answer{{Call: "2", ID: asked.Awaits[0].ID, Approved: true}}
+	handed := end(t, second, m).Handed
+	same(t, "calls for the client", len(handed), 1)
+	m.Answers, m.Results = nil, []chat.Result{{CallID: handed[0].ID, Text: "the file"}}
+	same(t, "reply", end(t, second, m).Reply, "Done.")
+	if got := spoken(model.Requests()[0]); !strings.Contains(got, "tool sunny\ntool the file") {
 		t.Errorf("the model reads %s", got)
 	}
 }
