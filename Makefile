@@ -37,7 +37,7 @@ release-check: release
 	GOCACHE=$$PWD/dist.copy/cache go -C dist.copy/tools/release run . -version $(RELEASE) -time $$(git log -1 --format=%ct) -platforms $(PLATFORMS) -out dist
 	diff dist/SHA256SUMS dist.copy/dist/SHA256SUMS && rm -rf dist.copy && echo 'make release-check: two builds gave the same bytes'
 
-# What the tests need from npm: OpenAI's own client, which drives the gateway, the
+# What the tests need from npm: the clients of OpenAI and Anthropic, which drive the gateway, the
 # compiler of the example module, an MCP server, and the clients of registries.
 FROM_NPM := cmd/etui/testdata/openai examples/wasm skill/mcp/testdata/npm skill/mcp/testdata/conformance hub/hubtest/testdata/clients
 

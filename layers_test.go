@@ -16,19 +16,20 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"internal/printable"},
-	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/nearjson", "internal/panics", "internal/picture", "cmd/internal/textcode", "internal/recent", "engine/internal/share", "internal/leftout", "rank/internal/lexicon", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/ecma", "internal/egress", "internal/filestamp", "internal/origin", "cmd/internal/folder", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/platformtest", "examples"},
+	{"chat", "secret", "internal/atomicfile", "internal/cut", "internal/nearest", "internal/nearjson", "internal/panics", "internal/picture", "cmd/internal/textcode", "internal/recent", "engine/internal/share", "internal/leftout", "rank/internal/lexicon", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/ecma", "internal/egress", "internal/filestamp", "internal/origin", "cmd/internal/folder", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/platformtest", "examples"},
 	{"channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/mattermost/mattermosttest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "scan", "channel/markup", "identity", "internal/subschema", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext", "skill/mcp/internal/form", "skill/mcp/internal/wire"},
 	{"tool", "session", "memory", "usage", "audit", "cmd/internal/config", "rank/internal/lexicon/*", "rank/internal/pinyin", "sandbox/protect"},
-	{"model", "model/schema", "route", "store", "rank", "cmd/internal/toolgen", "tool/*", "store/internal/*"},
+	{"clienttool", "model", "model/schema", "route", "store", "rank", "cmd/internal/toolgen", "tool/*", "store/internal/*"},
 	{"selection/meta", "store/*", "mailbox", "model/endpoint"},
 	{"catalog", "model/*", "examples/demo"},
 	{"selection", "rules", "skill", "cmd/internal/builtin", "cmd/internal/builtin/*"},
-	{"turn/internal/*", "workflow", "skill/markdown", "hub/internal/archive", "lab/eval"},
+	{"chooser", "turn/internal/*", "workflow", "skill/markdown", "hub/internal/archive", "lab/eval"},
 	{"prompt", "embedding", "lab/tune", "cmd/internal/enrich", "skill/mcp/oauth", "skill/mcp/oauth/oauthtest", "skill/mcp/program"},
 	{"skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"approval", "learning", "people", "roster", "engine/internal/follow", "engine/internal/metrics"},
 	{"message"},
+	{"agent/internal/held"},
 	{"agent"},
 	{"inbox"},
 	{"answer", "order", "outbox", "subagent", "inbox/inboxtest"},
@@ -64,7 +65,7 @@ var allowed = map[string][]string{
 	"mailbox":   {"session", "store", "internal/panics"},
 	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/panics", "internal/printable"},
 
-	"cmd/internal/trust":  {"cmd/internal/config", "cmd/internal/folder", "internal/atomicfile", "internal/printable"},
+	"cmd/internal/trust":  {"cmd/internal/config", "cmd/internal/folder", "internal/atomicfile", "internal/cut", "internal/printable"},
 	"cmd/internal/backup": {"cmd/internal/config", "cmd/internal/folder", "cmd/internal/workdir", "sandbox", "store/sqlite"},
 }
 

@@ -59,6 +59,8 @@ type Config struct {
 	Disk fs.FS
 	// Spawn bounds the sub-agents that it may start; the zero value allows none.
 	Spawn Spawn
+	// NoClientTools refuses messages that bring tools of their client.
+	NoClientTools bool
 	// HistoryTokens bounds how much of a conversation is sent, see
 	// [prompt.Config].
 	HistoryTokens int

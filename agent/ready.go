@@ -9,6 +9,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/clienttool"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/message"
@@ -133,7 +134,7 @@ func (g *Agents) Ready(m message.Mail) (*Agent, message.Mail, error) {
 	switch {
 	case len(m.Text) > g.host.MaxMessage:
 		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(m.Text), g.host.MaxMessage)
-	case m.Text == "" && len(m.Files) == 0 && len(m.Answers) == 0:
+	case m.Text == "" && len(m.Files) == 0 && len(m.Answers)+len(m.Results) == 0 && !m.GoesOn():
 		return nil, m, message.ErrEmpty
 	case (m.Text != "" || len(m.Files) > 0) && len(m.Answers) > 0:
 		return nil, m, fmt.Errorf("%w: it has a text or answers, not both", message.ErrInvalid)
@@ -151,7 +152,17 @@ func (g *Agents) Ready(m message.Mail) (*Agent, message.Mail, error) {
 			)
 		}
 	}
+	m.Results = slices.Clone(m.Results)
+	for i := range m.Results {
+		m.Results[i].Text = secrets.Text(m.Results[i].Text)
+	}
 	a, err := g.Address(m)
+	if err == nil && a.NoClientTools && len(m.Offer.Tools) > 0 {
+		err = fmt.Errorf("%w: the agent %s has its own; leave them out", message.ErrNoClientTools, a.Name)
+	}
+	if m.History != nil {
+		m.Offer.Token = cmp.Or(clienttool.TokenOf(m.History), clienttool.NewToken())
+	}
 	return a, m, err
 }
 

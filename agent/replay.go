@@ -2,12 +2,14 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"hash"
 	"io"
 
+	"github.com/etui-run/etui/agent/internal/held"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/message"
@@ -38,7 +40,7 @@ func newReplays() *replays {
 // replay makes the session of a conversation that the client sends: the same
 // selections for the same earlier questions, so that every request begins with the same
 // bytes. The beginning that an earlier request has sent is not made again.
-func (g *Agents) replay(ctx context.Context, a *Agent, m message.Mail, key session.Key) session.Session {
+func (g *Agents) replay(ctx context.Context, a *Agent, m message.Mail, key session.Key) (session.Session, error) {
 	secrets := g.host.Turn.Secrets.Redactor()
 	from := a.Runner.Begin(m.History, prompt.Size(chat.Message{Text: m.Text, Files: m.Files}), maxReplayed)
 	s := session.Session{Key: key}
@@ -52,7 +54,15 @@ func (g *Agents) replay(ctx context.Context, a *Agent, m message.Mail, key sessi
 			break
 		}
 	}
+	kept, err := held.Load(ctx, g.host.Store, g.heldKey(a, m), history[at:])
+	if err != nil {
+		return s, err
+	}
 	for _, said := range history[at:] {
+		if own := kept.InPlace(said); own != nil {
+			s.Messages = append(s.Messages[:len(s.Messages):len(s.Messages)], own...)
+			continue
+		}
 		said = g.cleanSaid(said)
 		if said.Role == chat.User {
 			earlier := m
@@ -64,13 +74,32 @@ func (g *Agents) replay(ctx context.Context, a *Agent, m message.Mail, key sessi
 		s.Messages = append(s.Messages[:len(s.Messages):len(s.Messages)], said)
 	}
 	g.replays.Put(sums[len(history)], s)
-	return s
+	if m.GoesOn() {
+		s.Turn = session.Turn{ID: rand.Text()}
+	}
+	return s, nil
+}
+
+// heldKey is where the agent holds what the client does not see of its conversation. Only the
+// sender has it, and it has the token in the IDs of the calls: guests differ in nothing else.
+func (g *Agents) heldKey(a *Agent, m message.Mail) session.Key {
+	c := m.Caller()
+	c.Guest = ""
+	return g.host.People.Key(a.Name, c, "client-"+m.Offer.Token)
+}
+
+// Hold keeps what a turn has said that hands calls to a client who keeps the conversation.
+func (g *Agents) Hold(ctx context.Context, a *Agent, m message.Mail, said []chat.Message) error {
+	user := g.host.People.Sender(m.Caller()).Record()
+	caller := chat.Message{User: user, Channel: m.Channel, Time: g.host.Now()}
+	return held.Keep(ctx, g.host.Store, g.heldKey(a, m), caller, said)
 }
 
 // sums returns a hash for each beginning of a history: of the messages, and of all else
 // on which the state after them depends. The first one is of no message.
 func sums(m message.Message, key session.Key, summary string, history []chat.Message) [][sha256.Size]byte {
 	m.Agent, m.Text, m.Files, m.History, m.IdempotencyKey = "", "", nil, nil, ""
+	m.Offer.None, m.Offer.Required, m.Offer.Only, m.Offer.Serial = false, false, "", false
 	h := sha256.New()
 	write := func(rest any, texts ...string) { // Write never fails
 		raw, _ := json.Marshal(rest) // texts, numbers and lists of them

@@ -15,7 +15,7 @@ import (
 func (g *Agents) Load(ctx context.Context, a *Agent, m message.Mail) (session.Session, error) {
 	key := g.Key(a, m)
 	if m.History != nil {
-		return g.replay(ctx, a, m, key), nil
+		return g.replay(ctx, a, m, key)
 	}
 	if err := CheckKey(key); err != nil {
 		return session.Session{}, err

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chooser"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/turn"
@@ -36,7 +37,7 @@ type Status struct {
 	CacheBreaks map[turn.Break]int64 `json:"cache_breaks"`
 	// Chooser counts what the model that chooses among close candidates did, for all
 	// agents together; nil when there is none.
-	Chooser *turn.Counts `json:"chooser,omitempty"`
+	Chooser *chooser.Counts `json:"chooser,omitempty"`
 }
 
 // Status returns the status of an agent.

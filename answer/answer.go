@@ -28,6 +28,7 @@ type Config struct {
 	Agents    *agent.Agents
 	People    *people.People
 	Inbox     *inbox.Inbox
+	Store     store.Store
 	Catalog   func() *catalog.Catalog
 	Now       func() time.Time
 }
@@ -108,8 +109,33 @@ func (w *Answers) May(ctx context.Context, from session.Key, m message.Mail, a a
 }
 
 // Expire answers for the people what nobody has answered in time: the calls are refused,
-// and their turns go on.
+// and their turns go on. Turns whose client has brought no results end.
 func (w *Answers) Expire(ctx context.Context) error {
+	return errors.Join(w.expireAsked(ctx), w.expireHanded(ctx))
+}
+
+func (w *Answers) expireHanded(ctx context.Context) error {
+	keys, err := w.config.Store.Open(ctx)
+	for _, key := range keys {
+		s, loading := w.config.Store.Load(ctx, key, 1)
+		late := slices.ContainsFunc(s.Awaits, func(a session.Await) bool {
+			return a.For == session.Client && !a.Until.IsZero() && w.config.Now().After(a.Until)
+		})
+		if loading != nil || !late {
+			err = errors.Join(err, loading)
+			continue
+		}
+		m := message.Mail{Kind: message.KindStop, To: key, Operator: true, Message: message.Message{
+			Agent: route.Agent(key), Text: message.Stop, IdempotencyKey: message.ShortKey("handed-" + s.Turn.ID),
+		}}
+		if failed := w.config.Inbox.Submit(ctx, key, m); !errors.Is(failed, message.ErrKeyReused) {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+func (w *Answers) expireAsked(ctx context.Context) error {
 	list, err := w.config.Approvals.List(ctx)
 	now := w.config.Now()
 	for _, a := range list {
@@ -163,9 +189,15 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 			lasting = append(lasting, a)
 		}
 	}
+	if err := w.CheckResults(s, m); err != nil {
+		return nil, m, err
+	}
 	a, begun, err := w.config.Agents.Begun(s)
 	if err != nil {
 		return nil, begun, err
+	}
+	if len(m.Results) > 0 { // the client says anew how its turn goes on
+		begun.Results, begun.Offer, begun.Settings, begun.Instructions = m.Results, m.Offer, m.Settings, m.Instructions
 	}
 	for _, await := range lasting {
 		by := answers[slices.IndexFunc(answers, func(said session.Answer) bool { return said.Call == await.Call })].By
@@ -188,6 +220,31 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 		begun.Reply = m.Reply
 	}
 	return a, begun, nil
+}
+
+// CheckResults refuses results of a client for calls that do not wait for them in a session, and
+// some that leave others out.
+func (w *Answers) CheckResults(s session.Session, m message.Mail) error {
+	if len(m.Results) == 0 {
+		return nil
+	}
+	by, brought := w.config.People.Sender(m.Caller()).Record(), map[string]bool{}
+	for _, r := range m.Results {
+		i := slices.IndexFunc(s.Awaits, func(a session.Await) bool { return a.Call == r.CallID && a.For == session.Client })
+		switch {
+		case i < 0 || s.Awaits[i].User != by:
+			return fmt.Errorf("%w: no call %q of this conversation waits for a result", message.ErrInvalid, r.CallID)
+		case brought[r.CallID]:
+			return fmt.Errorf("%w: call %q has two results", message.ErrInvalid, r.CallID)
+		}
+		brought[r.CallID] = true
+	}
+	for _, a := range s.Awaits {
+		if a.For == session.Client && !brought[a.Call] {
+			return fmt.Errorf("%w: the result of call %q is missing", message.ErrInvalid, a.Call)
+		}
+	}
+	return nil
 }
 
 // FromText makes a text the answer to the question for which the turn waits, if there is

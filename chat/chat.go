@@ -71,6 +71,8 @@ type Call struct {
 	Name string `json:"name"`
 	// Arguments are the JSON text the model wrote, which may be broken.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Client says that the tool is the client's, which runs the call itself.
+	Client bool `json:"client,omitempty"`
 	// State is the same as [Message.State] of a call.
 	State json.RawMessage `json:"state,omitempty"`
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/chooser"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/turn"
 )
 
 // TestControl: a change applies from the next turn on, also in sessions that have
@@ -125,7 +125,7 @@ func TestToldConversationsBeginTheSame(t *testing.T) {
 		_, err := c.Registry.SetSkills(catalog.Skill{Name: "a", Description: "Weather"}, catalog.Skill{Name: "b", Description: "Weather"}, catalog.Skill{Name: "c", Description: "Words"})
 		must(t, err)
 		c.Selection = selection.Config{Direct: -1, Recommend: selection.Recommend{On: true}}
-		c.Turn.Chooser = turn.NewChooser(chooses, 0, nil)
+		c.Turn.Chooser = chooser.New(chooses, 0, nil)
 	}, fake.Step{Text: "sunny"}, fake.Step{Text: "ok"})
 	told := []chat.Message{}
 	for _, text := range []string{"the weather?", "say a word again"} {

@@ -246,7 +246,8 @@ func New(cfg Config) (*Engine, error) {
 		Store: cfg.Store, Agents: e.agents, People: e.people, Inbox: e.inbox, Catalog: e.Catalog,
 	})
 	e.answers = answer.New(answer.Config{
-		Approvals: e.approvals, Agents: e.agents, People: e.people, Inbox: e.inbox, Catalog: e.Catalog, Now: cfg.Now,
+		Approvals: e.approvals, Agents: e.agents, People: e.people, Inbox: e.inbox, Store: cfg.Store, Catalog: e.Catalog,
+		Now: cfg.Now,
 	})
 	return e, nil
 }

@@ -22,6 +22,9 @@ func (j *job) takeQuestion(
 			return nil, j.refuse(ctx, turn.ErrStopped, yield)
 		}
 	}
+	if err := j.engine.answers.CheckResults(s, m); err != nil {
+		return nil, j.refuse(ctx, err, yield)
+	}
 	if !j.commands(m, s) {
 		if m = j.engine.answers.FromText(ctx, m, s); len(m.Answers) > 0 {
 			return j.takeAnswer(ctx, m, s, yield)

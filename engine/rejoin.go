@@ -29,8 +29,8 @@ func (r *turnRun) goOnWith() {
 	for at >= 0 && s.Messages[at].Role != chat.User {
 		at--
 	}
-	if at < 0 || s.Turn.ID != "" || s.Flow.Runs() || m.Workflow != "" || len(s.Awaits) > 0 || m.History != nil ||
-		m.Outcome != nil || len(m.Answers) > 0 {
+	if at < 0 || s.Turn.ID != "" || s.Flow.Runs() || m.Workflow != "" || len(s.Awaits)+len(m.Results) > 0 ||
+		m.History != nil || m.Outcome != nil || len(m.Answers) > 0 {
 		return
 	}
 	asked, last := s.Messages[at], s.Messages[len(s.Messages)-1]

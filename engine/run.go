@@ -59,8 +59,9 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 		defer time.AfterFunc(o.Time, func() { cancel(subagent.ErrTime) }).Stop()
 	}
 	var failed error
-	open := s.Turn // as it was stored last
-	ended := false // the item, or there is none
+	open := s.Turn          // as it was stored last
+	ended := false          // the item, or there is none
+	var said []chat.Message // in a conversation that the client keeps
 	watched := j.engine.meter.Begin(j.agent.Name, j.engine.config.Now)
 	ctx, traced := r.traced(ctx, m)
 	defer func() {
@@ -116,7 +117,19 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 					cancel(nil)
 				}
 			}
-		case m.History == nil:
+		case m.History != nil:
+			for _, part := range e.Step.Messages {
+				if part.Role != chat.User {
+					said = append(said, part)
+				}
+			}
+			if e.Step.Done == nil || len(e.Step.Done.Handed) == 0 {
+				continue
+			}
+			if err := j.engine.agents.Hold(ctx, j.agent, *m, said); err != nil {
+				return !j.gone && yield(turn.Event{}, err) && false
+			}
+		default:
 			messages, given := message.Storable(e.Step.Messages)
 			j.given = message.Give(j.given, given)
 			end := store.End{Session: s.Key, State: e.Step.State, Messages: messages}

@@ -35,6 +35,8 @@ type Key struct {
 	Operator bool `json:"operator,omitempty"`
 	// ForOthers lets it say whom a message is from.
 	ForOthers bool `json:"for_others,omitempty"`
+	// NoClientTools keeps it from bringing tools of its client.
+	NoClientTools bool `json:"no_client_tools,omitempty"`
 	// Created is when it was made.
 	Created time.Time `json:"created"`
 

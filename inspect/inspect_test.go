@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/chooser"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/model"
@@ -235,7 +236,7 @@ func TestSelectionsTakePlaces(t *testing.T) {
 		g, _ := newEngine(t, func(c *engine.Config) {
 			_, err := c.Registry.SetSkills(catalog.Skill{Name: "a", Description: "Weather"}, catalog.Skill{Name: "b", Description: "Weather"})
 			must(t, err)
-			c.MaxTurns, c.Turn.Chooser = 32, turn.NewChooser(m, time.Minute, nil)
+			c.MaxTurns, c.Turn.Chooser = 32, chooser.New(m, time.Minute, nil)
 			c.Selection = selection.Config{Direct: -1, Recommend: selection.Recommend{On: true}}
 		})
 		for i := range 100 {

@@ -99,7 +99,7 @@ func KindOf(m Message) Kind {
 	switch {
 	case m.Text == Stop:
 		return KindStop
-	case answers || len(m.Answers) > 0:
+	case answers || len(m.Answers) > 0 || len(m.Results) > 0 && m.Text == "":
 		return KindAnswer
 	}
 	return KindQuestion
@@ -126,6 +126,7 @@ func (m Mail) Stored() json.RawMessage {
 		return nil
 	}
 	m.Kind, m.Text, m.Files, m.Skill, m.Answers, m.Wait, m.IdempotencyKey = "", "", nil, "", nil, false, ""
+	m.Results = nil
 	m.Workflow, m.Target, m.Params = "", "", nil // the session has them
 	m.Outcome, m.Notice, m.Operator = nil, "", false
 	raw, _ := json.Marshal(m) // texts, numbers and lists of them

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/clienttool"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/model"
@@ -39,6 +40,8 @@ var (
 	ErrUnknown = roster.ErrUnknown
 	// ErrOpen: a call of the conversation awaits approval.
 	ErrOpen = errors.New("a call of this conversation awaits approval; answer it first")
+	// ErrNoClientTools: the agent, or the API key, takes no tools of clients.
+	ErrNoClientTools = errors.New("tools of clients are not accepted")
 	// ErrNothingAwaited: the message answers a call that awaits no answer in its session.
 	ErrNothingAwaited = errors.New("it awaits no answer in this session")
 )
@@ -133,6 +136,10 @@ type Message struct {
 	// Answers are what people say about the calls that await approval. The message has
 	// no text then.
 	Answers []session.Answer `json:"answers,omitempty"`
+	// Offer are the tools that the client brings: their calls are handed to it, see [turn.Done], and
+	// Results are those of calls that wait for them. With a History they are its newest messages instead.
+	Offer   clienttool.Offer `json:"client_tools,omitzero"`
+	Results []chat.Result    `json:"results,omitempty"`
 	// IdempotencyKey makes it safe to send the message again: a caller that sends it with the
 	// same key, as the same [Message.Client], user, channel, chat and session, within [store.Kept] after
 	// its end, gets the result of the first time. It is free text of at most 200 bytes; empty means none. A message
@@ -175,6 +182,13 @@ type Message struct {
 	Wait bool `json:"wait,omitempty"`
 }
 
+// GoesOn reports whether a message has no text of its own and its History ends with what the model
+// answers next: results of calls, or the beginning of an answer.
+func (m Message) GoesOn() bool {
+	asked := slices.ContainsFunc(m.History, func(said chat.Message) bool { return said.Role == chat.User })
+	return asked && m.Text == "" && len(m.Files) == 0 && m.History[len(m.History)-1].Role != chat.User
+}
+
 // maxNames is how many tools or skills a message may include or exclude.
 const maxNames = 4096
 
@@ -203,6 +217,9 @@ func (m Message) Check() error {
 				return err
 			}
 		}
+	}
+	if err := errors.Join(m.Offer.Check(), clienttool.CheckResults(m.Results)); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if m.Limit < 0 || m.Budget < 0 {
 		return fmt.Errorf("%w: limit and budget must not be negative", ErrInvalid)

@@ -107,6 +107,11 @@ type Request struct {
 	// in Tools or announced in a message. Language models find this out by reading;
 	// the offline model cannot.
 	Ranked []string
+	// Required says that the answer must call a tool, and Only, when not empty, which one. Serial
+	// says that it may make one call. A model that cannot be told so ignores them.
+	Required bool
+	Only     string
+	Serial   bool
 	// Settings are how the answer is to be.
 	Settings
 }

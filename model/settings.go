@@ -14,15 +14,17 @@ type Settings struct {
 	// Temperature, from 0 to 2, and TopP, from 0 to 1, say how varied the answer is.
 	Temperature *float64 `json:"temperature,omitempty"`
 	TopP        *float64 `json:"top_p,omitempty"`
-	// Stop are at most four texts that end the answer and are not part of it.
+	// Stop are at most sixteen texts that end the answer and are not part of it.
 	Stop []string `json:"stop,omitempty"`
 	// Seed makes the answer repeatable, as far as the provider can.
 	Seed *int64 `json:"seed,omitempty"`
 	// Format is OpenAI's response_format, as in {"type":"json_object"}; nil means text.
 	Format json.RawMessage `json:"response_format,omitempty"`
+	// Extra are further fields of OpenAI's API. Models of other APIs ignore them.
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-const maxFormat = 64 << 10
+const maxFormat, maxExtra = 64 << 10, 64 << 10
 
 // SettingError is a setting that no model follows, or that one model does not know.
 type SettingError struct {
@@ -46,12 +48,18 @@ func (s Settings) Check() error {
 		return &SettingError{"temperature", "must be from 0 to 2"}
 	case s.TopP != nil && (*s.TopP < 0 || *s.TopP > 1):
 		return &SettingError{"top_p", "must be from 0 to 1"}
-	case len(s.Stop) > 4:
-		return &SettingError{"stop", "may have at most 4 texts"}
+	case len(s.Stop) > 16:
+		return &SettingError{"stop", "may have at most 16 texts"}
 	case len(s.Format) > maxFormat:
 		return &SettingError{"response_format", fmt.Sprintf("may have at most %d bytes", maxFormat)}
 	case s.Format != nil && (json.Unmarshal(s.Format, &format) != nil || format.Type != "text" && format.Type != "json_object" && format.Type != "json_schema"):
 		return &SettingError{"response_format", "must have the type text, json_object or json_schema"}
+	}
+	size := 0
+	for name, value := range s.Extra {
+		if size += len(value); size > maxExtra {
+			return &SettingError{name, fmt.Sprintf("and others have more than %d bytes", maxExtra)}
+		}
 	}
 	for _, stop := range s.Stop {
 		if strings.TrimSpace(stop) == "" {

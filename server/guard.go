@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/secret"
+	"github.com/etui-run/etui/server/anthropic"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -30,8 +32,11 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pace(w, r)
+		id := "req_" + rand.Text()
+		w.Header().Set("X-Request-Id", id)
+		w.Header().Set("Request-Id", id) // as Anthropic calls it
 		connection := w
-		out := &answer{w, s.engine.Agents().Secrets(), false}
+		out := &answer{ResponseWriter: w, secrets: s.engine.Agents().Secrets(), anthropic: anthropic.Asks(r)}
 		w = out
 		if len(r.TransferEncoding) > 0 {
 			// Content-Length may have been there, too, which net/http does not tell. Two
@@ -53,13 +58,13 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 		}
 		_, pattern := mux.Handler(r)
 		needed, from := access[pattern], peer(r)
-		if needed != Open && r.Header.Get("Authorization") != "" && s.wrong.floods(from) {
+		if needed != Open && presented(r) != "" && s.wrong.floods(from) {
 			w.Header().Set("Retry-After", "1")
 			wire.Refuse(w, http.StatusTooManyRequests, "too many wrong API keys from this address")
 			return
 		}
 		c, known := s.caller(r)
-		if page && (r.Header.Get("Authorization") == "" || s.config.Key == "" && !s.needed()) {
+		if page && (presented(r) == "" || s.config.Key == "" && !s.needed()) {
 			known = false // a program on this machine may need no key, but a page always does
 		}
 		out.operator = known && c.Operator
@@ -71,7 +76,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 		case cross.Check(r) != nil && !s.trusts(pattern, r) && (!page || needed != Person):
 			wire.Refuse(w, http.StatusForbidden, "requests from other sites' pages are refused")
 		case needed != Open && !known:
-			if r.Header.Get("Authorization") != "" {
+			if presented(r) != "" {
 				s.wrong.wait(r.Context(), from)
 			}
 			s.challenge(w, r)
@@ -134,7 +139,7 @@ func unmatched(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 		wire.Refuse(w, found.code, fmt.Sprintf("%s does not take the method %s; it takes %s", r.URL.Path, r.Method, found.header.Get("Allow")))
 		return
 	}
-	wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "", fmt.Sprintf("there is no route %s %s; clients of OpenAI use POST /v1/chat/completions and GET /v1/models, and etui's own is POST /api/chat", r.Method, r.URL.Path))
+	wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "", fmt.Sprintf("there is no route %s %s; clients of OpenAI use POST /v1/chat/completions, POST /v1/responses and GET /v1/models, those of Anthropic POST /v1/messages, and etui's own is POST /api/chat", r.Method, r.URL.Path))
 }
 
 // status keeps the status of an answer and drops the rest.
@@ -153,11 +158,21 @@ func (s *Server) ownHost(host string) bool {
 	return name == "localhost" || net.ParseIP(name) != nil || slices.Contains(s.config.Hosts, name)
 }
 
+// presented returns the key that a client presents, as a bearer token. Anthropic's clients have a
+// header of their own for it. Two are no key.
+func presented(r *http.Request) string {
+	said, own := strings.Join(r.Header.Values("Authorization"), ", "), r.Header.Values("X-Api-Key")
+	if said == "" && len(own) == 1 && own[0] != "" {
+		return "Bearer " + own[0]
+	}
+	return said
+}
+
 // caller returns who the client of a request is, and whether it may come in. It takes the
 // same time for every wrong key.
 func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
 	all := wire.Caller{ForOthers: true, Operator: true}
-	said := strings.Join(r.Header.Values("Authorization"), ", ") // two are no key
+	said := presented(r)
 	if s.config.Key == "" && (!s.needed() || said == "" && local(r)) {
 		return all, true
 	}
@@ -176,7 +191,9 @@ func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
 	if !bearer || !known || !usable {
 		return wire.Caller{}, false
 	}
-	c := wire.Caller{Key: key.Name, ForOthers: key.ForOthers, Operator: key.Operator}
+	c := wire.Caller{
+		Key: key.Name, ForOthers: key.ForOthers, Operator: key.Operator, NoClientTools: key.NoClientTools,
+	}
 	if user != nil {
 		c.User = user.Name
 	}
@@ -228,6 +245,16 @@ type answer struct {
 	http.ResponseWriter
 	secrets  *secret.Known
 	operator bool
+	// anthropic says that the client speaks Anthropic's API.
+	anthropic bool
+}
+
+// Shape implements [wire.Shaper].
+func (a *answer) Shape(status int, p wire.Problem) any {
+	if a.anthropic {
+		return anthropic.Problem(status, p)
+	}
+	return p
 }
 
 // Whole implements [wire.Whole].

@@ -24,6 +24,8 @@ type NewKey struct {
 	User      string `json:"user,omitempty"`
 	Operator  bool   `json:"operator,omitempty"`
 	ForOthers bool   `json:"for_others,omitempty"`
+	// NoClientTools keeps it from bringing tools of its client.
+	NoClientTools bool `json:"no_client_tools,omitempty"`
 }
 
 // MadeKey is a new API key.
@@ -71,7 +73,7 @@ func (s *Server) addKey(w http.ResponseWriter, r *http.Request) {
 		wire.Fail(w, fmt.Errorf("user %q: %w%s; people are listed under users in etui.yaml", n.User, engine.ErrUnknown, s.users().Hint(n.User)))
 		return
 	}
-	key := identity.Key{Name: n.Name, User: n.User, Operator: n.Operator, ForOthers: n.ForOthers}
+	key := identity.Key{Name: n.Name, User: n.User, Operator: n.Operator, ForOthers: n.ForOthers, NoClientTools: n.NoClientTools}
 	secret, err := s.config.Keys.Add(key, s.engine.Now())
 	if err != nil {
 		wire.Fail(w, err)

@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/server/admin"
+	"github.com/etui-run/etui/server/anthropic"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/mcp"
 	"github.com/etui-run/etui/server/openai"
+	"github.com/etui-run/etui/server/responses"
 	"github.com/etui-run/etui/skill/mcp/oauth"
 )
 
@@ -34,7 +36,7 @@ func (a Access) String() string { return [...]string{"operator", "client", "pers
 // AccessOf returns who may use the route of a request, [Operator] where there is none.
 func AccessOf(r *http.Request) Access {
 	mux, access := http.NewServeMux(), map[string]Access{}
-	for _, route := range table(&Server{}, nil, &api.API{}, nil, nil) { // nothing is handled
+	for _, route := range table(&Server{}, doors{}, &api.API{}, nil) { // nothing is handled
 		mux.HandleFunc(route.Pattern, route.handle)
 		access[route.Pattern] = route.Access
 	}
@@ -60,8 +62,25 @@ func (s *Server) Routes() []Route { return slices.Clone(s.routes) }
 // sites can use, where the channel allows it.
 const toChannel = "POST /channels/{channel}"
 
+// doors are the APIs of others.
+type doors struct {
+	openai    *openai.API
+	anthropic *anthropic.API
+	responses *responses.API
+	mcp       *mcp.Server
+}
+
+// models lists the agents in the form of the API that the client speaks.
+func (d doors) models(w http.ResponseWriter, r *http.Request) {
+	if anthropic.Asks(r) {
+		d.anthropic.Models(w, r)
+		return
+	}
+	d.openai.Models(w, r)
+}
+
 // table lists all routes. The mux, the guard and the documentation follow it.
-func table(s *Server, chat *openai.API, own *api.API, skills *admin.API, tools *mcp.Server) []Route {
+func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 	return []Route{
 		{"GET /healthz", Open, "whether the process is up", s.live},
 		{"GET /readyz", Open, "whether it can answer: the store can be read", s.ready},
@@ -73,12 +92,15 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API, tools *
 		{"GET " + resourcePath, Open, "who gives access tokens for /mcp, where api.issuer is set", s.resource},
 		{"GET " + resourcePath + "/{path...}", Open, "the same, at the address that clients derive from the resource's", s.resource},
 
-		{"GET /v1/models", Person, "the agents, as models", chat.Models},
-		{"GET /v1/models/{id}", Person, "one agent, as a model", chat.Model},
-		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, chat.Completions},
+		{"GET /v1/models", Person, "the agents, as models of OpenAI's API, or of Anthropic's for its clients", d.models},
+		{"GET /v1/models/{id}", Person, "one agent, as a model", d.openai.Model},
+		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, d.openai.Completions},
+		{"POST /v1/responses", Person, `OpenAI's responses; "model" names the agent`, d.responses.Create},
+		{"POST /v1/messages", Person, `Anthropic's messages; "model" names the agent`, d.anthropic.Messages},
+		{"POST /v1/messages/count_tokens", Person, "the same request in, about how many tokens it has out", d.anthropic.CountTokens},
 
-		{"POST " + mcp.Path, Person, "the Model Context Protocol: tools that are found by what they do, and skills; ?skill= a toolset", tools.ServeHTTP},
-		{"POST " + mcp.Path + "/{agent}", Person, "the same for one agent", tools.ServeHTTP},
+		{"POST " + mcp.Path, Person, "the Model Context Protocol: tools that are found by what they do, and skills; ?skill= a toolset", d.mcp.ServeHTTP},
+		{"POST " + mcp.Path + "/{agent}", Person, "the same for one agent", d.mcp.ServeHTTP},
 
 		{"POST /api/chat", Person, "a Message in, a line of JSON for each Event out", own.Chat},
 		{"POST /api/whoami", Person, "a Message without a text in, who its sender is out", own.Whoami},

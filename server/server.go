@@ -21,9 +21,11 @@ import (
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/server/admin"
+	"github.com/etui-run/etui/server/anthropic"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/mcp"
 	"github.com/etui-run/etui/server/openai"
+	"github.com/etui-run/etui/server/responses"
 	"github.com/etui-run/etui/server/token"
 	"github.com/etui-run/etui/server/wire"
 )
@@ -51,6 +53,8 @@ type Config struct {
 	// Origins are the sites whose pages may use the routes of [Person], always with a key, as browsers
 	// send them: https://app.example.com. Pages of other sites are refused.
 	Origins []string
+	// Models are further names of agents for clients that ask for a model, by these names.
+	Models map[string]string
 	// Status is what the server reports beside the status of the engine.
 	Status api.Config
 	// Skills is what operators see and change. Its Log is set from this Config's.
@@ -105,7 +109,9 @@ func New(e *engine.Engine, cfg Config) *Server {
 		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
 	}
 	s := &Server{engine: e, config: cfg}
-	s.routes = table(s, openai.New(e), api.New(e, cfg.Status), admin.New(cfg.Skills), mcp.New(e, cfg.Status.Version, cfg.Log))
+	models := wire.NewModels(e, cfg.Models)
+	s.routes = table(s, doors{openai.New(e, models), anthropic.New(e, models), responses.New(e, models), mcp.New(e, cfg.Status.Version, cfg.Log)},
+		api.New(e, cfg.Status), admin.New(cfg.Skills))
 	s.all = s.serve(func(Access) bool { return true })
 	return s
 }

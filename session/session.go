@@ -205,6 +205,7 @@ const (
 	Approval Awaited = "approval" // an answer; the call has not run
 	Outcome  Awaited = "outcome"  // the call has returned, and its work goes on
 	SubAgent Awaited = "subagent" // the same, in a session of its own, whichever process runs it
+	Client   Awaited = "client"   // its result from the client whose tool it is, which runs it
 )
 
 // Front describes the beginning of a request, as far as it tells whether the next

@@ -63,6 +63,11 @@ func (c *calls) intend(answer chat.Message) {
 	repairing, done := context.WithTimeout(c.conv.ctx, maxRepairing)
 	defer done()
 	for i := range answer.Calls {
+		if answer.Calls[i].Client {
+			answer.Calls[i].ID = c.conv.in.Client.NewID()
+			answer.Calls[i].Arguments = nearjson.Valid(repairing, answer.Calls[i].Arguments)
+			continue
+		}
 		// Some models leave IDs out, and some number each answer anew, but a result must
 		// find its call.
 		if id := answer.Calls[i].ID; id == "" || c.conv.used(id) || usedBefore(answer.Calls[:i], id) {
@@ -81,12 +86,14 @@ func (c *calls) intend(answer chat.Message) {
 	}
 }
 
-// jobs makes the jobs of a round's calls. A call's key is the turn's ID and the call's
-// position in the turn.
+// jobs makes the jobs of a round's calls, but for those of the client's tools. A call's key is the
+// turn's ID and the call's position in the turn.
 func (c *calls) jobs(calls []chat.Call) []*job {
-	jobs := make([]*job, len(calls))
+	jobs := make([]*job, 0, len(calls))
 	for i, call := range calls {
-		jobs[i] = &job{call: call, key: fmt.Sprintf("%s-%d", c.conv.state.Turn.ID, c.conv.called+i+1)}
+		if !call.Client {
+			jobs = append(jobs, &job{call: call, key: fmt.Sprintf("%s-%d", c.conv.state.Turn.ID, c.conv.called+i+1)})
+		}
 	}
 	c.conv.called += len(calls)
 	return jobs
@@ -146,6 +153,15 @@ func (c *calls) run() bool {
 	if c.conv.suspended() {
 		c.conv.fail(context.Cause(c.conv.ctx))
 		return false
+	}
+	if handed := c.handed(); len(handed) > 0 {
+		if !c.conv.stopped && c.conv.ctx.Err() == nil {
+			c.handOver(handed, results)
+			return false
+		}
+		for _, call := range handed {
+			results = append(results, answer(call, tool.Failure(notRun)))
+		}
 	}
 	if !c.round.stored {
 		results = append([]chat.Message{c.round.answer}, results...)

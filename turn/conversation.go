@@ -85,6 +85,9 @@ func (c *conversation) count() {
 			c.done.Steps++
 			c.called += len(m.Calls)
 		}
+		if slices.ContainsFunc(m.Calls, func(call chat.Call) bool { return call.Client }) {
+			c.done.Steps = 0 // the client decided to go on
+		}
 	}
 }
 

@@ -14,12 +14,12 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/cut"
 	"github.com/etui-run/etui/internal/nearjson"
 	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/tool/consult"
-	"github.com/etui-run/etui/turn/internal/cut"
 	"github.com/etui-run/etui/turn/internal/desk"
 )
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/clienttool"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/secret"
@@ -27,6 +28,26 @@ type front struct {
 	selected *selection.Selection
 	system   string
 	attached int // bytes of the pictures of messages
+	desk     clienttool.Desk
+}
+
+// owns reports whether a tool of etui has a name, whoever may use it.
+func (f *front) owns(name string) bool {
+	_, there := f.selector.Catalog().Get(name)
+	return there || selection.Meta(name)
+}
+
+// called returns a call as the model made it with the tool that it means. Some models call the
+// client's tools with call_tool, too.
+func (f *front) called(c chat.Call) chat.Call {
+	c = f.desk.Called(c)
+	if c.Name != selection.CallTool || c.Client {
+		return c
+	}
+	if name, args, err := target(c.Arguments); err == nil && f.desk.Has(name) && !f.owns(name) {
+		c.Name, c.Arguments, c.Client = name, args, true
+	}
+	return c
 }
 
 // gate returns the gate for calls that are made now.
@@ -97,7 +118,7 @@ func (f *front) rebuild(in Input, sel *selection.Selection, cause Break) {
 
 // size is how many bytes the declared tools and the system prompt have.
 func (f *front) size() int {
-	n := len(f.system)
+	n := len(f.system) + f.desk.Size()
 	for _, e := range f.selected.Declared {
 		n += len(e.JSON)
 	}
@@ -106,18 +127,22 @@ func (f *front) size() int {
 
 // question is what the model is asked in this step.
 func (f *front) question() model.Request {
-	req := model.Request{System: f.system, Messages: f.conv.sent, Settings: f.conv.in.Settings}
+	req := model.Request{System: f.system, Messages: f.desk.Messages(f.conv.sent), Settings: f.conv.in.Settings}
 	for _, e := range f.selected.Declared {
-		req.Tools = append(req.Tools, e.Definition)
+		req.Tools = append(req.Tools, f.desk.Shown(e.Definition))
+	}
+	if own := f.desk.Tools(); len(own) > 0 {
+		req.Tools = append(req.Tools, own...)
+		req.Required, req.Only, req.Serial = f.desk.Required, f.desk.Only, f.desk.Serial
 	}
 	for _, e := range f.selected.Deferred {
-		req.Deferred = append(req.Deferred, e.Definition)
+		req.Deferred = append(req.Deferred, f.desk.Shown(e.Definition))
 	}
 	for _, m := range f.selected.Ranked {
 		if m.Score == 0 {
 			continue // nothing in the message speaks for it, only that it was used lately
 		}
-		req.Ranked = append(req.Ranked, m.Definition.Name)
+		req.Ranked = append(req.Ranked, f.desk.Name(m.Definition.Name))
 	}
 	return req
 }
@@ -206,7 +231,7 @@ func called(messages []chat.Message) []string {
 	var names []string
 	for _, m := range messages {
 		for _, c := range m.Calls {
-			if name := reached(c); !slices.Contains(names, name) {
+			if name := reached(c); !c.Client && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/cut"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
-	"github.com/etui-run/etui/turn/internal/cut"
 )
 
 // This file decides how much of a conversation is sent.

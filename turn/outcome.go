@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/cut"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/turn/internal/cut"
 )
 
 // Outcome is the result of a call that went on after its turn.

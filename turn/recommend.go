@@ -25,7 +25,9 @@ func uses(messages []chat.Message) []selection.Use {
 			clear(calls) // results answer calls of their own turn
 		}
 		for _, c := range m.Calls {
-			calls[c.ID] = c
+			if !c.Client {
+				calls[c.ID] = c
+			}
 		}
 		if m.Result != nil && !m.Result.Failed {
 			if c, ok := calls[m.Result.CallID]; ok {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/chooser"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
@@ -24,7 +25,7 @@ import (
 )
 
 // advised makes a runner whose recommender asks the chooser's script.
-func advised(tb testing.TB, chooser *turn.Chooser, steps ...fake.Step) *bench {
+func advised(tb testing.TB, chooser *chooser.Chooser, steps ...fake.Step) *bench {
 	tb.Helper()
 	r := catalog.NewRegistry(nil)
 	other := func(name, description string) tool.Tool {
@@ -72,7 +73,7 @@ func TestChooser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := fake.New(c.answer)
-				chooser := turn.NewChooser(m, 3*time.Second, nil)
+				chooser := chooser.New(m, 3*time.Second, nil)
 				b := advised(t, chooser)
 				began := time.Now()
 				sel := b.Select(t.Context(), turn.Input{Text: "what is on in the city"})
@@ -149,7 +150,7 @@ func TestChooserOfNamesWithBlanks(t *testing.T) {
 	} {
 		m := fake.New(fake.Step{Text: answer})
 		follow := selection.Follow(r, selection.Config{Direct: -1, Limit: 2, Recommend: selection.Recommend{On: true}})
-		b := &bench{turn.New(fake.New(), follow, prompt.New(prompt.Config{}), turn.Config{Chooser: turn.NewChooser(m, 0, nil)}), m}
+		b := &bench{turn.New(fake.New(), follow, prompt.New(prompt.Config{}), turn.Config{Chooser: chooser.New(m, 0, nil)}), m}
 		sel := b.Select(t.Context(), turn.Input{Text: "trips and news of the city"})
 		if got := strings.Join(sel.Request.Preferred, " "); got != want {
 			t.Errorf("%q: chosen are %q, %s", answer, got, sel.Request.Advice)
@@ -164,7 +165,7 @@ func TestChooserOfNamesWithBlanks(t *testing.T) {
 // rules are unsure.
 func TestChooserIsAskedOnce(t *testing.T) {
 	m := fake.New(fake.Step{Text: "get_news"})
-	chooser := turn.NewChooser(m, 0, nil)
+	chooser := chooser.New(m, 0, nil)
 	b := advised(t, chooser)
 	in := turn.Input{Text: "what is on in the city", Again: true}
 	if sel := b.Select(t.Context(), in); order(sel) != "get_weather get_news" || sel.Request.Advice != "" {
@@ -204,7 +205,7 @@ func TestChooserIsAskedOnce(t *testing.T) {
 // and is asked again later.
 func TestChooserRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := advised(t, turn.NewChooser(fake.New(fake.Step{Delay: time.Hour}, fake.Step{Text: "get_news"}), 0, nil))
+		b := advised(t, chooser.New(fake.New(fake.Step{Delay: time.Hour}, fake.Step{Text: "get_news"}), 0, nil))
 		in := turn.Input{Text: "what is on in the city"}
 		began := time.Now()
 		b.Select(t.Context(), in)

@@ -26,14 +26,17 @@ const (
 	Asked Phase = "asked"
 	// Calling: calls have no result yet. The first of them may have run.
 	Calling Phase = "calling"
-	// Waiting: an approval must come first, or the outcome of a call that goes on.
+	// Waiting: an approval must come first, the outcome of a call that goes on, or the results of
+	// the client.
 	Waiting Phase = "waiting"
 )
 
 // PhaseOf derives the phase from what is stored of a session.
 func PhaseOf(s session.Session) Phase {
 	open := unanswered(s.Messages)
-	approval := slices.ContainsFunc(open, func(c chat.Call) bool { return s.Waits(c.ID, session.Approval) })
+	approval := slices.ContainsFunc(open, func(c chat.Call) bool {
+		return s.Waits(c.ID, session.Approval) || s.Waits(c.ID, session.Client)
+	})
 	switch {
 	case s.Turn.ID != "" && approval, s.Turn.ID == "" && len(s.Awaits) > 0:
 		return Waiting
@@ -97,6 +100,8 @@ func Close(s session.Session, c *catalog.Catalog, why string, now time.Time) (se
 	for i, call := range unanswered(s.Messages) {
 		result := tool.Failure("the call was not run: %s", why)
 		switch {
+		case call.Client:
+			result = tool.Failure("the client gave no result: %s", why)
 		case s.Waits(call.ID, session.Approval):
 			result = tool.Failure("the call was not approved: %s", why)
 		case i == 0 && (slices.Contains(s.Turn.Once, call.ID) || !safe(c, call)):
@@ -119,7 +124,9 @@ func safe(c *catalog.Catalog, call chat.Call) bool {
 func closed(s session.State, now time.Time) (session.State, []chat.Message) {
 	s = s.Clone()
 	s.Turn = session.Turn{}
-	s.Awaits = slices.DeleteFunc(s.Awaits, func(a session.Await) bool { return a.For == session.Approval })
+	s.Awaits = slices.DeleteFunc(s.Awaits, func(a session.Await) bool {
+		return a.For == session.Approval || a.For == session.Client
+	})
 	return tell(s, now)
 }
 
@@ -191,17 +198,19 @@ func (t *run) resume() {
 	c.sent = append(sent[:len(sent)-1], kept[at:]...)
 	f.show()
 	c.count()
-	crashed := len(c.in.Answers) == 0 && !c.in.Left
+	crashed := len(c.in.Answers)+len(c.in.Results) == 0 && !c.in.Left && !c.in.Unstored
 	if at < len(kept) {
 		t.calls.reopen(kept[at], crashed)
 	}
+	given := c.given()
 	c.state.Turn.Item = c.in.Item
 	if crashed {
 		c.state.Turn.Resumed++
 	}
 	c.state.Sent = len(c.in.stored)
 	c.emit(Event{Selection: f.selected})
-	c.store() // before anything runs: an approved call no longer waits
+	c.sent, c.own = append(c.sent, given...), append(c.own, given...)
+	c.store(given...) // before anything runs: an approved call no longer waits
 	if c.state.Turn.Resumed > maxResumed {
 		t.abandon()
 	}
@@ -224,7 +233,11 @@ func (c *calls) reopen(answer chat.Message, crashed bool) {
 	c.conv.called -= len(answer.Calls)
 	c.round = &round{answer: answer, stored: true, jobs: c.jobs(answer.Calls)}
 	c.round.jobs = slices.DeleteFunc(c.round.jobs, func(j *job) bool { return answered(c.conv.sent, j.call) })
-	first, state := c.round.jobs[0], &c.conv.state
+	state := &c.conv.state
+	if len(c.round.jobs) == 0 { // the rest are the client's
+		return
+	}
+	first := c.round.jobs[0]
 	call := first.call
 	said := decisionOn(state.Turn.Answers, call.ID)
 	first.broken = !state.Waits(call.ID, session.Approval) && (said == nil || said.Approved) &&
@@ -319,8 +332,11 @@ func (t *run) settle() []chat.Message {
 	c := t.conv
 	var left []chat.Message
 	if s := &c.in.Session; s.Turn.ID != "" {
+		given := c.given()
+		s.Messages = append(slices.Clip(s.Messages), given...)
 		s.State, left = Close(*s, t.front.selector.Catalog(), "a new message came first", c.in.Facts.Time)
-		s.Messages = append(slices.Clip(s.Messages), left...)
+		s.Messages = append(s.Messages, left...)
+		left = append(given, left...)
 	}
 	if c.in.Outcome != nil {
 		c.in.Session.Awaits = without(c.in.Session.Awaits, c.in.Outcome.Call.ID)

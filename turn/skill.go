@@ -11,12 +11,12 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/cut"
 	"github.com/etui-run/etui/internal/nearjson"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/turn/internal/cut"
 )
 
 // skillAsked reads the arguments of use_skill; missing fields stay empty.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/cut"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
-	"github.com/etui-run/etui/turn/internal/cut"
 )
 
 const (

@@ -31,6 +31,8 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/chooser"
+	"github.com/etui-run/etui/clienttool"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
@@ -90,7 +92,7 @@ type Config struct {
 	Secrets *secret.Known
 	// Chooser decides which tools and skills come first when the recommender's rules
 	// are unsure; nil leaves it to the rules.
-	Chooser *Chooser
+	Chooser *chooser.Chooser
 	// Models are the models that phases of workflows may name.
 	Models map[string]model.Model
 	// Embedder returns the meaning of questions as vectors; nil ranks by words alone.
@@ -186,6 +188,11 @@ type Input struct {
 	// up results of sub-agents. A turn that reaches one
 	// of them ends with a reply that says so.
 	MaxSteps, MaxTokens int
+	// Client are the tools of the client that brought the message. While a workflow runs, the
+	// model does not see them. Results are those of the calls that the turn has handed to the
+	// client and that wait for them.
+	Client  clienttool.Offer
+	Results []chat.Result
 	// Plan is the workflow that the session's Flow runs; nil when none runs.
 	Plan *workflow.Plan
 	// Unasked makes a tool's question to the user fail: nobody would read it.
@@ -281,6 +288,9 @@ type Done struct {
 	// Awaits are the calls that await approval. The turn is still open then and has no
 	// reply yet.
 	Awaits []session.Await `json:"awaits,omitempty"`
+	// Handed are calls of the client's tools, for whose results the turn waits. It is still open
+	// then, and Reply is what the model said before them.
+	Handed []chat.Call `json:"handed,omitempty"`
 	// Stopped reports that a person ended the turn; Reply says what was done before.
 	Stopped bool `json:"stopped,omitempty"`
 	// Taken reports that the message was taken into the turn of an earlier one, whose
@@ -343,7 +353,7 @@ func (r *Runner) choose(ctx context.Context, s *selection.Selector, in Input) *s
 	if len(candidates) == 0 {
 		return sel
 	}
-	req.Preferred, req.Advice = r.config.Chooser.choose(ctx, in.Text, candidates, in.Again)
+	req.Preferred, req.Advice = r.config.Chooser.Choose(ctx, in.Text, candidates, in.Again)
 	return s.Select(req)
 }
 
@@ -426,6 +436,9 @@ func ignore(Event, error) bool { return true }
 func (r *Runner) newRun(ctx context.Context, in Input, yield func(Event, error) bool) *run {
 	c := &conversation{config: &r.config, ctx: ctx, in: in, was: in.Session.State, yield: yield, begun: time.Now()}
 	f := &front{conv: c, runner: r, selector: r.selector()}
+	if !c.flows() {
+		f.desk = clienttool.NewDesk(in.Client, f.owns)
+	}
 	w := &flow{conv: c, front: f, agent: r}
 	return &run{conv: c, front: f, flow: w, calls: &calls{conv: c, front: f, flow: w, meta: metaTools{c, f}, desk: desk.New(r.model)}}
 }
@@ -559,7 +572,7 @@ func (t *run) listen() (answer chat.Message, err error) {
 			}
 		}
 		if e.Call != nil {
-			answer.Calls = append(answer.Calls, *e.Call)
+			answer.Calls = append(answer.Calls, t.front.called(*e.Call))
 		}
 		if e.Usage != nil {
 			c.charge(*e.Usage, t.front.runner.model.Info().Price)

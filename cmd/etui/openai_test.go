@@ -82,3 +82,35 @@ func TestOpenAIClient(t *testing.T) {
 		t.Logf("%s", out)
 	}
 }
+
+// TestClientTools drives a gateway with the clients of OpenAI and Anthropic from npm, which bring
+// their own tools: over each API, whole and streamed.
+func TestClientTools(t *testing.T) {
+	if _, err := os.Stat("testdata/openai/node_modules/@anthropic-ai/sdk"); err != nil {
+		leftout.Without(t, "the clients of OpenAI and Anthropic from npm")
+	}
+	dir := t.TempDir()
+	t.Setenv("ETUI_TRUST", dir)
+	for name, text := range map[string]string{
+		"etui.yaml": "models: [{name: m, provider: scripted, script: answers.yaml}]\nagents: [{name: main, model: m}]\n",
+		"note.txt":  "A short note.\n",
+		"answers.yaml": `answers:
+  - text: Reading.
+    calls:
+      - {name: etui_read_file, arguments: {path: note.txt}}
+      - {name: read_file, arguments: {path: a.txt}}
+      - {name: read_file, arguments: {path: b.txt}}
+  - text: The note is short, and both files were read.
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := startGateway(t, "-w", dir, "serve")
+	cmd := exec.CommandContext(t.Context(), "node", "tools.mjs", url)
+	cmd.Dir = "testdata/openai"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("node tools.mjs: %v\n%s", err, out)
+	}
+}

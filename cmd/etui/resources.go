@@ -306,6 +306,7 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 					f.StringVar(&n.User, "user", "", "user of etui.yaml to whom the key belongs")
 					f.BoolVar(&n.Operator, "operator", false, "give it the powers of an operator, on the gateway's machine")
 					f.BoolVar(&n.ForOthers, "for-others", false, "let it say whom a message is from")
+					f.BoolVar(&n.NoClientTools, "no-client-tools", false, "refuse requests with it that bring tools of their client")
 				},
 				check: func(c *call) error {
 					if n.Name = c.args[0]; n.User != "" && n.Operator {

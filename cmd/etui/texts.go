@@ -37,6 +37,9 @@ func keyRow(k server.KeyStatus) []string {
 	case k.ForOthers:
 		may = "speak for others"
 	}
+	if k.NoClientTools {
+		may += ", no client tools"
+	}
 	return []string{k.Name, k.User, may, k.Created.Local().Format(time.DateTime), k.Problem}
 }
 

@@ -27,6 +27,14 @@ func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, err
 	if strings.TrimSpace(req.System) != "" {
 		out.System = []block{textBlock(req.System)}
 	}
+	if len(req.Tools) > 0 && (req.Only != "" || req.Required || req.Serial) {
+		out.ToolChoice = &choice{Type: "auto", Serial: req.Serial}
+		if req.Only != "" {
+			out.ToolChoice.Type, out.ToolChoice.Name = "tool", names.Provider(req.Only)
+		} else if req.Required {
+			out.ToolChoice.Type = "any"
+		}
+	}
 	c := conversation{names: names, deferred: map[string]bool{}, blind: m.config.Blind, own: m.api.Name()}
 	if m.config.Deferral {
 		for _, d := range req.Deferred {

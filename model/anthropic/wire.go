@@ -15,6 +15,14 @@ type request struct {
 	Tools         []definition `json:"tools,omitempty"`
 	System        []block      `json:"system,omitempty"`
 	Messages      []message    `json:"messages"`
+	ToolChoice    *choice      `json:"tool_choice,omitempty"`
+}
+
+// choice says which tool the model must call.
+type choice struct {
+	Type   string `json:"type"`
+	Name   string `json:"name,omitempty"`
+	Serial bool   `json:"disable_parallel_tool_use,omitempty"`
 }
 
 type definition struct {

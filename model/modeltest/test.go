@@ -94,7 +94,7 @@ func wantStop(t *testing.T, stop, want model.Stop) {
 func wantCalls(t *testing.T, said chat.Message, want ...chat.Call) {
 	t.Helper()
 	if len(said.Calls) != len(want) {
-		t.Fatalf("%d calls, want %d: %s", len(said.Calls), len(want), said.Calls)
+		t.Fatalf("%d calls, want %d: %v", len(said.Calls), len(want), said.Calls)
 	}
 	seen := map[string]bool{}
 	for i, c := range said.Calls {

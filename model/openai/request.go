@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -120,7 +121,12 @@ func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, err
 		return nil, err
 	}
 	b.Truncate(b.Len() - len("}"))
+	for _, name := range slices.Sorted(maps.Keys(req.Extra)) {
+		b.WriteString(`,"` + name + `":`)
+		b.Write(req.Extra[name])
+	}
 	if len(req.Tools) > 0 {
+		b.choice(req, names)
 		b.WriteString(`,"tools":[`)
 		for _, d := range req.Tools {
 			b.tool(d, names)
@@ -207,6 +213,19 @@ func (b *body) tool(d tool.Definition, names endpoint.Declared) {
 		b.Write(schema.Parameters)
 	}
 	b.WriteString("}}")
+}
+
+// choice writes which tool the model must call, and how many.
+func (b *body) choice(req model.Request, names endpoint.Declared) {
+	switch {
+	case req.Only != "":
+		b.WriteString(`,"tool_choice":{"type":"function","function":{"name":"` + names.Provider(req.Only) + `"}}`)
+	case req.Required:
+		b.WriteString(`,"tool_choice":"required"`)
+	}
+	if req.Serial {
+		b.WriteString(`,"parallel_tool_calls":false`)
+	}
 }
 
 // message writes a message of the conversation with a model.

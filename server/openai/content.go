@@ -1,24 +1,23 @@
 package openai
 
 import (
-	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
-	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/server/wire"
 )
 
 // part is a part of a message's content.
 type part struct {
-	Type  string `json:"type"`
-	Text  string `json:"text"`
-	Image struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+	// Refusal is what a model said that declined to answer.
+	Refusal string `json:"refusal"`
+	Image   struct {
 		URL string `json:"url"`
 	} `json:"image_url"`
 	File struct {
@@ -28,9 +27,49 @@ type part struct {
 	} `json:"file"`
 }
 
-// read reads a message's content: a string, or a list of parts. A file of text becomes a
+// system is the role of instructions, which are no message of the conversation.
+const system chat.Role = "system"
+
+// read reads a message. Made are the names of the calls so far, by their IDs.
+func (m completionMessage) read(made map[string]string) (chat.Message, *refusal) {
+	said := chat.Message{Role: chat.Role(m.Role)}
+	var err error
+	if said.Text, said.Files, err = m.content(); err != nil {
+		return said, &refusal{says: err.Error()}
+	}
+	switch m.Role {
+	case "system", "developer":
+		said.Role = system
+	case "user":
+	case "assistant":
+		for _, c := range m.ToolCalls {
+			if c.ID == "" || c.Function == nil || c.Function.Name == "" {
+				return said, &refusal{field: "tool_calls", says: "a call needs an id and a function with a name"}
+			}
+			made[c.ID] = c.Function.Name
+			said.Calls = append(said.Calls, chat.Call{
+				ID: c.ID, Name: c.Function.Name, Arguments: wire.Arguments(c.Function.Arguments), Client: true,
+			})
+		}
+	case "tool":
+		name, known := made[m.ToolCallID]
+		if !known {
+			return said, &refusal{
+				field: "tool_call_id",
+				says:  fmt.Sprintf("no assistant's message before it has the call %q", m.ToolCallID),
+			}
+		}
+		said.Result = &chat.Result{CallID: m.ToolCallID, Name: name, Text: said.Text, Images: said.Files}
+		said.Text, said.Files = "", nil
+	default:
+		return said, &refusal{field: "role", code: "unsupported_parameter", says: fmt.Sprintf("role %q is not supported", m.Role)}
+	}
+	return said, nil
+}
+
+// content reads a message's content: a string, or a list of parts. A file of text becomes a
 // part of the text.
-func (m completionMessage) read() (text string, pictures []chat.File, err error) {
+func (m completionMessage) content() (text string, pictures []chat.File, err error) {
 	if len(m.Content) == 0 || string(m.Content) == "null" || json.Unmarshal(m.Content, &text) == nil {
 		return text, nil, nil
 	}
@@ -43,10 +82,12 @@ func (m completionMessage) read() (text string, pictures []chat.File, err error)
 		switch {
 		case p.Type == "text":
 			all.WriteString(p.Text)
-		case m.Role != "user":
+		case p.Type == "refusal" && m.Role == "assistant":
+			all.WriteString(p.Refusal)
+		case m.Role != "user" && m.Role != "tool":
 			return "", nil, fmt.Errorf("parts of type %q are not supported in a message of role %q, only text", p.Type, m.Role)
 		case p.Type == "image_url":
-			picture, _, err := dataURL(p.Image.URL)
+			picture, _, err := wire.DataURL(p.Image.URL)
 			if err != nil {
 				return "", nil, fmt.Errorf("image_url: %w", err)
 			}
@@ -70,40 +111,10 @@ func (m completionMessage) read() (text string, pictures []chat.File, err error)
 	return all.String(), pictures, err
 }
 
-// dataURL reads an address that holds its data itself.
-func dataURL(url string) (data []byte, mediaType string, err error) {
-	rest, ok := strings.CutPrefix(url, "data:")
-	head, encoded, comma := strings.Cut(rest, ",")
-	head, isBase64 := strings.CutSuffix(head, ";base64")
-	if !ok || !comma || !isBase64 {
-		return nil, "", errors.New("it must be a URL such as data:image/png;base64,...: etui fetches no address that a client names")
-	}
-	if data, err = base64.StdEncoding.DecodeString(encoded); err != nil {
-		return nil, "", errors.New("the data after base64, is not base64")
-	}
-	mediaType, _, _ = mime.ParseMediaType(head) // unknown is none of the accepted types
-	return data, mediaType, nil
-}
-
-// texts are the media types of files that a model reads as text, beside text/*.
-var texts = []string{"application/json", "application/yaml", "application/x-yaml", "application/xml", "application/toml"}
-
 // file returns a file of text as the model reads it, or the bytes of a PDF.
 func (p part) file() (text string, pdf []byte, err error) {
 	if p.File.ID != "" {
 		return "", nil, errors.New("etui keeps no uploaded files: send file_data instead of file_id")
 	}
-	data, mediaType, err := dataURL(p.File.Data)
-	switch {
-	case err != nil:
-		return "", nil, err
-	case mediaType == chat.PDF && bytes.HasPrefix(data, []byte("%PDF-")):
-		return "", data, nil
-	case mediaType == chat.PDF:
-		return "", nil, errors.New("it is not a PDF: it does not begin with %PDF-")
-	case !strings.HasPrefix(mediaType, "text/") && !slices.Contains(texts, mediaType):
-		return "", nil, fmt.Errorf("files of type %q are not supported, only text and PDF; send pictures as image_url", mediaType)
-	}
-	text, err = message.TextFile(p.File.Name, data)
-	return text, nil, err
+	return wire.File(p.File.Name, p.File.Data)
 }

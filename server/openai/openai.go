@@ -1,6 +1,6 @@
 // Package openai speaks OpenAI's chat completions, so that any client of that API
 // can talk to an agent: the model's name is the agent's. The agent brings its own
-// tools; those of the client are refused.
+// tools, which it runs itself; calls of tools that the client brings are handed to the client.
 //
 // A conversation is what the client sends, unless the header X-Etui-Session names
 // a stored one. X-Etui-User, X-Etui-Roles, X-Etui-Channel, X-Etui-Chat and
@@ -15,23 +15,25 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server/wire"
+	"github.com/etui-run/etui/turn"
 )
 
 // API has a handler for each request.
-type API struct{ engine *engine.Engine }
+type API struct {
+	engine *engine.Engine
+	models *wire.Models
+}
 
-// New returns the API of an engine.
-func New(e *engine.Engine) *API { return &API{e} }
+// New returns the API of an engine, whose agents are models.
+func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models} }
 
 // completionRequest is the part of OpenAI's request that an agent can use.
 type completionRequest struct {
@@ -41,32 +43,34 @@ type completionRequest struct {
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	User  string            `json:"user"`
-	Tools []json.RawMessage `json:"tools"`
+	User string `json:"user"`
+	offer
 	settings
 	// More are the fields that are not above; see [completionRequest.refuseMore].
 	More map[string]jsontext.Value `json:",unknown"`
 }
 
 type completionMessage struct {
-	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"`
+	ToolCalls  []toolCall      `json:"tool_calls"`
+	ToolCallID string          `json:"tool_call_id"`
 }
 
-// message turns the request into a message of the engine. The last message is the
-// question.
+// message turns the request into a message of the engine. The last message is the question, or what
+// the model goes on with: results of calls, or the beginning of its answer.
 func (c completionRequest) message(r *http.Request) (engine.Message, error) {
-	m := engine.Message{Agent: c.Model}
+	var m engine.Message
+	if err := c.offer.read(&m.Offer); err != nil {
+		return m, err
+	}
 	if err := wire.Sender(r, &m); err != nil {
 		return m, err
 	}
 	if wire.CallerOf(r).ForOthers { // other clients name their user here for OpenAI
 		m.User = cmp.Or(m.User, c.User)
 	}
-	switch {
-	case len(c.Tools) > 0:
-		return m, unsupported("tools", "tools of the client are not supported: the agent brings its own; leave \"tools\" out")
-	case len(c.Messages) == 0:
+	if len(c.Messages) == 0 {
 		return m, &refusal{"messages", "invalid_request", "messages must not be empty"}
 	}
 	if err := c.refuseMore(); err != nil {
@@ -77,53 +81,53 @@ func (c completionRequest) message(r *http.Request) (engine.Message, error) {
 		return m, err
 	}
 	history, instructions := []chat.Message{}, []string{}
+	made := map[string]string{} // the names of the calls, by their IDs
 	for i, said := range c.Messages {
-		text, pictures, err := said.read()
+		one, err := said.read(made)
 		if err != nil {
-			return m, &refusal{fmt.Sprintf("messages[%d].content", i), "invalid_request", fmt.Sprintf("messages[%d]: %v", i, err)}
+			field := cmp.Or(err.field, "content")
+			return m, &refusal{
+				fmt.Sprintf("messages[%d].%s", i, field), cmp.Or(err.code, "invalid_request"),
+				fmt.Sprintf("messages[%d]: %v", i, err),
+			}
 		}
-		last := i == len(c.Messages)-1
-		switch {
-		case said.Role == "system" || said.Role == "developer":
-			instructions = append(instructions, strings.TrimSpace(text))
-		case said.Role == "user" && last:
-			m.Text, m.Files = text, pictures
-		case said.Role == "user" || said.Role == "assistant":
-			history = append(history, chat.Message{Role: chat.Role(said.Role), Text: text, Files: pictures})
-		default:
-			return m, unsupported(fmt.Sprintf("messages[%d].role", i), fmt.Sprintf("messages[%d]: role %q is not supported", i, said.Role))
+		if one.Role == system {
+			instructions = append(instructions, strings.TrimSpace(one.Text))
+			continue
 		}
-		if last && said.Role != "user" {
-			return m, &refusal{"messages", "invalid_request", "the last message must be the user's"}
-		}
+		history = append(history, one)
 	}
 	m.Instructions = strings.TrimSpace(strings.Join(instructions, "\n"))
-	if m.Session == "" {
-		m.History = history
-	}
-	return m, nil
+	return m, wire.Said(&m, history)
 }
 
 // completion is OpenAI's answer, or a piece of it.
 type completion struct {
-	ID      string           `json:"id"`
-	Object  string           `json:"object"`
-	Created int64            `json:"created"`
-	Model   string           `json:"model"`
-	Choices []choice         `json:"choices"`
-	Usage   *completionUsage `json:"usage,omitempty"`
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	Model   string `json:"model"`
+	// Fingerprint never changes: an agent has no other one.
+	Fingerprint string           `json:"system_fingerprint"`
+	Choices     []choice         `json:"choices"`
+	Usage       *completionUsage `json:"usage,omitempty"`
 }
+
+const fingerprint = "fp_etui"
 
 type choice struct {
 	Index        int      `json:"index"`
 	Message      *content `json:"message,omitempty"`
 	Delta        *content `json:"delta,omitempty"`
+	Logprobs     *int     `json:"logprobs"` // always null
 	FinishReason *string  `json:"finish_reason"`
 }
 
+// content is what an answer, or a piece of one, says.
 type content struct {
-	Role    string  `json:"role,omitempty"`
-	Content *string `json:"content,omitempty"`
+	Role    string     `json:"role,omitempty"`
+	Content *string    `json:"content,omitempty"`
+	Calls   []toolCall `json:"tool_calls,omitempty"`
 }
 
 type completionUsage struct {
@@ -141,12 +145,14 @@ func usageOf(u model.Tokens) *completionUsage {
 	return out
 }
 
-func finishReason(s model.Stop) *string {
+func finishReason(done *turn.Done) *string {
 	reason := "stop"
-	switch s {
-	case model.Length:
+	switch {
+	case len(done.Handed) > 0:
+		reason = "tool_calls"
+	case done.Stop == model.Length:
 		reason = "length"
-	case model.Refused:
+	case done.Stop == model.Refused:
 		reason = "content_filter"
 	}
 	return &reason
@@ -189,15 +195,17 @@ func (a *API) asked(w http.ResponseWriter, r *http.Request) (*engine.Message, *c
 	case errors.As(err, &refused):
 		wire.RefuseField(w, http.StatusBadRequest, refused.code, refused.field, refused.says)
 		return nil, nil
-	case !slices.Contains(a.engine.Agents().Roster.Names(), cmp.Or(req.Model, a.engine.Agents().Roster.Names()[0])):
-		a.noModel(w, req.Model)
-		return nil, nil
 	case err != nil:
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return nil, nil
 	}
-	out := newWriter(w, req, completion{ID: "chatcmpl-" + rand.Text(), Created: a.engine.Now().Unix(), Model: req.Model})
-	return &m, out
+	if m.Agent, err = a.models.Agent(req.Model); err != nil {
+		wire.RefuseField(w, http.StatusNotFound, "model_not_found", "model", err.Error())
+		return nil, nil
+	}
+	return &m, newWriter(w, req, completion{
+		ID: "chatcmpl-" + rand.Text(), Created: a.engine.Now().Unix(), Model: req.Model, Fingerprint: fingerprint,
+	})
 }
 
 // entry is an agent as a model.
@@ -208,7 +216,9 @@ type entry struct {
 	OwnedBy string `json:"owned_by"`
 }
 
-func entryOf(agent string) entry { return entry{ID: agent, Object: "model", OwnedBy: "etui"} }
+func (a *API) entry(agent string) entry {
+	return entry{ID: agent, Object: "model", Created: a.models.Created.Unix(), OwnedBy: "etui"}
+}
 
 // Models lists the agents.
 func (a *API) Models(w http.ResponseWriter, _ *http.Request) {
@@ -216,8 +226,8 @@ func (a *API) Models(w http.ResponseWriter, _ *http.Request) {
 		Object string  `json:"object"`
 		Data   []entry `json:"data"`
 	}{Object: "list"}
-	for _, name := range a.engine.Agents().Roster.Names() {
-		list.Data = append(list.Data, entryOf(name))
+	for _, name := range a.models.Names() {
+		list.Data = append(list.Data, a.entry(name))
 	}
 	wire.Reply(w, http.StatusOK, list)
 }
@@ -225,14 +235,9 @@ func (a *API) Models(w http.ResponseWriter, _ *http.Request) {
 // Model answers with one agent: {id} in the path.
 func (a *API) Model(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("id")
-	if !slices.Contains(a.engine.Agents().Roster.Names(), name) {
-		a.noModel(w, name)
+	if _, err := a.models.Agent(name); err != nil {
+		wire.RefuseField(w, http.StatusNotFound, "model_not_found", "model", err.Error())
 		return
 	}
-	wire.Reply(w, http.StatusOK, entryOf(name))
-}
-
-func (a *API) noModel(w http.ResponseWriter, name string) {
-	wire.RefuseField(w, http.StatusNotFound, "model_not_found", "model",
-		fmt.Sprintf("agent %q: %v%s", name, engine.ErrUnknown, nearest.Hint(name, slices.Values(a.engine.Agents().Roster.Names()))))
+	wire.Reply(w, http.StatusOK, a.entry(name))
 }

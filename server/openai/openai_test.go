@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/server/openai"
+	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -32,12 +33,12 @@ func Example() {
 		return
 	}
 	w := httptest.NewRecorder()
-	openai.New(e).Completions(w, httptest.NewRequest(http.MethodPost, "/v1/chat/completions",
+	openai.New(e, wire.NewModels(e, nil)).Completions(w, httptest.NewRequest(http.MethodPost, "/v1/chat/completions",
 		strings.NewReader(`{"model":"main","messages":[{"role":"user","content":"Hello!"}]}`)))
 	_, answer, _ := strings.Cut(w.Body.String(), `"choices":`)
 	fmt.Println(w.Code, answer)
 	// Output:
-	// 200 [{"index":0,"message":{"role":"assistant","content":"Hello, Ann."},"finish_reason":"stop"}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0,"prompt_tokens_details":{"cached_tokens":0}}}
+	// 200 [{"index":0,"message":{"role":"assistant","content":"Hello, Ann."},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0,"prompt_tokens_details":{"cached_tokens":0}}}
 }
 
 // newAPI returns the API of an engine with one tool, and its model.
@@ -58,7 +59,7 @@ func newAPI(t *testing.T, steps ...fake.Step) (*openai.API, *fake.Model) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return openai.New(e), m
+	return openai.New(e, wire.NewModels(e, map[string]string{"gpt-5": "other"})), m
 }
 
 // complete posts a request and returns the status and the body of the answer.
@@ -82,7 +83,7 @@ func TestWholeAnswer(t *testing.T) {
 	if status != 200 {
 		t.Fatalf("%d %s", status, body)
 	}
-	for _, part := range []string{`"object":"chat.completion"`, `"content":"Looking.\n\nDone."`, `"finish_reason":"stop"`, `"prompt_tokens":12`, `"total_tokens":15`, `"cached_tokens":3`, `"created":1700000000`} {
+	for _, part := range []string{`"system_fingerprint":"fp_etui"`, `"object":"chat.completion"`, `"content":"Looking.\n\nDone."`, `"finish_reason":"stop"`, `"prompt_tokens":12`, `"total_tokens":15`, `"cached_tokens":3`, `"created":1700000000`} {
 		if !strings.Contains(body, part) {
 			t.Errorf("no %s in %s", part, body)
 		}
@@ -156,12 +157,15 @@ func TestRefusedRequests(t *testing.T) {
 		{`{`, 400, "not the expected JSON"},
 		{`{"model":"mian",` + user + `}`, 404, `did you mean \"main\"`},
 		{`{"model":"main","messages":[]}`, 400, "must not be empty"},
-		{`{"model":"main","messages":[{"role":"assistant","content":"x"}]}`, 400, "last message must be the user's"},
+		{`{"model":"main","messages":[{"role":"assistant","content":"x"}]}`, 400, "empty"},
 		{`{"model":"main","messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, "image_url"},
-		{`{"model":"main","tools":[{}],` + user + `}`, 400, "tools"},
-		{`{"model":"main","n":2,` + user + `}`, 400, `"param":"n","code":"unsupported_parameter"`},
-		{`{"model":"main","tool_choice":"required",` + user + `}`, 400, `"param":"tool_choice","code":"unsupported_parameter"`},
-		{`{"model":"main","logit_bias":{"5":1},` + user + `}`, 400, `"param":"logit_bias","code":"unsupported_parameter"`},
+		{`{"model":"main","tools":[{}],` + user + `}`, 400, `"param":"tools[0]","code":"unsupported_parameter"`},
+		{`{"model":"main","tools":[{"type":"function","function":{"name":"a b"}}],` + user + `}`, 400, `"param":"tools"`},
+		{`{"model":"main","tools":[` + readFile + `],"tool_choice":"some",` + user + `}`, 400, `"param":"tool_choice"`},
+		{`{"model":"main","tools":[` + readFile + `],"tool_choice":{"type":"function","function":{"name":"b"}},` + user + `}`, 400, `not among its tools`},
+		{`{"model":"main","messages":[{"role":"user","content":"x"},{"role":"tool","tool_call_id":"c","content":"y"}]}`, 400, `"param":"messages[1].tool_call_id"`},
+		{`{"model":"main","messages":[{"role":"robot","content":"x"}]}`, 400, `"param":"messages[0].role"`},
+		{`{"model":"main","modalities":["audio"],` + user + `}`, 400, `"param":"modalities","code":"unsupported_parameter"`},
 		{`{"model":"main","temperature":3,` + user + `}`, 400, `"param":"temperature","code":"invalid_request"`},
 		{`{"model":"main","max_tokens":0,` + user + `}`, 400, `"param":"max_tokens","code":"invalid_request"`},
 		{`{"model":"main","stop":7,` + user + `}`, 400, `"param":"stop","code":"invalid_request"`},
@@ -169,7 +173,7 @@ func TestRefusedRequests(t *testing.T) {
 		{`{"model":"main","max_tokens":"many",` + user + `}`, 400, `\"max_tokens\" must be a whole number`},
 		{`{"model":"mian",` + user + `}`, 404, `"type":"invalid_request_error","param":"model","code":"model_not_found"`},
 		{`{"model":"main","n":1,"tool_choice":"auto","logprobs":false,"metadata":{"a":"b"},"store":false,"unheard_of":1,"messages":[]}`, 400, "must not be empty"},
-		{`{"model":"main","messages":[{"role":"user","content":"` + strings.Repeat("x", 101) + `"}]}`, 413, "too long"},
+		{`{"model":"main","messages":[{"role":"user","content":"` + strings.Repeat("x", 101) + `"}]}`, 400, "context_length_exceeded"},
 	} {
 		if status, body := complete(a, c.body); status != c.status || !strings.Contains(body, c.says) {
 			t.Errorf("%.60s: %d %.200s; want %d and %q", c.body, status, body, c.status, c.says)

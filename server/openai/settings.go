@@ -30,8 +30,9 @@ type settings struct {
 }
 
 // forModel returns the settings as package model has them.
-func (s settings) forModel() (model.Settings, error) {
-	out := model.Settings{Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed}
+func (c completionRequest) forModel() (model.Settings, error) {
+	s := c.settings
+	out := model.Settings{Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Extra: c.extra()}
 	if most := cmp.Or(s.MaxCompletionTokens, s.MaxTokens); most != nil {
 		if out.MaxTokens = *most; *most < 1 {
 			return out, &refusal{"max_tokens", "invalid_request", "max_tokens must be at least 1"}
@@ -63,24 +64,17 @@ func isText(raw json.RawMessage) bool {
 
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// neutral are the fields that would change the answer and that no agent follows, with
-// the values that change nothing. Other fields are skipped: they concern OpenAI's own
-// accounts and storage, or are not OpenAI's.
-var neutral = map[string][]string{
-	"n":                  {"1"},
-	"tool_choice":        {`"auto"`},
+// passed are fields that only models of OpenAI's API know, for which they are.
+var passed = []string{"frequency_penalty", "logit_bias", "presence_penalty", "reasoning_effort", "verbosity"}
+
+// unusable are the fields that would change the answer and that no agent follows, with
+// the values that change nothing. Other fields are skipped: they do not concern the answer of
+// an agent, as n and logprobs, or OpenAI's own accounts and storage, or they are not OpenAI's.
+var unusable = map[string][]string{
 	"functions":          {"[]"},
-	"function_call":      {`"auto"`},
-	"logprobs":           {"false"},
-	"top_logprobs":       {"0"},
-	"logit_bias":         {"{}"},
-	"frequency_penalty":  {"0", "0.0"},
-	"presence_penalty":   {"0", "0.0"},
+	"function_call":      {`"auto"`, `"none"`},
 	"modalities":         {`["text"]`},
 	"audio":              nil,
-	"prediction":         nil,
-	"reasoning_effort":   nil,
-	"verbosity":          nil,
 	"web_search_options": nil,
 }
 
@@ -91,9 +85,23 @@ func (c completionRequest) refuseMore() error {
 		if err := value.Compact(); err != nil {
 			return &refusal{name, "invalid_request", fmt.Sprintf("%s is not JSON", name)}
 		}
-		if same, ok := neutral[name]; ok && string(value) != "null" && !slices.Contains(same, string(value)) {
+		if same, ok := unusable[name]; ok && string(value) != "null" && !slices.Contains(same, string(value)) {
 			return unsupported(name, fmt.Sprintf("%s is not supported: leave it out", name))
 		}
 	}
 	return nil
+}
+
+// extra returns the fields that models of OpenAI's API get as they are.
+func (c completionRequest) extra() map[string]json.RawMessage {
+	extra := map[string]json.RawMessage{}
+	for _, name := range passed {
+		if value := json.RawMessage(c.More[name]); given(value) {
+			extra[name] = value
+		}
+	}
+	if len(extra) == 0 {
+		return nil
+	}
+	return extra
 }

@@ -2,72 +2,42 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
-	"time"
 
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/turn"
 )
 
-const (
-	// patience is how long a stream waits for a first event or a failure, which then has
-	// a status of its own. After that the stream begins.
-	patience = 250 * time.Millisecond
-	// keepAlive is how long a stream may be silent before a comment is sent: less than
-	// the usual limits of proxies.
-	keepAlive = 10 * time.Second
-)
-
-// completionWriter writes the events of a turn as OpenAI's clients expect them. A stream
-// begins soon, and comments keep it alive while the model thinks.
+// completionWriter writes the events of a turn as OpenAI's clients expect them.
 type completionWriter struct {
 	request completionRequest
 	head    completion
 	text    strings.Builder
 	gap     bool // calls ran since the last text
-
-	mu    sync.Mutex // guards what follows
-	w     http.ResponseWriter
-	flush *http.ResponseController
-	begun bool
-	timer *time.Timer // nil when nothing is streamed
+	w       http.ResponseWriter
+	stream  *wire.Stream // nil when nothing is streamed
 }
 
 func newWriter(w http.ResponseWriter, req completionRequest, head completion) *completionWriter {
-	c := &completionWriter{request: req, head: head, w: w, flush: http.NewResponseController(w)}
+	c := &completionWriter{request: req, head: head, w: w}
 	if req.Stream {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.timer = time.AfterFunc(patience, c.alive)
+		var nothing string
+		first := c.piece(choice{Delta: &content{Role: "assistant", Content: &nothing}}, nil)
+		c.stream = wire.NewStream(w, wire.Event("", first), ": keep-alive\n\n")
 	}
 	return c
 }
 
 // close ends the comments. Call it when the handler ends.
 func (c *completionWriter) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.timer != nil {
-		c.timer.Stop()
-		c.timer = nil
+	if c.stream != nil {
+		c.stream.Close()
 	}
-}
-
-// alive begins a silent stream, or sends a comment.
-func (c *completionWriter) alive() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.timer == nil {
-		return
-	}
-	if !c.begun {
-		_ = c.begin() // if the client has gone, the next event fails, too
-		return
-	}
-	_ = c.write(": keep-alive\n\n")
 }
 
 // event writes an event of the turn.
@@ -85,90 +55,70 @@ func (c *completionWriter) event(e turn.Event) error {
 			return c.chunk(choice{Delta: &content{Content: &text}}, nil)
 		}
 	case e.Done != nil && c.request.Stream:
-		if err := c.chunk(choice{Delta: &content{}, FinishReason: finishReason(e.Done.Stop)}, nil); err != nil {
-			return err
-		}
-		if c.request.StreamOptions.IncludeUsage {
-			if err := c.chunk(choice{Index: -1}, usageOf(e.Done.Usage)); err != nil {
-				return err
-			}
-		}
-		return c.line([]byte("[DONE]"))
+		return c.end(e.Done)
 	case e.Done != nil:
-		text := c.text.String()
+		said := &content{Role: "assistant", Calls: handed(e.Done)}
+		if text := c.text.String(); text != "" || len(said.Calls) == 0 {
+			said.Content = &text
+		}
 		c.head.Object = "chat.completion"
-		c.head.Choices = []choice{{Message: &content{Role: "assistant", Content: &text}, FinishReason: finishReason(e.Done.Stop)}}
+		c.head.Choices = []choice{{Message: said, FinishReason: finishReason(e.Done)}}
 		c.head.Usage = usageOf(e.Done.Usage)
 		wire.Reply(c.w, http.StatusOK, c.head)
 	}
 	return nil
 }
 
-// chunk writes a piece of a streamed answer; one with index -1 has no choices.
-func (c *completionWriter) chunk(ch choice, usage *completionUsage) error {
-	data, err := c.piece(ch, usage)
-	if err != nil {
+// end ends a stream: with the calls for the client, each begun by its name, why the answer ends, and
+// the tokens.
+func (c *completionWriter) end(done *turn.Done) error {
+	for i, call := range handed(done) {
+		arguments := function{Arguments: call.Function.Arguments}
+		call.Index, call.Function = &i, &function{Name: call.Function.Name}
+		for _, part := range []toolCall{call, {Index: &i, Function: &arguments}} {
+			if err := c.chunk(choice{Delta: &content{Calls: []toolCall{part}}}, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.chunk(choice{Delta: &content{}, FinishReason: finishReason(done)}, nil); err != nil {
 		return err
 	}
-	return c.line(data)
+	if c.request.StreamOptions.IncludeUsage {
+		if err := c.chunk(choice{Index: -1}, usageOf(done.Usage)); err != nil {
+			return err
+		}
+	}
+	return c.stream.Event("", []byte("[DONE]"))
 }
 
-func (c *completionWriter) piece(ch choice, usage *completionUsage) ([]byte, error) {
+// chunk writes a piece of a streamed answer; one with index -1 has no choices.
+func (c *completionWriter) chunk(ch choice, usage *completionUsage) error {
+	return c.stream.Event("", c.piece(ch, usage))
+}
+
+func (c *completionWriter) piece(ch choice, usage *completionUsage) []byte {
 	piece := c.head
 	piece.Object, piece.Usage, piece.Choices = "chat.completion.chunk", usage, []choice{}
 	if ch.Index >= 0 {
 		piece.Choices = append(piece.Choices, ch)
 	}
-	return json.Marshal(piece)
-}
-
-// line writes a line of data, after the beginning of the stream.
-func (c *completionWriter) line(data []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.begin(); err != nil {
-		return err
-	}
-	return c.write("data: " + string(data) + "\n\n")
-}
-
-// begin writes the head of a stream and who speaks, once. The caller holds the lock.
-func (c *completionWriter) begin() error {
-	if c.begun {
-		return nil
-	}
-	c.begun = true
-	c.w.Header().Set("Content-Type", "text/event-stream")
-	c.w.Header().Set("Cache-Control", "no-cache")
-	c.w.Header().Set("X-Accel-Buffering", "no") // proxies must not wait for more
-	var nothing string
-	data, err := c.piece(choice{Delta: &content{Role: "assistant", Content: &nothing}}, nil)
-	if err != nil {
-		return err
-	}
-	return c.write("data: " + string(data) + "\n\n")
-}
-
-// write writes a part of a stream at once. The caller holds the lock.
-func (c *completionWriter) write(part string) error {
-	if c.timer != nil {
-		c.timer.Reset(keepAlive)
-	}
-	if _, err := fmt.Fprint(c.w, part); err != nil {
-		return err
-	}
-	return c.flush.Flush()
+	data, _ := json.Marshal(piece) // texts and numbers
+	return data
 }
 
 // fail reports that a turn failed: with a status as long as nothing was sent, else
 // with an error in the stream, as OpenAI does.
 func (c *completionWriter) fail(err error) {
 	c.close()
-	if !c.begun {
+	if errors.Is(err, engine.ErrTooLong) { // clients fall back to a larger model by the words of OpenAI
+		err = fmt.Errorf("%w: %s", model.ErrTooLong, err.Error())
+	}
+	if c.stream == nil || !c.stream.Begun() {
 		wire.Fail(c.w, err)
 		return
 	}
 	_, p := wire.ProblemFor(c.w, err)
-	data, _ := json.Marshal(p) // a struct of strings always marshals
-	_ = c.line(data)           // the client may have gone
+	data, _ := json.Marshal(p)   // a struct of strings always marshals
+	_ = c.stream.Event("", data) // the client may have gone
 }

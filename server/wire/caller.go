@@ -27,6 +27,8 @@ type Caller struct {
 	ForOthers bool `json:"for_others"`
 	// Operator says that the client has the powers of an operator.
 	Operator bool `json:"operator"`
+	// NoClientTools says that the client may bring no tools.
+	NoClientTools bool `json:"no_client_tools,omitempty"`
 }
 
 type callerKey struct{}
@@ -91,6 +93,9 @@ func Sender(r *http.Request, m *engine.Message) error {
 		}
 	}
 	c := CallerOf(r)
+	if c.NoClientTools && len(m.Offer.Tools) > 0 {
+		return fmt.Errorf("%w: it may bring no tools; leave them out", ErrForbidden)
+	}
 	m.Client, m.Channel, m.Trusted = c.Key, cmp.Or(m.Channel, "api"), c.Operator
 	switch {
 	case len(m.PlatformRoles) > 0 && !c.Operator:

@@ -61,7 +61,7 @@ func RefuseField(w http.ResponseWriter, status int, code, field, message string)
 }
 
 func refuse(w http.ResponseWriter, status int, code, field, message string) {
-	Reply(w, status, problem(status, code, field, message))
+	Reply(w, status, shape(w, status, problem(status, code, field, message)))
 }
 
 // maxProblem is how long the message of a [Problem] is at most, in bytes, since it repeats what
@@ -118,7 +118,20 @@ func Fail(w http.ResponseWriter, err error) {
 	case errors.Is(err, engine.ErrBusy) || status == http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "2")
 	}
-	Reply(w, status, p)
+	Reply(w, status, shape(w, status, p))
+}
+
+// Shaper is implemented by the writers of answers to clients of an API that refuses requests in
+// another form.
+type Shaper interface {
+	Shape(status int, p Problem) any
+}
+
+func shape(w http.ResponseWriter, status int, p Problem) any {
+	if s, ok := w.(Shaper); ok {
+		return s.Shape(status, p)
+	}
+	return p
 }
 
 // Whole is implemented by the writers of answers to operators, who may read where the
@@ -180,6 +193,7 @@ var statuses = []struct {
 	{engine.ErrEmpty, http.StatusBadRequest, "message_empty"},
 	{engine.ErrInvalid, http.StatusBadRequest, "invalid_request"},
 	{ErrForbidden, http.StatusForbidden, "forbidden"},
+	{message.ErrNoClientTools, http.StatusForbidden, "client_tools_refused"},
 	{memory.ErrNobody, http.StatusBadRequest, "invalid_request"},
 	{memory.ErrFull, http.StatusBadRequest, "invalid_request"},
 	{identity.ErrInvalidKey, http.StatusBadRequest, "invalid_request"},
@@ -206,7 +220,7 @@ var statuses = []struct {
 	{turn.ErrStopped, http.StatusConflict, "turn_stopped"},
 	{message.ErrNothingAwaited, http.StatusConflict, "nothing_awaited"},
 	{model.ErrUnsupported, http.StatusBadRequest, "unsupported_parameter"},
-	{model.ErrTooLong, http.StatusRequestEntityTooLarge, "context_length_exceeded"},
+	{model.ErrTooLong, http.StatusBadRequest, "context_length_exceeded"},
 	{model.ErrRateLimited, http.StatusTooManyRequests, "rate_limit_exceeded"},
 	{model.ErrAuth, http.StatusBadGateway, "model_refused_key"},
 	{model.ErrBilling, http.StatusBadGateway, "model_without_credit"},

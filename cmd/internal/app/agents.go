@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chooser"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/tuner"
 	"github.com/etui-run/etui/cmd/internal/workdir"
@@ -28,7 +29,6 @@ import (
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/turn"
 )
 
 func recommend(c config.Recommend, fitted tune.Fitted) selection.Recommend {
@@ -71,7 +71,7 @@ func (a *App) newTuner(e engine.Config, fitted tune.Fitted) *tuner.Tuner {
 
 // newChooser makes what the recommender consults when it is unsure; nil when it
 // consults nothing.
-func (a *App) newChooser(models map[string]model.Model) (*turn.Chooser, error) {
+func (a *App) newChooser(models map[string]model.Model) (*chooser.Chooser, error) {
 	c := a.Workspace.Config.Recommend
 	if c.Mode != "model" {
 		return nil, nil
@@ -80,7 +80,7 @@ func (a *App) newChooser(models map[string]model.Model) (*turn.Chooser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return turn.NewChooser(m, c.Timeout, a.settings.Log), nil
+	return chooser.New(m, c.Timeout, a.settings.Log), nil
 }
 
 // named returns the model that a key of the configuration names.
@@ -214,7 +214,7 @@ func (a *App) agents(ctx context.Context, models map[string]model.Model, stored 
 		agents[i] = engine.Agent{
 			Name: g.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: g.Instructions, Groups: g.Groups,
 			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy, NoMemory: !g.Custom.Memory, NoRuntime: !g.Custom.Runtime, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
-			Spawn: agent.Spawn(g.Spawn), Steer: g.Steer, Disk: disk, Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
+			Spawn: agent.Spawn(g.Spawn), Steer: g.Steer, NoClientTools: g.ClientTools == "none", Disk: disk, Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
 		}
 		if name := agents[i].Model.Info().Name; !slices.Contains(a.models.answering, name) {
 			a.models.answering = append(a.models.answering, name)

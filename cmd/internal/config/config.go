@@ -64,13 +64,14 @@ type Log struct {
 
 // API says who may talk to the gateway.
 type API struct {
-	Key      secret.Value `yaml:"key" help:"Bearer token of an operator. Use ${NAME}. With it, every client needs a key: this one, which may also say whom a message is from, or one of etui keys."`
-	Hosts    []string     `yaml:"hosts" help:"Host names by which clients may address the gateway, besides localhost and IP addresses."`
-	Issuer   string       `yaml:"issuer" help:"Address of an OAuth authorization server whose access tokens let people in: the user with the identity oauth:SUBJECT. Needs api.url."`
-	Audience string       `yaml:"audience" help:"For whom these tokens must be made. Default: api.url and /mcp."`
-	Claim    string       `yaml:"claim" default:"sub" help:"The claim of these tokens that names the person, as in email."`
-	Origins  []string     `yaml:"origins" help:"Sites whose pages may use the routes of people, as in https://app.example.com, always with an API key. Default: none."`
-	URL      string       `yaml:"url" help:"Address by which people's browsers reach the gateway, as in https://etui.example.com: links to log in to MCP servers lead back there. Default: the address of listen, for browsers on this machine."`
+	Key      secret.Value      `yaml:"key" help:"Bearer token of an operator. Use ${NAME}. With it, every client needs a key: this one, which may also say whom a message is from, or one of etui keys."`
+	Hosts    []string          `yaml:"hosts" help:"Host names by which clients may address the gateway, besides localhost and IP addresses."`
+	Issuer   string            `yaml:"issuer" help:"Address of an OAuth authorization server whose access tokens let people in: the user with the identity oauth:SUBJECT. Needs api.url."`
+	Audience string            `yaml:"audience" help:"For whom these tokens must be made. Default: api.url and /mcp."`
+	Claim    string            `yaml:"claim" default:"sub" help:"The claim of these tokens that names the person, as in email."`
+	Origins  []string          `yaml:"origins" help:"Sites whose pages may use the routes of people, as in https://app.example.com, always with an API key. Default: none."`
+	Models   map[string]string `yaml:"models" help:"Further names of agents for clients that ask for a model, as in gpt-5: main."`
+	URL      string            `yaml:"url" help:"Address by which people's browsers reach the gateway, as in https://etui.example.com: links to log in to MCP servers lead back there. Default: the address of listen, for browsers on this machine."`
 }
 
 // Model is a language model.
@@ -123,6 +124,7 @@ type Agent struct {
 	Custom       Custom   `yaml:"custom" help:"What the strategy custom includes."`
 	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
 	Steer        bool     `yaml:"steer" help:"Take what the user writes during a turn into that turn, after its next calls. Default: it waits for a turn of its own."`
+	ClientTools  string   `yaml:"client_tools" default:"all" enum:"all,none" help:"Which tools that a client brings with its request the model sees, see client-tools.md. none refuses such requests."`
 	Workspace    string   `yaml:"workspace" help:"Existing folder for its file tools, commands and memory. Default: the workspace."`
 	Spawn        Spawn    `yaml:"spawn" help:"Sub-agents that it may start with the tool spawn, see subagents.md. Default: none."`
 }

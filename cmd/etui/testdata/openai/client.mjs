@@ -64,7 +64,7 @@ await assert.rejects(client.chat.completions.create({ model: 'mian', messages: a
   assert.match(e.message, /did you mean "main"/)
   return true
 })
-await assert.rejects(client.chat.completions.create({ model: 'main', messages: ask('hi'), tools: [{ type: 'function', function: { name: 'x' } }] }), OpenAI.BadRequestError)
+await assert.rejects(client.chat.completions.create({ model: 'main', messages: ask('hi'), tools: [{ type: 'function', function: { name: 'a b' } }] }), OpenAI.BadRequestError)
 
 // Errors have OpenAI's whole shape.
 const failure = async (call) => { try { await call() } catch (e) { return e } assert.fail('it did not fail') }

@@ -1,4 +1,6 @@
-package turn
+// Package chooser asks an inexpensive model which tools and skills a message means when the
+// recommender's rules are unsure.
+package chooser
 
 import (
 	"context"
@@ -12,10 +14,10 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/cut"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/selection"
-	"github.com/etui-run/etui/turn/internal/cut"
 )
 
 const (
@@ -58,9 +60,9 @@ type Counts struct {
 	Usage model.Tokens `json:"usage"`
 }
 
-// NewChooser returns a chooser that asks m and waits for timeout; 0 means two
+// New returns a chooser that asks m and waits for timeout; 0 means two
 // seconds. A nil log discards.
-func NewChooser(m model.Model, timeout time.Duration, log *slog.Logger) *Chooser {
+func New(m model.Model, timeout time.Duration, log *slog.Logger) *Chooser {
 	if timeout == 0 {
 		timeout = 2 * time.Second
 	}
@@ -77,10 +79,12 @@ func (c *Chooser) Counts() Counts {
 	return c.counts
 }
 
-// choose returns the names of the candidates that the message means, best first, and
+// Choose returns the names of the candidates that the message means, best first, and
 // who chose them, or why nobody did. With again set only an earlier choice counts.
-func (c *Chooser) choose(ctx context.Context, text string, candidates []selection.Candidate, again bool) (chosen []string, says string) {
-	text = cut.Bytes(text, maxAsked)
+func (c *Chooser) Choose(
+	ctx context.Context, text string, candidates []selection.Candidate, again bool,
+) (chosen []string, says string) {
+	text = cutBytes(text, maxAsked)
 	name := c.model.Info().Name
 	key := keyOf(text, candidates)
 	if chosen, ok := c.chosen.Get(key); ok {
@@ -107,6 +111,14 @@ func (c *Chooser) choose(ctx context.Context, text string, candidates []selectio
 	}
 	c.chosen.Put(key, chosen)
 	return chosen, choiceOf(name, chosen)
+}
+
+// cutBytes shortens a text to at most limit bytes, between characters.
+func cutBytes(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "")
 }
 
 func choiceOf(name string, chosen []string) string {

@@ -1,0 +1,243 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/clienttool"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
+)
+
+// These tests are about tools that a client brings: readFile is one.
+var readFile = clienttool.Tool{Name: "read_file", Description: "Read a file", Parameters: []byte(`{"type":"object"}`)}
+
+// mixed is an answer that calls a tool of etui and one of the client.
+func mixed() fake.Step {
+	return fake.Step{Text: "Looking.", Calls: []chat.Call{
+		fake.Call("1", "read_file", `{"path":"a"}`), fake.Call("2", "echo", `{"word":"hello"}`),
+	}}
+}
+
+// end sends a message and returns how its turn ended.
+func end(t *testing.T, g *engine.Engine, m engine.Message) turn.Done {
+	t.Helper()
+	var done *turn.Done
+	for e, err := range g.Send(t.Context(), m) {
+		must(t, err)
+		if e.Done != nil {
+			done = e.Done
+		}
+	}
+	if done == nil {
+		t.Fatal("the turn has no end")
+	}
+	return *done
+}
+
+// spoken writes a conversation as the model got it, without notes.
+func spoken(r model.Request) string {
+	var lines []string
+	for _, m := range r.Messages {
+		line := string(m.Role) + " " + m.Text
+		for _, c := range m.Calls {
+			line += fmt.Sprintf(" [%s %s]", c.Name, c.Arguments)
+		}
+		if m.Result != nil {
+			line += m.Result.Text
+		}
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// A turn hands the calls of the client's tools over once its own have run, and goes on with their
+// results in another process, whether etui keeps the conversation or the client, who sends back
+// only what it saw.
+func TestClientTools(t *testing.T) {
+	t.Parallel()
+	for name, keeps := range map[string]bool{"etui keeps the conversation": false, "the client keeps it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kept := &store.Memory{}
+			change := func(c *engine.Config) { c.Store = kept }
+			m := engine.Message{Text: "go", User: "ann", Offer: clienttool.Offer{Tools: []clienttool.Tool{readFile}}}
+			if keeps {
+				m.History = []chat.Message{}
+			} else {
+				m.Session = "s"
+			}
+			first, asked := newEngine(t, change, call("0", "get_weather"), mixed())
+			done := end(t, first, m)
+			if len(done.Handed) != 1 || done.Handed[0].Name != "read_file" || done.Calls != 2 || done.Reply != "Looking." {
+				t.Fatalf("the client gets %+v", done)
+			}
+			if tools := asked.Requests()[0].Tools; tools[len(tools)-1].Name != "read_file" {
+				t.Errorf("the model's last tool is %q", tools[len(tools)-1].Name)
+			}
+			result := chat.Result{CallID: done.Handed[0].ID, Text: "the file"}
+			if m.Text = ""; keeps {
+				m.History = []chat.Message{
+					{Role: chat.User, Text: "go"}, {Role: chat.Assistant, Text: "Looking.", Calls: done.Handed},
+					{Role: chat.Tool, Result: &result},
+				}
+			} else {
+				m.Results = []chat.Result{result}
+			}
+			second, model := newEngine(t, change, fake.Step{Text: "It says: the file."})
+			if done := end(t, second, m); done.Reply != "It says: the file." || len(done.Handed) > 0 {
+				t.Errorf("the turn ends with %+v", done)
+			}
+			want := "user go\nassistant  [get_weather {}]\ntool sunny\n" +
+				`assistant Looking. [read_file {"path":"a"}] [echo {"word":"hello"}]` + "\ntool hello\ntool the file"
+			if got := spoken(model.Requests()[0]); got != want {
+				t.Errorf("the model reads\n%s\nwant\n%s", got, want)
+			}
+			if a, b := asked.Requests()[1], model.Requests()[0]; a.System != b.System || a.Messages[0].Note != b.Messages[0].Note {
+				t.Error("the request begins with other bytes than the one before")
+			}
+		})
+	}
+}
+
+// The client's tool has its name; etui's tool of that name has another one, and runs.
+func TestClientToolsNamedAlike(t *testing.T) {
+	t.Parallel()
+	g, m := newEngine(t, nil,
+		fake.Step{Calls: []chat.Call{fake.Call("1", "etui_echo", `{"word":"own"}`)}},
+		fake.Step{Calls: []chat.Call{fake.Call("2", "echo", `{"word":"client"}`)}})
+	done := end(t, g, engine.Message{
+		Text: "echo", User: "ann", Session: "s", Offer: clienttool.Offer{Tools: []clienttool.Tool{{Name: "echo"}}},
+	})
+	if len(done.Handed) != 1 || string(done.Handed[0].Arguments) != `{"word":"client"}` || done.Used[0].Tool != "echo" {
+		t.Errorf("%+v", done)
+	}
+	if got, want := spoken(m.Requests()[1]), `assistant  [etui_echo {"word":"own"}]`+"\ntool own"; !strings.HasSuffix(got, want) {
+		t.Errorf("the model reads %q, want %q", got, want)
+	}
+}
+
+// What a client may not send is refused, and the turn goes on waiting.
+func TestClientToolsRefused(t *testing.T) {
+	t.Parallel()
+	g, _ := newEngine(t, func(c *engine.Config) { c.Agents[1].NoClientTools = true }, fake.Step{Calls: []chat.Call{
+		fake.Call("1", "read_file", "{}"), fake.Call("2", "read_file", "{}"),
+	}}, fake.Step{})
+	offer := clienttool.Offer{Tools: []clienttool.Tool{readFile}}
+	m := engine.Message{Text: "go", User: "ann", Session: "s", Offer: offer}
+	handed := end(t, g, m).Handed
+	one, two := chat.Result{CallID: handed[0].ID, Text: "1"}, chat.Result{CallID: handed[1].ID, Text: "2"}
+	deep := clienttool.Tool{Name: "deep", Parameters: []byte(strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70))}
+	for name, c := range map[string]struct {
+		change func(*engine.Message)
+		want   error
+		says   string
+	}{
+		"a call that was never made": {func(m *engine.Message) { m.Results = []chat.Result{one, two, {CallID: "x"}} }, message.ErrInvalid, `"x"`},
+		"one result is missing":      {func(m *engine.Message) { m.Results = []chat.Result{one} }, message.ErrInvalid, handed[1].ID},
+		"two results of a call":      {func(m *engine.Message) { m.Results = []chat.Result{one, one} }, message.ErrInvalid, "two results"},
+		"somebody else":              {func(m *engine.Message) { m.Results, m.User = []chat.Result{one, two}, "bob" }, message.ErrInvalid, handed[0].ID},
+		"too long": {func(m *engine.Message) {
+			m.Results = []chat.Result{{CallID: "1", Text: strings.Repeat("x", clienttool.MaxResult+1)}}
+		}, message.ErrInvalid, "at most"},
+		"an agent without": {func(m *engine.Message) { m.Agent, m.Text = "other", "go" }, message.ErrNoClientTools, "other"},
+		"too many": {func(m *engine.Message) {
+			m.Text, m.Offer.Tools = "go", slices.Repeat([]clienttool.Tool{readFile}, clienttool.MaxTools+1)
+		}, message.ErrInvalid, "1024"},
+		"twice":    {func(m *engine.Message) { m.Text, m.Offer.Tools = "go", []clienttool.Tool{readFile, readFile} }, message.ErrInvalid, "two tools"},
+		"too deep": {func(m *engine.Message) { m.Text, m.Offer.Tools = "go", []clienttool.Tool{deep} }, message.ErrInvalid, "deeper"},
+		"no object": {func(m *engine.Message) {
+			m.Text, m.Offer.Tools = "go", []clienttool.Tool{{Name: "a", Parameters: []byte("[]")}}
+		}, message.ErrInvalid, "object"},
+		"no name":         {func(m *engine.Message) { m.Text, m.Offer.Tools = "go", []clienttool.Tool{{}} }, message.ErrInvalid, "name"},
+		"an unknown":      {func(m *engine.Message) { m.Text, m.Offer.Only = "go", "b" }, message.ErrInvalid, `"b"`},
+		"no ID of a call": {func(m *engine.Message) { m.Results = []chat.Result{{CallID: strings.Repeat("x", 300)}} }, message.ErrInvalid, "300"},
+	} {
+		sent := engine.Message{User: "ann", Session: "s", Offer: offer}
+		c.change(&sent)
+		if _, err := send(g, t.Context(), sent); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %v with %q", name, err, c.want, c.says)
+		}
+	}
+	same(t, "reply", end(t, g, engine.Message{User: "ann", Session: "s", Results: []chat.Result{two, one}}).Reply, "ok")
+}
+
+// Another message, or a day without results, ends a turn that waits for its client.
+func TestClientGoesAway(t *testing.T) {
+	t.Parallel()
+	now, kept := time.Unix(1700000000, 0), &store.Memory{}
+	g, m := newEngine(t, func(c *engine.Config) { c.Store, c.Now = kept, func() time.Time { return now } },
+		mixed(), fake.Step{Text: "Never mind."}, mixed(), fake.Step{Text: "Here I am."})
+	sent := engine.Message{Text: "go", User: "ann", Session: "s", Offer: clienttool.Offer{Tools: []clienttool.Tool{readFile}}}
+	end(t, g, sent)
+	same(t, "reply", end(t, g, engine.Message{Text: "stop that", User: "ann", Session: "s"}).Reply, "Never mind.")
+	if got := spoken(m.Requests()[1]); !strings.Contains(got, "the client gave no result: a new message came first") {
+		t.Errorf("the model reads %s", got)
+	}
+	end(t, g, sent)
+	now = now.Add(clienttool.Wait + time.Minute)
+	must(t, g.Expire(t.Context()))
+	idle(t, g)
+	open, err := kept.Open(t.Context())
+	if must(t, err); len(open) > 0 {
+		t.Errorf("%v are still open", open)
+	}
+}
+
+// A client that takes one call at a time gets one.
+func TestClientTakesOneCall(t *testing.T) {
+	t.Parallel()
+	g, m := newEngine(t, nil, fake.Step{Calls: []chat.Call{
+		fake.Call("1", "read_file", "{}"), fake.Call("2", "read_file", "{}"),
+	}}, fake.Step{Text: "ok"})
+	sent := engine.Message{
+		Text: "go", User: "ann", Session: "s",
+		Offer: clienttool.Offer{Tools: []clienttool.Tool{readFile}, Serial: true, Required: true},
+	}
+	handed := end(t, g, sent).Handed
+	same(t, "calls", len(handed), 1)
+	if r := m.Requests()[0]; !r.Serial || !r.Required {
+		t.Errorf("the model is asked with %+v", r)
+	}
+	end(t, g, engine.Message{User: "ann", Session: "s", Results: []chat.Result{{CallID: handed[0].ID, Text: "a"}}})
+	if got := spoken(m.Requests()[1]); !strings.Contains(got, "one call at a time") {
+		t.Errorf("the model reads %s", got)
+	}
+}
+
+// A call of etui that waits for a person comes before those of the client: they are handed over once it
+// has run.
+func TestClientWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	kept := &store.Memory{}
+	change := func(c *engine.Config) { c.Store = kept; approving(c) }
+	g, _ := newEngine(t, change, fake.Step{Calls: []chat.Call{
+		fake.Call("1", "read_file", "{}"), fake.Call("2", "get_weather", "{}"),
+	}})
+	m := engine.Message{
+		Text: "go", User: "ann", Session: "s", Offer: clienttool.Offer{Tools: []clienttool.Tool{readFile}},
+	}
+	asked := end(t, g, m)
+	if len(asked.Awaits) != 1 || len(asked.Handed) > 0 {
+		t.Fatalf("%+v", asked)
+	}
+	second, model := newEngine(t, change, fake.Step{Text: "Done."})
+	m.Text, m.Answers = "", []session.Answer{{Call: "2", ID: asked.Awaits[0].ID, Approved: true}}
+	handed := end(t, second, m).Handed
+	same(t, "calls for the client", len(handed), 1)
+	m.Answers, m.Results = nil, []chat.Result{{CallID: handed[0].ID, Text: "the file"}}
+	same(t, "reply", end(t, second, m).Reply, "Done.")
+	if got := spoken(model.Requests()[0]); !strings.Contains(got, "tool sunny\ntool the file") {
+		t.Errorf("the model reads %s", got)
+	}
+}
