@@ -248,7 +248,7 @@ func (w *Answers) CheckResults(s session.Session, m message.Mail) error {
 }
 
 // FromText makes a text the answer to the question for which the turn waits, if there is
-// one and the sender may answer it. What the clock says is none.
+// one and the sender may answer it. A message of the clock is none.
 func (w *Answers) FromText(ctx context.Context, m message.Mail, s session.Session) message.Mail {
 	if turn.PhaseOf(s) != turn.Waiting || m.Text == "" || m.Background || len(m.Files) > 0 {
 		return m

@@ -36,8 +36,8 @@ type Message struct {
 	Note string `json:"note,omitempty"`
 	// Tools are the names of the tools that Note announces or names.
 	Tools []string `json:"tools,omitempty"`
-	// Files are the pictures and PDFs that came with a user's message. What is stored of them in
-	// the message has no Data: a store keeps the bytes once, under their SHA256.
+	// Files are the pictures and PDFs that came with a user's message. In a stored
+	// message they have no Data: a store keeps the bytes once, under their SHA256.
 	Files []File `json:"files,omitempty"`
 	// Calls are the tool calls of an assistant's message.
 	Calls []Call `json:"calls,omitempty"`

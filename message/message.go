@@ -131,7 +131,7 @@ type Message struct {
 	// Settings are how the model's answers are to be.
 	Settings model.Settings `json:"settings,omitzero"`
 	// History, when not nil, is the conversation so far as the client sends it:
-	// then the store is neither read nor written. What is learnt from turns applies all the same.
+	// then the store is neither read nor written. The lessons of past turns apply all the same.
 	History []chat.Message `json:"history,omitzero"`
 	// Answers are what people say about the calls that await approval. The message has
 	// no text then.

@@ -98,8 +98,8 @@ func Repeat(i store.Item, yield func(turn.Event, error) bool) bool {
 	return (done.Reply == "" || yield(turn.Event{Text: done.Reply}, nil)) && yield(turn.Event{Done: done}, nil)
 }
 
-// Excuse says for people why a message got no reply. What an operator has to mend is none of
-// their business, and is in the log. It is in Chinese if they asked so.
+// Excuse says for people why a message got no reply. An error that an operator has to mend is
+// none of their business, and is in the log. The text is in Chinese if they asked so.
 func Excuse(err error, asked string) string {
 	in := func(english, chinese string) string {
 		if chat.Chinese(asked) {

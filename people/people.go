@@ -82,8 +82,8 @@ func (p *People) Key(agent string, c identity.Caller, name string) session.Key {
 	}, p.config.Scope)
 }
 
-// Facts returns what is known of a caller while a catalog is in effect. What a client states adds to
-// what the configuration says of a person, which wins.
+// Facts returns what is known of a caller while a catalog is in effect. The facts that a client
+// states add to those that the configuration says of a person, which win.
 func (p *People) Facts(c identity.Caller, now *catalog.Catalog) chat.Facts {
 	s := p.At(now).Sender(c.Channel, c.User)
 	f := chat.Facts{

@@ -92,7 +92,7 @@ func (a *Agent) Name() string { return a.spec.Name }
 // Now returns what the agent has now.
 func (a *Agent) Now() *Now { return a.now.Load() }
 
-// Change is a change of what an agent has. What is nil stays as it is.
+// Change is a change of what an agent has. A field that is nil leaves its part as it is.
 type Change struct {
 	// Skill is the active toolset of all sessions that chose none themselves; empty
 	// means [catalog.Full].

@@ -110,7 +110,7 @@ func join(parts ...string) session.Key {
 }
 
 // Sub returns the key of a sub-agent's session: the place of its parent, with an agent and
-// an ID of its own. Who owns it, and what it remembers, are as of the parent.
+// an ID of its own. It has the owner and the memory of its parent.
 func Sub(parent session.Key, agent, id string) session.Key {
 	parts := append([]string{"agent", agent, sub, id}, placed(split(parent))[2:]...)
 	return join(parts...)

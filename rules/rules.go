@@ -10,8 +10,8 @@
 // [Compile] makes a list of rules ready for one of two purposes. [Visibility] rules
 // say which tools exist for a caller: they go into a catalog with
 // [catalog.Registry.SetRules]. [Policy] rules say whether a call of a visible tool may
-// run: [Rules.Decide] judges it. What the rules of one list mean together, for one
-// tool and one caller:
+// run: [Rules.Decide] judges it. Together, the rules of one list mean for one tool and one
+// caller:
 //
 //  1. A deny rule that names the tool and holds hides the tool, or refuses the call.
 //     Deny wins.

@@ -26,7 +26,7 @@ func (v view) below(path string) (name string, ok bool) {
 }
 
 // at returns a path by which etui reaches a file: through the open workspace, if it is in
-// there. What is at the workspace's own path may be another folder by now.
+// there. Another folder may be at the workspace's own path by now.
 func (v view) at(path string) string {
 	if name, ok := v.below(path); ok {
 		return filepath.Join(descriptor(v.workspace), name)

@@ -52,7 +52,7 @@ func ownerOf(m Mode, v view) owner {
 }
 
 // IsProgramUser reports whether a user is one that programs run as where etui runs as root and
-// root owns the workspace. What belongs to that user, any such program could have written.
+// root owns the workspace. Any such program could have written the files of that user.
 func IsProgramUser(uid int) bool {
 	return os.Geteuid() == 0 && (uid == dedicated || uid == nobody)
 }

@@ -145,7 +145,7 @@ func (c *Clock) runTask(ctx context.Context, t Task, now time.Time) error {
 // heartbeat is the key of its record, and the name of its conversation.
 const heartbeat = "heartbeat"
 
-// beat sends the heartbeat when its time has come. What was missed is left out.
+// beat sends the heartbeat when its time has come. It does not catch up on missed ones.
 func (c *Clock) beat(ctx context.Context, now time.Time) error {
 	h := c.heartbeat
 	if h.Every <= 0 {

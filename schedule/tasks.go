@@ -212,8 +212,8 @@ func (s *Tasks) get(ctx context.Context, id string) (Task, error) {
 	return list[i], nil
 }
 
-// Pause makes the clock leave a task out, or not any more. What comes while it is
-// paused is not caught up.
+// Pause makes the clock leave a task out, or not any more. The clock does not catch up on the
+// times that came meanwhile.
 func (s *Tasks) Pause(ctx context.Context, id string, paused bool) (Task, error) {
 	t, err := s.get(ctx, id)
 	if err != nil || t.Paused == paused {
@@ -238,7 +238,7 @@ func (s *Tasks) Run(ctx context.Context, id string) (Task, error) {
 	return t, err
 }
 
-// Remove removes a task. What it has said already is answered.
+// Remove removes a task. A message that it has sent already is answered.
 func (s *Tasks) Remove(ctx context.Context, id string) (Task, error) {
 	t, err := s.get(ctx, id)
 	for _, kind := range []string{tasks, fired} {

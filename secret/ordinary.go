@@ -8,8 +8,8 @@ import (
 // Ordinary reports whether a value is no secret, although it is in the place of one: a placeholder
 // such as "sk-xxx", "your-api-key" or "<TOKEN>", a number such as 123456, or one common word, such
 // as the key "ollama" of a server that wants none. To hide it would harm ordinary texts, in
-// which it is just a word. What has a digit among its letters, or several words that say nothing of
-// keys, is a secret.
+// which it is just a word. A value with a digit among its letters, or with several words that say
+// nothing of keys, is a secret.
 func (v Value) Ordinary() bool {
 	if service.MatchString(string(v)) {
 		return true
@@ -35,8 +35,8 @@ func (v Value) Ordinary() bool {
 // https://api.example.com/v1. What lets somebody in is a word of another kind.
 var service = regexp.MustCompile(`^https?://[a-z0-9.-]{1,80}(?::[0-9]{1,5})?(?:/(?:v[0-9]{1,2}|[a-z]{2,12}))*/?$`)
 
-// pieces matches the words and numbers of a value: those of yourApiKey are three. What is between
-// them says nothing, unless it is a letter of another script.
+// pieces matches the words and numbers of a value: those of yourApiKey are three. The
+// characters between them say nothing, unless they are letters of another script.
 var pieces = regexp.MustCompile(`(?i:gpt4all)|[A-Z]+[a-z]*|[a-z]+|[0-9]+|[^\x00-\x7f]+`)
 
 // longestWord is how many letters a common word has at most.

@@ -42,7 +42,7 @@ func precedence(a, b *candidate) int {
 // CompareVersions compares dotted versions number by number, and the rest as text: 1.10
 // is higher than 1.9, and a version higher than none. A pre-release, such as 1.2.0-rc.1 or
 // 1.2rc1, is lower than its release, and among pre-releases a number is lower than a word.
-// What follows a plus sign does not count.
+// The text after a plus sign does not count.
 func CompareVersions(a, b string) int {
 	if a == "" || b == "" {
 		return cmp.Compare(len(a), len(b))

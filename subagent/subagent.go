@@ -273,7 +273,7 @@ func (v *Supervisor) Orphan(ctx context.Context, o *message.Origin, key session.
 
 // Settle does, before the last step of a turn is stored, what must not be lost once it is:
 // it gives the result of a sub-agent to its parent, and what came for sub-agents of its own
-// while the turn was open to a turn. What the user stopped leaves the step. Doing it twice
+// while the turn was open to a turn. A stopped sub-agent leaves the step. Doing it twice
 // changes nothing.
 func (v *Supervisor) Settle(
 	ctx context.Context, m message.Mail, end *store.End, step *turn.Step,

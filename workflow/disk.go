@@ -16,8 +16,8 @@ import (
 const maxLooked = 200
 
 // look returns what conditions read as disk: a file by its path, with size, text (the first
-// MaxData bytes) and, if it is JSON of at most so many bytes, data. What is no regular file
-// or cannot be read is not there. A file is read once while the conditions are judged.
+// MaxData bytes) and, if it is JSON of at most so many bytes, data. A name that is no
+// regular file, or cannot be read, is not there. A file is read once while the conditions are judged.
 func look(disk fs.FS) rules.Lookup {
 	seen := map[string]map[string]any{}
 	return func(name string) (any, bool, error) {

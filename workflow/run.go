@@ -11,8 +11,8 @@ import (
 	"github.com/etui-run/etui/session"
 )
 
-// The bounds of what is kept as evidence. What is longer is cut; data that is longer is
-// left out, so that conditions on it do not hold.
+// The bounds of what is kept as evidence. A longer text is cut; longer data is left out, so
+// that conditions on it do not hold.
 const (
 	MaxText  = 2 << 10  // bytes of a result's text, and of a reply
 	MaxData  = 16 << 10 // bytes of a result's data

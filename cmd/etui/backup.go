@@ -49,8 +49,9 @@ func restoreCommand(at *place) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "restore FILE", Short: "Replace what etui keeps by a backup", Args: cobra.ExactArgs(1),
-		Long: `Replace the content of the state folder by a backup. Stop the gateway first. What was there is moved
-into a folder inside, before-DATE, which you may delete. Nothing changes if FILE is incomplete or damaged.
+		Long: `Replace the content of the state folder by a backup. Stop the gateway first. The old content
+moves into a folder inside, before-DATE, which you may delete. Nothing changes if FILE is
+incomplete or damaged.
 An older etui's backup is brought to this version; a newer one's is refused.`,
 		Example: "  etui restore /var/backups/etui.tar.gz\n  etui --workspace ~/agent restore ~/etui.tar.gz --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -17,8 +17,9 @@ import (
 func doctorCommand(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Check the setup, and show what protects you here", Args: cobra.NoArgs,
-		Long: `Check everything that etui needs, and show what protects you here and what does not. What protects is tried: a sample of attacks on the sandbox, the file tools and the guard of
-requests is run against folders, programs and services made for it, which takes about a second.
+		Long: `Check everything that etui needs, and show what protects you here and what does not. The
+protection is tried: a sample of attacks on the sandbox, the file tools and the guard of requests
+runs against folders, programs and services made for it, which takes about a second.
 Nothing is attacked where nothing is isolated.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report := examine(cmd.Context(), at)

@@ -137,7 +137,7 @@ that, a line each. Until somebody has said yes, nothing of it is in effect.
 - A change is asked about only if it allows more than before; instructions, rules and names change as you like. A running gateway keeps what was in effect until the change is confirmed, and says so in its
   log, in ` + "`etui status`" + ` and in ` + "`etui doctor`" + `. Then it takes the change up by itself.
 
-What was confirmed is kept in the user's state folder, in ` + "`etui/trust`" + `, by the path of the configuration and the workspace. [Why it works like this](decisions/0028-when-is-a-configuration-trusted.md).
+Confirmations are kept in the user's state folder, in ` + "`etui/trust`" + `, by the path of the configuration and the workspace. [Why it works like this](decisions/0028-when-is-a-configuration-trusted.md).
 
 ## Keys
 

@@ -32,7 +32,7 @@ to try. --last shows what the last message of a conversation got.`,
 			if last && ask.Text != "" {
 				return config.Usagef("--last takes no message: it shows what was stored with the last one")
 			}
-			// What the conversation holds counts, with or without a gateway.
+			// The content of the conversation counts, with or without a gateway.
 			return g.using(cmd.Context(), app.Config{Stored: last, Records: !last}, func(c *client.Client) error {
 				talk := conversation.New(g.Console, c, who)
 				talk.NoteGateway(cmd.Context())

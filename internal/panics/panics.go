@@ -1,7 +1,7 @@
 // Package panics keeps a panic in one goroutine from ending the process, and so the work of
 // everybody else. Every goroutine of etui begins with one of these.
 //
-// What is caught is logged, and counted by the handler of [Counted]. Packages without a log
+// A caught panic is logged, and counted by the handler of [Counted]. Packages without a log
 // pass nil, which means slog's default one: `etui serve` makes its own log the default.
 package panics
 

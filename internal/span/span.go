@@ -33,7 +33,7 @@ func Texts(list ...string) trace.SpanStartEventOption {
 	return trace.WithAttributes(set...)
 }
 
-// End ends a span. What says in a word how it failed; empty means that it did not.
+// End ends a span. The word what says how it failed; empty means that it did not.
 func End(s trace.Span, what string) {
 	if what != "" {
 		s.SetAttributes(attribute.String("error.type", what))

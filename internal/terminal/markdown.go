@@ -14,8 +14,9 @@ import (
 )
 
 // Markdown writes Markdown as readable text to a terminal, line by line as it comes:
-// headings, lists, quotes, code, tables and emphasis. What it does not know it leaves
-// as it is, but for control characters, which it leaves out. Close writes the rest; a Markdown is for one answer.
+// headings, lists, quotes, code, tables and emphasis. It leaves the
+// rest as it is, but for control characters, which it leaves out. Close writes the last line;
+// a Markdown is for one answer.
 type Markdown struct {
 	out   io.Writer
 	width int

@@ -85,7 +85,7 @@ type message struct {
 	stop        context.CancelFunc
 }
 
-// What the worker reports to the prompt.
+// The worker reports these to the prompt.
 type (
 	finished struct{ leave bool }
 	partial  string // the line of an answer that is not complete yet

@@ -44,7 +44,7 @@ type Config struct {
 	// Hidden are those of Own that programs do not see either.
 	Hidden []string
 	// KeepNew leaves new repositories and new files that other programs trust where a
-	// program put them. What existed before is restored all the same.
+	// program put them. Files that existed before are restored all the same.
 	KeepNew bool
 	// Disorder is a file outside of the workspace that exists while something could not be
 	// restored, and holds the reason; empty means that none is written.

@@ -34,8 +34,8 @@ type repair struct {
 // more, the next command is refused until another repair finds nothing.
 const maxPasses = 5
 
-// all restores everything. What was moved aside is searched as well: the next program could
-// bring back a name inside of it, which the guard would take for the user's.
+// all restores everything. It searches the folders that were moved aside as well: the next
+// program could bring back a name inside of one, which the guard would take for the user's.
 func (r *repair) all() {
 	for pass := 1; ; pass++ {
 		moved := r.moved
@@ -291,7 +291,7 @@ func quoted(text string) string {
 }
 
 // aside moves a file or folder to a new folder at the top of the workspace, under a name
-// that no program trusts. What cannot be moved is removed.
+// that no program trusts. If it cannot be moved, it is removed.
 func (r *repair) aside(name, why string) bool {
 	root := r.guard.root
 	flat := strings.ReplaceAll(name, "/", "-")

@@ -6,8 +6,9 @@ import (
 )
 
 // settings are files and folders that do not belong to a repository. They have an effect
-// when the user opens or enters a folder, or commits or pushes what is in it. What has one
-// only when the user runs or builds the project is left out: any of its sources does that.
+// when the user opens or enters a folder, or commits or pushes what is in it. A file
+// that has one only when the user runs or builds the project is left out: any of its sources
+// does that.
 //
 // A name is here when the documentation of its tool says that the tool reads it by itself,
 // and runs what it says or sends the user's secrets where it says. Names are folded: in

@@ -168,8 +168,8 @@ func stored(ctx context.Context, tx trail.Tx, key session.Key, limit int) (k kep
 	return k, rows.Err()
 }
 
-// with returns what is kept and what came after it, as a new value. What is kept stays as it
-// is for others who have it, and is not copied each time.
+// with returns what is kept and what came after it, as a new value. The old value
+// stays as it is for others who have it, and is not copied each time.
 func (k kept) with(more kept) kept {
 	end := k.end + int64(len(more.numbers))
 	if k.taken == nil || !k.taken.CompareAndSwap(k.end, end) {

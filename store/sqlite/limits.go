@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Limits bound a record. What is beyond them is dropped when something is added, and
-// not listed.
+// Limits bound a record. Entries beyond them are not listed, and are dropped when one is added.
 type Limits struct {
 	// Most is how many are kept, the newest ones; 0 means a number that depends on the
 	// record.

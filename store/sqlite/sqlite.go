@@ -4,9 +4,9 @@
 // The file is in WAL mode with synchronous=FULL: what Append has acknowledged
 // survives the death of the process and a power cut. (With NORMAL a power cut
 // could cost the last appends, which would have been acknowledged to users.)
-// What is deleted is overwritten. One connection writes, at most four read. Writers that
-// come at once share a commit. Opening a file that is already of
-// this version takes well under a millisecond.
+// Deleted data is overwritten. One connection writes, at most four read. Writers that come at
+// once share a commit. Opening a file that is already of this version takes well under a
+// millisecond.
 //
 // A file that is not etui's own is refused and not changed. Every error of the
 // file says which file, what is wrong and what to do.

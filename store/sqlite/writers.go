@@ -52,8 +52,8 @@ func (w *write) end() error {
 // maxTogether is how many writes one transaction takes. The rest waits for the next one.
 const maxTogether = 64
 
-// update runs f in a transaction. What f does is undone when f fails, and stored when
-// update returns nil. It may run twice, after all that it did was undone.
+// update runs f in a transaction: its changes are undone when f fails, and stored when update
+// returns nil. It may run f twice, after all that f did was undone.
 func (s *Store) update(ctx context.Context, f func(trail.Tx) error) error {
 	w := &write{ctx: ctx, do: f, done: make(chan struct{})}
 	s.writers.mu.Lock()

@@ -205,7 +205,7 @@ func longMessages(t *testing.T, store session.Store) {
 	if got := load(t, store, "k", 2000).Messages; len(got) != 15 || got[14].Text[:2] != "20" {
 		t.Errorf("after another one, %d are loaded; want the newest 15", len(got))
 	}
-	// What does not fit any more between two loads leaves no gap.
+	// Messages that do not fit any more between two loads leave no gap.
 	must(t, store.Append(t.Context(), "g", session.State{}, chat.Message{Role: chat.User, Text: "first"}, chat.Message{Role: chat.User, Text: "second"}))
 	load(t, store, "g", 2)
 	for range 3 {

@@ -224,7 +224,7 @@ func (a *App) agents(ctx context.Context, models map[string]model.Model, stored 
 }
 
 // memory returns what an agent remembers: its own part is in the database if several etui may
-// share it, else in the state folder. What the folder has from the time before is moved.
+// share it, else in the state folder. Entries of the folder move to the database.
 func (a *App) memory(ctx context.Context, g config.Agent, stored bool) (*memory.Store, error) {
 	w := a.Workspace
 	folder, of := filepath.Join(w.State, "memory", memory.Owner(g.Name)), memory.Config{

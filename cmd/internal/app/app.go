@@ -206,8 +206,8 @@ const (
 )
 
 // resume takes up in the background what the last process left open. While the store cannot
-// be read, it tries again. What is still running when the grace of a stop is over stays open
-// for the next start.
+// be read, it tries again. Work that still runs when the grace of a stop is over stays open for
+// the next start.
 func (a *App) resume(ctx context.Context) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var resuming sync.WaitGroup

@@ -53,7 +53,7 @@ type reloader struct {
 	log      *slog.Logger
 	asked    chan struct{} // to look at the file now
 
-	// What follows belongs to run, but for status.
+	// Only run uses the following fields, but for status.
 	text   []byte // as it was last read
 	seen   filestamp.Stamp
 	waits  bool // a change waits for the end of a command
@@ -306,8 +306,8 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	); err != nil {
 		return err
 	}
-	// What the new rules leave to skills.allow and skills.deny is never open to the old ones,
-	// nor the other way round.
+	// A skill that the new rules leave to skills.allow and skills.deny is never open to the
+	// old ones, nor the other way round.
 	r.skills.control.Restrict(r.limits, state.Limits(c))
 	if err := p.Apply(r.registry, r.app.Config.Workflows); err != nil {
 		r.skills.control.Restrict(r.limits)

@@ -141,8 +141,8 @@ func Texts(lines map[string]Line) map[string]catalog.Enriched {
 	return texts
 }
 
-// change reads the file, changes its lines and replaces it. What people edited meanwhile
-// stays.
+// change reads the file, changes its lines and replaces it. Lines that people
+// edited meanwhile stay.
 func (f *File) change(how func(map[string]Line)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

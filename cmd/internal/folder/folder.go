@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Real returns where a folder is, with links resolved. What is missing at its end stays as
-// it is named.
+// Real returns where a folder is, with links resolved. A missing end stays as it is named.
 func Real(dir string) string {
 	for at, below := filepath.Clean(dir), ""; ; {
 		if place, err := filepath.EvalSymlinks(at); err == nil {

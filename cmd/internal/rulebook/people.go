@@ -38,8 +38,8 @@ func usersOf(list []config.User) (*identity.Users, error) {
 	return nil, errors.Join(errs...)
 }
 
-// supplied returns whether something can supply a fact that a rule reads. What the host
-// knows itself - agent, session, skill, time and the channel - is always there. Without
+// supplied returns whether something can supply a fact that a rule reads. The facts of
+// the host itself - agent, session, skill, time and the channel - are always there. Without
 // users, clients say the rest; with users, only clients whose key says that they may
 // speak for others count, and the users themselves.
 //

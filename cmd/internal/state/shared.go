@@ -22,7 +22,7 @@ import (
 const skillKind = "skill"
 
 // Control applies what people decided about skills: in the database if several etui may
-// share it, else in the state folder. What the folder has from the time before is moved.
+// share it, else in the state folder. Decisions of the folder move to the database.
 func (s *State) Control(ctx context.Context, table *skill.Table, log *slog.Logger) (*control.Control, error) {
 	w, file := s.w, filepath.Join(s.w.State, decisionsFile)
 	switch {
@@ -110,7 +110,7 @@ func (p records) Changed() <-chan struct{} { return p.store.Changed(p.kind) }
 const keyKind = "keys"
 
 // openKeys reads the API keys: in the database if several etui may share it, else in the state
-// folder. What the folder has from the time before is moved.
+// folder. Keys of the folder move to the database.
 func (s *State) openKeys(ctx context.Context) (err error) {
 	w := s.w
 	switch {

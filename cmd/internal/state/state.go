@@ -1,7 +1,7 @@
 // Package state keeps what a workspace has beside its files: conversations, API keys, decisions about
 // skills, what was accepted of MCP servers, records of calls and past turns. They are in the state
-// folder, or in a database that several etui share. What the folder has from the time before the
-// database was configured is moved.
+// folder, or in a database that several etui share. Once a database is configured, the content of
+// the folder moves there.
 package state
 
 import (

@@ -45,8 +45,8 @@ func (s *State) usageFile(ctx context.Context, age time.Duration) (usage.Log, er
 	return turns, nil
 }
 
-// sharedUsage opens the record that several etui share. What the state folder has from the
-// time before is moved.
+// sharedUsage opens the record that several etui share. The turns of the
+// state folder move to it.
 func (s *State) sharedUsage(ctx context.Context, age time.Duration) (usage.Log, error) {
 	if s.Shared == nil { // a command that needs no database, which is away
 		return nil, errAway

@@ -21,8 +21,8 @@ import (
 var ErrNothingStored = errors.New("the workspace has stored no conversation yet")
 
 // StoredConversations returns the workspace's conversations with these keys, or its
-// newest ones if there are no keys. Who has what a session does not record: the user,
-// the channel and the roles. The error is [ErrNothingStored] if there are none.
+// newest ones if there are no keys. The value who has what a session does not record: the
+// user, the channel and the roles. The error is [ErrNothingStored] if there are none.
 func StoredConversations(ctx context.Context, w *workdir.Workspace, keys []string, who replay.Conversation) (all []replay.Conversation, err error) {
 	err = state.Read(ctx, w, func(s state.Store) (err error) {
 		all, err = replay.Stored(ctx, s, keys, who)

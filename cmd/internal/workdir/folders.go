@@ -272,7 +272,7 @@ func (w *Workspace) States() []string {
 }
 
 // LinksFrom returns the links in a folder that lead to the state or to the workspace of an agent.
-// What a program puts in the place of one would be taken for the state or the workspace.
+// A folder that a program puts in the place of one would be taken for the state or the workspace.
 func (w *Workspace) LinksFrom(dir string) (links []string) {
 	dir = folder.Real(dir)
 	for _, path := range append(w.States(), w.Folders()...) {

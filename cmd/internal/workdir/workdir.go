@@ -258,7 +258,7 @@ func Ours(paths ...string) error {
 }
 
 // Confirm confirms the configuration of a folder, or a file, as it is now. It returns the file, and the
-// lines for people that were confirmed. What etui writes for its user needs no question.
+// lines for people that were confirmed. A file that etui writes for its user needs no question.
 func Confirm(dir, file string, environ []string) (name string, powers []string, err error) {
 	w, err := find(dir, file, file == "", environ)
 	if err != nil {

@@ -35,7 +35,7 @@ func (h *helper) ownFile(listener int, q *question, rest string) (int, error) {
 	if pid <= 0 {
 		return -1, errProceed
 	}
-	// What is open stays the folder of this process, whatever has its number later.
+	// The open folder stays that of this process, whatever has its number later.
 	folder, err := unix.Open("/proc/"+decimal(uint64(pid)), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, errProceed

@@ -299,7 +299,7 @@ func all(limit int) int64 {
 	return int64(limit)
 }
 
-// list returns the rows of a query, each of one JSON text. What names one in errors.
+// list returns the rows of a query, each of one JSON text, which errors call what.
 func list[T any](ctx context.Context, t *Trail, what, query string, args ...any) (found []T, err error) {
 	err = t.View(ctx, func(tx Tx) (err error) {
 		found, err = Collect(ctx, tx, JSON[T](what), query, args...)
@@ -328,7 +328,7 @@ func Collect[T any](ctx context.Context, db interface {
 	return list, rows.Err()
 }
 
-// JSON reads rows of one JSON text. What names one in errors.
+// JSON reads rows of one JSON text, which errors call what.
 func JSON[T any](what string) func(*sql.Rows) (T, error) {
 	return func(rows *sql.Rows) (value T, err error) {
 		var raw sql.RawBytes
