@@ -58,7 +58,7 @@ var allowed = map[string][]string{
 	"secret":    {"internal/printable"},
 	"tool":      {"chat", "internal/ecma", "internal/subschema"},
 	"catalog":   {"chat", "tool"},
-	"rank":      {"chat", "tool", "rank/internal/lexicon", "internal/panics"},
+	"rank":      {"chat", "tool", "rank/internal/lexicon", "rank/internal/deviation", "internal/panics"},
 	"selection": {"chat", "tool", "catalog", "rank", "selection/meta"},
 	"rules":     {"chat", "tool", "catalog", "internal/nearest", "rules/internal/shelltext"},
 	"mailbox":   {"session", "store", "internal/panics"},
