@@ -221,7 +221,11 @@ func (e *Embedder) Progress() (have, all int, err error) {
 
 // textOf returns the text that a tool's vector is computed from.
 func (e *Embedder) textOf(d *tool.Definition) string {
-	parts := []string{strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(d.Name), d.Description}
+	name := d.Name
+	if len(d.Groups) > 0 { // many names say little without their server's: "search", "get_details"
+		name = strings.Join(d.Groups, " ") + ": " + name
+	}
+	parts := []string{strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(name), d.Description}
 	parts = append(append(parts, d.Aliases...), d.Examples...)
 	return e.config.PassagePrefix + head(strings.Join(parts, "\n"))
 }

@@ -489,7 +489,7 @@ func TestEncode(t *testing.T) {
 			BaseURL: "http://localhost/v1", Model: "m", APIKey: "k", HTTP: &http.Client{Transport: s}, QueryPrefix: "query: ",
 			File: filepath.Join(t.TempDir(), "state", "measured.jsonl"),
 		}
-		tools := []*tool.Definition{{Name: "get_forecast", Description: "The weather"}, {Name: "send_mail"}}
+		tools := []*tool.Definition{{Name: "get_forecast", Description: "The weather", Groups: []string{"open_data"}}, {Name: "send_mail"}}
 		encode := func(questions ...string) ([][]float32, [][]float32, error) {
 			return embedding.Encode(t.Context(), cfg, tools, questions, func(int, int) {})
 		}
@@ -497,7 +497,7 @@ func TestEncode(t *testing.T) {
 		if err != nil || len(ofTools) != 2 || len(ofQuestions) != 3 || ofTools[0][0] < 0.9 || ofQuestions[1][0] < 0.9 || ofQuestions[2][1] < 0.9 {
 			t.Fatalf("%v %v %v", ofTools, ofQuestions, err)
 		}
-		if want := []string{"get forecast\nThe weather", "query: a letter", "query: umbrella", "send mail\n"}; !slices.Equal(slices.Sorted(slices.Values(s.texts)), want) {
+		if want := []string{"open data: get forecast\nThe weather", "query: a letter", "query: umbrella", "send mail\n"}; !slices.Equal(slices.Sorted(slices.Values(s.texts)), want) {
 			t.Errorf("asked about %q, want %q", s.texts, want)
 		}
 		requests := s.asked()
