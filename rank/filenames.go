@@ -41,7 +41,8 @@ func withoutNames(query string) string {
 	for _, at := range name.FindAllStringIndex(query, -1) {
 		from := stemOf(query[end:at[0]], query[at[0]:at[1]]) + end
 		kind := kindOf(query[from:at[1]])
-		if next, _ := utf8.DecodeRuneInString(query[at[1]:]); kind == "" || kind == aFolder && chat.Wide(next) && !strings.ContainsRune("里中下的内", next) {
+		next, _ := utf8.DecodeRuneInString(query[at[1]:])
+		if kind == "" || kind == aFolder && chat.Wide(next) && !strings.ContainsRune("里中下的内", next) {
 			continue // 收入/支出
 		}
 		folder = folder || kind == aFolder
