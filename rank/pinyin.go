@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/etui-run/etui/rank/internal/language"
 	"github.com/etui-run/etui/rank/internal/lexicon"
 	"github.com/etui-run/etui/rank/internal/pinyin"
 )
@@ -24,7 +25,7 @@ func (k knowing) English(word string) bool { return isEnglish(word) }
 
 func (k knowing) Empty(word string) bool { return isStopWord(word) }
 
-func (k knowing) Foreign(text string) bool { return languageOf(text) != nil }
+func (k knowing) Foreign(text string) bool { return language.Of(text) != nil }
 
 func (k knowing) Pair(a, b rune) pinyin.Pair {
 	var buffer [2 * utf8.UTFMax]byte
