@@ -53,11 +53,12 @@ func (x *Index) invert(documents []*document, numbers []int32) {
 	}
 }
 
-// topical reports whether a document has a term elsewhere than in texts about parameters and in
-// questions, which name examples of values.
+// topical reports whether a document has a term elsewhere than in texts about parameters and in its
+// author's questions, which name examples of values. Of the questions that a model wrote there are
+// many, and a name in several of them says something.
 func (d *document) topical(k int) bool {
 	c := d.counts[k]
-	c[fieldParameterText], c[fieldExample], c[fieldEnrichedExample] = 0, 0, 0
+	c[fieldParameterText], c[fieldExample] = 0, 0
 	return c != [fields]uint8{}
 }
 

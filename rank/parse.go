@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rank/internal/language"
 	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
@@ -116,11 +117,11 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	said := head(parts.Request, maxQuery)
 	reading := x.fromPinyin(said)
 	text, time := withoutValues(cmp.Or(reading, said))
-	language := ""
-	if l := languageOf(text); l != nil && !x.covers(text, l) {
-		language, text = l.name, x.named(text, l)
+	foreign := ""
+	if l := language.Of(text); l != nil && !x.covers(text, l) {
+		foreign, text = l.Name, x.named(text, l)
 		if !saysSomething(text) {
-			return question{language: language} // what matches would match by accident
+			return question{language: foreign} // what matches would match by accident
 		}
 	}
 	folded := fold(text)
@@ -142,7 +143,7 @@ func (x *Index) parse(q *Query, s *scratch) question {
 		p.read(fold(withoutAddresses(head(parts.Material, maxMaterial))), 1, false)
 	}
 	p.readPast(q, past, lean)
-	result := question{request: request, language: language, terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
+	result := question{request: request, language: foreign, terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
 	if lean > openFrom {
 		before, _ := withoutValues(head(wording(open(past)), maxQuery))
 		text = before + "\n" + text
@@ -245,7 +246,7 @@ func (p *parser) empty() {
 // read adds the terms of a folded text. Asked says that it is the question itself, whose
 // words count more when they are repeated.
 func (p *parser) read(folded string, weight float32, asked bool) {
-	folded = withoutGreetings(folded)
+	folded = lexicon.WithoutGreetings(folded)
 	before := ""
 	words(folded, func(word string, wide bool) {
 		p.asked = p.asked || !isPolite(word)

@@ -2,7 +2,9 @@ package rank
 
 import (
 	"strings"
+	"unicode/utf8"
 
+	"github.com/etui-run/etui/rank/internal/language"
 	"github.com/etui-run/etui/rank/internal/lexicon"
 	"github.com/etui-run/etui/rank/internal/pinyin"
 )
@@ -23,9 +25,11 @@ func (k knowing) English(word string) bool { return isEnglish(word) }
 
 func (k knowing) Empty(word string) bool { return isStopWord(word) }
 
-func (k knowing) Foreign(text string) bool { return languageOf(text) != nil }
+func (k knowing) Foreign(text string) bool { return language.Of(text) != nil }
 
-func (k knowing) Pair(pair string) pinyin.Pair {
+func (k knowing) Pair(a, b rune) pinyin.Pair {
+	var buffer [2 * utf8.UTFMax]byte
+	pair := string(utf8.AppendRune(utf8.AppendRune(buffer[:0], a), b))
 	term, own := k.index.surfaces[pair]
 	stems, word := lexicon.English(pair)
 	switch {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/etui-run/etui/rank/internal/filename"
 )
 
 // A question names values: addresses, files, sums, times. Their words are no topic, and lead to
@@ -49,7 +51,7 @@ func withoutValues(query string) (rest, time string) {
 const maxNaming = 300
 
 // maxTimed is how long a question is of which expressions of time are taken out, in bytes, and
-// whose language is asked for.
+// how much of it is searched for names.
 const maxTimed = 2 << 10
 
 // hint says which values a question may have.
@@ -195,3 +197,21 @@ var hintWords = func() map[string]hint {
 	add(numeral, hasNumber|hasTime)
 	return set
 }()
+
+// withoutNames puts "file" and its kind in place of the names of files, and "folder" in place of
+// paths that end with a slash. A question with nothing else asks to read them, or where they are.
+func withoutNames(query string) string {
+	text, named := filename.Replace(query)
+	switch lower := lowerASCII(query); {
+	case named == "" || saysSomething(strings.ReplaceAll(text, named, " ")):
+		return text
+	case holds(lower, whereabouts):
+		return text + " find search 查找"
+	case strings.Contains(text, filename.Folder):
+		return text + " list 列出"
+	}
+	return text + " read view 读取 查看"
+}
+
+// whereabouts ask where something is.
+var whereabouts = []string{"where", "哪里", "哪儿", "在哪", "哪个", "find", "找"}

@@ -195,3 +195,7 @@ func searchTerms(text string, yield func(name string)) {
 func NameParts(name string) []string {
 	return strings.FieldsFunc(fold(name), func(r rune) bool { return r == soft || r == ' ' || r == '\'' })
 }
+
+func isStopWord(word string) bool { return lexicon.Stop(word) }
+
+func isPolite(word string) bool { return lexicon.Polite(word) }

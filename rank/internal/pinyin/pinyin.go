@@ -5,6 +5,8 @@
 package pinyin
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -33,7 +35,7 @@ type Words interface {
 	English(word string) bool
 	// Empty reports whether a Chinese word has no topic.
 	Empty(word string) bool
-	Pair(pair string) Pair
+	Pair(a, b rune) Pair
 	// Foreign reports whether a text has words of a language other than English and Chinese.
 	Foreign(text string) bool
 }
@@ -43,6 +45,7 @@ const (
 	maxText      = 300 // bytes of a question
 	maxSyllables = 60
 	maxReadings  = 32 // characters that are tried for a syllable
+	maxBest      = 24 // of them, the best that are gone on from
 	maxSyllable  = 6  // letters
 )
 
@@ -62,6 +65,9 @@ const (
 // Read returns the Chinese for a text in pinyin; empty for any other.
 func Read(text string, words Words) string {
 	if len(text) > maxText || !maybe(text) {
+		return ""
+	}
+	if !worth(text, words) {
 		return ""
 	}
 	r := reader{words: words}
@@ -103,40 +109,63 @@ func coded(word string) bool {
 
 func isLetter(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' }
 
-// maybe reports whether at least three of four words may be made of syllables, by the order of
-// their consonants. It is what other questions cost.
+// maybe reports whether at least three of four words may be made of syllables, by the order of their
+// consonants. It is what other questions cost.
 func maybe(text string) bool {
 	all, others := 0, 0
 	for field := range strings.FieldsSeq(text) {
-		word := strings.Trim(field, ",.!?;:'\"()12345")
-		if word == "" || coded(word) {
-			continue
-		}
-		if all++; !syllabic(word) {
+		if all++; !syllabic(field) {
 			others++
+		}
+	}
+	if 4*others > all && strings.ContainsAny(text, "./_") { // names of files do not count
+		for field := range strings.FieldsSeq(text) {
+			if coded(field) {
+				all, others = all-1, others-1
+			}
 		}
 	}
 	return all > 0 && 4*others <= all
 }
 
+// worth reports whether enough words of a text may be Chinese.
+func worth(text string, words Words) bool {
+	usual, others := 0, 0
+	for field := range strings.FieldsSeq(text) {
+		if word := strings.Trim(field, marks); word == "" || coded(word) {
+			continue
+		} else if words.Usual(strings.ToLower(word)) {
+			usual++
+		} else {
+			others++
+		}
+	}
+	return others > 0 && usual <= 2*others
+}
+
+// marks stand around words.
+const marks = ",.!?;:'\"()12345"
+
 // syllabic reports whether the consonants of a word are those of syllables: one before a vowel, zh, ch
 // and sh, and n, ng or r behind it.
 func syllabic(word string) bool {
-	var before byte = ' '
+	before := byte('a')
 	for i := range len(word) {
-		c := word[i] | 0x20
+		c := word[i]
 		switch {
-		case word[i] >= utf8.RuneSelf:
-			c = 'a' // a vowel with its tone, or no pinyin, which is seen later
-		case word[i] >= '1' && word[i] <= '5' || word[i] == '\'':
-			continue
-		case c < 'a' || c > 'z':
+		case c >= 0xE0: // no vowel with a tone begins so, Chinese does
 			return false
+		case c >= utf8.RuneSelf:
+			c = 'a' // a vowel with its tone, or no pinyin, which is seen later
+		case c < 'A': // a tone, or what stands around a word
+			continue
+		default:
+			c |= 0x20
 		}
 		switch {
-		case vowel(c) || before == ' ' || vowel(before) || before == 'v' || before == 'n' || before == 'g' || before == 'r':
+		case vowel(c) || vowel(before) || before == 'v' || before == 'n' || before == 'g' || before == 'r':
 		case c == 'h' && (before == 'z' || before == 'c' || before == 's'):
-		case c == 'v' && (before == 'l' || before == 'n'):
+		case c == 'v' && before == 'l':
 		default:
 			return false
 		}
@@ -253,6 +282,8 @@ func (r *reader) flush(to *strings.Builder) {
 		if i > 0 && len(lists[i]) == 0 {
 			continue
 		}
+		slices.SortFunc(lists[i], func(a, b reading) int { return cmp.Compare(b.score, a.score) })
+		lists[i] = lists[i][:min(len(lists[i]), maxBest)]
 		for n := 1; n <= maxSyllable && i+n <= r.ends[word]; n++ {
 			score := float64(syllable)
 			if vowel(r.letters[i]) && i > 0 && i != r.ends[max(word-1, 0)] {
@@ -262,7 +293,8 @@ func (r *reader) flush(to *strings.Builder) {
 				if k == maxReadings {
 					break
 				}
-				lists[i+n] = append(lists[i+n], r.best(lists, i, word, reading{character: character, start: i, before: -1, score: score + unusual*float64(k)}))
+				c := reading{character: character, start: i, before: -1, score: score + unusual*float64(k)}
+				lists[i+n] = append(lists[i+n], r.best(lists, i, word, c))
 			}
 		}
 	}
@@ -296,7 +328,7 @@ func (r *reader) best(lists [][]reading, at, word int, c reading) reading {
 	begins := word > 0 && r.ends[word-1] == at
 	alone := c.score
 	for i, b := range lists[at] {
-		score, pair := b.score+alone, r.pair(b.character, c.character)
+		score, pair := b.score+alone, r.words.Pair(b.character, c.character)
 		if b.pair == Part && pair == Part || b.pair != NoPair && pair != Part && pair != Own {
 			pair = NoPair // a character is in one word
 		}
@@ -315,12 +347,6 @@ func (r *reader) best(lists [][]reading, at, word int, c reading) reading {
 	return c
 }
 
-// pair returns what two characters are.
-func (r *reader) pair(a, b rune) Pair {
-	var buffer [2 * utf8.UTFMax]byte
-	return r.words.Pair(string(utf8.AppendRune(utf8.AppendRune(buffer[:0], a), b)))
-}
-
 // judge counts the syllables of a run that are in words. The path is from the end to the beginning.
 func (r *reader) judge(path []reading) {
 	for i, c := range path {
@@ -335,9 +361,12 @@ func (r *reader) judge(path []reading) {
 		if c.pair == Polite || behind == Polite {
 			r.polite++
 		}
-		r.tools = r.tools || c.pair == Meant || c.pair == Own && !r.words.Empty(string(path[i+1].character)+string(c.character))
-		for word := range r.ends {
-			if begins := word == 0 && c.start == 0 || word > 0 && c.start == r.ends[word-1]; begins && r.many[word] && behind == NoPair {
+		if c.pair == Meant || c.pair == Own && !r.words.Empty(string(path[i+1].character)+string(c.character)) {
+			r.tools = true
+		}
+		for word, many := range r.many {
+			begins := word == 0 && c.start == 0 || word > 0 && c.start == r.ends[word-1]
+			if many && begins && behind == NoPair {
 				r.odd++
 			}
 		}

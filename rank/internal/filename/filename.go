@@ -1,4 +1,5 @@
-package rank
+// Package filename finds the names of files in questions.
+package filename
 
 import (
 	"path"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
 // name is a path or a name with an extension, as far as it is written in Latin letters. Wide
@@ -33,38 +35,27 @@ var kinds = func() map[string]string {
 	return set
 }()
 
-// withoutNames puts "file" and its kind in place of the names of files, and "folder" in place of
-// paths that end with a slash. A question with nothing else asks to read them, or where they are.
-func withoutNames(query string) string {
-	named, folder, end := "", false, 0
+// Replace puts "file" and its kind in place of the names of files, and [Folder] in place of paths that
+// end with a slash. It returns the last of these words; empty where nothing is named.
+func Replace(query string) (text, named string) {
+	end := 0
 	var rest strings.Builder
 	for _, at := range name.FindAllStringIndex(query, -1) {
 		from := stemOf(query[end:at[0]], query[at[0]:at[1]]) + end
 		kind := kindOf(query[from:at[1]])
-		if next, _ := utf8.DecodeRuneInString(query[at[1]:]); kind == "" || kind == aFolder && chat.Wide(next) && !strings.ContainsRune("里中下的内", next) {
+		next, _ := utf8.DecodeRuneInString(query[at[1]:])
+		if kind == "" || kind == Folder && chat.Wide(next) && !strings.ContainsRune("里中下的内", next) {
 			continue // 收入/支出
 		}
-		folder = folder || kind == aFolder
 		rest.WriteString(query[end:from] + kind)
 		named, end = kind, at[1]
 	}
-	if named == "" {
-		return query
-	}
 	rest.WriteString(query[end:])
-	text := rest.String()
-	switch lower := lowerASCII(query); {
-	case saysSomething(strings.ReplaceAll(text, named, " ")):
-		return text
-	case holds(lower, whereabouts):
-		return text + " find search 查找"
-	case folder:
-		return text + " list 列出"
-	}
-	return text + " read view 读取 查看"
+	return rest.String(), named
 }
 
-const aFolder = " folder "
+// Folder stands for a path that ends with a slash.
+const Folder = " folder "
 
 // kindOf returns the words for what a name names; empty when it names no file.
 func kindOf(name string) string {
@@ -78,7 +69,7 @@ func kindOf(name string) string {
 	case known && len(name) > len(extension):
 		return kind + extension[1:] + " "
 	case strings.HasSuffix(name, "/"):
-		return aFolder
+		return Folder
 	case rooted || strings.HasPrefix(name, "/") && strings.Count(name, "/") > 1:
 		return " file "
 	}
@@ -133,7 +124,7 @@ func firstWord(run string) string {
 	_, end := utf8.DecodeRuneInString(run)
 	for end < len(run) {
 		r, size := utf8.DecodeRuneInString(run[end:])
-		if _, ok := handling[run[:end+size]]; !ok && (!chat.Wide(r) || !known(run[:end+size])) {
+		if _, ok := handling[run[:end+size]]; !ok && (!chat.Wide(r) || !isWord(run[:end+size])) {
 			break
 		}
 		end += size
@@ -153,5 +144,16 @@ var handling = set(`请 帮 帮我 给 给我 我 你 能 可以 能否 麻烦 �
 	重写 改写 润色 重命名 重命名为 命名 命名为 找 找到 找出 查 查找 搜 搜索 寻找 定位 复制 拷贝 移动 移 移到 搬 搬到 放 放到 放进 追加 添加 加 加到 加入 附加 补充 插入 比较 对比 比对 合并 拆分
 	压缩 解压 打印 发 发送 发给 上传 下载 分享 转 转换 转成 转为 执行 运行 备份 恢复`)
 
-// whereabouts ask where something is.
-var whereabouts = []string{"where", "哪里", "哪儿", "在哪", "哪个", "find", "找"}
+// isWord reports whether the dictionary has a Chinese word.
+func isWord(word string) bool {
+	_, ok := lexicon.English(word)
+	return ok
+}
+
+func set(words string) map[string]struct{} {
+	set := map[string]struct{}{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = struct{}{}
+	}
+	return set
+}

@@ -1,9 +1,9 @@
-package rank
+package lexicon
 
 import "strings"
 
-// isStopWord reports whether a word says nothing about which tool a question needs.
-func isStopWord(word string) bool {
+// Stop reports whether a word says nothing about which tool a question needs.
+func Stop(word string) bool {
 	if len(word) <= 2 && strings.Trim(word, "0123456789") == "" {
 		return true // the 3 and the 5 of "March 3 to 5" are values
 	}
@@ -11,8 +11,8 @@ func isStopWord(word string) bool {
 	return ok
 }
 
-// isPolite reports whether a word is only polite and asks for nothing.
-func isPolite(word string) bool {
+// Polite reports whether a word is only polite and asks for nothing.
+func Polite(word string) bool {
 	_, ok := politeWords[word]
 	return ok
 }
@@ -35,8 +35,8 @@ var greetings = []string{
 	"早上好", "上午好", "中午好", "下午好", "晚上好",
 }
 
-// withoutGreetings removes greetings from a folded question.
-func withoutGreetings(folded string) string {
+// WithoutGreetings removes greetings from a folded question.
+func WithoutGreetings(folded string) string {
 	for _, g := range greetings {
 		if strings.Contains(folded, g) {
 			folded = strings.ReplaceAll(folded, g, " ")
