@@ -203,8 +203,8 @@ func TestSlowPatterns(t *testing.T) {
 // text that does not match. The next check is another one.
 func TestSlowCheck(t *testing.T) {
 	var texts []string
-	for n := range 2000 {
-		texts = append(texts, `"`+strings.Repeat("a", 4000-n)+`!"`)
+	for n := 4000; n > 100; n = n * 2 / 3 { // each is tried: the length that is left out shrinks less
+		texts = append(texts, `"`+strings.Repeat("a", n)+`!"`)
 	}
 	for _, schema := range []string{`{"items":{"pattern":"^(?!x)(a+)+$"}}`, `{"items":{"not":{"pattern":"^(?!x)(a+)+$"}}}`} {
 		s, err := tool.CompileSchema(json.RawMessage(`{"properties":{"a":` + schema + `}}`))

@@ -183,7 +183,8 @@ func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error
 			kind = skill.ErrExecutionFailed
 		}
 	case errors.Is(err, wire.ErrNoMessage):
-		kind, words = skill.ErrExecutionFailed, err.Error()
+		_, said, _ := strings.Cut(err.Error(), wire.ErrNoMessage.Error()) // behind what the SDK says of its request
+		kind, words = skill.ErrExecutionFailed, "the server's answer is no message"+said
 	case errors.Is(err, skill.ErrExecutionFailed):
 		return fmt.Errorf("%s: %w", t.definition.Name, s.tell(err))
 	case !errors.As(err, &answer) || slices.Contains(ownCodes, answer.Code):

@@ -135,6 +135,8 @@ func TestRefusals(t *testing.T) {
 		case "html":
 			w.Header().Set("Content-Type", "text/html")
 			return says(200, "", "<title>Please sign in</title>")
+		case "empty":
+			return says(200, "", "")
 		}
 		return says(200, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":"-32050","message":"the disk is full","data":{"free":0}}}`, idOf(body)))
 	})
@@ -145,12 +147,13 @@ func TestRefusals(t *testing.T) {
 		status int
 		words  string
 	}{
-		"401":  {502, "refuses the login"},
-		"403":  {500, "403 Forbidden: needs files:write"},
-		"429":  {502, "429 Too Many Requests: quota used up; it wants to be asked again in 1h0m0s"},
-		"502":  {502, "502 Bad Gateway: Bad gateway at example"},
-		"html": {500, "Please sign in"},
-		"rpc":  {500, `error -32050: the disk is full {"free":0}`},
+		"401":   {502, "refuses the login"},
+		"403":   {500, "403 Forbidden: needs files:write"},
+		"429":   {502, "429 Too Many Requests: quota used up; it wants to be asked again in 1h0m0s"},
+		"502":   {502, "502 Bad Gateway: Bad gateway at example"},
+		"html":  {500, "failed: the server's answer is no message, but \"text/html\": Please sign in"},
+		"empty": {500, "failed: the server's answer is no message: it is empty"},
+		"rpc":   {500, `error -32050: the disk is full {"free":0}`},
 	} {
 		_, err := r.call("mcp__srv__do", `{"a":"`+says+`"}`)
 		if skill.Status(err) != want.status || !strings.Contains(fmt.Sprint(err), want.words) {

@@ -183,6 +183,9 @@ func (s *service) answer(r *http.Request, response *http.Response, a asked) (*ht
 	if refused {
 		return s.refused(r, response, a.ID != nil, raw, messages)
 	}
+	if len(raw) == 0 && a.ID != nil {
+		return nil, fmt.Errorf("%w: it is empty. What the request did is unknown", ErrNoMessage)
+	}
 	if len(messages) == 0 && a.ID != nil {
 		return nil, fmt.Errorf("%w, but %q: %s", ErrNoMessage, printable.Line(kind, 40), words(raw))
 	}

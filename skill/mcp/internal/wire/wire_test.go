@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -165,7 +166,6 @@ func TestMessages(t *testing.T) {
 		"a comma too many":       {server{writes: replace(`]}`, `],}`)}, "not quite JSON"},
 		"quite another tool":     {server{results: map[string]string{"tools/list": `{"tools":[{"type":"function","function":{"name":"say","description":"Says.","parameters":{"type":"object"}}}]}`}}, "another protocol"},
 		"a schema of a model":    {server{results: map[string]string{"tools/list": strings.Replace(tools, "inputSchema", "input_schema", 1)}}, "another protocol"},
-		"a flood, then calm":     {server{before: strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`+"\n", 20_000)}, "more than 5000 notifications"},
 		"method null":            {server{writes: replace(`,"result"`, `,"method":null,"result"`)}, ""},
 		"error as text":          {server{writes: replace(`{"code":-32601,"message":"no such method"}`, `"no such method"`)}, "errors of another form"},
 		"code as text":           {server{writes: replace(`-32601`, `"-32601"`)}, "errors of another form"},
@@ -208,14 +208,23 @@ func TestMessages(t *testing.T) {
 			if got != "hi" {
 				t.Errorf("the result is %q", got)
 			}
-			if noise := w.Noise(); name == "a flood, then calm" && noise != "" {
-				t.Error(noise)
-			}
 			if repaired := strings.Join(w.Repairs(), "; "); (c.repaired == "") != (repaired == "") || !strings.Contains(repaired, c.repaired) {
 				t.Errorf("repaired %q, want %q", repaired, c.repaired)
 			}
 		})
 	}
+}
+
+// TestFlood: of very many notifications the rest is dropped, and the answer behind them is read. No time
+// passes meanwhile, however slow the machine is.
+func TestFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const one = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}` + "\n"
+		got, w := call(t, server{before: strings.Repeat(one, 5100)})
+		if said := strings.Join(w.Repairs(), "; "); got != "hi" || !strings.Contains(said, "more than 5000 notifications") || w.Noise() != "" {
+			t.Errorf("%q, %q, %q", got, said, w.Noise())
+		}
+	})
 }
 
 // TestResults: of a result, everything is read that can be, and the rest is named.
