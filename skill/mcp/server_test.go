@@ -498,7 +498,7 @@ func TestFailures(t *testing.T) {
 		return text(strings.Join(said, "\n")), nil
 	})
 	web := serve(t, s, false)
-	r := start(t, mcp.Config{}, skill.Config{Endpoint: web.URL, Timeout: time.Minute})
+	r := start(t, mcp.Config{}, skill.Config{Endpoint: web.URL, Timeout: time.Second})
 	r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
 	if got, err := r.call("mcp__srv__asks", `{}`); err != nil || strings.Contains(got.Text, "<nil>") {
 		t.Errorf("%q %v", got.Text, err)

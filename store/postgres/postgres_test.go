@@ -41,7 +41,7 @@ func open(t testing.TB, url string) *postgres.Store {
 }
 
 func TestStore(t *testing.T) {
-	storetest.Test(t, func(t *testing.T) store.Store { return open(t, server.Schema(t)) })
+	storetest.Test(t, func(t *testing.T) store.Store { return open(t, server.Database(t)) })
 }
 
 // TestFirstVersion opens a database that etui wrote when it had this schema for the first time. It

@@ -32,7 +32,8 @@ type Server struct {
 	said     bytes.Buffer
 	process  *os.Process
 	ended    chan struct{}
-	made     int // databases
+	made     int      // databases
+	free     []string // those of tests that have ended
 }
 
 // ErrMissing says that PostgreSQL is not installed.
@@ -211,27 +212,24 @@ func (s *Server) Exec(ctx context.Context, database string, statements ...string
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// Database makes an empty database and returns its address.
+// Database returns the address of a database that is empty, but for the schema public. It is the
+// test's own. A test that comes later gets it emptied: a new one has hundreds of files.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
-	s.made++
-	name := fmt.Sprint("t", s.made)
-	if err := s.Exec(context.Background(), "postgres", "CREATE DATABASE "+name); err != nil {
+	name, database, statement := "", "postgres", ""
+	if n := len(s.free); n > 0 {
+		name, s.free = s.free[n-1], s.free[:n-1]
+		database, statement = name, "DROP SCHEMA IF EXISTS etui CASCADE"
+	} else {
+		s.made++
+		name = fmt.Sprint("t", s.made)
+		statement = "CREATE DATABASE " + name
+	}
+	if err := s.Exec(context.Background(), database, statement); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { s.free = append(s.free, name) })
 	return s.URL(name)
-}
-
-// Schema makes an empty schema in a database that tests share, and returns its address. It is a
-// fifth of the files of a database.
-func (s *Server) Schema(t testing.TB) string {
-	t.Helper()
-	s.made++
-	name := fmt.Sprint("t", s.made)
-	if err := s.Exec(context.Background(), "postgres", "CREATE SCHEMA "+name); err != nil {
-		t.Fatal(err)
-	}
-	return s.URL("postgres") + "&search_path=" + name
 }
 
 // Main runs the tests of a package with a server, and returns the exit code. It is for
