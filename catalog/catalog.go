@@ -125,7 +125,7 @@ func (c *Catalog) Hidden(f *chat.Facts) (hidden []bool, failed map[int]error) {
 func (c *Catalog) filter(f *chat.Facts, hidden []bool, i int) (at int) {
 	at = i
 	defer func() { _ = recover() }() // at says which one it was
-	facts := *f // from here the calls copy it in half the time
+	facts := *f                      // from here the calls copy it in half the time
 	for n, allow := range c.filters[i:] {
 		at = i + n
 		hidden[at+1] = !allow(facts)

@@ -27,7 +27,7 @@ func (k knowing) Empty(word string) bool { return isStopWord(word) }
 
 func (k knowing) Foreign(text string) bool { return language.Of(text) != nil }
 
-func (k knowing) Pair(a, b rune) pinyin.Pair {
+func (k knowing) Pair(a, b rune) uint8 {
 	var buffer [2 * utf8.UTFMax]byte
 	pair := string(utf8.AppendRune(utf8.AppendRune(buffer[:0], a), b))
 	term, own := k.index.surfaces[pair]

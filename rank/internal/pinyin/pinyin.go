@@ -14,17 +14,14 @@ import (
 	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
-// Pair says what two characters are.
-type Pair uint8
-
-// The pairs, those that are known best last.
+// The ways in which two characters belong together, the closest last.
 const (
-	NoPair Pair = iota
-	Part        // they stand together in a text about a tool
-	Word        // they are a word
-	Meant       // they are a word with the meaning of one about a tool
-	Own         // they are a word of a text about a tool, or one without a topic
-	Polite      // they are a word of greetings and thanks
+	NoPair uint8 = iota
+	Part         // they stand together in a text about a tool
+	Word         // they are a word
+	Meant        // they are a word with the meaning of one about a tool
+	Own          // they are a word of a text about a tool, or one without a topic
+	Polite       // they are a word of greetings and thanks
 )
 
 // Words knows words. It is asked about words in small letters.
@@ -35,7 +32,8 @@ type Words interface {
 	English(word string) bool
 	// Empty reports whether a Chinese word has no topic.
 	Empty(word string) bool
-	Pair(a, b rune) Pair
+	// Pair returns how two characters belong together.
+	Pair(a, b rune) uint8
 	// Foreign reports whether a text has words of a language other than English and Chinese.
 	Foreign(text string) bool
 }
@@ -262,9 +260,9 @@ func syllablesOf(word string) int {
 type reading struct {
 	character rune
 	score     float64
-	start     int  // of its syllable
-	before    int  // the reading before it, by its place in the list of start; -1 for none
-	pair      Pair // with the one before
+	start     int   // of its syllable
+	before    int   // the reading before it, by its place in the list of start; -1 for none
+	pair      uint8 // with the one before
 }
 
 // flush writes the run in Chinese.
