@@ -9,6 +9,7 @@ import (
 
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine/internal/lately"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/message"
@@ -181,7 +182,7 @@ func (r *turnRun) asks(ctx context.Context) *turn.Input {
 	j := r.job
 	in := j.engine.agents.Input(j.agent, r.mail, r.session)
 	in.Item, in.Crashed = j.item.ID, j.item.Tries > 0
-	in.Earlier = r.lately(ctx, in.Facts.Record(), in.Text)
+	in.Earlier = lately.Asked(ctx, r.job.engine.config.Store, r.job.key, in.Facts.Record(), in.Text)
 	if r.mail.History == nil {
 		in.Late = func(call chat.Call, result chat.Result) {
 			r.receiveOutcome(turn.Outcome{Call: call, Result: result})

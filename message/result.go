@@ -101,25 +101,24 @@ func Repeat(i store.Item, yield func(turn.Event, error) bool) bool {
 // Excuse says for people why a message got no reply. An error that an operator has to mend is
 // none of their business, and is in the log. The text is in Chinese if they asked so.
 func Excuse(err error, asked string) string {
-	in := func(english, chinese string) string {
-		if chat.Chinese(asked) {
-			return chinese
-		}
-		return english
-	}
+	english := "Something went wrong here, and the answer is lost. Please tell whoever runs this service, or try again later."
+	chinese := "这里出了问题，回答丢失了。请告知本服务的管理者，或稍后再试。"
 	switch {
 	case errors.Is(err, turn.ErrStopped):
-		return in("Stopped.", "已停止。")
+		english, chinese = "Stopped.", "已停止。"
 	case errors.Is(err, ErrTooLong), errors.Is(err, model.ErrTooLong):
-		return in("That is too long for me. /new starts a new conversation.", "内容太长了。发送 /new 可以开始新的对话。")
+		english, chinese = "That is too long for me. /new starts a new conversation.", "内容太长了。发送 /new 可以开始新的对话。"
 	case errors.Is(err, ErrInvalid), errors.Is(err, ErrUnknown), errors.Is(err, ErrOpen),
 		errors.Is(err, ErrNothingAwaited), errors.Is(err, approval.ErrNotYours), errors.Is(err, model.ErrUnsupported):
-		return in("That is not possible: ", "无法这样做：") + err.Error() + in(".", "。")
+		english, chinese = "That is not possible: "+err.Error()+".", "无法这样做："+err.Error()+"。"
 	case errors.Is(err, model.ErrRateLimited), errors.Is(err, model.ErrUnavailable):
-		return in("The language model cannot be reached at the moment. Please try again in a few minutes.", "目前无法连接语言模型，请过几分钟再试。")
+		english = "The language model cannot be reached at the moment. Please try again in a few minutes."
+		chinese = "目前无法连接语言模型，请过几分钟再试。"
 	}
-	return in("Something went wrong here, and the answer is lost. Please tell whoever runs this service, or try again later.",
-		"这里出了问题，回答丢失了。请告知本服务的管理者，或稍后再试。")
+	if chat.Chinese(asked) {
+		return chinese
+	}
+	return english
 }
 
 // FailureOf returns a word for how a message failed; empty if it did not.

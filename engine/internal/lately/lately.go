@@ -1,4 +1,5 @@
-package engine
+// Package lately finds what a person asked in other conversations.
+package lately
 
 import (
 	"context"
@@ -7,30 +8,30 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 )
 
 // How much is read of the other conversations of a person.
 const (
-	latelySessions = 3
-	latelyMessages = 60 // of each
+	maxSessions = 3
+	maxMessages = 60 // of each
 )
 
-// lately returns what a person asked in other conversations, oldest first, if words cannot say which
-// tools a question needs: it may need those that were called there.
-func (r *turnRun) lately(ctx context.Context, user, question string) (messages []chat.Message) {
+// Asked returns what a person asked in conversations other than here, oldest first, if words cannot
+// say which tools a question needs: it may need those that were called there.
+func Asked(ctx context.Context, from store.Store, here session.Key, user, question string) (messages []chat.Message) {
 	if user == "" || rank.Foreign(question) == "" {
 		return nil
 	}
-	e := r.job.engine
-	list, err := e.config.Store.List(ctx, session.Filter{Users: []string{user}, Limit: latelySessions + 1})
+	list, err := from.List(ctx, session.Filter{Users: []string{user}, Limit: maxSessions + 1})
 	if err != nil {
 		return nil // the store says when it is away; the question is answered without
 	}
 	for _, s := range slices.Backward(list) {
-		if s.Key == r.job.key {
+		if s.Key == here {
 			continue
 		}
-		loaded, err := e.config.Store.Load(ctx, s.Key, latelyMessages)
+		loaded, err := from.Load(ctx, s.Key, maxMessages)
 		if err != nil {
 			continue
 		}
