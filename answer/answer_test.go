@@ -124,7 +124,7 @@ func TestTake(t *testing.T) {
 		m.Answers = c.answers
 		a, begun, err := p.answers.Take(t.Context(), p.session, m)
 		if c.err != nil {
-			if err == nil || c.err != errAny && !errors.Is(err, c.err) {
+			if err == nil || !errors.Is(c.err, errAny) && !errors.Is(err, c.err) {
 				t.Errorf("%s: %v, want %v", name, err, c.err)
 			}
 			continue

@@ -188,7 +188,7 @@ func (s *session) start(ctx context.Context, end context.CancelCauseFunc, p post
 		return nil
 	}
 	done := s.safe.Begin(p.Created)
-	return s.Intake.Start(ctx, platform.Job{
+	return s.Start(ctx, platform.Job{
 		Chat: p.Chat,
 		Take: func(ctx context.Context) error { return s.take(ctx, p) },
 		Done: func(err error) {

@@ -14,8 +14,11 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// CallTime is how long a call may take, and FileTime one that brings or sends a file.
-const CallTime, FileTime = 30 * time.Second, 3 * time.Minute
+// How long calls may take.
+const (
+	CallTime = 30 * time.Second
+	FileTime = 3 * time.Minute // one that brings or sends a file
+)
 
 // Fetch returns the bytes of a file.
 func (c *Client) Fetch(ctx context.Context, r Request) ([]byte, error) {

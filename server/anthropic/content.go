@@ -52,11 +52,9 @@ func (b *blocks) UnmarshalJSON(raw []byte) error {
 		*b = blocks{{Type: "text", Text: text}}
 		return nil
 	}
+	*b = nil // of an object, of a block that is not read
 	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
-		*b = nil // an object, of a block that is not read
-		return nil
-	}
+	_ = json.Unmarshal(raw, &list)
 	*b = make(blocks, len(list))
 	for i, one := range list {
 		if err := json.Unmarshal(one, &(*b)[i]); err != nil {

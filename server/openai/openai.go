@@ -61,7 +61,7 @@ type completionMessage struct {
 // the model goes on with: results of calls, or the beginning of its answer.
 func (c completionRequest) message(r *http.Request) (engine.Message, error) {
 	var m engine.Message
-	if err := c.offer.read(&m.Offer); err != nil {
+	if err := c.read(&m.Offer); err != nil {
 		return m, err
 	}
 	if err := wire.Sender(r, &m); err != nil {

@@ -66,7 +66,7 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 
 // read returns the conversation. Instructions get the messages that are none of it. Where the
 // conversation goes on, calls are known by etui and need not be among the items.
-func (i input) read(tools *toolset, instructions *[]string, goesOn bool) ([]chat.Message, error) {
+func (i input) read(instructions *[]string, goesOn bool) ([]chat.Message, error) {
 	history, made := []chat.Message{}, map[string]string{}
 	for n, one := range i {
 		wrong := func(err error) error { return refuse(fmt.Sprintf("input[%d]", n), "input[%d]: %v", n, err) }

@@ -96,7 +96,7 @@ func (c *request) message(r *http.Request) (m engine.Message, token string, err 
 	if c.Background {
 		return m, "", &refusal{"background", "unsupported_parameter", "background is not supported: leave it out, or stream"}
 	}
-	if err := c.toolset.read(&m.Offer); err != nil {
+	if err := c.read(&m.Offer); err != nil {
 		return m, "", err
 	}
 	if err := wire.Sender(r, &m); err != nil {
@@ -118,7 +118,7 @@ func (c *request) message(r *http.Request) (m engine.Message, token string, err 
 		previous = *c.Previous
 	}
 	goesOn := previous != "" || c.Conversation.ID != "" || m.Session != ""
-	history, err := c.Input.read(&c.toolset, &instructions, goesOn)
+	history, err := c.Input.read(&instructions, goesOn)
 	if err != nil {
 		return m, "", err
 	}

@@ -166,7 +166,7 @@ func (s *Server) capabilities() *sdk.ClientCapabilities {
 		Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
 	}}
 	if s.file.Sampling {
-		can.Sampling = &sdk.SamplingCapabilities{} //nolint:staticcheck // servers use it for a year or more
+		can.Sampling = &sdk.SamplingCapabilities{}
 	}
 	if len(s.roots()) > 0 {
 		can.RootsV2 = &sdk.RootCapabilities{} //nolint:staticcheck // servers ask for them
@@ -177,7 +177,7 @@ func (s *Server) capabilities() *sdk.ClientCapabilities {
 func (s *Server) roots() (list []*sdk.Root) { //nolint:staticcheck // servers ask for them
 	for _, folder := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.read, s.write)))) {
 		at := url.URL{Scheme: "file", Path: folder}
-		list = append(list, &sdk.Root{URI: at.String(), Name: filepath.Base(folder)}) //nolint:staticcheck // as above
+		list = append(list, &sdk.Root{URI: at.String(), Name: filepath.Base(folder)})
 	}
 	return list
 }
@@ -199,7 +199,7 @@ func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
 		},
 	}
 	if s.file.Sampling {
-		options.CreateMessageHandler = func( //nolint:staticcheck // as above
+		options.CreateMessageHandler = func(
 			ctx context.Context, r *sdk.CreateMessageRequest,
 		) (*sdk.CreateMessageResult, error) {
 			return c.sample(ctx, r.Params)

@@ -88,7 +88,7 @@ func stemOf(before, latin string) int {
 	for begin > 0 {
 		r, size := utf8.DecodeLastRuneInString(before[:begin])
 		folders = folders || r == '/'
-		if !inName(r) && !(folders && r < utf8.RuneSelf && unicode.IsLetter(r)) {
+		if !inName(r) && (!folders || r >= utf8.RuneSelf || !unicode.IsLetter(r)) {
 			break
 		}
 		begin -= size

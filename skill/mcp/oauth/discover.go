@@ -174,7 +174,7 @@ func (c *Client) authorization(ctx context.Context, issuer string) (*oauthex.Aut
 			return nil, fmt.Errorf("the authorization server %s does not support PKCE with S256, without which a "+
 				"code could be stolen", issuer)
 		default:
-			if err := c.trusts(meta.TokenEndpoint); err != nil && !(own && c.vouches(issuer, meta.TokenEndpoint)) {
+			if err := c.trusts(meta.TokenEndpoint); err != nil && (!own || !c.vouches(issuer, meta.TokenEndpoint)) {
 				return nil, err
 			}
 			return meta, nil
