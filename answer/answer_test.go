@@ -37,7 +37,7 @@ func open(t *testing.T, change func(*session.Await)) *parts {
 		Approvers: func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} },
 	})
 	p.answers = answer.New(answer.Config{
-		Approvals: p.approvals, Agents: p.Agents, People: p.People, Inbox: p.Inbox, Catalog: p.Registry.Catalog, Now: now,
+		Approvals: p.approvals, Agents: p.Agents, People: p.People, Inbox: p.Inbox, Store: p.Store, Catalog: p.Registry.Catalog, Now: now,
 	})
 	await := session.Await{
 		Call: "c1", ID: "k3f9", Tool: "remove", Hash: "h", User: "alice", For: session.Approval, Until: p.Clock.Add(time.Hour),

@@ -169,12 +169,12 @@ func (s *Server) capabilities() *sdk.ClientCapabilities {
 		can.Sampling = &sdk.SamplingCapabilities{}
 	}
 	if len(s.roots()) > 0 {
-		can.RootsV2 = &sdk.RootCapabilities{} //nolint:staticcheck // servers ask for them
+		can.RootsV2 = &sdk.RootCapabilities{}
 	}
 	return can
 }
 
-func (s *Server) roots() (list []*sdk.Root) { //nolint:staticcheck // servers ask for them
+func (s *Server) roots() (list []*sdk.Root) {
 	for _, folder := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.read, s.write)))) {
 		at := url.URL{Scheme: "file", Path: folder}
 		list = append(list, &sdk.Root{URI: at.String(), Name: filepath.Base(folder)})
@@ -214,7 +214,7 @@ func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
 		}
 	})
 	addTasks(client)
-	client.AddRoots(s.roots()...) //nolint:staticcheck // servers ask for them
+	client.AddRoots(s.roots()...)
 	client.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			if !s.may(method) && !strings.HasPrefix(method, "notifications/") {
