@@ -55,6 +55,8 @@ type Config struct {
 	Origins []string
 	// Models are further names of agents for clients that ask for a model, by these names.
 	Models map[string]string
+	// Embeddings passes requests for vectors on; nil means that they are refused.
+	Embeddings *openai.Embeddings
 	// Status is what the server reports beside the status of the engine.
 	Status api.Config
 	// Skills is what operators see and change. Its Log is set from this Config's.

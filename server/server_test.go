@@ -61,6 +61,7 @@ func ExampleServer_Routes() {
 	// person    GET /v1/models/{id}
 	// person    POST /v1/chat/completions
 	// person    POST /v1/responses
+	// person    POST /v1/embeddings
 	// person    POST /v1/messages
 	// person    POST /v1/messages/count_tokens
 	// person    POST /mcp

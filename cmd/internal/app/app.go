@@ -39,6 +39,7 @@ import (
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/mcp"
+	"github.com/etui-run/etui/server/openai"
 	"github.com/etui-run/etui/server/token"
 	"github.com/etui-run/etui/skill/mcp/oauth"
 	"github.com/etui-run/etui/turn"
@@ -182,7 +183,7 @@ func (a *App) open(ctx context.Context) error {
 	a.HTTP = server.New(a.Engine, server.Config{
 		Models: c.API.Models,
 		Eraser: a.eraser,
-		Key:    string(c.API.Key), Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
+		Key:    string(c.API.Key), Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
 		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
 		Status: api.Config{
 			Version: settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },
@@ -362,4 +363,12 @@ func tokens(c config.API) *token.Verifier {
 	return token.New(token.Config{
 		Issuer: c.Issuer, Audience: cmp.Or(c.Audience, strings.TrimSuffix(c.URL, "/")+mcp.Path), Claim: c.Claim,
 	})
+}
+
+// vectors passes requests for vectors on to the server that is configured; nil if there is none.
+func vectors(c config.Embeddings) *openai.Embeddings {
+	if c.Model == "" {
+		return nil
+	}
+	return openai.NewEmbeddings(cmp.Or(c.BaseURL, "https://api.openai.com/v1"), string(c.APIKey), c.Model)
 }
