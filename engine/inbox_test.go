@@ -614,33 +614,3 @@ func TestResumeWhenTheDatabaseIsBack(t *testing.T) {
 		resuming.Wait() // all is done
 	})
 }
-
-// What an earlier version has accepted has no kind: it is what its content says.
-func TestItemsWithoutKind(t *testing.T) {
-	t.Parallel()
-	kept := &store.Memory{}
-	for _, said := range []string{`{"text":"hello","to":"s"}`, `{"text":"","notice":"look here","to":"s"}`, `{"text":"/stop","to":"s"}`} {
-		_, _, err := kept.Accept(t.Context(), store.Item{Session: "s", Holder: "gone", Message: []byte(said)})
-		must(t, err)
-	}
-	list := []message.Kind{}
-	g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "hi"})
-	items, err := inspect.New(g).Inbox(t.Context(), 10)
-	must(t, err)
-	for _, i := range items {
-		list = append(list, i.Kind)
-	}
-	if !slices.Equal(list, []message.Kind{message.KindQuestion, message.KindNotice, message.KindStop}) {
-		t.Errorf("the kinds are %q", list)
-	}
-	must(t, g.Resume(t.Context()))
-	s, err := kept.Load(t.Context(), "s", 0)
-	must(t, err)
-	var texts []string
-	for _, said := range s.Messages {
-		texts = append(texts, said.Text)
-	}
-	if !slices.Equal(texts, []string{"hello", "hi", "look here"}) || len(m.Requests()) != 1 {
-		t.Errorf("said %q with %d requests", texts, len(m.Requests()))
-	}
-}
