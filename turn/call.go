@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearjson"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
@@ -394,10 +396,13 @@ func (c *calls) executor() *executor {
 // ErrNoTool means that this caller has no such tool.
 var ErrNoTool = errors.New("there is no such tool")
 
+// maxReports is how many reports of a call's progress wait to be heard. More are dropped.
+const maxReports = 16
+
 // Call runs one call without a model, with the same checks as in the turn of in. A
 // tool's failure is a result, and so is a call of use_skill, because there is no turn
-// to change. The error is [ErrNoTool], the tool's own, or its question if ctx has a host that asks: the
-// answer is the reply of the host of the next call.
+// to change. The host of ctx hears of its progress. The error is [ErrNoTool], the tool's own,
+// or its question if ctx has a host that asks: the answer is the reply of the host of the next call.
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
 	reply, asks := tool.Asks(ctx)
 	t := r.direct(ctx, in)
@@ -412,10 +417,30 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 	if x.asks = asks; reply != nil {
 		x.answers = []session.Answer{{Call: j.call.ID, Question: "?", Resume: reply.Resume, Text: reply.Text, Approved: reply.Given}}
 	}
-	if x.do(t.conv.ctx, j, make(chan Progress)); j.awaits != nil {
+	progress, heard := r.hear(ctx)
+	x.do(t.conv.ctx, j, progress)
+	if heard(); j.awaits != nil {
 		return j.result, &tool.Question{Text: j.awaits.Question, Choices: j.awaits.Choices, Resume: j.awaits.Resume}
 	}
 	return j.result, j.err
+}
+
+// hear hands reports of progress to the host of ctx until heard is called, which waits for the last.
+func (r *Runner) hear(ctx context.Context) (progress chan Progress, heard func()) {
+	progress, done := make(chan Progress, maxReports), make(chan struct{})
+	var hearing sync.WaitGroup
+	hearing.Go(func() {
+		defer panics.Log(r.config.Log, "hearing of a call's progress")
+		for ended := false; !ended || len(progress) > 0; {
+			select {
+			case p := <-progress:
+				tool.Report(ctx, p.Progress)
+			case <-done:
+				ended = true
+			}
+		}
+	})
+	return progress, func() { close(done); hearing.Wait() }
 }
 
 // direct selects for a call that comes from no model.

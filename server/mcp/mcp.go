@@ -249,6 +249,18 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	if bad := read(r, &in); bad != nil {
 		return bad, nil
 	}
+	if token := r.Params.GetProgressToken(); token != nil {
+		last := 0.0
+		ctx = tool.WithHost(ctx, tool.Host{Progress: func(p tool.Progress) {
+			if p.Total > 0 && p.Done > last {
+				last = p.Done
+			} else {
+				last += 0.001 // the protocol wants numbers that rise, and not every tool counts
+			}
+			// The client may have gone.
+			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Message: p.Text, Progress: last, Total: p.Total})
+		}})
+	}
 	result, err := s.engine.Call(ctx, sender.Message, in.Name, in.Arguments)
 	return answer(result, err), nil
 }

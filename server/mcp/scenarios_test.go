@@ -51,6 +51,12 @@ func TestScenarios(t *testing.T) {
 		says("test_embedded_resource", chat.Result{View: &chat.View{Files: []chat.File{page}}}, nil),
 		says("test_multiple_content_types", chat.Result{Text: "Multiple content types test:", Images: []chat.File{picture}, View: &chat.View{Files: []chat.File{page}}}, nil),
 		says("test_error_handling", chat.Result{}, errors.New("This tool intentionally returns an error for testing")),
+		tool.Func(tool.Definition{Name: "test_tool_with_progress", Description: "progress", Risk: tool.Read}, func(ctx context.Context, _ struct{}) (string, error) {
+			for n := range 3 {
+				tool.Report(ctx, tool.Progress{Text: "working", Done: float64(50 * n), Total: 100})
+			}
+			return "done", nil
+		}),
 	); err != nil {
 		t.Fatal(err)
 	}
