@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -42,8 +43,10 @@ func Serve(ctx context.Context, console *terminal.Console, c *client.Client, who
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	a := &agent{client: c, who: who, version: version, running: map[acp.SessionId]context.CancelFunc{}, ctx: ctx}
-	a.editor = acp.NewAgentSideConnection(a, console.Out, console.In)
+	in := gate{console.In, make(chan struct{})}
+	a.editor = acp.NewAgentSideConnection(a, console.Out, in)
 	a.editor.SetLogger(slog.New(slog.DiscardHandler))
+	close(in.open)
 	select {
 	case <-a.editor.Done():
 	case <-ctx.Done():
@@ -51,6 +54,17 @@ func Serve(ctx context.Context, console *terminal.Console, c *client.Client, who
 	stop()
 	a.turns.Wait()
 	return nil
+}
+
+// gate holds the input back until it is open: the library reads before it has its own parts.
+type gate struct {
+	io.Reader
+	open chan struct{}
+}
+
+func (g gate) Read(p []byte) (int, error) {
+	<-g.open
+	return g.Reader.Read(p)
 }
 
 // agent is one side of the protocol. Its methods are safe for concurrent use.
