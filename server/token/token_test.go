@@ -122,3 +122,26 @@ func TestIssuerAway(t *testing.T) {
 		t.Errorf("the issuer was asked %d times, want once", n)
 	}
 }
+
+// TestUnknownKeys: tokens that anybody can make do not have the issuer asked for its keys each time, and
+// good ones count meanwhile.
+func TestUnknownKeys(t *testing.T) {
+	s := newIssuer(t)
+	other, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := map[string]any{"iss": s.URL, "aud": audience, "sub": "42", "exp": time.Now().Add(time.Hour).Unix()}
+	v := token.New(token.Config{Issuer: s.URL, Audience: audience})
+	for range 5 {
+		if _, err := v.Verify(t.Context(), s.sign(t, other, jose.RS256, claims)); err == nil {
+			t.Error("another's key counts")
+		}
+		if _, err := v.Verify(t.Context(), s.sign(t, s.key, jose.RS256, claims)); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := s.asks.Load(); n != 2 {
+		t.Errorf("the issuer was asked %d times, want once for its document and once for its keys", n)
+	}
+}
