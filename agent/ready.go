@@ -153,8 +153,8 @@ func (g *Agents) Ready(m message.Mail) (*Agent, message.Mail, error) {
 		}
 	}
 	m.Results = slices.Clone(m.Results)
-	for i := range m.Results {
-		m.Results[i].Text = secrets.Text(m.Results[i].Text)
+	for i, r := range m.Results { // the rest of a result is for etui alone to say
+		m.Results[i] = chat.Result{CallID: r.CallID, Text: secrets.Text(r.Text), Failed: r.Failed, Images: r.Images}
 	}
 	a, err := g.Address(m)
 	if err == nil && a.NoClientTools && len(m.Offer.Tools) > 0 {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
@@ -99,8 +100,8 @@ func (t Tool) check() error {
 	switch {
 	case t.Name == "" || len(t.Name) > MaxName:
 		return fmt.Errorf("its name has %d bytes; 1 to %d are accepted", len(t.Name), MaxName)
-	case strings.ContainsFunc(t.Name, func(r rune) bool { return r <= ' ' || r == utf8.RuneError || r == 0x7f }):
-		return fmt.Errorf("its name %q has a blank or a control character", t.Name)
+	case strings.ContainsFunc(t.Name, func(r rune) bool { return r == ' ' || r == utf8.RuneError || !unicode.IsPrint(r) }):
+		return fmt.Errorf("its name %q has a blank, or a character that nobody sees", t.Name)
 	}
 	switch deepest, _ := look(t.Parameters); {
 	case deepest > MaxDepth:

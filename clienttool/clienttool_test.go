@@ -50,3 +50,15 @@ func TestTokens(t *testing.T) {
 		t.Errorf("the token is %q", got)
 	}
 }
+
+// TestNames: a name is refused that people could take for another one in the audit.
+func TestNames(t *testing.T) {
+	for name, good := range map[string]bool{
+		"read_file": true, "mcp__a.b/c:d": true, "\u8bfb\u53d6": true, "a b": false, "a\nb": false, "a\x7fb": false, "a\u009b2Jb": false,
+		"a\u202eb": false, "a\u200bb": false, "a\u00a0b": false, "a\xffb": false, "": false,
+	} {
+		if err := (clienttool.Offer{Tools: []clienttool.Tool{{Name: name}}}).Check(); (err == nil) != good {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -239,5 +240,59 @@ func TestClientWaitsForAPerson(t *testing.T) {
 	same(t, "reply", end(t, second, m).Reply, "Done.")
 	if got := spoken(model.Requests()[0]); !strings.Contains(got, "tool sunny\ntool the file") {
 		t.Errorf("the model reads %s", got)
+	}
+}
+
+// A client's result has a text and pictures, and may have failed. It has nothing that etui alone says of
+// results, and what is kept of it has no secrets.
+func TestClientResultIsNoMore(t *testing.T) {
+	t.Parallel()
+	kept := &store.Memory{}
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Calls: []chat.Call{fake.Call("1", "read_file", "{}")}}, fake.Step{Text: "ok"})
+	m := engine.Message{Text: "go", User: "ann", Session: "s", Offer: clienttool.Offer{Tools: []clienttool.Tool{readFile}}}
+	handed := end(t, g, m).Handed
+	sent := chat.Result{
+		CallID: handed[0].ID, Name: "get_weather", Text: "text", Failed: true, Tools: []string{"hidden"}, Pending: true,
+		Session: "agent:main:person:bob", Unknown: true, View: &chat.View{Text: strings.Repeat("x", 1<<20), Data: []byte(`{}`)},
+	}
+	m.Text, m.Results = "", []chat.Result{sent}
+	end(t, g, m)
+	who, err := g.Agents().Whoami(m)
+	must(t, err)
+	s, err := kept.Load(t.Context(), who.Session, 100)
+	must(t, err)
+	for _, said := range s.Messages {
+		if said.Result != nil {
+			want := chat.Result{CallID: sent.CallID, Name: "read_file", Text: "text", Failed: true}
+			if got := *said.Result; !reflect.DeepEqual(got, want) {
+				t.Errorf("%.300v is kept, want %v", fmt.Sprintf("%+v", got), want)
+			}
+		}
+	}
+}
+
+// The result of a call counts once, however often it comes.
+func TestClientResultTwice(t *testing.T) {
+	t.Parallel()
+	g, m := newEngine(t, nil, fake.Step{Calls: []chat.Call{fake.Call("1", "read_file", "{}")}}, fake.Step{Text: "ok"}, fake.Step{Text: "again"})
+	sent := engine.Message{Text: "go", User: "ann", Session: "s", Offer: clienttool.Offer{Tools: []clienttool.Tool{readFile}}}
+	sent.Results, sent.Text = []chat.Result{{CallID: end(t, g, sent).Handed[0].ID, Text: "a"}}, ""
+	errs := make(chan error, 8)
+	for range cap(errs) {
+		go func() {
+			_, err := send(g, t.Context(), sent)
+			errs <- err
+		}()
+	}
+	taken := 0
+	for range cap(errs) {
+		if err := <-errs; err == nil {
+			taken++
+		} else if !errors.Is(err, message.ErrInvalid) {
+			t.Error(err)
+		}
+	}
+	if taken != 1 || len(m.Requests()) != 2 {
+		t.Errorf("%d are taken, the model is asked %d times", taken, len(m.Requests()))
 	}
 }

@@ -147,3 +147,14 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
+
+// TestNested: the time of a request grows with its length, not with the depth of contents in contents,
+// which nobody reads. It would take minutes.
+func TestNested(t *testing.T) {
+	const depth = 4500
+	a, _ := newAPI(t, fake.Step{Text: "ok"})
+	content := strings.Repeat(`{"type":"x","content":[`, depth) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat(`]}`, depth)
+	if status, body := post(a.Messages, `{"model":"main","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"hi"},`+content+`]}]}`); status != http.StatusOK {
+		t.Errorf("%d %s", status, body)
+	}
+}

@@ -30,10 +30,11 @@ type block struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
-	// ToolUseID, Content and Failed are those of a result.
-	ToolUseID string `json:"tool_use_id"`
-	Content   blocks `json:"content"`
-	Failed    bool   `json:"is_error"`
+	// ToolUseID, Content and Failed are those of a result. Content is decoded only there, not at each
+	// depth to which a client nests it.
+	ToolUseID string          `json:"tool_use_id"`
+	Content   json.RawMessage `json:"content"`
+	Failed    bool            `json:"is_error"`
 }
 
 type source struct {
@@ -52,7 +53,6 @@ func (b *blocks) UnmarshalJSON(raw []byte) error {
 		*b = blocks{{Type: "text", Text: text}}
 		return nil
 	}
-	*b = nil // of an object, of a block that is not read
 	var list []json.RawMessage
 	_ = json.Unmarshal(raw, &list)
 	*b = make(blocks, len(list))
@@ -102,7 +102,13 @@ func (m said) user(history []chat.Message, made map[string]string) ([]chat.Messa
 		if !known {
 			return nil, fmt.Errorf("no assistant's message before it has the call %q", b.ToolUseID)
 		}
-		text, files, err := b.Content.read()
+		var content blocks
+		if len(b.Content) > 0 {
+			if err := json.Unmarshal(b.Content, &content); err != nil {
+				return nil, fmt.Errorf("the result of %q has parts of another form than Anthropic's", b.ToolUseID)
+			}
+		}
+		text, files, err := content.read()
 		if err != nil {
 			return nil, err
 		}

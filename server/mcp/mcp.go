@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -265,12 +266,13 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	return answer(result, err), nil
 }
 
-// read decodes the arguments of a call. What cannot be read is a result for the model.
+// read decodes the arguments of a call, which must mean one thing: a name twice, or in another case, is
+// none of theirs. What cannot be read is a result for the model.
 func read(r *mcp.CallToolRequest, into any) *mcp.CallToolResult {
 	if len(r.Params.Arguments) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(r.Params.Arguments, into); err != nil {
+	if err := jsonv2.Unmarshal(r.Params.Arguments, into); err != nil {
 		return refuse(fmt.Sprintf("the arguments of %s cannot be read: %v", r.Params.Name, err))
 	}
 	return nil

@@ -331,3 +331,21 @@ func FuzzServe(f *testing.F) {
 		}
 	})
 }
+
+// TestOneMeaning: a call does not reach another tool than the one that a program in front reads in it.
+func TestOneMeaning(t *testing.T) {
+	url, keys := serve(t)
+	s := connect(t, url+"/mcp", map[string]string{"Authorization": "Bearer " + keys["alice"]})
+	for args, want := range map[string]string{
+		`{"name":"forecast","name":"ship","arguments":{"text":"x"}}`: "duplicate",
+		`{"name":"forecast","Name":"ship","arguments":{"text":"x"}}`: "forecast of x",
+	} {
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "call_tool", Arguments: json.RawMessage(args)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raw, err := json.Marshal(r.Content[0]); err != nil || !strings.Contains(string(raw), want) {
+			t.Errorf("%s: %s, %v; want %q", args, raw, err, want)
+		}
+	}
+}

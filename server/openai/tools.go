@@ -83,11 +83,14 @@ func (o offer) choose(into *clienttool.Offer) error {
 	switch {
 	case choice.Type == "allowed_tools":
 		mode = choice.Allowed.Mode
-		into.Tools = slices.DeleteFunc(into.Tools, func(t clienttool.Tool) bool {
-			return !slices.ContainsFunc(choice.Allowed.Tools, func(n named) bool {
-				return n.Name == t.Name || n.Function != nil && n.Function.Name == t.Name
-			})
-		})
+		allowed := map[string]bool{} // a list here would take seconds with some ten thousand tools
+		for _, n := range choice.Allowed.Tools {
+			allowed[n.Name] = true
+			if n.Function != nil {
+				allowed[n.Function.Name] = true
+			}
+		}
+		into.Tools = slices.DeleteFunc(into.Tools, func(t clienttool.Tool) bool { return !allowed[t.Name] })
 	case choice.Function != nil:
 		into.Only = choice.Function.Name
 	case choice.Type != "":

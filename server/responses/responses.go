@@ -177,7 +177,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 	m, token, err := c.message(r)
 	agent, unknown := a.models.Agent(c.Model)
 	m.Agent = agent
-	if err == nil && unknown == nil && c.Previous != nil {
+	if err == nil && unknown == nil && c.Previous != nil && *c.Previous != "" {
 		err = a.there(r, m, *c.Previous)
 	}
 	var refused *refusal

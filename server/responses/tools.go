@@ -116,9 +116,11 @@ func (t *toolset) choose(into *clienttool.Offer) error {
 	switch choice.Type {
 	case "allowed_tools":
 		mode = choice.Mode
-		into.Tools = slices.DeleteFunc(into.Tools, func(tool clienttool.Tool) bool {
-			return !slices.ContainsFunc(choice.Tools, func(s toolSpec) bool { return s.Name == tool.Name })
-		})
+		allowed := map[string]bool{} // a list here would take seconds with some ten thousand tools
+		for _, spec := range choice.Tools {
+			allowed[spec.Name] = true
+		}
+		into.Tools = slices.DeleteFunc(into.Tools, func(t clienttool.Tool) bool { return !allowed[t.Name] })
 	case "function", "custom":
 		into.Only = choice.Name
 	}

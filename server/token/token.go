@@ -3,6 +3,7 @@
 package token
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,9 @@ import (
 const (
 	// pause is how long an issuer that did not answer is left alone. Its tokens are refused meanwhile.
 	pause = 10 * time.Second
+	// spacing is how long the issuer's keys are not asked for again. A token with an unknown key, which
+	// anybody can send, asks for them.
+	spacing = 10 * time.Second
 	// patience is how long the issuer may take to answer.
 	patience = 10 * time.Second
 )
@@ -81,6 +85,10 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (subject string, err 
 	if subject, _ = claims[v.config.Claim].(string); subject == "" {
 		return "", fmt.Errorf("the token has no claim %q", v.config.Claim)
 	}
+	// Some issuers let people state any address, and say that it is not proven; a few say so in a text.
+	if proven, said := claims["email_verified"]; v.config.Claim == "email" && said && proven != true && proven != "true" {
+		return "", errors.New("the issuer has not verified the email of the token")
+	}
 	return subject, nil
 }
 
@@ -100,6 +108,30 @@ func (v *Verifier) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) 
 		v.failed = time.Now()
 		return nil, fmt.Errorf("the issuer of tokens: %w", err)
 	}
-	v.tokens = provider.VerifierContext(ctx, &oidc.Config{ClientID: v.config.Audience})
+	keys := *v.client
+	keys.Transport = &spaced{next: v.client.Transport}
+	v.tokens = provider.VerifierContext(oidc.ClientContext(ctx, &keys), &oidc.Config{ClientID: v.config.Audience})
 	return v.tokens, nil
+}
+
+// spaced lets requests through that are spacing apart, and refuses others.
+type spaced struct {
+	next http.RoundTripper
+
+	mu   sync.Mutex
+	last time.Time
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (s *spaced) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	early := time.Since(s.last) < spacing
+	if !early {
+		s.last = time.Now()
+	}
+	s.mu.Unlock()
+	if early {
+		return nil, errors.New("the issuer was asked for its keys just now")
+	}
+	return cmp.Or(s.next, http.DefaultTransport).RoundTrip(r)
 }

@@ -90,6 +90,10 @@ func TestVerify(t *testing.T) {
 		{"good", s.sign(t, s.key, jose.RS256, good(nil)), "42", v},
 		{"another claim", s.sign(t, s.key, jose.RS256, good(nil)), "ann@example.com", mail},
 		{"without the claim", s.sign(t, s.key, jose.RS256, good(map[string]any{"email": 7})), "", mail},
+		{"an email that is proven", s.sign(t, s.key, jose.RS256, good(map[string]any{"email_verified": true})), "ann@example.com", mail},
+		{"an email that anybody may state", s.sign(t, s.key, jose.RS256, good(map[string]any{"email_verified": false})), "", mail},
+		{"the same in a text", s.sign(t, s.key, jose.RS256, good(map[string]any{"email_verified": "false"})), "", mail},
+		{"an email that nobody asks for", s.sign(t, s.key, jose.RS256, good(map[string]any{"email_verified": false})), "42", v},
 		{"old", s.sign(t, s.key, jose.RS256, good(map[string]any{"exp": time.Now().Add(-time.Hour).Unix()})), "", v},
 		{"for others", s.sign(t, s.key, jose.RS256, good(map[string]any{"aud": "https://other.example.com"})), "", v},
 		{"of another issuer", s.sign(t, s.key, jose.RS256, good(map[string]any{"iss": "https://evil.example"})), "", v},
@@ -116,5 +120,28 @@ func TestIssuerAway(t *testing.T) {
 	}
 	if n := s.asks.Load(); n != 1 {
 		t.Errorf("the issuer was asked %d times, want once", n)
+	}
+}
+
+// TestUnknownKeys: tokens that anybody can make do not have the issuer asked for its keys each time, and
+// good ones count meanwhile.
+func TestUnknownKeys(t *testing.T) {
+	s := newIssuer(t)
+	other, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := map[string]any{"iss": s.URL, "aud": audience, "sub": "42", "exp": time.Now().Add(time.Hour).Unix()}
+	v := token.New(token.Config{Issuer: s.URL, Audience: audience})
+	for range 5 {
+		if _, err := v.Verify(t.Context(), s.sign(t, other, jose.RS256, claims)); err == nil {
+			t.Error("another's key counts")
+		}
+		if _, err := v.Verify(t.Context(), s.sign(t, s.key, jose.RS256, claims)); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := s.asks.Load(); n != 2 {
+		t.Errorf("the issuer was asked %d times, want once for its document and once for its keys", n)
 	}
 }

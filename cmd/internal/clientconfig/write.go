@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/tailscale/hujson"
 
@@ -62,8 +64,12 @@ type Change struct {
 	// Backup is the copy of the settings that Write makes; empty if there were none.
 	Backup string `json:"backup,omitempty"`
 
-	after []byte
+	before, after []byte
 }
+
+// plainName matches what every client takes for the name of a server, and what means nothing else in
+// the formats of their settings.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Install returns the change that adds a program as an MCP server to a client, under a name. A server
 // of that name is replaced. Comments and everything else in the settings stay as they are.
@@ -71,6 +77,9 @@ func (f Folders) Install(client, name string, command []string) (Change, error) 
 	i := slices.IndexFunc(targets, func(t target) bool { return t.name == client })
 	if i < 0 {
 		return Change{}, fmt.Errorf("there is no client %q%s; the clients are %s", client, nearest.Hint(client, slices.Values(Names())), strings.Join(Names(), ", "))
+	}
+	if !plainName.MatchString(name) {
+		return Change{}, fmt.Errorf("the name %q: a server's has up to 64 letters of English, digits, - and _", name)
 	}
 	t := targets[i]
 	c := Change{Client: t.client, File: f.own(t.client)}
@@ -85,7 +94,7 @@ func (f Folders) Install(client, name string, command []string) (Change, error) 
 	case len(before) > maxFile:
 		return c, fmt.Errorf("%s has more than %d MB", c.File, maxFile>>20)
 	default:
-		c.Backup = c.File + ".before-etui"
+		c.before, c.Backup = before, c.File+".before-etui"
 	}
 	if t.entry == nil {
 		c.after, err = inTOML(before, t.list, name, command)
@@ -116,19 +125,27 @@ func (f Folders) own(client string) string {
 	return first
 }
 
-// Write makes the backup and writes the settings.
+// Write makes the backup and writes the settings. It refuses to when somebody else changed them since
+// [Folders.Install], as a client that runs does, or if they belong to another user, who could not read
+// them any more.
 func (c Change) Write() error {
 	if err := os.MkdirAll(filepath.Dir(c.File), 0o700); err != nil {
 		return err
 	}
-	if c.Backup != "" {
-		before, err := os.ReadFile(c.File)
-		if err == nil {
-			err = atomicfile.Write(c.Backup, before)
-		}
-		if err != nil {
-			return fmt.Errorf("the backup: %w", err)
-		}
+	now, err := os.ReadFile(c.File)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	case !bytes.Equal(now, c.before) || (err == nil) != (c.Backup != ""):
+		return fmt.Errorf("%s has changed meanwhile; run this again", c.File)
+	case c.Backup == "":
+		return atomicfile.Write(c.File, c.after)
+	}
+	if err := ownedByUs(c.File); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(c.Backup, now); err != nil {
+		return fmt.Errorf("the backup: %w", err)
 	}
 	return atomicfile.Write(c.File, c.after)
 }
@@ -149,7 +166,10 @@ func inJSON(before []byte, list, name string, entry any) ([]byte, error) {
 	if err := patch(&v, "/"+list+"/"+name, "\n    ", entry); err != nil {
 		return nil, err
 	}
-	return v.Pack(), nil
+	plain := v.Clone()
+	plain.Standardize()
+	var all map[string]any // of two members with one name, clients read the last one
+	return v.Pack(), jsonv2.Unmarshal(plain.Pack(), &all)
 }
 
 // patch adds a member, or replaces it, on a line of its own.
@@ -192,6 +212,11 @@ func inTOML(before []byte, list, name string, command []string) ([]byte, error) 
 	after := bytes.TrimRight(before, "\n")
 	if len(after) > 0 {
 		after = append(after, "\n\n"...)
+	}
+	// The library reads a table that follows an inline one; clients do not.
+	inline := regexp.MustCompile(`(?m)^[ \t]*["']?` + list + `["']?[ \t]*=`).Match(before)
+	if _, table := all[list].(map[string]any); all[list] != nil && (inline || !table) {
+		return nil, fmt.Errorf("%s is no table to which [%s.%s] can be added; write it as one, then run this again", list, list, name)
 	}
 	return append(after, "["+list+"."+name+"]\n"+entry.String()...), err
 }

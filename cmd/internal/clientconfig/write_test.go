@@ -65,3 +65,89 @@ func TestInstall(t *testing.T) {
 		}
 	}
 }
+
+// TestInstallRefuses: settings stay as they are where the result would not be what the person was shown, or
+// not be what the client reads.
+func TestInstallRefuses(t *testing.T) {
+	const codex, cursor = ".codex/config.toml", ".cursor/mcp.json"
+	for _, c := range []struct{ client, file, before, name, fails string }{
+		{"codex", codex, "mcp_servers = { a = { command = \"x\" } }\n", "etui", "no table"},
+		{"codex", codex, "mcp_servers = 7\n", "etui", "no table"},
+		{"codex", codex, "", "x]\ncommand = \"other\"\n[y", "the name"},
+		{"codex", codex, "", "my server", "the name"},
+		{"codex", codex, "", "a.b", "the name"},
+		{"cursor", cursor, `{"mcpServers":{"a":{"env":{}}}}`, "a/env", "the name"},
+		{"cursor", cursor, `{"mcpServers":{}}`, "a~1b", "the name"},
+		{"cursor", cursor, `{"mcpServers":{}}`, `a"},{"op":"remove","path":"/mcpServers`, "the name"},
+		{"cursor", cursor, `{"mcpServers":{}}`, "", "the name"},
+		{"cursor", cursor, `{"mcpServers":null}`, "etui", "mcpServers"},
+		{"cursor", cursor, `{"mcpServers":{},"mcpServers":{}}`, "etui", "duplicate"},
+	} {
+		f, file := homeWith(t, c.file, c.before)
+		_, err := f.Install(c.client, c.name, []string{"/bin/etui"})
+		if err == nil || !strings.Contains(err.Error(), c.fails) {
+			t.Errorf("%s %q: %v, want %q", c.before, c.name, err, c.fails)
+		}
+		if got, err := os.ReadFile(file); err != nil || string(got) != c.before {
+			t.Errorf("%q became %q, %v", c.before, got, err)
+		}
+	}
+}
+
+// TestWriteMeanwhile: what a client wrote since the person was shown the change stays.
+func TestWriteMeanwhile(t *testing.T) {
+	for _, before := range []string{"{}", ""} {
+		f, file := homeWith(t, ".cursor/mcp.json", before)
+		if before == "" {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change, err := f.Install("cursor", "etui", []string{"/bin/etui"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(`{"new":1}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := change.Write(); err == nil || !strings.Contains(err.Error(), "meanwhile") {
+			t.Errorf("%q: %v", before, err)
+		}
+		if got, err := os.ReadFile(file); err != nil || string(got) != `{"new":1}` {
+			t.Errorf("%q: %q, %v", before, got, err)
+		}
+	}
+}
+
+// TestWriteOfAnother: root does not take the settings of a user away.
+func TestWriteOfAnother(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root writes the files of others")
+	}
+	f, file := homeWith(t, ".cursor/mcp.json", "{}")
+	if err := os.Chown(file, 4711, 4711); err != nil {
+		t.Skip(err)
+	}
+	change, err := f.Install("cursor", "etui", []string{"/bin/etui"})
+	if err == nil {
+		err = change.Write()
+	}
+	if err == nil || !strings.Contains(err.Error(), "4711") {
+		t.Error(err)
+	}
+}
+
+func homeWith(t *testing.T, name, text string) (clientconfig.Folders, string) {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("CODEX_HOME", "")
+	file := filepath.Join(home, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return clientconfig.Folders{Home: home, Config: filepath.Join(home, ".config"), Workspace: filepath.Join(home, "work")}, file
+}

@@ -19,6 +19,7 @@ import (
 const (
 	maxQuestions = 8
 	maxText      = 64 << 10 // bytes of a question
+	perMessage   = 64       // bytes of a message of it, beside its text
 	maxTokens    = 2000     // of an answer
 	maxTime      = time.Minute
 )
@@ -69,7 +70,7 @@ func (d *Desk) answer(ctx context.Context, q consult.Question) (a consult.Answer
 		if m.Assistant {
 			role = chat.Assistant
 		}
-		size += len(m.Text)
+		size += len(m.Text) + perMessage
 		messages = append(messages, chat.Message{Role: role, Text: m.Text})
 	}
 	d.mu.Lock()

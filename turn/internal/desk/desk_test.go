@@ -35,7 +35,8 @@ func TestDesk(t *testing.T) {
 		q    consult.Question
 		says string
 	}{
-		"too long":      {consult.Question{Messages: []consult.Message{{Text: strings.Repeat("x", 70_000)}}}, "70000 bytes"},
+		"too long":      {consult.Question{Messages: []consult.Message{{Text: strings.Repeat("x", 70_000)}}}, "70064 bytes"},
+		"empty words":   {consult.Question{Messages: make([]consult.Message, 2000)}, "128000 bytes"},
 		"no question":   {consult.Question{}, "does not end"},
 		"its own words": {consult.Question{Messages: []consult.Message{{Text: "Well.", Assistant: true}}}, "does not end"},
 	} {
@@ -43,7 +44,7 @@ func TestDesk(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if len(notes) != 4 || !strings.Contains(notes[0], "10 tokens, of which 1") || !strings.Contains(notes[1], "did not answer") {
+	if len(notes) != 5 || !strings.Contains(notes[0], "10 tokens, of which 1") || !strings.Contains(notes[1], "did not answer") {
 		t.Errorf("noted %q", notes)
 	}
 	for range 8 {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -133,14 +134,22 @@ func (a *agent) LoadSession(ctx context.Context, r acp.LoadSessionRequest) (acp.
 	return acp.LoadSessionResponse{}, nil
 }
 
+// find returns the conversation into which a prompt with an ID would write, and no other whose key has
+// the ID, too.
 func (a *agent) find(ctx context.Context, id acp.SessionId) (session.Key, error) {
 	if strings.HasPrefix(string(id), prefix) {
-		found, err := a.client.FindSessions(ctx, string(id))
+		sender := a.who
+		sender.Session = string(id)
+		var who api.Whoami
+		if err := a.client.Do(ctx, http.MethodPost, "/api/whoami", sender, &who); err != nil {
+			return "", failure(err)
+		}
+		found, err := a.client.FindSessions(ctx, string(who.Session))
 		if err != nil {
 			return "", failure(err)
 		}
-		if len(found) > 0 {
-			return found[0].Key, nil
+		if len(found) > 0 && found[0].Key == who.Session {
+			return who.Session, nil
 		}
 	}
 	return "", acp.NewInvalidParams(map[string]string{"sessionId": "there is no conversation " + string(id)})

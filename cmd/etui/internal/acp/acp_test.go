@@ -142,7 +142,7 @@ func TestPrompt(t *testing.T) {
 			t.Errorf("the conversation that is taken up lacks %q: %s", want, said)
 		}
 	}
-	for _, wrong := range []sdk.SessionId{"agent:main:main", "editor-unknown"} {
+	for _, wrong := range []sdk.SessionId{"agent:main:main", "editor-unknown", "editor-", id[:len(id)-1]} {
 		if _, err := c.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: wrong, Cwd: "/", McpServers: []sdk.McpServer{}}); err == nil {
 			t.Errorf("%s is taken up", wrong)
 		}
