@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -320,6 +321,9 @@ func (p *Pins) edit(server string, change func(*pinned) (bool, error)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.path != "" {
+		if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
+			return fmt.Errorf("making the folder of the pins: %w", err)
+		}
 		lock := flock.New(p.path+".lock", flock.SetPermissions(0o600))
 		ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 		defer cancel()

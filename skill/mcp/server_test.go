@@ -528,7 +528,7 @@ func TestFailures(t *testing.T) {
 
 func TestPins(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "pins.json")
+	file := filepath.Join(t.TempDir(), "state of a new workspace", "pins.json")
 	config := mcp.Config{Pins: mcp.NewPins(file)}
 	s := newServer()
 	add(s, "clean", "Adds numbers.", echo)
