@@ -106,7 +106,9 @@ func (t *serverTool) send(ctx context.Context, n *state, args json.RawMessage) (
 	defer done()
 	ctx, gone := context.WithCancelCause(ctx)
 	defer gone(nil)
-	defer context.AfterFunc(c.ctx, func() { gone(errGone) })()
+	defer context.AfterFunc(c.ctx, func() { // an answer that was read before the end counts
+		time.AfterFunc(lastWord, func() { gone(errGone) })
+	})()
 	if call := n.listed.extras[t.name]; call != nil {
 		result, err = call(ctx, c, args)
 	} else {

@@ -320,6 +320,7 @@ const (
 	lastPause   = 5 * time.Minute
 	soonest     = 2 * time.Second // that a call waits for a server that was there
 	maxTries    = 8               // in a row, of a program
+	lastWord    = time.Second     // from the end of a connection to that of its calls
 	maxRenewals = 5               // of sessions that a service forgot, without a pause
 	pollEvery   = 5 * time.Minute
 	pollAtLeast = 30 * time.Second // whatever the server says

@@ -158,7 +158,9 @@ func (w *Wire) called(raw json.RawMessage) json.RawMessage {
 	}
 	data := raw
 	if old := fields["toolResult"]; old != nil { // of the first version of the protocol
-		data = old
+		if data = old; old[0] == '"' {
+			return encoded(map[string]any{"content": []any{textPart("%s", textOf(old))}})
+		}
 	} else if delete(fields, "_meta"); len(fields) == 0 {
 		return raw
 	} else {

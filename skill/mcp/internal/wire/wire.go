@@ -249,7 +249,7 @@ func failure(raw json.RawMessage, hasResult bool) json.RawMessage {
 	if json.Unmarshal(raw, &said) != nil {
 		said.Message = textOf(raw)
 	}
-	code := int64(jsonrpc.CodeInternalError)
+	code, named := int64(jsonrpc.CodeInternalError), ""
 	switch c := said.Code.(type) {
 	case float64:
 		code = int64(c)
@@ -258,6 +258,8 @@ func failure(raw json.RawMessage, hasResult bool) json.RawMessage {
 			code = n
 		} else if said.Message == nil {
 			said.Message = c
+		} else if c != "" {
+			named = c + ": "
 		}
 	}
 	message, isText := said.Message.(string)
@@ -271,7 +273,7 @@ func failure(raw json.RawMessage, hasResult bool) json.RawMessage {
 	} else if c, same := said.Code.(float64); same && c == float64(code) {
 		return raw
 	}
-	fixed := map[string]any{"code": code, "message": message}
+	fixed := map[string]any{"code": code, "message": named + message}
 	if said.Data != nil {
 		fixed["data"] = said.Data
 	}

@@ -239,6 +239,7 @@ func TestResults(t *testing.T) {
 		`{"answer":42}`:                        `{"answer":42}`,
 		`[{"type":"text","text":"in a list"}]`: "in a list",
 		`{"toolResult":{"old":1}}`:             `{"old":1}`,
+		`{"toolResult":"old words"}`:           "old words",
 		`{"content":"just words"}`:             "just words",
 		`{"content":{"type":"text","text":"one"}}`:                                                                "one",
 		`{"content":null,"structuredContent":[1]}`:                                                                `[1]`,
@@ -287,7 +288,9 @@ func TestErrors(t *testing.T) {
 	for form, want := range map[string]string{
 		`{"code":-32000,"message":"the disk is full"}`:   "the disk is full",
 		`"the disk is full"`:                             "the disk is full",
-		`{"code":"E_FULL","message":"the disk is full"}`: "the disk is full",
+		`{"code":"E_FULL","message":"the disk is full"}`: "E_FULL: the disk is full",
+		`{"code":"E_FULL","message":{"disk":"full"}}`:    `E_FULL: {"disk":"full"}`,
+		`{"code":"-32000","message":"the disk is full"}`: "calling \"tools/call\": the disk is full",
 		`{"code":"E_FULL"}`:                              "E_FULL",
 		`{"code":-1,"message":{"reason":"full"}}`:        `{"reason":"full"}`,
 		`{"reason":"full"}`:                              `{"reason":"full"}`,
