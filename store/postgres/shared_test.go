@@ -527,7 +527,7 @@ func TestStopAtAnotherProcess(t *testing.T) {
 	url := server.Database(t)
 	m := piecemeal{"hello", nil}
 	a, b := newEngine(t, open(t, url), m), newEngine(t, open(t, url), m)
-	for _, idle := range []bool{false, true} {
+	stop := func(idle bool) (said string) {
 		var asked sync.WaitGroup
 		begun := make(chan struct{})
 		if idle {
@@ -549,15 +549,26 @@ func TestStopAtAnotherProcess(t *testing.T) {
 			})
 		}
 		<-begun
-		said := ""
 		for event, err := range b.Send(t.Context(), engine.Message{Text: message.Stop, User: "ann"}) {
 			must(t, err)
 			said += event.Text
 		}
-		if want := map[bool]string{false: "Stopped.", true: "Nothing is running."}[idle]; said != want {
-			t.Errorf("idle %v: %q, want %q", idle, said, want)
-		}
 		asked.Wait()
+		return said
+	}
+	// On a busy machine the first process may not be heard for so long that it counts as dead. Then the
+	// turn is stopped all the same, before the answer looks at it.
+	said := ""
+	for range 3 {
+		if said = stop(false); said == "Stopped." {
+			break
+		}
+	}
+	if said != "Stopped." {
+		t.Errorf("while a turn runs: %q", said)
+	}
+	if said := stop(true); said != "Nothing is running." {
+		t.Errorf("idle: %q", said)
 	}
 }
 
