@@ -17,7 +17,7 @@ const resourcePath = "/.well-known/oauth-protected-resource"
 
 // tokenOf returns the person who comes in with a token, if it counts and names a user.
 func (s *Server) tokenOf(r *http.Request, raw string) (wire.Caller, bool) {
-	if !token.Looks(raw) {
+	if !token.IsJWT(raw) {
 		return wire.Caller{}, false
 	}
 	subject, err := s.config.Tokens.Verify(r.Context(), raw)

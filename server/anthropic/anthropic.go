@@ -7,9 +7,7 @@
 package anthropic
 
 import (
-	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -149,19 +147,7 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) {
 	}
 	out := newWriter(w, c)
 	defer out.close()
-	sent := wire.Joins(r, &m)
-	for e, err := range a.engine.Send(r.Context(), m) {
-		if err != nil {
-			out.fail(err)
-			return
-		}
-		if out.event(e) != nil {
-			return // the client has gone, which ends the turn unless it comes back
-		}
-		if e.Done != nil {
-			sent()
-		}
-	}
+	wire.Run(r, a.engine, m, out)
 }
 
 // CountTokens answers with about how many tokens a request has.
@@ -248,13 +234,3 @@ func Problem(status int, p wire.Problem) any {
 	}
 	return out
 }
-
-// tooLong makes an error of a message that is too long the one that clients know.
-func tooLong(err error) error {
-	if errors.Is(err, engine.ErrTooLong) {
-		return &model.Error{Kind: model.ErrTooLong, Detail: err.Error()}
-	}
-	return err
-}
-
-func newID() string { return "msg_" + rand.Text() }

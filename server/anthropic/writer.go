@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -86,7 +87,7 @@ func (f frame) bytes() []byte {
 }
 
 func newWriter(w http.ResponseWriter, c request) *writer {
-	out := &writer{w: w, head: answer{ID: newID(), Type: "message", Role: "assistant", Model: c.Model, Content: []any{}}}
+	out := &writer{w: w, head: answer{ID: "msg_" + rand.Text(), Type: "message", Role: "assistant", Model: c.Model, Content: []any{}}}
 	if c.Stream {
 		first := frame{Type: "message_start", Message: &out.head}
 		ping := wire.Event("ping", frame{Type: "ping"}.bytes())
@@ -110,8 +111,8 @@ func (o *writer) send(list ...frame) error {
 	return nil
 }
 
-// event writes an event of the turn.
-func (o *writer) event(e turn.Event) error {
+// Event implements [wire.Writer]: it writes an event of the turn.
+func (o *writer) Event(e turn.Event) error {
 	switch {
 	case e.Call != nil:
 		o.gap = o.text.Len() > 0
@@ -196,10 +197,9 @@ func callsOf(done *turn.Done) (list []callBlock) {
 	return list
 }
 
-// fail reports that a turn failed: with a status as long as nothing was sent, else with an event.
-func (o *writer) fail(err error) {
+// Fail implements [wire.Writer]: it reports that a turn failed: with a status as long as nothing was sent, else with an event.
+func (o *writer) Fail(err error) {
 	o.close()
-	err = tooLong(err)
 	if o.stream == nil || !o.stream.Begun() {
 		wire.Fail(o.w, err)
 		return

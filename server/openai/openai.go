@@ -165,19 +165,7 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer out.close()
-	sent := wire.Joins(r, m)
-	for e, err := range a.engine.Send(r.Context(), *m) {
-		if err != nil {
-			out.fail(err)
-			return
-		}
-		if out.event(e) != nil {
-			return // the client has gone, which ends the turn unless it comes back
-		}
-		if e.Done != nil {
-			sent()
-		}
-	}
+	wire.Run(r, a.engine, *m, out)
 }
 
 // asked reads a request; the message is nil when it was refused.

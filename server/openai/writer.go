@@ -2,13 +2,9 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
-	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/turn"
 )
@@ -40,8 +36,8 @@ func (c *completionWriter) close() {
 	}
 }
 
-// event writes an event of the turn.
-func (c *completionWriter) event(e turn.Event) error {
+// Event implements [wire.Writer]: it writes an event of the turn.
+func (c *completionWriter) Event(e turn.Event) error {
 	switch {
 	case e.Call != nil:
 		c.gap = c.text.Len() > 0
@@ -107,13 +103,10 @@ func (c *completionWriter) piece(ch choice, usage *completionUsage) []byte {
 	return data
 }
 
-// fail reports that a turn failed: with a status as long as nothing was sent, else
+// Fail implements [wire.Writer]: it reports that a turn failed: with a status as long as nothing was sent, else
 // with an error in the stream, as OpenAI does.
-func (c *completionWriter) fail(err error) {
+func (c *completionWriter) Fail(err error) {
 	c.close()
-	if errors.Is(err, engine.ErrTooLong) { // clients fall back to a larger model by the words of OpenAI
-		err = fmt.Errorf("%w: %s", model.ErrTooLong, err.Error())
-	}
 	if c.stream == nil || !c.stream.Begun() {
 		wire.Fail(c.w, err)
 		return

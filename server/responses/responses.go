@@ -197,19 +197,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 	}
 	out := newWriter(w, c, idPrefix+token+rand.Text()[:tokenLength], a.engine.Now().Unix())
 	defer out.close()
-	sent := wire.Joins(r, &m)
-	for e, err := range a.engine.Send(r.Context(), m) {
-		if err != nil {
-			out.fail(err)
-			return
-		}
-		if out.event(e) != nil {
-			return // the client has gone, which ends the turn unless it comes back
-		}
-		if e.Done != nil {
-			sent()
-		}
-	}
+	wire.Run(r, a.engine, m, out)
 }
 
 // there returns an error when the conversation of an earlier response is not kept for its client.

@@ -3,11 +3,9 @@ package responses
 import (
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/turn"
@@ -165,8 +163,8 @@ func (o *writer) close() {
 	}
 }
 
-// event writes an event of the turn.
-func (o *writer) event(e turn.Event) error {
+// Event implements [wire.Writer]: it writes an event of the turn.
+func (o *writer) Event(e turn.Event) error {
 	switch {
 	case e.Call != nil:
 		o.gap = o.text.Len() > 0
@@ -272,12 +270,9 @@ func (o *writer) call(c callItem) error {
 	)
 }
 
-// fail reports that a turn failed: with a status as long as nothing was sent, else with an event.
-func (o *writer) fail(err error) {
+// Fail implements [wire.Writer]: it reports that a turn failed: with a status as long as nothing was sent, else with an event.
+func (o *writer) Fail(err error) {
 	o.close()
-	if errors.Is(err, engine.ErrTooLong) { // clients shorten the conversation at OpenAI's word
-		err = &model.Error{Kind: model.ErrTooLong, Detail: err.Error()}
-	}
 	if o.stream == nil || !o.stream.Begun() {
 		wire.Fail(o.w, err)
 		return

@@ -64,8 +64,8 @@ func New(c Config) *Verifier {
 // Issuer returns the address of the authorization server.
 func (v *Verifier) Issuer() string { return v.config.Issuer }
 
-// Looks reports whether a text has the form of a token.
-func Looks(text string) bool { return strings.Count(text, ".") == 2 }
+// IsJWT reports whether a text has the form of a token.
+func IsJWT(text string) bool { return strings.Count(text, ".") == 2 }
 
 // Verify returns whom a token names. The error says why it does not count: its signature, its
 // issuer, its audience, its time, or an issuer that does not answer.

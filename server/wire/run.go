@@ -1,0 +1,40 @@
+package wire
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/turn"
+)
+
+// Writer writes a turn in the form of a protocol.
+type Writer interface {
+	// Event writes an event of the turn; the error means that the client has gone.
+	Event(e turn.Event) error
+	// Fail says why the turn failed: with a status as long as nothing was sent.
+	Fail(err error)
+}
+
+// Run runs the turn of a message, which a client may send again, and writes its events. A message
+// that is too long fails with [model.ErrTooLong], the error at which clients of models shorten
+// the conversation.
+func Run(r *http.Request, e *engine.Engine, m engine.Message, out Writer) {
+	sent := Joins(r, &m)
+	for event, err := range e.Send(r.Context(), m) {
+		if errors.Is(err, engine.ErrTooLong) {
+			err = &model.Error{Kind: model.ErrTooLong, Detail: err.Error()}
+		}
+		if err != nil {
+			out.Fail(err)
+			return
+		}
+		if out.Event(event) != nil {
+			return // that ends the turn unless the client comes back
+		}
+		if event.Done != nil {
+			sent()
+		}
+	}
+}
