@@ -196,6 +196,8 @@ func nameOfTool(reading string, at []int) bool {
 	switch {
 	case strings.Contains(reading[begin:at[0]], "://"), before != strings.TrimRight(before, "<$="):
 		return false
+	case strings.HasSuffix(strings.TrimRight(reading[:at[0]], "`'\"*, "), "."+name+"\" not"):
+		return false // "base.request" not "request": a value is to be written in full
 	case !strings.Contains(name, "_"):
 		return before == strings.TrimRight(before, "./-") && nouns.MatchString(reading[at[1]:])
 	}
