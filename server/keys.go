@@ -88,6 +88,11 @@ func (s *Server) addKey(w http.ResponseWriter, r *http.Request) {
 	wire.Reply(w, http.StatusOK, made)
 }
 
+// RevokedKey names a key that was revoked.
+type RevokedKey struct {
+	Revoked string `json:"revoked"`
+}
+
 func (s *Server) revokeKey(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); !ok {
 		return
@@ -98,7 +103,5 @@ func (s *Server) revokeKey(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.config.Log.InfoContext(r.Context(), "API key revoked", "key", name)
-	wire.Reply(w, http.StatusOK, struct {
-		Revoked string `json:"revoked"`
-	}{name})
+	wire.Reply(w, http.StatusOK, RevokedKey{name})
 }

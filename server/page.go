@@ -12,6 +12,15 @@ import (
 //go:embed page.html
 var pageText string
 
+//go:embed openapi.json
+var openapiText []byte
+
+// openapi answers with the description of all routes.
+func (s *Server) openapi(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(openapiText) // the client may have gone
+}
+
 // page answers a browser that opens the address, with a text that is the same for everybody.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {

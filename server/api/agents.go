@@ -69,13 +69,16 @@ func (a *API) replyToolsets(w http.ResponseWriter, agent string, seen *selection
 	wire.Answer(w, s, err)
 }
 
+// Toolset names the one that an agent shall have.
+type Toolset struct {
+	Agent string `json:"agent"`
+	Skill string `json:"skill"`
+}
+
 // SetToolset makes a toolset the active one of an agent, and answers as Toolsets
 // does.
 func (a *API) SetToolset(w http.ResponseWriter, r *http.Request) {
-	var change struct {
-		Agent string `json:"agent"`
-		Skill string `json:"skill"`
-	}
+	var change Toolset
 	if !wire.Read(w, r, &change) {
 		return
 	}
