@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/secret"
@@ -67,6 +68,9 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 		if page && (presented(r) == "" || s.config.Key == "" && !s.needed()) {
 			known = false // a program on this machine may need no key, but a page always does
 		}
+		if needed == Operator && c.Role == "" && presented(r) == "" && r.Header.Get("Sec-Fetch-Site") == "same-origin" {
+			known = false // so does the console
+		}
 		out.operator = known && c.Operator
 		switch {
 		case strings.ContainsRune(r.URL.Path, 0) || strings.Contains(r.URL.RawQuery, "%00"):
@@ -83,6 +87,8 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			wire.Refuse(w, http.StatusUnauthorized, "a valid API key is needed as bearer token"+map[bool]string{true: ", since the request comes from the page of another site"}[page])
 		case needed != Open && !may(c, needed):
 			wire.Refuse(w, http.StatusForbidden, fmt.Sprintf("this API key may not do that: it takes the key of an operator%s", map[bool]string{true: ", or one that may speak for others"}[needed == Client]))
+		case c.Role != "" && !allows(console.Role(c.Role), pattern):
+			wire.Refuse(w, http.StatusForbidden, "the role "+c.Role+" may not do that")
 		case needed == Operator && !local(r):
 			wire.Refuse(w, http.StatusForbidden, "the admin API answers only programs on its own machine, at a loopback address and without a proxy")
 		default:
@@ -173,6 +179,9 @@ func presented(r *http.Request) string {
 func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
 	all := wire.Caller{ForOthers: true, Operator: true}
 	said := presented(r)
+	if who, ok := s.console.Who(r); ok && said == "" {
+		return wire.Caller{ForOthers: true, Operator: true, Key: who.Name, Role: string(who.Role)}, true
+	}
 	if s.config.Key == "" && (!s.needed() || said == "" && local(r)) {
 		return all, true
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/inspect"
@@ -118,6 +119,13 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"GET /readyz", Open, "whether it can answer: the store can be read", s.ready, nil, Health{}},
 
 		{"GET /{$}", Open, "for browsers: a page that says what this is and how to ask", s.page, nil, html("")},
+		{"GET " + console.Path, Open, "the console, a page for operators", s.console.ServeHTTP, nil, html("")},
+		{"GET " + console.Path + "/{view...}", Open, "its files and views", s.console.ServeHTTP, nil, html("")},
+		{"GET " + console.Path + "/session", Open, "who is signed in to it", s.signedIn, nil, console.Person{}},
+		{"POST " + console.Path + "/session", Open, "a SignIn in, a cookie out", s.signIn, SignIn{}, console.Person{}},
+		{"DELETE " + console.Path + "/session", Open, "sign out", s.signOut, nil, nil},
+		{"POST /admin/console", Operator, "a ConsoleLink in, a MadeLink out, which signs a browser in once", s.consoleLink, ConsoleLink{}, MadeLink{}},
+
 		{"GET /openapi.json", Open, "these routes as an OpenAPI document", s.openapi, nil, jsonObject{}},
 		{"GET " + oauth.BackPath, Open, "where browsers come back to from a login at an MCP server, with a state that is good once", s.logIn, nil, nil},
 		{"GET " + oauth.DocumentPath, Open, "what etui is, for the authorization servers of MCP servers", s.logIn, nil, nil},

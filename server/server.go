@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/identity"
@@ -92,7 +93,9 @@ type Server struct {
 	routes []Route
 	all    http.Handler
 	wrong  wrongKeys
-	larges larges
+	// console keeps which browsers operators signed in.
+	console *console.Console
+	larges  larges
 }
 
 // New returns a server for an engine.
@@ -110,7 +113,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 	if cfg.Channels == nil {
 		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
 	}
-	s := &Server{engine: e, config: cfg}
+	s := &Server{engine: e, config: cfg, console: console.New(nil)}
 	models := wire.NewModels(e, cfg.Models)
 	s.routes = table(s, doors{openai.New(e, models), anthropic.New(e, models), responses.New(e, models), mcp.New(e, cfg.Status.Version, cfg.Log)},
 		api.New(e, cfg.Status), admin.New(cfg.Skills))

@@ -53,6 +53,13 @@ func ExampleServer_Routes() {
 	// open      GET /healthz
 	// open      GET /readyz
 	// open      GET /{$}
+	// open      GET /console
+	// open      GET /console/{view...}
+	// open      GET /console/session
+	// open      POST /console/session
+	// open      DELETE /console/session
+	// operator  POST /admin/console
+	// open      GET /openapi.json
 	// open      GET /mcp/login
 	// open      GET /mcp/client.json
 	// open      GET /.well-known/oauth-protected-resource

@@ -27,6 +27,8 @@ type Caller struct {
 	ForOthers bool `json:"for_others"`
 	// Operator says that the client has the powers of an operator.
 	Operator bool `json:"operator"`
+	// Role is that of a person who signed in to the console; empty for every other client.
+	Role string `json:"role,omitempty"`
 	// NoClientTools says that the client may bring no tools.
 	NoClientTools bool `json:"no_client_tools,omitempty"`
 }

@@ -1,0 +1,150 @@
+package console
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Role is what somebody who signed in may do.
+type Role string
+
+// The roles. Each may do what those before it may.
+const (
+	// Viewer reads.
+	Viewer Role = "viewer"
+	// Operator also answers, stops, and changes agents, skills and tasks.
+	Operator Role = "operator"
+	// Owner also changes keys, people and the configuration.
+	Owner Role = "owner"
+)
+
+// ParseRole reads a role; empty is an owner.
+func ParseRole(s string) (Role, error) {
+	role := cmp.Or(Role(s), Owner)
+	if !slices.Contains([]Role{Viewer, Operator, Owner}, role) {
+		return "", fmt.Errorf("there is no role %q; there are viewer, operator and owner", s)
+	}
+	return role, nil
+}
+
+// Person is somebody who signed in.
+type Person struct {
+	// Name says who it is, in the audit.
+	Name string `json:"name"`
+	Role Role   `json:"role"`
+}
+
+const (
+	// maxLinks and maxSessions are how many count at a time; a further one ends the oldest.
+	maxLinks, maxSessions = 64, 256
+	// linkLasts is how long a link is good, for one use, and idle how long somebody stays signed in
+	// after the last request.
+	linkLasts, idle = 10 * time.Minute, 12 * time.Hour
+	cookieName      = "etui_console"
+)
+
+// ErrLink says that a link is no longer good.
+var ErrLink = errors.New("this link was used, or is older than ten minutes; etui console makes another one")
+
+// Console serves the page and keeps who signed in, in memory: after a restart everybody signs in
+// again. It is safe for concurrent use.
+type Console struct {
+	now      func() time.Time
+	mu       sync.Mutex
+	links    map[[32]byte]entry
+	sessions map[[32]byte]entry
+}
+
+// entry is a link or a session, under the hash of its secret.
+type entry struct {
+	Person
+	host  string // that the session is bound to
+	until time.Time
+}
+
+// New returns a console. A nil now is [time.Now].
+func New(now func() time.Time) *Console {
+	if now == nil {
+		now = time.Now
+	}
+	return &Console{now: now, links: map[[32]byte]entry{}, sessions: map[[32]byte]entry{}}
+}
+
+// Link returns a secret that lets p sign in once, within ten minutes.
+func (c *Console) Link(p Person) string {
+	return c.keep(c.links, maxLinks, entry{Person: p, until: c.now().Add(linkLasts)})
+}
+
+// keep stores an entry under the hash of a new secret.
+func (c *Console) keep(in map[[32]byte]entry, most int, e entry) (secret string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(in, func(_ [32]byte, old entry) bool { return !old.until.After(c.now()) })
+	for len(in) >= most {
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(in)), func(a, b [32]byte) int { return in[a].until.Compare(in[b].until) })
+		delete(in, oldest)
+	}
+	secret = rand.Text()
+	in[sha256.Sum256([]byte(secret))] = e
+	return secret
+}
+
+// Redeem signs in the browser of a request with the secret of a link.
+func (c *Console) Redeem(w http.ResponseWriter, r *http.Request, secret string) (Person, error) {
+	c.mu.Lock()
+	hash := sha256.Sum256([]byte(secret))
+	link, ok := c.links[hash]
+	delete(c.links, hash)
+	c.mu.Unlock()
+	if !ok || !link.until.After(c.now()) {
+		return Person{}, ErrLink
+	}
+	c.SignIn(w, r, link.Person)
+	return link.Person, nil
+}
+
+// SignIn signs in the browser of a request as p.
+func (c *Console) SignIn(w http.ResponseWriter, r *http.Request, p Person) {
+	secret := c.keep(c.sessions, maxSessions, entry{Person: p, host: r.Host, until: c.now().Add(idle)})
+	http.SetCookie(w, cookie(r, secret, int(idle/time.Second)))
+}
+
+// SignOut ends the session of a browser.
+func (c *Console) SignOut(w http.ResponseWriter, r *http.Request) {
+	if kept, err := r.Cookie(cookieName); err == nil {
+		c.mu.Lock()
+		delete(c.sessions, sha256.Sum256([]byte(kept.Value)))
+		c.mu.Unlock()
+	}
+	http.SetCookie(w, cookie(r, "", -1))
+}
+
+func cookie(r *http.Request, value string, age int) *http.Cookie {
+	return &http.Cookie{Name: cookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+}
+
+// Who returns who signed in with the browser of a request, at the address that it uses.
+func (c *Console) Who(r *http.Request) (Person, bool) {
+	kept, err := r.Cookie(cookieName)
+	if err != nil || c == nil {
+		return Person{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	hash := sha256.Sum256([]byte(kept.Value))
+	s, ok := c.sessions[hash]
+	if !ok || !s.until.After(c.now()) || s.host != r.Host {
+		return Person{}, false
+	}
+	s.until = c.now().Add(idle)
+	c.sessions[hash] = s
+	return s.Person, true
+}
