@@ -26,6 +26,11 @@ type SignIn struct {
 	Secret string `json:"secret"`
 }
 
+// ConsolePath returns the path of a link that signs an owner in to the console, once.
+func (s *Server) ConsolePath(name string) string {
+	return console.Path + "/#" + s.console.Link(console.Person{Name: name, Role: console.Owner})
+}
+
 func (s *Server) consoleLink(w http.ResponseWriter, r *http.Request) {
 	var in ConsoleLink
 	if !wire.Read(w, r, &in) {

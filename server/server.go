@@ -130,11 +130,6 @@ func (s *Server) Public() http.Handler {
 	return s.serve(func(a Access) bool { return a != Operator })
 }
 
-// Operators returns a handler with the routes of operators only.
-func (s *Server) Operators() http.Handler {
-	return s.serve(func(a Access) bool { return a == Operator })
-}
-
 // Health is the answer of /healthz and /readyz.
 type Health struct {
 	Status  string `json:"status"`

@@ -213,7 +213,7 @@ func TestParts(t *testing.T) {
 		handler        http.Handler
 		health, skills int
 	}{
-		{"all", s, 200, 200}, {"public", s.Public(), 200, 404}, {"operators", s.Operators(), 404, 200},
+		{"all", s, 200, 200}, {"public", s.Public(), 200, 404},
 	} {
 		if status, _ := ask(t.Context(), c.handler, "GET", "http://localhost/healthz", ""); status != c.health {
 			t.Errorf("%s: /healthz gives %d, want %d", c.name, status, c.health)

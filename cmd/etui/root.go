@@ -134,7 +134,7 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 	root.AddCommand(initCommand(at), without(serveCommand(at), "url", "json"), without(demoCommand(at), "url", "json"),
 		without(backupCommand(at), "url"), without(restoreCommand(at), "url"), configCommand(at), doctorCommand(at),
 		replayCommand(at), tuneCommand(at),
-		chatCommand(g), without(acpCommand(g), "json"), runCommand(g), selectCommand(g),
+		chatCommand(g), consoleCommand(g), without(acpCommand(g), "json"), runCommand(g), selectCommand(g),
 		evalCommand(at), versionCommand(console), manCommand(console))
 	for _, resource := range resources() {
 		root.AddCommand(resource.command(g))

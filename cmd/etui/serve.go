@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -111,6 +112,9 @@ func greet(at *place, s *app.Server, took time.Duration) {
 	fmt.Fprintf(at.Out, "  workspace  %s\n  database   %s\n  model      %s\n", terminal.ShortPath(w.Dir), terminal.ShortPath(state.Database(w)), s.Models())
 	if s.Admin != "" {
 		fmt.Fprintf(at.Out, "  admin API  %s\n", s.Admin)
+	}
+	if at.OnTerminal() { // a log would keep the link
+		fmt.Fprintf(at.Out, "  console    %s%s\n", cmp.Or(s.Admin, s.URL), s.HTTP.ConsolePath("an operator"))
 	}
 	programs := s.Sandbox()
 	fmt.Fprint(at.Out, terminal.Hanging("  sandbox    ", fmt.Sprintf("%s: %s", programs.Mode, programs.Says), terminal.Width()))

@@ -102,7 +102,7 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 	}()
 	if s.operators != nil {
 		admin := s.server(ctx)
-		admin.Handler = s.HTTP.Operators()
+		admin.Handler = s.HTTP                                  // the console uses the other routes, too
 		server.RegisterOnShutdown(func() { _ = admin.Close() }) // it has nothing worth waiting for
 		go func() {
 			failed <- panics.Try(s.settings.Log, "serving", func() error { return admin.Serve(s.operators) })

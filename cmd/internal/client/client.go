@@ -56,6 +56,9 @@ func Here(handler http.Handler, key string) *Client {
 // Here reports whether the gateway is in this process.
 func (c *Client) Here() bool { return c.Where == here }
 
+// Admin returns the address of the gateway's admin API, where the console is.
+func (c *Client) Admin() string { return c.admin }
+
 // HTTP returns the gateway's address, and what reaches it with the client's key.
 func (c *Client) HTTP() (address string, web *http.Client) {
 	return c.url, &http.Client{Transport: keyed{c.http, c.key}}

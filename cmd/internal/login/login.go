@@ -172,7 +172,7 @@ func (b *browser) begin(ctx context.Context, a *oauth.Attempt) error {
 	fmt.Fprintf(b.console.Err, "Open this link to log in to %s at %s:\n\n  %s\n\n", a.Server,
 		printable.OneLine(a.Issuer), a.Link)
 	if !b.elsewhere {
-		show(ctx, a.Link)
+		Browse(ctx, a.Link)
 	}
 	answers := make(chan oauth.Answer)
 	result := make(chan error, 1) // of the first answer, for the browser's page
@@ -252,8 +252,8 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// show opens a link in the browser of this machine, if there is one.
-func show(ctx context.Context, link string) {
+// Browse opens a link in the browser of this machine, if there is one.
+func Browse(ctx context.Context, link string) {
 	name := map[string]string{"darwin": "open", "windows": "explorer"}[runtime.GOOS]
 	if path, err := exec.LookPath(cmp.Or(name, "xdg-open")); err == nil {
 		c := exec.CommandContext(context.WithoutCancel(ctx), path, link)

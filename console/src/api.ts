@@ -1,0 +1,29 @@
+import createClient from "openapi-fetch";
+import type { components, paths } from "./api.gen";
+
+export type Schemas = components["schemas"];
+
+// The session's cookie goes with each request; scripts cannot read it.
+export const api = createClient<paths>({ baseUrl: "/", credentials: "same-origin" });
+
+// Refused says what the gateway answered, in its own words.
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+type Result<T> = { data?: T; error?: unknown; response: Response };
+
+// answer returns what a request got, or throws why it was refused.
+export async function answer<T>(asked: Promise<Result<T>>): Promise<T> {
+  const { data, error, response } = await asked;
+  if (!response.ok) {
+    const said = (error as Schemas["WireProblem"] | undefined)?.error?.message;
+    throw new Refused(response.status, said ?? `${response.status} ${response.statusText}`);
+  }
+  return data as T;
+}

@@ -1,0 +1,175 @@
+import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, Outlet, RouterProvider, useNavigate } from "@tanstack/react-router";
+import { StrictMode, useEffect, useState } from "react";
+import { createRoot } from "react-dom/client";
+import { answer, api, Refused } from "./api";
+import { Failure } from "./parts";
+import "./style.css";
+import { type Language, LanguageContext, useTexts } from "./texts";
+import { Live } from "./views/live";
+
+const views = ["live", "what-if", "tools", "skills", "sessions", "approvals", "usage", "rules", "schedule", "channels", "keys", "audit"] as const;
+const titles = { "what-if": "whatIf" } as const;
+
+// begin signs in with the secret at the end of a link, which the browser does not send by itself.
+async function begin() {
+  const secret = location.hash.slice(1);
+  if (!/^[A-Z2-7]{20,}$/.test(secret)) return;
+  history.replaceState(null, "", location.pathname);
+  await answer(api.POST("/console/session", { body: { secret } }));
+}
+const begun = begin().catch((error: Error) => error);
+
+function Shell() {
+  const t = useTexts();
+  const [open, setOpen] = useState(false);
+  const session = useQuery({
+    queryKey: ["session"],
+    queryFn: async () => {
+      const error = await begun;
+      const who = await answer(api.GET("/console/session"));
+      return { who, error };
+    },
+  });
+  if (session.error) return <div className="door"><Failure error={session.error} again={() => session.refetch()} /></div>;
+  if (!session.data) return <p className="door soft">{t.loading}</p>;
+  if (!session.data.who.name) return <Door error={session.data.error as Error | undefined} />;
+  return (
+    <div className="shell">
+      <a className="skip" href="#main">{t.menu} ↓</a>
+      <header className="side">
+        <div className="brand">
+          <span className="row"><img src="/console/icon.svg" alt="" /> etui</span>
+          <button className="open" aria-expanded={open} onClick={() => setOpen(!open)}>{t.menu}</button>
+        </div>
+        <nav data-open={open} aria-label={t.menu}>
+          {views.map((view) => (
+            <Link key={view} to={view === "live" ? "/" : `/${view}`} activeOptions={{ exact: view === "live" }} onClick={() => setOpen(false)}>
+              {t[titles[view as keyof typeof titles] ?? (view as "live")]}
+            </Link>
+          ))}
+          <hr className="card" hidden />
+          <p className="soft">{session.data.who.name} · {session.data.who.role}</p>
+          <Choices />
+        </nav>
+      </header>
+      <main className="main" id="main" tabIndex={-1}><Outlet /></main>
+    </div>
+  );
+}
+
+// Choices are the language and the colours, kept in this browser.
+function Choices() {
+  const t = useTexts();
+  const dark = () => {
+    const now = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    localStorage.theme = document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
+  };
+  return (
+    <div className="row">
+      <button onClick={() => dispatchEvent(new Event("etui:language"))} lang={t.language === "中文" ? "zh" : "en"}>{t.language}</button>
+      <button onClick={dark}>{t.theme}</button>
+      <button onClick={async () => { await api.DELETE("/console/session"); location.reload(); }}>{t.signOut}</button>
+    </div>
+  );
+}
+
+// Door is for those who are not signed in.
+function Door({ error }: { error?: Error }) {
+  const t = useTexts();
+  const [key, setKey] = useState("");
+  const [failed, setFailed] = useState<Error | undefined>(error);
+  const enter = async (e: React.FormEvent) => {
+    e.preventDefault();
+    try {
+      const made = await answer(api.POST("/admin/console", { body: {}, headers: { Authorization: "Bearer " + key } }));
+      await answer(api.POST("/console/session", { body: { secret: made.path.split("#")[1] } }));
+      location.reload();
+    } catch (e) {
+      setFailed(e as Error);
+    }
+  };
+  return (
+    <main className="door">
+      <div className="card">
+        <h1>{t.console}</h1>
+        <h2>{t.signInTitle}</h2>
+        {failed && <p role="alert" className="bad">{failed.message}</p>}
+        <p>{t.signInHow}</p>
+        <pre>etui console</pre>
+        <form onSubmit={enter}>
+          <p>
+            <label htmlFor="key">{t.signInKey}</label>
+            <input id="key" type="password" autoComplete="off" value={key} onChange={(e) => setKey(e.target.value)} required />
+          </p>
+          <button className="first">{t.signIn}</button>
+        </form>
+      </div>
+    </main>
+  );
+}
+
+const root = createRootRoute({ component: Shell, notFoundComponent: Lost });
+
+function Lost() {
+  const go = useNavigate();
+  useEffect(() => void go({ to: "/" }), [go]);
+  return null;
+}
+
+const route = (path: string, load: () => Promise<any>, name: string) =>
+  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load, name) });
+
+const router = createRouter({
+  basepath: "/console",
+  routeTree: root.addChildren([
+    createRoute({ getParentRoute: () => root, path: "/", component: Live }),
+    route("/what-if", () => import("./views/whatif"), "WhatIf"),
+    route("/tools", () => import("./views/tools"), "Tools"),
+    route("/tools/$name", () => import("./views/tools"), "Tool"),
+    route("/skills", () => import("./views/skills"), "Skills"),
+    route("/sessions", () => import("./views/sessions"), "Sessions"),
+    route("/sessions/$key", () => import("./views/sessions"), "Session"),
+    route("/approvals", () => import("./views/lists"), "Approvals"),
+    route("/usage", () => import("./views/usage"), "Usage"),
+    route("/rules", () => import("./views/lists"), "Rules"),
+    route("/schedule", () => import("./views/lists"), "Schedule"),
+    route("/channels", () => import("./views/lists"), "Channels"),
+    route("/keys", () => import("./views/lists"), "Keys"),
+    route("/audit", () => import("./views/lists"), "Audit"),
+  ]),
+});
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2_000,
+      // A sign-in that ended shows the door again.
+      retry: (count, error) => !(error instanceof Refused && error.status < 500) && count < 3,
+    },
+  },
+});
+client.getQueryCache().subscribe((event) => {
+  const error = event.query.state.error;
+  if (event.type === "updated" && error instanceof Refused && error.status === 401 && event.query.queryKey[0] !== "session") client.invalidateQueries({ queryKey: ["session"] });
+});
+
+function App() {
+  const [language, setLanguage] = useState<Language>(() => localStorage.language ?? (navigator.language.startsWith("zh") ? "zh" : "en"));
+  useEffect(() => {
+    document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+    const other = () => setLanguage((now) => (localStorage.language = now === "zh" ? "en" : "zh"));
+    addEventListener("etui:language", other);
+    return () => removeEventListener("etui:language", other);
+  }, [language]);
+  return (
+    <LanguageContext value={language}>
+      <QueryClientProvider client={client}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </LanguageContext>
+  );
+}
+
+if (localStorage.theme) document.documentElement.dataset.theme = localStorage.theme;
+createRoot(document.getElementById("root")!).render(<StrictMode><App /></StrictMode>);

@@ -1,0 +1,68 @@
+import { useQuery } from "@tanstack/react-query";
+import { answer, api, type Schemas } from "../api";
+import { Act, Badge, Card, Loaded, Page, riskKind, useTime } from "../parts";
+import { useTexts } from "../texts";
+
+type Held = { tool: string; why?: string[]; accepted?: unknown; now?: unknown };
+
+// Skills lists the skills with their states, and the files from which none could be read.
+export function Skills() {
+  const t = useTexts();
+  const found = useQuery({ queryKey: ["skills"], queryFn: () => answer(api.GET("/admin/skills")) });
+  return (
+    <Page title={t.skills}>
+      <Loaded query={found}>
+        {(list) => (
+          <>
+            {list.trouble && <p role="alert" className="card bad">{list.trouble}</p>}
+            {(list.failed?.length ?? 0) > 0 && (
+              <Card title={t.broken}>
+                {list.failed?.map((f) => <p key={f.source}><span className="mono">{f.source}</span>: <span className="bad">{f.error}</span></p>)}
+              </Card>
+            )}
+            {!list.skills?.length && <p className="soft">{t.nothing}</p>}
+            {list.skills?.map((s) => <Skill key={s.name} skill={s} />)}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Skill({ skill: s }: { skill: Schemas["AdminSkillStatus"] }) {
+  const t = useTexts();
+  const time = useTime();
+  const change = (change: string, body: Partial<Schemas["AdminChange"]> = {}) =>
+    answer(api.POST("/admin/skills/{name}/{change}", { params: { path: { name: s.name, change } }, body: body as Schemas["AdminChange"] }));
+  const held = (s.server as { held?: Held[] } | undefined)?.held ?? [];
+  return (
+    <section className="card">
+      <div className="bar">
+        <h2>{s.name} <span className="soft">{s.version}</span></h2>
+        <div className="row">
+          <Badge kind={s.state === "enabled" ? "good" : "warn"}>{s.state}</Badge>
+          <Badge kind={riskKind(s.risk)}>{s.risk}</Badge>
+          {s.state === "enabled" ? <Act label={t.disable} act={() => change("disable")} /> : <Act label={t.enable} act={() => change("enable")} />}
+        </div>
+      </div>
+      <p>{s.description}</p>
+      {s.error && <p className="bad">{s.error}</p>}
+      {s.why && <p className="warn">{s.why}</p>}
+      {s.warnings?.map((w) => <p key={w} className="warn">{w}</p>)}
+      <p className="soft">{s.kind} · {s.provider} · {s.source} · {time(s.since)}</p>
+      {(s.tools?.length ?? 0) > 0 && (
+        <details>
+          <summary>{s.tools?.length} {t.tools}</summary>
+          <p className="mono">{s.tools?.join(", ")}</p>
+        </details>
+      )}
+      {held.map((h) => (
+        <div key={h.tool} className="said tool">
+          <p className="row"><b>{h.tool}</b> <Badge kind="warn">{t.held}</Badge> {h.why?.join("; ")}</p>
+          {h.accepted !== undefined && <div className="grid"><pre className="bad">{JSON.stringify(h.accepted, null, 2)}</pre><pre className="good">{JSON.stringify(h.now, null, 2)}</pre></div>}
+          <Act label={t.accept} act={() => change("approve", { tools: [h.tool] } as Partial<Schemas["AdminChange"]>)} />
+        </div>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,112 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import type { ColumnDef } from "@tanstack/react-table";
+import { useState } from "react";
+import { answer, api, type Schemas } from "../api";
+import { Badge, Card, Failure, Loaded, Page, riskKind, Rows } from "../parts";
+import { useTexts } from "../texts";
+
+const useTools = () => useQuery({ queryKey: ["tools"], queryFn: () => answer(api.GET("/api/tools")) });
+
+// Tools lists every tool.
+export function Tools() {
+  const t = useTexts();
+  const columns: ColumnDef<Schemas["Tool"]>[] = [
+    { id: "name", header: t.name, accessorKey: "name", cell: ({ row: { original: x } }) => <Link className="mono" to={`/tools/${encodeURIComponent(x.name)}`}>{x.name}</Link> },
+    { id: "description", header: t.description, accessorKey: "description", meta: "hide" },
+    { id: "risk", header: t.risk, accessorKey: "risk", cell: ({ row: { original: x } }) => <Badge kind={riskKind(x.risk)}>{x.risk}</Badge> },
+    { id: "groups", header: t.groups, accessorFn: (x) => x.groups?.join(", ") ?? "", meta: "hide" },
+    { id: "tokens", header: t.tokens, accessorKey: "tokens", meta: "number" },
+    { id: "source", header: t.source, accessorFn: (x) => x.source ?? "", meta: "hide" },
+  ];
+  return (
+    <Page title={t.tools}>
+      <Card><Loaded query={useTools()}>{(tools) => <Rows rows={tools ?? []} columns={columns} label={t.tools} />}</Loaded></Card>
+    </Page>
+  );
+}
+
+// Tool shows one, and what would become of a call.
+export function Tool() {
+  const t = useTexts();
+  const { name } = useParams({ strict: false }) as { name: string };
+  return (
+    <Page title={name} aside={<Link to="/tools">{t.back}</Link>}>
+      <Loaded query={useTools()}>
+        {(tools) => {
+          const x = tools?.find((tool) => tool.name === name);
+          if (!x) return <p className="soft">{t.nothing}</p>;
+          return (
+            <>
+              <Card>
+                <p>{x.description}</p>
+                {Object.entries(x.translations ?? {}).map(([language, text]) => <p key={language} lang={language}>{text}</p>)}
+                <p className="row"><Badge kind={riskKind(x.risk)}>{x.risk}</Badge> {x.groups?.map((g) => <Badge key={g} kind="soft">{g}</Badge>)} <span className="soft">{x.tokens} {t.tokens} · {x.source} {x.version}</span></p>
+                {(x.examples?.length ?? 0) > 0 && <><h2>{t.examples}</h2><ul>{x.examples?.map((e) => <li key={e}>{e}</li>)}</ul></>}
+              </Card>
+              <Card title={t.parameters}><pre tabIndex={0}>{JSON.stringify(x.parameters, null, 2)}</pre></Card>
+              <Judge tool={x} />
+            </>
+          );
+        }}
+      </Loaded>
+    </Page>
+  );
+}
+
+type Schema = { type?: string; enum?: unknown[]; description?: string; default?: unknown };
+
+// Judge asks what would become of a call, with a field for each parameter. Nothing runs.
+function Judge({ tool }: { tool: Schemas["Tool"] }) {
+  const t = useTexts();
+  const schema = tool.parameters as { properties?: Record<string, Schema>; required?: string[] };
+  const [values, setValues] = useState<Record<string, string>>({});
+  const [as, setAs] = useState("");
+  const judged = useMutation({
+    mutationFn: () => {
+      const args: Record<string, unknown> = {};
+      for (const [name, text] of Object.entries(values)) if (text !== "") args[name] = read(text, schema.properties?.[name]);
+      return answer(api.POST("/api/tools/{name}/judge", { params: { path: { name: tool.name } }, body: { as: as || undefined, arguments: args } as Schemas["CallRequest"] }));
+    },
+  });
+  return (
+    <form className="card" onSubmit={(e) => { e.preventDefault(); judged.mutate(); }}>
+      <h2>{t.tryIt}</h2>
+      <div className="fields">
+        <div><label htmlFor="as">{t.user}</label><input id="as" value={as} onChange={(e) => setAs(e.target.value)} /></div>
+        {Object.entries(schema.properties ?? {}).map(([name, s]) => (
+          <div key={name}>
+            <label htmlFor={"p-" + name} title={s.description}>{name}{schema.required?.includes(name) ? " *" : ""}</label>
+            {s.enum ? (
+              <select id={"p-" + name} value={values[name] ?? ""} onChange={(e) => setValues({ ...values, [name]: e.target.value })}>
+                <option value="">–</option>
+                {s.enum.map((v) => <option key={String(v)}>{String(v)}</option>)}
+              </select>
+            ) : (
+              <input id={"p-" + name} value={values[name] ?? ""} onChange={(e) => setValues({ ...values, [name]: e.target.value })} />
+            )}
+          </div>
+        ))}
+      </div>
+      <p><button className="first" disabled={judged.isPending}>{t.judge}</button></p>
+      {judged.error && <Failure error={judged.error} />}
+      {judged.data && (
+        <p role="status">
+          <Badge kind={judged.data.effect === "allow" ? "good" : judged.data.effect === "deny" ? "bad" : "warn"}>{judged.data.effect}</Badge> {judged.data.reason}
+          {judged.data.rule && <> · {t.rule} <b>{judged.data.rule}</b></>} <span className="soft">{judged.data.stage}</span>
+        </p>
+      )}
+    </form>
+  );
+}
+
+// read makes of a field's text a value of the parameter's type. What cannot be read goes as a text,
+// and the gateway says what is wrong with it.
+function read(text: string, s?: Schema): unknown {
+  if (s?.type === "string" || !s?.type) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

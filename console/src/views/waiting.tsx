@@ -1,0 +1,48 @@
+import { useQuery } from "@tanstack/react-query";
+import { answer, api } from "../api";
+import { Act, Badge, Card, Loaded, riskKind, useTime } from "../parts";
+import { useTexts } from "../texts";
+
+// Waiting shows the calls and questions that wait for an answer.
+export function Waiting({ always = false }: { always?: boolean }) {
+  const t = useTexts();
+  const time = useTime();
+  const found = useQuery({ queryKey: ["approvals"], queryFn: () => answer(api.GET("/admin/approvals")), refetchInterval: 2_000 });
+  const decide = (id: string, approved: boolean) => answer(api.POST("/admin/approvals/{id}", { params: { path: { id } }, body: { approved } }));
+  return (
+    <Loaded query={found}>
+      {({ waiting, lasting }) => (
+        <>
+          {(always || (waiting?.length ?? 0) > 0) && (
+            <Card title={t.waiting}>
+              {!waiting?.length && <p className="soft">{t.nothing}</p>}
+              {waiting?.map((a) => (
+                <div key={a.id ?? a.call} className="said tool">
+                  <p className="row"><b>{a.tool}</b> <Badge kind={riskKind(a.risk)}>{a.risk}</Badge> <span className="soft">{a.user} · {a.session} · {t.until} {time(a.until)}</span></p>
+                  {a.question && <p>{a.question}</p>}
+                  {a.arguments && <pre>{a.arguments}</pre>}
+                  {!a.question && (
+                    <p className="row">
+                      <Act first label={t.approve} act={() => decide(a.id ?? a.call, true)} />
+                      <Act label={t.decline} act={() => decide(a.id ?? a.call, false)} />
+                    </p>
+                  )}
+                </div>
+              ))}
+            </Card>
+          )}
+          {always && (lasting?.length ?? 0) > 0 && (
+            <Card title={t.lasting}>
+              {lasting?.map((g) => (
+                <p key={g.id} className="row">
+                  <b>{g.tool}</b> <span className="soft">{g.user} · {g.by} · {time(g.time)}</span>
+                  <Act label={t.revoke} act={() => answer(api.DELETE("/admin/approvals/{id}", { params: { path: { id: g.id } } }))} />
+                </p>
+              ))}
+            </Card>
+          )}
+        </>
+      )}
+    </Loaded>
+  );
+}
