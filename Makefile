@@ -39,7 +39,7 @@ release-check: release
 
 # What the tests need from npm: the clients of OpenAI and Anthropic, which drive the gateway, the
 # compiler of the example module, an MCP server, and the clients of registries.
-FROM_NPM := cmd/etui/testdata/openai examples/wasm skill/mcp/testdata/npm skill/mcp/testdata/conformance hub/hubtest/testdata/clients
+FROM_NPM := cmd/etui/testdata/openai examples/wasm skill/mcp/testdata/npm skill/mcp/testdata/conformance server/testdata/console hub/hubtest/testdata/clients
 
 # The packages that make test tests.
 PACKAGES ?= ./...
@@ -114,13 +114,15 @@ check: $(LINT)
 	cd examples/unittest && go vet ./...
 	$(LINT) run ./...
 	test -z "$$(gofmt -l .)" || { gofmt -l . ; exit 1; }
-	go test -run 'Generated' ./sandbox ./cmd/internal/toolgen ./cmd/etui ./bench/funnel
+	go test -run 'Generated' ./sandbox ./cmd/internal/toolgen ./server ./cmd/etui ./bench/funnel
+	@tools/console check
 
 $(LINT): tools/go.mod tools/go.sum
 	cd tools && go build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 generate: picture
-	go test -run 'Generated' ./sandbox ./cmd/internal/toolgen -update
+	go test -run 'Generated' ./sandbox ./cmd/internal/toolgen ./server -update
+	@tools/console build
 	go test -run 'Generated' ./cmd/etui -update
 
 # The picture in the README: a real selection.

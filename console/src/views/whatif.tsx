@@ -45,7 +45,7 @@ export function WhatIf() {
       </form>
       {found.data && (
         <div className={found.data.length > 1 ? "grid" : undefined}>
-          {found.data.map((x, i) => <Selection key={i} x={x} other={found.data[1 - i]} />)}
+          {found.data.map((x, i) => <Selection key={i} x={x} whose={i ? t.second : t.first} other={found.data[1 - i]} />)}
         </div>
       )}
     </Page>
@@ -84,7 +84,7 @@ function CallerFields({ caller, change }: { caller: Caller; change: (c: Caller) 
 }
 
 // Selection shows what a message gets, and why, as a picture and tool by tool.
-export function Selection({ x, other }: { x: Answer; other?: Answer }) {
+export function Selection({ x, whose, other }: { x: Answer; whose: string; other?: Answer }) {
   const t = useTexts();
   const elsewhere = other && new Set(other.tools?.filter((v) => v.sent).map((v) => v.tool));
   const columns: ColumnDef<Schemas["SelectionVerdict"]>[] = [
@@ -131,7 +131,7 @@ export function Selection({ x, other }: { x: Answer; other?: Answer }) {
         {x.advice && <p className="soft">{x.advice}</p>}
       </Card>
       <Card title={t.funnel}><Funnel steps={x.funnel ?? []} counts={x.counts} /></Card>
-      <Card title={t.verdicts}><Rows rows={x.tools ?? []} columns={columns} label={t.verdicts} mark={(v) => v.sent} /></Card>
+      <Card title={t.verdicts}><Rows rows={x.tools ?? []} columns={columns} label={`${t.verdicts}: ${whose}`} mark={(v) => v.sent} /></Card>
     </div>
   );
 }

@@ -1,0 +1,61 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/leftout"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/tool"
+)
+
+// TestConsoleInBrowser opens every page of the console in Chromium: in both languages, both themes,
+// wide and narrow, with the keyboard alone, and as somebody whose sign-in ended. TEST_SHOTS names a
+// folder for pictures of them.
+func TestConsoleInBrowser(t *testing.T) {
+	if _, err := os.Stat("testdata/console/node_modules/playwright-core"); err != nil {
+		leftout.Without(t, "a browser from npm")
+	}
+	r := catalog.NewRegistry(nil)
+	add := func(name, description string, risk tool.Risk) {
+		definition := tool.Definition{Name: name, Description: description, Groups: []string{"office"}, Risk: risk, Source: "test"}
+		if err := r.Register(tool.Func(definition, func(context.Context, struct {
+			Title string `json:"title"`
+			Day   int    `json:"day,omitempty"`
+		}) (string, error) {
+			return "done", nil
+		})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("report", "Send a report, such as the weekly one. <img src=x onerror=alert(1)><script>alert(1)</script>", tool.Destructive)
+	for i := range 400 {
+		add(fmt.Sprintf("move_box_%d", i), fmt.Sprintf("Move a box to the shelf with the number %d", i), tool.Write)
+	}
+	s := newServer(t, server.Config{}, func(c *engine.Config) {
+		c.Registry = r
+		c.Turn.Approvals = true
+		c.Turn.Decide = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }
+		c.Agents[0].Model = fake.New(fake.Step{Text: "**Sending** <b onclick=alert(1)>it</b> ![x](http://x.test/y.png)", Calls: []chat.Call{{ID: "1", Name: "report", Arguments: []byte(`{"title":"weekly"}`)}}}, fake.Step{Text: "Sent."})
+	})
+	gateway := httptest.NewServer(s)
+	defer gateway.Close()
+	if status, body := ask(arrived(t.Context(), "127.0.0.1"), s, "POST", "http://localhost/api/chat", `{"text":"Send the weekly report","user":"ann","background":true}`); status != 200 {
+		t.Fatal(status, body)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "pages.mjs", gateway.URL, gateway.URL+s.ConsolePath("ann"), os.Getenv("TEST_SHOTS"))
+	cmd.Dir = "testdata/console"
+	cmd.Env = append(os.Environ(), "AWS_LAMBDA_JS_RUNTIME=nodejs20.x") // the browser from npm brings its libraries for this one
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("node pages.mjs: %v\n%s", err, out)
+	}
+}

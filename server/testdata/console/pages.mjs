@@ -1,0 +1,105 @@
+// Opens every page of the console in Chromium, as people do, and prints what is wrong with it. Its
+// first argument is a gateway's address, the second a link that signs in.
+import { existsSync, readFileSync } from "node:fs";
+import sparticuz from "@sparticuz/chromium";
+import { chromium } from "playwright-core";
+
+const [address, link, shots] = process.argv.slice(2);
+const installed = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+const browser = await chromium.launch({
+  executablePath: installed ?? (await sparticuz.executablePath()),
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", ...(installed ? [] : ["--single-process", "--no-zygote"])],
+});
+const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const views = ["", "what-if", "tools", "tools/report", "skills", "sessions", "approvals", "usage", "rules", "schedule", "channels", "keys", "audit"];
+let failures = 0;
+const wrong = (text) => { failures++; console.log(text); };
+
+// open returns a page that reports errors, requests to other hosts, and what its policy blocked.
+async function open(context) {
+  const page = await context.newPage();
+  page.on("console", (m) => m.type() === "error" && !/status of 401/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
+  page.on("pageerror", (e) => wrong(`${page.url()}: ${e}`));
+  page.on("request", (r) => r.url().startsWith(address) || r.url().startsWith("data:") || wrong(`${page.url()} asks for ${r.url()}`));
+  return page;
+}
+
+async function settled(page) {
+  await page.waitForSelector("main h1");
+  await page.waitForFunction(() => !/Loading …|加载中/.test(document.querySelector("main").textContent));
+}
+
+async function accessible(page, what) {
+  await page.evaluate(axe);
+  for (const v of (await page.evaluate(() => window.axe.run())).violations) wrong(`${what}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 100)).join(" | ")}`);
+}
+
+// The door, without a sign-in.
+const first = await browser.newContext({ locale: "en-GB" });
+const stranger = await open(first);
+await stranger.goto(address + "/console/tools");
+await stranger.waitForSelector("main.door");
+await accessible(stranger, "the door");
+
+// A link signs in, and the address forgets it.
+const page = await open(first);
+await page.goto(link);
+await page.waitForSelector("nav");
+if (page.url().includes("#")) wrong("the address keeps the secret");
+const state = await first.storageState();
+if (!state.cookies.every((c) => c.httpOnly && c.sameSite === "Strict")) wrong("the cookie: " + JSON.stringify(state.cookies));
+
+// Every page, in both languages, both themes, wide and narrow.
+for (const [locale, colorScheme, width] of [["en-GB", "light", 1280], ["zh-CN", "dark", 1280], ["zh-CN", "light", 390], ["en-GB", "dark", 390]]) {
+  const context = await browser.newContext({ locale, colorScheme, viewport: { width, height: 800 }, storageState: state });
+  const p = await open(context);
+  for (const view of views) {
+    await p.goto(`${address}/console/${view}`);
+    await settled(p);
+    const what = `${view || "live"}, ${locale}, ${colorScheme}, ${width} px`;
+    if (view === "what-if") {
+      await p.fill("textarea", "send the weekly report");
+      await p.check("input[type=checkbox]");
+      await p.click("button.first");
+      await p.waitForSelector(".funnel");
+      if (!(await p.textContent("tr.sent")).includes("report")) wrong(`${what}: the report is not sent`);
+    }
+    const heading = await p.textContent("h1");
+    if (view && !view.includes("/") && locale === "zh-CN" && /[A-Za-z]/.test(heading)) wrong(`${what}: the heading is ${heading}`);
+    const over = await p.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (over > 0) wrong(`${what}: ${over} px too wide`);
+    await accessible(p, what);
+    if (shots) await p.screenshot({ path: `${shots}/${(view || "live").replace("/", "-")}-${locale}-${colorScheme}-${width}.png` });
+  }
+  await context.close();
+}
+
+// Somebody approves a call that waits.
+await page.goto(address + "/console/approvals");
+await page.click("text=Approve");
+await page.waitForSelector("text=Nothing here yet.");
+
+// The keyboard alone: past the menu, and through it.
+await page.goto(address + "/console/");
+await settled(page);
+await page.keyboard.press("Tab");
+if (!(await page.evaluate(() => document.activeElement.classList.contains("skip")))) wrong("the first stop is not the way past the menu");
+await page.keyboard.press("Tab");
+await page.keyboard.press("Tab");
+await page.keyboard.press("Enter");
+await page.waitForURL("**/console/what-if");
+
+// A text of a tool or a person is never markup.
+await page.goto(address + "/console/tools/report");
+await settled(page);
+if ((await page.$$("main img, main script")).length) wrong("a tool's text became markup");
+
+// A sign-in that ended elsewhere leads to the door.
+await page.goto(address + "/console/tools");
+await settled(page);
+await page.evaluate(() => fetch("/console/session", { method: "DELETE" }));
+await page.click("text=Sessions");
+await page.waitForSelector("main.door");
+
+await browser.close();
+process.exit(failures ? 1 : 0);
