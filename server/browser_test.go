@@ -2,14 +2,18 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/leftout"
 	"github.com/etui-run/etui/model/fake"
@@ -41,7 +45,16 @@ func TestConsoleInBrowser(t *testing.T) {
 	for i := range 400 {
 		add(fmt.Sprintf("move_box_%d", i), fmt.Sprintf("Move a box to the shelf with the number %d", i), tool.Write)
 	}
-	s := newServer(t, server.Config{}, func(c *engine.Config) {
+	file := filepath.Join(t.TempDir(), "etui.yaml")
+	if err := os.WriteFile(file, []byte("# kept\nagents: [{name: main}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, server.Config{File: &console.File{Path: file, Read: os.ReadFile, Check: func(text []byte) error {
+		if strings.Contains(string(text), "agnets") {
+			return errors.New(file + ":2:1: unknown key \"agnets\"; did you mean \"agents\"?")
+		}
+		return nil
+	}}}, func(c *engine.Config) {
 		c.Registry = r
 		c.Turn.Approvals = true
 		c.Turn.Decide = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }
@@ -52,7 +65,7 @@ func TestConsoleInBrowser(t *testing.T) {
 	if status, body := ask(arrived(t.Context(), "127.0.0.1"), s, "POST", "http://localhost/api/chat", `{"text":"Send the weekly report","user":"ann","background":true}`); status != 200 {
 		t.Fatal(status, body)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "pages.mjs", gateway.URL, gateway.URL+s.ConsolePath("ann"), os.Getenv("TEST_SHOTS"))
+	cmd := exec.CommandContext(t.Context(), "node", "pages.mjs", gateway.URL, gateway.URL+s.ConsolePath("ann"), file, os.Getenv("TEST_SHOTS"))
 	cmd.Dir = "testdata/console"
 	cmd.Env = append(os.Environ(), "AWS_LAMBDA_JS_RUNTIME=nodejs20.x") // the browser from npm brings its libraries for this one
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 
 	"github.com/etui-run/etui/console"
@@ -73,10 +74,64 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
 // allows reports whether somebody who signed in may use a route.
 func allows(role console.Role, pattern string) bool {
 	switch pattern {
-	case "POST /api/whoami", "POST /api/select", "POST /api/why", "POST /api/memory", "POST /api/tools/{name}/judge", "POST /console/session", "DELETE /console/session":
+	case "POST /api/whoami", "POST /api/select", "POST /api/why", "POST /api/memory", "POST /api/tools/{name}/judge", "POST /admin/configuration/check", "POST /console/session", "DELETE /console/session":
 		return true
-	case "POST /admin/keys", "DELETE /admin/keys/{name}", "DELETE /admin/users/{user}", "DELETE /api/usage", "POST /admin/console", "PUT /admin/configuration":
+	case "POST /admin/keys", "DELETE /admin/keys/{name}", "DELETE /admin/users/{user}", "DELETE /api/usage", "POST /admin/console", "PUT /admin/configuration", "POST /admin/configuration/undo":
 		return role == console.Owner
 	}
 	return role != console.Viewer || len(pattern) > 4 && pattern[:4] == "GET "
+}
+
+// file returns the configuration's file; where there is none to edit, it answers why.
+func (s *Server) file(w http.ResponseWriter) (*console.File, bool) {
+	if s.config.File == nil {
+		wire.Refuse(w, http.StatusNotImplemented, "this program has no configuration to edit")
+	}
+	return s.config.File, s.config.File != nil
+}
+
+func (s *Server) readFile(w http.ResponseWriter, r *http.Request) {
+	f, ok := s.file(w)
+	if _, fine := wire.Query(w, r); ok && fine {
+		text, err := f.Now()
+		wire.Answer(w, text, err)
+	}
+}
+
+func (s *Server) checkFile(w http.ResponseWriter, r *http.Request) {
+	var in console.Edit
+	if f, ok := s.file(w); ok && wire.Read(w, r, &in) {
+		wire.Reply(w, http.StatusOK, f.Look(in.Text))
+	}
+}
+
+func (s *Server) saveFile(w http.ResponseWriter, r *http.Request) {
+	var in console.Edit
+	if f, ok := s.file(w); ok && wire.Read(w, r, &in) {
+		text, err := f.Save(in)
+		s.saved(w, r, text, err, "saved")
+	}
+}
+
+func (s *Server) undoFile(w http.ResponseWriter, r *http.Request) {
+	var in console.Edit
+	if f, ok := s.file(w); ok && wire.Read(w, r, &in) {
+		text, err := f.Undo(in.Base)
+		s.saved(w, r, text, err, "taken back")
+	}
+}
+
+// saved answers after a change of the file, and logs who made it.
+func (s *Server) saved(w http.ResponseWriter, r *http.Request, text console.Text, err error, how string) {
+	switch {
+	case errors.Is(err, console.ErrChanged):
+		wire.Refuse(w, http.StatusConflict, err.Error())
+	case errors.Is(err, console.ErrWrong):
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
+	case err != nil:
+		wire.Fail(w, err)
+	default:
+		s.config.Log.InfoContext(r.Context(), "configuration "+how+" in the console", "by", cmp.Or(wire.CallerOf(r).Key, "an operator"), "file", text.File)
+		wire.Reply(w, http.StatusOK, text)
+	}
 }

@@ -124,6 +124,10 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"GET " + console.Path + "/session", Open, "who is signed in to it", s.signedIn, nil, console.Person{}},
 		{"POST " + console.Path + "/session", Open, "a SignIn in, a cookie out", s.signIn, SignIn{}, console.Person{}},
 		{"DELETE " + console.Path + "/session", Open, "sign out", s.signOut, nil, nil},
+		{"GET /admin/configuration", Operator, "the configuration's file, without secrets", s.readFile, nil, console.Text{}},
+		{"PUT /admin/configuration", Operator, "an Edit in, the file out; 409 if somebody else changed it meanwhile", s.saveFile, console.Edit{}, console.Text{}},
+		{"POST /admin/configuration/check", Operator, "an Edit in, what is wrong with it out", s.checkFile, console.Edit{}, console.Problems{}},
+		{"POST /admin/configuration/undo", Operator, "the base in, the file before the last save out", s.undoFile, console.Edit{}, console.Text{}},
 		{"POST /admin/console", Operator, "a ConsoleLink in, a MadeLink out, which signs a browser in once", s.consoleLink, ConsoleLink{}, MadeLink{}},
 
 		{"GET /openapi.json", Open, "these routes as an OpenAPI document", s.openapi, nil, jsonObject{}},

@@ -69,6 +69,8 @@ type Config struct {
 	// Logins serves [oauth.BackPath] and [oauth.DocumentPath]; nil means that nobody logs in to
 	// MCP servers.
 	Logins http.Handler
+	// File is the configuration, which owners edit in the console; nil means that there is none.
+	File *console.File
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }

@@ -26,7 +26,9 @@ const en = {
   shownOnce: "It is shown once:", forWhom: "of the person", visibility: "Visibility rules", policy: "Rules about calls",
   failures: "failures", turnsPerDay: "Messages a day", topTools: "Tools by use", calls: "calls", cacheBreaks: "Cache breaks",
   file: "File", save: "Save", saved_: "Saved.", changed: "Another person changed the file meanwhile.", undo: "Undo",
+  matrix: "Who may use what", addCaller: "Add a caller", noProblems: "No mistakes found.", saving: "Saved rules count at once; other keys at the next start.",
   remembered: "Summary", tokensSaved: "Tokens saved", sentTools: "Tools sent", allTools: "Tools in all",
+  stages: { catalog: "all tools", enabled: "switched on", groups: "groups of the agent", visibility: "visible to the caller", skill: "in the toolset", request: "in the request", rank: "fits the question", budget: "fits the budget" } as Record<string, string>,
 };
 
 const zh: typeof en = {
@@ -55,7 +57,9 @@ const zh: typeof en = {
   shownOnce: "只显示一次：", forWhom: "所属人员", visibility: "可见性规则", policy: "调用规则",
   failures: "次失败", turnsPerDay: "每日消息数", topTools: "工具使用次数", calls: "次调用", cacheBreaks: "缓存中断",
   file: "文件", save: "保存", saved_: "已保存。", changed: "期间文件已被他人修改。", undo: "撤销修改",
+  matrix: "谁能用什么", addCaller: "增加一位用户", noProblems: "没有发现错误。", saving: "保存后规则立即生效；其他配置在下次启动时生效。",
   remembered: "摘要", tokensSaved: "节省的词元", sentTools: "发送的工具", allTools: "全部工具",
+  stages: { catalog: "全部工具", enabled: "已开启", groups: "智能体的分组", visibility: "用户可见", skill: "在工具集中", request: "请求允许", rank: "与问题相符", budget: "预算之内" },
 };
 
 export const catalogues = { en, zh };

@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/state"
 	"github.com/etui-run/etui/cmd/internal/tuner"
 	"github.com/etui-run/etui/cmd/internal/workdir"
+	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/identity"
@@ -183,6 +184,7 @@ func (a *App) open(ctx context.Context) error {
 	a.HTTP = server.New(a.Engine, server.Config{
 		Models: c.API.Models,
 		Eraser: a.eraser,
+		File:   &console.File{Path: a.Workspace.File, Read: config.Read, Check: a.reloader.check},
 		Key:    string(c.API.Key), Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
 		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
 		Status: api.Config{

@@ -326,6 +326,24 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	return nil
 }
 
+// check says what is wrong with a text for the configuration. Nothing changes.
+func (r *reloader) check(text []byte) error {
+	if err := r.secrets.Redactor().Whole(string(text)); err != nil {
+		return err
+	}
+	c, err := config.Parse(r.file, text, r.environ)
+	if err != nil {
+		return err
+	}
+	if err := c.AddFlows(r.app.Workspace.Dir, r.environ); err != nil {
+		return err
+	}
+	if _, err := rulebook.Compile(c); err != nil {
+		return err
+	}
+	return nameset.Check(c, r.registry.Catalog(), r.skills.table.Snapshot()).Err()
+}
+
 // replaceSkills gives agents whose active skill is gone the one that the configuration
 // now names for them.
 func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {

@@ -15,7 +15,7 @@ export function Funnel({ steps, counts }: { steps: Schemas["SelectionStep"][]; c
         const width = Math.max(2, (r.left / most) * 430);
         return (
           <g key={i} transform={`translate(0 ${i * height + 2})`}>
-            <text x={0} y={18}>{r.stage}</text>
+            <text x={0} y={18}>{t.stages[r.stage] ?? r.stage}</text>
             <rect className={r.last ? "last" : ""} x={170} y={3} width={width} height={20} rx={3} />
             <text x={176 + width} y={18}>{r.left}</text>
             {r.dropped > 0 && <text className="soft" x={720} y={18} textAnchor="end">−{r.dropped}</text>}

@@ -1,47 +1,12 @@
-import * as Tabs from "@radix-ui/react-tabs";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { answer, api, type Schemas } from "../api";
+import { answer, api } from "../api";
 import { Act, Badge, Card, Failure, Loaded, Page, riskKind, Rows, useTime } from "../parts";
 import { useTexts } from "../texts";
 import { Waiting } from "./waiting";
 
 export function Approvals() {
   return <Page title={useTexts().approvals}><Waiting always /></Page>;
-}
-
-// Rules shows the rules in effect, in their order, with what each matched in vain.
-export function Rules() {
-  const t = useTexts();
-  const status = useQuery({ queryKey: ["status"], queryFn: () => answer(api.GET("/api/status")) });
-  const list = (rules: Schemas["RulesStatus"][] | null) => (
-    <Rows rows={rules ?? []} label={t.rules} columns={[
-      { id: "rule", header: t.rule, accessorKey: "rule" },
-      { id: "what", header: t.tools, accessorFn: (r) => (["allow", "ask", "deny"] as const).flatMap((k) => (r[k]?.length ? [`${k} ${r[k]?.join(", ")}`] : [])).join("; ") },
-      { id: "when", header: t.when, accessorFn: (r) => r.when ?? "", cell: ({ row }) => <code>{row.original.when}</code> },
-      { id: "reason", header: t.reason, accessorFn: (r) => r.reason ?? "" },
-      { id: "failures", header: t.failures, accessorKey: "failures", meta: "number" },
-    ]} />
-  );
-  return (
-    <Page title={t.rules}>
-      <Loaded query={status}>
-        {(s) => (
-          <>
-            {s.configuration && <p className="soft">{t.file} <span className="mono">{s.configuration.file}</span> {s.configuration.error && <span className="bad">{s.configuration.error}</span>}</p>}
-            <Tabs.Root defaultValue="visibility" className="card">
-              <Tabs.List className="tabs" aria-label={t.rules}>
-                <Tabs.Trigger value="visibility">{t.visibility}</Tabs.Trigger>
-                <Tabs.Trigger value="policy">{t.policy}</Tabs.Trigger>
-              </Tabs.List>
-              <Tabs.Content value="visibility">{list(s.rules)}</Tabs.Content>
-              <Tabs.Content value="policy">{list(s.policy)}</Tabs.Content>
-            </Tabs.Root>
-          </>
-        )}
-      </Loaded>
-    </Page>
-  );
 }
 
 export function Schedule() {
