@@ -5,6 +5,7 @@
 # make bench  measure, and rewrite the tables in docs/benchmarks.md
 # make test-matrix  all tests of the Matrix channel on a real homeserver
 # make test-mcp  install real MCP servers, try each, and write docs/compatibility.md
+# make test-api  send thousands of requests that follow the document of the HTTP API
 # make chaos  kill etui 300 times under load, and check that nothing was lost
 # make build  build bin/etui
 # make release  build archives, packages and the container image in dist/
@@ -95,6 +96,11 @@ test-matrix: bin/dendrite/dendrite
 TEST_MCP ?= 1
 test-mcp: needs-go
 	TEST_MCP='$(TEST_MCP)' go test -count=1 -parallel 3 -timeout 30m -v ./skill/mcp -run TestRegistryServers
+
+# Requests by the thousand that follow the API's own document.
+.PHONY: test-api
+test-api: build
+	@tools/test-api
 
 %/node_modules: %/package-lock.json
 	@sed -n 's/ *"description": "\(.*\)",*/make: fetching from npm: \1/p' $*/package.json

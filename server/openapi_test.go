@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path"
 	"reflect"
@@ -59,7 +60,7 @@ func document() *huma.OpenAPI {
 		pattern = strings.ReplaceAll(strings.ReplaceAll(pattern, "{$}", ""), "...}", "}")
 		op := &huma.Operation{
 			OperationID: operation(method, pattern), Summary: route.Does, Tags: []string{route.Access.String()},
-			Responses: map[string]*huma.Response{"default": refused},
+			Responses: map[string]*huma.Response{"default": refusals(refused, pattern)},
 		}
 		if route.Access != server.Open {
 			op.Security = []map[string][]string{{"key": {}}}
@@ -78,7 +79,11 @@ func document() *huma.OpenAPI {
 		if route.Out != nil {
 			ok.Content = content(schemas, route.Media(), route.Out, op.OperationID+"Answer")
 		}
-		op.Responses["200"] = ok
+		if op.Responses["200"] = ok; method == "DELETE" && route.Out == nil {
+			delete(op.Responses, "200")
+			ok.Description = "it is done"
+			op.Responses["204"] = ok
+		}
 		item := doc.Paths[pattern]
 		if item == nil {
 			item = &huma.PathItem{}
@@ -96,6 +101,19 @@ func document() *huma.OpenAPI {
 		}
 	}
 	return doc
+}
+
+// refusals says how the route of a path refuses: as everywhere, or as its own protocol does.
+func refusals(usual *huma.Response, pattern string) *huma.Response {
+	switch {
+	case strings.HasPrefix(pattern, "/v1/messages"):
+		return &huma.Response{Description: "what is wrong, as Anthropic's API says it", Content: map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}
+	case strings.HasPrefix(pattern, "/channels/"), strings.HasPrefix(pattern, "/mcp"), strings.HasPrefix(pattern, "/console"):
+		more := &huma.Response{Description: usual.Description, Content: map[string]*huma.MediaType{"text/plain": {}, "text/html": {}}}
+		maps.Copy(more.Content, usual.Content)
+		return more
+	}
+	return usual
 }
 
 func content(schemas huma.Registry, media string, body any, hint string) map[string]*huma.MediaType {

@@ -10,7 +10,6 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/console"
-	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/learning"
@@ -131,8 +130,8 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"POST /admin/console", Operator, "a ConsoleLink in, a MadeLink out, which signs a browser in once", s.consoleLink, ConsoleLink{}, MadeLink{}},
 
 		{"GET /openapi.json", Open, "these routes as an OpenAPI document", s.openapi, nil, jsonObject{}},
-		{"GET " + oauth.BackPath, Open, "where browsers come back to from a login at an MCP server, with a state that is good once", s.logIn, nil, nil},
-		{"GET " + oauth.DocumentPath, Open, "what etui is, for the authorization servers of MCP servers", s.logIn, nil, nil},
+		{"GET " + oauth.BackPath, Open, "where browsers come back to from a login at an MCP server, with a state that is good once", s.logIn, nil, html("")},
+		{"GET " + oauth.DocumentPath, Open, "what etui is, for the authorization servers of MCP servers", s.logIn, nil, jsonObject{}},
 
 		{"GET " + resourcePath, Open, "who gives access tokens for /mcp, where api.issuer is set", s.resource, nil, jsonObject{}},
 		{"GET " + resourcePath + "/{path...}", Open, "the same, at the address that clients derive from the resource's", s.resource, nil, jsonObject{}},
@@ -168,7 +167,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"GET /api/sessions/{key}", Person, "one of them, its newest messages or those after ?skip=: ?user= ?limit=", own.Conversations.Show, nil, inspect.Conversation{}},
 		{"DELETE /api/sessions/{key}", Person, "delete one of them: ?user=", own.Conversations.Delete, nil, api.DeletedSession{}},
 		{"POST /api/sessions/{key}/stop", Person, "stop its running turn, or the one that waits: {} in; ?user=", own.Conversations.Stop, struct{}{}, api.StoppedTurn{}},
-		{"POST /api/memory", Person, "a MemoryLook in, what is remembered in its conversation out; with a query, what of it fits", own.Memory, api.MemoryLook{}, api.Recalled{}},
+		{"POST /api/memory", Person, "a MemoryLook in, what is remembered in its conversation out; with a query, what of it fits", own.Memory, api.MemoryLook{}, jsonObject{}},
 		{"PUT /api/memory", Person, "a MemoryEdit in, the Edited text out", own.EditMemory, api.MemoryEdit{}, api.Edited{}},
 		{"GET /api/approvals", Person, "the calls and questions that a person may answer: ?user=", own.OwnApprovals, nil, []approval.Approval{}},
 		{"POST /api/approvals/{id}", Person, "an OwnAnswer in, what was answered out; its conversation goes on", own.AnswerOwn, api.OwnAnswer{}, approval.Approval{}},
@@ -202,7 +201,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"GET /admin/inbox/{id}", Operator, "one of them", own.InboxItem, nil, inbox.Item{}},
 		{"POST /admin/inbox/{id}/retry", Operator, "take up a parked one again: {} in", own.RetryItem, struct{}{}, inbox.Item{}},
 		{"DELETE /admin/inbox/{id}", Operator, "drop a parked one", own.DropItem, nil, inbox.Item{}},
-		{"DELETE /admin/users/{user}", Operator, "forget a person: counts of what was removed out", s.forgetUser, nil, erase.Report{}},
+		{"DELETE /admin/users/{user}", Operator, "forget a person: counts of what was removed out", s.forgetUser, nil, jsonObject{}},
 		{"GET /admin/skills", Operator, "every skill, and the files that give none", skills.List, nil, admin.SkillList{}},
 		{"GET /admin/skills/{name}", Operator, "one skill", skills.Show, nil, admin.SkillStatus{}},
 		{"POST /admin/skills/reload", Operator, "read the files again: a report", skills.Reload, admin.Change{}, jsonObject{}},
