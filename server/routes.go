@@ -1,20 +1,10 @@
 package server
 
 import (
-	"github.com/etui-run/etui/agent"
 	"net/http"
 	"slices"
 
-	"github.com/etui-run/etui/approval"
-	"github.com/etui-run/etui/audit"
-	"github.com/etui-run/etui/channel"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/console"
-	"github.com/etui-run/etui/inbox"
-	"github.com/etui-run/etui/inspect"
-	"github.com/etui-run/etui/learning"
-	"github.com/etui-run/etui/roster"
-	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/anthropic"
 	"github.com/etui-run/etui/server/api"
@@ -22,7 +12,6 @@ import (
 	"github.com/etui-run/etui/server/openai"
 	"github.com/etui-run/etui/server/responses"
 	"github.com/etui-run/etui/skill/mcp/oauth"
-	"github.com/etui-run/etui/turn"
 )
 
 // Access says who may use a route. Each kind includes those after it. The zero value is
@@ -65,27 +54,7 @@ type Route struct {
 	Does string
 
 	handle http.HandlerFunc
-	// In and Out are zero values of the types of the bodies: nil for none, and jsonObject where a
-	// specification of others says which.
-	In, Out any
 }
-
-// Media is the media type of what goes out.
-func (r Route) Media() string {
-	switch r.Out.(type) {
-	case html:
-		return "text/html"
-	case api.Event:
-		return "application/x-ndjson"
-	}
-	return "application/json"
-}
-
-// jsonObject is a body of a protocol of others, and html a page.
-type (
-	jsonObject map[string]any
-	html       string
-)
 
 // Routes lists everything that the server does, with who may use it.
 func (s *Server) Routes() []Route { return slices.Clone(s.routes) }
@@ -114,102 +83,102 @@ func (d doors) models(w http.ResponseWriter, r *http.Request) {
 // table lists all routes. The mux, the guard and the documentation follow it.
 func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 	return []Route{
-		{"GET /healthz", Open, "whether the process is up", s.live, nil, Health{}},
-		{"GET /readyz", Open, "whether it can answer: the store can be read", s.ready, nil, Health{}},
+		{"GET /healthz", Open, "whether the process is up", s.live},
+		{"GET /readyz", Open, "whether it can answer: the store can be read", s.ready},
 
-		{"GET /{$}", Open, "for browsers: a page that says what this is and how to ask", s.page, nil, html("")},
-		{"GET " + console.Path, Open, "the console, a page for operators", s.console.ServeHTTP, nil, html("")},
-		{"GET " + console.Path + "/{view...}", Open, "its files and views", s.console.ServeHTTP, nil, html("")},
-		{"GET " + console.Path + "/session", Open, "who is signed in to it", s.signedIn, nil, console.Person{}},
-		{"POST " + console.Path + "/session", Open, "a SignIn in, a cookie out", s.signIn, SignIn{}, console.Person{}},
-		{"DELETE " + console.Path + "/session", Open, "sign out", s.signOut, nil, nil},
-		{"GET /admin/configuration", Operator, "the configuration's file, without secrets", s.readFile, nil, console.Text{}},
-		{"PUT /admin/configuration", Operator, "an Edit in, the file out; 409 if somebody else changed it meanwhile", s.saveFile, console.Edit{}, console.Text{}},
-		{"POST /admin/configuration/check", Operator, "an Edit in, what is wrong with it out", s.checkFile, console.Edit{}, console.Problems{}},
-		{"POST /admin/configuration/undo", Operator, "the base in, the file before the last save out", s.undoFile, console.Edit{}, console.Text{}},
-		{"POST /admin/console", Operator, "a ConsoleLink in, a MadeLink out, which signs a browser in once", s.consoleLink, ConsoleLink{}, MadeLink{}},
+		{"GET /{$}", Open, "for browsers: a page that says what this is and how to ask", s.page},
+		{"GET " + console.Path, Open, "the console, a page for operators", s.console.ServeHTTP},
+		{"GET " + console.Path + "/{view...}", Open, "its files and views", s.console.ServeHTTP},
+		{"GET " + console.Path + "/session", Open, "who is signed in to it", s.signedIn},
+		{"POST " + console.Path + "/session", Open, "a SignIn in, a cookie out", s.signIn},
+		{"DELETE " + console.Path + "/session", Open, "sign out", s.signOut},
+		{"GET /admin/configuration", Operator, "the configuration's file, without secrets", s.readFile},
+		{"PUT /admin/configuration", Operator, "an Edit in, the file out; 409 if somebody else changed it meanwhile", s.saveFile},
+		{"POST /admin/configuration/check", Operator, "an Edit in, what is wrong with it out", s.checkFile},
+		{"POST /admin/configuration/undo", Operator, "the base in, the file before the last save out", s.undoFile},
+		{"POST /admin/console", Operator, "a ConsoleLink in, a MadeLink out, which signs a browser in once", s.consoleLink},
 
-		{"GET /openapi.json", Open, "these routes as an OpenAPI document", s.openapi, nil, jsonObject{}},
-		{"GET " + oauth.BackPath, Open, "where browsers come back to from a login at an MCP server, with a state that is good once", s.logIn, nil, html("")},
-		{"GET " + oauth.DocumentPath, Open, "what etui is, for the authorization servers of MCP servers", s.logIn, nil, jsonObject{}},
+		{"GET /openapi.json", Open, "these routes as an OpenAPI document", s.openapi},
+		{"GET " + oauth.BackPath, Open, "where browsers come back to from a login at an MCP server, with a state that is good once", s.logIn},
+		{"GET " + oauth.DocumentPath, Open, "what etui is, for the authorization servers of MCP servers", s.logIn},
 
-		{"GET " + resourcePath, Open, "who gives access tokens for /mcp, where api.issuer is set", s.resource, nil, jsonObject{}},
-		{"GET " + resourcePath + "/{path...}", Open, "the same, at the address that clients derive from the resource's", s.resource, nil, jsonObject{}},
+		{"GET " + resourcePath, Open, "who gives access tokens for /mcp, where api.issuer is set", s.resource},
+		{"GET " + resourcePath + "/{path...}", Open, "the same, at the address that clients derive from the resource's", s.resource},
 
-		{"GET /v1/models", Person, "the agents, as models of OpenAI's API, or of Anthropic's for its clients", d.models, nil, jsonObject{}},
-		{"GET /v1/models/{id}", Person, "one agent, as a model", d.openai.Model, nil, jsonObject{}},
-		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, d.openai.Completions, jsonObject{}, jsonObject{}},
-		{"POST /v1/responses", Person, `OpenAI's responses; "model" names the agent`, d.responses.Create, jsonObject{}, jsonObject{}},
-		{"POST /v1/embeddings", Person, "OpenAI's embeddings, passed on to the embeddings server of the configuration", s.config.Embeddings.ServeHTTP, jsonObject{}, jsonObject{}},
-		{"POST /v1/messages", Person, `Anthropic's messages; "model" names the agent`, d.anthropic.Messages, jsonObject{}, jsonObject{}},
-		{"POST /v1/messages/count_tokens", Person, "the same request in, about how many tokens it has out", d.anthropic.CountTokens, jsonObject{}, jsonObject{}},
+		{"GET /v1/models", Person, "the agents, as models of OpenAI's API, or of Anthropic's for its clients", d.models},
+		{"GET /v1/models/{id}", Person, "one agent, as a model", d.openai.Model},
+		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, d.openai.Completions},
+		{"POST /v1/responses", Person, `OpenAI's responses; "model" names the agent`, d.responses.Create},
+		{"POST /v1/embeddings", Person, "OpenAI's embeddings, passed on to the embeddings server of the configuration", s.config.Embeddings.ServeHTTP},
+		{"POST /v1/messages", Person, `Anthropic's messages; "model" names the agent`, d.anthropic.Messages},
+		{"POST /v1/messages/count_tokens", Person, "the same request in, about how many tokens it has out", d.anthropic.CountTokens},
 
-		{"POST " + mcp.Path, Person, "the Model Context Protocol: tools that are found by what they do, and skills; ?skill= a toolset", d.mcp.ServeHTTP, jsonObject{}, jsonObject{}},
-		{"POST " + mcp.Path + "/{agent}", Person, "the same for one agent", d.mcp.ServeHTTP, jsonObject{}, jsonObject{}},
+		{"POST " + mcp.Path, Person, "the Model Context Protocol: tools that are found by what they do, and skills; ?skill= a toolset", d.mcp.ServeHTTP},
+		{"POST " + mcp.Path + "/{agent}", Person, "the same for one agent", d.mcp.ServeHTTP},
 
-		{"POST /api/chat", Person, "a Message in, a line of JSON for each Event out", own.Chat, api.Message{}, api.Event{}},
-		{"POST /api/whoami", Person, "a Message without a text in, who its sender is out", own.Whoami, api.Message{}, api.Whoami{}},
-		{"POST /api/command", Person, "a Message with a command such as /status in, a Reply out", own.Command, api.Message{}, api.Reply{}},
-		{"POST /api/select", Person, "a Question in, an Answer out: what a message would get", own.Select, api.Question{}, api.Answer{}},
-		{"POST /api/why", Person, "a Look in: what earlier messages of a conversation got", own.Why, api.Look{}, []inspect.Turn{}},
-		{"GET /api/status", Client, "agents and cache breaks; for operators also rules in effect, the configuration, workflows and those that run", own.Status, nil, api.Status{}},
-		{"GET /api/tools", Person, "the tools that the sender may see; for operators every tool, shadowed ones too", own.Tools, nil, []api.Tool{}},
-		{"POST /api/tools/{name}", Person, "a CallRequest in, the result of the tool out, or its question", own.Call, api.CallRequest{}, api.CallReply{}},
-		{"POST /api/tools/{name}/judge", Person, "a CallRequest in: what would become of the call", own.Judge, api.CallRequest{}, turn.Judgement{}},
-		{"GET /api/skills", Person, "the toolsets that the sender may see, for operators all, and which one is active: ?agent=", own.Toolsets, nil, api.Toolsets{}},
-		{"GET /api/workflows", Person, "the workflows that a message can begin", own.Workflows, nil, api.Workflows{}},
-		{"PUT /api/skills", Operator, `make a toolset active: {"agent": "", "skill": ""}`, own.SetToolset, api.Toolset{}, api.Toolsets{}},
-		{"GET /api/agents", Client, "an AgentStatus for each agent", own.Agents, nil, []agent.Status{}},
-		{"PUT /api/agents/{name}", Operator, "a Control in, the AgentStatus out", own.Control, roster.Change{}, agent.Status{}},
-		{"GET /api/usage", Operator, "the record of past turns: ?agent= ?user= ?limit=", own.PastTurns, nil, learning.Record{}},
-		{"DELETE /api/usage", Operator, "erase it: ?user=, or ?everybody=true", own.Forget, nil, api.Forgotten{}},
-		{"GET /api/sessions", Person, "the conversations of a person, newest first: ?user= ?part= ?limit= ?after=", own.Conversations.List, nil, api.SessionPage{}},
-		{"GET /api/sessions/{key}", Person, "one of them, its newest messages or those after ?skip=: ?user= ?limit=", own.Conversations.Show, nil, inspect.Conversation{}},
-		{"DELETE /api/sessions/{key}", Person, "delete one of them: ?user=", own.Conversations.Delete, nil, api.DeletedSession{}},
-		{"POST /api/sessions/{key}/stop", Person, "stop its running turn, or the one that waits: {} in; ?user=", own.Conversations.Stop, struct{}{}, api.StoppedTurn{}},
-		{"POST /api/memory", Person, "a MemoryLook in, what is remembered in its conversation out; with a query, what of it fits", own.Memory, api.MemoryLook{}, jsonObject{}},
-		{"PUT /api/memory", Person, "a MemoryEdit in, the Edited text out", own.EditMemory, api.MemoryEdit{}, api.Edited{}},
-		{"GET /api/approvals", Person, "the calls and questions that a person may answer: ?user=", own.OwnApprovals, nil, []approval.Approval{}},
-		{"POST /api/approvals/{id}", Person, "an OwnAnswer in, what was answered out; its conversation goes on", own.AnswerOwn, api.OwnAnswer{}, approval.Approval{}},
+		{"POST /api/chat", Person, "a Message in, a line of JSON for each Event out", own.Chat},
+		{"POST /api/whoami", Person, "a Message without a text in, who its sender is out", own.Whoami},
+		{"POST /api/command", Person, "a Message with a command such as /status in, a Reply out", own.Command},
+		{"POST /api/select", Person, "a Question in, an Answer out: what a message would get", own.Select},
+		{"POST /api/why", Person, "a Look in: what earlier messages of a conversation got", own.Why},
+		{"GET /api/status", Client, "agents and cache breaks; for operators also rules in effect, the configuration, workflows and those that run", own.Status},
+		{"GET /api/tools", Person, "the tools that the sender may see; for operators every tool, shadowed ones too", own.Tools},
+		{"POST /api/tools/{name}", Person, "a CallRequest in, the result of the tool out, or its question", own.Call},
+		{"POST /api/tools/{name}/judge", Person, "a CallRequest in: what would become of the call", own.Judge},
+		{"GET /api/skills", Person, "the toolsets that the sender may see, for operators all, and which one is active: ?agent=", own.Toolsets},
+		{"GET /api/workflows", Person, "the workflows that a message can begin", own.Workflows},
+		{"PUT /api/skills", Operator, `make a toolset active: {"agent": "", "skill": ""}`, own.SetToolset},
+		{"GET /api/agents", Client, "an AgentStatus for each agent", own.Agents},
+		{"PUT /api/agents/{name}", Operator, "a Control in, the AgentStatus out", own.Control},
+		{"GET /api/usage", Operator, "the record of past turns: ?agent= ?user= ?limit=", own.PastTurns},
+		{"DELETE /api/usage", Operator, "erase it: ?user=, or ?everybody=true", own.Forget},
+		{"GET /api/sessions", Person, "the conversations of a person, newest first: ?user= ?part= ?limit= ?after=", own.Conversations.List},
+		{"GET /api/sessions/{key}", Person, "one of them, its newest messages or those after ?skip=: ?user= ?limit=", own.Conversations.Show},
+		{"DELETE /api/sessions/{key}", Person, "delete one of them: ?user=", own.Conversations.Delete},
+		{"POST /api/sessions/{key}/stop", Person, "stop its running turn, or the one that waits: {} in; ?user=", own.Conversations.Stop},
+		{"POST /api/memory", Person, "a MemoryLook in, what is remembered in its conversation out; with a query, what of it fits", own.Memory},
+		{"PUT /api/memory", Person, "a MemoryEdit in, the Edited text out", own.EditMemory},
+		{"GET /api/approvals", Person, "the calls and questions that a person may answer: ?user=", own.OwnApprovals},
+		{"POST /api/approvals/{id}", Person, "an OwnAnswer in, what was answered out; its conversation goes on", own.AnswerOwn},
 
-		{"GET /admin/keys", Operator, "the API keys: names, powers and whose they are", s.listKeys, nil, []KeyStatus{}},
-		{"POST /admin/keys", Operator, "a NewKey in, the MadeKey out, which shows the key once", s.addKey, NewKey{}, MadeKey{}},
-		{"DELETE /admin/keys/{name}", Operator, "revoke a key", s.revokeKey, nil, RevokedKey{}},
+		{"GET /admin/keys", Operator, "the API keys: names, powers and whose they are", s.listKeys},
+		{"POST /admin/keys", Operator, "a NewKey in, the MadeKey out, which shows the key once", s.addKey},
+		{"DELETE /admin/keys/{name}", Operator, "revoke a key", s.revokeKey},
 
-		{"GET /channels/{channel}", Open, "the webhook of a channel, which checks its platform's signature", s.config.Channels.ServeHTTP, nil, nil},
-		{toChannel, Open, "the same: what the platform delivers", s.config.Channels.ServeHTTP, nil, nil},
-		{"GET /admin/channels", Operator, "the ChannelStatus", s.listChannels, nil, ChannelStatus{}},
-		{"POST /admin/channels/pair", Operator, "a Code in: let in whoever has it", s.pairChannel, Code{}, channel.Pairing{}},
-		{"DELETE /admin/channels/{name}/people/{user}", Operator, "take back what a code gave", s.unpairChannel, nil, channel.Pairing{}},
-		{"POST /admin/channels/{name}/send", Operator, "a ChannelMessage in: say it in a chat", s.sayChannel, ChannelMessage{}, ChannelMessage{}},
-		{"POST /admin/channels/{name}/test", Operator, "ask the platform for the account: {} in, a ChannelAccount out", s.testChannel, struct{}{}, ChannelAccount{}},
+		{"GET /channels/{channel}", Open, "the webhook of a channel, which checks its platform's signature", s.config.Channels.ServeHTTP},
+		{toChannel, Open, "the same: what the platform delivers", s.config.Channels.ServeHTTP},
+		{"GET /admin/channels", Operator, "the ChannelStatus", s.listChannels},
+		{"POST /admin/channels/pair", Operator, "a Code in: let in whoever has it", s.pairChannel},
+		{"DELETE /admin/channels/{name}/people/{user}", Operator, "take back what a code gave", s.unpairChannel},
+		{"POST /admin/channels/{name}/send", Operator, "a ChannelMessage in: say it in a chat", s.sayChannel},
+		{"POST /admin/channels/{name}/test", Operator, "ask the platform for the account: {} in, a ChannelAccount out", s.testChannel},
 
-		{"GET /metrics", Operator, "counters and latencies in Prometheus' text format", s.metrics, nil, nil},
-		{"GET /admin/sessions", Operator, "all conversations: ?user= ?part= ?key= ?limit= ?after=", own.All.List, nil, api.SessionPage{}},
-		{"GET /admin/sessions/{key}", Operator, "any of them: ?skip= ?limit=", own.All.Show, nil, inspect.Conversation{}},
-		{"DELETE /admin/sessions/{key}", Operator, "delete it", own.All.Delete, nil, api.DeletedSession{}},
-		{"POST /admin/sessions/{key}/stop", Operator, "stop its turn: {} in", own.All.Stop, struct{}{}, api.StoppedTurn{}},
-		{"GET /admin/files/{sha256}", Operator, "a picture or PDF of a message, with its bytes in data", own.All.File, nil, chat.File{}},
-		{"GET /admin/approvals", Operator, "all Approvals: what waits, and what counts always", own.Approvals, nil, api.Approvals{}},
-		{"POST /admin/approvals/{id}", Operator, "an ApprovalAnswer in, which always counts", own.Answer, api.ApprovalAnswer{}, approval.Approval{}},
-		{"DELETE /admin/approvals/{id}", Operator, "revoke an approval that counts always", own.Revoke, nil, []approval.Grant{}},
-		{"GET /admin/tasks", Operator, "every Task, in the order in which they run next", own.Tasks, nil, []schedule.Task{}},
-		{"POST /admin/tasks", Operator, "a Task in, and out with its id", own.AddTask, schedule.Task{}, schedule.Task{}},
-		{"POST /admin/tasks/{id}/{change}", Operator, "pause, resume or run it now: {} in, the Task out", own.ChangeTask, struct{}{}, schedule.Task{}},
-		{"DELETE /admin/tasks/{id}", Operator, "remove it", own.RemoveTask, nil, schedule.Task{}},
-		{"GET /admin/inbox", Operator, "the messages that are parked or wait: ?limit=", own.Inbox, nil, []inbox.Item{}},
-		{"GET /admin/inbox/{id}", Operator, "one of them", own.InboxItem, nil, inbox.Item{}},
-		{"POST /admin/inbox/{id}/retry", Operator, "take up a parked one again: {} in", own.RetryItem, struct{}{}, inbox.Item{}},
-		{"DELETE /admin/inbox/{id}", Operator, "drop a parked one", own.DropItem, nil, inbox.Item{}},
-		{"DELETE /admin/users/{user}", Operator, "forget a person: counts of what was removed out", s.forgetUser, nil, jsonObject{}},
-		{"GET /admin/skills", Operator, "every skill, and the files that give none", skills.List, nil, admin.SkillList{}},
-		{"GET /admin/skills/{name}", Operator, "one skill", skills.Show, nil, admin.SkillStatus{}},
-		{"POST /admin/skills/reload", Operator, "read the files again: a report", skills.Reload, admin.Change{}, jsonObject{}},
-		{"POST /admin/skills/{name}/{change}", Operator, "enable, disable, use (a version) or approve (held back tools): a Change in, the skill out", skills.Change, admin.Change{}, admin.SkillStatus{}},
-		{"DELETE /admin/skills/{name}", Operator, "stop taking it from where it comes from now", skills.Change, admin.Change{}, admin.SkillStatus{}},
-		{"GET /admin/skills/{name}/calls", Operator, "what it did: ?user= ?outcome= ?limit=", skills.Calls, nil, []audit.Record{}},
-		{"GET /admin/calls", Operator, "what all skills did", skills.Calls, nil, []audit.Record{}},
-		{"GET /admin/audit", Operator, "which calls were allowed and refused: ?tool= ?user= ?denied= ?limit=", skills.Audit, nil, []audit.Decision{}},
-		{"GET /admin/audit/verify", Operator, "a Verdict out: whether the audit's chain of hashes is unbroken; ?head= compares one that was kept", skills.Verify, nil, audit.Verdict{}},
+		{"GET /metrics", Operator, "counters and latencies in Prometheus' text format", s.metrics},
+		{"GET /admin/sessions", Operator, "all conversations: ?user= ?part= ?key= ?limit= ?after=", own.All.List},
+		{"GET /admin/sessions/{key}", Operator, "any of them: ?skip= ?limit=", own.All.Show},
+		{"DELETE /admin/sessions/{key}", Operator, "delete it", own.All.Delete},
+		{"POST /admin/sessions/{key}/stop", Operator, "stop its turn: {} in", own.All.Stop},
+		{"GET /admin/files/{sha256}", Operator, "a picture or PDF of a message, with its bytes in data", own.All.File},
+		{"GET /admin/approvals", Operator, "all Approvals: what waits, and what counts always", own.Approvals},
+		{"POST /admin/approvals/{id}", Operator, "an ApprovalAnswer in, which always counts", own.Answer},
+		{"DELETE /admin/approvals/{id}", Operator, "revoke an approval that counts always", own.Revoke},
+		{"GET /admin/tasks", Operator, "every Task, in the order in which they run next", own.Tasks},
+		{"POST /admin/tasks", Operator, "a Task in, and out with its id", own.AddTask},
+		{"POST /admin/tasks/{id}/{change}", Operator, "pause, resume or run it now: {} in, the Task out", own.ChangeTask},
+		{"DELETE /admin/tasks/{id}", Operator, "remove it", own.RemoveTask},
+		{"GET /admin/inbox", Operator, "the messages that are parked or wait: ?limit=", own.Inbox},
+		{"GET /admin/inbox/{id}", Operator, "one of them", own.InboxItem},
+		{"POST /admin/inbox/{id}/retry", Operator, "take up a parked one again: {} in", own.RetryItem},
+		{"DELETE /admin/inbox/{id}", Operator, "drop a parked one", own.DropItem},
+		{"DELETE /admin/users/{user}", Operator, "forget a person: counts of what was removed out", s.forgetUser},
+		{"GET /admin/skills", Operator, "every skill, and the files that give none", skills.List},
+		{"GET /admin/skills/{name}", Operator, "one skill", skills.Show},
+		{"POST /admin/skills/reload", Operator, "read the files again: a report", skills.Reload},
+		{"POST /admin/skills/{name}/{change}", Operator, "enable, disable, use (a version) or approve (held back tools): a Change in, the skill out", skills.Change},
+		{"DELETE /admin/skills/{name}", Operator, "stop taking it from where it comes from now", skills.Change},
+		{"GET /admin/skills/{name}/calls", Operator, "what it did: ?user= ?outcome= ?limit=", skills.Calls},
+		{"GET /admin/calls", Operator, "what all skills did", skills.Calls},
+		{"GET /admin/audit", Operator, "which calls were allowed and refused: ?tool= ?user= ?denied= ?limit=", skills.Audit},
+		{"GET /admin/audit/verify", Operator, "a Verdict out: whether the audit's chain of hashes is unbroken; ?head= compares one that was kept", skills.Verify},
 	}
 }
