@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"errors"
+	"log/slog"
 	"net/http"
 
 	"github.com/etui-run/etui/console"
@@ -82,47 +83,52 @@ func allows(role console.Role, pattern string) bool {
 	return role != console.Viewer || len(pattern) > 4 && pattern[:4] == "GET "
 }
 
-// file returns the configuration's file; where there is none to edit, it answers why.
-func (s *Server) file(w http.ResponseWriter) (*console.File, bool) {
-	if s.config.File == nil {
-		wire.Refuse(w, http.StatusNotImplemented, "this program has no configuration to edit")
-	}
-	return s.config.File, s.config.File != nil
+// editor answers requests about the configuration's file.
+type editor struct {
+	file *console.File
+	log  *slog.Logger
 }
 
-func (s *Server) readFile(w http.ResponseWriter, r *http.Request) {
-	f, ok := s.file(w)
-	if _, fine := wire.Query(w, r); ok && fine {
-		text, err := f.Now()
+// known reports whether there is a file; where there is none, it answers that.
+func (e editor) known(w http.ResponseWriter) bool {
+	if e.file == nil {
+		wire.Refuse(w, http.StatusNotImplemented, "this program has no configuration to edit")
+	}
+	return e.file != nil
+}
+
+func (e editor) read(w http.ResponseWriter, r *http.Request) {
+	if _, ok := wire.Query(w, r); ok && e.known(w) {
+		text, err := e.file.Now()
 		wire.Answer(w, text, err)
 	}
 }
 
-func (s *Server) checkFile(w http.ResponseWriter, r *http.Request) {
+func (e editor) check(w http.ResponseWriter, r *http.Request) {
 	var in console.Edit
-	if f, ok := s.file(w); ok && wire.Read(w, r, &in) {
-		wire.Reply(w, http.StatusOK, f.Look(in.Text))
+	if e.known(w) && wire.Read(w, r, &in) {
+		wire.Reply(w, http.StatusOK, e.file.Look(in.Text))
 	}
 }
 
-func (s *Server) saveFile(w http.ResponseWriter, r *http.Request) {
+func (e editor) save(w http.ResponseWriter, r *http.Request) {
 	var in console.Edit
-	if f, ok := s.file(w); ok && wire.Read(w, r, &in) {
-		text, err := f.Save(in)
-		s.saved(w, r, text, err, "saved")
+	if e.known(w) && wire.Read(w, r, &in) {
+		text, err := e.file.Save(in)
+		e.saved(w, r, text, err, "saved")
 	}
 }
 
-func (s *Server) undoFile(w http.ResponseWriter, r *http.Request) {
+func (e editor) undo(w http.ResponseWriter, r *http.Request) {
 	var in console.Edit
-	if f, ok := s.file(w); ok && wire.Read(w, r, &in) {
-		text, err := f.Undo(in.Base)
-		s.saved(w, r, text, err, "taken back")
+	if e.known(w) && wire.Read(w, r, &in) {
+		text, err := e.file.Undo(in.Base)
+		e.saved(w, r, text, err, "taken back")
 	}
 }
 
 // saved answers after a change of the file, and logs who made it.
-func (s *Server) saved(w http.ResponseWriter, r *http.Request, text console.Text, err error, how string) {
+func (e editor) saved(w http.ResponseWriter, r *http.Request, text console.Text, err error, how string) {
 	switch {
 	case errors.Is(err, console.ErrChanged):
 		wire.Refuse(w, http.StatusConflict, err.Error())
@@ -131,7 +137,7 @@ func (s *Server) saved(w http.ResponseWriter, r *http.Request, text console.Text
 	case err != nil:
 		wire.Fail(w, err)
 	default:
-		s.config.Log.InfoContext(r.Context(), "configuration "+how+" in the console", "by", cmp.Or(wire.CallerOf(r).Key, "an operator"), "file", text.File)
+		e.log.InfoContext(r.Context(), "configuration "+how+" in the console", "by", cmp.Or(wire.CallerOf(r).Key, "an operator"), "file", text.File)
 		wire.Reply(w, http.StatusOK, text)
 	}
 }

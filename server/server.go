@@ -97,6 +97,7 @@ type Server struct {
 	wrong  wrongKeys
 	// console keeps which browsers operators signed in.
 	console *console.Console
+	editor  editor
 	larges  larges
 }
 
@@ -115,7 +116,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 	if cfg.Channels == nil {
 		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
 	}
-	s := &Server{engine: e, config: cfg, console: console.New(nil)}
+	s := &Server{engine: e, config: cfg, console: console.New(nil), editor: editor{cfg.File, cfg.Log}}
 	models := wire.NewModels(e, cfg.Models)
 	s.routes = table(s, doors{openai.New(e, models), anthropic.New(e, models), responses.New(e, models), mcp.New(e, cfg.Status.Version, cfg.Log)},
 		api.New(e, cfg.Status), admin.New(cfg.Skills))

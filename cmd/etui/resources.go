@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/cmd/etui/internal/report"
 	"github.com/etui-run/etui/cmd/etui/internal/servers"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
@@ -50,7 +51,7 @@ func agents() action {
 		actions: []action{
 			{
 				use: "list", short: "List the agents: their models, tools and skills",
-				run: get("/api/agents", describeAgents),
+				run: get("/api/agents", report.Agents),
 			},
 			{
 				use: "set NAME", short: "Change an agent of a running gateway from its next turn on",
@@ -62,7 +63,7 @@ func agents() action {
 				flags: func(f *pflag.FlagSet) {
 					f.StringVar(&skill, "skill", "", "skill that is active in conversations that chose none")
 					f.StringVar(&groups, "groups", "", "give it only the tools of these groups, as in file,shell; empty: all")
-					f.StringSliceVar(&skills, "skills", nil, "offer the model only these skills; empty: all, none: no skill")
+					f.StringSliceVar(&skills, "skills", nil, "offer the model only these skills; empty: all, None: no skill")
 				},
 				check: func(c *call) error {
 					if c.flags.Changed("skill") {
@@ -80,7 +81,7 @@ func agents() action {
 					return nil
 				},
 				run: send(http.MethodPut, "/api/agents/{}", &change, func(s agent.Status) string {
-					return describeAgents([]agent.Status{s})
+					return report.Agents([]agent.Status{s})
 				}),
 			},
 		},
@@ -99,7 +100,7 @@ their conversation.`,
 		actions: []action{
 			{
 				use: "list", short: "List what waits, and the approvals that count always", needs: records,
-				run: get("/admin/approvals", describeApprovals),
+				run: get("/admin/approvals", report.Approvals),
 			},
 			{
 				use: "approve ID", short: "Let a call run", needs: changes,
@@ -151,7 +152,7 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 		actions: []action{
 			{
 				use: "list", short: "List the channels, and the people with codes", needs: records,
-				run: get("/admin/channels", describeChannels),
+				run: get("/admin/channels", report.Channels),
 			},
 			{
 				use: "test NAME", short: "Ask the platform which account a channel has", needs: records,
@@ -233,10 +234,10 @@ name of its user and with the rights of that user at that moment; its answer is 
 			},
 			{
 				use: "list", short: "List the tasks, and when they run", needs: records,
-				run: get("/admin/tasks", table[schedule.Task]{
-					none: "There are no tasks.\n",
-					head: []string{"ID", "NEXT", "WHEN", "ZONE", "USER", "TEXT"}, row: taskRow,
-				}.text),
+				run: get("/admin/tasks", report.Table[schedule.Task]{
+					None: "There are no tasks.\n",
+					Head: []string{"ID", "NEXT", "WHEN", "ZONE", "USER", "TEXT"}, Row: report.TaskRow,
+				}.Text),
 			},
 			one("pause", "Leave a task out until it is resumed", http.MethodPost, "/pause", "is paused"),
 			one("resume", "Let a paused task run again", http.MethodPost, "/resume", "runs again"),
@@ -267,17 +268,17 @@ that is parked was given up, because its turn ended etui again and again: try it
 		actions: []action{
 			{
 				use: "list", short: "List the messages that are parked or wait", needs: records,
-				run: get("/admin/inbox", table[inbox.Item]{
-					none: "No message waits.\n", head: []string{"ID", "STATE", "ACCEPTED", "SESSION", "TEXT"},
-					row: func(i inbox.Item) []string {
+				run: get("/admin/inbox", report.Table[inbox.Item]{
+					None: "No message waits.\n", Head: []string{"ID", "STATE", "ACCEPTED", "SESSION", "TEXT"},
+					Row: func(i inbox.Item) []string {
 						when := i.Accepted.Local().Format(time.DateTime)
 						return []string{strconv.FormatInt(i.ID, 10), string(i.State), when, client.SessionName(i.Session), i.Text}
 					},
-				}.text),
+				}.Text),
 			},
-			one("show", "Show a message", http.MethodGet, "", records, describeItem),
-			one("retry", "Take up a parked message again", http.MethodPost, "/retry", changes|records, describeRetried),
-			one("drop", "Drop a parked message: it is not answered", http.MethodDelete, "", changes|records, describeDropped),
+			one("show", "Show a message", http.MethodGet, "", records, report.Item),
+			one("retry", "Take up a parked message again", http.MethodPost, "/retry", changes|records, report.Retried),
+			one("drop", "Drop a parked message: it is not answered", http.MethodDelete, "", changes|records, report.Dropped),
 		},
 	}
 }
@@ -291,10 +292,10 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 		actions: []action{
 			{
 				use: "list", short: "List the API keys",
-				run: get("/admin/keys", table[server.KeyStatus]{
-					none: "There are no API keys.\n", wide: true,
-					head: []string{"KEY", "USER", "MAY", "MADE", "PROBLEM"}, row: keyRow,
-				}.text),
+				run: get("/admin/keys", report.Table[server.KeyStatus]{
+					None: "There are no API keys.\n", Wide: true,
+					Head: []string{"KEY", "USER", "MAY", "MADE", "PROBLEM"}, Row: report.KeyRow,
+				}.Text),
 			},
 			{
 				use: "add NAME", short: "Make an API key, and show it once", needs: changes,
@@ -376,7 +377,7 @@ none runs. Clients that speak HTTP need no command: http://127.0.0.1:3884/mcp is
 func status() action {
 	return action{
 		use: "status", short: "Show what runs: agents, configuration, workflows", needs: changes,
-		run: get("/api/status", describeStatus),
+		run: get("/api/status", report.Status),
 	}
 }
 
@@ -391,7 +392,7 @@ that a message would belong to. --as takes an identity, or the name of a user.`,
   etui whoami --as alice
   ETUI_API_KEY=etui_... etui whoami --url https://agent.example.com`,
 		flags: func(f *pflag.FlagSet) { placeFlags(f, &who) },
-		run:   send(http.MethodPost, "/api/whoami", &who, describeWhoami),
+		run:   send(http.MethodPost, "/api/whoami", &who, report.Whoami),
 	}
 }
 
@@ -413,7 +414,7 @@ knows: telegram:42. See docs/sessions.md for what is not removed.`,
 			}
 			return c.Confirm("Remove all that is kept of %q for good?", c.args[0])
 		},
-		run: send(http.MethodDelete, "/admin/users/{}", nil, describeForgotten),
+		run: send(http.MethodDelete, "/admin/users/{}", nil, report.Forgotten),
 	}
 }
 
@@ -437,7 +438,7 @@ checks that none was changed, removed or added.`,
 			q := url.Values{"tool": {f.Tool}, "user": {f.User}}
 			q.Set("denied", strconv.FormatBool(f.Denied))
 			q.Set("limit", strconv.Itoa(f.Limit))
-			return get("/admin/audit?"+q.Encode(), decisions().text)(ctx, c)
+			return get("/admin/audit?"+q.Encode(), report.Decisions().Text)(ctx, c)
 		},
 		actions: []action{{
 			use: "verify", short: "Check that no record of the audit was changed, removed or added", needs: records,
@@ -454,7 +455,7 @@ together with etui's own note of the end, or that the whole audit was written an
 				path := "/admin/audit/verify?" + url.Values{"head": {head}}.Encode()
 				err := c.client.Do(ctx, http.MethodGet, path, nil, &v)
 				if err == nil {
-					err = c.Print(v, func() string { return describeVerdict(v) })
+					err = c.Print(v, func() string { return report.Verdict(v) })
 				}
 				if err == nil && !v.Unbroken {
 					err = errors.New("the audit is broken")
@@ -498,7 +499,7 @@ recorded unless etui.yaml says usage: {keep: true}.`,
 					chosen(f)
 					f.IntVar(&limit, "limit", 20, "how many turns to show; 0: all")
 				},
-				run: func(ctx context.Context, c *call) error { return get(path(limit), describeUsage)(ctx, c) },
+				run: func(ctx context.Context, c *call) error { return get(path(limit), report.Usage)(ctx, c) },
 			},
 			{
 				use: "export", short: "Export the record of past turns, one JSON object a line", flags: chosen,

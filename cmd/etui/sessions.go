@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/etui/internal/conversation"
+	"github.com/etui-run/etui/cmd/etui/internal/report"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/inspect"
@@ -138,16 +139,16 @@ then SESSION must be the whole name.`,
 }
 
 func describeSessions(list []session.Summary) string {
-	return table[branch]{
-		none: "There are no conversations.\n", head: []string{"LAST MESSAGE", "MESSAGES", "SESSION"},
-		row: func(s branch) []string {
+	return report.Table[branch]{
+		None: "There are no conversations.\n", Head: []string{"LAST MESSAGE", "MESSAGES", "SESSION"},
+		Row: func(s branch) []string {
 			name := client.SessionName(s.Key)
 			if s.depth > 0 {
 				name = strings.Repeat("  ", s.depth-1) + "└ " + name
 			}
 			return []string{s.Updated.Local().Format("2006-01-02 15:04"), strconv.Itoa(s.Messages), name}
 		},
-		below: func(s branch) string {
+		Below: func(s branch) string {
 			title := printable.Line(s.Title, session.MaxTitle)
 			if who := conversation.Authors(s.Summary); who != "" {
 				title = who + ": " + title
@@ -157,7 +158,7 @@ func describeSessions(list []session.Summary) string {
 			}
 			return "    " + ansi.Truncate(title, terminal.Width()-4, "…") + "\n"
 		},
-	}.text(tree(list))
+	}.Text(tree(list))
 }
 
 // branch is a session in a tree.

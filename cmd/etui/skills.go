@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/etui/internal/explanation"
+	"github.com/etui-run/etui/cmd/etui/internal/report"
 	"github.com/etui-run/etui/cmd/etui/internal/servers"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
@@ -152,10 +153,10 @@ long they took. Secrets are left out and long texts are cut. etui keeps the newe
 					if len(c.args) == 1 {
 						path = skillPath(c.args[0]) + "/calls?"
 					}
-					return get(path+q.Encode(), table[audit.Record]{
-						none: "There are no calls.\n", row: callRow,
-						head: []string{"TIME", "SKILL", "USER", "CHANNEL", "OUTCOME", "MS", "ARGUMENTS"},
-					}.text)(ctx, c)
+					return get(path+q.Encode(), report.Table[audit.Record]{
+						None: "There are no calls.\n", Row: callRow,
+						Head: []string{"TIME", "SKILL", "USER", "CHANNEL", "OUTCOME", "MS", "ARGUMENTS"},
+					}.Text)(ctx, c)
 				},
 			},
 		},
@@ -190,22 +191,22 @@ func listSkills(ctx context.Context, c *call, agent string) error {
 func describeSkillList(l admin.SkillList) string {
 	var b strings.Builder
 	if len(l.Skills) > 0 {
-		b.WriteString(table[admin.SkillStatus]{
-			head: []string{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SOURCE"},
-			row: func(s admin.SkillStatus) []string {
+		b.WriteString(report.Table[admin.SkillStatus]{
+			Head: []string{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SOURCE"},
+			Row: func(s admin.SkillStatus) []string {
 				kind := s.Kind
 				if s.Provider != "" && s.Provider != "markdown" {
 					kind = s.Provider
 				}
 				return []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, terminal.ShortPath(s.Source)}
 			},
-			below: func(s admin.SkillStatus) (lines string) {
+			Below: func(s admin.SkillStatus) (lines string) {
 				for _, note := range remarks(s) {
 					lines += "    " + note + "\n"
 				}
 				return lines
 			},
-		}.text(l.Skills))
+		}.Text(l.Skills))
 	}
 	for _, f := range l.Failed {
 		fmt.Fprintf(&b, "failed: %s\n", terminal.ShortPath(f.Error))

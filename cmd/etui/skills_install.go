@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/cmd/etui/internal/report"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/install"
 	"github.com/etui-run/etui/hub"
@@ -76,17 +77,17 @@ func skillsFindCommand(at *place) *cobra.Command {
 				fmt.Fprintf(at.Err, "etui: %s\n", err)
 			}
 			return at.Print(append([]hub.Found{}, found...), func() string {
-				return table[hub.Found]{
-					none: "No skill matches these words.\n",
-					head: []string{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"},
-					row: func(f hub.Found) []string {
+				return report.Table[hub.Found]{
+					None: "No skill matches these words.\n",
+					Head: []string{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"},
+					Row: func(f hub.Found) []string {
 						version := f.Version
 						if f.Installed {
 							version = strings.TrimSpace(version + " installed")
 						}
 						return []string{f.Words(), f.Registry, version, printable.OneLine(f.Description)}
 					},
-				}.text(found)
+				}.Text(found)
 			})
 		}),
 	}
@@ -220,10 +221,10 @@ func skillsInstalledCommand(at *place) *cobra.Command {
 				return err
 			}
 			return at.Print(append([]hub.Installed{}, list...), func() string {
-				return table[hub.Installed]{
-					none: "No skill is installed.\n",
-					head: []string{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}, row: installedRow,
-				}.text(list)
+				return report.Table[hub.Installed]{
+					None: "No skill is installed.\n",
+					Head: []string{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}, Row: installedRow,
+				}.Text(list)
 			})
 		}),
 	}

@@ -1,4 +1,5 @@
-package main
+// Package report says in words and tables what a gateway answers, for people at a terminal.
+package report
 
 import (
 	"cmp"
@@ -27,7 +28,8 @@ import (
 	"github.com/etui-run/etui/usage"
 )
 
-func keyRow(k server.KeyStatus) []string {
+// KeyRow is the row of an API key.
+func KeyRow(k server.KeyStatus) []string {
 	may := "talk"
 	switch {
 	case k.Operator && k.ForOthers:
@@ -43,14 +45,15 @@ func keyRow(k server.KeyStatus) []string {
 	return []string{k.Name, k.User, may, k.Created.Local().Format(time.DateTime), k.Problem}
 }
 
-func describeAgents(agents []agent.Status) string {
-	return table[agent.Status]{
-		wide: true, head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE", "SKILL", "SKILLS SHOWN", "STRATEGY", "FOLLOWS"},
-		row: func(s agent.Status) []string {
+// Agents lists the agents.
+func Agents(agents []agent.Status) string {
+	return Table[agent.Status]{
+		Wide: true, Head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE", "SKILL", "SKILLS SHOWN", "STRATEGY", "FOLLOWS"},
+		Row: func(s agent.Status) []string {
 			shown := cmp.Or(strings.Join(s.Skills, ","), "all")
 			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), strconv.Itoa(s.Active), s.Skill, shown, fmt.Sprint(s.Strategy), s.Guide}
 		},
-	}.text(agents) + legend(agents) + describeHealth(agents)
+	}.Text(agents) + legend(agents) + describeHealth(agents)
 }
 
 // legend explains the columns that do not speak for themselves, if they say anything.
@@ -84,38 +87,40 @@ func describeHealth(agents []agent.Status) string {
 	return b.String()
 }
 
-func describeApprovals(list api.Approvals) string {
-	text := table[approval.Approval]{
-		none: "Nothing waits for an approval.\n", head: []string{"ID", "TOOL", "RISK", "EXPIRES", "USER"},
-		row: func(x approval.Approval) []string {
+// Approvals lists what waits, and what counts always.
+func Approvals(list api.Approvals) string {
+	text := Table[approval.Approval]{
+		None: "Nothing waits for an approval.\n", Head: []string{"ID", "TOOL", "RISK", "EXPIRES", "USER"},
+		Row: func(x approval.Approval) []string {
 			until := "never"
 			if !x.Until.IsZero() {
 				until = x.Until.Local().Format(time.DateTime)
 			}
 			return []string{x.ID, tool.Label(x.Tool, x.Original), x.Risk, until, x.User}
 		},
-		below: func(x approval.Approval) string {
+		Below: func(x approval.Approval) string {
 			return "    " + strings.ReplaceAll(printable.Text(cmp.Or(x.Question, x.Arguments)), "\n", "\n    ") + "\n"
 		},
-	}.text(list.Waiting)
+	}.Text(list.Waiting)
 	if len(list.Lasting) == 0 {
 		return text
 	}
-	return text + "\n" + table[approval.Grant]{
-		wide: true, head: []string{"ALWAYS", "TOOL", "AGENT", "USER", "BY", "SINCE"},
-		row: func(g approval.Grant) []string {
+	return text + "\n" + Table[approval.Grant]{
+		Wide: true, Head: []string{"ALWAYS", "TOOL", "AGENT", "USER", "BY", "SINCE"},
+		Row: func(g approval.Grant) []string {
 			return []string{g.ID, g.Tool, g.Agent, g.User, g.By, g.Time.Local().Format(time.DateTime)}
 		},
-	}.text(list.Lasting)
+	}.Text(list.Lasting)
 }
 
-func describeChannels(x server.ChannelStatus) string {
+// Channels lists the accounts, and who was let in.
+func Channels(x server.ChannelStatus) string {
 	if len(x.Channels) == 0 {
 		return "There are no channels: list them under channels in etui.yaml, see docs/channels.md.\n"
 	}
-	text := table[channel.State]{
-		wide: true, head: []string{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING"},
-		row: func(s channel.State) []string {
+	text := Table[channel.State]{
+		Wide: true, Head: []string{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING"},
+		Row: func(s channel.State) []string {
 			state := "connected"
 			switch {
 			case s.Since.IsZero():
@@ -125,7 +130,7 @@ func describeChannels(x server.ChannelStatus) string {
 			}
 			return []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused), fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting)}
 		},
-	}.text(x.Channels)
+	}.Text(x.Channels)
 	for _, s := range x.Channels {
 		if s.Error != "" {
 			until := ""
@@ -143,19 +148,20 @@ func describeChannels(x server.ChannelStatus) string {
 		list []channel.Pairing
 	}{{"CODE", x.Waiting}, {"LET IN", x.Paired}} {
 		if len(people.list) > 0 {
-			text += "\n" + table[channel.Pairing]{
-				wide: true, head: []string{people.head, "CHANNEL", "USER", "NAME", "SINCE"},
-				row: func(p channel.Pairing) []string {
+			text += "\n" + Table[channel.Pairing]{
+				Wide: true, Head: []string{people.head, "CHANNEL", "USER", "NAME", "SINCE"},
+				Row: func(p channel.Pairing) []string {
 					since := p.Time.Local().Format(time.DateTime)
 					return []string{p.Code, p.Channel, printable.OneLine(p.User), printable.Line(p.Name, 30), since}
 				},
-			}.text(people.list)
+			}.Text(people.list)
 		}
 	}
 	return text
 }
 
-func taskRow(t schedule.Task) []string {
+// TaskRow is the row of a task.
+func TaskRow(t schedule.Task) []string {
 	next := "never"
 	switch {
 	case t.Paused:
@@ -169,16 +175,19 @@ func taskRow(t schedule.Task) []string {
 	return []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text}
 }
 
-func describeRetried(i inbox.Item) string {
+// Retried says that a message is taken up again.
+func Retried(i inbox.Item) string {
 	session := client.SessionName(i.Session)
 	return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, session)
 }
 
-func describeDropped(i inbox.Item) string {
+// Dropped says that a message is dropped.
+func Dropped(i inbox.Item) string {
 	return fmt.Sprintf("Message %d is dropped.\n", i.ID)
 }
 
-func describeItem(i inbox.Item) string {
+// Item shows a message of the inbox.
+func Item(i inbox.Item) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "message %d, %s since %s\n  session  %s\n", i.ID, i.State, i.Accepted.Local().Format(time.DateTime), i.Session)
 	if i.User != "" {
@@ -191,9 +200,10 @@ func describeItem(i inbox.Item) string {
 	return b.String()
 }
 
-func describeStatus(s api.Status) string {
+// Status shows what runs.
+func Status(s api.Status) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "etui %s, %s\n\n%s", s.Version, printable.Count(s.Tools, "tool"), describeAgents(s.Agents))
+	fmt.Fprintf(&b, "etui %s, %s\n\n%s", s.Version, printable.Count(s.Tools, "tool"), Agents(s.Agents))
 	if c := s.Configuration; c != nil {
 		fmt.Fprintf(&b, "\n%s, in effect since %s\n", c.File, c.Since.Local().Format(time.DateTime))
 		if c.Error != "" {
@@ -226,7 +236,8 @@ func describeStatus(s api.Status) string {
 	return b.String()
 }
 
-func describeWhoami(x api.Whoami) string {
+// Whoami says who a person is.
+func Whoami(x api.Whoami) string {
 	rows := [][]string{{string(x.Kind), cmp.Or(x.Sender, "no name")}}
 	add := func(what string, list ...string) {
 		if text := strings.Join(list, ", "); text != "" {
@@ -261,7 +272,8 @@ func describeWhoami(x api.Whoami) string {
 	return terminal.Columns(rows)
 }
 
-func describeForgotten(f erase.Report) string {
+// Forgotten says what was removed of a person.
+func Forgotten(f erase.Report) string {
 	var did []string
 	for _, kind := range []struct{ name, what string }{
 		{"sessions", "conversation"}, {"messages", "message"}, {"turns", "past turn"}, {"calls", "call"},
@@ -284,10 +296,11 @@ func describeForgotten(f erase.Report) string {
 	return text
 }
 
-func decisions() table[audit.Decision] {
-	return table[audit.Decision]{
-		none: "There are no decisions.\n", head: []string{"TIME", "TOOL", "USER", "CHANNEL", "DECISION"},
-		row: func(d audit.Decision) []string {
+// Decisions is the table of the audit.
+func Decisions() Table[audit.Decision] {
+	return Table[audit.Decision]{
+		None: "There are no decisions.\n", Head: []string{"TIME", "TOOL", "USER", "CHANNEL", "DECISION"},
+		Row: func(d audit.Decision) []string {
 			what, decision := d.Tool, "allowed"
 			if d.Skill != "" {
 				what = "skill " + d.Skill
@@ -297,7 +310,7 @@ func decisions() table[audit.Decision] {
 			}
 			return []string{d.Time.Local().Format(time.DateTime), what, d.User, d.Channel, decision}
 		},
-		below: func(d audit.Decision) (lines string) {
+		Below: func(d audit.Decision) (lines string) {
 			for _, text := range []string{d.Reason, d.Arguments} {
 				if text != "" {
 					lines += terminal.Hanging("    ", text, terminal.Width())
@@ -308,7 +321,8 @@ func decisions() table[audit.Decision] {
 	}
 }
 
-func describeVerdict(v audit.Verdict) string {
+// Verdict says whether the chain of the audit is unbroken.
+func Verdict(v audit.Verdict) string {
 	var b strings.Builder
 	if v.Unbroken {
 		fmt.Fprintf(&b, "%s, unbroken.\n", printable.Count(v.Records, "record"))
@@ -343,7 +357,8 @@ func describeVerdict(v audit.Verdict) string {
 	return b.String()
 }
 
-func describeUsage(kept learning.Record) string {
+// Usage lists past turns.
+func Usage(kept learning.Record) string {
 	state := "Turns are not being kept: set usage: {keep: true} in etui.yaml.\n"
 	switch {
 	case kept.Vote:
@@ -354,9 +369,9 @@ func describeUsage(kept learning.Record) string {
 	if len(kept.Turns) == 0 {
 		return "There are no past turns. " + state
 	}
-	return table[usage.Turn]{
-		wide: true, head: []string{"TIME", "AGENT", "USER", "TOOLS", "QUESTION"},
-		row: func(t usage.Turn) []string {
+	return Table[usage.Turn]{
+		Wide: true, Head: []string{"TIME", "AGENT", "USER", "TOOLS", "QUESTION"},
+		Row: func(t usage.Turn) []string {
 			tools := t.Tools
 			for _, name := range t.Failed {
 				tools = append(tools, name+" (failed)")
@@ -364,5 +379,5 @@ func describeUsage(kept learning.Record) string {
 			when, question := t.Time.Local().Format("2006-01-02 15:04"), printable.Line(t.Text, max(terminal.Width()-60, 20))
 			return []string{when, t.Agent, t.User, strings.Join(tools, ","), question}
 		},
-	}.text(kept.Turns) + state
+	}.Text(kept.Turns) + state
 }
