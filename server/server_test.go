@@ -66,6 +66,10 @@ func ExampleServer_Routes() {
 	// person    POST /v1/messages/count_tokens
 	// person    POST /mcp
 	// person    POST /mcp/{agent}
+	// open      GET /.well-known/agent-card.json
+	// open      GET /a2a/{agent}/.well-known/agent-card.json
+	// person    POST /a2a/{agent}
+	// person    POST /agui/{agent}
 	// person    POST /api/chat
 	// person    POST /api/whoami
 	// person    POST /api/command

@@ -218,6 +218,7 @@ var clients = []tried{
 	{name: "mcp", from: "python", api: "MCP", command: []string{"python", "mcp_python.py"}},
 	{name: "@modelcontextprotocol/sdk", from: "npm", api: "MCP", command: []string{"node", "mcp_typescript.mjs"}},
 	{name: "@modelcontextprotocol/inspector", from: "npm", api: "MCP", command: []string{"node", "mcp_inspector.mjs"}},
+	{name: "@ag-ui/client", from: "npm", api: "AG-UI", command: []string{"node", "agui.mjs"}},
 	{name: "@openai/codex", from: "npm", api: "responses"},
 	{name: "@anthropic-ai/claude-code", from: "npm", api: "messages"},
 	{name: "opencode-ai", from: "npm", api: chatAPI},
@@ -238,7 +239,7 @@ func TestClients(t *testing.T) {
 	scripted := &scriptedModel{folder: t.TempDir()}
 	models := httptest.NewServer(scripted)
 	t.Cleanup(models.Close)
-	dir, config := t.TempDir(), "models:\n"
+	dir, config := t.TempDir(), "api: {agui: true}\nmodels:\n"
 	for name := range scripts {
 		config += fmt.Sprintf("  - {name: %s, provider: openai, model: %s, base_url: %q, api_key: none, retries: 0}\n", name, name, models.URL+"/v1")
 	}
