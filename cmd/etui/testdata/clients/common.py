@@ -18,10 +18,10 @@ def row(name):
     def run(f):
         try:
             f()
-            print(f"{name}\tyes", flush=True)
+            print(f"\n{name}\tyes", flush=True)  # a client may have written a part of a line
         except BaseException:  # some libraries end the process
             traceback.print_exc()
-            print(f"{name}\tno", flush=True)
+            print(f"\n{name}\tno", flush=True)
     return run
 
 
