@@ -6,6 +6,7 @@
 # make test-matrix  all tests of the Matrix channel on a real homeserver
 # make test-mcp  install real MCP servers, try each, and write docs/compatibility.md
 # make test-api  send thousands of requests that follow the document of the HTTP API
+# make test-clients  drive etui with the clients that people use, and write docs/clients.md
 # make chaos  kill etui 300 times under load, and check that nothing was lost
 # make build  build bin/etui
 # make release  build archives, packages and the container image in dist/
@@ -101,6 +102,14 @@ test-mcp: needs-go
 .PHONY: test-api
 test-api: build
 	@tools/test-api
+
+# Clients of all APIs from npm and PyPI, coding agents among them, against a scripted model: two gigabytes once, and
+# five minutes. TEST_CLIENT=NAME tries those whose name contains it.
+.PHONY: test-clients
+CLIENTS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/etui/clients
+test-clients: needs-go
+	@tools/test-clients '$(CLIENTS)'
+	TEST_CLIENTS='$(CLIENTS)' go test -count=1 -timeout 30m -v ./cmd/etui -run 'TestClients$$'
 
 %/node_modules: %/package-lock.json
 	@sed -n 's/ *"description": "\(.*\)",*/make: fetching from npm: \1/p' $*/package.json

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etui-run/etui/agent/internal/held"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/clienttool"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/prompt"
@@ -99,7 +100,8 @@ func (g *Agents) Hold(ctx context.Context, a *Agent, m message.Mail, said []chat
 // on which the state after them depends. The first one is of no message.
 func sums(m message.Message, key session.Key, summary string, history []chat.Message) [][sha256.Size]byte {
 	m.Agent, m.Text, m.Files, m.History, m.IdempotencyKey = "", "", nil, nil, ""
-	m.Offer.None, m.Offer.Required, m.Offer.Only, m.Offer.Serial = false, false, "", false
+	offered := m.Offer.Tools // as they are, because they can be many
+	m.Offer = clienttool.Offer{Token: m.Offer.Token}
 	h := sha256.New()
 	write := func(rest any, texts ...string) { // Write never fails
 		raw, _ := json.Marshal(rest) // texts, numbers and lists of them
@@ -110,6 +112,9 @@ func sums(m message.Message, key session.Key, summary string, history []chat.Mes
 		}
 	}
 	write(m, string(key), summary)
+	for _, t := range offered {
+		_, _ = fmt.Fprintf(h, "%d:%s%d:%s%d:%s", len(t.Name), t.Name, len(t.Description), t.Description, len(t.Parameters), t.Parameters)
+	}
 	sums := make([][sha256.Size]byte, 1, len(history)+1)
 	sums[0] = sum(h)
 	for _, said := range history {

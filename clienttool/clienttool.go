@@ -130,17 +130,31 @@ func look(raw json.RawMessage) (deepest int, typed bool) {
 			depth--
 		case '"':
 			from := i + 1
-			for i++; i < len(raw) && raw[i] != '"'; i++ {
-				if raw[i] == '\\' {
-					i++
-				}
-			}
+			i = closing(raw, from)
 			if depth == 1 && i < len(raw) && string(raw[from:i]) == "type" {
 				typed = typed || bytes.HasPrefix(bytes.TrimLeft(raw[i+1:], " \t\r\n"), []byte(":"))
 			}
 		}
 	}
 	return deepest, typed
+}
+
+// closing returns where the quote is that ends a string of JSON, or the length of raw.
+func closing(raw []byte, from int) int {
+	for at := from; ; at++ {
+		next := bytes.IndexByte(raw[at:], '"')
+		if next < 0 {
+			return len(raw)
+		}
+		at += next
+		escapes := 0
+		for at-escapes > from && raw[at-escapes-1] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return at
+		}
+	}
 }
 
 func (t Tool) size() int { return len(t.Name) + len(t.Description) + len(t.Parameters) + perTool }

@@ -19,7 +19,8 @@ type Names struct {
 // NewNames maps the names of a request's tools, then of its deferred tools, then of
 // its calls.
 func NewNames(req Request) Names {
-	n := Names{map[string]string{}, map[string]string{}, map[string]string{}}
+	size := len(req.Tools) + len(req.Deferred) // a client may bring hundreds
+	n := Names{make(map[string]string, size), make(map[string]string, size), make(map[string]string, size)}
 	for _, d := range req.Tools {
 		n.offer(d.Name)
 	}

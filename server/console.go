@@ -106,14 +106,14 @@ func (e editor) read(w http.ResponseWriter, r *http.Request) {
 
 func (e editor) check(w http.ResponseWriter, r *http.Request) {
 	var in console.Edit
-	if e.known(w) && wire.Read(w, r, &in) {
+	if wire.Read(w, r, &in) && e.known(w) {
 		wire.Reply(w, http.StatusOK, e.file.Look(in.Text))
 	}
 }
 
 func (e editor) save(w http.ResponseWriter, r *http.Request) {
 	var in console.Edit
-	if e.known(w) && wire.Read(w, r, &in) {
+	if wire.Read(w, r, &in) && e.known(w) {
 		text, err := e.file.Save(in)
 		e.saved(w, r, text, err, "saved")
 	}
@@ -121,7 +121,7 @@ func (e editor) save(w http.ResponseWriter, r *http.Request) {
 
 func (e editor) undo(w http.ResponseWriter, r *http.Request) {
 	var in console.Edit
-	if e.known(w) && wire.Read(w, r, &in) {
+	if wire.Read(w, r, &in) && e.known(w) {
 		text, err := e.file.Undo(in.Base)
 		e.saved(w, r, text, err, "taken back")
 	}

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/console"
+	"github.com/etui-run/etui/server/a2a"
 	"github.com/etui-run/etui/server/admin"
+	"github.com/etui-run/etui/server/agui"
 	"github.com/etui-run/etui/server/anthropic"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/mcp"
@@ -69,6 +71,8 @@ type doors struct {
 	anthropic *anthropic.API
 	responses *responses.API
 	mcp       *mcp.Server
+	a2a       *a2a.Server
+	agui      *agui.Server
 }
 
 // models lists the agents in the form of the API that the client speaks.
@@ -115,6 +119,11 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 
 		{"POST " + mcp.Path, Person, "the Model Context Protocol: tools that are found by what they do, and skills; ?skill= a toolset", d.mcp.ServeHTTP},
 		{"POST " + mcp.Path + "/{agent}", Person, "the same for one agent", d.mcp.ServeHTTP},
+
+		{"GET /.well-known/agent-card.json", Open, "the A2A card of the first agent that api.a2a offers", d.a2a.First},
+		{"GET " + a2a.Path + "/{agent}/.well-known/agent-card.json", Open, "the A2A card of one agent", d.a2a.Card},
+		{"POST " + a2a.Path + "/{agent}", Person, "the Agent2Agent protocol, for the agents of api.a2a", d.a2a.ServeHTTP},
+		{"POST " + agui.Path + "/{agent}", Person, "the AG-UI protocol, where api.agui is true: a run in, a stream of its events out", d.agui.ServeHTTP},
 
 		{"POST /api/chat", Person, "a Message in, a line of JSON for each Event out", own.Chat},
 		{"POST /api/whoami", Person, "a Message without a text in, who its sender is out", own.Whoami},

@@ -21,7 +21,9 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/server/a2a"
 	"github.com/etui-run/etui/server/admin"
+	"github.com/etui-run/etui/server/agui"
 	"github.com/etui-run/etui/server/anthropic"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/mcp"
@@ -54,6 +56,10 @@ type Config struct {
 	// Origins are the sites whose pages may use the routes of [Person], always with a key, as browsers
 	// send them: https://app.example.com. Pages of other sites are refused.
 	Origins []string
+	// A2A are the agents that other agents can reach by the A2A protocol, with what they are for; none
+	// means that it is off. AGUI switches the AG-UI protocol on.
+	A2A  map[string]string
+	AGUI bool
 	// Models are further names of agents for clients that ask for a model, by these names.
 	Models map[string]string
 	// Embeddings passes requests for vectors on; nil means that they are refused.
@@ -118,7 +124,14 @@ func New(e *engine.Engine, cfg Config) *Server {
 	}
 	s := &Server{engine: e, config: cfg, console: console.New(nil), editor: editor{cfg.File, cfg.Log}}
 	models := wire.NewModels(e, cfg.Models)
-	s.routes = table(s, doors{openai.New(e, models), anthropic.New(e, models), responses.New(e, models), mcp.New(e, cfg.Status.Version, cfg.Log)},
+	s.routes = table(s, doors{
+		openai.New(e, models), anthropic.New(e, models), responses.New(e, models), mcp.New(e, cfg.Status.Version, cfg.Log),
+		a2a.New(e, a2a.Config{
+			Agents: cfg.A2A, URL: cfg.URL, Version: cfg.Status.Version, Log: cfg.Log,
+			Keyed: func() bool { return cfg.Key != "" || s.needed() },
+		}),
+		agui.New(e, cfg.AGUI),
+	},
 		api.New(e, cfg.Status), admin.New(cfg.Skills))
 	s.all = s.serve(func(Access) bool { return true })
 	return s

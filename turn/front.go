@@ -128,10 +128,12 @@ func (f *front) size() int {
 // question is what the model is asked in this step.
 func (f *front) question() model.Request {
 	req := model.Request{System: f.system, Messages: f.desk.Messages(f.conv.sent), Settings: f.conv.in.Settings}
+	own := f.desk.Tools()
+	req.Tools = slices.Grow(req.Tools, len(f.selected.Declared)+len(own))
 	for _, e := range f.selected.Declared {
 		req.Tools = append(req.Tools, f.desk.Shown(e.Definition))
 	}
-	if own := f.desk.Tools(); len(own) > 0 {
+	if len(own) > 0 {
 		req.Tools = append(req.Tools, own...)
 		req.Required, req.Only, req.Serial = f.desk.Required, f.desk.Only, f.desk.Serial
 	}

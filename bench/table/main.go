@@ -38,6 +38,7 @@ func main() {
 	phases(&b)
 	processes(&b)
 	requests(&b)
+	doors(&b)
 	functions(&b)
 	if err := os.WriteFile("docs/benchmarks.md", []byte(b.String()), 0o644); err != nil {
 		log.Fatal(err)
@@ -138,6 +139,17 @@ func phases(b *strings.Builder) {
 }
 
 const phasesText = "\n## Work in phases\n\n`go run ./cmd/bench/phases unittest`: the [unit-test agent](../examples/unittest) on its Go sample, with fifteen tools in four toolsets of four. Its answers are scripted; its compiler,\ntests and coverage are real. The requests are billed by the providers' cache rules and list prices in `lab/replay/bill.go`. *full* declares all tools in every phase, *declare* each\nphase's tools anew, *announce* keeps the first front; *auto* is etui's choice. Of the tokens of definitions, two tools of etui's own are in every row. Declaring anew sends the fewest tokens and costs the\nmost; announcing costs the least. Switches: d declared, a announced.\n\n"
+
+// doors measures the protocols of the API.
+func doors(b *strings.Builder) {
+	out, err := exec.Command("go", "run", "./cmd/bench/doors").Output()
+	if err != nil {
+		log.Fatalf("measuring the protocols: %v", err)
+	}
+	b.WriteString(doorsText + strings.TrimSpace(string(out)) + "\n")
+}
+
+const doorsText = "\n## Protocols\n\n`go run ./cmd/bench/doors`: processor time of the whole program, which other work on the machine changes little, with a model and MCP servers in another process. Each figure is the median of five rounds of 500\nrequests. A streamed answer has twenty pieces.\n\n"
 
 // questions asks the demo's own questions.
 func questions(b *strings.Builder) {

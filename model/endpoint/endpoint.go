@@ -126,7 +126,7 @@ func (e *Endpoint) Post(ctx context.Context, path string, body []byte) (io.ReadC
 	if err != nil || e.config.Failed == nil {
 		return answer, err
 	}
-	r := bufio.NewReader(answer)
+	r := bufio.NewReaderSize(answer, 512) // for a look at its beginning: thousands of streams may be open
 	if c := first(r); c != '{' && c != '[' {
 		return readCloser{r, answer}, nil
 	}

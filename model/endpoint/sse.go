@@ -49,7 +49,7 @@ type Event struct {
 // words tell what answered in place of the provider.
 func events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		r := bufio.NewReader(body)
+		r := bufio.NewReaderSize(body, 2<<10)
 		if mark, err := r.Peek(3); err == nil && string(mark) == "\ufeff" {
 			_, _ = r.Discard(3) // they were read
 		}

@@ -70,6 +70,8 @@ type API struct {
 	Audience string            `yaml:"audience" help:"For whom these tokens must be made. Default: api.url and /mcp."`
 	Claim    string            `yaml:"claim" default:"sub" help:"The claim of these tokens that names the person, as in email."`
 	Origins  []string          `yaml:"origins" help:"Sites whose pages may use the routes of people, as in https://app.example.com, always with an API key. Default: none."`
+	A2A      map[string]string `yaml:"a2a" help:"Agents that other agents reach by the Agent2Agent protocol, with what each is for, as in main: Answers questions about invoices. Everybody who reaches the gateway can read that. Default: none."`
+	AGUI     bool              `yaml:"agui" help:"Whether pages reach the agents by the AG-UI protocol, at /agui/AGENT."`
 	Models   map[string]string `yaml:"models" help:"Further names of agents for clients that ask for a model, as in gpt-5: main."`
 	URL      string            `yaml:"url" help:"Address by which people's browsers reach the gateway, as in https://etui.example.com: links to log in to MCP servers lead back there. Default: the address of listen, for browsers on this machine."`
 }

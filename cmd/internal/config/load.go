@@ -301,6 +301,12 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	} else if c.API.Issuer != "" && c.API.URL == "" {
 		r.fail(find(root, "api", "issuer"), "api.issuer needs api.url: clients ask for tokens for that address")
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.API.A2A)) {
+		known := slices.ContainsFunc(c.Agents, func(a Agent) bool { return a.Name == name })
+		if !known && (len(c.Agents) > 0 || name != "main") {
+			r.fail(find(root, "api", "a2a", name), "api.a2a: there is no agent %q", name)
+		}
+	}
 	for i, o := range c.API.Origins {
 		if err := origin.Check(o); err != nil {
 			r.fail(find(root, "api", "origins", i), "api.origins: %v", err)

@@ -41,7 +41,7 @@ func TestPowers(t *testing.T) {
 
 // harmless are the keys of texts that do nothing to the machine of somebody else, whatever their value. A
 // new key belongs here or among the powers.
-const harmless = `log.level secrets api.key api.hosts api.audience api.claim api.models admin
+const harmless = `log.level secrets api.key api.hosts api.audience api.claim api.models api.a2a api.agui admin
 	models.name models.model models.api_key models.headers models.script models.mode models.schemas
 	agents.name agents.client_tools agents.model agents.fallback agents.instructions agents.groups agents.skill agents.skills agents.strategy agents.mode agents.spawn.agents
 	skills.toolsets.name skills.toolsets.description skills.toolsets.tools skills.toolsets.aliases skills.toolsets.examples skills.toolsets.channels skills.toolsets.type skills.toolsets.params
