@@ -1,8 +1,10 @@
 package responses
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/chat"
@@ -11,7 +13,10 @@ import (
 )
 
 // input is a text, or a list of items.
-type input []item
+type input struct {
+	list []item
+	raw  json.RawMessage // as the client wrote it
+}
 
 // item is a part of a conversation. Type says which of the other fields it has.
 type item struct {
@@ -41,12 +46,44 @@ type part struct {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (i *input) UnmarshalJSON(raw []byte) error {
+	i.raw = slices.Clone(raw)
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		*i = input{{Role: "user", Content: content{{Type: "input_text", Text: text}}}}
+		i.list = []item{{Role: "user", Content: content{{Type: "input_text", Text: text}}}}
 		return nil
 	}
-	return json.Unmarshal(raw, (*[]item)(i))
+	return json.Unmarshal(raw, &i.list)
+}
+
+// items returns what the client wrote as a list of items, each with a type and an ID.
+func (i input) items() []json.RawMessage {
+	var list []map[string]json.RawMessage
+	if json.Unmarshal(i.raw, &list) != nil { // it is a text
+		list = []map[string]json.RawMessage{{"role": json.RawMessage(`"user"`), "content": i.raw}}
+	}
+	items := make([]json.RawMessage, len(list))
+	for n, one := range list {
+		if one == nil {
+			one = map[string]json.RawMessage{}
+		}
+		if one["type"] == nil {
+			one["type"] = json.RawMessage(`"message"`)
+		}
+		if one["id"] == nil {
+			one["id"] = quoted("item_" + rand.Text())
+		}
+		if text := one["content"]; len(text) > 0 && text[0] == '"' {
+			kind := map[bool]string{true: "output_text", false: "input_text"}[string(one["role"]) == `"assistant"`]
+			one["content"] = json.RawMessage(`[{"type":"` + kind + `","text":` + string(text) + `}]`)
+		}
+		items[n], _ = json.Marshal(one) // it was read from JSON
+	}
+	return items
+}
+
+func quoted(text string) json.RawMessage {
+	raw, _ := json.Marshal(text) // never fails for a string
+	return raw
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -68,7 +105,7 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 // conversation goes on, calls are known by etui and need not be among the items.
 func (i input) read(instructions *[]string, goesOn bool) ([]chat.Message, error) {
 	history, made := []chat.Message{}, map[string]string{}
-	for n, one := range i {
+	for n, one := range i.list {
 		wrong := func(err error) error { return refuse(fmt.Sprintf("input[%d]", n), "input[%d]: %v", n, err) }
 		switch one.Type {
 		case "", "message":

@@ -20,16 +20,21 @@ import (
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server/wire"
+	"github.com/etui-run/etui/session"
 )
 
 // API has a handler for each request.
 type API struct {
-	engine *engine.Engine
-	models *wire.Models
+	engine  *engine.Engine
+	models  *wire.Models
+	runs    runs
+	process string // a name for this process
 }
 
 // New returns the API of an engine, whose agents are models.
-func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models} }
+func New(e *engine.Engine, models *wire.Models) *API {
+	return &API{engine: e, models: models, runs: runs{of: map[session.Key]*run{}}, process: rand.Text()}
+}
 
 // request is the part of OpenAI's request that an agent can use.
 type request struct {
@@ -53,7 +58,9 @@ type request struct {
 }
 
 // conversation is a name, alone or in an object.
-type conversation struct{ ID string }
+type conversation struct {
+	ID string `json:"id"`
+}
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (c *conversation) UnmarshalJSON(raw []byte) error {
@@ -90,11 +97,14 @@ func tokenOf(id string) string {
 	return ""
 }
 
+// keeps reports whether the response is stored.
+func (c *request) keeps() bool { return c.Store == nil || *c.Store }
+
 // message turns the request into a message of the engine. The token names the conversation that etui
 // keeps; empty if the client does.
 func (c *request) message(r *http.Request) (m engine.Message, token string, err error) {
-	if c.Background {
-		return m, "", &refusal{"background", "unsupported_parameter", "background is not supported: leave it out, or stream"}
+	if c.Background && !c.keeps() {
+		return m, "", refuse("background", "background needs store: leave store out, or set it to true")
 	}
 	if err := c.read(&m.Offer); err != nil {
 		return m, "", err
@@ -122,7 +132,6 @@ func (c *request) message(r *http.Request) (m engine.Message, token string, err 
 	if err != nil {
 		return m, "", err
 	}
-	keeps := c.Store == nil || *c.Store
 	switch {
 	case previous != "":
 		if token = tokenOf(previous); token == "" {
@@ -131,7 +140,7 @@ func (c *request) message(r *http.Request) (m engine.Message, token string, err 
 		m.Session = idPrefix + token
 	case c.Conversation.ID != "":
 		m.Session = "conv-" + c.Conversation.ID
-	case m.Session == "" && keeps && len(history) == 1 && history[0].Role == chat.User:
+	case m.Session == "" && c.keeps() && len(history) == 1 && history[0].Role == chat.User:
 		token = rand.Text()[:tokenLength]
 		m.Session = idPrefix + token
 	}
@@ -197,6 +206,23 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 	}
 	out := newWriter(w, c, idPrefix+token+rand.Text()[:tokenLength], a.engine.Now().Unix())
 	defer out.close()
+	if c.Background {
+		a.background(w, r, m, out)
+		return
+	}
+	if c.keeps() {
+		out.keep = func(ended response) {
+			rec := out.record(&m)
+			rec.Response = ended
+			key, err := a.keyOf(m, ended.ID)
+			if err == nil {
+				err = a.save(r.Context(), key, m, rec)
+			}
+			if out.head.Store = err == nil; err != nil {
+				a.engine.Log().WarnContext(r.Context(), "a response is not stored", "error", err)
+			}
+		}
+	}
 	wire.Run(r, a.engine, m, out)
 }
 
@@ -213,5 +239,11 @@ func (a *API) there(r *http.Request, m message.Message, id string) error {
 	if len(s.Messages) == 0 && !s.Open() {
 		return noPrevious(id)
 	}
-	return nil
+	switch _, _, err = a.load(r, m, id); {
+	case errors.As(err, new(errOther)):
+		return noPrevious(id)
+	case errors.As(err, new(errNone)): // it was deleted, or too long to be stored
+		return nil
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/turn"
@@ -17,6 +18,8 @@ type response struct {
 	Object       string            `json:"object"`
 	Created      int64             `json:"created_at"`
 	Status       string            `json:"status"`
+	Background   bool              `json:"background"`
+	Conversation *conversation     `json:"conversation"`
 	Error        *failure          `json:"error"`
 	Incomplete   *reason           `json:"incomplete_details"`
 	Instructions *string           `json:"instructions"`
@@ -36,6 +39,15 @@ type response struct {
 	Usage        *usage            `json:"usage"`
 	Metadata     json.RawMessage   `json:"metadata"`
 }
+
+// The states of a response that others than the writer need.
+const (
+	inProgress = "in_progress"
+	cancelled  = "cancelled"
+)
+
+// open reports whether a response has not ended.
+func (r response) open() bool { return r.Status == inProgress || r.Status == "queued" }
 
 type failure struct {
 	Code    string `json:"code"`
@@ -105,18 +117,27 @@ type writer struct {
 	next    int // number of the next event
 	w       http.ResponseWriter
 	stream  *wire.Stream // nil when nothing is streamed
+	// keep, when not nil, stores the response once it has ended.
+	keep func(response)
+	// detached says that the turn goes on without the client, and cancelled that it was ended.
+	detached, cancelled bool
+}
+
+func newItem() messageItem {
+	return messageItem{"message", "msg_" + rand.Text(), inProgress, "assistant", []textPart{}}
 }
 
 func newWriter(w http.ResponseWriter, c *request, id string, now int64) *writer {
-	o := &writer{
-		request: c, w: w, item: messageItem{"message", "msg_" + rand.Text(), "in_progress", "assistant", []textPart{}},
-	}
+	o := &writer{request: c, w: w, item: newItem()}
 	o.head = response{
-		ID: id, Object: "response", Created: now, Status: "in_progress", Instructions: c.Instructions, MaxTokens: c.MaxTokens,
+		ID: id, Object: "response", Created: now, Status: inProgress, Background: c.Background, Instructions: c.Instructions, MaxTokens: c.MaxTokens,
 		Model: c.Model, Output: []any{}, Parallel: c.Parallel == nil || *c.Parallel, Previous: c.Previous,
 		Reasoning: map[string]any{"effort": nil, "summary": nil}, Store: c.Store == nil || *c.Store,
 		Temperature: c.Temperature, Text: map[string]any{"format": map[string]string{"type": "text"}},
 		ToolChoice: c.Choice, Tools: c.Tools, TopP: c.TopP, Truncation: "disabled", Metadata: c.Metadata,
+	}
+	if c.Conversation.ID != "" {
+		o.head.Conversation = &c.Conversation
 	}
 	if len(c.Text.Format) > 0 {
 		o.head.Text["format"] = c.Text.Format
@@ -150,11 +171,16 @@ func (o *writer) written(f frame) string { return wire.Event(f.Type, o.number(f)
 
 func (o *writer) send(list ...frame) error {
 	for _, f := range list {
-		if err := o.stream.Event(f.Type, o.number(f)); err != nil {
+		if err := o.stream.Event(f.Type, o.number(f)); err != nil && !o.detached {
 			return err
 		}
 	}
 	return nil
+}
+
+// record returns what is stored of the response.
+func (o *writer) record(m *engine.Message) record {
+	return record{Response: o.head, Input: o.request.Input.items(), Client: m.Client, Trusted: m.Trusted}
 }
 
 func (o *writer) close() {
@@ -221,11 +247,26 @@ func (o *writer) end(done *turn.Done) error {
 	u := &usage{Input: done.Usage.Input, Output: done.Usage.Output, Total: done.Usage.Input + done.Usage.Output}
 	u.InputDetails.Cached = done.Usage.CacheRead
 	o.head.Usage = u
-	if o.stream == nil {
-		wire.Reply(o.w, http.StatusOK, o.head)
-		return nil
+	if o.cancelled {
+		o.head.Status, o.head.Incomplete = cancelled, nil
 	}
-	return o.send(frame{Type: "response." + o.head.Status, Response: &o.head})
+	if o.keep != nil {
+		o.keep(o.head)
+	}
+	return o.finish()
+}
+
+// finish writes the response that has ended.
+func (o *writer) finish() error {
+	switch {
+	case o.stream != nil && o.head.Status == cancelled: // the API has no event of its own for it
+		return o.send(frame{Type: "response.incomplete", Response: &o.head})
+	case o.stream != nil:
+		return o.send(frame{Type: "response." + o.head.Status, Response: &o.head})
+	case o.w != nil:
+		wire.Reply(o.w, http.StatusOK, o.head)
+	}
+	return nil
 }
 
 func (o *writer) endText() error {
@@ -256,7 +297,7 @@ func (o *writer) call(c callItem) error {
 	}
 	begun, text := c, *c.said()
 	var nothing string
-	*begun.said(), begun.Status = &nothing, "in_progress"
+	*begun.said(), begun.Status = &nothing, inProgress
 	kind, ended := "response.function_call_arguments", frame{Output: &at, ItemID: c.ID, Name: c.Name, Arguments: text}
 	if c.Type == "custom_tool_call" {
 		kind, ended = "response.custom_tool_call_input", frame{Output: &at, ItemID: c.ID, Input: text}
