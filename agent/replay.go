@@ -4,10 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/json"
-	"fmt"
-	"hash"
-	"io"
 
 	"github.com/etui-run/etui/agent/internal/held"
 	"github.com/etui-run/etui/chat"
@@ -46,7 +42,7 @@ func (g *Agents) replay(ctx context.Context, a *Agent, m message.Mail, key sessi
 	s := session.Session{Key: key}
 	s.Summary = secrets.Text(a.Runner.Extract(m.History[:from]))
 	history := m.History[from:]
-	sums := sums(m.Message, key, s.Summary, history)
+	sums := held.Sums(m.Message, key, s.Summary, history)
 	at := len(history)
 	for ; at > 0; at-- {
 		if known, ok := g.replays.Get(sums[at]); ok {
@@ -93,36 +89,4 @@ func (g *Agents) Hold(ctx context.Context, a *Agent, m message.Mail, said []chat
 	user := g.host.People.Sender(m.Caller()).Record()
 	caller := chat.Message{User: user, Channel: m.Channel, Time: g.host.Now()}
 	return held.Keep(ctx, g.host.Store, g.heldKey(a, m), caller, said)
-}
-
-// sums returns a hash for each beginning of a history: of the messages, and of all else
-// on which the state after them depends. The first one is of no message.
-func sums(m message.Message, key session.Key, summary string, history []chat.Message) [][sha256.Size]byte {
-	m.Agent, m.Text, m.Files, m.History, m.IdempotencyKey = "", "", nil, nil, ""
-	m.Offer.None, m.Offer.Required, m.Offer.Only, m.Offer.Serial = false, false, "", false
-	h := sha256.New()
-	write := func(rest any, texts ...string) { // Write never fails
-		raw, _ := json.Marshal(rest) // texts, numbers and lists of them
-		_, _ = h.Write(raw)
-		for _, text := range texts {
-			_, _ = fmt.Fprintf(h, "%d:", len(text))
-			_, _ = io.WriteString(h, text)
-		}
-	}
-	write(m, string(key), summary)
-	sums := make([][sha256.Size]byte, 1, len(history)+1)
-	sums[0] = sum(h)
-	for _, said := range history {
-		text := said.Text
-		said.Text = "" // as it is, because it is long
-		said.Files = chat.WithoutData(said.Files)
-		write(said, text)
-		sums = append(sums, sum(h))
-	}
-	return sums
-}
-
-func sum(h hash.Hash) (s [sha256.Size]byte) {
-	h.Sum(s[:0])
-	return s
 }

@@ -229,6 +229,8 @@ type Event struct {
 	Selection *selection.Selection
 	// Text continues the reply, or what the model says before a call.
 	Text string
+	// Thought is that of [model.Event].
+	Thought json.RawMessage
 	// Call is about to run.
 	Call *chat.Call
 	// Await is a call for which the turn waits.
@@ -291,6 +293,9 @@ type Done struct {
 	// Handed are calls of the client's tools, for whose results the turn waits. It is still open
 	// then, and Reply is what the model said before them.
 	Handed []chat.Call `json:"handed,omitempty"`
+	// State and StateOf are those of the message that made the Handed calls, see [chat.Message.State].
+	State   json.RawMessage `json:"-"`
+	StateOf string          `json:"-"`
 	// Stopped reports that a person ended the turn; Reply says what was done before.
 	Stopped bool `json:"stopped,omitempty"`
 	// Taken reports that the message was taken into the turn of an earlier one, whose
@@ -570,6 +575,9 @@ func (t *run) listen() (answer chat.Message, err error) {
 			if !c.emit(Event{Text: e.Text}) {
 				return answer, nil
 			}
+		}
+		if len(e.Thought) > 0 && !c.emit(Event{Thought: e.Thought}) {
+			return answer, nil
 		}
 		if e.Call != nil {
 			answer.Calls = append(answer.Calls, t.front.called(*e.Call))
