@@ -30,6 +30,7 @@ type item struct {
 	Arguments string  `json:"arguments"`
 	Input     string  `json:"input"` // of a custom tool
 	Output    content `json:"output"`
+	Encrypted string  `json:"encrypted_content"` // of reasoning
 }
 
 // content is a text, or a list of parts.
@@ -102,8 +103,9 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 }
 
 // read returns the conversation. Instructions get the messages that are none of it. Where the
-// conversation goes on, calls are known by etui and need not be among the items.
-func (i input) read(instructions *[]string, goesOn bool) ([]chat.Message, error) {
+// conversation goes on, calls are known by etui and need not be among the items. Open opens reasoning.
+func (i input) read(instructions *[]string, goesOn bool, open func(string) *reasoning) ([]chat.Message, error) {
+	var thought *reasoning // behind the calls that come next
 	history, made := []chat.Message{}, map[string]string{}
 	for n, one := range i.list {
 		wrong := func(err error) error { return refuse(fmt.Sprintf("input[%d]", n), "input[%d]: %v", n, err) }
@@ -136,7 +138,11 @@ func (i input) read(instructions *[]string, goesOn bool) ([]chat.Message, error)
 			} else {
 				history = append(history, chat.Message{Role: chat.Assistant, Calls: []chat.Call{call}})
 			}
+			thought.giveBack(&history[len(history)-1])
+		case "reasoning":
+			thought = open(one.Encrypted)
 		case "function_call_output", "custom_tool_call_output":
+			thought = nil
 			name, known := made[one.CallID]
 			if !known && !goesOn {
 				return nil, wrong(fmt.Errorf("no item before it is the call %q", one.CallID))
@@ -149,7 +155,7 @@ func (i input) read(instructions *[]string, goesOn bool) ([]chat.Message, error)
 				CallID: one.CallID, Name: name, Text: text, Images: files,
 			}})
 		}
-		// Others, such as reasoning, say nothing to an agent: etui keeps what its model wants back.
+		// Others say nothing to an agent.
 	}
 	return history, nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/turn"
 )
 
 // API has a handler for each request.
@@ -29,11 +30,12 @@ type API struct {
 	models  *wire.Models
 	runs    runs
 	process string // a name for this process
+	seal    seal
 }
 
 // New returns the API of an engine, whose agents are models.
 func New(e *engine.Engine, models *wire.Models) *API {
-	return &API{engine: e, models: models, runs: runs{of: map[session.Key]*run{}}, process: rand.Text()}
+	return &API{engine: e, models: models, runs: runs{of: map[session.Key]*run{}}, process: rand.Text(), seal: newSeal()}
 }
 
 // request is the part of OpenAI's request that an agent can use.
@@ -50,6 +52,7 @@ type request struct {
 	Temperature  *float64        `json:"temperature"`
 	TopP         *float64        `json:"top_p"`
 	Metadata     json.RawMessage `json:"metadata"`
+	Include      []string        `json:"include"`
 	User         string          `json:"user"`
 	Text         struct {
 		Format json.RawMessage `json:"format"`
@@ -102,7 +105,7 @@ func (c *request) keeps() bool { return c.Store == nil || *c.Store }
 
 // message turns the request into a message of the engine. The token names the conversation that etui
 // keeps; empty if the client does.
-func (c *request) message(r *http.Request) (m engine.Message, token string, err error) {
+func (c *request) message(r *http.Request, s seal) (m engine.Message, token string, err error) {
 	if c.Background && !c.keeps() {
 		return m, "", refuse("background", "background needs store: leave store out, or set it to true")
 	}
@@ -128,7 +131,7 @@ func (c *request) message(r *http.Request) (m engine.Message, token string, err 
 		previous = *c.Previous
 	}
 	goesOn := previous != "" || c.Conversation.ID != "" || m.Session != ""
-	history, err := c.Input.read(&instructions, goesOn)
+	history, err := c.Input.read(&instructions, goesOn, func(content string) *reasoning { return s.open(&m, content) })
 	if err != nil {
 		return m, "", err
 	}
@@ -183,7 +186,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 	if !wire.ReadForeign(w, r, c) {
 		return
 	}
-	m, token, err := c.message(r)
+	m, token, err := c.message(r, a.seal)
 	agent, unknown := a.models.Agent(c.Model)
 	m.Agent = agent
 	if err == nil && unknown == nil && c.Previous != nil && *c.Previous != "" {
@@ -206,6 +209,9 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 	}
 	out := newWriter(w, c, idPrefix+token+rand.Text()[:tokenLength], a.engine.Now().Unix())
 	defer out.close()
+	if c.includes() {
+		out.reasoning = func(done *turn.Done) *reasoningItem { return a.seal.item(&m, done) }
+	}
 	if c.Background {
 		a.background(w, r, m, out)
 		return

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,15 +23,17 @@ import (
 
 // shelf serves stored responses of an engine, to ann unless a request has another caller.
 type shelf struct {
-	t   *testing.T
-	mux *http.ServeMux
+	t     *testing.T
+	mux   *http.ServeMux
+	model *fake.Model
 }
 
 func newShelf(t *testing.T, kept store.Store, steps ...fake.Step) (*shelf, *engine.Engine) {
 	t.Helper()
+	m := fake.New(steps...)
 	e, err := engine.New(engine.Config{
 		Registry: catalog.NewRegistry(nil), Store: kept, MaxMessage: 1000,
-		Agents: []engine.Agent{{Name: "other", Model: fake.New()}, {Name: "main", Model: fake.New(steps...)}},
+		Agents: []engine.Agent{{Name: "other", Model: fake.New()}, {Name: "main", Model: m}},
 		Users: func(*catalog.Catalog) *identity.Users {
 			users, err := identity.New([]identity.User{{Name: "ann"}, {Name: "bob"}})
 			if err != nil {
@@ -48,7 +51,7 @@ func newShelf(t *testing.T, kept store.Store, steps ...fake.Step) (*shelf, *engi
 	mux.HandleFunc("DELETE /v1/responses/{id}", a.Delete)
 	mux.HandleFunc("POST /v1/responses/{id}/cancel", a.Cancel)
 	mux.HandleFunc("GET /v1/responses/{id}/input_items", a.InputItems)
-	return &shelf{t, mux}, e
+	return &shelf{t, mux, m}, e
 }
 
 // as sends a request of somebody with a key, and returns the status and the answer.
@@ -224,5 +227,50 @@ func TestBackgroundStreams(t *testing.T) {
 	id := body[strings.Index(body, `"id":"resp_`)+6:]
 	if got := s.ann("GET", "/"+id[:37], ""); got.text() != "Looking." {
 		t.Errorf("it is stored as %+v", got)
+	}
+}
+
+// TestReasoning: a client that keeps the conversation gets what the provider wants back with the calls,
+// and nobody else can bring it.
+func TestReasoning(t *testing.T) {
+	step := fake.Step{Calls: []chat.Call{fake.Call("1", "read_file", `{}`)}, State: []byte(`{"reasoning_content":"hm"}`)}
+	for _, stream := range []string{"false", "true"} {
+		for name, c := range map[string]struct {
+			include, user string
+			change        func(string) string
+			want          bool
+		}{
+			"brought back": {include: `,"include":["reasoning.encrypted_content"]`, user: "ann", want: true},
+			"by bob":       {include: `,"include":["reasoning.encrypted_content"]`, user: "bob"},
+			"changed": {include: `,"include":["reasoning.encrypted_content"]`, user: "ann", change: func(s string) string {
+				return strings.ToLower(s)
+			}},
+			"not asked for": {user: "ann"},
+		} {
+			s, _ := newShelf(t, nil, step, fake.Step{Text: "Read."})
+			head := `{"model":"main","store":false,"stream":` + stream + c.include + `,"tools":[{"type":"function","name":"read_file"}],"input":`
+			_, body := s.as("ann", "k", "POST", "", head+`[{"role":"user","content":"go"}]}`)
+			found := regexp.MustCompile(`"type":"reasoning","id":"rs_[^"]+","summary":\[\],"encrypted_content":"([^"]+)"`).FindStringSubmatch(body)
+			if (found != nil) != (c.include != "") || strings.Contains(body, "hm") {
+				t.Fatalf("%s: the client reads %s", name, body)
+			}
+			content := ""
+			if found != nil {
+				content = found[1]
+			}
+			if c.change != nil {
+				content = c.change(content)
+			}
+			// The ID of the call is another one: etui has kept nothing of it.
+			_, body = s.as(c.user, "k", "POST", "", head+`[{"role":"user","content":"go"},{"type":"reasoning","summary":[],"encrypted_content":"`+content+
+				`"},{"type":"function_call","call_id":"c","name":"read_file","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"X"}]}`)
+			if !strings.Contains(body, "Read.") {
+				t.Fatalf("%s: %s", name, body)
+			}
+			got := s.model.Requests()[1].Messages[1]
+			if (got.StateOf == "fake" && string(got.State) == string(step.State)) != c.want || got.State != nil && !c.want {
+				t.Errorf("%s: the model gets %s of %q", name, got.State, got.StateOf)
+			}
+		}
 	}
 }

@@ -117,6 +117,8 @@ type writer struct {
 	next    int // number of the next event
 	w       http.ResponseWriter
 	stream  *wire.Stream // nil when nothing is streamed
+	// reasoning, when not nil, returns what goes before the calls; nil for nothing.
+	reasoning func(*turn.Done) *reasoningItem
 	// keep, when not nil, stores the response once it has ended.
 	keep func(response)
 	// detached says that the turn goes on without the client, and cancelled that it was ended.
@@ -232,6 +234,13 @@ func (o *writer) end(done *turn.Done) error {
 			return err
 		}
 	}
+	if o.reasoning != nil {
+		if item := o.reasoning(done); item != nil {
+			if err := o.whole(item); err != nil {
+				return err
+			}
+		}
+	}
 	for _, c := range done.Handed {
 		if err := o.call(o.request.item(c)); err != nil {
 			return err
@@ -285,6 +294,19 @@ func (o *writer) endText() error {
 		},
 		frame{Type: "response.content_part.done", Output: &at, Content: &at, ItemID: o.item.ID, Part: &part},
 		frame{Type: "response.output_item.done", Output: &at, Item: o.item},
+	)
+}
+
+// whole writes an item that has no pieces.
+func (o *writer) whole(item any) error {
+	at := len(o.head.Output)
+	o.head.Output = append(o.head.Output, item)
+	if o.stream == nil {
+		return nil
+	}
+	return o.send(
+		frame{Type: "response.output_item.added", Output: &at, Item: item},
+		frame{Type: "response.output_item.done", Output: &at, Item: item},
 	)
 }
 
