@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"slices"
 
 	"github.com/etui-run/etui/agent/internal/held"
 	"github.com/etui-run/etui/chat"
@@ -11,6 +12,7 @@ import (
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/turn"
 )
 
 const (
@@ -84,9 +86,19 @@ func (g *Agents) heldKey(a *Agent, m message.Mail) session.Key {
 	return g.host.People.Key(a.Name, c, "client-"+m.Offer.Token)
 }
 
-// Hold keeps what a turn has said that hands calls to a client who keeps the conversation.
-func (g *Agents) Hold(ctx context.Context, a *Agent, m message.Mail, said []chat.Message) error {
-	user := g.host.People.Sender(m.Caller()).Record()
-	caller := chat.Message{User: user, Channel: m.Channel, Time: g.host.Now()}
-	return held.Keep(ctx, g.host.Store, g.heldKey(a, m), caller, said)
+// Hold keeps a turn in a conversation of the client's if its step says that it waits: what it has said if
+// it hands calls over, and all of it, after the messages before, if a person has to approve a call.
+func (g *Agents) Hold(ctx context.Context, a *Agent, m message.Mail, before, said []chat.Message, step *turn.Step) error {
+	switch {
+	case step.Done == nil:
+	case len(step.Done.Awaits) > 0:
+		c := m.Caller()
+		c.Guest = ""
+		return held.Aside(ctx, g.host.Store, g.host.People.Key(a.Name, c, m.Aside), m, slices.Concat(before, said), step)
+	case len(step.Done.Handed) > 0:
+		user := g.host.People.Sender(m.Caller()).Record()
+		caller := chat.Message{User: user, Channel: m.Channel, Time: g.host.Now()}
+		return held.Keep(ctx, g.host.Store, g.heldKey(a, m), caller, said)
+	}
+	return nil
 }

@@ -61,6 +61,10 @@ func ExampleServer_Routes() {
 	// person    GET /v1/models/{id}
 	// person    POST /v1/chat/completions
 	// person    POST /v1/responses
+	// person    GET /v1/responses/{id}
+	// person    DELETE /v1/responses/{id}
+	// person    POST /v1/responses/{id}/cancel
+	// person    GET /v1/responses/{id}/input_items
 	// person    POST /v1/embeddings
 	// person    POST /v1/messages
 	// person    POST /v1/messages/count_tokens

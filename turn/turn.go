@@ -174,8 +174,9 @@ type Input struct {
 	// Item is the ID of the message in the host's inbox; 0 means none. It is stored with
 	// the turn.
 	Item int64
-	// Unstored marks a conversation whose steps nobody stores. No call can wait there.
-	Unstored bool
+	// Unstored marks a conversation whose steps nobody stores. No call can wait there, unless the host
+	// stores the conversation then, which Aside says.
+	Unstored, Aside bool
 	// Groups limits the agent to tools of these groups, as in "file,shell"; empty means
 	// all.
 	Groups string
@@ -452,7 +453,7 @@ func (r *Runner) newRun(ctx context.Context, in Input, yield func(Event, error) 
 func (r *Runner) begin(ctx context.Context, in *Input, yield func(Event, error) bool) *run {
 	t := r.newRun(tool.WithHost(ctx, tool.Host{Facts: in.Facts}), *in, yield)
 	c, f := t.conv, t.front
-	c.waits = r.config.Approvals && !in.Unstored
+	c.waits = r.config.Approvals && (!in.Unstored || in.Aside)
 	t.flow.takePhase()
 	if in.resumes() {
 		t.resume()

@@ -23,6 +23,8 @@ type answer struct {
 	// StopSequence is always null: which one ended the answer is not known.
 	StopSequence *string `json:"stop_sequence"`
 	Usage        usage   `json:"usage"`
+
+	Etui *wire.Extension `json:"etui,omitempty"`
 }
 
 type usage struct {
@@ -83,6 +85,8 @@ type frame struct {
 	Block   *part   `json:"content_block,omitempty"`
 	Delta   any     `json:"delta,omitempty"`
 	Usage   *usage  `json:"usage,omitempty"`
+
+	Etui *wire.Extension `json:"etui,omitempty"`
 }
 
 func (f frame) bytes() []byte {
@@ -129,6 +133,9 @@ func (o *writer) Event(e turn.Event) error {
 	}
 	return nil
 }
+
+// Extend implements [wire.Extender].
+func (o *writer) Extend(x *wire.Extension) { o.head.Etui = x }
 
 // begin begins a part, after the one before it.
 func (o *writer) begin(p part) error {
@@ -247,7 +254,7 @@ func (o *writer) end(done *turn.Done) error {
 		wire.Reply(o.w, http.StatusOK, o.head)
 		return nil
 	}
-	return o.send(frame{Type: "message_delta", Usage: &o.head.Usage, Delta: struct {
+	return o.send(frame{Type: "message_delta", Usage: &o.head.Usage, Etui: o.head.Etui, Delta: struct {
 		StopReason   *string `json:"stop_reason"`
 		StopSequence *string `json:"stop_sequence"`
 	}{o.head.StopReason, nil}}, frame{Type: "message_stop"})

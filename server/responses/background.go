@@ -95,6 +95,9 @@ func (o *run) Event(e turn.Event) error {
 	return o.out.Event(e) // it stores the response at the end
 }
 
+// Extend implements [wire.Extender].
+func (o *run) Extend(x *wire.Extension) { o.out.Extend(x) }
+
 // Fail implements [wire.Writer].
 func (o *run) Fail(err error) {
 	o.mu.Lock()

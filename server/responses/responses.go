@@ -58,6 +58,8 @@ type request struct {
 		Format json.RawMessage `json:"format"`
 	} `json:"text"`
 	toolset
+
+	begins bool // a conversation that etui keeps
 }
 
 // conversation is a name, alone or in an object.
@@ -145,7 +147,7 @@ func (c *request) message(r *http.Request, s seal) (m engine.Message, token stri
 		m.Session = "conv-" + c.Conversation.ID
 	case m.Session == "" && c.keeps() && len(history) == 1 && history[0].Role == chat.User:
 		token = rand.Text()[:tokenLength]
-		m.Session = idPrefix + token
+		m.Session, c.begins = idPrefix+token, true
 	}
 	m.Instructions = strings.TrimSpace(strings.Join(instructions, "\n\n"))
 	return m, token, wire.Said(&m, history)
@@ -204,6 +206,10 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 		wire.RefuseField(w, http.StatusNotFound, "model_not_found", "model", unknown.Error())
 		return
 	}
+	named := m.Session
+	if c.begins {
+		named = ""
+	}
 	if token == "" {
 		token = rand.Text()[:tokenLength]
 	}
@@ -229,7 +235,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	wire.Run(r, a.engine, m, out)
+	wire.RunIn(r, a.engine, m, named, out)
 }
 
 // there returns an error when the conversation of an earlier response is not kept for its client.

@@ -38,6 +38,7 @@ type response struct {
 	Truncation   string            `json:"truncation"`
 	Usage        *usage            `json:"usage"`
 	Metadata     json.RawMessage   `json:"metadata"`
+	Etui         *wire.Extension   `json:"etui,omitempty"`
 }
 
 // The states of a response that others than the writer need.
@@ -203,6 +204,9 @@ func (o *writer) Event(e turn.Event) error {
 	}
 	return nil
 }
+
+// Extend implements [wire.Extender].
+func (o *writer) Extend(x *wire.Extension) { o.head.Etui = x }
 
 func (o *writer) say(text string) error {
 	first, at := o.text.Len() == 0, 0
