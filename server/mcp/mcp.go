@@ -250,9 +250,10 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	if bad := read(r, &in); bad != nil {
 		return bad, nil
 	}
+	host := tool.Host{Asks: elicits(r)}
 	if token := r.Params.GetProgressToken(); token != nil {
 		last := 0.0
-		ctx = tool.WithHost(ctx, tool.Host{Progress: func(p tool.Progress) {
+		host.Progress = func(p tool.Progress) {
 			if p.Total > 0 && p.Done > last {
 				last = p.Done
 			} else {
@@ -260,9 +261,12 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 			}
 			// The client may have gone.
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Message: p.Text, Progress: last, Total: p.Total})
-		}})
+		}
 	}
-	result, err := s.engine.Call(ctx, sender.Message, in.Name, in.Arguments)
+	if host.Asks {
+		return s.ask(ctx, r, sender.Message, in, host)
+	}
+	result, err := s.engine.Call(tool.WithHost(ctx, host), sender.Message, in.Name, in.Arguments)
 	return answer(result, err), nil
 }
 
