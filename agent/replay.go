@@ -52,7 +52,7 @@ func (g *Agents) replay(ctx context.Context, a *Agent, m message.Mail, key sessi
 			break
 		}
 	}
-	kept, err := held.Load(ctx, g.host.Store, g.heldKey(a, m), history[at:])
+	kept, err := held.Load(ctx, g.host.Store, g.heldKey(a, m, clientPrefix+m.Offer.Token), history[at:])
 	if err != nil {
 		return s, err
 	}
@@ -78,27 +78,28 @@ func (g *Agents) replay(ctx context.Context, a *Agent, m message.Mail, key sessi
 	return s, nil
 }
 
-// heldKey is where the agent holds what the client does not see of its conversation. Only the
-// sender has it, and it has the token in the IDs of the calls: guests differ in nothing else.
-func (g *Agents) heldKey(a *Agent, m message.Mail) session.Key {
+// clientPrefix and the token in the IDs of calls name what the client does not see of its conversation.
+const clientPrefix = "client-"
+
+// heldKey is where the agent holds something under a name that nobody can guess. Only the sender has it:
+// guests differ in nothing but the name.
+func (g *Agents) heldKey(a *Agent, m message.Mail, name string) session.Key {
 	c := m.Caller()
 	c.Guest = ""
-	return g.host.People.Key(a.Name, c, "client-"+m.Offer.Token)
+	return g.host.People.Key(a.Name, c, name)
 }
 
 // Hold keeps a turn in a conversation of the client's if its step says that it waits: what it has said if
 // it hands calls over, and all of it, after the messages before, if a person has to approve a call.
 func (g *Agents) Hold(ctx context.Context, a *Agent, m message.Mail, before, said []chat.Message, step *turn.Step) error {
+	user := g.host.People.Sender(m.Caller()).Record()
 	switch {
 	case step.Done == nil:
 	case len(step.Done.Awaits) > 0:
-		c := m.Caller()
-		c.Guest = ""
-		return held.Aside(ctx, g.host.Store, g.host.People.Key(a.Name, c, m.Aside), m, slices.Concat(before, said), step)
+		return held.Aside(ctx, g.host.Store, g.heldKey(a, m, m.Aside), user, m, slices.Concat(before, said), step)
 	case len(step.Done.Handed) > 0:
-		user := g.host.People.Sender(m.Caller()).Record()
 		caller := chat.Message{User: user, Channel: m.Channel, Time: g.host.Now()}
-		return held.Keep(ctx, g.host.Store, g.heldKey(a, m), caller, said)
+		return held.Keep(ctx, g.host.Store, g.heldKey(a, m, clientPrefix+m.Offer.Token), caller, said)
 	}
 	return nil
 }

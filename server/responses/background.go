@@ -66,6 +66,10 @@ func (a *API) start(r *http.Request, key session.Key, rec record, out *writer) *
 	}
 	out.keep = one.keep
 	a.runs.of[key] = one
+	named := m.Session
+	if rec.Begins {
+		named = ""
+	}
 	go func() {
 		defer close(one.done)
 		defer func() {
@@ -75,7 +79,7 @@ func (a *API) start(r *http.Request, key session.Key, rec record, out *writer) *
 			defer a.runs.mu.Unlock()
 			delete(a.runs.of, key)
 		}()
-		wire.Run(r.WithContext(ctx), a.engine, m, one)
+		wire.RunIn(r.WithContext(ctx), a.engine, m, named, one)
 	}()
 	return one
 }
@@ -162,6 +166,11 @@ func (a *API) run(key session.Key) *run {
 // current returns a response as it is now. One that no process works on any more is taken up again.
 func (a *API) current(r *http.Request, found stored) response {
 	known := a.run(found.key)
+	if known == nil && found.Message != nil { // it may have ended since the record was read
+		if again, _, err := a.load(r, found.sender, found.Response.ID); err == nil {
+			found.record = again
+		}
+	}
 	switch {
 	case found.Message == nil:
 	case known != nil:

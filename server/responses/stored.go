@@ -28,6 +28,8 @@ type record struct {
 	// Client is the API key that asked: no other key reads the response.
 	Client  string `json:"client,omitempty"`
 	Trusted bool   `json:"trusted,omitempty"`
+	// Begins says that the request began a conversation.
+	Begins bool `json:"begins,omitempty"`
 	// Message is that of a response in the background until it has ended, and Holder the process that
 	// works on it.
 	Message *engine.Message `json:"message,omitempty"`

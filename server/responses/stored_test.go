@@ -233,7 +233,7 @@ func TestBackgroundStreams(t *testing.T) {
 // TestReasoning: a client that keeps the conversation gets what the provider wants back with the calls,
 // and nobody else can bring it.
 func TestReasoning(t *testing.T) {
-	step := fake.Step{Calls: []chat.Call{fake.Call("1", "read_file", `{}`)}, State: []byte(`{"reasoning_content":"hm"}`)}
+	step := fake.Step{Calls: []chat.Call{fake.Call("1", "read_file", `{}`)}, State: []byte(`{"reasoning_content":"a thought"}`)}
 	for _, stream := range []string{"false", "true"} {
 		for name, c := range map[string]struct {
 			include, user string
@@ -251,7 +251,7 @@ func TestReasoning(t *testing.T) {
 			head := `{"model":"main","store":false,"stream":` + stream + c.include + `,"tools":[{"type":"function","name":"read_file"}],"input":`
 			_, body := s.as("ann", "k", "POST", "", head+`[{"role":"user","content":"go"}]}`)
 			found := regexp.MustCompile(`"type":"reasoning","id":"rs_[^"]+","summary":\[\],"encrypted_content":"([^"]+)"`).FindStringSubmatch(body)
-			if (found != nil) != (c.include != "") || strings.Contains(body, "hm") {
+			if (found != nil) != (c.include != "") || strings.Contains(body, "a thought") {
 				t.Fatalf("%s: the client reads %s", name, body)
 			}
 			content := ""

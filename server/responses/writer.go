@@ -183,7 +183,9 @@ func (o *writer) send(list ...frame) error {
 
 // record returns what is stored of the response.
 func (o *writer) record(m *engine.Message) record {
-	return record{Response: o.head, Input: o.request.Input.items(), Client: m.Client, Trusted: m.Trusted}
+	return record{
+		Response: o.head, Input: o.request.Input.items(), Client: m.Client, Trusted: m.Trusted, Begins: o.request.begins,
+	}
 }
 
 func (o *writer) close() {

@@ -61,22 +61,21 @@ type Extender interface {
 
 // asked is the record of a turn that waits, under the digest of its request.
 type asked struct {
-	Session session.Key `json:"session"`
 	// Name is what the client calls the session; Aside says that etui made it for the turn.
 	Name  string `json:"name,omitempty"`
 	Aside bool   `json:"aside,omitempty"`
-	// Sender is whose it is, as in [sender].
-	Sender sender `json:"sender"`
+	// Sender is the hash of whose it is: no name outlives its person here.
+	Sender string `json:"sender"`
 	// Before is how many messages the session had when the turn began to wait.
 	Before int       `json:"before"`
 	At     time.Time `json:"at"`
+	// Session is where the turn is.
+	Session session.Key `json:"-"`
 }
 
-// sender is what tells those apart who may go on with a turn.
-type sender struct{ Agent, Client, User, Channel, Chat string }
-
-func senderOf(m engine.Message) sender {
-	return sender{m.Agent, m.Client, cmp.Or(m.User, m.As), m.Channel, m.Chat}
+// senderOf tells those apart who may go on with a turn.
+func senderOf(m engine.Message) string {
+	return message.Hash([]string{m.Agent, m.Client, cmp.Or(m.User, m.As), m.Channel, m.Chat})
 }
 
 const (
@@ -120,18 +119,30 @@ func (t turns) find(ctx context.Context) (key string, found *asked, err error) {
 		return "", nil, wrapped(err)
 	}
 	key = digest(t.m, t.named)
+	by := senderOf(t.m)
 	id, decides := approval.Parse(t.m.Text)
 	for _, r := range list {
 		var a asked
 		switch err := json.Unmarshal(r.Value, &a); {
-		case err != nil || a.Sender != senderOf(t.m):
+		case err != nil || a.Sender != by:
 		case r.Key == key:
-			return key, &a, nil
-		case decides && a.Aside && t.m.History != nil && t.waits(ctx, a.Session, id.ID):
-			return r.Key, &a, nil
+			a.Session, err = t.session(a.Name)
+			return key, &a, err
+		case decides && a.Aside && t.m.History != nil:
+			if a.Session, err = t.session(a.Name); err == nil && t.waits(ctx, a.Session, id.ID) {
+				return r.Key, &a, nil
+			}
 		}
 	}
 	return key, nil, nil
+}
+
+// session returns the session that the sender calls by a name.
+func (t turns) session(name string) (session.Key, error) {
+	m := t.m
+	m.Session = name
+	who, err := t.engine.Agents().Whoami(m)
+	return who.Session, err
 }
 
 func wrapped(err error) error {
@@ -294,15 +305,12 @@ func (t turns) decide(ctx context.Context, key string, found asked) error {
 
 // keep records that the turn of the request waits.
 func (t turns) keep(ctx context.Context) error {
-	a := asked{Name: t.name(), Aside: t.m.Aside != "", Sender: senderOf(t.m), At: t.engine.Now()}
-	m := t.m
-	m.Session = a.Name
-	who, err := t.engine.Agents().Whoami(m)
+	key, err := t.session(t.name())
 	if err != nil {
 		return err
 	}
-	a.Session = who.Session
-	list, err := t.engine.Store().List(ctx, session.Filter{Key: a.Session, Limit: 1})
+	a := asked{Name: t.name(), Aside: t.m.Aside != "", Sender: senderOf(t.m), At: t.engine.Now()}
+	list, err := t.engine.Store().List(ctx, session.Filter{Key: key, Limit: 1})
 	if err != nil || len(list) == 0 {
 		return wrapped(err)
 	}

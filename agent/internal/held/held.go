@@ -39,14 +39,19 @@ func Keep(ctx context.Context, s session.Store, key session.Key, caller chat.Mes
 }
 
 // Aside keeps a whole turn, which waits for a person, and the messages before it in a session of its own.
-// The turn goes on there.
+// The turn goes on there. All of it is what a user said, so that it can be forgotten.
 func Aside(
-	ctx context.Context, s session.Store, key session.Key, m message.Mail, all []chat.Message, step *turn.Step,
+	ctx context.Context, s session.Store, key session.Key, user string, m message.Mail, all []chat.Message, step *turn.Step,
 ) error {
 	step.Done.Reply = approval.Text(step.Done.Awaits)
 	m.History = nil
 	state := step.State.Clone()
 	state.Turn.Request, state.Sent = m.Stored(), len(all)
+	for i := range all {
+		if all[i].Role == chat.User {
+			all[i].User = user
+		}
+	}
 	messages, _ := message.Storable(all)
 	if err := s.Append(ctx, key, state, messages...); err != nil {
 		return fmt.Errorf("keeping a turn that waits for a person: %w: %w", store.ErrAway, err)
