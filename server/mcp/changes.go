@@ -20,6 +20,7 @@ const settles = 100 * time.Millisecond
 
 // changes tells streams that the catalog has changed.
 type changes struct {
+	watch   sync.Once // from the first stream on
 	mu      sync.Mutex
 	all     int
 	of      map[string]int // streams by sender
@@ -79,6 +80,7 @@ func listens(body []byte) bool {
 
 // listener returns what speaks to a client that waits for changes of its list, until the connection ends.
 func (s *Server) listener(c caller) *mcp.Server {
+	s.changes.watch.Do(func() { s.engine.Watch(s.changes.tell) })
 	server, changed := s.speaker(true), s.changes.next()
 	known := s.listed(c)
 	go func() {

@@ -65,7 +65,6 @@ type Server struct {
 // New returns a server of an engine's agents, which says its version to clients.
 func New(e *engine.Engine, version string, log *slog.Logger) *Server {
 	s := &Server{engine: e, inspector: inspect.New(e), version: cmp.Or(version, "dev"), log: log}
-	e.Watch(s.changes.tell)
 	finds, lists := s.speaker(false), s.speaker(true)
 	s.protocol = mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		switch c, _ := r.Context().Value(senderKey{}).(caller); {
