@@ -51,7 +51,7 @@ func (g *Agents) Input(a *Agent, m message.Mail, s session.Session) turn.Input {
 	include, exclude := now.Filter(m.IncludeSkills, m.ExcludeSkills)
 	in := turn.Input{
 		Settings: m.Settings, Plan: plan,
-		Session: s, Unstored: m.History != nil, Request: m.Stored(),
+		Session: s, Unstored: m.History != nil, Aside: m.Aside != "", Unasked: m.History != nil, Request: m.Stored(),
 		Text: m.Text, Files: m.Files, File: g.file(m), Outcome: m.Outcome, Answers: m.Answers,
 		Client: m.Offer, Results: m.Results,
 		Groups: now.Groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),

@@ -4,18 +4,15 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/json"
-	"fmt"
-	"hash"
-	"io"
+	"slices"
 
 	"github.com/etui-run/etui/agent/internal/held"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/clienttool"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/turn"
 )
 
 const (
@@ -47,7 +44,7 @@ func (g *Agents) replay(ctx context.Context, a *Agent, m message.Mail, key sessi
 	s := session.Session{Key: key}
 	s.Summary = secrets.Text(a.Runner.Extract(m.History[:from]))
 	history := m.History[from:]
-	sums := sums(m.Message, key, s.Summary, history)
+	sums := held.Sums(m.Message, key, s.Summary, history)
 	at := len(history)
 	for ; at > 0; at-- {
 		if known, ok := g.replays.Get(sums[at]); ok {
@@ -55,7 +52,7 @@ func (g *Agents) replay(ctx context.Context, a *Agent, m message.Mail, key sessi
 			break
 		}
 	}
-	kept, err := held.Load(ctx, g.host.Store, g.heldKey(a, m), history[at:])
+	kept, err := held.Load(ctx, g.host.Store, g.heldKey(a, m, clientPrefix+m.Offer.Token), history[at:])
 	if err != nil {
 		return s, err
 	}
@@ -81,53 +78,28 @@ func (g *Agents) replay(ctx context.Context, a *Agent, m message.Mail, key sessi
 	return s, nil
 }
 
-// heldKey is where the agent holds what the client does not see of its conversation. Only the
-// sender has it, and it has the token in the IDs of the calls: guests differ in nothing else.
-func (g *Agents) heldKey(a *Agent, m message.Mail) session.Key {
+// clientPrefix and the token in the IDs of calls name what the client does not see of its conversation.
+const clientPrefix = "client-"
+
+// heldKey is where the agent holds something under a name that nobody can guess. Only the sender has it:
+// guests differ in nothing but the name.
+func (g *Agents) heldKey(a *Agent, m message.Mail, name string) session.Key {
 	c := m.Caller()
 	c.Guest = ""
-	return g.host.People.Key(a.Name, c, "client-"+m.Offer.Token)
+	return g.host.People.Key(a.Name, c, name)
 }
 
-// Hold keeps what a turn has said that hands calls to a client who keeps the conversation.
-func (g *Agents) Hold(ctx context.Context, a *Agent, m message.Mail, said []chat.Message) error {
+// Hold keeps a turn in a conversation of the client's if its step says that it waits: what it has said if
+// it hands calls over, and all of it, after the messages before, if a person has to approve a call.
+func (g *Agents) Hold(ctx context.Context, a *Agent, m message.Mail, before, said []chat.Message, step *turn.Step) error {
 	user := g.host.People.Sender(m.Caller()).Record()
-	caller := chat.Message{User: user, Channel: m.Channel, Time: g.host.Now()}
-	return held.Keep(ctx, g.host.Store, g.heldKey(a, m), caller, said)
-}
-
-// sums returns a hash for each beginning of a history: of the messages, and of all else
-// on which the state after them depends. The first one is of no message.
-func sums(m message.Message, key session.Key, summary string, history []chat.Message) [][sha256.Size]byte {
-	m.Agent, m.Text, m.Files, m.History, m.IdempotencyKey = "", "", nil, nil, ""
-	offered := m.Offer.Tools // as they are, because they can be many
-	m.Offer = clienttool.Offer{Token: m.Offer.Token}
-	h := sha256.New()
-	write := func(rest any, texts ...string) { // Write never fails
-		raw, _ := json.Marshal(rest) // texts, numbers and lists of them
-		_, _ = h.Write(raw)
-		for _, text := range texts {
-			_, _ = fmt.Fprintf(h, "%d:", len(text))
-			_, _ = io.WriteString(h, text)
-		}
+	switch {
+	case step.Done == nil:
+	case len(step.Done.Awaits) > 0:
+		return held.Aside(ctx, g.host.Store, g.heldKey(a, m, m.Aside), user, m, slices.Concat(before, said), step)
+	case len(step.Done.Handed) > 0:
+		caller := chat.Message{User: user, Channel: m.Channel, Time: g.host.Now()}
+		return held.Keep(ctx, g.host.Store, g.heldKey(a, m, clientPrefix+m.Offer.Token), caller, said)
 	}
-	write(m, string(key), summary)
-	for _, t := range offered {
-		_, _ = fmt.Fprintf(h, "%d:%s%d:%s%d:%s", len(t.Name), t.Name, len(t.Description), t.Description, len(t.Parameters), t.Parameters)
-	}
-	sums := make([][sha256.Size]byte, 1, len(history)+1)
-	sums[0] = sum(h)
-	for _, said := range history {
-		text := said.Text
-		said.Text = "" // as it is, because it is long
-		said.Files = chat.WithoutData(said.Files)
-		write(said, text)
-		sums = append(sums, sum(h))
-	}
-	return sums
-}
-
-func sum(h hash.Hash) (s [sha256.Size]byte) {
-	h.Sum(s[:0])
-	return s
+	return nil
 }

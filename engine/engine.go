@@ -279,6 +279,9 @@ func (e *Engine) Agents() *agent.Agents { return e.agents }
 // Catalog returns what exists now.
 func (e *Engine) Catalog() *catalog.Catalog { return e.config.Registry.Catalog() }
 
+// Watch calls f as [catalog.Registry.Watch] does.
+func (e *Engine) Watch(f func(*catalog.Catalog)) { e.config.Registry.Watch(f) }
+
 // Learner returns what keeps past turns and learns from them.
 func (e *Engine) Learner() *learning.Learner { return e.learner }
 

@@ -119,15 +119,8 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 				}
 			}
 		case m.History != nil:
-			for _, part := range e.Step.Messages {
-				if part.Role != chat.User {
-					said = append(said, part)
-				}
-			}
-			if e.Step.Done == nil || len(e.Step.Done.Handed) == 0 {
-				continue
-			}
-			if err := j.engine.agents.Hold(ctx, j.agent, *m, said); err != nil {
+			said = append(said, e.Step.Messages...)
+			if err := j.engine.agents.Hold(ctx, j.agent, *m, in.Session.Messages, said, e.Step); err != nil {
 				return !j.gone && yield(turn.Event{}, err) && false
 			}
 		default:

@@ -133,6 +133,9 @@ type Message struct {
 	// History, when not nil, is the conversation so far as the client sends it:
 	// then the store is neither read nor written. The lessons of past turns apply all the same.
 	History []chat.Message `json:"history,omitzero"`
+	// Aside, with a History, names the conversation that keeps the turn if a call awaits approval; empty
+	// refuses such a call.
+	Aside string `json:"-"`
 	// Answers are what people say about the calls that await approval. The message has
 	// no text then.
 	Answers []session.Answer `json:"answers,omitempty"`

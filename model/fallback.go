@@ -108,7 +108,7 @@ func (f *fallback) order() iter.Seq2[*Watched, bool] {
 // worth waiting for this one's rate limit.
 type hasOthers struct{}
 
-// relay yields a stream. If the stream fails before its first event, relay returns the
+// relay yields a stream. If the stream fails before it says anything, relay returns the
 // error instead.
 func relay(stream iter.Seq2[Event, error], yield func(Event, error) bool) error {
 	begun := false
@@ -116,7 +116,7 @@ func relay(stream iter.Seq2[Event, error], yield func(Event, error) bool) error 
 		if err != nil && !begun {
 			return err
 		}
-		begun = true
+		begun = begun || len(e.Thought) == 0
 		if !yield(e, err) || err != nil {
 			break
 		}

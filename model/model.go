@@ -121,6 +121,8 @@ type Request struct {
 type Event struct {
 	// Text continues the answer.
 	Text string
+	// Thought is a piece of what the model thinks, in the words of its API, for clients of that API.
+	Thought json.RawMessage
 	// Call is a tool call, complete.
 	Call *chat.Call
 	// Stop says why the answer ended.

@@ -20,6 +20,8 @@ type Settings struct {
 	Seed *int64 `json:"seed,omitempty"`
 	// Format is OpenAI's response_format, as in {"type":"json_object"}; nil means text.
 	Format json.RawMessage `json:"response_format,omitempty"`
+	// Thinking is the field of Anthropic's API; nil means none. Models of other APIs ignore it.
+	Thinking json.RawMessage `json:"thinking,omitempty"`
 	// Extra are further fields of OpenAI's API. Models of other APIs ignore them.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }

@@ -84,6 +84,15 @@ func (d doors) models(w http.ResponseWriter, r *http.Request) {
 	d.openai.Models(w, r)
 }
 
+// model answers with one of them.
+func (d doors) model(w http.ResponseWriter, r *http.Request) {
+	if anthropic.Asks(r) {
+		d.anthropic.Model(w, r)
+		return
+	}
+	d.openai.Model(w, r)
+}
+
 // table lists all routes. The mux, the guard and the documentation follow it.
 func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 	return []Route{
@@ -110,9 +119,13 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"GET " + resourcePath + "/{path...}", Open, "the same, at the address that clients derive from the resource's", s.resource},
 
 		{"GET /v1/models", Person, "the agents, as models of OpenAI's API, or of Anthropic's for its clients", d.models},
-		{"GET /v1/models/{id}", Person, "one agent, as a model", d.openai.Model},
+		{"GET /v1/models/{id}", Person, "one agent, as a model, in the same forms", d.model},
 		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, d.openai.Completions},
 		{"POST /v1/responses", Person, `OpenAI's responses; "model" names the agent`, d.responses.Create},
+		{"GET /v1/responses/{id}", Person, "a response that was stored for the client", d.responses.Get},
+		{"DELETE /v1/responses/{id}", Person, "delete it", d.responses.Delete},
+		{"POST /v1/responses/{id}/cancel", Person, "end one that runs in the background", d.responses.Cancel},
+		{"GET /v1/responses/{id}/input_items", Person, "the items of its input: ?limit= ?after= ?order=", d.responses.InputItems},
 		{"POST /v1/embeddings", Person, "OpenAI's embeddings, passed on to the embeddings server of the configuration", s.config.Embeddings.ServeHTTP},
 		{"POST /v1/messages", Person, `Anthropic's messages; "model" names the agent`, d.anthropic.Messages},
 		{"POST /v1/messages/count_tokens", Person, "the same request in, about how many tokens it has out", d.anthropic.CountTokens},

@@ -213,7 +213,7 @@ func (g *gate) judge(ctx context.Context, a rules.Attempt, record audit.Decision
 		// What the arguments mean may have changed since a person saw them: a link leads
 		// elsewhere now, say. Then the person is asked again.
 		if answer == nil || answer.Approved && answer.Lasts == session.Once && answer.Digest != "" && answer.Digest != digest {
-			return &awaits{session.Await{
+			return &Awaits{session.Await{
 				Tool: record.Tool, Original: a.Entry.Definition.Original, Risk: record.Risk, Hash: record.Hash, Digest: digest,
 				Arguments: audit.Arguments(g.config.Secrets, a.Arguments),
 			}}

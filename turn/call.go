@@ -406,6 +406,8 @@ const maxReports = 16
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
 	reply, asks := tool.Asks(ctx)
 	t := r.direct(ctx, in)
+	decision, decides := ctx.Value(decisionKey{}).(*session.Answer)
+	t.conv.waits = decides && r.config.Approvals
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
 	switch t.calls.resolve(j); {
 	case j.entry == nil && j.result.Failed:
@@ -417,12 +419,29 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 	if x.asks = asks; reply != nil {
 		x.answers = []session.Answer{{Call: j.call.ID, Question: "?", Resume: reply.Resume, Text: reply.Text, Approved: reply.Given}}
 	}
+	if decision != nil {
+		said := *decision
+		said.Call = j.call.ID
+		x.answers = append(x.answers, said)
+	}
 	progress, heard := r.hear(ctx)
 	x.do(t.conv.ctx, j, progress)
-	if heard(); j.awaits != nil {
+	heard()
+	if j.awaits != nil && j.awaits.Question == "" {
+		return j.result, &Awaits{*j.awaits}
+	}
+	if j.awaits != nil {
 		return j.result, &tool.Question{Text: j.awaits.Question, Choices: j.awaits.Choices, Resume: j.awaits.Resume}
 	}
 	return j.result, j.err
+}
+
+type decisionKey struct{}
+
+// Decide returns a context in which [Runner.Call] fails with [Awaits] where a call needs an approval, and
+// follows a person's decision on it; nil if there is none yet.
+func Decide(ctx context.Context, said *session.Answer) context.Context {
+	return context.WithValue(ctx, decisionKey{}, said)
 }
 
 // hear hands reports of progress to the host of ctx until heard is called, which waits for the last.

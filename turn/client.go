@@ -51,6 +51,7 @@ func (c *calls) handOver(open []chat.Call, results []chat.Message) {
 		})
 	}
 	c.conv.done.Handed, c.conv.done.Reply = open, c.round.answer.Text
+	c.conv.done.State, c.conv.done.StateOf = c.round.answer.State, c.round.answer.StateOf
 	c.conv.next.Done = &c.conv.done
 	if c.conv.remember(results...) {
 		c.conv.emit(Event{Done: &c.conv.done})

@@ -152,7 +152,7 @@ func (x *executor) execute(ctx context.Context, j *job, progress chan<- Progress
 		})
 		span.End(s, failureOf(result, err))
 	}
-	var waits *awaits
+	var waits *Awaits
 	var question *tool.Question
 	if errors.As(err, &question) && x.asks {
 		j.awaits = x.question(j, args, question)

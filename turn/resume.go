@@ -67,10 +67,10 @@ func verdict(a session.Answer) (effect rules.Effect, text string) {
 // turn open, so that another process can resume it. With any other cause the turn ends.
 var ErrSuspended = session.ErrSuspended
 
-// awaits is the error of a call that waits for an answer.
-type awaits struct{ session.Await }
+// Awaits is the error of a call that waits for an approval.
+type Awaits struct{ session.Await }
 
-func (*awaits) Error() string { return "the call awaits approval" }
+func (*Awaits) Error() string { return "the call awaits approval" }
 
 // decisionOn returns a person's decision about a call of the turn; nil if there is none.
 func decisionOn(answers []session.Answer, call string) *session.Answer {

@@ -174,8 +174,9 @@ type Input struct {
 	// Item is the ID of the message in the host's inbox; 0 means none. It is stored with
 	// the turn.
 	Item int64
-	// Unstored marks a conversation whose steps nobody stores. No call can wait there.
-	Unstored bool
+	// Unstored marks a conversation whose steps nobody stores. No call can wait there, unless the host
+	// stores the conversation then, which Aside says.
+	Unstored, Aside bool
 	// Groups limits the agent to tools of these groups, as in "file,shell"; empty means
 	// all.
 	Groups string
@@ -229,6 +230,8 @@ type Event struct {
 	Selection *selection.Selection
 	// Text continues the reply, or what the model says before a call.
 	Text string
+	// Thought is that of [model.Event].
+	Thought json.RawMessage
 	// Call is about to run.
 	Call *chat.Call
 	// Await is a call for which the turn waits.
@@ -291,6 +294,9 @@ type Done struct {
 	// Handed are calls of the client's tools, for whose results the turn waits. It is still open
 	// then, and Reply is what the model said before them.
 	Handed []chat.Call `json:"handed,omitempty"`
+	// State and StateOf are those of the message that made the Handed calls, see [chat.Message.State].
+	State   json.RawMessage `json:"-"`
+	StateOf string          `json:"-"`
 	// Stopped reports that a person ended the turn; Reply says what was done before.
 	Stopped bool `json:"stopped,omitempty"`
 	// Taken reports that the message was taken into the turn of an earlier one, whose
@@ -447,7 +453,7 @@ func (r *Runner) newRun(ctx context.Context, in Input, yield func(Event, error) 
 func (r *Runner) begin(ctx context.Context, in *Input, yield func(Event, error) bool) *run {
 	t := r.newRun(tool.WithHost(ctx, tool.Host{Facts: in.Facts}), *in, yield)
 	c, f := t.conv, t.front
-	c.waits = r.config.Approvals && !in.Unstored
+	c.waits = r.config.Approvals && (!in.Unstored || in.Aside)
 	t.flow.takePhase()
 	if in.resumes() {
 		t.resume()
@@ -570,6 +576,9 @@ func (t *run) listen() (answer chat.Message, err error) {
 			if !c.emit(Event{Text: e.Text}) {
 				return answer, nil
 			}
+		}
+		if len(e.Thought) > 0 && !c.emit(Event{Thought: e.Thought}) {
+			return answer, nil
 		}
 		if e.Call != nil {
 			answer.Calls = append(answer.Calls, t.front.called(*e.Call))

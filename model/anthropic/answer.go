@@ -64,7 +64,7 @@ func (r *reader) read(a *endpoint.Answer, said endpoint.Event) (string, error) {
 		case "text_delta":
 			return e.Delta.Text, nil
 		case "thinking_delta", "signature_delta":
-			r.think("thinking", e.Delta.Thinking, e.Delta.Signature, "")
+			r.think(a, content{Type: "thinking", Thinking: e.Delta.Thinking, Signature: e.Delta.Signature})
 		case "input_json_delta":
 			for _, c := range a.Calls {
 				if c.Index == e.Index {
@@ -97,7 +97,7 @@ func (r *reader) begin(a *endpoint.Answer, c content, index int) string {
 	case "text":
 		return c.Text
 	case "thinking", "redacted_thinking":
-		r.think(c.Type, c.Thinking, c.Signature, c.Data)
+		r.think(a, c)
 	}
 	return ""
 }
@@ -110,6 +110,7 @@ func (r *reader) end(a *endpoint.Answer) {
 	if raw, err := json.Marshal(r.open); err == nil { // it is texts
 		a.KeepEach("thinking", []json.RawMessage{raw})
 	}
+	pass(a, block{Type: r.open.Type, Signature: r.open.Signature, Data: r.open.Data})
 	r.open = nil
 }
 
@@ -117,17 +118,27 @@ func (r *reader) end(a *endpoint.Answer) {
 const maxThought = 1 << 20
 
 // think adds a piece of a thinking.
-func (r *reader) think(kind, text, signature, data string) {
+func (r *reader) think(a *endpoint.Answer, c content) {
 	if r.open == nil {
-		r.open = &block{Type: kind, Data: data}
-		if kind == "thinking" {
+		r.open = &block{Type: c.Type, Data: c.Data}
+		if c.Type == "thinking" {
 			r.open.Thinking = new(string)
 		}
 	}
-	if r.open.Thinking != nil && len(*r.open.Thinking)+len(text) <= maxThought {
-		*r.open.Thinking += text
+	if r.open.Thinking != nil && len(*r.open.Thinking)+len(c.Thinking) <= maxThought {
+		*r.open.Thinking += c.Thinking
 	}
-	r.open.Signature += signature
+	if r.open.Signature += c.Signature; c.Thinking != "" {
+		pass(a, block{Type: c.Type, Thinking: &c.Thinking})
+	}
+}
+
+// pass passes a piece of a thinking on to clients of the API. The last piece of one has its signature, or
+// its data.
+func pass(a *endpoint.Answer, piece block) {
+	if raw, err := json.Marshal(piece); err == nil { // it is texts
+		a.Thoughts = append(a.Thoughts, raw)
+	}
 }
 
 // count records the provider's counts. The counts of an answer only grow, and an event

@@ -15,7 +15,7 @@ import (
 func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, error) {
 	out := request{
 		Model: m.config.Model, Stream: true, MaxTokens: cmp.Or(req.MaxTokens, m.config.MaxTokens),
-		TopP: req.TopP, StopSequences: req.Stop,
+		TopP: req.TopP, StopSequences: req.Stop, Thinking: req.Thinking,
 	}
 	if req.Temperature != nil {
 		most := min(*req.Temperature, 1) // the API's most
@@ -118,7 +118,7 @@ func (c *conversation) add(m chat.Message) {
 		if len(c.messages) == 0 {
 			c.append(roleUser, textBlock(earlier))
 		}
-		if len(m.Calls) > 0 && m.StateOf == c.own {
+		if len(m.Calls) > 0 && (m.StateOf == c.own || m.StateOf == endpoint.FromMessages) {
 			var state struct {
 				Thinking []block `json:"thinking"`
 			}

@@ -16,6 +16,8 @@ type request struct {
 	System        []block      `json:"system,omitempty"`
 	Messages      []message    `json:"messages"`
 	ToolChoice    *choice      `json:"tool_choice,omitempty"`
+
+	Thinking json.RawMessage `json:"thinking,omitempty"`
 }
 
 // choice says which tool the model must call.

@@ -30,6 +30,8 @@ type Answer struct {
 	// [chat.Message.State]. Use Keep, KeepEach and KeepWhole.
 	State map[string]any
 	kept  int // bytes of State
+	// Thoughts are pieces of thoughts for clients of the same API that are still to be passed on.
+	Thoughts []json.RawMessage
 	// Choice is which of several answers is read; nil until one has begun.
 	Choice *int
 	// Begun says that there was an event of an answer, and Complete that the answer may end
@@ -38,6 +40,10 @@ type Answer struct {
 	// Odd is the error of an answer that had nothing but events which are none of an answer.
 	Odd error
 }
+
+// FromMessages is [chat.Message.StateOf] of thoughts that a client of Anthropic's API brings back. Its
+// models know their own by the signatures.
+const FromMessages = "a client of Anthropic's API"
 
 // Call is a call that is being assembled from pieces with the same index.
 type Call struct {
@@ -124,7 +130,7 @@ func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read 
 		for tries := 0; ; tries++ {
 			shown := false
 			err := e.try(ctx, req, ask, read, func(event model.Event) bool {
-				shown = true
+				shown = shown || len(event.Thought) == 0
 				return yield(event, nil)
 			})
 			if err == nil {
@@ -171,6 +177,12 @@ func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Rea
 	var a Answer
 	p := newProse(req, &e.habit, e.config.Verbatim)
 	for text, err := range a.texts(body, read) {
+		for _, thought := range a.Thoughts {
+			if !yield(model.Event{Thought: thought}) {
+				return nil
+			}
+		}
+		a.Thoughts = nil
 		if err != nil {
 			if held := p.rest(); held != "" && !yield(model.Event{Text: held}) {
 				return nil
@@ -228,7 +240,7 @@ func (a *Answer) texts(body io.Reader, read Read) iter.Seq2[string, error] {
 				yield("", err)
 				return
 			}
-			if text != "" && !yield(text, nil) {
+			if (text != "" || len(a.Thoughts) > 0) && !yield(text, nil) {
 				return
 			}
 		}

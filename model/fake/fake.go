@@ -4,6 +4,7 @@ package fake
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -39,6 +40,8 @@ type Step struct {
 	Stop model.Stop
 	// Usage is the provider's count.
 	Usage model.Tokens
+	// State is what the provider wants back with the calls.
+	State json.RawMessage
 }
 
 // Call makes a call for a step.
@@ -113,6 +116,9 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 				yield(model.Event{}, err)
 				return
 			}
+			if len(e.State) > 0 {
+				e.StateOf = m.Name
+			}
 			if !yield(e, nil) {
 				return
 			}
@@ -170,7 +176,7 @@ func (s Step) events() iter.Seq[model.Event] {
 			}
 		}
 		if s.Err == nil {
-			yield(model.Event{Stop: stop, Usage: &s.Usage})
+			yield(model.Event{Stop: stop, Usage: &s.Usage, State: s.State})
 		}
 	}
 }

@@ -40,6 +40,7 @@ type anthropicRequest struct {
 	System    []anthropicBlock   `json:"system"`
 	Tools     []anthropicTool    `json:"tools"`
 	Messages  []anthropicMessage `json:"messages"`
+	Thinking  json.RawMessage    `json:"thinking"`
 }
 
 type anthropicTool struct {

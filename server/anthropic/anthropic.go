@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -55,7 +56,8 @@ type request struct {
 		Name   string `json:"name"`
 		Serial bool   `json:"disable_parallel_tool_use"`
 	} `json:"tool_choice"`
-	Output struct {
+	Thinking *thinking `json:"thinking"`
+	Output   struct {
 		Format *struct {
 			Type   string          `json:"type"`
 			Schema json.RawMessage `json:"schema"`
@@ -63,11 +65,21 @@ type request struct {
 	} `json:"output_config"`
 }
 
+// thinking says whether and how the model thinks before it answers.
+type thinking struct {
+	Type    string `json:"type"`
+	Budget  int    `json:"budget_tokens,omitempty"`
+	Display string `json:"display,omitempty"`
+}
+
+// thinks reports whether the client wants to read what the model thinks.
+func (c request) thinks() bool { return c.Thinking != nil && c.Thinking.Type != "disabled" }
+
 // billing begins a text that Claude Code puts before the instructions, and that differs each time.
 const billing = "x-anthropic-billing-header:"
 
 // message turns the request into a message of the engine.
-func (c request) message(r *http.Request) (engine.Message, error) {
+func (c request) message(r *http.Request, secrets secret.Redactor) (engine.Message, error) {
 	var m engine.Message
 	if err := c.offer(&m.Offer); err != nil {
 		return m, err
@@ -76,6 +88,9 @@ func (c request) message(r *http.Request) (engine.Message, error) {
 		return m, err
 	}
 	m.Settings = model.Settings{MaxTokens: c.MaxTokens, Temperature: c.Temperature, TopP: c.TopP, Stop: c.Stop}
+	if c.Thinking != nil {
+		m.Settings.Thinking, _ = json.Marshal(c.Thinking) // texts and a number
+	}
 	if f := c.Output.Format; f != nil && f.Type == "json_schema" {
 		m.Settings.Format, _ = json.Marshal(map[string]any{ // it was read from JSON
 			"type": f.Type, "json_schema": map[string]any{"name": "answer", "schema": f.Schema},
@@ -90,6 +105,11 @@ func (c request) message(r *http.Request) (engine.Message, error) {
 	history, err := c.read(&instructions)
 	if err != nil {
 		return m, err
+	}
+	for i, said := range history {
+		if secrets.Text(string(said.State)) != string(said.State) {
+			history[i].State = nil // its signature holds for the whole text alone
+		}
 	}
 	m.Instructions = strings.Join(instructions, "\n\n")
 	return m, wire.Said(&m, history)
@@ -128,7 +148,7 @@ func (a *API) asked(w http.ResponseWriter, r *http.Request) (c request, m engine
 	if !wire.ReadForeign(w, r, &c) {
 		return c, m, false
 	}
-	m, err := c.message(r)
+	m, err := c.message(r, a.engine.Agents().Secrets().Redactor())
 	if err == nil {
 		m.Agent, err = a.models.Agent(c.Model)
 	}
@@ -167,14 +187,30 @@ func (a *API) CountTokens(w http.ResponseWriter, r *http.Request) {
 	}{n/prompt.BytesPerToken + 1})
 }
 
+// entry is an agent as a model.
+type entry struct {
+	Type    string    `json:"type"`
+	ID      string    `json:"id"`
+	Name    string    `json:"display_name"`
+	Created time.Time `json:"created_at"`
+}
+
+func (a *API) entry(name string) entry {
+	return entry{"model", name, name, a.models.Created.UTC().Truncate(time.Second)}
+}
+
+// Model answers with one agent, {id} in the path, as Anthropic's API answers with a model.
+func (a *API) Model(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("id")
+	if _, err := a.models.Agent(name); err != nil {
+		wire.Fail(&shaped{w}, err)
+		return
+	}
+	wire.Reply(w, http.StatusOK, a.entry(name))
+}
+
 // Models lists the agents as Anthropic's API lists models.
 func (a *API) Models(w http.ResponseWriter, _ *http.Request) {
-	type entry struct {
-		Type    string    `json:"type"`
-		ID      string    `json:"id"`
-		Name    string    `json:"display_name"`
-		Created time.Time `json:"created_at"`
-	}
 	list := struct {
 		Data  []entry `json:"data"`
 		More  bool    `json:"has_more"`
@@ -182,7 +218,7 @@ func (a *API) Models(w http.ResponseWriter, _ *http.Request) {
 		Last  string  `json:"last_id"`
 	}{}
 	for _, name := range a.models.Names() {
-		list.Data = append(list.Data, entry{"model", name, name, a.models.Created.UTC().Truncate(time.Second)})
+		list.Data = append(list.Data, a.entry(name))
 	}
 	list.First, list.Last = list.Data[0].ID, list.Data[len(list.Data)-1].ID
 	wire.Reply(w, http.StatusOK, list)

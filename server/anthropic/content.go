@@ -8,6 +8,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/model/endpoint"
 )
 
 func invalid(format string, args ...any) error {
@@ -20,10 +21,22 @@ type said struct {
 	Content blocks `json:"content"`
 }
 
+// thought is a part of a message that the model has thought, or a piece of one. The last piece has the
+// signature, or the data.
+type thought struct {
+	Thinking  *string `json:"thinking,omitempty"`
+	Signature string  `json:"signature,omitempty"`
+	Data      string  `json:"data,omitempty"`
+}
+
+// whole reports whether a provider takes the part back.
+func (t thought) whole() bool { return t.Signature != "" && t.Thinking != nil || t.Data != "" }
+
 // block is a part of a message. Type says which of the other fields it has.
 type block struct {
-	Type   string  `json:"type"`
-	Text   string  `json:"text"`
+	Type string `json:"type"`
+	Text string `json:"text"`
+	thought
 	Title  string  `json:"title"`
 	Source *source `json:"source"`
 	// ID, Name and Input are those of a call.
@@ -135,14 +148,22 @@ func (m said) user(history []chat.Message, made map[string]string) ([]chat.Messa
 	return history, nil
 }
 
-// assistant reads the text and the calls of a message. The reasoning of a model is kept by etui.
+// assistant reads the text, the thoughts and the calls of a message. etui keeps the thoughts, too: those
+// of the client are for a model that is asked about calls of which nothing is kept any more.
 func (m said) assistant(history []chat.Message, made map[string]string) ([]chat.Message, error) {
 	text, _, err := m.Content.read()
 	if err != nil {
 		return nil, err
 	}
 	said := chat.Message{Role: chat.Assistant, Text: text}
+	var thoughts []any
 	for _, b := range m.Content {
+		if (b.Type == "thinking" || b.Type == "redacted_thinking") && b.whole() {
+			thoughts = append(thoughts, struct {
+				Type string `json:"type"`
+				thought
+			}{b.Type, b.thought})
+		}
 		if b.Type != "tool_use" {
 			continue
 		}
@@ -151,6 +172,10 @@ func (m said) assistant(history []chat.Message, made map[string]string) ([]chat.
 		}
 		made[b.ID] = b.Name
 		said.Calls = append(said.Calls, chat.Call{ID: b.ID, Name: b.Name, Arguments: b.Input, Client: true})
+	}
+	if len(said.Calls) > 0 && len(thoughts) > 0 {
+		said.State, _ = json.Marshal(map[string]any{"thinking": thoughts}) // texts
+		said.StateOf = endpoint.FromMessages
 	}
 	return append(history, said), nil
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/model"
@@ -17,11 +18,13 @@ type answer struct {
 	Type       string  `json:"type"`
 	Role       string  `json:"role"`
 	Model      string  `json:"model"`
-	Content    []any   `json:"content"`
+	Content    []part  `json:"content"`
 	StopReason *string `json:"stop_reason"`
 	// StopSequence is always null: which one ended the answer is not known.
 	StopSequence *string `json:"stop_sequence"`
 	Usage        usage   `json:"usage"`
+
+	Etui *wire.Extension `json:"etui,omitempty"`
 }
 
 type usage struct {
@@ -31,16 +34,17 @@ type usage struct {
 	Output     int `json:"output_tokens"`
 }
 
-type textBlock struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-type callBlock struct {
-	Type  string          `json:"type"`
-	ID    string          `json:"id"`
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"`
+// part is a part of an answer, or what a stream adds to one. Type says which of the other fields it has.
+type part struct {
+	Type      string          `json:"type"`
+	Text      *string         `json:"text,omitempty"`
+	Thinking  *string         `json:"thinking,omitempty"`
+	Signature *string         `json:"signature,omitempty"`
+	Data      string          `json:"data,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	Partial   *string         `json:"partial_json,omitempty"`
 }
 
 func usageOf(t model.Tokens) usage {
@@ -65,8 +69,10 @@ func stopReason(done *turn.Done) *string {
 // writer writes the events of a turn as Anthropic's clients expect them.
 type writer struct {
 	head   answer
-	text   strings.Builder
-	gap    bool // calls ran since the last text
+	thinks bool            // the client reads thoughts
+	open   bool            // the last part goes on
+	text   strings.Builder // of the last part, or what it has thought
+	gap    bool            // calls ran since the last text
 	w      http.ResponseWriter
 	stream *wire.Stream // nil when nothing is streamed
 }
@@ -76,9 +82,11 @@ type frame struct {
 	Type    string  `json:"type"`
 	Index   *int    `json:"index,omitempty"`
 	Message *answer `json:"message,omitempty"`
-	Block   any     `json:"content_block,omitempty"`
+	Block   *part   `json:"content_block,omitempty"`
 	Delta   any     `json:"delta,omitempty"`
 	Usage   *usage  `json:"usage,omitempty"`
+
+	Etui *wire.Extension `json:"etui,omitempty"`
 }
 
 func (f frame) bytes() []byte {
@@ -87,7 +95,7 @@ func (f frame) bytes() []byte {
 }
 
 func newWriter(w http.ResponseWriter, c request) *writer {
-	out := &writer{w: w, head: answer{ID: "msg_" + rand.Text(), Type: "message", Role: "assistant", Model: c.Model, Content: []any{}}}
+	out := &writer{w: w, head: answer{ID: "msg_" + rand.Text(), Type: "message", Role: "assistant", Model: c.Model, Content: []part{}}, thinks: c.thinks()}
 	if c.Stream {
 		first := frame{Type: "message_start", Message: &out.head}
 		ping := wire.Event("ping", frame{Type: "ping"}.bytes())
@@ -115,79 +123,148 @@ func (o *writer) send(list ...frame) error {
 func (o *writer) Event(e turn.Event) error {
 	switch {
 	case e.Call != nil:
-		o.gap = o.text.Len() > 0
+		o.gap = slices.ContainsFunc(o.head.Content, func(p part) bool { return p.Text != nil })
+	case e.Thought != nil && o.thinks:
+		return o.think(e.Thought)
 	case e.Text != "":
 		return o.say(e.Text)
-	case e.Done != nil && o.stream != nil:
-		return o.end(e.Done)
 	case e.Done != nil:
-		if o.text.Len() > 0 || len(e.Done.Handed) == 0 {
-			o.head.Content = append(o.head.Content, textBlock{"text", o.text.String()})
-		}
-		for _, b := range callsOf(e.Done) {
-			o.head.Content = append(o.head.Content, b)
-		}
-		o.head.StopReason, o.head.Usage = stopReason(e.Done), usageOf(e.Done.Usage)
-		wire.Reply(o.w, http.StatusOK, o.head)
+		return o.end(e.Done)
 	}
 	return nil
 }
 
+// Extend implements [wire.Extender].
+func (o *writer) Extend(x *wire.Extension) { o.head.Etui = x }
+
+// begin begins a part, after the one before it.
+func (o *writer) begin(p part) error {
+	if err := o.endPart(); err != nil {
+		return err
+	}
+	at := len(o.head.Content)
+	o.open, o.head.Content = true, append(o.head.Content, p)
+	if o.stream == nil {
+		return nil
+	}
+	return o.send(frame{Type: "content_block_start", Index: &at, Block: &p})
+}
+
+// last returns the last part while it goes on, if it has a type; nil otherwise.
+func (o *writer) last(kind string) *part {
+	if n := len(o.head.Content); o.open && o.head.Content[n-1].Type == kind {
+		return &o.head.Content[n-1]
+	}
+	return nil
+}
+
+// add adds to the last part.
+func (o *writer) add(delta part) error {
+	at := len(o.head.Content) - 1
+	if o.stream == nil {
+		return nil
+	}
+	return o.send(frame{Type: "content_block_delta", Index: &at, Delta: delta})
+}
+
+// endPart ends the last part, if it goes on.
+func (o *writer) endPart() error {
+	if !o.open {
+		return nil
+	}
+	o.open = false
+	at, text := len(o.head.Content)-1, o.text.String()
+	o.text.Reset()
+	switch p := &o.head.Content[at]; p.Type {
+	case "text":
+		p.Text = &text
+	case "thinking":
+		p.Thinking = &text
+	}
+	if o.stream == nil {
+		return nil
+	}
+	return o.send(frame{Type: "content_block_stop", Index: &at})
+}
+
 func (o *writer) say(text string) error {
-	first := o.text.Len() == 0
+	if o.last("text") == nil {
+		if err := o.begin(part{Type: "text", Text: new(string)}); err != nil {
+			return err
+		}
+	}
 	if o.gap {
 		o.gap, text = false, "\n\n"+text
 	}
 	o.text.WriteString(text)
-	if o.stream == nil {
-		return nil
-	}
-	at := 0
-	if first {
-		if err := o.send(frame{Type: "content_block_start", Index: &at, Block: textBlock{Type: "text"}}); err != nil {
-			return err
-		}
-	}
-	return o.send(frame{Type: "content_block_delta", Index: &at, Delta: textBlock{"text_delta", text}})
+	return o.add(part{Type: "text_delta", Text: &text})
 }
 
-// end ends a stream: the text, the calls for the client, why it ends, and the tokens.
+// think writes a piece of what the model thinks, which is in the words of the API.
+func (o *writer) think(raw json.RawMessage) error {
+	var piece part
+	if json.Unmarshal(raw, &piece) != nil {
+		return nil // it is of another API
+	}
+	switch {
+	case piece.Type == "redacted_thinking":
+		return o.begin(piece)
+	case piece.Type != "thinking":
+		return nil
+	case o.last("thinking") == nil:
+		if err := o.begin(part{Type: "thinking", Thinking: new(string), Signature: new(string)}); err != nil {
+			return err
+		}
+	}
+	if piece.Thinking != nil {
+		o.text.WriteString(*piece.Thinking)
+		return o.add(part{Type: "thinking_delta", Thinking: piece.Thinking})
+	}
+	if piece.Signature == nil {
+		piece.Signature = new(string)
+	}
+	o.last("thinking").Signature = piece.Signature
+	if err := o.add(part{Type: "signature_delta", Signature: piece.Signature}); err != nil {
+		return err
+	}
+	return o.endPart()
+}
+
+// end ends the answer: with the calls for the client, why it ends, and the tokens.
 func (o *writer) end(done *turn.Done) error {
-	at := 0
-	if o.text.Len() > 0 {
-		if err := o.send(frame{Type: "content_block_stop", Index: &at}); err != nil {
+	if len(done.Handed) == 0 && o.stream == nil && len(o.head.Content) == 0 {
+		o.head.Content = append(o.head.Content, part{Type: "text", Text: new(string)})
+	}
+	for _, p := range callsOf(done) {
+		input := string(p.Input)
+		p.Input = json.RawMessage("{}")
+		if err := o.begin(p); err != nil {
 			return err
 		}
-		at++
-	}
-	for _, b := range callsOf(done) {
-		input := string(b.Input)
-		b.Input = json.RawMessage("{}")
-		err := o.send(
-			frame{Type: "content_block_start", Index: &at, Block: b},
-			frame{Type: "content_block_delta", Index: &at, Delta: struct {
-				Type    string `json:"type"`
-				Partial string `json:"partial_json"`
-			}{"input_json_delta", input}},
-			frame{Type: "content_block_stop", Index: &at},
-		)
-		if err != nil {
+		o.head.Content[len(o.head.Content)-1].Input = json.RawMessage(input)
+		if err := o.add(part{Type: "input_json_delta", Partial: &input}); err != nil {
 			return err
 		}
-		at++
 	}
-	used := usageOf(done.Usage)
-	return o.send(frame{Type: "message_delta", Usage: &used, Delta: struct {
+	if err := o.endPart(); err != nil {
+		return err
+	}
+	o.head.StopReason, o.head.Usage = stopReason(done), usageOf(done.Usage)
+	if o.stream == nil {
+		wire.Reply(o.w, http.StatusOK, o.head)
+		return nil
+	}
+	return o.send(frame{Type: "message_delta", Usage: &o.head.Usage, Etui: o.head.Etui, Delta: struct {
 		StopReason   *string `json:"stop_reason"`
 		StopSequence *string `json:"stop_sequence"`
-	}{stopReason(done), nil}}, frame{Type: "message_stop"})
+	}{o.head.StopReason, nil}}, frame{Type: "message_stop"})
 }
 
 // callsOf returns the calls that a turn hands to the client. Their input is an object: arguments
 // that the model wrote badly are empty.
-func callsOf(done *turn.Done) (list []callBlock) {
+func callsOf(done *turn.Done) (list []part) {
 	for _, c := range done.Handed {
-		b := callBlock{"tool_use", c.ID, c.Name, c.Arguments}
+		b := part{Type: "tool_use", ID: c.ID, Name: c.Name, Input: c.Arguments}
 		var object map[string]json.RawMessage
 		if json.Unmarshal(b.Input, &object) != nil || object == nil {
 			b.Input = json.RawMessage("{}")

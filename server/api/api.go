@@ -147,6 +147,9 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) {
 			wire.Fail(w, err)
 			return
 		}
+		if e.Thought != nil { // no person reads it
+			continue
+		}
 		if !begun {
 			begun = true
 			w.Header().Set("Content-Type", "application/x-ndjson")

@@ -6,7 +6,7 @@
 //
 // The address names the agent, /mcp for the first one, and ?skill= a toolset of it. With
 // ?tools=list the caller sees the tools themselves, up to [MaxListed], which suits toolsets.
-// No session is kept: each request stands alone, with the key and the headers that
+// A client of the list hears of its changes. No session is kept: each request stands alone, with the key and the headers that
 // [wire.Sender] reads.
 package mcp
 
@@ -57,18 +57,41 @@ type Server struct {
 	engine    *engine.Engine
 	inspector *inspect.Inspector
 	protocol  http.Handler
+	version   string
+	log       *slog.Logger
+	changes   changes
 }
 
 // New returns a server of an engine's agents, which says its version to clients.
 func New(e *engine.Engine, version string, log *slog.Logger) *Server {
-	s := &Server{engine: e, inspector: inspect.New(e)}
-	server := mcp.NewServer(&mcp.Implementation{Name: "etui", Title: "etui", Version: cmp.Or(version, "dev")}, &mcp.ServerOptions{
+	s := &Server{engine: e, inspector: inspect.New(e), version: cmp.Or(version, "dev"), log: log}
+	finds, lists := s.speaker(false), s.speaker(true)
+	s.protocol = mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+		switch c, _ := r.Context().Value(senderKey{}).(caller); {
+		case c.listens:
+			return s.listener(c)
+		case c.lists:
+			return lists
+		}
+		return finds
+	}, &mcp.StreamableHTTPOptions{
+		Stateless: true, Logger: log,
+		MaxRequestBodyBytes:          -1,   // the server in front has a limit
+		DisableLocalhostProtection:   true, // and checks names
+		PropagateRequestCancellation: true,
+	})
+	return s
+}
+
+// speaker returns what speaks the protocol, with tools that are listed or found.
+func (s *Server) speaker(lists bool) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "etui", Title: "etui", Version: s.version}, &mcp.ServerOptions{
 		Instructions: "The tools of this server are found by what they do. For each task call " + selection.FindTools +
 			" with what you want to do, then " + selection.CallTool + " with the name and the arguments of the tool that fits.",
 		Capabilities: &mcp.ServerCapabilities{
-			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
+			Tools: &mcp.ToolCapabilities{ListChanged: lists}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 		},
-		Logger: log,
+		Logger: s.log,
 	})
 	server.AddTool(findTools, s.find)
 	server.AddTool(describeTools, s.describe)
@@ -78,13 +101,7 @@ func New(e *engine.Engine, version string, log *slog.Logger) *Server {
 		Name: "file of a skill", URITemplate: scheme + "{name}/{+file}", MIMEType: markdown,
 	}, s.resource)
 	server.AddReceivingMiddleware(s.perCaller)
-	s.protocol = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
-		Stateless: true, Logger: log,
-		MaxRequestBodyBytes:          -1,   // the server in front has a limit
-		DisableLocalhostProtection:   true, // and checks names
-		PropagateRequestCancellation: true,
-	})
-	return s
+	return server
 }
 
 // ServeHTTP implements [http.Handler].
@@ -117,17 +134,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	who := caller{Message: sender, lists: query.Get("tools") == "list", connection: r.Context()}
+	if who.lists && listens(body) {
+		leave, ok := s.changes.enter(sender)
+		if !ok {
+			wire.Refuse(w, http.StatusTooManyRequests, "too many streams wait for changes of the list")
+			return
+		}
+		defer leave()
+		who.listens = true
+	}
 	// Clients that accept anything, or name one form only, can read the form that they get.
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	s.protocol.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), senderKey{}, caller{sender, query.Get("tools") == "list", r.Context()})))
+	s.protocol.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), senderKey{}, who)))
 }
 
 type senderKey struct{}
 
-// caller is who sends a request, whether tools are listed to it, and how long its connection lasts.
+// caller is who sends a request, whether tools are listed to it, whether it waits for changes of that list,
+// and how long its connection lasts.
 type caller struct {
 	engine.Message
 	lists      bool
+	listens    bool
 	connection context.Context //nolint:containedctx // of the request
 }
 
@@ -250,9 +279,10 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	if bad := read(r, &in); bad != nil {
 		return bad, nil
 	}
+	host := tool.Host{Asks: elicits(r)}
 	if token := r.Params.GetProgressToken(); token != nil {
 		last := 0.0
-		ctx = tool.WithHost(ctx, tool.Host{Progress: func(p tool.Progress) {
+		host.Progress = func(p tool.Progress) {
 			if p.Total > 0 && p.Done > last {
 				last = p.Done
 			} else {
@@ -260,9 +290,12 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 			}
 			// The client may have gone.
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Message: p.Text, Progress: last, Total: p.Total})
-		}})
+		}
 	}
-	result, err := s.engine.Call(ctx, sender.Message, in.Name, in.Arguments)
+	if host.Asks {
+		return s.ask(ctx, r, sender.Message, in, host)
+	}
+	result, err := s.engine.Call(tool.WithHost(ctx, host), sender.Message, in.Name, in.Arguments)
 	return answer(result, err), nil
 }
 

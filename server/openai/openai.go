@@ -111,6 +111,7 @@ type completion struct {
 	Fingerprint string           `json:"system_fingerprint"`
 	Choices     []choice         `json:"choices"`
 	Usage       *completionUsage `json:"usage,omitempty"`
+	Etui        *wire.Extension  `json:"etui,omitempty"`
 }
 
 const fingerprint = "fp_etui"

@@ -65,6 +65,9 @@ func (c *completionWriter) Event(e turn.Event) error {
 	return nil
 }
 
+// Extend implements [wire.Extender].
+func (c *completionWriter) Extend(x *wire.Extension) { c.head.Etui = x }
+
 // end ends a stream: with the calls for the client, each begun by its name, why the answer ends, and
 // the tokens.
 func (c *completionWriter) end(done *turn.Done) error {

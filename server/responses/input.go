@@ -1,8 +1,10 @@
 package responses
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/chat"
@@ -11,7 +13,10 @@ import (
 )
 
 // input is a text, or a list of items.
-type input []item
+type input struct {
+	list []item
+	raw  json.RawMessage // as the client wrote it
+}
 
 // item is a part of a conversation. Type says which of the other fields it has.
 type item struct {
@@ -25,6 +30,7 @@ type item struct {
 	Arguments string  `json:"arguments"`
 	Input     string  `json:"input"` // of a custom tool
 	Output    content `json:"output"`
+	Encrypted string  `json:"encrypted_content"` // of reasoning
 }
 
 // content is a text, or a list of parts.
@@ -41,12 +47,44 @@ type part struct {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (i *input) UnmarshalJSON(raw []byte) error {
+	i.raw = slices.Clone(raw)
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		*i = input{{Role: "user", Content: content{{Type: "input_text", Text: text}}}}
+		i.list = []item{{Role: "user", Content: content{{Type: "input_text", Text: text}}}}
 		return nil
 	}
-	return json.Unmarshal(raw, (*[]item)(i))
+	return json.Unmarshal(raw, &i.list)
+}
+
+// items returns what the client wrote as a list of items, each with a type and an ID.
+func (i input) items() []json.RawMessage {
+	var list []map[string]json.RawMessage
+	if json.Unmarshal(i.raw, &list) != nil { // it is a text
+		list = []map[string]json.RawMessage{{"role": json.RawMessage(`"user"`), "content": i.raw}}
+	}
+	items := make([]json.RawMessage, len(list))
+	for n, one := range list {
+		if one == nil {
+			one = map[string]json.RawMessage{}
+		}
+		if one["type"] == nil {
+			one["type"] = json.RawMessage(`"message"`)
+		}
+		if one["id"] == nil {
+			one["id"] = quoted("item_" + rand.Text())
+		}
+		if text := one["content"]; len(text) > 0 && text[0] == '"' {
+			kind := map[bool]string{true: "output_text", false: "input_text"}[string(one["role"]) == `"assistant"`]
+			one["content"] = json.RawMessage(`[{"type":"` + kind + `","text":` + string(text) + `}]`)
+		}
+		items[n], _ = json.Marshal(one) // it was read from JSON
+	}
+	return items
+}
+
+func quoted(text string) json.RawMessage {
+	raw, _ := json.Marshal(text) // never fails for a string
+	return raw
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -65,10 +103,11 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 }
 
 // read returns the conversation. Instructions get the messages that are none of it. Where the
-// conversation goes on, calls are known by etui and need not be among the items.
-func (i input) read(instructions *[]string, goesOn bool) ([]chat.Message, error) {
+// conversation goes on, calls are known by etui and need not be among the items. Open opens reasoning.
+func (i input) read(instructions *[]string, goesOn bool, open func(string) *reasoning) ([]chat.Message, error) {
+	var thought *reasoning // behind the calls that come next
 	history, made := []chat.Message{}, map[string]string{}
-	for n, one := range i {
+	for n, one := range i.list {
 		wrong := func(err error) error { return refuse(fmt.Sprintf("input[%d]", n), "input[%d]: %v", n, err) }
 		switch one.Type {
 		case "", "message":
@@ -99,7 +138,11 @@ func (i input) read(instructions *[]string, goesOn bool) ([]chat.Message, error)
 			} else {
 				history = append(history, chat.Message{Role: chat.Assistant, Calls: []chat.Call{call}})
 			}
+			thought.giveBack(&history[len(history)-1])
+		case "reasoning":
+			thought = open(one.Encrypted)
 		case "function_call_output", "custom_tool_call_output":
+			thought = nil
 			name, known := made[one.CallID]
 			if !known && !goesOn {
 				return nil, wrong(fmt.Errorf("no item before it is the call %q", one.CallID))
@@ -112,7 +155,7 @@ func (i input) read(instructions *[]string, goesOn bool) ([]chat.Message, error)
 				CallID: one.CallID, Name: name, Text: text, Images: files,
 			}})
 		}
-		// Others, such as reasoning, say nothing to an agent: etui keeps what its model wants back.
+		// Others say nothing to an agent.
 	}
 	return history, nil
 }

@@ -20,16 +20,23 @@ import (
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server/wire"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/turn"
 )
 
 // API has a handler for each request.
 type API struct {
-	engine *engine.Engine
-	models *wire.Models
+	engine  *engine.Engine
+	models  *wire.Models
+	runs    runs
+	process string // a name for this process
+	seal    seal
 }
 
 // New returns the API of an engine, whose agents are models.
-func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models} }
+func New(e *engine.Engine, models *wire.Models) *API {
+	return &API{engine: e, models: models, runs: runs{of: map[session.Key]*run{}}, process: rand.Text(), seal: newSeal()}
+}
 
 // request is the part of OpenAI's request that an agent can use.
 type request struct {
@@ -45,15 +52,20 @@ type request struct {
 	Temperature  *float64        `json:"temperature"`
 	TopP         *float64        `json:"top_p"`
 	Metadata     json.RawMessage `json:"metadata"`
+	Include      []string        `json:"include"`
 	User         string          `json:"user"`
 	Text         struct {
 		Format json.RawMessage `json:"format"`
 	} `json:"text"`
 	toolset
+
+	begins bool // a conversation that etui keeps
 }
 
 // conversation is a name, alone or in an object.
-type conversation struct{ ID string }
+type conversation struct {
+	ID string `json:"id"`
+}
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (c *conversation) UnmarshalJSON(raw []byte) error {
@@ -90,11 +102,14 @@ func tokenOf(id string) string {
 	return ""
 }
 
+// keeps reports whether the response is stored.
+func (c *request) keeps() bool { return c.Store == nil || *c.Store }
+
 // message turns the request into a message of the engine. The token names the conversation that etui
 // keeps; empty if the client does.
-func (c *request) message(r *http.Request) (m engine.Message, token string, err error) {
-	if c.Background {
-		return m, "", &refusal{"background", "unsupported_parameter", "background is not supported: leave it out, or stream"}
+func (c *request) message(r *http.Request, s seal) (m engine.Message, token string, err error) {
+	if c.Background && !c.keeps() {
+		return m, "", refuse("background", "background needs store: leave store out, or set it to true")
 	}
 	if err := c.read(&m.Offer); err != nil {
 		return m, "", err
@@ -118,11 +133,10 @@ func (c *request) message(r *http.Request) (m engine.Message, token string, err 
 		previous = *c.Previous
 	}
 	goesOn := previous != "" || c.Conversation.ID != "" || m.Session != ""
-	history, err := c.Input.read(&instructions, goesOn)
+	history, err := c.Input.read(&instructions, goesOn, func(content string) *reasoning { return s.open(&m, content) })
 	if err != nil {
 		return m, "", err
 	}
-	keeps := c.Store == nil || *c.Store
 	switch {
 	case previous != "":
 		if token = tokenOf(previous); token == "" {
@@ -131,9 +145,9 @@ func (c *request) message(r *http.Request) (m engine.Message, token string, err 
 		m.Session = idPrefix + token
 	case c.Conversation.ID != "":
 		m.Session = "conv-" + c.Conversation.ID
-	case m.Session == "" && keeps && len(history) == 1 && history[0].Role == chat.User:
+	case m.Session == "" && c.keeps() && len(history) == 1 && history[0].Role == chat.User:
 		token = rand.Text()[:tokenLength]
-		m.Session = idPrefix + token
+		m.Session, c.begins = idPrefix+token, true
 	}
 	m.Instructions = strings.TrimSpace(strings.Join(instructions, "\n\n"))
 	return m, token, wire.Said(&m, history)
@@ -174,7 +188,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 	if !wire.ReadForeign(w, r, c) {
 		return
 	}
-	m, token, err := c.message(r)
+	m, token, err := c.message(r, a.seal)
 	agent, unknown := a.models.Agent(c.Model)
 	m.Agent = agent
 	if err == nil && unknown == nil && c.Previous != nil && *c.Previous != "" {
@@ -192,12 +206,36 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 		wire.RefuseField(w, http.StatusNotFound, "model_not_found", "model", unknown.Error())
 		return
 	}
+	named := m.Session
+	if c.begins {
+		named = ""
+	}
 	if token == "" {
 		token = rand.Text()[:tokenLength]
 	}
 	out := newWriter(w, c, idPrefix+token+rand.Text()[:tokenLength], a.engine.Now().Unix())
 	defer out.close()
-	wire.Run(r, a.engine, m, out)
+	if c.includes() {
+		out.reasoning = func(done *turn.Done) *reasoningItem { return a.seal.item(&m, done) }
+	}
+	if c.Background {
+		a.background(w, r, m, out)
+		return
+	}
+	if c.keeps() {
+		out.keep = func(ended response) {
+			rec := out.record(&m)
+			rec.Response = ended
+			key, err := a.keyOf(m, ended.ID)
+			if err == nil {
+				err = a.save(r.Context(), key, m, rec)
+			}
+			if out.head.Store = err == nil; err != nil {
+				a.engine.Log().WarnContext(r.Context(), "a response is not stored", "error", err)
+			}
+		}
+	}
+	wire.RunIn(r, a.engine, m, named, out)
 }
 
 // there returns an error when the conversation of an earlier response is not kept for its client.
@@ -213,5 +251,11 @@ func (a *API) there(r *http.Request, m message.Message, id string) error {
 	if len(s.Messages) == 0 && !s.Open() {
 		return noPrevious(id)
 	}
-	return nil
+	switch _, _, err = a.load(r, m, id); {
+	case errors.As(err, new(errOther)):
+		return noPrevious(id)
+	case errors.As(err, new(errNone)): // it was deleted, or too long to be stored
+		return nil
+	}
+	return err
 }

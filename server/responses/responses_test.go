@@ -169,9 +169,9 @@ func TestKept(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"model":"mian","input":"x"}`:                   `404 {"error":{"message":"agent`,
-		`{"model":"main","input":"x","background":true}`: `"param":"background"`,
-		`{"model":"main","input":[]}`:                    `400`,
+		`{"model":"mian","input":"x"}`:                                                                         `404 {"error":{"message":"agent`,
+		`{"model":"main","input":"x","background":true,"store":false}`:                                         `"param":"background"`,
+		`{"model":"main","input":[]}`:                                                                          `400`,
 		`{"model":"main","input":[{"type":"function_call_output","call_id":"c","output":"x"}]}`:                `"param":"input[0]"`,
 		`{"model":"main","input":[{"role":"robot","content":"x"}]}`:                                            `"param":"input[0]"`,
 		`{"model":"main","input":"x","tools":[1]}`:                                                             `"param":"tools[0]"`,

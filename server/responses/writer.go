@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/turn"
@@ -17,6 +18,8 @@ type response struct {
 	Object       string            `json:"object"`
 	Created      int64             `json:"created_at"`
 	Status       string            `json:"status"`
+	Background   bool              `json:"background"`
+	Conversation *conversation     `json:"conversation"`
 	Error        *failure          `json:"error"`
 	Incomplete   *reason           `json:"incomplete_details"`
 	Instructions *string           `json:"instructions"`
@@ -35,7 +38,17 @@ type response struct {
 	Truncation   string            `json:"truncation"`
 	Usage        *usage            `json:"usage"`
 	Metadata     json.RawMessage   `json:"metadata"`
+	Etui         *wire.Extension   `json:"etui,omitempty"`
 }
+
+// The states of a response that others than the writer need.
+const (
+	inProgress = "in_progress"
+	cancelled  = "cancelled"
+)
+
+// open reports whether a response has not ended.
+func (r response) open() bool { return r.Status == inProgress || r.Status == "queued" }
 
 type failure struct {
 	Code    string `json:"code"`
@@ -105,18 +118,29 @@ type writer struct {
 	next    int // number of the next event
 	w       http.ResponseWriter
 	stream  *wire.Stream // nil when nothing is streamed
+	// reasoning, when not nil, returns what goes before the calls; nil for nothing.
+	reasoning func(*turn.Done) *reasoningItem
+	// keep, when not nil, stores the response once it has ended.
+	keep func(response)
+	// detached says that the turn goes on without the client, and cancelled that it was ended.
+	detached, cancelled bool
+}
+
+func newItem() messageItem {
+	return messageItem{"message", "msg_" + rand.Text(), inProgress, "assistant", []textPart{}}
 }
 
 func newWriter(w http.ResponseWriter, c *request, id string, now int64) *writer {
-	o := &writer{
-		request: c, w: w, item: messageItem{"message", "msg_" + rand.Text(), "in_progress", "assistant", []textPart{}},
-	}
+	o := &writer{request: c, w: w, item: newItem()}
 	o.head = response{
-		ID: id, Object: "response", Created: now, Status: "in_progress", Instructions: c.Instructions, MaxTokens: c.MaxTokens,
+		ID: id, Object: "response", Created: now, Status: inProgress, Background: c.Background, Instructions: c.Instructions, MaxTokens: c.MaxTokens,
 		Model: c.Model, Output: []any{}, Parallel: c.Parallel == nil || *c.Parallel, Previous: c.Previous,
 		Reasoning: map[string]any{"effort": nil, "summary": nil}, Store: c.Store == nil || *c.Store,
 		Temperature: c.Temperature, Text: map[string]any{"format": map[string]string{"type": "text"}},
 		ToolChoice: c.Choice, Tools: c.Tools, TopP: c.TopP, Truncation: "disabled", Metadata: c.Metadata,
+	}
+	if c.Conversation.ID != "" {
+		o.head.Conversation = &c.Conversation
 	}
 	if len(c.Text.Format) > 0 {
 		o.head.Text["format"] = c.Text.Format
@@ -150,11 +174,18 @@ func (o *writer) written(f frame) string { return wire.Event(f.Type, o.number(f)
 
 func (o *writer) send(list ...frame) error {
 	for _, f := range list {
-		if err := o.stream.Event(f.Type, o.number(f)); err != nil {
+		if err := o.stream.Event(f.Type, o.number(f)); err != nil && !o.detached {
 			return err
 		}
 	}
 	return nil
+}
+
+// record returns what is stored of the response.
+func (o *writer) record(m *engine.Message) record {
+	return record{
+		Response: o.head, Input: o.request.Input.items(), Client: m.Client, Trusted: m.Trusted, Begins: o.request.begins,
+	}
 }
 
 func (o *writer) close() {
@@ -175,6 +206,9 @@ func (o *writer) Event(e turn.Event) error {
 	}
 	return nil
 }
+
+// Extend implements [wire.Extender].
+func (o *writer) Extend(x *wire.Extension) { o.head.Etui = x }
 
 func (o *writer) say(text string) error {
 	first, at := o.text.Len() == 0, 0
@@ -206,6 +240,13 @@ func (o *writer) end(done *turn.Done) error {
 			return err
 		}
 	}
+	if o.reasoning != nil {
+		if item := o.reasoning(done); item != nil {
+			if err := o.whole(item); err != nil {
+				return err
+			}
+		}
+	}
 	for _, c := range done.Handed {
 		if err := o.call(o.request.item(c)); err != nil {
 			return err
@@ -221,11 +262,26 @@ func (o *writer) end(done *turn.Done) error {
 	u := &usage{Input: done.Usage.Input, Output: done.Usage.Output, Total: done.Usage.Input + done.Usage.Output}
 	u.InputDetails.Cached = done.Usage.CacheRead
 	o.head.Usage = u
-	if o.stream == nil {
-		wire.Reply(o.w, http.StatusOK, o.head)
-		return nil
+	if o.cancelled {
+		o.head.Status, o.head.Incomplete = cancelled, nil
 	}
-	return o.send(frame{Type: "response." + o.head.Status, Response: &o.head})
+	if o.keep != nil {
+		o.keep(o.head)
+	}
+	return o.finish()
+}
+
+// finish writes the response that has ended.
+func (o *writer) finish() error {
+	switch {
+	case o.stream != nil && o.head.Status == cancelled: // the API has no event of its own for it
+		return o.send(frame{Type: "response.incomplete", Response: &o.head})
+	case o.stream != nil:
+		return o.send(frame{Type: "response." + o.head.Status, Response: &o.head})
+	case o.w != nil:
+		wire.Reply(o.w, http.StatusOK, o.head)
+	}
+	return nil
 }
 
 func (o *writer) endText() error {
@@ -247,6 +303,19 @@ func (o *writer) endText() error {
 	)
 }
 
+// whole writes an item that has no pieces.
+func (o *writer) whole(item any) error {
+	at := len(o.head.Output)
+	o.head.Output = append(o.head.Output, item)
+	if o.stream == nil {
+		return nil
+	}
+	return o.send(
+		frame{Type: "response.output_item.added", Output: &at, Item: item},
+		frame{Type: "response.output_item.done", Output: &at, Item: item},
+	)
+}
+
 // call writes a call for the client.
 func (o *writer) call(c callItem) error {
 	at := len(o.head.Output)
@@ -256,7 +325,7 @@ func (o *writer) call(c callItem) error {
 	}
 	begun, text := c, *c.said()
 	var nothing string
-	*begun.said(), begun.Status = &nothing, "in_progress"
+	*begun.said(), begun.Status = &nothing, inProgress
 	kind, ended := "response.function_call_arguments", frame{Output: &at, ItemID: c.ID, Name: c.Name, Arguments: text}
 	if c.Type == "custom_tool_call" {
 		kind, ended = "response.custom_tool_call_input", frame{Output: &at, ItemID: c.ID, Input: text}

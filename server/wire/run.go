@@ -21,6 +21,20 @@ type Writer interface {
 // that is too long fails with [model.ErrTooLong], the error at which clients of models shorten
 // the conversation.
 func Run(r *http.Request, e *engine.Engine, m engine.Message, out Writer) {
+	RunIn(r, e, m, m.Session, out)
+}
+
+// RunIn is [Run] for a message whose client calls the conversation by a name, or by none if etui has just
+// made the session for it.
+func RunIn(r *http.Request, e *engine.Engine, m engine.Message, named string, out Writer) {
+	setAside(&m)
+	t := turns{e, out, m, named, CallerOf(r).ForOthers}
+	if answered, err := t.again(r.Context()); answered || err != nil {
+		if err != nil {
+			out.Fail(err)
+		}
+		return
+	}
 	sent := Joins(r, &m)
 	for event, err := range e.Send(r.Context(), m) {
 		if errors.Is(err, engine.ErrTooLong) {
@@ -30,11 +44,21 @@ func Run(r *http.Request, e *engine.Engine, m engine.Message, out Writer) {
 			out.Fail(err)
 			return
 		}
-		if out.Event(event) != nil {
-			return // that ends the turn unless the client comes back
+		if event.Done == nil {
+			if out.Event(event) != nil {
+				return // that ends the turn unless the client comes back
+			}
+			continue
 		}
-		if event.Done != nil {
-			sent()
+		if len(event.Done.Awaits) > 0 {
+			if err := t.keep(r.Context()); err != nil {
+				out.Fail(err)
+				return
+			}
 		}
+		if t.ended(t.name(), *event.Done) != nil {
+			return
+		}
+		sent()
 	}
 }

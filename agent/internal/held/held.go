@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
 )
 
 // maxKept is how many messages of a conversation are looked through for what is kept.
@@ -20,6 +23,7 @@ const maxKept = 400
 // Keep keeps what a turn has said, which ends with calls for the client, in a session of its own.
 // Caller says whose it is.
 func Keep(ctx context.Context, s session.Store, key session.Key, caller chat.Message, said []chat.Message) error {
+	said = slices.DeleteFunc(slices.Clone(said), func(m chat.Message) bool { return m.Role == chat.User })
 	own := slices.ContainsFunc(said, func(m chat.Message) bool {
 		return len(m.State) > 0 || m.Result != nil ||
 			slices.ContainsFunc(m.Calls, func(c chat.Call) bool { return !c.Client || len(c.State) > 0 })
@@ -30,6 +34,27 @@ func Keep(ctx context.Context, s session.Store, key session.Key, caller chat.Mes
 	caller.Role, caller.Note = chat.User, "[calls of etui's tools in a conversation that the client keeps]"
 	if err := s.Append(ctx, key, session.State{}, append([]chat.Message{caller}, said...)...); err != nil {
 		return fmt.Errorf("keeping the calls of etui's tools: %w: %w", store.ErrAway, err)
+	}
+	return nil
+}
+
+// Aside keeps a whole turn, which waits for a person, and the messages before it in a session of its own.
+// The turn goes on there. All of it is what a user said, so that it can be forgotten.
+func Aside(
+	ctx context.Context, s session.Store, key session.Key, user string, m message.Mail, all []chat.Message, step *turn.Step,
+) error {
+	step.Done.Reply = approval.Text(step.Done.Awaits)
+	m.History = nil
+	state := step.State.Clone()
+	state.Turn.Request, state.Sent = m.Stored(), len(all)
+	for i := range all {
+		if all[i].Role == chat.User {
+			all[i].User = user
+		}
+	}
+	messages, _ := message.Storable(all)
+	if err := s.Append(ctx, key, state, messages...); err != nil {
+		return fmt.Errorf("keeping a turn that waits for a person: %w: %w", store.ErrAway, err)
 	}
 	return nil
 }

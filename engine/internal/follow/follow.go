@@ -25,7 +25,7 @@ type news struct {
 
 // Line returns an event as other processes learn it, a line of JSON; nil if they do without.
 func Line(e turn.Event) []byte {
-	if e.Step != nil || e.Selection != nil {
+	if e.Step != nil || e.Selection != nil || e.Thought != nil {
 		return nil
 	}
 	n := news{

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -43,8 +42,8 @@ const maxLoaded = 200
 func Serve(ctx context.Context, console *terminal.Console, c *client.Client, who api.Message, version string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	a := &agent{client: c, who: who, version: version, running: map[acp.SessionId]context.CancelFunc{}, ctx: ctx}
-	in := gate{console.In, make(chan struct{})}
+	a := &agent{client: c, who: who, version: version, ctx: ctx}
+	in := newGate(console.In, a.arrived)
 	a.editor = acp.NewAgentSideConnection(a, console.Out, in)
 	a.editor.SetLogger(slog.New(slog.DiscardHandler))
 	close(in.open)
@@ -57,17 +56,6 @@ func Serve(ctx context.Context, console *terminal.Console, c *client.Client, who
 	return nil
 }
 
-// gate holds the input back until it is open: the library reads before it has its own parts.
-type gate struct {
-	io.Reader
-	open chan struct{}
-}
-
-func (g gate) Read(p []byte) (int, error) {
-	<-g.open
-	return g.Reader.Read(p)
-}
-
 // agent is one side of the protocol. Its methods are safe for concurrent use.
 type agent struct {
 	client  *client.Client
@@ -78,7 +66,7 @@ type agent struct {
 
 	turns   sync.WaitGroup
 	mu      sync.Mutex
-	running map[acp.SessionId]context.CancelFunc
+	prompts []*prompt // those that have arrived and not ended, in their order
 }
 
 var _ acp.AgentLoader = (*agent)(nil)
@@ -155,15 +143,8 @@ func (a *agent) find(ctx context.Context, id acp.SessionId) (session.Key, error)
 	return "", acp.NewInvalidParams(map[string]string{"sessionId": "there is no conversation " + string(id)})
 }
 
-// Cancel implements [acp.Agent].
-func (a *agent) Cancel(_ context.Context, r acp.CancelNotification) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if cancel := a.running[r.SessionId]; cancel != nil {
-		cancel()
-	}
-	return nil
-}
+// Cancel implements [acp.Agent]: the prompts were cancelled when it arrived.
+func (a *agent) Cancel(context.Context, acp.CancelNotification) error { return nil }
 
 // Prompt implements [acp.Agent]: it runs a turn, and asks the person about calls that wait.
 func (a *agent) Prompt(_ context.Context, r acp.PromptRequest) (acp.PromptResponse, error) {
@@ -171,19 +152,13 @@ func (a *agent) Prompt(_ context.Context, r acp.PromptRequest) (acp.PromptRespon
 		return acp.PromptResponse{}, acp.NewInvalidParams(map[string]string{"sessionId": "it comes from session/new"})
 	}
 	m := a.who
-	m.Session, m.StopWithConnection, m.IdempotencyKey = string(r.SessionId), true, rand.Text()
+	m.Session, m.StopWithConnection = string(r.SessionId), true
 	if err := read(&m, r.Prompt); err != nil {
 		return acp.PromptResponse{}, acp.NewInvalidParams(map[string]string{"prompt": err.Error()})
 	}
-	ctx, cancel := context.WithCancel(a.ctx)
-	defer cancel()
-	a.mu.Lock()
-	if before := a.running[r.SessionId]; before != nil {
-		before() // the protocol has one turn at a time
-	}
-	a.running[r.SessionId] = cancel
+	ctx, end := a.begin(r)
+	defer end()
 	a.turns.Add(1)
-	a.mu.Unlock()
 	defer a.turns.Done()
 	begun := map[string]bool{} // the calls that the editor shows
 	for range maxQuestions {

@@ -3,6 +3,7 @@ package acp_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -85,8 +86,19 @@ func open(t *testing.T, e *editor, steps ...fake.Step) *sdk.ClientSideConnection
 	if err != nil {
 		t.Fatal(err)
 	}
-	fromEditor, toAgent := io.Pipe()
-	fromAgent, toEditor := io.Pipe()
+	toAgent, fromAgent := serve(t, gateway)
+	c := sdk.NewClientSideConnection(e, toAgent, fromAgent)
+	if got, err := c.Initialize(t.Context(), sdk.InitializeRequest{ProtocolVersion: sdk.ProtocolVersionNumber}); err != nil || !got.AgentCapabilities.LoadSession {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	return c
+}
+
+// serve serves an agent of a gateway until the test ends.
+func serve(t *testing.T, gateway *engine.Engine) (toAgent io.Writer, fromAgent io.Reader) {
+	t.Helper()
+	fromEditor, in := io.Pipe()
+	out, toEditor := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
 		ended <- acp.Serve(t.Context(), &terminal.Console{In: fromEditor, Out: toEditor, Err: io.Discard},
@@ -94,16 +106,12 @@ func open(t *testing.T, e *editor, steps ...fake.Step) *sdk.ClientSideConnection
 		_ = toEditor.Close()
 	}()
 	t.Cleanup(func() {
-		_ = toAgent.Close()
+		_ = in.Close()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	c := sdk.NewClientSideConnection(e, toAgent, fromAgent)
-	if got, err := c.Initialize(t.Context(), sdk.InitializeRequest{ProtocolVersion: sdk.ProtocolVersionNumber}); err != nil || !got.AgentCapabilities.LoadSession {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	return c
+	return in, out
 }
 
 func begin(t *testing.T, c *sdk.ClientSideConnection) sdk.SessionId {
@@ -166,6 +174,51 @@ func TestPermission(t *testing.T) {
 		}
 		if ran := strings.Contains(said, "wipe of it"); ran != (want == "wipe of it") || !strings.Contains(said, want) {
 			t.Errorf("%q: %s", choose, said)
+		}
+	}
+}
+
+// TestCancelAtOnce: a cancel that comes with its prompt in one piece ends the prompt, and not the next.
+func TestCancelAtOnce(t *testing.T) {
+	const rounds = 50
+	steps := make([]fake.Step, 2*rounds)
+	for i := range steps {
+		steps[i] = fake.Step{Wait: make(chan struct{})}
+	}
+	gateway, err := engine.New(engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: fake.New(steps...)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	toAgent, fromAgent := serve(t, gateway)
+	answers := json.NewDecoder(fromAgent)
+	for i := range rounds {
+		id := fmt.Sprintf("editor-%d", i)
+		cancel := fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`, id)
+		lines := ""
+		for n, text := range []string{"first", "second"} {
+			lines += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}}`, 2*i+n, id, text) + "\n"
+			if n == 0 {
+				lines += cancel + "\n"
+			}
+		}
+		if _, err := io.WriteString(toAgent, lines); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 2 {
+			var got struct {
+				ID     int `json:"id"`
+				Result struct {
+					Reason string `json:"stopReason"`
+				} `json:"result"`
+			}
+			if err := answers.Decode(&got); err != nil || got.ID != 2*i+n || got.Result.Reason != "cancelled" {
+				t.Fatalf("round %d: %+v, %v", i, got, err)
+			}
+			if n == 0 {
+				if _, err := io.WriteString(toAgent, cancel+"\n"); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 	}
 }
