@@ -61,6 +61,8 @@ type Config struct {
 	Spawn Spawn
 	// NoClientTools refuses messages that bring tools of their client.
 	NoClientTools bool
+	// SelectClientTools shows the model only those that fit its message, as with the tools of etui.
+	SelectClientTools bool
 	// HistoryTokens bounds how much of a conversation is sent, see
 	// [prompt.Config].
 	HistoryTokens int

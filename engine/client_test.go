@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -294,5 +295,102 @@ func TestClientResultTwice(t *testing.T) {
 	}
 	if taken != 1 || len(m.Requests()) != 2 {
 		t.Errorf("%d are taken, the model is asked %d times", taken, len(m.Requests()))
+	}
+}
+
+// crowd are many tools of a client, of which a message means few.
+func crowd() (list []clienttool.Tool) {
+	for i := range 60 {
+		list = append(list, clienttool.Tool{
+			Name: fmt.Sprintf("part_%02d", i), Description: fmt.Sprintf("Orders the spare part number %d of the machine", i),
+		})
+	}
+	return append(list,
+		clienttool.Tool{Name: "book_flight", Description: "Books a flight to a city", Parameters: []byte(`{"type":"object"}`)},
+		clienttool.Tool{Name: "play_song", Description: "Plays a song in the kitchen"},
+		clienttool.Tool{Name: "water_roses", Description: "Waters the roses in the garden"},
+		clienttool.Tool{Name: "echo", Description: "The client's echo"}, clienttool.Tool{Name: "\u753b\u56fe", Description: "Draws"},
+	)
+}
+
+// With client_tools: selected the model sees the tools of the client that fit the first message. Later ones
+// are announced and found, the request begins with the same bytes, and calls of all are handed over.
+func TestClientToolsSelected(t *testing.T) {
+	t.Parallel()
+	for name, keeps := range map[string]bool{"etui keeps the conversation": false, "the client keeps it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kept := &store.Memory{}
+			change := func(c *engine.Config) { c.Store, c.Agents[0].SelectClientTools = kept, true }
+			g, first := newEngine(t, change, fake.Step{Text: "Booked."})
+			m := engine.Message{User: "ann", Offer: clienttool.Offer{Tools: crowd()}}
+			say := func(g *engine.Engine, text, before string) turn.Done {
+				switch m.Text = text; {
+				case !keeps:
+					m.Session = "s"
+				case before == "":
+					m.History = []chat.Message{}
+				default:
+					m.History = []chat.Message{{Role: chat.User, Text: before}, {Role: chat.Assistant, Text: "Booked."}}
+				}
+				return end(t, g, m)
+			}
+			say(g, "Book a flight to Rome", "")
+			g, second := newEngine(t, change,
+				fake.Step{Calls: []chat.Call{fake.Call("1", "find_tools", `{"queries":["song in the kitchen"]}`)}},
+				fake.Step{Calls: []chat.Call{fake.Call("2", "call_tool", `{"name":"water_roses","arguments":{"minutes":5}}`)}})
+			done := say(g, "Now water the roses", "Book a flight to Rome")
+			a, b := first.Requests()[0], second.Requests()[0]
+			var shown []string
+			for _, d := range a.Tools {
+				shown = append(shown, d.Name)
+			}
+			for _, want := range []string{"book_flight", "echo", "\u753b\u56fe", "etui_echo", "find_tools", "call_tool"} {
+				if !slices.Contains(shown, want) {
+					t.Errorf("the model sees %v, without %s", shown, want)
+				}
+			}
+			if len(shown) > 30 || slices.Contains(shown, "water_roses") {
+				t.Errorf("the model sees %d tools: %v", len(shown), shown)
+			}
+			if !reflect.DeepEqual(a.Tools, b.Tools) || a.System != b.System || a.Messages[0].Note != b.Messages[0].Note {
+				t.Errorf("the second request begins with other bytes: %v", b.Tools)
+			}
+			if note := b.Messages[2].Note; !strings.Contains(note, "water_roses(): Waters the roses in the garden") {
+				t.Errorf("the note is %q", note)
+			}
+			if got := spoken(second.Requests()[1]); !strings.Contains(got, "play_song()") {
+				t.Errorf("the model reads %q", got)
+			}
+			if len(done.Handed) != 1 || done.Handed[0].Name != "water_roses" || string(done.Handed[0].Arguments) != `{"minutes":5}` {
+				t.Errorf("the client gets %+v", done.Handed)
+			}
+		})
+	}
+}
+
+// A call that the client asks for is shown in any case, and a provider that defers tools gets the others.
+func TestClientToolsSelectedAlways(t *testing.T) {
+	t.Parallel()
+	g, m := newEngine(t, func(c *engine.Config) {
+		c.Agents[0].SelectClientTools = true
+		c.Selection.Direct = -1
+	}, fake.Step{Text: "ok"}, fake.Step{Text: "ok"})
+	m.Deferral = true
+	asked := engine.Message{Text: "Book a flight", User: "ann", Session: "s", Offer: clienttool.Offer{Tools: crowd()}}
+	asked.Offer.Only = "part_07"
+	end(t, g, asked)
+	names := func(list []tool.Definition) (names []string) {
+		for _, d := range list {
+			names = append(names, d.Name)
+		}
+		return names
+	}
+	r := m.Requests()[0]
+	if shown := names(r.Tools); !slices.Contains(shown, "part_07") || slices.Contains(shown, "part_08") {
+		t.Errorf("the model sees %v", shown)
+	}
+	if later := names(r.Deferred); !slices.Contains(later, "part_08") || slices.Contains(later, "part_07") {
+		t.Errorf("the provider defers %v", later)
 	}
 }

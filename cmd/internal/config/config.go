@@ -124,7 +124,7 @@ type Agent struct {
 	Custom       Custom   `yaml:"custom" help:"What the strategy custom includes."`
 	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
 	Steer        bool     `yaml:"steer" help:"Take what the user writes during a turn into that turn, after its next calls. Default: it waits for a turn of its own."`
-	ClientTools  string   `yaml:"client_tools" default:"all" enum:"all,none" help:"Which tools that a client brings with its request the model sees, see client-tools.md. none refuses such requests."`
+	ClientTools  string   `yaml:"client_tools" default:"all" enum:"all,selected,none" help:"Which tools that a client brings with its request the model sees, see client-tools.md: all, or those that fit the message (selected). none refuses such requests."`
 	Workspace    string   `yaml:"workspace" help:"Existing folder for its file tools, commands and memory. Default: the workspace."`
 	Spawn        Spawn    `yaml:"spawn" help:"Sub-agents that it may start with the tool spawn, see subagents.md. Default: none."`
 }
