@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/clienttool"
 	"github.com/etui-run/etui/engine"
@@ -392,5 +393,59 @@ func TestClientToolsSelectedAlways(t *testing.T) {
 	}
 	if later := names(r.Deferred); !slices.Contains(later, "part_08") || slices.Contains(later, "part_07") {
 		t.Errorf("the provider defers %v", later)
+	}
+}
+
+// A request that a chat client sends by itself is answered by a model of its own, which sees no tools, and
+// leaves nothing in the session that it names.
+func TestChores(t *testing.T) {
+	t.Parallel()
+	kept, small := &store.Memory{}, fake.New(fake.Step{Text: "Flights"}, fake.Step{Text: "Flights"},
+		fake.Step{Calls: []chat.Call{fake.Call("1", "title", `{"title":"Flights"}`)}})
+	g, m := newEngine(t, func(c *engine.Config) {
+		c.Store = kept
+		c.Agents[0].Instructions, c.Agents[0].Skill = "You book flights.", "talking"
+		c.Agents[0].Chores = &agent.Chores{Model: small, Match: func(text, _ string) bool { return text == "title?" }}
+	}, fake.Step{Text: "Hello."}, fake.Step{Text: "Bye."})
+	asked := engine.Message{Text: "hello", User: "ann", Session: "s"}
+	end(t, g, asked)
+	asked.Text, asked.Offer.Tools = "title?", []clienttool.Tool{readFile, {Name: "title"}}
+	same(t, "title", end(t, g, asked).Reply, "Flights")
+	asked.History, asked.Session = []chat.Message{{Role: chat.User, Text: "hello"}, {Role: chat.Assistant, Text: "Hello."}}, ""
+	same(t, "title", end(t, g, asked).Reply, "Flights")
+	asked.Offer.Only = "title"
+	if done := end(t, g, asked); len(done.Handed) != 1 || done.Handed[0].Name != "title" {
+		t.Errorf("the client gets %+v", done)
+	}
+	asked.Text, asked.Offer = "bye", clienttool.Offer{}
+	end(t, g, asked)
+	for i, r := range small.Requests()[:2] {
+		if len(r.Tools)+len(r.Deferred) > 0 || strings.Contains(r.System, "book flights") || r.Messages[len(r.Messages)-1].Note != "" {
+			t.Errorf("request %d is %+v", i, r)
+		}
+	}
+	if a, b := m.Requests()[0], m.Requests()[1]; !reflect.DeepEqual(a.Tools, b.Tools) || len(a.Tools) == 0 {
+		t.Errorf("a chore changes the tools of the conversation: %v", b.Tools)
+	}
+	list, err := kept.List(t.Context(), session.Filter{})
+	must(t, err)
+	if len(list) != 1 || list[0].Messages != 2 {
+		t.Errorf("the store has %+v", list)
+	}
+}
+
+// With the client in the lead its instructions come first, and etui's follow.
+func TestClientLeads(t *testing.T) {
+	t.Parallel()
+	for own, want := range map[string]string{
+		"": "You are a coder.\n\nUse a tool", "You know the plant.": "You are a coder.\n\nYou know the plant.\nUse a tool",
+	} {
+		g, m := newEngine(t, func(c *engine.Config) {
+			c.Agents[0].ClientLeads, c.Agents[0].Instructions = true, own
+		}, fake.Step{Text: "ok"})
+		end(t, g, engine.Message{Text: "go", User: "ann", Instructions: "You are a coder."})
+		if got := m.Requests()[0].System; !strings.HasPrefix(got, want) {
+			t.Errorf("the system prompt is %q", got)
+		}
 	}
 }
