@@ -11,8 +11,8 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// request encodes a request for the API.
-func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, error) {
+// request encodes a request for the API. Native reports that the API holds the answer to a schema.
+func (m *Model) request(req model.Request, names endpoint.Declared) (raw []byte, native bool, err error) {
 	out := request{
 		Model: m.config.Model, Stream: true, MaxTokens: cmp.Or(req.MaxTokens, m.config.MaxTokens),
 		TopP: req.TopP, StopSequences: req.Stop,
@@ -53,18 +53,11 @@ func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, err
 			out.Tools = append(out.Tools, t)
 		}
 	}
-	return json.Marshal(out) // with HTML escaped, as ever: the provider's cache compares the bytes
-}
-
-// unknown returns the first setting that the API does not know; empty if it knows all.
-func unknown(s model.Settings) string {
-	switch {
-	case s.Seed != nil:
-		return "seed"
-	case s.Format != nil:
-		return "response_format"
+	if req.Format != nil {
+		native = m.format(&out, req.Format)
 	}
-	return ""
+	raw, err = json.Marshal(out) // with HTML escaped, as ever: the provider's cache compares the bytes
+	return raw, native, err
 }
 
 func define(d tool.Definition, names endpoint.Declared) definition {
