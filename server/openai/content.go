@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/chat"
@@ -87,11 +88,14 @@ func (m completionMessage) content() (text string, pictures []chat.File, err err
 		case m.Role != "user" && m.Role != "tool":
 			return "", nil, fmt.Errorf("parts of type %q are not supported in a message of role %q, only text", p.Type, m.Role)
 		case p.Type == "image_url":
-			picture, _, err := wire.DataURL(p.Image.URL)
-			if err != nil {
-				return "", nil, fmt.Errorf("image_url: %w", err)
+			picture, remote := wire.Remote(p.Image.URL)
+			if !remote {
+				if picture.Data, _, err = wire.DataURL(p.Image.URL); err != nil {
+					return "", nil, fmt.Errorf("image_url: %w", err)
+				}
+				picture.Name = ""
 			}
-			pictures = append(pictures, chat.File{Data: picture})
+			pictures = append(pictures, picture)
 		case p.Type == "file":
 			written, pdf, err := p.file()
 			if err != nil {
@@ -105,7 +109,8 @@ func (m completionMessage) content() (text string, pictures []chat.File, err err
 			return "", nil, fmt.Errorf("parts of type %q are not supported, only text, image_url and file", p.Type)
 		}
 	}
-	if len(pictures) > 0 {
+	remote := slices.ContainsFunc(pictures, func(f chat.File) bool { return len(f.Data) == 0 && f.Name != "" })
+	if len(pictures) > 0 && !remote { // else once they are fetched
 		pictures, err = message.Pictures(pictures)
 	}
 	return all.String(), pictures, err

@@ -28,12 +28,13 @@ import (
 
 // API has a handler for each request.
 type API struct {
-	engine *engine.Engine
-	models *wire.Models
+	engine   *engine.Engine
+	models   *wire.Models
+	pictures *wire.Pictures
 }
 
 // New returns the API of an engine, whose agents are models.
-func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models} }
+func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models, wire.NewPictures(e)} }
 
 // completionRequest is the part of OpenAI's request that an agent can use.
 type completionRequest struct {
@@ -189,6 +190,15 @@ func (a *API) asked(w http.ResponseWriter, r *http.Request) (*engine.Message, *c
 	}
 	if m.Agent, err = a.models.Agent(req.Model); err != nil {
 		wire.RefuseField(w, http.StatusNotFound, "model_not_found", "model", err.Error())
+		return nil, nil
+	}
+	var unseen *wire.FetchError
+	switch err = a.pictures.Fetch(r.Context(), &m); {
+	case errors.As(err, &unseen):
+		wire.RefuseField(w, http.StatusBadRequest, "invalid_image_url", "messages", err.Error())
+		return nil, nil
+	case err != nil:
+		wire.Fail(w, err)
 		return nil, nil
 	}
 	return &m, newWriter(w, req, completion{
