@@ -261,6 +261,8 @@ func UserText(m chat.Message) string {
 		kind, why := "picture", "this model cannot see pictures"
 		if f.MediaType == chat.PDF {
 			kind, why = "file", "this model cannot read PDFs"
+		} else if f.MediaType == chat.WAV || f.MediaType == chat.MP3 {
+			kind, why = "sound", "this model cannot hear"
 		}
 		if f.Data == nil {
 			why = "an earlier " + kind + " that is not shown again"

@@ -230,3 +230,16 @@ func TestPDFsOfMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestSoundOfMessages: the model reads of sound, which the API does not take.
+func TestSoundOfMessages(t *testing.T) {
+	s, _, _, err := ask(t, modeltest.Reply{}, model.Request{Messages: []chat.Message{{
+		Role: chat.User, Text: "hear", Files: []chat.File{{MediaType: chat.WAV, Size: 3, Data: []byte("WAV")}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(s.Requests()[0].Body), `"text":"hear\n\n[sound audio/wav, 1 kB: this model cannot hear]"`; !strings.Contains(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

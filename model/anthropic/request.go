@@ -131,6 +131,7 @@ func (c *conversation) add(m chat.Message) {
 			c.append(roleUser, c.result(*m.Result))
 		}
 	default:
+		m, _ = endpoint.Told(m, endpoint.Sound)
 		text, pictures := model.Seen(m)
 		if c.blind {
 			text, pictures = model.UserText(m), nil

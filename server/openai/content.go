@@ -21,6 +21,9 @@ type part struct {
 	Image   struct {
 		URL string `json:"url"`
 	} `json:"image_url"`
+	Audio struct {
+		Data []byte `json:"data"`
+	} `json:"input_audio"`
 	File struct {
 		Name string `json:"filename"`
 		Data string `json:"file_data"`
@@ -96,6 +99,8 @@ func (m completionMessage) content() (text string, pictures []chat.File, err err
 				picture.Name = ""
 			}
 			pictures = append(pictures, picture)
+		case p.Type == "input_audio" && len(p.Audio.Data) > 0:
+			pictures = append(pictures, chat.File{Data: p.Audio.Data})
 		case p.Type == "file":
 			written, pdf, err := p.file()
 			if err != nil {
@@ -106,7 +111,7 @@ func (m completionMessage) content() (text string, pictures []chat.File, err err
 				pictures = append(pictures, chat.File{Name: p.File.Name, Data: pdf})
 			}
 		default:
-			return "", nil, fmt.Errorf("parts of type %q are not supported, only text, image_url and file", p.Type)
+			return "", nil, fmt.Errorf("parts of type %q are not supported, only text, image_url, file and input_audio", p.Type)
 		}
 	}
 	remote := slices.ContainsFunc(pictures, func(f chat.File) bool { return len(f.Data) == 0 && f.Name != "" })

@@ -113,6 +113,7 @@ func TestRefusedParts(t *testing.T) {
 		"text that is none":       {"user", filePart("text/plain", "\xff\xfe"), "not text in UTF-8"},
 		"an uploaded file":        {"user", `{"type":"file","file":{"file_id":"file-1"}}`, "send file_data instead of file_id"},
 		"sound":                   {"user", `{"type":"input_audio"}`, `parts of type \"input_audio\" are not supported`},
+		"sound that is none":      {"user", `{"type":"input_audio","input_audio":{"data":"aGk=","format":"wav"}}`, "picture 1 is not a PNG"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := newAPI(t)
@@ -127,6 +128,21 @@ func TestRefusedParts(t *testing.T) {
 				t.Errorf("%s does not name the field", body)
 			}
 		})
+	}
+}
+
+// TestSound: sound reaches the model, whatever the client calls its format.
+func TestSound(t *testing.T) {
+	a, m := newAPI(t, fake.Step{Text: "a bell"}, fake.Step{Text: "a bell"})
+	for sound, want := range map[string]string{"RIFF\x24\x00\x00\x00WAVEfmt ": chat.WAV, "\xff\xfb\x90\x00": chat.MP3} {
+		part := `{"type":"input_audio","input_audio":{"data":"` + base64.StdEncoding.EncodeToString([]byte(sound)) + `","format":"wav"}}`
+		if status, body := complete(a, `{"model":"main","messages":[{"role":"user","content":[`+part+`]}]}`); status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+		requests := m.Requests()
+		if files := requests[len(requests)-1].Messages[0].Files; len(files) != 1 || files[0].MediaType != want {
+			t.Errorf("the model gets %+v", files)
+		}
 	}
 }
 
