@@ -95,6 +95,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"GET /v1/models", Person, "the agents, as models of OpenAI's API, or of Anthropic's for its clients", d.models},
 		{"GET /v1/models/{id}", Person, "one agent, as a model", d.openai.Model},
 		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, d.openai.Completions},
+		{"POST /v1/completions", Person, "the older form of these: a prompt in, a text out", d.openai.Texts},
 		{"POST /v1/responses", Person, `OpenAI's responses; "model" names the agent`, d.responses.Create},
 		{"POST /v1/embeddings", Person, "OpenAI's embeddings, passed on to the embeddings server of the configuration", s.config.Embeddings.ServeHTTP},
 		{"POST /v1/messages", Person, `Anthropic's messages; "model" names the agent`, d.anthropic.Messages},

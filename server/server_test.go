@@ -60,6 +60,7 @@ func ExampleServer_Routes() {
 	// person    GET /v1/models
 	// person    GET /v1/models/{id}
 	// person    POST /v1/chat/completions
+	// person    POST /v1/completions
 	// person    POST /v1/responses
 	// person    POST /v1/embeddings
 	// person    POST /v1/messages

@@ -46,6 +46,7 @@ func (m completionMessage) read(made map[string]string) (chat.Message, *refusal)
 		said.Role = system
 	case "user":
 	case "assistant":
+		said.Text += m.Refusal
 		for _, c := range m.ToolCalls {
 			if c.ID == "" || c.Function == nil || c.Function.Name == "" {
 				return said, &refusal{field: "tool_calls", says: "a call needs an id and a function with a name"}

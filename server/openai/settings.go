@@ -69,7 +69,7 @@ var passed = []string{"frequency_penalty", "logit_bias", "presence_penalty", "re
 
 // unusable are the fields that would change the answer and that no agent follows, with
 // the values that change nothing. Other fields are skipped: they do not concern the answer of
-// an agent, as n and logprobs, or OpenAI's own accounts and storage, or they are not OpenAI's.
+// an agent, as logprobs, or OpenAI's own accounts and storage, or they are not OpenAI's.
 var unusable = map[string][]string{
 	"functions":          {"[]"},
 	"function_call":      {`"auto"`, `"none"`},

@@ -93,7 +93,7 @@ func TestLenient(t *testing.T) {
 	user := `"messages":[{"role":"user","content":"x"}]`
 	for name, body := range map[string]string{
 		"a choice without tools":          `{"model":"main","tool_choice":"required",` + user + `}`,
-		"n":                               `{"model":"main","n":2,"logprobs":true,"top_logprobs":3,` + user + `}`,
+		"n":                               `{"model":"main","n":1,"logprobs":true,"top_logprobs":3,` + user + `}`,
 		"penalties":                       `{"model":"main","frequency_penalty":0.5,"logit_bias":{"5":1},"reasoning_effort":"low","verbosity":"low",` + user + `}`,
 		"five stops":                      `{"model":"main","stop":["a","b","c","d","e"],` + user + `}`,
 		"an alias":                        `{"model":"gpt-5",` + user + `}`,
