@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/etui-run/etui/engine"
@@ -24,7 +25,7 @@ func Run(r *http.Request, e *engine.Engine, m engine.Message, out Writer) {
 	sent := Joins(r, &m)
 	for event, err := range e.Send(r.Context(), m) {
 		if errors.Is(err, engine.ErrTooLong) {
-			err = &model.Error{Kind: model.ErrTooLong, Detail: err.Error()}
+			err = fmt.Errorf("%w: %s", model.ErrTooLong, err.Error()) // which is no longer that of etui's own API
 		}
 		if err != nil {
 			out.Fail(err)
