@@ -27,14 +27,14 @@ func serve(h http.Handler) (connect func() net.Conn, end func()) {
 	web := &http.Server{Handler: h} //nolint:gosec // the deadlines of the handler are what is tested
 	go func() { _ = web.Serve(p) }()
 	return func() net.Conn {
-		here, there := net.Pipe()
-		p.connections <- there
-		return here
-	}, func() {
-		close(p.connections)
-		_ = web.Close()
-		synctest.Wait()
-	}
+			here, there := net.Pipe()
+			p.connections <- there
+			return here
+		}, func() {
+			close(p.connections)
+			_ = web.Close()
+			synctest.Wait()
+		}
 }
 
 func post(path, body string, length int) string {
