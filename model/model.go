@@ -127,6 +127,8 @@ type Event struct {
 	Stop Stop
 	// Usage is what the provider counted, if it reported it.
 	Usage *Tokens
+	// Logprobs comes with Stop: what the provider says of each token, if the settings ask for it.
+	Logprobs []json.RawMessage
 	// State comes with Stop: what the provider wants back with an answer that has calls, see
 	// [chat.Message.State]. StateOf names the model, also if its calls alone have a state: behind
 	// a fallback it is the one that answered.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/cut"
 	"github.com/etui-run/etui/internal/nearjson"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
@@ -53,7 +54,7 @@ func (m *metaTools) find(args json.RawMessage) (chat.Result, map[string][]string
 	}
 	var text strings.Builder
 	for _, e := range found {
-		fmt.Fprintf(&text, "%s\n  %s\n", selection.Signature(e.Definition), line(e.Definition.Description))
+		fmt.Fprintf(&text, "%s\n  %s\n", selection.Signature(e.Definition), cut.Line(e.Definition.Description, maxLine))
 	}
 	switch {
 	case len(found) == 0:
@@ -67,15 +68,6 @@ func (m *metaTools) find(args json.RawMessage) (chat.Result, map[string][]string
 	}
 	text.WriteString(m.findSkills(queries))
 	return m.loading(text.String(), found...), by
-}
-
-// line puts a description into one short line.
-func line(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxLine {
-		return string(runes[:maxLine-1]) + "…"
-	}
-	return text
 }
 
 // loading returns a result that describes tools. In native mode it names them, so that

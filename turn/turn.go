@@ -287,6 +287,8 @@ type Done struct {
 	Stop model.Stop `json:"stop"`
 	// Usage adds up the tokens that the provider counted.
 	Usage model.Tokens `json:"usage"`
+	// Logprobs is what it says of each token of the last answer, see [model.Event].
+	Logprobs []json.RawMessage `json:"-"`
 	// Awaits are the calls that await approval. The turn is still open then and has no
 	// reply yet.
 	Awaits []session.Await `json:"awaits,omitempty"`
@@ -581,7 +583,7 @@ func (t *run) listen() (answer chat.Message, err error) {
 			c.charge(*e.Usage, t.front.runner.model.Info().Price)
 		}
 		if e.Stop != "" {
-			c.done.Stop, answer.State, answer.StateOf = e.Stop, e.State, e.StateOf
+			c.done.Stop, c.done.Logprobs, answer.State, answer.StateOf = e.Stop, e.Logprobs, e.State, e.StateOf
 		}
 	}
 	return answer, nil

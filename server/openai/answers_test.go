@@ -1,13 +1,19 @@
 package openai_test
 
 import (
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
+	provider "github.com/etui-run/etui/model/openai"
 	"github.com/etui-run/etui/server/openai"
+	"github.com/etui-run/etui/server/wire"
 )
 
 // twice are two answers, with tokens.
@@ -89,6 +95,38 @@ func TestTexts(t *testing.T) {
 	} {
 		if status, body := texts(a, c.body); status/100 != 4 || !strings.Contains(body, c.says) {
 			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+}
+
+// TestLogprobs: what a model of OpenAI's API says of its tokens reaches the client that asks for it.
+func TestLogprobs(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, piece := range []string{
+			`{"choices":[{"index":0,"delta":{"content":"red"},"logprobs":{"content":[{"token":"red","logprob":-0.5}]}}]}`,
+			`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, "[DONE]",
+		} {
+			_, _ = io.WriteString(w, "data: "+piece+"\n\n")
+		}
+	}))
+	defer s.Close()
+	m, err := provider.New(provider.Config{Model: "test", BaseURL: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.New(engine.Config{
+		Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: m}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := openai.New(e, wire.NewModels(e, nil))
+	const known = `"logprobs":{"content":[{"token":"red","logprob":-0.5}],"refusal":null}`
+	for more, want := range map[string]bool{`"logprobs":true,"top_logprobs":2`: true, `"stream":true,"logprobs":true`: true, `"n":1`: false} {
+		status, body := complete(a, `{"model":"main",`+more+`,"messages":[{"role":"user","content":"a color"}]}`)
+		if status != 200 || strings.Contains(body, known) != want {
+			t.Errorf("%s: %d %s", more, status, body)
 		}
 	}
 }

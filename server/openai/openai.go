@@ -141,8 +141,22 @@ type choice struct {
 	Index        int      `json:"index"`
 	Message      *content `json:"message,omitempty"`
 	Delta        *content `json:"delta,omitempty"`
-	Logprobs     *int     `json:"logprobs"` // always null
+	Logprobs     *tokens  `json:"logprobs"`
 	FinishReason *string  `json:"finish_reason"`
+}
+
+// tokens are what the provider says of each token of an answer.
+type tokens struct {
+	Content []json.RawMessage `json:"content"`
+	Refusal *int              `json:"refusal"` // always null
+}
+
+// tokensOf returns what is known of the tokens of the last answer of a turn; nil if nobody asked.
+func (c completionRequest) tokensOf(done *turn.Done) *tokens {
+	if len(done.Logprobs) == 0 || string(c.More["logprobs"]) != "true" || c.legacy {
+		return nil
+	}
+	return &tokens{Content: done.Logprobs}
 }
 
 // content is what an answer, or a piece of one, says.

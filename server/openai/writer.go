@@ -66,7 +66,9 @@ func (a *answer) Event(e turn.Event) error {
 		return a.end(e.Done)
 	case e.Done != nil:
 		text := a.text.String()
-		whole := choice{Index: a.index, Text: &text, FinishReason: finishReason(e.Done)}
+		whole := choice{
+			Index: a.index, Text: &text, Logprobs: a.request.tokensOf(e.Done), FinishReason: finishReason(e.Done),
+		}
 		if !a.request.legacy {
 			said := &content{Role: "assistant", Calls: handed(e.Done)}
 			if text != "" || len(said.Calls) == 0 {
@@ -102,7 +104,9 @@ func (a *answer) end(done *turn.Done) error {
 			}
 		}
 	}
-	last := choice{Index: a.index, Delta: &content{}, FinishReason: finishReason(done)}
+	last := choice{
+		Index: a.index, Delta: &content{}, Logprobs: a.request.tokensOf(done), FinishReason: finishReason(done),
+	}
 	if a.request.legacy {
 		last.Delta, last.Text = nil, new(string)
 	}
