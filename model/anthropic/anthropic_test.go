@@ -243,3 +243,16 @@ func TestSoundOfMessages(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// TestPrefill: the beginning of an answer has no blank at its end, which the API refuses.
+func TestPrefill(t *testing.T) {
+	s, _, _, err := ask(t, modeltest.Reply{}, model.Request{Messages: []chat.Message{
+		user("hi"), {Role: chat.Assistant, Text: "It is \n"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(s.Requests()[0].Body); !strings.Contains(got, `"text":"It is",`) {
+		t.Errorf("the request is %s", got)
+	}
+}

@@ -45,6 +45,7 @@ func (m *Model) request(req model.Request, names endpoint.Declared) (raw []byte,
 		c.add(said)
 	}
 	out.Messages = c.messages
+	trim(c.messages)
 	mark(&out)
 	if m.config.Deferral {
 		for _, d := range req.Deferred { // after the breakpoint: deferred tools may not carry one
@@ -63,6 +64,14 @@ func (m *Model) request(req model.Request, names endpoint.Declared) (raw []byte,
 func define(d tool.Definition, names endpoint.Declared) definition {
 	description, schema := names.Tool(d)
 	return definition{Name: names.Provider(d.Name), Description: description, InputSchema: schema.Parameters}
+}
+
+// trim cuts the blanks at the end of an answer that the model goes on with: the API refuses them.
+func trim(messages []message) {
+	if n := len(messages); n > 0 && messages[n-1].Role == roleAssistant {
+		b := &messages[n-1].Content[len(messages[n-1].Content)-1]
+		b.Text = strings.TrimRight(b.Text, " \t\r\n")
+	}
 }
 
 // mark sets the cache breakpoints: four, as many as the API allows.

@@ -34,6 +34,9 @@ type part struct {
 // system is the role of instructions, which are no message of the conversation.
 const system chat.Role = "system"
 
+// older begins the IDs of calls in their older form, which has none.
+const older = "function_"
+
 // read reads a message. Made are the names of the calls so far, by their IDs.
 func (m completionMessage) read(made map[string]string) (chat.Message, *refusal) {
 	said := chat.Message{Role: chat.Role(m.Role)}
@@ -47,6 +50,9 @@ func (m completionMessage) read(made map[string]string) (chat.Message, *refusal)
 	case "user":
 	case "assistant":
 		said.Text += m.Refusal
+		if f := m.FunctionCall; f != nil && f.Name != "" {
+			m.ToolCalls = append(m.ToolCalls, toolCall{ID: older + f.Name, Function: f})
+		}
 		for _, c := range m.ToolCalls {
 			if c.ID == "" || c.Function == nil || c.Function.Name == "" {
 				return said, &refusal{field: "tool_calls", says: "a call needs an id and a function with a name"}
@@ -56,7 +62,10 @@ func (m completionMessage) read(made map[string]string) (chat.Message, *refusal)
 				ID: c.ID, Name: c.Function.Name, Arguments: wire.Arguments(c.Function.Arguments), Client: true,
 			})
 		}
-	case "tool":
+	case "tool", "function":
+		if m.Role == "function" {
+			m.ToolCallID, said.Role = older+m.Name, chat.Tool
+		}
 		name, known := made[m.ToolCallID]
 		if !known {
 			return said, &refusal{

@@ -61,6 +61,9 @@ type completionMessage struct {
 	Content    json.RawMessage `json:"content"`
 	ToolCalls  []toolCall      `json:"tool_calls"`
 	ToolCallID string          `json:"tool_call_id"`
+	// FunctionCall and Name are those of the older form of calls, of which an answer has one.
+	FunctionCall *function `json:"function_call"`
+	Name         string    `json:"name"`
 	// Refusal is what a model said that declined to answer, in place of a content.
 	Refusal string `json:"refusal"`
 }
