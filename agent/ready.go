@@ -161,7 +161,7 @@ func (g *Agents) Ready(m message.Mail) (*Agent, message.Mail, error) {
 	if err == nil && a.NoClientTools && len(m.Offer.Tools) > 0 {
 		err = fmt.Errorf("%w: the agent %s has its own; leave them out", message.ErrNoClientTools, a.Name)
 	}
-	if err == nil && a.chores != nil && m.Kind == message.KindQuestion && a.Chores.Match(m.Text, m.Instructions) {
+	if err == nil && a.chores != nil && bare.OfProgram(m) && a.Chores.Match(m.Text, m.Instructions) {
 		a, m = a.chores, bare.Message(m)
 	}
 	if m.History != nil {

@@ -432,6 +432,8 @@ func TestChores(t *testing.T) {
 	if len(list) != 1 || list[0].Messages != 2 {
 		t.Errorf("the store has %+v", list)
 	}
+	m.Add(fake.Step{Text: "Which one?"}) // on a channel a person asks
+	same(t, "reply", end(t, g, engine.Message{Text: "title?", Channel: "telegram", Account: "bot", User: "42"}).Reply, "Which one?")
 }
 
 // With the client in the lead its instructions come first, and etui's follow.

@@ -21,6 +21,13 @@ func Runner(m model.Model, cfg turn.Config) *turn.Runner {
 	return turn.New(m, func() *selection.Selector { return none }, prompt.New(prompt.Config{Instructions: instructions}), cfg)
 }
 
+// OfProgram reports whether a message can be a chore: a program sends it over an API. On a channel a person
+// writes, and etui sends itself what sub-agents, tasks and workflows are asked.
+func OfProgram(m message.Mail) bool {
+	return m.Kind == message.KindQuestion && len(m.Reply) == 0 && m.Account == "" && m.Origin == nil &&
+		m.Workflow == "" && !m.Background && !m.Operator
+}
+
 // Message returns a chore without what only the messages of people need. Nothing of it is stored. The client's
 // tools stay if one of them must be called: some clients read the answer from its arguments.
 func Message(m message.Mail) message.Mail {
