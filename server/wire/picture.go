@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -21,6 +22,9 @@ const (
 	maxFetched = 16
 	maxKept    = 32 << 20
 )
+
+// maxFetching is how long fetching those of a request takes.
+const maxFetching = time.Minute
 
 // fetchTool is the tool that fetches them: its rules, approvals, addresses and audit hold.
 const fetchTool = "web_fetch"
@@ -50,6 +54,8 @@ func (e *FetchError) Error() string { return e.says + "; send the picture as a d
 
 // Fetch fetches the pictures that a message names, as a call of web_fetch by its sender.
 func (p *Pictures) Fetch(ctx context.Context, m *engine.Message) error {
+	ctx, cancel := context.WithTimeout(ctx, maxFetching)
+	defer cancel()
 	lists := []*[]chat.File{&m.Files}
 	add := func(r *chat.Result) {
 		if r != nil {
