@@ -178,7 +178,9 @@ func New(h Host, list []Config) (*Agents, error) {
 		if err := message.CheckPrompt(a.Mode, &a.Strategy); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
-		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens, ClientLeads: a.ClientLeads})
+		builder := prompt.New(prompt.Config{
+			Instructions: a.Instructions, ClientLeads: a.ClientLeads, Memory: a.Memory, HistoryTokens: a.HistoryTokens,
+		})
 		live := &Agent{Config: a, Runner: turn.New(a.Model, h.Voting(a.Name, h.Selector), builder, h.Turn)}
 		live.Controls, _ = g.Roster.Agent(a.Name) // it is there
 		g.agents[a.Name] = live

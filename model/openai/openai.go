@@ -177,7 +177,8 @@ func (m *Model) ask(
 			body, err = m.post(ctx, req, tools)
 		}
 	}
-	for _, less := range []func(model.Request) (model.Request, bool){without(endpoint.Sound), without(pdf), withoutImages} {
+	fewer := []func(model.Request) (model.Request, bool){without(endpoint.Sound), without(pdf), withoutImages}
+	for _, less := range fewer {
 		if !ofContent(err) {
 			break
 		}

@@ -18,7 +18,8 @@ const instructions = "Do exactly what the message asks, and answer with the resu
 // Runner returns what runs the turns of chores.
 func Runner(m model.Model, cfg turn.Config) *turn.Runner {
 	none := selection.New(catalog.NewRegistry(nil).Catalog(), selection.Config{})
-	return turn.New(m, func() *selection.Selector { return none }, prompt.New(prompt.Config{Instructions: instructions}), cfg)
+	short := prompt.New(prompt.Config{Instructions: instructions})
+	return turn.New(m, func() *selection.Selector { return none }, short, cfg)
 }
 
 // OfProgram reports whether a message can be a chore: a program sends it over an API. On a channel a person

@@ -224,7 +224,9 @@ func (a *App) agents(ctx context.Context, models map[string]model.Model, stored 
 			Name: g.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: g.Instructions, ClientLeads: leads,
 			Chores: chores, Groups: g.Groups,
 			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy, NoMemory: !g.Custom.Memory, NoRuntime: !g.Custom.Runtime, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
-			Spawn: agent.Spawn(g.Spawn), Steer: g.Steer, NoClientTools: g.ClientTools == "none", SelectClientTools: g.ClientTools == "selected", Disk: disk, Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
+			Spawn: agent.Spawn(g.Spawn), Steer: g.Steer, Disk: disk,
+			NoClientTools: g.ClientTools == "none", SelectClientTools: g.ClientTools == "selected",
+			Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
 		}
 		if name := agents[i].Model.Info().Name; !slices.Contains(a.models.answering, name) {
 			a.models.answering = append(a.models.answering, name)
