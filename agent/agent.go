@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/etui-run/etui/agent/internal/bare"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/message"
@@ -61,12 +62,26 @@ type Config struct {
 	Spawn Spawn
 	// NoClientTools refuses messages that bring tools of their client.
 	NoClientTools bool
+	// SelectClientTools shows the model only those that fit its message, as with the tools of etui.
+	SelectClientTools bool
+	// ClientLeads puts the client's instructions before all others; without them the agent has its own.
+	ClientLeads bool
+	// Chores are requests that a chat client sends by itself, for titles say; nil means that they are answered
+	// as the messages of people are.
+	Chores *Chores
 	// HistoryTokens bounds how much of a conversation is sent, see
 	// [prompt.Config].
 	HistoryTokens int
 	// Mode is how the selected tools reach its model; empty means as the selection
 	// says.
 	Mode selection.Mode
+}
+
+// Chores are answered by a model of their own, without tools, memory and a session.
+type Chores struct {
+	Model model.Model
+	// Match reports whether a message is one, by its text and the client's instructions.
+	Match func(text, instructions string) bool
 }
 
 // Spawn bounds the sub-agents of an agent. The zero value allows none.
@@ -110,6 +125,7 @@ type Agent struct {
 	Config
 	Runner   *turn.Runner
 	Controls *roster.Agent
+	chores   *Agent // nil when it treats none apart
 }
 
 // Host is what agents need of the program around them.
@@ -162,10 +178,15 @@ func New(h Host, list []Config) (*Agents, error) {
 		if err := message.CheckPrompt(a.Mode, &a.Strategy); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
-		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
+		builder := prompt.New(prompt.Config{
+			Instructions: a.Instructions, ClientLeads: a.ClientLeads, Memory: a.Memory, HistoryTokens: a.HistoryTokens,
+		})
 		live := &Agent{Config: a, Runner: turn.New(a.Model, h.Voting(a.Name, h.Selector), builder, h.Turn)}
 		live.Controls, _ = g.Roster.Agent(a.Name) // it is there
 		g.agents[a.Name] = live
+		if a.Chores != nil {
+			live.chores = &Agent{Config: a, Runner: bare.Runner(a.Chores.Model, h.Turn), Controls: live.Controls}
+		}
 		if g.awaits(a) {
 			h.Log.Warn(
 				"a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name, "skill",

@@ -62,6 +62,7 @@ func (g *Agents) Input(a *Agent, m message.Mail, s session.Session) turn.Input {
 			IncludeMemory: !a.NoMemory && !m.NoMemory, IncludeRuntime: !a.NoRuntime && !m.NoRuntime,
 		},
 	}
+	in.Client.Selected = a.SelectClientTools
 	if g.host.People.Configured() { // they may change
 		in.Current = func(now *catalog.Catalog) chat.Facts { return g.host.People.Facts(m.Caller(), now) }
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/agent/internal/bare"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/clienttool"
@@ -159,6 +160,9 @@ func (g *Agents) Ready(m message.Mail) (*Agent, message.Mail, error) {
 	a, err := g.Address(m)
 	if err == nil && a.NoClientTools && len(m.Offer.Tools) > 0 {
 		err = fmt.Errorf("%w: the agent %s has its own; leave them out", message.ErrNoClientTools, a.Name)
+	}
+	if err == nil && a.chores != nil && bare.OfProgram(m) && a.Chores.Match(m.Text, m.Instructions) {
+		a, m = a.chores, bare.Message(m)
 	}
 	if m.History != nil {
 		m.Offer.Token = cmp.Or(clienttool.TokenOf(m.History), clienttool.NewToken())

@@ -117,6 +117,9 @@ type View struct {
 // PDF is the media type of PDFs, which a message may have beside pictures.
 const PDF = "application/pdf"
 
+// The media types of sound that a message may have.
+const WAV, MP3 = "audio/wav", "audio/mpeg"
+
 // File is a file that a tool gives to the user, or a picture or PDF of a user's message.
 type File struct {
 	Name      string `json:"name"`

@@ -1,7 +1,7 @@
 // Package clienttool has the tools that a client brings with its message: a coding agent's "read
 // this file", say. The model sees them beside those of etui. A call of one is handed to the client,
 // and its result comes with the next message. They never run in etui and have no rights there; no
-// rule, approval or selection knows them.
+// rule or approval knows them.
 //
 // It is data with checks, and stores and runs nothing.
 package clienttool
@@ -66,6 +66,8 @@ type Offer struct {
 	Only     string `json:"only,omitempty"`
 	// Serial says that the client takes one call at a time.
 	Serial bool `json:"serial,omitempty"`
+	// Selected says that the model sees those that fit its message, as with the tools of etui.
+	Selected bool `json:"-"`
 	// Token is what the IDs of the calls have in common; empty means random ones. A client whose
 	// conversation etui does not keep is known by it when it brings results.
 	Token string `json:"-"`

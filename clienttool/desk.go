@@ -13,7 +13,9 @@ import (
 // tools of a client and changes nothing.
 type Desk struct {
 	Offer
-	tools   []tool.Definition
+	all     []tool.Definition
+	shown   []tool.Definition // to the model
+	later   []tool.Definition // for the provider to defer
 	known   map[string]bool
 	size    int
 	aliases map[string]string // of etui's tools, by their own names
@@ -26,12 +28,13 @@ func NewDesk(o Offer, taken func(name string) bool) Desk {
 	if o.None {
 		return d
 	}
-	d.tools = make([]tool.Definition, 0, len(o.Tools))
+	d.all = make([]tool.Definition, 0, len(o.Tools))
 	for _, t := range o.Tools {
 		d.known[t.Name] = true
 		d.size += t.size()
-		d.tools = append(d.tools, t.definition())
+		d.all = append(d.all, t.definition())
 	}
+	d.shown = d.all
 	for _, t := range o.Tools {
 		if !taken(t.Name) {
 			continue
@@ -45,11 +48,47 @@ func NewDesk(o Offer, taken func(name string) bool) Desk {
 	return d
 }
 
-// Tools returns the client's tools as the model reads them, and Size how many bytes they have.
-func (d *Desk) Tools() []tool.Definition { return d.tools }
+// All returns the client's tools, and Tools those that the model reads. Deferred are for the provider to
+// load when the model finds them.
+func (d *Desk) All() []tool.Definition { return d.all }
 
-// Size returns how many bytes the client's tools have.
+// Tools returns the tools that the model reads.
+func (d *Desk) Tools() []tool.Definition { return d.shown }
+
+// Deferred returns the tools that the provider has and the model does not read.
+func (d *Desk) Deferred() []tool.Definition { return d.later }
+
+// Size returns how many bytes the tools have that the model reads.
 func (d *Desk) Size() int { return d.size }
+
+// Show shows the model, of the tools that hides reports, those of the names alone, in their order. The one
+// that must be called is never hidden.
+func (d *Desk) Show(names, deferred []string, hides func(name string) bool) {
+	by := make(map[string]tool.Definition, len(d.all))
+	d.shown, d.later, d.size = nil, nil, 0
+	for _, t := range d.all {
+		by[t.Name] = t
+		if !hides(t.Name) {
+			d.shown = append(d.shown, t)
+		}
+	}
+	if d.Only != "" && hides(d.Only) && !slices.Contains(names, d.Only) {
+		names = append(slices.Clip(names), d.Only)
+	}
+	for _, name := range names {
+		if t, ok := by[name]; ok && hides(name) {
+			d.shown = append(d.shown, t)
+		}
+	}
+	for _, name := range deferred {
+		if name != d.Only {
+			d.later = append(d.later, by[name])
+		}
+	}
+	for _, t := range d.shown {
+		d.size += len(t.Name) + len(t.Description) + len(t.Parameters) + perTool
+	}
+}
 
 // Has reports whether a name is that of a tool of the client.
 func (d *Desk) Has(name string) bool { return d.known[name] }

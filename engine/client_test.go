@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/clienttool"
 	"github.com/etui-run/etui/engine"
@@ -17,6 +18,7 @@ import (
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -294,5 +296,158 @@ func TestClientResultTwice(t *testing.T) {
 	}
 	if taken != 1 || len(m.Requests()) != 2 {
 		t.Errorf("%d are taken, the model is asked %d times", taken, len(m.Requests()))
+	}
+}
+
+// crowd are many tools of a client, of which a message means few.
+func crowd() (list []clienttool.Tool) {
+	for i := range 60 {
+		list = append(list, clienttool.Tool{
+			Name: fmt.Sprintf("part_%02d", i), Description: fmt.Sprintf("Orders the spare part number %d of the machine", i),
+		})
+	}
+	return append(list,
+		clienttool.Tool{Name: "book_flight", Description: "Books a flight to a city", Parameters: []byte(`{"type":"object"}`)},
+		clienttool.Tool{Name: "play_song", Description: "Plays a song in the kitchen"},
+		clienttool.Tool{Name: "water_roses", Description: "Waters the roses in the garden"},
+		clienttool.Tool{Name: "echo", Description: "The client's echo"}, clienttool.Tool{Name: "\u753b\u56fe", Description: "Draws"},
+	)
+}
+
+// With client_tools: selected the model sees the tools of the client that fit the first message. Later ones
+// are announced and found, the request begins with the same bytes, and calls of all are handed over.
+func TestClientToolsSelected(t *testing.T) {
+	t.Parallel()
+	for name, keeps := range map[string]bool{"etui keeps the conversation": false, "the client keeps it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kept := &store.Memory{}
+			change := func(c *engine.Config) { c.Store, c.Agents[0].SelectClientTools = kept, true }
+			g, first := newEngine(t, change, fake.Step{Text: "Booked."})
+			m := engine.Message{User: "ann", Offer: clienttool.Offer{Tools: crowd()}}
+			say := func(g *engine.Engine, text, before string) turn.Done {
+				switch m.Text = text; {
+				case !keeps:
+					m.Session = "s"
+				case before == "":
+					m.History = []chat.Message{}
+				default:
+					m.History = []chat.Message{{Role: chat.User, Text: before}, {Role: chat.Assistant, Text: "Booked."}}
+				}
+				return end(t, g, m)
+			}
+			say(g, "Book a flight to Rome", "")
+			g, second := newEngine(t, change,
+				fake.Step{Calls: []chat.Call{fake.Call("1", "find_tools", `{"queries":["song in the kitchen"]}`)}},
+				fake.Step{Calls: []chat.Call{fake.Call("2", "call_tool", `{"name":"water_roses","arguments":{"minutes":5}}`)}})
+			done := say(g, "Now water the roses", "Book a flight to Rome")
+			a, b := first.Requests()[0], second.Requests()[0]
+			var shown []string
+			for _, d := range a.Tools {
+				shown = append(shown, d.Name)
+			}
+			for _, want := range []string{"book_flight", "echo", "\u753b\u56fe", "etui_echo", "find_tools", "call_tool"} {
+				if !slices.Contains(shown, want) {
+					t.Errorf("the model sees %v, without %s", shown, want)
+				}
+			}
+			if len(shown) > 30 || slices.Contains(shown, "water_roses") {
+				t.Errorf("the model sees %d tools: %v", len(shown), shown)
+			}
+			if !reflect.DeepEqual(a.Tools, b.Tools) || a.System != b.System || a.Messages[0].Note != b.Messages[0].Note {
+				t.Errorf("the second request begins with other bytes: %v", b.Tools)
+			}
+			if note := b.Messages[2].Note; !strings.Contains(note, "water_roses(): Waters the roses in the garden") {
+				t.Errorf("the note is %q", note)
+			}
+			if got := spoken(second.Requests()[1]); !strings.Contains(got, "play_song()") {
+				t.Errorf("the model reads %q", got)
+			}
+			if len(done.Handed) != 1 || done.Handed[0].Name != "water_roses" || string(done.Handed[0].Arguments) != `{"minutes":5}` {
+				t.Errorf("the client gets %+v", done.Handed)
+			}
+		})
+	}
+}
+
+// A call that the client asks for is shown in any case, and a provider that defers tools gets the others.
+func TestClientToolsSelectedAlways(t *testing.T) {
+	t.Parallel()
+	g, m := newEngine(t, func(c *engine.Config) {
+		c.Agents[0].SelectClientTools = true
+		c.Selection.Direct = -1
+	}, fake.Step{Text: "ok"}, fake.Step{Text: "ok"})
+	m.Deferral = true
+	asked := engine.Message{Text: "Book a flight", User: "ann", Session: "s", Offer: clienttool.Offer{Tools: crowd()}}
+	asked.Offer.Only = "part_07"
+	end(t, g, asked)
+	names := func(list []tool.Definition) (names []string) {
+		for _, d := range list {
+			names = append(names, d.Name)
+		}
+		return names
+	}
+	r := m.Requests()[0]
+	if shown := names(r.Tools); !slices.Contains(shown, "part_07") || slices.Contains(shown, "part_08") {
+		t.Errorf("the model sees %v", shown)
+	}
+	if later := names(r.Deferred); !slices.Contains(later, "part_08") || slices.Contains(later, "part_07") {
+		t.Errorf("the provider defers %v", later)
+	}
+}
+
+// A request that a chat client sends by itself is answered by a model of its own, which sees no tools, and
+// leaves nothing in the session that it names.
+func TestChores(t *testing.T) {
+	t.Parallel()
+	kept, small := &store.Memory{}, fake.New(fake.Step{Text: "Flights"}, fake.Step{Text: "Flights"},
+		fake.Step{Calls: []chat.Call{fake.Call("1", "title", `{"title":"Flights"}`)}})
+	g, m := newEngine(t, func(c *engine.Config) {
+		c.Store = kept
+		c.Agents[0].Instructions, c.Agents[0].Skill = "You book flights.", "talking"
+		c.Agents[0].Chores = &agent.Chores{Model: small, Match: func(text, _ string) bool { return text == "title?" }}
+	}, fake.Step{Text: "Hello."}, fake.Step{Text: "Bye."})
+	asked := engine.Message{Text: "hello", User: "ann", Session: "s"}
+	end(t, g, asked)
+	asked.Text, asked.Offer.Tools = "title?", []clienttool.Tool{readFile, {Name: "title"}}
+	same(t, "title", end(t, g, asked).Reply, "Flights")
+	asked.History, asked.Session = []chat.Message{{Role: chat.User, Text: "hello"}, {Role: chat.Assistant, Text: "Hello."}}, ""
+	same(t, "title", end(t, g, asked).Reply, "Flights")
+	asked.Offer.Only = "title"
+	if done := end(t, g, asked); len(done.Handed) != 1 || done.Handed[0].Name != "title" {
+		t.Errorf("the client gets %+v", done)
+	}
+	asked.Text, asked.Offer = "bye", clienttool.Offer{}
+	end(t, g, asked)
+	for i, r := range small.Requests()[:2] {
+		if len(r.Tools)+len(r.Deferred) > 0 || strings.Contains(r.System, "book flights") || r.Messages[len(r.Messages)-1].Note != "" {
+			t.Errorf("request %d is %+v", i, r)
+		}
+	}
+	if a, b := m.Requests()[0], m.Requests()[1]; !reflect.DeepEqual(a.Tools, b.Tools) || len(a.Tools) == 0 {
+		t.Errorf("a chore changes the tools of the conversation: %v", b.Tools)
+	}
+	list, err := kept.List(t.Context(), session.Filter{})
+	must(t, err)
+	if len(list) != 1 || list[0].Messages != 2 {
+		t.Errorf("the store has %+v", list)
+	}
+	m.Add(fake.Step{Text: "Which one?"}) // on a channel a person asks
+	same(t, "reply", end(t, g, engine.Message{Text: "title?", Channel: "telegram", Account: "bot", User: "42"}).Reply, "Which one?")
+}
+
+// With the client in the lead its instructions come first, and etui's follow.
+func TestClientLeads(t *testing.T) {
+	t.Parallel()
+	for own, want := range map[string]string{
+		"": "You are a coder.\n\nUse a tool", "You know the plant.": "You are a coder.\n\nYou know the plant.\nUse a tool",
+	} {
+		g, m := newEngine(t, func(c *engine.Config) {
+			c.Agents[0].ClientLeads, c.Agents[0].Instructions = true, own
+		}, fake.Step{Text: "ok"})
+		end(t, g, engine.Message{Text: "go", User: "ann", Instructions: "You are a coder."})
+		if got := m.Requests()[0].System; !strings.HasPrefix(got, want) {
+			t.Errorf("the system prompt is %q", got)
+		}
 	}
 }

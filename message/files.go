@@ -38,6 +38,8 @@ func Pictures(files []chat.File) ([]chat.File, error) {
 		switch {
 		case bytes.HasPrefix(f.Data, []byte("%PDF-")):
 			p.MediaType = chat.PDF
+		case picture.Sound(f.Data) != "":
+			p.MediaType = picture.Sound(f.Data)
 		case err != nil:
 			return nil, fmt.Errorf("%w: picture %d %w", ErrInvalid, i+1, err)
 		case !p.Fits():

@@ -129,6 +129,8 @@ type Event struct {
 	Stop Stop
 	// Usage is what the provider counted, if it reported it.
 	Usage *Tokens
+	// Logprobs comes with Stop: what the provider says of each token, if the settings ask for it.
+	Logprobs []json.RawMessage
 	// State comes with Stop: what the provider wants back with an answer that has calls, see
 	// [chat.Message.State]. StateOf names the model, also if its calls alone have a state: behind
 	// a fallback it is the one that answered.
@@ -263,6 +265,8 @@ func UserText(m chat.Message) string {
 		kind, why := "picture", "this model cannot see pictures"
 		if f.MediaType == chat.PDF {
 			kind, why = "file", "this model cannot read PDFs"
+		} else if f.MediaType == chat.WAV || f.MediaType == chat.MP3 {
+			kind, why = "sound", "this model cannot hear"
 		}
 		if f.Data == nil {
 			why = "an earlier " + kind + " that is not shown again"

@@ -60,7 +60,7 @@ type Options struct {
 	// IncludeTools and ExcludeTools do the same for tools, under any strategy.
 	// Selection applies them, not the prompt.
 	IncludeTools, ExcludeTools []string
-	// Instructions are the client's own, after those of the agent.
+	// Instructions are the client's own, after those of the agent unless the client leads.
 	Instructions string
 	// Directory lists the usable tools, see selection.Directory. It applies to any
 	// strategy but Lite.
@@ -98,6 +98,8 @@ type Config struct {
 	// Instructions say who the agent is and how it works; empty means a general
 	// assistant.
 	Instructions string
+	// ClientLeads puts the client's instructions first. They replace those for a general assistant.
+	ClientLeads bool
 	// Memory is what the agent remembers between conversations; nil means nothing.
 	Memory *memory.Store
 	// HistoryTokens is about how many tokens of a conversation are sent; 0 means
@@ -178,7 +180,7 @@ const summaryOf = "[Summary of what was said before]\n"
 // changed.
 func (b *Builder) system(c *catalog.Catalog, now time.Time, opts Options) (string, error) {
 	if opts.Strategy == Lite {
-		return own(b.lite, opts), nil
+		return b.own(b.lite, opts), nil
 	}
 	var remembered *memory.Memory
 	if b.config.Memory != nil && opts.memory() {
@@ -212,16 +214,19 @@ func sameSkills(a, b []catalog.Skill) bool {
 }
 
 // own adds the client's instructions to the agent's.
-func own(text string, opts Options) string {
-	if opts.Instructions == "" {
+func (b *Builder) own(text string, opts Options) string {
+	switch {
+	case opts.Instructions == "":
 		return text
+	case b.config.ClientLeads:
+		return opts.Instructions + "\n\n" + strings.TrimPrefix(text, general+"\n")
 	}
 	return text + "\n\n" + opts.Instructions
 }
 
 func (b *Builder) write(s *system) string {
 	var text strings.Builder
-	text.WriteString(own(b.lite, s.options))
+	text.WriteString(b.own(b.lite, s.options))
 	if m := s.memory; m != nil && m.Guide.Text != "" {
 		text.WriteString("\n\n# " + m.Guide.File + " of the workspace\n" + strings.TrimSpace(m.Guide.Text))
 	}

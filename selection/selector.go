@@ -26,6 +26,14 @@ type Selector struct {
 // New indexes a catalog, in about 10 µs for each tool.
 func New(c *catalog.Catalog, cfg Config) *Selector { return newMaker(cfg).selector(c) }
 
+// Of returns a selector of another catalog with the same limits and weights. Pinned are tools of it that
+// are always sent.
+func (s *Selector) Of(c *catalog.Catalog, pinned ...string) *Selector {
+	cfg := s.config
+	cfg.Mode, cfg.Pinned, cfg.Disabled = "", pinned, nil
+	return New(c, cfg)
+}
+
 // WithVotes returns a selector that lets past questions vote; nil means none. It
 // shares everything else with s.
 func (s *Selector) WithVotes(v *rank.Votes) *Selector {

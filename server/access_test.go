@@ -79,7 +79,7 @@ func TestAccess(t *testing.T) {
 	if len(has) != len(secrets) {
 		t.Fatalf("%d kinds of clients, %d secrets", len(has), len(secrets))
 	}
-	unknown := map[bool]string{}
+	unknown := map[string]string{}
 	for _, r := range append(s.Routes(), server.Route{Pattern: "GET /nope", Access: server.Person}, server.Route{Pattern: "POST /admin/nope", Access: server.Person}) {
 		method, path, _ := strings.Cut(r.Pattern, " ")
 		url := "http://localhost" + strings.NewReplacer("{name}", "main", "{change}", "enable", "{$}", "").Replace(path)
@@ -108,7 +108,10 @@ func TestAccess(t *testing.T) {
 					if status != 401 {
 						t.Errorf("%s with %s key from %s: %d", r.Pattern, client, from, status)
 					}
-					form := strings.HasPrefix(path, "/v1/messages") // Anthropic's is another one
+					form := "" // Anthropic's and MCP's are others
+					if strings.HasPrefix(path, "/v1/messages") || strings.HasPrefix(path, "/mcp") {
+						form = path[:4]
+					}
 					if unknown[form] == "" {
 						unknown[form] = body
 					}

@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/anthropic"
+	"github.com/etui-run/etui/server/mcp"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -37,7 +38,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("Request-Id", id) // as Anthropic calls it
 		connection := w
-		out := &answer{ResponseWriter: w, secrets: s.engine.Agents().Secrets(), anthropic: anthropic.Asks(r)}
+		out := &answer{ResponseWriter: w, secrets: s.engine.Agents().Secrets(), shape: shapeOf(r)}
 		w = out
 		if len(r.TransferEncoding) > 0 {
 			// Content-Length may have been there, too, which net/http does not tell. Two
@@ -77,7 +78,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			wire.Refuse(w, http.StatusBadRequest, "the address contains a NUL character")
 		case !s.ownHost(r.Host):
 			wire.Refuse(w, http.StatusMisdirectedRequest, fmt.Sprintf("%q is not a name of this gateway; add it to api.hosts in etui.yaml", r.Host))
-		case cross.Check(r) != nil && !s.trusts(pattern, r) && (!page || needed != Person):
+		case crosses(cross, r, needed) && !s.trusts(pattern, r) && (!page || needed != Person):
 			wire.Refuse(w, http.StatusForbidden, "requests from other sites' pages are refused")
 		case needed != Open && !known:
 			if presented(r) != "" {
@@ -106,6 +107,17 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), c)))
 		}
 	})
+}
+
+// crosses reports whether the page of another site sends a request, with a GET, too, unless the route is open.
+// Links have no origin.
+func crosses(cross *http.CrossOriginProtection, r *http.Request, needed Access) bool {
+	if needed != Open && r.Header.Get("Origin") != "" && r.Method != http.MethodOptions {
+		asked := *r
+		asked.Method = http.MethodPost
+		r = &asked
+	}
+	return cross.Check(r) != nil
 }
 
 // foreign reports whether a request comes from a page of a site that may use the API.
@@ -145,7 +157,7 @@ func unmatched(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 		wire.Refuse(w, found.code, fmt.Sprintf("%s does not take the method %s; it takes %s", r.URL.Path, r.Method, found.header.Get("Allow")))
 		return
 	}
-	wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "", fmt.Sprintf("there is no route %s %s; clients of OpenAI use POST /v1/chat/completions, POST /v1/responses and GET /v1/models, those of Anthropic POST /v1/messages and POST /v1/messages/count_tokens, those of MCP POST /mcp, and etui's own is POST /api/chat", r.Method, r.URL.Path))
+	wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "", fmt.Sprintf("there is no route %s %s; clients of OpenAI use POST /v1/chat/completions, POST /v1/completions, POST /v1/responses and GET /v1/models, those of Anthropic POST /v1/messages and POST /v1/messages/count_tokens, those of MCP POST /mcp, and etui's own is POST /api/chat", r.Method, r.URL.Path))
 }
 
 // status keeps the status of an answer and drops the rest.
@@ -254,14 +266,25 @@ type answer struct {
 	http.ResponseWriter
 	secrets  *secret.Known
 	operator bool
-	// anthropic says that the client speaks Anthropic's API.
-	anthropic bool
+	// shape writes a refusal in the form of the client's protocol; nil means OpenAI's.
+	shape func(status int, p wire.Problem) any
+}
+
+// shapeOf returns the form in which the client of a request reads refusals.
+func shapeOf(r *http.Request) func(status int, p wire.Problem) any {
+	switch {
+	case anthropic.Asks(r):
+		return anthropic.Problem
+	case protected(r.URL.Path):
+		return mcp.Problem
+	}
+	return nil
 }
 
 // Shape implements [wire.Shaper].
 func (a *answer) Shape(status int, p wire.Problem) any {
-	if a.anthropic {
-		return anthropic.Problem(status, p)
+	if a.shape != nil {
+		return a.shape(status, p)
 	}
 	return p
 }

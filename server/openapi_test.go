@@ -70,6 +70,7 @@ type (
 // bodiesOf has the bodies of each route that has any.
 func bodiesOf() map[string]bodies {
 	return map[string]bodies{
+		"POST /v1/completions":                          {jsonObject{}, jsonObject{}},
 		"GET /v1/responses/{id}":                        {nil, jsonObject{}},
 		"DELETE /v1/responses/{id}":                     {nil, jsonObject{}},
 		"POST /v1/responses/{id}/cancel":                {nil, jsonObject{}},

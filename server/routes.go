@@ -121,6 +121,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"GET /v1/models", Person, "the agents, as models of OpenAI's API, or of Anthropic's for its clients", d.models},
 		{"GET /v1/models/{id}", Person, "one agent, as a model, in the same forms", d.model},
 		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, d.openai.Completions},
+		{"POST /v1/completions", Person, "the older form of these: a prompt in, a text out", d.openai.Texts},
 		{"POST /v1/responses", Person, `OpenAI's responses; "model" names the agent`, d.responses.Create},
 		{"GET /v1/responses/{id}", Person, "a response that was stored for the client", d.responses.Get},
 		{"DELETE /v1/responses/{id}", Person, "delete it", d.responses.Delete},

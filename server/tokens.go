@@ -33,8 +33,10 @@ func (s *Server) tokenOf(r *http.Request, raw string) (wire.Caller, bool) {
 	return wire.Caller{Key: tokenChannel, User: user.Name}, true
 }
 
-// challenge tells the clients of protocols that log in by themselves where to begin.
+// challenge says that a key is needed, and tells the clients of protocols that log in by themselves where to
+// begin.
 func (s *Server) challenge(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("WWW-Authenticate", "Bearer")
 	if s.config.Tokens != nil && s.config.URL != "" && protected(r.URL.Path) {
 		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+s.config.URL+resourcePath+mcp.Path+`"`)
 	}

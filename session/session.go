@@ -47,6 +47,8 @@ type State struct {
 	// Directory is the list of usable tools in the system prompt. It is fixed with
 	// Declared.
 	Directory string `json:"directory,omitempty"`
+	// Offered names the client's tools there, where they are selected.
+	Offered []string `json:"offered,omitempty"`
 	// SkillList is the system prompt's text about skills. It is fixed with Declared.
 	SkillList string `json:"skill_list,omitempty"`
 	// Front describes the beginning of the newest request.
@@ -236,7 +238,7 @@ type Front struct {
 
 // Clone returns a copy that shares nothing with s.
 func (s State) Clone() State {
-	s.Declared = slices.Clone(s.Declared)
+	s.Declared, s.Offered = slices.Clone(s.Declared), slices.Clone(s.Offered)
 	s.Turn.Request = slices.Clone(s.Turn.Request)
 	s.Turn.Once = slices.Clone(s.Turn.Once)
 	s.Turn.Marked = slices.Clone(s.Turn.Marked)

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/internal/nearjson"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn/internal/arguments"
@@ -398,7 +399,7 @@ func (r *Runner) Judge(ctx context.Context, in Input, names ...string) []Judgeme
 func (r *Runner) JudgeCall(ctx context.Context, in Input, name string, args json.RawMessage) Judgement {
 	if name == selection.CallTool {
 		var err error
-		if name, args, err = target(args); err != nil {
+		if name, args, err = meta.Target(args); err != nil {
 			return Judgement{Tool: selection.CallTool, Effect: rules.Deny, Stage: StageArguments, Reason: err.Error()}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/internal/nearjson"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn/internal/desk"
@@ -312,7 +313,7 @@ func (c *calls) resolve(j *job) {
 	name := j.call.Name
 	if name == selection.CallTool {
 		var err error
-		if name, j.args, err = target(j.call.Arguments); err != nil {
+		if name, j.args, err = meta.Target(j.call.Arguments); err != nil {
 			d := audit.Decision{Tool: selection.CallTool, Stage: StageArguments, Reason: err.Error()}
 			c.front.gate().record(c.conv.ctx, d, j.call.Arguments)
 			j.result = tool.Failure("%v", err)

@@ -220,7 +220,7 @@ func (c *conversation) takeBack() {
 		return
 	}
 	c.state.Sent, c.state.Summary = c.state.Sent+c.in.cut, was.Summary
-	c.state.Declared, c.state.Front = was.Declared, was.Front
+	c.state.Declared, c.state.Offered, c.state.Front = was.Declared, was.Offered, was.Front
 	c.state.Directory, c.state.SkillList = was.Directory, was.SkillList
 }
 

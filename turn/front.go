@@ -16,7 +16,9 @@ import (
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/turn/internal/offered"
 )
 
 // front is what the requests of a turn begin with: the selected tools and the system prompt.
@@ -29,6 +31,7 @@ type front struct {
 	system   string
 	attached int // bytes of the pictures of messages
 	desk     clienttool.Desk
+	offered  offered.Choice
 }
 
 // owns reports whether a tool of etui has a name, whoever may use it.
@@ -44,7 +47,7 @@ func (f *front) called(c chat.Call) chat.Call {
 	if c.Name != selection.CallTool || c.Client {
 		return c
 	}
-	if name, args, err := target(c.Arguments); err == nil && f.desk.Has(name) && !f.owns(name) {
+	if name, args, err := meta.Target(c.Arguments); err == nil && f.desk.Has(name) && !f.owns(name) {
 		c.Name, c.Arguments, c.Client = name, args, true
 	}
 	return c
@@ -68,6 +71,8 @@ func (f *front) choose(in Input) *selection.Selection {
 func (f *front) take(in Input, sel *selection.Selection) {
 	f.selected = sel
 	f.conv.state = f.runner.advance(in, sel)
+	f.offered = f.runner.offers.Choose(&f.desk, f.selector, sel, in.Session.Offered, in.kept)
+	f.conv.state.Offered = f.offered.Names()
 	f.conv.done.Skill, f.conv.done.Tokens = sel.ActiveSkill(), sel.Tokens()
 }
 
@@ -128,9 +133,10 @@ func (f *front) size() int {
 // question is what the model is asked in this step.
 func (f *front) question() model.Request {
 	req := model.Request{System: f.system, Messages: f.desk.Messages(f.conv.sent), Settings: f.conv.in.Settings}
+	declared, _, _ := f.offered.Add(f.selected.Declared, nil, nil)
 	own := f.desk.Tools()
-	req.Tools = slices.Grow(req.Tools, len(f.selected.Declared)+len(own))
-	for _, e := range f.selected.Declared {
+	req.Tools = slices.Grow(req.Tools, len(declared)+len(own))
+	for _, e := range declared {
 		req.Tools = append(req.Tools, f.desk.Shown(e.Definition))
 	}
 	if len(own) > 0 {
@@ -140,6 +146,7 @@ func (f *front) question() model.Request {
 	for _, e := range f.selected.Deferred {
 		req.Deferred = append(req.Deferred, f.desk.Shown(e.Definition))
 	}
+	req.Deferred = append(req.Deferred, f.desk.Deferred()...)
 	for _, m := range f.selected.Ranked {
 		if m.Score == 0 {
 			continue // nothing in the message speaks for it, only that it was used lately

@@ -2,13 +2,13 @@ package turn
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/cut"
 	"github.com/etui-run/etui/internal/nearjson"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
@@ -23,9 +23,6 @@ type metaTools struct {
 }
 
 const (
-	maxQueries  = 5   // in one search
-	maxFound    = 20  // tools in one answer
-	perQuery    = 5   // tools for one query, unless the model asks for more or fewer
 	maxLine     = 160 // characters of a tool's description in an answer
 	groupTokens = 150 // of the groups that are named when nothing was found
 )
@@ -34,7 +31,7 @@ const (
 // queries that found each tool.
 func (m *metaTools) find(args json.RawMessage) (chat.Result, map[string][]string) {
 	f := m.front
-	queries, limit := searched(args)
+	queries, limit := meta.Queries(args)
 	if len(queries) == 0 {
 		return tool.Failure(`%s needs {"queries": ["what the tool should do"]}`, selection.FindTools), nil
 	}
@@ -44,20 +41,20 @@ func (m *metaTools) find(args json.RawMessage) (chat.Result, map[string][]string
 	for _, query := range queries {
 		req := f.selected.Request
 		req.Query, req.Vector = query, f.runner.vector(m.conv.ctx, query, m.conv.in.Again)
-		matches := f.selector.Search(req, limit)
+		matches := append(f.selector.Search(req, limit), f.offered.Search(query, limit)...)
 		if len(matches) == 0 {
 			missed = append(missed, fmt.Sprintf("%q", query))
 		}
 		for _, match := range matches {
 			by[match.Definition.Name] = append(by[match.Definition.Name], query)
-			if len(found) < maxFound && !slices.Contains(found, match.Entry) {
+			if len(found) < meta.MaxFound && !slices.Contains(found, match.Entry) {
 				found = append(found, match.Entry)
 			}
 		}
 	}
 	var text strings.Builder
 	for _, e := range found {
-		fmt.Fprintf(&text, "%s\n  %s\n", selection.Signature(e.Definition), line(e.Definition.Description))
+		fmt.Fprintf(&text, "%s\n  %s\n", selection.Signature(e.Definition), cut.Line(e.Definition.Description, maxLine))
 	}
 	switch {
 	case len(found) == 0:
@@ -71,43 +68,6 @@ func (m *metaTools) find(args json.RawMessage) (chat.Result, map[string][]string
 	}
 	text.WriteString(m.findSkills(queries))
 	return m.loading(text.String(), found...), by
-}
-
-// searched reads the queries of a search and how many tools each may find. Models also
-// write one query as a string, or name it "query".
-func searched(args json.RawMessage) (queries []string, limit int) {
-	raw, err := nearjson.Object(args)
-	if err != nil {
-		return nil, 0
-	}
-	var in map[string]json.RawMessage
-	_ = json.Unmarshal(raw, &in) // repair gave an object
-	_ = json.Unmarshal(in["limit"], &limit)
-	if limit < 1 || limit > maxFound {
-		limit = perQuery
-	}
-	for _, key := range []string{"queries", "query"} {
-		var one string
-		var many []string
-		if json.Unmarshal(in[key], &many) != nil && json.Unmarshal(in[key], &one) == nil {
-			many = []string{one}
-		}
-		for _, q := range many {
-			if q = strings.TrimSpace(q); q != "" && len(queries) < maxQueries {
-				queries = append(queries, q)
-			}
-		}
-	}
-	return queries, limit
-}
-
-// line puts a description into one short line.
-func line(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxLine {
-		return string(runes[:maxLine-1]) + "…"
-	}
-	return text
 }
 
 // loading returns a result that describes tools. In native mode it names them, so that
@@ -130,6 +90,9 @@ func (m *metaTools) describe(args json.RawMessage) chat.Result {
 	if name == "" {
 		return tool.Failure(`%s needs {"name": "…"}`, selection.DescribeTool)
 	}
+	if own, ok := m.front.offered.Get(name); ok && !m.front.owns(name) {
+		return m.loading(described(own.Definition), own)
+	}
 	g := m.front.gate()
 	now := g.now()
 	entry, stage := g.admit(now, name)
@@ -137,31 +100,9 @@ func (m *metaTools) describe(args json.RawMessage) chat.Result {
 		g.recordRefusal(m.conv.ctx, now, name, entry, stage, raw)
 		return g.nameless(name)
 	}
-	d := entry.Definition
-	text := fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema())
-	return m.loading(text, entry)
+	return m.loading(described(entry.Definition), entry)
 }
 
-// target reads the arguments of call_tool. When "arguments" is missing or empty, it
-// takes the other keys as the tool's arguments.
-func target(args json.RawMessage) (name string, inner json.RawMessage, err error) {
-	raw, err := nearjson.Object(args)
-	if err != nil {
-		return "", nil, errors.New(`the arguments are ` + err.Error() + `; call_tool needs {"name": "…", "arguments": {…}}`)
-	}
-	var call map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &call); err != nil {
-		return "", nil, err
-	}
-	if json.Unmarshal(call["name"], &name) != nil || name == "" {
-		return "", nil, errors.New(`call_tool needs {"name": "…", "arguments": {…}}`)
-	}
-	inner = call["arguments"]
-	delete(call, "name")
-	delete(call, "arguments")
-	if len(call) == 0 || !slices.Contains([]string{"", "{}", "null", `""`}, strings.Join(strings.Fields(string(inner)), "")) {
-		return name, inner, nil
-	}
-	inner, err = json.Marshal(call)
-	return name, inner, err
+func described(d tool.Definition) string {
+	return fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema())
 }

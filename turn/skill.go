@@ -152,7 +152,7 @@ func (m *metaTools) brought(skill catalog.Skill) chat.Result {
 	var text strings.Builder
 	fmt.Fprintf(&text, "The skill %s is active", skill.Name)
 	if skill.Description != "" {
-		text.WriteString(": " + strings.TrimSuffix(line(skill.Description), "."))
+		text.WriteString(": " + strings.TrimSuffix(cut.Line(skill.Description, maxLine), "."))
 	}
 	usable := m.front.selected.Usable()
 	fmt.Fprintf(&text, ". It has %d tools.", len(usable))
@@ -166,7 +166,7 @@ func (m *metaTools) brought(skill catalog.Skill) chat.Result {
 		}
 	}
 	for _, e := range listed[:min(len(listed), maxBrought)] {
-		fmt.Fprintf(&text, "\n%s\n  %s", selection.Signature(e.Definition), line(e.Definition.Description))
+		fmt.Fprintf(&text, "\n%s\n  %s", selection.Signature(e.Definition), cut.Line(e.Definition.Description, maxLine))
 	}
 	return m.loading(text.String(), listed[:min(len(listed), maxBrought)]...)
 }

@@ -44,6 +44,7 @@ import (
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn/internal/desk"
+	"github.com/etui-run/etui/turn/internal/offered"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -116,6 +117,7 @@ type Runner struct {
 	prompt   *prompt.Builder
 	config   Config
 	broken   *breaks
+	offers   *offered.Chooser
 	others   sync.Map                                   // of *Runner, by the models that phases name
 	learned  atomic.Int64                               // the model's window, as the provider stated it; 0 when it did not
 	clean    [prompt.Custom + 1]atomic.Pointer[cleaned] // by strategy: the last system prompt
@@ -132,7 +134,7 @@ func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, 
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{model: m, selector: selector, prompt: p, config: cfg, broken: &breaks{}}
+	return &Runner{model: m, selector: selector, prompt: p, config: cfg, broken: &breaks{}, offers: offered.New()}
 }
 
 // Input is one message and everything that its turn may use.
@@ -288,6 +290,8 @@ type Done struct {
 	Stop model.Stop `json:"stop"`
 	// Usage adds up the tokens that the provider counted.
 	Usage model.Tokens `json:"usage"`
+	// Logprobs is what it says of each token of the last answer, see [model.Event].
+	Logprobs []json.RawMessage `json:"-"`
 	// Awaits are the calls that await approval. The turn is still open then and has no
 	// reply yet.
 	Awaits []session.Await `json:"awaits,omitempty"`
@@ -493,8 +497,9 @@ func (t *run) open() chat.Message {
 	c.before = c.in.stored
 	f.summarize()
 	f.take(c.in, f.choose(c.in))
-	question := prompt.NewMessage(c.in.Text, f.withInstructions(f.note()), f.selected.Request.Facts,
-		f.selected.Announced, f.selected.Named, c.in.Options)
+	_, announced, named := f.offered.Add(nil, f.selected.Announced, f.selected.Named)
+	note := f.withInstructions(f.note())
+	question := prompt.NewMessage(c.in.Text, note, f.selected.Request.Facts, announced, named, c.in.Options)
 	question.Note = below(question.Note, t.flow.phaseNote())
 	question.Files = c.in.Files
 	if c.in.Outcome != nil && c.in.Outcome.System {
@@ -587,7 +592,7 @@ func (t *run) listen() (answer chat.Message, err error) {
 			c.charge(*e.Usage, t.front.runner.model.Info().Price)
 		}
 		if e.Stop != "" {
-			c.done.Stop, answer.State, answer.StateOf = e.Stop, e.State, e.StateOf
+			c.done.Stop, c.done.Logprobs, answer.State, answer.StateOf = e.Stop, e.Logprobs, e.State, e.StateOf
 		}
 	}
 	return answer, nil

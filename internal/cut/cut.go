@@ -3,6 +3,7 @@ package cut
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -28,6 +29,15 @@ func Middle(text string, limit int) string {
 	}
 	return fmt.Sprintf("%s\n(... %d of %d bytes are left out here; ask for less at a time to see them ...)\n%s",
 		head, at-len(head), len(text), text[at:])
+}
+
+// Line puts a text into one line of at most limit characters.
+func Line(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit-1]) + "…"
+	}
+	return text
 }
 
 // Bytes shortens text to at most limit bytes, between characters.

@@ -1,4 +1,4 @@
-// Package picture recognizes pictures that models accept and scales large ones down.
+// Package picture recognizes pictures that models accept, and sound, and scales large pictures down.
 package picture
 
 import (
@@ -43,6 +43,20 @@ func Inspect(data []byte) (Picture, error) {
 		return Picture{}, fmt.Errorf("is a damaged picture: %w", err)
 	}
 	return p, nil
+}
+
+// Sound returns the media type of sound by its bytes, audio/wav or audio/mpeg; empty if it is none.
+func Sound(data []byte) string {
+	switch http.DetectContentType(data) {
+	case "audio/wave":
+		return "audio/wav"
+	case "audio/mpeg":
+		return "audio/mpeg"
+	}
+	if len(data) > 1 && data[0] == 0xFF && data[1]&0xE6 == 0xE2 { // a frame of MP3 without a tag
+		return "audio/mpeg"
+	}
+	return ""
 }
 
 // String describes the picture in one line.

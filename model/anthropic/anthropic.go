@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/model"
@@ -76,8 +77,9 @@ var old = regexp.MustCompile(`^claude-(instant|[123])`)
 
 // Model is one of Anthropic's models. It is safe for concurrent use.
 type Model struct {
-	config Config
-	api    *endpoint.Endpoint
+	config   Config
+	api      *endpoint.Endpoint
+	formless atomic.Bool // it refused to be held to a schema
 }
 
 var _ model.Model = (*Model)(nil)
@@ -102,7 +104,7 @@ func New(cfg Config) (*Model, error) {
 	cfg.CacheLife = cmp.Or(cfg.CacheLife, 5*time.Minute)
 	cfg.Price.CacheWrite = cmp.Or(cfg.Price.CacheWrite, 1.25)
 	cfg.Deferral = cfg.Deferral || api.URL().Hostname() == "api.anthropic.com" && !old.MatchString(cfg.Model)
-	return &Model{cfg, api}, nil
+	return &Model{config: cfg, api: api}, nil
 }
 
 // Info implements [model.Model].
@@ -120,14 +122,20 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 
 // ask sends the request and returns the body of the answer.
 func (m *Model) ask(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {
-	if name := unknown(req.Settings); name != "" {
-		return nil, model.Refuse(m.api.Name(), name)
+	if req.Seed != nil {
+		return nil, model.Refuse(m.api.Name(), "seed")
 	}
-	raw, err := m.request(req, names)
+	raw, native, err := m.request(req, names)
 	if err != nil {
 		return nil, err
 	}
-	return m.api.Post(ctx, "v1/messages", raw)
+	body, err := m.api.Post(ctx, "v1/messages", raw)
+	if native && m.knowsNoFormat(err) {
+		if raw, _, err = m.request(req, names); err == nil {
+			body, err = m.api.Post(ctx, "v1/messages", raw)
+		}
+	}
+	return body, err
 }
 
 // Models returns the names of the models that the API lists, the newest first.

@@ -230,3 +230,29 @@ func TestPDFsOfMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestSoundOfMessages: the model reads of sound, which the API does not take.
+func TestSoundOfMessages(t *testing.T) {
+	s, _, _, err := ask(t, modeltest.Reply{}, model.Request{Messages: []chat.Message{{
+		Role: chat.User, Text: "hear", Files: []chat.File{{MediaType: chat.WAV, Size: 3, Data: []byte("WAV")}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(s.Requests()[0].Body), `"text":"hear\n\n[sound audio/wav, 1 kB: this model cannot hear]"`; !strings.Contains(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestPrefill: the beginning of an answer has no blank at its end, which the API refuses.
+func TestPrefill(t *testing.T) {
+	s, _, _, err := ask(t, modeltest.Reply{}, model.Request{Messages: []chat.Message{
+		user("hi"), {Role: chat.Assistant, Text: "It is \n"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(s.Requests()[0].Body); !strings.Contains(got, `"text":"It is",`) {
+		t.Errorf("the request is %s", got)
+	}
+}

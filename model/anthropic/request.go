@@ -11,8 +11,8 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// request encodes a request for the API.
-func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, error) {
+// request encodes a request for the API. Native reports that the API holds the answer to a schema.
+func (m *Model) request(req model.Request, names endpoint.Declared) (raw []byte, native bool, err error) {
 	out := request{
 		Model: m.config.Model, Stream: true, MaxTokens: cmp.Or(req.MaxTokens, m.config.MaxTokens),
 		TopP: req.TopP, StopSequences: req.Stop, Thinking: req.Thinking,
@@ -45,6 +45,7 @@ func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, err
 		c.add(said)
 	}
 	out.Messages = c.messages
+	trim(c.messages)
 	mark(&out)
 	if m.config.Deferral {
 		for _, d := range req.Deferred { // after the breakpoint: deferred tools may not carry one
@@ -53,23 +54,24 @@ func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, err
 			out.Tools = append(out.Tools, t)
 		}
 	}
-	return json.Marshal(out) // with HTML escaped, as ever: the provider's cache compares the bytes
-}
-
-// unknown returns the first setting that the API does not know; empty if it knows all.
-func unknown(s model.Settings) string {
-	switch {
-	case s.Seed != nil:
-		return "seed"
-	case s.Format != nil:
-		return "response_format"
+	if req.Format != nil {
+		native = m.format(&out, req.Format)
 	}
-	return ""
+	raw, err = json.Marshal(out) // with HTML escaped, as ever: the provider's cache compares the bytes
+	return raw, native, err
 }
 
 func define(d tool.Definition, names endpoint.Declared) definition {
 	description, schema := names.Tool(d)
 	return definition{Name: names.Provider(d.Name), Description: description, InputSchema: schema.Parameters}
+}
+
+// trim cuts the blanks at the end of an answer that the model goes on with: the API refuses them.
+func trim(messages []message) {
+	if n := len(messages); n > 0 && messages[n-1].Role == roleAssistant {
+		b := &messages[n-1].Content[len(messages[n-1].Content)-1]
+		b.Text = strings.TrimRight(b.Text, " \t\r\n")
+	}
 }
 
 // mark sets the cache breakpoints: four, as many as the API allows.
@@ -138,6 +140,7 @@ func (c *conversation) add(m chat.Message) {
 			c.append(roleUser, c.result(*m.Result))
 		}
 	default:
+		m, _ = endpoint.Told(m, endpoint.Sound)
 		text, pictures := model.Seen(m)
 		if c.blind {
 			text, pictures = model.UserText(m), nil

@@ -16,6 +16,7 @@ type request struct {
 	System        []block      `json:"system,omitempty"`
 	Messages      []message    `json:"messages"`
 	ToolChoice    *choice      `json:"tool_choice,omitempty"`
+	Output        *output      `json:"output_config,omitempty"`
 
 	Thinking json.RawMessage `json:"thinking,omitempty"`
 }

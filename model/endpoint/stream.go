@@ -32,6 +32,10 @@ type Answer struct {
 	kept  int // bytes of State
 	// Thoughts are pieces of thoughts for clients of the same API that are still to be passed on.
 	Thoughts []json.RawMessage
+
+	// Logprobs is what the provider says of each token. Use KeepLogprobs.
+	Logprobs []json.RawMessage
+	probed   int // bytes of Logprobs
 	// Choice is which of several answers is read; nil until one has begun.
 	Choice *int
 	// Begun says that there was an event of an answer, and Complete that the answer may end
@@ -44,6 +48,18 @@ type Answer struct {
 // FromMessages is [chat.Message.StateOf] of thoughts that a client of Anthropic's API brings back. Its
 // models know their own by the signatures.
 const FromMessages = "a client of Anthropic's API"
+
+// maxLogprobs bounds what is kept of the tokens of an answer, in bytes; the rest is dropped.
+const maxLogprobs = 4 << 20
+
+// KeepLogprobs keeps what the provider says of some tokens.
+func (a *Answer) KeepLogprobs(tokens []json.RawMessage) {
+	for _, t := range tokens {
+		if a.probed += len(t); a.probed <= maxLogprobs {
+			a.Logprobs = append(a.Logprobs, slices.Clone(t))
+		}
+	}
+}
 
 // Call is a call that is being assembled from pieces with the same index.
 type Call struct {
@@ -208,7 +224,7 @@ func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Rea
 			return nil
 		}
 	}
-	last := model.Event{Stop: a.stop(), Usage: a.Usage, State: a.state()}
+	last := model.Event{Stop: a.stop(), Usage: a.Usage, State: a.state(), Logprobs: a.Logprobs}
 	if last.State != nil || slices.ContainsFunc(a.Calls, func(c *Call) bool { return c.State != nil }) {
 		last.StateOf = e.Name()
 	}

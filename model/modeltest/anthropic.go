@@ -38,6 +38,7 @@ type anthropicRequest struct {
 	MaxTokens int                `json:"max_tokens"`
 	Stream    bool               `json:"stream"`
 	System    []anthropicBlock   `json:"system"`
+	Output    json.RawMessage    `json:"output_config"`
 	Tools     []anthropicTool    `json:"tools"`
 	Messages  []anthropicMessage `json:"messages"`
 	Thinking  json.RawMessage    `json:"thinking"`

@@ -63,6 +63,10 @@ func (c *openaiContent) UnmarshalJSON(raw []byte) error {
 			Name string `json:"filename"`
 			Data string `json:"file_data"`
 		} `json:"file"`
+		Audio *struct {
+			Data   []byte `json:"data"`
+			Format string `json:"format"`
+		} `json:"input_audio"`
 	}
 	if err := strict(raw, &parts); err != nil {
 		return err
@@ -73,6 +77,7 @@ func (c *openaiContent) UnmarshalJSON(raw []byte) error {
 		case p.Type == "image_url" && p.Image != nil && strings.HasPrefix(p.Image.URL, "data:image/"):
 			c.images++
 		case p.Type == "file" && p.File != nil && p.File.Name != "" && strings.HasPrefix(p.File.Data, "data:application/pdf;base64,"):
+		case p.Type == "input_audio" && p.Audio != nil && len(p.Audio.Data) > 0 && (p.Audio.Format == "wav" || p.Audio.Format == "mp3"):
 		default:
 			return fmt.Errorf("a part of type %q is not allowed", p.Type)
 		}

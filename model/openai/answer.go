@@ -87,6 +87,8 @@ type choice struct {
 	Delta        delta   `json:"delta"`
 	Message      *delta  `json:"message"` // in a whole answer
 	FinishReason word    `json:"finish_reason"`
+	// Logprobs has a list of content; the older API has another form, which is not read.
+	Logprobs json.RawMessage `json:"logprobs"`
 }
 
 type delta struct {
@@ -291,6 +293,12 @@ func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
 		return "", nil
 	}
 	said, reason := first.Delta, string(first.FinishReason)
+	var tokens struct {
+		Content []json.RawMessage `json:"content"`
+	}
+	if says(first.Logprobs) && jsonv1.Unmarshal(first.Logprobs, &tokens) == nil {
+		a.KeepLogprobs(tokens.Content)
+	}
 	if said.Content == "" {
 		said.Content = content(first.Text)
 	}

@@ -177,15 +177,16 @@ func (m *Model) ask(
 			body, err = m.post(ctx, req, tools)
 		}
 	}
-	for _, without := range []func(model.Request) (model.Request, bool){withoutPDFs, withoutImages} {
+	fewer := []func(model.Request) (model.Request, bool){without(endpoint.Sound), without(pdf), withoutImages}
+	for _, less := range fewer {
 		if !ofContent(err) {
 			break
 		}
-		if less, had := without(req); had {
+		if told, had := less(req); had {
 			refused := err
-			if body, err = m.post(ctx, less, tools); err == nil {
-				req = less
-				if ofPictures(refused) && len(pictures(less)) == 0 && !m.blind.Swap(true) {
+			if body, err = m.post(ctx, told, tools); err == nil {
+				req = told
+				if ofPictures(refused) && len(pictures(told)) == 0 && hasPictures(whole) && !m.blind.Swap(true) {
 					m.warn(ctx, "the model takes no pictures; it reads about them from now on", refused)
 				}
 			}

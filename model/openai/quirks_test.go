@@ -564,6 +564,38 @@ func TestPDFsOfMessages(t *testing.T) {
 	}
 }
 
+// TestSoundOfMessages: sound is a part of the message. A server that refuses it is asked with words, the
+// person is told, and it still sees pictures later.
+func TestSoundOfMessages(t *testing.T) {
+	req := func(f chat.File) model.Request {
+		return model.Request{Messages: []chat.Message{{Role: chat.User, Text: "hear", Files: []chat.File{f}}}}
+	}
+	s := modeltest.OpenAI(
+		modeltest.Reply{Status: 400, Message: "This model does not support audio, only text."},
+		modeltest.Reply{Text: []string{"Hi."}}, modeltest.Reply{Text: []string{"Hi."}},
+	)
+	defer s.Close()
+	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, _, _, err := model.Answer(m.Stream(t.Context(), req(chat.File{MediaType: chat.MP3, Size: 3, Data: []byte("MP3")})))
+	if err != nil || !strings.HasPrefix(said.Text, "(This model takes no sound: it answers without yours.)") {
+		t.Errorf("%q, %v", said.Text, err)
+	}
+	if _, _, _, err = model.Answer(m.Stream(t.Context(), req(chat.File{MediaType: "image/png", Size: 3, Data: []byte("PNG")}))); err != nil {
+		t.Error(err)
+	}
+	for i, want := range []string{
+		`{"type":"input_audio","input_audio":{"data":"TVAz","format":"mp3"}}`,
+		`hear\n\n[sound audio/mpeg, 1 kB: this model cannot hear]`, `"image_url"`,
+	} {
+		if got := string(s.Requests()[i].Body); !strings.Contains(got, want) {
+			t.Errorf("request %d is %s", i+1, got)
+		}
+	}
+}
+
 // TestStateGoesBack: what a server gave with its calls goes back to the same model, with the calls, and
 // to no other.
 func TestStateGoesBack(t *testing.T) {

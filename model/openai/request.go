@@ -64,6 +64,12 @@ type shownPart struct {
 	Text  string    `json:"text,omitempty"`
 	Image *imageURL `json:"image_url,omitempty"`
 	File  *fileData `json:"file,omitempty"`
+	Audio *audio    `json:"input_audio,omitempty"`
+}
+
+type audio struct {
+	Data   []byte `json:"data"`
+	Format string `json:"format"`
 }
 
 type fileData struct {
@@ -290,7 +296,7 @@ func (m *Model) calling(said *chat.Message, names endpoint.Declared) message {
 	return out
 }
 
-// show returns a user's message with a text, if there is one, pictures and PDFs.
+// show returns a user's message with a text, if there is one, and its files.
 func show(text string, images []chat.File) message {
 	var parts []shownPart
 	if text != "" {
@@ -298,8 +304,16 @@ func show(text string, images []chat.File) message {
 	}
 	for _, f := range images {
 		url := "data:" + f.MediaType + ";base64," + base64.StdEncoding.EncodeToString(f.Data)
-		if f.MediaType == chat.PDF {
+		switch {
+		case pdf(f):
 			parts = append(parts, shownPart{Type: "file", File: &fileData{cmp.Or(f.Name, "file.pdf"), url}})
+			continue
+		case endpoint.Sound(f):
+			format := "wav"
+			if f.MediaType == chat.MP3 {
+				format = "mp3"
+			}
+			parts = append(parts, shownPart{Type: "input_audio", Audio: &audio{f.Data, format}})
 			continue
 		}
 		parts = append(parts, shownPart{Type: "image_url", Image: &imageURL{url}})
@@ -307,24 +321,20 @@ func show(text string, images []chat.File) message {
 	return message{Role: "user", Content: parts}
 }
 
-// withoutPDFs returns the request for a model that accepts pictures and no PDFs.
-func withoutPDFs(req model.Request) (told model.Request, had bool) {
-	req.Messages = slices.Clone(req.Messages)
-	for i, m := range req.Messages {
-		var pdfs, others []chat.File
-		for _, f := range m.Files {
-			if f.MediaType == chat.PDF {
-				pdfs, had = append(pdfs, f), had || f.Data != nil
-			} else {
-				others = append(others, f)
-			}
+// without returns what tells a model in words about the files that it does not take.
+func without(kind func(chat.File) bool) func(model.Request) (model.Request, bool) {
+	return func(req model.Request) (told model.Request, had bool) {
+		req.Messages = slices.Clone(req.Messages)
+		for i, m := range req.Messages {
+			one := false
+			req.Messages[i], one = endpoint.Told(m, kind)
+			had = had || one
 		}
-		if m.Files = pdfs; len(pdfs) > 0 {
-			req.Messages[i].Text, req.Messages[i].Note, req.Messages[i].Files = model.UserText(m), "", others
-		}
+		return req, had
 	}
-	return req, had
 }
+
+func pdf(f chat.File) bool { return f.MediaType == chat.PDF }
 
 // withoutImages returns the request for a model that accepts neither pictures nor PDFs.
 func withoutImages(req model.Request) (blind model.Request, had bool) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/endpoint"
 )
 
 // want is what some servers ask for in the words of a refusal.
@@ -67,6 +68,11 @@ func pictures(req model.Request) (list []chat.File) {
 	return list
 }
 
+// hasPictures reports whether the model would see or read one of the files of a request.
+func hasPictures(req model.Request) bool {
+	return slices.ContainsFunc(pictures(req), func(f chat.File) bool { return !endpoint.Sound(f) })
+}
+
 // ofPictures reports whether an error says that the model takes no pictures, and not only that it did
 // not take this one.
 func ofPictures(err error) bool {
@@ -101,9 +107,16 @@ func missing(whole, sent model.Request) string {
 	if len(after) == len(before) {
 		return ""
 	}
-	pdf := func(f chat.File) bool { return f.MediaType == chat.PDF }
+	heard := func(list []chat.File) int {
+		return len(list) - len(slices.DeleteFunc(slices.Clone(list), endpoint.Sound))
+	}
 	chinese := chat.Chinese(whole.Messages[at].Text)
+	unheard := heard(before)-heard(after) == len(before)-len(after)
 	switch onlyPDFs := !slices.ContainsFunc(before, func(f chat.File) bool { return !pdf(f) }) || len(after) > 0; {
+	case unheard && chinese:
+		return "（该模型听不了声音，以下回答没有参考它。）"
+	case unheard:
+		return "(This model takes no sound: it answers without yours.)"
 	case onlyPDFs && chinese:
 		return "（该模型不能读 PDF，以下回答没有参考它。）"
 	case onlyPDFs:

@@ -27,6 +27,8 @@ type Dialect struct {
 	texts bool
 	// strict requires every property and allows no others.
 	strict bool
+	// sealed allows no other properties than those that are named.
+	sealed bool
 	// maxRepeat bounds how many characters or elements a schema may count; 0 means no bound.
 	maxRepeat float64
 	// maxEnum bounds the values of an enum, and maxDepth how deep objects are described; 0 means no
@@ -133,6 +135,21 @@ func strict() Dialect {
 		keywords: slices.Concat(base, []string{"additionalProperties", "const", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}),
 		formats:  map[string][]string{"string": {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}},
 		pattern:  func(p string) bool { return python(p) && !strings.Contains(p, "(?") },
+	}
+}
+
+// Structured returns Anthropic's dialect for the answers of models that are held to a schema. A schema whose
+// [Adapted.Strict] is false has objects with free names, which it cannot express.
+func Structured() Dialect {
+	return Dialect{
+		name: "structured", inline: true, branches: true, sealed: true,
+		keywords: []string{
+			"type", "description", "title", "properties", "required", "items", "enum", "const", "anyOf", "format",
+			"additionalProperties", "default",
+		},
+		formats: map[string][]string{"string": {
+			"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid",
+		}},
 	}
 }
 

@@ -66,6 +66,9 @@ func (d Dialect) Adapt(parameters json.RawMessage) Adapted {
 			return loose.Adapt(parameters)
 		}
 	}
+	if d.sealed {
+		out.Strict = seal(root)
+	}
 	if d.noEmpty && len(root.object("properties").keys) == 0 {
 		out.Changes = append(out.Changes, "no parameters: left out")
 		return out

@@ -53,3 +53,30 @@ func orNull(s *object) *object {
 	out.set("anyOf", []any{s, null})
 	return out
 }
+
+// seal allows no other properties than those that a schema names. It reports false for one that means
+// something else then.
+func seal(s *object) bool {
+	for _, b := range s.list("anyOf") {
+		if branch, ok := b.(*object); ok && !seal(branch) {
+			return false
+		}
+	}
+	if items := s.object("items"); items != nil && !seal(items) {
+		return false
+	}
+	p := s.object("properties")
+	if s.text("type") != "object" && p == nil {
+		return true
+	}
+	if _, open := s.values["additionalProperties"].(*object); open || p == nil || len(p.keys) == 0 {
+		return false // its names are free
+	}
+	for _, name := range p.keys {
+		if inner := p.object(name); inner != nil && !seal(inner) {
+			return false
+		}
+	}
+	s.set("additionalProperties", false)
+	return true
+}

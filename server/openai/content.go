@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/chat"
@@ -20,6 +21,9 @@ type part struct {
 	Image   struct {
 		URL string `json:"url"`
 	} `json:"image_url"`
+	Audio struct {
+		Data []byte `json:"data"`
+	} `json:"input_audio"`
 	File struct {
 		Name string `json:"filename"`
 		Data string `json:"file_data"`
@@ -29,6 +33,9 @@ type part struct {
 
 // system is the role of instructions, which are no message of the conversation.
 const system chat.Role = "system"
+
+// older begins the IDs of calls in their older form, which has none.
+const older = "function_"
 
 // read reads a message. Made are the names of the calls so far, by their IDs.
 func (m completionMessage) read(made map[string]string) (chat.Message, *refusal) {
@@ -42,6 +49,10 @@ func (m completionMessage) read(made map[string]string) (chat.Message, *refusal)
 		said.Role = system
 	case "user":
 	case "assistant":
+		said.Text += m.Refusal
+		if f := m.FunctionCall; f != nil && f.Name != "" {
+			m.ToolCalls = append(m.ToolCalls, toolCall{ID: older + f.Name, Function: f})
+		}
 		for _, c := range m.ToolCalls {
 			if c.ID == "" || c.Function == nil || c.Function.Name == "" {
 				return said, &refusal{field: "tool_calls", says: "a call needs an id and a function with a name"}
@@ -51,7 +62,10 @@ func (m completionMessage) read(made map[string]string) (chat.Message, *refusal)
 				ID: c.ID, Name: c.Function.Name, Arguments: wire.Arguments(c.Function.Arguments), Client: true,
 			})
 		}
-	case "tool":
+	case "tool", "function":
+		if m.Role == "function" {
+			m.ToolCallID, said.Role = older+m.Name, chat.Tool
+		}
 		name, known := made[m.ToolCallID]
 		if !known {
 			return said, &refusal{
@@ -87,11 +101,16 @@ func (m completionMessage) content() (text string, pictures []chat.File, err err
 		case m.Role != "user" && m.Role != "tool":
 			return "", nil, fmt.Errorf("parts of type %q are not supported in a message of role %q, only text", p.Type, m.Role)
 		case p.Type == "image_url":
-			picture, _, err := wire.DataURL(p.Image.URL)
-			if err != nil {
-				return "", nil, fmt.Errorf("image_url: %w", err)
+			picture, remote := wire.Remote(p.Image.URL)
+			if !remote {
+				if picture.Data, _, err = wire.DataURL(p.Image.URL); err != nil {
+					return "", nil, fmt.Errorf("image_url: %w", err)
+				}
+				picture.Name = ""
 			}
-			pictures = append(pictures, chat.File{Data: picture})
+			pictures = append(pictures, picture)
+		case p.Type == "input_audio" && len(p.Audio.Data) > 0:
+			pictures = append(pictures, chat.File{Data: p.Audio.Data})
 		case p.Type == "file":
 			written, pdf, err := p.file()
 			if err != nil {
@@ -102,10 +121,11 @@ func (m completionMessage) content() (text string, pictures []chat.File, err err
 				pictures = append(pictures, chat.File{Name: p.File.Name, Data: pdf})
 			}
 		default:
-			return "", nil, fmt.Errorf("parts of type %q are not supported, only text, image_url and file", p.Type)
+			return "", nil, fmt.Errorf("parts of type %q are not supported, only text, image_url, file and input_audio", p.Type)
 		}
 	}
-	if len(pictures) > 0 {
+	remote := slices.ContainsFunc(pictures, func(f chat.File) bool { return len(f.Data) == 0 && f.Name != "" })
+	if len(pictures) > 0 && !remote { // else once they are fetched
 		pictures, err = message.Pictures(pictures)
 	}
 	return all.String(), pictures, err

@@ -1,14 +1,21 @@
 package openai_test
 
 import (
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/server/openai"
+	"github.com/etui-run/etui/server/wire"
+	"github.com/etui-run/etui/tool"
 )
 
 // png is a picture of one red pixel.
@@ -95,7 +102,7 @@ func TestPDFs(t *testing.T) {
 func TestRefusedParts(t *testing.T) {
 	picture := imagePart("data:image/png;base64," + png)
 	for name, c := range map[string]struct{ role, part, says string }{
-		"a remote address":        {"user", imagePart("https://example.com/a.png"), "etui fetches no address that a client names"},
+		"another address":         {"user", imagePart("ftp://example.com/a.png"), "it must be a URL such as data:"},
 		"no base64":               {"user", imagePart("data:image/png;base64,%%"), "not base64"},
 		"no picture":              {"user", imagePart("data:image/png;base64,aGk="), "picture 1 is not a PNG, JPEG, GIF or WebP picture"},
 		"a damaged picture":       {"user", imagePart("data:image/png;base64," + png[:20]), "picture 1 is a damaged picture"},
@@ -106,6 +113,7 @@ func TestRefusedParts(t *testing.T) {
 		"text that is none":       {"user", filePart("text/plain", "\xff\xfe"), "not text in UTF-8"},
 		"an uploaded file":        {"user", `{"type":"file","file":{"file_id":"file-1"}}`, "send file_data instead of file_id"},
 		"sound":                   {"user", `{"type":"input_audio"}`, `parts of type \"input_audio\" are not supported`},
+		"sound that is none":      {"user", `{"type":"input_audio","input_audio":{"data":"aGk=","format":"wav"}}`, "picture 1 is not a PNG"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := newAPI(t)
@@ -120,5 +128,81 @@ func TestRefusedParts(t *testing.T) {
 				t.Errorf("%s does not name the field", body)
 			}
 		})
+	}
+}
+
+// TestSound: sound reaches the model, whatever the client calls its format.
+func TestSound(t *testing.T) {
+	a, m := newAPI(t, fake.Step{Text: "a bell"}, fake.Step{Text: "a bell"})
+	for sound, want := range map[string]string{"RIFF\x24\x00\x00\x00WAVEfmt ": chat.WAV, "\xff\xfb\x90\x00": chat.MP3} {
+		part := `{"type":"input_audio","input_audio":{"data":"` + base64.StdEncoding.EncodeToString([]byte(sound)) + `","format":"wav"}}`
+		if status, body := complete(a, `{"model":"main","messages":[{"role":"user","content":[`+part+`]}]}`); status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+		requests := m.Requests()
+		if files := requests[len(requests)-1].Messages[0].Files; len(files) != 1 || files[0].MediaType != want {
+			t.Errorf("the model gets %+v", files)
+		}
+	}
+}
+
+// TestPicturesOfTheWeb: a picture with an address is fetched as a call of web_fetch by the sender, once for a
+// conversation, and refused where the sender may not call it.
+func TestPicturesOfTheWeb(t *testing.T) {
+	red, err := base64.StdEncoding.DecodeString(png)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, fetched := catalog.NewRegistry(nil), 0
+	type page struct {
+		URL string `json:"url"`
+	}
+	fetch := tool.Func(tool.Definition{Name: "web_fetch", Risk: tool.Read}, func(_ context.Context, p page) (chat.Result, error) {
+		if fetched++; strings.HasSuffix(p.URL, "closed") {
+			return chat.Result{}, errors.New("the address is closed")
+		}
+		if strings.HasSuffix(p.URL, "text") {
+			return chat.Result{Text: "hello"}, nil
+		}
+		return chat.Result{Images: []chat.File{{Data: red}}}, nil
+	})
+	notBob := func(f chat.Facts) bool { return f.User != "bob" }
+	if err := r.RegisterWithFilter(fetch, notBob); err != nil {
+		t.Fatal(err)
+	}
+	m := fake.New(fake.Step{Text: "red"}, fake.Step{Text: "sure"})
+	e, err := engine.New(engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: m}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := openai.New(e, wire.NewModels(e, nil))
+	ask := func(user, url, more string) (int, string) {
+		look := `{"role":"user","content":[` + imagePart(url) + `,{"type":"text","text":"look"}]}`
+		return complete(a, `{"model":"main","user":"`+user+`","messages":[`+look+more+`]}`)
+	}
+	for _, more := range []string{"", `,{"role":"assistant","content":"red"},{"role":"user","content":"sure?"}`} {
+		if status, body := ask("ann", "HTTPS://example.com/a", more); status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+	}
+	for _, req := range m.Requests() {
+		if files := req.Messages[0].Files; len(files) != 1 || !slices.Equal(files[0].Data, red) || files[0].MediaType != "image/png" {
+			t.Errorf("the model gets %+v", files)
+		}
+	}
+	if fetched != 1 {
+		t.Errorf("the picture is fetched %d times", fetched)
+	}
+	many := strings.Repeat(`,{"role":"assistant","content":"a"},{"role":"user","content":[`+imagePart("https://example.com/a")+`]}`, 17)
+	for name, c := range map[string]struct{ user, url, more, says string }{
+		"may not":  {"bob", "https://example.com/a", "", "there is no web_fetch"},
+		"closed":   {"ann", "http://example.com/closed", "", "the address is closed"},
+		"a text":   {"ann", "http://example.com/text", "", "there is no picture"},
+		"too many": {"ann", "http://example.com/a", many, "more than 16 pictures"},
+	} {
+		status, body := ask(c.user, c.url, c.more)
+		if status != 400 || !strings.Contains(body, c.says) || !strings.Contains(body, "invalid_image_url") {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,12 +29,13 @@ import (
 
 // API has a handler for each request.
 type API struct {
-	engine *engine.Engine
-	models *wire.Models
+	engine   *engine.Engine
+	models   *wire.Models
+	pictures *wire.Pictures
 }
 
 // New returns the API of an engine, whose agents are models.
-func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models} }
+func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models, wire.NewPictures(e)} }
 
 // completionRequest is the part of OpenAI's request that an agent can use.
 type completionRequest struct {
@@ -44,8 +46,12 @@ type completionRequest struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
 	User string `json:"user"`
+	// N is how many answers there are to be; nil means one.
+	N *int `json:"n"`
 	offer
 	settings
+
+	legacy bool // it came as a request of the older API
 	// More are the fields that are not above; see [completionRequest.refuseMore].
 	More map[string]jsontext.Value `json:",unknown"`
 }
@@ -55,6 +61,24 @@ type completionMessage struct {
 	Content    json.RawMessage `json:"content"`
 	ToolCalls  []toolCall      `json:"tool_calls"`
 	ToolCallID string          `json:"tool_call_id"`
+	// FunctionCall and Name are those of the older form of calls, of which an answer has one.
+	FunctionCall *function `json:"function_call"`
+	Name         string    `json:"name"`
+	// Refusal is what a model said that declined to answer, in place of a content.
+	Refusal string `json:"refusal"`
+}
+
+// messages returns the message of the request, once for each answer.
+func (c completionRequest) messages(r *http.Request) ([]engine.Message, error) {
+	n := 1
+	if c.N != nil {
+		n = *c.N
+	}
+	if n < 1 || n > maxAnswers {
+		return nil, &refusal{"n", "invalid_request", fmt.Sprintf("n must be from 1 to %d", maxAnswers)}
+	}
+	m, err := c.message(r)
+	return slices.Repeat([]engine.Message{m}, n), err
 }
 
 // message turns the request into a message of the engine. The last message is the question, or what
@@ -117,11 +141,26 @@ type completion struct {
 const fingerprint = "fp_etui"
 
 type choice struct {
+	Text         *string  `json:"text,omitempty"` // in place of a message, in the older API
 	Index        int      `json:"index"`
 	Message      *content `json:"message,omitempty"`
 	Delta        *content `json:"delta,omitempty"`
-	Logprobs     *int     `json:"logprobs"` // always null
+	Logprobs     *tokens  `json:"logprobs"`
 	FinishReason *string  `json:"finish_reason"`
+}
+
+// tokens are what the provider says of each token of an answer.
+type tokens struct {
+	Content []json.RawMessage `json:"content"`
+	Refusal *int              `json:"refusal"` // always null
+}
+
+// tokensOf returns what is known of the tokens of the last answer of a turn; nil if nobody asked.
+func (c completionRequest) tokensOf(done *turn.Done) *tokens {
+	if len(done.Logprobs) == 0 || string(c.More["logprobs"]) != "true" || c.legacy {
+		return nil
+	}
+	return &tokens{Content: done.Logprobs}
 }
 
 // content is what an answer, or a piece of one, says.
@@ -161,40 +200,79 @@ func finishReason(done *turn.Done) *string {
 
 // Completions runs a turn and answers with its reply, whole or streamed.
 func (a *API) Completions(w http.ResponseWriter, r *http.Request) {
-	m, out := a.asked(w, r)
-	if m == nil {
-		return
-	}
-	defer out.close()
-	wire.Run(r, a.engine, *m, out)
-}
-
-// asked reads a request; the message is nil when it was refused.
-func (a *API) asked(w http.ResponseWriter, r *http.Request) (*engine.Message, *completionWriter) {
 	var req completionRequest
 	if !wire.ReadForeign(w, r, &req) {
-		return nil, nil
+		return
 	}
-	m, err := req.message(r)
-	var refused *refusal
+	a.answer(w, r, req, func() ([]engine.Message, error) { return req.messages(r) }, func(int) string { return "" })
+}
+
+// answer runs the turns of a request, one after the other, and answers with their replies. Before is what the
+// reply to a message begins with.
+func (a *API) answer(
+	w http.ResponseWriter, r *http.Request, req completionRequest,
+	messages func() ([]engine.Message, error), before func(i int) string,
+) {
+	list, err := messages()
 	switch {
-	case errors.Is(err, wire.ErrForbidden):
-		wire.Fail(w, err)
-		return nil, nil
+	case err != nil:
+		refuse(w, err)
+		return
+	case len(list) > maxAnswers:
+		says := fmt.Sprintf("the request asks for %d answers, at most %d are given", len(list), maxAnswers)
+		wire.RefuseField(w, http.StatusBadRequest, "invalid_request", "n", says)
+		return
+	case len(list) > 1 && list[0].Session != "":
+		says := "a conversation that etui keeps gets one answer: leave n out, or X-Etui-Session"
+		wire.RefuseField(w, http.StatusBadRequest, "invalid_request", "n", says)
+		return
+	}
+	agent, err := a.models.Agent(req.Model)
+	if err != nil {
+		wire.RefuseField(w, http.StatusNotFound, "model_not_found", "model", err.Error())
+		return
+	}
+	for i := range list {
+		list[i].Agent = agent
+		if err = a.pictures.Fetch(r.Context(), &list[i]); err != nil {
+			refuse(w, err)
+			return
+		}
+	}
+	id := "chatcmpl-"
+	if req.legacy {
+		id = "cmpl-"
+	}
+	out := newWriter(w, req, completion{
+		ID: id + rand.Text(), Created: a.engine.Now().Unix(), Model: req.Model, Fingerprint: fingerprint,
+	}, len(list))
+	defer out.close()
+	for i, m := range list {
+		one := &answer{completionWriter: out, index: i}
+		if text := before(i); text != "" && one.say(text) != nil {
+			return
+		}
+		if wire.Run(r, a.engine, m, one); out.failed || len(out.finished) <= i {
+			return // the client has gone
+		}
+	}
+}
+
+// maxAnswers bounds how many answers a request gets: each is a turn.
+const maxAnswers = 16
+
+// refuse answers that a request cannot be followed.
+func refuse(w http.ResponseWriter, err error) {
+	var refused *refusal
+	var unseen *wire.FetchError
+	switch {
 	case errors.As(err, &refused):
 		wire.RefuseField(w, http.StatusBadRequest, refused.code, refused.field, refused.says)
-		return nil, nil
-	case err != nil:
-		wire.Refuse(w, http.StatusBadRequest, err.Error())
-		return nil, nil
+	case errors.As(err, &unseen):
+		wire.RefuseField(w, http.StatusBadRequest, "invalid_image_url", "messages", err.Error())
+	default:
+		wire.Fail(w, err)
 	}
-	if m.Agent, err = a.models.Agent(req.Model); err != nil {
-		wire.RefuseField(w, http.StatusNotFound, "model_not_found", "model", err.Error())
-		return nil, nil
-	}
-	return &m, newWriter(w, req, completion{
-		ID: "chatcmpl-" + rand.Text(), Created: a.engine.Now().Unix(), Model: req.Model, Fingerprint: fingerprint,
-	})
 }
 
 // entry is an agent as a model.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/etui-run/etui/model"
 )
@@ -65,11 +66,13 @@ func isText(raw json.RawMessage) bool {
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // passed are fields that only models of OpenAI's API know, for which they are.
-var passed = []string{"frequency_penalty", "logit_bias", "presence_penalty", "reasoning_effort", "verbosity"}
+var passed = []string{
+	"frequency_penalty", "logit_bias", "logprobs", "presence_penalty", "reasoning_effort", "top_logprobs", "verbosity",
+}
 
 // unusable are the fields that would change the answer and that no agent follows, with
 // the values that change nothing. Other fields are skipped: they do not concern the answer of
-// an agent, as n and logprobs, or OpenAI's own accounts and storage, or they are not OpenAI's.
+// an agent, as prediction, or OpenAI's own accounts and storage, or they are not OpenAI's.
 var unusable = map[string][]string{
 	"functions":          {"[]"},
 	"function_call":      {`"auto"`, `"none"`},
@@ -96,7 +99,8 @@ func (c completionRequest) refuseMore() error {
 func (c completionRequest) extra() map[string]json.RawMessage {
 	extra := map[string]json.RawMessage{}
 	for _, name := range passed {
-		if value := json.RawMessage(c.More[name]); given(value) {
+		older := c.legacy && strings.HasSuffix(name, "logprobs") // it is a number there
+		if value := json.RawMessage(c.More[name]); given(value) && !older {
 			extra[name] = value
 		}
 	}

@@ -93,7 +93,7 @@ func TestLenient(t *testing.T) {
 	user := `"messages":[{"role":"user","content":"x"}]`
 	for name, body := range map[string]string{
 		"a choice without tools":          `{"model":"main","tool_choice":"required",` + user + `}`,
-		"n":                               `{"model":"main","n":2,"logprobs":true,"top_logprobs":3,` + user + `}`,
+		"n":                               `{"model":"main","n":1,"logprobs":true,"top_logprobs":3,` + user + `}`,
 		"penalties":                       `{"model":"main","frequency_penalty":0.5,"logit_bias":{"5":1},"reasoning_effort":"low","verbosity":"low",` + user + `}`,
 		"five stops":                      `{"model":"main","stop":["a","b","c","d","e"],` + user + `}`,
 		"an alias":                        `{"model":"gpt-5",` + user + `}`,
@@ -101,6 +101,8 @@ func TestLenient(t *testing.T) {
 		"a prefix before an alias":        `{"model":"etui/gpt-5",` + user + `}`,
 		"the beginning of an answer":      `{"model":"main","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"It is"}]}`,
 		"a refusal":                       `{"model":"main","messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"refusal","refusal":"no"}]},{"role":"user","content":"y"}]}`,
+		"the older form of calls":         `{"model":"main","messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"z"},{"role":"user","content":"y"}]}`,
+		"a refusal in its field":          `{"model":"main","messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"refusal":"no"},{"role":"user","content":"y"}]}`,
 		"instructions at the end":         `{"model":"main","messages":[{"role":"user","content":"x"},{"role":"developer","content":"y"}]}`,
 		"calls of another model's answer": `{"model":"main","messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":""}}]},{"role":"tool","tool_call_id":"c","content":"z"},{"role":"user","content":"y"}]}`,
 	} {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/etui-run/etui/engine"
@@ -38,7 +39,7 @@ func RunIn(r *http.Request, e *engine.Engine, m engine.Message, named string, ou
 	sent := Joins(r, &m)
 	for event, err := range e.Send(r.Context(), m) {
 		if errors.Is(err, engine.ErrTooLong) {
-			err = &model.Error{Kind: model.ErrTooLong, Detail: err.Error()}
+			err = fmt.Errorf("%w: %s", model.ErrTooLong, err.Error()) // which is no longer that of etui's own API
 		}
 		if err != nil {
 			out.Fail(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chooser"
+	"github.com/etui-run/etui/chore"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/tuner"
 	"github.com/etui-run/etui/cmd/internal/workdir"
@@ -211,16 +212,40 @@ func (a *App) agents(ctx context.Context, models map[string]model.Model, stored 
 		if err != nil {
 			return nil, err
 		}
+		chores, err := choresOf(models, g)
+		if err != nil {
+			return nil, err
+		}
+		leads := g.Instructions == config.ClientInstructions
+		if leads {
+			g.Instructions = ""
+		}
 		agents[i] = engine.Agent{
-			Name: g.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: g.Instructions, Groups: g.Groups,
+			Name: g.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: g.Instructions, ClientLeads: leads,
+			Chores: chores, Groups: g.Groups,
 			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy, NoMemory: !g.Custom.Memory, NoRuntime: !g.Custom.Runtime, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
-			Spawn: agent.Spawn(g.Spawn), Steer: g.Steer, NoClientTools: g.ClientTools == "none", Disk: disk, Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
+			Spawn: agent.Spawn(g.Spawn), Steer: g.Steer, Disk: disk,
+			NoClientTools: g.ClientTools == "none", SelectClientTools: g.ClientTools == "selected",
+			Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
 		}
 		if name := agents[i].Model.Info().Name; !slices.Contains(a.models.answering, name) {
 			a.models.answering = append(a.models.answering, name)
 		}
 	}
 	return agents, nil
+}
+
+// choresOf returns how an agent answers what chat clients ask by themselves; nil when it treats that as it
+// does the messages of people.
+func choresOf(models map[string]model.Model, g config.Agent) (*agent.Chores, error) {
+	if g.Chores.Model == "" {
+		return nil, nil
+	}
+	patterns, err := chore.New(g.Chores.Match)
+	if err != nil {
+		return nil, fmt.Errorf("agent %s: chores.match: %w", g.Name, err)
+	}
+	return &agent.Chores{Model: models[g.Chores.Model], Match: patterns.Match}, nil
 }
 
 // memory returns what an agent remembers: its own part is in the database if several etui may

@@ -118,7 +118,7 @@ type Agent struct {
 	Name         string   `yaml:"name" required:"true" help:"Name by which messages address it."`
 	Model        string   `yaml:"model" help:"Name of its model. Default: the first one."`
 	Fallback     []string `yaml:"fallback" help:"Models to try in order when the one before fails, see docs/models.md."`
-	Instructions string   `yaml:"instructions" help:"Instructions for the agent: what it is and how it works."`
+	Instructions string   `yaml:"instructions" help:"Instructions for the agent: what it is and how it works. client: those of the client that brings the message lead, and what etui adds follows."`
 	Groups       string   `yaml:"groups" help:"Groups of tools that it may use, as in file,shell. Default: all."`
 	Skill        string   `yaml:"skill" help:"Skill that is active until another is chosen. Default: workflow.default_skill."`
 	Skills       []string `yaml:"skills" help:"The only skills that the model sees. Empty: all; [none]: no skill."`
@@ -126,9 +126,19 @@ type Agent struct {
 	Custom       Custom   `yaml:"custom" help:"What the strategy custom includes."`
 	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
 	Steer        bool     `yaml:"steer" help:"Take what the user writes during a turn into that turn, after its next calls. Default: it waits for a turn of its own."`
-	ClientTools  string   `yaml:"client_tools" default:"all" enum:"all,none" help:"Which tools that a client brings with its request the model sees, see client-tools.md. none refuses such requests."`
+	ClientTools  string   `yaml:"client_tools" default:"all" enum:"all,selected,none" help:"Which tools that a client brings with its request the model sees, see client-tools.md: all, or those that fit the message (selected). none refuses such requests."`
+	Chores       Chores   `yaml:"chores" help:"Requests that chat clients send by themselves, as for a title, see openai-clients.md. Default: they are answered like others."`
 	Workspace    string   `yaml:"workspace" help:"Existing folder for its file tools, commands and memory. Default: the workspace."`
 	Spawn        Spawn    `yaml:"spawn" help:"Sub-agents that it may start with the tool spawn, see subagents.md. Default: none."`
+}
+
+// ClientInstructions in place of the instructions of an agent lets those of the client lead.
+const ClientInstructions = "client"
+
+// Chores are requests that chat clients send by themselves.
+type Chores struct {
+	Model string   `yaml:"model" help:"Name of the model that answers them, without tools and without a session."`
+	Match []string `yaml:"match" help:"Regular expressions for the beginning of such a request, or of its system prompt, beside those of the clients that etui knows."`
 }
 
 // Spawn bounds the sub-agents of an agent.

@@ -19,6 +19,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/chore"
 	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/origin"
@@ -321,10 +322,16 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 			r.fail(n, "the agent %q is defined twice", a.Name)
 		}
 		agents[a.Name] = true
-		for _, m := range append([]string{a.Model}, a.Fallback...) {
+		for _, m := range append([]string{a.Model, a.Chores.Model}, a.Fallback...) {
 			if m != "" && !models[m] {
 				r.fail(n, "agent %s: there is no model %q%s", a.Name, m, nearest.Hint(m, known))
 			}
+		}
+		if _, err := chore.New(a.Chores.Match); err != nil {
+			r.fail(find(n, "chores", "match"), "agent %s: chores.match: %v", a.Name, err)
+		}
+		if len(a.Chores.Match) > 0 && a.Chores.Model == "" {
+			r.fail(find(n, "chores"), "agent %s: chores.match needs chores.model", a.Name)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestPowers(t *testing.T) {
 // new key belongs here or among the powers.
 const harmless = `log.level secrets api.key api.hosts api.audience api.claim api.models api.a2a api.agui admin
 	models.name models.model models.api_key models.headers models.script models.mode models.schemas
-	agents.name agents.client_tools agents.model agents.fallback agents.instructions agents.groups agents.skill agents.skills agents.strategy agents.mode agents.spawn.agents
+	agents.name agents.client_tools agents.chores.* agents.model agents.fallback agents.instructions agents.groups agents.skill agents.skills agents.strategy agents.mode agents.spawn.agents
 	skills.toolsets.name skills.toolsets.description skills.toolsets.tools skills.toolsets.aliases skills.toolsets.examples skills.toolsets.channels skills.toolsets.type skills.toolsets.params
 	skills.allow skills.deny skills.registries.name skills.registries.type skills.registries.token skills.registries.repositories
 	sandbox.require workflow.* workflows.* users.* visibility.* policy.*

@@ -8,13 +8,16 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
 
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/internal/textcode"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/picture"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -39,25 +42,41 @@ type fetchInput struct {
 	All bool `json:"all,omitempty"`
 }
 
-// webFetch reads a web page as Markdown, or a text or JSON document.
+// webFetch reads a web page as Markdown, or a text or JSON document, or shows you a picture.
 //
 //etui:tool risk=read
 //etui:zh 读取网页内容（转为 Markdown）。
 //etui:alias open url, read website, http get, look on this site, 打开网址, 读网页, 网页内容
-func (f *Fetcher) webFetch(ctx context.Context, in fetchInput) (string, error) {
+func (f *Fetcher) webFetch(ctx context.Context, in fetchInput) (chat.Result, error) {
 	d, err := f.fetch(ctx, in.URL)
 	if err != nil {
-		return "", err
+		return chat.Result{}, err
+	}
+	if p, err := picture.Inspect(d.body); err == nil && !d.cut {
+		return d.show(p)
 	}
 	text, err := d.read(in.All)
 	if err != nil {
-		return "", err
+		return chat.Result{}, err
 	}
 	if d.cut {
 		text += "\n(The document is longer; only its first 5 MiB were read.)"
 	}
-	return page(d.url.String(), text, in.Start)
+	text, err = page(d.url.String(), text, in.Start)
+	return chat.Result{Text: text}, err
 }
+
+// show returns a picture as models accept it.
+func (d document) show(p picture.Picture) (chat.Result, error) {
+	text := fmt.Sprintf("%s: %s", d.url, p)
+	if !p.Fits() {
+		return chat.Result{}, fmt.Errorf("%s: %w", text, picture.ErrTooLarge)
+	}
+	file := chat.File{Name: printable.Line(path.Base(d.url.Path), maxName), MediaType: p.MediaType, Data: p.Data}
+	return chat.Result{Text: text + ".", Images: []chat.File{file}}, nil
+}
+
+const maxName = 100 // characters of a picture's name
 
 // document is the response of a URL.
 type document struct {

@@ -22,7 +22,7 @@ func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
 		made = append(made,
 			wire.Tool(tool.Definition{
 				Name:         "web_fetch",
-				Description:  "Reads a web page as Markdown, or a text or JSON document.",
+				Description:  "Reads a web page as Markdown, or a text or JSON document, or shows you a picture.",
 				Translations: map[string]string{"zh": "读取网页内容（转为 Markdown）。"},
 				Aliases:      []string{"open url", "read website", "http get", "look on this site", "打开网址", "读网页", "网页内容"},
 				Groups:       []string{"web"},
