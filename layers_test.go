@@ -48,6 +48,7 @@ var layers = [][]string{
 	{"cmd/internal/doctor", "cmd/internal/tuner", "cmd/internal/login", "cmd/internal/clientconfig"},
 	{"cmd/internal/app", "cmd/etui/internal/explanation"},
 	{"cmd/internal/trial", "cmd/etui/internal/acp", "cmd/etui/internal/conversation", "cmd/etui/internal/help", "cmd/etui/internal/servers"},
+	{"cmd/etui/internal/openapis"},
 	{"cmd/*", "cmd/bench/*", "examples/*", "bench/*", "packaging"},
 }
 

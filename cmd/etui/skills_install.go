@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/cmd/etui/internal/openapis"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/install"
 	"github.com/etui-run/etui/hub"
@@ -21,7 +22,7 @@ import (
 func skillsOfFolder(at *place) []*cobra.Command {
 	return []*cobra.Command{
 		skillsFindCommand(at), skillsInstallCommand(at), skillsInstalledCommand(at), skillsUpdateCommand(at),
-		skillsRemoveCommand(at), skillsValidateCommand(at),
+		skillsRemoveCommand(at), skillsValidateCommand(at), openapis.Command(at.servers()),
 		skillsPinCommand(at, "pin", "Exclude a skill from updates", true),
 		skillsPinCommand(at, "unpin", "Include a skill in updates again", false),
 	}
