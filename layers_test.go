@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"clienttool", "model", "model/schema", "route", "store", "rank", "cmd/internal/toolgen", "tool/*", "store/internal/*"},
 	{"selection/meta", "store/*", "mailbox", "model/endpoint"},
 	{"catalog", "model/*", "examples/demo"},
-	{"selection", "rules", "skill", "cmd/internal/builtin", "cmd/internal/builtin/*"},
+	{"selection", "rules", "skill", "cmd/internal/builtin", "cmd/internal/builtin/*", "turn/internal/arguments"},
 	{"chooser", "turn/internal/*", "workflow", "skill/markdown", "hub/internal/archive", "lab/eval"},
 	{"prompt", "embedding", "lab/tune", "cmd/internal/enrich", "skill/mcp/oauth", "skill/mcp/oauth/oauthtest", "skill/mcp/program"},
 	{"skill/*", "hub", "hub/hubtest"},

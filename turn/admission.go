@@ -398,7 +398,7 @@ func (r *Runner) Judge(ctx context.Context, in Input, names ...string) []Judgeme
 func (r *Runner) JudgeCall(ctx context.Context, in Input, name string, args json.RawMessage) Judgement {
 	if name == selection.CallTool {
 		var err error
-		if name, args, err = target(args); err != nil {
+		if name, args, err = arguments.Target(args); err != nil {
 			return Judgement{Tool: selection.CallTool, Effect: rules.Deny, Stage: StageArguments, Reason: err.Error()}
 		}
 	}

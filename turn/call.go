@@ -17,7 +17,9 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn/internal/arguments"
 	"github.com/etui-run/etui/turn/internal/desk"
+	"github.com/etui-run/etui/turn/internal/repeat"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -312,12 +314,15 @@ func (c *calls) resolve(j *job) {
 	name := j.call.Name
 	if name == selection.CallTool {
 		var err error
-		if name, j.args, err = target(j.call.Arguments); err != nil {
+		if name, j.args, err = arguments.Target(j.call.Arguments); err != nil {
 			d := audit.Decision{Tool: selection.CallTool, Stage: StageArguments, Reason: err.Error()}
 			c.front.gate().record(c.conv.ctx, d, j.call.Arguments)
 			j.result = tool.Failure("%v", err)
 			return
 		}
+	}
+	if c.again(j, name) {
+		return
 	}
 	switch name {
 	case selection.FindTools:
@@ -365,6 +370,21 @@ func (c *calls) resolve(j *job) {
 		c.conv.config.Log.WarnContext(c.conv.ctx, "the program ended while a call ran; it is not run again",
 			"tool", entry.Definition.Name, "user", c.conv.in.Facts.User, "session", c.conv.in.Session.Key)
 	}
+}
+
+// again refuses a call that the turn has made often enough.
+func (c *calls) again(j *job, name string) bool {
+	if j.broken || name == selection.FinishPhase || name == selection.UseSkill {
+		return false
+	}
+	why := repeat.Refuse(c.conv.own, j.call, func(name string) bool {
+		e, ok := c.front.selector.Catalog().Get(name)
+		return !ok || e.Definition.Risk == tool.Read
+	})
+	if why != "" {
+		j.result = tool.Failure("%s", why)
+	}
+	return why != ""
 }
 
 // refuse is the result for a tool that may not be called. If only the active skill

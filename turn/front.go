@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/turn/internal/arguments"
 )
 
 // front is what the requests of a turn begin with: the selected tools and the system prompt.
@@ -44,7 +45,7 @@ func (f *front) called(c chat.Call) chat.Call {
 	if c.Name != selection.CallTool || c.Client {
 		return c
 	}
-	if name, args, err := target(c.Arguments); err == nil && f.desk.Has(name) && !f.owns(name) {
+	if name, args, err := arguments.Target(c.Arguments); err == nil && f.desk.Has(name) && !f.owns(name) {
 		c.Name, c.Arguments, c.Client = name, args, true
 	}
 	return c

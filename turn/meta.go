@@ -2,7 +2,6 @@ package turn
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -140,28 +139,4 @@ func (m *metaTools) describe(args json.RawMessage) chat.Result {
 	d := entry.Definition
 	text := fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema())
 	return m.loading(text, entry)
-}
-
-// target reads the arguments of call_tool. When "arguments" is missing or empty, it
-// takes the other keys as the tool's arguments.
-func target(args json.RawMessage) (name string, inner json.RawMessage, err error) {
-	raw, err := nearjson.Object(args)
-	if err != nil {
-		return "", nil, errors.New(`the arguments are ` + err.Error() + `; call_tool needs {"name": "…", "arguments": {…}}`)
-	}
-	var call map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &call); err != nil {
-		return "", nil, err
-	}
-	if json.Unmarshal(call["name"], &name) != nil || name == "" {
-		return "", nil, errors.New(`call_tool needs {"name": "…", "arguments": {…}}`)
-	}
-	inner = call["arguments"]
-	delete(call, "name")
-	delete(call, "arguments")
-	if len(call) == 0 || !slices.Contains([]string{"", "{}", "null", `""`}, strings.Join(strings.Fields(string(inner)), "")) {
-		return name, inner, nil
-	}
-	inner, err = json.Marshal(call)
-	return name, inner, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/turn/internal/arguments"
 )
 
 // maxUses bounds the calls of a session that the recommender looks at, newest first.
@@ -41,7 +42,7 @@ func uses(messages []chat.Message) []selection.Use {
 // reached returns the name of the tool that a call means.
 func reached(c chat.Call) string {
 	if c.Name == selection.CallTool {
-		if name, _, err := target(c.Arguments); err == nil {
+		if name, _, err := arguments.Target(c.Arguments); err == nil {
 			return name
 		}
 	}
