@@ -86,6 +86,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"GET /readyz", Open, "whether it can answer: the store can be read", s.ready},
 
 		{"GET /{$}", Open, "for browsers: a page that says what this is and how to ask", s.page},
+		{"GET /favicon.ico", Open, "nothing: etui's pages have no picture, and browsers ask for one", s.noPicture},
 		{"GET " + oauth.BackPath, Open, "where browsers come back to from a login at an MCP server, with a state that is good once", s.logIn},
 		{"GET " + oauth.DocumentPath, Open, "what etui is, for the authorization servers of MCP servers", s.logIn},
 
