@@ -20,8 +20,12 @@ type address struct {
 }
 
 var (
-	scpLike  = regexp.MustCompile(`^(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+\.[A-Za-z]{2,}):([^:]+)$`) // git@github.com:owner/name.git
-	hostPath = regexp.MustCompile(`^[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}/[^/]+/[^/]+`)  // github.com/owner/name
+	scpLike = regexp.MustCompile(
+		`^(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+\.[A-Za-z]{2,}):([^:]+)$`,
+	) // git@github.com:owner/name.git
+	hostPath = regexp.MustCompile(
+		`^[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}/[^/]+/[^/]+`,
+	) // github.com/owner/name
 )
 
 // isAddress reports whether words are an address, and not the name of a skill.
@@ -40,7 +44,10 @@ func parseAddress(words, version string) (a address, err error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ssh", "git"}, u.Scheme) {
-		return a, fmt.Errorf("%s is no address of a repository; write https://HOST/owner/repository, owner/repository@name, or the path of a folder or an archive", archive.Quote(words))
+		return a, fmt.Errorf(
+			"%s is no address of a repository; write https://HOST/owner/repository, owner/repository@name, or the path of a folder or an archive",
+			archive.Quote(words),
+		)
 	}
 	a.host = strings.ToLower(u.Hostname())
 	if u.Port() != "" && u.Scheme != "ssh" {
@@ -58,14 +65,18 @@ func parsePath(text, branch, version string) (Ref, error) {
 	rest, name, _ := strings.Cut(strings.Trim(text, "/"), "@")
 	parts := strings.Split(rest, "/")
 	if len(parts) < 2 || !isRepository(parts[0]+"/"+parts[1]) {
-		return Ref{}, fmt.Errorf("%s names no skill; write owner/repository@name, or https://HOST/owner/repository", archive.Quote(text))
+		return Ref{}, fmt.Errorf(
+			"%s names no skill; write owner/repository@name, or https://HOST/owner/repository",
+			archive.Quote(text),
+		)
 	}
 	more := parts[2:]
 	if len(more) > 0 && more[0] == "-" { // GitLab's
 		more = more[1:]
 	}
 	if len(more) > 1 && slices.Contains([]string{"tree", "blob", "raw", "src"}, more[0]) {
-		if more[0] == "src" && len(more) > 2 && slices.Contains([]string{"branch", "tag", "commit"}, more[1]) { // Gitea's
+		if more[0] == "src" && len(more) > 2 &&
+			slices.Contains([]string{"branch", "tag", "commit"}, more[1]) { // Gitea's
 			more = more[1:]
 		}
 		branch, more = more[1], more[2:]
@@ -74,7 +85,10 @@ func parsePath(text, branch, version string) (Ref, error) {
 		more = more[:len(more)-1]
 	}
 	return Ref{
-		Owner: parts[0] + "/" + strings.TrimSuffix(parts[1], ".git"), Name: name, Folder: path.Join(more...), Version: cmp.Or(version, branch),
+		Owner: parts[0] + "/" + strings.TrimSuffix(
+			parts[1],
+			".git",
+		), Name: name, Folder: path.Join(more...), Version: cmp.Or(version, branch),
 	}, nil
 }
 

@@ -53,6 +53,7 @@ func ExampleServer_Routes() {
 	// open      GET /healthz
 	// open      GET /readyz
 	// open      GET /{$}
+	// open      GET /favicon.ico
 	// open      GET /mcp/login
 	// open      GET /mcp/client.json
 	// open      GET /.well-known/oauth-protected-resource

@@ -53,7 +53,11 @@ func (r *remote) pages(ctx context.Context, p *parts, key string) (any, error) {
 		}
 		if size > skill.MaxResult-1024 {
 			if all.Pages == 0 {
-				return nil, fmt.Errorf("%w: the list is longer than %d bytes", skill.ErrExecutionFailed, skill.MaxResult)
+				return nil, fmt.Errorf(
+					"%w: the list is longer than %d bytes",
+					skill.ErrExecutionFailed,
+					skill.MaxResult,
+				)
 			}
 			all.More = "the list is too long for one answer; ask for less"
 			break
@@ -87,7 +91,11 @@ func (r *remote) items(value any) (items []json.RawMessage, err error) {
 		raw, ok = lookUp(raw, r.paging.Items)
 	}
 	if !ok || json.Unmarshal(raw, &items) != nil {
-		return nil, fmt.Errorf("%w: the answer has no list at %s, where paging.items says that it is", skill.ErrExecutionFailed, cmp.Or(r.paging.Items, "its top"))
+		return nil, fmt.Errorf(
+			"%w: the answer has no list at %s, where paging.items says that it is",
+			skill.ErrExecutionFailed,
+			cmp.Or(r.paging.Items, "its top"),
+		)
 	}
 	return items, nil
 }
@@ -143,7 +151,11 @@ func (r *remote) next(at *url.URL, a *answer, items int) (*url.URL, error) {
 	}
 	u, err := at.Parse(said)
 	if err != nil || u.Scheme != at.Scheme || u.Host != at.Host || u.User != nil {
-		return nil, fmt.Errorf("%w: the service at %s names a next page at another address, where its headers must not go", skill.ErrExecutionFailed, at.Host)
+		return nil, fmt.Errorf(
+			"%w: the service at %s names a next page at another address, where its headers must not go",
+			skill.ErrExecutionFailed,
+			at.Host,
+		)
 	}
 	// What the file has in the query, such as a key, is not in the links of every service.
 	query := u.Query()

@@ -58,7 +58,8 @@ var (
 // service would get them as they are.
 func newShape(c *skill.Config, endpoint *url.URL) (*shape, error) {
 	s := &shape{
-		plain:  c.Method == "" && c.Send == nil && c.Body == "" && c.Paging.IsZero() && !strings.ContainsAny(endpoint.Path, "{}"),
+		plain: c.Method == "" && c.Send == nil && c.Body == "" && c.Paging.IsZero() &&
+			!strings.ContainsAny(endpoint.Path, "{}"),
 		method: cmp.Or(c.Method, http.MethodPost), encoding: cmp.Or(c.Body, "json"),
 		path: endpoint.Path, places: map[string]place{}, rest: inBody, fixed: endpoint.Query(),
 	}
@@ -78,7 +79,10 @@ func newShape(c *skill.Config, endpoint *url.URL) (*shape, error) {
 		_, taken := s.fixed[p.name]
 		switch {
 		case !known:
-			reason = "is no parameter" + nearest.Hint(argument, slices.Values(names)) + "; parameters.properties names them"
+			reason = "is no parameter" + nearest.Hint(
+				argument,
+				slices.Values(names),
+			) + "; parameters.properties names them"
 		case reason != "":
 		case p.in == inPath && !strings.Contains(s.path, "{"+p.name+"}"):
 			reason = fmt.Sprintf("goes to the path, but the endpoint's path has no {%s}", p.name)
@@ -100,12 +104,21 @@ func newShape(c *skill.Config, endpoint *url.URL) (*shape, error) {
 			continue
 		}
 		s.braces = append(s.braces, name)
-		if slices.ContainsFunc(slices.Collect(maps.Values(s.places)), func(p place) bool { return p.in == inPath && p.name == name }) {
+		if slices.ContainsFunc(
+			slices.Collect(maps.Values(s.places)),
+			func(p place) bool { return p.in == inPath && p.name == name },
+		) {
 			continue
 		}
 		if _, known := parameters.Properties[name]; !known {
-			return nil, problem("endpoint", fmt.Sprintf("has {%s} in its path, which is no parameter%s; declare it in parameters.properties, or say with send which one it is",
-				name, nearest.Hint(name, slices.Values(names))))
+			return nil, problem(
+				"endpoint",
+				fmt.Sprintf(
+					"has {%s} in its path, which is no parameter%s; declare it in parameters.properties, or say with send which one it is",
+					name,
+					nearest.Hint(name, slices.Values(names)),
+				),
+			)
 		}
 		s.places[name] = place{in: inPath, name: name}
 	}
@@ -113,8 +126,15 @@ func newShape(c *skill.Config, endpoint *url.URL) (*shape, error) {
 		return nil, problem("endpoint", "has a brace in its path that belongs to no pair")
 	}
 	for name, values := range s.fixed {
-		if braced.MatchString(name) || slices.ContainsFunc(values, func(v string) bool { return slices.Contains(names, strings.Trim(v, "{}")) && strings.HasPrefix(v, "{") }) {
-			return nil, problem("endpoint", "has braces in its query; leave them out and write send: {NAME: query} instead")
+		if braced.MatchString(name) ||
+			slices.ContainsFunc(
+				values,
+				func(v string) bool { return slices.Contains(names, strings.Trim(v, "{}")) && strings.HasPrefix(v, "{") },
+			) {
+			return nil, problem(
+				"endpoint",
+				"has braces in its query; leave them out and write send: {NAME: query} instead",
+			)
 		}
 	}
 	return s, s.checkBody(c)
@@ -142,7 +162,10 @@ func (s *shape) checkBody(c *skill.Config) error {
 		return problem("paging", "belongs to method: GET")
 	}
 	if c.Paging.Next == "" && c.Paging.Query == "" {
-		return problem("paging", "needs next, where an answer names the next page, or query, the parameter that counts pages")
+		return problem(
+			"paging",
+			"needs next, where an answer names the next page, or query, the parameter that counts pages",
+		)
 	}
 	return nil
 }

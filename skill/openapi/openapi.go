@@ -221,7 +221,8 @@ func (d *Document) Name() string {
 	}
 	made := ""
 	for _, word := range words.FindAllString(strings.ToLower(title), -1) {
-		if slices.Contains([]string{"api", "the", "openapi", "swagger", "rest", "service", "http"}, word) || word[0] == 'v' && strings.Trim(word[1:], "0123456789") == "" {
+		if slices.Contains([]string{"api", "the", "openapi", "swagger", "rest", "service", "http"}, word) ||
+			word[0] == 'v' && strings.Trim(word[1:], "0123456789") == "" {
 			continue
 		}
 		if len(made)+len(word) > 16 && made != "" {

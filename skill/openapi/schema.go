@@ -17,7 +17,18 @@ var ofOpenAPI = map[string]bool{
 
 // The keywords of JSON Schema that hold a schema, a list of them, or named ones.
 var (
-	holdSchema  = map[string]bool{"items": true, "additionalProperties": true, "not": true, "contains": true, "propertyNames": true, "if": true, "then": true, "else": true, "unevaluatedItems": true, "unevaluatedProperties": true}
+	holdSchema = map[string]bool{
+		"items":                 true,
+		"additionalProperties":  true,
+		"not":                   true,
+		"contains":              true,
+		"propertyNames":         true,
+		"if":                    true,
+		"then":                  true,
+		"else":                  true,
+		"unevaluatedItems":      true,
+		"unevaluatedProperties": true,
+	}
 	holdSchemas = map[string]bool{"oneOf": true, "anyOf": true, "allOf": true, "prefixItems": true}
 	holdNamed   = map[string]bool{"properties": true, "patternProperties": true, "dependentSchemas": true}
 )
@@ -191,7 +202,10 @@ func merged(schema map[string]any) map[string]any {
 		}
 		m = merged(m)
 		for key := range m {
-			if !slices.Contains([]string{"type", "properties", "required", "description", "title", "additionalProperties"}, key) {
+			if !slices.Contains(
+				[]string{"type", "properties", "required", "description", "title", "additionalProperties"},
+				key,
+			) {
 				return schema
 			}
 		}

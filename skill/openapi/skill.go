@@ -75,7 +75,10 @@ func (d *Document) Skill(o Operation, opts Options) (Skill, error) {
 	}
 	for _, depth := range []int{12, 5, 3, 2, 1} {
 		b := &builder{inliner: inliner{root: d.root, depth: depth}, properties: map[string]any{}, file: file{
-			Name: name(opts.Name+"_"+o.ID, 64), Description: describe(o), Provider: "http", Endpoint: server + o.Path, Method: o.Method,
+			Name: name(
+				opts.Name+"_"+o.ID,
+				64,
+			), Description: describe(o), Provider: "http", Endpoint: server + o.Path, Method: o.Method,
 			Risk: risks[o.Method], Groups: groups(opts.Name, o.Tags), Headers: map[string]string{}, Send: map[string]string{},
 		}}
 		if err := b.arguments(o); err != nil {
@@ -185,7 +188,8 @@ func (b *builder) arguments(o Operation) error {
 			continue
 		}
 		seen[key{p.In, p.Name}] = true
-		if p.In == "header" && slices.Contains([]string{"accept", "content-type", "authorization"}, strings.ToLower(p.Name)) {
+		if p.In == "header" &&
+			slices.Contains([]string{"accept", "content-type", "authorization"}, strings.ToLower(p.Name)) {
 			continue // OpenAPI has other places for them
 		}
 		separator, reason := separatorOf(p)
@@ -201,7 +205,8 @@ func (b *builder) arguments(o Operation) error {
 			schema["description"] = p.Description
 		}
 		argument := b.add(p.Name, p.In, schema, p.Required || p.In == "path")
-		if separator != "" || argument != p.Name || p.In == "header" || p.In == "query" && o.Method != http.MethodGet && o.Method != http.MethodDelete {
+		if separator != "" || argument != p.Name || p.In == "header" ||
+			p.In == "query" && o.Method != http.MethodGet && o.Method != http.MethodDelete {
 			b.file.Send[argument] = strings.TrimSpace(p.In + " " + p.Name + " " + separator)
 		}
 	}
@@ -257,7 +262,10 @@ func (b *builder) bodyOf(o Operation) error {
 		if offered != "" && body.Required {
 			return fmt.Errorf("it takes a body of %s only", offered)
 		}
-		b.notes = append(b.notes, fmt.Sprintf("the body of %s %s was left out: it takes %s only", o.Method, o.Path, offered))
+		b.notes = append(
+			b.notes,
+			fmt.Sprintf("the body of %s %s was left out: it takes %s only", o.Method, o.Path, offered),
+		)
 		return nil
 	}
 	if encoding == "json" && kind != "application/json" && !strings.ContainsAny(kind, "*$") {
@@ -367,11 +375,20 @@ func (b *builder) authorize(doc *openapi3.T, scheme string, opts Options) (reaso
 		b.file.Headers["Authorization"] = "Bearer " + variable("TOKEN")
 	case kind == "http" && strings.EqualFold(s.Scheme, "basic"):
 		b.file.Headers["Authorization"] = "Basic " + variable("BASIC")
-		b.notes = append(b.notes, "the variable holds the user and the password as base64: printf '%s' 'USER:PASSWORD' | base64")
+		b.notes = append(
+			b.notes,
+			"the variable holds the user and the password as base64: printf '%s' 'USER:PASSWORD' | base64",
+		)
 	case kind == "apikey" && s.In == "header":
 		b.file.Headers[s.Name] = variable("KEY")
 	case kind == "apikey" && s.In == "query":
-		b.file.Endpoint += string("?&"[min(strings.Count(b.file.Endpoint, "?"), 1)]) + url.QueryEscape(s.Name) + "=" + variable("KEY")
+		b.file.Endpoint += string(
+			"?&"[min(strings.Count(b.file.Endpoint, "?"), 1)],
+		) + url.QueryEscape(
+			s.Name,
+		) + "=" + variable(
+			"KEY",
+		)
 	case kind == "apikey" && s.In == "cookie":
 		b.file.Headers["Cookie"] = s.Name + "=" + variable("KEY")
 	default:

@@ -117,7 +117,11 @@ func (c Choice) chosen(d *openapi.Document) (list []openapi.Operation, err error
 			for _, o := range all {
 				ids = append(ids, o.ID)
 			}
-			return nil, config.Usagef("the document has no operation %q%s", name, nearest.Hint(name, slices.Values(ids)))
+			return nil, config.Usagef(
+				"the document has no operation %q%s",
+				name,
+				nearest.Hint(name, slices.Values(ids)),
+			)
 		}
 	}
 	for _, o := range all {
@@ -128,7 +132,11 @@ func (c Choice) chosen(d *openapi.Document) (list []openapi.Operation, err error
 		}
 	}
 	if len(list) > maxImported {
-		return nil, config.Usagef("these are %d operations, at most %d can be imported at once; choose with --tag or --operation", len(list), maxImported)
+		return nil, config.Usagef(
+			"these are %d operations, at most %d can be imported at once; choose with --tag or --operation",
+			len(list),
+			maxImported,
+		)
 	}
 	return list, nil
 }
@@ -193,7 +201,14 @@ func checker(w *workdir.Workspace) (skill.Provider, error) {
 }
 
 // importOperation makes the skill of one operation and checks it.
-func importOperation(w *workdir.Workspace, d *openapi.Document, o openapi.Operation, c Choice, services skill.Provider, words *scan.Definitions) (made ImportedSkill, err error) {
+func importOperation(
+	w *workdir.Workspace,
+	d *openapi.Document,
+	o openapi.Operation,
+	c Choice,
+	services skill.Provider,
+	words *scan.Definitions,
+) (made ImportedSkill, err error) {
 	s, err := d.Skill(o, c.Options)
 	if err != nil {
 		return made, err
@@ -201,7 +216,11 @@ func importOperation(w *workdir.Workspace, d *openapi.Document, o openapi.Operat
 	if slices.Contains(nameset.Reserved(), s.Name) {
 		return made, fmt.Errorf("the name %s is one of etui's own; give another one with --name", s.Name)
 	}
-	read, err := skill.ParseYAML(s.Name+".yaml", s.Text, skill.Variables{Allowed: w.Config.Skills.Env, Lookup: func(string) (string, bool) { return "unset", true }})
+	read, err := skill.ParseYAML(
+		s.Name+".yaml",
+		s.Text,
+		skill.Variables{Allowed: w.Config.Skills.Env, Lookup: func(string) (string, bool) { return "unset", true }},
+	)
 	if err != nil {
 		return made, err
 	}
@@ -217,7 +236,12 @@ func importOperation(w *workdir.Workspace, d *openapi.Document, o openapi.Operat
 	}
 	findings := words.Judge(scan.Definition{Name: s.Name, Description: read.Description, Input: schema}, nil)
 	if len(findings) > 0 && !c.Accept {
-		return made, fmt.Errorf("%s: it %s: %q; look at it, and import it with --yes", findings[0].Place, findings[0].Why, findings[0].Text)
+		return made, fmt.Errorf(
+			"%s: it %s: %q; look at it, and import it with --yes",
+			findings[0].Place,
+			findings[0].Why,
+			findings[0].Text,
+		)
 	}
 	s.Notes = append(s.Notes, skill.DetailsOf(loaded).Warnings...)
 	address, _, _ := strings.Cut(read.Endpoint, "?")

@@ -45,7 +45,10 @@ func Check(checked *ast.AST, variable string, fields Fields) *Problem {
 		}
 		if kind != nil && (e.Kind() != ast.SelectKind || !e.AsSelect().IsTestOnly()) {
 			if reason := misused(e, kind); reason != "" {
-				return &Problem{e.ID(), fmt.Sprintf("%s of a value of %s is of type %s, %s", name, variable, kind, reason)}
+				return &Problem{
+					e.ID(),
+					fmt.Sprintf("%s of a value of %s is of type %s, %s", name, variable, kind, reason),
+				}
 			}
 		}
 	}
@@ -103,7 +106,12 @@ func misused(e ast.NavigableExpr, kind *types.Type) string {
 		if kind != types.BoolType {
 			return "not true or false"
 		}
-	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+	case operators.Equals,
+		operators.NotEquals,
+		operators.Less,
+		operators.LessEquals,
+		operators.Greater,
+		operators.GreaterEquals:
 		for _, other := range call.Args() {
 			if other.Kind() == ast.LiteralKind && !comparable(kind, other.AsLiteral()) {
 				return fmt.Sprintf("and is compared to one of type %s", other.AsLiteral().Type().TypeName())

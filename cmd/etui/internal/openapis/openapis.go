@@ -61,13 +61,29 @@ variables of the environment that they come from.`,
 	}
 	f := c.Flags()
 	f.StringArrayVar(&how.Tags, "tag", nil, "operations with this tag; repeat it for more")
-	f.StringArrayVar(&how.Operations, "operation", nil, "this operation, by its operationId or as 'GET /path'; repeat it for more")
+	f.StringArrayVar(
+		&how.Operations,
+		"operation",
+		nil,
+		"this operation, by its operationId or as 'GET /path'; repeat it for more",
+	)
 	f.BoolVar(&how.All, "all", false, "all operations that are not deprecated")
 	f.StringVar(&how.Name, "name", "", "first part of the skills' names (default: words of the document's title)")
 	f.StringVar(&how.Server, "server", "", "address of the service (default: the first one that the document names)")
-	f.StringVar(&how.Variable, "env", "", "variable of the environment with the key (default: SKILL_NAME_KEY, _TOKEN or _BASIC)")
+	f.StringVar(
+		&how.Variable,
+		"env",
+		"",
+		"variable of the environment with the key (default: SKILL_NAME_KEY, _TOKEN or _BASIC)",
+	)
 	f.BoolVar(&how.Force, "force", false, "replace files that are already there")
-	f.BoolVarP(&how.Accept, "yes", "y", false, "import operations although a person should look at something in them first")
+	f.BoolVarP(
+		&how.Accept,
+		"yes",
+		"y",
+		false,
+		"import operations although a person should look at something in them first",
+	)
 	return c
 }
 
@@ -79,7 +95,15 @@ func describe(list []openapi.Operation) string {
 		if o.Deprecated {
 			summary = "(deprecated) " + summary
 		}
-		rows = append(rows, []string{printable.OneLine(o.ID), printable.OneLine(o.Method + " " + o.Path), printable.OneLine(strings.Join(o.Tags, ",")), printable.OneLine(summary)})
+		rows = append(
+			rows,
+			[]string{
+				printable.OneLine(o.ID),
+				printable.OneLine(o.Method + " " + o.Path),
+				printable.OneLine(strings.Join(o.Tags, ",")),
+				printable.OneLine(summary),
+			},
+		)
 	}
 	return terminal.Table(rows, terminal.Width())
 }
@@ -106,7 +130,11 @@ func imported(done install.Imported) string {
 	}
 	fmt.Fprintf(&b, "Imported %s.\n", printable.Count(len(done.Skills), "skill"))
 	if len(done.Unset) > 0 {
-		fmt.Fprintf(&b, "Set these variables where etui runs; the skills load once they are set: %s.\n", printable.List(done.Unset))
+		fmt.Fprintf(
+			&b,
+			"Set these variables where etui runs; the skills load once they are set: %s.\n",
+			printable.List(done.Unset),
+		)
 	}
 	return b.String()
 }
