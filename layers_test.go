@@ -18,11 +18,11 @@ var layers = [][]string{
 	{"internal/printable"},
 	{"chat", "console", "secret", "internal/atomicfile", "internal/cut", "internal/nearest", "internal/nearjson", "internal/panics", "internal/picture", "cmd/internal/textcode", "internal/recent", "engine/internal/share", "internal/leftout", "rank/internal/lexicon", "rank/internal/deviation", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/ecma", "internal/egress", "internal/filestamp", "internal/origin", "cmd/internal/folder", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/platformtest", "examples"},
 	{"channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/mattermost/mattermosttest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "scan", "channel/markup", "identity", "internal/subschema", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext", "skill/mcp/internal/form", "skill/mcp/internal/wire", "chore"},
-	{"tool", "session", "memory", "usage", "audit", "cmd/internal/config", "rank/internal/lexicon/*", "rank/internal/filename", "rank/internal/language", "rank/internal/pinyin", "sandbox/protect"},
+	{"tool", "session", "memory", "usage", "audit", "cmd/internal/config", "rank/internal/lexicon/*", "rank/internal/filename", "rank/internal/language", "rank/internal/pinyin", "sandbox/protect", "rules/internal/lint"},
 	{"clienttool", "model", "model/schema", "route", "store", "rank", "cmd/internal/toolgen", "tool/*", "store/internal/*"},
 	{"selection/meta", "store/*", "mailbox", "model/endpoint"},
 	{"catalog", "model/*", "examples/demo"},
-	{"selection", "rules", "skill", "cmd/internal/builtin", "cmd/internal/builtin/*"},
+	{"selection", "rules", "skill", "cmd/internal/builtin", "cmd/internal/builtin/*", "turn/internal/arguments"},
 	{"chooser", "turn/internal/*", "workflow", "skill/markdown", "hub/internal/archive", "lab/eval"},
 	{"prompt", "embedding", "lab/tune", "cmd/internal/enrich", "skill/mcp/oauth", "skill/mcp/oauth/oauthtest", "skill/mcp/program"},
 	{"skill/*", "hub", "hub/hubtest"},
@@ -48,6 +48,7 @@ var layers = [][]string{
 	{"cmd/internal/doctor", "cmd/internal/tuner", "cmd/internal/login", "cmd/internal/clientconfig"},
 	{"cmd/internal/app", "cmd/etui/internal/explanation"},
 	{"cmd/internal/trial", "cmd/etui/internal/acp", "cmd/etui/internal/conversation", "cmd/etui/internal/help", "cmd/etui/internal/report", "cmd/etui/internal/servers"},
+	{"cmd/etui/internal/openapis"},
 	{"cmd/*", "cmd/bench/*", "examples/*", "bench/*", "packaging"},
 }
 
@@ -61,7 +62,7 @@ var allowed = map[string][]string{
 	"catalog":   {"chat", "tool"},
 	"rank":      {"chat", "tool", "rank/internal/deviation", "rank/internal/filename", "rank/internal/language", "rank/internal/lexicon", "rank/internal/pinyin", "internal/panics"},
 	"selection": {"chat", "tool", "catalog", "rank", "selection/meta"},
-	"rules":     {"chat", "tool", "catalog", "internal/nearest", "internal/patternsize", "rules/internal/shelltext"},
+	"rules":     {"chat", "tool", "catalog", "internal/nearest", "internal/patternsize", "rules/internal/lint", "rules/internal/shelltext"},
 	"mailbox":   {"session", "store", "internal/panics"},
 	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/panics", "internal/printable"},
 

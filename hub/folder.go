@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -25,7 +28,7 @@ func NewFolder(name, dir string) *Folder { return &Folder{name: name, dir: dir} 
 
 // IsFile reports whether words name a file here and not a skill of a source.
 func IsFile(words string) bool {
-	if strings.HasPrefix(words, ".") || filepath.IsAbs(words) {
+	if strings.HasPrefix(words, ".") || strings.HasPrefix(words, "~/") || strings.HasPrefix(words, "file://") || filepath.IsAbs(words) {
 		return true
 	}
 	info, err := os.Stat(words)
@@ -33,8 +36,19 @@ func IsFile(words string) bool {
 }
 
 // NewFile returns the source of one archive or of one skill's folder, of any
-// name.
+// name. A folder may also hold the skill further down, as a clone of a repository does. The file may be a
+// file URL.
 func NewFile(file string) (*Folder, error) {
+	if u, err := url.Parse(file); err == nil && u.Scheme == "file" {
+		file = filepath.FromSlash(u.Path)
+	}
+	if rest, ok := strings.CutPrefix(file, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, err
+		}
+		file = filepath.Join(home, rest)
+	}
 	file, err := filepath.Abs(file)
 	if err != nil {
 		return nil, err
@@ -102,7 +116,13 @@ func (f *Folder) Resolve(_ context.Context, ref Ref) (*Release, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the package: %w", err)
 		}
-		return f.release(ref, f.file, info)
+		name := f.file
+		if info.IsDir() {
+			if name, err = f.within(ref.Name); err != nil {
+				return nil, err
+			}
+		}
+		return f.release(ref, name, info)
 	}
 	if err := checkSlug(ref.Name); err != nil {
 		return nil, refused("%w", err)
@@ -118,6 +138,59 @@ func (f *Folder) Resolve(_ context.Context, ref Ref) (*Release, error) {
 		}
 	}
 	return nil, notFound(f.name, ref)
+}
+
+// The bounds of a search for the skill in a folder.
+const (
+	maxWithin = 20_000 // files and folders that are looked at
+	maxDeep   = 6      // folders in one another
+	maxNamed  = 20     // skills that an error names
+)
+
+// within finds the skill in the folder of a [NewFile]: at its top, or the only one below it, or the
+// one with a name.
+func (f *Folder) within(name string) (string, error) {
+	root, err := f.open()
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	if _, err := root.Lstat(f.file + "/" + archive.Manifest); err == nil {
+		return f.file, nil
+	}
+	var found []string
+	looked := 0
+	err = fs.WalkDir(root.FS(), f.file, func(at string, d fs.DirEntry, err error) error {
+		looked++
+		switch {
+		case err != nil || looked > maxWithin:
+			return fs.SkipAll
+		case !d.IsDir():
+			if d.Name() == archive.Manifest && (name == "" || path.Base(path.Dir(at)) == name) {
+				found = append(found, path.Dir(at))
+			}
+		case at != f.file && strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || strings.Count(at, "/") > maxDeep:
+			return fs.SkipDir
+		}
+		return nil
+	})
+	where := filepath.Join(f.dir, f.file)
+	_, head := root.Lstat(f.file + "/HEAD")
+	_, objects := root.Lstat(f.file + "/objects")
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		for i, at := range found {
+			found[i] = filepath.Join(f.dir, filepath.FromSlash(at))
+		}
+		return "", refused("%s holds %d skills; name the folder of one: %s", where, len(found), printable.First(found, maxNamed))
+	case head == nil && objects == nil:
+		return "", refused("%s is a bare Git repository, without the files of a skill; clone it, and name the clone", where)
+	}
+	return "", refused("%s holds no skill: there is no %s in it", where, archive.Manifest)
 }
 
 func (f *Folder) release(ref Ref, name string, info fs.FileInfo) (*Release, error) {

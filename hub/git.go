@@ -142,6 +142,11 @@ func (g *Git) Resolve(ctx context.Context, ref Ref) (*Release, error) {
 	if err != nil && status(err) != http.StatusNotFound {
 		return nil, err
 	}
+	if ref.Folder != "" {
+		all = slices.DeleteFunc(all, func(s inRepository) bool {
+			return s.folder != ref.Folder && !strings.HasPrefix(s.folder, ref.Folder+"/")
+		})
+	}
 	i := slices.IndexFunc(all, func(s inRepository) bool { return ref.Name == "" || s.name == ref.Name })
 	switch {
 	case i < 0:

@@ -24,6 +24,7 @@ type house struct {
 	t      *testing.T
 	dir    string
 	server *hubtest.Server
+	url    string
 	*hub.Installer
 	hub, site, git hub.Source
 }
@@ -33,6 +34,7 @@ func begin(t *testing.T, skills ...hubtest.Skill) *house {
 	h := &house{t: t, dir: filepath.Join(t.TempDir(), "skills"), server: hubtest.New(skills...)}
 	server := httptest.NewServer(h.server)
 	t.Cleanup(server.Close)
+	h.url = server.URL
 	c := hub.HTTPConfig{URL: server.URL, Client: server.Client(), Token: "token-of-the-test"}
 	archives := c
 	archives.URL += "/archive/{repository}/{version}"

@@ -71,11 +71,14 @@ func (in *Installer) sources(name string) ([]Source, error) {
 	return []Source{s}, err
 }
 
-// Lookup finds the skill that a person or a model names: name, @owner/name, or
-// owner/repository@name for [Git]. An empty source means the first one that has
+// Lookup finds the skill that a person or a model names: name, @owner/name, or,
+// for [Git], owner/repository@name or the address of a repository or of a folder in it. An empty source means the first one that has
 // the skill. A source that does not answer ends the search, so that another's
 // skill is never taken instead.
 func (in *Installer) Lookup(ctx context.Context, source, words, version string) (Source, Ref, error) {
+	if isAddress(words) {
+		return in.lookupAddress(ctx, source, words, version)
+	}
 	ref, repository, err := parse(words, version)
 	if err != nil {
 		return nil, ref, err
@@ -102,6 +105,26 @@ func (in *Installer) Lookup(ctx context.Context, source, words, version string) 
 		return nil, ref, fmt.Errorf("%s: %w: no registry takes such names; see skills.registries in etui.yaml", words, skill.ErrNotFound)
 	}
 	return nil, ref, fmt.Errorf("%s: %w in %s; etui skills find WORDS looks for others", words, skill.ErrNotFound, strings.Join(asked, ", "))
+}
+
+// lookupAddress finds the skill at the address of a repository. Only a registry of its host is asked:
+// the same name belongs to somebody else on another one.
+func (in *Installer) lookupAddress(ctx context.Context, source, words, version string) (Source, Ref, error) {
+	a, err := parseAddress(words, version)
+	if err != nil {
+		return nil, a.ref, err
+	}
+	candidates, err := in.sources(source)
+	if err != nil {
+		return nil, a.ref, err
+	}
+	for _, s := range candidates {
+		if g, ok := s.(*Git); ok && g.hosts(a.host) {
+			_, err := s.Resolve(ctx, a.ref)
+			return s, a.ref, err
+		}
+	}
+	return nil, a.ref, fmt.Errorf("%s: %w: no registry is for %s; add %s to skills.registries in etui.yaml, beside those that you use", words, skill.ErrNotFound, a.host, a.line())
 }
 
 // List returns the skills in the folder by name, with the files that were changed

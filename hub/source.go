@@ -46,6 +46,8 @@ type Ref struct {
 	// Version is the wanted one; empty means the newest. For [Git] it is a branch,
 	// a tag or a commit.
 	Version string
+	// Folder is the place of the skill in the repository, for [Git]. May be empty.
+	Folder string
 }
 
 func (r Ref) String() string {
@@ -63,21 +65,15 @@ func versioned(name, version string) string { return strings.TrimSpace(name + " 
 func parse(words, version string) (ref Ref, repository bool, err error) {
 	words = strings.TrimSpace(words)
 	ref = Ref{Name: words, Version: version}
-	if strings.Contains(words, "://") {
-		return ref, false, fmt.Errorf("%s is an address, and a skill is named: a name, @owner/name or owner/repository@name. A folder of skills can be a registry: skills.registries in etui.yaml, with type: folder", archive.Quote(words))
-	}
 	if rest, ok := strings.CutPrefix(words, "@"); ok {
 		ref.Owner, ref.Name, ok = strings.Cut(rest, "/")
 		if !ok || checkSlug(strings.ToLower(ref.Owner)) != nil {
 			return ref, false, fmt.Errorf("%s names no skill; write @owner/name", archive.Quote(words))
 		}
 	} else if strings.Contains(words, "/") {
-		ref.Owner, ref.Name, _ = strings.Cut(words, "@")
-		if !isRepository(ref.Owner) {
-			return ref, true, fmt.Errorf("%s names no skill; write owner/repository@name", archive.Quote(words))
-		}
-		if ref.Name == "" {
-			return ref, true, nil // the only skill of the repository
+		text, branch, _ := strings.Cut(words, "#")
+		if ref, err = parsePath(text, branch, version); err != nil || ref.Name == "" {
+			return ref, true, err // without a name, the only skill there
 		}
 		repository = true
 	}

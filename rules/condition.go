@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
@@ -16,16 +15,16 @@ import (
 	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
-	"github.com/etui-run/etui/rules/internal/shelltext"
+	"github.com/etui-run/etui/rules/internal/lint"
 )
 
 // condition is a compiled condition.
 type condition struct {
 	program  cel.Program
+	checked  *ast.AST
 	facts    factSet
 	failures atomic.Int64
 }
@@ -115,7 +114,7 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 	if of := checked.OutputType(); of != cel.BoolType && (of != cel.DynType || !c.calls && c.own == nil) { // the type of an argument is known only in the call
 		return 0, wrong("the condition is of type %s; it must be true or false, as in channel == \"web\"", checked.OutputType())
 	}
-	if zone, err := badZone(checked.NativeRep()); err != nil {
+	if zone, err := lint.Zone(checked.NativeRep()); err != nil {
 		return 0, wrong("the time zone %q cannot be used: %v; zones are written as in \"Asia/Shanghai\" or \"+08:00\"", zone, err)
 	}
 	estimate, err := c.env.EstimateCost(checked, sizes{})
@@ -133,11 +132,14 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 		limit, match = MaxCallCost, maxCallMatch
 	}
 	for _, v := range c.own {
-		if v.Kind == Names && listed(checked.NativeRep(), v.Name) {
+		if v.Kind == Names && lint.Listed(checked.NativeRep(), v.Name) {
 			return 0, wrong("%s cannot be listed, counted or compared; ask for a name, as in \"a.txt\" in %s", v.Name, v.Name)
 		}
+		if found := v.check(checked.NativeRep()); found != nil {
+			return 0, found
+		}
 	}
-	if problem := unknownRisk(checked.NativeRep()); problem != "" {
+	if problem := lint.Risk(checked.NativeRep(), commandRisks.String()); problem != "" {
 		return 0, wrong("%s", problem)
 	}
 	program, err := c.env.Program(checked, cel.CostLimit(limit), cel.EvalOptions(cel.OptOptimize), boundedMatches(match))
@@ -145,7 +147,7 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 		return 0, wrong("the condition cannot be used: %v", err)
 	}
 	c.known[text] = len(c.conditions)
-	c.conditions = append(c.conditions, &condition{program: program, facts: facts})
+	c.conditions = append(c.conditions, &condition{program: program, facts: facts, checked: checked.NativeRep()})
 	return c.known[text], nil
 }
 
@@ -243,11 +245,11 @@ func factsOf(checked *ast.AST) factSet {
 			args := e.AsCall().Args()
 			switch e.AsCall().FunctionName() {
 			case operators.Index:
-				if name, ok := literal(args[1]); ok {
+				if name, ok := lint.Literal(args[1]); ok {
 					attribute(args[0], name)
 				}
 			case operators.In:
-				if name, ok := literal(args[0]); ok {
+				if name, ok := lint.Literal(args[0]); ok {
 					attribute(args[1], name)
 				}
 			}
@@ -259,83 +261,4 @@ func factsOf(checked *ast.AST) factSet {
 		}
 	}
 	return s
-}
-
-// badZone finds a literal time zone that does not exist, as in
-// time.getHours("Asia/Shangai"). Methods of a time take no other text.
-func badZone(checked *ast.AST) (zone string, err error) {
-	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.CallKind)) {
-		call := e.AsCall()
-		if !call.IsMemberFunction() || len(call.Args()) != 1 || !checked.GetType(call.Target().ID()).IsExactType(types.TimestampType) {
-			continue
-		}
-		if zone, ok := literal(call.Args()[0]); ok {
-			answer := types.Timestamp{Time: time.Unix(0, 0)}.Receive(call.FunctionName(), "", []ref.Val{types.String(zone)})
-			if err, failed := answer.(*types.Err); failed {
-				return zone, err
-			}
-		}
-	}
-	return "", nil
-}
-
-// unknownRisk finds a literal that is compared to the risks of a command but is not
-// one: a rule with such a typo would never hold.
-func unknownRisk(checked *ast.AST) (problem string) {
-	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.CallKind)) {
-		if !slices.Contains([]string{operators.In, operators.Equals, operators.NotEquals}, e.AsCall().FunctionName()) {
-			continue
-		}
-		a, b := e.AsCall().Args()[0], e.AsCall().Args()[1]
-		if ofRisks(e, a) {
-			problem = cmp.Or(problem, noRisk(e, b))
-		}
-		if ofRisks(e, b) {
-			problem = cmp.Or(problem, noRisk(e, a))
-		}
-	}
-	return problem
-}
-
-// ofRisks reports whether a part of e is command.risks or an element of it.
-func ofRisks(e ast.NavigableExpr, part ast.Expr) bool {
-	if part.Kind() == ast.CallKind && part.AsCall().FunctionName() == operators.Index {
-		part = part.AsCall().Args()[0]
-	}
-	part = through(e, part)
-	return part.Kind() == ast.IdentKind && part.AsIdent() == commandRisks.String()
-}
-
-// noRisk returns the mistake in the literals of a part of e, if one is not a risk.
-func noRisk(e ast.NavigableExpr, part ast.Expr) string {
-	part = through(e, part)
-	names := []ast.Expr{part}
-	if part.Kind() == ast.ListKind {
-		names = part.AsList().Elements()
-	}
-	for _, n := range names {
-		if name, ok := literal(n); ok && !slices.Contains(shelltext.Risks(), name) {
-			return fmt.Sprintf("%q is no risk of a command%s; the risks are %s", name, nearest.Hint(name, slices.Values(shelltext.Risks())), strings.Join(shelltext.Risks(), ", "))
-		}
-	}
-	return ""
-}
-
-// through returns the list that a part of e iterates over when it is the variable of a
-// macro such as exists, else the part itself.
-func through(e ast.NavigableExpr, part ast.Expr) ast.Expr {
-	for around, ok := e.Parent(); ok && part.Kind() == ast.IdentKind; around, ok = around.Parent() {
-		if around.Kind() == ast.ComprehensionKind && around.AsComprehension().IterVar() == part.AsIdent() {
-			return around.AsComprehension().IterRange()
-		}
-	}
-	return part
-}
-
-func literal(e ast.Expr) (string, bool) {
-	if e.Kind() != ast.LiteralKind {
-		return "", false
-	}
-	text, ok := e.AsLiteral().Value().(string)
-	return text, ok
 }

@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
+
+	"github.com/etui-run/etui/rules/internal/lint"
 )
 
 // ValueKind is what kind of value a [Variable] has.
@@ -48,6 +51,28 @@ func (k ValueKind) cel() *cel.Type {
 type Variable struct {
 	Name string
 	Kind ValueKind
+	// Fields are those that its values have, with the kinds Text, Number, Truth or, for anything,
+	// Values. Nil means that the fields are not known.
+	Fields map[string]ValueKind
+}
+
+// check finds a field that the variable's values do not have.
+func (v Variable) check(checked *ast.AST) *mistake {
+	if v.Fields == nil {
+		return nil
+	}
+	fields := lint.Fields{}
+	for name, kind := range v.Fields {
+		if fields[name] = kind.cel(); kind == Values {
+			fields[name] = nil
+		}
+	}
+	p := lint.Check(checked, v.Name, fields)
+	if p == nil {
+		return nil
+	}
+	line, column := p.Place(checked)
+	return &mistake{line, column, p.Reason}
 }
 
 // Lookup gives the values of a variable one by one, as conditions ask for them. An error
@@ -86,6 +111,12 @@ func (c *Conditions) Compile(text string, at Place) (*Condition, error) {
 
 // String returns the condition as it was written.
 func (c *Condition) String() string { return c.text }
+
+// Names returns the names that the condition asks a variable for, which is a map. All is false if
+// it may ask for others, too.
+func (c *Condition) Names(variable string) (names []string, all bool) {
+	return lint.Names(c.condition.checked, variable)
+}
 
 // Holds evaluates the condition for the values of the variables. It fails when the
 // condition reads something that is not there, such as a missing key, and when it costs

@@ -1,40 +1,13 @@
 package rules
 
 import (
-	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// listed reports whether a condition does more with a variable than to ask for names.
-func listed(checked *ast.AST, variable string) bool {
-	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.IdentKind)) {
-		if e.AsIdent() != variable {
-			continue
-		}
-		parent, ok := e.Parent()
-		switch {
-		case !ok:
-			return true
-		case parent.Kind() == ast.SelectKind:
-			continue
-		case parent.Kind() != ast.CallKind:
-			return true
-		}
-		call := parent.AsCall()
-		byName := call.FunctionName() == operators.Index && call.Args()[0].ID() == e.ID() ||
-			call.FunctionName() == operators.In && call.Args()[1].ID() == e.ID()
-		if !byName {
-			return true
-		}
-	}
-	return false
-}
-
 // looked is the map that conditions see of a [Lookup]. They ask for names only, see
-// [listed].
+// lint.Listed.
 type looked struct {
 	traits.Mapper // an empty one
 	of            Lookup

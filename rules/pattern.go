@@ -11,6 +11,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 
 	"github.com/etui-run/etui/internal/patternsize"
+	"github.com/etui-run/etui/rules/internal/lint"
 )
 
 // The most work of one match, in bytes of the text times instructions of the pattern: CEL
@@ -58,7 +59,7 @@ func unknownPattern(checked *ast.AST) bool {
 		if call.FunctionName() != overloads.Matches || len(call.Args()) == 0 {
 			continue
 		}
-		if _, ok := literal(call.Args()[len(call.Args())-1]); !ok {
+		if _, ok := lint.Literal(call.Args()[len(call.Args())-1]); !ok {
 			return true
 		}
 	}

@@ -39,3 +39,9 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	_ = page.Execute(w, r.Host) // the client may have gone
 }
+
+// noPicture answers browsers that look for the picture of a page.
+func (s *Server) noPicture(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Cache-Control", "max-age=86400")
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -112,6 +112,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"POST /admin/console", Operator, "a ConsoleLink in, a MadeLink out, which signs a browser in once", s.consoleLink},
 
 		{"GET /openapi.json", Open, "these routes as an OpenAPI document", s.openapi},
+		{"GET /favicon.ico", Open, "nothing: etui's pages have no picture, and browsers ask for one", s.noPicture},
 		{"GET " + oauth.BackPath, Open, "where browsers come back to from a login at an MCP server, with a state that is good once", s.logIn},
 		{"GET " + oauth.DocumentPath, Open, "what etui is, for the authorization servers of MCP servers", s.logIn},
 

@@ -34,6 +34,8 @@ type Flow struct {
 	Calls    int `json:"calls,omitempty"`
 	Failures int `json:"failures,omitempty"`
 	Tokens   int `json:"tokens,omitempty"`
+	// Broken counts the rounds of this visit in which a condition could not be judged.
+	Broken int `json:"broken,omitempty"`
 	// Rounds and AllTokens count in the run; Cost is what its tokens cost, except for those
 	// of models without a known price, which Unpriced counts.
 	Rounds    int     `json:"rounds,omitempty"`

@@ -41,7 +41,9 @@ var ofConnection = map[string]bool{
 	"te": true, "trailer": true, "transfer-encoding": true, "upgrade": true, "content-length": true, "content-encoding": true, "expect": true, "http2-settings": true,
 }
 
-func checkHeaderName(s string) string {
+// CheckHeaderName says why a skill cannot set a header, in words that follow its name; empty
+// means that it can.
+func CheckHeaderName(s string) string {
 	switch {
 	case !token.MatchString(s):
 		return "is not the name of a header"

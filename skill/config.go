@@ -23,7 +23,12 @@ type Config struct {
 	Endpoint string            `yaml:"endpoint" of:"http,mcp" help:"URL that is called. Without a path, http takes /execute. ${NAME} in its query is taken from the environment."`
 	Headers  map[string]Secret `yaml:"headers" of:"http,mcp" help:"Sent with every request. ${NAME} is taken from the environment."`
 	Auth     Auth              `yaml:"auth" of:"mcp" help:"How etui logs in to a service that wants OAuth. Without it etui mcp login NAME logs in for all."`
-	Health   string            `yaml:"health" of:"http,mcp" help:"Path or URL that answers GET with 200 while the service is up. Default: no check."`
+	// Of http: how a call becomes requests. Without these it is sent as JSON with POST.
+	Method string            `yaml:"method" of:"http" enum:"GET,POST,PUT,PATCH,DELETE" help:"Method of the request. Default: POST."`
+	Send   map[string]string `yaml:"send" of:"http" help:"Where arguments go, by name: path, query, header or body, then perhaps the name that the service knows, and comma, space or pipe to join a list, as in tags: query filter[tags] comma. Only body is the whole body. An argument whose name is in braces in the endpoint's path goes there. Default: the query for GET and DELETE, else a field of the body."`
+	Body   string            `yaml:"body" of:"http" enum:"json,form,multipart" help:"How the body is written. Default: json."`
+	Paging Paging            `yaml:"paging" of:"http" help:"How the further pages of a list are fetched. Default: one request."`
+	Health string            `yaml:"health" of:"http,mcp" help:"Path or URL that answers GET with 200 while the service is up. Default: no check."`
 
 	// Of command, and of mcp where the server is a program.
 	Command []string          `yaml:"command" of:"command,mcp" help:"Program and arguments. Nothing goes through a shell."`
@@ -82,6 +87,18 @@ type Config struct {
 
 	lines map[string]int `yaml:"-"` // of the file, by key
 }
+
+// Paging says how a GET fetches a list that comes in pages. The zero value fetches one page.
+type Paging struct {
+	Items    string `yaml:"items" help:"Where the list is in an answer, as in data.items. Default: the answer is the list."`
+	Next     string `yaml:"next" help:"Where an answer names the next page: link, for the header Link, or a place in the answer, as in meta.next, with a URL of the same service or a value for query."`
+	Query    string `yaml:"query" help:"Query parameter that chooses the page: it gets the value at next, or without next it counts."`
+	Count    string `yaml:"count" enum:"pages,items" default:"pages" help:"Whether query counts pages, from 1, or the items before a page, from 0. An argument of its name says where to begin. Default: pages."`
+	MaxPages int    `yaml:"max_pages" min:"1" max:"50" default:"10" help:"Pages of one call at most, 1 to 50. Default: 10."`
+}
+
+// IsZero reports whether nothing is said.
+func (p Paging) IsZero() bool { return p == Paging{} }
 
 // Auth says how etui logs in to an MCP server that is a service. The zero value works where the
 // authorization server registers clients by itself.

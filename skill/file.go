@@ -155,6 +155,11 @@ func (r *reader) relations(c *Config, root *yaml.Node, at map[string]*yaml.Node)
 			r.Fail(at[given[1]], given[1], "%s and %s exclude each other", given[0], given[1])
 		}
 	}
+	for key, address := range map[string]string{"endpoint": c.Endpoint, "health": c.Health} {
+		if path, _, _ := strings.Cut(address, "?"); strings.ContainsAny(path, "{}") && (key == "health" || c.Provider == "mcp") {
+			r.Fail(at[key], key, "%s has braces in its path, which nothing fills in: only the endpoint of provider http takes arguments", key)
+		}
+	}
 	if c.Auth.ClientSecret != "" && c.Auth.Issuer == "" {
 		r.Fail(at["auth"], "auth.issuer", "auth.client_secret needs the key auth.issuer, the URL of the authorization server that it is for: a server could send it to another one")
 	}

@@ -32,7 +32,7 @@ func (r *reader) secrets(n *yaml.Node, key string) map[string]Secret {
 		field := key + "." + form.Short(k.Value)
 		reason, fold := checkVariableName(k.Value), k.Value
 		if key == "headers" {
-			reason, fold = checkHeaderName(k.Value), strings.ToLower(k.Value)
+			reason, fold = CheckHeaderName(k.Value), strings.ToLower(k.Value)
 		}
 		switch {
 		case reason != "":

@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn/internal/desk"
+	"github.com/etui-run/etui/turn/internal/repeat"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -320,6 +321,9 @@ func (c *calls) resolve(j *job) {
 			return
 		}
 	}
+	if c.again(j, name) {
+		return
+	}
 	switch name {
 	case selection.FindTools:
 		j.meta = func(args json.RawMessage) (r chat.Result) {
@@ -366,6 +370,21 @@ func (c *calls) resolve(j *job) {
 		c.conv.config.Log.WarnContext(c.conv.ctx, "the program ended while a call ran; it is not run again",
 			"tool", entry.Definition.Name, "user", c.conv.in.Facts.User, "session", c.conv.in.Session.Key)
 	}
+}
+
+// again refuses a call that the turn has made often enough.
+func (c *calls) again(j *job, name string) bool {
+	if j.broken || name == selection.FinishPhase || name == selection.UseSkill {
+		return false
+	}
+	why := repeat.Refuse(c.conv.own, j.call, func(name string) bool {
+		e, ok := c.front.selector.Catalog().Get(name)
+		return !ok || e.Definition.Risk == tool.Read
+	})
+	if why != "" {
+		j.result = tool.Failure("%s", why)
+	}
+	return why != ""
 }
 
 // refuse is the result for a tool that may not be called. If only the active skill

@@ -174,7 +174,7 @@ func (w *flow) proceed() bool {
 	}
 	f := c.state.Flow
 	if _, there := c.in.Plan.Phase(f.Phase); f.Round > 0 || f.Leave != "" || !there {
-		if to, why := w.nextPhase(); to != "" {
+		if to, why := w.nextPhase(1); to != "" {
 			return w.enter(to, why)
 		}
 	}
@@ -184,13 +184,32 @@ func (w *flow) proceed() bool {
 	return c.emit(Event{Phase: w.phase()})
 }
 
-// nextPhase is the phase that begins now; empty when the phase goes on.
-func (w *flow) nextPhase() (to, why string) {
-	if f := w.conv.state.Flow; f.Leave != "" {
+// nextPhase is the phase that begins now; empty when the phase goes on. A condition that cannot be
+// judged counts as so many rounds, see breaks.
+func (w *flow) nextPhase(rounds int) (to, why string) {
+	f := w.conv.state.Flow
+	if f.Leave != "" {
 		return f.Leave, f.Why
 	}
-	v := w.conv.in.Plan.Judge(w.conv.state.Flow, nil)
+	v := w.conv.in.Plan.Judge(f, nil)
+	if v.Broken != "" && w.breaks(v.Broken, rounds) {
+		ph, _ := w.conv.in.Plan.Phase(f.Phase)
+		return cmp.Or(ph.Otherwise, workflow.Failed), v.Broken
+	}
 	return v.To, v.Why
+}
+
+// breaks counts rounds with a condition that cannot be judged, and tells the operator of the first.
+// It reports whether the phase ends by them.
+func (w *flow) breaks(why string, rounds int) bool {
+	f := w.conv.state.Flow
+	if f.Broken == 0 {
+		w.warn("%s", why)
+		w.conv.config.Log.ErrorContext(w.conv.ctx, "a condition of a workflow fails; mend it in its file",
+			"workflow", f.Workflow, "phase", f.Phase, "reason", why, "session", w.conv.in.Session.Key)
+	}
+	f.Broken += rounds
+	return f.Broken >= workflow.MaxBroken
 }
 
 // reply takes an answer without calls. It ends the turn if the run ends by it; otherwise it
@@ -199,7 +218,7 @@ func (w *flow) nextPhase() (to, why string) {
 func (w *flow) reply(answer chat.Message) bool {
 	f := w.conv.state.Flow
 	workflow.Replied(f, answer.Text)
-	to, why := w.nextPhase()
+	to, why := w.nextPhase(workflow.MaxBroken) // the model has done what it could
 	limit, all := w.conv.in.Plan.Reached(f)
 	switch {
 	case to != "":
@@ -254,6 +273,9 @@ func (w *flow) finishPhase(args json.RawMessage) chat.Result {
 	}
 	summary := c.config.Secrets.Redactor().Text(in.Summary)
 	v := c.in.Plan.Judge(f, &workflow.Finish{Next: in.Next, Summary: summary})
+	if v.To == "" && v.Broken != "" && w.breaks(v.Broken, workflow.MaxBroken) {
+		v.To, v.Why = cmp.Or(ph.Otherwise, workflow.Failed), v.Broken
+	}
 	if v.To == "" {
 		return tool.Failure("The phase %s is not finished.%s", f.Phase, listed(v.Open))
 	}
@@ -321,7 +343,7 @@ func (w *flow) end(before ...chat.Message) bool {
 	c.emit(Event{Phase: w.phase()})
 	var answer chat.Message
 	switch n := len(before); {
-	case n > 0 && (f.Outcome == workflow.Done || f.Outcome == workflow.Failed) && before[n-1].Text != "":
+	case n > 0 && (f.Outcome == workflow.Done || f.Outcome == workflow.Failed && f.Broken == 0) && before[n-1].Text != "":
 		answer = before[n-1]
 	default:
 		if n > 0 && !c.remember(before...) {

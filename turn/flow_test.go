@@ -3,6 +3,7 @@ package turn_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -145,5 +146,67 @@ func TestNothingGoesOnBehindAPhase(t *testing.T) {
 	}
 	if awaits := o.steps[len(o.steps)-1].State.Awaits; len(awaits) != 1 || awaits[0].For != session.SubAgent {
 		t.Errorf("the session awaits %+v", awaits)
+	}
+}
+
+// TestBrokenCondition: a condition that cannot be judged is told to the operator once, and ends its
+// phase instead of burning the rounds of it; one that reads what is not there yet does not.
+func TestBrokenCondition(t *testing.T) {
+	t.Parallel()
+	cover := tool.Func(tool.Definition{Name: "cover", Risk: tool.Read}, func(context.Context, struct {
+		Try int `json:"try"`
+	}) (chat.Result, error) {
+		return tool.Text(`{"branch": "81", "line": 90}`), nil
+	})
+	call := func(n int) fake.Step {
+		return fake.Step{Calls: []chat.Call{fake.Call(fmt.Sprint("c", n), "cover", fmt.Sprintf(`{"try":%d}`, n))}}
+	}
+	finish := fake.Step{Calls: []chat.Call{fake.Call("f", "finish_phase", `{"summary":"it is 81 %"}`)}}
+	reply := fake.Step{Text: "It is 81 %."}
+	for name, c := range map[string]struct {
+		when, otherwise  string
+		steps            []fake.Step
+		outcome, reason  string
+		asked, errorsLog int
+	}{
+		"a reply ends it":        {"results.cover.data.branch > 80", "", []fake.Step{call(1), reply, reply}, workflow.Failed, "no such overload", 2, 1},
+		"finish_phase ends it":   {"results.cover.data.brunch > 80", "", []fake.Step{call(1), finish, reply}, workflow.Failed, "no such key: brunch", 2, 1},
+		"only when finished":     {"finished && results.cover.data.branch > 80", "", []fake.Step{call(1), finish, reply}, workflow.Failed, "no such overload", 2, 1},
+		"three rounds of calls":  {"results.cover.data.branch > 80", "", []fake.Step{call(1), call(2), call(3), call(4)}, workflow.Failed, "no such overload", 3, 1},
+		"otherwise is the way":   {"results.cover.data.branch > 80", "report", []fake.Step{call(1), reply, {Text: "reported"}}, workflow.Done, "", 3, 1},
+		"a reply before it":      {"results.cover.data.branch > 80", "", []fake.Step{reply, call(1), {Text: "again"}}, workflow.Failed, "no such overload", 3, 1},
+		"not there yet":          {"results.cover.data.line > 80", "", []fake.Step{reply, call(1)}, workflow.Done, "", 2, 0},
+		"not there, and a limit": {"results.other.data.line > 80", "", []fake.Step{reply, reply, reply, reply, reply}, workflow.Limit, "may have 5 rounds", 5, 0},
+	} {
+		r := catalog.NewRegistry(nil)
+		if err := r.Register(cover); err != nil {
+			t.Fatal(err)
+		}
+		set, err := workflow.Compile(workflow.Workflow{Name: "w", Phases: []workflow.Phase{
+			{Name: "measure", Next: []workflow.Next{{When: c.when, To: "done"}}, Otherwise: c.otherwise, Limits: workflow.Limits{Rounds: 5}},
+			{Name: "report", Next: []workflow.Next{{When: `reply != ""`, To: "done"}}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, _ := set.Get("w")
+		m := fake.New(c.steps...)
+		var log strings.Builder
+		cfg := turn.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}
+		b := &bench{turn.New(m, selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), cfg), m}
+		in := turn.Input{Text: "measure", Plan: plan, Session: session.Session{Key: "s"}}
+		in.Session.Flow = plan.Begin(in.Text, "", nil)
+		o := run(b, t.Context(), in)
+		if o.err != nil || o.done == nil {
+			t.Fatalf("%s: %v", name, o.err)
+		}
+		f := o.done.Flow
+		told := strings.Count(log.String(), "a condition of a workflow fails")
+		if f.Outcome != c.outcome || !strings.Contains(f.Reason, c.reason) || len(m.Requests()) != c.asked || told != c.errorsLog {
+			t.Errorf("%s: %s (%s) after %d answers, told %d times\n%s", name, f.Outcome, f.Reason, len(m.Requests()), told, o.done.Reply)
+		}
+		if c.outcome == workflow.Failed && !strings.Contains(o.done.Reply, c.reason) {
+			t.Errorf("%s: the reply does not say why: %s", name, o.done.Reply)
+		}
 	}
 }

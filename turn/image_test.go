@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -81,7 +82,7 @@ func TestFiles(t *testing.T) {
 	})
 	var calls []chat.Call
 	for i := range 20 {
-		calls = append(calls, fake.Call(strings.Repeat("x", i+1), "give", `{"city":"x"}`))
+		calls = append(calls, fake.Call(strings.Repeat("x", i+1), "give", fmt.Sprintf(`{"city":"%d"}`, i)))
 	}
 	b := newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{give}, fake.Step{Calls: calls[:10]}, fake.Step{Calls: calls[10:]}, fake.Step{Text: "Here they are."})
 	o := run(b, t.Context(), turn.Input{Text: "give"})

@@ -45,6 +45,7 @@ import (
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn/internal/desk"
 	"github.com/etui-run/etui/turn/internal/offered"
+	"github.com/etui-run/etui/turn/internal/repeat"
 	"github.com/etui-run/etui/workflow"
 )
 
@@ -514,8 +515,11 @@ func (t *run) open() chat.Message {
 
 // running reports whether the turn has calls to run, or may ask the model once more.
 func (t *run) running() bool {
-	return !t.conv.stopped && (t.calls.round != nil || t.conv.done.Steps < t.maxSteps() && !t.conv.spent())
+	return !t.conv.stopped && (t.calls.round != nil || t.conv.done.Steps < t.maxSteps() && !t.conv.spent() && !t.stuck())
 }
+
+// stuck reports whether the model repeats itself outside a workflow, which has its own limits.
+func (t *run) stuck() bool { return !t.conv.flows() && repeat.Stuck(t.conv.own) }
 
 func (t *run) maxSteps() int {
 	c := t.conv
@@ -633,7 +637,9 @@ func (t *run) giveUp() {
 		return
 	}
 	text := fmt.Sprintf("I stopped after %d steps without coming to an end.", c.done.Steps)
-	if c.spent() {
+	if t.stuck() {
+		text = repeat.Reply(chat.Chinese(c.in.Text))
+	} else if c.spent() {
 		text = fmt.Sprintf("I stopped without coming to an end: I used %d tokens, and may use %d.",
 			c.state.Tokens, c.in.MaxTokens)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
 )
 
@@ -97,7 +98,16 @@ type Verdict struct {
 	Why string
 	// Open are the conditions that do not hold, with the reasons of those that failed.
 	Open []string
+	// Broken is the first condition that cannot hold by the evidence that is there, with the reason:
+	// it compares texts with numbers, say, or reads what a tool does not give. Empty when the phase leads on, or
+	// when what a condition reads is only not there yet.
+	Broken string
 }
+
+// MaxBroken is how many rounds of a visit may pass with a condition that is [Verdict.Broken], in case
+// a tool gives something else the next time. Then the visit ends like one that reached a limit, and a run without
+// another way fails.
+const MaxBroken = 3
 
 // Judge says which phase begins now by the evidence. With finish, it says what becomes of
 // that call.
@@ -122,11 +132,35 @@ func (p *Plan) Judge(f *session.Flow, finish *Finish) (v Verdict) {
 			return Verdict{To: to, Why: c.String()}
 		case err != nil:
 			v.Open = append(v.Open, fmt.Sprintf("%s (to %s): %v", c, to, err))
+			if v.Broken == "" && !absent(f, c, err) {
+				v.Broken = fmt.Sprintf("the condition %s fails: %v", c, err)
+			}
 		default:
 			v.Open = append(v.Open, fmt.Sprintf("%s (to %s)", c, to))
 		}
 	}
 	return v
+}
+
+// absent reports whether a condition failed because what it reads is not there yet: a tool was not
+// called, gave no data or failed.
+func absent(f *session.Flow, c *rules.Condition, err error) bool {
+	key, missing := strings.CutPrefix(err.Error(), "no such key: ")
+	if !missing || key == "data" {
+		return missing
+	}
+	for _, variable := range []string{"results", "earlier", "disk", "visits", "params"} {
+		names, all := c.Names(variable)
+		if !all || slices.Contains(names, key) {
+			return true
+		}
+		for _, tool := range names {
+			if f.Results[tool].Failed || f.Earlier[tool].Failed {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // facts are the values of [Variables].
@@ -234,7 +268,7 @@ func leave(f *session.Flow) {
 		}
 	}
 	f.Earlier, f.Results, f.Files, f.Reply, f.Leave = earlier, nil, nil, "", ""
-	f.Round, f.Calls, f.Failures, f.Tokens = 0, 0, 0, 0
+	f.Round, f.Calls, f.Failures, f.Tokens, f.Broken = 0, 0, 0, 0, 0
 }
 
 // End ends a run with an outcome.

@@ -115,13 +115,16 @@ type Limits struct {
 
 // Variables lists what conditions may read.
 func Variables() []rules.Variable {
+	result := map[string]rules.ValueKind{"count": rules.Number, "failures": rules.Number, "failed": rules.Truth, "text": rules.Text, "data": rules.Values}
+	file := map[string]rules.ValueKind{"size": rules.Number, "text": rules.Text, "data": rules.Values}
 	return []rules.Variable{
 		{Name: "input", Kind: rules.Text}, {Name: "target", Kind: rules.Text}, {Name: "params", Kind: rules.TextMap}, {Name: "phase", Kind: rules.Text},
 		{Name: "finished", Kind: rules.Truth}, {Name: "next", Kind: rules.Text}, {Name: "summary", Kind: rules.Text},
 		{Name: "round", Kind: rules.Number}, {Name: "visit", Kind: rules.Number}, {Name: "calls", Kind: rules.Number},
 		{Name: "failures", Kind: rules.Number}, {Name: "tokens", Kind: rules.Number}, {Name: "visits", Kind: rules.Numbers},
 		{Name: "reply", Kind: rules.Text}, {Name: "files", Kind: rules.Texts},
-		{Name: "results", Kind: rules.Values}, {Name: "earlier", Kind: rules.Values}, {Name: "disk", Kind: rules.Names},
+		{Name: "results", Kind: rules.Values, Fields: result}, {Name: "earlier", Kind: rules.Values, Fields: result},
+		{Name: "disk", Kind: rules.Names, Fields: file},
 	}
 }
 
@@ -216,9 +219,16 @@ func compile(w Workflow, conditions *rules.Conditions) (*Plan, error) {
 			if err := known(n.To, targets, place(n.Place, ph.Place, w.Place), "next of the phase "+ph.Name); err != nil {
 				return nil, err
 			}
-			c, err := conditions.Compile(cmp.Or(n.When, "finished"), place(n.WhenPlace, n.Place, ph.Place, w.Place))
+			at := place(n.WhenPlace, n.Place, ph.Place, w.Place)
+			c, err := conditions.Compile(cmp.Or(n.When, "finished"), at)
 			if err != nil {
 				return nil, err
+			}
+			asked, _ := c.Names("visits")
+			for _, name := range asked {
+				if names := targets[:len(p.Phases)]; !slices.Contains(names, name) {
+					return nil, wrong(at, "the condition reads visits.%s, and there is no such phase%s", name, nearest.Hint(name, slices.Values(names)))
+				}
 			}
 			p.conditions[ph.Name] = append(p.conditions[ph.Name], c)
 		}

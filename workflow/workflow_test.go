@@ -19,6 +19,11 @@ func phases(list ...workflow.Phase) workflow.Workflow {
 	return workflow.Workflow{Name: "w", Phases: list}
 }
 
+// when is a workflow with one condition.
+func when(condition string) workflow.Workflow {
+	return phases(workflow.Phase{Name: "a", Next: []workflow.Next{{When: condition, To: "done"}}})
+}
+
 func plan(t *testing.T, w workflow.Workflow) *workflow.Plan {
 	t.Helper()
 	set, err := workflow.Compile(w)
@@ -43,11 +48,20 @@ func TestMistakes(t *testing.T) {
 		`otherwise of the phase a leads to "b"`: phases(workflow.Phase{Name: "a", Next: end, Otherwise: "b"}),
 		"does not say to which phase":           phases(workflow.Phase{Name: "a", Next: []workflow.Next{{When: "true"}}}),
 		`did you mean "results"`:                phases(workflow.Phase{Name: "a", Next: []workflow.Next{{When: "resulst.x.failed", To: "done"}}}),
-		"must be true or false":                 phases(workflow.Phase{Name: "a", Next: []workflow.Next{{When: "round", To: "done"}}}),
-		"it must be from 1 to":                  phases(workflow.Phase{Name: "a", Next: end, Limits: workflow.Limits{Rounds: -1}}),
-		"it must not be negative":               phases(workflow.Phase{Name: "a", Next: end, Limits: workflow.Limits{Tokens: -1}}),
-		"may cost":                              phases(workflow.Phase{Name: "a", Next: []workflow.Next{{When: "files.all(a, files.all(b, files.all(c, files.all(d, a == b))))", To: "done"}}}),
-		"have 40000 bytes, at most":             phases(workflow.Phase{Name: "a", Next: end, Instructions: strings.Repeat("x", 40_000)}),
+		`"faild" of a value of results, which has only count, data, failed, failures, text; did you mean "failed"`: when("calls > 0 && results.x.faild"),
+		`"contents" of a value of disk`:                      when(`disk["a.txt"].contents != ""`),
+		`"ok" of a value of earlier`:                         when(`has(earlier["x"].ok)`),
+		`"faild" of a value of results,`:                     when(`results.all(name, !results[name].faild)`),
+		"count of a value of results is of type int, and is": when(`results.x.count > "3"`),
+		"failed of a value of results is of type bool":       when(`results.x.failed == "no"`),
+		"text of a value of earlier is of type string, not":  when(`finished && earlier.x.text`),
+		"count of a value of results is of type int, not":    when(`results.x.count`),
+		`visits.b, and there is no such phase`:               when(`visits.b > 1`),
+		"must be true or false":                              phases(workflow.Phase{Name: "a", Next: []workflow.Next{{When: "round", To: "done"}}}),
+		"it must be from 1 to":                               phases(workflow.Phase{Name: "a", Next: end, Limits: workflow.Limits{Rounds: -1}}),
+		"it must not be negative":                            phases(workflow.Phase{Name: "a", Next: end, Limits: workflow.Limits{Tokens: -1}}),
+		"may cost":                                           phases(workflow.Phase{Name: "a", Next: []workflow.Next{{When: "files.all(a, files.all(b, files.all(c, files.all(d, a == b))))", To: "done"}}}),
+		"have 40000 bytes, at most":                          phases(workflow.Phase{Name: "a", Next: end, Instructions: strings.Repeat("x", 40_000)}),
 	} {
 		_, err := workflow.Compile(w)
 		if _, ok := errors.AsType[*rules.Error](err); !ok || !strings.Contains(err.Error(), want) {

@@ -53,6 +53,9 @@ type Config struct {
 	// Origins are the sites whose pages may connect, as in https://shop.example.com. None
 	// means that only programs that are no browsers can.
 	Origins []string
+	// Page serves a ready chat page to browsers that open the channel's address. It may connect
+	// like the page of a site in Origins.
+	Page bool
 	// Connections is how many there are at once; 0 means 1000. Guests have at most half of
 	// them. Beside them, an eighth wait for those who have not said who they are; of more, the one
 	// that has waited for longest ends.
@@ -92,8 +95,8 @@ func New(c Config) (*Channel, error) {
 	if len(c.Secrets) == 0 && !c.Guests {
 		return nil, errors.New("nobody could connect: set secret, with which your backend signs tokens, or guests: true")
 	}
-	if c.Guests && len(c.Origins) == 0 {
-		return nil, errors.New("guests come from pages: list the sites in origins, as in https://shop.example.com")
+	if c.Guests && len(c.Origins) == 0 && !c.Page {
+		return nil, errors.New("guests come from pages: list the sites in origins, as in https://shop.example.com, or set page: true for the ready one")
 	}
 	for i, s := range c.Secrets {
 		if len(s) < minSecret {
@@ -220,7 +223,7 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Origin")
 	w.Header().Set("Cache-Control", "no-store")
 	switch {
-	case len(r.Header.Values("Origin")) > 1, origin != "" && !c.AllowsOrigin(origin), origin == "" && site != "" && site != "same-origin" && site != "none":
+	case len(r.Header.Values("Origin")) > 1, origin != "" && !c.AllowsOrigin(origin) && !c.own(origin, r), origin == "" && site != "" && site != "same-origin" && site != "none":
 		c.log.DebugContext(r.Context(), "a page of another site was refused", "origin", origin)
 		refuse(w, errOrigin)
 		return
@@ -231,6 +234,8 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	life, in := c.running()
 	switch {
+	case c.config.Page && r.Method == http.MethodGet && r.Header.Get("Upgrade") == "" && strings.Contains(r.Header.Get("Accept"), "text/html"):
+		c.page(w, r)
 	case in == nil:
 		refuse(w, errStopping)
 	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):

@@ -23,7 +23,7 @@ read from standard input. If the gateway of the workspace runs, it answers; othe
 does. Each start is a new conversation, unless --continue takes up the latest one of your user and
 channel. --session names one.
 
-In a conversation, Tab completes commands, skills and tools, and the arrow keys find earlier messages.
+In a conversation, Tab completes commands, skills and tools, and the arrow keys and Ctrl-R find earlier messages.
 Ctrl-C stops a running answer; on an empty prompt it leaves. If the input is no terminal, each
 line is a message.`,
 		Example: `  etui chat -m "show me the error logs of the checkout pod in namespace prod"

@@ -160,6 +160,10 @@ func TestChatEditing(t *testing.T) {
 	c.reads("world")
 	c.press("\x1b[A\x1b[A\x1b[A!\r") // the third message before this one
 	c.reads("我还剩几!")
+	c.press("OR")
+	c.types("OR")
+	c.press("\x12!\r") // Ctrl-R finds the message with this text, in any case
+	c.reads("world!")
 	c.press("use list_d")
 	c.types("use list_d")
 	c.press("\t")

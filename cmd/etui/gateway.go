@@ -10,6 +10,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/internal/terminal"
 )
 
 // gateway answers the commands: one that runs, or one in this process.
@@ -50,7 +51,11 @@ func (g *gateway) using(ctx context.Context, use app.Config, f func(*client.Clie
 			return f(client.New(url, "", key))
 		}
 	}
-	settings := g.settings(g.quiet(w.Config.Log))
+	log := g.quiet(w.Config.Log)
+	if len(w.Config.Models) < 2 { // of several, another one may answer
+		log = terminal.Without(log, "model failed")
+	}
+	settings := g.settings(log)
 	settings.Stored, settings.Records = use.Stored, use.Records
 	e, err := app.New(ctx, w, settings)
 	if err != nil {

@@ -92,6 +92,13 @@ func begun(s config.Starter, file, dir, absent string) string {
 	if dir != "" {
 		at = " --workspace " + dir
 	}
+	for _, found := range []struct{ name, use string }{
+		{"AGENTS.md", "the agent reads it with each message"}, {".mcp.json", "etui" + at + " mcp import .mcp.json takes its servers over"},
+	} {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(file), found.name)); err == nil {
+			text += fmt.Sprintf("%s is here: %s.\n", found.name, found.use)
+		}
+	}
 	return text + fmt.Sprintf("\nNext:\n  etui%s chat      talk to the agent\n  etui%s serve     start the gateway, for other programs\n  etui%s doctor    check the setup\n", at, at, at)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/cmd/etui/internal/report"
+	"github.com/etui-run/etui/cmd/etui/internal/openapis"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/install"
 	"github.com/etui-run/etui/hub"
@@ -22,7 +23,7 @@ import (
 func skillsOfFolder(at *place) []*cobra.Command {
 	return []*cobra.Command{
 		skillsFindCommand(at), skillsInstallCommand(at), skillsInstalledCommand(at), skillsUpdateCommand(at),
-		skillsRemoveCommand(at), skillsValidateCommand(at),
+		skillsRemoveCommand(at), skillsValidateCommand(at), openapis.Command(at.servers()),
 		skillsPinCommand(at, "pin", "Exclude a skill from updates", true),
 		skillsPinCommand(at, "unpin", "Include a skill in updates again", false),
 	}
@@ -101,13 +102,14 @@ func skillsInstallCommand(at *place) *cobra.Command {
 	var o hub.Options
 	c := &cobra.Command{
 		Use: "install NAME|FILE", Short: "Install a skill from a registry, an archive or a folder", Args: cobra.ExactArgs(1),
-		Long: `Install a skill into the workspace's folder of skills. NAME is a skill's name, @owner/name, or
-owner/repository@name for a Git host. FILE is a zip or tar.gz archive or a folder, written with
-a slash: ./my-skill.zip.
+		Long: `Install a skill into the workspace's folder of skills. NAME is a skill's name, @owner/name, or, for a
+Git host, owner/repository, owner/repository@name or the address of a repository or of a folder in it.
+FILE is a zip or tar.gz archive or a folder, such as a clone, written with a slash: ./my-skill.zip.
 
 A package that is malicious, damaged or not what its registry describes is refused. If a person should
 look at something in it first, the command prints file and line, and installs the skill only with --yes.`,
-		Example: "  etui skills install pdf\n  etui skills install @steipete/gifgrep --version 1.2.3\n  etui skills install anthropics/skills@pdf\n  etui skills install ./my-skill.zip",
+		Example: "  etui skills install pdf\n  etui skills install @steipete/gifgrep --version 1.2.3\n  etui skills install anthropics/skills@pdf\n" +
+			"  etui skills install https://github.com/anthropics/skills/tree/main/skills/pdf\n  etui skills install ./my-skill.zip",
 		RunE: changing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			var s hub.Source
 			var err error

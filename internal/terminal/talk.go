@@ -53,6 +53,8 @@ type Config struct {
 	Complete func(ctx context.Context, before string) []string
 	// Plain leaves colours and other styles out.
 	Plain bool
+	// History are earlier messages that the arrow keys and Ctrl-R find, oldest first.
+	History []string
 }
 
 // Talk talks until the user leaves or ctx ends, then it returns nil. Ctrl-C stops the
@@ -62,6 +64,8 @@ func Talk(ctx context.Context, cfg Config) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	t := &talk{config: cfg, ctx: ctx, ahead: make(chan *message, maxAhead), input: newInput(cfg.Plain)}
+	t.history = slices.Clone(cfg.History[max(0, len(cfg.History)-maxHistory):])
+	t.place = len(t.history)
 	p := tea.NewProgram(t, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithoutSignalHandler())
 	var work sync.WaitGroup
 	work.Go(func() {
@@ -109,6 +113,7 @@ type talk struct {
 	history []string
 	place   int               // in the history; its length means the draft
 	draft   string            // the text before the history was opened
+	sought  string            // the text that Ctrl-R looks for
 	pasted  map[string]string // texts by the names that are shown
 	pastes  int
 }
@@ -199,6 +204,9 @@ func (t *talk) press(k tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
 		if t.input.Value() == "" {
 			return tea.Quit, true
 		}
+	case "ctrl+r":
+		t.search()
+		return nil, true
 	case "ctrl+l":
 		return tea.ClearScreen, true
 	case "enter", "ctrl+j": // what was typed before the terminal was ready ends with Ctrl-J
@@ -266,6 +274,21 @@ func (t *talk) recall(place int) {
 	} else {
 		t.set(t.history[place])
 	}
+}
+
+// search shows the newest earlier message with the text of the prompt; again, the one before it.
+func (t *talk) search() {
+	from := t.place
+	if from == len(t.history) || t.history[from] != t.input.Value() {
+		t.sought, from = t.input.Value(), len(t.history)
+	}
+	for i := from - 1; i >= 0; i-- {
+		if strings.Contains(strings.ToLower(t.history[i]), strings.ToLower(t.sought)) {
+			t.recall(i)
+			return
+		}
+	}
+	t.hint = "No earlier message has this text."
 }
 
 // paste returns what is shown of a pasted text: the text, or a name for a long one, or

@@ -138,6 +138,9 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 		if !ok || toAsk != "" && d.Risk != tool.Read {
 			continue // a guess may read, but not change anything
 		}
+		if removal().MatchString(question) && !removesIt(d, question) {
+			continue // to say that nothing fits is better than to change or to remove something else
+		}
 		args, missing := fill(d, question, m.config.Now())
 		if len(missing) > 0 {
 			if toAsk == "" {
@@ -155,6 +158,31 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 		return nil, toAsk
 	}
 	return nil, lang.nothing(question)
+}
+
+// removesIt reports whether a tool removes what a message asks to remove: the tool's names, or its
+// Chinese texts where it has some, must have a word of the message.
+func removesIt(d tool.Definition, question string) bool {
+	first, _, _ := strings.Cut(d.Description, " ")
+	if !removes().MatchString(d.Name) && !removes().MatchString(first) {
+		return false
+	}
+	if chinese := d.Translations["zh"] + strings.Join(d.Aliases, " "); chat.Chinese(question) {
+		asked := []rune(question)
+		for i := range len(asked) - 1 {
+			if pair := string(asked[i : i+2]); chat.Chinese(pair) && !strings.ContainsAny(pair, "删除移清销毁卸载") && strings.Contains(chinese, pair) {
+				return true
+			}
+		}
+		return d.Translations["zh"] == ""
+	}
+	asked := strings.FieldsFunc(strings.ToLower(question), func(r rune) bool { return r < 'a' || r > 'z' })
+	things := strings.FieldsFunc(strings.ToLower(d.Name+" "+strings.Join(d.Aliases, " ")), func(r rune) bool { return r < 'a' || r > 'z' })
+	return slices.ContainsFunc(asked, func(word string) bool {
+		return len(word) > 2 && !removes().MatchString(word) && !fillers[word] && slices.ContainsFunc(things, func(thing string) bool {
+			return strings.TrimSuffix(thing, "s") == strings.TrimSuffix(word, "s")
+		})
+	})
 }
 
 // maxCandidates is the number of ranked tools to try.

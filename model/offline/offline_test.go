@@ -219,6 +219,18 @@ func TestAskingToSeeChangesNothing(t *testing.T) {
 	}
 }
 
+// TestAskingToRemoveChangesNothingElse: a message that asks to remove something calls no tool that
+// changes it instead.
+func TestAskingToRemoveChangesNothingElse(t *testing.T) {
+	for text, ranked := range map[string]string{
+		"delete the log level of service cart to error": "set_log_level", "please remove the log level of service cart to error": "set_log_level", "把 checkout 的日志级别 error 删除": "set_log_level",
+	} {
+		if answer, _ := ask(t, []chat.Message{user(text)}, ranked); len(answer.Calls) != 0 {
+			t.Errorf("%q: %+v", text, answer.Calls)
+		}
+	}
+}
+
 func TestOutcomeOfACallThatWentOn(t *testing.T) {
 	answer, _ := ask(t, []chat.Message{{Role: chat.User, Note: "[Fri]\n[report has finished]\n42"}})
 	if answer.Text != "[report has finished]\n42" {

@@ -59,3 +59,9 @@ var common = set(`for with by and or but in on at from into than then so if when
 
 // looks are the words with which a message begins that asks to see something.
 var looks = lazily(`(?i)^(?:please |can you |could you |i want to |i need to |help me |let me |let's )*(?:show|list|find|fetch|search|look|see|view|read|count|display|tell me|explain|what|which|who|whose|how|where|when|why)\b|^(?:请|麻烦|你|能|可以|帮|给|我|想|要|一下)*(?:查|看|显示|列|搜|找|统计|告诉|说明|哪|谁|什么|怎么|多少|几|有没有|是否)`)
+
+// removes are the words with which the name or the description of a tool begins that removes something.
+var removes = lazily(`(?i)^(?:.*[_ -])?(?:delete|remove|erase|destroy|purge|wipe|uninstall|unregister|drop|discard|trash|forget|clear)(?:[_ -]|s\b|$)`)
+
+// removal begins a message that asks to remove something.
+var removal = lazily(`(?i)^(?:please |can you |could you |i want to |i need to |help me |let's )*(?:delete|remove|erase|destroy|purge|wipe|uninstall|get rid of)\b|^(?:请|麻烦|你|能|可以|帮|给|我|想|要|一下|把|将)*(?:删|移除|清除|清空|销毁|卸载)|^[请把将].{1,40}?(?:删除|删掉|移除|清除|销毁|卸载)`)

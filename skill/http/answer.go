@@ -33,6 +33,21 @@ func checkType(header http.Header) error {
 	return nil
 }
 
+// isText reports whether an answer announces a text that a model reads as it is. A web page is none:
+// where data is expected, it is a login page or an error.
+func isText(header http.Header) bool {
+	kind, params, err := mime.ParseMediaType(header.Get("Content-Type"))
+	charset := strings.ToLower(params["charset"])
+	switch {
+	case err != nil || header.Get("Content-Encoding") != "", charset != "" && charset != "utf-8" && charset != "us-ascii":
+		return false
+	}
+	return strings.HasPrefix(kind, "text/") && kind != "text/html" || strings.HasPrefix(kind, "application/") && texts[kind[len("application/"):]]
+}
+
+// texts are the kinds of application/… that are text.
+var texts = map[string]bool{"xml": true, "yaml": true, "x-yaml": true, "x-ndjson": true, "jsonl": true}
+
 // refusal classifies an answer whose status is not 2xx.
 func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
 	f := r.failed(fmt.Sprintf("answers %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))

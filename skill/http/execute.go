@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+	"unicode/utf8"
 
 	"github.com/failsafe-go/failsafe-go"
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
@@ -33,22 +34,44 @@ func (r *remote) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	if key == "" && r.replay == tool.Keyed {
 		key = rand.Text()
 	}
+	parts, err := r.shape.fill(r.endpoint, args)
+	if err != nil {
+		return nil, err
+	}
+	if !r.paging.IsZero() {
+		return r.pages(ctx, parts, key)
+	}
+	a, err := r.send(ctx, parts, key)
+	if err != nil {
+		return nil, err
+	}
+	return a.value, nil
+}
+
+// send sends a request, again where that is safe, and returns the answer.
+func (r *remote) send(ctx context.Context, p *parts, key string) (*answer, error) {
 	result, err := failsafe.With(r.provider.retries, r.service.breaker).WithContext(ctx).Get(func() (any, error) {
-		result, err := r.try(ctx, args, key)
+		a, err := r.try(ctx, p, key)
 		r.remember(err)
-		return result, err
+		return a, err
 	})
 	if err != nil {
 		return nil, r.explain(ctx, err)
 	}
 	r.service.isUp()
-	return result, nil
+	return result.(*answer), nil
 }
 
-// try sends the call once. The error is a *failure, or says what is wrong with the
+// answer is what a service answers to one request.
+type answer struct {
+	value  any // as [skill.Answer] returns it
+	header http.Header
+}
+
+// try sends a request once. The error is a *failure, or says what is wrong with the
 // answer.
-func (r *remote) try(ctx context.Context, args json.RawMessage, key string) (any, error) {
-	resp, err := r.provider.transport.RoundTrip(r.request(ctx, args, key))
+func (r *remote) try(ctx context.Context, p *parts, key string) (*answer, error) {
+	resp, err := r.provider.transport.RoundTrip(r.request(ctx, p, key))
 	if err != nil {
 		return nil, r.unreached(ctx, err)
 	}
@@ -56,27 +79,41 @@ func (r *remote) try(ctx context.Context, args json.RawMessage, key string) (any
 	if resp.StatusCode/100 != 2 {
 		return nil, r.refusal(ctx, resp)
 	}
-	if err := checkType(resp.Header); err != nil {
-		return nil, r.failed(err.Error())
-	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, skill.MaxResult+1))
-	if err != nil {
+	if err != nil && checkType(resp.Header) == nil {
 		return nil, r.unreached(ctx, err)
 	}
-	return skill.Answer(body, r.Redactor)
+	if !r.shape.plain && len(body) == 0 {
+		return &answer{fmt.Sprintf("done: the service answers %d %s without a text", resp.StatusCode, http.StatusText(resp.StatusCode)), resp.Header}, nil
+	}
+	if !r.shape.plain && isText(resp.Header) && utf8.Valid(body) {
+		body, _ = json.Marshal(string(body)) // a text always marshals
+	} else if err := checkType(resp.Header); err != nil {
+		return nil, r.failed(err.Error())
+	}
+	value, err := skill.Answer(body, r.Redactor)
+	return &answer{value, resp.Header}, err
 }
 
-// request makes the request of a call. Secrets are added here, at the last step.
-func (r *remote) request(ctx context.Context, args json.RawMessage, key string) *http.Request {
-	if len(args) == 0 {
-		args = json.RawMessage("{}")
+// request makes a request of a call. Secrets are added here, at the last step.
+func (r *remote) request(ctx context.Context, p *parts, key string) *http.Request {
+	req := r.plainRequest(ctx, r.shape.method, p.url)
+	if p.kind != "" {
+		body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(p.body)), nil }
+		req.Header.Set("Content-Type", p.kind)
+		req.Body, _ = body() // never fails
+		req.GetBody, req.ContentLength = body, int64(len(p.body))
 	}
-	body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(args)), nil }
-	req := r.plainRequest(ctx, http.MethodPost, r.endpoint)
-	req.Header.Set("Content-Type", "application/json")
-	req.Body, _ = body() // never fails
-	req.GetBody, req.ContentLength = body, int64(len(args))
+	if !r.shape.plain {
+		req.Header.Set("Accept", "application/json, text/*;q=0.5")
+	}
+	for name, values := range p.header {
+		req.Header[name] = values
+	}
 	r.addHeaders(req)
+	if r.shape.encoding != "json" && p.kind != "" {
+		req.Header.Set("Content-Type", p.kind)
+	}
 	if key != "" {
 		req.Header.Set("Idempotency-Key", key)
 	}

@@ -1,5 +1,5 @@
 // Package http makes skills of HTTP services: a call is sent as JSON with POST, and the
-// answer must be JSON.
+// answer must be JSON. A file may also describe the requests of a service that exists already.
 //
 //	name: search_logs
 //	description: Searches the logs of a Kubernetes pod.
@@ -9,7 +9,17 @@
 //	headers: {Authorization: "Bearer ${TOKEN}"}
 //	risk_level: read
 //
-// The request's body is the arguments, the result is the answer's body: one JSON value
+// With the keys method, send, body and paging, or with a name in braces in the endpoint's path,
+// arguments go to the path, the query, headers or a form, a list is fetched page by page, and an answer may be
+// text or empty, too. No argument changes what the file says itself, leads to another path or
+// host, or sets a header that says who etui is.
+//
+//	endpoint: https://tickets.example.com/v2/projects/{project}/tickets
+//	method: GET
+//	send: {labels: query label comma}
+//	paging: {items: data, next: meta.next}
+//
+// Without them the request's body is the arguments, the result is the answer's body: one JSON value
 // in UTF-8 of at most [skill.MaxResult] bytes with a JSON content type. A status of 400
 // or 422 means that the arguments are invalid, 429, 502, 503 and 504 that the service is
 // unavailable, and any other status but 2xx that the call failed. Redirects are not
@@ -95,10 +105,17 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	if err != nil {
 		return nil, problem("endpoint", err.Error())
 	}
-	if endpoint.Path == "" {
-		endpoint.Path = defaultPath
-	}
 	endpoint.Fragment = ""
+	shape, err := newShape(&config, endpoint)
+	if err != nil {
+		return nil, err
+	}
+	if endpoint.Path == "" {
+		endpoint.Path = "/"
+		if shape.plain {
+			endpoint.Path = defaultPath
+		}
+	}
 	health, err := healthURL(endpoint, config.Health)
 	if err != nil {
 		return nil, problem("health", err.Error())
@@ -120,6 +137,7 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	}
 	return &remote{
 		Described: described, provider: p, service: p.service(endpoint, health), endpoint: endpoint, headers: config.Headers,
+		shape: shape, paging: config.Paging,
 		replay: tool.Definition{Replay: config.Replay, Risk: config.RiskLevel}.Repeats(),
 	}, nil
 }
@@ -146,6 +164,8 @@ type remote struct {
 	service  *service
 	endpoint *url.URL
 	headers  map[string]skill.Secret
+	shape    *shape
+	paging   skill.Paging
 	replay   tool.Replay
 }
 

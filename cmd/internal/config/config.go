@@ -457,6 +457,7 @@ type Channel struct {
 	Nick      string       `yaml:"nick" help:"irc: the name to take."`
 	Guests    bool         `yaml:"guests" help:"web: let people in without a token."`
 	Origins   []string     `yaml:"origins" help:"web: the sites whose pages may connect, as in https://shop.example.com. Default: none."`
+	Page      bool         `yaml:"page" help:"web: serve a ready chat page to browsers, at /channels/NAME."`
 	Account   string       `yaml:"account" help:"The account to log in to. Default: irc: the nick; email: the address."`
 	Rooms     []string     `yaml:"rooms" help:"irc: the channels to join."`
 

@@ -54,6 +54,14 @@ func ServiceOf(name string) (Service, bool) {
 	return Service{}, false
 }
 
+// Start says how a service on this machine is started; empty for others.
+func (s Service) Start() string {
+	return map[string]string{
+		"ollama":   "start it with: ollama serve; ollama pull NAME fetches a model. Another address is base_url, or OLLAMA_HOST",
+		"lmstudio": "start its server with: lms server start, or in its window; another address is base_url",
+	}[s.Name]
+}
+
 // ServiceNames lists the names of the services, as in a sentence.
 func ServiceNames() string {
 	var names []string

@@ -168,6 +168,10 @@ func (s *Subject) checkModels(ctx context.Context) []Finding {
 		checks.Go(func() {
 			says, err := checker.Check(ctx)
 			report[i] = answer("model", m.Info().Name, says, err)
+			provider, _, _ := strings.Cut(m.Info().Name, "/")
+			if service, _ := config.ServiceOf(provider); errors.Is(err, model.ErrUnavailable) {
+				report[i].Do = service.Start()
+			}
 		})
 	}
 	checks.Wait()

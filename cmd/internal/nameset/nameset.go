@@ -3,6 +3,7 @@
 package nameset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,10 +18,12 @@ import (
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/workflow"
 )
 
 // Misnamed are names in a configuration and in files of toolsets that name nothing, as
@@ -119,12 +122,33 @@ func Check(c *config.Config, now *catalog.Catalog, skills *skill.Snapshot) (m Mi
 			if missing := x.Missing(config.Name{Kind: config.Skill, Text: p.Skill, Where: "the phase " + p.Name}); p.Skill != "" && missing != "" {
 				m.Unknown = append(m.Unknown, config.Error{File: p.Place.File, Line: p.Place.Line, Column: p.Place.Column, Message: missing + "; the phase has all tools"})
 			}
+			m.Unknown = append(m.Unknown, x.unread(p)...)
 		}
 	}
 	for _, e := range skills.All() {
 		m.Later = append(m.Later, x.MissingTools(e)...)
 	}
 	return m
+}
+
+// unread returns an error for each tool that a phase waits for and that does not exist.
+func (x Known) unread(p config.Phase) (list []error) {
+	conditions := rules.NewConditions(workflow.Variables()...)
+	for _, n := range p.Next {
+		c, err := conditions.Compile(cmp.Or(n.When, "finished"), rules.Place(n.WhenPlace))
+		if err != nil {
+			continue // who compiles the workflow says so
+		}
+		here, _ := c.Names("results")
+		before, _ := c.Names("earlier")
+		for _, name := range append(here, before...) {
+			missing := x.Missing(config.Name{Kind: config.Tool, Text: name, Where: "a condition of the phase " + p.Name})
+			if missing != "" && !x.later(name) {
+				list = append(list, config.Error{File: n.WhenPlace.File, Line: n.WhenPlace.Line, Column: n.WhenPlace.Column, Message: missing})
+			}
+		}
+	}
+	return list
 }
 
 // MissingTools returns an error for each tool that the file of a toolset names and that

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/internal/nearest"
 )
 
 // usersOf makes the people of a configuration. The error joins a [config.Error] for
@@ -71,14 +72,31 @@ func supplied(users *identity.Users, keys *identity.Keys, channels bool) func(fa
 	}
 }
 
-// keylessClaims warns of identities key:NAME for which there is no key.
-func keylessClaims(list []config.User, keys *identity.Keys) (warnings []error) {
+// channelsOf lists what identities may begin with, besides key.
+func channelsOf(c *config.Config) []string {
+	names := []string{"oauth"} // of the tokens of api.issuer
+	for _, ch := range c.Channels {
+		names = append(names, ch.Name)
+	}
+	return names
+}
+
+// emptyClaims warns of identities key:NAME for which there is no key, and of those of a channel that
+// does not exist.
+func emptyClaims(list []config.User, keys *identity.Keys, channels []string) (warnings []error) {
 	for _, u := range list {
 		for _, id := range u.Identities {
-			name, ok := strings.CutPrefix(id, identity.KeyChannel+":")
-			if ok && !slices.ContainsFunc(keys.List(), func(k identity.Key) bool { return k.Name == name }) {
+			on, name, _ := strings.Cut(id, ":")
+			says := ""
+			switch {
+			case on == identity.KeyChannel && !slices.ContainsFunc(keys.List(), func(k identity.Key) bool { return k.Name == name }):
+				says = fmt.Sprintf("there is no such key; etui keys add %s makes it", name)
+			case on != identity.KeyChannel && !slices.Contains(channels, on):
+				says = fmt.Sprintf("there is no channel %s%s", on, nearest.Hint(on, slices.Values(channels)))
+			}
+			if says != "" {
 				warnings = append(warnings, config.Error{File: u.Place.File, Line: u.Place.Line, Column: u.Place.Column,
-					Message: fmt.Sprintf("the user %s has the identity %s, and there is no such key; etui keys add %s makes it", u.Name, id, name)})
+					Message: fmt.Sprintf("the user %s has the identity %s, and %s", u.Name, id, says)})
 			}
 		}
 	}

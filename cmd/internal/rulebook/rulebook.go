@@ -18,6 +18,7 @@ import (
 // Book is what a configuration says of them. The registry keeps it with its catalog.
 type Book struct {
 	people   []config.User
+	channels []string // whose identities people have
 	users    *identity.Users
 	toolsets []catalog.Skill
 	visible  *rules.Rules
@@ -41,7 +42,7 @@ func CompileRules(c *config.Config, flows *workflow.Set) (*Book, error) {
 	for i, r := range c.Visibility.Rules {
 		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, Conditioned: r.Conditioned}
 	}
-	r := &Book{people: c.Users, toolsets: toolsets(c), flows: flows}
+	r := &Book{people: c.Users, channels: channelsOf(c), toolsets: toolsets(c), flows: flows}
 	var unclear, wrong, alsoWrong, notApprovers error
 	r.users, unclear = usersOf(c.Users)
 	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default), guestsOf(c)...)
@@ -138,11 +139,11 @@ func (r *Book) Apply(registry *catalog.Registry, flows *workflow.Table) error {
 }
 
 // Warnings returns one for each target of a rule that names nothing, for each fact that
-// nothing supplies, and for each identity without a key.
+// nothing supplies, and for each identity without a key or a channel.
 func (r *Book) Warnings(c *catalog.Catalog, keys *identity.Keys, channels bool) []error {
 	supplied := supplied(r.users, keys, channels)
 	return slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.Unsupplied(supplied), r.calls.Unsupplied(supplied),
-		r.approvers.Unknown(c), r.approvers.Unsupplied(ofApprovers(supplied)), keylessClaims(r.people, keys))
+		r.approvers.Unknown(c), r.approvers.Unsupplied(ofApprovers(supplied)), emptyClaims(r.people, keys, r.channels))
 }
 
 func toolsets(c *config.Config) []catalog.Skill {

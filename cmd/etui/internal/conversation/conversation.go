@@ -11,13 +11,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
@@ -31,6 +35,9 @@ type Conversation struct {
 	client *client.Client
 	who    api.Message
 	files  files // go with the next message
+
+	history []string // what the person said before, oldest first
+	last    string   // the last exchange
 }
 
 // New returns the conversation that a message without a text describes.
@@ -64,11 +71,40 @@ func (c *Conversation) Continue(ctx context.Context) error {
 		}
 		c.who.Agent, c.who.Session = agent, name
 		if !c.JSON {
+			q := url.Values{"limit": {strconv.Itoa(maxRemembered)}}
+			if user != "" {
+				q.Set("user", user)
+			}
+			c.remember(ctx, path+"/"+url.PathEscape(string(s.Key))+"?"+q.Encode())
 			c.Note("· continues %s (%s): %s", client.SessionName(s.Key), printable.Count(s.Messages, "message"), printable.Line(s.Title, 60))
 		}
 		return nil
 	}
 	return config.Usagef("there is no conversation of the channel %s to continue; say something first, or see etui sessions list", channel)
+}
+
+// maxRemembered is how many messages of a conversation that goes on are read for its history.
+const maxRemembered = 200
+
+// remember reads the newest messages at a path: the person's for the history, and the last exchange to
+// be shown. Without them the conversation goes on as well.
+func (c *Conversation) remember(ctx context.Context, path string) {
+	var page inspect.Conversation
+	if err := c.client.Do(ctx, http.MethodGet, path, nil, &page); err != nil {
+		c.Note("· its messages cannot be shown: %v", err)
+		return
+	}
+	for _, m := range page.Said {
+		text := printable.Line(m.Text, 200)
+		switch {
+		case text == "":
+		case m.Role == chat.User:
+			c.history, c.last = append(c.history, m.Text), "> "+text
+		case m.Role == chat.Assistant && c.last != "":
+			question, _, _ := strings.Cut(c.last, "\n")
+			c.last = question + "\n" + text
+		}
+	}
 }
 
 // Attach sends files with the next message.
@@ -149,8 +185,11 @@ func (c *Conversation) Talk(ctx context.Context) error {
 		in, _ := c.In.(*os.File)
 		out, _ := c.Out.(*os.File)
 		fmt.Fprintf(c.Out, "Connected to %s.\n/help lists the commands.\n", c.gateway(ctx))
+		if c.last != "" {
+			fmt.Fprintf(c.Out, "\n%s\n", c.last)
+		}
 		return terminal.Talk(ctx, terminal.Config{
-			In: in, Out: out, Plain: terminal.Plain(), Complete: c.complete,
+			In: in, Out: out, Plain: terminal.Plain(), Complete: c.complete, History: c.history,
 			Send: func(ctx context.Context, text string, out io.Writer) error {
 				c.Console = &terminal.Console{In: in, Out: out, Err: out, Screen: true}
 				return c.handle(ctx, text)
