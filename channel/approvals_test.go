@@ -161,7 +161,7 @@ func TestApprovalsInGroups(t *testing.T) {
 			} else {
 				check("a choice for a call", write("1", "g", strings.Replace(got[0], "/approve", "/answer", 1)+" 1"), "/approve or /deny decide about a call", 2)
 				check("a new question, of anybody", write("2", "g", "hello"), "said hello", 2)
-				check("after a new question", write("1", "g", got[0]), "no such approval", 2)
+				check("after a new question", write("1", "g", got[0]), "result: drop 3", 3)
 			}
 		})
 	}

@@ -69,6 +69,8 @@ type Traits struct {
 	MaxFile int64
 	// Buttons means that Outgoing.Buttons are shown.
 	Buttons bool
+	// Direct means that a person's ID is also that of the chat in which only they read.
+	Direct bool
 	// Pushed means that deliveries come over HTTP only, so that several processes may run the
 	// account at once.
 	Pushed bool

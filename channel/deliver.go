@@ -345,7 +345,10 @@ func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) err
 	}
 	var buttons []Button
 	if a.traits.Buttons {
-		buttons = buttonsOf(l)
+		labels, texts := approval.Buttons(l.Awaits)
+		for i := range labels {
+			buttons = append(buttons, Button{labels[i], texts[i]})
+		}
 	}
 	key := fmt.Sprint(letterKey, l.ID)
 	d := a.draft(to)
@@ -379,24 +382,6 @@ func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) err
 	}
 	a.drafts.Remove(draftKey(to))
 	return nil
-}
-
-// buttonsOf are the answers to what a letter asks.
-func buttonsOf(l outbox.Letter) (list []Button) {
-	if len(l.Awaits) != 1 {
-		return nil
-	}
-	w := l.Awaits[0]
-	if w.Question != "" {
-		for i, c := range w.Choices { // the number, as platforms bound what a button says
-			list = append(list, Button{c, fmt.Sprintf("%s %s %d", approval.Choose, w.ID, i+1)})
-		}
-		return list
-	}
-	return []Button{
-		{"Approve", approval.Approve + " " + w.ID}, {"Approve for this conversation", approval.Approve + " " + w.ID + " session"},
-		{"Deny", approval.Deny + " " + w.ID},
-	}
 }
 
 // fits reports whether a text needs no second message.

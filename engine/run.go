@@ -137,7 +137,9 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 			var stopped []session.Await
 			write := j.engine.box.Write
 			if e.Step.Done != nil && len(e.Step.Done.Awaits) > 0 {
+				e.Step.Done.Awaits = j.engine.inquiries.Shown(ctx, *m, s.Key, in.Text, e.Step.Done.Awaits)
 				e.Step.Done.Reply = approval.Text(e.Step.Done.Awaits)
+				defer j.engine.inquiries.Look()
 			}
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				var err error
@@ -169,6 +171,9 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 				}
 			}
 			open = e.Step.State.Turn
+			if len(m.Answers) > 0 {
+				j.engine.inquiries.Look()
+			}
 			if e.Step.Taken != 0 {
 				j.engine.box.Tell(e.Step.Taken, errTaken)
 			}
