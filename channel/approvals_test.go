@@ -32,6 +32,7 @@ func (caller) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event, 
 		if last.Role == chat.Tool {
 			yield(model.Event{Text: "result: " + last.Result.Text}, nil)
 		} else if name, ok := strings.CutPrefix(last.Text, "call "); ok {
+			name, _, _ = strings.Cut(name, " ")
 			yield(model.Event{Call: &chat.Call{ID: fmt.Sprintf("c%d", len(r.Messages)), Name: name, Arguments: json.RawMessage(`{}`)}}, nil)
 		} else {
 			yield(model.Event{Text: "said " + last.Text}, nil)

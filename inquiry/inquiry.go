@@ -178,8 +178,12 @@ func (q *Inquiries) Attend(ctx context.Context) error {
 		r.Approval = a
 		err = errors.Join(err, q.ask(ctx, r))
 	}
-	for _, r := range kept {
-		err = errors.Join(err, q.conclude(ctx, r))
+	for id := range kept {
+		now, failed := q.requests(ctx, id) // how it ended was kept before it waited no more
+		if r, there := now[id]; failed == nil && there {
+			failed = q.conclude(ctx, r)
+		}
+		err = errors.Join(err, failed)
 	}
 	return err
 }
