@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/chat"
 )
 
@@ -77,6 +78,8 @@ type Traits struct {
 	// Once means that a platform delivers messages with the same Outgoing.Key once.
 	Once bool
 }
+
+func (t Traits) room() markup.Room { return markup.Room{Max: t.MaxText, Length: t.Length} }
 
 // Address is a place in an account: where a message came from, and where the reply goes.
 type Address struct {

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/etui-run/etui/approval"
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/session"
@@ -361,7 +361,7 @@ func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) err
 	if d.id == "" {
 		return a.writer.writeText(ctx, to, text, buttons, key)
 	}
-	parts, first := split(text, a.traits), 0
+	parts, first := markup.Split(text, a.traits.room()), 0
 	if editor, ok := a.Channel.(Editor); ok && len(buttons) == 0 && len(parts) > 0 {
 		if d.shown != parts[0] {
 			if err := editor.Edit(ctx, to, d.id, parts[0]); err != nil {
@@ -382,14 +382,4 @@ func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) err
 	}
 	a.drafts.Remove(draftKey(to))
 	return nil
-}
-
-// fits reports whether a text needs no second message.
-func (t Traits) fits(text string) bool { return t.MaxText == 0 || t.length(text) <= t.MaxText }
-
-func (t Traits) length(text string) int {
-	if t.Length != nil {
-		return t.Length(text)
-	}
-	return strings.Count(text, "") - 1
 }
