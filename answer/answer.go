@@ -34,8 +34,8 @@ type Config struct {
 	Now       func() time.Time
 	// Ended keeps what becomes of something that waits, before its turn goes on.
 	Ended func(ctx context.Context, a approval.Approval, e approval.Ending) error
-	// Language returns the language of the sender of a message.
-	Language func(ctx context.Context, m message.Mail) string
+	// Language returns the language of the sender of a message in a conversation.
+	Language func(ctx context.Context, m message.Mail, key session.Key) string
 }
 
 // Answers takes answers. It is safe for concurrent use.
@@ -154,7 +154,7 @@ func (w *Answers) Decide(
 	if err == nil {
 		err = w.may(ctx, s.Key, m, found, &said)
 	}
-	language := w.config.Language(ctx, m)
+	language := w.config.Language(ctx, m, s.Key)
 	if err != nil {
 		return m, approval.Why(err, language), err
 	}

@@ -43,7 +43,7 @@ func open(t *testing.T, change func(*session.Await)) *parts {
 			p.ended = append(p.ended, e)
 			return nil
 		},
-		Language: func(context.Context, message.Mail) string { return "" },
+		Language: func(context.Context, message.Mail, session.Key) string { return "" },
 	})
 	await := session.Await{
 		Call: "c1", ID: "k3f9", Tool: "remove", Hash: "h", User: "alice", For: session.Approval, Until: p.Clock.Add(time.Hour),

@@ -36,7 +36,7 @@ func languageOf(text string) string {
 	if chat.Chinese(text) {
 		return "zh"
 	}
-	return ""
+	return "en"
 }
 
 // Person implements [inquiry.Places]: where the person wrote last comes first, and then the platforms

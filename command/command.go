@@ -173,7 +173,11 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 
 // approvals lists what the sender may answer, and what they asked for that others answer.
 func approvals(ctx context.Context, e Engine, m engine.Message, _ string) (string, error) {
-	language := e.Inquiries().Language(ctx, message.New(m), m.Text)
+	w, err := e.Agents().Whoami(m)
+	if err != nil {
+		return "", err
+	}
+	language := e.Inquiries().Language(ctx, message.New(m), w.Session, m.Text)
 	yours, asked, err := e.Answers().Open(ctx, m)
 	if err != nil {
 		return "", err

@@ -51,7 +51,7 @@ type Pairing struct {
 type Direct struct {
 	// To is the host's own record of the place.
 	To json.RawMessage `json:"to"`
-	// Language is that of what the person wrote there last, as in zh; empty means English.
+	// Language is that of what the person wrote there last: zh, en, or empty if it is not known.
 	Language string    `json:"language,omitempty"`
 	Time     time.Time `json:"time"`
 }

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,7 +73,7 @@ type Place struct {
 	// To is where a letter goes, see [message.Mail.Reply], and From who is asked there.
 	To   json.RawMessage
 	From identity.Caller
-	// Language is that of those who read there, see [session.Await.Language].
+	// Language is that of those who read there, see [session.Await.Language]; empty if it is not known.
 	Language string
 }
 
@@ -83,7 +84,7 @@ type Config struct {
 	People    *people.People
 	Inbox     *inbox.Inbox
 	Outbox    *outbox.Outbox
-	Store     store.Records
+	Store     store.Store
 	Catalog   func() *catalog.Catalog
 	// Background does something while the host goes on.
 	Background func(doing string, f func())
@@ -220,11 +221,15 @@ func (q *Inquiries) ask(ctx context.Context, r request) error {
 			return err
 		}
 	}
-	now := q.config.Now()
+	now, asked := q.config.Now(), ""
 	for _, p := range q.circle(ctx, r.Approval, now.Sub(r.Since)) {
 		i := slices.IndexFunc(r.People, func(known person) bool { return known.Name == p.Name })
 		switch {
 		case i < 0 && len(r.People) < maxAsked:
+			if p.Language == "" { // they have never written: they read that of the one who asks
+				asked = cmp.Or(asked, q.Language(ctx, message.Mail{}, r.Place(), ""))
+				p.Language = asked
+			}
 			if err := q.send(ctx, r.Approval, p, approval.Request, 0); err != nil {
 				return err
 			}
@@ -315,21 +320,43 @@ func (q *Inquiries) person(name string, a approval.Approval, at Place, c Circle)
 	}
 }
 
-// Language returns the language of the sender of a message that says something.
-func (q *Inquiries) Language(ctx context.Context, m message.Mail, said string) string {
-	switch {
-	case chat.Chinese(said):
-		return approval.Chinese
-	case q.config.Places == nil:
+// Language returns the language of the sender of a message in a conversation, by what they say there.
+// Commands and buttons say nothing of it.
+func (q *Inquiries) Language(ctx context.Context, m message.Mail, key session.Key, said string) string {
+	if text := strings.TrimSpace(said); text != "" && !strings.HasPrefix(text, "/") {
+		return languageOf(text)
+	}
+	if q.config.Places != nil {
+		if known := q.config.Places.Language(ctx, m.Caller()); known != "" {
+			return known
+		}
+	}
+	s, err := q.config.Store.Load(ctx, key, looked)
+	if err != nil {
 		return ""
 	}
-	return q.config.Places.Language(ctx, m.Caller())
+	for _, past := range slices.Backward(s.Messages) {
+		if past.Role == chat.User && past.Text != "" {
+			return languageOf(past.Text)
+		}
+	}
+	return ""
+}
+
+// looked is how many messages are looked at for the language of their sender.
+const looked = 20
+
+func languageOf(text string) string {
+	if chat.Chinese(text) {
+		return approval.Chinese
+	}
+	return "en"
 }
 
 // Shown adds to what a turn waits for how the person who asked is to read of it: in which language, who
 // else was asked, and whether that person may answer. Said is the text of their message.
 func (q *Inquiries) Shown(ctx context.Context, m message.Mail, key session.Key, said string, list []session.Await) []session.Await {
-	language := q.Language(ctx, m, said)
+	language := q.Language(ctx, m, key, said)
 	by := approval.Person{Facts: q.config.People.Facts(m.Caller(), q.config.Catalog()), From: key, Operator: m.Operator}
 	list = slices.Clone(list)
 	for i := range list {
@@ -413,15 +440,19 @@ func (q *Inquiries) conclude(ctx context.Context, r request) error {
 			return err
 		}
 	}
-	if e.How == approval.Superseded { // all other endings are told by the turn that goes on
+	there, err := q.config.Store.Load(ctx, r.Place(), 1)
+	if err != nil {
+		return err
+	}
+	if e.How == approval.Superseded && len(there.Messages) > 0 { // all other endings are told by the turn that goes on
 		m := message.Mail{Kind: message.KindNotice, Message: message.Message{Agent: route.Agent(r.Place()), IdempotencyKey: "ended-" + r.ID}}
-		r.Language = ""
+		r.Language = q.Language(ctx, m, r.Place(), "")
 		m.Notice = e.Text(r.Approval)
 		if err := q.config.Inbox.Deliver(ctx, r.Place(), m, ""); err != nil {
 			return err
 		}
 	}
-	_, err := q.config.Store.Remove(ctx, kind, r.ID)
+	_, err = q.config.Store.Remove(ctx, kind, r.ID)
 	return err
 }
 

@@ -192,7 +192,7 @@ type Await struct {
 	// result, if that came while a turn was open.
 	Session Key             `json:"session,omitempty"`
 	Held    json.RawMessage `json:"held,omitempty"`
-	// Language is that in which people read of it; empty means English. Asked are the others who
+	// Language is that in which people read of it: zh, or else English. Asked are the others who
 	// were asked, and Theirs says that only they may answer.
 	Language string   `json:"language,omitempty"`
 	Asked    []string `json:"asked,omitempty"`
