@@ -61,7 +61,7 @@ func (w *Answers) Open(ctx context.Context, sender message.Message) (theirs, ask
 	if err != nil {
 		return nil, nil, err
 	}
-	by := approval.Person{Facts: w.config.People.Facts(m.Caller(), w.config.Catalog()), From: key, Operator: m.Operator}
+	by := w.person(m, key)
 	list, err := w.config.Approvals.List(ctx)
 	theirs = []approval.Approval{}
 	for _, a := range list {
@@ -125,15 +125,25 @@ func checkLasts(l session.Lasts) error {
 
 // May returns why the sender of a message in a conversation may not answer what waits.
 func (w *Answers) May(ctx context.Context, from session.Key, m message.Mail, a approval.Approval) error {
-	f := w.config.People.Facts(m.Caller(), w.config.Catalog())
-	return w.config.Approvals.May(ctx, approval.Person{Facts: f, From: from, Operator: m.Operator}, a)
+	return w.config.Approvals.May(ctx, w.person(m, from), a)
+}
+
+// person returns who answers with a message. Somebody at the terminal who writes in nobody's name is an
+// operator: no other client may say that it is there.
+func (w *Answers) person(m message.Mail, from session.Key) approval.Person {
+	return approval.Person{
+		Facts: w.config.People.Facts(m.Caller(), w.config.Catalog()), From: from, Operator: m.Operator || atTerminal(m),
+	}
+}
+
+func atTerminal(m message.Mail) bool {
+	return m.Channel == "cli" && m.User == "" && !m.Background && m.Bounds == nil && m.Origin == nil
 }
 
 // may returns why an answer does not count. One who asked and may not decide withdraws the call by
 // declining it.
 func (w *Answers) may(ctx context.Context, from session.Key, m message.Mail, a approval.Approval, said *session.Answer) error {
-	f := w.config.People.Facts(m.Caller(), w.config.Catalog())
-	by := approval.Person{Facts: f, From: from, Operator: m.Operator}
+	by := w.person(m, from)
 	if said.Withdrawn {
 		said.Approved = false
 		return w.config.Approvals.MayWithdraw(by, a)
@@ -239,7 +249,9 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 			return nil, m, err
 		}
 		if said.By == "" {
-			said.By = w.config.People.Sender(m.Caller()).Record()
+			if said.By = w.config.People.Sender(m.Caller()).Record(); atTerminal(m) {
+				said.By = "an operator"
+			}
 		}
 		if !a.Until.IsZero() && w.config.Now().After(a.Until) {
 			*said = session.Answer{Call: said.Call, ID: said.ID, Reason: expired}

@@ -258,7 +258,9 @@ func New(cfg Config) (*Engine, error) {
 	e.answers = answer.New(answer.Config{
 		Approvals: e.approvals, Agents: e.agents, People: e.people, Inbox: e.inbox, Store: cfg.Store, Catalog: e.Catalog,
 		Now: cfg.Now, Ended: e.inquiries.End,
-		Language: func(ctx context.Context, m message.Mail, key session.Key) string { return e.inquiries.Language(ctx, m, key, "") },
+		Language: func(ctx context.Context, m message.Mail, key session.Key) string {
+			return e.inquiries.Language(ctx, m, key, "")
+		},
 	})
 	return e, nil
 }

@@ -357,7 +357,7 @@ func languageOf(text string) string {
 // else was asked, and whether that person may answer. Said is the text of their message.
 func (q *Inquiries) Shown(ctx context.Context, m message.Mail, key session.Key, said string, list []session.Await) []session.Await {
 	language := q.Language(ctx, m, key, said)
-	by := approval.Person{Facts: q.config.People.Facts(m.Caller(), q.config.Catalog()), From: key, Operator: m.Operator}
+	by := approval.Person{Facts: q.config.People.Facts(m.Caller(), q.config.Catalog()), From: key, Operator: m.Operator || m.Channel == "cli" && m.User == ""}
 	list = slices.Clone(list)
 	for i := range list {
 		list[i].Language = language
