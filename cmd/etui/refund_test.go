@@ -409,7 +409,7 @@ func TestRefund(t *testing.T) {
 			s.until("U2", id+told(") was withdrawn", "）"))
 
 			id = s.asks(4)
-			time.Sleep(1100 * time.Millisecond) // as long as the rule says
+			time.Sleep(1500 * time.Millisecond) // as long as the rule says, at least
 			s.again()
 			s.until("U9", "/approve "+id)
 			s.answers("U9", "/approve "+id)
@@ -419,7 +419,7 @@ func TestRefund(t *testing.T) {
 			s.configure("1s")
 			s.again()
 			id = s.asks(5)
-			time.Sleep(1100 * time.Millisecond)
+			time.Sleep(2100 * time.Millisecond) // times are whole seconds
 			s.again()
 			s.until("carl", "result: expired")
 			s.until("max", told("refund ("+id+") has expired", "已过期"))
@@ -452,6 +452,44 @@ func TestRefund(t *testing.T) {
 				s.checkWords()
 			}
 		})
+	}
+}
+
+// TestOperatorDecides: the operator decides in another terminal, whoever else may, and an open chat
+// shows what came of it.
+func TestOperatorDecides(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, false)
+	s.start()
+	etui, err := exec.LookPath("etui")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), etui, "chat", "--user", "guest")
+	c.Env, c.Dir = s.env, s.dir
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	c.Stdout = &out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(in, "refund 1\n")
+	asked := s.until("max", "/approve ")
+	_, id, _ := strings.Cut(asked, "/approve ")
+	if said, err := s.etui("approvals", "approve", id[:6]); err != nil || !strings.Contains(string(said), "may run") {
+		t.Errorf("approve: %s, %v", said, err)
+	}
+	s.until("max", "was approved by")
+	_, _ = io.WriteString(in, "/approvals\n")
+	in.Close()
+	if err := c.Wait(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(out.String(), "result: paid") || !strings.Contains(out.String(), "Asked: lena, max") {
+		t.Errorf("the chat shows %s", out.String())
 	}
 }
 
