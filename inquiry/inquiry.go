@@ -410,6 +410,30 @@ func (q *Inquiries) End(ctx context.Context, a approval.Approval, e approval.End
 	return nil
 }
 
+// Erase removes what is kept of requests of a person, and that others asked the person.
+func (q *Inquiries) Erase(ctx context.Context, names []string) (map[string]int, error) {
+	q.looks.Lock()
+	defer q.looks.Unlock()
+	kept, err := q.requests(ctx)
+	n := 0
+	for id, r := range kept {
+		left := slices.DeleteFunc(slices.Clone(r.People), func(p person) bool { return slices.Contains(names, p.Name) })
+		by := r.Ending != nil && slices.Contains(names, r.Ending.By)
+		switch {
+		case err != nil:
+		case slices.Contains(names, r.User):
+			n++
+			_, err = q.config.Store.Remove(ctx, kind, id)
+		case by || len(left) < len(r.People):
+			if r.People = left; by {
+				r.Ending.By = ""
+			}
+			err = q.put(ctx, r)
+		}
+	}
+	return map[string]int{"approvals": n}, err
+}
+
 // conclude tells the audit and all who were asked what became of a request that waits no more.
 func (q *Inquiries) conclude(ctx context.Context, r request) error {
 	if r.Ending == nil {

@@ -127,7 +127,7 @@ func (s *shop) answer(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
-		s.Error(err)
+		return // the gateway was killed
 	}
 	last := asked.Messages[len(asked.Messages)-1]
 	text := ""

@@ -178,7 +178,7 @@ func (a *App) open(ctx context.Context) error {
 		return err
 	}
 	a.eraser = erase.New(erase.Config{
-		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.tools.channels, a.logins},
+		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.Engine.Inquiries(), a.tools.channels, a.logins},
 		Local: []erase.Part{a.Engine, a.skills.calls, a.desk}, Log: settings.Log,
 	})
 	a.HTTP = server.New(a.Engine, server.Config{
