@@ -172,6 +172,11 @@ func TestAskedElsewhere(t *testing.T) {
 				"withdrawn by ann"},
 			"declined by the one who asked": {func(c *company, id string) { c.write("1", "1", "/deny "+id) }, "withdrawn", "was withdrawn", "撤回", 0,
 				"withdrawn by ann"},
+			"reminded": {func(c *company, id string) {
+				c.wait(2 * time.Hour)
+				c.reads("2", map[bool]string{false: "still waits", true: "仍在等待"}[c.chinese])
+				c.write("2", "2", "/approve "+id)
+			}, "approved", "was approved by lena", "由 lena 批准", 1, "result: paid 1"},
 			"escalated": {func(c *company, id string) {
 				c.wait(time.Hour)
 				c.reads("4", "/approve "+id)
@@ -233,7 +238,7 @@ func TestAskedElsewhere(t *testing.T) {
 					if last := c.stages[len(c.stages)-1]; c.stages[0] != "asked" || last != how.stage {
 						t.Errorf("the audit has %q", c.stages)
 					}
-					if times := strings.Count(strings.Join(c.seen("2"), "|"), "[/approve "+id+"]"); times > 2 || name != "expired" && times > 1 {
+					if times := strings.Count(strings.Join(c.seen("2"), "|"), "[/approve "+id+"]"); times > 2 || name != "expired" && name != "reminded" && times > 1 {
 						t.Errorf("lena was asked %d times: %q", times, c.seen("2"))
 					}
 				})

@@ -137,12 +137,21 @@ func closed(s session.State, now time.Time) (session.State, []chat.Message) {
 	return tell(s, now)
 }
 
+// maxApart is how many calls of a session wait apart. One more ends when its conversation goes on.
+const maxApart = 20
+
 // apart returns the awaits of a session whose calls wait on while its conversation goes on.
 func apart(s session.Session) []session.Await {
-	list := slices.Clone(s.Awaits)
+	list, n := slices.Clone(s.Awaits), 0
+	for _, a := range list {
+		if a.Apart != nil {
+			n++
+		}
+	}
 	for _, call := range unanswered(s.Messages) {
-		if a := awaited(list, call.ID); a != nil {
+		if a := awaited(list, call.ID); a != nil && n < maxApart {
 			a.Apart = &session.Apart{Call: call, Request: s.Turn.Request}
+			n++
 		}
 	}
 	return list
