@@ -60,6 +60,7 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 		defer time.AfterFunc(o.Time, func() { cancel(subagent.ErrTime) }).Stop()
 	}
 	var failed error
+	waited := len(s.Awaits) > 0
 	open := s.Turn          // as it was stored last
 	ended := false          // the item, or there is none
 	var said []chat.Message // in a conversation that the client keeps
@@ -171,7 +172,8 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 				}
 			}
 			open = e.Step.State.Turn
-			if len(m.Answers) > 0 {
+			if waited {
+				waited = false
 				j.engine.inquiries.Look()
 			}
 			if e.Step.Taken != 0 {

@@ -297,7 +297,7 @@ func (q *Inquiries) circle(ctx context.Context, a approval.Approval, waited time
 			}
 		}
 		for _, u := range q.config.People.Now().All() {
-			if u.Name == a.User {
+			if u.Name == a.User || !q.decides(ctx, u, a, c) {
 				continue
 			}
 			for _, at := range q.config.Places.Person(ctx, u) {
@@ -311,6 +311,16 @@ func (q *Inquiries) circle(ctx context.Context, a approval.Approval, waited time
 		}
 	}
 	return list[:min(len(list), 2*maxAsked)]
+}
+
+// decides reports whether a person may decide about a call somewhere: only then it is worth looking where
+// they are.
+func (q *Inquiries) decides(ctx context.Context, u identity.User, a approval.Approval, c Circle) bool {
+	return slices.ContainsFunc(u.Identities, func(id string) bool {
+		platform, user, _ := strings.Cut(id, ":")
+		from := identity.Caller{Channel: platform, User: user, Direct: true, Attrs: map[string]string{"chat_kind": "direct"}}
+		return c.Decides(ctx, q.config.Approvals.Attempt(approval.Person{Facts: q.config.People.Facts(from, q.config.Catalog())}, a))
+	})
 }
 
 func (q *Inquiries) person(name string, a approval.Approval, at Place, c Circle) person {
