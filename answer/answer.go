@@ -142,7 +142,9 @@ func atTerminal(m message.Mail) bool {
 
 // may returns why an answer does not count. One who asked and may not decide withdraws the call by
 // declining it.
-func (w *Answers) may(ctx context.Context, from session.Key, m message.Mail, a approval.Approval, said *session.Answer) error {
+func (w *Answers) may(
+	ctx context.Context, from session.Key, m message.Mail, a approval.Approval, said *session.Answer,
+) error {
 	by := w.person(m, from)
 	if said.Withdrawn {
 		said.Approved = false

@@ -76,19 +76,28 @@ func Text(list []session.Await) string {
 			}
 			continue
 		}
-		fmt.Fprintf(&b, say(a.Language, "This call needs an approval (%s): %s, risk %s", "此调用需要批准（%s）：%s，风险：%s"), a.ID, tool.Label(a.Tool, a.Original), Risk(a))
+		fmt.Fprintf(&b, say(a.Language,
+			"This call needs an approval (%s): %s, risk %s", "此调用需要批准（%s）：%s，风险：%s",
+		), a.ID, tool.Label(a.Tool, a.Original), Risk(a))
 		b.WriteString(arguments(a))
 		if len(a.Asked) > 0 {
-			fmt.Fprintf(&b, say(a.Language, "\nAsked: %s.", "\n已询问：%s。"), strings.Join(a.Asked, say(a.Language, ", ", "、")))
+			names := strings.Join(a.Asked, say(a.Language, ", ", "、"))
+			fmt.Fprintf(&b, say(a.Language, "\nAsked: %s.", "\n已询问：%s。"), names)
 		}
 		switch {
 		case !a.Theirs:
 			b.WriteString(advice(a))
 		case len(a.Asked) == 0:
-			b.WriteString(say(a.Language, "\nNobody who may decide can be reached at the moment; an operator can decide, too.", "\n目前联系不到有权决定的人；管理员也可以决定。"))
+			b.WriteString(say(a.Language,
+				"\nNobody who may decide can be reached at the moment; an operator can decide, too.",
+				"\n目前联系不到有权决定的人；管理员也可以决定。",
+			))
 		}
 		if a.Theirs {
-			fmt.Fprintf(&b, say(a.Language, " You can go on meanwhile; the outcome comes here. %s %s takes the call back.", "您可以继续对话，结果会发到这里。%s %s 撤回此调用。"), Withdraw, a.ID)
+			fmt.Fprintf(&b, say(a.Language,
+				" You can go on meanwhile; the outcome comes here. %s %s takes the call back.",
+				"您可以继续对话，结果会发到这里。%s %s 撤回此调用。",
+			), Withdraw, a.ID)
 		}
 		b.WriteString(expiry(a))
 	}
@@ -97,7 +106,9 @@ func Text(list []session.Await) string {
 
 // Nothing is the text for somebody whom nothing waits for.
 func Nothing(language string) string {
-	return say(language, "Nothing waits for you, and nothing that you asked for waits.", "没有等待您决定的请求，您也没有等待中的请求。")
+	return say(language,
+		"Nothing waits for you, and nothing that you asked for waits.", "没有等待您决定的请求，您也没有等待中的请求。",
+	)
 }
 
 // Request is the text that asks somebody else to decide about a call: who asks for it, and where.
@@ -107,11 +118,10 @@ func Request(a Approval) string {
 		where = strings.TrimPrefix(where+", "+a.Chat, ", ")
 	}
 	asks := cmp.Or(a.User, say(a.Language, "Somebody without a name", "一位没有名字的人"))
-	if where = cmp.Or(where, string(a.Place())); a.Language == Chinese {
-		asks = fmt.Sprintf("%s（%s）请求批准（%s）：%s，风险：%s", asks, where, a.ID, tool.Label(a.Tool, a.Original), Risk(a.Await))
-	} else {
-		asks = fmt.Sprintf("%s (%s) asks for an approval (%s): %s, risk %s", asks, where, a.ID, tool.Label(a.Tool, a.Original), Risk(a.Await))
-	}
+	where = cmp.Or(where, string(a.Place()))
+	asks = fmt.Sprintf(say(a.Language,
+		"%s (%s) asks for an approval (%s): %s, risk %s", "%s（%s）请求批准（%s）：%s，风险：%s",
+	), asks, where, a.ID, tool.Label(a.Tool, a.Original), Risk(a.Await))
 	return asks + arguments(a.Await) + advice(a.Await) + expiry(a.Await)
 }
 
@@ -163,8 +173,13 @@ func Buttons(list []session.Await) (labels, texts []string) {
 	case a.Theirs:
 		return []string{say(a.Language, "Withdraw", "撤回")}, []string{Withdraw + " " + a.ID}
 	}
-	return []string{say(a.Language, "Approve", "批准"), say(a.Language, "Approve for this conversation", "在此对话中批准"), say(a.Language, "Deny", "拒绝")},
-		[]string{Approve + " " + a.ID, Approve + " " + a.ID + " " + string(session.ForSession), Deny + " " + a.ID}
+	labels = []string{
+		say(a.Language, "Approve", "批准"), say(a.Language, "Approve for this conversation", "在此对话中批准"),
+		say(a.Language, "Deny", "拒绝"),
+	}
+	return labels, []string{
+		Approve + " " + a.ID, Approve + " " + a.ID + " " + string(session.ForSession), Deny + " " + a.ID,
+	}
 }
 
 // How says what became of a request.
@@ -196,7 +211,8 @@ func (e Ending) Text(a Approval) string {
 		Withdrawn: "was withdrawn", Superseded: "does not wait any more: its conversation went on without it",
 	}[e.How]
 	chinese := map[How]string{
-		Approved: "已批准", Declined: "已拒绝", Expired: "已过期：无人及时答复", Withdrawn: "已撤回", Superseded: "已不再等待：对话已继续，未执行此调用",
+		Approved: "已批准", Declined: "已拒绝", Expired: "已过期：无人及时答复", Withdrawn: "已撤回",
+		Superseded: "已不再等待：对话已继续，未执行此调用",
 	}[e.How]
 	label := tool.Label(a.Tool, a.Original)
 	text := fmt.Sprintf(say(a.Language, "%s (%s) %s", "%s（%s）%s"), label, a.ID, say(a.Language, english, chinese))

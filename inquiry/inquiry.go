@@ -264,12 +264,16 @@ func (q *Inquiries) note(ctx context.Context, r *request) error {
 }
 
 // send asks somebody about a call, once for each number.
-func (q *Inquiries) send(ctx context.Context, a approval.Approval, p person, text func(approval.Approval) string, n int) error {
+func (q *Inquiries) send(
+	ctx context.Context, a approval.Approval, p person, text func(approval.Approval) string, n int,
+) error {
 	a.Language, a.Asked, a.Theirs = p.Language, nil, false
 	return q.letter(ctx, a, p, &turn.Done{Reply: text(a), Awaits: []session.Await{a.Await}}, fmt.Sprintf("ask-%s-%d", a.ID, n))
 }
 
-func (q *Inquiries) letter(ctx context.Context, a approval.Approval, p person, says *turn.Done, key string) error {
+func (q *Inquiries) letter(
+	ctx context.Context, a approval.Approval, p person, says *turn.Done, key string,
+) error {
 	sum := sha256.Sum256(p.To)
 	from := message.Mail{Message: message.Message{Agent: route.Agent(a.Session)}}.From(p.From).Message
 	err := q.config.Outbox.Ask(ctx, p.Session, from, p.To, says, key+"-"+hex.EncodeToString(sum[:8]))
@@ -332,7 +336,9 @@ func (q *Inquiries) person(name string, a approval.Approval, at Place, c Circle)
 
 // Language returns the language of the sender of a message in a conversation, by what they say there.
 // Commands and buttons say nothing of it.
-func (q *Inquiries) Language(ctx context.Context, m message.Mail, key session.Key, said string) string {
+func (q *Inquiries) Language(
+	ctx context.Context, m message.Mail, key session.Key, said string,
+) string {
 	if text := strings.TrimSpace(said); text != "" && !strings.HasPrefix(text, "/") {
 		return languageOf(text)
 	}
@@ -365,7 +371,9 @@ func languageOf(text string) string {
 
 // Shown adds to what a turn waits for how the person who asked is to read of it: in which language, who
 // else was asked, and whether that person may answer. Said is the text of their message.
-func (q *Inquiries) Shown(ctx context.Context, m message.Mail, key session.Key, said string, list []session.Await) []session.Await {
+func (q *Inquiries) Shown(
+	ctx context.Context, m message.Mail, key session.Key, said string, list []session.Await,
+) []session.Await {
 	language := q.Language(ctx, m, key, said)
 	by := approval.Person{Facts: q.config.People.Facts(m.Caller(), q.config.Catalog()), From: key, Operator: m.Operator || m.Channel == "cli" && m.User == ""}
 	list = slices.Clone(list)
