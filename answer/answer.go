@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/people"
@@ -31,6 +32,10 @@ type Config struct {
 	Store     store.Store
 	Catalog   func() *catalog.Catalog
 	Now       func() time.Time
+	// Ended keeps what becomes of something that waits, before its turn goes on.
+	Ended func(ctx context.Context, a approval.Approval, e approval.Ending) error
+	// Language returns the language of the sender of a message in a conversation.
+	Language func(ctx context.Context, m message.Mail, key session.Key) string
 }
 
 // Answers takes answers. It is safe for concurrent use.
@@ -41,16 +46,32 @@ func New(cfg Config) *Answers { return &Answers{cfg} }
 
 // For returns what the sender of a message, whose text is not needed, may answer.
 func (w *Answers) For(ctx context.Context, sender message.Message) ([]approval.Approval, error) {
+	theirs, _, err := w.Open(ctx, sender)
+	return theirs, err
+}
+
+// Open returns what the sender of a message, whose text is not needed, may answer, and what they asked
+// for that only others may answer.
+func (w *Answers) Open(ctx context.Context, sender message.Message) (theirs, asked []approval.Approval, err error) {
 	m, err := w.config.Agents.Identify(message.New(sender))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	key, err := w.from(m)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	by := w.person(m, key)
 	list, err := w.config.Approvals.List(ctx)
-	return slices.DeleteFunc(list, func(a approval.Approval) bool { return w.May(ctx, key, m, a) != nil }), err
+	theirs = []approval.Approval{}
+	for _, a := range list {
+		if w.config.Approvals.May(ctx, by, a) == nil {
+			theirs = append(theirs, a)
+		} else if w.config.Approvals.Asked(by, a) {
+			asked = append(asked, a)
+		}
+	}
+	return theirs, asked, err
 }
 
 // Give answers what waits under an ID, in the name of the sender of a message, whose
@@ -76,7 +97,7 @@ func (w *Answers) Give(
 	}
 	key, err := w.from(m)
 	if err == nil {
-		err = w.May(ctx, key, m, a)
+		err = w.may(ctx, key, m, a, &m.Answers[0])
 	}
 	if err == nil {
 		m.To = a.Session
@@ -104,8 +125,57 @@ func checkLasts(l session.Lasts) error {
 
 // May returns why the sender of a message in a conversation may not answer what waits.
 func (w *Answers) May(ctx context.Context, from session.Key, m message.Mail, a approval.Approval) error {
-	f := w.config.People.Facts(m.Caller(), w.config.Catalog())
-	return w.config.Approvals.May(ctx, approval.Person{Facts: f, From: from, Operator: m.Operator}, a)
+	return w.config.Approvals.May(ctx, w.person(m, from), a)
+}
+
+// person returns who answers with a message. Somebody at the terminal who writes in nobody's name is an
+// operator: no other client may say that it is there.
+func (w *Answers) person(m message.Mail, from session.Key) approval.Person {
+	return approval.Person{
+		Facts: w.config.People.Facts(m.Caller(), w.config.Catalog()), From: from, Operator: m.Operator || atTerminal(m),
+	}
+}
+
+func atTerminal(m message.Mail) bool {
+	return m.Channel == "cli" && m.User == "" && !m.Background && m.Bounds == nil && m.Origin == nil
+}
+
+// may returns why an answer does not count. One who asked and may not decide withdraws the call by
+// declining it.
+func (w *Answers) may(
+	ctx context.Context, from session.Key, m message.Mail, a approval.Approval, said *session.Answer,
+) error {
+	by := w.person(m, from)
+	if said.Withdrawn {
+		said.Approved = false
+		return w.config.Approvals.MayWithdraw(by, a)
+	}
+	err := w.config.Approvals.May(ctx, by, a)
+	if err != nil && !said.Approved && w.config.Approvals.Asked(by, a) {
+		said.Withdrawn, err = true, nil
+	}
+	return err
+}
+
+// Decide returns what a message says that answers what waits: in its own conversation, or in the one
+// that To names. Says is what its sender reads then.
+func (w *Answers) Decide(
+	ctx context.Context, s session.Session, m message.Mail, text approval.Command,
+) (answer message.Mail, says string, err error) {
+	found, said, err := w.config.Approvals.Meant(ctx, s, text)
+	if err == nil {
+		err = w.may(ctx, s.Key, m, found, &said)
+	}
+	language := w.config.Language(ctx, m, s.Key)
+	if err != nil {
+		return m, approval.Why(err, language), err
+	}
+	m.Text, m.Answers = "", []session.Answer{said}
+	if m.To = found.Session; m.To != s.Key {
+		m.Wait, m.IdempotencyKey, m.History = false, "", nil
+		m.Reply = nil // the turn replies where it was asked
+	}
+	return m, approval.Taken(said, found.Question != "", language), nil
 }
 
 // Expire answers for the people what nobody has answered in time: the calls are refused,
@@ -164,7 +234,8 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 	for i := range answers {
 		said := &answers[i]
 		at := slices.IndexFunc(s.Awaits, func(a session.Await) bool {
-			return a.Call == said.Call && (said.ID == "" || a.ID == said.ID) && a.For == session.Approval && a.Note == ""
+			return a.Call == said.Call && (said.ID == "" || a.ID == said.ID) && a.For == session.Approval && a.Note == "" &&
+				(a.Apart == nil || len(answers) == 1) // it has a turn of its own
 		})
 		if turn.PhaseOf(s) != turn.Waiting || at < 0 {
 			return nil, m, fmt.Errorf("call %q: %w", said.Call, message.ErrNothingAwaited)
@@ -176,11 +247,13 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 			return nil, m, err
 		}
 		a := s.Awaits[at]
-		if err := w.May(ctx, s.Key, m, approval.Approval{Await: a, Session: s.Key}); err != nil {
+		if err := w.may(ctx, s.Key, m, approval.Approval{Await: a, Session: s.Key}, said); err != nil {
 			return nil, m, err
 		}
 		if said.By == "" {
-			said.By = w.config.People.Sender(m.Caller()).Record()
+			if said.By = w.config.People.Sender(m.Caller()).Record(); atTerminal(m) {
+				said.By = "an operator"
+			}
 		}
 		if !a.Until.IsZero() && w.config.Now().After(a.Until) {
 			*said = session.Answer{Call: said.Call, ID: said.ID, Reason: expired}
@@ -192,9 +265,16 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 	if err := w.CheckResults(s, m); err != nil {
 		return nil, m, err
 	}
+	apart := apartOf(s, answers)
+	if apart != nil {
+		s.Turn.Request = apart.Request
+	}
 	a, begun, err := w.config.Agents.Begun(s)
 	if err != nil {
 		return nil, begun, err
+	}
+	if apart != nil {
+		begun.Outcome = &turn.Outcome{Call: apart.Call, Waited: true, System: true, Result: chat.Result{Text: waited}}
 	}
 	if len(m.Results) > 0 { // the client says anew how its turn goes on
 		begun.Results, begun.Offer, begun.Settings, begun.Instructions = m.Results, m.Offer, m.Settings, m.Instructions
@@ -215,11 +295,45 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 			return nil, begun, fmt.Errorf("storing the approval: %w: %w", store.ErrAway, err)
 		}
 	}
+	for _, said := range answers {
+		i := slices.IndexFunc(s.Awaits, func(a session.Await) bool { return a.Call == said.Call && a.For == session.Approval })
+		if err := w.config.Ended(ctx, approval.Of(s, s.Awaits[i]), w.ending(m, said)); err != nil {
+			return nil, begun, err
+		}
+	}
 	begun.Kind, begun.Answers, begun.IdempotencyKey = message.KindAnswer, answers, m.IdempotencyKey
 	if len(m.Reply) > 0 {
 		begun.Reply = m.Reply
 	}
 	return a, begun, nil
+}
+
+// waited is what the model reads before a call that waited while the conversation went on.
+const waited = "[system: people have decided about a call of yours that waited for an approval. Its result comes next; tell the user.]"
+
+// apartOf returns the call that one answer is for, if it waits apart from the turns of a session.
+func apartOf(s session.Session, answers []session.Answer) *session.Apart {
+	if len(answers) != 1 {
+		return nil
+	}
+	i := slices.IndexFunc(s.Awaits, func(a session.Await) bool { return a.Call == answers[0].Call && a.For == session.Approval })
+	return s.Awaits[i].Apart
+}
+
+// ending is what an answer in a message makes of a request.
+func (w *Answers) ending(m message.Mail, said session.Answer) approval.Ending {
+	m.To = ""
+	from, _ := w.from(m) // it is the agent of the conversation, which is there
+	e := approval.Ending{How: approval.Declined, By: said.By, Reason: said.Reason, From: from}
+	switch {
+	case said.Withdrawn:
+		e.How = approval.Withdrawn
+	case said.Approved:
+		e.How = approval.Approved
+	case said.Reason == expired:
+		e.How, e.By = approval.Expired, ""
+	}
+	return e
 }
 
 // CheckResults refuses results of a client for calls that do not wait for them in a session, and
@@ -254,7 +368,7 @@ func (w *Answers) FromText(ctx context.Context, m message.Mail, s session.Sessio
 		return m
 	}
 	for _, a := range s.Awaits {
-		if a.For == session.Approval && a.Question != "" &&
+		if a.For == session.Approval && a.Question != "" && a.Apart == nil &&
 			w.May(ctx, s.Key, m, approval.Approval{Await: a, Session: s.Key}) == nil {
 			m.Text, m.Answers = "", []session.Answer{
 				{Call: a.Call, ID: a.ID, Approved: true, Text: approval.Approval{Await: a}.Choice(m.Text)},

@@ -22,6 +22,7 @@ type parts struct {
 	approvals *approval.Approvals
 	answers   *answer.Answers
 	session   session.Session
+	ended     []approval.Ending
 }
 
 const key session.Key = "agent:main:person:alice"
@@ -38,6 +39,11 @@ func open(t *testing.T, change func(*session.Await)) *parts {
 	})
 	p.answers = answer.New(answer.Config{
 		Approvals: p.approvals, Agents: p.Agents, People: p.People, Inbox: p.Inbox, Store: p.Store, Catalog: p.Registry.Catalog, Now: now,
+		Ended: func(_ context.Context, _ approval.Approval, e approval.Ending) error {
+			p.ended = append(p.ended, e)
+			return nil
+		},
+		Language: func(context.Context, message.Mail, session.Key) string { return "" },
 	})
 	await := session.Await{
 		Call: "c1", ID: "k3f9", Tool: "remove", Hash: "h", User: "alice", For: session.Approval, Until: p.Clock.Add(time.Hour),

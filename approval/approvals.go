@@ -5,10 +5,10 @@ package approval
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
@@ -17,7 +17,6 @@ import (
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
-	"github.com/etui-run/etui/tool"
 )
 
 // ErrNotYours says that an answer does not count: somebody else may give it.
@@ -29,7 +28,13 @@ type Approval struct {
 	Session session.Key `json:"session"`
 	// From is the conversation of the person who is asked, if Session is a sub-agent's.
 	From session.Key `json:"from,omitempty"`
+	// Channel and Chat are where the message came from.
+	Channel string `json:"channel,omitempty"`
+	Chat    string `json:"chat,omitempty"`
 }
+
+// Place returns the conversation of the person who asked.
+func (a Approval) Place() session.Key { return cmp.Or(a.From, a.Session) }
 
 // Config says what approvals depend on.
 type Config struct {
@@ -74,11 +79,30 @@ func (s *Approvals) under(ctx context.Context, id string) ([]Approval, error) {
 		}
 		for _, a := range asked.Awaits {
 			if a.For == session.Approval {
-				list = append(list, Approval{a, key, from})
+				list = append(list, within(asked, a, from))
 			}
 		}
 	}
 	return list, err
+}
+
+// Of returns what a session awaits, as people see it.
+func Of(s session.Session, a session.Await) Approval { return within(s, a, "") }
+
+// within is Of, without the call itself.
+func within(s session.Session, a session.Await, from session.Key) Approval {
+	record := s.Turn.Request
+	if a.Apart != nil {
+		record, a.Apart = a.Apart.Request, nil
+	}
+	var at struct {
+		Channel, Chat string
+		Direct        bool
+	}
+	if json.Unmarshal(record, &at) != nil || at.Direct { // only the sender reads the chat
+		at.Chat = ""
+	}
+	return Approval{a, s.Key, from, at.Channel, at.Chat}
 }
 
 // Get returns what waits under an ID, in any session.
@@ -92,7 +116,7 @@ func (s *Approvals) Get(ctx context.Context, id string) (Approval, error) {
 			return a, nil
 		}
 	}
-	return Approval{}, fmt.Errorf("%q: %w: it was answered, it expired, or it never was", id, ErrNone)
+	return Approval{}, fmt.Errorf("%q: %w", id, &refusal{ErrNone, "it was answered, it expired, or it never was", "它已有答复、已过期，或从未存在"})
 }
 
 // Person is somebody who answers.
@@ -104,19 +128,20 @@ type Person struct {
 	Operator bool
 }
 
-// May returns why a person may not answer what waits: a rule names
-// its tool and does not allow it, or no rule does, and somebody else asked. Somebody
-// without a name is known by the conversation only that the message came from.
-func (s *Approvals) May(ctx context.Context, by Person, a Approval) error {
-	if by.Operator || s.config.Approvers == nil {
-		return nil
-	}
+// Asked reports whether somebody is the one who asked for what waits. Somebody without a name is
+// known by the conversation only that the message came from.
+func (s *Approvals) Asked(by Person, a Approval) bool {
+	here := by.From == a.Place() || route.Operator(by.From) && route.Operator(a.Session)
+	return by.Facts.Sender == a.User && (a.User != "" || here)
+}
+
+// Attempt returns an answer of a person as the rules for approvals read it; without an entry where
+// no rule decides.
+func (s *Approvals) Attempt(by Person, a Approval) rules.Attempt {
 	f, now := by.Facts, s.config.Catalog()
 	f.Agent, f.Session, f.Time = route.Agent(a.Session), string(a.Session), s.config.Now()
-	here := by.From == cmp.Or(a.From, a.Session) || route.Operator(by.From) && route.Operator(a.Session)
-	asker := f.Sender == a.User && (a.User != "" || here)
 	attrs := map[string]string{"asker": a.User}
-	if asker {
+	if s.Asked(by, a) {
 		attrs["asker"] = f.User // a peer's user.id lacks the channel
 	}
 	for name, value := range f.Attrs {
@@ -125,52 +150,47 @@ func (s *Approvals) May(ctx context.Context, by Person, a Approval) error {
 		}
 	}
 	f.Attrs = attrs
-	entry, ok := now.Get(a.Tool)
-	if !ok || a.Question != "" { // what the tool asks, only the asker knows
+	made := rules.Attempt{Facts: f, Catalog: now, Now: now}
+	if entry, ok := now.Get(a.Tool); ok && a.Question == "" { // what the tool asks, only the asker knows
+		made.Entry = entry
+	}
+	return made
+}
+
+// May returns why a person may not answer what waits: a rule names
+// its tool and does not allow it, or no rule does, and somebody else asked.
+func (s *Approvals) May(ctx context.Context, by Person, a Approval) error {
+	if by.Operator || s.config.Approvers == nil {
+		return nil
+	}
+	made, asker := s.Attempt(by, a), s.Asked(by, a)
+	if made.Entry == nil {
 		if asker {
 			return nil
 		}
-		return fmt.Errorf("%w: %s was asked", ErrNotYours, cmp.Or(a.User, "the person at the other end"))
+		return &refusal{ErrNotYours, cmp.Or(a.User, "the person at the other end") + " was asked", "被询问的是 " + cmp.Or(a.User, "对话的另一方")}
 	}
-	switch s.config.Approvers(ctx, rules.Attempt{Facts: f, Entry: entry, Catalog: now, Now: now}).Effect {
+	switch s.config.Approvers(ctx, made).Effect {
 	case rules.Allow:
 		return nil
 	case rules.Deny:
-		return fmt.Errorf("%w: the rules for approvals do not let you decide about %s", ErrNotYours, a.Tool)
+		return &refusal{ErrNotYours, "the rules for approvals do not let you decide about " + a.Tool, "根据审批规则，您不能决定 " + a.Tool}
 	}
 	if asker {
 		return nil
 	}
 	if a.User == "" {
-		return fmt.Errorf("%w: only the conversation that asked for %s, or an operator, decides about it",
-			ErrNotYours, a.Tool)
+		return &refusal{ErrNotYours, "only the conversation that asked for " + a.Tool + ", or an operator, decides about it",
+			"只有提出 " + a.Tool + " 的对话或管理员可以决定"}
 	}
-	return fmt.Errorf("%w: only %s, who asked for it, or an operator decides about %s", ErrNotYours, a.User, a.Tool)
+	return &refusal{ErrNotYours, "only " + a.User + ", who asked for it, or an operator decides about " + a.Tool,
+		"只有提出请求的 " + a.User + " 或管理员可以决定 " + a.Tool}
 }
 
-// Text is the text that asks people for what a turn waits for.
-func Text(list []session.Await) string {
-	var b strings.Builder
-	for i, a := range list {
-		if i > 0 {
-			b.WriteString("\n\n")
-		}
-		if a.Question != "" {
-			b.WriteString(a.Question)
-			for n, choice := range a.Choices {
-				fmt.Fprintf(&b, "\n%d. %s", n+1, choice)
-			}
-			continue
-		}
-		fmt.Fprintf(&b, "This call needs an approval (%s): %s, risk %s", a.ID, tool.Label(a.Tool, a.Original), a.Risk)
-		if a.Arguments != "" && a.Arguments != "{}" {
-			fmt.Fprintf(&b, "\n%s", a.Arguments)
-		}
-		fmt.Fprintf(&b, "\nAnswer %s %s, %s %s REASON, or add %s or %s to approve more than this call.",
-			Approve, a.ID, Deny, a.ID, session.ForSession, session.Always)
-		if !a.Until.IsZero() {
-			fmt.Fprintf(&b, " It expires %s.", a.Until.UTC().Format("2006-01-02 15:04 UTC"))
-		}
+// MayWithdraw returns why a person may not take back what waits: somebody else asked for it.
+func (s *Approvals) MayWithdraw(by Person, a Approval) error {
+	if by.Operator || s.Asked(by, a) {
+		return nil
 	}
-	return b.String()
+	return &refusal{ErrNotYours, "only the one who asked for " + a.Tool + " withdraws it", "只有提出 " + a.Tool + " 的人可以撤回"}
 }

@@ -2,7 +2,6 @@ package approval
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,9 +19,10 @@ import (
 // Choose is what the buttons of a question say, with its ID and the answer: so a button that is
 // pressed by somebody else, twice, or when the question is over, says nothing else.
 const (
-	Approve = "/approve"
-	Deny    = "/deny"
-	Choose  = "/answer"
+	Approve  = "/approve"
+	Deny     = "/deny"
+	Choose   = "/answer"
+	Withdraw = "/withdraw" // by the one who asked
 )
 
 // Command is the text of a message that answers what waits.
@@ -30,15 +30,17 @@ type Command struct {
 	ID, Rest string // Rest is the part after the ID
 	Approved bool
 	Chooses  bool // it answers a question
+	// Withdraws says that the one who asked takes the call back.
+	Withdraws bool
 }
 
-// Parse reads a message that begins with [Approve], [Deny] or [Choose].
+// Parse reads a message that begins with [Approve], [Deny], [Choose] or [Withdraw].
 func Parse(text string) (c Command, ok bool) {
 	command, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
-	if command != Approve && command != Deny && command != Choose {
+	if command != Approve && command != Deny && command != Choose && command != Withdraw {
 		return c, false
 	}
-	c.Approved, c.Chooses = command == Approve, command == Choose
+	c.Approved, c.Chooses, c.Withdraws = command == Approve, command == Choose, command == Withdraw
 	c.ID, c.Rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
 	return c, true
 }
@@ -49,7 +51,7 @@ func (s *Approvals) Meant(ctx context.Context, own session.Session, c Command) (
 	var here []Approval
 	for _, a := range own.Awaits {
 		if a.For == session.Approval {
-			here = append(here, Approval{Await: a, Session: own.Key})
+			here = append(here, Of(own, a))
 		}
 	}
 	if slices.ContainsFunc(own.Awaits, func(a session.Await) bool { return a.For == session.SubAgent }) {
@@ -72,22 +74,23 @@ func (s *Approvals) Meant(ctx context.Context, own session.Session, c Command) (
 		for _, a := range here {
 			ids = append(ids, a.ID)
 		}
-		err = fmt.Errorf("%d calls wait: name one of %s", len(here), strings.Join(ids, ", "))
+		err = &refusal{nil, fmt.Sprintf("%d calls wait: name one of %s", len(here), strings.Join(ids, ", ")),
+			fmt.Sprintf("有 %d 个调用在等待：请指明其中一个：%s", len(here), strings.Join(ids, "、"))}
 	case c.ID == "":
-		err = errors.New("nothing waits for an approval in this conversation")
+		err = &refusal{nil, "nothing waits for an approval in this conversation", "此对话中没有等待批准的调用"}
 	default:
 		found, err = s.Get(ctx, c.ID)
 	}
-	said := session.Answer{Call: found.Call, ID: found.ID, Approved: c.Approved, Reason: c.Rest}
+	said := session.Answer{Call: found.Call, ID: found.ID, Approved: c.Approved, Withdrawn: c.Withdraws, Reason: c.Rest}
 	switch {
 	case err != nil:
 	case c.Chooses && found.Question != "" && c.Rest != "":
 		return found, session.Answer{Call: found.Call, ID: found.ID, Approved: true, Text: found.Choice(c.Rest)}, nil
 	case c.Chooses:
-		err = fmt.Errorf("write %s, the ID of a question, and your answer; %s or %s decide about a call",
-			Choose, Approve, Deny)
+		err = &refusal{nil, fmt.Sprintf("write %s, the ID of a question, and your answer; %s or %s decide about a call", Choose, Approve, Deny),
+			fmt.Sprintf("请写 %s、问题的编号和您的回答；%s 或 %s 用于决定调用", Choose, Approve, Deny)}
 	case c.Approved && found.Question != "":
-		err = errors.New("this is a question: write your answer")
+		err = &refusal{nil, "this is a question: write your answer", "这是一个问题：请写下您的回答"}
 	}
 	if c.Approved {
 		said.Lasts, said.Reason = session.Lasts(c.Rest), ""
@@ -108,8 +111,8 @@ func CheckLasts(l session.Lasts) error {
 	if l.Known() {
 		return nil
 	}
-	return fmt.Errorf("%q is not how long an approval counts: leave it out for once, or write %s or %s",
-		l, session.ForSession, session.Always)
+	return &refusal{nil, fmt.Sprintf("%q is not how long an approval counts: leave it out for once, or write %s or %s", l, session.ForSession, session.Always),
+		fmt.Sprintf("%q 不是批准的有效范围：省略表示仅此一次，或写 %s 或 %s", l, session.ForSession, session.Always)}
 }
 
 // Choice is the answer to a question that a text means: a choice, if it is the number of one.

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -31,10 +32,12 @@ type Decision struct {
 	Arguments string `json:"arguments,omitempty"`
 	Allowed   bool   `json:"allowed"`
 	// Kind is OK for an allowed call. For a refused one it is not_found, disabled,
-	// hidden, invalid_params or denied, by Stage. [Recorder] sets it.
+	// hidden, invalid_params or denied, by Stage. For what becomes of a request for an approval
+	// it is that Stage. [Recorder] sets it.
 	Kind string `json:"kind"`
 	// Stage is where the call was refused: unknown, one of the selection's stages,
-	// arguments or policy. It is empty when the call was allowed.
+	// arguments or policy. It is empty when the call was allowed. Of a request for an approval it
+	// is asked, approved, declined, expired, withdrawn or superseded.
 	Stage string `json:"stage,omitempty"`
 	// Rule is the rule that decided, with its place; Reason explains the decision.
 	Rule   string `json:"rule,omitempty"`
@@ -45,6 +48,8 @@ type Decision struct {
 // not be used by this caller, in this agent or with this skill or request.
 func (d Decision) kind() string {
 	switch {
+	case d.OfApproval():
+		return d.Stage
 	case d.Allowed:
 		return OK
 	case d.Stage == "unknown":
@@ -59,6 +64,11 @@ func (d Decision) kind() string {
 	return "hidden"
 }
 
+// OfApproval reports whether the decision is a step of a request for an approval.
+func (d Decision) OfApproval() bool {
+	return slices.Contains([]string{"asked", "approved", "declined", "expired", "withdrawn", "superseded"}, d.Stage)
+}
+
 // The classes of decisions. A log bounds each by itself, so that many of one class do not
 // push out those of another.
 const (
@@ -66,11 +76,14 @@ const (
 	ClassDestructive = "destructive" // allowed calls of destructive tools
 	ClassDenied      = "denied"      // by the policy
 	ClassRefused     = "refused"     // for another reason: there is no such tool, for this caller
+	ClassApproval    = "approval"    // steps of requests for an approval
 )
 
 // Class returns the class of the decision.
 func (d Decision) Class() string {
 	switch {
+	case d.OfApproval():
+		return ClassApproval
 	case d.Allowed && d.Risk == "destructive":
 		return ClassDestructive
 	case d.Allowed:
@@ -84,7 +97,7 @@ func (d Decision) Class() string {
 // Weighty reports whether the decision must not be lost under load: a rule decided, or the
 // call of a destructive tool may run.
 func (d Decision) Weighty() bool {
-	return d.Rule != "" || d.Class() == ClassDestructive || d.Class() == ClassDenied
+	return d.Rule != "" || slices.Contains([]string{ClassDestructive, ClassDenied, ClassApproval}, d.Class())
 }
 
 // Anonymous returns the decision without the caller and what they wrote: when which tool
@@ -112,6 +125,16 @@ func (r *Recorder) Decide(d Decision, args json.RawMessage) {
 	}
 	d.Kind = d.kind()
 	r.enqueue(&raw{decision: &d, args: args})
+}
+
+// Keep stores a decision before it returns. Without a log it does nothing.
+func (r *Recorder) Keep(ctx context.Context, d Decision, args json.RawMessage) error {
+	if r == nil || r.log == nil {
+		return nil
+	}
+	d.Kind = d.kind()
+	r.clean(&raw{decision: &d, args: args})
+	return r.log.AddDecisions(ctx, d)
 }
 
 // Decisions returns stored decisions, newest first.

@@ -32,6 +32,7 @@ func (caller) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event, 
 		if last.Role == chat.Tool {
 			yield(model.Event{Text: "result: " + last.Result.Text}, nil)
 		} else if name, ok := strings.CutPrefix(last.Text, "call "); ok {
+			name, _, _ = strings.Cut(name, " ")
 			yield(model.Event{Call: &chat.Call{ID: fmt.Sprintf("c%d", len(r.Messages)), Name: name, Arguments: json.RawMessage(`{}`)}}, nil)
 		} else {
 			yield(model.Event{Text: "said " + last.Text}, nil)
@@ -161,7 +162,7 @@ func TestApprovalsInGroups(t *testing.T) {
 			} else {
 				check("a choice for a call", write("1", "g", strings.Replace(got[0], "/approve", "/answer", 1)+" 1"), "/approve or /deny decide about a call", 2)
 				check("a new question, of anybody", write("2", "g", "hello"), "said hello", 2)
-				check("after a new question", write("1", "g", got[0]), "no such approval", 2)
+				check("after a new question", write("1", "g", got[0]), "result: drop 3", 3)
 			}
 		})
 	}

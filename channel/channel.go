@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/chat"
 )
 
@@ -69,12 +70,16 @@ type Traits struct {
 	MaxFile int64
 	// Buttons means that Outgoing.Buttons are shown.
 	Buttons bool
+	// Direct means that a person's ID is also that of the chat in which only they read.
+	Direct bool
 	// Pushed means that deliveries come over HTTP only, so that several processes may run the
 	// account at once.
 	Pushed bool
 	// Once means that a platform delivers messages with the same Outgoing.Key once.
 	Once bool
 }
+
+func (t Traits) room() markup.Room { return markup.Room{Max: t.MaxText, Length: t.Length} }
 
 // Address is a place in an account: where a message came from, and where the reply goes.
 type Address struct {

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/etui-run/etui/approval"
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/session"
@@ -345,7 +345,10 @@ func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) err
 	}
 	var buttons []Button
 	if a.traits.Buttons {
-		buttons = buttonsOf(l)
+		labels, texts := approval.Buttons(l.Awaits)
+		for i := range labels {
+			buttons = append(buttons, Button{labels[i], texts[i]})
+		}
 	}
 	key := fmt.Sprint(letterKey, l.ID)
 	d := a.draft(to)
@@ -358,7 +361,7 @@ func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) err
 	if d.id == "" {
 		return a.writer.writeText(ctx, to, text, buttons, key)
 	}
-	parts, first := split(text, a.traits), 0
+	parts, first := markup.Split(text, a.traits.room()), 0
 	if editor, ok := a.Channel.(Editor); ok && len(buttons) == 0 && len(parts) > 0 {
 		if d.shown != parts[0] {
 			if err := editor.Edit(ctx, to, d.id, parts[0]); err != nil {
@@ -379,32 +382,4 @@ func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) err
 	}
 	a.drafts.Remove(draftKey(to))
 	return nil
-}
-
-// buttonsOf are the answers to what a letter asks.
-func buttonsOf(l outbox.Letter) (list []Button) {
-	if len(l.Awaits) != 1 {
-		return nil
-	}
-	w := l.Awaits[0]
-	if w.Question != "" {
-		for i, c := range w.Choices { // the number, as platforms bound what a button says
-			list = append(list, Button{c, fmt.Sprintf("%s %s %d", approval.Choose, w.ID, i+1)})
-		}
-		return list
-	}
-	return []Button{
-		{"Approve", approval.Approve + " " + w.ID}, {"Approve for this conversation", approval.Approve + " " + w.ID + " session"},
-		{"Deny", approval.Deny + " " + w.ID},
-	}
-}
-
-// fits reports whether a text needs no second message.
-func (t Traits) fits(text string) bool { return t.MaxText == 0 || t.length(text) <= t.MaxText }
-
-func (t Traits) length(text string) int {
-	if t.Length != nil {
-		return t.Length(text)
-	}
-	return strings.Count(text, "") - 1
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/contact"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/panics"
@@ -71,7 +72,7 @@ type Binding struct {
 type Config struct {
 	Engine   *engine.Engine
 	Accounts []Account
-	// Records keeps who was let in by a code; nil keeps it in memory.
+	// Records keeps who was let in by a code, and where people write directly; nil keeps it in memory.
 	Records store.Records
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
@@ -80,7 +81,7 @@ type Config struct {
 // Host runs the channels of an engine. It is safe for concurrent use.
 type Host struct {
 	engine   *engine.Engine
-	records  store.Records
+	contacts *contact.Book
 	log      *slog.Logger
 	accounts []*account
 	busy     map[session.Key]bool      // sessions whose letters are being delivered; only deliver uses it
@@ -148,7 +149,7 @@ const (
 // New returns a host. It connects to nothing yet.
 func New(c Config) (*Host, error) {
 	h := &Host{
-		engine: c.Engine, records: cmp.Or[store.Records](c.Records, &store.Memory{}),
+		engine: c.Engine, contacts: contact.NewBook(cmp.Or[store.Records](c.Records, &store.Memory{})),
 		log:  cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		busy: map[session.Key]bool{}, later: map[session.Key]time.Time{},
 		sending: make(chan struct{}, maxSending), larges: make(chan struct{}, maxLarges),

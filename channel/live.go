@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/turn"
 )
@@ -115,7 +116,7 @@ func (l *live) show(ctx context.Context, editor Editor, d *draft) {
 	if strings.Count(text, "") <= minDraft || l.account.resting() {
 		return
 	}
-	text = split(text, l.account.traits)[0]
+	text = markup.Split(text, l.account.traits.room())[0]
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed || text == d.shown || ctx.Err() != nil {

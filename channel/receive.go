@@ -44,6 +44,7 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 	}
 	a.count(func(s *State) { s.Received++ })
 	em := a.message(m)
+	a.note(ctx, m, em.Text)
 	if done, err := a.command(ctx, m, em); done {
 		return err
 	}

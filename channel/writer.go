@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/printable"
@@ -25,7 +26,7 @@ type writer struct {
 
 // writeText sends a text in as many messages as it takes.
 func (w *writer) writeText(ctx context.Context, to Address, text string, buttons []Button, key string) error {
-	return w.writeParts(ctx, to, split(text, w.traits), 0, buttons, key)
+	return w.writeParts(ctx, to, markup.Split(text, w.traits.room()), 0, buttons, key)
 }
 
 // writeParts sends the parts of a text from the first one on, each once for a key of a letter.

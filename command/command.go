@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/answer"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
@@ -22,6 +23,7 @@ import (
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/usage"
 )
@@ -32,6 +34,7 @@ type Engine interface {
 	recall.Engine
 
 	Answers() *answer.Answers
+	Inquiries() *inquiry.Inquiries
 	Learner() *learning.Learner
 }
 
@@ -57,6 +60,8 @@ func List() []Command {
 		{"memory", "", "what is remembered of this conversation", remembers},
 		{"approve", "[ID]", "let a call run that waits", nil},
 		{"deny", "[ID] [WHY]", "decline a call that waits", nil},
+		{"withdraw", "[ID]", "take back a call of yours that waits", nil},
+		{"approvals", "", "the calls that wait for you, or that you asked for", approvals},
 		{"whoami", "", "who you are here", whoIs},
 	}
 }
@@ -141,7 +146,7 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	if err != nil {
 		return "", err
 	}
-	waiting, err := e.Answers().For(ctx, m)
+	waiting, _, err := e.Answers().Open(ctx, m)
 	if err != nil {
 		return "", err
 	}
@@ -164,6 +169,32 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 			printable.Line(cmp.Or(w.Question, w.Arguments), 120), advice, approval.Deny, w.ID)
 	}
 	return b.String(), nil
+}
+
+// approvals lists what the sender may answer, and what they asked for that others answer.
+func approvals(ctx context.Context, e Engine, m engine.Message, _ string) (string, error) {
+	w, err := e.Agents().Whoami(m)
+	if err != nil {
+		return "", err
+	}
+	language := e.Inquiries().Language(ctx, message.New(m), w.Session, m.Text)
+	yours, asked, err := e.Answers().Open(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	var parts []string
+	for _, a := range yours {
+		a.Language = language
+		parts = append(parts, approval.Request(a))
+	}
+	for _, a := range e.Inquiries().Known(ctx, asked) {
+		a.Language, a.Theirs = language, true
+		parts = append(parts, approval.Text([]session.Await{a.Await}))
+	}
+	if len(parts) == 0 {
+		return approval.Nothing(language), nil
+	}
+	return strings.Join(parts, "\n\n"), nil
 }
 
 // activeTools says how many tools the sender's next message chooses from, and why.

@@ -31,48 +31,27 @@ func (j *job) takeAnswer(
 func (j *job) decided(
 	ctx context.Context, m message.Mail, s session.Session, text approval.Command, yield func(turn.Event, error) bool,
 ) (needs *turnRun, ok bool) {
-	found, said, err := j.engine.approvals.Meant(ctx, s, text)
-	if err == nil {
-		err = j.engine.answers.May(ctx, s.Key, m, found)
-	}
-	if err == nil && found.Session == s.Key {
-		here := m
-		here.Text, here.Answers = "", []session.Answer{said}
-		if here, err = j.take(ctx, s, here); err == nil {
-			return &turnRun{job: j, mail: here, session: s}, false
+	said, says, err := j.engine.answers.Decide(ctx, s, m, text)
+	if err == nil && said.To == s.Key {
+		if said, err = j.take(ctx, s, said); err == nil {
+			return &turnRun{job: j, mail: said, session: s}, false
+		}
+		says = approval.Why(err, "")
+	} else if err == nil {
+		waits := m.Wait && slices.ContainsFunc(
+			s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == said.To },
+		)
+		if waits { // before the sub-agent goes on: it may end at once
+			j.ticket.ExpectFrom(said.To)
+		}
+		if err = j.engine.inbox.Submit(ctx, said.To, said); err != nil && waits {
+			j.engine.box.Nothing(said.To)
 		}
 	}
 	if errors.Is(err, ErrStore) {
 		return nil, j.refuse(ctx, err, yield)
 	}
-	done := turn.Done{Reply: "Denied; the conversation in which it was asked goes on."}
-	if text.Chooses {
-		done.Reply = "Answered; the conversation in which it was asked goes on."
-	}
-	if err == nil {
-		there := m
-		there.Text, there.Answers, there.To = "", []session.Answer{said}, found.Session
-		there.Wait, there.IdempotencyKey, there.History = false, "", nil
-		there.Reply = nil // the turn replies where it was asked
-		waits := m.Wait && slices.ContainsFunc(
-			s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == found.Session },
-		)
-		if waits { // before the sub-agent goes on: it may end at once
-			j.ticket.ExpectFrom(found.Session)
-		}
-		if err = j.engine.inbox.Submit(ctx, found.Session, there); err != nil && waits {
-			j.engine.box.Nothing(found.Session)
-		}
-		if errors.Is(err, ErrStore) {
-			return nil, j.refuse(ctx, err, yield)
-		}
-		if text.Approved {
-			done.Reply = "Approved; the conversation in which it was asked goes on."
-		}
-	}
-	if err != nil {
-		done.Reply = err.Error() + "."
-	}
+	done := turn.Done{Reply: says}
 	if err := j.engine.box.Write(
 		ctx, store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: len(m.Reply) > 0},
 	); err != nil {

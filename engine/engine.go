@@ -24,6 +24,7 @@ import (
 	"github.com/etui-run/etui/engine/internal/metrics"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/inbox"
+	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/mailbox"
@@ -75,6 +76,8 @@ type Config struct {
 	// deny decide; ask leaves it to the one who asked. Nil means that whoever can write in
 	// the conversation may.
 	Approvers func(ctx context.Context, a rules.Attempt) rules.Decision
+	// Asking says whom etui asks to decide about such a call, and where they are.
+	Asking inquiry.Host
 	// Users returns the people whom etui knows while a catalog is in effect; nil means
 	// that there are none. It is called for each message and each call of a tool, with the
 	// catalog whose rules judge it.
@@ -150,6 +153,7 @@ type Engine struct {
 	orders    *order.Orders
 	answers   *answer.Answers
 	approvals *approval.Approvals
+	inquiries *inquiry.Inquiries
 	learner   *learning.Learner
 	people    *people.People
 }
@@ -245,9 +249,18 @@ func New(cfg Config) (*Engine, error) {
 	e.orders = order.New(order.Config{
 		Store: cfg.Store, Agents: e.agents, People: e.people, Inbox: e.inbox, Catalog: e.Catalog,
 	})
+	e.inquiries = inquiry.New(inquiry.Config{
+		Host: cfg.Asking, Approvals: e.approvals, People: e.people, Inbox: e.inbox, Outbox: e.outbox, Store: cfg.Store,
+		Catalog: e.Catalog, Now: cfg.Now, Log: cfg.Log,
+		Background: func(doing string, f func()) { e.box.Running.Go(cfg.Log, doing, f) },
+	})
+	e.sessions.inquiries = e.inquiries
 	e.answers = answer.New(answer.Config{
 		Approvals: e.approvals, Agents: e.agents, People: e.people, Inbox: e.inbox, Store: cfg.Store, Catalog: e.Catalog,
-		Now: cfg.Now,
+		Now: cfg.Now, Ended: e.inquiries.End,
+		Language: func(ctx context.Context, m message.Mail, key session.Key) string {
+			return e.inquiries.Language(ctx, m, key, "")
+		},
 	})
 	return e, nil
 }
@@ -269,6 +282,9 @@ func (e *Engine) Approvals() *approval.Approvals { return e.approvals }
 
 // Answers returns what takes the answers of people.
 func (e *Engine) Answers() *answer.Answers { return e.answers }
+
+// Inquiries returns what asks people to decide.
+func (e *Engine) Inquiries() *inquiry.Inquiries { return e.inquiries }
 
 // Sessions returns the conversations.
 func (e *Engine) Sessions() *Sessions { return e.sessions }
@@ -297,11 +313,11 @@ func (e *Engine) Now() time.Time { return e.config.Now() }
 // Stopping reports whether [Engine.Stop] was called.
 func (e *Engine) Stopping() bool { return e.box.Stopping() }
 
-// Expire answers what nobody has answered in time, and reports sub-agents that have ended without
+// Expire answers what nobody has answered in time, asks people again, and reports sub-agents that have ended without
 // a result. However many processes do, each thing happens once. It reads all sessions with
 // something left to do: call it every minute or so, see package schedule.
 func (e *Engine) Expire(ctx context.Context) error {
-	return errors.Join(e.answers.Expire(ctx), e.subAgents.Expire(ctx))
+	return errors.Join(e.answers.Expire(ctx), e.subAgents.Expire(ctx), e.inquiries.Attend(ctx))
 }
 
 // Ready returns an error when the engine cannot answer: when the store cannot be

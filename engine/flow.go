@@ -49,13 +49,14 @@ func (j *job) goOn(
 	case s.Flow == nil:
 		names := strings.Join(j.engine.agents.Workflows().Names(), ", ")
 		says = "No workflow has run here. " + message.Run + " NAME begins one: " + names + "."
-	case turn.PhaseOf(s) == turn.Waiting:
+	case s.Turn.ID != "" && turn.PhaseOf(s) == turn.Waiting:
 		var waiting []session.Await
 		for _, a := range s.Awaits {
-			if a.For == session.Approval {
+			if a.For == session.Approval && a.Apart == nil {
 				waiting = append(waiting, a)
 			}
 		}
+		waiting = j.engine.inquiries.Shown(ctx, m, s.Key, m.Text, waiting)
 		return nil, j.ends(ctx, m, s, turn.Done{Reply: approval.Text(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
 	case s.Flow.Runs():
 		m.Text = "Go on."

@@ -60,6 +60,7 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 		defer time.AfterFunc(o.Time, func() { cancel(subagent.ErrTime) }).Stop()
 	}
 	var failed error
+	waited := len(s.Awaits) > 0
 	open := s.Turn          // as it was stored last
 	ended := false          // the item, or there is none
 	var said []chat.Message // in a conversation that the client keeps
@@ -130,7 +131,9 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 			var stopped []session.Await
 			write := j.engine.box.Write
 			if e.Step.Done != nil && len(e.Step.Done.Awaits) > 0 {
+				e.Step.Done.Awaits = j.engine.inquiries.Shown(ctx, *m, s.Key, in.Text, e.Step.Done.Awaits)
 				e.Step.Done.Reply = approval.Text(e.Step.Done.Awaits)
+				defer j.engine.inquiries.Look()
 			}
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				var err error
@@ -162,6 +165,10 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 				}
 			}
 			open = e.Step.State.Turn
+			if waited {
+				waited = false
+				j.engine.inquiries.Look()
+			}
 			if e.Step.Taken != 0 {
 				j.engine.box.Tell(e.Step.Taken, errTaken)
 			}

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/session"
@@ -27,6 +29,7 @@ type Sessions struct {
 	store     store.Store
 	box       *mailbox.Box
 	subAgents *subagent.Supervisor
+	inquiries *inquiry.Inquiries
 	catalog   func() *catalog.Catalog
 	now       func() time.Time
 	looks     mailbox.Lines // callers who look at conversations, under one key
@@ -106,6 +109,13 @@ func (c *Sessions) halt(ctx context.Context, s session.Session, item int64, deli
 		done.Reply = fmt.Sprintf("Sub-agents that were stopped: %d.", len(stopped))
 	}
 	if s.State = state; s.Turn.ID != "" {
+		for _, a := range s.Awaits {
+			if a.For == session.Approval && a.Apart == nil {
+				if err := c.inquiries.End(ctx, approval.Of(s, a), approval.Ending{How: approval.Withdrawn}); err != nil {
+					return done, err
+				}
+			}
+		}
 		var left []chat.Message
 		var reply string
 		state, left, reply = turn.Halt(s, c.catalog(), c.now())
@@ -123,5 +133,6 @@ func (c *Sessions) halt(ctx context.Context, s session.Session, item int64, deli
 	if err == nil {
 		c.subAgents.Stop(ctx, stopped)
 	}
+	c.inquiries.Look()
 	return done, err
 }

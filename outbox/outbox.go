@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
 )
 
 // Config says what an outbox consists of. All but the Tracer is needed.
@@ -156,16 +157,21 @@ func (b *Outbox) Post(ctx context.Context, key session.Key, to json.RawMessage, 
 			return ErrNowhere
 		}
 	}
+	return b.Ask(ctx, key, message.Message{}, to, &turn.Done{Reply: text}, "post-"+idempotencyKey)
+}
+
+// Ask sends a text with what it asks for to a place, once for each key. From is the conversation of
+// those who read it there.
+func (b *Outbox) Ask(ctx context.Context, key session.Key, from message.Message, to json.RawMessage, says *turn.Done, idempotencyKey string) error {
+	from.Background, from.Client, from.IdempotencyKey = true, "etui", message.ShortKey(idempotencyKey)
 	i, fresh, err := b.config.Inbox.Accept(ctx, key, message.Mail{
-		Kind: message.KindNotice, Notice: text, Reply: to, Message: message.Message{
-			Background: true, Client: "etui", IdempotencyKey: message.ShortKey("post-" + idempotencyKey),
-		},
+		Kind: message.KindNotice, Notice: says.Reply, Reply: to, Message: from,
 	})
 	if err != nil || !fresh {
 		return err
 	}
 	// It waits for nobody's turn. After a crash or a failure in between, it is a notice.
-	if err := b.config.Box.Write(ctx, store.End{ID: i.ID, Result: message.Replied(text), Deliver: true}); err != nil {
+	if err := b.config.Box.Write(ctx, store.End{ID: i.ID, Result: message.Result(says, nil), Deliver: true}); err != nil {
 		b.config.Box.TakeUp(i)
 	}
 	return nil

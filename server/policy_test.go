@@ -88,6 +88,11 @@ func TestPolicyOverHTTP(t *testing.T) {
 		{"POST", "/api/why", `{"user":"bob","session":"s"}`, 200, `"text":"my key is (hidden)"`},
 		{"POST", "/api/why", `{"user":"bob","session":"s","own":true}`, 200, `"refused":[{"tool":"wipe","effect":"ask","stage":"policy"}]`},
 		{"GET", "/api/status", "", 200, `"policy":[{"rule":"rule careful","ask":["wipe"]`},
+		{"POST", "/api/approvals/k3f9ab", `{"user":"ann"}`, 400, "say what you decide"},
+		{"POST", "/api/approvals/k3f9ab", `{"user":"ann","approved":true,"answer":"red"}`, 400, "say what you decide"},
+		{"POST", "/api/approvals/k3f9ab", `{"user":"ann","approved":false}`, 404, "no such approval"},
+		{"POST", "/admin/approvals/k3f9ab", `{"reason":"no"}`, 400, "say what you decide"},
+		{"POST", "/admin/approvals/k3f9ab", `{"withdrawn":true}`, 404, "no such approval"},
 	} {
 		status, text := ask(t.Context(), s, c.method, "http://localhost"+c.path, c.body)
 		if status != c.status || !strings.Contains(text, c.says) {

@@ -122,6 +122,8 @@ type Answer struct {
 	Text string `json:"text,omitempty"`
 	// Lasts says for how long an approval counts.
 	Lasts Lasts `json:"lasts,omitempty"`
+	// Withdrawn says that the one who asked takes the call back.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 	// By names the person, for the record; Reason is for the record and the model. Both
 	// may be empty.
 	By     string `json:"by,omitempty"`
@@ -192,6 +194,19 @@ type Await struct {
 	// result, if that came while a turn was open.
 	Session Key             `json:"session,omitempty"`
 	Held    json.RawMessage `json:"held,omitempty"`
+	// Language is that in which people read of it: zh, or else English. Asked are the others who
+	// were asked, and Theirs says that only they may answer.
+	Language string   `json:"language,omitempty"`
+	Asked    []string `json:"asked,omitempty"`
+	Theirs   bool     `json:"theirs,omitempty"`
+	// Apart is set once the turn of the call has ended without its answer.
+	Apart *Apart `json:"apart,omitempty"`
+}
+
+// Apart is a call that waits for an answer while its conversation goes on. The answer begins a turn.
+type Apart struct {
+	Call    chat.Call       `json:"call"`
+	Request json.RawMessage `json:"request"` // Turn.Request of its turn
 }
 
 // Waits reports whether a call waits for something.

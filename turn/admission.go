@@ -224,6 +224,9 @@ func (g *gate) judge(ctx context.Context, a rules.Attempt, record audit.Decision
 			d = rules.Decision{Effect: rules.Deny, Reason: "it has changed since it was approved; call it again, so that it is asked about again"}
 		}
 	}
+	if d.Effect == rules.Allow && !asked && answer != nil && !answer.Approved { // the policy asks no more, but a person has declined
+		d.Effect, d.Reason = verdict(*answer)
+	}
 	if d.Effect == rules.Allow && ctx.Err() != nil {
 		d = rules.Decision{Effect: rules.Deny, Reason: "the call had ended when the decision came"}
 	}

@@ -3,28 +3,11 @@ package turn
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/turn/internal/correction"
 )
-
-// How a person says that another tool was meant. Each phrase begins a message.
-var (
-	// plainly cannot be an answer to a question of the model.
-	plainly = []string{
-		"i meant", "i mean ", "sorry, i meant", "wrong", "not that", "not this", "that's not", "that is not", "that was not", "that was the wrong", "that's the wrong", "no, i meant", "no i meant", "no, not", "no not",
-		"不是这个", "不是那个", "不对", "错了", "搞错", "弄错", "我是说", "我说的是", "我要的是", "我指的是", "不要这个", "别用这个",
-	}
-	// denying can, and then corrects nothing.
-	denying = []string{"no,", "no.", "no -", "no –", "no —", "no the ", "no that ", "no use ", "nope", "不，", "不,", "不是"}
-	// polite begins like a correction and is none, after its first word.
-	polite = []string{"thank", "problem", "worr", "need", "that's all", "that's it", "that's fine", "that is all", "谢", "用了"}
-)
-
-// maxCorrection is how long a correction is at most, in words or Chinese characters:
-// longer messages are requests of their own.
-const maxCorrection = 20
 
 // Corrects returns the request that a message corrects, and the tools that answered it
 // by mistake: "no, the calendar one" after a turn that sent a mail. Before is the
@@ -39,11 +22,11 @@ func Corrects(text string, before []chat.Message) (request string, called []stri
 			continue
 		}
 		if end == len(before) { // the turn just before
-			if called = succeeded(before[i:]); len(called) == 0 || !correction(text, asked(before[i:])) {
+			if called = succeeded(before[i:]); len(called) == 0 || !correction.Reads(text, asked(before[i:])) {
 				return "", nil, false
 			}
 		}
-		if end = i; !correction(m.Text, false) {
+		if end = i; !correction.Reads(m.Text, false) {
 			return m.Text, called, true
 		}
 	}
@@ -65,35 +48,4 @@ func succeeded(turn []chat.Message) []string {
 func asked(turn []chat.Message) bool {
 	last := turn[len(turn)-1]
 	return last.Role == chat.Assistant && strings.ContainsAny(last.Text[max(0, len(last.Text)-200):], "?？")
-}
-
-// correction reports whether a message reads like one.
-func correction(text string, asked bool) bool {
-	text = strings.ToLower(strings.TrimSpace(strings.ReplaceAll(text, "’", "'")))
-	if length(text) > maxCorrection {
-		return false
-	}
-	begins := func(phrase string) bool { return strings.HasPrefix(text, phrase) }
-	if slices.ContainsFunc(plainly, begins) {
-		return true
-	}
-	i := slices.IndexFunc(denying, begins)
-	if i < 0 || asked {
-		return false
-	}
-	rest := strings.TrimLeftFunc(strings.TrimPrefix(text, denying[i]), func(r rune) bool { return !unicode.IsLetter(r) })
-	return rest != "" && !slices.ContainsFunc(polite, func(p string) bool { return strings.HasPrefix(rest, p) })
-}
-
-// length counts the words of a text; each character of a wide script is one.
-func length(text string) (n int) {
-	inside := false
-	for _, r := range text {
-		letter := unicode.IsLetter(r) || unicode.IsDigit(r)
-		if letter && (!inside || chat.Wide(r)) {
-			n++
-		}
-		inside = letter
-	}
-	return n
 }

@@ -19,6 +19,8 @@ type Outcome struct {
 	// System marks a message of etui itself, whose text is all of the note: the result of a
 	// sub-agent.
 	System bool `json:",omitempty"`
+	// Waited says that people have decided about the call, which waited apart: the turn begins with it.
+	Waited bool `json:",omitempty"`
 }
 
 // Storable returns the outcome with what its note needs, so that it can be written as

@@ -51,8 +51,11 @@ func PhaseOf(s session.Session) Phase {
 // verdict returns what a person's answer means, and why.
 func verdict(a session.Answer) (effect rules.Effect, text string) {
 	effect, text = rules.Deny, "declined"
-	if a.Approved {
+	switch {
+	case a.Approved:
 		effect, text = rules.Allow, "approved"
+	case a.Withdrawn:
+		text = "withdrawn"
 	}
 	if a.By != "" {
 		text += " by " + a.By
@@ -104,6 +107,10 @@ func Close(s session.Session, c *catalog.Catalog, why string, now time.Time) (se
 			result = tool.Failure("the client gave no result: %s", why)
 		case s.Waits(call.ID, session.Approval):
 			result = tool.Failure("the call was not approved: %s", why)
+			if w := awaited(s.Awaits, call.ID); w.Apart != nil {
+				result = tool.Text("The call has not run: it still waits for an answer (" + w.ID + ") while the conversation goes on. " +
+					"Its outcome comes as a message of its own. Do not call it again for that; if the user asks, it is not decided yet.")
+			}
 		case i == 0 && (slices.Contains(s.Turn.Once, call.ID) || !safe(c, call)):
 			result = unknown(call)
 		}
@@ -125,9 +132,38 @@ func closed(s session.State, now time.Time) (session.State, []chat.Message) {
 	s = s.Clone()
 	s.Turn = session.Turn{}
 	s.Awaits = slices.DeleteFunc(s.Awaits, func(a session.Await) bool {
-		return a.For == session.Approval || a.For == session.Client
+		return a.For == session.Approval && a.Apart == nil || a.For == session.Client
 	})
 	return tell(s, now)
+}
+
+// maxApart is how many calls of a session wait apart. One more ends when its conversation goes on.
+const maxApart = 20
+
+// apart returns the awaits of a session whose calls wait on while its conversation goes on.
+func apart(s session.Session) []session.Await {
+	list, n := slices.Clone(s.Awaits), 0
+	for _, a := range list {
+		if a.Apart != nil {
+			n++
+		}
+	}
+	for _, call := range unanswered(s.Messages) {
+		if a := awaited(list, call.ID); a != nil && n < maxApart {
+			a.Apart = &session.Apart{Call: call, Request: s.Turn.Request}
+			n++
+		}
+	}
+	return list
+}
+
+// awaited returns what waits for people's answer about a call; nil if nothing does.
+func awaited(list []session.Await, call string) *session.Await {
+	i := slices.IndexFunc(list, func(a session.Await) bool { return a.Call == call && a.For == session.Approval })
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
 }
 
 // resumes reports whether the input takes up the session's open turn.
@@ -250,21 +286,35 @@ func (c *calls) reopen(answer chat.Message, crashed bool) {
 		state.Turn.Ended = append(state.Turn.Ended, call.ID)
 	}
 	for _, said := range c.conv.in.Answers {
-		i := slices.IndexFunc(state.Awaits, func(a session.Await) bool {
-			return a.Call == said.Call && a.For == session.Approval
-		})
-		if i < 0 {
-			continue
-		}
-		a := state.Awaits[i]
-		state.Awaits = without(state.Awaits, said.Call)
-		said.Question, said.Resume, said.Hash, said.Digest = a.Question, a.Resume, a.Hash, a.Digest
-		state.Turn.Answers = append(state.Turn.Answers, said)
-		if said.Approved && said.Lasts == session.ForSession && a.Question == "" {
-			granted := append(state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})
-			state.Granted = granted[max(0, len(granted)-maxGranted):]
-		}
+		c.heed(said, awaited(state.Awaits, said.Call), said.Call)
 	}
+}
+
+// heed takes what people say about what waits, if it does, for a call of the turn.
+func (c *calls) heed(said session.Answer, a *session.Await, call string) {
+	if a == nil {
+		return
+	}
+	state := &c.conv.state
+	said.Question, said.Resume, said.Hash, said.Digest, said.Call = a.Question, a.Resume, a.Hash, a.Digest, call
+	state.Turn.Answers = append(state.Turn.Answers, said)
+	if said.Approved && said.Lasts == session.ForSession && a.Question == "" {
+		granted := append(state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})
+		state.Granted = granted[max(0, len(granted)-maxGranted):]
+	}
+	state.Awaits = without(state.Awaits, a.Call)
+}
+
+// takeUp begins the turn with a call that waited apart until people decided about it. The call gets an
+// ID of its own: the one that it had has a result.
+func (c *calls) takeUp(call chat.Call) {
+	waited := call.ID
+	call.ID = c.conv.newID(nil, 0)
+	for _, said := range c.conv.in.Answers {
+		c.heed(said, awaited(c.conv.was.Awaits, waited), call.ID)
+	}
+	c.intend(chat.Message{Role: chat.Assistant, Calls: []chat.Call{call}, Time: c.conv.in.Facts.Time})
+	c.keepIntent()
 }
 
 // maxGranted is how many approvals for a session it keeps, the newest ones.
@@ -334,6 +384,9 @@ func (t *run) settle() []chat.Message {
 	if s := &c.in.Session; s.Turn.ID != "" {
 		given := c.given()
 		s.Messages = append(slices.Clip(s.Messages), given...)
+		if c.waits && !c.flows() && s.Turn.Request != nil {
+			s.Awaits = apart(*s)
+		}
 		s.State, left = Close(*s, t.front.selector.Catalog(), "a new message came first", c.in.Facts.Time)
 		s.Messages = append(s.Messages, left...)
 		left = append(given, left...)

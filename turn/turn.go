@@ -485,7 +485,9 @@ func (r *Runner) begin(ctx context.Context, in *Input, yield func(Event, error) 
 	c.next.Messages, c.own = append(left, question), []chat.Message{question}
 	c.opened = true
 	// Others look for a session, an approval that is void, and a workflow.
-	if len(c.in.stored) == 0 || len(left) > 0 || c.flows() {
+	if c.in.Outcome != nil && c.in.Outcome.Waited {
+		t.calls.takeUp(c.in.Outcome.Call)
+	} else if len(c.in.stored) == 0 || len(left) > 0 || c.flows() {
 		c.store()
 	}
 	return t

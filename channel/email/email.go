@@ -166,7 +166,7 @@ func parseServer(text, scheme, port, securePort string) (server, string, error) 
 
 // Traits implements [channel.Channel]. A mail server that gets a mail twice delivers it twice.
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: "email", MaxFile: maxFile}
+	return channel.Traits{Platform: "email", Direct: true, MaxFile: maxFile}
 }
 
 // Probe implements [channel.Prober]: it logs in to both servers.

@@ -129,7 +129,7 @@ func (c *Channel) pushed() bool { return c.config.EncryptKey != "" }
 // Traits implements [channel.Channel]. The platform sends messages with the same key once
 // within an hour; later, the channel itself remembers as long as it runs.
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxFile, Buttons: true, Pushed: c.pushed(), Once: true}
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxFile, Buttons: true, Direct: true, Pushed: c.pushed(), Once: true}
 }
 
 // account is the bot.

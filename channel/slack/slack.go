@@ -125,7 +125,7 @@ func (c *Channel) trusted(u *url.URL) bool { return c.api.Trusts(u, "slack.com",
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxFile, Buttons: true, Pushed: c.config.AppToken == ""}
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxFile, Buttons: true, Direct: true, Pushed: c.config.AppToken == ""}
 }
 
 // account is who the token belongs to.

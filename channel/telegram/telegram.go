@@ -121,7 +121,7 @@ func New(cfg Config) (*Channel, error) {
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxUpload, Buttons: true, Pushed: c.webhook != ""}
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxUpload, Buttons: true, Direct: true, Pushed: c.webhook != ""}
 }
 
 // Probe implements [channel.Prober].

@@ -122,7 +122,7 @@ func (c *Channel) AllowsOrigin(origin string) bool {
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: "web", Local: true, MaxText: maxText, Buttons: true, Once: true}
+	return channel.Traits{Platform: "web", Local: true, MaxText: maxText, Buttons: true, Direct: true, Once: true}
 }
 
 // Run lets people connect until ctx ends, and forgets chats of long ago.

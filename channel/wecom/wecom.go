@@ -110,6 +110,7 @@ func (c *Channel) Traits() channel.Traits {
 		Length:   func(text string) int { out, _ := render(text); return len(out) },
 		MaxFile:  maxFile,
 		Buttons:  true,
+		Direct:   true,
 	}
 }
 

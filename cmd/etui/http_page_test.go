@@ -71,6 +71,21 @@ const errorsPage = `
 Bodies and answers are JSON. ` + "`POST /api/chat`" + ` answers with a line of JSON for each event; ` + "`/v1/chat/completions`" + ` streams in OpenAI's form. The types are
 documented with the packages [server/api](../server/api), [server/admin](../server/admin) and [server/openai](../server/openai).
 
+## Approvals
+
+` + "`GET /api/approvals`" + ` lists what a person may answer. Each has an ` + "`id`" + `, the ` + "`tool`" + `, its ` + "`risk`" + `, the ` + "`arguments`" + ` without secrets, who asks (` + "`user`" + `), where (` + "`channel`" + `, ` + "`chat`" + `, ` + "`session`" + `) and when it
+expires (` + "`until`" + `); a question has ` + "`question`" + ` and ` + "`choices`" + ` instead. ` + "`POST /api/approvals/{id}`" + ` takes one decision, and refuses a body without one:
+
+| body | means |
+|---|---|
+| ` + "`{\"approved\": true}`" + ` | the call runs; with ` + "`\"lasts\": \"session\"`" + ` or ` + "`\"always\"`" + `, later ones do, too |
+| ` + "`{\"approved\": false, \"reason\": \"not today\"}`" + ` | it does not; the model reads the reason |
+| ` + "`{\"answer\": \"red\"}`" + ` | the answer to a question |
+| ` + "`{\"withdrawn\": true}`" + ` | the one who asked takes the call back |
+
+Beside that, the body may say who answers, as a Message does: ` + "`{\"user\": \"lena\", \"approved\": true}`" + `. The answer is what was answered; 403 means that this person may not decide, and 404 that nothing
+waits under the ID any more. ` + "`POST /admin/approvals/{id}`" + ` takes the same decisions as an operator's, without a sender.
+
 ## Limits
 
 **Wrong keys.** An address may present ten wrong keys; each further one is answered only after a second. While 16 such answers wait, etui refuses all requests with a key from

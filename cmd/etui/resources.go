@@ -109,7 +109,8 @@ their conversation.`,
 					f.StringVar(&lasts, "for", "once", "once, session, or always: until it is revoked")
 				},
 				check: func(*call) error {
-					said = api.ApprovalAnswer{Approved: true, Lasts: session.Lasts(strings.TrimPrefix(lasts, "once"))}
+					yes := true
+					said = api.ApprovalAnswer{Approved: &yes, Lasts: session.Lasts(strings.TrimPrefix(lasts, "once"))}
 					if !said.Lasts.Known() {
 						return config.Usagef("--for is once, session or always, not %q", lasts)
 					}
@@ -123,6 +124,7 @@ their conversation.`,
 				use: "deny ID", short: "Decline a call", needs: changes,
 				example: "  etui approvals deny k3f9ab --reason 'not on Fridays'",
 				flags:   func(f *pflag.FlagSet) { f.StringVar(&said.Reason, "reason", "", "why; the model reads it") },
+				check:   func(*call) error { said.Approved = new(bool); return nil },
 				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x approval.Approval) string {
 					return fmt.Sprintf("%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
 				}),

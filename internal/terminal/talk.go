@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
@@ -47,6 +48,9 @@ type Config struct {
 	// until it returns. Its context ends when the user stops it. An error is printed.
 	// Messages are handled one after the other.
 	Send func(ctx context.Context, text string, out io.Writer) error
+	// Idle writes what has happened by itself, before out is used by the next message. It is called
+	// every two seconds while nothing was sent; nil writes nothing.
+	Idle func(ctx context.Context, out io.Writer)
 	// Complete returns the words that could replace the last word of the text before
 	// the cursor; all begin with it. Nil completes nothing. It may be called while
 	// Send runs.
@@ -385,8 +389,23 @@ func (t *talk) faint(text string) string {
 
 // work sends the messages, one after the other.
 func (t *talk) work(p *tea.Program) {
-	for m := range t.ahead {
+	idle := time.NewTicker(2 * time.Second)
+	defer idle.Stop()
+	for {
 		s := &screen{program: p, terminal: t.config.Out}
+		var m *message
+		select {
+		case m = <-t.ahead:
+		case <-idle.C:
+			if t.config.Idle != nil {
+				t.config.Idle(t.ctx, s)
+				s.end()
+			}
+			continue
+		}
+		if m == nil { // the conversation has ended
+			return
+		}
 		if m.ctx.Err() == nil {
 			s.print(t.bold("> " + strings.ReplaceAll(m.shown, "\n", "\n  ")))
 			err := t.config.Send(m.ctx, m.text, s)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 
 	"github.com/etui-run/etui/approval"
@@ -16,19 +17,33 @@ type Approvals struct {
 	Lasting []approval.Grant    `json:"lasting"`
 }
 
-// ApprovalAnswer answers what waits.
+// ApprovalAnswer answers what waits. One of Approved, Answer and Withdrawn is needed.
 type ApprovalAnswer struct {
-	Approved bool `json:"approved"`
+	// Approved says whether a call may run.
+	Approved *bool `json:"approved,omitempty"`
 	// Lasts is empty for one call, session or always.
 	Lasts session.Lasts `json:"lasts,omitempty"`
 	// Reason says why a call is declined.
 	Reason string `json:"reason,omitempty"`
 	// Answer answers a question, instead.
 	Answer string `json:"answer,omitempty"`
+	// Withdrawn takes back a call that the sender has asked for.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
-func (a ApprovalAnswer) said(by string) session.Answer {
-	return session.Answer{Approved: a.Approved || a.Answer != "", Lasts: a.Lasts, Reason: a.Reason, Text: a.Answer, By: by}
+// said returns the answer, or refuses a body that decides nothing, or two things at once.
+func (a ApprovalAnswer) said(by string) (session.Answer, error) {
+	decided := 0
+	for _, is := range []bool{a.Approved != nil, a.Answer != "", a.Withdrawn} {
+		if is {
+			decided++
+		}
+	}
+	if decided != 1 {
+		return session.Answer{}, fmt.Errorf(`%w: say what you decide: {"approved": true}, {"approved": false}, {"answer": "TEXT"} for a question, or {"withdrawn": true}`, engine.ErrInvalid)
+	}
+	yes := a.Answer != "" || a.Approved != nil && *a.Approved
+	return session.Answer{Approved: yes, Withdrawn: a.Withdrawn, Lasts: a.Lasts, Reason: a.Reason, Text: a.Answer, By: by}, nil
 }
 
 // OwnAnswer is an [ApprovalAnswer] of a person, who sends it like a Message without a
@@ -69,7 +84,12 @@ func (a *API) AnswerOwn(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	found, err := a.engine.Answers().Give(r.Context(), m, r.PathValue("id"), in.said(""), false)
+	said, err := in.said("")
+	if err != nil {
+		wire.Fail(w, err)
+		return
+	}
+	found, err := a.engine.Answers().Give(r.Context(), m, r.PathValue("id"), said, false)
 	wire.Answer(w, found, err)
 }
 
@@ -80,7 +100,11 @@ func (a *API) Answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := wire.CallerOf(r)
-	said := in.said(cmp.Or(c.User, c.Key, "an operator"))
+	said, err := in.said(cmp.Or(c.User, c.Key, "an operator"))
+	if err != nil {
+		wire.Fail(w, err)
+		return
+	}
 	found, err := a.engine.Answers().Give(r.Context(), engine.Message{}, r.PathValue("id"), said, true)
 	wire.Answer(w, found, err)
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/learning"
@@ -178,7 +179,7 @@ func (a *App) open(ctx context.Context) error {
 		return err
 	}
 	a.eraser = erase.New(erase.Config{
-		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.tools.channels, a.logins},
+		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.Engine.Inquiries(), a.tools.channels, a.logins},
 		Local: []erase.Part{a.Engine, a.skills.calls, a.desk}, Log: settings.Log,
 	})
 	a.HTTP = server.New(a.Engine, server.Config{
@@ -304,7 +305,8 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	e := engine.Config{
 		Registry: a.Config.Registry, Workflows: a.Config.Workflows, Skills: a.skills.table,
 		Users:      func(now *catalog.Catalog) *identity.Users { return rulebook.Of(now).Users() },
-		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: rulebook.Approve, Tracer: a.skills.traces.Tracer(), Log: a.settings.Log,
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: rulebook.Approve,
+		Asking: inquiry.Host{Circles: rulebook.Circles, Places: places{&a.tools.channels}, Audit: a.skills.calls.Keep}, Tracer: a.skills.traces.Tracer(), Log: a.settings.Log,
 	}
 	if a.state.Store != nil && (stored || settings.Records) {
 		e.Store = a.state.Store

@@ -3,6 +3,9 @@ package app
 import (
 	"context"
 
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -21,4 +24,31 @@ func askUser() tool.Tool {
 	}, func(_ context.Context, q askInput) (string, error) {
 		return "", &tool.Question{Text: q.Question, Choices: q.Choices}
 	})
+}
+
+// places are those of the channels, which are opened after the engine.
+type places struct{ host **channel.Host }
+
+// Person implements [inquiry.Places].
+func (p places) Person(ctx context.Context, u identity.User) []inquiry.Place {
+	if *p.host == nil {
+		return nil
+	}
+	return (*p.host).Person(ctx, u)
+}
+
+// Chat implements [inquiry.Places].
+func (p places) Chat(ctx context.Context, name string) (inquiry.Place, bool) {
+	if *p.host == nil {
+		return inquiry.Place{}, false
+	}
+	return (*p.host).Chat(ctx, name)
+}
+
+// Language implements [inquiry.Places].
+func (p places) Language(ctx context.Context, c identity.Caller) string {
+	if *p.host == nil {
+		return ""
+	}
+	return (*p.host).Language(ctx, c)
 }

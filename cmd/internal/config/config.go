@@ -292,8 +292,25 @@ type Policy struct {
 
 // Approvals says who may approve calls, and for how long they wait.
 type Approvals struct {
-	Expire time.Duration `yaml:"expire" default:"24h" help:"How long a call or a question waits for an answer. After that it is refused. A change takes effect with the next start."`
-	Rules  []CallRule    `yaml:"rules" help:"Who may approve calls of which tools: conditions over the one who answers, with attrs.asker for the one who asked. Tools that no rule names: the one who asked. Operators always may."`
+	Expire time.Duration  `yaml:"expire" default:"24h" help:"How long a call or a question waits for an answer. After that it is refused. A change takes effect with the next start."`
+	Rules  []ApprovalRule `yaml:"rules" help:"Who may approve calls of which tools, and is asked. Tools that no rule names: the one who asked. Operators always may."`
+}
+
+// ApprovalRule lets people approve calls of tools, or keeps them from it.
+type ApprovalRule struct {
+	Name   string        `yaml:"name" help:"Name of the rule in messages."`
+	Allow  []string      `yaml:"allow" help:"Tools: names, patterns such as db_*, or group:, source:, risk: or skill: and a name."`
+	Ask    []string      `yaml:"ask" help:"The same: the one who asked decides."`
+	Deny   []string      `yaml:"deny" help:"The same: answers do not count."`
+	Users  []string      `yaml:"users" help:"With allow: people under users who may decide."`
+	Roles  []string      `yaml:"roles" help:"With allow: so may people with one of these roles."`
+	Chats  []string      `yaml:"chats" help:"With allow: so may everybody who writes in one of these chats, which is asked as a whole: the name of a channel and the platform's ID of the chat, as in irc:#ops."`
+	After  time.Duration `yaml:"after" help:"How long a call has to wait before the people of this rule are asked. Default: they are asked at once."`
+	Remind time.Duration `yaml:"remind" help:"How often they are asked again while the call waits, at most ten times. Default: never."`
+	When   string        `yaml:"when" help:"Condition in CEL as in visibility.rules, over the one who answers, with attrs.asker for the one who asked. Default: always."`
+	Reason string        `yaml:"reason" help:"For whoever reads the rules."`
+
+	Conditioned `yaml:"-"`
 }
 
 // CallDefaults say, by risk, whether a tool may be called if no rule decides.

@@ -17,14 +17,13 @@ import (
 
 // Book is what a configuration says of them. The registry keeps it with its catalog.
 type Book struct {
-	people   []config.User
-	channels []string // whose identities people have
-	users    *identity.Users
-	toolsets []catalog.Skill
-	visible  *rules.Rules
-	calls    *rules.Rules
-	// approvers allow or deny the answers of people; ask means that no rule decides.
-	approvers *rules.Rules
+	people    []config.User
+	channels  []string // whose identities people have
+	users     *identity.Users
+	toolsets  []catalog.Skill
+	visible   *rules.Rules
+	calls     *rules.Rules
+	approvers []approver
 	flows     *workflow.Set
 }
 
@@ -49,7 +48,7 @@ func CompileRules(c *config.Config, flows *workflow.Set) (*Book, error) {
 	if r.calls, alsoWrong = compileRules(rules.Policy, c.Policy.Rules, c.Policy.Default); r.calls != nil {
 		r.calls.Preapprove(c.Policy.Skills...)
 	}
-	r.approvers, notApprovers = compileRules(rules.Policy, c.Policy.Approvals.Rules, config.CallDefaults{Read: "ask", Write: "ask", Destructive: "ask"})
+	r.approvers, notApprovers = approversOf(c)
 	return r, errors.Join(unclear, wrong, alsoWrong, notApprovers)
 }
 
@@ -124,11 +123,6 @@ func Decide(ctx context.Context, a rules.Attempt) rules.Decision {
 	return Of(a.Now).calls.Decide(ctx, a)
 }
 
-// Approve says who may answer what waits for an approval, by the rules in effect.
-func Approve(ctx context.Context, a rules.Attempt) rules.Decision {
-	return Of(a.Now).approvers.Decide(ctx, a)
-}
-
 // Apply puts the people, toolsets and rules into effect, and the workflows.
 func (r *Book) Apply(registry *catalog.Registry, flows *workflow.Table) error {
 	_, err := registry.Update(r.toolsets, r)
@@ -142,8 +136,11 @@ func (r *Book) Apply(registry *catalog.Registry, flows *workflow.Table) error {
 // nothing supplies, and for each identity without a key or a channel.
 func (r *Book) Warnings(c *catalog.Catalog, keys *identity.Keys, channels bool) []error {
 	supplied := supplied(r.users, keys, channels)
-	return slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.Unsupplied(supplied), r.calls.Unsupplied(supplied),
-		r.approvers.Unknown(c), r.approvers.Unsupplied(ofApprovers(supplied)), emptyClaims(r.people, keys, r.channels))
+	list := slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.Unsupplied(supplied), r.calls.Unsupplied(supplied))
+	for _, a := range r.approvers {
+		list = slices.Concat(list, a.rules.Unknown(c), a.rules.Unsupplied(ofApprovers(supplied)))
+	}
+	return append(list, emptyClaims(r.people, keys, r.channels)...)
 }
 
 func toolsets(c *config.Config) []catalog.Skill {

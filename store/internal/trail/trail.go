@@ -287,7 +287,7 @@ func (t *Trail) List(ctx context.Context, f audit.Filter) ([]audit.Record, error
 
 // Decisions implements [audit.Log].
 func (t *Trail) Decisions(ctx context.Context, f audit.DecisionFilter) ([]audit.Decision, error) {
-	return list[audit.Decision](ctx, t, "a decision", `SELECT record FROM audit WHERE class IN ('allowed', 'destructive', 'denied', 'refused') AND time >= $1 AND ($2 = '' OR name = $2) AND ($3 = '' OR who = $3)
+	return list[audit.Decision](ctx, t, "a decision", `SELECT record FROM audit WHERE class IN ('allowed', 'destructive', 'denied', 'refused', 'approval') AND time >= $1 AND ($2 = '' OR name = $2) AND ($3 = '' OR who = $3)
 		AND (NOT $4 OR class IN ('denied', 'refused')) ORDER BY time DESC, number DESC LIMIT $5`, t.Limits.oldest(), f.Tool, f.User, f.Denied, all(f.Limit))
 }
 

@@ -169,7 +169,7 @@ func (a *agent) Prompt(_ context.Context, r acp.PromptRequest) (acp.PromptRespon
 		case err != nil:
 			return acp.PromptResponse{}, failure(err)
 		}
-		i := slices.IndexFunc(done.Awaits, func(w session.Await) bool { return w.For == session.Approval })
+		i := slices.IndexFunc(done.Awaits, func(w session.Await) bool { return w.For == session.Approval && !w.Theirs })
 		if i < 0 {
 			break
 		}

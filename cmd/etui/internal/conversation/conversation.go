@@ -38,6 +38,8 @@ type Conversation struct {
 
 	history []string // what the person said before, oldest first
 	last    string   // the last exchange
+	waits   bool     // a call of it waits for people
+	seen    int      // messages that were shown, once it does
 }
 
 // New returns the conversation that a message without a text describes.
@@ -174,6 +176,12 @@ func (c *Conversation) send(ctx context.Context, m api.Message) error {
 			return err
 		}
 		r.show(e)
+		c.waits = c.waits || e.Done != nil && len(e.Done.Awaits) > 0
+	}
+	if c.waits {
+		if found, err := c.look(ctx, "limit=1"); err == nil { // what was said now is shown already
+			c.seen = found.Skip + len(found.Said)
+		}
 	}
 	return nil
 }
@@ -194,12 +202,17 @@ func (c *Conversation) Talk(ctx context.Context) error {
 				c.Console = &terminal.Console{In: in, Out: out, Err: out, Screen: true}
 				return c.handle(ctx, text)
 			},
+			Idle: func(ctx context.Context, out io.Writer) {
+				c.Console = &terminal.Console{In: in, Out: out, Err: out, Screen: true}
+				c.late(ctx)
+			},
 		})
 	}
 	c.NoteGateway(ctx)
 	lines := bufio.NewScanner(c.In)
 	lines.Buffer(make([]byte, 64<<10), 64<<20)
 	for lines.Scan() && ctx.Err() == nil {
+		c.late(ctx)
 		err := c.handle(ctx, strings.TrimSpace(lines.Text()))
 		if errors.Is(err, terminal.ErrLeave) {
 			return nil

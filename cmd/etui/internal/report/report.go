@@ -305,7 +305,10 @@ func Decisions() Table[audit.Decision] {
 			if d.Skill != "" {
 				what = "skill " + d.Skill
 			}
-			if !d.Allowed {
+			switch {
+			case d.OfApproval():
+				decision = d.Stage
+			case !d.Allowed:
 				decision = "refused: " + d.Stage
 			}
 			return []string{d.Time.Local().Format(time.DateTime), what, d.User, d.Channel, decision}

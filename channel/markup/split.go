@@ -1,25 +1,43 @@
-package channel
+package markup
 
 import (
 	"slices"
 	"strings"
 )
 
-// split cuts Markdown into messages that fit. Blocks stay whole where they can: paragraphs,
+// Room is how long a message may be.
+type Room struct {
+	// Max is the longest text; 0 means that nothing bounds it. Length measures a text; nil counts
+	// characters.
+	Max    int
+	Length func(text string) int
+}
+
+// Fits reports whether a text needs no second message.
+func (r Room) Fits(text string) bool { return r.Max == 0 || r.length(text) <= r.Max }
+
+func (r Room) length(text string) int {
+	if r.Length != nil {
+		return r.Length(text)
+	}
+	return strings.Count(text, "") - 1
+}
+
+// Split cuts Markdown into messages that fit. Blocks stay whole where they can: paragraphs,
 // lists, tables and fenced code. A longer code block is closed and opened again, a longer
 // table repeats its head, and a longer paragraph is cut between sentences or words, but not
 // in a link.
-func split(text string, t Traits) (parts []string) {
+func Split(text string, t Room) (parts []string) {
 	text = boundTables(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")))
 	if text == "" {
 		return nil
 	}
-	if t.fits(text) {
+	if t.Fits(text) {
 		return []string{text}
 	}
 	now := ""
 	add := func(piece, between string) {
-		if now != "" && !t.fits(now+between+piece) {
+		if now != "" && !t.Fits(now+between+piece) {
 			parts, now = append(parts, now), ""
 		}
 		if now == "" {
@@ -29,7 +47,7 @@ func split(text string, t Traits) (parts []string) {
 		}
 	}
 	for _, b := range blocksOf(text) {
-		if t.fits(b) {
+		if t.Fits(b) {
 			add(b, "\n\n")
 			continue
 		}
@@ -107,7 +125,7 @@ func blocksOf(text string) (blocks []string) {
 
 // pieces cuts a block that is too long. A head that takes more than half of a message is not
 // repeated: a few lines below it would become thousands of messages.
-func pieces(block string, t Traits) []string {
+func pieces(block string, t Room) []string {
 	lines := strings.Split(block, "\n")
 	if f := fence(lines[0]); f != "" {
 		head, tail := lines[0]+"\n", "\n"+f
@@ -115,7 +133,7 @@ func pieces(block string, t Traits) []string {
 		if n := len(body); n > 0 && strings.HasPrefix(strings.TrimSpace(body[n-1]), f) {
 			body = body[:n-1]
 		}
-		if room := smaller(t, head+tail); room.MaxText >= t.MaxText/2 {
+		if room := smaller(t, head+tail); room.Max >= t.Max/2 {
 			list := packed(body, "\n", room)
 			for i := range list {
 				list[i] = head + list[i] + tail
@@ -125,7 +143,7 @@ func pieces(block string, t Traits) []string {
 	}
 	if len(lines) > 2 && strings.HasPrefix(lines[0], "|") && strings.Trim(lines[1], "|-: ") == "" {
 		head := lines[0] + "\n" + lines[1] + "\n"
-		if room := smaller(t, head); room.MaxText >= t.MaxText/2 {
+		if room := smaller(t, head); room.Max >= t.Max/2 {
 			list := packed(lines[2:], "\n", room)
 			for i := range list {
 				list[i] = head + list[i]
@@ -137,27 +155,27 @@ func pieces(block string, t Traits) []string {
 }
 
 // smaller returns traits with less room, by the length of a text.
-func smaller(t Traits, by string) Traits {
-	t.MaxText = max(0, t.MaxText-t.length(by))
+func smaller(t Room, by string) Room {
+	t.Max = max(0, t.Max-t.length(by))
 	return t
 }
 
 // packed joins as many items as fit in each piece. An item that is too long alone is cut.
-func packed(items []string, between string, t Traits) (list []string) {
+func packed(items []string, between string, t Room) (list []string) {
 	now, begun := "", false
 	for _, item := range items {
-		if !begun && t.fits(item) {
+		if !begun && t.Fits(item) {
 			now, begun = item, true
 			continue
 		}
-		if begun && t.fits(now+between+item) {
+		if begun && t.Fits(now+between+item) {
 			now += between + item
 			continue
 		}
 		if begun {
 			list = append(list, now)
 		}
-		for !t.fits(item) {
+		for !t.Fits(item) {
 			n := cut(item, t)
 			list, item = append(list, strings.TrimRight(item[:n], " ")), strings.TrimLeft(item[n:], " ")
 		}
@@ -171,7 +189,7 @@ func packed(items []string, between string, t Traits) (list []string) {
 
 // cut returns how many bytes of a text a message takes: up to the end of a sentence in its
 // second half, else to the last space that is not in a link, else as much as fits.
-func cut(text string, t Traits) int {
+func cut(text string, t Room) int {
 	fits, sentence, word := 0, 0, 0
 	depth := 0 // in the brackets of a link
 	last := rune(0)
@@ -182,7 +200,7 @@ func cut(text string, t Traits) int {
 		for middle < len(text) && text[middle]&0xC0 == 0x80 {
 			middle++
 		}
-		if t.fits(text[:middle]) {
+		if t.Fits(text[:middle]) {
 			low = middle
 		} else {
 			for high = middle - 1; high > low && text[high]&0xC0 == 0x80; high-- {

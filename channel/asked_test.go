@@ -1,0 +1,248 @@
+package channel_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inquiry"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/tool"
+)
+
+// late are the places of a host that is made after the engine.
+type late struct{ host *channel.Host }
+
+func (l *late) Person(ctx context.Context, u identity.User) []inquiry.Place {
+	return l.host.Person(ctx, u)
+}
+
+func (l *late) Chat(ctx context.Context, name string) (inquiry.Place, bool) {
+	return l.host.Chat(ctx, name)
+}
+
+func (l *late) Language(ctx context.Context, c identity.Caller) string {
+	return l.host.Language(ctx, c)
+}
+
+// company is a world in which ann asks for refunds; lena and max, who are leads, and the chat ops decide,
+// and the boss after an hour.
+type company struct {
+	*world
+	t       *testing.T
+	kept    *store.Memory
+	ran     atomic.Int64
+	n       int
+	chinese bool
+
+	mu     sync.Mutex
+	stages []string
+}
+
+func (c *company) start() {
+	users, err := identity.New([]identity.User{
+		{Name: "ann", Identities: []string{"test:1"}}, {Name: "lena", Identities: []string{"test:2"}, Roles: []string{"lead"}},
+		{Name: "max", Identities: []string{"test:3"}, Roles: []string{"lead"}}, {Name: "boss", Identities: []string{"test:4"}},
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	leads := func(_ context.Context, a rules.Attempt) bool {
+		return slices.Contains(a.Facts.Roles, "lead") || a.Facts.Chat == "ops"
+	}
+	boss := func(_ context.Context, a rules.Attempt) bool { return a.Facts.Sender == "boss" }
+	p, places := newPlace(), &late{}
+	p.traits.Buttons, p.traits.MaxText, p.traits.Direct = true, 0, true
+	c.world = begin(c.t, c.kept, channel.Account{Allow: []string{"*"}, Groups: []string{"ops"}}, p, func(e *engine.Config) {
+		e.Agents, e.Turn.Approvals, e.Turn.Expire = []engine.Agent{{Name: "main", Model: caller{}}}, true, 3*time.Hour
+		e.Users = func(*catalog.Catalog) *identity.Users { return users }
+		e.Turn.Decide = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }
+		e.Approvers = func(ctx context.Context, a rules.Attempt) rules.Decision {
+			if leads(ctx, a) || boss(ctx, a) {
+				return rules.Decision{Effect: rules.Allow}
+			}
+			return rules.Decision{Effect: rules.Deny}
+		}
+		e.Asking = inquiry.Host{
+			Circles: func(rules.Attempt) []inquiry.Circle {
+				return []inquiry.Circle{
+					{Decides: leads, Chats: []string{"t:ops"}, Remind: 2 * time.Hour}, {Decides: boss, After: time.Hour},
+				}
+			},
+			Places: places,
+			Audit: func(_ context.Context, d audit.Decision, _ json.RawMessage) error {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				c.stages = append(c.stages, d.Stage)
+				return nil
+			},
+		}
+		err := e.Registry.Register(tool.Func(tool.Definition{Name: "refund", Description: "Pays it back.", Risk: tool.Write}, func(context.Context, struct{}) (string, error) {
+			return fmt.Sprintf("paid %d", c.ran.Add(1)), nil
+		}))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	})
+	places.host = c.host
+}
+
+// again ends the process, and another one takes up the work. What people have seen stays.
+func (c *company) again() {
+	c.t.Helper()
+	seen := c.place
+	c.stop()
+	c.start()
+	c.place.mu.Lock()
+	defer c.place.mu.Unlock()
+	c.place.chats = seen.chats
+	go func() { _ = c.engine.Resume(c.t.Context()) }()
+}
+
+// wait lets time pass, and the clock look.
+func (c *company) wait(d time.Duration) {
+	c.t.Helper()
+	time.Sleep(d)
+	if err := c.engine.Expire(c.t.Context()); err != nil {
+		c.t.Error(err)
+	}
+	time.Sleep(time.Minute)
+}
+
+// write lets somebody write or press a button, and the process end.
+func (c *company) write(user, at, text string) {
+	c.t.Helper()
+	c.n++
+	c.say(c.t, channel.Incoming{
+		ID: fmt.Sprint("m", c.n), From: channel.Sender{ID: user}, At: channel.Address{Chat: at}, Group: at != user, Mentioned: true, Text: text,
+	})
+	c.wait(time.Second)
+	c.again()
+	c.wait(time.Second)
+}
+
+// last is the newest message that somebody has read.
+func (c *company) last(at string) string {
+	list := c.seen(at)
+	if len(list) == 0 {
+		return ""
+	}
+	return list[len(list)-1]
+}
+
+func (c *company) reads(at, want string) {
+	c.t.Helper()
+	if got := c.last(at); !strings.Contains(got, want) {
+		c.t.Errorf("%s reads %q, want %q", at, got, want)
+	}
+}
+
+// TestAskedElsewhere: the people who may decide are asked where they are, and again by whoever has to
+// decide if they do not; all of them and the one who asked learn the outcome, whatever process ends,
+// and ann goes on talking meanwhile.
+func TestAskedElsewhere(t *testing.T) {
+	for _, chinese := range []bool{false, true} {
+		for name, how := range map[string]struct {
+			act    func(c *company, id string)
+			stage  string
+			told   string
+			zh     string
+			ran    int64
+			answer string
+		}{
+			"approved": {func(c *company, id string) { c.write("2", "2", "/approve "+id) }, "approved", "was approved by lena", "由 lena 批准", 1, "result: paid 1"},
+			"in ops":   {func(c *company, id string) { c.write("9", "ops", "/approve "+id) }, "approved", "was approved by test:9", "由 test:9 批准", 1, "result: paid 1"},
+			"declined": {func(c *company, id string) { c.write("2", "2", "/deny "+id+" no") }, "declined", "was declined by lena: no", "由 lena 拒绝：no", 0, "declined by lena: no"},
+			"expired":  {func(c *company, _ string) { c.wait(3 * time.Hour) }, "expired", "has expired", "已过期", 0, "nobody answered in time"},
+			"withdrawn": {func(c *company, id string) { c.write("1", "1", "/withdraw "+id) }, "withdrawn", "was withdrawn", "撤回", 0,
+				"withdrawn by ann"},
+			"declined by the one who asked": {func(c *company, id string) { c.write("1", "1", "/deny "+id) }, "withdrawn", "was withdrawn", "撤回", 0,
+				"withdrawn by ann"},
+			"reminded": {func(c *company, id string) {
+				c.wait(2 * time.Hour)
+				c.reads("2", map[bool]string{false: "still waits", true: "仍在等待"}[c.chinese])
+				c.write("2", "2", "/approve "+id)
+			}, "approved", "was approved by lena", "由 lena 批准", 1, "result: paid 1"},
+			"escalated": {func(c *company, id string) {
+				c.wait(time.Hour)
+				c.reads("4", "/approve "+id)
+				c.write("4", "4", "/approve "+id)
+			}, "approved", "was approved by boss", "由 boss 批准", 1, "result: paid 1"},
+		} {
+			t.Run(fmt.Sprint(name, " chinese ", chinese), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := &company{t: t, kept: &store.Memory{}, chinese: chinese}
+					c.start()
+					defer func() { c.stop() }()
+					if chinese {
+						for _, user := range []string{"1", "2", "3", "4"} {
+							c.write(user, user, "你好")
+						}
+					}
+					c.write("1", "1", map[bool]string{false: "call refund", true: "call refund 谢谢"}[chinese])
+					asked := c.last("3")
+					_, id, _ := strings.Cut(asked, "/approve ")
+					id = id[:6]
+					for _, at := range []string{"2", "3"} {
+						if got := c.last(at); !strings.Contains(got, "refund") || !strings.Contains(got, "ann") || !strings.Contains(got, "[/approve "+id+"]") ||
+							chat.Chinese(got) != chinese {
+							t.Errorf("%s reads %q", at, got)
+						}
+					}
+					c.reads("ops", "[/approve "+id+"]")
+					c.reads("1", "t:ops")
+					c.reads("1", "[/withdraw "+id+"]")
+					if got := c.last("1"); strings.Contains(got, "[/approve") || chat.Chinese(got) != chinese || !strings.Contains(got, "lena") {
+						t.Errorf("ann reads %q", got)
+					}
+					if len(c.seen("4")) > 0 && !chinese {
+						t.Errorf("the boss was asked at once: %q", c.last("4"))
+					}
+					c.write("1", "1", map[bool]string{false: "hello", true: "你好"}[chinese])
+					c.reads("1", "said ")
+					c.write("1", "1", "/approve "+id)
+					if got := c.last("1"); chat.Chinese(got) != chinese || c.ran.Load() != 0 {
+						t.Errorf("ann may approve: %q", got)
+					}
+					how.act(c, id)
+					c.reads("1", how.answer)
+					want := how.told
+					if chinese {
+						want = how.zh
+					}
+					c.reads("3", want)
+					if c.ran.Load() != how.ran {
+						t.Errorf("it ran %d times", c.ran.Load())
+					}
+					c.write("3", "3", "/approve "+id)
+					c.write("1", "1", "/approvals")
+					if got := c.last("1"); chat.Chinese(got) != chinese || strings.Contains(got, id) {
+						t.Errorf("ann reads of the open ones %q", got)
+					}
+					c.mu.Lock()
+					defer c.mu.Unlock()
+					if last := c.stages[len(c.stages)-1]; c.stages[0] != "asked" || last != how.stage {
+						t.Errorf("the audit has %q", c.stages)
+					}
+					if times := strings.Count(strings.Join(c.seen("2"), "|"), "[/approve "+id+"]"); times > 2 || name != "expired" && name != "reminded" && times > 1 {
+						t.Errorf("lena was asked %d times: %q", times, c.seen("2"))
+					}
+				})
+			})
+		}
+	}
+}
