@@ -5,7 +5,6 @@ package approval
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
@@ -21,7 +21,7 @@ import (
 )
 
 // ErrNotYours says that an answer does not count: somebody else may give it.
-var ErrNotYours = errors.New("your answer does not count")
+var ErrNotYours = phrase.Errorf("your answer does not count")
 
 // Approval is a call that waits for an answer, as people see it.
 type Approval struct {
@@ -92,7 +92,7 @@ func (s *Approvals) Get(ctx context.Context, id string) (Approval, error) {
 			return a, nil
 		}
 	}
-	return Approval{}, fmt.Errorf("%q: %w: it was answered, it expired, or it never was", id, ErrNone)
+	return Approval{}, phrase.Errorf("%q: %w: it was answered, it expired, or it never was", id, ErrNone)
 }
 
 // Person is somebody who answers.
@@ -130,26 +130,29 @@ func (s *Approvals) May(ctx context.Context, by Person, a Approval) error {
 		if asker {
 			return nil
 		}
-		return fmt.Errorf("%w: %s was asked", ErrNotYours, cmp.Or(a.User, "the person at the other end"))
+		if a.User == "" {
+			return phrase.Errorf("%w: the person at the other end was asked", ErrNotYours)
+		}
+		return phrase.Errorf("%w: %s was asked", ErrNotYours, a.User)
 	}
 	switch s.config.Approvers(ctx, rules.Attempt{Facts: f, Entry: entry, Catalog: now, Now: now}).Effect {
 	case rules.Allow:
 		return nil
 	case rules.Deny:
-		return fmt.Errorf("%w: the rules for approvals do not let you decide about %s", ErrNotYours, a.Tool)
+		return phrase.Errorf("%w: the rules for approvals do not let you decide about %s", ErrNotYours, a.Tool)
 	}
 	if asker {
 		return nil
 	}
 	if a.User == "" {
-		return fmt.Errorf("%w: only the conversation that asked for %s, or an operator, decides about it",
+		return phrase.Errorf("%w: only the conversation that asked for %s, or an operator, decides about it",
 			ErrNotYours, a.Tool)
 	}
-	return fmt.Errorf("%w: only %s, who asked for it, or an operator decides about %s", ErrNotYours, a.User, a.Tool)
+	return phrase.Errorf("%w: only %s, who asked for it, or an operator decides about %s", ErrNotYours, a.User, a.Tool)
 }
 
-// Text is the text that asks people for what a turn waits for.
-func Text(list []session.Await) string {
+// Text is the text in a language that asks people for what a turn waits for.
+func Text(lang string, list []session.Await) string {
 	var b strings.Builder
 	for i, a := range list {
 		if i > 0 {
@@ -162,14 +165,15 @@ func Text(list []session.Await) string {
 			}
 			continue
 		}
-		fmt.Fprintf(&b, "This call needs an approval (%s): %s, risk %s", a.ID, tool.Label(a.Tool, a.Original), a.Risk)
+		b.WriteString(phrase.In(lang, "This call needs an approval (%s): %s, risk %s",
+			a.ID, tool.Label(a.Tool, a.Original), phrase.Word(lang, a.Risk)))
 		if a.Arguments != "" && a.Arguments != "{}" {
 			fmt.Fprintf(&b, "\n%s", a.Arguments)
 		}
-		fmt.Fprintf(&b, "\nAnswer %s %s, %s %s REASON, or add %s or %s to approve more than this call.",
-			Approve, a.ID, Deny, a.ID, session.ForSession, session.Always)
+		b.WriteString("\n" + phrase.In(lang, "Answer %s %s, %s %s REASON, or add %s or %s to approve more than this call.",
+			Approve, a.ID, Deny, a.ID, session.ForSession, session.Always))
 		if !a.Until.IsZero() {
-			fmt.Fprintf(&b, " It expires %s.", a.Until.UTC().Format("2006-01-02 15:04 UTC"))
+			b.WriteString(" " + phrase.In(lang, "It expires %s.", a.Until.UTC().Format("2006-01-02 15:04 UTC")))
 		}
 	}
 	return b.String()

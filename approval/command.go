@@ -2,12 +2,12 @@ package approval
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -72,9 +72,9 @@ func (s *Approvals) Meant(ctx context.Context, own session.Session, c Command) (
 		for _, a := range here {
 			ids = append(ids, a.ID)
 		}
-		err = fmt.Errorf("%d calls wait: name one of %s", len(here), strings.Join(ids, ", "))
+		err = phrase.Errorf("%d calls wait: name one of %s", len(here), strings.Join(ids, ", "))
 	case c.ID == "":
-		err = errors.New("nothing waits for an approval in this conversation")
+		err = phrase.Errorf("nothing waits for an approval in this conversation")
 	default:
 		found, err = s.Get(ctx, c.ID)
 	}
@@ -84,10 +84,10 @@ func (s *Approvals) Meant(ctx context.Context, own session.Session, c Command) (
 	case c.Chooses && found.Question != "" && c.Rest != "":
 		return found, session.Answer{Call: found.Call, ID: found.ID, Approved: true, Text: found.Choice(c.Rest)}, nil
 	case c.Chooses:
-		err = fmt.Errorf("write %s, the ID of a question, and your answer; %s or %s decide about a call",
+		err = phrase.Errorf("write %s, the ID of a question, and your answer; %s or %s decide about a call",
 			Choose, Approve, Deny)
 	case c.Approved && found.Question != "":
-		err = errors.New("this is a question: write your answer")
+		err = phrase.Errorf("this is a question: write your answer")
 	}
 	if c.Approved {
 		said.Lasts, said.Reason = session.Lasts(c.Rest), ""
@@ -108,7 +108,7 @@ func CheckLasts(l session.Lasts) error {
 	if l.Known() {
 		return nil
 	}
-	return fmt.Errorf("%q is not how long an approval counts: leave it out for once, or write %s or %s",
+	return phrase.Errorf("%q is not how long an approval counts: leave it out for once, or write %s or %s",
 		l, session.ForSession, session.Always)
 }
 

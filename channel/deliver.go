@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/outbox"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 )
 
@@ -394,8 +395,9 @@ func buttonsOf(l outbox.Letter) (list []Button) {
 		return list
 	}
 	return []Button{
-		{"Approve", approval.Approve + " " + w.ID}, {"Approve for this conversation", approval.Approve + " " + w.ID + " session"},
-		{"Deny", approval.Deny + " " + w.ID},
+		{phrase.In(l.Language, "Approve"), approval.Approve + " " + w.ID},
+		{phrase.In(l.Language, "Approve for this conversation"), approval.Approve + " " + w.ID + " session"},
+		{phrase.In(l.Language, "Deny"), approval.Deny + " " + w.ID},
 	}
 }
 

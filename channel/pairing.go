@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 // The kinds of the records of people who were let in, and of those who want to be.
@@ -33,9 +34,10 @@ type Pairing struct {
 	Channel string `json:"channel"`
 	User    string `json:"user"`
 	// Name is what the platform shows; it proves nothing.
-	Name string    `json:"name,omitempty"`
-	Chat string    `json:"chat,omitempty"`
-	Time time.Time `json:"time"`
+	Name     string    `json:"name,omitempty"`
+	Chat     string    `json:"chat,omitempty"`
+	Language string    `json:"language,omitempty"` // of etui's own words to the person
+	Time     time.Time `json:"time"`
 }
 
 // ErrNoCode says that no open pairing has a code.
@@ -100,7 +102,7 @@ func (h *Host) Pair(ctx context.Context, code string) (Pairing, error) {
 		}
 		_, err := h.records.Remove(ctx, pairingKind, code)
 		if a, known := h.account(p.Channel); known == nil && a.up.Load() {
-			a.answer(Incoming{ID: "paired", At: Address{Chat: p.Chat}}, "You can write to me now.")
+			a.answer(Incoming{ID: "paired", At: Address{Chat: p.Chat}}, phrase.In(p.Language, "You can write to me now."))
 		}
 		return p, err
 	}
@@ -216,12 +218,14 @@ func (a *account) stranger(ctx context.Context, m Incoming) error {
 		a.log.WarnContext(ctx, "too many strangers ask to write: this one was left out", "channel", a.Name, "user", m.From.ID)
 		return nil
 	}
-	p := Pairing{Code: rand.Text()[:8], Channel: a.Name, User: m.From.ID, Name: m.From.Name, Chat: m.At.Chat, Time: time.Now().Round(time.Second)}
+	p := Pairing{Code: rand.Text()[:8], Channel: a.Name, User: m.From.ID, Name: m.From.Name, Chat: m.At.Chat}
+	p.Language, p.Time = a.language(m), time.Now().Round(time.Second)
 	value, _ := json.Marshal(p) // texts and a time
 	if err := a.records.Put(ctx, pairingKind, p.Code, value); err != nil {
 		return err
 	}
 	a.log.InfoContext(ctx, "somebody wants to write: etui channels pair lets them in", "channel", a.Name, "user", m.From.ID, "name", m.From.Name, "code", p.Code)
-	a.answer(m, "I do not know you yet. Give this code to whoever runs this service, who can let you in: "+p.Code)
+	a.answer(m, phrase.In(p.Language,
+		"I do not know you yet. Give this code to whoever runs this service, who can let you in: %s", p.Code))
 	return nil
 }

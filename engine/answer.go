@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -45,9 +47,9 @@ func (j *job) decided(
 	if errors.Is(err, ErrStore) {
 		return nil, j.refuse(ctx, err, yield)
 	}
-	done := turn.Done{Reply: "Denied; the conversation in which it was asked goes on."}
+	done := turn.Done{Reply: phrase.In(m.Language, "Denied; the conversation in which it was asked goes on.")}
 	if text.Chooses {
-		done.Reply = "Answered; the conversation in which it was asked goes on."
+		done.Reply = phrase.In(m.Language, "Answered; the conversation in which it was asked goes on.")
 	}
 	if err == nil {
 		there := m
@@ -67,11 +69,11 @@ func (j *job) decided(
 			return nil, j.refuse(ctx, err, yield)
 		}
 		if text.Approved {
-			done.Reply = "Approved; the conversation in which it was asked goes on."
+			done.Reply = phrase.In(m.Language, "Approved; the conversation in which it was asked goes on.")
 		}
 	}
 	if err != nil {
-		done.Reply = err.Error() + "."
+		done.Reply = cmp.Or(phrase.Error(m.Language, err), phrase.In(m.Language, "That is not possible")) + phrase.In(m.Language, ".")
 	}
 	if err := j.engine.box.Write(
 		ctx, store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: len(m.Reply) > 0},

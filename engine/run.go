@@ -137,7 +137,7 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 			var stopped []session.Await
 			write := j.engine.box.Write
 			if e.Step.Done != nil && len(e.Step.Done.Awaits) > 0 {
-				e.Step.Done.Reply = approval.Text(e.Step.Done.Awaits)
+				e.Step.Done.Reply = approval.Text(m.Language, e.Step.Done.Awaits)
 			}
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				var err error
@@ -150,7 +150,7 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 					(e.Step.Done == nil || len(j.given) > 0 || e.Step.Done.Reply != "" && !r.posted(ctx, e.Step.Done))
 				write = func(ctx context.Context, end store.End) error { return j.engine.box.Finish(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
-				end.ID, end.Result, write = e.Step.Taken, message.Result(taken(), nil), j.engine.box.Put
+				end.ID, end.Result, write = e.Step.Taken, message.Result(taken(m.Language), nil), j.engine.box.Put
 			}
 			for i, a := range end.State.Awaits {
 				if a.For == session.Outcome && a.Holder == "" {
