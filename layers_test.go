@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"phrase", "channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/mattermost/mattermosttest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "scan", "channel/markup", "identity", "internal/subschema", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext", "skill/mcp/internal/form", "skill/mcp/internal/wire"},
 	{"tool", "session", "memory", "usage", "audit", "cmd/internal/config", "rank/internal/lexicon/*", "rank/internal/filename", "rank/internal/language", "rank/internal/pinyin", "sandbox/protect"},
 	{"clienttool", "model", "model/schema", "route", "store", "rank", "cmd/internal/toolgen", "tool/*", "store/internal/*"},
-	{"selection/meta", "store/*", "mailbox", "model/endpoint"},
+	{"selection/meta", "store/*", "mailbox", "model/endpoint", "health"},
 	{"catalog", "model/*", "examples/demo"},
 	{"selection", "rules", "skill", "cmd/internal/builtin", "cmd/internal/builtin/*"},
 	{"chooser", "turn/internal/*", "workflow", "skill/markdown", "hub/internal/archive", "lab/eval"},

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/phrase"
 )
 
@@ -271,6 +272,6 @@ func (a *account) refused(m Incoming, err error) error {
 	case errors.Is(err, engine.ErrEmpty):
 		return nil
 	}
-	a.answer(m, message.Excuse(err, a.language(m)))
+	a.answer(m, outbox.Excuse(err, a.language(m)))
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/selection"
@@ -102,7 +103,7 @@ func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done
 	defer cancel()
 	reply, err = list[i].answer(ctx, e, m, strings.TrimSpace(rest))
 	if err != nil && !errors.Is(err, engine.ErrStore) && !errors.Is(err, engine.ErrBusy) {
-		return message.Excuse(err, m.Language), true, nil
+		return outbox.Excuse(err, m.Language), true, nil
 	}
 	return reply, true, err
 }

@@ -185,7 +185,9 @@ func (s *sender) join(m *message.Mail) (place *mailbox.Place, leave func(), err 
 		return nil, nil, ErrStopping
 	}
 	free, err := s.engine.shares.take(
-		*m, s.job.key, share.Share{Name: "all", Says: "in all sessions", Places: s.engine.shares.total, Busy: ErrBusy},
+		*m, s.job.key, share.Share{
+			Name: "all", Says: "in all sessions", Places: s.engine.shares.total, Busy: ErrBusy, Full: s.engine.health.Crowded,
+		},
 	)
 	if err != nil {
 		return nil, nil, err

@@ -105,23 +105,6 @@ func Repeat(i store.Item, yield func(turn.Event, error) bool) bool {
 	return (done.Reply == "" || yield(turn.Event{Text: done.Reply}, nil)) && yield(turn.Event{Done: done}, nil)
 }
 
-// Excuse says for people why a message got no reply. An error that an operator has to mend is
-// none of their business, and is in the log.
-func Excuse(err error, lang string) string {
-	switch {
-	case errors.Is(err, turn.ErrStopped):
-		return phrase.In(lang, "Stopped.")
-	case errors.Is(err, ErrTooLong), errors.Is(err, model.ErrTooLong):
-		return phrase.In(lang, "That is too long for me. /new starts a new conversation.")
-	case errors.Is(err, ErrInvalid), errors.Is(err, ErrUnknown), errors.Is(err, ErrOpen),
-		errors.Is(err, ErrNothingAwaited), errors.Is(err, approval.ErrNotYours), errors.Is(err, model.ErrUnsupported):
-		return phrase.In(lang, "That is not possible: %s.", cmp.Or(phrase.Error(lang, err), err.Error()))
-	case errors.Is(err, model.ErrRateLimited), errors.Is(err, model.ErrUnavailable):
-		return phrase.In(lang, "The language model cannot be reached at the moment. Please try again in a few minutes.")
-	}
-	return phrase.In(lang, "Something went wrong here, and the answer is lost. Please tell whoever runs this service, or try again later.")
-}
-
 // FailureOf returns a word for how a message failed; empty if it did not.
 func FailureOf(err error) string {
 	switch {

@@ -107,7 +107,7 @@ func (b *Outbox) letter(ctx context.Context, i store.Item) Letter {
 	}
 	done, files, err := message.ResultOf(i)
 	if l.Files = files; err != nil {
-		l.Failed = message.Excuse(err, l.Language)
+		l.Failed = Excuse(err, l.Language)
 	} else {
 		l.Text, l.Awaits = done.Reply, done.Awaits
 	}

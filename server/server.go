@@ -10,8 +10,8 @@
 package server
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
+	"github.com/etui-run/etui/health"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/anthropic"
@@ -148,15 +149,9 @@ func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	err := s.engine.Ready(ctx)
-	if errors.Is(err, engine.ErrStopping) {
-		wire.Reply(w, http.StatusServiceUnavailable, s.health("stopping"))
-		return
-	}
-	if err != nil {
-		s.config.Log.ErrorContext(ctx, "not ready", "error", err)
-		h := s.health("not ready")
-		h.Error = "the store cannot be read"
+	if refused := s.engine.Refused(ctx); len(refused) > 0 { // the log has said it
+		h := s.health(cmp.Or(map[string]string{health.Stopping: "stopping", health.Busy: "busy"}[refused[0].Name], "not ready"))
+		h.Error = map[string]string{health.Store: "the store cannot be read or written", health.Busy: "too many messages run or wait"}[refused[0].Name]
 		wire.Reply(w, http.StatusServiceUnavailable, h)
 		return
 	}

@@ -103,6 +103,7 @@ The command ends when a running gateway has the server's tools.`,
 			if added.Server, err = x.await(cmd.Context(), w, s.Name, added.Server); err != nil {
 				return err
 			}
+			x.restart(cmd.Context(), w)
 			if x.JSON {
 				fmt.Fprint(x.Err, inPlain(s.Name, plain))
 			}
@@ -210,6 +211,20 @@ func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, be
 				fmt.Errorf("%s is added, but the gateway does not have its tools yet, it is %s: %s; etui mcp list shows when it has", name, st.Phase, cmp.Or(st.Err, ctx.Err().Error()))
 		case <-time.After(lookEvery):
 		}
+	}
+}
+
+// restart names the keys of the configuration that the gateway does not follow, such as sandbox.network,
+// without which a server may not work there.
+func (x Config) restart(ctx context.Context, w *workdir.Workspace) {
+	i := w.Running()
+	if i.URL == "" {
+		return
+	}
+	s, err := client.New(i.URL, i.Admin, string(w.Config.API.Key)).Status(ctx)
+	if err == nil && s.Configuration != nil && len(s.Configuration.Restart) > 0 {
+		fmt.Fprintf(x.Err, "etui: %s changed since the gateway started; restart it, so that it uses them\n",
+			strings.Join(s.Configuration.Restart, ", "))
 	}
 }
 
