@@ -37,6 +37,8 @@ type Config struct {
 	// Key, when not empty, is an operator's key, which may also speak for others.
 	// Clients present it, or one of Keys, as a bearer token.
 	Key string
+	// Local, when not empty, is one more key of operators, for commands on this machine.
+	Local string
 	// Keys are the other keys; nil means none. While there are some and Key is empty,
 	// only programs on this machine need no key: they are operators.
 	Keys *identity.Keys

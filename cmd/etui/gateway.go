@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -35,13 +36,13 @@ func (g *gateway) using(ctx context.Context, use app.Config, f func(*client.Clie
 		}
 		return f(client.New(strings.TrimSuffix(g.url, "/"), "", os.Getenv("ETUI_API_KEY")))
 	}
-	w, err := g.open(ctx)
+	w, err := g.openRunning(ctx)
 	if err != nil {
 		return err
 	}
 	key := string(w.Config.API.Key)
 	if i := w.Running(); i.URL != "" {
-		c := client.New(i.URL, i.Admin, key)
+		c := client.New(i.URL, i.Admin, cmp.Or(i.Key, key))
 		c.Workspace = w.Dir
 		return f(c)
 	}

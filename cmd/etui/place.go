@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/cmd/etui/internal/servers"
@@ -46,8 +47,30 @@ func (at *place) open(ctx context.Context) (*workdir.Workspace, error) {
 		for _, done := range w.Restored {
 			fmt.Fprintln(at.Err, "etui:", printable.OneLine(done))
 		}
+		err = errors.Join(err, at.export(w))
 	}
 	return w, err
+}
+
+// export gives this process the variables of the workspace's file, for skills and models.
+func (at *place) export(w *workdir.Workspace) error {
+	for _, variable := range w.Variables {
+		name, value, _ := strings.Cut(variable, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return fmt.Errorf("%s: %w", w.EnvFile(), err)
+		}
+	}
+	return at.secrets.Set(w.EnvFile(), config.EnvironmentSecrets(w.Variables)...)
+}
+
+// openRunning is open for a command that only asks a gateway, if one serves the workspace: it needs none of
+// the gateway's secrets.
+func (at *place) openRunning(ctx context.Context) (*workdir.Workspace, error) {
+	w, err := at.open(ctx)
+	if err == nil || at.demo {
+		return w, err
+	}
+	return workdir.OpenRunning(at.dir, at.config, os.Environ(), err)
 }
 
 // asking opens a workspace. It asks the person at the terminal if nobody has confirmed it.
@@ -83,7 +106,7 @@ func (at *place) confirms(ctx context.Context, u *trust.Unconfirmed) bool {
 
 // servers are the commands about MCP servers of the workspace.
 func (at *place) servers() servers.Config {
-	return servers.Config{Console: at.Console, Open: at.open, Version: version(), User: userName()}
+	return servers.Config{Console: at.Console, Open: at.openRunning, Version: version(), User: userName()}
 }
 
 // settings are those of an engine that stores nothing.

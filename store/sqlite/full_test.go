@@ -49,8 +49,8 @@ func TestFullDisk(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "etui.db"))
 	asked := new(atomic.Int32)
 	ticks := new(atomic.Int64)
-	now := func() time.Time { return time.Unix(1_800_000_000+ticks.Add(1), 0) } // each look is a second later
-	var log strings.Builder // of one goroutine at a time, but for lines that a lock orders
+	now := func() time.Time { return time.Unix(1_800_000_000+ticks.Add(1), 0) }                                          // each look is a second later
+	var log strings.Builder                                                                                              // of one goroutine at a time, but for lines that a lock orders
 	m := filling{reply: strings.Repeat("long ", 1<<16), asked: asked, full: func() { must(t, sqlite.LimitPages(s, 1)) }} // it keeps the pages that it has
 	e, err := engine.New(engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: m}}, Store: s, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: now})
 	must(t, err)

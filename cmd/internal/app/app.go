@@ -183,7 +183,7 @@ func (a *App) open(ctx context.Context) error {
 	a.HTTP = server.New(a.Engine, server.Config{
 		Models: c.API.Models,
 		Eraser: a.eraser,
-		Key:    string(c.API.Key), Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
+		Key:    string(c.API.Key), Local: settings.urls.Key, Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
 		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
 		Status: api.Config{
 			Version: settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },

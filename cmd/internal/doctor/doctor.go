@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func Examine(ctx context.Context, w *workdir.Workspace, start func(context.Conte
 	if url := w.Running().URL; url != "" {
 		add("gateway", nil, "running at "+url)
 		asking, done := context.WithTimeout(ctx, 5*time.Second)
-		gateway := client.New(url, "", string(w.Config.API.Key))
+		gateway := client.New(url, "", cmp.Or(w.Running().Key, string(w.Config.API.Key)))
 		now, err := gateway.Status(asking)
 		addGateway(add, now, err)
 		done()

@@ -186,7 +186,7 @@ func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, be
 	}
 	ctx, cancel := context.WithTimeout(ctx, awaitTime)
 	defer cancel()
-	gateway := client.New(i.URL, i.Admin, string(w.Config.API.Key))
+	gateway := client.New(i.URL, i.Admin, cmp.Or(i.Key, string(w.Config.API.Key)))
 	for {
 		var all admin.SkillList
 		if err := gateway.Do(ctx, http.MethodGet, "/admin/skills", nil, &all); err != nil {
@@ -221,7 +221,7 @@ func (x Config) restart(ctx context.Context, w *workdir.Workspace) {
 	if i.URL == "" {
 		return
 	}
-	s, err := client.New(i.URL, i.Admin, string(w.Config.API.Key)).Status(ctx)
+	s, err := client.New(i.URL, i.Admin, cmp.Or(i.Key, string(w.Config.API.Key))).Status(ctx)
 	if err == nil && s.Configuration != nil && len(s.Configuration.Restart) > 0 {
 		fmt.Fprintf(x.Err, "etui: %s changed since the gateway started; restart it, so that it uses them\n",
 			strings.Join(s.Configuration.Restart, ", "))
@@ -245,7 +245,7 @@ func (x Config) Reload(ctx context.Context, w *workdir.Workspace) error {
 		return nil
 	}
 	var report skill.Report
-	err := client.New(i.URL, i.Admin, string(w.Config.API.Key)).Do(ctx, http.MethodPost, "/admin/skills/reload",
+	err := client.New(i.URL, i.Admin, cmp.Or(i.Key, string(w.Config.API.Key))).Do(ctx, http.MethodPost, "/admin/skills/reload",
 		admin.Change{By: x.User, Reason: "skills were added or removed"}, &report)
 	if err != nil {
 		return fmt.Errorf("the change is stored, but the gateway did not say that it follows: %w", err)
