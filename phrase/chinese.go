@@ -1,7 +1,16 @@
 package phrase
 
+import "maps"
+
 // chinese returns the Chinese texts by their English ones.
 func chinese() map[string]string {
+	texts := summaries()
+	maps.Copy(texts, chat())
+	return texts
+}
+
+// chat returns what people read in chats.
+func chat() map[string]string {
 	return map[string]string{
 		".":                  "。",
 		"; did you mean %q?": "；您是指“%s”吗？",

@@ -28,7 +28,11 @@ func (g *gateway) with(ctx context.Context, stored bool, f func(*client.Client) 
 }
 
 // using is with for other settings of an engine in this process.
-func (g *gateway) using(ctx context.Context, use app.Config, f func(*client.Client) error) (err error) {
+func (g *gateway) using(ctx context.Context, use app.Config, ask func(*client.Client) error) (err error) {
+	f := func(c *client.Client) error {
+		c.Language = g.Language
+		return ask(c)
+	}
 	if g.url != "" {
 		u, err := url.Parse(g.url)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

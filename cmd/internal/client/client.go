@@ -28,6 +28,8 @@ type Client struct {
 	Where string
 	// Workspace is the folder of the gateway's workspace; empty if it is unknown.
 	Workspace string
+	// Language is the one that the person reads; empty means English.
+	Language string
 
 	url   string
 	admin string // where the admin API is
@@ -146,6 +148,9 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 	}
 	if c.key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	if c.Language != "" {
+		req.Header.Set("Accept-Language", c.Language)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
