@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/etui-run/etui/cmd/etui/internal/servers"
@@ -47,20 +46,9 @@ func (at *place) open(ctx context.Context) (*workdir.Workspace, error) {
 		for _, done := range w.Restored {
 			fmt.Fprintln(at.Err, "etui:", printable.OneLine(done))
 		}
-		err = errors.Join(err, at.export(w))
+		err = errors.Join(err, w.Export(at.secrets))
 	}
 	return w, err
-}
-
-// export gives this process the variables of the workspace's file, for skills and models.
-func (at *place) export(w *workdir.Workspace) error {
-	for _, variable := range w.Variables {
-		name, value, _ := strings.Cut(variable, "=")
-		if err := os.Setenv(name, value); err != nil {
-			return fmt.Errorf("%s: %w", w.EnvFile(), err)
-		}
-	}
-	return at.secrets.Set(w.EnvFile(), config.EnvironmentSecrets(w.Variables)...)
 }
 
 // openRunning is open for a command that only asks a gateway, if one serves the workspace: it needs none of

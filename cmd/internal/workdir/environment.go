@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/form"
+	"github.com/etui-run/etui/secret"
 )
 
 // EnvFile is the name of the file beside the configuration that has variables for it.
@@ -57,12 +59,23 @@ func (w *Workspace) addVariables() error {
 	return nil
 }
 
-// variablePowers are lines for people about the variables of the file: a changed value is another line, and
-// none can be read from it.
-func (w *Workspace) variablePowers() (lines []string) {
+// Export gives this process the variables of the file, for skills and models, and hides their secrets.
+func (w *Workspace) Export(secrets *secret.Known) error {
 	for _, variable := range w.Variables {
+		name, value, _ := strings.Cut(variable, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return fmt.Errorf("%s: %w", w.EnvFile(), err)
+		}
+	}
+	return secrets.Set(w.EnvFile(), config.EnvironmentSecrets(w.Variables)...)
+}
+
+// powersOf are lines for people about variables of the file: a changed value is another line, and none can be
+// read from it.
+func powersOf(file string, variables []string) (lines []string) {
+	for _, variable := range variables {
 		name, _, _ := strings.Cut(variable, "=")
-		sum := sha256.Sum256([]byte(w.File + "\n" + variable))
+		sum := sha256.Sum256([]byte(file + "\n" + variable))
 		lines = append(lines, fmt.Sprintf("%s: it sets %s (%x)", EnvFile, name, sum[:4]))
 	}
 	return lines

@@ -272,7 +272,7 @@ func (w *Workspace) States() []string {
 }
 
 // Secrets returns the files and folders that tools do not see: the state, and the file of variables.
-func (w *Workspace) Secrets() []string {
+func Secrets(w *Workspace) []string {
 	return append(w.States(), folder.WithReal([]string{w.EnvFile()})...)
 }
 

@@ -283,5 +283,5 @@ func (w *Workspace) Confirmed(text []byte) error {
 }
 
 func (w *Workspace) trusts() trust.Configuration {
-	return trust.Configuration{File: w.File, Dir: w.Dir, Environ: w.Environ, Variables: w.variablePowers()}
+	return trust.Configuration{File: w.File, Dir: w.Dir, Environ: w.Environ, Variables: powersOf(w.File, w.Variables)}
 }
