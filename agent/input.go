@@ -38,7 +38,7 @@ func (g *Agents) Input(a *Agent, m message.Mail, s session.Session) turn.Input {
 		s.Skill = m.Skill
 	}
 	facts := g.host.People.Facts(m.Caller(), g.host.Catalog())
-	facts.Agent, facts.Session, facts.Time = a.Name, string(s.Key), g.host.Now()
+	facts.Agent, facts.Session, facts.Time, facts.Language = a.Name, string(s.Key), g.host.Now(), m.Language
 	skill := s.Skill
 	if g.Roster.CheckSkill(skill) != nil || skill != now.Skill && g.host.Selector().HidesSkill(facts, now.Groups, skill) {
 		skill = now.Skill // the session chose none, or it is gone, or for others

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/workflow"
@@ -46,6 +47,7 @@ func (g *Agents) Identify(m message.Mail) (message.Mail, error) {
 	if m.Session == "" && g.host.People.Alone(m.Caller()) {
 		m.Guest = rand.Text()
 	}
+	m.Language = g.host.People.Language(m.Caller(), m.Text, m.Language)
 	return m, nil
 }
 
@@ -58,6 +60,11 @@ func (g *Agents) Key(a *Agent, m message.Mail) session.Key {
 		return m.To
 	}
 	return g.host.People.Key(a.Name, m.Caller(), m.Session)
+}
+
+// Language returns the language of etui's own words to the sender of a message.
+func (g *Agents) Language(m message.Message) string {
+	return g.host.People.Language(message.New(m).Caller(), m.Text, m.Language)
 }
 
 // Whoami says who the sender of a message is to the engine.
@@ -244,12 +251,11 @@ func (g *Agents) beginning(m message.Message) (message.Message, error) {
 		return m, nil
 	}
 	if _, ok := set.Get(m.Workflow); !ok {
-		return m, fmt.Errorf(
-			"workflow %q: %w%s", m.Workflow, message.ErrUnknown,
-			cmp.Or(
-				nearest.Hint(m.Workflow, slices.Values(names)), "; the workflows are "+cmp.Or(strings.Join(names, ", "), "none"),
-			),
-		)
+		if hint := phrase.Near(m.Workflow, slices.Values(names)); hint != "" {
+			return m, phrase.Errorf("workflow %q: %w%s", m.Workflow, message.ErrUnknown, hint)
+		}
+		all := cmp.Or(strings.Join(names, ", "), "none")
+		return m, phrase.Errorf("workflow %q: %w; the workflows are %s", m.Workflow, message.ErrUnknown, all)
 	}
 	switch {
 	case m.History != nil:

@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/people"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -238,7 +239,7 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 				(a.Apart == nil || len(answers) == 1) // it has a turn of its own
 		})
 		if turn.PhaseOf(s) != turn.Waiting || at < 0 {
-			return nil, m, fmt.Errorf("call %q: %w", said.Call, message.ErrNothingAwaited)
+			return nil, m, phrase.Errorf("call %q: %w", said.Call, message.ErrNothingAwaited)
 		}
 		if slices.ContainsFunc(answers[:i], func(a session.Answer) bool { return a.Call == said.Call }) {
 			return nil, m, fmt.Errorf("call %q has two answers", said.Call)

@@ -6,13 +6,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
@@ -20,7 +19,7 @@ import (
 )
 
 // ErrNotYours says that an answer does not count: somebody else may give it.
-var ErrNotYours = errors.New("your answer does not count")
+var ErrNotYours = phrase.Errorf("your answer does not count")
 
 // Approval is a call that waits for an answer, as people see it.
 type Approval struct {
@@ -116,7 +115,7 @@ func (s *Approvals) Get(ctx context.Context, id string) (Approval, error) {
 			return a, nil
 		}
 	}
-	return Approval{}, fmt.Errorf("%q: %w", id, &refusal{ErrNone, "it was answered, it expired, or it never was", "它已有答复、已过期，或从未存在"})
+	return Approval{}, phrase.Errorf("%q: %w: it was answered, it expired, or it never was", id, ErrNone)
 }
 
 // Person is somebody who answers.
@@ -168,23 +167,25 @@ func (s *Approvals) May(ctx context.Context, by Person, a Approval) error {
 		if asker {
 			return nil
 		}
-		return &refusal{ErrNotYours, cmp.Or(a.User, "the person at the other end") + " was asked", "被询问的是 " + cmp.Or(a.User, "对话的另一方")}
+		if a.User == "" {
+			return phrase.Errorf("%w: the person at the other end was asked", ErrNotYours)
+		}
+		return phrase.Errorf("%w: %s was asked", ErrNotYours, a.User)
 	}
 	switch s.config.Approvers(ctx, made).Effect {
 	case rules.Allow:
 		return nil
 	case rules.Deny:
-		return &refusal{ErrNotYours, "the rules for approvals do not let you decide about " + a.Tool, "根据审批规则，您不能决定 " + a.Tool}
+		return phrase.Errorf("%w: the rules for approvals do not let you decide about %s", ErrNotYours, a.Tool)
 	}
 	if asker {
 		return nil
 	}
 	if a.User == "" {
-		return &refusal{ErrNotYours, "only the conversation that asked for " + a.Tool + ", or an operator, decides about it",
-			"只有提出 " + a.Tool + " 的对话或管理员可以决定"}
+		return phrase.Errorf("%w: only the conversation that asked for %s, or an operator, decides about it",
+			ErrNotYours, a.Tool)
 	}
-	return &refusal{ErrNotYours, "only " + a.User + ", who asked for it, or an operator decides about " + a.Tool,
-		"只有提出请求的 " + a.User + " 或管理员可以决定 " + a.Tool}
+	return phrase.Errorf("%w: only %s, who asked for it, or an operator decides about %s", ErrNotYours, a.User, a.Tool)
 }
 
 // MayWithdraw returns why a person may not take back what waits: somebody else asked for it.
@@ -192,5 +193,5 @@ func (s *Approvals) MayWithdraw(by Person, a Approval) error {
 	if by.Operator || s.Asked(by, a) {
 		return nil
 	}
-	return &refusal{ErrNotYours, "only the one who asked for " + a.Tool + " withdraws it", "只有提出 " + a.Tool + " 的人可以撤回"}
+	return phrase.Errorf("%w: only the one who asked for %s withdraws it", ErrNotYours, a.Tool)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -74,10 +75,9 @@ func (s *Approvals) Meant(ctx context.Context, own session.Session, c Command) (
 		for _, a := range here {
 			ids = append(ids, a.ID)
 		}
-		err = &refusal{nil, fmt.Sprintf("%d calls wait: name one of %s", len(here), strings.Join(ids, ", ")),
-			fmt.Sprintf("有 %d 个调用在等待：请指明其中一个：%s", len(here), strings.Join(ids, "、"))}
+		err = phrase.Errorf("%d calls wait: name one of %s", len(here), strings.Join(ids, ", "))
 	case c.ID == "":
-		err = &refusal{nil, "nothing waits for an approval in this conversation", "此对话中没有等待批准的调用"}
+		err = phrase.Errorf("nothing waits for an approval in this conversation")
 	default:
 		found, err = s.Get(ctx, c.ID)
 	}
@@ -87,10 +87,10 @@ func (s *Approvals) Meant(ctx context.Context, own session.Session, c Command) (
 	case c.Chooses && found.Question != "" && c.Rest != "":
 		return found, session.Answer{Call: found.Call, ID: found.ID, Approved: true, Text: found.Choice(c.Rest)}, nil
 	case c.Chooses:
-		err = &refusal{nil, fmt.Sprintf("write %s, the ID of a question, and your answer; %s or %s decide about a call", Choose, Approve, Deny),
-			fmt.Sprintf("请写 %s、问题的编号和您的回答；%s 或 %s 用于决定调用", Choose, Approve, Deny)}
+		err = phrase.Errorf("write %s, the ID of a question, and your answer; %s or %s decide about a call",
+			Choose, Approve, Deny)
 	case c.Approved && found.Question != "":
-		err = &refusal{nil, "this is a question: write your answer", "这是一个问题：请写下您的回答"}
+		err = phrase.Errorf("this is a question: write your answer")
 	}
 	if c.Approved {
 		said.Lasts, said.Reason = session.Lasts(c.Rest), ""
@@ -111,8 +111,8 @@ func CheckLasts(l session.Lasts) error {
 	if l.Known() {
 		return nil
 	}
-	return &refusal{nil, fmt.Sprintf("%q is not how long an approval counts: leave it out for once, or write %s or %s", l, session.ForSession, session.Always),
-		fmt.Sprintf("%q 不是批准的有效范围：省略表示仅此一次，或写 %s 或 %s", l, session.ForSession, session.Always)}
+	return phrase.Errorf("%q is not how long an approval counts: leave it out for once, or write %s or %s",
+		l, session.ForSession, session.Always)
 }
 
 // Choice is the answer to a question that a text means: a choice, if it is the number of one.

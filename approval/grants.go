@@ -4,20 +4,20 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
 
 // ErrNone says that nothing waits for an approval, and no lasting approval exists, under an ID.
-var ErrNone = errors.New("no such approval")
+var ErrNone = phrase.Errorf("no such approval")
 
 // Grant is a lasting approval: the tool may be called without asking.
 type Grant struct {

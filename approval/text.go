@@ -2,63 +2,31 @@ package approval
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 )
 
-// Chinese is [session.Await.Language] of those who read Chinese.
-const Chinese = "zh"
-
-// say returns the text for those who read a language.
-func say(language, english, chinese string) string {
-	if language == Chinese {
-		return chinese
-	}
-	return english
-}
-
-// refusal is why an answer is not taken, in both languages.
-type refusal struct {
-	kind             error // nil if it is of none
-	english, chinese string
-}
-
-func (r *refusal) Error() string {
-	if r.kind != nil {
-		return r.kind.Error() + ": " + r.english
-	}
-	return r.english
-}
-
-func (r *refusal) Unwrap() error { return r.kind }
-
 // Why says in a language why an answer is not taken.
 func Why(err error, language string) string {
-	var r *refusal
-	if language != Chinese || !errors.As(err, &r) {
-		return err.Error() + "."
-	}
-	kinds := map[error]string{ErrNotYours: "您的答复无效：", ErrNone: "没有这样的批准请求："}
-	return kinds[r.kind] + r.chinese + "。"
+	return phrase.Error(language, err) + phrase.In(language, ".")
 }
 
 // Taken tells somebody that their answer is taken, and its conversation goes on.
 func Taken(a session.Answer, question bool, language string) string {
-	done := say(language, "Denied", "已拒绝")
 	switch {
 	case a.Withdrawn:
-		done = say(language, "Withdrawn", "已撤回")
+		return phrase.In(language, "Withdrawn; the conversation in which it was asked goes on.")
 	case question:
-		done = say(language, "Answered", "已答复")
+		return phrase.In(language, "Answered; the conversation in which it was asked goes on.")
 	case a.Approved:
-		done = say(language, "Approved", "已批准")
+		return phrase.In(language, "Approved; the conversation in which it was asked goes on.")
 	}
-	return done + say(language, "; the conversation in which it was asked goes on.", "；提出请求的对话会继续。")
+	return phrase.In(language, "Denied; the conversation in which it was asked goes on.")
 }
 
 // Text is the text that asks people for what a turn waits for, in the conversation in which somebody
@@ -76,28 +44,22 @@ func Text(list []session.Await) string {
 			}
 			continue
 		}
-		fmt.Fprintf(&b, say(a.Language,
-			"This call needs an approval (%s): %s, risk %s", "此调用需要批准（%s）：%s，风险：%s",
-		), a.ID, tool.Label(a.Tool, a.Original), Risk(a))
+		b.WriteString(phrase.In(a.Language, "This call needs an approval (%s): %s, risk %s",
+			a.ID, tool.Label(a.Tool, a.Original), Risk(a)))
 		b.WriteString(arguments(a))
 		if len(a.Asked) > 0 {
-			names := strings.Join(a.Asked, say(a.Language, ", ", "、"))
-			fmt.Fprintf(&b, say(a.Language, "\nAsked: %s.", "\n已询问：%s。"), names)
+			b.WriteString("\n" + phrase.In(a.Language, "Asked: %s.", strings.Join(a.Asked, ", ")))
 		}
 		switch {
 		case !a.Theirs:
 			b.WriteString(advice(a))
 		case len(a.Asked) == 0:
-			b.WriteString(say(a.Language,
-				"\nNobody who may decide can be reached at the moment; an operator can decide, too.",
-				"\n目前联系不到有权决定的人；管理员也可以决定。",
-			))
+			b.WriteString("\n" + phrase.In(a.Language,
+				"Nobody who may decide can be reached at the moment; an operator can decide, too."))
 		}
 		if a.Theirs {
-			fmt.Fprintf(&b, say(a.Language,
-				" You can go on meanwhile; the outcome comes here. %s %s takes the call back.",
-				"您可以继续对话，结果会发到这里。%s %s 撤回此调用。",
-			), Withdraw, a.ID)
+			b.WriteString(" " + phrase.In(a.Language,
+				"You can go on meanwhile; the outcome comes here. %s %s takes the call back.", Withdraw, a.ID))
 		}
 		b.WriteString(expiry(a))
 	}
@@ -106,9 +68,7 @@ func Text(list []session.Await) string {
 
 // Nothing is the text for somebody whom nothing waits for.
 func Nothing(language string) string {
-	return say(language,
-		"Nothing waits for you, and nothing that you asked for waits.", "没有等待您决定的请求，您也没有等待中的请求。",
-	)
+	return phrase.In(language, "Nothing waits for you, and nothing that you asked for waits.")
 }
 
 // Request is the text that asks somebody else to decide about a call: who asks for it, and where.
@@ -117,24 +77,20 @@ func Request(a Approval) string {
 	if a.Chat != "" {
 		where = strings.TrimPrefix(where+", "+a.Chat, ", ")
 	}
-	asks := cmp.Or(a.User, say(a.Language, "Somebody without a name", "一位没有名字的人"))
+	asks := cmp.Or(a.User, phrase.In(a.Language, "Somebody without a name"))
 	where = cmp.Or(where, string(a.Place()))
-	asks = fmt.Sprintf(say(a.Language,
-		"%s (%s) asks for an approval (%s): %s, risk %s", "%s（%s）请求批准（%s）：%s，风险：%s",
-	), asks, where, a.ID, tool.Label(a.Tool, a.Original), Risk(a.Await))
+	asks = phrase.In(a.Language, "%s (%s) asks for an approval (%s): %s, risk %s",
+		asks, where, a.ID, tool.Label(a.Tool, a.Original), Risk(a.Await))
 	return asks + arguments(a.Await) + advice(a.Await) + expiry(a.Await)
 }
 
 // Reminder is the text of another [Request] for the same call.
 func Reminder(a Approval) string {
-	return say(a.Language, "This still waits for an answer. ", "此请求仍在等待答复。") + Request(a)
+	return phrase.In(a.Language, "This still waits for an answer.") + " " + Request(a)
 }
 
 // Risk names the risk of a call's tool in the language of the reader.
-func Risk(a session.Await) string {
-	chinese := map[string]string{"read": "只读", "write": "写入", "destructive": "破坏性"}[a.Risk]
-	return say(a.Language, a.Risk, cmp.Or(chinese, a.Risk))
-}
+func Risk(a session.Await) string { return phrase.Word(a.Language, a.Risk) }
 
 func arguments(a session.Await) string {
 	if a.Arguments == "" || a.Arguments == "{}" {
@@ -144,9 +100,7 @@ func arguments(a session.Await) string {
 }
 
 func advice(a session.Await) string {
-	return fmt.Sprintf(say(a.Language,
-		"\nAnswer %s %s, %s %s REASON, or add %s or %s to approve more than this call.",
-		"\n请回复 %s %s，或 %s %s 理由；加上 %s 或 %s 可批准更多调用。"),
+	return "\n" + phrase.In(a.Language, "Answer %s %s, %s %s REASON, or add %s or %s to approve more than this call.",
 		Approve, a.ID, Deny, a.ID, session.ForSession, session.Always)
 }
 
@@ -154,8 +108,7 @@ func expiry(a session.Await) string {
 	if a.Until.IsZero() {
 		return ""
 	}
-	until := a.Until.UTC().Format("2006-01-02 15:04")
-	return fmt.Sprintf(say(a.Language, " It expires %s UTC.", "有效期至 %s（UTC）。"), until)
+	return " " + phrase.In(a.Language, "It expires %s.", a.Until.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
 // Buttons are the answers to what is asked, as people see them and as they are sent.
@@ -171,11 +124,11 @@ func Buttons(list []session.Await) (labels, texts []string) {
 		}
 		return a.Choices, texts
 	case a.Theirs:
-		return []string{say(a.Language, "Withdraw", "撤回")}, []string{Withdraw + " " + a.ID}
+		return []string{phrase.In(a.Language, "Withdraw")}, []string{Withdraw + " " + a.ID}
 	}
 	labels = []string{
-		say(a.Language, "Approve", "批准"), say(a.Language, "Approve for this conversation", "在此对话中批准"),
-		say(a.Language, "Deny", "拒绝"),
+		phrase.In(a.Language, "Approve"), phrase.In(a.Language, "Approve for this conversation"),
+		phrase.In(a.Language, "Deny"),
 	}
 	return labels, []string{
 		Approve + " " + a.ID, Approve + " " + a.ID + " " + string(session.ForSession), Deny + " " + a.ID,
@@ -206,23 +159,27 @@ type Ending struct {
 
 // Text tells those who were asked about a call what became of it.
 func (e Ending) Text(a Approval) string {
-	english := map[How]string{
-		Approved: "was approved", Declined: "was declined", Expired: "has expired: nobody answered in time",
-		Withdrawn: "was withdrawn", Superseded: "does not wait any more: its conversation went on without it",
-	}[e.How]
-	chinese := map[How]string{
-		Approved: "已批准", Declined: "已拒绝", Expired: "已过期：无人及时答复", Withdrawn: "已撤回",
-		Superseded: "已不再等待：对话已继续，未执行此调用",
-	}[e.How]
 	label := tool.Label(a.Tool, a.Original)
-	text := fmt.Sprintf(say(a.Language, "%s (%s) %s", "%s（%s）%s"), label, a.ID, say(a.Language, english, chinese))
-	if e.By != "" && e.How != Expired {
-		if text += " by " + e.By; a.Language == Chinese {
-			text = fmt.Sprintf("%s（%s）由 %s %s", label, a.ID, e.By, strings.TrimPrefix(chinese, "已"))
-		}
+	switch by := e.By; {
+	case e.How == Expired:
+		return phrase.In(a.Language, "%s (%s) has expired: nobody answered in time.", label, a.ID)
+	case e.How == Superseded:
+		return phrase.In(a.Language, "%s (%s) does not wait any more: its conversation went on without it.", label, a.ID)
+	case e.How == Withdrawn && by == "":
+		return phrase.In(a.Language, "%s (%s) was withdrawn.", label, a.ID)
+	case e.How == Withdrawn:
+		return phrase.In(a.Language, "%s (%s) was withdrawn by %s.", label, a.ID, by)
+	case e.How == Approved && by == "":
+		return phrase.In(a.Language, "%s (%s) was approved.", label, a.ID)
+	case e.How == Approved:
+		return phrase.In(a.Language, "%s (%s) was approved by %s.", label, a.ID, by)
+	case by == "" && e.Reason == "":
+		return phrase.In(a.Language, "%s (%s) was declined.", label, a.ID)
+	case e.Reason == "":
+		return phrase.In(a.Language, "%s (%s) was declined by %s.", label, a.ID, by)
+	case by == "":
+		return phrase.In(a.Language, "%s (%s) was declined: %s.", label, a.ID, e.Reason)
+	default:
+		return phrase.In(a.Language, "%s (%s) was declined by %s: %s.", label, a.ID, by, e.Reason)
 	}
-	if e.Reason != "" && e.How == Declined {
-		text += say(a.Language, ": ", "：") + e.Reason
-	}
-	return text + say(a.Language, ".", "。")
 }

@@ -121,6 +121,7 @@ type Sender struct {
 	// Handle is the name that a person can be addressed by, without an @, and Name the one
 	// that is shown. Both may be empty, and neither proves who somebody is.
 	Handle, Name string
+	Language     string // a tag, if the platform names one
 	// Bot means that a program wrote it.
 	Bot bool
 	// Roles are what the platform knows about the person in this chat: administrator,

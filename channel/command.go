@@ -32,7 +32,7 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 	}
 	text, done, err := command.Answer(ctx, a.engine, em)
 	if errors.Is(err, engine.ErrBusy) { // it can be asked again, and others go on meanwhile
-		a.tell(m, "busy", time.Minute, "That cannot be answered now: "+engine.ErrBusy.Error()+". Please try again in a moment.")
+		a.tell(m, "busy", time.Minute, "So many messages are answered at the moment that this one was left out. Please try again in a moment.")
 		return true, nil
 	}
 	if err != nil || !done { // the platform sends it again after an error

@@ -53,6 +53,8 @@ type Account struct {
 	Always bool
 	// Whole sends answers only when they are complete, although the channel can edit.
 	Whole bool
+	// Language is that of etui's own words to people of whom nothing says which one they read.
+	Language string
 	// PerMinute is how many messages of one person are taken in a minute; 0 means 20.
 	PerMinute int
 	// Bindings say which agent answers whom. The first one that matches counts.

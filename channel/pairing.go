@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/contact"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Pairing is somebody who wants to write to a channel, or may.
@@ -40,7 +41,7 @@ func (h *Host) Pairings(ctx context.Context) (in, waiting []Pairing, err error) 
 func (h *Host) Pair(ctx context.Context, code string) (Pairing, error) {
 	p, err := h.contacts.Pair(ctx, code)
 	if a, known := h.account(p.Channel); err == nil && known == nil && a.up.Load() {
-		a.answer(Incoming{ID: "paired", At: Address{Chat: p.Chat}}, "You can write to me now.")
+		a.answer(Incoming{ID: "paired", At: Address{Chat: p.Chat}}, phrase.In(p.Language, "You can write to me now."))
 	}
 	return p, err
 }
@@ -102,7 +103,7 @@ func (a *account) stranger(ctx context.Context, m Incoming) error {
 	if last, ok := a.told.Get("code\x00" + m.From.ID); ok && time.Since(last) < contact.CodeLife {
 		return nil
 	}
-	p, fresh, err := a.contacts.Ask(ctx, Pairing{Channel: a.Name, User: m.From.ID, Name: m.From.Name, Chat: m.At.Chat})
+	p, fresh, err := a.contacts.Ask(ctx, Pairing{Channel: a.Name, User: m.From.ID, Name: m.From.Name, Chat: m.At.Chat, Language: a.language(m)})
 	if err != nil && !errors.Is(err, contact.ErrFull) {
 		return err
 	}
@@ -112,7 +113,8 @@ func (a *account) stranger(ctx context.Context, m Incoming) error {
 		a.log.WarnContext(ctx, "too many strangers ask to write: this one was left out", "channel", a.Name, "user", m.From.ID)
 	case fresh:
 		a.log.InfoContext(ctx, "somebody wants to write: etui channels pair lets them in", "channel", a.Name, "user", m.From.ID, "name", m.From.Name, "code", p.Code)
-		a.answer(m, "I do not know you yet. Give this code to whoever runs this service, who can let you in: "+p.Code)
+		a.answer(m, phrase.In(p.Language,
+			"I do not know you yet. Give this code to whoever runs this service, who can let you in: %s", p.Code))
 	}
 	return nil
 }

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/contact"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/inquiry"
+	"github.com/etui-run/etui/phrase"
 )
 
 var _ inquiry.Places = (*Host)(nil)
@@ -25,18 +26,11 @@ func (a *account) note(ctx context.Context, m Incoming, em string) {
 	last, _, _ := a.contacts.Direct(ctx, a.Name, m.From.ID)
 	d := contact.Direct{To: place{a.Name, Address{Chat: m.At.Chat}}.raw(), Language: last.Language, Time: time.Now()}
 	if !strings.HasPrefix(em, "/") { // a command says nothing of the language
-		d.Language = languageOf(em)
+		d.Language = a.language(m)
 	}
 	if err := a.contacts.Note(ctx, a.Name, m.From.ID, d); err != nil {
 		a.log.WarnContext(ctx, "where somebody can be asked could not be kept", "channel", a.Name, "error", err)
 	}
-}
-
-func languageOf(text string) string {
-	if chat.Chinese(text) {
-		return "zh"
-	}
-	return "en"
 }
 
 // Person implements [inquiry.Places]: where the person wrote last comes first, and then the platforms
@@ -91,5 +85,7 @@ func (h *Host) Language(ctx context.Context, c identity.Caller) string {
 	}
 	user, _ := a.unscoped(c.User)
 	d, _, _ := a.contacts.Direct(ctx, a.Name, user)
-	return d.Language
+	return h.engine.Agents().Language(engine.Message{
+		Channel: c.Channel, Account: c.Account, User: c.User, Language: cmp.Or(d.Language, phrase.Match(a.Account.Language)),
+	})
 }

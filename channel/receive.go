@@ -18,6 +18,8 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/outbox"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Receive takes a message of the channel: it decides whether its sender may write here, and
@@ -91,15 +93,15 @@ func (a *account) paced(m Incoming) bool {
 	return l.Allow()
 }
 
-// tell answers a message without the engine, and the same person for the same reason once
-// in a while only.
-func (a *account) tell(m Incoming, why string, every time.Duration, text string) {
+// tell answers a message with a phrase, without the engine, and the same person for the same reason
+// once in a while only.
+func (a *account) tell(m Incoming, why string, every time.Duration, english string) {
 	key := why + "\x00" + m.At.Chat + "\x00" + m.From.ID
 	if last, ok := a.told.Get(key); ok && time.Since(last) < every {
 		return
 	}
 	a.told.Put(key, time.Now())
-	a.answer(m, text)
+	a.answer(m, phrase.Word(a.language(m), english))
 }
 
 // answer sends a text that no turn has made. It does not wait, and what cannot be sent is
@@ -125,10 +127,13 @@ func (a *account) answer(m Incoming, text string) {
 	})
 }
 
+// language returns the language of etui's own words to the sender of a message.
+func (a *account) language(m Incoming) string { return a.engine.Agents().Language(a.message(m)) }
+
 // message is what the engine learns of a message.
 func (a *account) message(m Incoming) engine.Message {
 	em := engine.Message{
-		Channel: a.traits.Platform, Account: a.Name, User: a.scoped(m.From.ID), Client: "channel " + a.Name, PlatformRoles: m.From.Roles,
+		Channel: a.traits.Platform, Account: a.Name, User: a.scoped(m.From.ID), Client: "channel " + a.Name, PlatformRoles: m.From.Roles, Language: phrase.Match(m.From.Language, a.Account.Language),
 		Attrs:          map[string]string{"account": a.Name, "chat_kind": "direct"},
 		IdempotencyKey: short(a.Name + ":" + m.At.Chat + ":" + m.ID),
 		Reply:          place{a.Name, m.At}.raw(),
@@ -268,6 +273,6 @@ func (a *account) refused(m Incoming, err error) error {
 	case errors.Is(err, engine.ErrEmpty):
 		return nil
 	}
-	a.answer(m, message.Excuse(err, m.Text))
+	a.answer(m, outbox.Excuse(err, a.language(m)))
 	return nil
 }

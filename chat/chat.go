@@ -160,6 +160,7 @@ type Facts struct {
 	Session       string            `json:"session,omitempty"`
 	Skill         string            `json:"skill,omitempty"`
 	Attrs         map[string]string `json:"attrs,omitempty"`
+	Language      string            `json:"language,omitempty"` // of etui's own words to the caller
 	// Time is the moment of the question. It is never read from a clock, so that a
 	// decision can be repeated.
 	Time time.Time `json:"time,omitzero"`

@@ -17,10 +17,11 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/inspect"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/outbox"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
@@ -43,6 +44,15 @@ type Command struct {
 	Name, Args, Help string
 	// answer is nil for a command that is a message: Send answers it.
 	answer func(ctx context.Context, e Engine, m engine.Message, rest string) (string, error)
+}
+
+// In returns the command with its words in a language.
+func (c Command) In(lang string) Command {
+	if c.Args != "" {
+		c.Args = phrase.Word(lang, c.Args)
+	}
+	c.Help = phrase.Word(lang, c.Help)
+	return c
 }
 
 // List lists the commands. [message.Run] comes in addition where there are workflows.
@@ -73,6 +83,7 @@ const maxCommand = 20 * time.Second
 // a message for [engine.Engine.Send], as are /stop and /approve. Mistakes of the sender are in the
 // reply; an error is the engine's, such as [engine.ErrStore].
 func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done bool, err error) {
+	m.Language = e.Agents().Language(m)
 	name, rest, _ := strings.Cut(m.Text, " ")
 	name, found := strings.CutPrefix(strings.TrimSpace(name), "/")
 	if !found || name == "" || strings.ContainsAny(name, "/.\n") {
@@ -84,7 +95,11 @@ func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done
 	list := List()
 	i := slices.IndexFunc(list, func(c Command) bool { return c.Name == name })
 	if i < 0 {
-		return fmt.Sprintf("There is no command /%s%s\n/help lists them all.", printable.Line(name, 40), cmp.Or(nearest.Hint(name, names(list)), ".")), true, nil
+		unknown := phrase.In(m.Language, "There is no command /%s.", printable.Line(name, 40))
+		if near := phrase.Near(name, names(list)); near != "" {
+			unknown = phrase.In(m.Language, "There is no command /%s%s", printable.Line(name, 40), near)
+		}
+		return unknown + "\n" + phrase.In(m.Language, "/help lists them all."), true, nil
 	}
 	if list[i].answer == nil {
 		return "", false, nil
@@ -93,7 +108,7 @@ func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done
 	defer cancel()
 	reply, err = list[i].answer(ctx, e, m, strings.TrimSpace(rest))
 	if err != nil && !errors.Is(err, engine.ErrStore) && !errors.Is(err, engine.ErrBusy) {
-		return message.Excuse(err, m.Text), true, nil
+		return outbox.Excuse(err, m.Language), true, nil
 	}
 	return reply, true, err
 }
@@ -108,13 +123,14 @@ func names(list []Command) func(yield func(string) bool) {
 	}
 }
 
-func help(_ context.Context, e Engine, _ engine.Message, _ string) (string, error) {
+func help(_ context.Context, e Engine, m engine.Message, _ string) (string, error) {
 	var b strings.Builder
 	if workflows := e.Agents().Workflows().Names(); len(workflows) > 0 {
-		fmt.Fprintf(&b, "- %s NAME TEXT: run a workflow (%s); alone: go on with it\n", message.Run, strings.Join(workflows, ", "))
+		b.WriteString("- " + phrase.In(m.Language, "%s NAME TEXT: run a workflow (%s); alone: go on with it",
+			message.Run, strings.Join(workflows, ", ")) + "\n")
 	}
 	for _, c := range List() {
-		fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Help)
+		fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSpace("/"+c.Name+" "+c.In(m.Language).Args), c.In(m.Language).Help)
 	}
 	return b.String(), nil
 }
@@ -125,13 +141,14 @@ func whoIs(_ context.Context, e Engine, m engine.Message, _ string) (string, err
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "You are %s on %s (%s).", cmp.Or(w.User, "unknown"), w.Channel, w.Kind)
+	b.WriteString(phrase.In(m.Language, "You are %s on %s (%s).",
+		cmp.Or(w.User, phrase.In(m.Language, "unknown")), w.Channel, phrase.Word(m.Language, string(w.Kind))))
 	for _, l := range []struct {
-		what string
+		says string
 		list []string
-	}{{"Roles", w.Roles}, {"Groups", w.Groups}, {"Roles here", w.PlatformRoles}} {
+	}{{"Roles: %s", w.Roles}, {"Groups: %s", w.Groups}, {"Roles here: %s", w.PlatformRoles}} {
 		if len(l.list) > 0 {
-			fmt.Fprintf(&b, "\n%s: %s", l.what, strings.Join(l.list, ", "))
+			b.WriteString("\n" + phrase.In(m.Language, l.says, strings.Join(l.list, ", ")))
 		}
 	}
 	return b.String(), nil
@@ -152,21 +169,23 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 	}
 	agent := cmp.Or(m.Agent, e.Agents().Roster.Names()[0])
 	var b strings.Builder
-	fmt.Fprintf(&b, "The agent %s answers here.", agent)
+	lang := m.Language
+	b.WriteString(phrase.In(lang, "The agent %s answers here.", agent))
 	if active, err := activeTools(ctx, e, m); err == nil { // all places may be taken
 		b.WriteString(active)
 	}
 	if f, err := inspect.New(e).Flow(ctx, w.Session); err == nil && f.Runs() {
-		fmt.Fprintf(&b, "\nThe workflow %s is in the phase %s: visit %d, round %d, %d tokens so far.", f.Workflow, f.Phase, f.Visits[f.Phase], f.Round, f.AllTokens)
+		b.WriteString("\n" + phrase.In(lang, "The workflow %s is in the phase %s: visit %d, round %d, %d tokens so far.",
+			f.Workflow, f.Phase, f.Visits[f.Phase], f.Round, f.AllTokens))
 	}
-	fmt.Fprintf(&b, "\nMessages that run or wait: %d", n)
+	b.WriteString("\n" + phrase.In(lang, "Messages that run or wait: %d", n))
 	for _, w := range waiting {
 		advice := approval.Approve + " " + w.ID
 		if w.Question != "" {
-			advice = approval.Choose + " " + w.ID + " YOUR ANSWER"
+			advice = approval.Choose + " " + w.ID + " " + phrase.In(lang, "YOUR ANSWER")
 		}
-		fmt.Fprintf(&b, "\nWaits for you: %s %s (%s or %s %s)", tool.Label(w.Tool, w.Original),
-			printable.Line(cmp.Or(w.Question, w.Arguments), 120), advice, approval.Deny, w.ID)
+		b.WriteString("\n" + phrase.In(lang, "Waits for you: %s %s (%s or %s %s)", tool.Label(w.Tool, w.Original),
+			printable.Line(cmp.Or(w.Question, w.Arguments), 120), advice, approval.Deny, w.ID))
 	}
 	return b.String(), nil
 }
@@ -205,21 +224,21 @@ func activeTools(ctx context.Context, e Engine, m engine.Message) (string, error
 		return "", err
 	}
 	n, skill := sel.Counts(), sel.Request.Facts.Skill
-	says := "\nYou can use " + printable.Count(n.All, "tool") + " here"
+	says := "\n" + phrase.In(m.Language, "You can use %s here", phrase.Count(m.Language, n.All, "tool"))
 	switch {
 	case n.Usable == n.All || skill == "":
 	case slices.Contains(sel.HiddenSkills, skill):
-		says += fmt.Sprintf("; %d of them are shown now", n.Usable)
+		says += phrase.In(m.Language, "; %d of them are shown now", n.Usable)
 	default:
-		says += fmt.Sprintf("; the active skill %s shows %d of them", skill, n.Usable)
+		says += phrase.In(m.Language, "; the active skill %s shows %d of them", skill, n.Usable)
 	}
-	return says + ".", nil
+	return says + phrase.In(m.Language, "."), nil
 }
 
 // tools lists what the sender's words find among what the sender may use.
 func tools(ctx context.Context, e Engine, m engine.Message, words string) (string, error) {
 	if words == "" {
-		return "Say what to find: /tools WORDS", nil
+		return phrase.In(m.Language, "Say what to find: /tools WORDS"), nil
 	}
 	m.Text, m.Files, m.Reply = words, nil, nil
 	sel, err := inspect.New(e).Select(ctx, m)
@@ -239,7 +258,7 @@ func tools(ctx context.Context, e Engine, m engine.Message, words string) (strin
 		}
 	}
 	if n == 0 {
-		return "Nothing that you can use fits these words.", nil
+		return phrase.In(m.Language, "Nothing that you can use fits these words."), nil
 	}
 	return b.String(), nil
 }
@@ -251,22 +270,23 @@ func whyLast(ctx context.Context, e Engine, m engine.Message, _ string) (string,
 		return "", err
 	}
 	if len(turns) == 0 {
-		return "There is no message yet that could be explained.", nil
+		return phrase.In(m.Language, "There is no message yet that could be explained."), nil
 	}
 	t := turns[0]
 	var b strings.Builder
-	fmt.Fprintf(&b, "For “%s” the model was shown these tools:\n", printable.Line(cmp.Or(t.Selection.Request, t.Text), 100))
+	b.WriteString(phrase.In(m.Language, "For “%s” the model was shown these tools:",
+		printable.Line(cmp.Or(t.Selection.Request, t.Text), 100)) + "\n")
 	n := 0
 	for _, s := range t.Selection.Reached() {
 		if n++; n <= 15 {
-			fmt.Fprintf(&b, "- %s%s\n", s.Tool, reason(s))
+			fmt.Fprintf(&b, "- %s%s\n", s.Tool, reason(m.Language, s))
 		}
 	}
 	if n > 15 {
-		fmt.Fprintf(&b, "and %d more\n", n-15)
+		b.WriteString(phrase.In(m.Language, "and %d more", n-15) + "\n")
 	}
 	if n == 0 {
-		b.WriteString("none\n")
+		b.WriteString(phrase.In(m.Language, "none") + "\n")
 	}
 	return b.String(), nil
 }
@@ -276,7 +296,7 @@ func modelOf(_ context.Context, e Engine, m engine.Message, _ string) (string, e
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s answers with the model %s.", s.Name, s.Model), nil
+	return phrase.In(m.Language, "%s answers with the model %s.", s.Name, s.Model), nil
 }
 
 func used(ctx context.Context, e Engine, m engine.Message, _ string) (string, error) {
@@ -289,7 +309,7 @@ func used(ctx context.Context, e Engine, m engine.Message, _ string) (string, er
 		return "", err
 	}
 	if !past.Keep || w.Sender == "" {
-		return "No record of past turns is kept.", nil
+		return phrase.In(m.Language, "No record of past turns is kept."), nil
 	}
 	used := map[string]int{}
 	for _, t := range past.Turns {
@@ -298,12 +318,12 @@ func used(ctx context.Context, e Engine, m engine.Message, _ string) (string, er
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Your last %s used:", printable.Count(len(past.Turns), "turn"))
+	b.WriteString(phrase.In(m.Language, "Your last %s used:", phrase.Count(m.Language, len(past.Turns), "turn")))
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		fmt.Fprintf(&b, "\n- %s: %d", name, used[name])
 	}
 	if len(used) == 0 {
-		b.WriteString(" no tool")
+		b.WriteString(" " + phrase.In(m.Language, "no tool"))
 	}
 	return b.String(), nil
 }
@@ -315,7 +335,9 @@ func remembers(_ context.Context, e Engine, m engine.Message, _ string) (string,
 	}
 	r, unable := recall.New(e).Remembered(f, 3)
 	if unable != nil {
-		return "Nothing is remembered here: " + unable.Error() + ".", nil //nolint:nilerr // that is the answer
+		if why := phrase.Error(m.Language, unable); why != "" {
+			return phrase.In(m.Language, "Nothing is remembered here: %s.", why), nil //nolint:nilerr // that is the answer
+		}
 	}
 	var b strings.Builder
 	b.WriteString(r.Text)
@@ -323,18 +345,18 @@ func remembers(_ context.Context, e Engine, m engine.Message, _ string) (string,
 		fmt.Fprintf(&b, "\n\n%s\n%s", n.Day, n.Text)
 	}
 	if strings.TrimSpace(b.String()) == "" {
-		return "Nothing is remembered yet.", nil
+		return phrase.In(m.Language, "Nothing is remembered yet."), nil
 	}
 	return b.String(), nil
 }
 
 // reason says how a tool came to be shown.
-func reason(s selection.Scored) string {
+func reason(lang string, s selection.Scored) string {
 	switch {
 	case s.Score > 0:
-		return fmt.Sprintf(" (fits your words, score %.1f)", s.Score)
+		return " (" + phrase.In(lang, "fits your words, score %.1f", s.Score) + ")"
 	case s.Kept:
-		return " (from an earlier message)"
+		return " (" + phrase.In(lang, "from an earlier message") + ")"
 	}
 	return ""
 }

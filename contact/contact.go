@@ -42,9 +42,10 @@ type Pairing struct {
 	Channel string `json:"channel"`
 	User    string `json:"user"`
 	// Name is what the platform shows; it proves nothing.
-	Name string    `json:"name,omitempty"`
-	Chat string    `json:"chat,omitempty"`
-	Time time.Time `json:"time"`
+	Name     string    `json:"name,omitempty"`
+	Chat     string    `json:"chat,omitempty"`
+	Language string    `json:"language,omitempty"` // of etui\'s own words to the person
+	Time     time.Time `json:"time"`
 }
 
 // Direct is where a person reads what is for them alone.

@@ -10,9 +10,11 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/workflow"
 )
 
 // commands reports whether a message says what is to become of its conversation, instead of
@@ -33,7 +35,7 @@ func (j *job) compact(ctx context.Context, m message.Mail, s session.Session, yi
 	var done turn.Done
 	switch {
 	case m.History != nil:
-		done.Reply = "The client keeps this conversation, so it cannot be summarized here."
+		done.Reply = phrase.In(m.Language, "The client keeps this conversation, so it cannot be summarized here.")
 	case s.Turn.ID != "":
 		return j.refuse(ctx, message.ErrOpen, yield)
 	default:
@@ -42,12 +44,11 @@ func (j *job) compact(ctx context.Context, m message.Mail, s session.Session, yi
 		if err := context.Cause(ctx); err != nil {
 			return j.refuse(ctx, fmt.Errorf("summarizing the conversation: %w", err), yield)
 		}
-		done.Usage, done.Reply = usage, "There is nothing to summarize."
+		done.Usage, done.Reply = usage, phrase.In(m.Language, "There is nothing to summarize.")
 		if left > 0 {
-			done.Reply = fmt.Sprintf(
-				"The conversation so far, %d messages, is now a summary of about %d tokens. The messages are kept.", left,
-				chat.Tokens(state.Summary),
-			)
+			done.Reply = phrase.In(m.Language,
+				"The conversation so far, %d messages, is now a summary of about %d tokens. The messages are kept.",
+				left, chat.Tokens(state.Summary))
 		}
 		end := store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: j.replies}
 		if left > 0 {
@@ -66,11 +67,11 @@ func (j *job) anew(ctx context.Context, m message.Mail, s session.Session, yield
 		return j.refuse(ctx, message.ErrOpen, yield)
 	}
 	if m.History != nil {
-		return j.says(ctx, m, s, "The client keeps this conversation, so it begins anew there.", yield)
+		return j.says(ctx, m, s, phrase.In(m.Language, "The client keeps this conversation, so it begins anew there."), yield)
 	}
 	s.Sent, s.Summary, s.Front, s.Skill, s.Granted = session.None, "", session.Front{}, "", nil
 	s.Declared, s.Directory, s.SkillList = nil, "", ""
-	return j.says(ctx, m, s, "A new conversation.", yield)
+	return j.says(ctx, m, s, phrase.In(m.Language, "A new conversation."), yield)
 }
 
 // switchSkill makes a skill active in the conversation.
@@ -79,30 +80,26 @@ func (j *job) switchSkill(
 ) bool {
 	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, message.Switch))
 	if m.Skill == "" {
-		return j.says(
-			ctx, m, s,
-			"Name a skill: /skill NAME. "+message.Switch+" full takes all tools, "+message.Switch+" "+message.Auto+
-				" those of the phase or the agent. Now active: "+j.active(m, s)+"."+inPhase(s.Flow), yield,
-		)
+		return j.says(ctx, m, s, phrase.In(m.Language, "Name a skill: /skill NAME. /skill full takes all tools, /skill auto "+
+			"those of the phase or the agent. Now active: %s.", j.active(m, s))+workflow.Place(m.Language, s.Flow), yield)
 	}
 	skill, err := j.choice(m, s)
 	if err != nil {
 		return j.refuse(ctx, err, yield)
 	}
 	s.Skill = skill
-	says := "Now active: " + j.active(m, s) + "."
+	says := phrase.In(m.Language, "Now active: %s.", j.active(m, s))
 	if skill != "" {
-		says = "The skill " + skill + " is active."
+		says = phrase.In(m.Language, "The skill %s is active.", skill)
 	}
 	if s.Flow.Runs() {
 		s.Flow = s.Flow.Clone()
 		if s.Flow.Skill = skill; skill == "" {
-			return j.says(
-				ctx, m, s, fmt.Sprintf("Each phase of the workflow %s has its own tools again.", s.Flow.Workflow), yield,
-			)
+			says = phrase.In(m.Language, "Each phase of the workflow %s has its own tools again.", s.Flow.Workflow)
+			return j.says(ctx, m, s, says, yield)
 		}
 	}
-	return j.says(ctx, m, s, says+inPhase(s.Flow), yield)
+	return j.says(ctx, m, s, says+workflow.Place(m.Language, s.Flow), yield)
 }
 
 // active names the skill that is active for the sender of a message, unless it is hidden from
@@ -111,7 +108,7 @@ func (j *job) active(m message.Mail, s session.Session) string {
 	m.Skill = ""
 	skill := cmp.Or(j.engine.agents.Input(j.agent, m, s).Facts.Skill, catalog.Full)
 	if slices.Contains(j.engine.agents.Seen(j.agent, m, s).HiddenSkills, skill) {
-		return "that of the agent"
+		return phrase.In(m.Language, "that of the agent")
 	}
 	return skill
 }
@@ -122,19 +119,6 @@ func (j *job) choice(m message.Mail, s session.Session) (string, error) {
 		return "", nil
 	}
 	return m.Skill, j.engine.agents.CheckNames(j.agent, m, s)
-}
-
-// inPhase says which phase of a workflow a conversation is in, and who chose its tools.
-func inPhase(f *session.Flow) string {
-	switch {
-	case !f.Runs():
-		return ""
-	case f.Skill != "":
-		return fmt.Sprintf(
-			" The workflow %s is in the phase %s and keeps to this skill, as a person chose.", f.Workflow, f.Phase,
-		)
-	}
-	return fmt.Sprintf(" It belongs to the phase %s of the workflow %s.", f.Phase, f.Workflow)
 }
 
 // says ends a message with a text that no model wrote, and stores what has changed.

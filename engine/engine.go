@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/engine/internal/metrics"
+	"github.com/etui-run/etui/health"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/inquiry"
@@ -156,6 +157,7 @@ type Engine struct {
 	inquiries *inquiry.Inquiries
 	learner   *learning.Learner
 	people    *people.People
+	health    *health.Health
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
@@ -193,7 +195,9 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
-	e := &Engine{config: cfg, holder: rand.Text()}
+	e := &Engine{holder: rand.Text(), health: health.New(cfg.Log, cfg.Now)}
+	cfg.Store = e.health.Watch(cfg.Store)
+	e.config = cfg
 	selector := selection.Follow(cfg.Registry, cfg.Selection)
 	e.people = people.New(people.Config{Users: cfg.Users, Catalog: e.Catalog, Scope: cfg.Scope})
 	e.approvals = approval.New(approval.Config{
@@ -320,14 +324,10 @@ func (e *Engine) Expire(ctx context.Context) error {
 	return errors.Join(e.answers.Expire(ctx), e.subAgents.Expire(ctx), e.inquiries.Attend(ctx))
 }
 
-// Ready returns an error when the engine cannot answer: when the store cannot be
-// read, or [ErrStopping].
-func (e *Engine) Ready(ctx context.Context) error {
-	if e.box.Stopping() {
-		return ErrStopping
-	}
-	_, err := e.config.Store.List(ctx, session.Filter{Limit: 1})
-	return err
+// Refused returns why messages are refused now: when the engine stops, all places are taken, or the
+// store cannot be read or takes nothing. None means that the engine can answer.
+func (e *Engine) Refused(ctx context.Context) []health.Cause {
+	return e.health.Causes(ctx, e.config.Store, e.box.Stopping())
 }
 
 // Erase removes what this engine keeps of a person under some names beside the conversations: what

@@ -2,15 +2,16 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/engine/internal/follow"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/workflow"
 )
 
 // following is where the events go of a turn that is taken up before a message is answered:
@@ -48,7 +49,7 @@ func (j *job) goOn(
 		return nil, true
 	case s.Flow == nil:
 		names := strings.Join(j.engine.agents.Workflows().Names(), ", ")
-		says = "No workflow has run here. " + message.Run + " NAME begins one: " + names + "."
+		says = phrase.In(m.Language, "No workflow has run here. %s NAME begins one: %s.", message.Run, names)
 	case s.Turn.ID != "" && turn.PhaseOf(s) == turn.Waiting:
 		var waiting []session.Await
 		for _, a := range s.Awaits {
@@ -63,7 +64,7 @@ func (j *job) goOn(
 		return &turnRun{job: j, mail: m, session: s}, false
 	default:
 		says = strings.TrimSpace(
-			fmt.Sprintf("%s\n\nThe workflow %s ended: %s (%s).", s.Flow.Reply, s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason),
+			s.Flow.Reply + "\n\n" + workflow.Ended(m.Language, s.Flow),
 		)
 	}
 	return nil, j.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow.Brief()}, yield)

@@ -146,7 +146,7 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 					(e.Step.Done == nil || len(j.given) > 0 || e.Step.Done.Reply != "" && !r.posted(ctx, e.Step.Done))
 				write = func(ctx context.Context, end store.End) error { return j.engine.box.Finish(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
-				end.ID, end.Result, write = e.Step.Taken, message.Result(taken(), nil), j.engine.box.Put
+				end.ID, end.Result, write = e.Step.Taken, message.Result(taken(m.Language), nil), j.engine.box.Put
 			}
 			for i, a := range end.State.Awaits {
 				if a.For == session.Outcome && a.Holder == "" {

@@ -185,7 +185,9 @@ func (s *sender) join(m *message.Mail) (place *mailbox.Place, leave func(), err 
 		return nil, nil, ErrStopping
 	}
 	free, err := s.engine.shares.take(
-		*m, s.job.key, share.Share{Name: "all", Says: "in all sessions", Places: s.engine.shares.total, Busy: ErrBusy},
+		*m, s.job.key, share.Share{
+			Name: "all", Says: "in all sessions", Places: s.engine.shares.total, Busy: ErrBusy, Full: s.engine.health.Crowded,
+		},
 	)
 	if err != nil {
 		return nil, nil, err
@@ -308,7 +310,7 @@ func (s *sender) attempt(
 	err := place.WaitFor(lined, store.Claim{Item: s.job.item.ID, News: f.Read})
 	out()
 	if errors.Is(err, errTaken) {
-		return f.Yield(turn.Event{Text: taken().Reply}, nil) && f.Yield(turn.Event{Done: taken()}, nil)
+		return f.Yield(turn.Event{Text: taken(m.Language).Reply}, nil) && f.Yield(turn.Event{Done: taken(m.Language)}, nil)
 	}
 	if errors.Is(err, store.ErrEnded) {
 		return s.job.elsewhere(ctx, f)
@@ -385,7 +387,7 @@ func (s *sender) catchUp(ctx context.Context, alone bool, of hears) (*store.Item
 		return &store.Item{State: store.Done, Result: given}, nil
 	}
 	if errors.Is(err, store.ErrEnded) { // it has no key
-		return &store.Item{State: store.Done, Result: message.Result(taken(), nil)}, nil
+		return &store.Item{State: store.Done, Result: message.Result(taken(""), nil)}, nil
 	}
 	if err != nil || now.State != store.Waiting {
 		return &now, err

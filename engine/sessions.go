@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/subagent"
@@ -96,17 +97,19 @@ func (c *Sessions) Stop(ctx context.Context, key session.Key) (bool, error) {
 	if err != nil || turn.PhaseOf(s) != turn.Waiting || s.Turn.ID == "" && len(subagent.Of(s.State)) == 0 {
 		return false, err
 	}
-	_, err = c.halt(ctx, s, s.Turn.Item, false)
+	_, err = c.halt(ctx, s, "", s.Turn.Item, false)
 	return err == nil, err
 }
 
 // halt ends the turn of a session that waits, if there is one, its sub-agents, and an item
 // of the inbox with them.
-func (c *Sessions) halt(ctx context.Context, s session.Session, item int64, deliver bool) (turn.Done, error) {
+func (c *Sessions) halt(
+	ctx context.Context, s session.Session, lang string, item int64, deliver bool,
+) (turn.Done, error) {
 	done := turn.Done{Stopped: true}
 	state, told, stopped := turn.StopSubAgents(s.State, c.now())
 	if len(stopped) > 0 {
-		done.Reply = fmt.Sprintf("Sub-agents that were stopped: %d.", len(stopped))
+		done.Reply = phrase.In(lang, "Sub-agents that were stopped: %d.", len(stopped))
 	}
 	if s.State = state; s.Turn.ID != "" {
 		for _, a := range s.Awaits {
@@ -118,14 +121,14 @@ func (c *Sessions) halt(ctx context.Context, s session.Session, item int64, deli
 		}
 		var left []chat.Message
 		var reply string
-		state, left, reply = turn.Halt(s, c.catalog(), c.now())
+		state, left, reply = turn.Halt(s, c.catalog(), lang, c.now())
 		told, done.Reply = append(left, told...), strings.TrimSpace(reply+" "+done.Reply)
 	}
 	if state.Flow.Runs() {
 		state.Flow, state.Skill = state.Flow.Clone(), state.Flow.Before
 		workflow.End(state.Flow, workflow.Stopped, "a person stopped it")
 		done.Flow = state.Flow.Brief()
-		done.Reply = strings.TrimSpace(done.Reply + " The workflow " + state.Flow.Workflow + " is stopped.")
+		done.Reply = strings.TrimSpace(done.Reply + " " + phrase.In(lang, "The workflow %s is stopped.", state.Flow.Workflow))
 	}
 	err := c.box.Write(ctx, store.End{
 		ID: item, Result: message.Result(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
@@ -18,8 +19,8 @@ const maxSteered = 8
 var errTaken = errors.New("the running turn has taken the message in")
 
 // taken is how a message ends that the running turn took in.
-func taken() *turn.Done {
-	return &turn.Done{Reply: "(taken into the answer that is being written)", Taken: true}
+func taken(lang string) *turn.Done {
+	return &turn.Done{Reply: phrase.In(lang, "(taken into the answer that is being written)"), Taken: true}
 }
 
 // steering returns the messages that the running turn can take in: the next ones of its
@@ -69,7 +70,7 @@ func (r *turnRun) steers(next message.Mail) bool {
 	if len(running.Reply) == 0 == (len(next.Reply) == 0) {
 		running.Reply = next.Reply // another message of the same chat
 	}
-	running.Trace = next.Trace
+	running.Trace, running.Language = next.Trace, next.Language
 	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 &&
 		next.Outcome == nil && next.Guest == running.Guest && (next.Skill == "" || next.Skill == running.Skill) &&
 		bytes.Equal(next.Stored(), running.Stored())

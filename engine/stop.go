@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/subagent"
@@ -29,12 +29,12 @@ func (s *sender) stopNow(ctx context.Context, m *message.Mail, yield func(turn.E
 		s.job.item = item
 		return false
 	}
-	done := turn.Done{Reply: "Stopped."}
+	done := turn.Done{Reply: phrase.In(m.Language, "Stopped.")}
 	if errors.Is(err, context.DeadlineExceeded) {
-		done.Reply, err = "The running turn is being stopped.", nil
+		done.Reply, err = phrase.In(m.Language, "The running turn is being stopped."), nil
 	}
 	if n := s.engine.box.Waiting(s.job.key); n > 0 {
-		done.Reply += fmt.Sprintf(" Messages that still wait for their turn: %d.", n)
+		done.Reply += " " + phrase.In(m.Language, "Messages that still wait for their turn: %d.", n)
 	}
 	if item.ID != 0 {
 		if err == nil {
@@ -60,16 +60,16 @@ func (s *sender) stopNow(ctx context.Context, m *message.Mail, yield func(turn.E
 func (j *job) stopWaiting(
 	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
 ) bool {
-	done := turn.Done{Reply: "Nothing is running."}
+	done := turn.Done{Reply: phrase.In(m.Language, "Nothing is running.")}
 	var err error
 	switch {
 	case m.History != nil:
-		done.Reply = "The client keeps this conversation, so it can only be stopped there: " +
-			"close the connection of the request."
+		done.Reply = phrase.In(m.Language, "The client keeps this conversation, so it can only be stopped there: "+
+			"close the connection of the request.")
 	case s.Turn.ID == "" && len(subagent.Of(s.State)) == 0 && !s.Flow.Runs():
 		err = j.engine.box.Write(ctx, store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: j.replies})
 	default:
-		done, err = j.engine.sessions.halt(ctx, s, j.item.ID, j.replies)
+		done, err = j.engine.sessions.halt(ctx, s, m.Language, j.item.ID, j.replies)
 	}
 	if err != nil {
 		return j.refuse(ctx, err, yield)

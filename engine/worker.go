@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -117,8 +118,8 @@ func (w worker) finish(ctx context.Context, key session.Key, crashed bool, of he
 func (w worker) Park(ctx context.Context, i store.Item) error {
 	var posted error
 	if _, m, err := w.engine.agents.Read(i); err == nil && len(m.Reply) > 0 && m.Outcome == nil {
-		text := fmt.Sprintf(
-			"This message could not be answered, again and again, and was set aside: “%s”. "+
+		text := phrase.In(
+			m.Language, "This message could not be answered, again and again, and was set aside: “%s”. "+
 				"An operator can have it tried again.",
 			printable.Line(m.Text, 100),
 		)

@@ -53,6 +53,8 @@ type User struct {
 	// Roles, Groups and Attrs are what rules read.
 	Roles, Groups []string
 	Attrs         map[string]string
+	// Language is that of etui's own words to the person; empty means the one of the platform.
+	Language string
 }
 
 // Users are the persons of a configuration. A nil *Users has none.

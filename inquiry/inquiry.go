@@ -29,6 +29,7 @@ import (
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/people"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
@@ -339,6 +340,9 @@ func (q *Inquiries) person(name string, a approval.Approval, at Place, c Circle)
 func (q *Inquiries) Language(
 	ctx context.Context, m message.Mail, key session.Key, said string,
 ) string {
+	if m.Language != "" {
+		return m.Language
+	}
 	if text := strings.TrimSpace(said); text != "" && !strings.HasPrefix(text, "/") {
 		return languageOf(text)
 	}
@@ -364,9 +368,9 @@ const looked = 20
 
 func languageOf(text string) string {
 	if chat.Chinese(text) {
-		return approval.Chinese
+		return phrase.Chinese
 	}
-	return "en"
+	return phrase.English
 }
 
 // Shown adds to what a turn waits for how the person who asked is to read of it: in which language, who

@@ -182,7 +182,7 @@ func (o *Origin) Root() session.Key { return o.Within[0].Session }
 
 // Digest tells a message from another one with the same key.
 func (m Message) Digest() string {
-	m.Wait, m.IdempotencyKey, m.Files, m.Accepted = false, "", chat.WithoutData(m.Files), nil
+	m.Wait, m.IdempotencyKey, m.Language, m.Files, m.Accepted = false, "", "", chat.WithoutData(m.Files), nil
 	return Hash(m)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/selection"
@@ -27,23 +28,23 @@ import (
 // The reasons to refuse a message, or why it got no answer.
 var (
 	// ErrTooLong: the message is longer than it may be.
-	ErrTooLong = errors.New("the message is too long")
+	ErrTooLong = phrase.Errorf("the message is too long")
 	// ErrInvalid: the message says of its sender what cannot be.
-	ErrInvalid = errors.New("the message is not valid")
+	ErrInvalid = phrase.Errorf("the message is not valid")
 	// ErrEmpty: the message has no text.
-	ErrEmpty = errors.New("the message is empty")
+	ErrEmpty = phrase.Errorf("the message is empty")
 	// ErrKeyReused: another message of the sender has the same idempotency key.
 	ErrKeyReused = errors.New("the idempotency key belongs to another message")
 	// ErrParked: the turn of the message failed unexpectedly, again and again.
-	ErrParked = errors.New("the message was given up")
+	ErrParked = phrase.Errorf("the message was given up")
 	// ErrUnknown: the message names an agent, skill or tool that does not exist.
 	ErrUnknown = roster.ErrUnknown
 	// ErrOpen: a call of the conversation awaits approval.
-	ErrOpen = errors.New("a call of this conversation awaits approval; answer it first")
+	ErrOpen = phrase.Errorf("a call of this conversation awaits approval; answer it first")
 	// ErrNoClientTools: the agent, or the API key, takes no tools of clients.
-	ErrNoClientTools = errors.New("tools of clients are not accepted")
+	ErrNoClientTools = phrase.Errorf("tools of clients are not accepted")
 	// ErrNothingAwaited: the message answers a call that awaits no answer in its session.
-	ErrNothingAwaited = errors.New("it awaits no answer in this session")
+	ErrNothingAwaited = phrase.Errorf("it awaits no answer in this session")
 )
 
 // The texts of messages that are commands, on every channel.
@@ -96,6 +97,8 @@ type Message struct {
 	Roles         []string          `json:"roles,omitempty"`
 	PlatformRoles []string          `json:"platform_roles,omitempty"`
 	Attrs         map[string]string `json:"attrs,omitempty"`
+	// Language is that of etui's own words to the sender, unless the configuration or the text says otherwise.
+	Language string `json:"language,omitempty"`
 	// Skill, when not empty, is the active toolset from this message on.
 	Skill string `json:"skill,omitempty"`
 	// Workflow, when not empty, names the workflow that this message begins, in place of one
@@ -230,7 +233,7 @@ func (m Message) Check() error {
 	for _, n := range [...]struct{ what, text string }{
 		{"agent", m.Agent}, {"skill", m.Skill}, {"mode", string(m.Mode)}, {"channel", m.Channel}, {"chat", m.Chat},
 		{"thread", m.Thread}, {"account", m.Account}, {"user", m.User}, {"session", m.Session}, {"as", m.As},
-		{"idempotency key", m.IdempotencyKey},
+		{"idempotency key", m.IdempotencyKey}, {"language", m.Language},
 	} {
 		if err := name(n.what, n.text); err != nil {
 			return err

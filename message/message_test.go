@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -131,8 +132,8 @@ func TestResult(t *testing.T) {
 		"a wrong key":  {model.ErrAuth, "Something went wrong here, and the answer is lost. Please tell whoever runs this service, or try again later.", "auth"},
 	} {
 		_, _, err := message.ResultOf(store.Item{Result: message.Result(nil, c.err)})
-		if err == nil || err.Error() != c.err.Error() || message.Excuse(err, "hello") != c.excuse || message.FailureOf(err) != c.word {
-			t.Errorf("%s: %v, %q, %q", name, err, message.Excuse(err, "hello"), message.FailureOf(err))
+		if err == nil || err.Error() != c.err.Error() || outbox.Excuse(err, "") != c.excuse || message.FailureOf(err) != c.word {
+			t.Errorf("%s: %v, %q, %q", name, err, outbox.Excuse(err, ""), message.FailureOf(err))
 		}
 	}
 	file := chat.File{Name: "a.png", SHA256: "1"}

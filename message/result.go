@@ -10,6 +10,7 @@ import (
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
@@ -17,9 +18,10 @@ import (
 // result is how a message ended, as the inbox keeps it: with Done, or with an error of a
 // kind.
 type result struct {
-	Done  *turn.Done `json:"done,omitempty"`
-	Error string     `json:"error,omitempty"`
-	Kind  string     `json:"kind,omitempty"`
+	Done  *turn.Done        `json:"done,omitempty"`
+	Error string            `json:"error,omitempty"`
+	Kind  string            `json:"kind,omitempty"`
+	Said  map[string]string `json:"said,omitempty"` // Error in other languages
 	// Files come with the reply. Their bytes are those of the session's messages.
 	Files []chat.File `json:"files,omitempty"`
 }
@@ -51,6 +53,9 @@ func Result(done *turn.Done, err error, files ...chat.File) json.RawMessage {
 	r := result{Done: done, Files: files}
 	if err != nil {
 		r.Error, r.Kind = err.Error(), kindOf(err)
+		if said := phrase.Error(phrase.Chinese, err); said != "" {
+			r.Said = map[string]string{phrase.Chinese: said}
+		}
 	}
 	raw, _ := json.Marshal(r) // texts and numbers
 	return raw
@@ -62,11 +67,13 @@ func Replied(text string) json.RawMessage { return Result(&turn.Done{Reply: text
 // again is an error that an earlier message got.
 type again struct {
 	text string
-	kind error // nil when it is of none
+	said map[string]string // in other languages
+	kind error             // nil when it is of none
 }
 
-func (a *again) Error() string { return a.text }
-func (a *again) Unwrap() error { return a.kind }
+func (a *again) Error() string         { return a.text }
+func (a *again) Unwrap() error         { return a.kind }
+func (a *again) In(lang string) string { return a.said[lang] }
 
 // ResultOf returns how an item ended: with Done, and the files that come with its reply, or an error.
 func ResultOf(i store.Item) (*turn.Done, []chat.File, error) {
@@ -80,7 +87,7 @@ func ResultOf(i store.Item) (*turn.Done, []chat.File, error) {
 	if r.Done != nil {
 		return r.Done, r.Files, nil
 	}
-	failed := &again{text: r.Error}
+	failed := &again{text: r.Error, said: r.Said}
 	for _, k := range failures {
 		if k.name == r.Kind {
 			failed.kind = k.err
@@ -96,29 +103,6 @@ func Repeat(i store.Item, yield func(turn.Event, error) bool) bool {
 		return yield(turn.Event{}, err) && false
 	}
 	return (done.Reply == "" || yield(turn.Event{Text: done.Reply}, nil)) && yield(turn.Event{Done: done}, nil)
-}
-
-// Excuse says for people why a message got no reply. An error that an operator has to mend is
-// none of their business, and is in the log. The text is in Chinese if they asked so.
-func Excuse(err error, asked string) string {
-	english := "Something went wrong here, and the answer is lost. Please tell whoever runs this service, or try again later."
-	chinese := "这里出了问题，回答丢失了。请告知本服务的管理者，或稍后再试。"
-	switch {
-	case errors.Is(err, turn.ErrStopped):
-		english, chinese = "Stopped.", "已停止。"
-	case errors.Is(err, ErrTooLong), errors.Is(err, model.ErrTooLong):
-		english, chinese = "That is too long for me. /new starts a new conversation.", "内容太长了。发送 /new 可以开始新的对话。"
-	case errors.Is(err, ErrInvalid), errors.Is(err, ErrUnknown), errors.Is(err, ErrOpen),
-		errors.Is(err, ErrNothingAwaited), errors.Is(err, approval.ErrNotYours), errors.Is(err, model.ErrUnsupported):
-		english, chinese = "That is not possible: "+err.Error()+".", "无法这样做："+err.Error()+"。"
-	case errors.Is(err, model.ErrRateLimited), errors.Is(err, model.ErrUnavailable):
-		english = "The language model cannot be reached at the moment. Please try again in a few minutes."
-		chinese = "目前无法连接语言模型，请过几分钟再试。"
-	}
-	if chat.Chinese(asked) {
-		return chinese
-	}
-	return english
 }
 
 // FailureOf returns a word for how a message failed; empty if it did not.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -180,9 +181,9 @@ var (
 	// ErrRateLimited: too many requests for now.
 	ErrRateLimited = errors.New("the provider's rate limit is reached")
 	// ErrTooLong: the request does not fit the model's window.
-	ErrTooLong = errors.New("the request is too long for the model")
+	ErrTooLong = phrase.Errorf("the request is too long for the model")
 	// ErrRequest: the provider did not understand the request.
-	ErrRequest = errors.New("the provider refused the request")
+	ErrRequest = phrase.Errorf("the provider refused the request")
 	// ErrBilling: the account has no credit or quota left, which waiting does not change.
 	ErrBilling = errors.New("the provider's account has no credit left")
 	// ErrNoModel: the provider does not know the model, or there is no provider at the
@@ -190,7 +191,7 @@ var (
 	ErrNoModel = errors.New("the provider does not have the model")
 	// ErrUnsupported: the model does not know one of the request's [Settings]; the error
 	// wraps a [*SettingError].
-	ErrUnsupported = errors.New("the model cannot answer as asked")
+	ErrUnsupported = phrase.Errorf("the model cannot answer as asked")
 	// ErrUnavailable: the provider is unreachable, has failed or was too slow.
 	ErrUnavailable = errors.New("the provider is not available")
 )

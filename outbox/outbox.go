@@ -62,6 +62,8 @@ type Letter struct {
 	Files []chat.File
 	// Failed says for people why there is no reply. Text is empty then.
 	Failed string
+	// Language is that of etui's own words to the person.
+	Language string
 	// Tries and Reason are those of [Outbox.Undelivered].
 	Tries  int
 	Reason string
@@ -92,12 +94,12 @@ func (b *Outbox) Letters(ctx context.Context, after int64, limit int) ([]Letter,
 func (b *Outbox) letter(ctx context.Context, i store.Item) Letter {
 	l := Letter{ID: i.ID, Session: i.Session, Tries: i.Tries, Reason: i.Reason, Asked: i.Accepted, Answered: i.Ended}
 	var asked struct {
-		Text  string          `json:"text"`
-		Reply json.RawMessage `json:"reply"`
-		Trace string          `json:"trace"`
+		Language string          `json:"language"`
+		Reply    json.RawMessage `json:"reply"`
+		Trace    string          `json:"trace"`
 	}
 	if json.Unmarshal(i.Message, &asked) == nil {
-		l.To, l.trace = asked.Reply, asked.Trace
+		l.To, l.Language, l.trace = asked.Reply, asked.Language, asked.Trace
 	}
 	if len(l.To) == 0 { // the clock asked, or the outcome of a call
 		if s, err := b.config.Store.Load(ctx, i.Session, 1); err == nil {
@@ -106,7 +108,7 @@ func (b *Outbox) letter(ctx context.Context, i store.Item) Letter {
 	}
 	done, files, err := message.ResultOf(i)
 	if l.Files = files; err != nil {
-		l.Failed = message.Excuse(err, asked.Text)
+		l.Failed = Excuse(err, l.Language)
 	} else {
 		l.Text, l.Awaits = done.Reply, done.Awaits
 	}

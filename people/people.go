@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 )
@@ -43,6 +44,18 @@ func (p *People) Now() *identity.Users { return p.At(p.config.Catalog()) }
 
 // Sender returns who a caller is.
 func (p *People) Sender(c identity.Caller) identity.Sender { return p.Now().Sender(c.Channel, c.User) }
+
+// Language returns the language of etui's own words to a caller: the one of the configuration, or in which
+// the caller writes, or that the platform names.
+func (p *People) Language(c identity.Caller, wrote, platform string) string {
+	if s := p.Sender(c); s.User != nil && s.User.Language != "" {
+		return s.User.Language
+	}
+	if chat.Chinese(wrote) {
+		return phrase.Chinese
+	}
+	return phrase.Match(platform)
+}
 
 // Guest reports whether anybody could be the caller in a conversation: the caller has no name and is
 // not the operator, or is only a guest to the platform.

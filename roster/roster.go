@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -17,11 +16,12 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/store"
 )
 
 // ErrUnknown says that an agent, a skill or a group does not exist.
-var ErrUnknown = errors.New("not found")
+var ErrUnknown = phrase.Errorf("not found")
 
 // Spec is what the configuration says of an agent that can be changed at run time, see
 // [engine.Agent].
@@ -65,8 +65,10 @@ func (r *Roster) Names() []string { return slices.Clone(r.names) }
 func (r *Roster) Agent(name string) (*Agent, error) {
 	a, ok := r.agents[cmp.Or(name, r.names[0])]
 	if !ok {
-		hint := cmp.Or(nearest.Hint(name, slices.Values(r.names)), "; the agents are "+strings.Join(r.names, ", "))
-		return nil, fmt.Errorf("agent %q: %w%s", name, ErrUnknown, hint)
+		if hint := phrase.Near(name, slices.Values(r.names)); hint != "" {
+			return nil, phrase.Errorf("agent %q: %w%s", name, ErrUnknown, hint)
+		}
+		return nil, phrase.Errorf("agent %q: %w; the agents are %s", name, ErrUnknown, strings.Join(r.names, ", "))
 	}
 	return a, nil
 }
@@ -319,5 +321,5 @@ func (r *Roster) CheckSkill(name string) error {
 
 // UnknownSkill is the error of a skill that is none of others.
 func UnknownSkill(name string, others []string) error {
-	return fmt.Errorf("skill %q: %w%s", name, ErrUnknown, nearest.Hint(name, slices.Values(others)))
+	return phrase.Errorf("skill %q: %w%s", name, ErrUnknown, phrase.Near(name, slices.Values(others)))
 }

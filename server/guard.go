@@ -197,9 +197,8 @@ func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
 	if s.config.Key == "" && (!s.needed() || said == "" && local(r)) {
 		return all, true
 	}
-	want := sha256.Sum256([]byte("Bearer " + s.config.Key))
-	got := sha256.Sum256([]byte(said))
-	isKey := subtle.ConstantTimeCompare(want[:], got[:]) == 1 && s.config.Key != ""
+	isKey := same(said, s.config.Key)
+	isKey = same(said, s.config.Local) || isKey
 	token, bearer := strings.CutPrefix(said, "Bearer ")
 	key, known := s.config.Keys.Find(token)
 	if isKey {
@@ -219,6 +218,12 @@ func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
 		c.User = user.Name
 	}
 	return c, true
+}
+
+// same reports whether a client presents a key, in the same time for every wrong one.
+func same(said, key string) bool {
+	want, got := sha256.Sum256([]byte("Bearer "+key)), sha256.Sum256([]byte(said))
+	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && key != ""
 }
 
 // needed reports whether clients need a key or a token.

@@ -10,8 +10,8 @@
 package server
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/erase"
+	"github.com/etui-run/etui/health"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/server/a2a"
 	"github.com/etui-run/etui/server/admin"
@@ -39,6 +40,8 @@ type Config struct {
 	// Key, when not empty, is an operator's key, which may also speak for others.
 	// Clients present it, or one of Keys, as a bearer token.
 	Key string
+	// Local, when not empty, is one more key of operators, for commands on this machine.
+	Local string
 	// Keys are the other keys; nil means none. While there are some and Key is empty,
 	// only programs on this machine need no key: they are operators.
 	Keys *identity.Keys
@@ -162,15 +165,9 @@ func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	err := s.engine.Ready(ctx)
-	if errors.Is(err, engine.ErrStopping) {
-		wire.Reply(w, http.StatusServiceUnavailable, s.health("stopping"))
-		return
-	}
-	if err != nil {
-		s.config.Log.ErrorContext(ctx, "not ready", "error", err)
-		h := s.health("not ready")
-		h.Error = "the store cannot be read"
+	if refused := s.engine.Refused(ctx); len(refused) > 0 { // the log has said it
+		h := s.health(cmp.Or(map[string]string{health.Stopping: "stopping", health.Busy: "busy"}[refused[0].Name], "not ready"))
+		h.Error = map[string]string{health.Store: "the store cannot be read or written", health.Busy: "too many messages run or wait"}[refused[0].Name]
 		wire.Reply(w, http.StatusServiceUnavailable, h)
 		return
 	}

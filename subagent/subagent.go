@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
@@ -423,7 +424,12 @@ func (v *Supervisor) again(ctx context.Context, key session.Key, a session.Await
 
 // ask tells the person for whom a sub-agent works what waits for an approval.
 func (v *Supervisor) ask(ctx context.Context, o *message.Origin, key session.Key, list []session.Await) error {
-	text := fmt.Sprintf("The sub-agent %s asks (its task: %s)\n%s", o.ID, o.Title, approval.Text(list))
+	asked, _ := message.Read(o.Back) // English, if it cannot be read
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Language = asked.Language
+	}
+	text := phrase.In(asked.Language, "The sub-agent %s asks (its task: %s)", o.ID, o.Title) + "\n" + approval.Text(list)
 	m := message.Mail{
 		Kind: message.KindNotice, Notice: text,
 		Message: message.Message{Agent: o.Within[0].Agent, IdempotencyKey: "notice-" + list[0].ID},

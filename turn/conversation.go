@@ -3,13 +3,13 @@ package turn
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/workflow"
@@ -195,10 +195,11 @@ func (c *conversation) drop(count int) {
 // refusal is the message that ends a turn whose request the provider refused. The turn
 // is not sent again, except for this message when calls had run.
 func (c *conversation) refusal(err error) chat.Message {
-	text := "This message could not be answered: " + model.ErrRequest.Error() + "."
+	lang, why := c.in.Facts.Language, model.ErrRequest
 	if errors.Is(err, model.ErrTooLong) {
-		text = "This message could not be answered: " + model.ErrTooLong.Error() + "."
+		why = model.ErrTooLong
 	}
+	text := phrase.In(lang, "This message could not be answered: %v.", why)
 	var ran []string
 	for _, m := range c.sent[lastQuestion(c.sent):] {
 		for _, call := range m.Calls {
@@ -206,7 +207,7 @@ func (c *conversation) refusal(err error) chat.Message {
 		}
 	}
 	if len(ran) > 0 {
-		text += fmt.Sprintf(" These calls had been made: %s.", strings.Join(ran, ", "))
+		text += " " + phrase.In(lang, "These calls had been made: %s.", strings.Join(ran, ", "))
 	}
 	return chat.Message{Role: chat.Assistant, Text: text, Refused: true, Time: c.in.Facts.Time}
 }
@@ -226,7 +227,7 @@ func (c *conversation) takeBack() {
 
 // halt ends a turn that a person stopped. Said is what the model had said.
 func (c *conversation) halt(said string) {
-	note := stopNote(c.sent, c.state.Turn.Calls)
+	note := stopNote(c.in.Facts.Language, c.sent, c.state.Turn.Calls)
 	c.done.Stopped = true
 	if c.flows() {
 		workflow.End(c.state.Flow, workflow.Stopped, "a person stopped it")

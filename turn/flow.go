@@ -349,11 +349,7 @@ func (w *flow) end(before ...chat.Message) bool {
 		if n > 0 && !c.remember(before...) {
 			return false
 		}
-		in := ""
-		if f.Phase != "" {
-			in = " in the phase " + f.Phase
-		}
-		text := fmt.Sprintf("The workflow %s ended%s: %s. %s", f.Workflow, in, f.Outcome, sentence(f.Reason))
+		text := workflow.Ending(c.in.Facts.Language, f)
 		if f.Reply != "" && n == 0 {
 			text = f.Reply + "\n\n" + text
 		}
@@ -367,13 +363,6 @@ func (w *flow) end(before ...chat.Message) bool {
 	c.finish(answer)
 	c.stopped = true
 	return false
-}
-
-func sentence(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // phase describes where the run is.

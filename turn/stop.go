@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 )
 
@@ -21,7 +22,7 @@ const notRun = "the turn was cancelled before this call was run"
 
 // stopNote says that a turn was stopped, and what became of its calls: those after the
 // newest message of the user, and so many before it.
-func stopNote(messages []chat.Message, before int) string {
+func stopNote(lang string, messages []chat.Message, before int) string {
 	var ran, unknown, left []string
 	from := lastQuestion(messages) + 1
 	for ; from > 0 && before > 0; from-- {
@@ -40,13 +41,13 @@ func stopNote(messages []chat.Message, before int) string {
 			}
 		}
 	}
-	text := "(stopped"
+	text := "(" + phrase.In(lang, "stopped")
 	for _, part := range []struct {
 		says  string
 		names []string
-	}{{"; done before: ", ran}, {"; interrupted, so that it is unknown what it did: ", unknown}, {"; not begun: ", left}} {
+	}{{"; done before: %s", ran}, {"; interrupted, so that it is unknown what it did: %s", unknown}, {"; not begun: %s", left}} {
 		if len(part.names) > 0 {
-			text += part.says + strings.Join(part.names, ", ")
+			text += phrase.In(lang, part.says, strings.Join(part.names, ", "))
 		}
 	}
 	return text + ")"
@@ -79,9 +80,9 @@ func Beside(s session.State, m chat.Message) (session.State, []chat.Message) {
 }
 
 // Halt is for a host that stops a turn that waits. It returns what to store: the state of
-// the session, and the messages that end the turn, with a reply that says what was done.
-func Halt(s session.Session, c *catalog.Catalog, now time.Time) (state session.State, left []chat.Message, reply string) {
-	reply = stopNote(s.Messages, s.Turn.Calls)
+// the session, and the messages that end the turn, with a reply in a language that says what was done.
+func Halt(s session.Session, c *catalog.Catalog, lang string, now time.Time) (state session.State, left []chat.Message, reply string) {
+	reply = stopNote(lang, s.Messages, s.Turn.Calls)
 	state, left = Close(s, c, "the user stopped it", now)
 	state, end := counted(state, []chat.Message{{Role: chat.Assistant, Text: reply, Time: now}})
 	return state, append(left, end...), reply

@@ -17,7 +17,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"log/slog"
 	"math"
@@ -36,6 +35,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/rules"
@@ -638,11 +638,11 @@ func (t *run) giveUp() {
 	if c.stopped {
 		return
 	}
-	text := fmt.Sprintf("I stopped after %d steps without coming to an end.", c.done.Steps)
+	text := phrase.In(c.in.Facts.Language, "I stopped after %d steps without coming to an end.", c.done.Steps)
 	if t.stuck() {
 		text = repeat.Reply(chat.Chinese(c.in.Text))
 	} else if c.spent() {
-		text = fmt.Sprintf("I stopped without coming to an end: I used %d tokens, and may use %d.",
+		text = phrase.In(c.in.Facts.Language, "I stopped without coming to an end: I used %d tokens, and may use %d.",
 			c.state.Tokens, c.in.MaxTokens)
 	}
 	c.config.Log.WarnContext(c.ctx, "turn reached its limit",

@@ -241,6 +241,7 @@ func (c *Channel) readInteraction(self *account, data []byte) (*arrival, error) 
 			Parent string `json:"parent_id"`
 		}
 		Context *int
+		Locale  string
 		Member  *member
 		User    *user
 		Message struct{ ID string }
@@ -287,6 +288,7 @@ func (c *Channel) readInteraction(self *account, data []byte) (*arrival, error) 
 	if i.Member != nil {
 		a.roles = i.Member.Roles
 	}
+	a.From.Language = i.Locale
 	switch i.Type {
 	case isCommand:
 		if d.Name == "" || d.Type > 1 { // of a menu that this channel does not have

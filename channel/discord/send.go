@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/phrase"
 )
 
 // promise is an interaction whose answer was announced. Discord's token for it is valid for
@@ -210,10 +211,22 @@ func (c *Channel) SetMenu(ctx context.Context, commands []channel.Command) error
 		list = append(list, map[string]any{
 			"type": 1, "name": strings.ToLower(command.Name), "description": string(about[:min(len(about), help)]),
 			"integration_types": []int{0}, "contexts": []int{0, 1},
-			"options": []map[string]any{{"type": 3, "name": option, "description": "What follows the command, if it takes something", "required": false, "max_length": maxText}},
+			"description_localizations": localized(command.Help, help),
+			"options": []map[string]any{{"type": 3, "name": option, "description": following, "required": false, "max_length": maxText,
+				"description_localizations": localized(following, help)}},
 		})
 	}
 	return c.call(ctx, "PUT", "applications/{}/commands", []string{self.App}, list, nil)
+}
+
+// following describes the words after a command.
+const following = "what follows the command, if it takes something"
+
+// localized has the text of a command for people whose Discord is in Chinese.
+func localized(english string, most int) map[string]string {
+	text := []rune(phrase.Word(phrase.Chinese, english))
+	about := string(text[:min(len(text), most)])
+	return map[string]string{"zh-CN": about, "zh-TW": about}
 }
 
 // dialect is Discord's kind of Markdown, which knows neither tables nor pictures nor headings

@@ -16,7 +16,9 @@ import (
 	gomail "github.com/emersion/go-message/mail"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 // ours begins the Message-IDs of what the channel has sent.
@@ -53,7 +55,11 @@ func (c *Channel) compose(ctx context.Context, m channel.Outgoing, to string) ([
 	// RFC 3834: no program answers this. What Exchange understands comes with it.
 	h.Set("Auto-Submitted", "auto-replied")
 	h.Set("X-Auto-Response-Suppress", "All")
-	h.SetSubject(reply(o.subject, cmp.Or(c.self.Name, c.self.Address)))
+	lang := phrase.English
+	if chat.Chinese(m.Text) {
+		lang = phrase.Chinese
+	}
+	h.SetSubject(reply(o.subject, phrase.In(lang, "Message from %s", cmp.Or(c.self.Name, c.self.Address))))
 	references := o.references
 	if len(references) == 0 && m.To.Thread != "" && m.To.Thread != o.messageID && !strings.HasPrefix(m.To.Thread, "hash-") {
 		references = []string{m.To.Thread}
@@ -134,11 +140,11 @@ func write(data []byte, create func() (io.WriteCloser, error)) error {
 // answered matches what programs put before the subject of an answer.
 var answered = regexp.MustCompile(`(?i)^\s*((re|aw|sv|antw|回复|回覆|答复)(\[\d+\])?\s*[:：]\s*)+`)
 
-// reply is the subject of an answer.
-func reply(subject, from string) string {
+// reply is the subject of an answer to a mail; otherwise is that to one without a subject.
+func reply(subject, otherwise string) string {
 	subject = strings.TrimSpace(answered.ReplaceAllString(subject, ""))
 	if subject == "" {
-		return "Message from " + from
+		return otherwise
 	}
 	return "Re: " + subject
 }

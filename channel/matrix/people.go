@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 // direct are the rooms that people have begun as direct chats: the account's m.direct, by person.
@@ -239,7 +240,11 @@ func (r *run) tell(ctx context.Context, room string) {
 		return
 	}
 	r.told.Add(room)
-	const text = "Messages in this room are encrypted, and I cannot read them. Please write to me in a room without end-to-end encryption: it is chosen when a room is made, and cannot be switched off later."
+	said := func(lang string) string {
+		return phrase.In(lang, "Messages in this room are encrypted, and I cannot read them. Please write to me in a room without "+
+			"end-to-end encryption: it is chosen when a room is made, and cannot be switched off later.")
+	}
+	text := said(phrase.English) + "\n\n" + said(phrase.Chinese) // Matrix does not say who reads what
 	if _, err := r.Send(ctx, channel.Outgoing{To: channel.Address{Chat: room}, Text: text, Key: "encrypted"}); err != nil {
 		r.log.WarnContext(ctx, "people in an encrypted room cannot be told that nothing can be read there", "room", room, "error", err)
 		return

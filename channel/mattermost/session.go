@@ -292,17 +292,17 @@ func (s *session) load(ctx context.Context, files []file) []chat.File {
 // meet asks about a person. Administrators are those of the server.
 func (s *session) meet(ctx context.Context, id string) (p channel.Sender, known bool) {
 	var user struct {
-		ID, Username, Nickname, Roles string
-		First                         string `json:"first_name"`
-		Last                          string `json:"last_name"`
-		Bot                           bool   `json:"is_bot"`
+		ID, Username, Nickname, Roles, Locale string
+		First                                 string `json:"first_name"`
+		Last                                  string `json:"last_name"`
+		Bot                                   bool   `json:"is_bot"`
 	}
 	if err := s.call(ctx, "GET", "users/{}", []string{id}, nil, &user); err != nil || user.ID != id {
 		s.log.WarnContext(ctx, "mattermost tells nothing about a sender", "user", id, "error", err)
 		return p, false
 	}
 	name := cmp.Or(user.Nickname, strings.TrimSpace(user.First+" "+user.Last))
-	p = channel.Sender{Handle: printable.Line(user.Username, 100), Name: printable.Line(name, 100), Bot: user.Bot}
+	p = channel.Sender{Handle: printable.Line(user.Username, 100), Name: printable.Line(name, 100), Language: user.Locale, Bot: user.Bot}
 	p.Roles = []string{"member"}
 	switch roles := strings.Fields(user.Roles); {
 	case slices.Contains(roles, "system_guest"):

@@ -64,6 +64,6 @@ func (p *People) Introduce(
 ) {
 	who := p.facts.Get(ctx, from.ID, func() (channel.Sender, bool) { return meet(ctx, from.ID) })
 	from.Handle, from.Name = cmp.Or(who.Handle, from.Handle), cmp.Or(who.Name, from.Name)
-	from.Bot = from.Bot || who.Bot
+	from.Bot, from.Language = from.Bot || who.Bot, cmp.Or(from.Language, who.Language)
 	from.Roles = slices.Clone(who.Roles)
 }

@@ -57,6 +57,7 @@ func (s *session) meet(ctx context.Context, id string) (p channel.Sender, known 
 			Name         string
 			RealName     string `json:"real_name"`
 			Deleted      bool
+			Locale       string
 			Bot          bool `json:"is_bot"`
 			Owner        bool `json:"is_owner"`
 			PrimaryOwner bool `json:"is_primary_owner"`
@@ -71,14 +72,14 @@ func (s *session) meet(ctx context.Context, id string) (p channel.Sender, known 
 			Enterprise struct{ Teams []string } `json:"enterprise_user"`
 		}
 	}
-	if err := s.call(ctx, s.config.Token, "users.info", url.Values{"user": {id}}, &answer); err != nil {
+	if err := s.call(ctx, s.config.Token, "users.info", url.Values{"user": {id}, "include_locale": {"true"}}, &answer); err != nil {
 		s.log.WarnContext(ctx, "slack tells nothing about a sender, who has no name and no role",
 			"user", platform.Word(id), "error", err)
 		return p, false
 	}
 	u := answer.User
 	name := cmp.Or(u.Profile.Display, u.Profile.Real, u.RealName)
-	p = channel.Sender{Handle: printable.Text(u.Name), Name: printable.Text(name), Bot: u.Bot}
+	p = channel.Sender{Handle: printable.Text(u.Name), Name: printable.Text(name), Language: u.Locale, Bot: u.Bot}
 	switch {
 	case u.ID != id || u.Deleted:
 	case u.Restricted, u.Ultra, u.Stranger, u.Team != s.self.Team && !slices.Contains(u.Enterprise.Teams, s.self.Team):

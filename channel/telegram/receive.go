@@ -107,7 +107,7 @@ func sender(m *message) channel.Sender {
 const service = 777000
 
 func person(u user) channel.Sender {
-	return channel.Sender{ID: id(u.ID), Handle: u.Username, Name: u.name(), Bot: u.Bot}
+	return channel.Sender{ID: id(u.ID), Handle: u.Username, Name: u.name(), Language: u.Language, Bot: u.Bot}
 }
 
 func (u user) name() string { return printable.Line(u.First+" "+u.Last, 100) }

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Send implements [channel.Channel]. In a group the message answers the one at
@@ -117,13 +118,23 @@ func number(id string) int64 {
 
 // SetMenu implements [channel.Menu]. Names that Telegram does not allow are left out.
 func (c *Channel) SetMenu(ctx context.Context, commands []channel.Command) error {
-	list := []params{}
-	for _, command := range commands[:min(len(commands), 100)] {
-		if len(command.Name) <= 32 && command.Name != "" && strings.Trim(command.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
-			list = append(list, params{"command": command.Name, "description": cmp.Or(printable.Line(command.Help, 256), command.Name)})
+	for _, lang := range []string{"", phrase.Chinese} { // the first is for all others
+		list := []params{}
+		for _, command := range commands[:min(len(commands), 100)] {
+			if len(command.Name) <= 32 && command.Name != "" && strings.Trim(command.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
+				help := printable.Line(phrase.Word(lang, command.Help), 256)
+				list = append(list, params{"command": command.Name, "description": cmp.Or(help, command.Name)})
+			}
+		}
+		menu := params{"commands": list}
+		if lang != "" {
+			menu["language_code"] = lang
+		}
+		if err := c.api.call(ctx, "setMyCommands", menu, nil); err != nil {
+			return err
 		}
 	}
-	return c.api.call(ctx, "setMyCommands", params{"commands": list}, nil)
+	return nil
 }
 
 // Limits of buttons; further ones are left out.
@@ -179,7 +190,7 @@ func (c *Channel) press(ctx context.Context, cb *callback) (channel.Incoming, bo
 func (c *Channel) pressed(ctx context.Context, cb *callback, known bool) {
 	p := params{"callback_query_id": cb.ID}
 	if !known {
-		p["text"] = "This button is no longer valid."
+		p["text"] = phrase.In(phrase.Match(cb.From.Language), "This button is no longer valid.")
 	}
 	if err := c.api.call(ctx, "answerCallbackQuery", p, nil); err != nil {
 		c.log.DebugContext(ctx, "a pressed button was not answered", "error", err)

@@ -36,6 +36,7 @@ type user struct {
 	First    string `json:"first_name"`
 	Last     string `json:"last_name"`
 	Username string `json:"username"`
+	Language string `json:"language_code"`
 }
 
 type place struct {

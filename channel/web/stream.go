@@ -84,6 +84,7 @@ func (c *Channel) events(life context.Context, w http.ResponseWriter, r *http.Re
 		return
 	}
 	defer release()
+	p.Language = r.Header.Get("Accept-Language")
 	s := &stream{talk: c.open(p.ID), key: rand.Text(), person: p}
 	defer c.close(s.talk)
 	ctx, end := context.WithCancelCause(r.Context())

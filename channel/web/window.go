@@ -154,6 +154,7 @@ func (c *Channel) socket(life context.Context, w http.ResponseWriter, r *http.Re
 	defer context.AfterFunc(life, func() { end(errStopping) })()
 	p, since, err := c.greeted(ctx, ws, guest)
 	release()
+	p.Language = r.Header.Get("Accept-Language")
 	if err == nil {
 		err = c.stay(ctx, end, ws, p, since)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 const (
@@ -30,6 +31,7 @@ type delivery struct {
 	Mentioned bool      `json:"mentioned"`
 	User      string    `json:"user"`
 	Name      string    `json:"name"`
+	Language  string    `json:"language"`
 	Roles     []string  `json:"roles"`
 	Text      string    `json:"text"`
 	Files     []file    `json:"files"`
@@ -102,7 +104,7 @@ func decode(id string, body []byte) (m channel.Incoming, err error) {
 	}
 	m = channel.Incoming{
 		ID:    d.ID,
-		From:  channel.Sender{ID: d.User, Name: printable.Line(d.Name, maxName)},
+		From:  channel.Sender{ID: d.User, Name: printable.Line(d.Name, maxName), Language: phrase.Match(d.Language)},
 		At:    channel.Address{Chat: d.Chat, Thread: d.Thread, Message: d.ID},
 		Group: d.Group, Mentioned: d.Mentioned, Text: d.Text, Time: d.Time,
 	}

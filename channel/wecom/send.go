@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 // maxText is the longest text of a message in bytes, plain or as Markdown (发送应用消息,
@@ -129,9 +130,13 @@ func card(text string, buttons []channel.Button) any {
 			list = append(list, button{label, 1 + min(i, 1), key})
 		}
 	}
+	lang := phrase.English
+	if chat.Chinese(text + buttons[0].Label) {
+		lang = phrase.Chinese
+	}
 	content := map[string]any{
 		"card_type":   "button_interaction",
-		"main_title":  map[string]string{"title": "请选择 · Please choose"},
+		"main_title":  map[string]string{"title": phrase.In(lang, "Please choose")},
 		"task_id":     rand.Text(), // no other card of the application may have it
 		"button_list": list,
 	}

@@ -47,9 +47,9 @@ type approval struct {
 }
 
 // texts are one text in several languages.
-type texts []phrase
+type texts []translation
 
-type phrase struct {
+type translation struct {
 	Text string `json:"text"`
 	Lang string `json:"lang"`
 }
@@ -157,7 +157,7 @@ func (c *Channel) apply(ctx context.Context, in approval) (chat.Result, error) {
 }
 
 func (f field) is(title string) bool {
-	return title == f.Property.ID || slices.ContainsFunc(f.Property.Title, func(t phrase) bool { return t.Text == title })
+	return title == f.Property.ID || slices.ContainsFunc(f.Property.Title, func(t translation) bool { return t.Text == title })
 }
 
 // describe lists the fields of a template for the model.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -28,7 +29,11 @@ func (g *gateway) with(ctx context.Context, stored bool, f func(*client.Client) 
 }
 
 // using is with for other settings of an engine in this process.
-func (g *gateway) using(ctx context.Context, use app.Config, f func(*client.Client) error) (err error) {
+func (g *gateway) using(ctx context.Context, use app.Config, ask func(*client.Client) error) (err error) {
+	f := func(c *client.Client) error {
+		c.Language = g.Language
+		return ask(c)
+	}
 	if g.url != "" {
 		u, err := url.Parse(g.url)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -36,13 +41,13 @@ func (g *gateway) using(ctx context.Context, use app.Config, f func(*client.Clie
 		}
 		return f(client.New(strings.TrimSuffix(g.url, "/"), "", os.Getenv("ETUI_API_KEY")))
 	}
-	w, err := g.open(ctx)
+	w, err := g.openRunning(ctx)
 	if err != nil {
 		return err
 	}
 	key := string(w.Config.API.Key)
 	if i := w.Running(); i.URL != "" {
-		c := client.New(i.URL, i.Admin, key)
+		c := client.New(i.URL, i.Admin, cmp.Or(i.Key, key))
 		c.Workspace = w.Dir
 		return f(c)
 	}

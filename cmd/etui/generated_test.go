@@ -109,7 +109,9 @@ etui reads ` + "`etui.yaml`" + ` in the workspace: the folder in which it starts
 variable can also set each key, and wins: ` + "`ETUI_LOG_LEVEL`" + ` is ` + "`log.level`" + `; write lists and mappings as YAML,
 ` + "`ETUI_SELECTION_PINNED=\"[read_file]\"`" + `. In any text ` + "`${NAME}`" + ` stands for an environment variable, which must be set; use it for keys. ` + "`${NAME:-default}`" + ` has a
 default for a variable that is unset or empty; it may be empty, and may hold other references: ` + "`${A:-${B:-x}}`" + `. ` + "`$${`" + ` stands for ` + "`${`" + `. Any other reference is a mistake that
-` + "`etui config validate`" + ` names. Line breaks and spaces around a key are dropped; etui refuses a key with a line break in it and names its variable.
+` + "`etui config validate`" + ` names. A file ` + "`.env`" + ` beside etui.yaml has ` + "`NAME=value`" + ` lines for variables that the environment lacks. Tools do not see it, and it takes effect as etui.yaml does: once
+you have [confirmed](#confirming-a-configuration) it, again when a value changes, and at the next start. It cannot hold ` + "`ETUI_`" + ` variables but ` + "`ETUI_API_KEY`" + `. Commands that talk to a
+running gateway of the same user need none of its variables. Line breaks and spaces around a key are dropped; etui refuses a key with a line break in it and names its variable.
 ` + "`etui config show`" + `, the log and errors hide the passwords and keys in addresses. Beside ` + "`etui.yaml`" + `, an [` + "`AGENTS.md`" + `](memory.md) in the workspace says how its agents work.
 ` + "`etui config validate`" + ` checks the file and every name in it. Editors can use the [JSON Schema](etui.schema.json):
 

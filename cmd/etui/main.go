@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/signal"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 )
 
 func main() {
@@ -24,7 +26,8 @@ func main() {
 		number, _ := again.(syscall.Signal)
 		os.Exit(128 + int(number)) // as shells report it
 	}()
-	code := run(ctx, os.Args[1:], &terminal.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	lang := phrase.Match(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG")))
+	code := run(ctx, os.Args[1:], &terminal.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Language: lang})
 	stop()
 	os.Exit(code)
 }

@@ -46,8 +46,19 @@ func (at *place) open(ctx context.Context) (*workdir.Workspace, error) {
 		for _, done := range w.Restored {
 			fmt.Fprintln(at.Err, "etui:", printable.OneLine(done))
 		}
+		err = errors.Join(err, w.Export(at.secrets))
 	}
 	return w, err
+}
+
+// openRunning is open for a command that only asks a gateway, if one serves the workspace: it needs none of
+// the gateway's secrets.
+func (at *place) openRunning(ctx context.Context) (*workdir.Workspace, error) {
+	w, err := at.open(ctx)
+	if err == nil || at.demo {
+		return w, err
+	}
+	return workdir.OpenRunning(at.dir, at.config, os.Environ(), err)
 }
 
 // asking opens a workspace. It asks the person at the terminal if nobody has confirmed it.
@@ -83,7 +94,7 @@ func (at *place) confirms(ctx context.Context, u *trust.Unconfirmed) bool {
 
 // servers are the commands about MCP servers of the workspace.
 func (at *place) servers() servers.Config {
-	return servers.Config{Console: at.Console, Open: at.open, Version: version(), User: userName()}
+	return servers.Config{Console: at.Console, Open: at.openRunning, Version: version(), User: userName()}
 }
 
 // settings are those of an engine that stores nothing.

@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -33,6 +35,21 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	look(root)
+}
+
+// TestSummariesAreChinese: with LANG=zh_CN the help of every command has a summary in Chinese.
+func TestSummariesAreChinese(t *testing.T) {
+	t.Parallel()
+	var look func(c *cobra.Command)
+	look = func(c *cobra.Command) {
+		if c.IsAvailableCommand() && c.Name() != "completion" && !chat.Chinese(phrase.Word(phrase.Chinese, c.Short)) {
+			t.Errorf("%s has no Chinese: %q", c.CommandPath(), c.Short)
+		}
+		for _, sub := range c.Commands() {
+			look(sub)
+		}
+	}
+	look(newRoot(&terminal.Console{}, &secret.Known{}))
 }
 
 // TestFlagsHaveTheirDefaults: commands of one kind of thing share variables, and what one of

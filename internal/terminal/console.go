@@ -21,6 +21,8 @@ import (
 type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
+	// Language is that of the words to the person; empty means English.
+	Language string
 	// JSON prints JSON in place of text.
 	JSON bool
 	// Screen says that Out and Err are part of a terminal's screen.

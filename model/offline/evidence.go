@@ -471,7 +471,7 @@ func (m *message) arithmetic() (any, bool) {
 	return best, best != ""
 }
 
-var command = lazily(`(?i)^(?:please |can you |could you |i want to |i need to |help me |let's )*(?:search|find|look up|look for|show|get|list|send|write|create|translate|summari[sz]e|query|check|tell me|what is|what's|who is|calculate)\b(?: me| for| up| the| a| an| all| out)*\s*|^(?:请|帮我|请帮我|麻烦|我想|我要|给我)*(?:搜索|查找|查询|查一下|查看|搜一下|找一下|翻译一下|翻译|计算|看看|看一下|创建|发送)?`)
+var command = lazily(`(?i)^(?:please |can you |could you |i want to |i need to |help me |let's )*(?:search|find|look up|look for|show|get|list|send|write|create|translate|summari[sz]e|query|check|tell me|what is|what's|who is|calculate)\b(?: me| for| up| the| a| an| all| out)*\s*|^(?:请|帮我|请帮我|麻烦|我想|我要|给我)*(?:搜索|查找|查询|查一下|查看|查|搜一下|搜|找一下|找|翻译一下|翻译|计算|算一下|算|看看|看一下|看|读一下|读取|读|列出|创建|发送|发)?(?:文件)?\s*`)
 
 // rest is the message without the words that ask for the action.
 func (m *message) rest() string {

@@ -306,9 +306,16 @@ func (l language) nothing(question string) string {
 		"没有工具适合这条消息，而我只是离线模型。请提出工具能完成的请求（`etui tools list` 会列出），或设置 OPENAI_API_KEY 或 ANTHROPIC_API_KEY 来使用语言模型。")
 }
 
+// abilities matches the ways to ask in Chinese what etui can do.
+var abilities = lazily(`^(?:你好|您好)?[，, ]*(?:你|您)?(?:都)?(?:(?:能|会|可以|能够)(?:帮我|为我)?(?:做|干)?(?:些|点)?什么|能干嘛|有(?:什么|哪些)(?:功能|用)|是谁)$`)
+
+// greeting reports whether a message only greets, or asks what etui can do.
 func greeting(text string) bool {
 	text = strings.ToLower(strings.Trim(text, " \t\r\n!.,?~！。，？"))
-	return slices.Contains([]string{"hi", "hello", "hey", "good morning", "good evening", "hi there", "你好", "您好", "嗨", "早上好", "大家好"}, text)
+	return slices.Contains([]string{
+		"hi", "hello", "hey", "good morning", "good evening", "hi there", "help", "what can you do", "who are you",
+		"你好", "您好", "嗨", "早上好", "大家好", "帮助",
+	}, text) || abilities().MatchString(text)
 }
 
 // report describes the results of calls.

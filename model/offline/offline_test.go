@@ -239,7 +239,7 @@ func TestOutcomeOfACallThatWentOn(t *testing.T) {
 }
 
 func TestNothingFits(t *testing.T) {
-	for text, says := range map[string]string{"hi": "offline model", "你好！": "离线模型", "sing a song": "OPENAI_API_KEY", "唱首歌": "OPENAI_API_KEY", "": "offline"} {
+	for text, says := range map[string]string{"hi": "offline model", "你好！": "你好", "帮助": "你好", "你能做什么？": "你好", "你好，能帮我做什么？": "你好", "help": "Hello", "sing a song": "OPENAI_API_KEY", "唱首歌": "OPENAI_API_KEY", "": "offline"} {
 		if answer, _ := ask(t, []chat.Message{user(text)}); !strings.Contains(answer.Text, says) {
 			t.Errorf("%q: %q", text, answer.Text)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/agent"
+	"github.com/etui-run/etui/health"
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server/wire"
@@ -39,6 +40,8 @@ type Status struct {
 	// Configuration is where the rules come from; nil when the program set them.
 	Configuration *Configuration `json:"configuration,omitempty"`
 	Embeddings    *Embeddings    `json:"embeddings,omitempty"`
+	// Refused is why messages are refused now; empty while they are accepted.
+	Refused []health.Cause `json:"refused,omitempty"`
 }
 
 // Embeddings is how far the tools' vectors are.
@@ -59,6 +62,8 @@ type Configuration struct {
 	// Error says why the file, as it is now, cannot be used; empty when it is in
 	// effect.
 	Error string `json:"error,omitempty"`
+	// Restart names the keys that have changed and take effect at the next start.
+	Restart []string `json:"restart,omitempty"`
 }
 
 // Status answers with the [Status]. Callers that are no operators read of the agents only.
@@ -72,6 +77,7 @@ func (a *API) Status(w http.ResponseWriter, r *http.Request) {
 		wire.Reply(w, http.StatusOK, s)
 		return
 	}
+	s.Refused = a.engine.Refused(r.Context())
 	s.Tools, s.Workflows = c.Len(), append(s.Workflows, a.engine.Agents().Workflows().Names()...)
 	if len(s.Workflows) > 0 {
 		runs, err := a.inspector.Runs(r.Context())

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 )
 
@@ -89,6 +90,7 @@ func Sender(r *http.Request, m *engine.Message) error {
 	m.User, m.Channel, m.Chat = cmp.Or(m.User, said("X-Etui-User")), cmp.Or(m.Channel, said("X-Etui-Channel")), cmp.Or(m.Chat, said("X-Etui-Chat"))
 	m.Session, m.Skill = cmp.Or(m.Session, said("X-Etui-Session")), cmp.Or(m.Skill, said("X-Etui-Skill"))
 	m.IdempotencyKey = cmp.Or(m.IdempotencyKey, said("Idempotency-Key"))
+	m.Language = phrase.Match(m.Language, said("Accept-Language"))
 	for role := range strings.SplitSeq(said("X-Etui-Roles"), ",") {
 		if role = strings.TrimSpace(role); role != "" {
 			m.Roles = append(m.Roles, role)

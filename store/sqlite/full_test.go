@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
@@ -46,8 +48,11 @@ func (f filling) Stream(context.Context, model.Request) iter.Seq2[model.Event, e
 func TestFullDisk(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "etui.db"))
 	asked := new(atomic.Int32)
+	ticks := new(atomic.Int64)
+	now := func() time.Time { return time.Unix(1_800_000_000+ticks.Add(1), 0) }                                          // each look is a second later
+	var log strings.Builder                                                                                              // of one goroutine at a time, but for lines that a lock orders
 	m := filling{reply: strings.Repeat("long ", 1<<16), asked: asked, full: func() { must(t, sqlite.LimitPages(s, 1)) }} // it keeps the pages that it has
-	e, err := engine.New(engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: m}}, Store: s, Log: slog.New(slog.DiscardHandler)})
+	e, err := engine.New(engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: m}}, Store: s, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: now})
 	must(t, err)
 	web := httptest.NewServer(server.New(e, server.Config{}))
 	t.Cleanup(web.Close)
@@ -82,7 +87,26 @@ func TestFullDisk(t *testing.T) {
 	if status, retry, body := say("second", long); status != http.StatusServiceUnavailable || retry == "" || !strings.Contains(body, "not accepted") {
 		t.Errorf("a new message: %d, Retry-After %q, %s", status, retry, body)
 	}
+	seen := func(path string) string {
+		t.Helper()
+		resp, err := http.Get(web.URL + path)
+		must(t, err)
+		defer resp.Body.Close()
+		all, err := io.ReadAll(resp.Body)
+		must(t, err)
+		return strconv.Itoa(resp.StatusCode) + " " + string(all)
+	}
+	for path, want := range map[string]string{
+		"/readyz": "503", "/metrics": `etui_refusing{cause="store"} 1`, "/api/status": "disk is full",
+	} {
+		if got := seen(path); !strings.Contains(got, want) {
+			t.Errorf("%s while the disk is full: %s", path, got)
+		}
+	}
 	must(t, sqlite.LimitPages(s, 1<<30))
+	if got := seen("/readyz"); !strings.HasPrefix(got, "200") {
+		t.Errorf("/readyz when there is room again: %s", got)
+	}
 	for key, text := range map[string]string{"first": "hi", "second": long} {
 		if _, _, body := say(key, text); !strings.Contains(body, "long long") || !strings.Contains(body, `"done"`) {
 			t.Errorf("%s, when there is room again: %.300s", key, body)
@@ -91,6 +115,9 @@ func TestFullDisk(t *testing.T) {
 	e.Stop(t.Context())
 	if n := asked.Load(); n != 2 {
 		t.Errorf("the model was asked %d times, want once for each message", n)
+	}
+	if said := log.String(); strings.Count(said, "messages are refused") != 1 || strings.Count(said, "messages are accepted again") != 1 {
+		t.Errorf("the log: %s", said)
 	}
 	list, err := s.List(t.Context(), session.Filter{})
 	must(t, err)

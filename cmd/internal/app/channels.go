@@ -133,7 +133,7 @@ func (a *App) openChannels() (accounts []channel.Account, err error) {
 		}
 		account := channel.Account{
 			Name: c.Name, Channel: made, Allow: c.Allow, Groups: c.Groups, Pairing: c.Pairing, Refusal: c.Refusal,
-			Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute,
+			Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute, Language: c.Language,
 		}
 		for _, b := range c.Bindings {
 			binding := channel.Binding{Chat: b.Chat, User: b.User, Agent: b.Agent, Skill: b.Skill}

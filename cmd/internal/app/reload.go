@@ -10,8 +10,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -54,16 +54,17 @@ type reloader struct {
 	asked    chan struct{} // to look at the file now
 
 	// Only run uses the following fields, but for status.
-	text   []byte // as it was last read
-	seen   filestamp.Stamp
-	waits  bool // a change waits for the end of a command
-	found  bool // the file has been there
-	served *config.Config
-	limits control.Limits // in effect
-	flows  string         // stamps of the files of workflows, as they were read last
-	behind bool           // workflows of the configuration wait for the end of a command
-	keys   string         // why the file of API keys cannot be used; empty if it can
-	wrong  struct {
+	text    []byte // as it was last read
+	seen    filestamp.Stamp
+	waits   bool // a change waits for the end of a command
+	found   bool // the file has been there
+	served  *config.Config
+	restart []string       // keys that differ from served, and wait for the next start
+	limits  control.Limits // in effect
+	flows   string         // stamps of the files of workflows, as they were read last
+	behind  bool           // workflows of the configuration wait for the end of a command
+	keys    string         // why the file of API keys cannot be used; empty if it can
+	wrong   struct {
 		file   error // the configuration cannot be read
 		flows  error // the folder of workflows cannot be read
 		change error // what was read last cannot be put in effect
@@ -186,7 +187,9 @@ func (r *reloader) look(ctx context.Context) {
 		}
 		r.text, r.found, r.wrong.change = text, true, change
 	}
-	r.seen, r.waits, r.wrong.file = seen, false, err
+	if r.seen, r.waits, r.wrong.file = seen, false, err; err != nil {
+		r.wrong.change = nil // it was about a file that is no more
+	}
 	if news := r.report(err == nil); news != "" {
 		r.log.ErrorContext(ctx, "the changed configuration cannot be used; the previous rules and skills stay in effect", "error", news)
 	}
@@ -195,7 +198,7 @@ func (r *reloader) look(ctx context.Context) {
 // report puts what is wrong into the status, and returns it if that is new. Applied means
 // that what was read last was to be put in effect.
 func (r *reloader) report(applied bool) (news string) {
-	before, now := r.status.Load(), api.Configuration{File: r.file}
+	before, now := r.status.Load(), api.Configuration{File: r.file, Restart: r.restart}
 	if err := errors.Join(r.wrong.file, r.wrong.flows, r.wrong.change); err != nil {
 		now.Error = err.Error()
 	}
@@ -320,8 +323,10 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 		r.log.WarnContext(ctx, "configuration", "warning", warning)
 	}
 	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in effect", "rules", len(c.Visibility.Rules)+len(c.Policy.Rules), "toolsets", len(c.Skills.Toolsets))
-	if !onlyPolicyDiffers(*r.served, *c) {
-		r.log.WarnContext(ctx, "the configuration changed in more than users, visibility, policy, toolsets and which skills are allowed; that takes effect at the next start")
+	if keys := config.Restart(r.served, c); !slices.Equal(keys, r.restart) {
+		if r.restart = keys; len(keys) > 0 {
+			r.log.WarnContext(ctx, "these keys of the configuration have changed and take effect at the next start", "keys", strings.Join(keys, ", "))
+		}
 	}
 	return nil
 }
@@ -367,23 +372,4 @@ func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 		}
 		r.log.WarnContext(ctx, "the agent's skill has gone", "agent", name, "skill", active, "now", skill)
 	}
-}
-
-// onlyPolicyDiffers reports whether two configurations differ only in what takes effect
-// at once.
-func onlyPolicyDiffers(a, b config.Config) bool {
-	expire := a.Policy.Approvals.Expire
-	a.Visibility, a.Policy, a.Users = b.Visibility, b.Policy, b.Users
-	a.Policy.Approvals.Expire = expire
-	a.Names, a.Workflows = b.Names, b.Workflows
-	a.Workflow.Name, a.Workflow.Description, a.Workflow.Limits, a.Workflow.Phases, a.Workflow.Place = b.Workflow.Name, b.Workflow.Description, b.Workflow.Limits, b.Workflow.Phases, b.Workflow.Place
-	a.Workflow.Script = b.Workflow.Script
-	for _, c := range []*config.Config{&a, &b} { // lines above may have come or gone
-		c.Channels = slices.Clone(c.Channels)
-		for i := range c.Channels {
-			c.Channels[i].Place = config.Position{}
-		}
-	}
-	a.Skills.Toolsets, a.Skills.Allow, a.Skills.Deny = b.Skills.Toolsets, b.Skills.Allow, b.Skills.Deny
-	return reflect.DeepEqual(a, b)
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net"
@@ -68,7 +69,7 @@ func (s *Server) listen(ctx context.Context, w *workdir.Workspace, c Config) (er
 		s.Admin = "http://" + s.operators.Addr().String()
 		w.Ports = append(w.Ports, port(s.operators))
 	}
-	c.Stored, c.urls = true, workdir.Instance{URL: s.URL, Admin: s.Admin}
+	c.Stored, c.urls = true, workdir.Instance{URL: s.URL, Admin: s.Admin, Key: rand.Text()}
 	s.App, err = New(ctx, w, c)
 	return err
 }

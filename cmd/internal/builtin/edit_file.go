@@ -27,7 +27,7 @@ type replacement struct {
 //etui:tool risk=write
 //etui:zh 替换工作区文件中的一段文字。
 //etui:alias replace text, modify file, 修改文件, 替换
-//etui:alias change a file, correct a text in a file, update file, adjust, rewrite a line, 编辑, 改文件, 更正, 更新文件, 调整
+//etui:alias change a file, correct a text in a file, update file, adjust, rewrite a line, 编辑, 改文件, 改成, 改为, 换成, 更正, 更新文件, 调整
 func (f *Files) editFile(in editInput) (chat.Result, error) {
 	var c changed
 	s, err := f.edit(in.Path, func(name, text string) (after string, err error) {

@@ -61,7 +61,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Name:         "edit_file",
 				Description:  "Replaces a text in a file of the workspace. The old text must occur exactly once.",
 				Translations: map[string]string{"zh": "替换工作区文件中的一段文字。"},
-				Aliases:      []string{"replace text", "modify file", "修改文件", "替换", "change a file", "correct a text in a file", "update file", "adjust", "rewrite a line", "编辑", "改文件", "更正", "更新文件", "调整"},
+				Aliases:      []string{"replace text", "modify file", "修改文件", "替换", "change a file", "correct a text in a file", "update file", "adjust", "rewrite a line", "编辑", "改文件", "改成", "改为", "换成", "更正", "更新文件", "调整"},
 				Groups:       []string{"file"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"old":{"type":"string"},"new":{"type":"string"},"all":{"type":"boolean","description":"replace every occurrence"}},"required":["path","old","new"],"additionalProperties":false}`),
 				Risk:         "write",

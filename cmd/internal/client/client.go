@@ -13,11 +13,9 @@ import (
 	"iter"
 	"net"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/etui-run/etui/internal/panics"
-	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/wire"
@@ -30,6 +28,8 @@ type Client struct {
 	Where string
 	// Workspace is the folder of the gateway's workspace; empty if it is unknown.
 	Workspace string
+	// Language is the one that the person reads; empty means English.
+	Language string
 
 	url   string
 	admin string // where the admin API is
@@ -152,6 +152,9 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 	if c.key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.key)
 	}
+	if c.Language != "" {
+		req.Header.Set("Accept-Language", c.Language)
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("the gateway at %s does not answer: %w", c.Where, err)
@@ -177,31 +180,18 @@ func refusal(status int, p wire.Problem) *Error {
 	return &Error{status, p.Error.Message, p.Error.Code}
 }
 
-// InForce reports whether the gateway could use its configuration as it is now;
-// the error says why not.
-func (c *Client) InForce(ctx context.Context) error {
-	var s api.Status
-	if err := c.Do(ctx, http.MethodGet, "/api/status", nil, &s); err != nil {
-		return err
-	}
+// Status returns what runs, as operators read it.
+func (c *Client) Status(ctx context.Context) (s api.Status, err error) {
+	return s, c.Do(ctx, http.MethodGet, "/api/status", nil, &s)
+}
+
+// InForce reports whether a gateway with a status could use its configuration as it is now; the error
+// says why not.
+func InForce(s api.Status) error {
 	if file := s.Configuration; file != nil && file.Error != "" {
 		return fmt.Errorf("the gateway goes on with the rules and skills of %s, since the configuration changed and cannot be used: %s", file.Since.Format(time.DateTime), file.Error)
 	}
 	return nil
-}
-
-// Resting returns the models that the gateway avoids after failures, each once.
-func (c *Client) Resting(ctx context.Context) (list []model.Health, err error) {
-	var s api.Status
-	err = c.Do(ctx, http.MethodGet, "/api/status", nil, &s)
-	for _, a := range s.Agents {
-		for _, h := range a.Models {
-			if !h.Rests.IsZero() && !slices.Contains(list, h) {
-				list = append(list, h)
-			}
-		}
-	}
-	return list, err
 }
 
 // Chat sends a message and yields what happens.

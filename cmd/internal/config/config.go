@@ -365,6 +365,7 @@ type User struct {
 	Roles      []string          `yaml:"roles" help:"Roles, for user.roles in rules."`
 	Groups     []string          `yaml:"groups" help:"Groups of people, for user.groups in rules."`
 	Attrs      map[string]string `yaml:"attrs" help:"Named texts, for attrs in rules: plan: vip."`
+	Language   string            `yaml:"language" enum:"en,zh" help:"Language of etui's own words to the person, such as questions for an approval. Default: the one in which the person writes, then the one that the platform names."`
 	// Place is where the user begins.
 	Place Position `yaml:"-"`
 }
@@ -491,6 +492,7 @@ type Channel struct {
 	Pairing   bool      `yaml:"pairing" help:"Give strangers who write directly a code, with which etui channels pair lets them in."`
 	Refusal   string    `yaml:"refusal" help:"What other strangers are told, once an hour. Default: nothing."`
 	Whole     bool      `yaml:"whole" help:"Send answers only when they are complete. Default: where the platform can edit messages, people see them grow."`
+	Language  string    `yaml:"language" enum:"en,zh" help:"Language of etui's own words to people of whom neither users nor the platform says which one they read. Default: Chinese for those who write it, English for others."`
 	PerMinute int       `yaml:"per_minute" default:"20" help:"How many messages of one person are taken in a minute."`
 	Bindings  []Binding `yaml:"bindings" help:"Which agent answers whom. The first one that matches counts. Default: the first agent answers everybody."`
 

@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ import (
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/skill"
 )
@@ -75,6 +77,26 @@ type Subject struct {
 	Close func() error
 }
 
+// addGateway reports what the gateway of the workspace says of itself.
+func addGateway(add func(check string, err error, says string), now api.Status, err error) {
+	add("in force", errors.Join(client.InForce(now), err), "the gateway has the rules and skills of the configuration as it is")
+	if c := now.Configuration; c != nil && len(c.Restart) > 0 {
+		add("restart", fmt.Errorf("%s changed since the gateway started: restart it", strings.Join(c.Restart, ", ")), "")
+	}
+	for _, r := range now.Refused {
+		add("messages", fmt.Errorf("the gateway refuses messages since %s: %s", r.Since.Local().Format(time.TimeOnly), r.Error), "")
+	}
+	var resting []model.Health
+	for _, a := range now.Agents {
+		for _, h := range a.Models {
+			if !h.Rests.IsZero() && !slices.Contains(resting, h) {
+				resting = append(resting, h)
+				add("model", nil, fmt.Sprintf("the gateway avoids %s until %s: %s", h.Model, h.Rests.Local().Format(time.TimeOnly), h.Error))
+			}
+		}
+	}
+}
+
 // Examine checks everything that a workspace needs, one thing after the other, and
 // tries what protects the user. It goes on when a check fails. start makes the
 // engine.
@@ -93,15 +115,9 @@ func Examine(ctx context.Context, w *workdir.Workspace, start func(context.Conte
 	if url := w.Running().URL; url != "" {
 		add("gateway", nil, "running at "+url)
 		asking, done := context.WithTimeout(ctx, 5*time.Second)
-		gateway := client.New(url, "", string(w.Config.API.Key))
-		add("in force", gateway.InForce(asking), "the gateway has the rules and skills of the configuration as it is")
-		resting, err := gateway.Resting(asking)
-		for _, h := range resting {
-			add("model", nil, fmt.Sprintf("the gateway avoids %s until %s: %s", h.Model, h.Rests.Local().Format(time.TimeOnly), h.Error))
-		}
-		if err != nil {
-			add("model", err, "")
-		}
+		gateway := client.New(url, "", cmp.Or(w.Running().Key, string(w.Config.API.Key)))
+		now, err := gateway.Status(asking)
+		addGateway(add, now, err)
 		done()
 	} else {
 		add("gateway", nil, "not running")

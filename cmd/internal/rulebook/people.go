@@ -16,7 +16,7 @@ import (
 func usersOf(list []config.User) (*identity.Users, error) {
 	made := make([]identity.User, len(list))
 	for i, u := range list {
-		made[i] = identity.User{Name: u.Name, Identities: u.Identities, Roles: u.Roles, Groups: u.Groups, Attrs: u.Attrs}
+		made[i] = identity.User{Name: u.Name, Identities: u.Identities, Roles: u.Roles, Groups: u.Groups, Attrs: u.Attrs, Language: u.Language}
 	}
 	users, err := identity.New(made)
 	if err == nil {

@@ -80,6 +80,7 @@ type Confirmation struct {
 type Configuration struct {
 	File, Dir string
 	Environ   []string // may list it as confirmed, see [Variable]
+	Variables []string // lines about the file of variables beside it
 }
 
 // Check returns an [Unconfirmed] if the text of a configuration could do more than was confirmed.
@@ -89,7 +90,7 @@ type Configuration struct {
 // come later: they are the work of its owner, because neither commands nor models can change them
 // there. A folder that nobody has confirmed may come from somebody else, so its skills are asked about, too.
 func (c Configuration) Check(text []byte, folders []string) error {
-	powers, err := config.Powers(c.File, text)
+	powers, err := c.powers(text)
 	if err != nil {
 		return err
 	}
@@ -115,6 +116,12 @@ func (c Configuration) Check(text []byte, folders []string) error {
 		_ = c.confirm(powers) // otherwise it is looked at again
 	}
 	return nil
+}
+
+// powers lists what a text of the configuration could do, and the variables beside it.
+func (c Configuration) powers(text []byte) ([]string, error) {
+	powers, err := config.Powers(c.File, text)
+	return append(powers, c.Variables...), err
 }
 
 // unseen lists what else a folder brings that could use variables, hosts and programs: the files of
@@ -164,7 +171,7 @@ func (e *Unconfirmed) Confirm() error { return e.configuration.confirm(e.powers)
 
 // Confirm confirms a text of the configuration, and returns the lines for people that it confirms.
 func (c Configuration) Confirm(text []byte) (powers []string, err error) {
-	powers, err = config.Powers(c.File, text)
+	powers, err = c.powers(text)
 	if err == nil {
 		err = c.confirm(powers)
 	}

@@ -28,19 +28,22 @@ func (w *Workspace) findRunning() error {
 
 // read reads the configuration: while a command runs that could have changed it, as it was
 // before.
-func (w *Workspace) read() ([]byte, error) {
+func (w *Workspace) read() ([]byte, error) { return w.readFile(w.File) }
+
+// readFile reads a file that configures etui, as it was before a command ran that could have written it.
+func (w *Workspace) readFile(name string) ([]byte, error) {
 	for _, r := range w.running {
-		switch text, there, known := r.Before(w.File); {
+		switch text, there, known := r.Before(name); {
 		case known && !there:
-			return nil, fmt.Errorf("%s is new, and a command runs that could have written it: %w", w.File, fs.ErrNotExist)
+			return nil, fmt.Errorf("%s is new, and a command runs that could have written it: %w", name, fs.ErrNotExist)
 		case known:
 			return text, nil
 		}
 	}
-	if err := Ours(w.File); err != nil {
+	if err := Ours(name); err != nil {
 		return nil, err
 	}
-	return config.Read(w.File)
+	return config.Read(name)
 }
 
 // changing reports whether a command runs that has changed a file or folder.

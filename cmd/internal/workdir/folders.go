@@ -125,12 +125,12 @@ func (w *Workspace) InnerFolders(dir string) (list []string, err error) {
 // Trusted returns the files and folders that configure etui, and the memory that all
 // conversations read: those of the workspace, and those that a folder would have if etui were started in it.
 func (w *Workspace) Trusted(dir string) []string {
-	list := append(w.SkillFolders(), w.File, filepath.Join(dir, config.File), filepath.Join(dir, "memory"), filepath.Join(dir, config.FlowFolder))
+	list := append(w.SkillFolders(), w.File, w.EnvFile(), filepath.Join(dir, EnvFile), filepath.Join(dir, config.File), filepath.Join(dir, "memory"), filepath.Join(dir, config.FlowFolder))
 	for _, name := range slices.Concat(workspaceFolders, Guides()) {
 		list = append(list, filepath.Join(dir, name))
 	}
 	for _, c := range trust.In(dir) { // etui reads these without a question
-		list = append(list, c.File, filepath.Join(c.Dir, config.FlowFolder))
+		list = append(list, c.File, filepath.Join(filepath.Dir(c.File), EnvFile), filepath.Join(c.Dir, config.FlowFolder))
 		for _, name := range workspaceFolders {
 			list = append(list, filepath.Join(c.Dir, name))
 		}
@@ -269,6 +269,11 @@ func (w *Workspace) States() []string {
 		list = append(list, filepath.Join(home, "etui"))
 	}
 	return folder.WithReal(list)
+}
+
+// Secrets returns the files and folders that tools do not see: the state, and the file of variables.
+func Secrets(w *Workspace) []string {
+	return append(w.States(), folder.WithReal([]string{w.EnvFile()})...)
 }
 
 // LinksFrom returns the links in a folder that lead to the state or to the workspace of an agent.

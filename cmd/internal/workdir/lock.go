@@ -23,6 +23,8 @@ type Instance struct {
 	URL string `json:"url"` // empty for a command that serves nothing
 	// Admin is where its admin API is; empty means at URL.
 	Admin string `json:"admin,omitempty"`
+	// Key lets commands of this user in, on this machine, while the process runs.
+	Key string `json:"key,omitempty"`
 	// Stopping reports that it will end soon.
 	Stopping bool `json:"stopping,omitempty"`
 }

@@ -36,8 +36,8 @@ type Workspace struct {
 	// workspace of this user.
 	Restored []string
 
-	// Environ are the variables that override keys.
-	Environ []string
+	// Environ are the variables that override keys, with those of [EnvFile], which are Variables.
+	Environ, Variables []string
 	// Ports are those that this process listens on.
 	Ports []uint16
 	// Flows are the [Workspace.FlowStamps] of the workspace before its workflows were read.
@@ -68,6 +68,7 @@ func open(dir, file string, optional bool, environ []string, written bool) (*Wor
 	if err != nil {
 		return nil, err
 	}
+	environ = w.Environ
 	if w.Config, err = config.Parse(w.File, w.Text, environ); err != nil {
 		return nil, err
 	}
@@ -123,6 +124,9 @@ func find(dir, file string, optional bool, environ []string) (*Workspace, error)
 	}
 	w.Text, err = w.read()
 	if w.Found = err == nil; !w.Found && (!optional || !errors.Is(err, fs.ErrNotExist)) {
+		return nil, err
+	}
+	if err := w.addVariables(); err != nil {
 		return nil, err
 	}
 	if !w.Found {
@@ -279,5 +283,5 @@ func (w *Workspace) Confirmed(text []byte) error {
 }
 
 func (w *Workspace) trusts() trust.Configuration {
-	return trust.Configuration{File: w.File, Dir: w.Dir, Environ: w.Environ}
+	return trust.Configuration{File: w.File, Dir: w.Dir, Environ: w.Environ, Variables: powersOf(w.File, w.Variables)}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/health"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -145,6 +146,8 @@ type State struct {
 	// Depth is how many messages of the inbox there are, and Age how many seconds the oldest of
 	// them is old, by state.
 	Depth, Age map[store.State]uint64
+	// Refused are the causes for which messages are refused.
+	Refused []health.Cause
 }
 
 // Write writes what was counted, and what the engine does now, in the text format of Prometheus. It
@@ -170,6 +173,15 @@ func (m *Meter) Write(w io.Writer, now State) error {
 	gauges(&b, "etui_inbox_messages", "Messages of the inbox: waiting, also while their turn runs; "+
 		"answered, until the reply is delivered; parked.", byState(now.Depth))
 	gauges(&b, "etui_inbox_oldest_seconds", "Age of the oldest of them.", byState(now.Age))
+	refused := map[string]uint64{}
+	for _, name := range health.Names() {
+		refused[fmt.Sprintf("cause=%q", name)] = 0
+	}
+	for _, c := range now.Refused {
+		refused[fmt.Sprintf("cause=%q", c.Name)] = 1
+	}
+	gauges(&b, "etui_refusing", "Whether messages are refused, by cause: busy, all places are taken; stopping; "+
+		"store, the database takes nothing.", refused)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

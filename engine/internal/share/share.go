@@ -24,6 +24,7 @@ type Share struct {
 	Places int
 	Every  time.Duration // between two messages; 0 means that the pace is free
 	Busy   error         // when it is used up
+	Full   func(bool)    // if not nil, called when it is used up, and when half of it is free again
 }
 
 // Take takes a place of each share until leave is called, or says which one is used up.
@@ -35,6 +36,9 @@ func (s *Places) Take(list []Share) (leave func(), err error) {
 	}
 	for _, one := range list {
 		if s.held[one.Name] >= one.Places {
+			if one.Full != nil {
+				one.Full(true)
+			}
 			return nil, fmt.Errorf("%w: there are too many %s; try again in a moment", one.Busy, one.Says)
 		}
 	}
@@ -58,7 +62,11 @@ func (s *Places) Take(list []Share) (leave func(), err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, one := range list {
-			if s.held[one.Name]--; s.held[one.Name] > 0 {
+			s.held[one.Name]--
+			if one.Full != nil && s.held[one.Name] <= one.Places/2 {
+				one.Full(false)
+			}
+			if s.held[one.Name] > 0 {
 				continue
 			}
 			delete(s.held, one.Name)

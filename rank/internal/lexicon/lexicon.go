@@ -60,6 +60,9 @@ var simple = sync.OnceValue(func() map[rune]rune {
 		traditional, size := utf8.DecodeRuneInString(pair)
 		list[traditional], _ = utf8.DecodeRuneInString(pair[size:])
 	}
+	for _, common := range "么宁" { // they are traditional forms of rare characters, too; 什么 is no 什幺
+		delete(list, common)
+	}
 	return list
 })
 

@@ -23,16 +23,18 @@ var politeWords = func() map[string]struct{} {
 	set := map[string]struct{}{}
 	for w := range strings.FieldsSeq(`hi hello hey thanks thank thx bye you so much very a lot for the all your help that is was that's it it's good great there my i'm i me to
 		你好 你 好 您好 您 谢谢 谢 多谢 多 感谢 再见 再 见 早 晚安 晚 安 嗨 了 啊 哦 呀 的 们 大 家 我
-		没事 没 事 哈 哈哈 无聊 无 聊 辛苦 辛 苦 拜拜 拜 太 真 棒 没关系`) {
+		帮助 帮 助 没事 没 事 哈 哈哈 无聊 无 聊 辛苦 辛 苦 拜拜 拜 太 真 棒 没关系`) {
 		set[w] = struct{}{}
 	}
 	return set
 }()
 
-// greetings are greetings made of words that mean something elsewhere.
+// greetings are greetings, and questions about etui itself, made of words that mean something elsewhere.
 var greetings = []string{
 	"good morning", "good afternoon", "good evening", "good night", "nice day",
 	"早上好", "上午好", "中午好", "下午好", "晚上好",
+	"能做什么", "能做些什么", "会做什么", "会做些什么", "可以做什么", "可以做些什么", "能干什么", "能干嘛", "能帮我做什么", "能帮我什么", "你会什么", "您会什么",
+	"有什么功能", "有哪些功能", "你是谁", "您是谁", "怎么使用你", "怎么用你",
 }
 
 // WithoutGreetings removes greetings from a folded question.

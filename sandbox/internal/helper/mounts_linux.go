@@ -63,7 +63,11 @@ func (r root) isolate() error {
 		}
 	}
 	for _, path := range r.spec.Hidden {
-		if err := unix.Mount("tmpfs", "."+path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY, "size=4k,nr_inodes=2,mode=555"); err != nil {
+		err := unix.Mount("tmpfs", "."+path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY, "size=4k,nr_inodes=2,mode=555")
+		if err == unix.ENOTDIR { // a file is empty
+			err = unix.Mount("./dev/null", "."+path, "", unix.MS_BIND, "")
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -61,7 +62,7 @@ func commands() []ownCommand {
 		{approval.Deny, "[ID]", "decline a call that waits; add why", answer(approval.Deny)},
 		{"/new", "", "start a new conversation", func(_ context.Context, c *Conversation, _ string) error {
 			c.who.Session = NewSession()
-			_, err := fmt.Fprintln(c.Out, "A new conversation.")
+			_, err := fmt.Fprintln(c.Out, phrase.In(c.Language, "A new conversation."))
 			return err
 		}},
 		{"/help", "", "this list", func(_ context.Context, c *Conversation, _ string) error { return c.help() }},
@@ -98,14 +99,21 @@ func answer(command string) func(context.Context, *Conversation, string) error {
 	}
 }
 
+// word is a text in the language of the person; an empty one stays so.
+func word(c *Conversation, text string) string {
+	if text == "" {
+		return ""
+	}
+	return phrase.Word(c.Language, text)
+}
+
 func (c *Conversation) help() error {
 	for _, own := range commands() {
-		if _, err := fmt.Fprintf(c.Out, "%-19s %s\n", strings.TrimSpace(own.name+" "+own.args), own.help); err != nil {
+		if _, err := fmt.Fprintf(c.Out, "%-19s %s\n", strings.TrimSpace(own.name+" "+word(c, own.args)), word(c, own.help)); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(c.Out, `Ctrl-C stops a running answer, and leaves on an empty prompt.
-Tab completes commands, skills and tools; the arrow keys find earlier messages;
-Alt-Enter starts a new line.`)
+	_, err := fmt.Fprintln(c.Out, phrase.In(c.Language, "Ctrl-C stops a running answer, and leaves on an empty prompt.\n"+
+		"Tab completes commands, skills and tools; the arrow keys find earlier messages;\nAlt-Enter starts a new line."))
 	return err
 }

@@ -44,7 +44,8 @@ func (c *Conversation) Explain(ctx context.Context, ask Question) error {
 		return err
 	}
 	var refused *client.Error
-	if err := c.client.InForce(ctx); err != nil && (!errors.As(err, &refused) || refused.Status != http.StatusForbidden) { // a person's key says nothing about it
+	now, err := c.client.Status(ctx)
+	if err = errors.Join(err, client.InForce(now)); err != nil && (!errors.As(err, &refused) || refused.Status != http.StatusForbidden) { // a person's key says nothing about it
 		fmt.Fprintf(c.Err, "warning: %v\n", err)
 	}
 	if c.JSON {

@@ -8,6 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -22,9 +23,11 @@ func Print(console *terminal.Console, c *cobra.Command) {
 			b.WriteString(terminal.Hanging(indent, line, wide))
 		}
 	} else {
-		b.WriteString(c.Short + ".\n")
+		b.WriteString(phrase.Word(console.Language, c.Short) + phrase.In(console.Language, ".") + "\n")
 	}
-	title := func(text string) { b.WriteString("\n" + titleStyle(console).Render(text) + "\n") }
+	title := func(text string) {
+		b.WriteString("\n" + titleStyle(console).Render(phrase.Word(console.Language, text)) + "\n")
+	}
 	title("Usage")
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "  %s COMMAND [flags]\n", c.CommandPath())
@@ -40,7 +43,7 @@ func Print(console *terminal.Console, c *cobra.Command) {
 		var rows [][2]string
 		for _, sub := range c.Commands() {
 			if sub.IsAvailableCommand() {
-				rows = append(rows, [2]string{strings.TrimSuffix(sub.Use, " [flags]"), sub.Short})
+				rows = append(rows, [2]string{strings.TrimSuffix(sub.Use, " [flags]"), phrase.Word(console.Language, sub.Short)})
 			}
 		}
 		b.WriteString(described(rows, wide))

@@ -209,6 +209,12 @@ func Status(s api.Status) string {
 		if c.Error != "" {
 			fmt.Fprintf(&b, "The file cannot be used as it is now; what was read before stays in effect:\n%s\n", c.Error)
 		}
+		if len(c.Restart) > 0 {
+			fmt.Fprintf(&b, "Changed, and in effect at the next start: %s\n", strings.Join(c.Restart, ", "))
+		}
+	}
+	for _, r := range s.Refused {
+		fmt.Fprintf(&b, "\nMessages are refused since %s: %s\n", r.Since.Local().Format(time.DateTime), r.Error)
 	}
 	if e := s.Embeddings; e != nil {
 		fmt.Fprintf(&b, "\nEmbeddings by %s: %d of %d tools have a vector\n", e.Model, e.Have, e.Tools)

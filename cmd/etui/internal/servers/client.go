@@ -17,11 +17,12 @@ func (x Config) installing() *cobra.Command {
 	var agent, toolset, name string
 	var yes bool
 	c := &cobra.Command{
-		Use: "install CLIENT", Short: "Make this gateway an MCP server of a client: " + strings.Join(clientconfig.Names(), ", "),
+		Use: "install CLIENT", Short: "Make this gateway an MCP server of a client",
 		Args: cobra.ExactArgs(1), ValidArgs: clientconfig.Names(),
 		Long: `Make this gateway an MCP server of a client on this machine: the client starts etui mcp serve, and its
 model finds and calls the tools of an agent of this workspace. etui shows how the client's settings would
-change, asks, and keeps a copy of them. Comments and everything else there stay as they are.`,
+change, asks, and keeps a copy of them. Comments and everything else there stay as they are.
+CLIENT is one of ` + strings.Join(clientconfig.Names(), ", ") + ".",
 		Example: "  etui mcp install claude-code\n  etui mcp install codex --agent support --name support",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := x.Open(cmd.Context())

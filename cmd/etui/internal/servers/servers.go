@@ -103,6 +103,7 @@ The command ends when a running gateway has the server's tools.`,
 			if added.Server, err = x.await(cmd.Context(), w, s.Name, added.Server); err != nil {
 				return err
 			}
+			x.restart(cmd.Context(), w)
 			if x.JSON {
 				fmt.Fprint(x.Err, inPlain(s.Name, plain))
 			}
@@ -185,7 +186,7 @@ func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, be
 	}
 	ctx, cancel := context.WithTimeout(ctx, awaitTime)
 	defer cancel()
-	gateway := client.New(i.URL, i.Admin, string(w.Config.API.Key))
+	gateway := client.New(i.URL, i.Admin, cmp.Or(i.Key, string(w.Config.API.Key)))
 	for {
 		var all admin.SkillList
 		if err := gateway.Do(ctx, http.MethodGet, "/admin/skills", nil, &all); err != nil {
@@ -213,6 +214,20 @@ func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, be
 	}
 }
 
+// restart names the keys of the configuration that the gateway does not follow, such as sandbox.network,
+// without which a server may not work there.
+func (x Config) restart(ctx context.Context, w *workdir.Workspace) {
+	i := w.Running()
+	if i.URL == "" {
+		return
+	}
+	s, err := client.New(i.URL, i.Admin, cmp.Or(i.Key, string(w.Config.API.Key))).Status(ctx)
+	if err == nil && s.Configuration != nil && len(s.Configuration.Restart) > 0 {
+		fmt.Fprintf(x.Err, "etui: %s changed since the gateway started; restart it, so that it uses them\n",
+			strings.Join(s.Configuration.Restart, ", "))
+	}
+}
+
 // failure says why a gateway cannot load the file of a server.
 func failure(all admin.SkillList, name string) string {
 	for _, f := range all.Failed {
@@ -230,7 +245,7 @@ func (x Config) Reload(ctx context.Context, w *workdir.Workspace) error {
 		return nil
 	}
 	var report skill.Report
-	err := client.New(i.URL, i.Admin, string(w.Config.API.Key)).Do(ctx, http.MethodPost, "/admin/skills/reload",
+	err := client.New(i.URL, i.Admin, cmp.Or(i.Key, string(w.Config.API.Key))).Do(ctx, http.MethodPost, "/admin/skills/reload",
 		admin.Change{By: x.User, Reason: "skills were added or removed"}, &report)
 	if err != nil {
 		return fmt.Errorf("the change is stored, but the gateway did not say that it follows: %w", err)

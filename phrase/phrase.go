@@ -1,0 +1,150 @@
+// Package phrase is the catalogue of etui's own words to people: commands, refusals, questions and
+// errors that somebody reads in a chat. The English text is the key of a phrase, as in the catalogues
+// of golang.org/x/text, and the file chinese.go has the others. What models, operators and programs
+// read is in English and has no place here.
+package phrase
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/message/catalog"
+
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// The languages of the catalogue. Anything else, such as an empty text, means English.
+const (
+	English = "en"
+	Chinese = "zh"
+)
+
+var phrases = sync.OnceValue(func() catalog.Catalog {
+	b := catalog.NewBuilder(catalog.Fallback(language.English))
+	for english, text := range chinese() {
+		if err := b.SetString(language.Chinese, english, text); err != nil {
+			panic(fmt.Errorf("phrase %q: %w", english, err)) // a programmer's mistake
+		}
+	}
+	return b
+})
+
+// Languages lists the languages of the catalogue.
+func Languages() []string { return []string{English, Chinese} }
+
+// Match returns the language of the catalogue that suits somebody who prefers others in this order: as
+// tags (zh-CN), as an HTTP header (zh-CN,zh;q=0.9) or as a locale (zh_CN.UTF-8). It is empty if
+// nothing is said, or none suits.
+func Match(preferred ...string) string {
+	for _, p := range preferred {
+		if !strings.Contains(p, ";") { // a locale
+			p, _, _ = strings.Cut(strings.ReplaceAll(p, "_", "-"), ".")
+		}
+		tags, _, err := language.ParseAcceptLanguage(p)
+		if err != nil || len(tags) == 0 || len(p) > maxPreferred {
+			continue
+		}
+		_, i, sure := language.NewMatcher([]language.Tag{language.English, language.Chinese}).Match(tags...)
+		if sure != language.No {
+			return Languages()[i]
+		}
+	}
+	return ""
+}
+
+// maxPreferred bounds what a client says of its languages, in bytes.
+const maxPreferred = 1000
+
+// In returns a phrase in a language, with arguments as for [fmt.Sprintf]. Errors and hints
+// among them are said in the language, too.
+func In(lang, english string, args ...any) string {
+	if lang != Chinese { // x/text would write 12,345, also where a program reads it
+		return fmt.Sprintf(english, args...)
+	}
+	said := make([]any, len(args))
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case interface{ In(lang string) string }:
+			said[i] = arg.In(lang)
+		case error:
+			said[i] = Error(lang, arg)
+		default:
+			said[i] = arg
+		}
+	}
+	return message.NewPrinter(language.Chinese, message.Catalog(phrases())).Sprintf(english, said...)
+}
+
+// Word returns a phrase without arguments in a language. One that the catalogue lacks stays as it is.
+func Word(lang, english string) string { return In(lang, english, []any(nil)...) }
+
+// Count says a number of things: "1 tool", "2 tools".
+func Count(lang string, n int, thing string) string {
+	if lang != Chinese {
+		return printable.Count(n, thing)
+	}
+	return In(lang, "%d "+thing+"s", n)
+}
+
+// Hint is the end of a sentence that proposes a name; an empty one proposes none.
+type Hint string
+
+// Near proposes the known name that somebody may have meant.
+func Near(written string, known iter.Seq[string]) Hint {
+	name, _ := nearest.Name(written, known)
+	return Hint(name)
+}
+
+func (h Hint) String() string { return h.In(English) }
+
+// In returns the hint in a language.
+func (h Hint) In(lang string) string {
+	if h == "" {
+		return ""
+	}
+	return In(lang, "; did you mean %q?", string(h))
+}
+
+// Localized is an error that people read. Its text as an error is the English one.
+type Localized interface {
+	error
+	In(lang string) string
+}
+
+// failure is a Localized error: what [fmt.Errorf] made, and what of.
+type failure struct {
+	error
+	english string
+	args    []any
+}
+
+func (f *failure) Unwrap() error         { return f.error }
+func (f *failure) In(lang string) string { return In(lang, f.english, f.args...) }
+
+// Errorf returns a [Localized] error. It takes what [fmt.Errorf] takes, and its format is a phrase of the
+// catalogue, with %v in place of %w.
+func Errorf(english string, args ...any) error {
+	return &failure{fmt.Errorf(english, args...), strings.ReplaceAll(english, "%w", "%v"), args}
+}
+
+// Error returns what an error says to people in a language: in other languages than English only what a
+// [Localized] one in its chain says, and nothing if there is none.
+func Error(lang string, err error) string {
+	var l Localized
+	switch {
+	case lang != Chinese:
+		return err.Error()
+	case errors.As(err, &l):
+		return l.In(lang)
+	}
+	return ""
+}
+
+// Catalogue returns the Chinese text of each English phrase, for tests and tools.
+func Catalogue() map[string]string { return chinese() }

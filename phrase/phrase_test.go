@@ -1,0 +1,267 @@
+package phrase_test
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/phrase"
+)
+
+// TestMatch: whatever a platform, a browser or a terminal says of languages.
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	for preferred, want := range map[string]string{
+		"": "", "zh": "zh", "zh-CN": "zh", "zh-Hant-TW": "zh", "zh_CN.UTF-8": "zh", "zh_CN.GB18030@pinyin": "zh", "en": "en",
+		"en_US.UTF-8": "en", "zh-CN,zh;q=0.9,en;q=0.8": "zh", "en-GB,zh;q=0.5": "en", "fr;q=0.9,zh;q=0.5": "zh", "fr": "",
+		"C": "", "C.UTF-8": "", "POSIX": "", "*": "", "nonsense!": "", strings.Repeat("zh,", 1000): "",
+	} {
+		if got := phrase.Match(preferred); got != want {
+			t.Errorf("%q: %q, want %q", preferred, got, want)
+		}
+	}
+	if got := phrase.Match("", "C", "zh_CN.UTF-8", "en"); got != phrase.Chinese {
+		t.Errorf("the first that says something: %q", got)
+	}
+}
+
+// TestError: an error is said with all that it wraps, and what is not said in a language is left out.
+func TestError(t *testing.T) {
+	t.Parallel()
+	kind := phrase.Errorf("the message is not valid")
+	unknown := phrase.Errorf("skill %q: %w%s", "maill", phrase.Errorf("not found"), phrase.Near("maill", slices.Values([]string{"mail"})))
+	for _, c := range []struct {
+		err              error
+		english, chinese string
+	}{
+		{unknown, `skill "maill": not found; did you mean "mail"?`, "技能“maill”：未找到；您是指“mail”吗？"},
+		{fmt.Errorf("reading: %w", unknown), `reading: skill "maill": not found; did you mean "mail"?`, "技能“maill”：未找到；您是指“mail”吗？"},
+		{fmt.Errorf("%w: it has as and user", kind), "the message is not valid: it has as and user", "消息无效"},
+		{errors.New("the disk is full"), "the disk is full", ""},
+	} {
+		if got := phrase.Error("", c.err); got != c.english || c.err.Error() != c.english {
+			t.Errorf("%q, want %q", got, c.english)
+		}
+		if got := phrase.Error(phrase.Chinese, c.err); got != c.chinese {
+			t.Errorf("%q, want %q", got, c.chinese)
+		}
+	}
+	if !errors.Is(fmt.Errorf("x: %w", kind), kind) {
+		t.Error("a phrase wraps nothing")
+	}
+}
+
+// rooms are the folders in which sentences are said to people: each is a phrase there, unless it is an
+// error, a log line or what a model reads.
+var rooms = []string{"command/", "channel/", "answer/", "approval/", "outbox/", "order/"}
+
+// spoken matches a text that looks like words to people.
+var spoken = regexp.MustCompile(`^[(; ]*[A-Z][a-z’']*,? .*[a-z]{2}`)
+
+// TestComplete: each phrase in the code has a Chinese text with the same arguments, and no sentence to
+// people is anything but a phrase.
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for name, file := range sources(t) {
+		inRoom := slices.ContainsFunc(rooms, func(room string) bool { return strings.HasPrefix(name, room) })
+		var stack []ast.Node
+		ast.Inspect(file, func(n ast.Node) bool {
+			if n == nil {
+				stack = stack[:len(stack)-1]
+				return true
+			}
+			stack = append(stack, n)
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if english, ok := phraseOf(n); ok {
+					seen++
+					checkPhrase(t, name, english)
+				}
+			case *ast.BasicLit:
+				if text := literal(n); text == "Forwarded from " { // before what the model reads
+					break
+				} else if inRoom && n.Kind == token.STRING && spoken.MatchString(text) && !excused(stack) {
+					if _, ok := translated(text); !ok {
+						t.Errorf("%s: %q is said to people, and is no phrase", name, text)
+					}
+				}
+			}
+			return true
+		})
+	}
+	if seen < 80 {
+		t.Errorf("only %d phrases were found", seen)
+	}
+}
+
+var verb = regexp.MustCompile(`%(\[\d+\])?[-+# 0]*\d*(\.\d+)?[a-zA-Z%]`)
+
+func checkPhrase(t *testing.T, name, english string) {
+	t.Helper()
+	english = strings.ReplaceAll(english, "%w", "%v")
+	chinese, ok := translated(english)
+	if !ok {
+		t.Errorf("%s: %q has no Chinese", name, english)
+		return
+	}
+	want, got := verb.FindAllString(english, -1), verb.FindAllString(chinese, -1)
+	for i := range got { // another order names the arguments
+		got[i] = regexp.MustCompile(`\[\d+\]`).ReplaceAllString(got[i], "")
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	// A quoted word needs no quotes of Go in Chinese.
+	norm := func(verbs []string) string { return strings.ReplaceAll(strings.Join(verbs, " "), "%q", "%s") }
+	if sortedWords(norm(want)) != sortedWords(norm(got)) {
+		t.Errorf("%q: the arguments are %v, and in Chinese %v", english, want, got)
+	}
+}
+
+func sortedWords(text string) string {
+	words := strings.Fields(text)
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
+// translated returns the Chinese text of a phrase.
+func translated(english string) (string, bool) {
+	text, ok := phrase.Catalogue()[english]
+	return text, ok
+}
+
+// TestUsed: each text of the catalogue is said somewhere, and is Chinese.
+func TestUsed(t *testing.T) {
+	t.Parallel()
+	said := map[string]bool{}
+	for _, file := range sources(t) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if e, ok := n.(ast.Expr); ok {
+				if text, ok := constantOf(e); ok {
+					said[strings.ReplaceAll(text, "%w", "%v")] = true
+				}
+			}
+			return true
+		})
+	}
+	for english, text := range phrase.Catalogue() {
+		counted := strings.TrimSuffix(strings.TrimPrefix(english, "%d "), "s")
+		if !said[english] && !said[counted] {
+			t.Errorf("nobody says %q", english)
+		}
+		if !chat.Chinese(text) && english != "." && verb.ReplaceAllString(text, "") == text {
+			t.Errorf("%q is not in Chinese: %q", english, text)
+		}
+	}
+}
+
+// sources reads the program, but for this package, tests and generated files.
+func sources(t *testing.T) map[string]*ast.File {
+	t.Helper()
+	files := map[string]*ast.File{}
+	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (slices.Contains([]string{"testdata", "node_modules", "bin", "bench", "examples"}, name) || name != "." && strings.HasPrefix(e.Name(), ".")):
+			return fs.SkipDir
+		case name == "phrase/chinese.go", !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_gen.go"):
+			return nil
+		case strings.Contains(name, "test/"), strings.HasSuffix(name, "/tools.go"): // what models read
+			return nil
+		}
+		text, err := os.ReadFile("../" + name)
+		if err != nil {
+			return err
+		}
+		files[name], err = parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// phraseOf returns the constant phrase that a call says.
+func phraseOf(call *ast.CallExpr) (string, bool) {
+	at := -1
+	switch called(call) {
+	case "phrase.In":
+		at = 1
+	case "phrase.Errorf":
+		at = 0
+	case "a.tell": // of a channel
+		at = 3
+	}
+	if at < 0 || len(call.Args) <= at {
+		return "", false
+	}
+	return constantOf(call.Args[at])
+}
+
+// called returns the name of a function as the call has it: phrase.In.
+func called(call *ast.CallExpr) string {
+	switch f := call.Fun.(type) {
+	case *ast.SelectorExpr:
+		if x, ok := f.X.(*ast.Ident); ok {
+			return x.Name + "." + f.Sel.Name
+		}
+		return "." + f.Sel.Name
+	case *ast.Ident:
+		return f.Name
+	}
+	return ""
+}
+
+// excused reports whether the text at the end of a path is no sentence to people: an error, a log
+// line, the words of a tool, a header of a platform.
+func excused(path []ast.Node) bool {
+	for _, n := range path {
+		switch n := n.(type) {
+		case *ast.Field, *ast.ImportSpec: // a struct's tag
+			return true
+		case *ast.CallExpr:
+			name := called(n)
+			if slices.Contains([]string{
+				"errors.New", "fmt.Errorf", "phrase.In", "phrase.Errorf", "phrase.Count", "panics.Log", "panics.Report", "http.Error",
+				"regexp.MustCompile", "platform.Definition", "tool.Text", "tool.Func", "a.tell",
+			}, name) || regexp.MustCompile(`(?i)\.(log|debug|info|warn|error)(context)?$`).MatchString(name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func literal(n *ast.BasicLit) string {
+	if n.Kind != token.STRING {
+		return ""
+	}
+	return constant.StringVal(constant.MakeFromLiteral(n.Value, n.Kind, 0))
+}
+
+// constantOf returns the text of an expression of literals.
+func constantOf(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return literal(e), e.Kind == token.STRING
+	case *ast.ParenExpr:
+		return constantOf(e.X)
+	case *ast.BinaryExpr:
+		x, ok := constantOf(e.X)
+		y, both := constantOf(e.Y)
+		return x + y, ok && both && e.Op == token.ADD
+	}
+	return "", false
+}
