@@ -42,7 +42,7 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 		return true, nil // another program's, probably
 	}
 	if a.handled.Add(m.key(), true) {
-		a.answer(m, text)
+		a.answerCommand(m, em, text)
 	}
 	return true, nil
 }

@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/etui-run/etui/channel/body"
+	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
@@ -86,7 +88,7 @@ type Host struct {
 	busy     map[session.Key]bool      // sessions whose letters are being delivered; only deliver uses it
 	later    map[session.Key]time.Time // when they are tried again after a failure; likewise
 	sending  chan struct{}             // one place for each delivery at once
-	larges   chan struct{}             // one place for each large body that is read
+	bodies   *body.Gate                // of deliveries
 	turns    sync.WaitGroup
 }
 
@@ -105,13 +107,14 @@ type account struct {
 	drafts  *recent.Cache[string, *draft]
 	writer  *writer
 
+	rests    *rest.Rests
 	underWay chan struct{} // one for each letter that is being sent
 	settled  chan struct{} // has an element when one was
 
 	mu        sync.Mutex
 	state     State
-	pause     time.Time // nothing is sent before
 	failures  int       // of sending, in a row
+	failing   string    // the chat of the last one
 	forgeries int       // deliveries that nothing proved, since that was logged
 	warned    time.Time // when it was
 	arrived   time.Time // the last reply
@@ -130,8 +133,13 @@ type State struct {
 	Received int64 `json:"received"`
 	Refused  int64 `json:"refused"`
 	Sent     int64 `json:"sent"`
-	// Waiting is how many replies wait to be delivered, and Until when it is tried again.
-	Waiting int       `json:"waiting"`
+	// Waiting is how many replies wait to be delivered, and Until when the account is used again
+	// that the platform wants to rest.
+	Waiting int `json:"waiting"`
+	// GivenUp counts replies that were given up since the start, and Lost is why the last one
+	// was. They are parked in the inbox.
+	GivenUp int64     `json:"given_up"`
+	Lost    string    `json:"lost,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
 }
 
@@ -151,7 +159,7 @@ func New(c Config) (*Host, error) {
 		engine: c.Engine, records: cmp.Or[store.Records](c.Records, &store.Memory{}),
 		log:  cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		busy: map[session.Key]bool{}, later: map[session.Key]time.Time{},
-		sending: make(chan struct{}, maxSending), larges: make(chan struct{}, maxLarges),
+		sending: make(chan struct{}, maxSending), bodies: body.NewGate(),
 	}
 	for _, a := range c.Accounts {
 		if a.Name == "" || a.Channel == nil || strings.ContainsAny(a.Name, ":/ ") {
@@ -166,6 +174,7 @@ func New(c Config) (*Host, error) {
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
 			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered),
 			writer:   &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
+			rests:    rest.New(),
 			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})
 	}
@@ -323,8 +332,8 @@ func (h *Host) States() []State {
 	for i, a := range h.accounts {
 		a.mu.Lock()
 		list[i] = a.state
-		if a.pause.After(time.Now()) {
-			list[i].Until = a.pause
+		if until := a.rests.Until("", ""); until.After(time.Now()) {
+			list[i].Until = until
 		}
 		a.mu.Unlock()
 	}
@@ -338,12 +347,12 @@ func (h *Host) Metrics(w io.Writer) error {
 		return nil
 	}
 	var b strings.Builder
-	b.WriteString("# HELP etui_channel_messages_total Messages of channels: received and handed over, refused because of who wrote them or too fast, and replies that were sent.\n# TYPE etui_channel_messages_total counter\n")
+	b.WriteString("# HELP etui_channel_messages_total Messages of channels: received and handed over, refused because of who wrote them or too fast, and replies that were sent or given up.\n# TYPE etui_channel_messages_total counter\n")
 	for _, s := range states {
 		for _, c := range []struct {
 			what string
 			n    int64
-		}{{"received", s.Received}, {"refused", s.Refused}, {"sent", s.Sent}} {
+		}{{"received", s.Received}, {"refused", s.Refused}, {"sent", s.Sent}, {"given_up", s.GivenUp}} {
 			fmt.Fprintf(&b, "etui_channel_messages_total{channel=%q,kind=%q} %d\n", s.Name, c.what, c.n)
 		}
 	}
@@ -430,7 +439,7 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "2")
 		http.Error(w, "The channel is starting.", http.StatusServiceUnavailable)
 	default:
-		r, taken := h.taking(w, r)
+		r, taken := h.bodies.Bound(w, r)
 		defer taken()
 		if _, pages := a.Channel.(Origins); pages || r.Method != http.MethodPost {
 			hook.ServeHTTP(w, r)

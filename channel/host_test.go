@@ -423,8 +423,12 @@ func TestPlatformIsAway(t *testing.T) {
 		if seen := w.seen("1"); len(seen) != 4 {
 			t.Errorf("one who has gone keeps others from their reply: %q", seen)
 		}
-		if left, _ := inspect.New(w.engine).Inbox(t.Context(), 10); len(left) != 0 {
+		left, _ := inspect.New(w.engine).Inbox(t.Context(), 10)
+		if len(left) != 1 || left[0].State != store.Parked || !strings.Contains(left[0].Reason, "nobody can be reached") {
 			t.Errorf("left: %+v", left)
+		}
+		if s := w.host.States()[0]; s.GivenUp != 1 || !strings.Contains(s.Lost, "nobody can be reached") {
+			t.Errorf("the state does not tell of the reply: %+v", s)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/turn"
 )
@@ -76,11 +77,11 @@ func (a *account) follow(to Address) *live {
 			if d != nil {
 				l.show(ctx, editor, d)
 			}
-			if now := time.Now(); types && (d == nil || d.id == "") && now.Sub(shown) >= typing && !a.resting() {
+			if now := time.Now(); types && (d == nil || d.id == "") && now.Sub(shown) >= typing && !a.rests.Now(rest.Sending, to.Chat) {
 				shown = now
 				_ = typer.Typing(ctx, to) // it is only a hint
 			}
-			if marks && time.Since(began) >= marking && !a.resting() {
+			if marks && time.Since(began) >= marking && !a.rests.Now(rest.Sending, to.Chat) {
 				marks = false
 				_ = marker.Mark(ctx, to, true) // a hint, too
 				defer func() {
@@ -112,13 +113,17 @@ func (l *live) show(ctx context.Context, editor Editor, d *draft) {
 	l.mu.Lock()
 	text := l.text.String()
 	l.mu.Unlock()
-	if strings.Count(text, "") <= minDraft || l.account.resting() {
+	if strings.Count(text, "") <= minDraft {
 		return
 	}
 	text = split(text, l.account.traits)[0]
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || text == d.shown || ctx.Err() != nil {
+	kind := rest.Editing
+	if d.id == "" {
+		kind = rest.Sending
+	}
+	if d.closed || text == d.shown || ctx.Err() != nil || l.account.rests.Now(kind, l.to.Chat) {
 		return
 	}
 	var err error
@@ -129,8 +134,8 @@ func (l *live) show(ctx context.Context, editor Editor, d *draft) {
 	}
 	if err == nil {
 		d.shown = text
-	} else if ctx.Err() == nil {
-		l.account.failed(ctx, err)
+	} else if d.closed = refused(err); !d.closed && ctx.Err() == nil {
+		l.account.failed(ctx, kind, l.to.Chat, err)
 	}
 }
 

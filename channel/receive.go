@@ -12,12 +12,14 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/store"
 )
 
 // Receive takes a message of the channel: it decides whether its sender may write here, and
@@ -101,25 +103,54 @@ func (a *account) tell(m Incoming, why string, every time.Duration, text string)
 	a.answer(m, text)
 }
 
-// answer sends a text that no turn has made. It does not wait, and what cannot be sent is
-// lost: the sender can ask again. So is what comes while the account rests: a platform that asks
-// to wait is left alone, however many commands people write.
+// answer sends a text that no turn has made. It does not wait, and what cannot be sent is lost: so is
+// what comes while the chat rests, however many strangers write.
 func (a *account) answer(m Incoming, text string) {
-	if a.resting() {
-		a.log.Info("an answer is left out, because the channel waits", "channel", a.Name, "chat", m.At.Chat)
-		return
-	}
+	a.say(m, text, func(ctx context.Context, err error) {
+		a.log.WarnContext(ctx, "an answer could not be sent", "channel", a.Name, "chat", m.At.Chat, "error", err)
+	})
+}
+
+var errRests = errors.New("the platform asks to wait")
+
+// say sends a text in the background, and has failed called if that cannot be.
+func (a *account) say(m Incoming, text string, failed func(ctx context.Context, err error)) {
 	a.turns.Go(func() {
 		defer panics.Log(a.log, "answering a command")
 		ctx, done := context.WithTimeout(a.life, time.Minute)
 		defer done()
+		if a.rests.Now(rest.Sending, m.At.Chat) {
+			failed(ctx, errRests)
+			return
+		}
 		err := a.writer.writeText(ctx, m.At, text, nil, "answer-"+m.ID)
-		var limited *Limited
-		switch {
-		case errors.As(err, &limited), errors.Is(err, ErrRefused):
-			a.failed(ctx, err)
-		case err != nil:
-			a.log.WarnContext(ctx, "an answer could not be sent", "channel", a.Name, "chat", m.At.Chat, "error", err)
+		if errors.As(err, new(*Limited)) || errors.Is(err, ErrRefused) {
+			a.failed(ctx, rest.Sending, m.At.Chat, err)
+		}
+		if err != nil {
+			failed(ctx, err)
+		}
+	})
+}
+
+// maxLetters is how many letters of a conversation wait at most when the answer to a command becomes
+// one more.
+const maxLetters = 20
+
+// answerCommand answers a command. What cannot be sent now becomes a letter.
+func (a *account) answerCommand(m Incoming, em engine.Message, text string) {
+	a.say(m, text, func(ctx context.Context, err error) {
+		ctx = context.WithoutCancel(ctx)
+		who, failed := a.engine.Agents().Whoami(em)
+		if failed == nil && !refused(err) {
+			var list []store.Item
+			list, failed = a.engine.Store().Items(ctx, store.ItemFilter{Session: who.Session, State: store.Answered, Limit: maxLetters})
+			if failed == nil && len(list) < maxLetters {
+				err = a.engine.Outbox().Post(ctx, who.Session, em.Reply, text, "answer-"+em.IdempotencyKey)
+			}
+		}
+		if err = errors.Join(failed, err); err != nil {
+			a.log.WarnContext(ctx, "the answer to a command is lost", "channel", a.Name, "chat", m.At.Chat, "error", err)
 		}
 	})
 }

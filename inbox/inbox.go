@@ -124,8 +124,8 @@ type Item struct {
 	User    string      `json:"user,omitempty"`
 	// Kind says what it is; empty if it cannot be read.
 	Kind message.Kind `json:"kind,omitempty"`
-	// State is waiting, also while its turn runs; parked, with the Reason; or answered while
-	// the reply waits to be delivered, with why that failed.
+	// State is waiting, also while its turn runs; answered while the reply waits to be delivered,
+	// with why that failed; or parked, with the Reason: its turn or its delivery was given up.
 	State  store.State `json:"state"`
 	Reason string      `json:"reason,omitempty"`
 	// Tries is how often it was taken up after its turn ended unexpectedly.
@@ -169,13 +169,16 @@ func Shown(i store.Item) Item {
 }
 
 // Retry takes a parked message up again, in the background, as often as if it had never been
-// tried. It returns [ErrNoItem] or [ErrNotParked] where that cannot be.
+// tried; a reply that could not be delivered is sent again. It returns [ErrNoItem] or [ErrNotParked] where that cannot be.
 func (b *Inbox) Retry(ctx context.Context, id int64) error {
 	i, err := b.parked(ctx, id, false)
 	if err != nil {
 		return err
 	}
-	i.State, i.Reason, i.Holder = store.Waiting, "", b.config.Holder
+	if i.Reason, i.Holder = "", b.config.Holder; len(i.Result) > 0 {
+		return b.letter(ctx, i)
+	}
+	i.State = store.Waiting
 	if err := b.config.Store.Update(ctx, i); err != nil {
 		return err
 	}
@@ -191,11 +194,23 @@ func (b *Inbox) Drop(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
+	if i.State == store.Parked && len(i.Result) > 0 {
+		if err := b.letter(ctx, i); err != nil {
+			return err
+		}
+		i.State = store.Answered
+	}
 	if i.State == store.Answered {
 		return b.config.Store.Delivered(context.WithoutCancel(ctx), id)
 	}
 	why := fmt.Errorf("%w, and an operator dropped it", message.ErrParked)
 	return b.config.Store.Finish(ctx, store.End{ID: id, Result: message.Result(nil, why)})
+}
+
+// letter makes an item, whose turn has ended, one whose reply is to be delivered.
+func (b *Inbox) letter(ctx context.Context, i store.Item) error {
+	i.State, i.Tries = store.Answered, 0
+	return b.config.Store.Update(ctx, i)
 }
 
 // parked returns an item that is parked or, if that may be, whose reply waits to be delivered.

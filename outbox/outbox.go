@@ -112,9 +112,37 @@ func (b *Outbox) letter(ctx context.Context, i store.Item) Letter {
 	return l
 }
 
-// Delivered ends a letter: it has arrived, or it never will.
+// Delivered ends a letter: it has arrived.
 func (b *Outbox) Delivered(ctx context.Context, id int64) error {
 	return b.config.Store.Delivered(context.WithoutCancel(ctx), id)
+}
+
+// maxGivenUp is how many letters that were given up stay parked, and keptGivenUp is for how long. An
+// operator can retry or drop them; beyond these bounds the oldest end.
+const (
+	maxGivenUp  = 1000
+	keptGivenUp = 7 * 24 * time.Hour
+)
+
+// GiveUp parks a letter that cannot be delivered, for an operator.
+func (b *Outbox) GiveUp(ctx context.Context, l Letter, why error) error {
+	ctx = context.WithoutCancel(ctx)
+	err := b.config.Store.Update(ctx, store.Item{
+		ID: l.ID, Session: l.Session, State: store.Parked, Tries: l.Tries, Holder: b.config.Holder,
+		Reason: "its reply could not be delivered: " + why.Error(),
+	})
+	if err != nil {
+		return err
+	}
+	parked, err := b.config.Store.Items(ctx, store.ItemFilter{State: store.Parked})
+	given := slices.DeleteFunc(parked, func(i store.Item) bool { return len(i.Result) == 0 })
+	slices.SortFunc(given, func(i, j store.Item) int { return i.Ended.Compare(j.Ended) })
+	for n, i := range given {
+		if len(given)-n > maxGivenUp || time.Since(i.Ended) > keptGivenUp && i.ID != l.ID {
+			err = errors.Join(err, b.config.Inbox.Drop(ctx, i.ID))
+		}
+	}
+	return err
 }
 
 // Undelivered counts a delivery that is about to be tried, or keeps why it failed.

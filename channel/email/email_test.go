@@ -629,7 +629,18 @@ func TestAnswersOfTheServer(t *testing.T) {
 		{"MAIL", 550, "not your address", channel.ErrRefused, false},
 		{"RCPT", 550, "no such user", channel.ErrGone, false},
 		{"RCPT", 530, "log in first", channel.ErrRefused, false},
-		{"DATA", 554, "this is spam", channel.ErrGone, false},
+		{"DATA", 554, "5.7.1 this is spam", channel.ErrRejected, false},
+		{"DATA", 552, "5.3.4 Message size exceeds fixed limit", channel.ErrRejected, false},
+		{"DATA", 550, "5.4.5 Daily user sending limit exceeded.", nil, true},
+		{"DATA", 554, "5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException", nil, true},
+		{"MAIL", 550, "5.4.6 too many messages today", nil, true},
+		{"RCPT", 550, "5.7.1 Service unavailable, Client host blocked using Spamhaus", channel.ErrRefused, false},
+		{"DATA", 550, "5.7.26 This mail is unauthenticated, SPF and DKIM did not pass", channel.ErrRefused, false},
+		{"RCPT", 554, "5.7.1 Relay access denied", channel.ErrRefused, false},
+		{"RCPT", 552, "5.2.2 The mailbox is over quota", channel.ErrGone, false},
+		{"RCPT", 550, "5.2.1 The email account that you tried to reach is disabled", channel.ErrGone, false},
+		{"RCPT", 452, "4.2.2 The mailbox is over quota", nil, false},
+		{"RCPT", 421, "4.7.0 Temporary system problem", nil, false},
 		{"DATA", 451, "not now", nil, false},
 	} {
 		p.mu.Lock()
@@ -638,7 +649,7 @@ func TestAnswersOfTheServer(t *testing.T) {
 		_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "ann@example.org"}, Text: "x"})
 		var limited *channel.Limited
 		if err == nil || errors.As(err, &limited) != test.limited || test.want != nil && !errors.Is(err, test.want) ||
-			test.want == nil && (errors.Is(err, channel.ErrGone) || errors.Is(err, channel.ErrRefused)) {
+			test.want == nil && (errors.Is(err, channel.ErrGone) || errors.Is(err, channel.ErrRefused) || errors.Is(err, channel.ErrRejected)) {
 			t.Errorf("%s %d %s: %v", test.command, test.code, test.text, err)
 		}
 	}

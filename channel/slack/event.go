@@ -139,6 +139,7 @@ func readCommand(payload []byte) (*arrival, error) {
 		Channel string `json:"channel_id"`
 		Name    string `json:"channel_name"`
 		Trigger string `json:"trigger_id"`
+		Answer  string `json:"response_url"`
 	}
 	if err := json.Unmarshal(payload, &c); err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func readCommand(payload []byte) (*arrival, error) {
 	a := &arrival{Incoming: channel.Incoming{
 		ID:        messageID(c.Channel, c.Trigger),
 		From:      channel.Sender{ID: c.User, Handle: printable.Text(c.Handle)},
-		At:        channel.Address{Chat: c.Channel},
+		At:        channel.Address{Chat: c.Channel, Answer: c.Answer},
 		Group:     true,
 		Mentioned: true,
 		Text:      text,

@@ -436,7 +436,7 @@ func TestSend(t *testing.T) {
 	if m := s.Sent("-100")[0]; m.HTML != "<i>new</i>" {
 		t.Errorf("edited: %+v", m)
 	}
-	if err := c.Edit(ctx, to, "1", "x"); !errors.Is(err, channel.ErrGone) {
+	if err := c.Edit(ctx, to, "1", "x"); !errors.Is(err, channel.ErrRejected) {
 		t.Errorf("editing what is not there: %v", err)
 	}
 	for name, err := range map[string]error{
