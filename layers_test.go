@@ -16,11 +16,11 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"internal/printable"},
-	{"chat", "secret", "internal/atomicfile", "internal/cut", "internal/nearest", "internal/nearjson", "internal/panics", "internal/picture", "cmd/internal/textcode", "internal/recent", "engine/internal/share", "internal/leftout", "rank/internal/lexicon", "rank/internal/deviation", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/ecma", "internal/egress", "internal/filestamp", "internal/origin", "cmd/internal/folder", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/body", "channel/markup/markuptest", "channel/platformtest", "examples"},
+	{"chat", "secret", "internal/atomicfile", "internal/cut", "internal/nearest", "internal/nearjson", "internal/panics", "internal/picture", "cmd/internal/textcode", "internal/recent", "engine/internal/share", "internal/leftout", "rank/internal/lexicon", "rank/internal/deviation", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/ecma", "internal/egress", "internal/filestamp", "internal/origin", "cmd/internal/folder", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/body", "channel/split", "channel/markup/markuptest", "channel/platformtest", "examples"},
 	{"channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/mattermost/mattermosttest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "scan", "channel/markup", "channel/rest", "identity", "internal/subschema", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext", "skill/mcp/internal/form", "skill/mcp/internal/wire"},
 	{"tool", "session", "memory", "usage", "audit", "cmd/internal/config", "rank/internal/lexicon/*", "rank/internal/filename", "rank/internal/language", "rank/internal/pinyin", "sandbox/protect"},
 	{"clienttool", "model", "model/schema", "route", "store", "rank", "cmd/internal/toolgen", "tool/*", "store/internal/*"},
-	{"selection/meta", "store/*", "mailbox", "model/endpoint"},
+	{"channel/pairing", "selection/meta", "store/*", "mailbox", "model/endpoint"},
 	{"catalog", "model/*", "examples/demo"},
 	{"selection", "rules", "skill", "cmd/internal/builtin", "cmd/internal/builtin/*"},
 	{"chooser", "turn/internal/*", "workflow", "skill/markdown", "hub/internal/archive", "lab/eval"},

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/etui-run/etui/channel/split"
 	"github.com/etui-run/etui/chat"
 )
 
@@ -75,6 +76,9 @@ type Traits struct {
 	// Once means that a platform delivers messages with the same Outgoing.Key once.
 	Once bool
 }
+
+// room is how much a message takes.
+func (t Traits) room() split.Room { return split.Room{MaxText: t.MaxText, Length: t.Length} }
 
 // Address is a place in an account: where a message came from, and where the reply goes.
 type Address struct {

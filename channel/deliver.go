@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/channel/rest"
+	"github.com/etui-run/etui/channel/split"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/outbox"
@@ -380,7 +380,7 @@ func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) err
 	if d.id == "" {
 		return a.writer.writeText(ctx, to, text, buttons, key)
 	}
-	parts, first := split(text, a.traits), 0
+	parts, first := split.Text(text, a.traits.room()), 0
 	if editor, ok := a.Channel.(Editor); ok && len(buttons) == 0 && len(parts) > 0 {
 		if d.shown != parts[0] {
 			if err := a.complete(ctx, editor, to, d.id, parts[0]); errors.Is(err, ErrRefused) {
@@ -434,14 +434,4 @@ func buttonsOf(l outbox.Letter) (list []Button) {
 		{"Approve", approval.Approve + " " + w.ID}, {"Approve for this conversation", approval.Approve + " " + w.ID + " session"},
 		{"Deny", approval.Deny + " " + w.ID},
 	}
-}
-
-// fits reports whether a text needs no second message.
-func (t Traits) fits(text string) bool { return t.MaxText == 0 || t.length(text) <= t.MaxText }
-
-func (t Traits) length(text string) int {
-	if t.Length != nil {
-		return t.Length(text)
-	}
-	return strings.Count(text, "") - 1
 }

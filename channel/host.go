@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel/body"
+	"github.com/etui-run/etui/channel/pairing"
 	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -82,7 +83,7 @@ type Config struct {
 // Host runs the channels of an engine. It is safe for concurrent use.
 type Host struct {
 	engine   *engine.Engine
-	records  store.Records
+	pairings *pairing.Pairings
 	log      *slog.Logger
 	accounts []*account
 	busy     map[session.Key]bool      // sessions whose letters are being delivered; only deliver uses it
@@ -156,7 +157,7 @@ const (
 // New returns a host. It connects to nothing yet.
 func New(c Config) (*Host, error) {
 	h := &Host{
-		engine: c.Engine, records: cmp.Or[store.Records](c.Records, &store.Memory{}),
+		engine: c.Engine, pairings: pairing.New(cmp.Or[store.Records](c.Records, &store.Memory{})),
 		log:  cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		busy: map[session.Key]bool{}, later: map[session.Key]time.Time{},
 		sending: make(chan struct{}, maxSending), bodies: body.NewGate(),

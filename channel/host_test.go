@@ -18,6 +18,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/pairing"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
@@ -332,13 +333,13 @@ func TestPairing(t *testing.T) {
 		if err := w.host.Unpair(t.Context(), "t", "nobody"); !errors.Is(err, channel.ErrNotPaired) || !strings.Contains(err.Error(), "nobody else was") {
 			t.Errorf("unpaired: %v", err)
 		}
-		if _, err := w.host.Pair(t.Context(), "WRONG"); !errors.Is(err, channel.ErrNoCode) {
+		if _, err := w.host.Pair(t.Context(), "WRONG"); !errors.Is(err, pairing.ErrNoCode) {
 			t.Errorf("a wrong code: %v", err)
 		}
 		if _, err := w.host.Pair(t.Context(), strings.ToLower(waiting[0].Code)); err != nil {
 			t.Error(err)
 		}
-		if _, err := w.host.Pair(t.Context(), waiting[0].Code); !errors.Is(err, channel.ErrNoCode) {
+		if _, err := w.host.Pair(t.Context(), waiting[0].Code); !errors.Is(err, pairing.ErrNoCode) {
 			t.Errorf("a code twice: %v", err)
 		}
 		time.Sleep(time.Second)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel/rest"
+	"github.com/etui-run/etui/channel/split"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/turn"
 )
@@ -116,7 +117,7 @@ func (l *live) show(ctx context.Context, editor Editor, d *draft) {
 	if strings.Count(text, "") <= minDraft {
 		return
 	}
-	text = split(text, l.account.traits)[0]
+	text = split.Text(text, l.account.traits.room())[0]
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	kind := rest.Editing

@@ -2,109 +2,39 @@ package channel
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/channel/pairing"
 	"github.com/etui-run/etui/internal/printable"
 )
-
-// The kinds of the records of people who were let in, and of those who want to be.
-const (
-	pairedKind  = "channel-paired"
-	pairingKind = "channel-pairing"
-)
-
-const (
-	// codeLife is how long a code counts, and maxCodes how many may be open in an account.
-	codeLife = time.Hour
-	maxCodes = 100
-	// maxPaired is how many people can be let in by codes.
-	maxPaired = 10_000
-)
-
-// Pairing is somebody who wants to write to a channel, or may.
-type Pairing struct {
-	// Code is what the operator confirms; empty once that has happened.
-	Code    string `json:"code,omitempty"`
-	Channel string `json:"channel"`
-	User    string `json:"user"`
-	// Name is what the platform shows; it proves nothing.
-	Name string    `json:"name,omitempty"`
-	Chat string    `json:"chat,omitempty"`
-	Time time.Time `json:"time"`
-}
-
-// ErrNoCode says that no open pairing has a code.
-var ErrNoCode = errors.New("no such code, or its hour is over")
 
 // paired reports whether somebody was let in.
 func (a *account) paired(ctx context.Context, user string) bool {
 	if !a.Pairing {
 		return false
 	}
-	list, err := a.records.Records(ctx, pairedKind, a.Name+":"+user)
+	in, err := a.pairings.Has(ctx, a.Name, user)
 	if err != nil {
 		a.log.WarnContext(ctx, "who was let in cannot be read, so strangers stay outside", "channel", a.Name, "error", err)
 	}
-	return err == nil && len(list) > 0
-}
-
-func (h *Host) pairings(ctx context.Context, kind string) ([]Pairing, error) {
-	records, err := h.records.Records(ctx, kind)
-	list := make([]Pairing, len(records))
-	for i, r := range records {
-		if err == nil {
-			err = json.Unmarshal(r.Value, &list[i])
-		}
-	}
-	return list, err
+	return err == nil && in
 }
 
 // Pairings returns who was let in, and who wants to be.
-func (h *Host) Pairings(ctx context.Context) (in, waiting []Pairing, err error) {
-	if in, err = h.pairings(ctx, pairedKind); err != nil {
-		return nil, nil, err
-	}
-	waiting, err = h.pairings(ctx, pairingKind)
-	open := []Pairing{}
-	for _, p := range waiting {
-		if time.Since(p.Time) < codeLife {
-			open = append(open, p)
-		}
-	}
-	return in, open, err
+func (h *Host) Pairings(ctx context.Context) (in, waiting []pairing.Pairing, err error) {
+	return h.pairings.List(ctx)
 }
 
 // Pair lets in whoever was given a code.
-func (h *Host) Pair(ctx context.Context, code string) (Pairing, error) {
-	in, waiting, err := h.Pairings(ctx)
-	if err != nil {
-		return Pairing{}, err
+func (h *Host) Pair(ctx context.Context, code string) (pairing.Pairing, error) {
+	p, err := h.pairings.Confirm(ctx, code)
+	if a, known := h.account(p.Channel); known == nil && a.up.Load() {
+		a.answer(Incoming{ID: "paired", At: Address{Chat: p.Chat}}, "You can write to me now.")
 	}
-	code = strings.ToUpper(strings.TrimSpace(code))
-	for _, p := range waiting {
-		if p.Code != code {
-			continue
-		}
-		if len(in) >= maxPaired {
-			return p, fmt.Errorf("%d people were let in already; list further ones in etui.yaml", len(in))
-		}
-		p.Code, p.Time = "", time.Now().Round(time.Second)
-		value, _ := json.Marshal(p) // texts and a time
-		if err := h.records.Put(ctx, pairedKind, p.Channel+":"+p.User, value); err != nil {
-			return p, err
-		}
-		_, err := h.records.Remove(ctx, pairingKind, code)
-		if a, known := h.account(p.Channel); known == nil && a.up.Load() {
-			a.answer(Incoming{ID: "paired", At: Address{Chat: p.Chat}}, "You can write to me now.")
-		}
-		return p, err
-	}
-	return Pairing{}, fmt.Errorf("%q: %w", code, ErrNoCode)
+	return p, err
 }
 
 // ErrNotPaired says that nobody was let in by a code who has this name.
@@ -113,14 +43,14 @@ var ErrNotPaired = errors.New("was not let in by a code")
 // Unpair takes back what Pair gave. It returns [ErrNotPaired] where there is nothing, and says
 // who was let in.
 func (h *Host) Unpair(ctx context.Context, channel, user string) error {
-	found, err := h.records.Remove(ctx, pairedKind, channel+":"+user)
+	found, err := h.pairings.Remove(ctx, channel, user)
 	if err != nil || found {
 		return err
 	}
 	if _, err := h.account(channel); err != nil {
 		return err
 	}
-	list, err := h.pairings(ctx, pairedKind)
+	list, _, err := h.pairings.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,21 +91,9 @@ func (h *Host) erase(ctx context.Context, names []string) (n int, err error) {
 }
 
 func (a *account) forget(ctx context.Context, user string) (n int, err error) {
-	found, err := a.records.Remove(ctx, pairedKind, a.Name+":"+user)
-	if err != nil {
-		return n, err
-	}
-	if found {
-		n++
-	}
-	waiting, err := a.pairings(ctx, pairingKind)
-	for _, p := range waiting {
-		if err == nil && p.Channel == a.Name && p.User == user {
-			n++
-			_, err = a.records.Remove(ctx, pairingKind, p.Code)
-		}
-	}
+	n, err = a.pairings.Forget(ctx, a.Name, user)
 	if f, ok := a.Channel.(Forgetter); ok && err == nil {
+		var found bool
 		if found, err = f.Forget(ctx, user); found {
 			n++
 		}
@@ -192,36 +110,20 @@ func (a *account) stranger(ctx context.Context, m Incoming) error {
 		}
 		return nil
 	}
-	if last, ok := a.told.Get("code\x00" + m.From.ID); ok && time.Since(last) < codeLife {
+	if last, ok := a.told.Get("code\x00" + m.From.ID); ok && time.Since(last) < pairing.Life {
 		return nil
 	}
-	list, err := a.pairings(ctx, pairingKind)
-	if err != nil {
+	code, err := a.pairings.Open(ctx, pairing.Pairing{Channel: a.Name, User: m.From.ID, Name: m.From.Name, Chat: m.At.Chat})
+	switch {
+	case errors.Is(err, pairing.ErrFull):
+		a.log.WarnContext(ctx, "too many strangers ask to write: this one was left out", "channel", a.Name, "user", m.From.ID)
+	case err != nil:
 		return err
-	}
-	open := 0
-	for _, p := range list {
-		switch {
-		case time.Since(p.Time) >= codeLife:
-			_, _ = a.records.Remove(ctx, pairingKind, p.Code) // the next stranger tries again
-		case p.Channel != a.Name: // the strangers of one account do not shut out those of others
-		case p.User == m.From.ID:
-			return nil // another process has told the code
-		default:
-			open++
-		}
 	}
 	a.told.Put("code\x00"+m.From.ID, time.Now())
-	if open >= maxCodes {
-		a.log.WarnContext(ctx, "too many strangers ask to write: this one was left out", "channel", a.Name, "user", m.From.ID)
-		return nil
+	if code != "" {
+		a.log.InfoContext(ctx, "somebody wants to write: etui channels pair lets them in", "channel", a.Name, "user", m.From.ID, "name", m.From.Name, "code", code)
+		a.answer(m, "I do not know you yet. Give this code to whoever runs this service, who can let you in: "+code)
 	}
-	p := Pairing{Code: rand.Text()[:8], Channel: a.Name, User: m.From.ID, Name: m.From.Name, Chat: m.At.Chat, Time: time.Now().Round(time.Second)}
-	value, _ := json.Marshal(p) // texts and a time
-	if err := a.records.Put(ctx, pairingKind, p.Code, value); err != nil {
-		return err
-	}
-	a.log.InfoContext(ctx, "somebody wants to write: etui channels pair lets them in", "channel", a.Name, "user", m.From.ID, "name", m.From.Name, "code", p.Code)
-	a.answer(m, "I do not know you yet. Give this code to whoever runs this service, who can let you in: "+p.Code)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/etui-run/etui/channel/split"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/printable"
@@ -26,7 +27,7 @@ type writer struct {
 
 // writeText sends a text in as many messages as it takes.
 func (w *writer) writeText(ctx context.Context, to Address, text string, buttons []Button, key string) error {
-	return w.writeParts(ctx, to, split(text, w.traits), 0, buttons, key)
+	return w.writeParts(ctx, to, split.Text(text, w.traits.room()), 0, buttons, key)
 }
 
 // writeParts sends the parts of a text from the first one on, each once for a key of a letter.
@@ -74,10 +75,11 @@ func (w *writer) send(ctx context.Context, m Outgoing) error {
 	}
 	if m.Text != "" {
 		forms = append(forms, []Outgoing{plain})
-		if n := w.traits.length(m.Text); n > minCut {
-			short, parts := w.traits, []Outgoing{}
+		short := w.traits.room()
+		if n := short.Measure(m.Text); n > minCut {
+			parts := []Outgoing{}
 			short.MaxText = max(minCut, min(cmp.Or(w.traits.MaxText, n), n)/4)
-			for _, text := range split(m.Text, short) {
+			for _, text := range split.Text(m.Text, short) {
 				part := plain
 				part.Text = text
 				parts = append(parts, part)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/pairing"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -11,8 +12,8 @@ import (
 type ChannelStatus struct {
 	Channels []channel.State `json:"channels"`
 	// Paired are the people who were let in by a code, and Waiting those who have one.
-	Paired  []channel.Pairing `json:"paired"`
-	Waiting []channel.Pairing `json:"waiting"`
+	Paired  []pairing.Pairing `json:"paired"`
+	Waiting []pairing.Pairing `json:"waiting"`
 }
 
 // Code is what somebody was given who wants to write to a channel.
@@ -71,7 +72,7 @@ func (s *Server) unpairChannel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name, user := r.PathValue("name"), r.PathValue("user")
-	wire.Answer(w, channel.Pairing{Channel: name, User: user}, s.config.Channels.Unpair(r.Context(), name, user))
+	wire.Answer(w, pairing.Pairing{Channel: name, User: user}, s.config.Channels.Unpair(r.Context(), name, user))
 }
 
 func (s *Server) sayChannel(w http.ResponseWriter, r *http.Request) {

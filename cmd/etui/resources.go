@@ -17,7 +17,7 @@ import (
 	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
-	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/pairing"
 	"github.com/etui-run/etui/cmd/etui/internal/servers"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
@@ -164,7 +164,7 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 				use: "pair CODE", short: "Let in whoever was given a code", needs: changes | records,
 				example: "  etui channels pair K3F9ABCD",
 				check:   func(c *call) error { code.Code = c.args[0]; return nil },
-				run: send(http.MethodPost, "/admin/channels/pair", &code, func(p channel.Pairing) string {
+				run: send(http.MethodPost, "/admin/channels/pair", &code, func(p pairing.Pairing) string {
 					name, user := cmp.Or(printable.OneLine(p.Name), "the person"), printable.OneLine(p.User)
 					return fmt.Sprintf("%s (%s) can write to %s now. Take it back: etui channels unpair %[3]s %[2]s\n", name, user, p.Channel)
 				}),
@@ -172,7 +172,7 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 			{
 				use: "unpair NAME USER", short: "Take back what a code gave", needs: changes | records,
 				example: "  etui channels unpair telegram 4711",
-				run: send(http.MethodDelete, "/admin/channels/{}/people/{}", nil, func(p channel.Pairing) string {
+				run: send(http.MethodDelete, "/admin/channels/{}/people/{}", nil, func(p pairing.Pairing) string {
 					return fmt.Sprintf("%s cannot write to %s any more.\n", p.User, p.Channel)
 				}),
 			},

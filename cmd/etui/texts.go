@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/pairing"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/inbox"
@@ -140,12 +141,12 @@ func describeChannels(x server.ChannelStatus) string {
 	}
 	for _, people := range []struct {
 		head string
-		list []channel.Pairing
+		list []pairing.Pairing
 	}{{"CODE", x.Waiting}, {"LET IN", x.Paired}} {
 		if len(people.list) > 0 {
-			text += "\n" + table[channel.Pairing]{
+			text += "\n" + table[pairing.Pairing]{
 				wide: true, head: []string{people.head, "CHANNEL", "USER", "NAME", "SINCE"},
-				row: func(p channel.Pairing) []string {
+				row: func(p pairing.Pairing) []string {
 					since := p.Time.Local().Format(time.DateTime)
 					return []string{p.Code, p.Channel, printable.OneLine(p.User), printable.Line(p.Name, 30), since}
 				},

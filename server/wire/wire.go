@@ -15,6 +15,7 @@ import (
 
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/pairing"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/inbox"
@@ -215,7 +216,7 @@ var statuses = []struct {
 	{approval.ErrNotYours, http.StatusForbidden, "not_yours"},
 	{channel.ErrUnknown, http.StatusNotFound, "channel_not_found"},
 	{channel.ErrNotPaired, http.StatusNotFound, "not_paired"},
-	{channel.ErrNoCode, http.StatusNotFound, "code_not_found"},
+	{pairing.ErrNoCode, http.StatusNotFound, "code_not_found"},
 	{approval.ErrNone, http.StatusNotFound, "approval_not_found"},
 	{turn.ErrStopped, http.StatusConflict, "turn_stopped"},
 	{message.ErrNothingAwaited, http.StatusConflict, "nothing_awaited"},

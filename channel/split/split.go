@@ -1,15 +1,34 @@
-package channel
+// Package split cuts a text of Markdown into messages.
+package split
 
 import (
 	"slices"
 	"strings"
 )
 
-// split cuts Markdown into messages that fit. Blocks stay whole where they can: paragraphs,
+// Room is how long the text of one message may be.
+type Room struct {
+	// MaxText is the most; 0 means that nothing bounds it. Length measures a text; nil counts characters.
+	MaxText int
+	Length  func(text string) int
+}
+
+// Measure returns how long a text is.
+func (t Room) Measure(text string) int {
+	if t.Length != nil {
+		return t.Length(text)
+	}
+	return strings.Count(text, "") - 1
+}
+
+// fits reports whether a text needs no second message.
+func (t Room) fits(text string) bool { return t.MaxText == 0 || t.Measure(text) <= t.MaxText }
+
+// Text cuts Markdown into messages that fit. Blocks stay whole where they can: paragraphs,
 // lists, tables and fenced code. A longer code block is closed and opened again, a longer
 // table repeats its head, and a longer paragraph is cut between sentences or words, but not
 // in a link.
-func split(text string, t Traits) (parts []string) {
+func Text(text string, t Room) (parts []string) {
 	text = boundTables(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")))
 	if text == "" {
 		return nil
@@ -107,7 +126,7 @@ func blocksOf(text string) (blocks []string) {
 
 // pieces cuts a block that is too long. A head that takes more than half of a message is not
 // repeated: a few lines below it would become thousands of messages.
-func pieces(block string, t Traits) []string {
+func pieces(block string, t Room) []string {
 	lines := strings.Split(block, "\n")
 	if f := fence(lines[0]); f != "" {
 		head, tail := lines[0]+"\n", "\n"+f
@@ -136,14 +155,14 @@ func pieces(block string, t Traits) []string {
 	return packed(lines, "\n", t)
 }
 
-// smaller returns traits with less room, by the length of a text.
-func smaller(t Traits, by string) Traits {
-	t.MaxText = max(0, t.MaxText-t.length(by))
+// smaller returns a room with less, by the length of a text.
+func smaller(t Room, by string) Room {
+	t.MaxText = max(0, t.MaxText-t.Measure(by))
 	return t
 }
 
 // packed joins as many items as fit in each piece. An item that is too long alone is cut.
-func packed(items []string, between string, t Traits) (list []string) {
+func packed(items []string, between string, t Room) (list []string) {
 	now, begun := "", false
 	for _, item := range items {
 		if !begun && t.fits(item) {
@@ -171,7 +190,7 @@ func packed(items []string, between string, t Traits) (list []string) {
 
 // cut returns how many bytes of a text a message takes: up to the end of a sentence in its
 // second half, else to the last space that is not in a link, else as much as fits.
-func cut(text string, t Traits) int {
+func cut(text string, t Room) int {
 	fits, sentence, word := 0, 0, 0
 	depth := 0 // in the brackets of a link
 	last := rune(0)

@@ -1,4 +1,4 @@
-package channel
+package split
 
 import (
 	"math/rand/v2"
@@ -31,7 +31,7 @@ func TestSplit(t *testing.T) {
 		{"a table repeats its head", "|a|b|\n|-|-|\n|1|2|\n|3|4|\n|5|6|", 24, []string{"|a|b|\n|-|-|\n|1|2|\n|3|4|", "|a|b|\n|-|-|\n|5|6|"}},
 		{"empty lines in code", "x\n\n```\na\n\nb\n```\n\ny", 14, []string{"x", "```\na\n\nb\n```", "y"}},
 	} {
-		got := split(c.text, Traits{MaxText: c.max})
+		got := Text(c.text, Room{MaxText: c.max})
 		if strings.Join(got, "\x00") != strings.Join(c.want, "\x00") {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
@@ -48,14 +48,14 @@ func TestSplitLosesNothing(t *testing.T) {
 		for range r.IntN(40) {
 			text += words[r.IntN(len(words))]
 		}
-		traits := Traits{MaxText: 24 + r.IntN(52)}
+		traits := Room{MaxText: 24 + r.IntN(52)}
 		if r.IntN(2) == 0 {
 			traits.Length = func(s string) int { return len(s) }
 		}
-		parts := split(text, traits)
+		parts := Text(text, traits)
 		for _, part := range parts {
-			if traits.length(part) > traits.MaxText {
-				t.Fatalf("%q: %q is %d long, the limit is %d", text, part, traits.length(part), traits.MaxText)
+			if traits.Measure(part) > traits.MaxText {
+				t.Fatalf("%q: %q is %d long, the limit is %d", text, part, traits.Measure(part), traits.MaxText)
 			}
 			if strings.TrimSpace(part) == "" || !utf8.ValidString(part) {
 				t.Fatalf("%q: part %q", text, part)
@@ -77,7 +77,7 @@ func TestSplitDoesNotMultiply(t *testing.T) {
 		"```" + strings.Repeat("h", 1980) + "\n" + body + "```",
 		"|" + strings.Repeat("h", 1900) + "|\n|-|\n" + strings.Repeat("|x|\n", 2000),
 	} {
-		if parts := split(text, Traits{MaxText: 2000}); len(parts) > 10 {
+		if parts := Text(text, Room{MaxText: 2000}); len(parts) > 10 {
 			t.Errorf("%d bytes became %d messages", len(text), len(parts))
 		}
 	}
@@ -114,7 +114,7 @@ func TestBoundTables(t *testing.T) {
 		if n := cells(boundTables(text)); n > maxCells {
 			t.Errorf("%q: %d cells", mark, n)
 		}
-		if parts := split(text, Traits{Length: cells, MaxText: maxCells}); len(parts) != 1 {
+		if parts := Text(text, Room{Length: cells, MaxText: maxCells}); len(parts) != 1 {
 			t.Errorf("%q became %d messages", mark, len(parts))
 		}
 	}
@@ -129,11 +129,11 @@ func FuzzSplit(f *testing.F) {
 	f.Add("One two. [a](b)\n\n```go\nx\n\ny\n```\n|a|b|\n|-|-|\n|1|2|\n", uint16(40))
 	f.Add("~~~\n````\n"+strings.Repeat("🙂", 60)+"\xff\n\n|\n|-\n[[[[", uint16(24))
 	f.Fuzz(func(t *testing.T, text string, most uint16) {
-		traits := Traits{MaxText: max(20, int(most)%4096)}
+		traits := Room{MaxText: max(20, int(most)%4096)}
 		total := 0
-		for _, part := range split(text, traits) {
+		for _, part := range Text(text, traits) {
 			total += len(part)
-			if traits.length(part) > traits.MaxText || strings.TrimSpace(part) == "" || utf8.ValidString(text) && !utf8.ValidString(part) {
+			if traits.Measure(part) > traits.MaxText || strings.TrimSpace(part) == "" || utf8.ValidString(text) && !utf8.ValidString(part) {
 				t.Fatalf("a part of %q with %d: %q", text, traits.MaxText, part)
 			}
 		}
