@@ -364,3 +364,23 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 	})
 	runHosted(t, start)
 }
+
+// Meaning says what an error of Send is about: the message, the chat, the account or the moment.
+func Meaning(err error) string {
+	var limited *channel.Limited
+	switch {
+	case err == nil:
+		return "nothing"
+	case errors.As(err, &limited):
+		return map[channel.Scope]string{
+			channel.WholeAccount: "account waits", channel.OneKind: "kind waits", channel.OneChat: "chat waits",
+		}[limited.Scope]
+	case errors.Is(err, channel.ErrRejected):
+		return "message"
+	case errors.Is(err, channel.ErrGone):
+		return "chat"
+	case errors.Is(err, channel.ErrRefused):
+		return "account"
+	}
+	return "moment"
+}

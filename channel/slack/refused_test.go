@@ -1,0 +1,68 @@
+package slack_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/channeltest"
+	"github.com/etui-run/etui/channel/slack/slacktest"
+)
+
+// TestRefusals: what Slack refuses is about a message, a chat, the app or the moment.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s, c, _ := begin(t)
+	for want, codes := range map[string]string{
+		"message": "msg_too_long msg_blocks_too_long invalid_blocks no_text thread_not_found cannot_reply_to_message something_new " +
+			"restricted_action_thread_locked restricted_action_non_threadable_channel invalid_arguments too_many_attachments",
+		"chat": "channel_not_found not_in_channel is_archived user_is_restricted messages_tab_disabled restricted_action " +
+			"restricted_action_read_only_channel user_disabled cannot_dm_bot no_permission",
+		"account": "invalid_auth account_inactive token_revoked missing_scope ekm_access_denied",
+		"moment":  "internal_error fatal_error service_unavailable request_timeout team_added_to_org",
+	} {
+		for code := range strings.FieldsSeq(codes) {
+			s.Server.Fail(slacktest.Failure{Error: code})
+			_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "C1"}, Text: "x"})
+			if got := channeltest.Meaning(err); got != want {
+				t.Errorf("%s is about the %s, want the %s: %v", code, got, want, err)
+			}
+		}
+	}
+	for _, f := range []struct {
+		slacktest.Failure
+		want string
+	}{
+		{slacktest.Failure{Status: 429, RetryAfter: 40}, "chat waits"}, {slacktest.Failure{Error: "ratelimited"}, "chat waits"},
+		{slacktest.Failure{Status: 403}, "moment"}, {slacktest.Failure{Status: 503}, "moment"},
+	} {
+		s.Server.Fail(f.Failure)
+		_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "C1"}, Text: "x"})
+		if got := channeltest.Meaning(err); got != f.want {
+			t.Errorf("%+v is about the %s, want the %s: %v", f, got, f.want, err)
+		}
+	}
+}
+
+// TestSlashElsewhere: a command where the app is no member is answered by its response_url, also with
+// several messages, and only at Slack.
+func TestSlashElsewhere(t *testing.T) {
+	t.Parallel()
+	s, c, in := begin(t)
+	s.Leave("C77")
+	s.Command(object{"text": "hello", "channel_id": "C77", "channel_name": "privategroup"})
+	at := in.next(t).At
+	for _, text := range []string{"one", "two"} {
+		if _, err := c.Send(t.Context(), channel.Outgoing{To: at, Text: text, Key: text}); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		at.Message = ""
+	}
+	if got := strings.Join(s.Responses(), ", "); got != "ephemeral: one, ephemeral: two" {
+		t.Errorf("answered: %q", got)
+	}
+	at.Answer = "https://evil.example/x"
+	if _, err := c.Send(t.Context(), channel.Outgoing{To: at, Text: "three"}); channeltest.Meaning(err) != "chat" {
+		t.Errorf("an address of somebody else: %v", err)
+	}
+}
