@@ -9,6 +9,7 @@ import (
 
 	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // Commands are what people can write in every channel.
@@ -18,6 +19,14 @@ func Commands() []Command {
 		list = append(list, Command{c.Name, c.Help})
 	}
 	return list
+}
+
+// began returns what the button Start of a link says, whose parameter is for the agent.
+func began(text string) string {
+	if parameter, ok := strings.CutPrefix(text, "/start "); ok && strings.TrimSpace(parameter) != "" {
+		return "[The person has pressed Start on a link with the parameter: " + printable.Line(parameter, 200) + "]"
+	}
+	return text
 }
 
 // command answers a command that needs no turn. It reports whether the message is done.

@@ -654,6 +654,11 @@ func TestCommands(t *testing.T) {
 			{"1", "/skill nothing", "not found"},
 			{"1", "/skill full", "The skill full is active"},
 			{"1", "/etc/passwd is a file", "you said /etc/passwd"},
+			{"1", "/Whoami", "You are ann on test (person)"},
+			{"1", "／STATUS", "Messages that run or wait: 0"},
+			{"1", "/New", "A new conversation"},
+			{"1", "/start", "this list"},
+			{"1", "/Start promo_42", "you said [The person has pressed Start on a link with the parameter: promo_42]"},
 		} {
 			if got := ask(c.user, c.text); !strings.Contains(got, c.want) {
 				t.Errorf("%s: %q, want %q", c.text, got, c.want)
@@ -665,7 +670,7 @@ func TestCommands(t *testing.T) {
 				t.Errorf("/help lacks /%s", c.Name)
 			}
 		}
-		if n := len(w.seen("1")); n != 17 {
+		if n := len(w.seen("1")); n != 22 {
 			t.Errorf("%d answers: %q", n, w.seen("1"))
 		}
 	})

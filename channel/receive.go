@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/panics"
@@ -165,6 +166,7 @@ func (a *account) message(m Incoming) engine.Message {
 		Later:          true,
 	}
 	em.Text, em.Files = withFiles(m)
+	em.Text = began(command.Canonical(em.Text))
 	em.Chat, em.Thread, em.Direct = a.scoped(m.At.Chat), m.At.Thread, !m.Group
 	if m.Group {
 		em.Attrs["chat_kind"] = "group"
