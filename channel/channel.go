@@ -113,6 +113,12 @@ type Incoming struct {
 	Files []chat.File
 	// Time is when it was written; zero if the platform does not say.
 	Time time.Time
+	// Edited means that the message was there before and has another text now.
+	Edited bool
+	// Added means that nobody wrote: the account was added to the group.
+	Added bool
+	// Former is the ID that the chat had before the platform gave it another one.
+	Former string
 }
 
 // Sender is who wrote a message, as the platform knows it.

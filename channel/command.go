@@ -50,7 +50,7 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 	if known := slices.ContainsFunc(command.List(), func(c command.Command) bool { return c.Name == name }); !known && m.Group && !m.Mentioned {
 		return true, nil // another program's, probably
 	}
-	if a.handled.Add(m.key(), true) {
+	if a.handled.Add(m.key(), m.From.ID) {
 		a.answerCommand(m, em, text)
 	}
 	return true, nil

@@ -104,7 +104,7 @@ type account struct {
 	rates   *recent.Cache[string, *rate.Limiter]
 	told    *recent.Cache[string, time.Time] // when a stranger was told something last
 	crowd   *rate.Limiter                    // of strangers who are told that all places are taken
-	handled *recent.Cache[string, bool]      // messages that were accepted, and commands that were answered, here
+	handled *recent.Cache[string, string]    // the senders of messages that were accepted, and of commands that were answered, here
 	drafts  *recent.Cache[string, *draft]
 	writer  *writer
 
@@ -173,7 +173,7 @@ func New(c Config) (*Host, error) {
 		h.accounts = append(h.accounts, &account{
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
-			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered),
+			handled: recent.New[string, string](remembered), drafts: recent.New[string, *draft](remembered),
 			writer:   &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
 			rests:    rest.New(),
 			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),

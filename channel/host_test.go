@@ -811,3 +811,75 @@ func TestForgetsOwnNames(t *testing.T) {
 		}
 	})
 }
+
+// TestEdited: the newest text of a message counts while its turn has not begun, and no longer.
+func TestEdited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}}, p)
+		defer w.stop()
+		edit := func(id, text string) {
+			m := person("1", text)
+			m.ID, m.Edited = id, true
+			w.say(t, m)
+		}
+		say := func(id, text string) {
+			m := person("1", text)
+			m.ID = id
+			w.say(t, m)
+		}
+		say("a", "slow one")
+		time.Sleep(time.Second)
+		say("b", "tow")
+		edit("b", "two")
+		edit("b", "two, please")
+		edit("a", "too late")
+		edit("c", "never seen")
+		time.Sleep(time.Minute)
+		edit("b", "again")
+		say("b", "tow") // the platform delivers it once more
+		time.Sleep(time.Minute)
+		expect(t, w.seen("1"), "you said slow one, and 1 messages were here", "you said two, please, and 3 messages were here")
+	})
+}
+
+// TestAdded: an account that is added to a group tells it the ID that the configuration needs, once.
+func TestAdded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		w := begin(t, &store.Memory{}, channel.Account{Groups: []string{"-7"}}, p)
+		defer w.stop()
+		for i, chat := range []string{"-100", "-100", "-7"} {
+			w.say(t, channel.Incoming{
+				ID: fmt.Sprint(i), From: channel.Sender{ID: "1"}, At: channel.Address{Chat: chat}, Group: true, Added: true,
+			})
+		}
+		time.Sleep(time.Second)
+		if seen := w.seen("-100"); len(seen) != 1 || !strings.Contains(seen[0], "groups: `-100`") {
+			t.Errorf("a group that is closed: %q", seen)
+		}
+		if seen := w.seen("-7"); len(seen) != 1 || strings.Contains(seen[0], "once whoever") {
+			t.Errorf("a group that is open: %q", seen)
+		}
+	})
+}
+
+// TestMoved: a group that has a new ID keeps its rights and its conversation.
+func TestMoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		w := begin(t, &store.Memory{}, channel.Account{Groups: []string{"-5"}}, p)
+		defer w.stop()
+		say := func(id, chat, former string) {
+			w.say(t, channel.Incoming{
+				ID: id, From: channel.Sender{ID: "1"}, At: channel.Address{Chat: chat}, Group: true, Mentioned: true, Text: "hi", Former: former,
+			})
+			time.Sleep(time.Second)
+		}
+		say("1", "-5", "")
+		say("2", "-1005", "-5")
+		say("3", "-1005", "")
+		expect(t, w.seen("-5"), "you said hi, and 1 messages were here")
+		expect(t, w.seen("-1005"), "you said hi, and 3 messages were here")
+	})
+}

@@ -33,6 +33,10 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 		return err // it could not be answered any more: the platform sends it again
 	}
 	m.At.Message = m.ID
+	if m.Added {
+		a.hello(m)
+		return nil
+	}
 	if m.Group && (!a.inGroup(m) || !m.Mentioned && !a.Always) {
 		return nil
 	}
@@ -45,8 +49,11 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 		a.tell(m, "pace", time.Minute, "That was too fast for me: please wait a minute, and write again.")
 		return nil
 	}
-	a.count(func(s *State) { s.Received++ })
 	em := a.message(m)
+	if m.Edited {
+		return a.amend(ctx, m, em)
+	}
+	a.count(func(s *State) { s.Received++ })
 	if done, err := a.command(ctx, m, em); done {
 		return err
 	}
@@ -64,9 +71,46 @@ func (a *account) Wants(ctx context.Context, m Incoming) bool {
 	return a.allowed(ctx, m.From)
 }
 
-func (a *account) inGroup(m Incoming) bool {
-	return slices.Contains(a.Groups, m.At.Chat) || slices.Contains(a.Groups, Everybody)
+// amend gives a message its newest text, if it waits for its turn. One that was left out stays so.
+func (a *account) amend(ctx context.Context, m Incoming, em engine.Message) error {
+	if by, _ := a.handled.Get(m.key()); by != m.From.ID || strings.HasPrefix(em.Text, "/") {
+		return nil
+	}
+	agent, mail, err := a.engine.Agents().Ready(message.New(em))
+	if err == nil {
+		mail.To = a.engine.Agents().Key(agent, mail)
+		err = a.engine.Inbox().Amend(ctx, mail.To, mail)
+	}
+	if err != nil && !errors.Is(err, store.ErrAway) {
+		a.log.WarnContext(ctx, "a message keeps the text that it had before it was edited", "channel", a.Name, "chat", m.At.Chat, "error", err)
+		return nil
+	}
+	return err
 }
+
+// hello tells a group to which the account was added the ID that the configuration needs.
+func (a *account) hello(m Incoming) {
+	if !a.crowd.Allow() { // anybody can add it to groups
+		return
+	}
+	text := fmt.Sprintf("Hello. I answer here when I am mentioned, once whoever runs me has written the ID of this group under groups: %s\n\n"+
+		"你好。管理者把本群的 ID 写入 groups 之后，提到我时我就会回答：%[1]s", "`"+m.At.Chat+"`")
+	if a.inGroup(m) {
+		text = "Hello. I answer here when I am mentioned. The ID of this group is " + "`" + m.At.Chat + "`" + ".\n\n你好，提到我时我就会回答。"
+	}
+	m.At.Message, m.From = "", Sender{}
+	a.tell(m, "hello", time.Hour, text)
+}
+
+func (a *account) inGroup(m Incoming) bool {
+	return slices.ContainsFunc([]string{m.At.Chat, m.Former, Everybody}, func(id string) bool {
+		return id != "" && slices.Contains(a.Groups, id)
+	})
+}
+
+// home is the ID by which a chat is known: the one that it has had first, so that its conversation and
+// rights stay when a platform gives it another one.
+func (m Incoming) home() string { return cmp.Or(m.Former, m.At.Chat) }
 
 // allowed reports whether somebody may write directly.
 func (a *account) allowed(ctx context.Context, s Sender) bool {
@@ -167,7 +211,7 @@ func (a *account) message(m Incoming) engine.Message {
 	}
 	em.Text, em.Files = withFiles(m)
 	em.Text = began(command.Canonical(em.Text))
-	em.Chat, em.Thread, em.Direct = a.scoped(m.At.Chat), m.At.Thread, !m.Group
+	em.Chat, em.Thread, em.Direct = a.scoped(m.home()), m.At.Thread, !m.Group
 	if m.Group {
 		em.Attrs["chat_kind"] = "group"
 	}
@@ -175,7 +219,7 @@ func (a *account) message(m Incoming) engine.Message {
 		em.Attrs["thread"] = m.At.Thread
 	}
 	for _, b := range a.Bindings {
-		if (b.Chat == "" || b.Chat == m.At.Chat) && (b.User == "" || b.User == m.From.ID) {
+		if (b.Chat == "" || b.Chat == m.At.Chat || b.Chat == m.home()) && (b.User == "" || b.User == m.From.ID) {
 			em.Agent, em.Skill, em.Strategy = b.Agent, b.Skill, b.Strategy
 			break
 		}
@@ -245,7 +289,7 @@ func (a *account) send(ctx context.Context, m Incoming, em engine.Message) error
 	taken := false
 	em.Accepted = func() {
 		taken = true
-		a.handled.Put(m.key(), true)
+		a.handled.Put(m.key(), m.From.ID)
 		settle(nil)
 	}
 	a.turns.Go(func() {

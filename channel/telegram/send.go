@@ -161,7 +161,7 @@ func (c *Channel) press(ctx context.Context, cb *callback) (channel.Incoming, bo
 	m := cb.Message
 	in := channel.Incoming{
 		ID: "button-" + cb.ID, From: person(cb.From), Group: m.Chat.Type != "private", Mentioned: true,
-		At: channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)},
+		At: channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)}, Former: c.former(m.Chat.ID),
 	}
 	in.Text, _ = strings.CutPrefix(cb.Data, say)
 	if m.InTopic {
