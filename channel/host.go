@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel/body"
+	"github.com/etui-run/etui/channel/heard"
 	"github.com/etui-run/etui/channel/pairing"
 	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/chat"
@@ -51,6 +52,9 @@ type Account struct {
 	// empty means nothing.
 	Pairing bool
 	Refusal string
+	// Overhear are the IDs of groups whose messages before a mention are material beside it, from memory
+	// and bounded; see package heard.
+	Overhear []string
 	// Always answers every message of a group. Otherwise one has to mention the account.
 	Always bool
 	// Whole sends answers only when they are complete, although the channel can edit.
@@ -109,6 +113,7 @@ type account struct {
 	writer  *writer
 
 	rests    *rest.Rests
+	heard    *heard.Memory
 	underWay chan struct{} // one for each letter that is being sent
 	settled  chan struct{} // has an element when one was
 
@@ -174,8 +179,8 @@ func New(c Config) (*Host, error) {
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
 			handled: recent.New[string, string](remembered), drafts: recent.New[string, *draft](remembered),
-			writer:   &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
-			rests:    rest.New(),
+			writer: &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
+			rests:  rest.New(), heard: heard.New(a.Overhear),
 			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})
 	}
@@ -243,7 +248,7 @@ func (a *account) hand(ctx context.Context, owned chan<- *account) {
 }
 
 // key is what a process claims that runs the channel.
-func (a *account) key() session.Key { return session.Key("channel:" + a.Name) }
+func (a *Account) key() session.Key { return session.Key("channel:" + a.Name) }
 
 // claim claims a key, and tries again while the store is away.
 func claim(ctx context.Context, shared store.Shared, key session.Key) error {
@@ -411,18 +416,21 @@ func (h *Host) Say(ctx context.Context, name string, to Address, text string) er
 	return a.writer.writeText(ctx, to, text, nil, "")
 }
 
-// Place returns where something for a chat of a channel goes, for [outbox.Outbox.Post]. An
-// agent may write only to chats and people that the channel names: not to those that it
-// allows with all others, or that were let in by a code.
-func (h *Host) Place(name, chat string) (json.RawMessage, error) {
+// Place returns where something for a chat of a channel goes, and the conversation there, for
+// [outbox.Outbox.PostTo]. An agent may write only to chats and people that the channel names: not to
+// those that it allows with all others, or that were let in by a code.
+func (h *Host) Place(name, chat string) (session.Key, json.RawMessage, error) {
 	a, err := h.account(name)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	if chat == Everybody || chat == KnownUsers || !slices.Contains(a.Groups, chat) && !slices.Contains(a.Allow, chat) {
-		return nil, fmt.Errorf("the channel %s names no chat %q under allow or groups, so nothing can be sent there", name, chat)
+	group := slices.Contains(a.Groups, chat)
+	if chat == Everybody || chat == KnownUsers || !group && !slices.Contains(a.Allow, chat) {
+		return "", nil, fmt.Errorf("the channel %s names no chat %q under allow or groups, so nothing can be sent there", name, chat)
 	}
-	return place{name, Address{Chat: chat}}.raw(), nil
+	to := Address{Chat: chat}
+	who, err := a.engine.Agents().Whoami(a.message(Incoming{From: Sender{ID: chat}, At: to, Group: group}))
+	return who.Session, place{name, to}.raw(), err
 }
 
 // ServeHTTP hands a request to the webhook of the channel that the path value "channel"

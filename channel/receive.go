@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/etui-run/etui/channel/heard"
 	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/command"
@@ -38,6 +39,9 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 		return nil
 	}
 	if m.Group && (!a.inGroup(m) || !m.Mentioned && !a.Always) {
+		if a.inGroup(m) {
+			a.heard.Hear(m.home(), m.said())
+		}
 		return nil
 	}
 	if !m.Group && !a.allowed(ctx, m.From) {
@@ -57,7 +61,16 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 	if done, err := a.command(ctx, m, em); done {
 		return err
 	}
+	if m.Group && !strings.HasPrefix(em.Text, "/") {
+		em.Text = a.heard.Before(m.home(), m.said(), time.Now()) + em.Text
+	}
 	return a.send(ctx, m, em)
+}
+
+// said is what is heard of a message.
+func (m Incoming) said() heard.Said {
+	by := cmp.Or(m.From.Name, m.From.Handle, m.From.ID)
+	return heard.Said{ID: m.ID, Thread: m.At.Thread, User: m.From.ID, By: by, Text: m.Text, Time: time.Now()}
 }
 
 // Wants reports whether Receive would take a message.
@@ -102,7 +115,7 @@ func (a *account) hello(m Incoming) {
 	a.tell(m, "hello", time.Hour, text)
 }
 
-func (a *account) inGroup(m Incoming) bool {
+func (a *Account) inGroup(m Incoming) bool {
 	return slices.ContainsFunc([]string{m.At.Chat, m.Former, Everybody}, func(id string) bool {
 		return id != "" && slices.Contains(a.Groups, id)
 	})

@@ -168,12 +168,9 @@ var ErrNowhere = errors.New("this conversation is on no channel to which somethi
 // of the session came from. It is delivered once for each key, before the reply of the turn
 // that runs; a reply that only repeats it is not delivered then.
 func (b *Outbox) Post(ctx context.Context, key session.Key, to json.RawMessage, text, idempotencyKey string) error {
-	text = b.config.Secrets.Redactor().Text(text)
-	if strings.TrimSpace(text) == "" {
-		return message.ErrEmpty
-	}
-	if len(text) > b.config.MaxMessage {
-		return fmt.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(text), b.config.MaxMessage)
+	text, err := b.checked(text)
+	if err != nil {
+		return err
 	}
 	if len(to) == 0 {
 		s, err := b.config.Store.Load(ctx, key, 1)
@@ -197,6 +194,32 @@ func (b *Outbox) Post(ctx context.Context, key session.Key, to json.RawMessage, 
 		b.config.Box.TakeUp(i)
 	}
 	return nil
+}
+
+// PostTo sends a text to a place of another conversation, which learns of it: the text is in its history,
+// and goes out in its turn. It is sent once for each key.
+func (b *Outbox) PostTo(ctx context.Context, key session.Key, to json.RawMessage, text, idempotencyKey string) error {
+	text, err := b.checked(text)
+	if err != nil {
+		return err
+	}
+	return b.config.Inbox.Submit(ctx, key, message.Mail{
+		Kind: message.KindNotice, Notice: text, To: key, Reply: to, Message: message.Message{
+			Background: true, Client: "etui", IdempotencyKey: message.ShortKey("post-" + idempotencyKey),
+		},
+	})
+}
+
+// checked returns a text that can be posted, without secrets.
+func (b *Outbox) checked(text string) (string, error) {
+	text = b.config.Secrets.Redactor().Text(text)
+	switch {
+	case strings.TrimSpace(text) == "":
+		return "", message.ErrEmpty
+	case len(text) > b.config.MaxMessage:
+		return "", fmt.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(text), b.config.MaxMessage)
+	}
+	return text, nil
 }
 
 // maxPosted is how many messages of a session Posted looks through.

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -133,7 +132,7 @@ func (a *App) openChannels() (accounts []channel.Account, err error) {
 		}
 		account := channel.Account{
 			Name: c.Name, Channel: made, Allow: c.Allow, Groups: c.Groups, Pairing: c.Pairing, Refusal: c.Refusal,
-			Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute,
+			Overhear: c.Overhear, Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute,
 		}
 		for _, b := range c.Bindings {
 			binding := channel.Binding{Chat: b.Chat, User: b.User, Agent: b.Agent, Skill: b.Skill}
@@ -191,14 +190,16 @@ func (a *App) messageTool() tool.Tool {
 		if f.Session == "" {
 			return "", outbox.ErrNowhere
 		}
-		var to json.RawMessage
-		if in.Channel != "" || in.Chat != "" {
-			var err error
-			if to, err = a.tools.channels.Place(in.Channel, in.Chat); err != nil {
-				return "", err
+		var err error
+		if in.Channel == "" && in.Chat == "" {
+			err = a.Engine.Outbox().Post(ctx, session.Key(f.Session), nil, in.Text, tool.IdempotencyKey(ctx))
+		} else {
+			key, to, unknown := a.tools.channels.Place(in.Channel, in.Chat)
+			if err = unknown; err == nil {
+				err = a.Engine.Outbox().PostTo(ctx, key, to, in.Text, tool.IdempotencyKey(ctx))
 			}
 		}
-		if err := a.Engine.Outbox().Post(ctx, session.Key(f.Session), to, in.Text, tool.IdempotencyKey(ctx)); err != nil {
+		if err != nil {
 			return "", err
 		}
 		return "It is on its way.", nil

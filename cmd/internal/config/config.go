@@ -457,6 +457,7 @@ type Channel struct {
 
 	Allow     []string  `yaml:"allow" help:"Who may write directly: the platform's IDs of people, users for the people of users, or * for everybody. Default: nobody."`
 	Groups    []string  `yaml:"groups" help:"The groups in which it answers: the platform's IDs of chats, or * for all. Everybody there may write. Default: none."`
+	Overhear  []string  `yaml:"overhear" help:"Groups whose messages before a mention the model gets as material: at most 50 of the last day, from memory. Each needs its ID here, and under groups. Default: none."`
 	Always    bool      `yaml:"always" help:"Answer every message of these groups. Default: those that mention it."`
 	Pairing   bool      `yaml:"pairing" help:"Give strangers who write directly a code, with which etui channels pair lets them in."`
 	Refusal   string    `yaml:"refusal" help:"What other strangers are told, once an hour. Default: nothing."`
