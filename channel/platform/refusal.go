@@ -122,19 +122,21 @@ func (c *Client) refusal(r Request, answer *Answer) error {
 	if c.config.Secret != "" {
 		f.Message = strings.ReplaceAll(f.Message, c.config.Secret, "…")
 	}
+	if f.After == 0 {
+		f.After, _ = RetryAfter(answer.Header.Get("Retry-After"))
+	}
+	return Fail(*f, c.config.Refusals)
+}
+
+// Fail returns the error that an answer is by the codes of its platform, also of one that came otherwise
+// than over HTTP.
+func Fail(f Failure, codes Refusals) error {
 	f.Message = printable.Line(f.Message, 300)
-	c.config.Refusals.mean(f)
+	codes.mean(&f)
 	if !f.Busy {
-		return f
+		return &f
 	}
-	after := f.After
-	if after == 0 {
-		var ok bool
-		if after, ok = RetryAfter(answer.Header.Get("Retry-After")); !ok {
-			after = usualWait
-		}
-	}
-	return &channel.Limited{After: after, Scope: f.Scope, Err: f}
+	return &channel.Limited{After: cmp.Or(f.After, usualWait), Scope: f.Scope, Err: &f}
 }
 
 // RetryAfter reads a number of seconds or a date, at most an hour away.

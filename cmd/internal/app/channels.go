@@ -48,6 +48,9 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 		"wecom":      {"corp", "app", "secret", "token", "key", "url"},
 		"feishu":     {"app_id", "secret", "token", "key", "region", "url"},
 	}
+	if c.Bot != "" && c.Type == "wecom" {
+		takes["wecom"] = []string{"bot", "secret", "url"}
+	}
 	if err := only(c, takes[c.Type]...); err != nil {
 		return nil, err
 	}
@@ -88,6 +91,9 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 	case "webhook":
 		return webhook.New(webhook.Config{Secrets: strings.Fields(string(c.Secret)), URL: c.URL, Client: web, Log: log})
 	case "wecom":
+		if c.Bot != "" {
+			return wecom.NewBot(wecom.BotConfig{ID: c.Bot, Secret: string(c.Secret), URL: c.URL, Client: web, Log: log})
+		}
 		return wecom.New(wecom.Config{CorpID: c.Corp, Agent: c.App, Secret: string(c.Secret), Token: string(c.Token), AESKey: string(c.Key), URL: c.URL, Client: web, Log: log})
 	case "feishu":
 		return feishu.New(feishu.Config{
@@ -101,7 +107,7 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 func only(c config.Channel, keys ...string) error {
 	set := map[string]bool{
 		"token": c.Token != "", "app_token": c.AppToken != "", "user_token": c.UserToken != "", "account": c.Account != "", "secret": c.Secret != "", "key": c.Key != "", "url": c.URL != "", "webhook": c.Webhook != "",
-		"corp": c.Corp != "", "app": c.App != 0, "app_id": c.AppID != "", "region": c.Region != "", "nick": c.Nick != "", "rooms": len(c.Rooms) > 0, "workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0,
+		"corp": c.Corp != "", "app": c.App != 0, "bot": c.Bot != "", "app_id": c.AppID != "", "region": c.Region != "", "nick": c.Nick != "", "rooms": len(c.Rooms) > 0, "workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0,
 		"smtp": c.SMTP != "", "address": c.Address != "", "authserv_id": c.AuthServID != "", "unproven": c.Unproven,
 	}
 	for _, key := range slices.Sorted(maps.Keys(set)) {

@@ -440,6 +440,7 @@ type Channel struct {
 	Webhook   string       `yaml:"webhook" help:"telegram: the public URL of this channel, https://HOST/channels/NAME. Default: etui fetches the messages itself."`
 	Corp      string       `yaml:"corp" help:"wecom: the ID of the company."`
 	App       int          `yaml:"app" help:"wecom: the AgentId of the application."`
+	Bot       string       `yaml:"bot" help:"wecom: the ID of an AI bot (智能机器人), which connects by itself and needs only its secret, in place of an application."`
 	AppID     string       `yaml:"app_id" help:"feishu: the App ID, cli_."`
 	Region    string       `yaml:"region" enum:"feishu,lark" help:"feishu: feishu for open.feishu.cn, lark for open.larksuite.com. Default: feishu."`
 	Nick      string       `yaml:"nick" help:"irc: the name to take."`
@@ -470,7 +471,7 @@ type Channel struct {
 
 // account is what distinguishes the accounts of a platform.
 func (c *Channel) account() string {
-	return fmt.Sprintf("%q", []any{c.Type, string(c.Token), string(c.Secret), c.URL, c.Corp, c.App, c.AppID, c.Nick, c.Account})
+	return fmt.Sprintf("%q", []any{c.Type, string(c.Token), string(c.Secret), c.URL, c.Corp, c.App, c.Bot, c.AppID, c.Nick, c.Account})
 }
 
 // Binding chooses how the messages of a place are answered.
