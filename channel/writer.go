@@ -61,6 +61,9 @@ const minCut = 400
 // outside of the thread, without markup, in shorter parts, as a file. An error is the first one then.
 func (w *writer) send(ctx context.Context, m Outgoing) error {
 	_, first := w.channel.Send(ctx, m)
+	if tried := m.Key + "~"; !refused(first) || m.Key != "" && !w.sent.Add(tried, true) {
+		return first // all forms were tried before
+	}
 	unthreaded, plain := m, m
 	unthreaded.To.Message, unthreaded.To.Thread = "", ""
 	plain.Plain, plain.Buttons, plain.To.Message = true, nil, ""

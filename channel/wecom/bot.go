@@ -233,6 +233,7 @@ func (c *link) take(ctx context.Context, in channel.Incoming, files []botFile) (
 			return err
 		}
 		m := in
+		m.Added = m.Group && !c.Wants(ctx, m) // no event tells of a group that has the bot
 		err = c.Hand(ctx, in.ID, &m, len(files) > 0, func(ctx context.Context) error {
 			if c.Wants(ctx, m) {
 				m.Files = c.load(ctx, files)

@@ -98,6 +98,9 @@ func (b bots) arrivals(t *testing.T) (*wecom.Bot, func() channel.Incoming) {
 
 type receiver chan channel.Incoming
 
+// Wants leaves out the group wr2.
+func (r receiver) Wants(_ context.Context, m channel.Incoming) bool { return m.At.Chat != "group:wr2" }
+
 func (r receiver) Receive(_ context.Context, m channel.Incoming) error { r <- m; return nil }
 
 // TestBotReads: a bot reads what the platform brings, in groups, too, and files that are encrypted.
@@ -140,6 +143,10 @@ func TestBotReads(t *testing.T) {
 	b.Bots.Say(object{"msgtype": "text", "chattype": "group", "chatid": "wr1", "from": object{"userid": "ann"}, "text": object{"content": "@Helper /status"}})
 	if m := next(); !m.Group || !m.Mentioned || m.Text != "/status" || m.At.Chat != "group:wr1" {
 		t.Errorf("in a group: %+v", m)
+	}
+	b.Bots.Say(object{"msgtype": "text", "chattype": "group", "chatid": "wr2", "from": object{"userid": "ann"}, "text": object{"content": "@Helper hi"}})
+	if m := next(); !m.Added || m.At.Chat != "group:wr2" {
+		t.Errorf("in a group that is closed: %+v", m)
 	}
 	away := file("file")
 	away["file"].(object)["url"] = "https://evil.example/f"
