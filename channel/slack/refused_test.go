@@ -66,3 +66,38 @@ func TestSlashElsewhere(t *testing.T) {
 		t.Errorf("an address of somebody else: %v", err)
 	}
 }
+
+// TestEditsAndGroups: an edited message comes once for each edit, a page that Slack has loaded is none, and the
+// app says when it was added to a channel.
+func TestEditsAndGroups(t *testing.T) {
+	t.Parallel()
+	s, _, in := begin(t)
+	change := func(text, edited string) {
+		now := object{"type": "message", "user": "4711", "text": text, "ts": "1700000100.000200"}
+		if edited != "" {
+			now["edited"] = object{"user": "4711", "ts": edited}
+		}
+		before := object{"type": "message", "user": "4711", "text": "first", "ts": "1700000100.000200"}
+		s.Push("events_api", slacktest.Callback(object{
+			"type": "message", "subtype": "message_changed", "hidden": true, "channel": "D4711", "channel_type": "im", "ts": "1700000200.1",
+			"message": now, "previous_message": before,
+		}))
+	}
+	s.Push("events_api", slacktest.Callback(event("message", "D4711", object{"channel_type": "im", "text": "first"})))
+	if m := in.next(t); m.Edited || m.Text != "first" {
+		t.Errorf("a message: %+v", m)
+	}
+	change("first", "")
+	change("second", "1700000150.0")
+	change("third", "1700000160.0")
+	for _, want := range []string{"second", "third"} {
+		if m := in.next(t); !m.Edited || m.Text != want || m.ID != "D4711:1700000100.000200" {
+			t.Errorf("edited: %+v, want %s", m, want)
+		}
+	}
+	s.Push("events_api", slacktest.Callback(object{"type": "member_joined_channel", "user": "U1", "channel": "C5", "inviter": "4711"}))
+	s.Push("events_api", slacktest.Callback(object{"type": "member_joined_channel", "user": slacktest.Bot, "channel": "C5", "inviter": "4711"}))
+	if m := in.next(t); !m.Added || !m.Group || m.At.Chat != "C5" {
+		t.Errorf("added: %+v", m)
+	}
+}
