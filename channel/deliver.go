@@ -345,8 +345,10 @@ func (a *account) failed(ctx context.Context, kind rest.Kind, chat string, err e
 	if pause > 0 {
 		a.rests.Begin(kind, chat, time.Now().Add(pause))
 	}
-	a.state.Error = err.Error()
-	a.log.WarnContext(ctx, "something could not be sent and waits", "channel", a.Name, "kind", kind, "error", err, "again_in", pause)
+	if !refused(err) { // else the state tells of it when it is given up
+		a.state.Error = err.Error()
+	}
+	a.log.WarnContext(ctx, "something could not be sent and is tried again", "channel", a.Name, "kind", kind, "error", err, "again_in", pause)
 }
 
 // sendLetter sends what a letter says, and then its files.

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,7 +49,7 @@ func (b *Bot) Send(ctx context.Context, m channel.Outgoing) (string, error) {
 		}
 		text := b.dialect.Render(part.Text)
 		if m.Plain {
-			text = markup.EscapeMarkdown(part.Text)
+			text = escapeBot(part.Text)
 		}
 		if part.To.Message != "" && part.To.Answer != "" {
 			err := c.respond(ctx, part.To.Answer, text, true)
@@ -64,18 +65,26 @@ func (b *Bot) Send(ctx context.Context, m channel.Outgoing) (string, error) {
 // botDialect is the Markdown of bots, which is the usual one with tables and code, unlike that of
 // applications. A picture is a link, which no reader's program loads.
 func botDialect() markup.Dialect {
-	d := markup.Markdown(markup.EscapeMarkdown)
+	d := markup.Markdown(escapeBot)
 	d.Link = func(l markup.Link) string {
 		switch target, ok := markup.Address(l.Target); {
 		case !ok || !l.Web():
-			return markup.EscapeMarkdown(l.Plain())
+			return escapeBot(l.Plain())
 		case l.Bare || l.Label == "" || l.Label == l.Target:
 			return markup.InLink(target)
 		default:
-			return "[" + strings.ReplaceAll(markup.EscapeMarkdown(l.Label), "]", `\]`) + "](" + markup.InLink(target) + ")"
+			return "[" + strings.ReplaceAll(escapeBot(l.Label), "]", `\]`) + "](" + markup.InLink(target) + ")"
 		}
 	}
 	return d
+}
+
+// within is a sign that means nothing between letters and digits.
+var within = regexp.MustCompile(`([\pL\pN]\\?)\\_`)
+
+// escapeBot writes text without meaning. Within a word an underline needs no sign before it.
+func escapeBot(s string) string {
+	return within.ReplaceAllString(markup.EscapeMarkdown(s), "${1}_")
 }
 
 // respond answers the message of a frame with a text that grows until it is final.
