@@ -277,11 +277,14 @@ func (p *place) Fail(_ *testing.T, how channeltest.Failure) {
 		p.fail["MAIL"] = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "the queue is away"}
 	case channeltest.Gone:
 		p.fail["RCPT"] = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"}
+	case channeltest.Rejected:
+		p.fail["DATA"] = &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0}, Message: "this cannot be read"}
 	case channeltest.Refused:
 		p.fail["AUTH"] = &smtp.SMTPError{Code: 535, EnhancedCode: smtp.EnhancedCode{5, 7, 8}, Message: "wrong password"}
 	}
 }
 
+func (p *place) Picky()                       {}
 func (p *place) Patient()                     {}
 func (p *place) Cut(*testing.T)               { p.imap.cut() }
 func (p *place) Redelivers()                  {}

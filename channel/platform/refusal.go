@@ -122,10 +122,14 @@ func (c *Client) refusal(r Request, answer *Answer) error {
 	if c.config.Secret != "" {
 		f.Message = strings.ReplaceAll(f.Message, c.config.Secret, "…")
 	}
-	if f.After == 0 {
-		f.After, _ = RetryAfter(answer.Header.Get("Retry-After"))
+	err := Fail(*f, c.config.Refusals)
+	var limited *channel.Limited
+	if f.After == 0 && errors.As(err, &limited) {
+		if after, ok := RetryAfter(answer.Header.Get("Retry-After")); ok {
+			limited.After = after
+		}
 	}
-	return Fail(*f, c.config.Refusals)
+	return err
 }
 
 // Fail returns the error that an answer is by the codes of its platform, also of one that came otherwise

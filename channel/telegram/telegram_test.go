@@ -143,12 +143,15 @@ func (p *platform) Seen(_ *testing.T, chat string) (list []string) {
 	return list
 }
 
+func (p *platform) Picky() {}
+
 func (p *platform) Fail(_ *testing.T, how channeltest.Failure) {
 	p.Server.Fail("sendMessage", map[channeltest.Failure]telegramtest.Failure{
-		channeltest.Away:    {Code: 502, Description: "Bad Gateway", Page: true},
-		channeltest.Busy:    {Code: 429, Description: "Too Many Requests: retry after 7", RetryAfter: 7},
-		channeltest.Gone:    {Code: 403, Description: "Forbidden: bot was blocked by the user"},
-		channeltest.Refused: {Code: 401, Description: "Unauthorized"},
+		channeltest.Away:     {Code: 502, Description: "Bad Gateway", Page: true},
+		channeltest.Busy:     {Code: 429, Description: "Too Many Requests: retry after 7", RetryAfter: 7},
+		channeltest.Gone:     {Code: 403, Description: "Forbidden: bot was blocked by the user"},
+		channeltest.Rejected: {Code: 400, Description: "Bad Request: SOMETHING_NEW"},
+		channeltest.Refused:  {Code: 401, Description: "Unauthorized"},
 	}[how])
 }
 

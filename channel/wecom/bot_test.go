@@ -46,6 +46,7 @@ func (b bots) Channel(t *testing.T) channel.Channel {
 	return b.open(t, wecomtest.BotSecret)
 }
 
+func (b bots) Picky()         {}
 func (b bots) Direct()        {}
 func (b bots) Steady()        {}
 func (b bots) Cut(*testing.T) { b.Bots.Cut() }
@@ -64,7 +65,7 @@ func (b bots) Seen(_ *testing.T, chat string) (seen []string) {
 }
 
 func (b bots) Fail(_ *testing.T, how channeltest.Failure) {
-	code := map[channeltest.Failure]int{channeltest.Away: -1, channeltest.Gone: 81013, channeltest.Refused: 48002}[how]
+	code := map[channeltest.Failure]int{channeltest.Away: -1, channeltest.Gone: 81013, channeltest.Refused: 48002, channeltest.Rejected: 45002}[how]
 	b.Refuse("aibot_respond_msg", code)
 	b.Refuse("aibot_send_msg", code)
 }
