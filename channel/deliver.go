@@ -184,12 +184,14 @@ func (a *account) giveUp(ctx context.Context, to Address, l outbox.Letter, why e
 	if errors.Is(why, ErrGone) {
 		return
 	}
-	text := "There is a reply for you here that cannot be shown: it was refused or came too late. Whoever runs this service can read it."
+	text := "There is a reply for you here that cannot be shown: it was refused or came too late. " +
+		"Whoever runs this service can read it."
 	if chat.Chinese(l.Text) {
 		text = "有一条给您的回复无法在此显示：它被平台拒绝，或已过时。本服务的管理者可以查看。"
 	}
 	if err := a.writer.writeText(ctx, to, text, nil, fmt.Sprint(letterKey, l.ID, "-lost")); err != nil {
-		a.log.WarnContext(ctx, "nobody could be told that a reply was given up", "channel", a.Name, "item", l.ID, "error", err)
+		a.log.WarnContext(ctx, "nobody could be told that a reply was given up", "channel", a.Name, "item",
+			l.ID, "error", err)
 	}
 }
 
@@ -348,7 +350,8 @@ func (a *account) failed(ctx context.Context, kind rest.Kind, chat string, err e
 	if !refused(err) { // else the state tells of it when it is given up
 		a.state.Error = err.Error()
 	}
-	a.log.WarnContext(ctx, "something could not be sent and is tried again", "channel", a.Name, "kind", kind, "error", err, "again_in", pause)
+	a.log.WarnContext(ctx, "something could not be sent and is tried again", "channel", a.Name, "kind", kind,
+		"error", err, "again_in", pause)
 }
 
 // sendLetter sends what a letter says, and then its files.

@@ -108,9 +108,10 @@ type account struct {
 	rates   *recent.Cache[string, *rate.Limiter]
 	told    *recent.Cache[string, time.Time] // when a stranger was told something last
 	crowd   *rate.Limiter                    // of strangers who are told that all places are taken
-	handled *recent.Cache[string, string]    // the senders of messages that were accepted, and of commands that were answered, here
-	drafts  *recent.Cache[string, *draft]
-	writer  *writer
+	handled *recent.Cache[string,
+		string] // the senders of messages that were accepted, and of commands that were answered, here
+	drafts *recent.Cache[string, *draft]
+	writer *writer
 
 	rests    *rest.Rests
 	heard    *heard.Memory

@@ -425,7 +425,8 @@ func TestPlatformIsAway(t *testing.T) {
 			t.Errorf("one who has gone keeps others from their reply: %q", seen)
 		}
 		left, _ := inspect.New(w.engine).Inbox(t.Context(), 10)
-		if len(left) != 1 || left[0].State != store.Parked || !strings.Contains(left[0].Reason, "nobody can be reached") {
+		if len(left) != 1 || left[0].State != store.Parked || !strings.Contains(left[0].Reason,
+			"nobody can be reached") {
 			t.Errorf("left: %+v", left)
 		}
 		if s := w.host.States()[0]; s.GivenUp != 1 || !strings.Contains(s.Lost, "nobody can be reached") {
@@ -839,7 +840,8 @@ func TestEdited(t *testing.T) {
 		edit("b", "again")
 		say("b", "tow") // the platform delivers it once more
 		time.Sleep(time.Minute)
-		expect(t, w.seen("1"), "you said slow one, and 1 messages were here", "you said two, please, and 3 messages were here")
+		expect(t, w.seen("1"), "you said slow one, and 1 messages were here",
+			"you said two, please, and 3 messages were here")
 	})
 }
 
@@ -851,7 +853,8 @@ func TestAdded(t *testing.T) {
 		defer w.stop()
 		for i, chat := range []string{"-100", "-100", "-7"} {
 			w.say(t, channel.Incoming{
-				ID: fmt.Sprint(i), From: channel.Sender{ID: "1"}, At: channel.Address{Chat: chat}, Group: true, Added: true,
+				ID: fmt.Sprint(i), From: channel.Sender{ID: "1"}, At: channel.Address{Chat: chat}, Group: true,
+				Added: true,
 			})
 		}
 		time.Sleep(time.Second)
@@ -872,7 +875,8 @@ func TestMoved(t *testing.T) {
 		defer w.stop()
 		say := func(id, chat, former string) {
 			w.say(t, channel.Incoming{
-				ID: id, From: channel.Sender{ID: "1"}, At: channel.Address{Chat: chat}, Group: true, Mentioned: true, Text: "hi", Former: former,
+				ID: id, From: channel.Sender{ID: "1"}, At: channel.Address{Chat: chat}, Group: true,
+				Mentioned: true, Text: "hi", Former: former,
 			})
 			time.Sleep(time.Second)
 		}
@@ -896,7 +900,8 @@ func TestOverhear(t *testing.T) {
 		say := func(chat, thread, by, text string, mentioned bool) {
 			n++
 			w.say(t, channel.Incoming{
-				ID: fmt.Sprint("m", n), From: channel.Sender{ID: by, Name: "P" + by}, Text: text, Group: true, Mentioned: mentioned,
+				ID: fmt.Sprint("m", n), From: channel.Sender{ID: by,
+					Name: "P" + by}, Text: text, Group: true, Mentioned: mentioned,
 				At: channel.Address{Chat: chat, Thread: thread},
 			})
 			time.Sleep(time.Second)
@@ -935,7 +940,8 @@ func TestPostElsewhere(t *testing.T) {
 			m := person("2", "what?")
 			m.ID = id
 			w.say(t, m)
-			w.say(t, channel.Incoming{ID: id, From: channel.Sender{ID: "1"}, At: channel.Address{Chat: "g"}, Group: true, Mentioned: true, Text: "what?"})
+			w.say(t, channel.Incoming{ID: id, From: channel.Sender{ID: "1"}, At: channel.Address{Chat: "g"},
+				Group: true, Mentioned: true, Text: "what?"})
 			time.Sleep(time.Second)
 		}
 		ask("1")

@@ -78,7 +78,8 @@ func (a *account) follow(to Address) *live {
 			if d != nil {
 				l.show(ctx, editor, d)
 			}
-			if now := time.Now(); types && (d == nil || d.id == "") && now.Sub(shown) >= typing && !a.rests.Now(rest.Sending, to.Chat) {
+			if now := time.Now(); types && (d == nil || d.id == "") && now.Sub(shown) >= typing &&
+				!a.rests.Now(rest.Sending, to.Chat) {
 				shown = now
 				_ = typer.Typing(ctx, to) // it is only a hint
 			}

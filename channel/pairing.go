@@ -114,16 +114,19 @@ func (a *account) stranger(ctx context.Context, m Incoming) error {
 	if last, ok := a.told.Get("code\x00" + m.From.ID); ok && time.Since(last) < pairing.Life {
 		return nil
 	}
-	code, err := a.pairings.Open(ctx, pairing.Pairing{Channel: a.Name, User: m.From.ID, Name: m.From.Name, Chat: m.At.Chat})
+	code, err := a.pairings.Open(ctx, pairing.Pairing{Channel: a.Name, User: m.From.ID, Name: m.From.Name,
+		Chat: m.At.Chat})
 	switch {
 	case errors.Is(err, pairing.ErrFull):
-		a.log.WarnContext(ctx, "too many strangers ask to write: this one was left out", "channel", a.Name, "user", m.From.ID)
+		a.log.WarnContext(ctx, "too many strangers ask to write: this one was left out", "channel", a.Name,
+			"user", m.From.ID)
 	case err != nil:
 		return err
 	}
 	a.told.Put("code\x00"+m.From.ID, time.Now())
 	if code != "" {
-		a.log.InfoContext(ctx, "somebody wants to write: etui channels pair lets them in", "channel", a.Name, "user", m.From.ID, "name", m.From.Name, "code", code)
+		a.log.InfoContext(ctx, "somebody wants to write: etui channels pair lets them in", "channel", a.Name,
+			"user", m.From.ID, "name", m.From.Name, "code", code)
 		a.answer(m, "I do not know you yet. Give this code to whoever runs this service, who can let you in: "+code)
 	}
 	return nil

@@ -95,7 +95,8 @@ func (a *account) amend(ctx context.Context, m Incoming, em engine.Message) erro
 		err = a.engine.Inbox().Amend(ctx, mail.To, mail)
 	}
 	if err != nil && !errors.Is(err, store.ErrAway) {
-		a.log.WarnContext(ctx, "a message keeps the text that it had before it was edited", "channel", a.Name, "chat", m.At.Chat, "error", err)
+		a.log.WarnContext(ctx, "a message keeps the text that it had before it was edited", "channel", a.Name,
+			"chat", m.At.Chat, "error", err)
 		return nil
 	}
 	return err
@@ -106,7 +107,8 @@ func (a *account) hello(m Incoming) {
 	if !a.crowd.Allow() { // anybody can add it to groups
 		return
 	}
-	text := fmt.Sprintf("Hello. I answer here when I am mentioned, once whoever runs me has written the ID of this group under groups: %s\n\n"+
+	text := fmt.Sprintf("Hello. I answer here when I am mentioned, once whoever runs me has written the ID of this group "+
+		"under groups: %s\n\n"+
 		"你好。管理者把本群的 ID 写入 groups 之后，提到我时我就会回答：%[1]s", "`"+m.At.Chat+"`")
 	if a.inGroup(m) {
 		text = "Hello. I answer here when I am mentioned. The ID of this group is " + "`" + m.At.Chat + "`" + ".\n\n你好，提到我时我就会回答。"
@@ -202,13 +204,15 @@ func (a *account) answerCommand(m Incoming, em engine.Message, text string) {
 		who, failed := a.engine.Agents().Whoami(em)
 		if failed == nil && !refused(err) {
 			var list []store.Item
-			list, failed = a.engine.Store().Items(ctx, store.ItemFilter{Session: who.Session, State: store.Answered, Limit: maxLetters})
+			list, failed = a.engine.Store().Items(ctx, store.ItemFilter{Session: who.Session,
+				State: store.Answered, Limit: maxLetters})
 			if failed == nil && len(list) < maxLetters {
 				err = a.engine.Outbox().Post(ctx, who.Session, em.Reply, text, "answer-"+em.IdempotencyKey)
 			}
 		}
 		if err = errors.Join(failed, err); err != nil {
-			a.log.WarnContext(ctx, "the answer to a command is lost", "channel", a.Name, "chat", m.At.Chat, "error", err)
+			a.log.WarnContext(ctx, "the answer to a command is lost", "channel", a.Name, "chat", m.At.Chat,
+				"error", err)
 		}
 	})
 }

@@ -58,7 +58,8 @@ func TestRejected(t *testing.T) {
 		if len(list) != 1 || list[0].Text != "bad" || !strings.Contains(list[0].Reason, "status 400") {
 			t.Fatalf("given up: %+v", list)
 		}
-		if s := w.host.States()[0]; s.GivenUp != 1 || s.Waiting != 0 || !s.Until.IsZero() || !strings.Contains(s.Lost, "status 400") {
+		if s := w.host.States()[0]; s.GivenUp != 1 || s.Waiting != 0 || !s.Until.IsZero() ||
+			!strings.Contains(s.Lost, "status 400") {
 			t.Errorf("state: %+v", s)
 		}
 		p.failing(nil)
@@ -66,7 +67,8 @@ func TestRejected(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
-		if seen := w.seen("1"); len(seen) != 3 || seen[2] != "you said bad, and 1 messages were here" || len(w.parked(t)) != 0 {
+		if seen := w.seen("1"); len(seen) != 3 || seen[2] != "you said bad, and 1 messages were here" ||
+			len(w.parked(t)) != 0 {
 			t.Errorf("after a retry: %q, %+v", seen, w.parked(t))
 		}
 	})
@@ -203,7 +205,8 @@ func (e limitedEdits) Edit(context.Context, channel.Address, string, string) err
 func TestLimitedEdits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace()
-		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}, Channel: limitedEdits{editing{p}, 40 * time.Second}}, p)
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}, Channel: limitedEdits{editing{p},
+			40 * time.Second}}, p)
 		defer w.stop()
 		w.say(t, person("1", "slow and steady"))
 		w.say(t, person("2", "quick"))
@@ -236,7 +239,8 @@ func TestCommandsWait(t *testing.T) {
 		w = begin(t, s, channel.Account{Allow: []string{"*"}}, p)
 		defer w.stop()
 		time.Sleep(time.Minute)
-		if seen := w.seen("1"); len(seen) != 20 || !strings.HasPrefix(seen[0], "You are test:1") && !strings.HasPrefix(seen[0], "You are ann") {
+		if seen := w.seen("1"); len(seen) != 20 || !strings.HasPrefix(seen[0], "You are test:1") &&
+			!strings.HasPrefix(seen[0], "You are ann") {
 			t.Errorf("%d answers: %q", len(seen), seen)
 		}
 	})

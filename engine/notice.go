@@ -20,7 +20,8 @@ func (j *job) showNotice(
 	if s.Turn.ID == "" { // else it would come between calls and their results
 		said := []chat.Message{{Role: chat.Assistant, Text: m.Notice, Time: j.engine.config.Now()}}
 		if len(s.Messages) == 0 { // models are asked with a conversation that a user begins
-			begin := chat.Message{Role: chat.User, Text: "[Nobody has written here yet: you say something by yourself.]", Time: said[0].Time}
+			begin := chat.Message{Role: chat.User,
+				Text: "[Nobody has written here yet: you say something by yourself.]", Time: said[0].Time}
 			said = append([]chat.Message{begin}, said...)
 		}
 		end.Session = s.Key

@@ -215,7 +215,8 @@ func Shown(i store.Item) Item {
 }
 
 // Retry takes a parked message up again, in the background, as often as if it had never been
-// tried; a reply that could not be delivered is sent again. It returns [ErrNoItem] or [ErrNotParked] where that cannot be.
+// tried; a reply that could not be delivered is sent again. It returns
+// [ErrNoItem] or [ErrNotParked] where that cannot be.
 func (b *Inbox) Retry(ctx context.Context, id int64) error {
 	i, err := b.parked(ctx, id, false)
 	if err != nil {

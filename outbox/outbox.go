@@ -217,7 +217,8 @@ func (b *Outbox) checked(text string) (string, error) {
 	case strings.TrimSpace(text) == "":
 		return "", message.ErrEmpty
 	case len(text) > b.config.MaxMessage:
-		return "", fmt.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(text), b.config.MaxMessage)
+		return "", fmt.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(text),
+			b.config.MaxMessage)
 	}
 	return text, nil
 }

@@ -36,7 +36,8 @@ const (
 // is required there. About the account: it has to be verified, is flagged, or its token is not valid.
 var refusals = platform.Refusals{
 	Gone: []string{
-		"10003", "10004", "10013", "50001", "50007", "50008", "50009", "50013", "50024", "50083", "50278", "60003", "160005", "160007",
+		"10003", "10004", "10013", "50001", "50007", "50008", "50009", "50013", "50024", "50083", "50278",
+		"60003", "160005", "160007",
 	},
 	Refused: []string{notVerified, "20001", "20026", "40001", "50014"},
 	Busy:    []string{"20016", "20022", "20028", "20029", "31001", "40004", "130000"}, Limits: channel.OneChat,
@@ -101,7 +102,8 @@ func (l *limits) hold(ctx context.Context, route, resource string) error {
 			if time.Until(all) > maxHold {
 				scope = channel.WholeAccount
 			}
-			return &channel.Limited{After: wait, Scope: scope, Err: fmt.Errorf("discord: %s: nothing is left of the limit", route)}
+			return &channel.Limited{After: wait, Scope: scope,
+				Err: fmt.Errorf("discord: %s: nothing is left of the limit", route)}
 		default:
 			if err := platform.Sleep(ctx, wait); err != nil {
 				return err

@@ -682,7 +682,8 @@ func TestEdits(t *testing.T) {
 	first := in.next(t)
 	update := func(text string, edited any) {
 		s.Dispatch("MESSAGE_UPDATE", object{
-			"id": id, "type": 0, "channel_id": first.At.Chat, "author": object{"id": first.From.ID, "username": "ann"}, "content": text,
+			"id": id, "type": 0, "channel_id": first.At.Chat, "author": object{"id": first.From.ID,
+				"username": "ann"}, "content": text,
 			"timestamp": "2026-08-06T10:00:00.000000+00:00", "edited_timestamp": edited,
 		})
 	}

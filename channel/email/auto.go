@@ -22,7 +22,8 @@ func automatic(h message.Header, from, subject string) string {
 	local, _, _ := strings.Cut(from, "@")
 	begins := func(begin string) bool { return strings.HasPrefix(local, begin) }
 	switch {
-	case h.Has("Auto-Submitted") && !has("Auto-Submitted", "no"), has("Precedence", "auto_reply"), has("X-Precedence", "auto_reply"),
+	case h.Has("Auto-Submitted") && !has("Auto-Submitted", "no"), has("Precedence",
+		"auto_reply"), has("X-Precedence", "auto_reply"),
 		has("Preference", "auto_reply"), has("Delivered-To", "autoresponder"), slices.ContainsFunc(answering, h.Has):
 		return "it was sent automatically"
 	case has("Precedence", "bulk", "list", "junk"), slices.ContainsFunc(lists, h.Has),
@@ -30,7 +31,8 @@ func automatic(h message.Header, from, subject string) string {
 		return "it went to a list"
 	case has("X-Auto-Response-Suppress", "all"): // Outlook writes some of the others into mails of people
 		return "it wants no automatic answer"
-	case strings.EqualFold(kind, "multipart/report"), params["report-type"] != "", h.Has("X-Failed-Recipients"), has("Return-Path", "<>"):
+	case strings.EqualFold(kind,
+		"multipart/report"), params["report-type"] != "", h.Has("X-Failed-Recipients"), has("Return-Path", "<>"):
 		return "it is a report about another mail"
 	case slices.ContainsFunc(nobody, begins), local == "postmaster", local == "bounces":
 		return "nobody reads that address"
@@ -49,21 +51,32 @@ var (
 	}
 	lists = []string{"List-Id", "List-Post", "List-Unsubscribe-Post"}
 	// nobody begins the addresses that nobody reads.
-	nobody = []string{"mailer-daemon", "noreply", "no-reply", "no_reply", "no.reply", "donotreply", "do-not-reply", "do_not_reply", "bounce-", "bounce+"}
+	nobody = []string{"mailer-daemon", "noreply", "no-reply", "no_reply", "no.reply", "donotreply",
+		"do-not-reply", "do_not_reply", "bounce-", "bounce+"}
 	// subjects begin those of automatic answers and of reports, in small letters.
 	subjects = []string{
-		"automatic reply", "automatic response", "automated reply", "automated response", "auto reply", "auto-reply", "autoreply",
-		"auto response", "auto-response", "out of office", "out of the office", "out-of-office", "ooo", "vacation reply",
-		"away from my mail", "undeliverable", "undelivered mail returned to sender", "delivery status notification", "mail delivery failed",
+		"automatic reply", "automatic response", "automated reply", "automated response", "auto reply",
+		"auto-reply", "autoreply",
+		"auto response", "auto-response", "out of office", "out of the office", "out-of-office", "ooo",
+		"vacation reply",
+		"away from my mail", "undeliverable", "undelivered mail returned to sender",
+		"delivery status notification", "mail delivery failed",
 		"mail delivery failure", "delivery failure", "returned mail", "failure notice", "read receipt",
 		"automatische antwort", "abwesenheitsnotiz", "abwesenheit", "abwesend", "unzustellbar", "réponse automatique",
-		"absence du bureau", "absent du bureau", "non remis", "respuesta automática", "respuesta automatica", "fuera de la oficina",
-		"no se puede entregar", "resposta automática", "resposta automatica", "fora do escritório", "risposta automatica", "fuori sede",
-		"fuori ufficio", "non recapitabile", "automatisch antwoord", "automatisch beantwoord", "afwezigheidsbericht", "afwezig",
-		"odpowiedź automatyczna", "automatyczna odpowiedź", "nieobecność w biurze", "автоматический ответ", "автоответ", "автоматична відповідь",
-		"автовідповідь", "autosvar", "automatiskt svar", "automatisk svar", "frånvaro", "automaattinen vastaus", "poissaoloviesti",
-		"automatická odpověď", "automatická odpoveď", "automatikus válasz", "otomatik yanıt", "otomatik cevap", "răspuns automat",
-		"αυτόματη απάντηση", "תשובה אוטומטית", "رد تلقائي", "الرد التلقائي", "trả lời tự động", "thư trả lời tự động", "balasan otomatis",
+		"absence du bureau", "absent du bureau", "non remis", "respuesta automática", "respuesta automatica",
+		"fuera de la oficina",
+		"no se puede entregar", "resposta automática", "resposta automatica", "fora do escritório",
+		"risposta automatica", "fuori sede",
+		"fuori ufficio", "non recapitabile", "automatisch antwoord", "automatisch beantwoord",
+		"afwezigheidsbericht", "afwezig",
+		"odpowiedź automatyczna", "automatyczna odpowiedź", "nieobecność w biurze", "автоматический ответ",
+		"автоответ", "автоматична відповідь",
+		"автовідповідь", "autosvar", "automatiskt svar", "automatisk svar", "frånvaro", "automaattinen vastaus",
+		"poissaoloviesti",
+		"automatická odpověď", "automatická odpoveď", "automatikus válasz", "otomatik yanıt", "otomatik cevap",
+		"răspuns automat",
+		"αυτόματη απάντηση", "תשובה אוטומטית", "رد تلقائي", "الرد التلقائي", "trả lời tự động",
+		"thư trả lời tự động", "balasan otomatis",
 		"ตอบกลับอัตโนมัติ", "自动回复", "自动答复", "自动应答", "自動回覆", "自動答覆", "自動回复", "外出自动回复", "系统退信", "退信",
 		"自動応答", "自動返信", "不在通知", "不在連絡", "자동 회신", "자동회신", "자동 응답", "자동응답", "부재중", "부재 중",
 	}
@@ -75,8 +88,10 @@ func autoSubject(subject string) bool {
 	subject = strings.ToLower(strings.TrimLeft(subject, " \t[(【「（<*"))
 	return slices.ContainsFunc(subjects, func(begin string) bool {
 		rest, ok := strings.CutPrefix(subject, begin)
-		return ok && (rest == "" || strings.ContainsAny(rest[:1], ":])>*") || strings.ContainsAny(string([]rune(rest)[:1]), "：】」）！!.。") ||
-			(strings.HasPrefix(rest, " :") || strings.HasPrefix(rest, " -") || strings.HasPrefix(rest, " –") || strings.HasPrefix(rest, " re:")))
+		return ok && (rest == "" || strings.ContainsAny(rest[:1], ":])>*") ||
+			strings.ContainsAny(string([]rune(rest)[:1]), "：】」）！!.。") ||
+			(strings.HasPrefix(rest, " :") || strings.HasPrefix(rest, " -") || strings.HasPrefix(rest, " –") ||
+				strings.HasPrefix(rest, " re:")))
 	})
 }
 

@@ -145,7 +145,8 @@ func New(c Config) (*Channel, error) {
 		config: c, in: in, out: out, mailbox: cmp.Or(path, "INBOX"), self: self, log: platform.Log(c.Log),
 		markdown: markup.HTML(`rel="noreferrer"`, extension.Linkify),
 		rates:    recent.New[string, *rate.Limiter](remembered), taken: recent.New[string, struct{}](remembered),
-		originals: recent.New[string, original](remembered), echoes: recent.New[string, echo](remembered), places: make(chan struct{}, maxSending),
+		originals: recent.New[string, original](remembered), echoes: recent.New[string,
+			echo](remembered), places: make(chan struct{}, maxSending),
 	}, nil
 }
 

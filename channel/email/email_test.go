@@ -278,7 +278,8 @@ func (p *place) Fail(_ *testing.T, how channeltest.Failure) {
 	case channeltest.Gone:
 		p.fail["RCPT"] = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"}
 	case channeltest.Rejected:
-		p.fail["DATA"] = &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0}, Message: "this cannot be read"}
+		p.fail["DATA"] = &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0},
+			Message: "this cannot be read"}
 	case channeltest.Refused:
 		p.fail["AUTH"] = &smtp.SMTPError{Code: 535, EnhancedCode: smtp.EnhancedCode{5, 7, 8}, Message: "wrong password"}
 	}
@@ -662,7 +663,8 @@ func TestAnswersOfTheServer(t *testing.T) {
 		_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "ann@example.org"}, Text: "x"})
 		var limited *channel.Limited
 		if err == nil || errors.As(err, &limited) != test.limited || test.want != nil && !errors.Is(err, test.want) ||
-			test.want == nil && (errors.Is(err, channel.ErrGone) || errors.Is(err, channel.ErrRefused) || errors.Is(err, channel.ErrRejected)) {
+			test.want == nil && (errors.Is(err, channel.ErrGone) || errors.Is(err, channel.ErrRefused) ||
+				errors.Is(err, channel.ErrRejected)) {
 			t.Errorf("%s %d %s: %v", test.command, test.code, test.text, err)
 		}
 	}
@@ -737,7 +739,8 @@ func TestLoop(t *testing.T) {
 	p := start(t)
 	in := newBox()
 	c := open(t, p.config())
-	id, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "ann@example.org"}, Text: "hello", Key: "etui-1"})
+	id, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "ann@example.org"}, Text: "hello",
+		Key: "etui-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -745,7 +748,8 @@ func TestLoop(t *testing.T) {
 		text := fmt.Sprintf("Thank you for your message. Your ticket has the number %d.", i)
 		p.deliver(t, mail(fmt.Sprintf("%sMessage-ID: <t%d@example.org>\nIn-Reply-To: <%s>\n", pass, i, id), text))
 	}
-	p.deliver(t, mail(pass+"Message-ID: <h@example.org>\nIn-Reply-To: <"+id+">\n", "Thanks, and one more question of mine."))
+	p.deliver(t, mail(pass+"Message-ID: <h@example.org>\nIn-Reply-To: <"+id+">\n",
+		"Thanks, and one more question of mine."))
 	run(t, c, in)
 	for _, want := range []string{"number 0.", "number 1.", "of mine."} {
 		if got := in.next(t).Text; !strings.HasSuffix(got, want) {

@@ -160,14 +160,17 @@ func (o *outgoing) send(from, to string, raw []byte) error {
 var (
 	// limits are about how much we send, and known about how this machine or the account is seen: on a
 	// list of senders of spam, or without the records that prove the domain.
-	limits = regexp.MustCompile(`(?i)\b(rate|too (many|much|fast)|limit(s|ed)?|exceed(s|ed|ing)?|throttl\w*|quota\w*|slow down|\w*QuotaExceeded\w*)\b`)
-	known  = regexp.MustCompile(`(?i)(spamhaus|spamcop|barracuda|\b(dns|u)?rbl\b|dnsbl|black-?list|block-?list|\bblocked\b|` +
-		`client host|\bspf\b|\bdkim\b|\bdmarc\b|reverse dns|\bptr\b|reputation|unauthenticated|authentication (is )?required|` +
-		`not authenticated|not authori[sz]ed to (send|relay)|relay(ing)? (access )?denied|unable to relay|sender (address )?(rejected|denied|blocked)|` +
+	limits = regexp.MustCompile(`(?i)\b(rate|too (many|much|fast)|limit(s|ed)?|exceed(s|ed|ing)?|throttl\w*|` +
+		`quota\w*|slow down|\w*QuotaExceeded\w*)\b`)
+	known = regexp.MustCompile(`(?i)(spamhaus|spamcop|barracuda|\b(dns|u)?rbl\b|dnsbl|black-?list|block-?list|` +
+		`\bblocked\b|client host|\bspf\b|\bdkim\b|\bdmarc\b|reverse dns|\bptr\b|reputation|unauthenticated|` +
+		`authentication (is )?required|not authenticated|not authori[sz]ed to (send|relay)|` +
+		`relay(ing)? (access )?denied|unable to relay|sender (address )?(rejected|denied|blocked)|` +
 		`account (has been |is )?(disabled|suspended|blocked|locked)|outbound spam)`)
 	// theirs are about the mailbox or the mail of the recipient, whatever else is said.
-	theirs = regexp.MustCompile(`(?i)(mailbox|inbox|recipient|user)('s)? (is |storage |has )?(full|over ?quota|out of storage|disabled|unavailable|unknown|exceeded)`)
-	size   = regexp.MustCompile(`(?i)(message|mail|file|content).{0,20} (size|too (big|large|long))|too large|maximum.{0,20}size`)
+	theirs = regexp.MustCompile(`(?i)(mailbox|inbox|recipient|user)('s)? (is |storage |has )?` +
+		`(full|over ?quota|out of storage|disabled|unavailable|unknown|exceeded)`)
+	size = regexp.MustCompile(`(?i)(message|mail|file|content).{0,20} (size|too (big|large|long))|too large|maximum.{0,20}size`)
 )
 
 // enhanced matches the code of RFC 3463 at the beginning of an answer.

@@ -37,7 +37,8 @@ var (
 		// chat does not exist, is dissolved (232009) or one of another company; the person has left.
 		// 230019, 230071: the topic is gone, or the group has none. 230045: im-v1/pin/delete.
 		Gone: []string{
-			"230002", "230013", "230018", "230019", "230029", "230034", "230035", "230038", "230045", "230053", "230071", "232009",
+			"230002", "230013", "230018", "230019", "230029", "230034", "230035", "230038", "230045", "230053",
+			"230071", "232009",
 		},
 		// 99991400 (server-docs/api-call-guide/frequency-control), of an API and an app; 230020, of one
 		// chat or message; 230049, of a message that is being sent (im-v1/message/create).

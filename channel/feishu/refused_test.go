@@ -33,7 +33,8 @@ func TestRefusals(t *testing.T) {
 func TestAdded(t *testing.T) {
 	t.Parallel()
 	s, _, in := start(t, false)
-	s.Push("im.chat.member.bot.added_v1", map[string]any{"chat_id": "oc_77", "operator_id": map[string]any{"open_id": "ou_4711"}, "name": "Ops"})
+	s.Push("im.chat.member.bot.added_v1", map[string]any{"chat_id": "oc_77",
+		"operator_id": map[string]any{"open_id": "ou_4711"}, "name": "Ops"})
 	if m := in.next(t); !m.Added || !m.Group || m.At.Chat != "oc_77" || m.From.ID != "ou_4711" {
 		t.Errorf("added: %+v", m)
 	}

@@ -128,7 +128,8 @@ func refusal(a *platform.Answer) *platform.Failure {
 		f.Away = true
 	case a.Status == http.StatusUnauthorized:
 		f.Means = channel.ErrRefused
-	case a.Status == http.StatusForbidden, a.Status == http.StatusNotFound, says.ID == noRoot, strings.HasPrefix(says.ID, noChannel):
+	case a.Status == http.StatusForbidden, a.Status == http.StatusNotFound, says.ID == noRoot,
+		strings.HasPrefix(says.ID, noChannel):
 		f.Means = channel.ErrGone // the bot was removed from the channel, or it was deleted
 	}
 	return f

@@ -80,7 +80,8 @@ func (r *Refusals) mean(f *Failure) {
 	if f.Scope = cmp.Or(f.Scope, r.Limits); slices.Contains(r.Kinds, f.Code) {
 		f.Scope = channel.OneKind
 	}
-	later := []int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusMisdirectedRequest, http.StatusProxyAuthRequired}
+	later := []int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusMisdirectedRequest,
+		http.StatusProxyAuthRequired}
 	switch {
 	case f.Means != nil, f.Busy, f.Away:
 	case slices.Contains(r.Refused, f.Code):

@@ -26,7 +26,8 @@ var refusals = platform.Refusals{
 	},
 	Busy: []string{"ratelimited", "rate_limited", "message_limit_exceeded"}, Limits: channel.OneChat,
 	Away: []string{
-		"external_channel_migrating", "fatal_error", "internal_error", "request_timeout", "service_unavailable", "team_added_to_org",
+		"external_channel_migrating", "fatal_error", "internal_error", "request_timeout", "service_unavailable",
+		"team_added_to_org",
 	},
 }
 

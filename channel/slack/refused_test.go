@@ -33,7 +33,8 @@ func TestRefusals(t *testing.T) {
 		slacktest.Failure
 		want string
 	}{
-		{slacktest.Failure{Status: 429, RetryAfter: 40}, "chat waits"}, {slacktest.Failure{Error: "ratelimited"}, "chat waits"},
+		{slacktest.Failure{Status: 429, RetryAfter: 40},
+			"chat waits"}, {slacktest.Failure{Error: "ratelimited"}, "chat waits"},
 		{slacktest.Failure{Status: 403}, "moment"}, {slacktest.Failure{Status: 503}, "moment"},
 	} {
 		s.Server.Fail(f.Failure)
@@ -79,7 +80,8 @@ func TestEditsAndGroups(t *testing.T) {
 		}
 		before := object{"type": "message", "user": "4711", "text": "first", "ts": "1700000100.000200"}
 		s.Push("events_api", slacktest.Callback(object{
-			"type": "message", "subtype": "message_changed", "hidden": true, "channel": "D4711", "channel_type": "im", "ts": "1700000200.1",
+			"type": "message", "subtype": "message_changed", "hidden": true, "channel": "D4711",
+			"channel_type": "im", "ts": "1700000200.1",
 			"message": now, "previous_message": before,
 		}))
 	}
@@ -95,8 +97,10 @@ func TestEditsAndGroups(t *testing.T) {
 			t.Errorf("edited: %+v, want %s", m, want)
 		}
 	}
-	s.Push("events_api", slacktest.Callback(object{"type": "member_joined_channel", "user": "U1", "channel": "C5", "inviter": "4711"}))
-	s.Push("events_api", slacktest.Callback(object{"type": "member_joined_channel", "user": slacktest.Bot, "channel": "C5", "inviter": "4711"}))
+	s.Push("events_api", slacktest.Callback(object{"type": "member_joined_channel", "user": "U1",
+		"channel": "C5", "inviter": "4711"}))
+	s.Push("events_api", slacktest.Callback(object{"type": "member_joined_channel", "user": slacktest.Bot,
+		"channel": "C5", "inviter": "4711"}))
 	if m := in.next(t); !m.Added || !m.Group || m.At.Chat != "C5" {
 		t.Errorf("added: %+v", m)
 	}

@@ -133,7 +133,8 @@ func FuzzSplit(f *testing.F) {
 		total := 0
 		for _, part := range Text(text, traits) {
 			total += len(part)
-			if traits.Measure(part) > traits.MaxText || strings.TrimSpace(part) == "" || utf8.ValidString(text) && !utf8.ValidString(part) {
+			if traits.Measure(part) > traits.MaxText || strings.TrimSpace(part) == "" ||
+				utf8.ValidString(text) && !utf8.ValidString(part) {
 				t.Fatalf("a part of %q with %d: %q", text, traits.MaxText, part)
 			}
 		}

@@ -43,13 +43,19 @@ type params map[string]any
 var refusals = platform.Refusals{
 	Refused: []string{"401"}, Busy: []string{"429"}, Gone: []string{"403"}, Limits: channel.OneChat,
 	Says: []string{
-		"chat not found", "user not found", "group chat was deactivated", "bot was kicked", "bot was blocked", "bot is not a member",
-		"user is deactivated", "bots can't send messages to bots", "can't initiate conversation", "message thread not found",
+		"chat not found", "user not found", "group chat was deactivated", "bot was kicked", "bot was blocked",
+		"bot is not a member",
+		"user is deactivated", "bots can't send messages to bots", "can't initiate conversation",
+		"message thread not found",
 		"not enough rights to send text", "have no rights to send", "have no write access", "need administrator rights",
-		"peer_id_invalid", "chat_id_invalid", "channel_invalid", "channel_private", "chat_write_forbidden", "chat_restricted",
-		"chat_admin_required", "chat_forbidden", "chat_guest_send_forbidden", "chat_send_plain_forbidden", "user_banned_in_channel",
-		"user_is_blocked", "you_blocked_user", "user_is_bot", "user_deactivated", "user_is_restricted", "input_user_deactivated",
-		"user_privacy_restricted", "privacy_premium_required", "allow_payment_required", "topic_closed", "topic_deleted",
+		"peer_id_invalid", "chat_id_invalid", "channel_invalid", "channel_private", "chat_write_forbidden",
+		"chat_restricted",
+		"chat_admin_required", "chat_forbidden", "chat_guest_send_forbidden", "chat_send_plain_forbidden",
+		"user_banned_in_channel",
+		"user_is_blocked", "you_blocked_user", "user_is_bot", "user_deactivated", "user_is_restricted",
+		"input_user_deactivated",
+		"user_privacy_restricted", "privacy_premium_required", "allow_payment_required", "topic_closed",
+		"topic_deleted",
 		"bot_blocked", "business connection not found",
 	},
 }
@@ -76,7 +82,8 @@ func (m *migrated) Error() string { return "the chat has a new ID" }
 func refusal(a *platform.Answer) *platform.Failure {
 	var says answer
 	if err := json.Unmarshal(a.Body, &says); err != nil || says.OK && says.Result == nil {
-		return &platform.Failure{Code: strconv.Itoa(a.Status), Message: "the answer is not one of the Bot API", Away: true}
+		return &platform.Failure{Code: strconv.Itoa(a.Status), Message: "the answer is not one of the Bot API",
+			Away: true}
 	}
 	if says.OK {
 		return nil

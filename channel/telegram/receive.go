@@ -45,7 +45,8 @@ func added(u update) (channel.Incoming, bool) {
 		return slices.Contains([]string{"member", "administrator", "restricted"}, status)
 	}
 	return channel.Incoming{
-		ID: "added-" + id(u.ID), From: person(m.From), At: channel.Address{Chat: id(m.Chat.ID)}, Group: true, Added: true,
+		ID: "added-" + id(u.ID), From: person(m.From), At: channel.Address{Chat: id(m.Chat.ID)}, Group: true,
+		Added: true,
 	}, m.Chat.Type != "private" && m.Chat.Type != "channel" && in(m.New.Status) && !in(m.Old.Status)
 }
 
@@ -360,14 +361,16 @@ func (c *Channel) move(ctx context.Context, old, now string) {
 		return
 	}
 	c.remember(old, now)
-	c.log.InfoContext(ctx, "a Telegram group has become a supergroup; it keeps its rights and its conversation", "old", old, "new", now)
+	c.log.InfoContext(ctx, "a Telegram group has become a supergroup; it keeps its rights and its conversation",
+		"old", old, "new", now)
 	kept, err := c.records.Records(ctx, moveKind)
 	if err == nil && len(kept) < maxMoves {
 		value, _ := json.Marshal(old) // a text
 		err = c.records.Put(ctx, moveKind, id(c.id)+":"+now, value)
 	}
 	if err != nil || len(kept) >= maxMoves {
-		c.log.WarnContext(ctx, "after a restart the group will be another one: write its new ID into the configuration", "new", now, "error", err)
+		c.log.WarnContext(ctx,
+			"after a restart the group will be another one: write its new ID into the configuration", "new", now, "error", err)
 	}
 }
 

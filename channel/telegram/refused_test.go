@@ -70,13 +70,16 @@ func TestPlacesMove(t *testing.T) {
 	if m := in.next(t); m.Former != "-5" || m.At.Chat != "-1005" {
 		t.Errorf("after the move: %+v", m)
 	}
-	s.Update("edited_message", object{"message_id": 7, "chat": object{"id": 4711, "type": "private"}, "from": ann, "text": "new"})
+	s.Update("edited_message", object{"message_id": 7, "chat": object{"id": 4711, "type": "private"},
+		"from": ann, "text": "new"})
 	if m := in.next(t); !m.Edited || m.ID != "7" || m.Text != "new" {
 		t.Errorf("edited: %+v", m)
 	}
 	was := func(status string) object { return object{"status": status} }
-	s.Update("my_chat_member", object{"chat": super, "from": ann, "old_chat_member": was("member"), "new_chat_member": was("administrator")})
-	s.Update("my_chat_member", object{"chat": super, "from": ann, "old_chat_member": was("left"), "new_chat_member": was("member")})
+	s.Update("my_chat_member", object{"chat": super, "from": ann, "old_chat_member": was("member"),
+		"new_chat_member": was("administrator")})
+	s.Update("my_chat_member", object{"chat": super, "from": ann, "old_chat_member": was("left"),
+		"new_chat_member": was("member")})
 	if m := in.next(t); !m.Added || !m.Group || m.At.Chat != "-1005" {
 		t.Errorf("added: %+v", m)
 	}

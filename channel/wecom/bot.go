@@ -62,12 +62,14 @@ func NewBot(c BotConfig) (*Bot, error) {
 		c.URL = "http" + rest
 	}
 	api, err := platform.New(platform.Config{
-		Name: Platform, URL: c.URL, Usual: "https://openws.work.weixin.qq.com", Client: c.Client, Secret: c.Secret, Limit: maxFrame,
+		Name: Platform, URL: c.URL, Usual: "https://openws.work.weixin.qq.com", Client: c.Client,
+		Secret: c.Secret, Limit: maxFrame,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Bot{config: c, api: api, log: platform.Log(c.Log), dialect: botDialect(), seen: platform.NewSeen(), sent: platform.NewSent(Platform)}, nil
+	return &Bot{config: c, api: api, log: platform.Log(c.Log), dialect: botDialect(), seen: platform.NewSeen(),
+		sent: platform.NewSent(Platform)}, nil
 }
 
 // Traits implements [channel.Channel].
@@ -146,7 +148,8 @@ func (b *Bot) Run(ctx context.Context, in channel.Receiver) error {
 func (c *link) subscribe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, ackTime)
 	defer cancel()
-	f := frame{Command: "aibot_subscribe", Body: asJSON(map[string]string{"bot_id": c.config.ID, "secret": c.config.Secret})}
+	f := frame{Command: "aibot_subscribe", Body: asJSON(map[string]string{"bot_id": c.config.ID,
+		"secret": c.config.Secret})}
 	f.Headers.ID = "aibot_subscribe_" + rand.Text()
 	if err := c.socket.Write(ctx, f); err != nil {
 		return err
@@ -210,7 +213,8 @@ func (c *link) receive(ctx context.Context) error {
 			continue
 		}
 		if m.Event.Kind == "disconnected_event" {
-			return fmt.Errorf("%w: another program has connected as this bot, which may have one connection: end it", channel.ErrRefused)
+			return fmt.Errorf("%w: another program has connected as this bot, which may have one connection: end it",
+				channel.ErrRefused)
 		}
 		in, files, ok := m.read(f.Headers.ID)
 		if !ok {
@@ -253,7 +257,10 @@ func (c *link) load(ctx context.Context, files []botFile) []chat.File {
 	for _, f := range files {
 		list = append(list, platform.Attachment{
 			Name: f.name, MediaType: f.mediaType,
-			Fetch: func(ctx context.Context, limit int64) ([]byte, error) { return c.fetch(ctx, f, min(limit, maxFile)) },
+			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
+				return c.fetch(ctx, f, min(limit,
+					maxFile))
+			},
 		})
 	}
 	return platform.Load(ctx, c.log, list, maxFile)

@@ -33,7 +33,8 @@ func newBots(t *testing.T) bots {
 
 func (b bots) open(t *testing.T, secret string) *wecom.Bot {
 	t.Helper()
-	c, err := wecom.NewBot(wecom.BotConfig{ID: wecomtest.BotID, Secret: secret, URL: strings.Replace(b.URL, "http", "ws", 1), Client: b.Client})
+	c, err := wecom.NewBot(wecom.BotConfig{ID: wecomtest.BotID, Secret: secret, URL: strings.Replace(b.URL,
+		"http", "ws", 1), Client: b.Client})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,8 @@ func (b bots) Steady()        {}
 func (b bots) Cut(*testing.T) { b.Bots.Cut() }
 
 func (b bots) Say(_ *testing.T, m channel.Incoming) string {
-	return b.Bots.Say(object{"msgtype": "text", "chattype": "single", "from": object{"userid": m.From.ID}, "text": object{"content": m.Text}})
+	return b.Bots.Say(object{"msgtype": "text", "chattype": "single", "from": object{"userid": m.From.ID},
+		"text": object{"content": m.Text}})
 }
 
 func (b bots) Seen(_ *testing.T, chat string) (seen []string) {
@@ -65,7 +67,8 @@ func (b bots) Seen(_ *testing.T, chat string) (seen []string) {
 }
 
 func (b bots) Fail(_ *testing.T, how channeltest.Failure) {
-	code := map[channeltest.Failure]int{channeltest.Away: -1, channeltest.Gone: 81013, channeltest.Refused: 48002, channeltest.Rejected: 45002}[how]
+	code := map[channeltest.Failure]int{channeltest.Away: -1, channeltest.Gone: 81013,
+		channeltest.Refused: 48002, channeltest.Rejected: 45002}[how]
 	b.Refuse("aibot_respond_msg", code)
 	b.Refuse("aibot_send_msg", code)
 }
@@ -122,9 +125,11 @@ func TestBotReads(t *testing.T) {
 		"voice":     {object{"msgtype": "voice", "voice": object{"content": "what I said"}}, "what I said", 0},
 		"a picture": {file("image"), "", 1},
 		"a file":    {file("file"), "", 1},
-		"mixed":     {object{"msgtype": "mixed", "mixed": object{"msg_item": []object{text("look"), file("image")}}}, "look", 1},
-		"a quote":   {object{"msgtype": "text", "text": object{"content": "why?"}, "quote": text("it failed")}, "> it failed\n\nwhy?", 0},
-		"another":   {object{"msgtype": "poll"}, "(a message of the type poll, which cannot be read)", 0},
+		"mixed": {object{"msgtype": "mixed", "mixed": object{"msg_item": []object{text("look"),
+			file("image")}}}, "look", 1},
+		"a quote": {object{"msgtype": "text", "text": object{"content": "why?"}, "quote": text("it failed")},
+			"> it failed\n\nwhy?", 0},
+		"another": {object{"msgtype": "poll"}, "(a message of the type poll, which cannot be read)", 0},
 		"a button": {object{"msgtype": "event", "event": object{
 			"eventtype": "template_card_event", "template_card_event": object{"event_key": "Yes|/approve 1"},
 		}}, "/approve 1", 0},
@@ -141,11 +146,13 @@ func TestBotReads(t *testing.T) {
 			}
 		}
 	}
-	b.Bots.Say(object{"msgtype": "text", "chattype": "group", "chatid": "wr1", "from": object{"userid": "ann"}, "text": object{"content": "@Helper /status"}})
+	b.Bots.Say(object{"msgtype": "text", "chattype": "group", "chatid": "wr1", "from": object{"userid": "ann"},
+		"text": object{"content": "@Helper /status"}})
 	if m := next(); !m.Group || !m.Mentioned || m.Text != "/status" || m.At.Chat != "group:wr1" {
 		t.Errorf("in a group: %+v", m)
 	}
-	b.Bots.Say(object{"msgtype": "text", "chattype": "group", "chatid": "wr2", "from": object{"userid": "ann"}, "text": object{"content": "@Helper hi"}})
+	b.Bots.Say(object{"msgtype": "text", "chattype": "group", "chatid": "wr2", "from": object{"userid": "ann"},
+		"text": object{"content": "@Helper hi"}})
 	if m := next(); !m.Added || m.At.Chat != "group:wr2" {
 		t.Errorf("in a group that is closed: %+v", m)
 	}
@@ -164,7 +171,8 @@ func TestBotAnswers(t *testing.T) {
 	t.Parallel()
 	b := newBots(t)
 	c, next := b.arrivals(t)
-	b.Bots.Say(object{"msgtype": "text", "chattype": "group", "chatid": "wr1", "from": object{"userid": "ann"}, "text": object{"content": "@Helper hi"}})
+	b.Bots.Say(object{"msgtype": "text", "chattype": "group", "chatid": "wr1", "from": object{"userid": "ann"},
+		"text": object{"content": "@Helper hi"}})
 	at := next().At
 	at.Message = "1"
 	send := func(m channel.Outgoing) {
@@ -189,7 +197,8 @@ func TestBotAnswers(t *testing.T) {
 	for _, m := range b.Written("wr1") {
 		got = append(got, fmt.Sprintf("%s %s%s%d", m.Kind, m.Text, m.Buttons, len(m.File)))
 	}
-	want := []string{"stream **one**[]0", "markdown two[]0", "template_card Sure?[Yes|/approve 1]0", fmt.Sprintf("file []%d", len("a.txt=")+len(big))}
+	want := []string{"stream **one**[]0", "markdown two[]0", "template_card Sure?[Yes|/approve 1]0",
+		fmt.Sprintf("file []%d", len("a.txt=")+len(big))}
 	if !slices.Equal(got, want) {
 		t.Errorf("written: %q, want %q", got, want)
 	}
@@ -206,14 +215,16 @@ func TestBotRefused(t *testing.T) {
 	if err := wrong.Run(t.Context(), make(receiver, 1)); !errors.Is(err, channel.ErrRefused) {
 		t.Errorf("a wrong secret: %v", err)
 	}
-	if _, err := wrong.Probe(t.Context()); !errors.Is(err, channel.ErrRefused) || strings.Contains(err.Error(), "wrong") {
+	if _, err := wrong.Probe(t.Context()); !errors.Is(err, channel.ErrRefused) || strings.Contains(err.Error(),
+		"wrong") {
 		t.Errorf("a probe with a wrong secret: %v", err)
 	}
 	b.Replace()
 	if err := b.open(t, wecomtest.BotSecret).Run(t.Context(), make(receiver, 1)); !errors.Is(err, channel.ErrRefused) {
 		t.Errorf("replaced: %v", err)
 	}
-	if _, err := b.open(t, wecomtest.BotSecret).Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "ann"}, Text: "x"}); channeltest.Meaning(err) != "moment" {
+	if _, err := b.open(t, wecomtest.BotSecret).Send(t.Context(),
+		channel.Outgoing{To: channel.Address{Chat: "ann"}, Text: "x"}); channeltest.Meaning(err) != "moment" {
 		t.Errorf("without a connection: %v", err)
 	}
 }

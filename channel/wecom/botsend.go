@@ -30,7 +30,8 @@ const maxChunk = 512 << 10
 func (b *Bot) Send(ctx context.Context, m channel.Outgoing) (string, error) {
 	to, group := strings.CutPrefix(m.To.Chat, "group:")
 	if !name(to) {
-		return "", fmt.Errorf("%w: %q names no member and no group of WeCom", channel.ErrGone, printable.Line(m.To.Chat, 80))
+		return "", fmt.Errorf("%w: %q names no member and no group of WeCom", channel.ErrGone,
+			printable.Line(m.To.Chat, 80))
 	}
 	c := b.open.Load()
 	if c == nil {
@@ -90,7 +91,8 @@ func escapeBot(s string) string {
 // respond answers the message of a frame with a text that grows until it is final.
 func (c *link) respond(ctx context.Context, frame, text string, final bool) error {
 	return c.ask(ctx, "aibot_respond_msg", frame, map[string]any{
-		"msgtype": "stream", "stream": map[string]any{"id": platform.Digest(32, frame), "finish": final, "content": text},
+		"msgtype": "stream", "stream": map[string]any{"id": platform.Digest(32, frame), "finish": final,
+			"content": text},
 	}, nil)
 }
 
@@ -124,7 +126,8 @@ func (c *link) upload(ctx context.Context, f chat.File) (string, error) {
 		return c.ask(ctx, "aibot_upload_media_"+step, "aibot_upload_media_"+step+"_"+rand.Text(), body, into)
 	}
 	err := ask("init", map[string]any{
-		"type": kind(f), "filename": printable.Line(f.Name, 200), "total_size": len(f.Data), "total_chunks": len(chunks),
+		"type": kind(f), "filename": printable.Line(f.Name,
+			200), "total_size": len(f.Data), "total_chunks": len(chunks),
 		"md5": hex.EncodeToString(sum[:]),
 	}, &begun)
 	for i := 0; err == nil && i < len(chunks); i++ {

@@ -115,7 +115,8 @@ func describeChannels(x server.ChannelStatus) string {
 		return "There are no channels: list them under channels in etui.yaml, see docs/channels.md.\n"
 	}
 	text := table[channel.State]{
-		wide: true, head: []string{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING", "GIVEN UP"},
+		wide: true, head: []string{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING",
+			"GIVEN UP"},
 		row: func(s channel.State) []string {
 			state := "connected"
 			switch {
@@ -124,7 +125,8 @@ func describeChannels(x server.ChannelStatus) string {
 			case !s.Connected:
 				state = "not connected"
 			}
-			return []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused), fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting), fmt.Sprint(s.GivenUp)}
+			return []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused),
+				fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting), fmt.Sprint(s.GivenUp)}
 		},
 	}.text(x.Channels)
 	for _, s := range x.Channels {
@@ -138,7 +140,8 @@ func describeChannels(x server.ChannelStatus) string {
 	}
 	for _, s := range x.Channels {
 		if s.Lost != "" {
-			text += fmt.Sprintf("%s gave a reply up, which etui inbox list shows: %s\n", s.Name, printable.OneLine(s.Lost))
+			text += fmt.Sprintf("%s gave a reply up, which etui inbox list shows: %s\n", s.Name,
+				printable.OneLine(s.Lost))
 		}
 	}
 	if !slices.ContainsFunc(x.Channels, func(s channel.State) bool { return !s.Since.IsZero() }) {

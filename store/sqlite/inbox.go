@@ -105,7 +105,9 @@ func (s *Store) Update(ctx context.Context, i store.Item) error {
 		amended = string(i.Amended)
 	}
 	return s.explain(s.update(ctx, func(tx trail.Tx) error {
-		return changed(tx.ExecContext(ctx, `UPDATE inbox SET state = ?, reason = ?, tries = ?, holder = ?, message = coalesce(?, message) WHERE id = ? AND state <> 'done'`,
+		return changed(tx.ExecContext(ctx,
+			`UPDATE inbox SET state = ?, reason = ?, tries = ?, holder = ?,
+			message = coalesce(?, message) WHERE id = ? AND state <> 'done'`,
 			i.State, i.Reason, i.Tries, i.Holder, amended, i.ID))
 	}))
 }

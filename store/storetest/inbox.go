@@ -222,7 +222,8 @@ func parked(t *testing.T, s store.Store) {
 	if got := ids(t, s, store.ItemFilter{State: store.Waiting}); !slices.Equal(got, []int64{i.ID}) {
 		t.Errorf("waiting: %d, want %d", got, i.ID)
 	}
-	if list, err = s.Items(t.Context(), store.ItemFilter{ID: i.ID}); err != nil || len(list) != 1 || string(list[0].Message) != `{"text":"ho"}` {
+	if list, err = s.Items(t.Context(), store.ItemFilter{ID: i.ID}); err != nil || len(list) != 1 ||
+		string(list[0].Message) != `{"text":"ho"}` {
 		t.Errorf("amended: %+v, %v", list, err)
 	}
 }

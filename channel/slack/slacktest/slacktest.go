@@ -73,7 +73,8 @@ type Failure struct {
 // Start starts a server with one member, 4711. The caller closes it.
 func Start() *Server {
 	s := &Server{
-		Server: platformtest.Start(), calls: map[string][]url.Values{}, answers: map[string]Object{}, files: map[string][]byte{}, reactions: map[string][]string{}, absent: map[string]bool{},
+		Server: platformtest.Start(), calls: map[string][]url.Values{}, answers: map[string]Object{},
+		files: map[string][]byte{}, reactions: map[string][]string{}, absent: map[string]bool{},
 		people: map[string]Object{
 			"4711": {"name": "ann", "team_id": Team, "profile": Object{"display_name": "Ann"}},
 			Bot:    {"name": "etui", "team_id": Team, "is_bot": true, "profile": Object{"display_name": "etui"}},
@@ -138,7 +139,8 @@ func (s *Server) Leave(chat string) {
 // Command writes a slash command.
 func (s *Server) Command(fields Object) {
 	o := Object{
-		"command": "/etui", "user_id": "4711", "user_name": "ann", "trigger_id": "13.1", "response_url": s.URL + "/commands/T1/1/x",
+		"command": "/etui", "user_id": "4711", "user_name": "ann", "trigger_id": "13.1",
+		"response_url": s.URL + "/commands/T1/1/x",
 	}
 	maps.Copy(o, fields)
 	s.Push("slash_commands", o)

@@ -59,7 +59,8 @@ type upload struct {
 // StartBots starts a server. The caller closes it.
 func StartBots() *Bots {
 	b := &Bots{
-		Server: platformtest.Start(), frames: map[string]string{}, streams: map[string]*BotMessage{}, codes: map[string][]int{},
+		Server: platformtest.Start(), frames: map[string]string{}, streams: map[string]*BotMessage{},
+		codes:   map[string][]int{},
 		uploads: map[string]*upload{}, files: map[string][]byte{},
 	}
 	b.Mux.HandleFunc("GET /{$}", b.socket)
@@ -100,7 +101,8 @@ func (b *Bots) Say(body platformtest.Object) string {
 	defer b.mu.Unlock()
 	frame := fmt.Sprintf("frame%d", n)
 	b.frames[frame] = chat
-	b.queue = append(b.queue, platformtest.Object{"cmd": command, "headers": platformtest.Object{"req_id": frame}, "body": body})
+	b.queue = append(b.queue, platformtest.Object{"cmd": command,
+		"headers": platformtest.Object{"req_id": frame}, "body": body})
 	b.flush()
 	return id
 }
@@ -126,7 +128,8 @@ func (b *Bots) Cut() {
 
 // Replace tells the bot that another program has connected as it.
 func (b *Bots) Replace() {
-	b.Say(platformtest.Object{"msgtype": "event", "from": platformtest.Object{"userid": "x"}, "event": platformtest.Object{"eventtype": "disconnected_event"}})
+	b.Say(platformtest.Object{"msgtype": "event", "from": platformtest.Object{"userid": "x"},
+		"event": platformtest.Object{"eventtype": "disconnected_event"}})
 }
 
 // Upload keeps a file as the platform does, encrypted, and returns its address and key.
@@ -180,7 +183,9 @@ func (b *Bots) socket(w http.ResponseWriter, r *http.Request) {
 		}
 		b.mu.Lock()
 		code, body := b.handle(f.Command, f.Headers.ID, f.Body, subscribed)
-		platformtest.Write(r.Context(), conn, platformtest.Object{"headers": platformtest.Object{"req_id": f.Headers.ID}, "errcode": code, "errmsg": "says", "body": body})
+		platformtest.Write(r.Context(), conn,
+			platformtest.Object{"headers": platformtest.Object{"req_id": f.Headers.ID}, "errcode": code,
+				"errmsg": "says", "body": body})
 		if f.Command == "aibot_subscribe" && code == 0 {
 			subscribed, b.live = true, conn
 			b.flush()
@@ -251,7 +256,8 @@ func (b *Bots) handle(command, id string, raw json.RawMessage, subscribed bool) 
 		}
 		m.Text, m.Final = body.Stream.Content, body.Stream.Finish
 	case "aibot_send_msg":
-		m := &BotMessage{Chat: body.Chat, Kind: body.Kind, Text: cmp.Or(body.Markdown.Content, body.Card.Subtitle), Final: true}
+		m := &BotMessage{Chat: body.Chat, Kind: body.Kind, Text: cmp.Or(body.Markdown.Content,
+			body.Card.Subtitle), Final: true}
 		for _, button := range body.Card.Buttons {
 			m.Buttons = append(m.Buttons, button.Key)
 		}

@@ -58,7 +58,8 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 	log := a.settings.Log.With("channel", c.Name)
 	switch c.Type {
 	case "telegram":
-		return telegram.New(telegram.Config{Token: string(c.Token), URL: c.URL, Webhook: c.Webhook, Records: a.state.Store, Client: web, Log: log})
+		return telegram.New(telegram.Config{Token: string(c.Token), URL: c.URL, Webhook: c.Webhook,
+			Records: a.state.Store, Client: web, Log: log})
 	case "irc":
 		return irc.New(irc.Config{
 			URL: c.URL, Nick: c.Nick, Account: c.Account, Password: string(c.Token), ServerPassword: string(c.Secret), Rooms: c.Rooms, Log: log,
@@ -107,7 +108,9 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 func only(c config.Channel, keys ...string) error {
 	set := map[string]bool{
 		"token": c.Token != "", "app_token": c.AppToken != "", "user_token": c.UserToken != "", "account": c.Account != "", "secret": c.Secret != "", "key": c.Key != "", "url": c.URL != "", "webhook": c.Webhook != "",
-		"corp": c.Corp != "", "app": c.App != 0, "bot": c.Bot != "", "app_id": c.AppID != "", "region": c.Region != "", "nick": c.Nick != "", "rooms": len(c.Rooms) > 0, "workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0,
+		"corp": c.Corp != "", "app": c.App != 0, "bot": c.Bot != "", "app_id": c.AppID != "",
+		"region": c.Region != "", "nick": c.Nick != "", "rooms": len(c.Rooms) > 0,
+		"workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0,
 		"smtp": c.SMTP != "", "address": c.Address != "", "authserv_id": c.AuthServID != "", "unproven": c.Unproven,
 	}
 	for _, key := range slices.Sorted(maps.Keys(set)) {
