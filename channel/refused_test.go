@@ -48,6 +48,7 @@ func TestRejected(t *testing.T) {
 		w.say(t, person("1", "good"))
 		w.say(t, person("2", "good"))
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		lost := "There is a reply for you here that cannot be shown: it was refused or came too late. Whoever runs this service can read it."
 		expect(t, w.seen("1"), lost, "you said good, and 3 messages were here")
 		expect(t, w.seen("2"), "you said good, and 1 messages were here")
@@ -135,6 +136,7 @@ func TestOtherForms(t *testing.T) {
 					At: channel.Address{Chat: "g", Thread: c.thread},
 				})
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				if len(taken) != c.n || !c.want(taken[len(taken)-1]) || len(w.parked(t)) != 0 {
 					t.Errorf("%d messages: %+v; given up: %+v", len(taken), taken, w.parked(t))
 				}
@@ -183,6 +185,7 @@ func TestScopes(t *testing.T) {
 						}
 					}
 				}
+				synctest.Wait()
 				if c.there > time.Second && time.Since(begun) < 30*time.Second || tries != 1 {
 					t.Errorf("after %v, %d tries", time.Since(begun), tries)
 				}

@@ -26,10 +26,12 @@ var expired = []string{"40014", "42001"}
 var refusals = platform.Refusals{
 	Refused: append([]string{
 		"40001", "40013", "40056", "40125", // secret, company, application
-		"48001", "48002", "48004", "50003", "60020", "301002", "301007", // rights, application disabled, address of this machine
+		// rights, application disabled, address of this machine
+		"48001", "48002", "48004", "50003", "60020", "301002", "301007",
 	}, expired...),
 	Gone: []string{
-		"40003", "40031", "46004", "50002", "60011", "60111", "81013", "82001", "82002", "82003", // member does not exist or may not see the application
+		// member does not exist or may not see the application
+		"40003", "40031", "46004", "50002", "60011", "60111", "81013", "82001", "82002", "82003",
 		"86001", "86003", "86008", // group does not exist or is not the application's
 	},
 	Away: []string{"-1"}, // the system is busy
