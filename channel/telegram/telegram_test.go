@@ -285,7 +285,6 @@ func TestPlace(t *testing.T) {
 	// What is not for the bot, or no message.
 	post := object{"message_id": 1, "date": 1, "chat": object{"id": -300, "type": "channel", "title": "News"}, "text": "news"}
 	s.Update("channel_post", post)
-	s.Update("edited_message", object{"message_id": 2, "date": 1, "from": ann, "chat": private, "text": "edited"})
 	s.Update("callback_query", object{"id": "1", "from": ann, "inline_message_id": "x", "data": "=hi"})
 	s.Write(object{"from": ann, "chat": group, "new_chat_title": "Friends"})
 	s.Write(object{"from": self, "chat": group, "text": "mine"})
