@@ -32,8 +32,8 @@ type Channel interface {
 	// pause. A channel that also has [Webhook] may have nothing to do here but to wait.
 	Run(ctx context.Context, in Receiver) error
 	// Send sends a message and returns the platform's ID of it. Its errors may wrap
-	// [ErrGone] and [ErrRefused], or be a [*Limited]; all others mean that it may work
-	// later.
+	// [ErrRejected], [ErrGone] and [ErrRefused], or be a [*Limited]; all others mean that it
+	// may work later.
 	Send(ctx context.Context, m Outgoing) (id string, err error)
 }
 
@@ -89,6 +89,9 @@ type Address struct {
 	Thread string `json:"thread,omitempty"`
 	// Message is the ID of the message that is answered; empty means none.
 	Message string `json:"message,omitempty"`
+	// Answer is what the platform gave to answer that message by, for a short time, where the
+	// account may not write otherwise; empty means nothing. It is a secret.
+	Answer string `json:"answer,omitempty"`
 }
 
 // Incoming is a message that a person has written.
@@ -111,6 +114,12 @@ type Incoming struct {
 	Files []chat.File
 	// Time is when it was written; zero if the platform does not say.
 	Time time.Time
+	// Edited means that the message was there before and has another text now.
+	Edited bool
+	// Added means that nobody wrote: the account was added to the group.
+	Added bool
+	// Former is the ID that the chat had before the platform gave it another one.
+	Former string
 }
 
 // Sender is who wrote a message, as the platform knows it.
@@ -140,6 +149,8 @@ type Outgoing struct {
 	Files []chat.File
 	// Buttons are shown below the text.
 	Buttons []Button
+	// Plain asks for Text without markup: the platform did not take it otherwise.
+	Plain bool
 	// Key is the same whenever the same message is sent again.
 	Key string
 }
@@ -192,17 +203,32 @@ type (
 type Command struct{ Name, Help string }
 
 var (
-	// ErrGone says that nobody can be reached at an address any more: the chat was deleted,
-	// or the person has blocked the account. The reply is dropped.
+	// ErrRejected says that the platform does not take this message, in this form: it is too
+	// long, has a link that is not allowed, or answers one that was deleted. The host tries
+	// other forms, and then gives the message up.
+	ErrRejected = errors.New("the platform does not take this message")
+	// ErrGone says that nobody can be reached at an address any more, or that the account may
+	// not write there: the chat was deleted, or the person has blocked it. The reply is given up.
 	ErrGone = errors.New("nobody can be reached there any more")
 	// ErrRefused says that the platform does not accept the account: its token was revoked,
 	// or a right is missing. Replies wait until it is set right.
 	ErrRefused = errors.New("the platform refuses the account")
 )
 
-// Limited says that the platform wants less: nothing should be sent for a while.
+// Scope is what a [Limited] is about.
+type Scope int
+
+// The scopes.
+const (
+	WholeAccount Scope = iota // all that is sent
+	OneKind                   // requests of this kind, such as edits
+	OneChat                   // requests of this kind in this chat
+)
+
+// Limited says that the platform wants less: nothing of the scope should be sent for a while.
 type Limited struct {
 	After time.Duration
+	Scope Scope
 	Err   error
 }
 

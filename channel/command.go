@@ -9,6 +9,7 @@ import (
 
 	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // Commands are what people can write in every channel.
@@ -18,6 +19,14 @@ func Commands() []Command {
 		list = append(list, Command{c.Name, c.Help})
 	}
 	return list
+}
+
+// began returns what the button Start of a link says, whose parameter is for the agent.
+func began(text string) string {
+	if parameter, ok := strings.CutPrefix(text, "/start "); ok && strings.TrimSpace(parameter) != "" {
+		return "[The person has pressed Start on a link with the parameter: " + printable.Line(parameter, 200) + "]"
+	}
+	return text
 }
 
 // command answers a command that needs no turn. It reports whether the message is done.
@@ -41,8 +50,8 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 	if known := slices.ContainsFunc(command.List(), func(c command.Command) bool { return c.Name == name }); !known && m.Group && !m.Mentioned {
 		return true, nil // another program's, probably
 	}
-	if a.handled.Add(m.key(), true) {
-		a.answer(m, text)
+	if a.handled.Add(m.key(), m.From.ID) {
+		a.answerCommand(m, em, text)
 	}
 	return true, nil
 }

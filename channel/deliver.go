@@ -11,8 +11,10 @@ import (
 
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/outbox"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 )
 
@@ -23,10 +25,15 @@ const (
 	look = time.Second
 	// tooOld is when a letter is given up that could not be delivered.
 	tooOld = 7 * 24 * time.Hour
+	// rejections is how often a letter is tried that the platform does not take in any form.
+	rejections = 3
 	// hopeless is how often a letter is tried while others arrive, and lately is how long ago
 	// one arrived then: the platform does not want this one.
 	hopeless = 10
 	lately   = 10 * time.Minute
+	// brief is how long the end of a limit on edits is waited for; beyond it the reply comes as a
+	// message of its own.
+	brief = 5 * time.Second
 	// lastWords is how long a reply may still take that is being sent when the host ends: cut off,
 	// it would be sent again by the next process.
 	lastWords = 3 * time.Second
@@ -126,7 +133,7 @@ func (h *Host) look(ctx context.Context, mine map[string]*account, begin func(se
 			}
 			waiting++
 			counts[a]++
-			if h.busy[l.Session] || a.resting() || time.Now().Before(h.later[l.Session]) {
+			if h.busy[l.Session] || a.rests.Now(rest.Sending, p.Chat) || time.Now().Before(h.later[l.Session]) {
 				continue
 			}
 			b := batches[l.Session]
@@ -158,22 +165,31 @@ func (h *Host) look(ctx context.Context, mine map[string]*account, begin func(se
 // ownerless gives a letter up whose account is gone for long. Another process may have it.
 func (h *Host) ownerless(ctx context.Context, p place, l outbox.Letter) {
 	if time.Since(l.Asked) > tooOld {
-		h.drop(ctx, l, fmt.Errorf("there is no channel %q", p.Account))
+		h.giveUp(ctx, l, fmt.Errorf("there is no channel %q", p.Account))
 	}
 }
 
-func (h *Host) drop(ctx context.Context, l outbox.Letter, why error) {
-	h.log.WarnContext(ctx, "a reply is given up", "item", l.ID, "session", l.Session, "error", why)
-	if err := h.engine.Outbox().Delivered(ctx, l.ID); err != nil {
+// giveUp ends the tries to deliver a letter, which is parked in the inbox for an operator.
+func (h *Host) giveUp(ctx context.Context, l outbox.Letter, why error) {
+	h.log.WarnContext(ctx, "a reply is given up: etui inbox shows it", "item", l.ID, "session", l.Session, "error", why)
+	if err := h.engine.Outbox().GiveUp(ctx, l, why); err != nil {
 		h.log.WarnContext(ctx, "a reply that was given up stays in the outbox", "item", l.ID, "error", err)
 	}
 }
 
-// resting reports whether the account may send nothing now.
-func (a *account) resting() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return time.Now().Before(a.pause)
+// giveUp gives a letter up, and tells the person so where that is possible.
+func (a *account) giveUp(ctx context.Context, to Address, l outbox.Letter, why error) {
+	a.Host.giveUp(ctx, l, why)
+	a.count(func(s *State) { s.GivenUp, s.Lost = s.GivenUp+1, why.Error() })
+	if errors.Is(why, ErrGone) {
+		return
+	}
+	text := phrase.In(l.Language, "There is a reply for you here that cannot be shown: it was refused or came too late. "+
+		"Whoever runs this service can read it.")
+	if err := a.writer.writeText(ctx, to, text, nil, fmt.Sprint(letterKey, l.ID, "-lost")); err != nil {
+		a.log.WarnContext(ctx, "nobody could be told that a reply was given up", "channel", a.Name, "item",
+			l.ID, "error", err)
+	}
 }
 
 // deliverAll delivers letters of a session in their order, until one fails. It returns how
@@ -204,13 +220,13 @@ func (a *account) deliverOne(ctx context.Context, l outbox.Letter) bool {
 		default:
 		}
 	}()
-	if a.resting() || ctx.Err() != nil {
-		return false
-	}
 	var to place
 	if err := json.Unmarshal(l.To, &to); err != nil {
-		a.drop(ctx, l, err)
+		a.Host.giveUp(ctx, l, err)
 		return true
+	}
+	if a.rests.Now(rest.Sending, to.Chat) || ctx.Err() != nil {
+		return false
 	}
 	if l.Reason == underWay && !a.traits.Once {
 		a.log.WarnContext(ctx, "a reply may arrive twice: the process that sent it ended before it knew whether it had arrived", "channel", a.Name, "item", l.ID)
@@ -229,18 +245,13 @@ func (a *account) deliverOne(ctx context.Context, l outbox.Letter) bool {
 		return false // it may have arrived: the letter still says that it is being sent
 	case err == nil:
 		a.succeeded()
-	case errors.Is(err, ErrGone):
-		a.drop(ctx, l, err)
-		return true
-	case time.Since(l.Asked) > tooOld:
-		a.drop(ctx, l, err)
-		return true
-	case l.Tries >= hopeless && a.arrives():
-		a.drop(ctx, l, err)
+	case errors.Is(err, ErrGone), time.Since(l.Asked) > tooOld, errors.Is(err, ErrRejected) && l.Tries >= rejections,
+		l.Tries >= hopeless && a.arrives() && !errors.Is(err, ErrRefused) && !errors.As(err, new(*Limited)):
+		a.giveUp(going, to.Address, l, err)
 		return true
 	default:
 		if ctx.Err() == nil {
-			a.failed(ctx, err)
+			a.failed(ctx, rest.Sending, to.Chat, err)
 		}
 		l.Reason = err.Error()
 		_ = a.engine.Outbox().Undelivered(going, l) // it is tried again all the same
@@ -304,27 +315,40 @@ func (a *account) arrives() bool {
 	return time.Since(a.arrived) < lately
 }
 
-// failed makes the account rest: at once if the platform asks for it, else when nothing
-// arrives any more.
-func (a *account) failed(ctx context.Context, err error) {
+// failed makes rest what the platform asks for, and the account when nothing arrives any more. A
+// message that the platform does not take says nothing of others.
+func (a *account) failed(ctx context.Context, kind rest.Kind, chat string, err error) {
+	var limited *Limited
+	pause := time.Duration(0)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.failures++
-	pause := time.Duration(0)
-	if a.failures >= 3 {
-		pause = min(firstPause<<min(a.failures-3, 10), lastPause)
-	}
-	var limited *Limited
-	if errors.As(err, &limited) {
+	switch {
+	case errors.As(err, &limited):
 		pause = max(limited.After, firstPause)
-	} else if errors.Is(err, ErrRefused) {
-		pause = lastPause
+		switch limited.Scope {
+		case OneKind:
+			chat = ""
+		case WholeAccount:
+			kind, chat = "", ""
+		}
+	case errors.Is(err, ErrRefused):
+		pause, kind, chat = lastPause, "", ""
+	case !refused(err):
+		if a.failures++; a.failures >= 3 {
+			pause = min(firstPause<<min(a.failures-3, 10), lastPause)
+		}
+		if was := a.failing; was != chat { // else it may be the matter of this chat alone
+			a.failing, kind, chat = chat, "", ""
+		}
 	}
-	if until := time.Now().Add(pause); until.After(a.pause) {
-		a.pause = until
+	if pause > 0 {
+		a.rests.Begin(kind, chat, time.Now().Add(pause))
 	}
-	a.state.Error = err.Error()
-	a.log.WarnContext(ctx, "a reply could not be delivered and waits", "channel", a.Name, "error", err, "again_in", pause)
+	if !refused(err) { // else the state tells of it when it is given up
+		a.state.Error = err.Error()
+	}
+	a.log.WarnContext(ctx, "something could not be sent and is tried again", "channel", a.Name, "kind", kind,
+		"error", err, "again_in", pause)
 }
 
 // sendLetter sends what a letter says, and then its files.
@@ -364,12 +388,9 @@ func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) err
 	parts, first := markup.Split(text, a.traits.room()), 0
 	if editor, ok := a.Channel.(Editor); ok && len(buttons) == 0 && len(parts) > 0 {
 		if d.shown != parts[0] {
-			if err := editor.Edit(ctx, to, d.id, parts[0]); err != nil {
-				var limited *Limited
-				if errors.As(err, &limited) || errors.Is(err, ErrRefused) {
-					return err
-				}
-				// The draft cannot be changed any more: the reply comes whole.
+			if err := a.complete(ctx, editor, to, d.id, parts[0]); errors.Is(err, ErrRefused) {
+				return err
+			} else if err != nil { // the draft cannot be changed now: the reply comes whole
 				return a.writer.writeText(ctx, to, text, buttons, key)
 			}
 			d.shown = parts[0]
@@ -382,4 +403,22 @@ func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) err
 	}
 	a.drafts.Remove(draftKey(to))
 	return nil
+}
+
+// complete replaces the text of a draft, and waits for the end of a limit on that if it is near.
+func (a *account) complete(ctx context.Context, editor Editor, to Address, id, text string) error {
+	for try := 0; ; try++ {
+		wait := time.Until(a.rests.Until(rest.Editing, to.Chat))
+		if wait > brief {
+			return fmt.Errorf("edits wait for %s", wait.Round(time.Second))
+		}
+		if wait > 0 && !sleep(ctx, wait) {
+			return ctx.Err()
+		}
+		err := editor.Edit(ctx, to, id, text)
+		if !errors.As(err, new(*Limited)) || try == 2 {
+			return err
+		}
+		a.failed(ctx, rest.Editing, to.Chat, err)
+	}
 }

@@ -17,6 +17,9 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/etui-run/etui/channel/body"
+	"github.com/etui-run/etui/channel/heard"
+	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/contact"
 	"github.com/etui-run/etui/engine"
@@ -49,6 +52,9 @@ type Account struct {
 	// empty means nothing.
 	Pairing bool
 	Refusal string
+	// Overhear are the IDs of groups whose messages before a mention are material beside it, from memory
+	// and bounded; see package heard.
+	Overhear []string
 	// Always answers every message of a group. Otherwise one has to mention the account.
 	Always bool
 	// Whole sends answers only when they are complete, although the channel can edit.
@@ -89,7 +95,7 @@ type Host struct {
 	busy     map[session.Key]bool      // sessions whose letters are being delivered; only deliver uses it
 	later    map[session.Key]time.Time // when they are tried again after a failure; likewise
 	sending  chan struct{}             // one place for each delivery at once
-	larges   chan struct{}             // one place for each large body that is read
+	bodies   *body.Gate                // of deliveries
 	turns    sync.WaitGroup
 }
 
@@ -104,17 +110,20 @@ type account struct {
 	rates   *recent.Cache[string, *rate.Limiter]
 	told    *recent.Cache[string, time.Time] // when a stranger was told something last
 	crowd   *rate.Limiter                    // of strangers who are told that all places are taken
-	handled *recent.Cache[string, bool]      // messages that were accepted, and commands that were answered, here
-	drafts  *recent.Cache[string, *draft]
-	writer  *writer
+	handled *recent.Cache[string,
+		string] // the senders of messages that were accepted, and of commands that were answered, here
+	drafts *recent.Cache[string, *draft]
+	writer *writer
 
+	rests    *rest.Rests
+	heard    *heard.Memory
 	underWay chan struct{} // one for each letter that is being sent
 	settled  chan struct{} // has an element when one was
 
 	mu        sync.Mutex
 	state     State
-	pause     time.Time // nothing is sent before
 	failures  int       // of sending, in a row
+	failing   string    // the chat of the last one
 	forgeries int       // deliveries that nothing proved, since that was logged
 	warned    time.Time // when it was
 	arrived   time.Time // the last reply
@@ -133,8 +142,13 @@ type State struct {
 	Received int64 `json:"received"`
 	Refused  int64 `json:"refused"`
 	Sent     int64 `json:"sent"`
-	// Waiting is how many replies wait to be delivered, and Until when it is tried again.
-	Waiting int       `json:"waiting"`
+	// Waiting is how many replies wait to be delivered, and Until when the account is used again
+	// that the platform wants to rest.
+	Waiting int `json:"waiting"`
+	// GivenUp counts replies that were given up since the start, and Lost is why the last one
+	// was. They are parked in the inbox.
+	GivenUp int64     `json:"given_up"`
+	Lost    string    `json:"lost,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
 }
 
@@ -154,7 +168,7 @@ func New(c Config) (*Host, error) {
 		engine: c.Engine, contacts: contact.NewBook(cmp.Or[store.Records](c.Records, &store.Memory{})),
 		log:  cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		busy: map[session.Key]bool{}, later: map[session.Key]time.Time{},
-		sending: make(chan struct{}, maxSending), larges: make(chan struct{}, maxLarges),
+		sending: make(chan struct{}, maxSending), bodies: body.NewGate(),
 	}
 	for _, a := range c.Accounts {
 		if a.Name == "" || a.Channel == nil || strings.ContainsAny(a.Name, ":/ ") {
@@ -167,8 +181,9 @@ func New(c Config) (*Host, error) {
 		h.accounts = append(h.accounts, &account{
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
-			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered),
-			writer:   &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
+			handled: recent.New[string, string](remembered), drafts: recent.New[string, *draft](remembered),
+			writer: &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
+			rests:  rest.New(), heard: heard.New(a.Overhear),
 			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})
 	}
@@ -236,7 +251,7 @@ func (a *account) hand(ctx context.Context, owned chan<- *account) {
 }
 
 // key is what a process claims that runs the channel.
-func (a *account) key() session.Key { return session.Key("channel:" + a.Name) }
+func (a *Account) key() session.Key { return session.Key("channel:" + a.Name) }
 
 // claim claims a key, and tries again while the store is away.
 func claim(ctx context.Context, shared store.Shared, key session.Key) error {
@@ -326,8 +341,8 @@ func (h *Host) States() []State {
 	for i, a := range h.accounts {
 		a.mu.Lock()
 		list[i] = a.state
-		if a.pause.After(time.Now()) {
-			list[i].Until = a.pause
+		if until := a.rests.Until("", ""); until.After(time.Now()) {
+			list[i].Until = until
 		}
 		a.mu.Unlock()
 	}
@@ -341,12 +356,12 @@ func (h *Host) Metrics(w io.Writer) error {
 		return nil
 	}
 	var b strings.Builder
-	b.WriteString("# HELP etui_channel_messages_total Messages of channels: received and handed over, refused because of who wrote them or too fast, and replies that were sent.\n# TYPE etui_channel_messages_total counter\n")
+	b.WriteString("# HELP etui_channel_messages_total Messages of channels: received and handed over, refused because of who wrote them or too fast, and replies that were sent or given up.\n# TYPE etui_channel_messages_total counter\n")
 	for _, s := range states {
 		for _, c := range []struct {
 			what string
 			n    int64
-		}{{"received", s.Received}, {"refused", s.Refused}, {"sent", s.Sent}} {
+		}{{"received", s.Received}, {"refused", s.Refused}, {"sent", s.Sent}, {"given_up", s.GivenUp}} {
 			fmt.Fprintf(&b, "etui_channel_messages_total{channel=%q,kind=%q} %d\n", s.Name, c.what, c.n)
 		}
 	}
@@ -404,18 +419,21 @@ func (h *Host) Say(ctx context.Context, name string, to Address, text string) er
 	return a.writer.writeText(ctx, to, text, nil, "")
 }
 
-// Place returns where something for a chat of a channel goes, for [outbox.Outbox.Post]. An
-// agent may write only to chats and people that the channel names: not to those that it
-// allows with all others, or that were let in by a code.
-func (h *Host) Place(name, chat string) (json.RawMessage, error) {
+// Place returns where something for a chat of a channel goes, and the conversation there, for
+// [outbox.Outbox.PostTo]. An agent may write only to chats and people that the channel names: not to
+// those that it allows with all others, or that were let in by a code.
+func (h *Host) Place(name, chat string) (session.Key, json.RawMessage, error) {
 	a, err := h.account(name)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	if chat == Everybody || chat == KnownUsers || !slices.Contains(a.Groups, chat) && !slices.Contains(a.Allow, chat) {
-		return nil, fmt.Errorf("the channel %s names no chat %q under allow or groups, so nothing can be sent there", name, chat)
+	group := slices.Contains(a.Groups, chat)
+	if chat == Everybody || chat == KnownUsers || !group && !slices.Contains(a.Allow, chat) {
+		return "", nil, fmt.Errorf("the channel %s names no chat %q under allow or groups, so nothing can be sent there", name, chat)
 	}
-	return place{name, Address{Chat: chat}}.raw(), nil
+	to := Address{Chat: chat}
+	who, err := a.engine.Agents().Whoami(a.message(Incoming{From: Sender{ID: chat}, At: to, Group: group}))
+	return who.Session, place{name, to}.raw(), err
 }
 
 // ServeHTTP hands a request to the webhook of the channel that the path value "channel"
@@ -433,7 +451,7 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "2")
 		http.Error(w, "The channel is starting.", http.StatusServiceUnavailable)
 	default:
-		r, taken := h.taking(w, r)
+		r, taken := h.bodies.Bound(w, r)
 		defer taken()
 		if _, pages := a.Channel.(Origins); pages || r.Method != http.MethodPost {
 			hook.ServeHTTP(w, r)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/turn"
 )
@@ -77,11 +78,12 @@ func (a *account) follow(to Address) *live {
 			if d != nil {
 				l.show(ctx, editor, d)
 			}
-			if now := time.Now(); types && (d == nil || d.id == "") && now.Sub(shown) >= typing && !a.resting() {
+			if now := time.Now(); types && (d == nil || d.id == "") && now.Sub(shown) >= typing &&
+				!a.rests.Now(rest.Sending, to.Chat) {
 				shown = now
 				_ = typer.Typing(ctx, to) // it is only a hint
 			}
-			if marks && time.Since(began) >= marking && !a.resting() {
+			if marks && time.Since(began) >= marking && !a.rests.Now(rest.Sending, to.Chat) {
 				marks = false
 				_ = marker.Mark(ctx, to, true) // a hint, too
 				defer func() {
@@ -113,13 +115,17 @@ func (l *live) show(ctx context.Context, editor Editor, d *draft) {
 	l.mu.Lock()
 	text := l.text.String()
 	l.mu.Unlock()
-	if strings.Count(text, "") <= minDraft || l.account.resting() {
+	if strings.Count(text, "") <= minDraft {
 		return
 	}
 	text = markup.Split(text, l.account.traits.room())[0]
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || text == d.shown || ctx.Err() != nil {
+	kind := rest.Editing
+	if d.id == "" {
+		kind = rest.Sending
+	}
+	if d.closed || text == d.shown || ctx.Err() != nil || l.account.rests.Now(kind, l.to.Chat) {
 		return
 	}
 	var err error
@@ -130,8 +136,8 @@ func (l *live) show(ctx context.Context, editor Editor, d *draft) {
 	}
 	if err == nil {
 		d.shown = text
-	} else if ctx.Err() == nil {
-		l.account.failed(ctx, err)
+	} else if d.closed = refused(err); !d.closed && ctx.Err() == nil {
+		l.account.failed(ctx, kind, l.to.Chat, err)
 	}
 }
 

@@ -81,6 +81,7 @@ func (h *Host) erase(ctx context.Context, names []string) (n int, err error) {
 }
 
 func (a *account) forget(ctx context.Context, user string) (n int, err error) {
+	a.heard.Forget(user)
 	n, err = a.contacts.Forget(ctx, a.Name, user)
 	if f, ok := a.Channel.(Forgetter); ok && err == nil {
 		var found bool

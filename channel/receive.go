@@ -12,7 +12,10 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/etui-run/etui/channel/heard"
+	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/panics"
@@ -20,6 +23,7 @@ import (
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/phrase"
+	"github.com/etui-run/etui/store"
 )
 
 // Receive takes a message of the channel: it decides whether its sender may write here, and
@@ -32,7 +36,14 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 		return err // it could not be answered any more: the platform sends it again
 	}
 	m.At.Message = m.ID
+	if m.Added {
+		a.hello(m)
+		return nil
+	}
 	if m.Group && (!a.inGroup(m) || !m.Mentioned && !a.Always) {
+		if a.inGroup(m) {
+			a.heard.Hear(m.home(), m.said())
+		}
 		return nil
 	}
 	if !m.Group && !a.allowed(ctx, m.From) {
@@ -44,13 +55,25 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 		a.tell(m, "pace", time.Minute, "That was too fast for me: please wait a minute, and write again.")
 		return nil
 	}
-	a.count(func(s *State) { s.Received++ })
 	em := a.message(m)
+	if m.Edited {
+		return a.amend(ctx, m, em)
+	}
+	a.count(func(s *State) { s.Received++ })
 	a.note(ctx, m, em.Text)
 	if done, err := a.command(ctx, m, em); done {
 		return err
 	}
+	if m.Group && !strings.HasPrefix(em.Text, "/") {
+		em.Text = a.heard.Before(m.home(), m.said(), time.Now()) + em.Text
+	}
 	return a.send(ctx, m, em)
+}
+
+// said is what is heard of a message.
+func (m Incoming) said() heard.Said {
+	by := cmp.Or(m.From.Name, m.From.Handle, m.From.ID)
+	return heard.Said{ID: m.ID, Thread: m.At.Thread, User: m.From.ID, By: by, Text: m.Text, Time: time.Now()}
 }
 
 // Wants reports whether Receive would take a message.
@@ -64,9 +87,48 @@ func (a *account) Wants(ctx context.Context, m Incoming) bool {
 	return a.allowed(ctx, m.From)
 }
 
-func (a *account) inGroup(m Incoming) bool {
-	return slices.Contains(a.Groups, m.At.Chat) || slices.Contains(a.Groups, Everybody)
+// amend gives a message its newest text, if it waits for its turn. One that was left out stays so.
+func (a *account) amend(ctx context.Context, m Incoming, em engine.Message) error {
+	if by, _ := a.handled.Get(m.key()); by != m.From.ID || strings.HasPrefix(em.Text, "/") {
+		return nil
+	}
+	agent, mail, err := a.engine.Agents().Ready(message.New(em))
+	if err == nil {
+		mail.To = a.engine.Agents().Key(agent, mail)
+		err = a.engine.Inbox().Amend(ctx, mail.To, mail)
+	}
+	if err != nil && !errors.Is(err, store.ErrAway) {
+		a.log.WarnContext(ctx, "a message keeps the text that it had before it was edited", "channel", a.Name,
+			"chat", m.At.Chat, "error", err)
+		return nil
+	}
+	return err
 }
+
+// hello tells a group to which the account was added the ID that the configuration needs.
+func (a *account) hello(m Incoming) {
+	if !a.crowd.Allow() { // anybody can add it to groups
+		return
+	}
+	text := fmt.Sprintf("Hello. I answer here when I am mentioned, once whoever runs me has written the ID of this group "+
+		"under groups: %s\n\n"+
+		"你好。管理者把本群的 ID 写入 groups 之后，提到我时我就会回答：%[1]s", "`"+m.At.Chat+"`")
+	if a.inGroup(m) {
+		text = "Hello. I answer here when I am mentioned. The ID of this group is " + "`" + m.At.Chat + "`" + ".\n\n你好，提到我时我就会回答。"
+	}
+	m.At.Message, m.From = "", Sender{}
+	a.tell(m, "hello", time.Hour, text)
+}
+
+func (a *Account) inGroup(m Incoming) bool {
+	return slices.ContainsFunc([]string{m.At.Chat, m.Former, Everybody}, func(id string) bool {
+		return id != "" && slices.Contains(a.Groups, id)
+	})
+}
+
+// home is the ID by which a chat is known: the one that it has had first, so that its conversation and
+// rights stay when a platform gives it another one.
+func (m Incoming) home() string { return cmp.Or(m.Former, m.At.Chat) }
 
 // allowed reports whether somebody may write directly.
 func (a *account) allowed(ctx context.Context, s Sender) bool {
@@ -104,25 +166,56 @@ func (a *account) tell(m Incoming, why string, every time.Duration, english stri
 	a.answer(m, phrase.Word(a.language(m), english))
 }
 
-// answer sends a text that no turn has made. It does not wait, and what cannot be sent is
-// lost: the sender can ask again. So is what comes while the account rests: a platform that asks
-// to wait is left alone, however many commands people write.
+// answer sends a text that no turn has made. It does not wait, and what cannot be sent is lost: so is
+// what comes while the chat rests, however many strangers write.
 func (a *account) answer(m Incoming, text string) {
-	if a.resting() {
-		a.log.Info("an answer is left out, because the channel waits", "channel", a.Name, "chat", m.At.Chat)
-		return
-	}
+	a.say(m, text, func(ctx context.Context, err error) {
+		a.log.WarnContext(ctx, "an answer could not be sent", "channel", a.Name, "chat", m.At.Chat, "error", err)
+	})
+}
+
+var errRests = errors.New("the platform asks to wait")
+
+// say sends a text in the background, and has failed called if that cannot be.
+func (a *account) say(m Incoming, text string, failed func(ctx context.Context, err error)) {
 	a.turns.Go(func() {
 		defer panics.Log(a.log, "answering a command")
 		ctx, done := context.WithTimeout(a.life, time.Minute)
 		defer done()
+		if a.rests.Now(rest.Sending, m.At.Chat) {
+			failed(ctx, errRests)
+			return
+		}
 		err := a.writer.writeText(ctx, m.At, text, nil, "answer-"+m.ID)
-		var limited *Limited
-		switch {
-		case errors.As(err, &limited), errors.Is(err, ErrRefused):
-			a.failed(ctx, err)
-		case err != nil:
-			a.log.WarnContext(ctx, "an answer could not be sent", "channel", a.Name, "chat", m.At.Chat, "error", err)
+		if errors.As(err, new(*Limited)) || errors.Is(err, ErrRefused) {
+			a.failed(ctx, rest.Sending, m.At.Chat, err)
+		}
+		if err != nil {
+			failed(ctx, err)
+		}
+	})
+}
+
+// maxLetters is how many letters of a conversation wait at most when the answer to a command becomes
+// one more.
+const maxLetters = 20
+
+// answerCommand answers a command. What cannot be sent now becomes a letter.
+func (a *account) answerCommand(m Incoming, em engine.Message, text string) {
+	a.say(m, text, func(ctx context.Context, err error) {
+		ctx = context.WithoutCancel(ctx)
+		who, failed := a.engine.Agents().Whoami(em)
+		if failed == nil && !refused(err) {
+			var list []store.Item
+			list, failed = a.engine.Store().Items(ctx, store.ItemFilter{Session: who.Session,
+				State: store.Answered, Limit: maxLetters})
+			if failed == nil && len(list) < maxLetters {
+				err = a.engine.Outbox().Post(ctx, who.Session, em.Reply, text, "answer-"+em.IdempotencyKey)
+			}
+		}
+		if err = errors.Join(failed, err); err != nil {
+			a.log.WarnContext(ctx, "the answer to a command is lost", "channel", a.Name, "chat", m.At.Chat,
+				"error", err)
 		}
 	})
 }
@@ -140,7 +233,8 @@ func (a *account) message(m Incoming) engine.Message {
 		Later:          true,
 	}
 	em.Text, em.Files = withFiles(m)
-	em.Chat, em.Thread, em.Direct = a.scoped(m.At.Chat), m.At.Thread, !m.Group
+	em.Text = began(command.Canonical(em.Text))
+	em.Chat, em.Thread, em.Direct = a.scoped(m.home()), m.At.Thread, !m.Group
 	if m.Group {
 		em.Attrs["chat_kind"] = "group"
 	}
@@ -148,7 +242,7 @@ func (a *account) message(m Incoming) engine.Message {
 		em.Attrs["thread"] = m.At.Thread
 	}
 	for _, b := range a.Bindings {
-		if (b.Chat == "" || b.Chat == m.At.Chat) && (b.User == "" || b.User == m.From.ID) {
+		if (b.Chat == "" || b.Chat == m.At.Chat || b.Chat == m.home()) && (b.User == "" || b.User == m.From.ID) {
 			em.Agent, em.Skill, em.Strategy = b.Agent, b.Skill, b.Strategy
 			break
 		}
@@ -218,7 +312,7 @@ func (a *account) send(ctx context.Context, m Incoming, em engine.Message) error
 	taken := false
 	em.Accepted = func() {
 		taken = true
-		a.handled.Put(m.key(), true)
+		a.handled.Put(m.key(), m.From.ID)
 		settle(nil)
 	}
 	a.turns.Go(func() {

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func (w *writer) writeParts(ctx context.Context, to Address, parts []string, fir
 		if w.wasSent(m.Key) {
 			continue
 		}
-		if _, err := w.channel.Send(ctx, m); err != nil {
+		if err := w.send(ctx, m); err != nil {
 			return err
 		}
 		if strings.HasPrefix(key, letterKey) {
@@ -52,6 +53,70 @@ func (w *writer) writeParts(ctx context.Context, to Address, parts []string, fir
 	}
 	return nil
 }
+
+// minCut is how long a text is at least that is sent in parts because it was not taken whole.
+const minCut = 400
+
+// send sends a message, and if the platform does not take it, in other forms: without what it answers,
+// outside of the thread, without markup, in shorter parts, as a file. An error is the first one then.
+func (w *writer) send(ctx context.Context, m Outgoing) error {
+	_, first := w.channel.Send(ctx, m)
+	if tried := m.Key + "~"; !refused(first) || m.Key != "" && !w.sent.Add(tried, true) {
+		return first // all forms were tried before
+	}
+	unthreaded, plain := m, m
+	unthreaded.To.Message, unthreaded.To.Thread = "", ""
+	plain.Plain, plain.Buttons, plain.To.Message = true, nil, ""
+	unquoted := m
+	unquoted.To.Message = ""
+	forms := [][]Outgoing{}
+	if m.To.Message != "" {
+		forms = append(forms, []Outgoing{unquoted})
+	}
+	if m.To.Thread != "" {
+		forms = append(forms, []Outgoing{unthreaded})
+	}
+	if m.Text != "" {
+		forms = append(forms, []Outgoing{plain})
+		short := w.traits.room()
+		if n := short.Measure(m.Text); n > minCut {
+			parts := []Outgoing{}
+			short.Max = max(minCut, min(cmp.Or(w.traits.MaxText, n), n)/4)
+			for _, text := range markup.Split(m.Text, short) {
+				part := plain
+				part.Text = text
+				parts = append(parts, part)
+			}
+			forms = append(forms, parts)
+		}
+		if int64(len(m.Text)) <= w.traits.MaxFile {
+			file := chat.File{Name: "reply.md", MediaType: "text/markdown", Data: []byte(m.Text), Size: len(m.Text)}
+			forms = append(forms, []Outgoing{{To: plain.To, Files: []chat.File{file}, Key: m.Key}})
+		}
+	}
+	err := first
+	for i, form := range forms {
+		outside := form[0].To.Thread != m.To.Thread
+		if !refused(err) || errors.Is(first, ErrGone) && !outside { // what is gone may be the thread
+			continue
+		}
+		for n, part := range form {
+			if m.Key != "" {
+				part.Key = fmt.Sprintf("%s~%d.%d", m.Key, i, n)
+			}
+			if _, err = w.channel.Send(ctx, part); err != nil {
+				break
+			}
+		}
+	}
+	if refused(err) {
+		return first
+	}
+	return err
+}
+
+// refused reports whether an error is for good, for a message or for a chat.
+func refused(err error) bool { return errors.Is(err, ErrRejected) || errors.Is(err, ErrGone) }
 
 // readFiles returns the files of a letter with their bytes, and a line for each that cannot be
 // sent.
@@ -96,7 +161,10 @@ func (w *writer) writeFiles(ctx context.Context, to Address, l outbox.Letter) er
 		if w.wasSent(key) {
 			continue
 		}
-		if _, err := w.channel.Send(ctx, Outgoing{To: to, Files: []chat.File{f}, Key: key}); err != nil {
+		err := w.send(ctx, Outgoing{To: to, Files: []chat.File{f}, Key: key})
+		if errors.Is(err, ErrRejected) {
+			missing += fmt.Sprintf("[%s: it could not be sent]\n", printable.OneLine(f.Name))
+		} else if err != nil {
 			return fmt.Errorf("the file %s: %w", printable.OneLine(f.Name), err)
 		}
 		w.sent.Put(key, true)

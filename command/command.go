@@ -76,6 +76,24 @@ func List() []Command {
 	}
 }
 
+// Canonical returns a text as commands are written: in small letters and with a plain slash, as phones
+// begin a message with a capital, and keyboards for Chinese have a wide slash. Other texts stay.
+func Canonical(text string) string {
+	if wide, ok := strings.CutPrefix(text, "／"); ok {
+		text = "/" + wide
+	}
+	end := strings.IndexAny(text, " \n\t")
+	if end < 0 {
+		end = len(text)
+	}
+	name := strings.ToLower(text[:end])
+	known := slices.ContainsFunc(List(), func(c Command) bool { return "/"+c.Name == name })
+	if known || slices.Contains([]string{message.Compact, message.Run, approval.Choose, "/start"}, name) {
+		return name + text[end:]
+	}
+	return text
+}
+
 // maxCommand is how long a command may take that needs no turn.
 const maxCommand = 20 * time.Second
 
@@ -83,6 +101,7 @@ const maxCommand = 20 * time.Second
 // a message for [engine.Engine.Send], as are /stop and /approve. Mistakes of the sender are in the
 // reply; an error is the engine's, such as [engine.ErrStore].
 func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done bool, err error) {
+	m.Text = Canonical(m.Text)
 	m.Language = e.Agents().Language(m)
 	name, rest, _ := strings.Cut(m.Text, " ")
 	name, found := strings.CutPrefix(strings.TrimSpace(name), "/")

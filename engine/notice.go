@@ -18,10 +18,14 @@ func (j *job) showNotice(
 	done := turn.Done{Reply: m.Notice}
 	end := store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: len(m.Reply)+len(s.Reply) > 0}
 	if s.Turn.ID == "" { // else it would come between calls and their results
+		said := []chat.Message{{Role: chat.Assistant, Text: m.Notice, Time: j.engine.config.Now()}}
+		if len(s.Messages) == 0 { // models are asked with a conversation that a user begins
+			begin := chat.Message{Role: chat.User,
+				Text: "[Nobody has written here yet: you say something by yourself.]", Time: said[0].Time}
+			said = append([]chat.Message{begin}, said...)
+		}
 		end.Session = s.Key
-		end.State, end.Messages = turn.Beside(
-			s.State, chat.Message{Role: chat.Assistant, Text: m.Notice, Time: j.engine.config.Now()},
-		)
+		end.State, end.Messages = turn.Beside(s.State, said...)
 	}
 	if err := j.engine.box.Write(ctx, end); err != nil {
 		return j.refuse(ctx, err, yield)

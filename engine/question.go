@@ -14,6 +14,7 @@ import (
 func (j *job) takeQuestion(
 	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
 ) (needs *turnRun, ok bool) {
+	m = j.engine.inbox.Newest(j.item.ID, m)
 	if m.Origin != nil {
 		switch gone, err := j.engine.subAgents.Orphan(ctx, m.Origin, s.Key); {
 		case err != nil:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
@@ -32,10 +33,18 @@ type Config struct {
 }
 
 // Inbox is the inbox of an engine. It is safe for concurrent use.
-type Inbox struct{ config Config }
+type Inbox struct {
+	config  Config
+	amended *recent.Cache[int64, message.Message] // items that wait here, or did
+}
+
+// maxAmended is how many messages are remembered that were amended.
+const maxAmended = 1000
 
 // New returns the inbox in a store.
-func New(cfg Config) *Inbox { return &Inbox{cfg} }
+func New(cfg Config) *Inbox {
+	return &Inbox{cfg, recent.New[int64, message.Message](maxAmended)}
+}
 
 // Accept puts a message into the mailbox of its session. It reports whether the message
 // is new: with an idempotency key it may be there already.
@@ -68,6 +77,43 @@ func (b *Inbox) Accept(ctx context.Context, key session.Key, m message.Mail) (st
 		return i, false, fmt.Errorf("%w: send this one with a key of its own", message.ErrKeyReused)
 	}
 	return i, fresh, err
+}
+
+// Amend gives a message that waits for its turn, under the same key, another text. It changes nothing
+// where its turn has begun.
+func (b *Inbox) Amend(ctx context.Context, key session.Key, m message.Mail) error {
+	i, fresh, err := b.Accept(ctx, key, m)
+	switch {
+	case fresh: // it was not here
+		b.config.Box.TakeUp(i)
+		return nil
+	case err != nil && !errors.Is(err, message.ErrKeyReused):
+		return err
+	case i.State != store.Waiting:
+		return nil
+	}
+	if i, err = b.config.Box.Item(ctx, i.ID); err != nil {
+		return err
+	}
+	was, err := message.Read(i.Message)
+	if err != nil {
+		return err
+	}
+	was.Text, was.Files = m.Text, m.Files
+	if i.Amended, err = json.Marshal(was); err != nil {
+		return err
+	}
+	b.amended.Put(i.ID, m.Message)
+	return b.config.Store.Update(ctx, i)
+}
+
+// Newest returns a message as it was amended, if it was.
+func (b *Inbox) Newest(id int64, m message.Mail) message.Mail {
+	if now, ok := b.amended.Get(id); ok {
+		m.Text, m.Files = now.Text, now.Files
+		b.amended.Remove(id)
+	}
+	return m
 }
 
 // Passing is the key of a message that others may join: those of the same client, sender and
@@ -124,8 +170,8 @@ type Item struct {
 	User    string      `json:"user,omitempty"`
 	// Kind says what it is; empty if it cannot be read.
 	Kind message.Kind `json:"kind,omitempty"`
-	// State is waiting, also while its turn runs; parked, with the Reason; or answered while
-	// the reply waits to be delivered, with why that failed.
+	// State is waiting, also while its turn runs; answered while the reply waits to be delivered,
+	// with why that failed; or parked, with the Reason: its turn or its delivery was given up.
 	State  store.State `json:"state"`
 	Reason string      `json:"reason,omitempty"`
 	// Tries is how often it was taken up after its turn ended unexpectedly.
@@ -169,13 +215,17 @@ func Shown(i store.Item) Item {
 }
 
 // Retry takes a parked message up again, in the background, as often as if it had never been
-// tried. It returns [ErrNoItem] or [ErrNotParked] where that cannot be.
+// tried; a reply that could not be delivered is sent again. It returns
+// [ErrNoItem] or [ErrNotParked] where that cannot be.
 func (b *Inbox) Retry(ctx context.Context, id int64) error {
 	i, err := b.parked(ctx, id, false)
 	if err != nil {
 		return err
 	}
-	i.State, i.Reason, i.Holder = store.Waiting, "", b.config.Holder
+	if i.Reason, i.Holder = "", b.config.Holder; len(i.Result) > 0 {
+		return b.letter(ctx, i)
+	}
+	i.State = store.Waiting
 	if err := b.config.Store.Update(ctx, i); err != nil {
 		return err
 	}
@@ -191,11 +241,23 @@ func (b *Inbox) Drop(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
+	if i.State == store.Parked && len(i.Result) > 0 {
+		if err := b.letter(ctx, i); err != nil {
+			return err
+		}
+		i.State = store.Answered
+	}
 	if i.State == store.Answered {
 		return b.config.Store.Delivered(context.WithoutCancel(ctx), id)
 	}
 	why := fmt.Errorf("%w, and an operator dropped it", message.ErrParked)
 	return b.config.Store.Finish(ctx, store.End{ID: id, Result: message.Result(nil, why)})
+}
+
+// letter makes an item, whose turn has ended, one whose reply is to be delivered.
+func (b *Inbox) letter(ctx context.Context, i store.Item) error {
+	i.State, i.Tries = store.Answered, 0
+	return b.config.Store.Update(ctx, i)
 }
 
 // parked returns an item that is parked or, if that may be, whose reply waits to be delivered.

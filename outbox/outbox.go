@@ -115,9 +115,37 @@ func (b *Outbox) letter(ctx context.Context, i store.Item) Letter {
 	return l
 }
 
-// Delivered ends a letter: it has arrived, or it never will.
+// Delivered ends a letter: it has arrived.
 func (b *Outbox) Delivered(ctx context.Context, id int64) error {
 	return b.config.Store.Delivered(context.WithoutCancel(ctx), id)
+}
+
+// maxGivenUp is how many letters that were given up stay parked, and keptGivenUp is for how long. An
+// operator can retry or drop them; beyond these bounds the oldest end.
+const (
+	maxGivenUp  = 1000
+	keptGivenUp = 7 * 24 * time.Hour
+)
+
+// GiveUp parks a letter that cannot be delivered, for an operator.
+func (b *Outbox) GiveUp(ctx context.Context, l Letter, why error) error {
+	ctx = context.WithoutCancel(ctx)
+	err := b.config.Store.Update(ctx, store.Item{
+		ID: l.ID, Session: l.Session, State: store.Parked, Tries: l.Tries, Holder: b.config.Holder,
+		Reason: "its reply could not be delivered: " + why.Error(),
+	})
+	if err != nil {
+		return err
+	}
+	parked, err := b.config.Store.Items(ctx, store.ItemFilter{State: store.Parked})
+	given := slices.DeleteFunc(parked, func(i store.Item) bool { return len(i.Result) == 0 })
+	slices.SortFunc(given, func(i, j store.Item) int { return i.Ended.Compare(j.Ended) })
+	for n, i := range given {
+		if len(given)-n > maxGivenUp || time.Since(i.Ended) > keptGivenUp && i.ID != l.ID {
+			err = errors.Join(err, b.config.Inbox.Drop(ctx, i.ID))
+		}
+	}
+	return err
 }
 
 // Undelivered counts a delivery that is about to be tried, or keeps why it failed.
@@ -143,12 +171,9 @@ var ErrNowhere = errors.New("this conversation is on no channel to which somethi
 // of the session came from. It is delivered once for each key, before the reply of the turn
 // that runs; a reply that only repeats it is not delivered then.
 func (b *Outbox) Post(ctx context.Context, key session.Key, to json.RawMessage, text, idempotencyKey string) error {
-	text = b.config.Secrets.Redactor().Text(text)
-	if strings.TrimSpace(text) == "" {
-		return message.ErrEmpty
-	}
-	if len(text) > b.config.MaxMessage {
-		return fmt.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(text), b.config.MaxMessage)
+	text, err := b.checked(text)
+	if err != nil {
+		return err
 	}
 	if len(to) == 0 {
 		s, err := b.config.Store.Load(ctx, key, 1)
@@ -177,6 +202,33 @@ func (b *Outbox) Ask(ctx context.Context, key session.Key, from message.Message,
 		b.config.Box.TakeUp(i)
 	}
 	return nil
+}
+
+// PostTo sends a text to a place of another conversation, which learns of it: the text is in its history,
+// and goes out in its turn. It is sent once for each key.
+func (b *Outbox) PostTo(ctx context.Context, key session.Key, to json.RawMessage, text, idempotencyKey string) error {
+	text, err := b.checked(text)
+	if err != nil {
+		return err
+	}
+	return b.config.Inbox.Submit(ctx, key, message.Mail{
+		Kind: message.KindNotice, Notice: text, To: key, Reply: to, Message: message.Message{
+			Background: true, Client: "etui", IdempotencyKey: message.ShortKey("post-" + idempotencyKey),
+		},
+	})
+}
+
+// checked returns a text that can be posted, without secrets.
+func (b *Outbox) checked(text string) (string, error) {
+	text = b.config.Secrets.Redactor().Text(text)
+	switch {
+	case strings.TrimSpace(text) == "":
+		return "", message.ErrEmpty
+	case len(text) > b.config.MaxMessage:
+		return "", fmt.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(text),
+			b.config.MaxMessage)
+	}
+	return text, nil
 }
 
 // maxPosted is how many messages of a session Posted looks through.

@@ -119,9 +119,11 @@ func chat() map[string]string {
 		"This message could not be answered: %v.":                               "这条消息无法回答：%v。",
 		"These calls had been made: %s.":                                        "此前已执行的调用：%s。",
 
+		"There is a reply for you here that cannot be shown: it was refused or came too late. " +
+			"Whoever runs this service can read it.": "有一条给您的回复无法在此显示：它被平台拒绝，或已过时。本服务的管理者可以查看。",
+
 		// Approvals.
-		", ":                                   "、",
-		"take back a call of yours that waits": "撤回您的一个等待中的调用",
+		"take back a call of yours that waits":               "撤回您的一个等待中的调用",
 		"the calls that wait for you, or that you asked for": "等待您决定的调用，以及您请求的调用",
 		"Withdraw": "撤回",
 		"Withdrawn; the conversation in which it was asked goes on.": "已撤回；提出请求的对话将继续。",

@@ -371,6 +371,9 @@ func (m *Memory) Update(_ context.Context, item Item) error {
 	for at := range m.inbox {
 		if i := &m.inbox[at]; i.ID == item.ID && i.State != Done {
 			i.State, i.Tries, i.Holder, i.Reason = item.State, item.Tries, item.Holder, item.Reason
+			if item.Amended != nil {
+				i.Message = item.Amended
+			}
 			return nil
 		}
 	}

@@ -63,7 +63,7 @@ type Inbox interface {
 	// Depth returns how many items have a state, and when the first of them was accepted; the
 	// zero time if there is none.
 	Depth(ctx context.Context, state State) (n int, oldest time.Time, err error)
-	// Update replaces State, Tries, Holder and Reason of an item. It returns [ErrEnded]
+	// Update replaces State, Tries, Holder and Reason of an item, and Message by Amended. It returns [ErrEnded]
 	// where the item has ended.
 	Update(ctx context.Context, item Item) error
 	// Finish ends an item and makes the last step of its turn part of the session, both
@@ -90,8 +90,9 @@ type Item struct {
 	Key, Digest string
 	// Priority decides which item comes first.
 	Priority Priority
-	// Message is the host's own record of the message; nil once the item has ended.
-	Message json.RawMessage
+	// Message is the host's own record of the message; nil once the item has ended. Amended, if
+	// not nil, takes its place in an Update.
+	Message, Amended json.RawMessage
 	// State says how far the item is; Reason says for people why it is parked.
 	State  State
 	Reason string

@@ -73,10 +73,10 @@ func StopSubAgents(s session.State, now time.Time) (state session.State, told []
 	return state, told, stopped
 }
 
-// Beside is for a host that adds a message to a session without a turn. It returns what to
+// Beside is for a host that adds messages to a session without a turn. It returns what to
 // store. No turn may be open.
-func Beside(s session.State, m chat.Message) (session.State, []chat.Message) {
-	return counted(s, []chat.Message{m})
+func Beside(s session.State, list ...chat.Message) (session.State, []chat.Message) {
+	return counted(s, list)
 }
 
 // Halt is for a host that stops a turn that waits. It returns what to store: the state of

@@ -35,10 +35,11 @@ type Failure int
 
 // The failures.
 const (
-	Away    Failure = iota // no answer, or an internal error
-	Busy                   // too many requests; wait for 7 seconds
-	Gone                   // the chat does not exist any more, or the person has blocked the account
-	Refused                // the token was revoked
+	Away     Failure = iota // no answer, or an internal error
+	Busy                    // too many requests; wait for 7 seconds
+	Gone                    // the chat does not exist any more, or the person has blocked the account
+	Refused                 // the token was revoked
+	Rejected                // an error of this message that is on no list; only of one that is [Picky]
 )
 
 // Cut is a platform that can drop its connections.
@@ -70,6 +71,12 @@ type Named interface {
 type Steady interface {
 	// Steady is a marker without effect.
 	Steady()
+}
+
+// Picky is a platform that may refuse one message.
+type Picky interface {
+	// Picky is a marker without effect.
+	Picky()
 }
 
 // Own is a platform that the channel itself is: nobody else can refuse the account.
@@ -321,6 +328,11 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 		} else if err := send(Busy); !errors.As(err, &limited) || limited.After < 6*time.Second || limited.After > 8*time.Second {
 			t.Errorf("busy: %v", err)
 		}
+		if _, ok := p.(Picky); ok {
+			if err := send(Rejected); !errors.Is(err, channel.ErrRejected) {
+				t.Errorf("rejected: %v", err)
+			}
+		}
 		if err := send(Gone); !errors.Is(err, channel.ErrGone) {
 			t.Errorf("gone: %v", err)
 		}
@@ -363,4 +375,24 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 		}
 	})
 	runHosted(t, start)
+}
+
+// Meaning says what an error of Send is about: the message, the chat, the account or the moment.
+func Meaning(err error) string {
+	var limited *channel.Limited
+	switch {
+	case err == nil:
+		return "nothing"
+	case errors.As(err, &limited):
+		return map[channel.Scope]string{
+			channel.WholeAccount: "account waits", channel.OneKind: "kind waits", channel.OneChat: "chat waits",
+		}[limited.Scope]
+	case errors.Is(err, channel.ErrRejected):
+		return "message"
+	case errors.Is(err, channel.ErrGone):
+		return "chat"
+	case errors.Is(err, channel.ErrRefused):
+		return "account"
+	}
+	return "moment"
 }

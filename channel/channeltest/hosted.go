@@ -254,6 +254,22 @@ func runHosted(t *testing.T, start func(t *testing.T) Platform) {
 			t.Errorf("%q ran", h.ran)
 		}
 	})
+	t.Run("a refused reply", func(t *testing.T) {
+		t.Parallel()
+		p := start(t)
+		if _, ok := p.(Picky); !ok {
+			t.Log("the platform refuses no single message")
+			return
+		}
+		c := p.Channel(t)
+		h := newHosted(t, c.Traits().Platform)
+		h.run(t, c)
+		p.Fail(t, Rejected)
+		say(t, p, "first")
+		answers(t, p, "answer to first") // in another form
+		say(t, p, "second")
+		answers(t, p, "answer to second")
+	})
 	t.Run("over a restart", func(t *testing.T) {
 		t.Parallel()
 		p := start(t)

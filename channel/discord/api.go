@@ -30,12 +30,18 @@ const (
 	noHistory          = "160002"
 )
 
-// refusals are the codes about the chat: unknown channel, server or person; no access; the person
-// takes no messages; no text there; no permission; the kind of channel; no server in common; a
-// locked thread.
+// refusals are the codes of the API (topics/opcodes-and-status-codes, JSON error codes). About the
+// chat: unknown channel, server or person; no access; the person takes no messages; no text there; no
+// permission; the kind of channel; no server in common; an archived or locked thread; two-factor login
+// is required there. About the account: it has to be verified, is flagged, or its token is not valid.
 var refusals = platform.Refusals{
-	Gone:    []string{"10003", "10004", "10013", "50001", "50007", "50008", "50013", "50024", "50278", "160005"},
-	Refused: []string{notVerified},
+	Gone: []string{
+		"10003", "10004", "10013", "50001", "50007", "50008", "50009", "50013", "50024", "50083", "50278",
+		"60003", "160005", "160007",
+	},
+	Refused: []string{notVerified, "20001", "20026", "40001", "50014"},
+	Busy:    []string{"20016", "20022", "20028", "20029", "31001", "40004", "130000"}, Limits: channel.OneChat,
+	Away: []string{"40006", "40333", "500000"},
 }
 
 // refusal returns the error of an answer.
@@ -48,8 +54,9 @@ func refusal(a *platform.Answer) *platform.Failure {
 		Message    string
 		RetryAfter float64 `json:"retry_after"`
 	}
-	f := &platform.Failure{}
+	f := &platform.Failure{Away: true}
 	if err := json.Unmarshal(a.Body, &says); err == nil { // a proxy answers otherwise
+		f.Away = false
 		f.Message, f.After = says.Message, platform.Seconds(says.RetryAfter)
 		if says.Code != 0 {
 			f.Code = strconv.Itoa(says.Code)
@@ -91,7 +98,12 @@ func (l *limits) hold(ctx context.Context, route, resource string) error {
 		case wait <= 0:
 			return nil
 		case wait > maxHold:
-			return &channel.Limited{After: wait, Err: fmt.Errorf("discord: %s: nothing is left of the limit", route)}
+			scope := channel.OneChat
+			if time.Until(all) > maxHold {
+				scope = channel.WholeAccount
+			}
+			return &channel.Limited{After: wait, Scope: scope,
+				Err: fmt.Errorf("discord: %s: nothing is left of the limit", route)}
 		default:
 			if err := platform.Sleep(ctx, wait); err != nil {
 				return err
@@ -116,7 +128,7 @@ func (l *limits) note(route, resource string, a *platform.Answer, limited *chann
 	var says struct{ Global bool }
 	_ = json.Unmarshal(a.Body, &says) // a proxy answers otherwise
 	if says.Global || a.Header.Get("X-RateLimit-Global") == "true" || a.Header.Get("X-RateLimit-Scope") == "global" {
-		key = ""
+		key, limited.Scope = "", channel.WholeAccount
 	}
 	l.until.Put(key, time.Now().Add(limited.After))
 }

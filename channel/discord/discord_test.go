@@ -671,3 +671,25 @@ func (f failing) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return f.RoundTripper.RoundTrip(r)
 }
+
+// TestEdits: an edited message says so, and a page that Discord has loaded is no edit.
+func TestEdits(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	in := make(got, 8)
+	run(t, s.adapter(t, s.config()), in)
+	id := s.Say(t, channel.Incoming{From: ann, Text: "first"})
+	first := in.next(t)
+	update := func(text string, edited any) {
+		s.Dispatch("MESSAGE_UPDATE", object{
+			"id": id, "type": 0, "channel_id": first.At.Chat, "author": object{"id": first.From.ID,
+				"username": "ann"}, "content": text,
+			"timestamp": "2026-08-06T10:00:00.000000+00:00", "edited_timestamp": edited,
+		})
+	}
+	update("first", nil)
+	update("second", "2026-08-06T10:00:05.000000+00:00")
+	if m := in.next(t); !m.Edited || m.Text != "second" || m.ID != first.ID {
+		t.Errorf("edited: %+v", m)
+	}
+}

@@ -27,6 +27,7 @@ type arrival struct {
 	mentions []string // roles that are mentioned
 	files    []attachment
 	answer   *promise // of an interaction
+	edit     string   // when it was edited; empty if it was not
 }
 
 // user is a person or a bot.
@@ -82,6 +83,7 @@ type message struct {
 	Webhook     string    `json:"webhook_id"`
 	Roles       []string  `json:"mention_roles"`
 	Time        time.Time `json:"timestamp"`
+	Edited      string    `json:"edited_timestamp"` // also set when Discord has loaded a page
 	Reference   *struct {
 		Type int
 	} `json:"message_reference"`
@@ -120,7 +122,7 @@ func (c *Channel) readMessage(self *account, data []byte) (*arrival, error) {
 		return nil, errors.New("a message has no ID, channel or author")
 	}
 	a := &arrival{
-		channel: m.Channel, guild: m.Guild, kind: -1, mentions: m.Roles, files: m.Files,
+		channel: m.Channel, guild: m.Guild, kind: -1, mentions: m.Roles, files: m.Files, edit: m.Edited,
 		Incoming: channel.Incoming{
 			ID: m.ID, From: sender(m.Author, m.Member), At: channel.Address{Chat: m.Channel, Message: m.ID}, Group: m.Guild != "", Time: m.Time,
 		},

@@ -326,7 +326,7 @@ func (k *connection) dispatch(ctx context.Context, end context.CancelCauseFunc, 
 		}
 		k.last = resumable{id: ready.Session, url: ready.URL}
 		k.self.Store(&account{ready.App.ID, ready.User.ID, platform.Word(ready.User.Username)})
-	case "MESSAGE_CREATE", "INTERACTION_CREATE":
+	case "MESSAGE_CREATE", "MESSAGE_UPDATE", "INTERACTION_CREATE":
 		a, err := k.arrival(f.Type, f.Data)
 		if err != nil {
 			k.log.WarnContext(ctx, "discord sent an event that etui cannot read", "type", f.Type, "error", err)
@@ -354,7 +354,7 @@ func (k *connection) dispatch(ctx context.Context, end context.CancelCauseFunc, 
 }
 
 // kinds are the events that are read.
-var kinds = []string{"MESSAGE_CREATE", "INTERACTION_CREATE"}
+var kinds = []string{"MESSAGE_CREATE", "MESSAGE_UPDATE", "INTERACTION_CREATE"}
 
 // arrival reads an event; nil if there is nothing to hand over.
 func (c *Channel) arrival(kind string, data []byte) (*arrival, error) {
@@ -362,8 +362,14 @@ func (c *Channel) arrival(kind string, data []byte) (*arrival, error) {
 	if self == nil || !slices.Contains(kinds, kind) {
 		return nil, nil
 	}
-	if kind == "MESSAGE_CREATE" {
-		return c.readMessage(self, data)
+	if kind != "INTERACTION_CREATE" {
+		a, err := c.readMessage(self, data)
+		if kind == "MESSAGE_UPDATE" && a != nil {
+			if a.Edited = true; a.edit == "" {
+				return nil, nil // nobody has: Discord has loaded the page of a link
+			}
+		}
+		return a, err
 	}
 	return c.readInteraction(self, data)
 }

@@ -77,6 +77,9 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 	}
 	return c.sent.Parts(m, func(part channel.Outgoing) (string, error) {
 		body := c.body(part.Text)
+		if part.Plain {
+			body["content"] = markup.EscapeMarkdown(part.Text)
+		}
 		if rows := c.rows(part.Buttons); len(rows) > 0 {
 			body["components"] = rows
 		}

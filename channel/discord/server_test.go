@@ -277,6 +277,8 @@ func (s *server) create(chat string, body object, files map[string]string, w htt
 			reply(http.StatusTooManyRequests, object{"message": "You are being rate limited.", "retry_after": 6.9, "global": false})
 		case channeltest.Gone:
 			no(http.StatusForbidden, 50007, "Cannot send messages to this user")
+		case channeltest.Rejected:
+			no(http.StatusBadRequest, 200000, "Message was blocked by automatic moderation")
 		case channeltest.Refused:
 			no(http.StatusUnauthorized, 0, "401: Unauthorized")
 		}
@@ -576,6 +578,9 @@ func shown(t *testing.T, text string) string {
 }
 
 // Fail implements [channeltest.Platform]. What limited messages before is over.
+// Picky implements [channeltest.Picky].
+func (s *server) Picky() {}
+
 func (s *server) Fail(_ *testing.T, how channeltest.Failure) {
 	s.set(func() {
 		s.fail = append(s.fail, how)

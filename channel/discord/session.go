@@ -32,7 +32,7 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 
 // take completes a message and hands it over, unless that was done before.
 func (s *session) take(ctx context.Context, a *arrival) error {
-	return s.Hand(ctx, a.channel+":"+a.ID, &a.Incoming, len(a.files) > 0, func(ctx context.Context) error {
+	return s.Hand(ctx, a.channel+":"+a.ID+a.edit, &a.Incoming, len(a.files) > 0, func(ctx context.Context) error {
 		return s.complete(ctx, a)
 	})
 }

@@ -76,6 +76,9 @@ func (c *Channel) compose(ctx context.Context, m channel.Outgoing, to string) ([
 	if err != nil {
 		return nil, fmt.Errorf("writing the mail as HTML: %w", err)
 	}
+	if m.Plain {
+		page = nil
+	}
 	var b bytes.Buffer
 	if len(m.Files) == 0 {
 		w, err := gomail.CreateInlineWriter(&b, h)
@@ -111,12 +114,15 @@ func (c *Channel) compose(ctx context.Context, m channel.Outgoing, to string) ([
 	return b.Bytes(), err
 }
 
-// alternatives writes the same text in two forms.
+// alternatives writes the same text in two forms; without a page in one.
 func alternatives(w *gomail.InlineWriter, plain string, page []byte) error {
 	for _, part := range []struct {
 		kind string
 		data []byte
 	}{{"text/plain", []byte(plain)}, {"text/html", page}} {
+		if part.data == nil {
+			continue
+		}
 		var h gomail.InlineHeader
 		h.SetContentType(part.kind, map[string]string{"charset": "utf-8"})
 		if err := write(part.data, func() (io.WriteCloser, error) { return w.CreatePart(h) }); err != nil {

@@ -95,6 +95,7 @@ type Channel struct {
 	rates     *recent.Cache[string, *rate.Limiter]
 	taken     *recent.Cache[string, struct{}] // IDs of mails that were handed over
 	originals *recent.Cache[string, original] // what is answered, by ID
+	echoes    *recent.Cache[string, echo]     // by address
 	places    chan struct{}                   // one for each mail on its way
 	mu        sync.Mutex
 	validity  uint32   // of the mailbox's UIDs
@@ -144,7 +145,8 @@ func New(c Config) (*Channel, error) {
 		config: c, in: in, out: out, mailbox: cmp.Or(path, "INBOX"), self: self, log: platform.Log(c.Log),
 		markdown: markup.HTML(`rel="noreferrer"`, extension.Linkify),
 		rates:    recent.New[string, *rate.Limiter](remembered), taken: recent.New[string, struct{}](remembered),
-		originals: recent.New[string, original](remembered), places: make(chan struct{}, maxSending),
+		originals: recent.New[string, original](remembered), echoes: recent.New[string,
+			echo](remembered), places: make(chan struct{}, maxSending),
 	}, nil
 }
 

@@ -239,6 +239,11 @@ func (s *session) one(ctx context.Context, uid imap.UID, in channel.Receiver) er
 				s.c.leave(ctx, uid, h, err.Error())
 				return nil
 			}
+			if slices.ContainsFunc(h.references, s.c.isOurs) && s.c.loops(h.from.Address, m.Text, time.Now()) {
+				s.c.leave(ctx, uid, h, "it answers with the same text again and again, as a program does")
+				s.c.taken.Put(h.id+" "+h.from.Address, struct{}{})
+				return nil
+			}
 		}
 		if err := in.Receive(ctx, m); err != nil {
 			return err

@@ -95,7 +95,7 @@ func headOf(h message.Header) (head, error) {
 			m.references = append(m.references, id)
 		}
 	}
-	m.automatic = automatic(h, m.from.Address)
+	m.automatic = automatic(h, m.from.Address, m.subject)
 	return m, nil
 }
 
@@ -162,31 +162,6 @@ func messageIDs(field string) (ids []string) {
 		}
 	}
 	return ids
-}
-
-// automatic says why a mail wants no answer: a program has sent it, or it went to a list.
-// RFC 3834, section 2, and what programs do that are older.
-func automatic(h message.Header, from string) string {
-	has := func(field string, values ...string) bool {
-		value := strings.ToLower(strings.TrimSpace(h.Get(field)))
-		value, _, _ = strings.Cut(value, ";")
-		return slices.Contains(values, strings.TrimSpace(value))
-	}
-	kind, params, _ := h.ContentType()
-	local, _, _ := strings.Cut(from, "@")
-	switch {
-	case h.Has("Auto-Submitted") && !has("Auto-Submitted", "no"):
-		return "it was sent automatically"
-	case has("Precedence", "bulk", "list", "junk", "auto_reply"), h.Has("List-Id"), h.Has("List-Post"), h.Has("List-Unsubscribe"):
-		return "it went to a list"
-	case h.Has("X-Auto-Response-Suppress") && !has("X-Auto-Response-Suppress", "none"), h.Has("X-Autoreply"), h.Has("X-Autorespond"):
-		return "it wants no automatic answer"
-	case strings.EqualFold(kind, "multipart/report"), params["report-type"] != "", h.Has("X-Failed-Recipients"), has("Return-Path", "<>"):
-		return "it is a report about another mail"
-	case slices.Contains([]string{"mailer-daemon", "postmaster", "noreply", "no-reply", "donotreply", "do-not-reply", "bounce", "bounces"}, local):
-		return "nobody reads that address"
-	}
-	return ""
 }
 
 // body collects what a mail has beside its text.

@@ -146,19 +146,38 @@ func (o *outgoing) send(from, to string, raw []byte) error {
 	if err := o.client.Rcpt(to); err != nil {
 		return meaning("sending a mail", err, channel.ErrGone)
 	}
-	// A mail that is not taken now never will be.
 	w, err := o.client.Data()
 	if err != nil {
-		return meaning("sending a mail", err, channel.ErrGone)
+		return meaning("sending a mail", err, channel.ErrRejected)
 	}
 	if _, err := w.Write(raw); err != nil {
 		return fmt.Errorf("sending a mail: %w", err)
 	}
-	return meaning("sending a mail", w.Close(), channel.ErrGone)
+	return meaning("sending a mail", w.Close(), channel.ErrRejected)
 }
 
-// limits matches what servers say when somebody sends too much.
-var limits = regexp.MustCompile(`(?i)\b(rate|too (many|much|fast)|limit(s|ed)?|exceed(s|ed|ing)?|throttl\w*|quota|slow down)\b`)
+// The words with which servers say what an answer is about, where their codes do not.
+var (
+	// limits are about how much we send, and known about how this machine or the account is seen: on a
+	// list of senders of spam, or without the records that prove the domain.
+	limits = regexp.MustCompile(`(?i)\b(rate|too (many|much|fast)|limit(s|ed)?|exceed(s|ed|ing)?|throttl\w*|` +
+		`quota\w*|slow down|\w*QuotaExceeded\w*)\b`)
+	known = regexp.MustCompile(`(?i)(spamhaus|spamcop|barracuda|\b(dns|u)?rbl\b|dnsbl|black-?list|block-?list|` +
+		`\bblocked\b|client host|\bspf\b|\bdkim\b|\bdmarc\b|reverse dns|\bptr\b|reputation|unauthenticated|` +
+		`authentication (is )?required|not authenticated|not authori[sz]ed to (send|relay)|` +
+		`relay(ing)? (access )?denied|unable to relay|sender (address )?(rejected|denied|blocked)|` +
+		`account (has been |is )?(disabled|suspended|blocked|locked)|outbound spam)`)
+	// theirs are about the mailbox or the mail of the recipient, whatever else is said.
+	theirs = regexp.MustCompile(`(?i)(mailbox|inbox|recipient|user)('s)? (is |storage |has )?` +
+		`(full|over ?quota|out of storage|disabled|unavailable|unknown|exceeded)`)
+	size = regexp.MustCompile(`(?i)(message|mail|file|content).{0,20} (size|too (big|large|long))|too large|maximum.{0,20}size`)
+)
+
+// enhanced matches the code of RFC 3463 at the beginning of an answer.
+var enhanced = regexp.MustCompile(`^[245]\.(\d{1,3}\.\d{1,3})\b`)
+
+// later is how long nothing is sent when a server says for good that it was too much: it counts by the day.
+const later = time.Hour
 
 // meaning says what an answer with an error means. Final is what one means that does not
 // change when it is tried again; nil if it may.
@@ -171,10 +190,21 @@ func meaning(doing string, err error, final error) error {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	told := fmt.Errorf("%s: the server says: %d %s", doing, said.Code, printable.Line(said.Msg, 200))
+	code := ""
+	if m := enhanced.FindStringSubmatch(said.Msg); m != nil {
+		code = m[1]
+	}
+	full := code == "2.1" || code == "2.2" || theirs.MatchString(said.Msg)
+	much := !full && !size.MatchString(said.Msg) && (code == "4.5" || limits.MatchString(said.Msg))
 	switch {
-	case (said.Code == 421 || said.Code == 450 || said.Code == 451 || said.Code == 452) && limits.MatchString(said.Msg):
+	case said.Code < 500 && said.Code != 421 && said.Code != 450 && said.Code != 451 && said.Code != 452:
+	case said.Code < 500 && much:
 		return &channel.Limited{After: tooMuch, Err: told}
 	case said.Code == 530 || said.Code == 534 || said.Code == 535 || said.Code == 538: // log in, or log in otherwise
+		return fmt.Errorf("%w: %w", told, channel.ErrRefused)
+	case said.Code >= 500 && final != nil && much:
+		return &channel.Limited{After: later, Err: told}
+	case said.Code >= 500 && final != nil && !full && (known.MatchString(said.Msg) || code == "7.26" || code == "7.8"):
 		return fmt.Errorf("%w: %w", told, channel.ErrRefused)
 	case said.Code >= 500 && final != nil:
 		return fmt.Errorf("%w: %w", told, final)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
 )
 
@@ -25,17 +26,23 @@ var (
 		// 99991543, 99991661, 99991662, 99991672, 99991673, 99991676, 99991679 and 230027: the
 		// table of the CLI, for a wrong secret, an app that is not in use and rights that are
 		// missing; 230006, 232025: the bot is not activated (im-v1/message/create,
-		// im-v1/chat/get).
+		// im-v1/chat/get); 230036: the key of the company is gone; 99991401, 99991403: the address of
+		// this machine is not allowed, or the calls of the month are used up.
 		Refused: append([]string{
 			"10003", "10014", "99991543", "99991661", "99991662", "99991672", "99991673", "99991676", "99991679",
-			"230006", "230027", "232025",
+			"230006", "230027", "230036", "232025", "99991401", "99991403",
 		}, expired...),
-		// About a chat or a person (im-v1/message/create): the bot is not in the group, it is not
-		// available to the person, or the chat does not exist (230045: im-v1/pin/delete).
-		Gone: []string{"230002", "230013", "230045"},
-		// 99991400 (server-docs/api-call-guide/frequency-control) and 230020, of one chat or
-		// message (im-v1/message/create).
-		Busy: []string{"99991400", "230020"},
+		// About a chat or a person (im-v1/message/create, reply): the bot is not in the group, is not
+		// available to the person or was stopped by them, is muted by the settings of the group; the
+		// chat does not exist, is dissolved (232009) or one of another company; the person has left.
+		// 230019, 230071: the topic is gone, or the group has none. 230045: im-v1/pin/delete.
+		Gone: []string{
+			"230002", "230013", "230018", "230019", "230029", "230034", "230035", "230038", "230045", "230053",
+			"230071", "232009",
+		},
+		// 99991400 (server-docs/api-call-guide/frequency-control), of an API and an app; 230020, of one
+		// chat or message; 230049, of a message that is being sent (im-v1/message/create).
+		Busy: []string{"99991400", "230020", "230049"}, Limits: channel.OneChat, Kinds: []string{"99991400"},
 	}
 )
 
@@ -49,10 +56,10 @@ func refusal(a *platform.Answer) *platform.Failure {
 		Code    int    `json:"code"`
 		Message string `json:"msg"`
 	}
-	f := &platform.Failure{}
+	f := &platform.Failure{Away: true}
 	switch err := json.Unmarshal(a.Body, &says); {
 	case err == nil && says.Code != 0:
-		f.Code, f.Message = strconv.Itoa(says.Code), says.Message
+		f.Code, f.Message, f.Away = strconv.Itoa(says.Code), says.Message, false
 	case a.Status == http.StatusOK:
 		return nil
 	}

@@ -76,8 +76,28 @@ func (s *session) read(e *envelope) (*arrival, error) {
 		return s.readMessage(e)
 	case "card.action.trigger":
 		return s.readPress(e)
+	case "im.chat.member.bot.added_v1":
+		return readAdded(e)
 	}
 	return nil, nil
+}
+
+// readAdded reads that somebody has added the bot to a group (机器人进群, im-v1/chat-member-bot/events/added).
+func readAdded(e *envelope) (*arrival, error) {
+	var added struct {
+		Chat     string `json:"chat_id"`
+		Operator userID `json:"operator_id"`
+	}
+	if err := json.Unmarshal(e.Event, &added); err != nil {
+		return nil, err
+	}
+	if !isID(added.Chat, "oc_") {
+		return nil, errors.New("an event tells of a group without an ID")
+	}
+	return &arrival{Incoming: channel.Incoming{
+		ID: "added-" + e.Header.ID, From: channel.Sender{ID: cmp.Or(added.Operator.Open, added.Chat)},
+		At: channel.Address{Chat: added.Chat}, Group: true, Added: true,
+	}}, nil
 }
 
 // userID is an ID of a person or of a bot.

@@ -39,6 +39,9 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 		if len(part.Files) > 0 { // the platform takes no empty files
 			part.Text = printable.OneLine(part.Files[0].Name) + " (0 B)"
 		}
+		if part.Plain {
+			return c.deliver(ctx, part, kindPost, plainPost(part.Text, nil))
+		}
 		markdown := c.dialect.Render(part.Text)
 		shown := platform.Buttons(c.log, part.Buttons, maxButtons, maxLabel, maxSay)
 		id, err := c.deliver(ctx, part, kindCard, card(markdown, buttons(shown, part.To.Thread)))

@@ -117,12 +117,16 @@ func shown(t testing.TB, text string) string {
 }
 
 // Fail implements [channeltest.Platform].
+// Picky implements [channeltest.Picky].
+func (s *server) Picky() {}
+
 func (s *server) Fail(_ *testing.T, how channeltest.Failure) {
 	s.Server.Fail(map[channeltest.Failure]feishutest.Failure{
-		channeltest.Away:    {Status: http.StatusBadGateway},
-		channeltest.Busy:    {Status: http.StatusTooManyRequests, Code: 99991400, Reset: 7},
-		channeltest.Gone:    {Status: http.StatusBadRequest, Code: 230002},
-		channeltest.Refused: {Status: http.StatusBadRequest, Code: 99991663, Revoked: true},
+		channeltest.Away:     {Status: http.StatusBadGateway},
+		channeltest.Busy:     {Status: http.StatusTooManyRequests, Code: 99991400, Reset: 7},
+		channeltest.Gone:     {Status: http.StatusBadRequest, Code: 230002},
+		channeltest.Rejected: {Status: http.StatusBadRequest, Code: 230028},
+		channeltest.Refused:  {Status: http.StatusBadRequest, Code: 99991663, Revoked: true},
 	}[how])
 }
 

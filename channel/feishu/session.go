@@ -40,7 +40,7 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 // take completes a message and hands it over, unless that was done before.
 func (s *session) take(ctx context.Context, a *arrival) error {
 	// A press that comes again is placed, too: its answer must be the same.
-	if err := s.place(ctx, a); err != nil {
+	if err := s.place(ctx, a); err != nil && !a.Added {
 		return err
 	}
 	m := a.Incoming

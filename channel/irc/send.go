@@ -60,7 +60,7 @@ func refusal(m ircmsg.Message) error {
 	said := fmt.Errorf("the server says: %s", printable.Line(m.Params[len(m.Params)-1], 200))
 	switch m.Command {
 	case "439": // ERR_TARGETTOOFAST
-		return &channel.Limited{After: tooFast, Err: said}
+		return &channel.Limited{After: tooFast, Scope: channel.OneChat, Err: said}
 	case "401", // ERR_NOSUCHNICK
 		"403", "404", "474", // no such channel, not allowed to write there, banned
 		"477", "486", // only for accounts
@@ -68,7 +68,7 @@ func refusal(m ircmsg.Message) error {
 		return fmt.Errorf("%w: %w", said, channel.ErrGone)
 	}
 	if failed(m) {
-		return said
+		return fmt.Errorf("%w: %w", said, channel.ErrRejected)
 	}
 	return nil
 }

@@ -14,9 +14,10 @@ type Room struct {
 }
 
 // Fits reports whether a text needs no second message.
-func (r Room) Fits(text string) bool { return r.Max == 0 || r.length(text) <= r.Max }
+func (r Room) Fits(text string) bool { return r.Max == 0 || r.Measure(text) <= r.Max }
 
-func (r Room) length(text string) int {
+// Measure returns how long a text is.
+func (r Room) Measure(text string) int {
 	if r.Length != nil {
 		return r.Length(text)
 	}
@@ -156,7 +157,7 @@ func pieces(block string, t Room) []string {
 
 // smaller returns traits with less room, by the length of a text.
 func smaller(t Room, by string) Room {
-	t.Max = max(0, t.Max-t.length(by))
+	t.Max = max(0, t.Max-t.Measure(by))
 	return t
 }
 

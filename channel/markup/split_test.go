@@ -54,8 +54,8 @@ func TestSplitLosesNothing(t *testing.T) {
 		}
 		parts := Split(text, traits)
 		for _, part := range parts {
-			if traits.length(part) > traits.Max {
-				t.Fatalf("%q: %q is %d long, the limit is %d", text, part, traits.length(part), traits.Max)
+			if traits.Measure(part) > traits.Max {
+				t.Fatalf("%q: %q is %d long, the limit is %d", text, part, traits.Measure(part), traits.Max)
 			}
 			if strings.TrimSpace(part) == "" || !utf8.ValidString(part) {
 				t.Fatalf("%q: part %q", text, part)
@@ -133,7 +133,7 @@ func FuzzSplit(f *testing.F) {
 		total := 0
 		for _, part := range Split(text, traits) {
 			total += len(part)
-			if traits.length(part) > traits.Max || strings.TrimSpace(part) == "" || utf8.ValidString(text) && !utf8.ValidString(part) {
+			if traits.Measure(part) > traits.Max || strings.TrimSpace(part) == "" || utf8.ValidString(text) && !utf8.ValidString(part) {
 				t.Fatalf("a part of %q with %d: %q", text, traits.Max, part)
 			}
 		}

@@ -26,8 +26,9 @@ const (
 var refusals = platform.Refusals{
 	Refused: []string{
 		"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED",
-		"M_CONSENT_NOT_GIVEN",
+		"M_CONSENT_NOT_GIVEN", "M_RESOURCE_LIMIT_EXCEEDED",
 	},
+	Gone: []string{"M_GUEST_ACCESS_FORBIDDEN"},
 	Busy: []string{"M_LIMIT_EXCEEDED"},
 }
 
@@ -42,7 +43,7 @@ func refusal(a *platform.Answer) *platform.Failure {
 		After float64 `json:"retry_after_ms"`
 	}
 	if err := json.Unmarshal(a.Body, &says); err != nil { // a proxy answers otherwise
-		return &platform.Failure{}
+		return &platform.Failure{Away: true}
 	}
 	f := &platform.Failure{Code: says.Code, Message: says.Error}
 	if _, ok := platform.RetryAfter(a.Header.Get("Retry-After")); !ok { // the older way

@@ -138,8 +138,14 @@ func (c *Channel) arrival(me *account, room string, e event) (*arrival, bool) {
 		c.log.Warn("a message of Matrix is not as expected, and is left out", "event", e.ID, "error", err)
 		return nil, false
 	}
-	if said.Relates.Type == "m.replace" {
-		return nil, false // the message was answered as it was
+	if first := said.Relates.Event; said.Relates.Type == "m.replace" {
+		var now struct {
+			New content `json:"m.new_content"`
+		}
+		if !eventID(first) || json.Unmarshal(e.Content, &now) != nil {
+			return nil, false
+		}
+		said, a.ID, a.At.Message, a.Edited = now.New, first, first, true
 	}
 	if said.Relates.Type == "m.thread" && eventID(said.Relates.Event) {
 		a.At.Thread = said.Relates.Event

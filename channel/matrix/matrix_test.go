@@ -149,8 +149,11 @@ func testMessages(t *testing.T, w *world) {
 	if m := in.next(t); m.ID != first || m.From.ID != w.ann.id || m.From.Handle != "ann"+w.suffix || m.From.Name != "Ann" || m.From.Bot || m.Group || m.At != (channel.Address{Chat: w.direct, Message: first}) || time.Since(m.Time) > time.Hour || m.From.Roles != nil {
 		t.Errorf("a message: %+v", m)
 	}
-	// What counts for nothing: an edit, a reaction, a topic, a redacted message, an unknown kind.
 	w.ann.say(w.direct, "* second", object{"m.new_content": object{"msgtype": "m.text", "body": "second"}, "m.relates_to": object{"rel_type": "m.replace", "event_id": first}})
+	if m := in.next(t); m.ID != first || m.Text != "second" || !m.Edited || m.At.Message != first {
+		t.Errorf("an edit: %+v", m)
+	}
+	// What counts for nothing: a reaction, a topic, a redacted message, an unknown kind.
 	w.ann.send(w.direct, "m.reaction", object{"m.relates_to": object{"rel_type": "m.annotation", "event_id": first, "key": "👍"}})
 	w.ann.do("PUT", "rooms/"+w.direct+"/state/m.room.topic/", object{"topic": "new"}, nil)
 	w.ann.do("PUT", "rooms/"+w.direct+"/redact/"+first+"/1", object{}, nil)

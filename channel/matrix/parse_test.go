@@ -122,7 +122,7 @@ func TestForged(t *testing.T) {
 	} {
 		from := ""
 		for _, e := range c.decode(t.Context(), []json.RawMessage{json.RawMessage(one.event)}) {
-			if a, ok := c.arrival(me, "!r:x", e); ok {
+			if a, ok := c.arrival(me, "!r:x", e); ok && !a.Edited {
 				from = a.From.ID
 			}
 		}

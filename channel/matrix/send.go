@@ -25,6 +25,10 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 			return "", err
 		}
 		body := c.text(part.Text)
+		if part.Plain {
+			delete(body, "format")
+			delete(body, "formatted_body")
+		}
 		if len(part.Files) > 0 {
 			if body, err = c.upload(ctx, part.Files[0]); err != nil {
 				return "", err

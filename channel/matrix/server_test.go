@@ -443,12 +443,20 @@ func (w *world) Seen(_ *testing.T, chat string) (seen []string) {
 }
 
 // Fail implements [channeltest.Platform].
+// Picky implements [channeltest.Picky].
+func (w *world) Picky() {}
+
 func (w *world) Fail(_ *testing.T, how channeltest.Failure) {
 	f := map[channeltest.Failure]matrixtest.Failure{
-		channeltest.Away:    {Status: http.StatusBadGateway},
-		channeltest.Busy:    {Status: http.StatusTooManyRequests, Body: object{"errcode": "M_LIMIT_EXCEEDED", "error": "Too Many Requests", "retry_after_ms": 7000}},
-		channeltest.Gone:    {Status: http.StatusForbidden, Body: object{"errcode": "M_FORBIDDEN", "error": "not in the room"}},
-		channeltest.Refused: {Status: http.StatusUnauthorized, Body: object{"errcode": "M_UNKNOWN_TOKEN", "error": "Unknown token"}},
+		channeltest.Away: {Status: http.StatusBadGateway},
+		channeltest.Busy: {Status: http.StatusTooManyRequests, Body: object{"errcode": "M_LIMIT_EXCEEDED",
+			"error": "Too Many Requests", "retry_after_ms": 7000}},
+		channeltest.Gone: {Status: http.StatusForbidden, Body: object{"errcode": "M_FORBIDDEN",
+			"error": "not in the room"}},
+		channeltest.Rejected: {Status: http.StatusRequestEntityTooLarge, Body: object{"errcode": "M_TOO_LARGE",
+			"error": "too large"}},
+		channeltest.Refused: {Status: http.StatusUnauthorized, Body: object{"errcode": "M_UNKNOWN_TOKEN",
+			"error": "Unknown token"}},
 	}[how]
 	f.Method, f.Path = "PUT", "/send/"
 	w.gate.Fail(f)

@@ -111,6 +111,9 @@ func isID(s string) bool {
 // noRoot says that the post that begins a thread is not there any more.
 const noRoot = "api.post.create_post.root_id.app_error"
 
+// noChannel begins the codes of a channel that was archived.
+const noChannel = "api.post.create_post.can_not_post_to_deleted"
+
 // refusal returns the error of an answer. Only one of Mattermost itself says something about
 // the account; a proxy's page does not.
 func refusal(a *platform.Answer) *platform.Failure {
@@ -122,9 +125,11 @@ func refusal(a *platform.Answer) *platform.Failure {
 	f := &platform.Failure{Code: says.ID, Message: says.Message}
 	switch {
 	case says.ID == "":
+		f.Away = true
 	case a.Status == http.StatusUnauthorized:
 		f.Means = channel.ErrRefused
-	case a.Status == http.StatusForbidden, a.Status == http.StatusNotFound, says.ID == noRoot:
+	case a.Status == http.StatusForbidden, a.Status == http.StatusNotFound, says.ID == noRoot,
+		strings.HasPrefix(says.ID, noChannel):
 		f.Means = channel.ErrGone // the bot was removed from the channel, or it was deleted
 	}
 	return f

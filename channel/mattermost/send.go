@@ -24,6 +24,9 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 	}
 	return c.sent.Parts(m, func(part channel.Outgoing) (string, error) {
 		body := map[string]any{"channel_id": m.To.Chat, "message": c.dialect.Render(part.Text)}
+		if part.Plain {
+			body["message"] = escape(part.Text)
+		}
 		if isID(m.To.Thread) {
 			body["root_id"] = m.To.Thread
 		}

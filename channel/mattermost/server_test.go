@@ -94,12 +94,16 @@ func shown(t *testing.T, text string) string {
 }
 
 // Fail implements [channeltest.Platform].
+// Picky implements [channeltest.Picky].
+func (s *server) Picky() {}
+
 func (s *server) Fail(_ *testing.T, how channeltest.Failure) {
 	s.Server.Fail("POST posts", map[channeltest.Failure]mattermosttest.Failure{
-		channeltest.Away:    {Status: http.StatusBadGateway},
-		channeltest.Busy:    {Status: http.StatusTooManyRequests, RetryAfter: 7},
-		channeltest.Gone:    {Status: http.StatusForbidden, ID: "api.context.permissions.app_error"},
-		channeltest.Refused: {Status: http.StatusUnauthorized, ID: "api.context.session_expired.app_error"},
+		channeltest.Away:     {Status: http.StatusBadGateway},
+		channeltest.Busy:     {Status: http.StatusTooManyRequests, RetryAfter: 7},
+		channeltest.Gone:     {Status: http.StatusForbidden, ID: "api.context.permissions.app_error"},
+		channeltest.Rejected: {Status: http.StatusBadRequest, ID: "model.post.is_valid.something.app_error"},
+		channeltest.Refused:  {Status: http.StatusUnauthorized, ID: "api.context.session_expired.app_error"},
 	}[how])
 }
 

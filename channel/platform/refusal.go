@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"net/http"
@@ -19,13 +20,17 @@ type Failure struct {
 	Status         int
 	// Code and Message are the platform's.
 	Code, Message string
-	// Means is [channel.ErrGone], [channel.ErrRefused] or nil. If it is nil, the table of the
-	// platform says.
+	// Means is [channel.ErrRejected], [channel.ErrGone], [channel.ErrRefused] or nil. If it is nil,
+	// the table of the platform says.
 	Means error
 	// Busy means that the platform wants less for a time, as the status 429 does, and After
-	// for how long. 0 means what the header Retry-After says.
+	// for how long. 0 means what the header Retry-After says. Scope is what that is about; 0 means
+	// what the table says.
 	Busy  bool
 	After time.Duration
+	Scope channel.Scope
+	// Away means that the platform itself has not answered, or cannot now, whatever the status.
+	Away bool
 }
 
 func (f *Failure) Error() string {
@@ -52,26 +57,40 @@ func Fails(err error, codes ...string) bool {
 }
 
 // Refusals are the codes with which a platform says no, by what they are about. Any other code is
-// about the one message.
+// about the one message, unless the status is one of an internal error.
 type Refusals struct {
 	// Gone are about the chat or the person there, and so are messages with one of Says, in
 	// lower case, where the platform has few codes.
 	Gone, Says []string
+	// Rejected are about the message, although messages with one of Says may have them.
+	Rejected []string
 	// Refused are about the account.
 	Refused []string
-	// Busy are about the moment: the platform wants less.
-	Busy []string
+	// Busy and Away are about the moment: the platform wants less, or has a fault.
+	Busy, Away []string
+	// Limits are what the platform counts when it wants less, and Kinds the codes of Busy that are
+	// about requests of a kind.
+	Limits channel.Scope
+	Kinds  []string
 }
 
 // mean says what a failure means, unless that is known.
 func (r *Refusals) mean(f *Failure) {
-	f.Busy = f.Busy || slices.Contains(r.Busy, f.Code)
+	f.Busy = f.Busy || f.Status == http.StatusTooManyRequests || slices.Contains(r.Busy, f.Code)
+	if f.Scope = cmp.Or(f.Scope, r.Limits); slices.Contains(r.Kinds, f.Code) {
+		f.Scope = channel.OneKind
+	}
+	later := []int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusMisdirectedRequest,
+		http.StatusProxyAuthRequired}
 	switch {
-	case f.Means != nil:
+	case f.Means != nil, f.Busy, f.Away:
 	case slices.Contains(r.Refused, f.Code):
 		f.Means = channel.ErrRefused
-	case slices.Contains(r.Gone, f.Code), Says(f, r.Says...):
+	case slices.Contains(r.Away, f.Code):
+	case !slices.Contains(r.Rejected, f.Code) && (slices.Contains(r.Gone, f.Code) || Says(f, r.Says...)):
 		f.Means = channel.ErrGone
+	case f.Status < 300 || f.Status >= 400 && f.Status < 500 && !slices.Contains(later, f.Status):
+		f.Means = channel.ErrRejected
 	}
 }
 
@@ -104,19 +123,25 @@ func (c *Client) refusal(r Request, answer *Answer) error {
 	if c.config.Secret != "" {
 		f.Message = strings.ReplaceAll(f.Message, c.config.Secret, "…")
 	}
-	f.Message = printable.Line(f.Message, 300)
-	c.config.Refusals.mean(f)
-	if !f.Busy && answer.Status != http.StatusTooManyRequests {
-		return f
-	}
-	after := f.After
-	if after == 0 {
-		var ok bool
-		if after, ok = RetryAfter(answer.Header.Get("Retry-After")); !ok {
-			after = usualWait
+	err := Fail(*f, c.config.Refusals)
+	var limited *channel.Limited
+	if f.After == 0 && errors.As(err, &limited) {
+		if after, ok := RetryAfter(answer.Header.Get("Retry-After")); ok {
+			limited.After = after
 		}
 	}
-	return &channel.Limited{After: after, Err: f}
+	return err
+}
+
+// Fail returns the error that an answer is by the codes of its platform, also of one that came otherwise
+// than over HTTP.
+func Fail(f Failure, codes Refusals) error {
+	f.Message = printable.Line(f.Message, 300)
+	codes.mean(&f)
+	if !f.Busy {
+		return &f
+	}
+	return &channel.Limited{After: cmp.Or(f.After, usualWait), Scope: f.Scope, Err: &f}
 }
 
 // RetryAfter reads a number of seconds or a date, at most an hour away.

@@ -32,7 +32,7 @@ func NewSent(name string) *Sent { return &Sent{name, recent.New[string, string](
 func (s *Sent) Parts(m channel.Outgoing, post func(part channel.Outgoing) (id string, err error)) (string, error) {
 	var parts []channel.Outgoing
 	if m.Text != "" || len(m.Buttons) > 0 {
-		parts = append(parts, channel.Outgoing{Text: m.Text, Buttons: m.Buttons})
+		parts = append(parts, channel.Outgoing{Text: m.Text, Buttons: m.Buttons, Plain: m.Plain})
 	}
 	for _, f := range m.Files {
 		parts = append(parts, channel.Outgoing{Files: []chat.File{f}})

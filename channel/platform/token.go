@@ -2,7 +2,11 @@ package platform
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
+
+	"github.com/etui-run/etui/channel"
 )
 
 // Fetch asks a platform for an access token, which is valid for some time.
@@ -37,6 +41,9 @@ func (t *Tokens) get(ctx context.Context, refused string) (string, error) {
 		return t.value, nil
 	}
 	value, life, err := t.fetch(ctx)
+	if errors.Is(err, channel.ErrRejected) { // it says nothing of the message for which the token is needed
+		err = fmt.Errorf("%w: %w", channel.ErrRefused, err)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 // name and roles and the bytes of its files.
 type arrival struct {
 	channel.Incoming
+	edit  string // when it was edited; empty if it was not
 	files []file
 }
 
@@ -58,6 +60,27 @@ type event struct {
 	Channel     string
 	ChannelType string `json:"channel_type"`
 	Files       []file
+	Inviter     string
+	// Message and Previous are those of an edited message.
+	Message  *version
+	Previous *version `json:"previous_message"`
+}
+
+// version is a message before or after it was edited.
+type version struct {
+	event
+	Edited struct{ TS string }
+}
+
+// edited returns an edited message as the event of a new one; false if its text is the same, as when
+// Slack has loaded the page of a link.
+func (e event) edited() (event, bool) {
+	if e.Subtype != "message_changed" || e.Message == nil || e.Previous == nil || e.Message.Text == e.Previous.Text {
+		return e, false
+	}
+	now := e.Message.event
+	now.Type, now.Channel, now.ChannelType = e.Type, e.Channel, e.ChannelType
+	return now, true
 }
 
 func (s *session) readEvent(payload []byte) (*arrival, error) {
@@ -80,12 +103,27 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 	if err := json.Unmarshal(outer.Event, &kind); err != nil {
 		return nil, err
 	}
+	if kind.Type == "member_joined_channel" {
+		var e event
+		err := json.Unmarshal(outer.Event, &e)
+		if err != nil || e.User != s.self.User || e.Channel == "" {
+			return nil, err
+		}
+		return &arrival{Incoming: channel.Incoming{
+			ID: messageID(e.Channel, "added-"+e.Inviter), From: channel.Sender{ID: cmp.Or(e.Inviter, e.User)},
+			At: channel.Address{Chat: e.Channel}, Group: true, Added: true,
+		}}, nil
+	}
 	if kind.Type != "message" && kind.Type != "app_mention" {
 		return nil, nil // others have fields of the same name and another type
 	}
 	var e event
 	if err := json.Unmarshal(outer.Event, &e); err != nil {
 		return nil, err
+	}
+	edit := ""
+	if now, is := e.edited(); is {
+		edit, e = e.Message.Edited.TS, now
 	}
 	switch {
 	case e.Hidden, e.User == "", e.Channel == "", e.TS == "":
@@ -112,7 +150,8 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 		Mentioned: !direct && (named || e.Type == "app_mention" || e.Parent != "" && e.Parent == s.self.User),
 		Text:      text,
 		Time:      written,
-	}}
+		Edited:    edit != "",
+	}, edit: edit}
 	if a.Group && a.At.Thread == "" {
 		a.At.Thread = e.TS // the reply begins a thread, and what is written there belongs to it
 	}
@@ -139,6 +178,7 @@ func readCommand(payload []byte) (*arrival, error) {
 		Channel string `json:"channel_id"`
 		Name    string `json:"channel_name"`
 		Trigger string `json:"trigger_id"`
+		Answer  string `json:"response_url"`
 	}
 	if err := json.Unmarshal(payload, &c); err != nil {
 		return nil, err
@@ -153,7 +193,7 @@ func readCommand(payload []byte) (*arrival, error) {
 	a := &arrival{Incoming: channel.Incoming{
 		ID:        messageID(c.Channel, c.Trigger),
 		From:      channel.Sender{ID: c.User, Handle: printable.Text(c.Handle)},
-		At:        channel.Address{Chat: c.Channel},
+		At:        channel.Address{Chat: c.Channel, Answer: c.Answer},
 		Group:     true,
 		Mentioned: true,
 		Text:      text,

@@ -27,9 +27,12 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 
 // post posts a text and buttons.
 func (c *Channel) post(ctx context.Context, m channel.Outgoing) (string, error) {
-	text := c.dialect.Render(m.Text)
+	text, marked := c.dialect.Render(m.Text), "true"
+	if m.Plain {
+		text, marked = escape(m.Text), "false"
+	}
 	args := url.Values{
-		"channel": {m.To.Chat}, "text": {text},
+		"channel": {m.To.Chat}, "text": {text}, "mrkdwn": {marked},
 		// Slack would load the pages of links. A link that a model was tricked into writing
 		// could tell their servers something.
 		"unfurl_links": {"false"}, "unfurl_media": {"false"},
@@ -45,13 +48,32 @@ func (c *Channel) post(ctx context.Context, m channel.Outgoing) (string, error) 
 		args.Set("blocks", string(blocks))
 	}
 	var answer struct{ Channel, TS string }
-	if err := c.call(ctx, c.config.Token, "chat.postMessage", args, &answer); err != nil {
+	err := c.call(ctx, c.config.Token, "chat.postMessage", args, &answer)
+	if errors.Is(err, channel.ErrGone) && m.To.Answer != "" {
+		if id, err := c.respond(ctx, m.To.Answer, text); err == nil {
+			return id, nil
+		}
+	}
+	if err != nil {
 		return "", err
 	}
 	if answer.Channel == "" || answer.TS == "" {
 		return "", errors.New("slack: chat.postMessage names no message")
 	}
 	return messageID(answer.Channel, answer.TS), nil
+}
+
+// respond answers a slash command where the app is no member, so that only the person who wrote it sees
+// the answer. The address, which anybody might have sent, takes five answers within half an hour
+// (interactivity/handling-user-interaction, response_url).
+func (c *Channel) respond(ctx context.Context, to, text string) (string, error) {
+	u, err := url.Parse(to)
+	if err != nil || !c.api.Trusts(u, "slack.com") {
+		return "", errors.New("slack: the response_url of a command is no address of Slack")
+	}
+	body := map[string]any{"response_type": "ephemeral", "text": text, "replace_original": false}
+	_, err = c.api.Do(ctx, platform.Request{Call: "response_url", URL: u, Body: body, Raw: true})
+	return "response", err
 }
 
 // Limits of Block Kit.

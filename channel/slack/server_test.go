@@ -118,12 +118,16 @@ func shown(t *testing.T, text string) string {
 }
 
 // Fail implements [channeltest.Platform].
+// Picky implements [channeltest.Picky].
+func (s *server) Picky() {}
+
 func (s *server) Fail(_ *testing.T, how channeltest.Failure) {
 	s.Server.Fail(map[channeltest.Failure]slacktest.Failure{
-		channeltest.Away:    {Status: http.StatusServiceUnavailable},
-		channeltest.Busy:    {Status: http.StatusTooManyRequests, Error: "ratelimited", RetryAfter: 7},
-		channeltest.Gone:    {Error: "channel_not_found"},
-		channeltest.Refused: {Error: "token_revoked"},
+		channeltest.Away:     {Status: http.StatusServiceUnavailable},
+		channeltest.Busy:     {Status: http.StatusTooManyRequests, Error: "ratelimited", RetryAfter: 7},
+		channeltest.Gone:     {Error: "channel_not_found"},
+		channeltest.Rejected: {Error: "something_new"},
+		channeltest.Refused:  {Error: "token_revoked"},
 	}[how])
 }
 

@@ -41,7 +41,7 @@ func (s *session) take(ctx context.Context, a *arrival) error {
 	if !s.Wants(ctx, m) {
 		a.files = nil
 	}
-	return s.Hand(ctx, a.ID, &m, len(a.files) > 0, func(ctx context.Context) error {
+	return s.Hand(ctx, a.ID+a.edit, &m, len(a.files) > 0, func(ctx context.Context) error {
 		s.people.Introduce(ctx, &m.From, s.meet)
 		m.Files = s.load(ctx, a.files)
 		return nil

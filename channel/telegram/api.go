@@ -36,13 +36,27 @@ type api struct {
 type params map[string]any
 
 // refusals say that nobody can be reached in a chat, or that the bot may not write there. Anybody
-// who administers a group can take that right away, so it must not stop the account elsewhere.
+// who administers a group can take that right away, so it must not stop the account elsewhere. The
+// codes are those of HTTP, and the words are Telegram's, or those of the API below the Bot API
+// (core.telegram.org/api/errors). What is said of media is about the one file. Telegram counts
+// messages by chat, and tells apart what is sent and what is edited.
 var refusals = platform.Refusals{
-	Refused: []string{"401"}, Busy: []string{"429"}, Gone: []string{"403"},
+	Refused: []string{"401"}, Busy: []string{"429"}, Gone: []string{"403"}, Limits: channel.OneChat,
 	Says: []string{
-		"chat not found", "user not found", "peer_id_invalid", "group chat was deactivated", "message thread not found",
-		"topic_closed", "topic_deleted", "not enough rights", "have no rights to send", "chat_write_forbidden",
-		"chat_restricted", "user_is_blocked", "message to edit not found",
+		"chat not found", "user not found", "group chat was deactivated", "bot was kicked", "bot was blocked",
+		"bot is not a member",
+		"user is deactivated", "bots can't send messages to bots", "can't initiate conversation",
+		"message thread not found",
+		"not enough rights to send text", "have no rights to send", "have no write access", "need administrator rights",
+		"peer_id_invalid", "chat_id_invalid", "channel_invalid", "channel_private", "chat_write_forbidden",
+		"chat_restricted",
+		"chat_admin_required", "chat_forbidden", "chat_guest_send_forbidden", "chat_send_plain_forbidden",
+		"user_banned_in_channel",
+		"user_is_blocked", "you_blocked_user", "user_is_bot", "user_deactivated", "user_is_restricted",
+		"input_user_deactivated",
+		"user_privacy_restricted", "privacy_premium_required", "allow_payment_required", "topic_closed",
+		"topic_deleted",
+		"bot_blocked", "business connection not found",
 	},
 }
 
@@ -68,7 +82,8 @@ func (m *migrated) Error() string { return "the chat has a new ID" }
 func refusal(a *platform.Answer) *platform.Failure {
 	var says answer
 	if err := json.Unmarshal(a.Body, &says); err != nil || says.OK && says.Result == nil {
-		return &platform.Failure{Code: strconv.Itoa(a.Status), Message: "the answer is not one of the Bot API"}
+		return &platform.Failure{Code: strconv.Itoa(a.Status), Message: "the answer is not one of the Bot API",
+			Away: true}
 	}
 	if says.OK {
 		return nil
@@ -78,6 +93,8 @@ func refusal(a *platform.Answer) *platform.Failure {
 	switch {
 	case says.Parameters.Migrate != 0:
 		f.Means = &migrated{says.Parameters.Migrate}
+	case platform.Says(f, "chat_send_") && !platform.Says(f, "chat_send_plain"):
+		f.Means = channel.ErrRejected // a kind of media
 	case f.Code == "404" && !platform.Says(f, "method not found"):
 		f.Means = channel.ErrRefused
 	}

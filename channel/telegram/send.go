@@ -33,7 +33,7 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 			if len(part.Files) > 0 {
 				return c.file(ctx, p, part.Files[0], &sent)
 			}
-			return c.text(ctx, "sendMessage", p, part.Text, &sent)
+			return c.text(ctx, "sendMessage", p, part.Text, part.Plain, &sent)
 		})
 		return id(sent.ID), err
 	})
@@ -62,17 +62,19 @@ func addThread(p params, to channel.Address) {
 
 // text sends or replaces a text. Telegram shows no previews of links: it would fetch an
 // address that the model wrote, and so give away what is in it.
-func (c *Channel) text(ctx context.Context, method string, p params, markdown string, sent *message) error {
+func (c *Channel) text(ctx context.Context, method string, p params, markdown string, plain bool, sent *message) error {
 	markup := c.html(markdown)
 	p["text"], p["parse_mode"], p["link_preview_options"] = markup, "HTML", params{"is_disabled": true}
-	err := c.api.call(ctx, method, p, sent)
-	if platform.Says(err, "can't parse entities") {
+	if !plain {
+		err := c.api.call(ctx, method, p, sent)
+		if !platform.Says(err, "can't parse entities") {
+			return err
+		}
 		c.log.WarnContext(ctx, "Telegram does not read the markup of a message, which is sent without it", "error", err)
-		delete(p, "parse_mode")
-		p["text"] = visible(markup)
-		err = c.api.call(ctx, method, p, sent)
 	}
-	return err
+	delete(p, "parse_mode")
+	p["text"] = visible(markup)
+	return c.api.call(ctx, method, p, sent)
 }
 
 // pictures are the media types that sendPhoto takes.
@@ -102,7 +104,7 @@ func (c *Channel) Typing(ctx context.Context, to channel.Address) error {
 // Edit implements [channel.Editor].
 func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string) error {
 	err := c.in(ctx, to, func(chat string) error {
-		return c.text(ctx, "editMessageText", params{"chat_id": chat, "message_id": number(id)}, text, nil)
+		return c.text(ctx, "editMessageText", params{"chat_id": chat, "message_id": number(id)}, text, false, nil)
 	})
 	if platform.Says(err, "message is not modified") {
 		return nil
@@ -170,7 +172,7 @@ func (c *Channel) press(ctx context.Context, cb *callback) (channel.Incoming, bo
 	m := cb.Message
 	in := channel.Incoming{
 		ID: "button-" + cb.ID, From: person(cb.From), Group: m.Chat.Type != "private", Mentioned: true,
-		At: channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)},
+		At: channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)}, Former: c.former(m.Chat.ID),
 	}
 	in.Text, _ = strings.CutPrefix(cb.Data, say)
 	if m.InTopic {

@@ -26,6 +26,7 @@ import (
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/store"
 )
 
 // Platform is how facts, identities and rules name Telegram.
@@ -40,6 +41,8 @@ type Config struct {
 	// Webhook is the public URL that leads to ServeHTTP. Empty means that Run polls, which
 	// needs no public URL.
 	Webhook string
+	// Records keeps which groups became supergroups; nil keeps it in memory.
+	Records store.Records
 	// Client makes all requests; nil means one with Go's defaults.
 	Client *http.Client
 	// Log receives what goes wrong with single messages; nil means slog's default.
@@ -55,12 +58,14 @@ type Channel struct {
 	log     *slog.Logger
 	dialect markup.Dialect
 
-	run    atomic.Pointer[run]               // what Run has begun; nil before and after
-	offset int64                             // of the next update; Run's
-	done   *recent.Cache[int64, struct{}]    // updates that were handed over
-	roles  *platform.Facts[member, []string] // of people in groups
-	moved  *recent.Cache[string, string]     // groups that became supergroups, with their new IDs
-	sent   *platform.Sent
+	run     atomic.Pointer[run]               // what Run has begun; nil before and after
+	offset  int64                             // of the next update; Run's
+	done    *recent.Cache[int64, struct{}]    // updates that were handed over
+	roles   *platform.Facts[member, []string] // of people in groups
+	moved   *recent.Cache[string, string]     // groups that became supergroups, with their new IDs
+	formers *recent.Cache[string, string]     // the other way round
+	records store.Records
+	sent    *platform.Sent
 }
 
 // The interfaces that a bot has.
@@ -114,8 +119,9 @@ func New(cfg Config) (*Channel, error) {
 		log: cmp.Or(cfg.Log, slog.Default()), dialect: dialect(),
 		done:  recent.New[int64, struct{}](4096),
 		roles: platform.NewFacts[member, []string](10_000, 5*time.Minute, 0),
-		moved: recent.New[string, string](1000),
-		sent:  platform.NewSent(Platform),
+		moved: recent.New[string, string](maxMoves), formers: recent.New[string, string](maxMoves),
+		records: cmp.Or[store.Records](cfg.Records, &store.Memory{}),
+		sent:    platform.NewSent(Platform),
 	}, nil
 }
 
@@ -134,14 +140,16 @@ func (c *Channel) me(ctx context.Context) (me user, err error) {
 	return me, c.api.call(ctx, "getMe", nil, &me)
 }
 
-// allowed are the kinds of updates that are wanted. An edited message would be answered
-// twice, so edits are not.
-var allowed = []string{"message", "channel_post", "callback_query"}
+// allowed are the kinds of updates that are wanted.
+var allowed = []string{"message", "channel_post", "callback_query", "edited_message", "my_chat_member"}
 
 // Run implements [channel.Channel].
 func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	me, err := c.me(ctx)
 	if err != nil {
+		return err
+	}
+	if err := c.recall(ctx); err != nil {
 		return err
 	}
 	r := &run{platform.NewIntake("Telegram", c.log, in, platform.NewSeen()), me}

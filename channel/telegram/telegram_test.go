@@ -143,12 +143,15 @@ func (p *platform) Seen(_ *testing.T, chat string) (list []string) {
 	return list
 }
 
+func (p *platform) Picky() {}
+
 func (p *platform) Fail(_ *testing.T, how channeltest.Failure) {
 	p.Server.Fail("sendMessage", map[channeltest.Failure]telegramtest.Failure{
-		channeltest.Away:    {Code: 502, Description: "Bad Gateway", Page: true},
-		channeltest.Busy:    {Code: 429, Description: "Too Many Requests: retry after 7", RetryAfter: 7},
-		channeltest.Gone:    {Code: 403, Description: "Forbidden: bot was blocked by the user"},
-		channeltest.Refused: {Code: 401, Description: "Unauthorized"},
+		channeltest.Away:     {Code: 502, Description: "Bad Gateway", Page: true},
+		channeltest.Busy:     {Code: 429, Description: "Too Many Requests: retry after 7", RetryAfter: 7},
+		channeltest.Gone:     {Code: 403, Description: "Forbidden: bot was blocked by the user"},
+		channeltest.Rejected: {Code: 400, Description: "Bad Request: SOMETHING_NEW"},
+		channeltest.Refused:  {Code: 401, Description: "Unauthorized"},
 	}[how])
 }
 
@@ -282,7 +285,6 @@ func TestPlace(t *testing.T) {
 	// What is not for the bot, or no message.
 	post := object{"message_id": 1, "date": 1, "chat": object{"id": -300, "type": "channel", "title": "News"}, "text": "news"}
 	s.Update("channel_post", post)
-	s.Update("edited_message", object{"message_id": 2, "date": 1, "from": ann, "chat": private, "text": "edited"})
 	s.Update("callback_query", object{"id": "1", "from": ann, "inline_message_id": "x", "data": "=hi"})
 	s.Write(object{"from": ann, "chat": group, "new_chat_title": "Friends"})
 	s.Write(object{"from": self, "chat": group, "text": "mine"})
@@ -436,7 +438,7 @@ func TestSend(t *testing.T) {
 	if m := s.Sent("-100")[0]; m.HTML != "<i>new</i>" {
 		t.Errorf("edited: %+v", m)
 	}
-	if err := c.Edit(ctx, to, "1", "x"); !errors.Is(err, channel.ErrGone) {
+	if err := c.Edit(ctx, to, "1", "x"); !errors.Is(err, channel.ErrRejected) {
 		t.Errorf("editing what is not there: %v", err)
 	}
 	for name, err := range map[string]error{

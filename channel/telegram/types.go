@@ -7,6 +7,13 @@ type update struct {
 	Message     *message  `json:"message"`
 	ChannelPost *message  `json:"channel_post"`
 	Callback    *callback `json:"callback_query"`
+	Edited      *message  `json:"edited_message"`
+	Membership  *struct { // of the bot
+		Chat place                   `json:"chat"`
+		From user                    `json:"from"`
+		Old  struct{ Status string } `json:"old_chat_member"`
+		New  struct{ Status string } `json:"new_chat_member"`
+	} `json:"my_chat_member"`
 }
 
 // chat returns the chat that an update belongs to; 0 for none.
@@ -18,6 +25,10 @@ func (u update) chat() int64 {
 		return u.ChannelPost.Chat.ID
 	case u.Callback != nil && u.Callback.Message != nil:
 		return u.Callback.Message.Chat.ID
+	case u.Edited != nil:
+		return u.Edited.Chat.ID
+	case u.Membership != nil:
+		return u.Membership.Chat.ID
 	}
 	return 0
 }
@@ -74,6 +85,7 @@ type message struct {
 	Venue      *struct{ Title, Address string }       `json:"venue"`
 	Contact    *contact                               `json:"contact"`
 	MigrateTo  int64                                  `json:"migrate_to_chat_id"`
+	MovedFrom  int64                                  `json:"migrate_from_chat_id"`
 	TopicMade  *struct{}                              `json:"forum_topic_created"`
 	Markup     *keyboard                              `json:"reply_markup"`
 }

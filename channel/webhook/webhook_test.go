@@ -142,8 +142,12 @@ func (p *platform) Seen(_ *testing.T, chat string) []string {
 	return p.seen[chat]
 }
 
+// Picky implements [channeltest.Picky].
+func (p *platform) Picky() {}
+
 func (p *platform) Fail(_ *testing.T, how channeltest.Failure) {
-	p.answer(map[channeltest.Failure]int{channeltest.Away: 500, channeltest.Busy: 429, channeltest.Gone: 410, channeltest.Refused: 401}[how], "Retry-After", "7")
+	p.answer(map[channeltest.Failure]int{channeltest.Away: 500, channeltest.Busy: 429, channeltest.Gone: 410,
+		channeltest.Refused: 401, channeltest.Rejected: 422}[how], "Retry-After", "7")
 }
 
 // answer sets the status of the next answer.

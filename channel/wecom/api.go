@@ -26,12 +26,15 @@ var expired = []string{"40014", "42001"}
 var refusals = platform.Refusals{
 	Refused: append([]string{
 		"40001", "40013", "40056", "40125", // secret, company, application
-		"48002", "48004", "50003", "60020", "301002", "301007", // rights, application disabled, address of this machine
+		// rights, application disabled, address of this machine
+		"48001", "48002", "48004", "50003", "60020", "301002", "301007",
 	}, expired...),
 	Gone: []string{
-		"40003", "40031", "46004", "50002", "60011", "60111", "81013", // member does not exist or may not see the application
+		// member does not exist or may not see the application
+		"40003", "40031", "46004", "50002", "60011", "60111", "81013", "82001", "82002", "82003",
 		"86001", "86003", "86008", // group does not exist or is not the application's
 	},
+	Away: []string{"-1"}, // the system is busy
 }
 
 // waits are the codes after which to wait. The platform counts 45009 by the minute, the hour
@@ -41,7 +44,7 @@ var waits = map[string]time.Duration{"45009": time.Minute, "45033": 5 * time.Sec
 // refusal returns the error of an answer. A file comes with its name.
 func refusal(a *platform.Answer) *platform.Failure {
 	if a.Status != http.StatusOK {
-		return &platform.Failure{}
+		return &platform.Failure{Away: true} // a server before the API
 	}
 	if a.Header.Get("Content-Disposition") != "" {
 		return nil
@@ -51,7 +54,7 @@ func refusal(a *platform.Answer) *platform.Failure {
 		Message string `json:"errmsg"`
 	}
 	if err := json.Unmarshal(a.Body, &says); err != nil {
-		return &platform.Failure{Message: "the answer is no JSON"}
+		return &platform.Failure{Message: "the answer is no JSON", Away: true}
 	}
 	if says.Code == 0 {
 		return nil

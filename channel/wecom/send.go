@@ -46,7 +46,7 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 			return c.send(ctx, to, group, "template_card", card(part.Text, part.Buttons))
 		}
 		text, marked := render(part.Text)
-		if marked {
+		if marked && !m.Plain {
 			return c.send(ctx, to, group, "markdown", map[string]string{"content": text})
 		}
 		return c.send(ctx, to, group, "text", map[string]string{"content": text})

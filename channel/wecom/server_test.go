@@ -53,6 +53,8 @@ func (p *platform) Channel(t *testing.T) channel.Channel { return p.connect(t) }
 
 func (p *platform) Direct() {}
 
+func (p *platform) Picky() {}
+
 func (p *platform) Redelivers() {}
 
 func (p *platform) Again(t *testing.T) {
@@ -73,10 +75,11 @@ func (p *platform) Again(t *testing.T) {
 
 func (p *platform) Fail(_ *testing.T, how channeltest.Failure) {
 	p.Server.Fail(map[channeltest.Failure]wecomtest.Failure{
-		channeltest.Away:    {Code: -1},
-		channeltest.Busy:    {Status: http.StatusTooManyRequests, RetryAfter: 7},
-		channeltest.Gone:    {Code: 81013},
-		channeltest.Refused: {Code: 40014, Revoked: true},
+		channeltest.Away:     {Code: -1},
+		channeltest.Busy:     {Status: http.StatusTooManyRequests, RetryAfter: 7},
+		channeltest.Gone:     {Code: 81013},
+		channeltest.Rejected: {Code: 45002},
+		channeltest.Refused:  {Code: 40014, Revoked: true},
 	}[how])
 }
 

@@ -266,7 +266,8 @@ func inboxItems() action {
 		use: "inbox", short: "List messages that wait or were given up, and decide about these",
 		example: "  etui inbox list\n  etui inbox show 17\n  etui inbox retry 17",
 		long: `List the messages that were accepted and have no answer yet. One that waits has its turn by itself. One
-that is parked was given up, because its turn ended etui again and again: try it once more, or drop it.`,
+that is parked was given up, because its turn ended etui again and again, or because no channel took its
+reply: try it once more, or drop it.`,
 		actions: []action{
 			{
 				use: "list", short: "List the messages that are parked or wait", needs: records,

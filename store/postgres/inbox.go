@@ -126,7 +126,9 @@ func (s *Store) Update(ctx context.Context, i store.Item) error {
 	b := &pgx.Batch{}
 	s.process.fence(b, i.Session)
 	changed := false
-	b.Queue(`UPDATE inbox SET state = $2, reason = $3, tries = $4, holder = $5 WHERE id = $1 AND state <> 'done' RETURNING true`, i.ID, i.State, clean(i.Reason), i.Tries, i.Holder).
+	b.Queue(`UPDATE inbox SET state = $2, reason = $3, tries = $4, holder = $5,
+		message = coalesce($6, message) WHERE id = $1 AND state <> 'done' RETURNING true`,
+		i.ID, i.State, clean(i.Reason), i.Tries, i.Holder, result(i.Amended)).
 		Query(func(rows pgx.Rows) error {
 			changed = rows.Next()
 			return rows.Err()

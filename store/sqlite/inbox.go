@@ -100,8 +100,15 @@ func (s *Store) Depth(ctx context.Context, state store.State) (n int, oldest tim
 
 // Update implements [store.Inbox].
 func (s *Store) Update(ctx context.Context, i store.Item) error {
+	var amended any
+	if i.Amended != nil {
+		amended = string(i.Amended)
+	}
 	return s.explain(s.update(ctx, func(tx trail.Tx) error {
-		return changed(tx.ExecContext(ctx, `UPDATE inbox SET state = ?, reason = ?, tries = ?, holder = ? WHERE id = ? AND state <> 'done'`, i.State, i.Reason, i.Tries, i.Holder, i.ID))
+		return changed(tx.ExecContext(ctx,
+			`UPDATE inbox SET state = ?, reason = ?, tries = ?, holder = ?,
+			message = coalesce(?, message) WHERE id = ? AND state <> 'done'`,
+			i.State, i.Reason, i.Tries, i.Holder, amended, i.ID))
 	}))
 }
 

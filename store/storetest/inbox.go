@@ -217,10 +217,14 @@ func parked(t *testing.T, s store.Store) {
 	if len(list) != 1 || list[0].Reason != "why" || list[0].Tries != 4 || string(list[0].Message) != `{"text":"hi"}` {
 		t.Fatalf("parked: %+v", list)
 	}
-	i.State, i.Tries = store.Waiting, 0
+	i.State, i.Tries, i.Amended = store.Waiting, 0, []byte(`{"text":"ho"}`)
 	must(t, s.Update(t.Context(), i))
 	if got := ids(t, s, store.ItemFilter{State: store.Waiting}); !slices.Equal(got, []int64{i.ID}) {
 		t.Errorf("waiting: %d, want %d", got, i.ID)
+	}
+	if list, err = s.Items(t.Context(), store.ItemFilter{ID: i.ID}); err != nil || len(list) != 1 ||
+		string(list[0].Message) != `{"text":"ho"}` {
+		t.Errorf("amended: %+v, %v", list, err)
 	}
 }
 

@@ -51,6 +51,8 @@ type Server struct {
 	files     map[string][]byte // by path
 	people    map[string]Object
 	reactions map[string][]string // by channel and timestamp
+	absent    map[string]bool     // channels of which the bot is no member
+	responses []string            // to commands, by their response_url
 }
 
 // Message is what the bot has written.
@@ -71,7 +73,8 @@ type Failure struct {
 // Start starts a server with one member, 4711. The caller closes it.
 func Start() *Server {
 	s := &Server{
-		Server: platformtest.Start(), calls: map[string][]url.Values{}, answers: map[string]Object{}, files: map[string][]byte{}, reactions: map[string][]string{},
+		Server: platformtest.Start(), calls: map[string][]url.Values{}, answers: map[string]Object{},
+		files: map[string][]byte{}, reactions: map[string][]string{}, absent: map[string]bool{},
 		people: map[string]Object{
 			"4711": {"name": "ann", "team_id": Team, "profile": Object{"display_name": "Ann"}},
 			Bot:    {"name": "etui", "team_id": Team, "is_bot": true, "profile": Object{"display_name": "etui"}},
@@ -81,6 +84,7 @@ func Start() *Server {
 	s.Mux.HandleFunc("GET /socket", s.socket)
 	s.Mux.HandleFunc("GET /files/{name}", s.file)
 	s.Mux.HandleFunc("POST /upload/{name}", s.file)
+	s.Mux.HandleFunc("POST /commands/{team}/{id}/{secret}", s.respond)
 	return s
 }
 
@@ -124,6 +128,43 @@ func (s *Server) Answer(method string, o Object) {
 	if s.answers[method] = o; o == nil {
 		delete(s.answers, method)
 	}
+}
+
+// Leave takes the bot out of a channel. Commands can be written there all the same.
+func (s *Server) Leave(chat string) {
+	defer s.Hold()()
+	s.absent[chat] = true
+}
+
+// Command writes a slash command.
+func (s *Server) Command(fields Object) {
+	o := Object{
+		"command": "/etui", "user_id": "4711", "user_name": "ann", "trigger_id": "13.1",
+		"response_url": s.URL + "/commands/T1/1/x",
+	}
+	maps.Copy(o, fields)
+	s.Push("slash_commands", o)
+}
+
+// Responses returns what was posted to the response_url of commands.
+func (s *Server) Responses() []string {
+	defer s.Hold()()
+	return slices.Clone(s.responses)
+}
+
+// respond takes an answer to a command. The address is all that it asks for.
+func (s *Server) respond(w http.ResponseWriter, r *http.Request) {
+	defer s.Hold()()
+	var body struct {
+		Text string
+		Type string `json:"response_type"`
+	}
+	if json.NewDecoder(r.Body).Decode(&body) != nil || body.Text == "" || r.Header.Get("Authorization") != "" {
+		http.Error(w, "invalid_payload", http.StatusBadRequest)
+		return
+	}
+	s.responses = append(s.responses, body.Type+": "+body.Text)
+	_, _ = io.WriteString(w, "ok") // the client may be gone
 }
 
 // Fail makes the next chat.postMessage fail.
@@ -209,7 +250,10 @@ func (s *Server) answer(method string, form url.Values) Object {
 				return no("invalid_blocks_format")
 			}
 		}
-		if m.Text == "" && len(m.Blocks) == 0 {
+		switch {
+		case s.absent[chat]:
+			return no("not_in_channel")
+		case m.Text == "" && len(m.Blocks) == 0:
 			return no("no_text")
 		}
 		s.messages = append(s.messages, m)

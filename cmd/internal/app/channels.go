@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -49,6 +48,9 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 		"wecom":      {"corp", "app", "secret", "token", "key", "url"},
 		"feishu":     {"app_id", "secret", "token", "key", "region", "url"},
 	}
+	if c.Bot != "" && c.Type == "wecom" {
+		takes["wecom"] = []string{"bot", "secret", "url"}
+	}
 	if err := only(c, takes[c.Type]...); err != nil {
 		return nil, err
 	}
@@ -56,7 +58,8 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 	log := a.settings.Log.With("channel", c.Name)
 	switch c.Type {
 	case "telegram":
-		return telegram.New(telegram.Config{Token: string(c.Token), URL: c.URL, Webhook: c.Webhook, Client: web, Log: log})
+		return telegram.New(telegram.Config{Token: string(c.Token), URL: c.URL, Webhook: c.Webhook,
+			Records: a.state.Store, Client: web, Log: log})
 	case "irc":
 		return irc.New(irc.Config{
 			URL: c.URL, Nick: c.Nick, Account: c.Account, Password: string(c.Token), ServerPassword: string(c.Secret), Rooms: c.Rooms, Log: log,
@@ -89,6 +92,9 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 	case "webhook":
 		return webhook.New(webhook.Config{Secrets: strings.Fields(string(c.Secret)), URL: c.URL, Client: web, Log: log})
 	case "wecom":
+		if c.Bot != "" {
+			return wecom.NewBot(wecom.BotConfig{ID: c.Bot, Secret: string(c.Secret), URL: c.URL, Client: web, Log: log})
+		}
 		return wecom.New(wecom.Config{CorpID: c.Corp, Agent: c.App, Secret: string(c.Secret), Token: string(c.Token), AESKey: string(c.Key), URL: c.URL, Client: web, Log: log})
 	case "feishu":
 		return feishu.New(feishu.Config{
@@ -102,7 +108,9 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 func only(c config.Channel, keys ...string) error {
 	set := map[string]bool{
 		"token": c.Token != "", "app_token": c.AppToken != "", "user_token": c.UserToken != "", "account": c.Account != "", "secret": c.Secret != "", "key": c.Key != "", "url": c.URL != "", "webhook": c.Webhook != "",
-		"corp": c.Corp != "", "app": c.App != 0, "app_id": c.AppID != "", "region": c.Region != "", "nick": c.Nick != "", "rooms": len(c.Rooms) > 0, "workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0, "page": c.Page,
+		"corp": c.Corp != "", "app": c.App != 0, "bot": c.Bot != "", "app_id": c.AppID != "",
+		"region": c.Region != "", "nick": c.Nick != "", "rooms": len(c.Rooms) > 0,
+		"workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0, "page": c.Page,
 		"smtp": c.SMTP != "", "address": c.Address != "", "authserv_id": c.AuthServID != "", "unproven": c.Unproven,
 	}
 	for _, key := range slices.Sorted(maps.Keys(set)) {
@@ -133,7 +141,7 @@ func (a *App) openChannels() (accounts []channel.Account, err error) {
 		}
 		account := channel.Account{
 			Name: c.Name, Channel: made, Allow: c.Allow, Groups: c.Groups, Pairing: c.Pairing, Refusal: c.Refusal,
-			Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute, Language: c.Language,
+			Overhear: c.Overhear, Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute, Language: c.Language,
 		}
 		for _, b := range c.Bindings {
 			binding := channel.Binding{Chat: b.Chat, User: b.User, Agent: b.Agent, Skill: b.Skill}
@@ -191,14 +199,16 @@ func (a *App) messageTool() tool.Tool {
 		if f.Session == "" {
 			return "", outbox.ErrNowhere
 		}
-		var to json.RawMessage
-		if in.Channel != "" || in.Chat != "" {
-			var err error
-			if to, err = a.tools.channels.Place(in.Channel, in.Chat); err != nil {
-				return "", err
+		var err error
+		if in.Channel == "" && in.Chat == "" {
+			err = a.Engine.Outbox().Post(ctx, session.Key(f.Session), nil, in.Text, tool.IdempotencyKey(ctx))
+		} else {
+			key, to, unknown := a.tools.channels.Place(in.Channel, in.Chat)
+			if err = unknown; err == nil {
+				err = a.Engine.Outbox().PostTo(ctx, key, to, in.Text, tool.IdempotencyKey(ctx))
 			}
 		}
-		if err := a.Engine.Outbox().Post(ctx, session.Key(f.Session), to, in.Text, tool.IdempotencyKey(ctx)); err != nil {
+		if err != nil {
 			return "", err
 		}
 		return "It is on its way.", nil

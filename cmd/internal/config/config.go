@@ -470,6 +470,7 @@ type Channel struct {
 	Webhook   string       `yaml:"webhook" help:"telegram: the public URL of this channel, https://HOST/channels/NAME. Default: etui fetches the messages itself."`
 	Corp      string       `yaml:"corp" help:"wecom: the ID of the company."`
 	App       int          `yaml:"app" help:"wecom: the AgentId of the application."`
+	Bot       string       `yaml:"bot" help:"wecom: the ID of an AI bot (智能机器人), which connects by itself and needs only its secret, in place of an application."`
 	AppID     string       `yaml:"app_id" help:"feishu: the App ID, cli_."`
 	Region    string       `yaml:"region" enum:"feishu,lark" help:"feishu: feishu for open.feishu.cn, lark for open.larksuite.com. Default: feishu."`
 	Nick      string       `yaml:"nick" help:"irc: the name to take."`
@@ -488,6 +489,7 @@ type Channel struct {
 
 	Allow     []string  `yaml:"allow" help:"Who may write directly: the platform's IDs of people, users for the people of users, or * for everybody. Default: nobody."`
 	Groups    []string  `yaml:"groups" help:"The groups in which it answers: the platform's IDs of chats, or * for all. Everybody there may write. Default: none."`
+	Overhear  []string  `yaml:"overhear" help:"Groups whose messages before a mention the model gets as material: at most 50 of the last day, from memory. Each needs its ID here, and under groups. Default: none."`
 	Always    bool      `yaml:"always" help:"Answer every message of these groups. Default: those that mention it."`
 	Pairing   bool      `yaml:"pairing" help:"Give strangers who write directly a code, with which etui channels pair lets them in."`
 	Refusal   string    `yaml:"refusal" help:"What other strangers are told, once an hour. Default: nothing."`
@@ -501,7 +503,7 @@ type Channel struct {
 
 // account is what distinguishes the accounts of a platform.
 func (c *Channel) account() string {
-	return fmt.Sprintf("%q", []any{c.Type, string(c.Token), string(c.Secret), c.URL, c.Corp, c.App, c.AppID, c.Nick, c.Account})
+	return fmt.Sprintf("%q", []any{c.Type, string(c.Token), string(c.Secret), c.URL, c.Corp, c.App, c.Bot, c.AppID, c.Nick, c.Account})
 }
 
 // Binding chooses how the messages of a place are answered.

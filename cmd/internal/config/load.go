@@ -354,6 +354,10 @@ func (r *reader) channels(c *Config, root *yaml.Node) {
 		if strings.ContainsAny(ch.Name, ":/ ") {
 			r.fail(find(root, "channels", i, "name"), "the channel's name %q must not have colons, slashes or spaces", ch.Name)
 		}
+		if slices.Contains(ch.Overhear, "*") {
+			r.fail(find(root, "channels", i, "overhear"),
+				"channel %s: overhear names each group by its ID, as people there read nothing of it; it takes no *", ch.Name)
+		}
 		if ch.PerMinute < 1 {
 			r.fail(find(root, "channels", i, "per_minute"), "channel %s: per_minute must be at least 1", ch.Name)
 		}

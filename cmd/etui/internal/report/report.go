@@ -119,7 +119,8 @@ func Channels(x server.ChannelStatus) string {
 		return "There are no channels: list them under channels in etui.yaml, see docs/channels.md.\n"
 	}
 	text := Table[channel.State]{
-		Wide: true, Head: []string{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING"},
+		Wide: true, Head: []string{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING",
+			"GIVEN UP"},
 		Row: func(s channel.State) []string {
 			state := "connected"
 			switch {
@@ -128,7 +129,8 @@ func Channels(x server.ChannelStatus) string {
 			case !s.Connected:
 				state = "not connected"
 			}
-			return []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused), fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting)}
+			return []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused),
+				fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting), fmt.Sprint(s.GivenUp)}
 		},
 	}.Text(x.Channels)
 	for _, s := range x.Channels {
@@ -138,6 +140,12 @@ func Channels(x server.ChannelStatus) string {
 				until = "; tried again at " + s.Until.Local().Format(time.TimeOnly)
 			}
 			text += fmt.Sprintf("%s: %s%s\n", s.Name, printable.OneLine(s.Error), until)
+		}
+	}
+	for _, s := range x.Channels {
+		if s.Lost != "" {
+			text += fmt.Sprintf("%s gave a reply up, which etui inbox list shows: %s\n", s.Name,
+				printable.OneLine(s.Lost))
 		}
 	}
 	if !slices.ContainsFunc(x.Channels, func(s channel.State) bool { return !s.Since.IsZero() }) {

@@ -1,0 +1,102 @@
+package telegram_test
+
+import (
+	"testing"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/channeltest"
+	"github.com/etui-run/etui/channel/telegram"
+	"github.com/etui-run/etui/channel/telegram/telegramtest"
+	"github.com/etui-run/etui/store"
+)
+
+// TestRefusals: what Telegram refuses is about a message, a chat, the bot or the moment.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s, c, _ := conversation(t)
+	for says, want := range map[telegramtest.Failure]string{
+		{Code: 400, Description: "Bad Request: SOMETHING_NEW"}:                                  "message",
+		{Code: 400, Description: "Bad Request: message is too long"}:                            "message",
+		{Code: 400, Description: "Bad Request: message to be replied not found"}:                "message",
+		{Code: 400, Description: "Bad Request: BUTTON_DATA_INVALID"}:                            "message",
+		{Code: 400, Description: "Bad Request: not enough rights to send photos to the chat"}:   "message",
+		{Code: 403, Description: "Forbidden: CHAT_SEND_PHOTOS_FORBIDDEN"}:                       "message",
+		{Code: 413, Description: "Request Entity Too Large"}:                                    "message",
+		{Code: 400, Description: "Bad Request: user is deactivated"}:                            "chat",
+		{Code: 403, Description: "Forbidden: user is deactivated"}:                              "chat",
+		{Code: 403, Description: "Forbidden: bot is not a member of the supergroup chat"}:       "chat",
+		{Code: 400, Description: "Bad Request: bot is not a member of the channel chat"}:        "chat",
+		{Code: 403, Description: "Forbidden: bots can't send messages to bots"}:                 "chat",
+		{Code: 403, Description: "Forbidden: bot can't initiate conversation with a user"}:      "chat",
+		{Code: 400, Description: "Bad Request: need administrator rights in the channel chat"}:  "chat",
+		{Code: 400, Description: "Bad Request: not enough rights to send text messages"}:        "chat",
+		{Code: 400, Description: "Bad Request: CHAT_WRITE_FORBIDDEN"}:                           "chat",
+		{Code: 400, Description: "Bad Request: USER_BANNED_IN_CHANNEL"}:                         "chat",
+		{Code: 400, Description: "Bad Request: TOPIC_DELETED"}:                                  "chat",
+		{Code: 400, Description: "Bad Request: message thread not found"}:                       "chat",
+		{Code: 401, Description: "Unauthorized"}:                                                "account",
+		{Code: 404, Description: "Not Found"}:                                                   "account",
+		{Code: 429, Description: "Too Many Requests: retry after 40", RetryAfter: 40}:           "chat waits",
+		{Code: 500, Description: "Internal Server Error: sent message was immediately deleted"}: "moment",
+		{Code: 502, Description: "Bad Gateway"}:                                                 "moment",
+	} {
+		s.Fail("sendMessage", says)
+		_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "4711"}, Text: "x"})
+		if got := channeltest.Meaning(err); got != want {
+			t.Errorf("%d %s is about the %s, want the %s: %v", says.Code, says.Description, got, want, err)
+		}
+	}
+}
+
+// TestPlacesMove: a group that becomes a supergroup is known by the ID that it had, also after a restart;
+// a bot that is added to a group, and a message that is edited, say so.
+func TestPlacesMove(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.Start()
+	t.Cleanup(s.Close)
+	records := &store.Memory{}
+	open := func() *telegram.Channel {
+		c, err := telegram.New(telegram.Config{Token: s.Token, URL: s.URL, Client: s.Client, Records: records})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	in := start(t, open(), nil)
+	group, super := object{"id": -5, "type": "group"}, object{"id": -1005, "type": "supergroup"}
+	s.Write(object{"chat": group, "from": ann, "migrate_to_chat_id": -1005})
+	s.Write(object{"chat": super, "from": ann, "migrate_from_chat_id": -5})
+	s.Write(object{"chat": super, "from": ann, "text": "hello"})
+	if m := in.next(t); m.Former != "-5" || m.At.Chat != "-1005" {
+		t.Errorf("after the move: %+v", m)
+	}
+	s.Update("edited_message", object{"message_id": 7, "chat": object{"id": 4711, "type": "private"},
+		"from": ann, "text": "new"})
+	if m := in.next(t); !m.Edited || m.ID != "7" || m.Text != "new" {
+		t.Errorf("edited: %+v", m)
+	}
+	was := func(status string) object { return object{"status": status} }
+	s.Update("my_chat_member", object{"chat": super, "from": ann, "old_chat_member": was("member"),
+		"new_chat_member": was("administrator")})
+	s.Update("my_chat_member", object{"chat": super, "from": ann, "old_chat_member": was("left"),
+		"new_chat_member": was("member")})
+	if m := in.next(t); !m.Added || !m.Group || m.At.Chat != "-1005" {
+		t.Errorf("added: %+v", m)
+	}
+	other := start(t, open(), nil)
+	s.Write(object{"chat": super, "from": ann, "text": "again"})
+	for {
+		select {
+		case m := <-in.got:
+			if m.Former != "-5" {
+				t.Errorf("in the same process: %+v", m)
+			}
+			return
+		case m := <-other.got:
+			if m.Former != "-5" {
+				t.Errorf("after a restart: %+v", m)
+			}
+			return
+		}
+	}
+}
