@@ -63,7 +63,7 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 		})
 	case "email":
 		return email.New(email.Config{
-			IMAP: c.URL, SMTP: c.SMTP, Address: c.Address, User: c.Account, Password: string(c.Token), AuthServ: c.AuthServID, Unproven: c.Unproven, Log: log,
+			IMAP: c.URL, SMTP: c.SMTP, Address: c.Address, User: c.Account, Password: string(c.Token), AuthServ: c.AuthServID, Unproven: c.Unproven, Version: a.settings.Version, Log: log,
 		})
 	case "slack":
 		workflows := map[string]string{}
