@@ -64,6 +64,8 @@ type Traits struct {
 	// Length measures a text in the platform's units; nil counts characters.
 	MaxText int
 	Length  func(text string) int
+	// MaxCode is how many lines of a block of code are sent, where each is a message; 0 means all.
+	MaxCode int
 	// MaxFile is how many bytes a file may have that is sent; 0 means that the channel
 	// sends no files.
 	MaxFile int64

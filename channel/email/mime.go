@@ -95,7 +95,7 @@ func mediaType(field string) (kind string, params map[string]string, ok bool) {
 	kind, params, err := mime.ParseMediaType(field)
 	if ok = err == nil || field == ""; !ok {
 		kind, rest, _ := strings.Cut(field, ";")
-		clean := strings.TrimSpace(kind)
+		clean := ""
 		seen := map[string]bool{}
 		for range 50 {
 			var name, value string
@@ -107,7 +107,8 @@ func mediaType(field string) (kind string, params map[string]string, ok bool) {
 				clean += "; " + name + "=" + value
 			}
 		}
-		if _, params, err = mime.ParseMediaType(strings.ToValidUTF8("x/x"+strings.TrimPrefix(clean, strings.TrimSpace(kind)), "?")); err != nil {
+		clean = "x/x" + strings.ToValidUTF8(clean, "?")
+		if _, params, err = mime.ParseMediaType(clean); err != nil {
 			params = nil
 		}
 		return kindOf(kind), orEmpty(params), false
@@ -358,7 +359,8 @@ func writer(field, hint string) (*mail.Address, bool) {
 	var found []*mail.Address
 	add := func(name, address string) {
 		address = strings.TrimSpace(address)
-		if validAddress(address) && !slices.ContainsFunc(found, func(a *mail.Address) bool { return lower(a.Address) == lower(address) }) {
+		same := func(a *mail.Address) bool { return lower(a.Address) == lower(address) }
+		if validAddress(address) && !slices.ContainsFunc(found, same) {
 			found = append(found, &mail.Address{Name: name, Address: address})
 		}
 	}

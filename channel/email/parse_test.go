@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/htmlindex"
-
 )
 
 func encoded(t *testing.T, charset, text string) string {
