@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"agent/internal/held"},
 	{"agent"},
 	{"inbox"},
-	{"answer", "order", "outbox", "subagent", "inbox/inboxtest"},
+	{"answer", "channel/material", "order", "outbox", "subagent", "inbox/inboxtest"},
 	{"engine"},
 	{"erase", "inspect", "recall", "schedule"},
 	{"command"},

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/etui-run/etui/channel/material"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
@@ -73,6 +74,8 @@ type Config struct {
 	Accounts []Account
 	// Records keeps who was let in by a code; nil keeps it in memory.
 	Records store.Records
+	// Files reads what people send along; nil keeps no files for tools, and transcribes nothing.
+	Files *material.Reader
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }
@@ -81,6 +84,7 @@ type Config struct {
 type Host struct {
 	engine   *engine.Engine
 	records  store.Records
+	files    *material.Reader
 	log      *slog.Logger
 	accounts []*account
 	busy     map[session.Key]bool      // sessions whose letters are being delivered; only deliver uses it
@@ -148,7 +152,7 @@ const (
 // New returns a host. It connects to nothing yet.
 func New(c Config) (*Host, error) {
 	h := &Host{
-		engine: c.Engine, records: cmp.Or[store.Records](c.Records, &store.Memory{}),
+		engine: c.Engine, records: cmp.Or[store.Records](c.Records, &store.Memory{}), files: cmp.Or(c.Files, &material.Reader{}),
 		log:  cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		busy: map[session.Key]bool{}, later: map[session.Key]time.Time{},
 		sending: make(chan struct{}, maxSending), larges: make(chan struct{}, maxLarges),

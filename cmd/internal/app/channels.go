@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/channel/email"
 	"github.com/etui-run/etui/channel/feishu"
 	"github.com/etui-run/etui/channel/irc"
+	"github.com/etui-run/etui/channel/material"
 	"github.com/etui-run/etui/channel/matrix"
 	"github.com/etui-run/etui/channel/mattermost"
 	"github.com/etui-run/etui/channel/slack"
@@ -24,6 +25,7 @@ import (
 	"github.com/etui-run/etui/channel/wecom"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
@@ -168,6 +170,33 @@ func (a *App) openChannels() (accounts []channel.Account, err error) {
 		}
 	}
 	return accounts, nil
+}
+
+// received reads what people send along with messages.
+func (a *App) received() *material.Reader {
+	w := a.Workspace
+	r := &material.Reader{Log: a.settings.Log}
+	if t := w.Config.Transcription; t.Model != "" {
+		server := material.Transcriber{BaseURL: t.BaseURL, Model: t.Model, APIKey: string(t.APIKey)}
+		r.Transcribe = server.Transcribe
+	}
+	if len(a.tools.received) == 0 {
+		return r // no tools could reach what is kept
+	}
+	r.Keep = func(_ context.Context, agent, name string, data []byte) (string, error) {
+		dir := w.Dir
+		for i, c := range w.Config.Agents {
+			if c.Workspace != "" && (c.Name == agent || agent == "" && i == 0) {
+				dir = config.Abs(w.File, c.Workspace)
+			}
+		}
+		files, ok := a.tools.received[folder.Real(dir)]
+		if !ok {
+			return "", fmt.Errorf("the agent %s has no workspace", agent)
+		}
+		return files.Receive(name, data)
+	}
+	return r
 }
 
 // messageInput are the arguments of the tool message.

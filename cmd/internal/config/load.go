@@ -309,6 +309,9 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	if e := c.Embeddings; e.Model == "" && (e.BaseURL != "" || e.APIKey != "") {
 		r.fail(find(root, "embeddings"), "embeddings needs the key \"model\"")
 	}
+	if t := c.Transcription; t.Model == "" && (t.BaseURL != "" || t.APIKey != "") {
+		r.fail(find(root, "transcription"), "transcription needs the key \"model\"")
+	}
 	for i, a := range c.Agents {
 		n := find(root, "agents", i)
 		if agents[a.Name] {
