@@ -53,6 +53,14 @@ func Wanted(ctx context.Context, in Receiver, m Incoming) bool {
 	return !ok || w.Wants(ctx, m)
 }
 
+// Gathers is how long a receiver awaits what a person writes next, to answer it together.
+func Gathers(in Receiver) time.Duration {
+	if g, ok := in.(interface{ Gathers() time.Duration }); ok {
+		return g.Gathers()
+	}
+	return 0
+}
+
 // Traits is what a platform can do.
 type Traits struct {
 	// Platform names it in facts, identities and rules: telegram.
@@ -108,6 +116,8 @@ type Incoming struct {
 	Files []chat.File
 	// Time is when it was written; zero if the platform does not say.
 	Time time.Time
+	// Next, if it is not nil, lets the next message of the chat come before Receive returns.
+	Next func()
 }
 
 // Sender is who wrote a message, as the platform knows it.

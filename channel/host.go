@@ -53,6 +53,9 @@ type Account struct {
 	Always bool
 	// Whole sends answers only when they are complete, although the channel can edit.
 	Whole bool
+	// Merge is how long the next message of a person is awaited, so that several in a row get one
+	// answer; 0 means not at all.
+	Merge time.Duration
 	// PerMinute is how many messages of one person are taken in a minute; 0 means 20.
 	PerMinute int
 	// Bindings say which agent answers whom. The first one that matches counts.
@@ -108,6 +111,7 @@ type account struct {
 	handled *recent.Cache[string, bool]      // messages that were accepted, and commands that were answered, here
 	drafts  *recent.Cache[string, *draft]
 	writer  *writer
+	merger  *merger
 
 	underWay chan struct{} // one for each letter that is being sent
 	settled  chan struct{} // has an element when one was
@@ -169,8 +173,8 @@ func New(c Config) (*Host, error) {
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
 			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered),
-			writer:   &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
-			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
+			writer: &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
+			merger: &merger{wait: a.Merge, rows: map[string]*row{}}, underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})
 	}
 	return h, nil

@@ -29,6 +29,9 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 		return err // it could not be answered any more: the platform sends it again
 	}
 	m.At.Message = m.ID
+	if done, err := a.merger.join(ctx, m); done {
+		return err
+	}
 	if m.Group && (!a.inGroup(m) || !m.Mentioned && !a.Always) {
 		return nil
 	}
@@ -42,6 +45,15 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 		return nil
 	}
 	a.count(func(s *State) { s.Received++ })
+	m, end := a.merger.merge(ctx, m)
+	err := errors.New("the message was not taken")
+	defer func() { end(err) }()
+	err = a.take(ctx, m)
+	return err
+}
+
+// take answers a command, or hands a message to the engine.
+func (a *account) take(ctx context.Context, m Incoming) error {
 	em := a.message(ctx, m)
 	if done, err := a.command(ctx, m, em); done {
 		return err

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -103,8 +104,8 @@ func (r *reading) say(ctx context.Context, f chat.File, name, what, text string)
 	r.room -= min(len(text), most)
 	if len(text) > most {
 		head, end := max(0, most-tail), min(tail, most)
-		text = fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s",
-			strings.ToValidUTF8(text[:head], ""), len(text)-head-end, strings.ToValidUTF8(text[len(text)-end:], ""))
+		left := fmt.Sprintf("\n[… %d bytes are left out here …]\n", len(text)-head-end)
+		text = strings.ToValidUTF8(text[:head], "") + left + strings.ToValidUTF8(text[len(text)-end:], "")
 		what += r.keep(ctx, f)
 	} else if what != "" { // the document has more than its text
 		what += r.keep(ctx, f)
@@ -115,7 +116,8 @@ func (r *reading) say(ctx context.Context, f chat.File, name, what, text string)
 func (r *reading) listen(ctx context.Context, f chat.File, name string) {
 	kept := r.keep(ctx, f)
 	if r.Transcribe == nil {
-		r.line("[The message has the recording %s, %s%s. Nothing here writes down what is said in it]", name, size(len(f.Data)), kept)
+		const unheard = "[The message has the recording %s, %s%s. Nothing here writes down what is said in it]"
+		r.line(unheard, name, size(len(f.Data)), kept)
 		return
 	}
 	text, err := r.Transcribe(ctx, f)
@@ -183,8 +185,8 @@ func textual(head []byte) bool {
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
 		return true // UTF-16
 	}
-	if is := http.DetectContentType(head); strings.HasPrefix(is, "image/") || strings.HasPrefix(is, "audio/") || strings.HasPrefix(is, "video/") ||
-		strings.HasPrefix(is, "font/") || is == chat.PDF {
+	is, _, _ := strings.Cut(http.DetectContentType(head), "/")
+	if slices.Contains([]string{"image", "audio", "video", "font"}, is) || bytes.HasPrefix(head, []byte("%PDF-")) {
 		return false
 	}
 	odd := 0
@@ -225,8 +227,8 @@ func letters(text string) bool {
 // recorded reports whether a file is a recording of sound.
 func recorded(f chat.File) bool {
 	is := http.DetectContentType(f.Data)
-	return strings.HasPrefix(f.MediaType, "audio/") || strings.HasPrefix(is, "audio/") || is == "application/ogg" && !strings.HasPrefix(f.MediaType, "video/") ||
-		bytes.HasPrefix(f.Data, []byte("#!AMR"))
+	ogg := is == "application/ogg" && !strings.HasPrefix(f.MediaType, "video/")
+	return ogg || strings.HasPrefix(f.MediaType, "audio/") || strings.HasPrefix(is, "audio/") || bytes.HasPrefix(f.Data, []byte("#!AMR"))
 }
 
 // document returns the text of a document of an office program; empty means that it is none.

@@ -19,6 +19,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/store"
 )
 
 // Platform is how facts, identities and rules name Telegram.
@@ -40,6 +42,9 @@ type Config struct {
 	// Webhook is the public URL that leads to ServeHTTP. Empty means that Run polls, which
 	// needs no public URL.
 	Webhook string
+	// Records keeps the parts of an album that arrive by requests, until all are there; nil keeps them
+	// in memory.
+	Records store.Records
 	// Client makes all requests; nil means one with Go's defaults.
 	Client *http.Client
 	// Log receives what goes wrong with single messages; nil means slog's default.
@@ -61,6 +66,10 @@ type Channel struct {
 	roles  *platform.Facts[member, []string] // of people in groups
 	moved  *recent.Cache[string, string]     // groups that became supergroups, with their new IDs
 	sent   *platform.Sent
+
+	records store.Records
+	mu      sync.Mutex
+	albums  map[string]*album // that arrive by requests
 }
 
 // The interfaces that a bot has.
@@ -76,7 +85,8 @@ var (
 // run is what a running channel has.
 type run struct {
 	*platform.Intake
-	me user
+	me   user
+	life context.Context //nolint:containedctx // while it runs
 }
 
 // server is Telegram's own Bot API server.
@@ -112,10 +122,11 @@ func New(cfg Config) (*Channel, error) {
 	return &Channel{
 		api: &api{client, cfg.Token}, id: id, webhook: cfg.Webhook, secret: hex.EncodeToString(secret.Sum(nil)),
 		log: cmp.Or(cfg.Log, slog.Default()), dialect: dialect(),
-		done:  recent.New[int64, struct{}](4096),
-		roles: platform.NewFacts[member, []string](10_000, 5*time.Minute, 0),
-		moved: recent.New[string, string](1000),
-		sent:  platform.NewSent(Platform),
+		done:   recent.New[int64, struct{}](4096),
+		roles:  platform.NewFacts[member, []string](10_000, 5*time.Minute, 0),
+		moved:  recent.New[string, string](1000),
+		sent:   platform.NewSent(Platform),
+		albums: map[string]*album{}, records: cmp.Or[store.Records](cfg.Records, &store.Memory{}),
 	}, nil
 }
 
@@ -144,7 +155,7 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
-	r := &run{platform.NewIntake("Telegram", c.log, in, platform.NewSeen()), me}
+	r := &run{platform.NewIntake("Telegram", c.log, in, platform.NewSeen()), me, ctx}
 	c.run.Store(r)
 	defer r.Wait()
 	defer c.run.Store(nil)
@@ -155,6 +166,9 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
+	if err := c.resumeAlbums(ctx, r); err != nil {
+		return fmt.Errorf("reading albums that were not handed over: %w", err)
+	}
 	_ = r.Serve(ctx) // it ends with ctx
 	return nil
 }
@@ -163,11 +177,8 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 // acknowledged with the next request, also by the next Run.
 func (c *Channel) poll(ctx context.Context, r *run) error {
 	for ctx.Err() == nil {
-		var batch []json.RawMessage
 		asked := time.Now()
-		err := c.api.callFor(ctx, pollTime+platform.CallTime, "getUpdates", params{
-			"offset": c.offset, "limit": 100, "timeout": int(pollTime.Seconds()), "allowed_updates": allowed,
-		}, &batch)
+		batch, err := c.ask(ctx, r.Gathers())
 		switch {
 		case ctx.Err() != nil:
 			continue
@@ -312,6 +323,11 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	switch {
 	case u.ID == 0:
 		platform.Refuse(w, http.StatusBadRequest)
+	case ok && u.album() != "":
+		if err := c.part(req.Context(), r, u, body); err != nil {
+			c.log.WarnContext(req.Context(), "a part of an album was not stored; it is sent again", "error", err)
+			platform.Refuse(w, http.StatusServiceUnavailable)
+		}
 	case ok: // another one would come again for ever
 		r.Deliver(w, req, id(u.chat()), func(ctx context.Context) error { return c.handle(ctx, r, []update{u}) })
 	}

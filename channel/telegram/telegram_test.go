@@ -385,6 +385,28 @@ func TestAlbum(t *testing.T) {
 	}
 }
 
+// TestAlbumInTwoAnswers: the parts of an album are one message, also if the next poll brings some.
+func TestAlbumInTwoAnswers(t *testing.T) {
+	t.Parallel()
+	s, _, in := conversation(t)
+	parts := func(caption string, names ...string) {
+		for _, name := range names {
+			s.Write(object{"from": ann, "chat": private, "media_group_id": "g", "caption": caption, "photo": []object{{"file_id": s.Upload([]byte(name))}}})
+			caption = ""
+		}
+	}
+	parts("compare these three", "one")
+	time.Sleep(50 * time.Millisecond) // the poll has its answer
+	parts("", "two", "three")
+	s.Write(object{"from": ann, "chat": private, "text": "after"})
+	if got := in.next(t); got.Text != "compare these three" || len(got.Files) != 3 || string(got.Files[2].Data) != "three" {
+		t.Errorf("an album: %+v", got)
+	}
+	if got := in.next(t); got.Text != "after" {
+		t.Errorf("after it: %+v", got)
+	}
+}
+
 func TestSend(t *testing.T) {
 	t.Parallel()
 	s := server(t)

@@ -58,7 +58,7 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 	log := a.settings.Log.With("channel", c.Name)
 	switch c.Type {
 	case "telegram":
-		return telegram.New(telegram.Config{Token: string(c.Token), URL: c.URL, Webhook: c.Webhook, Client: web, Log: log})
+		return telegram.New(telegram.Config{Token: string(c.Token), URL: c.URL, Webhook: c.Webhook, Records: a.state.Store, Client: web, Log: log})
 	case "irc":
 		return irc.New(irc.Config{
 			URL: c.URL, Nick: c.Nick, Account: c.Account, Password: string(c.Token), ServerPassword: string(c.Secret), Rooms: c.Rooms, Log: log,
@@ -135,7 +135,7 @@ func (a *App) openChannels() (accounts []channel.Account, err error) {
 		}
 		account := channel.Account{
 			Name: c.Name, Channel: made, Allow: c.Allow, Groups: c.Groups, Pairing: c.Pairing, Refusal: c.Refusal,
-			Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute,
+			Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute, Merge: c.Merge,
 		}
 		for _, b := range c.Bindings {
 			binding := channel.Binding{Chat: b.Chat, User: b.User, Agent: b.Agent, Skill: b.Skill}
@@ -173,7 +173,7 @@ func (a *App) openChannels() (accounts []channel.Account, err error) {
 }
 
 // received reads what people send along with messages.
-func (a *App) received() *material.Reader {
+func received(a *App) *material.Reader {
 	w := a.Workspace
 	r := &material.Reader{Log: a.settings.Log}
 	if t := w.Config.Transcription; t.Model != "" {

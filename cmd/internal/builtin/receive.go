@@ -30,7 +30,8 @@ func (f *Files) Receive(name string, data []byte) (string, error) {
 		return "", err
 	}
 	if len(list) >= maxReceived {
-		return "", fmt.Errorf("the folder %s of the workspace has %d files: remove those that nobody needs", received, len(list))
+		const full = "the folder %s of the workspace has %d files: remove those that nobody needs"
+		return "", fmt.Errorf(full, received, len(list))
 	}
 	s, err := f.findChange(given, false)
 	if err != nil {

@@ -463,14 +463,15 @@ type Channel struct {
 
 	Workflows map[string]secret.Value `yaml:"workflows" help:"slack: workflows that the agent may start, by name: the URL of each one's webhook. Use ${NAME}."`
 
-	Allow     []string  `yaml:"allow" help:"Who may write directly: the platform's IDs of people, users for the people of users, or * for everybody. Default: nobody."`
-	Groups    []string  `yaml:"groups" help:"The groups in which it answers: the platform's IDs of chats, or * for all. Everybody there may write. Default: none."`
-	Always    bool      `yaml:"always" help:"Answer every message of these groups. Default: those that mention it."`
-	Pairing   bool      `yaml:"pairing" help:"Give strangers who write directly a code, with which etui channels pair lets them in."`
-	Refusal   string    `yaml:"refusal" help:"What other strangers are told, once an hour. Default: nothing."`
-	Whole     bool      `yaml:"whole" help:"Send answers only when they are complete. Default: where the platform can edit messages, people see them grow."`
-	PerMinute int       `yaml:"per_minute" default:"20" help:"How many messages of one person are taken in a minute."`
-	Bindings  []Binding `yaml:"bindings" help:"Which agent answers whom. The first one that matches counts. Default: the first agent answers everybody."`
+	Allow     []string      `yaml:"allow" help:"Who may write directly: the platform's IDs of people, users for the people of users, or * for everybody. Default: nobody."`
+	Groups    []string      `yaml:"groups" help:"The groups in which it answers: the platform's IDs of chats, or * for all. Everybody there may write. Default: none."`
+	Always    bool          `yaml:"always" help:"Answer every message of these groups. Default: those that mention it."`
+	Pairing   bool          `yaml:"pairing" help:"Give strangers who write directly a code, with which etui channels pair lets them in."`
+	Refusal   string        `yaml:"refusal" help:"What other strangers are told, once an hour. Default: nothing."`
+	Whole     bool          `yaml:"whole" help:"Send answers only when they are complete. Default: where the platform can edit messages, people see them grow."`
+	Merge     time.Duration `yaml:"merge" help:"Answer what a person writes in a row together: how long the next message is awaited, as in 2s, up to 10s. Default: each message at once."`
+	PerMinute int           `yaml:"per_minute" default:"20" help:"How many messages of one person are taken in a minute."`
+	Bindings  []Binding     `yaml:"bindings" help:"Which agent answers whom. The first one that matches counts. Default: the first agent answers everybody."`
 
 	Placed `yaml:"-"`
 }

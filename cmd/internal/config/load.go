@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -343,6 +344,9 @@ func (r *reader) channels(c *Config, root *yaml.Node) {
 		accounts[ch.account()] = ch.Name
 		if strings.ContainsAny(ch.Name, ":/ ") {
 			r.fail(find(root, "channels", i, "name"), "the channel's name %q must not have colons, slashes or spaces", ch.Name)
+		}
+		if ch.Merge < 0 || ch.Merge > 10*time.Second {
+			r.fail(find(root, "channels", i), "channel %s: merge is between 0 and 10s", ch.Name)
 		}
 		if ch.PerMinute < 1 {
 			r.fail(find(root, "channels", i, "per_minute"), "channel %s: per_minute must be at least 1", ch.Name)
