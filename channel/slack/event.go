@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +19,10 @@ import (
 // name and roles and the bytes of its files.
 type arrival struct {
 	channel.Incoming
-	files []file
+	files  []file
+	raw    string // the text as Slack writes it; empty if Incoming has it
+	shared []shared
+	below  bool // it is in a thread that somebody else has begun
 }
 
 // messageID is the ID of a message in all chats.
@@ -58,6 +62,26 @@ type event struct {
 	Channel     string
 	ChannelType string `json:"channel_type"`
 	Files       []file
+	Attachments []shared
+}
+
+// shared is a message that somebody passes on, or what a program has attached.
+type shared struct {
+	Share    bool   `json:"is_share"`
+	Unfurl   bool   `json:"is_msg_unfurl"`
+	Author   string `json:"author_name"`
+	Title    string
+	Text     string
+	Fallback string
+	Files    []file
+}
+
+// text returns what an attachment says, as Slack writes it; empty for the preview of a link.
+func (a shared) text() string {
+	if !a.Share && !a.Unfurl {
+		return ""
+	}
+	return strings.TrimSpace(a.Title + "\n" + cmp.Or(a.Text, a.Fallback))
 }
 
 func (s *session) readEvent(payload []byte) (*arrival, error) {
@@ -90,7 +114,7 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 	switch {
 	case e.Hidden, e.User == "", e.Channel == "", e.TS == "":
 		return nil, nil
-	case !slices.Contains([]string{"", "file_share", "thread_broadcast"}, e.Subtype):
+	case !slices.Contains([]string{"", "file_share", "thread_broadcast", "me_message"}, e.Subtype):
 		return nil, nil // edits, deletions, joins and the like
 	case e.User == s.self.User, e.Bot != "" && e.Bot == s.self.Bot:
 		return nil, nil // its own
@@ -100,11 +124,15 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 		return nil, err
 	}
 	text, named := readText(e.Text, s.self.User)
-	if text == "" && len(e.Files) == 0 && !named {
+	passed := slices.DeleteFunc(slices.Clone(e.Attachments), func(a shared) bool { return a.text() == "" && len(a.Files) == 0 })
+	if text == "" && len(e.Files) == 0 && !named && len(passed) == 0 {
 		return nil, nil
 	}
+	for _, a := range passed {
+		e.Files = append(e.Files, a.Files...)
+	}
 	direct := e.Type == "message" && (e.ChannelType == "im" || e.ChannelType == "app_home" || e.ChannelType == "" && strings.HasPrefix(e.Channel, "D"))
-	a := &arrival{files: e.Files, Incoming: channel.Incoming{
+	a := &arrival{files: e.Files, raw: e.Text, shared: passed, Incoming: channel.Incoming{
 		ID:        messageID(e.Channel, e.TS),
 		From:      channel.Sender{ID: e.User, Bot: e.Bot != "" || e.User == "USLACKBOT"},
 		At:        channel.Address{Chat: e.Channel, Thread: e.Thread, Message: messageID(e.Channel, e.TS)},
@@ -113,8 +141,11 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 		Text:      text,
 		Time:      written,
 	}}
-	if a.Group && a.At.Thread == "" {
+	if a.below = a.Group && a.At.Thread != "" && a.At.Thread != e.TS; !a.below && a.Group {
 		a.At.Thread = e.TS // the reply begins a thread, and what is written there belongs to it
+		if a.Mentioned {
+			s.begun.Put(messageID(e.Channel, e.TS), true)
+		}
 	}
 	return a, nil
 }
