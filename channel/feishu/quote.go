@@ -40,8 +40,7 @@ func (s *session) cite(ctx context.Context, a *arrival, m *channel.Incoming) {
 			m.Text = "(Messages that somebody passes on, which could not be read.)"
 			return
 		}
-		m.Text = strings.Replace(platform.Thread(said, ""), "The thread before this message", "Messages that are passed on", 1)
-		m.Text = strings.TrimSpace(m.Text)
+		m.Text = platform.Passed(said)
 	}
 	key := m.At.Chat + " " + m.At.Thread + " " + a.parent
 	if a.parent == "" || strings.HasPrefix(m.Text, "/") || m.At.Thread != "" && s.quoted.Has(key) {
@@ -49,7 +48,7 @@ func (s *session) cite(ctx context.Context, a *arrival, m *channel.Incoming) {
 	}
 	list, err := s.messages(ctx, a.parent)
 	if err != nil || len(list) == 0 || list[0].Deleted {
-		s.log.DebugContext(ctx, "feishu does not show the message that is quoted", "message", platform.Word(a.parent), "error", err)
+		s.log.DebugContext(ctx, "feishu does not show a quoted message", "message", platform.Word(a.parent), "error", err)
 		m.Text = strings.TrimSpace(platform.Quote("(a message that could not be read)", 100) + "\n\n" + m.Text)
 		return
 	}

@@ -20,14 +20,27 @@ const (
 // Thread returns the messages before a question as material for it, with the question. The first and
 // the newest messages stay if there are too many.
 func Thread(before []Said, question string) string {
+	lines := bounded(before)
+	if len(lines) == 0 {
+		return question
+	}
+	return "[The thread before this message]\n" + strings.Join(lines, "\n") + "\n\n" + question
+}
+
+// Passed returns messages that somebody passes on together.
+func Passed(said []Said) string {
+	return "[Messages that are passed on]\n" + strings.Join(bounded(said), "\n")
+}
+
+func bounded(said []Said) []string {
 	var lines []string
-	for _, s := range before {
+	for _, s := range said {
 		if text := strings.TrimSpace(s.Text); text != "" {
 			lines = append(lines, Quote(cmp.Or(printable.Line(s.Name, 60), "somebody")+": "+text, MaxCited))
 		}
 	}
 	if len(lines) == 0 {
-		return question
+		return nil
 	}
 	room := maxSaid - len(lines[0])
 	from := len(lines)
@@ -39,6 +52,5 @@ func Thread(before []Said, question string) string {
 	if from > 1 {
 		kept = append(kept, "> […]")
 	}
-	kept = append(kept, lines[from:]...)
-	return "[The thread before this message]\n" + strings.Join(kept, "\n") + "\n\n" + question
+	return append(kept, lines[from:]...)
 }
