@@ -42,7 +42,8 @@ func (s *session) before(ctx context.Context, a *arrival) (said []platform.Said)
 	err := s.call(ctx, "GET", "channels/{}/messages?limit=100&before="+a.ID, []string{a.channel}, nil, &list)
 	if err != nil {
 		if !errors.Is(err, channel.ErrGone) {
-			s.log.WarnContext(ctx, "discord does not show a thread: the bot may need the permission Read Message History", "error", err)
+			const hidden = "discord does not show a thread: the bot may need the permission Read Message History"
+			s.log.WarnContext(ctx, hidden, "error", err)
 		}
 		return nil
 	}
