@@ -39,6 +39,9 @@ func TestFrom(t *testing.T) {
 	if h, err := readHead([]byte("From: a@b\r\nFrom: c@d\r\n\r\n")); err == nil {
 		t.Errorf("two writers are %+v", h.from)
 	}
+	if h, err := readHead([]byte(strings.Repeat("x\n", 100_000) + "From: a@b\n\n")); err != nil || h.from.Address != "a@b" {
+		t.Errorf("after many lines that are no field: %+v, %v", h, err)
+	}
 	if h, err := readHead([]byte("no field\r\nAuthentication-Results: mx; dmarc=pass\r\n header.from=b\r\nFrom: a@b\r\n\r\n")); err != nil || len(h.results) > 0 {
 		t.Errorf("behind a line that is no field: %+v, %v", h, err)
 	}

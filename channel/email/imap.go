@@ -339,7 +339,9 @@ func (c *Channel) read(ctx context.Context, h head, raw []byte) (text string, fi
 
 // forwards reports whether a subject is that of a mail that somebody passes on.
 func forwards(subject string) bool {
-	for _, begin := range []string{"fwd:", "fw:", "wg:", "tr:", "转发:", "转发：", "轉寄:", "轉寄："} {
+	for _, begin := range []string{
+		"fwd:", "fw:", "wg:", "tr:", "rv:", "enc:", "vb:", "vs:", "pd:", "doorst:", "转发:", "转发：", "轉寄:", "轉寄：",
+	} {
 		if strings.HasPrefix(strings.ToLower(subject), begin) {
 			return true
 		}

@@ -50,6 +50,7 @@ func readPart(raw []byte) part {
 // field has.
 func cutHeader(raw []byte) (head, body []byte) {
 	body = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
+	known := 0                 // how much of body was left at the field that follows
 	in, broken := false, false // in a field, which the next line may continue; behind a line that is none
 	for len(body) > 0 && len(head) < maxHeader {
 		line, rest, _ := bytes.Cut(body, []byte("\n"))
@@ -60,8 +61,10 @@ func cutHeader(raw []byte) (head, body []byte) {
 		name, _, isField := bytes.Cut(bare, []byte(":"))
 		isField = isField && fieldName.Match(name)
 		continues := in && (bare[0] == ' ' || bare[0] == '\t')
-		if !isField && !continues && !hasField(rest) {
-			return head, body // the empty line is not there
+		if !isField && !continues && (known == 0 || len(rest) < known) {
+			if known = fieldAhead(rest); known == 0 {
+				return head, body // the empty line is not there
+			}
 		}
 		broken = broken || !isField && !continues
 		// The server may not have seen what follows a broken line: somebody else may have proved it.
@@ -74,17 +77,21 @@ func cutHeader(raw []byte) (head, body []byte) {
 	return head, body
 }
 
-// hasField reports whether a field follows before the next empty line.
-func hasField(text []byte) bool {
+// fieldAhead returns how much of a text is left where a field begins, before the next empty line; 0 if
+// there is none.
+func fieldAhead(text []byte) int {
+	left := len(text)
 	for line := range bytes.Lines(text[:min(len(text), maxHeader)]) {
-		if line = bytes.TrimRight(line, "\r\n"); len(line) == 0 {
-			return false
+		bare := bytes.TrimRight(line, "\r\n")
+		if len(bare) == 0 {
+			return 0
 		}
-		if name, _, ok := bytes.Cut(line, []byte(":")); ok && fieldName.Match(name) {
-			return true
+		if name, _, ok := bytes.Cut(bare, []byte(":")); ok && fieldName.Match(name) {
+			return left
 		}
+		left -= len(line)
 	}
-	return false
+	return 0
 }
 
 var fieldName = regexp.MustCompile(`^[!-9;-~]+[ \t]*$`)
