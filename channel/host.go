@@ -156,9 +156,10 @@ const (
 // New returns a host. It connects to nothing yet.
 func New(c Config) (*Host, error) {
 	h := &Host{
-		engine: c.Engine, records: cmp.Or[store.Records](c.Records, &store.Memory{}), files: cmp.Or(c.Files, &material.Reader{}),
-		log:  cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
-		busy: map[session.Key]bool{}, later: map[session.Key]time.Time{},
+		engine: c.Engine, records: cmp.Or[store.Records](c.Records, &store.Memory{}),
+		files: cmp.Or(c.Files, &material.Reader{}),
+		log:   cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+		busy:  map[session.Key]bool{}, later: map[session.Key]time.Time{},
 		sending: make(chan struct{}, maxSending), larges: make(chan struct{}, maxLarges),
 	}
 	for _, a := range c.Accounts {
@@ -173,8 +174,9 @@ func New(c Config) (*Host, error) {
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
 			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered),
-			writer: &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
-			merger: &merger{wait: a.Merge, rows: map[string]*row{}}, underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
+			writer:   &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
+			merger:   &merger{wait: a.Merge, rows: map[string]*row{}},
+			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})
 	}
 	return h, nil

@@ -323,7 +323,8 @@ func (c *Channel) read(ctx context.Context, h head, raw []byte) (text string, fi
 	b := readBody(raw, len(raw) >= maxMail)
 	if len(b.mended) > 0 {
 		slices.Sort(b.mended)
-		c.log.InfoContext(ctx, "a mail was read although it is broken", "from", h.from.Address, "mended", strings.Join(slices.Compact(b.mended), ", "))
+		mended := strings.Join(slices.Compact(b.mended), ", ")
+		c.log.InfoContext(ctx, "a mail was read although it is broken", "from", h.from.Address, "mended", mended)
 	}
 	answers := slices.ContainsFunc(h.references, c.isOurs)
 	// A mail that answers none of ours may quote what the agent has not seen.

@@ -246,7 +246,7 @@ func (b *body) walk(p part, depth int) (texts []piece) {
 	switch {
 	case p.kind == "message/rfc822" || p.kind == "message/global":
 		b.mail(data, name, depth)
-	case disposition != "attachment" && name == "" && (readable(p.kind) || depth == 0 && strings.HasPrefix(p.kind, "text/")):
+	case disposition != "attachment" && name == "" && readable(p.kind, depth):
 		return []piece{b.read(data, p.kind == "text/html", p.params["charset"])}
 	default:
 		b.file(data, p.kind, name)
@@ -254,9 +254,9 @@ func (b *body) walk(p part, depth int) (texts []piece) {
 	return nil
 }
 
-// readable reports whether a part of a kind is meant to be read with the others.
-func readable(kind string) bool {
-	return slices.Contains([]string{"text/plain", "text/html", "text/markdown", "text/x-markdown", "text/enriched"}, kind)
+// readable reports whether a part of a kind is meant to be read with the others, or is all of a mail.
+func readable(kind string, depth int) bool {
+	return depth == 0 && strings.HasPrefix(kind, "text/") || slices.Contains([]string{"text/plain", "text/html", "text/markdown", "text/x-markdown", "text/enriched"}, kind)
 }
 
 // mail reads a mail that is attached.
@@ -312,9 +312,8 @@ func wordsOf(text string) []string {
 func (b *body) read(data []byte, isHTML bool, label string) piece {
 	most := maxText + 1
 	decode := charset.Decode
-	if start := strings.ToLower(string(bytes.TrimSpace(data[:min(len(data), 200)]))); strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html") {
-		isHTML = true
-	}
+	start := strings.ToLower(string(bytes.TrimSpace(data[:min(len(data), 200)])))
+	isHTML = isHTML || strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
 	if isHTML {
 		most, decode = max(0, maxHTML-b.html), charset.DecodeHTML
 	}
@@ -334,8 +333,9 @@ func (b *body) file(data []byte, kind, name string) {
 	if len(b.files) >= maxFiles {
 		return
 	}
-	f := chat.File{Name: printable.Line(path.Base(strings.ReplaceAll(name, `\`, "/")), 100), MediaType: kind, Size: len(data)}
-	if name == "" {
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	f := chat.File{Name: printable.Line(name, 100), MediaType: kind, Size: len(data)}
+	if name == "." {
 		f.Name = "file"
 		if extensions, _ := mime.ExtensionsByType(kind); len(extensions) > 0 {
 			f.Name += extensions[0]

@@ -64,8 +64,10 @@ func trailed(lines []string) ([]string, bool) {
 		return nil, false
 	}
 	// Its introduction has one or two lines: "On Monday, Ann\n<ann@example.org> wrote:".
-	if end > 1 && !blank(lines[end-2]) && (end == 2 || blank(lines[end-3])) && introduction.MatchString(clean(lines[end-2]+" "+lines[end-1])) {
-		return lines[:end-2], true
+	if end > 1 && !blank(lines[end-2]) && (end == 2 || blank(lines[end-3])) {
+		if introduction.MatchString(clean(lines[end-2] + " " + lines[end-1])) {
+			return lines[:end-2], true
+		}
 	}
 	if end > 0 && introduction.MatchString(clean(lines[end-1])) {
 		return lines[:end-1], true
@@ -96,7 +98,8 @@ func unmarked(lines []string, i int) bool {
 }
 
 // strong matches a line that can introduce nothing but a mail.
-var strong = regexp.MustCompile(`(?i)^.{0,300}\d{4}.{0,200}@.{0,200}(写道|寫道|wrote|schrieb|écrit|escribió|escreveu|scritto|schreef|skrev|napisał(\(a\))?|пишет|написал(а)?)\s?[:：]$`)
+var strong = regexp.MustCompile(`(?i)^.{0,300}\d{4}.{0,200}@.{0,200}` +
+	`(写道|寫道|wrote|schrieb|écrit|escribió|escreveu|scritto|schreef|skrev|napisał(\(a\))?|пишет|написал(а)?)\s?[:：]$`)
 
 // clean takes the marks of bold and italic text away.
 func clean(line string) string { return strings.Trim(line, "*_ \t") }

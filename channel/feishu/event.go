@@ -275,7 +275,8 @@ func readContent(kind, content string) (text string, files []file, err error) {
 			text = "(a card, which cannot be shown here)"
 		}
 		return text, files, nil
-	case "text", "image", "file", "audio", "media", "location", "share_chat", "share_user", "vote", "share_calendar_event", "calendar":
+	case "text", "image", "file", "audio", "media", "location", "share_chat", "share_user", "vote",
+		"share_calendar_event", "calendar":
 		if err := json.Unmarshal([]byte(content), &c); err != nil {
 			return "", nil, fmt.Errorf("the content of a message of the type %s: %w", kind, err)
 		}

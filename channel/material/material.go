@@ -228,7 +228,8 @@ func letters(text string) bool {
 func recorded(f chat.File) bool {
 	is := http.DetectContentType(f.Data)
 	ogg := is == "application/ogg" && !strings.HasPrefix(f.MediaType, "video/")
-	return ogg || strings.HasPrefix(f.MediaType, "audio/") || strings.HasPrefix(is, "audio/") || bytes.HasPrefix(f.Data, []byte("#!AMR"))
+	amr := bytes.HasPrefix(f.Data, []byte("#!AMR"))
+	return ogg || amr || strings.HasPrefix(f.MediaType, "audio/") || strings.HasPrefix(is, "audio/")
 }
 
 // document returns the text of a document of an office program; empty means that it is none.

@@ -261,7 +261,8 @@ func (s *session) take(ctx context.Context, p post) error {
 	})
 }
 
-// author returns whose a thread is: of the bot, if it began with a mention, or who began it; nobody if there is none, or its post is gone.
+// author returns who began a thread; the bot, if it began with a mention; nobody if there is none, or
+// its post is gone.
 func (s *session) author(ctx context.Context, root string) (string, error) {
 	if author, ok := s.authors.Get(root); ok || root == "" {
 		return author, nil

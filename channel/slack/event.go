@@ -124,7 +124,12 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 		return nil, err
 	}
 	text, named := readText(e.Text, s.self.User)
-	passed := slices.DeleteFunc(slices.Clone(e.Attachments), func(a shared) bool { return a.text() == "" && len(a.Files) == 0 })
+	var passed []shared
+	for _, a := range e.Attachments {
+		if a.text() != "" || len(a.Files) > 0 {
+			passed = append(passed, a)
+		}
+	}
 	if text == "" && len(e.Files) == 0 && !named && len(passed) == 0 {
 		return nil, nil
 	}

@@ -113,7 +113,8 @@ func New(config Config) (*Channel, error) {
 	c := &Channel{
 		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform),
-		people: platform.NewPeople(), begun: recent.New[string, bool](maxThreads), upTo: recent.New[string, string](maxThreads),
+		people: platform.NewPeople(),
+		begun:  recent.New[string, bool](maxThreads), upTo: recent.New[string, string](maxThreads),
 	}
 	c.config.Workflows = maps.Clone(config.Workflows)
 	for _, name := range slices.Sorted(maps.Keys(config.Workflows)) {

@@ -20,7 +20,8 @@ func (c *Channel) ask(ctx context.Context, gathers time.Duration) (batch []json.
 	for range maxAsked {
 		before := len(batch)
 		batch = nil
-		if err = c.api.callFor(ctx, pollTime+platform.CallTime, "getUpdates", p, &batch); err != nil || len(batch) == before || len(batch) == maxBatch {
+		err = c.api.callFor(ctx, pollTime+platform.CallTime, "getUpdates", p, &batch)
+		if err != nil || len(batch) == before || len(batch) == maxBatch {
 			break
 		}
 		wait := gathers

@@ -58,7 +58,9 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 	log := a.settings.Log.With("channel", c.Name)
 	switch c.Type {
 	case "telegram":
-		return telegram.New(telegram.Config{Token: string(c.Token), URL: c.URL, Webhook: c.Webhook, Records: a.state.Store, Client: web, Log: log})
+		return telegram.New(telegram.Config{
+			Token: string(c.Token), URL: c.URL, Webhook: c.Webhook, Records: a.state.Store, Client: web, Log: log,
+		})
 	case "irc":
 		return irc.New(irc.Config{
 			URL: c.URL, Nick: c.Nick, Account: c.Account, Password: string(c.Token), ServerPassword: string(c.Secret), Rooms: c.Rooms, Log: log,
