@@ -116,8 +116,6 @@ type Incoming struct {
 	Files []chat.File
 	// Time is when it was written; zero if the platform does not say.
 	Time time.Time
-	// Next, if it is not nil, lets the next message of the chat come before Receive returns.
-	Next func()
 }
 
 // Sender is who wrote a message, as the platform knows it.

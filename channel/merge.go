@@ -18,6 +18,15 @@ type merger struct {
 	rows map[string]*row // by chat and person
 }
 
+// nextKey is the key of a context with a function of WithNext.
+type nextKey struct{}
+
+// WithNext returns a context for Receive with which the next message of the chat can come before Receive
+// returns: next lets it come.
+func WithNext(ctx context.Context, next func()) context.Context {
+	return context.WithValue(ctx, nextKey{}, next)
+}
+
 // row are messages that one person writes in a row.
 type row struct {
 	parts  []Incoming
@@ -34,15 +43,16 @@ func (a *account) Gathers() time.Duration { return a.Merge }
 // join adds a message to those that its writer has begun a row with, and waits for what becomes of
 // them. It need not mention the account again.
 func (g *merger) join(ctx context.Context, m Incoming) (done bool, err error) {
+	next, ok := ctx.Value(nextKey{}).(func())
 	g.mu.Lock()
 	r := g.rows[m.row()]
-	if r == nil || m.Next == nil || len(r.parts) >= maxMerged || strings.HasPrefix(m.Text, "/") {
+	if r == nil || !ok || len(r.parts) >= maxMerged || strings.HasPrefix(m.Text, "/") {
 		g.mu.Unlock()
 		return false, nil
 	}
 	r.parts, r.newest = append(r.parts, m), time.Now()
 	g.mu.Unlock()
-	m.Next()
+	next()
 	select {
 	case <-r.done:
 		return true, r.err
@@ -54,14 +64,15 @@ func (g *merger) join(ctx context.Context, m Incoming) (done bool, err error) {
 // merge waits for what the writer of a message adds to it, and returns all as one message. The caller
 // says with end what became of it.
 func (g *merger) merge(ctx context.Context, m Incoming) (_ Incoming, end func(error)) {
-	if g.wait == 0 || m.Next == nil || strings.HasPrefix(m.Text, "/") {
+	next, ok := ctx.Value(nextKey{}).(func())
+	if g.wait == 0 || !ok || strings.HasPrefix(m.Text, "/") {
 		return m, func(error) {}
 	}
 	r := &row{parts: []Incoming{m}, newest: time.Now(), done: make(chan struct{})}
 	g.mu.Lock()
 	g.rows[m.row()] = r
 	g.mu.Unlock()
-	m.Next()
+	next()
 	timer := time.NewTimer(g.wait)
 	defer timer.Stop()
 	for waiting := true; waiting; {

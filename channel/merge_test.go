@@ -20,8 +20,12 @@ func TestMerge(t *testing.T) {
 		defer w.stop()
 		var all sync.WaitGroup
 		say := func(m channel.Incoming) {
-			m.Next = func() {}
-			all.Go(func() { w.say(t, m) })
+			m.ID, m.At.Chat = "m"+m.Text, m.From.ID
+			all.Go(func() {
+				if err := w.in.Receive(channel.WithNext(t.Context(), func() {}), m); err != nil {
+					t.Error(err)
+				}
+			})
 			time.Sleep(500 * time.Millisecond)
 		}
 		say(person("1", "one"))

@@ -60,9 +60,6 @@ type turn struct {
 
 func (t *turn) release() { t.once.Do(func() { close(t.next) }) }
 
-// releasing is the key of a context with turn.release.
-type releasing struct{}
-
 // Seen knows keys, such as those of messages that are safe; the oldest are forgotten.
 type Seen struct {
 	kept *recent.Cache[string, struct{}]
@@ -132,7 +129,7 @@ func (in *Intake) Start(ctx context.Context, j Job) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return j.Take(context.WithValue(ctx, releasing{}, mine.release))
+			return j.Take(channel.WithNext(ctx, mine.release))
 		})
 		if mine.err != nil && ctx.Err() == nil {
 			in.log.WarnContext(ctx, "a message was not taken; it is sent again", "platform", in.name, "error", mine.err)
@@ -177,7 +174,6 @@ func (in *Intake) Hand(
 		return err // the answers of the platform are not complete
 	}
 	if m.ID != "" { // else there is nothing to hand over
-		m.Next, _ = ctx.Value(releasing{}).(func())
 		if err := in.to.Receive(ctx, *m); err != nil {
 			return err
 		}
