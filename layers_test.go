@@ -16,7 +16,7 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"internal/printable"},
-	{"chat", "console", "secret", "internal/atomicfile", "internal/cut", "internal/nearest", "internal/nearjson", "internal/panics", "internal/picture", "cmd/internal/textcode", "internal/recent", "engine/internal/share", "internal/leftout", "rank/internal/lexicon", "rank/internal/deviation", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/ecma", "internal/egress", "internal/filestamp", "internal/origin", "cmd/internal/folder", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/platformtest", "examples", "channel/body", "channel/heard"},
+	{"chat", "console", "secret", "internal/atomicfile", "internal/cut", "internal/nearest", "internal/nearjson", "internal/panics", "internal/picture", "cmd/internal/textcode", "internal/recent", "engine/internal/share", "internal/leftout", "rank/internal/lexicon", "rank/internal/deviation", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/ecma", "internal/egress", "internal/filestamp", "internal/origin", "cmd/internal/folder", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/platformtest", "examples", "channel/body", "channel/heard", "internal/charset"},
 	{"channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/mattermost/mattermosttest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "scan", "channel/markup", "identity", "internal/subschema", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext", "skill/mcp/internal/form", "skill/mcp/internal/wire", "chore", "phrase", "channel/rest"},
 	{"tool", "session", "memory", "usage", "audit", "cmd/internal/config", "rank/internal/lexicon/*", "rank/internal/filename", "rank/internal/language", "rank/internal/pinyin", "sandbox/protect", "rules/internal/lint"},
 	{"clienttool", "model", "model/schema", "route", "store", "rank", "cmd/internal/toolgen", "tool/*", "store/internal/*"},
@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"agent/internal/*"},
 	{"agent"},
 	{"inbox"},
-	{"answer", "order", "outbox", "subagent", "inbox/inboxtest"},
+	{"answer", "channel/material", "order", "outbox", "subagent", "inbox/inboxtest"},
 	{"inquiry"},
 	{"engine"},
 	{"erase", "inspect", "recall", "schedule"},

@@ -54,6 +54,14 @@ func Wanted(ctx context.Context, in Receiver, m Incoming) bool {
 	return !ok || w.Wants(ctx, m)
 }
 
+// Gathers is how long a receiver awaits what a person writes next, to answer it together.
+func Gathers(in Receiver) time.Duration {
+	if g, ok := in.(interface{ Gathers() time.Duration }); ok {
+		return g.Gathers()
+	}
+	return 0
+}
+
 // Traits is what a platform can do.
 type Traits struct {
 	// Platform names it in facts, identities and rules: telegram.
@@ -65,6 +73,8 @@ type Traits struct {
 	// Length measures a text in the platform's units; nil counts characters.
 	MaxText int
 	Length  func(text string) int
+	// MaxCode is how many lines of a block of code are sent, where each is a message; 0 means all.
+	MaxCode int
 	// MaxFile is how many bytes a file may have that is sent; 0 means that the channel
 	// sends no files.
 	MaxFile int64

@@ -19,6 +19,7 @@ import (
 
 	"github.com/etui-run/etui/channel/body"
 	"github.com/etui-run/etui/channel/heard"
+	"github.com/etui-run/etui/channel/material"
 	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/contact"
@@ -61,6 +62,9 @@ type Account struct {
 	Whole bool
 	// Language is that of etui's own words to people of whom nothing says which one they read.
 	Language string
+	// Merge is how long the next message of a person is awaited, so that several in a row get one
+	// answer; 0 means not at all.
+	Merge time.Duration
 	// PerMinute is how many messages of one person are taken in a minute; 0 means 20.
 	PerMinute int
 	// Bindings say which agent answers whom. The first one that matches counts.
@@ -82,6 +86,8 @@ type Config struct {
 	Accounts []Account
 	// Records keeps who was let in by a code, and where people write directly; nil keeps it in memory.
 	Records store.Records
+	// Files reads what people send along; nil keeps no files for tools, and transcribes nothing.
+	Files *material.Reader
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }
@@ -90,6 +96,7 @@ type Config struct {
 type Host struct {
 	engine   *engine.Engine
 	contacts *contact.Book
+	files    *material.Reader
 	log      *slog.Logger
 	accounts []*account
 	busy     map[session.Key]bool      // sessions whose letters are being delivered; only deliver uses it
@@ -114,6 +121,7 @@ type account struct {
 		string] // the senders of messages that were accepted, and of commands that were answered, here
 	drafts *recent.Cache[string, *draft]
 	writer *writer
+	merger *merger
 
 	rests    *rest.Rests
 	heard    *heard.Memory
@@ -166,8 +174,9 @@ const (
 func New(c Config) (*Host, error) {
 	h := &Host{
 		engine: c.Engine, contacts: contact.NewBook(cmp.Or[store.Records](c.Records, &store.Memory{})),
-		log:  cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
-		busy: map[session.Key]bool{}, later: map[session.Key]time.Time{},
+		files: cmp.Or(c.Files, &material.Reader{}),
+		log:   cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+		busy:  map[session.Key]bool{}, later: map[session.Key]time.Time{},
 		sending: make(chan struct{}, maxSending), bodies: body.NewGate(),
 	}
 	for _, a := range c.Accounts {
@@ -184,6 +193,7 @@ func New(c Config) (*Host, error) {
 			handled: recent.New[string, string](remembered), drafts: recent.New[string, *draft](remembered),
 			writer: &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
 			rests:  rest.New(), heard: heard.New(a.Overhear),
+			merger:   &merger{wait: a.Merge, rows: map[string]*row{}},
 			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})
 	}
@@ -432,7 +442,7 @@ func (h *Host) Place(name, chat string) (session.Key, json.RawMessage, error) {
 		return "", nil, fmt.Errorf("the channel %s names no chat %q under allow or groups, so nothing can be sent there", name, chat)
 	}
 	to := Address{Chat: chat}
-	who, err := a.engine.Agents().Whoami(a.message(Incoming{From: Sender{ID: chat}, At: to, Group: group}))
+	who, err := a.engine.Agents().Whoami(a.message(context.Background(), Incoming{From: Sender{ID: chat}, At: to, Group: group}))
 	return who.Session, place{name, to}.raw(), err
 }
 

@@ -40,6 +40,9 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 		a.hello(m)
 		return nil
 	}
+	if done, err := a.merger.join(ctx, m); done {
+		return err
+	}
 	if m.Group && (!a.inGroup(m) || !m.Mentioned && !a.Always) {
 		if a.inGroup(m) {
 			a.heard.Hear(m.home(), m.said())
@@ -55,11 +58,20 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 		a.tell(m, "pace", time.Minute, "That was too fast for me: please wait a minute, and write again.")
 		return nil
 	}
-	em := a.message(m)
 	if m.Edited {
-		return a.amend(ctx, m, em)
+		return a.amend(ctx, m, a.message(ctx, m))
 	}
 	a.count(func(s *State) { s.Received++ })
+	m, end := a.merger.merge(ctx, m)
+	err := errors.New("the message was not taken")
+	defer func() { end(err) }()
+	err = a.take(ctx, m)
+	return err
+}
+
+// take answers a command, or hands a message to the engine.
+func (a *account) take(ctx context.Context, m Incoming) error {
+	em := a.message(ctx, m)
 	a.note(ctx, m, em.Text)
 	if done, err := a.command(ctx, m, em); done {
 		return err
@@ -221,10 +233,13 @@ func (a *account) answerCommand(m Incoming, em engine.Message, text string) {
 }
 
 // language returns the language of etui's own words to the sender of a message.
-func (a *account) language(m Incoming) string { return a.engine.Agents().Language(a.message(m)) }
+func (a *account) language(m Incoming) string {
+	m.Files = nil // they are not read for that
+	return a.engine.Agents().Language(a.message(context.Background(), m))
+}
 
 // message is what the engine learns of a message.
-func (a *account) message(m Incoming) engine.Message {
+func (a *account) message(ctx context.Context, m Incoming) engine.Message {
 	em := engine.Message{
 		Channel: a.traits.Platform, Account: a.Name, User: a.scoped(m.From.ID), Client: "channel " + a.Name, PlatformRoles: m.From.Roles, Language: phrase.Match(m.From.Language, a.Account.Language),
 		Attrs:          map[string]string{"account": a.Name, "chat_kind": "direct"},
@@ -232,8 +247,6 @@ func (a *account) message(m Incoming) engine.Message {
 		Reply:          place{a.Name, m.At}.raw(),
 		Later:          true,
 	}
-	em.Text, em.Files = withFiles(m)
-	em.Text = began(command.Canonical(em.Text))
 	em.Chat, em.Thread, em.Direct = a.scoped(m.home()), m.At.Thread, !m.Group
 	if m.Group {
 		em.Attrs["chat_kind"] = "group"
@@ -241,12 +254,17 @@ func (a *account) message(m Incoming) engine.Message {
 	if m.At.Thread != "" {
 		em.Attrs["thread"] = m.At.Thread
 	}
+	if name := cmp.Or(m.From.Name, m.From.Handle); name != "" {
+		em.Attrs[chat.SenderName] = printable.Line(name, 60)
+	}
 	for _, b := range a.Bindings {
 		if (b.Chat == "" || b.Chat == m.At.Chat || b.Chat == m.home()) && (b.User == "" || b.User == m.From.ID) {
 			em.Agent, em.Skill, em.Strategy = b.Agent, b.Skill, b.Strategy
 			break
 		}
 	}
+	read, seen := a.files.Read(ctx, em.Agent, m.Files)
+	em.Text, em.Files = began(command.Canonical(strings.TrimSpace(printable.Text(m.Text)+read))), seen
 	return em
 }
 
@@ -277,32 +295,6 @@ func (a *account) unscoped(id string) (string, bool) {
 
 // short keeps a key within its limit. IDs of platforms are far shorter.
 func short(key string) string { return key[max(0, len(key)-identity.MaxText):] }
-
-// withFiles returns the text of a message with a line for each file that the model cannot
-// see, and the files that it can.
-func withFiles(m Incoming) (text string, files []chat.File) {
-	text = printable.Text(m.Text)
-	for _, f := range m.Files {
-		switch {
-		case visible(f):
-			files = append(files, f)
-		case len(f.Data) > 0 && strings.HasPrefix(f.MediaType, "text/") && len(f.Data) <= maxTextFile:
-			text += fmt.Sprintf("\n\n[File %s]\n%s", printable.OneLine(f.Name), printable.Text(string(f.Data)))
-		default:
-			text += fmt.Sprintf("\n[The message has a file that you cannot see: %s, %s]", printable.OneLine(f.Name), printable.OneLine(f.MediaType))
-		}
-	}
-	return strings.TrimSpace(text), files
-}
-
-// visible reports whether a model can see a file.
-func visible(f chat.File) bool {
-	_, err := message.Pictures([]chat.File{f})
-	return len(f.Data) > 0 && err == nil
-}
-
-// maxTextFile is how many bytes of a text file are read into the message.
-const maxTextFile = 64 << 10
 
 // send puts a message into the inbox, and follows its turn.
 func (a *account) send(ctx context.Context, m Incoming, em engine.Message) error {

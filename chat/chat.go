@@ -140,6 +140,10 @@ func WithoutData(files []File) []File {
 	return files
 }
 
+// SenderName is the attribute with the name that a platform shows for a sender. Anybody can choose
+// one, so it proves nothing: rules go by User.
+const SenderName = "sender_name"
+
 // Facts are what is known about one question: the caller, the place and the time.
 // Visibility depends on them and on nothing else. The zero value is an unknown caller.
 type Facts struct {

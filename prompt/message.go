@@ -3,6 +3,7 @@ package prompt
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
@@ -53,6 +54,9 @@ func runtime(f chat.Facts, dateOnly bool) string {
 	if f.Skill == catalog.Full {
 		f.Skill = "" // that is the default
 	}
+	if name := shownName(f); name != "" {
+		f.User = name + " (" + f.User + ")"
+	}
 	for _, p := range [...]struct{ name, value string }{{"channel", f.Channel}, {"chat", f.Chat}, {"user", f.User}, {"skill", f.Skill}} {
 		if p.value != "" {
 			// Names chosen by others must not add lines to the note.
@@ -63,6 +67,18 @@ func runtime(f chat.Facts, dateOnly bool) string {
 		return ""
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// shownName returns the name that the platform shows for the sender, without what would end it in
+// the note; empty if there is none, or the sender is known by it.
+func shownName(f chat.Facts) string {
+	name := strings.Join(strings.FieldsFunc(f.Attrs[chat.SenderName], func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("()[]{},;:", r)
+	}), " ")
+	if f.User == "" || strings.EqualFold(name, f.User) {
+		return ""
+	}
+	return name
 }
 
 // announcement describes a tool in a line.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -136,13 +137,15 @@ func (l *limits) note(route, resource string, a *platform.Answer, limited *chann
 // call calls a route, in which args take the place of {}, and reads its answer. Body is sent
 // as JSON, unless it is a form.
 func (c *Channel) call(ctx context.Context, method, route string, args []string, body, into any) error {
+	route, given, _ := strings.Cut(route, "?")
+	query, _ := url.ParseQuery(given) // it is written here
 	name, resource := method+" "+route, ""
 	for i, arg := range args {
 		if i == 0 || i == 1 && strings.HasPrefix(route, "webhooks/") {
 			resource += "/" + arg
 		}
 	}
-	r := platform.Request{Call: name, Method: method, Path: platform.Route(route, args...), Body: body}
+	r := platform.Request{Call: name, Method: method, Path: platform.Route(route, args...), Query: query, Body: body}
 	if !strings.HasPrefix(route, "webhooks/") && !strings.HasPrefix(route, "interactions/") { // these have a token in their path
 		r.Header = http.Header{"Authorization": {"Bot " + c.token}}
 	}

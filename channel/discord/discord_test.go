@@ -342,6 +342,45 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// TestThread brings the thread that a mention is about, and takes what is said in a thread whose message
+// mentions the bot for the bot's.
+func TestThread(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	bob, inPost := object{"id": "6", "username": "bob", "global_name": "Bob"}, object{"channel_id": post, "channel_type": 11}
+	s.threads[post] = []object{ // the newest first
+		{"id": "72", "author": bob, "content": "At 10:02."},
+		{"id": "71", "author": object{"id": "4711", "username": "ann"}, "content": "When?"},
+		{"id": "70", "type": 21, "author": bob, "content": "", "referenced_message": object{"id": post, "author": bob, "content": "The deploy failed."}},
+	}
+	in := make(got, 8)
+	run(t, s.adapter(t, s.config()), aloof{in})
+	s.say(named, inPost)
+	if m := in.next(t); m.Text != "[The thread before this message]\n> Bob: The deploy failed.\n> ann: When?\n> Bob: At 10:02.\n\nhello" {
+		t.Errorf("%q", m.Text)
+	}
+	s.set(func() {
+		for _, thread := range []string{"302", "303"} {
+			s.answers["GET channels/"+thread] = answer{status: 200, body: object{"id": thread, "type": 11, "parent_id": forum, "guild_id": guild}}
+		}
+	})
+	s.say(group, object{"channel_id": "302", "channel_type": 11, "content": "not for the bot"})
+	s.set(func() {
+		s.threads["of 303"] = []object{{"id": "303", "author": bob, "content": "<@" + bot + "> help", "mentions": []object{self()}}}
+	})
+	s.say(group, object{"channel_id": "303", "channel_type": 11, "content": "me, too"})
+	for range 2 {
+		m := in.next(t)
+		if want := m.Text == "me, too"; m.Mentioned != want {
+			t.Errorf("%+v", m)
+		}
+	}
+	s.say(direct, object{"content": "", "poll": object{"question": object{"text": "Lunch?"}, "answers": []object{{"poll_media": object{"text": "Soup"}}}}})
+	if m := in.next(t); m.Text != "Poll: Lunch?\n- Soup" {
+		t.Errorf("a poll: %q", m.Text)
+	}
+}
+
 // aloof wants no message of a group that does not mention the bot.
 type aloof struct{ got }
 

@@ -69,6 +69,12 @@ type content struct {
 		user
 		Member *member
 	}
+	Poll *struct {
+		Question struct{ Text string }
+		Answers  []struct {
+			Media struct{ Text string } `json:"poll_media"`
+		}
+	}
 }
 
 // message is an event MESSAGE_CREATE.
@@ -153,7 +159,7 @@ func (c *Channel) readMessage(self *account, data []byte) (*arrival, error) {
 	}
 	a.Mentioned = a.Mentioned && a.Group
 	if a.Text == "" && len(a.files) == 0 && !a.Mentioned && len(a.mentions) == 0 {
-		return nil, nil // an embed, a poll, or a text that the bot may not read
+		return nil, nil // an embed, or a text that the bot may not read
 	}
 	return a, nil
 }
@@ -207,6 +213,12 @@ func (m *content) text(bot string) string {
 	})
 	for _, s := range m.Stickers[:min(len(m.Stickers), 3)] { // Discord's limit
 		text += fmt.Sprintf("\n(a sticker: %s)", printable.Line(s.Name, 100))
+	}
+	if p := m.Poll; p != nil {
+		text += "\nPoll: " + printable.Line(p.Question.Text, 300)
+		for _, a := range p.Answers[:min(len(p.Answers), 10)] { // Discord's limit
+			text += "\n- " + printable.Line(a.Media.Text, 100)
+		}
 	}
 	return strings.TrimSpace(text)
 }

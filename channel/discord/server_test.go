@@ -64,6 +64,7 @@ type server struct {
 	answered  map[string]object // callbacks, by the interaction's token
 	commands  []object
 	files     map[string][]byte
+	threads   map[string][]object // what was said in them, the newest first
 	made      []*discord.Channel
 	last      object // the message that was said last
 }
@@ -98,7 +99,7 @@ type call struct {
 func newServer(t *testing.T) *server {
 	s := &server{
 		Server: platformtest.Start(), t: t, sessions: map[string]*gatewaySession{}, remaining: 999, interval: 41250, answers: map[string]answer{}, reactions: map[string][]string{},
-		answered: map[string]object{}, files: map[string][]byte{},
+		answered: map[string]object{}, files: map[string][]byte{}, threads: map[string][]object{},
 	}
 	s.Mux.HandleFunc("/api/v10/", s.api)
 	s.Mux.HandleFunc("GET /gateway/", s.gateway) // also /gateway/resume
@@ -231,6 +232,12 @@ func (s *server) api(w http.ResponseWriter, r *http.Request) {
 		default:
 			no(404, 10003, "Unknown Channel")
 		}
+	case "GET channels/messages":
+		if list, ok := s.threads[parts[1]]; ok {
+			reply(200, list)
+		} else {
+			no(404, 10003, "Unknown Channel")
+		}
 	case "POST channels/messages":
 		s.create(parts[1], c.body, files, w, reply, no)
 	case "POST channels/typing":
@@ -326,6 +333,10 @@ func (s *server) message(method string, parts []string, body object, reply func(
 			s.reactions[parts[3]] = slices.DeleteFunc(s.reactions[parts[3]], func(e string) bool { return e == parts[5] })
 		}
 		reply(204, nil)
+		return
+	}
+	if list := s.threads["of "+parts[3]]; method == "GET" && list != nil {
+		reply(200, list[0])
 		return
 	}
 	for _, m := range s.messages {

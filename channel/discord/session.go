@@ -68,7 +68,7 @@ func (s *session) complete(ctx context.Context, a *arrival) error {
 	}
 	if a.Group {
 		hoped := a.Incoming
-		hoped.Mentioned = a.Mentioned || len(a.mentions) > 0
+		hoped.Mentioned = a.Mentioned || len(a.mentions) > 0 || p.parent != ""
 		if !s.Wants(ctx, hoped) {
 			return nil
 		}
@@ -77,6 +77,12 @@ func (s *session) complete(ctx context.Context, a *arrival) error {
 		if g.own != "" {
 			a.Mentioned = a.Mentioned || slices.Contains(a.mentions, g.own)
 			a.Text = strings.TrimSpace(strings.ReplaceAll(a.Text, "<@&"+g.own+">", ""))
+		}
+	}
+	if a.Group && p.parent != "" && a.answer == nil {
+		a.Mentioned = a.Mentioned || s.began(ctx, p.parent, a.channel)
+		if a.Mentioned && !strings.HasPrefix(a.Text, "/") {
+			a.Text = platform.Thread(s.before(ctx, a), a.Text)
 		}
 	}
 	if s.Wants(ctx, a.Incoming) {

@@ -144,7 +144,7 @@ func write(data []byte, create func() (io.WriteCloser, error)) error {
 }
 
 // answered matches what programs put before the subject of an answer.
-var answered = regexp.MustCompile(`(?i)^\s*((re|aw|sv|antw|回复|回覆|答复)(\[\d+\])?\s*[:：]\s*)+`)
+var answered = regexp.MustCompile(`(?i)^\s*((re|aw|sv|antw|odp|rif|ynt|回复|回覆|答复)(\[\d+\])?\s*[:：]\s*)+`)
 
 // reply is the subject of an answer to a mail; otherwise is that to one without a subject.
 func reply(subject, otherwise string) string {

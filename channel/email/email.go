@@ -49,7 +49,7 @@ const (
 	// step bounds each exchange with a server, and transfer one that carries a mail.
 	step, transfer = time.Minute, 5 * time.Minute
 	// longest is how many bytes an address may have: it is a part of IDs.
-	longest = 150
+	longest = 180
 )
 
 // Config is what a channel needs to know.
@@ -78,6 +78,8 @@ type Config struct {
 	Poll time.Duration
 	// TLS is for servers with certificates of their own; nil trusts what the machine trusts.
 	TLS *tls.Config
+	// Version is the program's, which servers may want to know; empty means none.
+	Version string
 	// Dial makes connections; nil means that of the package net.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Log takes what operators should know; nil discards it.

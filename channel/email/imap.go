@@ -88,6 +88,11 @@ func (s *session) login() error {
 		return refusedIMAP("logging in to the IMAP server", err)
 	}
 	s.idle = s.client.Caps().Has(imap.CapIdle)
+	if s.client.Caps().Has(imap.CapID) { // 163.com and its like open no mailbox to a client without a name
+		if _, err := s.client.ID(&imap.IDData{Name: "etui", Version: s.c.config.Version}).Wait(); err != nil {
+			s.c.log.Warn("the IMAP server does not take this program's name", "error", err)
+		}
+	}
 	box, err := s.client.Select(s.c.mailbox, nil).Wait()
 	if err != nil {
 		return refusedIMAP(fmt.Sprintf("opening the mailbox %s", s.c.mailbox), err)
@@ -214,7 +219,8 @@ func (s *session) one(ctx context.Context, uid imap.UID, in channel.Receiver) er
 	why := ""
 	switch {
 	case err != nil:
-		why = err.Error()
+		s.c.log.WarnContext(ctx, "a mail stays unread, because it cannot be answered", "uid", uint32(uid), "reason", err)
+		return nil
 	default:
 		why = s.c.unwanted(h)
 	}
@@ -235,10 +241,7 @@ func (s *session) one(ctx context.Context, uid imap.UID, in channel.Receiver) er
 			if err != nil || raw == nil {
 				return err
 			}
-			if m.Text, m.Files, err = s.c.read(h, raw); err != nil {
-				s.c.leave(ctx, uid, h, err.Error())
-				return nil
-			}
+			m.Text, m.Files = s.c.read(ctx, h, raw)
 			if slices.ContainsFunc(h.references, s.c.isOurs) && s.c.loops(h.from.Address, m.Text, time.Now()) {
 				s.c.leave(ctx, uid, h, "it answers with the same text again and again, as a program does")
 				s.c.taken.Put(h.id+" "+h.from.Address, struct{}{})
@@ -321,23 +324,30 @@ func (c *Channel) envelope(h head) channel.Incoming {
 }
 
 // read returns what a mail says.
-func (c *Channel) read(h head, raw []byte) (text string, files []chat.File, err error) {
-	text, files, err = readBody(raw)
-	if err != nil {
-		return "", nil, err
+func (c *Channel) read(ctx context.Context, h head, raw []byte) (text string, files []chat.File) {
+	b := readBody(raw, len(raw) >= maxMail)
+	if len(b.mended) > 0 {
+		slices.Sort(b.mended)
+		mended := strings.Join(slices.Compact(b.mended), ", ")
+		c.log.InfoContext(ctx, "a mail was read although it is broken", "from", h.from.Address, "mended", mended)
 	}
 	answers := slices.ContainsFunc(h.references, c.isOurs)
 	// A mail that answers none of ours may quote what the agent has not seen.
-	text = newest(text, answers && !forwards(h.subject))
+	text = newest(b.text, answers && !forwards(h.subject))
+	if text = strings.TrimSpace(text + "\n\n" + b.attached); text == "" && len(b.files) == 0 {
+		text = "[The mail has no text.]"
+	}
 	if h.subject != "" && !answers && !strings.HasPrefix(text, "/") {
 		text = strings.TrimSpace("Subject: " + h.subject + "\n\n" + text)
 	}
-	return text, files, nil
+	return text, b.files
 }
 
 // forwards reports whether a subject is that of a mail that somebody passes on.
 func forwards(subject string) bool {
-	for _, begin := range []string{"fwd:", "fw:", "wg:", "tr:", "转发:", "转发：", "轉寄:", "轉寄："} {
+	for _, begin := range []string{
+		"fwd:", "fw:", "wg:", "tr:", "rv:", "enc:", "vb:", "vs:", "pd:", "doorst:", "转发:", "转发：", "轉寄:", "轉寄：",
+	} {
 		if strings.HasPrefix(strings.ToLower(subject), begin) {
 			return true
 		}

@@ -7,20 +7,18 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
-	"net/http"
 	"net/mail"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/emersion/go-message"
 	"golang.org/x/net/html"
-	"golang.org/x/text/encoding/htmlindex"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/charset"
 	"github.com/etui-run/etui/internal/htmltext"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
@@ -48,40 +46,24 @@ type head struct {
 	automatic  string        // why no answer is wanted; empty if one is
 }
 
-// readHead reads the header of a mail. It returns an error if it cannot be read, or does not
-// name one writer.
+// readHead reads the header of a mail. It returns an error if it does not name one writer.
 func readHead(raw []byte) (head, error) {
-	e, err := read(raw)
-	if err != nil {
-		return head{}, err
-	}
-	return headOf(e.Header)
-}
-
-// read reads a mail, with charsets still to be decoded.
-func read(raw []byte) (*message.Entity, error) {
-	e, err := message.ReadWithOptions(bytes.NewReader(raw), &message.ReadOptions{MaxHeaderBytes: maxHeader})
-	if e == nil {
-		return nil, fmt.Errorf("it is no mail: %w", err)
-	}
-	return e, nil
-}
-
-func headOf(h message.Header) (head, error) {
+	p := readPart(raw)
+	h, hint := p.header, p.params["charset"]
 	var m head
 	froms := h.Values("From")
 	if len(froms) != 1 {
 		return m, fmt.Errorf("it has %d From fields instead of one", len(froms))
 	}
-	list, err := (&mail.AddressParser{WordDecoder: words()}).ParseList(froms[0])
-	if err != nil || len(list) != 1 || !validAddress(list[0].Address) {
+	from, ok := writer(froms[0], hint)
+	if !ok {
 		return m, errors.New("its From is not one mail address that can be answered")
 	}
-	m.from = list[0]
+	m.from = from
 	m.from.Address = lower(m.from.Address)
 	m.from.Name = printable.Line(m.from.Name, 100)
 	m.results = h.Values("Authentication-Results")
-	m.subject = printable.Line(decoded(h.Get("Subject")), 200)
+	m.subject = printable.Line(words(h.Get("Subject"), hint), 200)
 	if ids := messageIDs(h.Get("Message-Id")); len(ids) == 1 {
 		m.messageID = ids[0]
 	}
@@ -164,33 +146,40 @@ func messageIDs(field string) (ids []string) {
 	return ids
 }
 
-// body collects what a mail has beside its text.
+// body is what a mail says, and what it brings.
 type body struct {
-	files []chat.File
-	parts int
-	html  int64 // bytes that were converted
+	text     string
+	attached string // the mails that it brings along, as text
+	files    []chat.File
+	mended   []string // what was broken
+	parts    int
+	html     int // bytes that were converted
 }
 
-// readBody reads the text and the files of a mail. It keeps what comes before something that
-// cannot be read.
-func readBody(raw []byte) (text string, files []chat.File, err error) {
-	e, err := read(raw)
-	if err != nil {
-		return "", nil, err
-	}
+// readBody reads the text and the files of a mail. Of a mail that is cut, the last file has no
+// bytes.
+func readBody(raw []byte, cut bool) body {
 	var b body
-	texts := b.walk(e, charsetOf(e), 0)
+	b.text = join(b.walk(readPart(raw), 0))
+	for _, text := range []*string{&b.text, &b.attached} {
+		if len(*text) > maxText {
+			*text = strings.ToValidUTF8((*text)[:maxText], "") + "\n\n[The rest of the mail was left out: it is too long.]"
+		}
+	}
+	if n := len(b.files); cut && n > 0 {
+		b.files[n-1].Data = nil
+	}
+	return b
+}
+
+func join(texts []piece) string {
 	var all []string
 	for _, t := range texts {
 		if s := strings.TrimSpace(t.text); s != "" {
 			all = append(all, s)
 		}
 	}
-	text = strings.Join(all, "\n\n")
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + "\n\n[The rest of the mail was left out: it is too long.]"
-	}
-	return text, b.files, nil
+	return strings.Join(all, "\n\n")
 }
 
 // piece is a text of a mail.
@@ -200,132 +189,134 @@ type piece struct {
 }
 
 // walk returns the texts of a part, and collects files. Of alternatives it returns the plain
-// one, if that has a text.
-func (b *body) walk(e *message.Entity, charset string, depth int) (texts []piece) {
+// one, if that has the text.
+func (b *body) walk(p part, depth int) (texts []piece) {
 	if b.parts++; b.parts > maxParts || depth > maxDepth {
 		return nil
 	}
-	kind, params, err := e.Header.ContentType()
-	if err != nil || kind == "" {
-		kind = "text/plain"
+	b.mended = append(b.mended, p.mended...)
+	if strings.HasPrefix(p.kind, "multipart/") {
+		parts := split(p.body, p.params["boundary"])
+		if parts == nil {
+			p.kind, p.params = "text/plain", map[string]string{} // it is one part in truth
+			return b.walk(part{header: p.header, kind: p.kind, params: p.params, body: p.body}, depth+1)
+		}
+		var chosen []piece
+		for _, raw := range parts {
+			found := b.walk(readPart(raw), depth+1)
+			if p.kind != "multipart/alternative" {
+				texts = append(texts, found...)
+			} else if len(found) > 0 && (chosen == nil || better(found, chosen)) {
+				chosen = found
+			}
+		}
+		return append(texts, chosen...)
 	}
-	kind = strings.ToLower(kind)
-	parts := e.MultipartReader()
-	if parts == nil {
-		disposition, dispositionParams, _ := e.Header.ContentDisposition()
-		name := decoded(cmp.Or(dispositionParams["filename"], params["name"]))
-		if (kind == "text/plain" || kind == "text/html") && !strings.EqualFold(disposition, "attachment") && name == "" {
-			return []piece{b.readText(e.Body, kind == "text/html", charset)}
-		}
-		b.file(e.Body, kind, name)
-		return nil
+	data, ok := p.decoded()
+	if !ok {
+		b.mended = append(b.mended, "its transfer encoding")
 	}
-	var chosen []piece
-	for b.parts < maxParts {
-		part, err := parts.NextPart()
-		if part == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
-			break // the end, or what cannot be read
-		}
-		found := b.walk(part, charsetOf(part), depth+1)
-		if kind != "multipart/alternative" {
-			texts = append(texts, found...)
-			continue
-		}
-		if len(found) > 0 && (chosen == nil || better(found, chosen)) {
-			chosen = found
-		}
+	disposition, params, _ := mediaType(p.header.Get("Content-Disposition"))
+	name := words(cmp.Or(params["filename"], params["name"], p.params["name"]), p.params["charset"])
+	switch {
+	case p.kind == "message/rfc822" || p.kind == "message/global":
+		b.mail(data, name, depth)
+	case disposition != "attachment" && name == "" && readable(p.kind, depth):
+		return []piece{b.read(data, p.kind == "text/html", p.params["charset"])}
+	default:
+		b.file(data, p.kind, name)
 	}
-	return append(texts, chosen...)
+	return nil
 }
 
-// better reports whether an alternative is to be taken instead of another one.
+// readable reports whether a part of a kind is meant to be read with the others, or is all of a mail.
+func readable(kind string, depth int) bool {
+	return depth == 0 && strings.HasPrefix(kind, "text/") || slices.Contains([]string{"text/plain", "text/html", "text/markdown", "text/x-markdown", "text/enriched"}, kind)
+}
+
+// mail reads a mail that is attached.
+func (b *body) mail(raw []byte, name string, depth int) {
+	p := readPart(raw)
+	text := "[Attached mail: " + printable.Line(cmp.Or(name, "no name"), 100) + "]\n"
+	for _, field := range []string{"From", "To", "Date", "Subject"} {
+		if value := printable.Line(words(p.header.Get(field), p.params["charset"]), 300); value != "" {
+			text += field + ": " + value + "\n"
+		}
+	}
+	text += "\n" + join(b.walk(p, depth+1))
+	b.attached = strings.TrimSpace(b.attached + "\n\n" + text)
+}
+
+// better reports whether an alternative is to be taken instead of another one: the plain text is,
+// unless it only says that there is another one.
 func better(a, than []piece) bool {
-	says := func(list []piece) bool {
-		return slices.ContainsFunc(list, func(p piece) bool { return strings.TrimSpace(p.text) != "" })
+	text, other := join(a), join(than)
+	switch {
+	case text == "" || other == "":
+		return text != ""
+	case than[0].html != a[0].html && than[0].html:
+		return !replaced(text, other)
+	case a[0].html != than[0].html:
+		return replaced(other, text)
 	}
-	return says(a) && (!says(than) || than[0].html && !a[0].html)
+	return false
 }
 
-// charsetOf returns the charset that go-message has left to us; empty if it has decoded the
-// text. Its own table would be set for the whole process, and reads gb2312 as HZ.
-func charsetOf(e *message.Entity) string {
-	kind, params, _ := e.Header.ContentType()
-	charset := strings.ToLower(params["charset"])
-	if !strings.HasPrefix(strings.ToLower(kind), "text/") || charset == "utf-8" || charset == "us-ascii" || message.CharsetReader != nil {
-		return ""
+// replaced reports whether a page says something else than the plain text beside it: few of the
+// plain words are there.
+func replaced(plain, page string) bool {
+	in := map[string]bool{}
+	for _, w := range wordsOf(page) {
+		in[w] = true
 	}
-	return charset
+	found, all := 0, 0
+	for _, w := range wordsOf(plain) {
+		if all++; in[w] {
+			found++
+		}
+	}
+	return found*2 < all
 }
 
-func (b *body) readText(r io.Reader, isHTML bool, charset string) piece {
-	if d := decoder(charset); d != nil {
-		r = d(r)
-	}
-	limit := int64(maxText + 1)
+var aWord = regexp.MustCompile(`\p{Han}|[\p{L}\p{N}]+`)
+
+func wordsOf(text string) []string {
+	return aWord.FindAllString(strings.ToLower(text[:min(len(text), 2000)]), -1)
+}
+
+func (b *body) read(data []byte, isHTML bool, label string) piece {
+	most := maxText + 1
+	decode := charset.Decode
+	start := strings.ToLower(string(bytes.TrimSpace(data[:min(len(data), 200)])))
+	isHTML = isHTML || strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
 	if isHTML {
-		limit = maxHTML - b.html
+		most, decode = max(0, maxHTML-b.html), charset.DecodeHTML
 	}
-	raw, _ := io.ReadAll(io.LimitReader(r, limit)) // what comes before an error counts
-	text := strings.ToValidUTF8(string(raw), "\uFFFD")
+	text, sure := decode(data[:min(len(data), most)], label)
+	if !sure && len(data) <= most {
+		b.mended = append(b.mended, "its charset")
+	}
 	if isHTML {
-		b.html += int64(len(raw))
+		b.html += min(len(data), most)
 		return piece{toMarkdown(text), true}
 	}
 	return piece{strings.ReplaceAll(text, "\r\n", "\n"), false}
 }
 
-// decoder returns what decodes a charset, by the names that browsers know; nil means that it
-// is UTF-8, or unknown.
-func decoder(charset string) func(io.Reader) io.Reader {
-	if charset == "" {
-		return nil
-	}
-	e, err := htmlindex.Get(charset)
-	if err != nil {
-		return nil
-	}
-	return func(r io.Reader) io.Reader { return e.NewDecoder().Reader(r) }
-}
-
-func words() *mime.WordDecoder {
-	return &mime.WordDecoder{CharsetReader: func(charset string, r io.Reader) (io.Reader, error) {
-		d := decoder(charset)
-		if d == nil {
-			return nil, fmt.Errorf("the charset %q is unknown", charset)
-		}
-		return d(r), nil
-	}}
-}
-
-// decoded returns a field with its encoded words as text.
-func decoded(field string) string {
-	text, err := words().DecodeHeader(field)
-	if err != nil {
-		text = field
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
-}
-
-// file collects a file: with its bytes if it is a picture, a PDF or a text, and whole.
-func (b *body) file(r io.Reader, kind, name string) {
+// file collects a file.
+func (b *body) file(data []byte, kind, name string) {
 	if len(b.files) >= maxFiles {
 		return
 	}
-	f := chat.File{Name: printable.Line(path.Base(strings.ReplaceAll(name, `\`, "/")), 100), MediaType: kind}
-	if name == "" {
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	f := chat.File{Name: printable.Line(name, 100), MediaType: kind, Size: len(data)}
+	if name == "." {
 		f.Name = "file"
 		if extensions, _ := mime.ExtensionsByType(kind); len(extensions) > 0 {
 			f.Name += extensions[0]
 		}
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxReceived+1))
-	if kind == "application/octet-stream" && err == nil {
-		if is, _, _ := strings.Cut(http.DetectContentType(data), ";"); is == chat.PDF || strings.HasPrefix(is, "image/") {
-			f.MediaType = is
-		}
-	}
-	known := strings.HasPrefix(f.MediaType, "image/") || strings.HasPrefix(f.MediaType, "text/") && utf8.Valid(data) || f.MediaType == chat.PDF
-	if err == nil && known && len(data) <= maxReceived {
+	if len(data) <= maxReceived {
 		f.Data = data
 	}
 	b.files = append(b.files, f)

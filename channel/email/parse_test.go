@@ -7,8 +7,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/htmlindex"
-
-	"github.com/etui-run/etui/chat"
 )
 
 func encoded(t *testing.T, charset, text string) string {
@@ -35,8 +33,8 @@ func TestCharsets(t *testing.T) {
 		if err != nil || h.subject != text || h.from.Name != text {
 			t.Errorf("%s: subject %q, name %+v, %v", charset, h.subject, h.from, err)
 		}
-		if got, _, err := readBody([]byte(raw)); got != text || err != nil {
-			t.Errorf("%s: text %q, %v", charset, got, err)
+		if got := readBody([]byte(raw), false); got.text != text || len(got.mended) > 0 {
+			t.Errorf("%s: %+v", charset, got)
 		}
 	}
 }
@@ -86,19 +84,20 @@ YSxi!!
 `
 
 func TestBody(t *testing.T) {
-	text, files, err := readBody([]byte(strings.ReplaceAll(mixed, "\n", "\r\n")))
-	if err != nil || text != "Plain text" || len(files) != 4 {
-		t.Fatalf("%q, %+v, %v", text, files, err)
+	b := readBody([]byte(strings.ReplaceAll(mixed, "\n", "\r\n")), false)
+	files := b.files
+	if b.text != "Plain text" || len(files) != 4 {
+		t.Fatalf("%+v", b)
 	}
 	for i, want := range []struct {
 		name, kind string
 		data       bool
-	}{{"logo.png", "image/png", true}, {"résumé.pdf", chat.PDF, true}, {"a.zip", "application/zip", false}, {"cut.csv", "text/csv", false}} {
+	}{{"logo.png", "image/png", true}, {"résumé.pdf", "application/octet-stream", true}, {"a.zip", "application/zip", true}, {"cut.csv", "text/csv", true}} {
 		if f := files[i]; f.Name != want.name || f.MediaType != want.kind || (len(f.Data) > 0) != want.data {
 			t.Errorf("file %d: %+v", i, f)
 		}
 	}
-	text, _, _ = readBody([]byte("Content-Type: text/html; charset=utf-8\r\n\r\n<style>p{}</style><script>x()</script><p>Hello <b>you</b> <img alt='logo' src='https://evil.example/p.png'></p><ul><li>one</li></ul>"))
+	text := readBody([]byte("Content-Type: text/html; charset=utf-8\r\n\r\n<style>p{}</style><script>x()</script><p>Hello <b>you</b> <img alt='logo' src='https://evil.example/p.png'></p><ul><li>one</li></ul>"), false).text
 	if text != "Hello **you** logo\n\n- one" {
 		t.Errorf("of HTML: %q", text)
 	}
@@ -117,9 +116,16 @@ func TestNewest(t *testing.T) {
 		"german":             {true, "Ja.\n\nAm 23.11.2026 um 08:00 schrieb Bot:\n> Soll ich?", "Ja."},
 		"chinese":            {true, "好的\n\n在 2026年11月23日，Bot 写道：\n> 要吗？", "好的"},
 		"between the lines":  {true, "On Monday 2026 Bot wrote:\n> One?\nYes.\n> Two?\nNo.", "On Monday 2026 Bot wrote:\n> One?\nYes.\n> Two?\nNo."},
-		"above, then quote":  {true, "> One?\nYes.\n\n> Two?", "> One?\nYes."},
+		"above, then quote":  {true, "> One?\nYes.\n\n> Two?", "> One?\nYes.\n\n> Two?"},
+		"quotes an error":    {true, "What does this line mean?\n> ERROR 42: flux", "What does this line mean?\n> ERROR 42: flux"},
+		"long, unintroduced": {true, "Yes.\n" + strings.Repeat("> line\n", 20), "Yes."},
+		"163.com":            {true, "好的\n\n在 2026-01-01 10:00:00，\"Bot\" <bot@example.net> 写道：\n\nold without mark", "好的"},
+		"no mail below":      {true, "See:\n\nIn 2026 ann@example.org asked and Bob wrote a book:\nok", "See:\n\nIn 2026 ann@example.org asked and Bob wrote a book:\nok"},
+		"outlook in polish":  {true, "Tak\n\nOd: Bot <bot@example.net>\nWysłano: czwartek, 1 stycznia 2026 10:00\nDo: Ann\nTemat: x\n\nstare", "Tak"},
+		"outlook in korean":  {true, "네\n\n보낸 사람: Bot <bot@example.net>\n보낸 날짜: 2026년 1월 1일 10:00\n받는 사람: Ann\n제목: x\n\n옛", "네"},
+		"russian, two lines": {true, "Да\n\nпн, 1 янв. 2026 г. в 10:00, Bot\n<bot@example.net>:\n\n> x", "Да"},
 		"only a quote":       {true, "> One?", "> One?"},
-		"no introduction":    {true, "These are good:\n\n> One?", "These are good:"},
+		"no introduction":    {true, "These are good:\n\n> One?", "These are good:\n\n> One?"},
 		"signature, quote":   {true, "Yes.\n\n-- \nAnn\n\nOn Mon, 23 Nov 2026, Bot wrote:\n> Shall I?", "Yes."},
 		"quote, signature":   {true, "Yes.\n\nOn Mon, 23 Nov 2026, Bot wrote:\n> Shall I?\n\n-- \nAnn", "Yes."},
 		"outlook":            {true, "Yes.\n\n________________________________\nFrom: Bot <bot@example.net>\nSent: Monday\nTo: Ann\nSubject: Lunch\n\nShall I?", "Yes."},
@@ -163,9 +169,10 @@ func FuzzMail(f *testing.F) {
 			t.Errorf("head %+v", h)
 		}
 		proven(h.results, "mx", "b")
-		text, files, err := readBody(raw)
-		if err != nil || !utf8.ValidString(text) || len(files) > maxFiles {
-			t.Errorf("%q, %d files, %v", text, len(files), err)
+		b := readBody(raw, false)
+		text := b.text
+		if !utf8.ValidString(text+b.attached) || len(b.files) > maxFiles {
+			t.Errorf("%q, %d files", text, len(b.files))
 		}
 		for _, answers := range []bool{false, true} {
 			if short := newest(text, answers); len(short) > len(text) || short == "" && strings.TrimSpace(text) != "" {

@@ -37,10 +37,11 @@ func unsigned(lines []string) []string {
 }
 
 // unquoted cuts the mail that was answered, if it comes last: lines with > after one that
-// says who wrote them, or what begins with the head of a mail.
+// says who wrote them, or what begins with the head of a mail, or follows an introduction without
+// such marks.
 func unquoted(lines []string) []string {
 	for i := range lines {
-		if divided(lines, i) {
+		if divided(lines, i) || unmarked(lines, i) {
 			return lines[:i]
 		}
 	}
@@ -62,15 +63,43 @@ func trailed(lines []string) ([]string, bool) {
 	if !slices.ContainsFunc(lines[end:], quotes) {
 		return nil, false
 	}
-	// Who wrote it stands on one or two lines: "On Monday, Ann\n<ann@example.org> wrote:".
-	if end > 1 && introduces.MatchString(lines[end-2]) && introduction.MatchString(clean(lines[end-2]+" "+lines[end-1])) {
-		return lines[:end-2], true
+	// Its introduction has one or two lines: "On Monday, Ann\n<ann@example.org> wrote:".
+	if end > 1 && !blank(lines[end-2]) && (end == 2 || blank(lines[end-3])) {
+		if introduction.MatchString(clean(lines[end-2] + " " + lines[end-1])) {
+			return lines[:end-2], true
+		}
 	}
 	if end > 0 && introduction.MatchString(clean(lines[end-1])) {
 		return lines[:end-1], true
 	}
+	if end > 0 && marks(lines[end:]) <= maxCited {
+		return lines, true // the person has quoted it
+	}
 	return lines[:end], true
 }
+
+// maxCited is how many lines a quote without an introduction may have that a person has written.
+const maxCited = 10
+
+// marks is how many lines are quoted.
+func marks(lines []string) (n int) {
+	for _, l := range lines {
+		if quotes(l) {
+			n++
+		}
+	}
+	return n
+}
+
+// unmarked reports whether a line introduces all that follows, which has no marks: so do 163.com and
+// QQ Mail.
+func unmarked(lines []string, i int) bool {
+	return i > 0 && blank(lines[i-1]) && strong.MatchString(clean(lines[i])) && marks(lines[i+1:]) == 0
+}
+
+// strong matches a line that can introduce nothing but a mail.
+var strong = regexp.MustCompile(`(?i)^.{0,300}\d{4}.{0,200}@.{0,200}` +
+	`(写道|寫道|wrote|schrieb|écrit|escribió|escreveu|scritto|schreef|skrev|napisał(\(a\))?|пишет|написал(а)?)\s?[:：]$`)
 
 // clean takes the marks of bold and italic text away.
 func clean(line string) string { return strings.Trim(line, "*_ \t") }
@@ -81,9 +110,6 @@ func quotes(line string) bool { return strings.HasPrefix(strings.TrimSpace(line)
 // introduction matches a line that says who wrote what follows: it ends with a colon, and
 // has an address, a time or a year in it.
 var introduction = regexp.MustCompile(`(?i)^.{0,300}(@|\d{4}|\d:\d\d|写道|寫道|wrote|schrieb|écrit|escribió|scritto).{0,200}[:：]$`)
-
-// introduces matches the first of two such lines.
-var introduces = regexp.MustCompile(`^[*_ ]*(On|Am|Le|El|Il|Em|Op|Den|在|于) ?`)
 
 // divided reports whether a mail that was answered begins at a line: with its head, or with
 // a line that says so before its head.
@@ -99,6 +125,9 @@ func divided(lines []string, i int) bool {
 			at++
 		}
 	}
+	if labelled(lines, at) && (at > i || i > 0 && blank(lines[i-1])) {
+		return true
+	}
 	// Of the head, the sender comes first, and two more have to follow.
 	if at >= len(lines) || !headFrom.MatchString(strings.TrimLeft(lines[at], "*_ \t")) {
 		return false
@@ -111,6 +140,27 @@ func divided(lines []string, i int) bool {
 	}
 	return more >= 2
 }
+
+// labelled reports whether the head of a mail begins at a line, in any language: the sender's
+// address behind a label, and three more labels below it, one of them with a time.
+func labelled(lines []string, at int) bool {
+	if at+3 >= len(lines) || !label.MatchString(lines[at]) || !strings.Contains(lines[at], "@") {
+		return false
+	}
+	timed := false
+	for _, l := range lines[at+1 : at+4] {
+		if !label.MatchString(l) {
+			return false
+		}
+		timed = timed || clock.MatchString(l)
+	}
+	return timed
+}
+
+var (
+	label = regexp.MustCompile(`^[*_ \t]*[\p{L}\p{M}][\p{L}\p{M} ]{0,24}\**\s?[:：]\**\s*\S`)
+	clock = regexp.MustCompile(`\d[:.]\d\d|\d{4}`)
+)
 
 var (
 	originalMessage = regexp.MustCompile(`(?i)^(original message|ursprüngliche nachricht|message d'origine|mensaje original|messaggio originale|原始邮件|原始郵件|元のメッセージ)$`)

@@ -46,6 +46,8 @@ type arrival struct {
 	files    []file
 	external bool   // the sender belongs to another company
 	pressed  string // the label of the button that was pressed; empty means a message
+	parent   string // the message that it quotes
+	merged   bool   // it is several messages that somebody passes on
 }
 
 // pressID is the ID of the press of a button: of the event, and of the message with the
@@ -154,7 +156,7 @@ func (s *session) readMessage(e *envelope) (*arrival, error) {
 	group := m.ChatType != "p2p"
 	_, own := s.mine.Get(m.Parent)
 	a := &arrival{
-		files:    files,
+		files: files, merged: m.Type == "merge_forward",
 		external: from.Tenant != "" && e.Header.Tenant != "" && from.Tenant != e.Header.Tenant,
 		Incoming: channel.Incoming{
 			ID: m.ID, From: channel.Sender{ID: from.ID.Open, Bot: from.Type != "user"},
@@ -164,6 +166,9 @@ func (s *session) readMessage(e *envelope) (*arrival, error) {
 			Text:      text,
 			Time:      written(m.Created),
 		},
+	}
+	if !own && isID(m.Parent, "om_") {
+		a.parent = m.Parent
 	}
 	if m.Thread != "" { // the thread is known by its first message, which can be answered
 		a.At.Thread = m.ID
@@ -259,12 +264,13 @@ type file struct {
 	key             string
 	kind            string // image or file
 	name, mediaType string // no type: the event does not say it
+	message         string // that has it; empty means the one that has arrived
 }
 
 const maxListed = 20 // files of a message that are handed over
 
 // readContent returns the text of a message as Markdown and its files (接收消息内容,
-// im-v1/message/events/message_content). A type that says nothing to a reader has neither.
+// im-v1/message/events/message_content). Of a type that is not read it returns a line that says so.
 func readContent(kind, content string) (text string, files []file, err error) {
 	var c struct {
 		Text      string
@@ -274,11 +280,23 @@ func readContent(kind, content string) (text string, files []file, err error) {
 		Name      string
 		Longitude string
 		Latitude  string
+		Chat      string `json:"chat_id"`
+		User      string `json:"user_id"`
+		Topic     string
+		Options   []string
+		Summary   string
 	}
 	switch kind {
 	case "post":
 		return readPost(content)
-	case "text", "image", "file", "audio", "media", "location":
+	case "interactive":
+		text, files, err := readPost(content)
+		if err != nil || text == "" {
+			text = "(a card, which cannot be shown here)"
+		}
+		return text, files, nil
+	case "text", "image", "file", "audio", "media", "location", "share_chat", "share_user", "vote",
+		"share_calendar_event", "calendar":
 		if err := json.Unmarshal([]byte(content), &c); err != nil {
 			return "", nil, fmt.Errorf("the content of a message of the type %s: %w", kind, err)
 		}
@@ -288,15 +306,27 @@ func readContent(kind, content string) (text string, files []file, err error) {
 		return c.Text, nil, nil
 	case "location":
 		return strings.TrimSpace(fmt.Sprintf("%s (geo:%s,%s)", c.Name, c.Latitude, c.Longitude)), nil, nil
+	case "sticker":
+		return "(a sticker)", nil, nil
+	case "share_chat":
+		return "(a group is shared: " + printable.Line(c.Chat, 100) + ")", nil, nil
+	case "share_user":
+		return "(a contact is shared: " + printable.Line(c.User, 100) + ")", nil, nil
+	case "vote":
+		return printable.Text("Poll: " + c.Topic + "\n- " + strings.Join(c.Options, "\n- ")), nil, nil
+	case "share_calendar_event", "calendar":
+		return "(an event of a calendar: " + printable.Line(c.Summary, 200) + ")", nil, nil
+	case "system":
+		return "", nil, nil
 	}
 	f, ok := map[string]file{
-		"image": {c.ImageKey, "image", "image", ""},
-		"file":  {c.FileKey, "file", cmp.Or(c.FileName, "file"), ""},
-		"audio": {c.FileKey, "file", "audio.opus", "audio/ogg"},
-		"media": {c.FileKey, "file", cmp.Or(c.FileName, "video.mp4"), "video/mp4"},
+		"image": {c.ImageKey, "image", "image", "", ""},
+		"file":  {c.FileKey, "file", cmp.Or(c.FileName, "file"), "", ""},
+		"audio": {c.FileKey, "file", "audio.opus", "audio/ogg", ""},
+		"media": {c.FileKey, "file", cmp.Or(c.FileName, "video.mp4"), "video/mp4", ""},
 	}[kind]
 	if !ok || f.key == "" {
-		return "", nil, nil
+		return "(a message of the type " + printable.Line(kind, 40) + ", which cannot be shown here)", nil, nil
 	}
 	return "", []file{f}, nil
 }
@@ -317,12 +347,14 @@ type element struct {
 // readPost reads a rich text (富文本, the same page).
 func readPost(content string) (string, []file, error) {
 	var post struct {
-		Title   string
-		Content [][]element
+		Title    string
+		Content  [][]element
+		Elements [][]element // of a card
 	}
 	if err := json.Unmarshal([]byte(content), &post); err != nil {
 		return "", nil, fmt.Errorf("the content of a rich text: %w", err)
 	}
+	post.Content = append(post.Content, post.Elements...)
 	var files []file
 	lines := make([]string, 0, len(post.Content)+1)
 	if post.Title != "" {
@@ -354,11 +386,11 @@ func readPost(content string) (string, []file, error) {
 				line.WriteString("---")
 			case "img":
 				if e.ImageKey != "" && len(files) < maxListed {
-					files = append(files, file{e.ImageKey, "image", "image", ""})
+					files = append(files, file{e.ImageKey, "image", "image", "", ""})
 				}
 			case "media":
 				if e.FileKey != "" && len(files) < maxListed {
-					files = append(files, file{e.FileKey, "file", "video.mp4", "video/mp4"})
+					files = append(files, file{e.FileKey, "file", "video.mp4", "video/mp4", ""})
 				}
 			}
 		}

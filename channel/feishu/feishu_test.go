@@ -322,7 +322,6 @@ func TestLeavesOut(t *testing.T) {
 		for _, d := range []*feishutest.Delivery{
 			second(s.Write(feishutest.Bot, object{"content": object{"text": "its own"}})),
 			second(s.Write("ou_4711", object{"content": object{"text": " "}})),
-			second(s.Write("ou_4711", object{"message_type": "sticker", "content": object{"file_key": "f"}})),
 			s.Push("im.message.message_read_v1", object{"reader": object{}}),
 			s.Push("card.action.trigger", object{"action": object{"tag": "button", "value": object{"other": "card"}}}),
 			s.Push("card.action.trigger", object{"action": object{"tag": "button", "value": "text"}}),

@@ -30,7 +30,7 @@ func (s *session) load(ctx context.Context, a *arrival) []chat.File {
 		list = append(list, platform.Attachment{
 			Name: f.name, MediaType: f.mediaType,
 			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
-				return s.fetch(ctx, a.ID, f, limit)
+				return s.fetch(ctx, cmp.Or(f.message, a.ID), f, limit)
 			},
 		})
 	}

@@ -44,9 +44,10 @@ func (s *session) take(ctx context.Context, a *arrival) error {
 		return err
 	}
 	m := a.Incoming
-	return s.Hand(ctx, a.ID, &m, len(a.files) > 0, func(ctx context.Context) error {
+	return s.Hand(ctx, a.ID, &m, len(a.files) > 0 || a.parent != "", func(ctx context.Context) error {
 		if s.Wants(ctx, m) {
 			s.introduce(ctx, a, &m)
+			s.cite(ctx, a, &m)
 			m.Files = s.load(ctx, a)
 		}
 		return nil

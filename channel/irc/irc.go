@@ -135,7 +135,7 @@ func New(c Config) (*Channel, error) {
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: "irc", Local: true, MaxText: maxText, Length: cost}
+	return channel.Traits{Platform: "irc", Local: true, MaxText: maxText, Length: cost, MaxCode: 12}
 }
 
 // cost measures a text by how long it takes to send: in bytes, but a short line takes as

@@ -23,12 +23,15 @@ import (
 
 // GFM returns a parser of GitHub's Markdown; bare addresses become links if links is true.
 func GFM(links bool) parser.Parser {
-	all := []goldmark.Extender{extension.Strikethrough, extension.Table, extension.TaskList}
+	all := []goldmark.Extender{emphasis{struck: true}, extension.Strikethrough, extension.Table, extension.TaskList}
 	if links {
 		all = append(all, extension.Linkify)
 	}
 	return goldmark.New(goldmark.WithExtensions(all...)).Parser()
 }
+
+// CommonMark returns a parser that knows no more than CommonMark does.
+func CommonMark() parser.Parser { return goldmark.New(goldmark.WithExtensions(emphasis{})).Parser() }
 
 // Dialect says how a platform writes the parts of a Markdown text. Parser, Text, Code, Link,
 // Heading and Fence are required, and Table if the parser knows tables. A dialect is safe

@@ -1,35 +1,44 @@
 package markup
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+	extensions "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
 )
 
-// Room is how long a message may be.
+// Room is how long a text may be; Max 0 means that nothing bounds it. Length measures a text; nil
+// counts characters. Code is how many lines of a block of code are shown; 0 means all.
 type Room struct {
-	// Max is the longest text; 0 means that nothing bounds it. Length measures a text; nil counts
-	// characters.
 	Max    int
 	Length func(text string) int
+	Code   int
 }
-
-// Fits reports whether a text needs no second message.
-func (r Room) Fits(text string) bool { return r.Max == 0 || r.Measure(text) <= r.Max }
 
 // Measure returns how long a text is.
 func (r Room) Measure(text string) int {
 	if r.Length != nil {
 		return r.Length(text)
 	}
-	return strings.Count(text, "") - 1
+	return utf8.RuneCountInString(text)
 }
+
+// Fits reports whether a text needs no second message.
+func (r Room) Fits(text string) bool { return r.Max == 0 || r.Measure(text) <= r.Max }
 
 // Split cuts Markdown into messages that fit. Blocks stay whole where they can: paragraphs,
 // lists, tables and fenced code. A longer code block is closed and opened again, a longer
 // table repeats its head, and a longer paragraph is cut between sentences or words, but not
-// in a link.
+// in a link. Text that is bold across a cut is bold on both sides.
 func Split(text string, t Room) (parts []string) {
 	text = boundTables(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")))
+	if t.Code > 0 {
+		text = shortenCode(text, t.Code)
+	}
 	if text == "" {
 		return nil
 	}
@@ -63,6 +72,33 @@ func Split(text string, t Room) (parts []string) {
 		parts = append(parts, now)
 	}
 	return slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" })
+}
+
+// shortenCode keeps the first lines of a long block of code, and says how many follow.
+func shortenCode(text string, most int) string {
+	var out, code []string
+	open := ""
+	end := func() {
+		if more := len(code) - most; more > 1 {
+			code = append(code[:most:most], fmt.Sprintf("[… %d more lines]", more))
+		}
+		out, code, open = append(out, code...), nil, ""
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		f := fence(strings.TrimLeft(line, " \t>"))
+		switch {
+		case open == "":
+			open = f
+			out = append(out, line)
+		case strings.HasPrefix(f, open) && strings.Trim(line, " \t>"+f[:1]) == "":
+			end()
+			out = append(out, line)
+		default:
+			code = append(code, line)
+		}
+	}
+	end()
+	return strings.Join(out, "\n")
 }
 
 // maxCells is how many cells the tables of a text may have, if each line is as long as the longest row.
@@ -152,10 +188,127 @@ func pieces(block string, t Room) []string {
 			return list
 		}
 	}
+	const room = 3 * maxMarks
+	if marks := marksIn(block); len(marks) > 0 && t.Max > 2*room {
+		list := reopen(block, packed(lines, "\n", Room{Max: t.Max - room, Length: t.Length}), marks)
+		if !slices.ContainsFunc(list, func(piece string) bool { return !t.Fits(piece) }) {
+			return list
+		}
+	}
 	return packed(lines, "\n", t)
 }
 
-// smaller returns traits with less room, by the length of a text.
+// maxMarks is how many bytes of marks are closed at a cut, and opened behind it.
+const maxMarks = 12
+
+// marked is a part of a block between marks: from is behind the first one, to before the last one.
+type marked struct {
+	from, to int
+	mark     string
+}
+
+// marksIn returns the parts of a block that are bold, italic, struck or code, the outer ones first.
+func marksIn(block string) (list []marked) {
+	if !strings.ContainsAny(block, "*_~`") {
+		return nil
+	}
+	_ = ast.Walk(GFM(false).Parse(text.NewReader([]byte(block))), func(n ast.Node, in bool) (ast.WalkStatus, error) {
+		length := markLength(n)
+		if !in || length == 0 {
+			return ast.WalkContinue, nil
+		}
+		from, to := edge(n, ast.Node.FirstChild, false), edge(n, ast.Node.LastChild, true)
+		if from >= length && to > from && to+length <= len(block) {
+			if mark := block[from-length : from]; block[to:to+length] == mark {
+				list = append(list, marked{from, to, mark})
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return list
+}
+
+// markLength is how long the mark of a node is; 0 for one without.
+func markLength(n ast.Node) int {
+	switch n := n.(type) {
+	case *ast.Emphasis:
+		return n.Level
+	case *extensions.Strikethrough:
+		return 2
+	case *ast.CodeSpan:
+		return 1
+	}
+	return 0
+}
+
+// edge returns where what is in a node begins or ends; -1 if that cannot be known.
+func edge(n ast.Node, child func(ast.Node) ast.Node, end bool) int {
+	c := child(n)
+	if t, ok := c.(*ast.Text); ok {
+		if end {
+			return t.Segment.Stop
+		}
+		return t.Segment.Start
+	}
+	length := 0
+	if c != nil {
+		length = markLength(c)
+	}
+	at := -1
+	if length > 0 {
+		at = edge(c, child, end)
+	}
+	switch {
+	case at < 0:
+		return -1
+	case end:
+		return at + length
+	}
+	return at - length
+}
+
+// reopen closes the marks that are open where a block is cut, and opens them behind the cut.
+func reopen(block string, pieces []string, marks []marked) []string {
+	type span struct{ from, to int }
+	spans := make([]span, len(pieces))
+	at := 0
+	for i, piece := range pieces {
+		n := strings.Index(block[at:], piece)
+		if n < 0 {
+			return pieces
+		}
+		spans[i] = span{at + n, at + n + len(piece)}
+		at = spans[i].to
+	}
+	for i := range spans[1:] { // no cut is beside a mark on its inner side
+		a, b := &spans[i], &spans[i+1]
+		for _, m := range slices.Backward(marks) {
+			if length := len(m.mark); a.to == m.to {
+				a.to, b.from = m.to+length, max(b.from, m.to+length)
+			} else if a.to == m.from {
+				a.to, b.from = m.from-length, m.from-length
+			}
+		}
+	}
+	var out []string
+	for _, s := range spans {
+		var before, after string
+		for _, m := range marks {
+			if m.from < s.from && s.from < m.to && len(before)+len(m.mark) <= maxMarks {
+				before += m.mark
+			}
+			if m.from < s.to && s.to < m.to && len(after)+len(m.mark) <= maxMarks {
+				after = m.mark + after
+			}
+		}
+		if s.from < s.to {
+			out = append(out, before+strings.TrimSpace(block[s.from:s.to])+after)
+		}
+	}
+	return out
+}
+
+// smaller returns a limit with less room, by the length of a text.
 func smaller(t Room, by string) Room {
 	t.Max = max(0, t.Max-t.Measure(by))
 	return t

@@ -29,6 +29,8 @@ func TestSplit(t *testing.T) {
 		{"a link moves on", "please see [the long page](https://x.y/z)", 33, []string{"please see", "[the long page](https://x.y/z)"}},
 		{"code is closed and opened", "```go\naaaa\nbbbb\ncccc\n```", 19, []string{"```go\naaaa\nbbbb\n```", "```go\ncccc\n```"}},
 		{"a table repeats its head", "|a|b|\n|-|-|\n|1|2|\n|3|4|\n|5|6|", 24, []string{"|a|b|\n|-|-|\n|1|2|\n|3|4|", "|a|b|\n|-|-|\n|5|6|"}},
+		{"bold across a cut", "see **one two three. Four five six seven eight nine ten. Eleven twelve** end of it all, and more words", 77, []string{"see **one two three.**", "**Four five six seven eight nine ten.**", "**Eleven twelve** end of it all, and more", "words"}},
+		{"bold ends at a cut", "**" + strings.Repeat("很长", 15) + "。**" + strings.Repeat("后", 50), 73, []string{"**" + strings.Repeat("很长", 15) + "。**", strings.Repeat("后", 35), strings.Repeat("后", 15)}},
 		{"empty lines in code", "x\n\n```\na\n\nb\n```\n\ny", 14, []string{"x", "```\na\n\nb\n```", "y"}},
 	} {
 		got := Split(c.text, Room{Max: c.max})
@@ -48,14 +50,14 @@ func TestSplitLosesNothing(t *testing.T) {
 		for range r.IntN(40) {
 			text += words[r.IntN(len(words))]
 		}
-		traits := Room{Max: 24 + r.IntN(52)}
+		limit := Room{Max: 24 + r.IntN(52)}
 		if r.IntN(2) == 0 {
-			traits.Length = func(s string) int { return len(s) }
+			limit.Length = func(s string) int { return len(s) }
 		}
-		parts := Split(text, traits)
+		parts := Split(text, limit)
 		for _, part := range parts {
-			if traits.Measure(part) > traits.Max {
-				t.Fatalf("%q: %q is %d long, the limit is %d", text, part, traits.Measure(part), traits.Max)
+			if limit.Measure(part) > limit.Max {
+				t.Fatalf("%q: %q is %d long, the limit is %d", text, part, limit.Measure(part), limit.Max)
 			}
 			if strings.TrimSpace(part) == "" || !utf8.ValidString(part) {
 				t.Fatalf("%q: part %q", text, part)
@@ -68,6 +70,47 @@ func TestSplitLosesNothing(t *testing.T) {
 			t.Fatalf("%q became %q", want, got)
 		}
 	}
+}
+
+func TestSplitShortensCode(t *testing.T) {
+	code := "before\n\n```sh\n" + strings.Repeat("ls\n", 150) + "```\n\n- item\n  ```\n  a\n  b\n  c\n  ```\nafter"
+	got := strings.Join(Split(code, Room{Code: 2}), "\n\n")
+	if want := "before\n\n```sh\nls\nls\n[… 148 more lines]\n```\n\n- item\n  ```\n  a\n  b\n  c\n  ```\nafter"; got != want {
+		t.Errorf("got %q", got)
+	}
+	if open := "```\n" + strings.Repeat("ls\n", 9); strings.Count(Split(open, Room{Code: 2})[0], "ls") != 2 {
+		t.Error("a block that does not end is shown whole")
+	}
+}
+
+// No part shows a mark whose other half is in another part.
+func TestSplitKeepsMarks(t *testing.T) {
+	text := strings.Repeat("Some **bold words that go on. And on** and `code with spaces` and ***both of them*** 很长**重点。**后面 ~~gone away~~ ", 12)
+	for limit := 73; limit < 400; limit++ {
+		for _, part := range Split(text, Room{Max: limit}) {
+			if n := utf8.RuneCountInString(part); n > limit {
+				t.Fatalf("%d: %q has %d", limit, part, n)
+			}
+			for _, mark := range []string{"*", "`", "~~"} {
+				if strings.Count(part, mark)%2 != 0 {
+					t.Fatalf("%d: %q", limit, part)
+				}
+			}
+			if shown := plainText(part); strings.ContainsAny(shown, "*`~") {
+				t.Fatalf("%d: %q shows %q", limit, part, shown)
+			}
+		}
+	}
+}
+
+// plainText is a text without its marks.
+func plainText(markdown string) string {
+	bare := func(s string) string { return s }
+	return Dialect{
+		Parser: GFM(false), Text: func(s string, _ bool) string { return s }, Code: bare, Link: Link.Plain,
+		Heading: func(_ int, s string) string { return s }, Fence: func(_, s string) string { return s },
+		Table: func(t Table) string { return Aligned(t.Words, 10, false) },
+	}.Render(markdown)
 }
 
 // A long head, which a person can talk a model into, does not multiply what is sent.
@@ -129,15 +172,15 @@ func FuzzSplit(f *testing.F) {
 	f.Add("One two. [a](b)\n\n```go\nx\n\ny\n```\n|a|b|\n|-|-|\n|1|2|\n", uint16(40))
 	f.Add("~~~\n````\n"+strings.Repeat("🙂", 60)+"\xff\n\n|\n|-\n[[[[", uint16(24))
 	f.Fuzz(func(t *testing.T, text string, most uint16) {
-		traits := Room{Max: max(20, int(most)%4096)}
+		limit := Room{Max: max(20, int(most)%4096)}
 		total := 0
-		for _, part := range Split(text, traits) {
+		for _, part := range Split(text, limit) {
 			total += len(part)
-			if traits.Measure(part) > traits.Max || strings.TrimSpace(part) == "" || utf8.ValidString(text) && !utf8.ValidString(part) {
-				t.Fatalf("a part of %q with %d: %q", text, traits.Max, part)
+			if limit.Measure(part) > limit.Max || strings.TrimSpace(part) == "" || utf8.ValidString(text) && !utf8.ValidString(part) {
+				t.Fatalf("a part of %q with %d: %q", text, limit.Max, part)
 			}
 		}
-		if total > 8*len(text)+traits.Max {
+		if total > 8*len(text)+limit.Max {
 			t.Errorf("%q became %d bytes", text, total)
 		}
 	})

@@ -159,6 +159,8 @@ func (c *Channel) arrival(me *account, room string, e event) (*arrival, bool) {
 		return a, true
 	case typeSticker:
 		said.Kind = typeSticker
+	case typePoll:
+		said.Kind, said.Body = "m.text", asked(e.Content)
 	case typeMessage:
 	default:
 		return nil, false
@@ -196,7 +198,31 @@ func (s content) says(reply bool) (text string, files []file) {
 	case typeSticker:
 		return "(a sticker: " + printable.Line(body, 200) + ")", nil
 	}
-	return "", nil // a redacted message, or a kind that nobody knows
+	if strings.HasPrefix(s.Kind, "m.key.") {
+		return "", nil // of clients that verify each other
+	}
+	return body, nil // of a kind that nobody knows; a redacted one has none
+}
+
+// asked returns what a poll asks.
+func asked(raw json.RawMessage) string {
+	type text struct {
+		Text string `json:"org.matrix.msc1767.text"`
+	}
+	var said struct {
+		Poll struct {
+			Question text
+			Answers  []text
+		} `json:"org.matrix.msc3381.poll.start"`
+	}
+	if err := json.Unmarshal(raw, &said); err != nil || said.Poll.Question.Text == "" {
+		return "(a poll, which cannot be shown here)"
+	}
+	out := "Poll: " + printable.Line(said.Poll.Question.Text, 300)
+	for _, a := range said.Poll.Answers[:min(len(said.Poll.Answers), 20)] {
+		out += "\n- " + printable.Line(a.Text, 200)
+	}
+	return out
 }
 
 // named reports whether a message names the account, and returns the text without its name at

@@ -157,7 +157,18 @@ func testMessages(t *testing.T, w *world) {
 	w.ann.send(w.direct, "m.reaction", object{"m.relates_to": object{"rel_type": "m.annotation", "event_id": first, "key": "👍"}})
 	w.ann.do("PUT", "rooms/"+w.direct+"/state/m.room.topic/", object{"topic": "new"}, nil)
 	w.ann.do("PUT", "rooms/"+w.direct+"/redact/"+first+"/1", object{}, nil)
-	w.ann.say(w.direct, "?", object{"msgtype": "org.example"})
+	w.ann.say(w.direct, "?", object{"msgtype": "m.key.verification.request"})
+	w.ann.say(w.direct, "a kind of its own", object{"msgtype": "org.example"})
+	if m := in.next(t); m.Text != "a kind of its own" {
+		t.Errorf("an unknown kind: %+v", m)
+	}
+	const plain = "org.matrix.msc1767.text"
+	w.ann.send(w.direct, "org.matrix.msc3381.poll.start", object{"org.matrix.msc3381.poll.start": object{
+		"question": object{plain: "Lunch?"}, "answers": []object{{"id": "1", plain: "Soup"}, {"id": "2", plain: "Rice"}},
+	}})
+	if m := in.next(t); m.Text != "Poll: Lunch?\n- Soup\n- Rice" {
+		t.Errorf("a poll: %+v", m)
+	}
 	w.ann.say(w.direct, "by a bot", object{"msgtype": "m.notice"})
 	if m := in.next(t); m.Text != "by a bot" || !m.From.Bot {
 		t.Errorf("a notice: %+v", m)

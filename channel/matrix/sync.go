@@ -29,7 +29,7 @@ const (
 
 // timelineTypes are the events that count. Those about people and rights make the channel forget
 // what it knew about them.
-var timelineTypes = []string{typeMessage, typeEncrypted, typeSticker, typeMember, typeLevels, typeTombstone}
+var timelineTypes = []string{typeMessage, typeEncrypted, typeSticker, typePoll, typeMember, typeLevels, typeTombstone}
 
 // record is what is kept of an account.
 type record struct {

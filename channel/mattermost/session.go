@@ -261,7 +261,8 @@ func (s *session) take(ctx context.Context, p post) error {
 	})
 }
 
-// author returns who began a thread; nobody if there is none, or its post is gone.
+// author returns who began a thread; the bot, if it began with a mention; nobody if there is none, or
+// its post is gone.
 func (s *session) author(ctx context.Context, root string) (string, error) {
 	if author, ok := s.authors.Get(root); ok || root == "" {
 		return author, nil
@@ -269,6 +270,9 @@ func (s *session) author(ctx context.Context, root string) (string, error) {
 	var p post
 	if err := s.call(ctx, "GET", "posts/{}", []string{root}, nil, &p); err != nil && !errors.Is(err, channel.ErrGone) {
 		return "", err
+	}
+	if s.self.mention.MatchString(p.Message) {
+		p.User = s.self.ID // a thread that began with a mention is the bot's
 	}
 	s.authors.Put(root, p.User)
 	return p.User, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/internal/panics"
@@ -52,8 +53,12 @@ type Intake struct {
 // turn is a message's place in the order of its chat.
 type turn struct {
 	done chan struct{}
-	err  error // set when done is closed
+	err  error         // set when done is closed
+	next chan struct{} // closed when the next message may come although this one is not done
+	once sync.Once
 }
+
+func (t *turn) release() { t.once.Do(func() { close(t.next) }) }
 
 // Seen knows keys, such as those of messages that are safe; the oldest are forgotten.
 type Seen struct {
@@ -90,7 +95,7 @@ func (in *Intake) Start(ctx context.Context, j Job) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	mine := &turn{done: make(chan struct{})}
+	mine := &turn{done: make(chan struct{}), next: make(chan struct{})}
 	in.mu.Lock()
 	before := in.last[j.Chat]
 	in.last[j.Chat] = mine
@@ -117,13 +122,14 @@ func (in *Intake) Start(ctx context.Context, j Job) error {
 					if before.err != nil {
 						return fmt.Errorf("an earlier message of the chat was not taken: %w", before.err)
 					}
+				case <-before.next:
 				case <-ctx.Done():
 				}
 			}
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return j.Take(ctx)
+			return j.Take(channel.WithNext(ctx, mine.release))
 		})
 		if mine.err != nil && ctx.Err() == nil {
 			in.log.WarnContext(ctx, "a message was not taken; it is sent again", "platform", in.name, "error", mine.err)
@@ -180,6 +186,9 @@ func (in *Intake) Hand(
 func (in *Intake) Wants(ctx context.Context, m channel.Incoming) bool {
 	return channel.Wanted(ctx, in.to, m)
 }
+
+// Gathers is how long the receiver awaits what a person writes next.
+func (in *Intake) Gathers() time.Duration { return channel.Gathers(in.to) }
 
 // Wait waits for the messages that are being handed over.
 func (in *Intake) Wait() { in.work.Wait() }

@@ -19,8 +19,11 @@ import (
 // name and roles and the bytes of its files.
 type arrival struct {
 	channel.Incoming
-	edit  string // when it was edited; empty if it was not
-	files []file
+	edit   string // when it was edited; empty if it was not
+	files  []file
+	raw    string // the text as Slack writes it; empty if Incoming has it
+	shared []shared
+	below  bool // it is in a thread that somebody else has begun
 }
 
 // messageID is the ID of a message in all chats.
@@ -62,8 +65,9 @@ type event struct {
 	Files       []file
 	Inviter     string
 	// Message and Previous are those of an edited message.
-	Message  *version
-	Previous *version `json:"previous_message"`
+	Message     *version
+	Previous    *version `json:"previous_message"`
+	Attachments []shared
 }
 
 // version is a message before or after it was edited.
@@ -81,6 +85,25 @@ func (e event) edited() (event, bool) {
 	now := e.Message.event
 	now.Type, now.Channel, now.ChannelType = e.Type, e.Channel, e.ChannelType
 	return now, true
+}
+
+// shared is a message that somebody passes on, or what a program has attached.
+type shared struct {
+	Share    bool   `json:"is_share"`
+	Unfurl   bool   `json:"is_msg_unfurl"`
+	Author   string `json:"author_name"`
+	Title    string
+	Text     string
+	Fallback string
+	Files    []file
+}
+
+// text returns what an attachment says, as Slack writes it; empty for the preview of a link.
+func (a shared) text() string {
+	if !a.Share && !a.Unfurl {
+		return ""
+	}
+	return strings.TrimSpace(a.Title + "\n" + cmp.Or(a.Text, a.Fallback))
 }
 
 func (s *session) readEvent(payload []byte) (*arrival, error) {
@@ -128,7 +151,7 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 	switch {
 	case e.Hidden, e.User == "", e.Channel == "", e.TS == "":
 		return nil, nil
-	case !slices.Contains([]string{"", "file_share", "thread_broadcast"}, e.Subtype):
+	case !slices.Contains([]string{"", "file_share", "thread_broadcast", "me_message"}, e.Subtype):
 		return nil, nil // edits, deletions, joins and the like
 	case e.User == s.self.User, e.Bot != "" && e.Bot == s.self.Bot:
 		return nil, nil // its own
@@ -138,11 +161,20 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 		return nil, err
 	}
 	text, named := readText(e.Text, s.self.User)
-	if text == "" && len(e.Files) == 0 && !named {
+	var passed []shared
+	for _, a := range e.Attachments {
+		if a.text() != "" || len(a.Files) > 0 {
+			passed = append(passed, a)
+		}
+	}
+	if text == "" && len(e.Files) == 0 && !named && len(passed) == 0 {
 		return nil, nil
 	}
+	for _, a := range passed {
+		e.Files = append(e.Files, a.Files...)
+	}
 	direct := e.Type == "message" && (e.ChannelType == "im" || e.ChannelType == "app_home" || e.ChannelType == "" && strings.HasPrefix(e.Channel, "D"))
-	a := &arrival{files: e.Files, Incoming: channel.Incoming{
+	a := &arrival{files: e.Files, raw: e.Text, shared: passed, Incoming: channel.Incoming{
 		ID:        messageID(e.Channel, e.TS),
 		From:      channel.Sender{ID: e.User, Bot: e.Bot != "" || e.User == "USLACKBOT"},
 		At:        channel.Address{Chat: e.Channel, Thread: e.Thread, Message: messageID(e.Channel, e.TS)},
@@ -152,8 +184,11 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 		Time:      written,
 		Edited:    edit != "",
 	}, edit: edit}
-	if a.Group && a.At.Thread == "" {
+	if a.below = a.Group && a.At.Thread != "" && a.At.Thread != e.TS; !a.below && a.Group {
 		a.At.Thread = e.TS // the reply begins a thread, and what is written there belongs to it
+		if a.Mentioned {
+			s.begun.Put(messageID(e.Channel, e.TS), true)
+		}
 	}
 	return a, nil
 }

@@ -38,11 +38,20 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 // take completes a message and hands it over, unless that was done before.
 func (s *session) take(ctx context.Context, a *arrival) error {
 	m := a.Incoming
-	if !s.Wants(ctx, m) {
+	if a.below && !m.Mentioned {
+		hoped := m
+		hoped.Mentioned = true
+		m.Mentioned = s.Wants(ctx, hoped) && s.began(ctx, m.At)
+	}
+	wanted := s.Wants(ctx, m)
+	if !wanted {
 		a.files = nil
 	}
 	return s.Hand(ctx, a.ID+a.edit, &m, len(a.files) > 0, func(ctx context.Context) error {
 		s.people.Introduce(ctx, &m.From, s.meet)
+		if wanted {
+			s.complete(ctx, a, &m)
+		}
 		m.Files = s.load(ctx, a.files)
 		return nil
 	})

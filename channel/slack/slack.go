@@ -27,6 +27,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/platform"
+	"github.com/etui-run/etui/internal/recent"
 )
 
 // Platform is the platform's name in facts, identities and rules.
@@ -37,7 +38,9 @@ const (
 	maxText  = 4000      // characters of a message: Slack's advice, and the limit of an edit
 	maxFile  = 100 << 20 // bytes of a file that is sent; Slack takes 1 GB, but it is in memory here
 	maxFiles = 20 << 20  // bytes of the files of a message that arrives; others have no Data
-	maxBody  = 1 << 20   // bytes of a delivery or of an answer; larger ones are refused
+	// maxThreads is how many threads are remembered.
+	maxThreads = 4096
+	maxBody    = 1 << 20 // bytes of a delivery or of an answer; larger ones are refused
 )
 
 // Config says which app a channel is. Token and one of AppToken and Secret are needed.
@@ -75,7 +78,9 @@ type Channel struct {
 	seen   *platform.Seen
 	sent   *platform.Sent
 	people *platform.People
-	quiet  atomic.Bool // Slack lets this app show no status
+	begun  *recent.Cache[string, bool]   // by thread: it began with a mention
+	upTo   *recent.Cache[string, string] // by thread: the newest message that the agent has read
+	quiet  atomic.Bool                   // Slack lets this app show no status
 }
 
 var (
@@ -109,6 +114,7 @@ func New(config Config) (*Channel, error) {
 		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform),
 		people: platform.NewPeople(),
+		begun:  recent.New[string, bool](maxThreads), upTo: recent.New[string, string](maxThreads),
 	}
 	c.config.Workflows = maps.Clone(config.Workflows)
 	for _, name := range slices.Sorted(maps.Keys(config.Workflows)) {

@@ -84,7 +84,7 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 		files = append(files, attached(u.Message)...)
 	}
 	in.Text = cmp.Or(in.Text, described(m))
-	if in.Text == "" && len(files) == 0 {
+	if in.Text == "" && len(files) == 0 && m.External == nil {
 		return channel.Incoming{}, false // somebody joined, a title changed, …
 	}
 	command := strings.HasPrefix(in.Text, "/")
@@ -101,6 +101,17 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 		if !m.Reply.of(me) {
 			files = append(files, attached(m.Reply)...)
 		}
+	case m.External != nil && !command:
+		q := cmp.Or(m.External.Text, m.External.Caption, described(&m.External.message))
+		if m.Quote != nil {
+			q = cmp.Or(m.Quote.Text, q)
+		}
+		if there := attached(&m.External.message); q == "" && len(there) > 0 {
+			q = "(a file: " + there[0].Name + ")"
+		}
+		q = "From " + m.External.Origin.name() + ":\n" + cmp.Or(q, "(a message that is not shown)")
+		in.Text = strings.TrimSpace(platform.Quote(q, platform.MaxCited) + "\n\n" + in.Text)
+		files = append(files, attached(&m.External.message)...)
 	}
 	if !r.Wants(ctx, in) {
 		return in, true
@@ -240,6 +251,30 @@ func described(m *message) string {
 		return fmt.Sprintf("Location: latitude %g, longitude %g", m.Location.Latitude, m.Location.Longitude)
 	case m.Contact != nil:
 		return printable.Line(fmt.Sprintf("Contact: %s %s, %s", m.Contact.First, m.Contact.Last, m.Contact.Phone), 500)
+	case m.Poll != nil:
+		var options []string
+		for _, o := range m.Poll.Options {
+			options = append(options, printable.Line(o.Text, 200))
+		}
+		return "Poll: " + printable.Line(m.Poll.Question, 500) + "\n- " + strings.Join(options, "\n- ")
+	case m.Checklist != nil:
+		var tasks []string
+		for _, t := range m.Checklist.Tasks {
+			tasks = append(tasks, printable.Line(t.Text, 200))
+		}
+		return "Checklist: " + printable.Line(m.Checklist.Title, 500) + "\n- " + strings.Join(tasks, "\n- ")
+	case m.Dice != nil:
+		return fmt.Sprintf("%s (a die shows %d)", m.Dice.Emoji, m.Dice.Value)
+	case m.Game != nil:
+		return "Game: " + printable.Line(m.Game.Title, 200)
+	case m.Story != nil:
+		return "(a story of " + cmp.Or(printable.Line(m.Story.Chat.Title, 100), "somebody") + ", which bots cannot see)"
+	case m.Paid != nil:
+		return "(media to be paid for, which bots cannot see)"
+	case m.Invoice != nil:
+		return "Invoice: " + printable.Line(m.Invoice.Title, 200)
+	case m.Giveaway != nil:
+		return "(a giveaway)"
 	}
 	return ""
 }
@@ -279,7 +314,8 @@ func attached(m *message) (list []file) {
 func files(updates []update) bool {
 	return slices.ContainsFunc(updates, func(u update) bool {
 		m := u.Message
-		return m != nil && (len(attached(m)) > 0 || m.Reply != nil && len(attached(m.Reply)) > 0)
+		return m != nil && (len(attached(m)) > 0 || m.Reply != nil && len(attached(m.Reply)) > 0 ||
+			m.External != nil && len(attached(&m.External.message)) > 0)
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,7 +42,8 @@ type Config struct {
 	// Webhook is the public URL that leads to ServeHTTP. Empty means that Run polls, which
 	// needs no public URL.
 	Webhook string
-	// Records keeps which groups became supergroups; nil keeps it in memory.
+	// Records keeps which groups became supergroups, and the parts of an album that arrive by requests,
+	// until all are there; nil keeps them in memory.
 	Records store.Records
 	// Client makes all requests; nil means one with Go's defaults.
 	Client *http.Client
@@ -66,6 +68,9 @@ type Channel struct {
 	formers *recent.Cache[string, string]     // the other way round
 	records store.Records
 	sent    *platform.Sent
+
+	mu     sync.Mutex
+	albums map[string]*album // that arrive by requests
 }
 
 // The interfaces that a bot has.
@@ -81,7 +86,8 @@ var (
 // run is what a running channel has.
 type run struct {
 	*platform.Intake
-	me user
+	me   user
+	life context.Context //nolint:containedctx // while it runs
 }
 
 // server is Telegram's own Bot API server.
@@ -122,6 +128,7 @@ func New(cfg Config) (*Channel, error) {
 		moved: recent.New[string, string](maxMoves), formers: recent.New[string, string](maxMoves),
 		records: cmp.Or[store.Records](cfg.Records, &store.Memory{}),
 		sent:    platform.NewSent(Platform),
+		albums:  map[string]*album{},
 	}, nil
 }
 
@@ -152,7 +159,7 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err := c.recall(ctx); err != nil {
 		return err
 	}
-	r := &run{platform.NewIntake("Telegram", c.log, in, platform.NewSeen()), me}
+	r := &run{platform.NewIntake("Telegram", c.log, in, platform.NewSeen()), me, ctx}
 	c.run.Store(r)
 	defer r.Wait()
 	defer c.run.Store(nil)
@@ -163,6 +170,9 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
+	if err := c.resumeAlbums(ctx, r); err != nil {
+		return fmt.Errorf("reading albums that were not handed over: %w", err)
+	}
 	_ = r.Serve(ctx) // it ends with ctx
 	return nil
 }
@@ -171,11 +181,8 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 // acknowledged with the next request, also by the next Run.
 func (c *Channel) poll(ctx context.Context, r *run) error {
 	for ctx.Err() == nil {
-		var batch []json.RawMessage
 		asked := time.Now()
-		err := c.api.callFor(ctx, pollTime+platform.CallTime, "getUpdates", params{
-			"offset": c.offset, "limit": 100, "timeout": int(pollTime.Seconds()), "allowed_updates": allowed,
-		}, &batch)
+		batch, err := c.ask(ctx, r.Gathers())
 		switch {
 		case ctx.Err() != nil:
 			continue
@@ -320,6 +327,11 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	switch {
 	case u.ID == 0:
 		platform.Refuse(w, http.StatusBadRequest)
+	case ok && u.album() != "":
+		if err := c.part(req.Context(), r, u, body); err != nil {
+			c.log.WarnContext(req.Context(), "a part of an album was not stored; it is sent again", "error", err)
+			platform.Refuse(w, http.StatusServiceUnavailable)
+		}
 	case ok: // another one would come again for ever
 		r.Deliver(w, req, id(u.chat()), func(ctx context.Context) error { return c.handle(ctx, r, []update{u}) })
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -380,6 +381,60 @@ func TestAlbum(t *testing.T) {
 	in := start(t, newChannel(t, telegram.Config{Token: s.Token, URL: s.URL}), nil)
 	got := in.next(t)
 	if got.ID != strconv.FormatInt(first, 10) || got.Text != "both" || len(got.Files) != 2 || string(got.Files[1].Data) != "two" {
+		t.Errorf("an album: %+v", got)
+	}
+	if got := in.next(t); got.Text != "after" {
+		t.Errorf("after it: %+v", got)
+	}
+}
+
+// TestExternal brings a message of another chat that is answered, and the words that were chosen.
+func TestExternal(t *testing.T) {
+	t.Parallel()
+	s, _, in := conversation(t)
+	news := object{"type": "channel", "chat": object{"id": -100, "title": "News", "type": "channel"}}
+	write := func(fields object) channel.Incoming {
+		t.Helper()
+		all := object{"from": ann, "chat": private}
+		maps.Copy(all, fields)
+		s.Write(all)
+		return in.next(t)
+	}
+	document := object{"file_id": s.Upload([]byte("%PDF-")), "file_name": "a.pdf"}
+	m := write(object{"text": "what do you think of this?", "quote": object{"text": "the quoted words"}, "external_reply": object{"origin": news, "document": document}})
+	if m.Text != "> From News:\n> the quoted words\n\nwhat do you think of this?" || len(m.Files) != 1 || string(m.Files[0].Data) != "%PDF-" {
+		t.Errorf("%q, %+v", m.Text, m.Files)
+	}
+	if m := write(object{"text": "and?", "external_reply": object{"origin": news, "document": document}}); m.Text != "> From News:\n> (a file: a.pdf)\n\nand?" {
+		t.Errorf("%q", m.Text)
+	}
+	for want, fields := range map[string]object{
+		"Poll: Lunch?\n- Soup\n- Rice":            {"poll": object{"question": "Lunch?", "options": []object{{"text": "Soup"}, {"text": "Rice"}}}},
+		"🎲 (a die shows 4)":                       {"dice": object{"emoji": "🎲", "value": 4}},
+		"Game: Chess":                             {"game": object{"title": "Chess"}},
+		"(a story of Ann, which bots cannot see)": {"story": object{"chat": object{"id": 1, "title": "Ann"}}},
+	} {
+		if m := write(fields); m.Text != want {
+			t.Errorf("%q, want %q", m.Text, want)
+		}
+	}
+}
+
+// TestAlbumInTwoAnswers: the parts of an album are one message, also if the next poll brings some.
+func TestAlbumInTwoAnswers(t *testing.T) {
+	t.Parallel()
+	s, _, in := conversation(t)
+	parts := func(caption string, names ...string) {
+		for _, name := range names {
+			s.Write(object{"from": ann, "chat": private, "media_group_id": "g", "caption": caption, "photo": []object{{"file_id": s.Upload([]byte(name))}}})
+			caption = ""
+		}
+	}
+	parts("compare these three", "one")
+	time.Sleep(50 * time.Millisecond) // the poll has its answer
+	parts("", "two", "three")
+	s.Write(object{"from": ann, "chat": private, "text": "after"})
+	if got := in.next(t); got.Text != "compare these three" || len(got.Files) != 3 || string(got.Files[2].Data) != "three" {
 		t.Errorf("an album: %+v", got)
 	}
 	if got := in.next(t); got.Text != "after" {

@@ -84,10 +84,36 @@ type message struct {
 	Location   *struct{ Latitude, Longitude float64 } `json:"location"`
 	Venue      *struct{ Title, Address string }       `json:"venue"`
 	Contact    *contact                               `json:"contact"`
-	MigrateTo  int64                                  `json:"migrate_to_chat_id"`
-	MovedFrom  int64                                  `json:"migrate_from_chat_id"`
-	TopicMade  *struct{}                              `json:"forum_topic_created"`
-	Markup     *keyboard                              `json:"reply_markup"`
+	External   *external                              `json:"external_reply"`
+	Poll       *poll                                  `json:"poll"`
+	Dice       *struct {
+		Emoji string
+		Value int
+	} `json:"dice"`
+	Game      *struct{ Title, Description string } `json:"game"`
+	Story     *struct{ Chat place }                `json:"story"`
+	Checklist *struct {
+		Title string
+		Tasks []struct{ Text string }
+	} `json:"checklist"`
+	Paid      *struct{}               `json:"paid_media"`
+	Invoice   *struct{ Title string } `json:"invoice"`
+	Giveaway  *struct{}               `json:"giveaway"`
+	MigrateTo int64                   `json:"migrate_to_chat_id"`
+	MovedFrom int64                   `json:"migrate_from_chat_id"`
+	TopicMade *struct{}               `json:"forum_topic_created"`
+	Markup    *keyboard               `json:"reply_markup"`
+}
+
+// external is a message of another chat that is answered, with what it has.
+type external struct {
+	message
+	Origin origin `json:"origin"`
+}
+
+type poll struct {
+	Question string
+	Options  []struct{ Text string }
 }
 
 type origin struct {

@@ -1,8 +1,10 @@
 package telegram_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/telegram"
 	"github.com/etui-run/etui/channel/telegram/telegramtest"
+	"github.com/etui-run/etui/store"
 )
 
 func field(t *testing.T, page, name string) string {
@@ -138,4 +141,52 @@ func FuzzWebhook(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAlbumByWebhook: Telegram sends the next part of an album when this one was acknowledged. A part
+// that was acknowledged outlives the run.
+func TestAlbumByWebhook(t *testing.T) {
+	t.Parallel()
+	records := &store.Memory{}
+	s := server(t)
+	part := func(n int) string {
+		return fmt.Sprintf(`{"update_id":%d,"message":{"message_id":%d,"date":1,"from":{"id":4711,"first_name":"Ann"},"chat":{"id":4711,"type":"private"},"media_group_id":"a","caption":"%s","photo":[{"file_id":%q}]}}`,
+			n, n, map[int]string{1: "compare these three"}[n], s.Upload([]byte{byte('0' + n)}))
+	}
+	begin := func(ctx context.Context) (*inbox, func(body string) int) {
+		c := newChannel(t, telegram.Config{Token: s.Token, URL: s.URL, Webhook: "http://127.0.0.1:1/telegram", Records: records})
+		in := &inbox{make(chan channel.Incoming, 100), nil}
+		before := len(s.Calls("setWebhook"))
+		go func() { _ = c.Run(ctx, in) }()
+		if err := s.Wait(t.Context(), func() bool { return len(s.Calls("setWebhook")) > before }); err != nil {
+			t.Fatal(err)
+		}
+		secret := s.Calls("setWebhook")[0].Params["secret_token"].(string)
+		return in, func(body string) int {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/telegram", strings.NewReader(body))
+			r.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
+			w := httptest.NewRecorder()
+			c.ServeHTTP(w, r)
+			return w.Code
+		}
+	}
+	life, stop := context.WithCancel(t.Context())
+	_, deliver := begin(life)
+	if code := deliver(part(1)); code != http.StatusOK {
+		t.Fatalf("the first part: %d", code)
+	}
+	stop()
+	in, deliver := begin(t.Context())
+	for n := 2; n <= 3; n++ {
+		if code := deliver(part(n)); code != http.StatusOK {
+			t.Errorf("part %d: %d", n, code)
+		}
+	}
+	got := in.next(t)
+	if got.ID != "1" || got.Text != "compare these three" || len(got.Files) != 3 || string(got.Files[2].Data) != "3" {
+		t.Errorf("an album: %+v", got)
+	}
+	if code := deliver(part(2)); code != http.StatusOK || len(in.got) > 0 {
+		t.Errorf("a part once more: %d, and %d messages", code, len(in.got))
+	}
 }

@@ -193,8 +193,9 @@ func (e event) text() (string, bool) {
 		if e.Event == "click" && e.EventKey != "" {
 			return e.EventKey, true
 		}
+		return "", false
 	}
-	return "", false
+	return "(a message of the type " + printable.Line(e.Type, 40) + ", which cannot be shown here)", e.Type != ""
 }
 
 // identity is the ID of an event, which has none: the platform names who and when.

@@ -3,8 +3,6 @@ package wecom
 import (
 	"strings"
 
-	"github.com/yuin/goldmark"
-
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -33,7 +31,7 @@ type writer struct {
 
 func (w *writer) dialect() markup.Dialect {
 	return markup.Dialect{
-		Parser:  goldmark.DefaultParser(),
+		Parser:  markup.CommonMark(),
 		Text:    func(s string, _ bool) string { return w.literal(printable.Text(s)) },
 		Strong:  func(s string) string { return w.mark("**"+s+"**", s, strings.Contains(s, "\n")) },
 		Code:    func(s string) string { return w.mark("`"+s+"`", s, strings.Contains(s, "`") || tag(s)) },
@@ -67,8 +65,8 @@ func (w *writer) heading(level int, s string) string {
 func (w *writer) link(l markup.Link) string {
 	label, target := l.Inner, printable.Text(l.Target)
 	switch {
-	case l.Bare:
-		return l.Label
+	case l.Bare, !l.Web() && target != "":
+		return w.literal(l.Plain())
 	case label == target || label == "":
 		return target
 	}

@@ -275,7 +275,7 @@ func TestKindsOfMessages(t *testing.T) {
 	for _, rest := range []string{
 		"<MsgType>event</MsgType><Event>subscribe</Event>", "<MsgType>event</MsgType><Event>enter_agent</Event><EventKey></EventKey>",
 		"<MsgType>event</MsgType><Event>LOCATION</Event><Latitude>1</Latitude>", "<MsgType>event</MsgType><Event>view</Event><EventKey>https://a</EventKey>",
-		"<MsgType>new</MsgType>", "",
+		"",
 	} {
 		if status, answer := p.deliver(t, wecomtest.Compose("4711", rest)); status != http.StatusOK || answer != "success" {
 			t.Errorf("%s: %d %s", rest, status, answer)
@@ -283,6 +283,10 @@ func TestKindsOfMessages(t *testing.T) {
 	}
 	if len(in) != 0 {
 		t.Errorf("%+v arrived", <-in)
+	}
+	p.say(t, "4711", "<MsgType>new</MsgType>")
+	if m := <-in; m.Text != "(a message of the type new, which cannot be shown here)" {
+		t.Errorf("of another type: %q", m.Text)
 	}
 	for range 2 {
 		p.say(t, "stranger", "<MsgType>text</MsgType><Content>hi</Content>")

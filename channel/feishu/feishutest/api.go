@@ -40,6 +40,7 @@ func (s *Server) routes() {
 		writing:                              s.create,
 		replying:                             s.reply,
 		"PATCH im/v1/messages/{id}":          s.patch,
+		"GET im/v1/messages/{id}":            s.get,
 		"PUT im/v1/messages/{id}":            s.update,
 		"POST im/v1/messages/{id}/reactions": s.react,
 		"DELETE im/v1/messages/{id}/reactions/{reaction}": s.unreact,
@@ -226,6 +227,15 @@ func (s *Server) update(r *http.Request, body Object) (int, any) {
 	}
 	m.Content = content
 	return yes(describe(m))
+}
+
+// get returns a message that somebody has written, with those that it passes on.
+func (s *Server) get(r *http.Request, _ Object) (int, any) {
+	list, ok := s.written[r.PathValue("id")]
+	if !ok {
+		return no(230002, "Bot/User can NOT be out of the chat.")
+	}
+	return yes(Object{"items": list})
 }
 
 // target is the message of a reaction; one for a person's message is made.

@@ -22,6 +22,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -61,6 +62,7 @@ type Server struct {
 	resources map[string][]byte
 	uploads   map[string]string // by key: NAME=CONTENT
 	people    map[string]Object
+	written   map[string][]Object // by message of a person: it, and those that it passes on
 }
 
 // Message is what the bot has written.
@@ -86,7 +88,7 @@ func Start() *Server {
 	s := &Server{
 		Server: platformtest.Start(),
 		uuids:  map[string]*Message{}, resources: map[string][]byte{}, uploads: map[string]string{},
-		people: map[string]Object{"ou_4711": {"name": "Ann"}},
+		people: map[string]Object{"ou_4711": {"name": "Ann"}}, written: map[string][]Object{},
 	}
 	s.routes()
 	return s
@@ -123,7 +125,32 @@ func (s *Server) Write(from string, fields Object) (id string, d *Delivery) {
 			message[k] = v
 		}
 	}
-	return message["message_id"].(string), s.push("im.message.receive_v1", Object{"sender": sender, "message": message})
+	id = message["message_id"].(string)
+	s.written[id] = append([]Object{stored(id, from, message)}, s.written[id]...)
+	return id, s.push("im.message.receive_v1", Object{"sender": sender, "message": message})
+}
+
+// stored is a message as it is asked for.
+func stored(id, from string, message Object) Object {
+	var mentions []Object
+	list, _ := message["mentions"].([]Object)
+	for _, m := range list {
+		mentions = append(mentions, Object{"key": m["key"], "id": m["id"].(Object)["open_id"], "id_type": "open_id", "name": m["name"]})
+	}
+	return Object{
+		"message_id": id, "msg_type": message["message_type"], "chat_id": message["chat_id"], "deleted": false, "mentions": mentions,
+		"sender": Object{"id": from, "id_type": "open_id", "sender_type": "user"}, "body": Object{"content": message["content"]},
+	}
+}
+
+// Pass makes a message pass on others. It may be written after that.
+func (s *Server) Pass(id string, passed ...string) {
+	defer s.Hold()()
+	for _, p := range passed {
+		item := maps.Clone(s.written[p][0])
+		item["upper_message_id"] = id
+		s.written[id] = append(s.written[id], item)
+	}
 }
 
 // Mention is the mention of somebody in a message, the nth from 1.

@@ -46,6 +46,7 @@ type Server struct {
 	*platformtest.Server
 
 	messages  []*Message
+	written   []Object // what people have written
 	calls     map[string][]url.Values
 	answers   map[string]Object // instead of the usual ones, by method
 	files     map[string][]byte // by path
@@ -98,6 +99,7 @@ func (s *Server) Write(fields Object) (ts string) {
 	ts = s.next()
 	event := Object{"type": "message", "ts": ts, "event_ts": ts, "team": Team, "channel_type": "im", "client_msg_id": "d4f5-" + ts}
 	maps.Copy(event, fields)
+	s.written = append(s.written, event)
 	s.push("events_api", Callback(event))
 	if text, _ := event["text"].(string); strings.Contains(text, "<@"+Bot+">") {
 		mention := maps.Clone(event)
@@ -303,6 +305,8 @@ func (s *Server) answer(method string, form url.Values) Object {
 		o := Object{"id": form.Get("user")}
 		maps.Copy(o, u)
 		return Object{"ok": true, "user": o}
+	case "conversations.replies":
+		return s.replies(form)
 	case "files.getUploadURLExternal":
 		n, err := strconv.Atoi(form.Get("length"))
 		if err != nil || n < 1 || form.Get("filename") == "" {
@@ -332,6 +336,30 @@ func (s *Server) answer(method string, form url.Values) Object {
 	default:
 		return no("unknown_method")
 	}
+}
+
+// replies returns the messages of a thread, the first one before all others.
+func (s *Server) replies(form url.Values) Object {
+	channel, thread, oldest := form.Get("channel"), form.Get("ts"), form.Get("oldest")
+	var list []Object
+	for _, e := range s.written {
+		if e["channel"] == channel && (e["ts"] == thread || e["thread_ts"] == thread && e["ts"].(string) > oldest) {
+			list = append(list, e)
+		}
+	}
+	for _, m := range s.messages {
+		if m.Chat == channel && m.Thread == thread && m.TS > oldest {
+			list = append(list, Object{"type": "message", "user": Bot, "bot_id": "B0ETUI", "text": m.Text, "ts": m.TS, "thread_ts": thread})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Object) int { return strings.Compare(a["ts"].(string), b["ts"].(string)) })
+	if len(list) == 0 {
+		return no("thread_not_found")
+	}
+	if n, err := strconv.Atoi(form.Get("limit")); err == nil && n < len(list) {
+		list = list[:n]
+	}
+	return Object{"ok": true, "messages": list, "has_more": false}
 }
 
 func (s *Server) next() string {

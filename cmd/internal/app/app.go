@@ -174,7 +174,7 @@ func (a *App) open(ctx context.Context) error {
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
 	if a.tools.channels, err = channel.New(channel.Config{
-		Engine: a.Engine, Accounts: accounts, Records: a.Config.Store, Log: settings.Log,
+		Engine: a.Engine, Accounts: accounts, Records: a.Config.Store, Files: received(a), Log: settings.Log,
 	}); err != nil {
 		return err
 	}

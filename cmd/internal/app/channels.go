@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/channel/email"
 	"github.com/etui-run/etui/channel/feishu"
 	"github.com/etui-run/etui/channel/irc"
+	"github.com/etui-run/etui/channel/material"
 	"github.com/etui-run/etui/channel/matrix"
 	"github.com/etui-run/etui/channel/mattermost"
 	"github.com/etui-run/etui/channel/slack"
@@ -23,6 +24,7 @@ import (
 	"github.com/etui-run/etui/channel/wecom"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
@@ -58,15 +60,16 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 	log := a.settings.Log.With("channel", c.Name)
 	switch c.Type {
 	case "telegram":
-		return telegram.New(telegram.Config{Token: string(c.Token), URL: c.URL, Webhook: c.Webhook,
-			Records: a.state.Store, Client: web, Log: log})
+		return telegram.New(telegram.Config{
+			Token: string(c.Token), URL: c.URL, Webhook: c.Webhook, Records: a.state.Store, Client: web, Log: log,
+		})
 	case "irc":
 		return irc.New(irc.Config{
 			URL: c.URL, Nick: c.Nick, Account: c.Account, Password: string(c.Token), ServerPassword: string(c.Secret), Rooms: c.Rooms, Log: log,
 		})
 	case "email":
 		return email.New(email.Config{
-			IMAP: c.URL, SMTP: c.SMTP, Address: c.Address, User: c.Account, Password: string(c.Token), AuthServ: c.AuthServID, Unproven: c.Unproven, Log: log,
+			IMAP: c.URL, SMTP: c.SMTP, Address: c.Address, User: c.Account, Password: string(c.Token), AuthServ: c.AuthServID, Unproven: c.Unproven, Version: a.settings.Version, Log: log,
 		})
 	case "slack":
 		workflows := map[string]string{}
@@ -141,7 +144,7 @@ func (a *App) openChannels() (accounts []channel.Account, err error) {
 		}
 		account := channel.Account{
 			Name: c.Name, Channel: made, Allow: c.Allow, Groups: c.Groups, Pairing: c.Pairing, Refusal: c.Refusal,
-			Overhear: c.Overhear, Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute, Language: c.Language,
+			Overhear: c.Overhear, Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute, Language: c.Language, Merge: c.Merge,
 		}
 		for _, b := range c.Bindings {
 			binding := channel.Binding{Chat: b.Chat, User: b.User, Agent: b.Agent, Skill: b.Skill}
@@ -176,6 +179,33 @@ func (a *App) openChannels() (accounts []channel.Account, err error) {
 		}
 	}
 	return accounts, nil
+}
+
+// received reads what people send along with messages.
+func received(a *App) *material.Reader {
+	w := a.Workspace
+	r := &material.Reader{Log: a.settings.Log}
+	if t := w.Config.Transcription; t.Model != "" {
+		server := material.Transcriber{BaseURL: t.BaseURL, Model: t.Model, APIKey: string(t.APIKey)}
+		r.Transcribe = server.Transcribe
+	}
+	if len(a.tools.received) == 0 {
+		return r // no tools could reach what is kept
+	}
+	r.Keep = func(_ context.Context, agent, name string, data []byte) (string, error) {
+		dir := w.Dir
+		for i, c := range w.Config.Agents {
+			if c.Workspace != "" && (c.Name == agent || agent == "" && i == 0) {
+				dir = config.Abs(w.File, c.Workspace)
+			}
+		}
+		files, ok := a.tools.received[folder.Real(dir)]
+		if !ok {
+			return "", fmt.Errorf("the agent %s has no workspace", agent)
+		}
+		return files.Receive(name, data)
+	}
+	return r
 }
 
 // messageInput are the arguments of the tool message.

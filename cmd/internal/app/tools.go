@@ -37,12 +37,13 @@ const webTime = 30 * time.Second
 
 // toolbox is what the tools of the workspace work with.
 type toolbox struct {
-	programs *sandbox.Sandbox // runs programs
-	readable []string         // the folders of tools.read
-	guards   []*protect.Guard // protect names in the workspaces that programs may write
-	memory   memories.Keeper  // gives the tools the engine's memory
-	texts    *enrich.Keeper   // keeps what was written about tools up to date
-	channels *channel.Host    // where messages go
+	programs *sandbox.Sandbox          // runs programs
+	readable []string                  // the folders of tools.read
+	guards   []*protect.Guard          // protect names in the workspaces that programs may write
+	memory   memories.Keeper           // gives the tools the engine's memory
+	texts    *enrich.Keeper            // keeps what was written about tools up to date
+	channels *channel.Host             // where messages go
+	received map[string]*builtin.Files // by folder: what keeps the files that people send
 	// demoElsewhere reports that another program has the known address of the demo's service.
 	demoElsewhere bool
 }
@@ -100,6 +101,7 @@ func (a *App) addBuiltin() error {
 	if a.tools.readable, err = w.ReadFolders(); err != nil {
 		return err
 	}
+	a.tools.received = map[string]*builtin.Files{}
 	tools, err := a.toolsIn(w.Dir, hosts)
 	if err != nil {
 		return err
@@ -160,6 +162,7 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 		return nil, err
 	}
 	a.close = append(a.close, files.Close)
+	a.tools.received[folder.Real(dir)] = files
 	tools := files.Registered(&builtin.Clock{})
 	if len(w.Config.Channels) > 0 {
 		tools = append(tools, files.SendFile())

@@ -250,6 +250,9 @@ func (f *Files) edit(given string, change func(shown, text string) (string, erro
 	if err != nil {
 		return s, fmt.Errorf("%s: %w; write_file writes them, in UTF-8", s.shown, err)
 	}
+	if err := writable(raw); err != nil {
+		return s, err
+	}
 	return s, f.replace(s, raw, func() error {
 		if now, err := s.read(); err != nil || now != before {
 			return fmt.Errorf("%s was changed by another program meanwhile; read it again", s.shown)
@@ -264,17 +267,24 @@ func (f *Files) Write(given string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	if err := writable(data); err != nil {
+		return err
+	}
 	f.changing.Lock()
 	defer f.changing.Unlock()
 	return f.replace(s, data, func() error { return nil })
 }
 
-// replace replaces a file atomically, so that no reader sees half of it. It calls last
-// just before, and stops if last fails.
-func (f *Files) replace(s spot, data []byte, last func() error) error {
+func writable(data []byte) error {
 	if len(data) > maxFile {
 		return fmt.Errorf("%d bytes are too many; write at most 1 MiB", len(data))
 	}
+	return nil
+}
+
+// replace replaces a file atomically, so that no reader sees half of it. It calls last
+// just before, and stops if last fails.
+func (f *Files) replace(s spot, data []byte, last func() error) error {
 	s, err := s.enter(true)
 	if err != nil {
 		return err

@@ -23,30 +23,31 @@ type Config struct {
 	State  string       `yaml:"state" help:"Folder of the database. Default: a folder for this workspace under the user's state folder."`
 	Store  secret.Value `yaml:"store" help:"PostgreSQL database that keeps the conversations, for several etui that share the work: postgres://user:${DB_PASSWORD}@host:5432/name. Default: a file in the state folder."`
 	// Hidden are values that are secrets whatever they look like.
-	Hidden     []secret.Value `yaml:"secrets" help:"Values that are hidden everywhere, even if they look like a placeholder or an ordinary word, which keys of models may be. Use ${NAME}."`
-	Demo       bool           `yaml:"demo" help:"Add the demo's tools, served by a small service inside etui."`
-	Log        Log            `yaml:"log" help:"What etui logs, to standard error."`
-	API        API            `yaml:"api" help:"Who may talk to the gateway over HTTP."`
-	Models     []Model        `yaml:"models" help:"Language models. Default: the one that OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY give access to, else the offline model."`
-	Agents     []Agent        `yaml:"agents" help:"Agents that answer messages. The first one is the default. Default: one agent named main."`
-	Admin      string         `yaml:"admin" default:"127.0.0.1:3885" help:"Loopback address of the admin API if listen is not a loopback address; otherwise the API is at listen. Empty: no admin API there."`
-	Skills     Skills         `yaml:"skills" help:"Abilities that come and go while etui runs, see skills.md. A plain list means toolsets."`
-	Sandbox    Sandbox        `yaml:"sandbox" help:"How etui runs the programs of skills and of the exec tool."`
-	Workflow   Workflow       `yaml:"workflow" help:"Which skill is active at first; and a workflow, as in workflows."`
-	Workflows  []Flow         `yaml:"workflows" help:"Work in phases, see workflows.md. Files workflows/NAME.yaml in the workspace have one each. Changes take effect while etui serves."`
-	Users      []User         `yaml:"users" help:"The people whom etui knows, see people.md. Changes take effect while etui serves."`
-	Visibility Visibility     `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
-	Policy     Policy         `yaml:"policy" help:"Which calls of visible tools may run, see docs/policy.md. Changes take effect while etui serves."`
-	Tools      Tools          `yaml:"tools" help:"The built-in tools, and the tools that are switched off."`
-	Selection  Selection      `yaml:"selection" help:"How many tools reach the model."`
-	Recommend  Recommend      `yaml:"recommend" help:"Order tools and skills by more than their words: also by the channel and by earlier use."`
-	Embeddings Embeddings     `yaml:"embeddings" help:"Also compare questions and tools by their meaning. Without a model, only words count."`
-	Enrich     Enrich         `yaml:"enrich" help:"Let a model write what people call a tool and how they ask for it: see enrich.md."`
-	Usage      Usage          `yaml:"usage" help:"What etui keeps of past turns and learns from them."`
-	Limits     Limits         `yaml:"limits" help:"Limits of messages, turns and calls."`
-	Channels   []Channel      `yaml:"channels" help:"Where people talk to the agents, see channels.md."`
-	Heartbeat  Heartbeat      `yaml:"heartbeat" help:"Say what HEARTBEAT.md in the workspace says, again and again: see schedule.md."`
-	Sessions   Sessions       `yaml:"sessions" help:"Which messages belong to one conversation, and how long it is kept."`
+	Hidden        []secret.Value `yaml:"secrets" help:"Values that are hidden everywhere, even if they look like a placeholder or an ordinary word, which keys of models may be. Use ${NAME}."`
+	Demo          bool           `yaml:"demo" help:"Add the demo's tools, served by a small service inside etui."`
+	Log           Log            `yaml:"log" help:"What etui logs, to standard error."`
+	API           API            `yaml:"api" help:"Who may talk to the gateway over HTTP."`
+	Models        []Model        `yaml:"models" help:"Language models. Default: the one that OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY give access to, else the offline model."`
+	Agents        []Agent        `yaml:"agents" help:"Agents that answer messages. The first one is the default. Default: one agent named main."`
+	Admin         string         `yaml:"admin" default:"127.0.0.1:3885" help:"Loopback address of the admin API if listen is not a loopback address; otherwise the API is at listen. Empty: no admin API there."`
+	Skills        Skills         `yaml:"skills" help:"Abilities that come and go while etui runs, see skills.md. A plain list means toolsets."`
+	Sandbox       Sandbox        `yaml:"sandbox" help:"How etui runs the programs of skills and of the exec tool."`
+	Workflow      Workflow       `yaml:"workflow" help:"Which skill is active at first; and a workflow, as in workflows."`
+	Workflows     []Flow         `yaml:"workflows" help:"Work in phases, see workflows.md. Files workflows/NAME.yaml in the workspace have one each. Changes take effect while etui serves."`
+	Users         []User         `yaml:"users" help:"The people whom etui knows, see people.md. Changes take effect while etui serves."`
+	Visibility    Visibility     `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
+	Policy        Policy         `yaml:"policy" help:"Which calls of visible tools may run, see docs/policy.md. Changes take effect while etui serves."`
+	Tools         Tools          `yaml:"tools" help:"The built-in tools, and the tools that are switched off."`
+	Selection     Selection      `yaml:"selection" help:"How many tools reach the model."`
+	Recommend     Recommend      `yaml:"recommend" help:"Order tools and skills by more than their words: also by the channel and by earlier use."`
+	Transcription Transcription  `yaml:"transcription" help:"Write down what people say in voice messages. Without a model, agents learn only that there is one."`
+	Embeddings    Embeddings     `yaml:"embeddings" help:"Also compare questions and tools by their meaning. Without a model, only words count."`
+	Enrich        Enrich         `yaml:"enrich" help:"Let a model write what people call a tool and how they ask for it: see enrich.md."`
+	Usage         Usage          `yaml:"usage" help:"What etui keeps of past turns and learns from them."`
+	Limits        Limits         `yaml:"limits" help:"Limits of messages, turns and calls."`
+	Channels      []Channel      `yaml:"channels" help:"Where people talk to the agents, see channels.md."`
+	Heartbeat     Heartbeat      `yaml:"heartbeat" help:"Say what HEARTBEAT.md in the workspace says, again and again: see schedule.md."`
+	Sessions      Sessions       `yaml:"sessions" help:"Which messages belong to one conversation, and how long it is kept."`
 
 	Memory Memory `yaml:"memory" help:"What agents remember between conversations, see memory.md."`
 
@@ -414,6 +415,13 @@ type Recommend struct {
 	Timeout time.Duration `yaml:"timeout" default:"2s" help:"How long the model may take. After that the rules decide."`
 }
 
+// Transcription says which server writes recordings down.
+type Transcription struct {
+	BaseURL string       `yaml:"base_url" help:"URL of a server with OpenAI's API for transcriptions, as in http://127.0.0.1:8000/v1. Default: OpenAI's."`
+	Model   string       `yaml:"model" help:"The server's name of the model, as in whisper-1. Empty: no transcriptions."`
+	APIKey  secret.Value `yaml:"api_key" help:"Use ${NAME}."`
+}
+
 // Embeddings compare meanings.
 type Embeddings struct {
 	BaseURL string        `yaml:"base_url" help:"URL of a server with OpenAI's embeddings API, as in http://127.0.0.1:11434/v1. Default: OpenAI's."`
@@ -487,16 +495,17 @@ type Channel struct {
 
 	Workflows map[string]secret.Value `yaml:"workflows" help:"slack: workflows that the agent may start, by name: the URL of each one's webhook. Use ${NAME}."`
 
-	Allow     []string  `yaml:"allow" help:"Who may write directly: the platform's IDs of people, users for the people of users, or * for everybody. Default: nobody."`
-	Groups    []string  `yaml:"groups" help:"The groups in which it answers: the platform's IDs of chats, or * for all. Everybody there may write. Default: none."`
-	Overhear  []string  `yaml:"overhear" help:"Groups whose messages before a mention the model gets as material: at most 50 of the last day, from memory. Each needs its ID here, and under groups. Default: none."`
-	Always    bool      `yaml:"always" help:"Answer every message of these groups. Default: those that mention it."`
-	Pairing   bool      `yaml:"pairing" help:"Give strangers who write directly a code, with which etui channels pair lets them in."`
-	Refusal   string    `yaml:"refusal" help:"What other strangers are told, once an hour. Default: nothing."`
-	Whole     bool      `yaml:"whole" help:"Send answers only when they are complete. Default: where the platform can edit messages, people see them grow."`
-	Language  string    `yaml:"language" enum:"en,zh" help:"Language of etui's own words to people of whom neither users nor the platform says which one they read. Default: Chinese for those who write it, English for others."`
-	PerMinute int       `yaml:"per_minute" default:"20" help:"How many messages of one person are taken in a minute."`
-	Bindings  []Binding `yaml:"bindings" help:"Which agent answers whom. The first one that matches counts. Default: the first agent answers everybody."`
+	Allow     []string      `yaml:"allow" help:"Who may write directly: the platform's IDs of people, users for the people of users, or * for everybody. Default: nobody."`
+	Groups    []string      `yaml:"groups" help:"The groups in which it answers: the platform's IDs of chats, or * for all. Everybody there may write. Default: none."`
+	Overhear  []string      `yaml:"overhear" help:"Groups whose messages before a mention the model gets as material: at most 50 of the last day, from memory. Each needs its ID here, and under groups. Default: none."`
+	Always    bool          `yaml:"always" help:"Answer every message of these groups. Default: those that mention it."`
+	Pairing   bool          `yaml:"pairing" help:"Give strangers who write directly a code, with which etui channels pair lets them in."`
+	Refusal   string        `yaml:"refusal" help:"What other strangers are told, once an hour. Default: nothing."`
+	Whole     bool          `yaml:"whole" help:"Send answers only when they are complete. Default: where the platform can edit messages, people see them grow."`
+	Merge     time.Duration `yaml:"merge" help:"Answer what a person writes in a row together: how long the next message is awaited, as in 2s, up to 10s. Default: each message at once."`
+	Language  string        `yaml:"language" enum:"en,zh" help:"Language of etui's own words to people of whom neither users nor the platform says which one they read. Default: Chinese for those who write it, English for others."`
+	PerMinute int           `yaml:"per_minute" default:"20" help:"How many messages of one person are taken in a minute."`
+	Bindings  []Binding     `yaml:"bindings" help:"Which agent answers whom. The first one that matches counts. Default: the first agent answers everybody."`
 
 	Placed `yaml:"-"`
 }

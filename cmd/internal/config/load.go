@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -316,6 +317,9 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	if e := c.Embeddings; e.Model == "" && (e.BaseURL != "" || e.APIKey != "") {
 		r.fail(find(root, "embeddings"), "embeddings needs the key \"model\"")
 	}
+	if t := c.Transcription; t.Model == "" && (t.BaseURL != "" || t.APIKey != "") {
+		r.fail(find(root, "transcription"), "transcription needs the key \"model\"")
+	}
 	for i, a := range c.Agents {
 		n := find(root, "agents", i)
 		if agents[a.Name] {
@@ -357,6 +361,9 @@ func (r *reader) channels(c *Config, root *yaml.Node) {
 		if slices.Contains(ch.Overhear, "*") {
 			r.fail(find(root, "channels", i, "overhear"),
 				"channel %s: overhear names each group by its ID, as people there read nothing of it; it takes no *", ch.Name)
+		}
+		if ch.Merge < 0 || ch.Merge > 10*time.Second {
+			r.fail(find(root, "channels", i), "channel %s: merge is between 0 and 10s", ch.Name)
 		}
 		if ch.PerMinute < 1 {
 			r.fail(find(root, "channels", i, "per_minute"), "channel %s: per_minute must be at least 1", ch.Name)

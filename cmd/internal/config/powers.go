@@ -95,14 +95,14 @@ var powers = map[string]func(value string) bool{
 
 	"models.base_url":     always,
 	"models.provider":     served,
-	"embeddings.base_url": always,
-	"channels.type":       always,
-	"channels.url":        always,
-	"channels.webhook":    always,
-	"channels.smtp":       always,
-	"agents.workspace":    outside,
-	"store":               always,
-	"state":               always, // it may bring conversations, API keys and the programs of MCP servers
+	"embeddings.base_url": always, "transcription.base_url": always,
+	"channels.type":    always,
+	"channels.url":     always,
+	"channels.webhook": always,
+	"channels.smtp":    always,
+	"agents.workspace": outside,
+	"store":            always,
+	"state":            always, // it may bring conversations, API keys and the programs of MCP servers
 	"listen": func(value string) bool {
 		host, _, err := net.SplitHostPort(value)
 		return err != nil || !Loopback(host)

@@ -1,0 +1,389 @@
+package email
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"mime"
+	"net/mail"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/emersion/go-message"
+	"github.com/emersion/go-message/textproto"
+
+	"github.com/etui-run/etui/internal/charset"
+)
+
+// part is a mail, or a part of one. It is read although a rule of MIME is broken: programs
+// break all of them.
+type part struct {
+	header message.Header
+	kind   string // such as text/plain
+	params map[string]string
+	body   []byte // as it was transferred
+	mended []string
+}
+
+// readPart reads a header, without the lines that belong to none, and what follows it.
+func readPart(raw []byte) part {
+	head, body := cutHeader(raw)
+	h, _ := textproto.ReadHeader(bufio.NewReader(bytes.NewReader(head))) // cutHeader left what it reads
+	p := part{header: message.Header{Header: h}, body: body}
+	field := h.Get("Content-Type")
+	ok := true
+	p.kind, p.params, ok = mediaType(field)
+	if !ok {
+		p.mended = append(p.mended, "its Content-Type")
+	}
+	boundary := p.params["boundary"]
+	if strings.HasPrefix(p.kind, "multipart/") && (boundary == "" || !bytes.Contains(body, []byte("--"+boundary))) {
+		p.params["boundary"] = guessBoundary(body)
+		p.mended = append(p.mended, "the boundary of its parts")
+	}
+	return p
+}
+
+// cutHeader cuts a mail or part behind its header, and leaves out the header's lines that no
+// field has.
+func cutHeader(raw []byte) (head, body []byte) {
+	body = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
+	known := 0                 // how much of body was left at the field that follows
+	in, broken := false, false // in a field, which the next line may continue; behind a line that is none
+	for len(body) > 0 && len(head) < maxHeader {
+		line, rest, _ := bytes.Cut(body, []byte("\n"))
+		bare := bytes.TrimRight(line, "\r")
+		if len(bare) == 0 {
+			return head, rest
+		}
+		name, _, isField := bytes.Cut(bare, []byte(":"))
+		isField = isField && fieldName.Match(name)
+		continues := in && (bare[0] == ' ' || bare[0] == '\t')
+		if !isField && !continues && (known == 0 || len(rest) < known) {
+			if known = fieldAhead(rest); known == 0 {
+				return head, body // the empty line is not there
+			}
+		}
+		broken = broken || !isField && !continues
+		// The server may not have seen what follows a broken line: somebody else may have proved it.
+		forged := broken && isField && bytes.EqualFold(bytes.TrimSpace(name), []byte("Authentication-Results"))
+		if in = (isField || continues) && !forged; in {
+			head = append(append(head, bare...), "\r\n"...)
+		}
+		body = rest
+	}
+	return head, body
+}
+
+// fieldAhead returns how much of a text is left where a field begins, before the next empty line; 0 if
+// there is none.
+func fieldAhead(text []byte) int {
+	left := len(text)
+	for line := range bytes.Lines(text[:min(len(text), maxHeader)]) {
+		bare := bytes.TrimRight(line, "\r\n")
+		if len(bare) == 0 {
+			return 0
+		}
+		if name, _, ok := bytes.Cut(bare, []byte(":")); ok && fieldName.Match(name) {
+			return left
+		}
+		left -= len(line)
+	}
+	return 0
+}
+
+var fieldName = regexp.MustCompile(`^[!-9;-~]+[ \t]*$`)
+
+// mediaType reads a Content-Type or Content-Disposition. It keeps the parameters that have a value
+// where one of them is broken; ok is false then.
+func mediaType(field string) (kind string, params map[string]string, ok bool) {
+	kind, params, err := mime.ParseMediaType(field)
+	if ok = err == nil || field == ""; !ok {
+		kind, rest, _ := strings.Cut(field, ";")
+		clean := ""
+		seen := map[string]bool{}
+		for range 50 {
+			var name, value string
+			if name, value, rest = nextParam(rest); name != "" && !seen[name] {
+				seen[name] = true
+				if !strings.HasSuffix(name, "*") {
+					value = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
+				}
+				clean += "; " + name + "=" + value
+			}
+		}
+		clean = "x/x" + strings.ToValidUTF8(clean, "?")
+		if _, params, err = mime.ParseMediaType(clean); err != nil {
+			params = nil
+		}
+		return kindOf(kind), orEmpty(params), false
+	}
+	return kindOf(kind), orEmpty(params), true
+}
+
+func orEmpty(params map[string]string) map[string]string {
+	if params == nil {
+		return map[string]string{}
+	}
+	return params
+}
+
+// kindOf completes what old programs write for a type.
+func kindOf(kind string) string {
+	switch kind = strings.ToLower(strings.TrimSpace(kind)); kind {
+	case "", "text", "plain":
+		return "text/plain"
+	case "html":
+		return "text/html"
+	case "multipart":
+		return "multipart/mixed"
+	}
+	return kind
+}
+
+// nextParam cuts a parameter off. A value without quotes may have any character but a semicolon
+// or space, and one whose quotes are open ends with the field.
+func nextParam(field string) (name, value, rest string) {
+	field = strings.TrimLeft(field, "; \t\r\n")
+	end := strings.IndexAny(field, "=;")
+	if end < 0 || field[end] == ';' {
+		_, rest, _ = strings.Cut(field, ";")
+		return "", "", rest
+	}
+	name = strings.ToLower(strings.TrimSpace(field[:end]))
+	field = strings.TrimLeft(field[end+1:], " \t")
+	if quoted, ok := strings.CutPrefix(field, `"`); ok {
+		for i := 0; i < len(quoted); i++ {
+			switch {
+			case quoted[i] == '\\' && i+1 < len(quoted):
+				i++
+				value += quoted[i : i+1]
+			case quoted[i] == '"':
+				return token(name), value, quoted[i+1:]
+			default:
+				value += quoted[i : i+1]
+			}
+		}
+		value, _, _ = strings.Cut(value, ";")
+		return token(name), strings.TrimSpace(value), ""
+	}
+	value, rest, _ = strings.Cut(field, ";")
+	return token(name), strings.TrimSpace(value), rest
+}
+
+func token(name string) string {
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_*.") != "" {
+		return ""
+	}
+	return name
+}
+
+// guessBoundary returns what the parts begin with: a line with two hyphens before a header.
+func guessBoundary(body []byte) string {
+	found := boundaryLine.FindSubmatch(body)
+	if found == nil {
+		return ""
+	}
+	return string(found[1])
+}
+
+var boundaryLine = regexp.MustCompile(`(?mi)^--([^\r\n]{1,200}?)[ \t]*\r?\n(?:content-[a-z-]+[ \t]*:|\r?\n)`)
+
+// split returns the parts of a body.
+func split(body []byte, boundary string) (parts [][]byte) {
+	if boundary == "" {
+		return nil
+	}
+	mark, in, start := []byte("--"+boundary), false, 0
+	for at := 0; at < len(body) && len(parts) < maxParts; {
+		end := len(body)
+		if i := bytes.IndexByte(body[at:], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		if rest, ok := bytes.CutPrefix(body[at:end], mark); ok {
+			rest = bytes.TrimSpace(rest)
+			if last := bytes.Equal(rest, []byte("--")); last || len(rest) == 0 {
+				if in {
+					parts = append(parts, lineless(body[start:at]))
+				}
+				if in, start = !last, end; last {
+					return parts
+				}
+			}
+		}
+		at = end
+	}
+	if in && len(parts) < maxParts { // the mail ends without the last mark
+		parts = append(parts, body[start:])
+	}
+	return parts
+}
+
+// lineless leaves out the line end that belongs to the mark behind a part.
+func lineless(part []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(part, []byte("\n")), []byte("\r"))
+}
+
+// decoded returns the body's bytes, and whether it could be decoded as it says.
+func (p part) decoded() (data []byte, ok bool) {
+	encoding := strings.ToLower(p.header.Get("Content-Transfer-Encoding"))
+	encoding = strings.Trim(encoding, "\"'; \t")
+	switch encoding {
+	case "base64":
+		return fromBase64(p.body)
+	case "quoted-printable":
+		return fromQuoted(p.body)
+	case "", "7bit", "8bit", "binary", "7-bit", "8-bit", "none":
+		return p.body, true
+	}
+	return p.body, false
+}
+
+// fromBase64 leaves out what is no Base64. It ends where a gateway has written a footer. A body that
+// is plain text in truth stays.
+func fromBase64(body []byte) (data []byte, ok bool) {
+	ok = true
+	var packed []byte
+	flush := func() {
+		if len(packed)%4 == 1 {
+			packed, ok = packed[:len(packed)-1], false
+		}
+		rest := make([]byte, base64.RawStdEncoding.DecodedLen(len(packed)))
+		n, _ := base64.RawStdEncoding.Decode(rest, packed) // it has the letters of Base64 alone
+		data, packed = append(data, rest[:n]...), packed[:0]
+	}
+	for line := range bytes.Lines(body) {
+		line = bytes.TrimSpace(line)
+		if bytes.ContainsAny(line, " \t") || bytes.HasPrefix(line, []byte("--")) {
+			ok = false
+			break
+		}
+		for _, c := range line {
+			switch {
+			case c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/':
+				packed = append(packed, c)
+			case c == '=':
+				flush()
+			default:
+				ok = false
+			}
+		}
+	}
+	flush()
+	if len(data) == 0 && len(bytes.TrimSpace(body)) > 0 {
+		return body, false
+	}
+	return data, ok
+}
+
+// fromQuoted decodes quoted-printable; a sign that is no code stays.
+func fromQuoted(body []byte) (data []byte, ok bool) {
+	ok = true
+	data = make([]byte, 0, len(body))
+	for line := range bytes.Lines(body) {
+		bare := bytes.TrimRight(line, " \t\r\n")
+		end := line[len(bytes.TrimRight(line, "\r\n")):]
+		if soft, is := bytes.CutSuffix(bare, []byte("=")); is {
+			bare, end = soft, nil
+		}
+		for i := 0; i < len(bare); i++ {
+			if bare[i] != '=' {
+				data = append(data, bare[i])
+				continue
+			}
+			if code, err := hex.DecodeString(string(bare[i+1 : min(i+3, len(bare))])); err == nil && len(code) == 1 {
+				data = append(data, code[0])
+				i += 2
+			} else {
+				data, ok = append(data, '='), false
+			}
+		}
+		data = append(data, end...)
+	}
+	return data, ok
+}
+
+// words returns a field as text: its encoded words (RFC 2047), and bytes that somebody wrote as
+// they are. Neighbours are decoded together, since programs cut them within a character.
+func words(field, hint string) string {
+	field, _ = charset.Decode([]byte(field), hint)
+	var out strings.Builder
+	at := 0
+	var bytes []byte
+	label := ""
+	flush := func() {
+		text, _ := charset.Decode(bytes, label)
+		out.WriteString(text)
+		bytes, label = nil, ""
+	}
+	for _, m := range encodedWord.FindAllStringSubmatchIndex(field, maxWords) {
+		between := field[at:m[0]]
+		name, _, _ := strings.Cut(strings.ToLower(field[m[2]:m[3]]), "*")
+		raw, ok := decodeWord(field[m[4]:m[5]], field[m[6]:m[7]])
+		if !ok {
+			continue
+		}
+		if joined := label != "" && strings.TrimSpace(between) == ""; !joined || name != label {
+			flush()
+			if !joined {
+				out.WriteString(between)
+			}
+		}
+		bytes, label, at = append(bytes, raw...), name, m[1]
+	}
+	flush()
+	out.WriteString(field[at:])
+	return out.String()
+}
+
+const maxWords = 500
+
+var encodedWord = regexp.MustCompile(`=\?([^?\s]+)\?([bBqQ])\?([^?]*)\?=`)
+
+func decodeWord(encoding, text string) ([]byte, bool) {
+	if strings.EqualFold(encoding, "b") {
+		data, _ := fromBase64([]byte(strings.Join(strings.Fields(text), "")))
+		return data, true
+	}
+	data, _ := fromQuoted([]byte(strings.ReplaceAll(text, "_", "=20")))
+	return data, true
+}
+
+// writer returns the one address of a From. A name may have anything in it; if that makes several
+// addresses possible, there is none.
+func writer(field, hint string) (*mail.Address, bool) {
+	field, _ = charset.Decode([]byte(field), hint)
+	lenient := &mime.WordDecoder{CharsetReader: charset.Reader}
+	if list, err := (&mail.AddressParser{WordDecoder: lenient}).ParseList(field); err == nil {
+		if len(list) != 1 || !validAddress(list[0].Address) {
+			return nil, false
+		}
+		list[0].Name = words(list[0].Name, "")
+		return list[0], true
+	}
+	var found []*mail.Address
+	add := func(name, address string) {
+		address = strings.TrimSpace(address)
+		same := func(a *mail.Address) bool { return lower(a.Address) == lower(address) }
+		if validAddress(address) && !slices.ContainsFunc(found, same) {
+			found = append(found, &mail.Address{Name: name, Address: address})
+		}
+	}
+	if angles := angled.FindAllStringSubmatchIndex(field, 10); len(angles) > 0 {
+		for _, a := range angles {
+			add(strings.Trim(words(field[:a[0]], ""), " \t\"',;:"), field[a[2]:a[3]])
+		}
+	} else {
+		for _, word := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(" \t,;()\"'[]", r) }) {
+			add("", word)
+		}
+	}
+	if len(found) != 1 {
+		return nil, false
+	}
+	return found[0], true
+}
+
+var angled = regexp.MustCompile(`<([^<>]*)>`)

@@ -1,0 +1,240 @@
+// Package charset reads text whose charset is said wrongly or not at all, as mail, old files and
+// Windows write it.
+package charset
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"io"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/ianaindex"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+	textunicode "golang.org/x/text/encoding/unicode"
+)
+
+// Decode returns bytes as text. It believes the label as long as the bytes agree with it, and
+// guesses otherwise; an empty label says nothing. Sure is false if it has guessed, or replaced what
+// it could not read.
+func Decode(data []byte, label string) (text string, sure bool) {
+	label = strings.ToLower(strings.Trim(strings.TrimSpace(label), `"'`))
+	e, known := find(label)
+	switch text, ok := marked(data); {
+	case ok:
+		return text, true
+	case strings.HasSuffix(label, "utf-7"):
+		return utf7(data)
+	case utf8.Valid(data) && (e == nil || e == charmap.Windows1252 && !ascii(data)):
+		// What is UTF-8 by chance in an old charset is no text.
+		return string(data), known
+	}
+	if e != nil {
+		if text, ok := decode(e, data); ok {
+			return text, true
+		}
+	}
+	for _, guess := range guesses {
+		if text, ok := decode(guess.charset, data); ok && guess.fits(data, text) {
+			return text, false
+		}
+	}
+	if e == nil {
+		e = charmap.Windows1252
+	}
+	text, _ = decode(e, data)
+	return text, false
+}
+
+// DecodeHTML does the same for a page, which may say its charset itself.
+func DecodeHTML(data []byte, label string) (text string, sure bool) {
+	if e, _ := find(strings.ToLower(label)); e == nil {
+		if _, name, _ := charset.DetermineEncoding(data, ""); name != "windows-1252" && name != "utf-8" {
+			label = name
+		}
+	}
+	return Decode(data, label)
+}
+
+// decode reports also whether all bytes were text.
+func decode(e encoding.Encoding, data []byte) (string, bool) {
+	text, err := e.NewDecoder().Bytes(data)
+	text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	return string(text), err == nil && !bytes.ContainsRune(text, utf8.RuneError)
+}
+
+// marked reads what begins by saying how it is written, or can be written in no other way.
+func marked(data []byte) (string, bool) {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
+		data = data[3:]
+		return string(data), utf8.Valid(data)
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return decode(textunicode.UTF16(textunicode.LittleEndian, textunicode.UseBOM), data)
+	case !ascii(data):
+	case bytes.Contains(data, []byte("\x1b$)C")):
+		return korean7(data)
+	case bytes.Contains(data, []byte("\x1b$")):
+		return decode(japanese.ISO2022JP, data)
+	}
+	return "", false
+}
+
+func ascii(data []byte) bool {
+	return bytes.IndexFunc(data, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+// find returns the charset of a label, and whether there is one. Nil is UTF-8 or unknown.
+func find(label string) (e encoding.Encoding, known bool) {
+	switch label {
+	case "", "binary", "default", "x-unknown", "unknown-8bit":
+		return nil, true
+	case "utf8mb4", "utf-8", "utf8", "us-ascii", "ascii", "ansi_x3.4-1968":
+		return nil, true
+	case "gb2312", "gbk", "gb18030", "cp936", "ms936", "euc-cn", "gb_2312-80", "x-gbk", "csgb2312":
+		return simplifiedchinese.GB18030, true // the newest of the family has all of it
+	case "cp932", "ms932", "windows-932", "x-sjis", "sjis":
+		return japanese.ShiftJIS, true
+	case "cp949", "ms949", "windows-949", "ks_c_5601", "x-windows-949":
+		return korean.EUCKR, true
+	case "cp950", "ms950", "windows-950", "big5-hkscs":
+		return traditionalchinese.Big5, true
+	}
+	if number, ok := strings.CutPrefix(label, "cp"); ok && strings.HasPrefix(number, "125") {
+		label = "windows-" + number
+	}
+	if e, err := htmlindex.Get(label); err == nil && e != encoding.Replacement {
+		return e, true
+	}
+	if e, err := ianaindex.IANA.Encoding(label); err == nil && e != nil {
+		return e, true
+	}
+	return nil, false
+}
+
+// guesses are the charsets that people still write without saying so, the strictest first.
+var guesses = []struct {
+	charset encoding.Encoding
+	fits    func(data []byte, text string) bool
+}{
+	{simplifiedchinese.GB18030, func(data []byte, _ string) bool { return common(data, 0xb0, 0xd7, 0xa1) }},
+	{traditionalchinese.Big5, func(data []byte, _ string) bool { return common(data, 0xa4, 0xc6, 0x40) }},
+	{japanese.ShiftJIS, func(_ []byte, text string) bool { return share(text, unicode.Hiragana, unicode.Katakana) > 0.3 }},
+	{korean.EUCKR, func(_ []byte, text string) bool { return share(text, unicode.Hangul) > 0.7 }},
+	{charmap.Windows1251, func(_ []byte, text string) bool { return russian(text) }},
+}
+
+// common reports whether the pairs of bytes beyond ASCII are mostly the usual characters of a
+// charset, whose first bytes are from low to high. Letters with accents, which stand alone, fail.
+func common(data []byte, low, high, second byte) bool {
+	pairs, usual := 0, 0
+	for i := 0; i < len(data); i++ {
+		if data[i] < utf8.RuneSelf {
+			continue
+		}
+		if i+1 >= len(data) || data[i+1] < second {
+			return false
+		}
+		pairs++
+		if data[i] >= low && data[i] <= high || data[i] >= 0xa1 && data[i] <= 0xa3 {
+			usual++
+		}
+		i++
+	}
+	return pairs > 0 && usual*10 >= pairs*8
+}
+
+// share is how much of the text beyond ASCII is in scripts.
+func share(text string, scripts ...*unicode.RangeTable) float64 {
+	in, all := 0, 0
+	for _, r := range text {
+		if r >= utf8.RuneSelf {
+			if all++; unicode.In(r, scripts...) {
+				in++
+			}
+		}
+	}
+	return float64(in) / float64(max(all, 1))
+}
+
+// russian reports whether a text is Cyrillic as people write it: words, of small letters but for
+// the first.
+func russian(text string) bool {
+	if share(text, unicode.Cyrillic) < 0.9 {
+		return false
+	}
+	small, all := 0, 0
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.Is(unicode.Cyrillic, r) }) {
+		for i, r := range []rune(word) {
+			if i > 0 {
+				if all++; unicode.IsLower(r) {
+					small++
+				}
+			}
+		}
+	}
+	return all > 1 && small*10 >= all*9
+}
+
+// korean7 reads ISO-2022-KR, which no library here does: Korean in seven bits between two marks.
+func korean7(data []byte) (string, bool) {
+	data = bytes.Replace(data, []byte("\x1b$)C"), nil, 1)
+	var wide []byte
+	shifted := false
+	for _, b := range data {
+		switch {
+		case b == 0x0e || b == 0x0f:
+			shifted = b == 0x0e
+		case shifted && b > ' ':
+			wide = append(wide, b|0x80)
+		default:
+			wide = append(wide, b)
+		}
+	}
+	return decode(korean.EUCKR, wide)
+}
+
+var shifted7 = regexp.MustCompile(`\+([A-Za-z0-9+/]*)-?`)
+
+// utf7 reads UTF-7 (RFC 2152), which old programs of mail still write.
+func utf7(data []byte) (string, bool) {
+	ok := ascii(data)
+	text := shifted7.ReplaceAllStringFunc(string(data), func(part string) string {
+		packed := shifted7.FindStringSubmatch(part)[1]
+		if packed == "" {
+			return "+"
+		}
+		raw, err := base64.RawStdEncoding.DecodeString(packed)
+		if err != nil {
+			ok = false
+			return part
+		}
+		units := make([]uint16, len(raw)/2)
+		for i := range units {
+			units[i] = binary.BigEndian.Uint16(raw[2*i:])
+		}
+		return string(utf16.Decode(units))
+	})
+	return strings.ToValidUTF8(text, "\uFFFD"), ok
+}
+
+// Reader is for [mime.WordDecoder]. It never fails.
+func Reader(label string, r io.Reader) (io.Reader, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	text, _ := Decode(data, label)
+	return strings.NewReader(text), nil
+}

@@ -1,0 +1,58 @@
+package charset_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/internal/charset"
+)
+
+// TestDecode reads texts whose charset is said, said wrongly, or not said.
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ data, label, want string }{
+		{"plain", "", "plain"},
+		{"naïve", "utf-8", "naïve"},
+		{"naïve", "iso-8859-1", "naïve"},
+		{"\xef\xbb\xbfa", "gbk", "a"},
+		{"\xff\xfeh\x00i\x00", "", "hi"},
+		{"\xfe\xff\x00h\x00i", "utf-16", "hi"},
+		{"caf\xe9", "us-ascii", "café"},
+		{"k\xe4se", "utf-8", "käse"},
+		{"Gr\xf6\xdfe und \xdcbung", "", "Größe und Übung"},
+		{"\xc4\xe3\xba\xc3", "", "你好"},
+		{"\xc4\xe3\xba\xc3", "x-foo", "你好"},
+		{"\xd3\xc3Go\xd3\xef\xd1\xd4", "utf-8", "用Go语言"},
+		{"\xc7\xeb\xbf\xb4\xb8\xbd\xbc\xfe", "cp936", "请看附件"},
+		{"\xc7\xeb", "ISO-8859-1", "Çë"},
+		{"\x82\xb1\x82\xf1\x82\xc9\x82\xbf\x82\xcd", "cp932", "こんにちは"},
+		{"\x82\xb1\x82\xf1\x82\xc9\x82\xbf\x82\xcd", "", "こんにちは"},
+		{"\x1b$B$3$s$K$A$O\x1b(B", "", "こんにちは"},
+		{"\x1b$)C\x0e>H3g\x0f!", "iso-2022-kr", "안녕!"},
+		{"\xcf\xf0\xe8\xe2\xe5\xf2", "", "Привет"},
+		{"\xd0\xd2\xc9\xd7\xc5\xd4", "koi8-r", "привет"},
+		{"caf\x82", "cp850", "café"},
+		{"caf\x82", "cp437", "café"},
+		{"Hi +ZeVnLIqe-+-", "utf-7", "Hi 日本語+"},
+		{"\x80 5", "cp1252", "€ 5"},
+	} {
+		if got, _ := charset.Decode([]byte(c.data), c.label); got != c.want {
+			t.Errorf("%q as %q: %q, want %q", c.data, c.label, got, c.want)
+		}
+	}
+	page := `<html><head><meta http-equiv="Content-Type" content="text/html; charset=gb2312"></head>` + "\xc7\xeb"
+	if got, _ := charset.DecodeHTML([]byte(page), ""); !strings.HasSuffix(got, "请") {
+		t.Errorf("the page is %q", got)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("+AAAA-\x1b$)C\x0e"), "utf-7")
+	f.Add([]byte("\xc4\xe3"), "gbk")
+	f.Fuzz(func(t *testing.T, data []byte, label string) {
+		text, _ := charset.Decode(data, label)
+		if strings.ToValidUTF8(text, "") != text {
+			t.Errorf("%q is no UTF-8", text)
+		}
+	})
+}
