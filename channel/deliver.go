@@ -375,7 +375,7 @@ func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) err
 		}
 	}
 	key := fmt.Sprint(letterKey, l.ID)
-	d := a.draft(to)
+	d, _ := a.drafts.Get(draftKey(to))
 	if d == nil {
 		return a.writer.writeText(ctx, to, text, buttons, key)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/channel/body"
 	"github.com/etui-run/etui/channel/heard"
 	"github.com/etui-run/etui/channel/material"
+	"github.com/etui-run/etui/channel/names"
 	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/contact"
@@ -111,6 +112,7 @@ type account struct {
 	Account
 	*Host
 	traits Traits
+	ids    names.Names
 	life   context.Context //nolint:containedctx // while the host runs
 	up     atomic.Bool     // Run has begun, and life is set
 
@@ -179,6 +181,10 @@ func New(c Config) (*Host, error) {
 		busy:  map[session.Key]bool{}, later: map[session.Key]time.Time{},
 		sending: make(chan struct{}, maxSending), bodies: body.NewGate(),
 	}
+	var all []string
+	for _, a := range c.Accounts {
+		all = append(all, a.Name)
+	}
 	for _, a := range c.Accounts {
 		if a.Name == "" || a.Channel == nil || strings.ContainsAny(a.Name, ":/ ") {
 			return nil, fmt.Errorf("a channel needs a name without colons, slashes and spaces, not %q", a.Name)
@@ -188,7 +194,7 @@ func New(c Config) (*Host, error) {
 		}
 		traits := a.Channel.Traits()
 		h.accounts = append(h.accounts, &account{
-			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
+			Account: a, Host: h, traits: traits, ids: names.Names{Account: a.Name, Platform: traits.Platform, Local: traits.Local, Accounts: all}, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
 			handled: recent.New[string, string](remembered), drafts: recent.New[string, *draft](remembered),
 			writer: &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},

@@ -37,12 +37,6 @@ type draft struct {
 // draftKey is the key of the draft of the answer to a message.
 func draftKey(to Address) string { return to.Chat + "\x00" + to.Message }
 
-// draft returns the draft at an address; nil if this process has shown none.
-func (a *account) draft(to Address) *draft {
-	d, _ := a.drafts.Get(draftKey(to))
-	return d
-}
-
 // live shows people that, and how, an answer is being written.
 type live struct {
 	account *account

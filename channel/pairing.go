@@ -67,7 +67,7 @@ func (h *Host) erase(ctx context.Context, names []string) (n int, err error) {
 	for _, a := range h.accounts {
 		for _, name := range names {
 			platform, user, ok := strings.Cut(name, ":")
-			user, own := a.unscoped(user)
+			user, own := a.ids.Unscoped(user)
 			if !ok || !own || platform != a.traits.Platform {
 				continue
 			}

@@ -19,7 +19,7 @@ var _ inquiry.Places = (*Host)(nil)
 
 // note keeps where a person of the configuration writes directly, and in which language.
 func (a *account) note(ctx context.Context, m Incoming, em string) {
-	who := a.engine.Agents().Users().Claiming(a.traits.Platform + ":" + a.scoped(m.From.ID))
+	who := a.engine.Agents().Users().Claiming(a.traits.Platform + ":" + a.ids.Scoped(m.From.ID))
 	if m.Group || who == nil {
 		return
 	}
@@ -44,7 +44,7 @@ func (h *Host) Person(ctx context.Context, u identity.User) (list []inquiry.Plac
 	for _, id := range u.Identities {
 		platform, user, _ := strings.Cut(id, ":")
 		for _, a := range h.accounts {
-			raw, own := a.unscoped(user)
+			raw, own := a.ids.Unscoped(user)
 			if !own || a.traits.Platform != platform {
 				continue
 			}
@@ -73,7 +73,7 @@ func (h *Host) Chat(_ context.Context, name string) (inquiry.Place, bool) {
 		return inquiry.Place{}, false
 	}
 	return inquiry.Place{To: place{a.Name, Address{Chat: id}}.raw(), From: identity.Caller{
-		Channel: a.traits.Platform, Account: a.Name, Chat: a.scoped(id), Attrs: map[string]string{"account": a.Name, "chat_kind": "group"},
+		Channel: a.traits.Platform, Account: a.Name, Chat: a.ids.Scoped(id), Attrs: map[string]string{"account": a.Name, "chat_kind": "group"},
 	}}, true
 }
 
@@ -83,7 +83,7 @@ func (h *Host) Language(ctx context.Context, c identity.Caller) string {
 	if err != nil {
 		return ""
 	}
-	user, _ := a.unscoped(c.User)
+	user, _ := a.ids.Unscoped(c.User)
 	d, _, _ := a.contacts.Direct(ctx, a.Name, user)
 	return h.engine.Agents().Language(engine.Message{
 		Channel: c.Channel, Account: c.Account, User: c.User, Language: cmp.Or(d.Language, phrase.Match(a.Account.Language)),

@@ -148,7 +148,7 @@ func (a *account) allowed(ctx context.Context, s Sender) bool {
 	case slices.Contains(a.Allow, s.ID), slices.Contains(a.Allow, Everybody):
 		return true
 	case slices.Contains(a.Allow, KnownUsers):
-		who, err := a.engine.Agents().Whoami(engine.Message{Channel: a.traits.Platform, User: a.scoped(s.ID)})
+		who, err := a.engine.Agents().Whoami(engine.Message{Channel: a.traits.Platform, User: a.ids.Scoped(s.ID)})
 		if err == nil && who.Kind == identity.Person {
 			return true
 		}
@@ -241,13 +241,13 @@ func (a *account) language(m Incoming) string {
 // message is what the engine learns of a message.
 func (a *account) message(ctx context.Context, m Incoming) engine.Message {
 	em := engine.Message{
-		Channel: a.traits.Platform, Account: a.Name, User: a.scoped(m.From.ID), Client: "channel " + a.Name, PlatformRoles: m.From.Roles, Language: phrase.Match(m.From.Language, a.Account.Language),
+		Channel: a.traits.Platform, Account: a.Name, User: a.ids.Scoped(m.From.ID), Client: "channel " + a.Name, PlatformRoles: m.From.Roles, Language: phrase.Match(m.From.Language, a.Account.Language),
 		Attrs:          map[string]string{"account": a.Name, "chat_kind": "direct"},
 		IdempotencyKey: short(a.Name + ":" + m.At.Chat + ":" + m.ID),
 		Reply:          place{a.Name, m.At}.raw(),
 		Later:          true,
 	}
-	em.Chat, em.Thread, em.Direct = a.scoped(m.home()), m.At.Thread, !m.Group
+	em.Chat, em.Thread, em.Direct = a.ids.Scoped(m.home()), m.At.Thread, !m.Group
 	if m.Group {
 		em.Attrs["chat_kind"] = "group"
 	}
@@ -266,31 +266,6 @@ func (a *account) message(ctx context.Context, m Incoming) engine.Message {
 	read, seen := a.files.Read(ctx, em.Agent, m.Files)
 	em.Text, em.Files = began(command.Canonical(strings.TrimSpace(printable.Text(m.Text)+read))), seen
 	return em
-}
-
-// scoped returns an ID of the platform as the engine knows it. Where the account gives the IDs,
-// one that has a name of its own writes it before: irc:libera/ann. Without one, only an ID that
-// would pass for one of another account has a name before it.
-func (a *account) scoped(id string) string {
-	if !a.traits.Local || a.Name == a.traits.Platform && !a.foreign(id) {
-		return id
-	}
-	return a.Name + "/" + id
-}
-
-// foreign reports whether an ID begins as those of some account.
-func (a *account) foreign(id string) bool {
-	name, _, ok := strings.Cut(id, "/")
-	return ok && slices.ContainsFunc(a.accounts, func(o *account) bool { return o.Name == name })
-}
-
-// unscoped returns the platform's ID for one of scoped, unless it is another account's.
-func (a *account) unscoped(id string) (string, bool) {
-	raw := id
-	if a.traits.Local {
-		raw = strings.TrimPrefix(id, a.Name+"/")
-	}
-	return raw, a.scoped(raw) == id
 }
 
 // short keeps a key within its limit. IDs of platforms are far shorter.

@@ -65,8 +65,8 @@ func TestError(t *testing.T) {
 // error, a log line or what a model reads.
 var rooms = []string{"command/", "channel/", "answer/", "approval/", "outbox/", "order/"}
 
-// forModels are folders in them whose texts models read.
-var forModels = []string{"channel/heard/", "channel/material/"}
+// forModels are folders and files in them whose texts models read.
+var forModels = []string{"channel/heard/", "channel/material/", "channel/feishu/quote.go", "channel/slack/thread.go"}
 
 // spoken matches a text that looks like words to people.
 var spoken = regexp.MustCompile(`^[(; ]*[A-Z][a-z’']*,? .*[a-z]{2}`)

@@ -42,13 +42,13 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 // in calls f with the chat of an address, and again if it has a new ID.
 func (c *Channel) in(ctx context.Context, to channel.Address, f func(chat string) error) error {
 	at := to.Chat
-	if moved, ok := c.moved.Get(at); ok {
+	if moved, ok := c.moves.now.Get(at); ok {
 		at = moved
 	}
 	err := f(at)
 	var now *migrated
 	if errors.As(err, &now) {
-		c.move(ctx, to.Chat, id(now.to))
+		c.moves.move(ctx, to.Chat, id(now.to))
 		err = f(id(now.to))
 	}
 	return err
@@ -172,7 +172,7 @@ func (c *Channel) press(ctx context.Context, cb *callback) (channel.Incoming, bo
 	m := cb.Message
 	in := channel.Incoming{
 		ID: "button-" + cb.ID, From: person(cb.From), Group: m.Chat.Type != "private", Mentioned: true,
-		At: channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)}, Former: c.former(m.Chat.ID),
+		At: channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)}, Former: c.moves.of(m.Chat.ID),
 	}
 	in.Text, _ = strings.CutPrefix(cb.Data, say)
 	if m.InTopic {

@@ -64,8 +64,7 @@ type Channel struct {
 	offset  int64                             // of the next update; Run's
 	done    *recent.Cache[int64, struct{}]    // updates that were handed over
 	roles   *platform.Facts[member, []string] // of people in groups
-	moved   *recent.Cache[string, string]     // groups that became supergroups, with their new IDs
-	formers *recent.Cache[string, string]     // the other way round
+	moves   *moves
 	records store.Records
 	sent    *platform.Sent
 
@@ -120,13 +119,14 @@ func New(cfg Config) (*Channel, error) {
 	}
 	secret := hmac.New(sha256.New, []byte(cfg.Token))
 	secret.Write([]byte("etui: webhook"))
+	records, log := cmp.Or[store.Records](cfg.Records, &store.Memory{}), cmp.Or(cfg.Log, slog.Default())
 	return &Channel{
 		api: &api{client, cfg.Token}, id: id, webhook: cfg.Webhook, secret: hex.EncodeToString(secret.Sum(nil)),
-		log: cmp.Or(cfg.Log, slog.Default()), dialect: dialect(),
-		done:  recent.New[int64, struct{}](4096),
-		roles: platform.NewFacts[member, []string](10_000, 5*time.Minute, 0),
-		moved: recent.New[string, string](maxMoves), formers: recent.New[string, string](maxMoves),
-		records: cmp.Or[store.Records](cfg.Records, &store.Memory{}),
+		log: log, dialect: dialect(),
+		done:    recent.New[int64, struct{}](4096),
+		roles:   platform.NewFacts[member, []string](10_000, 5*time.Minute, 0),
+		records: records,
+		moves:   &moves{strconv.FormatInt(id, 10), recent.New[string, string](maxMoves), recent.New[string, string](maxMoves), records, log},
 		sent:    platform.NewSent(Platform),
 		albums:  map[string]*album{},
 	}, nil
@@ -156,7 +156,7 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
-	if err := c.recall(ctx); err != nil {
+	if err := c.moves.recall(ctx); err != nil {
 		return err
 	}
 	r := &run{platform.NewIntake("Telegram", c.log, in, platform.NewSeen()), me, ctx}
