@@ -33,6 +33,7 @@ func (m *moves) move(ctx context.Context, old, now string) {
 	m.remember(old, now)
 	m.log.InfoContext(ctx, "a Telegram group has become a supergroup; it keeps its rights and its conversation",
 		"old", old, "new", now)
+	ctx = context.WithoutCancel(ctx) // it is not told again after a restart
 	kept, err := m.records.Records(ctx, moveKind)
 	if err == nil && len(kept) < maxMoves {
 		value, _ := json.Marshal(old) // a text
