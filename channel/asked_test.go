@@ -109,7 +109,7 @@ func (c *company) again() {
 	c.start()
 	c.place.mu.Lock()
 	defer c.place.mu.Unlock()
-	c.place.chats = seen.chats
+	c.chats = seen.chats
 	go func() { _ = c.engine.Resume(c.t.Context()) }()
 }
 

@@ -118,7 +118,10 @@ type View struct {
 const PDF = "application/pdf"
 
 // The media types of sound that a message may have.
-const WAV, MP3 = "audio/wav", "audio/mpeg"
+const (
+	WAV = "audio/wav"
+	MP3 = "audio/mpeg"
+)
 
 // File is a file that a tool gives to the user, or a picture or PDF of a user's message.
 type File struct {

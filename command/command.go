@@ -355,7 +355,7 @@ func remembers(_ context.Context, e Engine, m engine.Message, _ string) (string,
 	r, unable := recall.New(e).Remembered(f, 3)
 	if unable != nil {
 		if why := phrase.Error(m.Language, unable); why != "" {
-			return phrase.In(m.Language, "Nothing is remembered here: %s.", why), nil //nolint:nilerr // that is the answer
+			return phrase.In(m.Language, "Nothing is remembered here: %s.", why), nil // that is the answer
 		}
 	}
 	var b strings.Builder

@@ -136,7 +136,7 @@ func (in *Installer) prepare(ctx context.Context, p *place, s Source, r *Release
 	defer folder.Close()
 	err = s.Download(ctx, r, from, func(done, total int64) { o.report(r.Name, "download", done, total) })
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s from %s: %w", cmp.Or(r.Ref.String(), r.Location), s.Name(), err)
+		return nil, nil, fmt.Errorf("%s from %s: %w", cmp.Or(r.String(), r.Location), s.Name(), err)
 	}
 	o.report(r.Name, "check", 0, 0)
 	origin, err := in.check(ctx, from, s.Name(), r, folder)

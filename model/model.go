@@ -264,9 +264,10 @@ func UserText(m chat.Message) string {
 	parts := []string{m.Note, m.Text}
 	for _, f := range m.Files {
 		kind, why := "picture", "this model cannot see pictures"
-		if f.MediaType == chat.PDF {
+		switch f.MediaType {
+		case chat.PDF:
 			kind, why = "file", "this model cannot read PDFs"
-		} else if f.MediaType == chat.WAV || f.MediaType == chat.MP3 {
+		case chat.WAV, chat.MP3:
 			kind, why = "sound", "this model cannot hear"
 		}
 		if f.Data == nil {

@@ -49,7 +49,7 @@ func TestConsoleInBrowser(t *testing.T) {
 	if err := os.WriteFile(file, []byte("# kept\nagents: [{name: main}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(t, server.Config{File: &console.File{Path: file, Read: os.ReadFile, Check: func(text []byte) error {
+	s := newServer(t, server.Config{File: &console.File{Path: file, Read: os.ReadFile, Write: func(path string, text []byte) error { return os.WriteFile(path, text, 0o600) }, Check: func(text []byte) error {
 		if strings.Contains(string(text), "agnets") {
 			return errors.New(file + ":2:1: unknown key \"agnets\"; did you mean \"agents\"?")
 		}

@@ -137,7 +137,7 @@ func (e editor) saved(w http.ResponseWriter, r *http.Request, text console.Text,
 	case err != nil:
 		wire.Fail(w, err)
 	default:
-		e.log.InfoContext(r.Context(), "configuration "+how+" in the console", "by", cmp.Or(wire.CallerOf(r).Key, "an operator"), "file", text.File)
+		e.log.InfoContext(r.Context(), "configuration changed in the console", "how", how, "by", cmp.Or(wire.CallerOf(r).Key, "an operator"), "file", text.File)
 		wire.Reply(w, http.StatusOK, text)
 	}
 }

@@ -83,7 +83,7 @@ func TestConsole(t *testing.T) {
 			}
 		}
 		stolen := *b
-		if stolen.host = "127.0.0.1"; stolen.ask("GET", "/admin/sessions", "").StatusCode != 401 {
+		if stolen.host = "127.0.0.1"; stolen.ask("GET", "/admin/sessions", "").StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: the session counts at another address", test.role)
 		}
 		if got := b.ask("GET", "/console/session", "").StatusCode; got != 200 {
@@ -91,7 +91,7 @@ func TestConsole(t *testing.T) {
 		}
 		old := b.cookie
 		b.ask("DELETE", "/console/session", "")
-		if b.cookie = old; b.ask("GET", "/admin/sessions", "").StatusCode != 401 {
+		if b.cookie = old; b.ask("GET", "/admin/sessions", "").StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: the session counts after signing out", test.role)
 		}
 	}
@@ -102,11 +102,11 @@ func TestConsolePage(t *testing.T) {
 	b := &browser{t: t, s: newServer(t, server.Config{}, nil), host: "localhost"}
 	for _, path := range []string{"/console", "/console/", "/console/tools", "/console/sessions/agent:main"} {
 		got := b.ask("GET", path, "")
-		if policy := got.Header.Get("Content-Security-Policy"); got.StatusCode != 200 || !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+		if policy := got.Header.Get("Content-Security-Policy"); got.StatusCode != http.StatusOK || !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: %d, %s", path, got.StatusCode, policy)
 		}
 	}
-	if got := b.ask("GET", "/console/assets/none.js", ""); got.StatusCode != 404 {
+	if got := b.ask("GET", "/console/assets/none.js", ""); got.StatusCode != http.StatusNotFound {
 		t.Errorf("a file that is not there: %d", got.StatusCode)
 	}
 }

@@ -32,9 +32,8 @@ func readPart(raw []byte) part {
 	head, body := cutHeader(raw)
 	h, _ := textproto.ReadHeader(bufio.NewReader(bytes.NewReader(head))) // cutHeader left what it reads
 	p := part{header: message.Header{Header: h}, body: body}
-	field := h.Get("Content-Type")
-	ok := true
-	p.kind, p.params, ok = mediaType(field)
+	var ok bool
+	p.kind, p.params, ok = mediaType(h.Get("Content-Type"))
 	if !ok {
 		p.mended = append(p.mended, "its Content-Type")
 	}
@@ -321,10 +320,7 @@ func words(field, hint string) string {
 	for _, m := range encodedWord.FindAllStringSubmatchIndex(field, maxWords) {
 		between := field[at:m[0]]
 		name, _, _ := strings.Cut(strings.ToLower(field[m[2]:m[3]]), "*")
-		raw, ok := decodeWord(field[m[4]:m[5]], field[m[6]:m[7]])
-		if !ok {
-			continue
-		}
+		raw := decodeWord(field[m[4]:m[5]], field[m[6]:m[7]])
 		if joined := label != "" && strings.TrimSpace(between) == ""; !joined || name != label {
 			flush()
 			if !joined {
@@ -342,13 +338,13 @@ const maxWords = 500
 
 var encodedWord = regexp.MustCompile(`=\?([^?\s]+)\?([bBqQ])\?([^?]*)\?=`)
 
-func decodeWord(encoding, text string) ([]byte, bool) {
+func decodeWord(encoding, text string) []byte {
 	if strings.EqualFold(encoding, "b") {
 		data, _ := fromBase64([]byte(strings.Join(strings.Fields(text), "")))
-		return data, true
+		return data
 	}
 	data, _ := fromQuoted([]byte(strings.ReplaceAll(text, "_", "=20")))
-	return data, true
+	return data
 }
 
 // writer returns the one address of a From. A name may have anything in it; if that makes several

@@ -171,7 +171,7 @@ func pieces(block string, t Room) []string {
 			body = body[:n-1]
 		}
 		if room := smaller(t, head+tail); room.Max >= t.Max/2 {
-			list := packed(body, "\n", room)
+			list := packed(body, room)
 			for i := range list {
 				list[i] = head + list[i] + tail
 			}
@@ -181,7 +181,7 @@ func pieces(block string, t Room) []string {
 	if len(lines) > 2 && strings.HasPrefix(lines[0], "|") && strings.Trim(lines[1], "|-: ") == "" {
 		head := lines[0] + "\n" + lines[1] + "\n"
 		if room := smaller(t, head); room.Max >= t.Max/2 {
-			list := packed(lines[2:], "\n", room)
+			list := packed(lines[2:], room)
 			for i := range list {
 				list[i] = head + list[i]
 			}
@@ -190,12 +190,12 @@ func pieces(block string, t Room) []string {
 	}
 	const room = 3 * maxMarks
 	if marks := marksIn(block); len(marks) > 0 && t.Max > 2*room {
-		list := reopen(block, packed(lines, "\n", Room{Max: t.Max - room, Length: t.Length}), marks)
+		list := reopen(block, packed(lines, Room{Max: t.Max - room, Length: t.Length}), marks)
 		if !slices.ContainsFunc(list, func(piece string) bool { return !t.Fits(piece) }) {
 			return list
 		}
 	}
-	return packed(lines, "\n", t)
+	return packed(lines, t)
 }
 
 // maxMarks is how many bytes of marks are closed at a cut, and opened behind it.
@@ -315,15 +315,15 @@ func smaller(t Room, by string) Room {
 }
 
 // packed joins as many items as fit in each piece. An item that is too long alone is cut.
-func packed(items []string, between string, t Room) (list []string) {
+func packed(items []string, t Room) (list []string) {
 	now, begun := "", false
 	for _, item := range items {
 		if !begun && t.Fits(item) {
 			now, begun = item, true
 			continue
 		}
-		if begun && t.Fits(now+between+item) {
-			now += between + item
+		if begun && t.Fits(now+"\n"+item) {
+			now += "\n" + item
 			continue
 		}
 		if begun {

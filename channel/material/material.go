@@ -147,7 +147,7 @@ func (r *reading) keep(ctx context.Context, f chat.File) string {
 
 func (r *reading) log(ctx context.Context, what string, err error) {
 	if r.Log != nil {
-		r.Log.WarnContext(ctx, what, "error", err)
+		r.Log.WarnContext(ctx, "reading what was sent along", "what", what, "error", err)
 	}
 }
 

@@ -189,8 +189,8 @@ func (s *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // tried is a row of the table of docs/clients.md.
 type tried struct {
-	name, from, version, api string
-	command                  []string
+	name, from, api string
+	command         []string
 }
 
 const (

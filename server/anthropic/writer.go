@@ -204,7 +204,7 @@ func (o *writer) say(text string) error {
 func (o *writer) think(raw json.RawMessage) error {
 	var piece part
 	if json.Unmarshal(raw, &piece) != nil {
-		return nil // it is of another API
+		return nil //nolint:nilerr // it is of another API
 	}
 	switch {
 	case piece.Type == "redacted_thinking":

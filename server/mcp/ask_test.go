@@ -36,7 +36,7 @@ func TestElicitation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ran, r := 0, catalog.NewRegistry(nil)
-			if err := r.Register(tool.Func(tool.Definition{Name: "wipe", Risk: tool.Destructive}, func(ctx context.Context, in said) (string, error) {
+			if err := r.Register(tool.Func(tool.Definition{Name: "wipe", Risk: tool.Destructive}, func(ctx context.Context, _ said) (string, error) {
 				reply, _ := tool.Asks(ctx)
 				if reply == nil {
 					return "", &tool.Question{Text: "Which colour?", Choices: []string{"blue", "red"}, Resume: "1"}

@@ -24,7 +24,7 @@ func twice() []fake.Step {
 // texts posts a request of the older API.
 func texts(a *openai.API, body string) (int, string) {
 	w := httptest.NewRecorder()
-	a.Texts(w, httptest.NewRequest("POST", "/v1/completions", strings.NewReader(body)))
+	a.Texts(w, httptest.NewRequest(http.MethodPost, "/v1/completions", strings.NewReader(body)))
 	return w.Code, w.Body.String()
 }
 
@@ -101,7 +101,7 @@ func TestTexts(t *testing.T) {
 
 // TestLogprobs: what a model of OpenAI's API says of its tokens reaches the client that asks for it.
 func TestLogprobs(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, piece := range []string{
 			`{"choices":[{"index":0,"delta":{"content":"red"},"logprobs":{"content":[{"token":"red","logprob":-0.5}]}}]}`,

@@ -221,7 +221,7 @@ func (t turns) rest(ctx context.Context, key string, found asked) (answered bool
 		}
 	}
 	if err := t.tell("", done); err != nil {
-		return true, nil // the client has gone, and may come again
+		return true, nil //nolint:nilerr // the client has gone, and may come again
 	}
 	if len(done.Handed) > 0 {
 		if err := t.hold(ctx, found, done); err != nil {

@@ -185,7 +185,7 @@ func (a *App) open(ctx context.Context) error {
 	a.HTTP = server.New(a.Engine, server.Config{
 		Models: c.API.Models, A2A: c.API.A2A, AGUI: c.API.AGUI,
 		Eraser: a.eraser,
-		File:   &console.File{Path: a.Workspace.File, Read: config.Read, Check: a.reloader.check},
+		File:   &console.File{Path: a.Workspace.File, Read: config.Read, Write: config.Write, Check: a.reloader.check},
 		Key:    string(c.API.Key), Local: settings.urls.Key, Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
 		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
 		Status: api.Config{

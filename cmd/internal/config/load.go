@@ -77,6 +77,9 @@ func Read(path string) ([]byte, error) {
 	return text, nil
 }
 
+// Write replaces a configuration's text, in place: the sandbox seals the file that is there.
+func Write(path string, text []byte) error { return os.WriteFile(path, text, 0o600) }
+
 // Parse reads the configuration from a text, which messages name file, and from an environment in the
 // form of os.Environ. The error joins an [Error] for everything that is wrong.
 func Parse(file string, text []byte, environ []string) (*Config, error) {
