@@ -36,7 +36,7 @@ func (j *job) decided(
 		if said, err = j.take(ctx, s, said); err == nil {
 			return &turnRun{job: j, mail: said, session: s}, false
 		}
-		says = approval.Why(err, "")
+		says = approval.Why(err, j.engine.inquiries.Language(ctx, m, s.Key, m.Text))
 	} else if err == nil {
 		waits := m.Wait && slices.ContainsFunc(
 			s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == said.To },

@@ -65,8 +65,9 @@ type Places interface {
 	Person(ctx context.Context, u identity.User) []Place
 	// Chat returns a chat by the name that the configuration has for it.
 	Chat(ctx context.Context, name string) (Place, bool)
-	// Language returns the language of somebody who writes; empty if it is not known.
-	Language(ctx context.Context, c identity.Caller) string
+	// Language returns the language in which somebody wrote last, or else the one of their platform, which
+	// may be empty, or of its account; empty if none is known.
+	Language(ctx context.Context, c identity.Caller, platform string) string
 }
 
 // Place is where somebody can be asked.
@@ -228,7 +229,7 @@ func (q *Inquiries) ask(ctx context.Context, r request) error {
 		switch {
 		case i < 0 && len(r.People) < maxAsked:
 			if p.Language == "" { // they have never written: they read that of the one who asks
-				asked = cmp.Or(asked, q.Language(ctx, message.Mail{}, r.Place(), ""))
+				asked = cmp.Or(asked, r.Language, q.Language(ctx, message.Mail{}, r.Place(), ""))
 				p.Language = asked
 			}
 			if err := q.send(ctx, r.Approval, p, approval.Request, 0); err != nil {
@@ -340,24 +341,37 @@ func (q *Inquiries) person(name string, a approval.Approval, at Place, c Circle)
 func (q *Inquiries) Language(
 	ctx context.Context, m message.Mail, key session.Key, said string,
 ) string {
-	if m.Language != "" {
+	said = strings.TrimSpace(said)
+	writes := said != "" && !strings.HasPrefix(said, "/")
+	if writes && m.Language != "" { // it heeds the text
 		return m.Language
 	}
-	if text := strings.TrimSpace(said); text != "" && !strings.HasPrefix(text, "/") {
-		return languageOf(text)
+	wrote := said
+	if !writes {
+		wrote = q.wrote(ctx, key)
 	}
-	if q.config.Places != nil {
-		if known := q.config.Places.Language(ctx, m.Caller()); known != "" {
-			return known
-		}
+	language := m.Language
+	if chat.Chinese(wrote) {
+		language = phrase.Chinese
 	}
+	if q.config.Places != nil && !writes {
+		language = q.config.Places.Language(ctx, m.Caller(), language)
+	}
+	if language == "" && wrote != "" {
+		language = phrase.English
+	}
+	return q.config.People.Language(m.Caller(), "", language)
+}
+
+// wrote returns what people wrote last in a conversation; empty if nothing is known.
+func (q *Inquiries) wrote(ctx context.Context, key session.Key) string {
 	s, err := q.config.Store.Load(ctx, key, looked)
 	if err != nil {
 		return ""
 	}
 	for _, past := range slices.Backward(s.Messages) {
 		if past.Role == chat.User && past.Text != "" {
-			return languageOf(past.Text)
+			return past.Text
 		}
 	}
 	return ""
@@ -365,13 +379,6 @@ func (q *Inquiries) Language(
 
 // looked is how many messages are looked at for the language of their sender.
 const looked = 20
-
-func languageOf(text string) string {
-	if chat.Chinese(text) {
-		return phrase.Chinese
-	}
-	return phrase.English
-}
 
 // Shown adds to what a turn waits for how the person who asked is to read of it: in which language, who
 // else was asked, and whether that person may answer. Said is the text of their message.
@@ -477,6 +484,7 @@ func (q *Inquiries) conclude(ctx context.Context, r request) error {
 			return err
 		}
 	}
+	asker := r.Language
 	for _, p := range r.People {
 		if p.Session == e.From { // they have read it where they answered
 			continue
@@ -492,7 +500,7 @@ func (q *Inquiries) conclude(ctx context.Context, r request) error {
 	}
 	if e.How == approval.Superseded && len(there.Messages) > 0 { // all other endings are told by the turn that goes on
 		m := message.Mail{Kind: message.KindNotice, Message: message.Message{Agent: route.Agent(r.Place()), IdempotencyKey: "ended-" + r.ID}}
-		r.Language = q.Language(ctx, m, r.Place(), "")
+		r.Language = cmp.Or(asker, q.Language(ctx, m, r.Place(), ""))
 		m.Notice = e.Text(r.Approval)
 		if err := q.config.Inbox.Deliver(ctx, r.Place(), m, ""); err != nil {
 			return err
