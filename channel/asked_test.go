@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 )
@@ -55,6 +56,7 @@ type company struct {
 
 	mu     sync.Mutex
 	stages []string
+	nobody bool // the newest of them names nobody
 }
 
 func (c *company) start() {
@@ -95,7 +97,7 @@ func (c *company) start() {
 			Audit: func(_ context.Context, d audit.Decision, _ json.RawMessage) error {
 				c.mu.Lock()
 				defer c.mu.Unlock()
-				c.stages = append(c.stages, d.Stage)
+				c.stages, c.nobody = append(c.stages, d.Stage), d.User+d.Session == ""
 				return nil
 			},
 		}
@@ -362,4 +364,59 @@ func TestEachReadsTheirLanguage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestConversationGone: whoever was asked about a call learns that it waits no more when its conversation is
+// removed, and so does the audit, which does not learn the name of somebody who is forgotten.
+func TestConversationGone(t *testing.T) {
+	for name, w := range map[string]struct {
+		forgotten     bool
+		reads, stage  string
+		later, nobody bool
+	}{
+		"deleted":         {false, ") does not wait any more", "superseded", false, false},
+		"deleted later":   {false, ") does not wait any more", "superseded", true, false},
+		"forgotten":       {true, ") was withdrawn.", "withdrawn", false, true},
+		"forgotten later": {true, ") was withdrawn.", "withdrawn", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &company{t: t, kept: &store.Memory{}}
+				c.start()
+				defer func() { c.stop() }()
+				c.write("1", "1", "call refund")
+				if w.later {
+					c.write("1", "1", "hello")
+				}
+				_, id, _ := strings.Cut(c.last("3"), "/approve ")
+				if err := c.engine.Sessions().Delete(t.Context(), c.key(t)); err != nil {
+					t.Fatal(err)
+				}
+				if w.forgotten {
+					if n, err := c.engine.Inquiries().Erase(t.Context(), []string{"ann"}); err != nil || n["requests"] != 1 {
+						t.Errorf("%v, %v", n, err)
+					}
+				}
+				c.wait(time.Minute)
+				for _, at := range []string{"2", "3", "ops"} {
+					c.reads(at, "refund ("+id[:6]+w.reads)
+				}
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				if last := c.stages[len(c.stages)-1]; last != w.stage || c.nobody != w.nobody {
+					t.Errorf("the audit has %q, of nobody: %t", c.stages, c.nobody)
+				}
+			})
+		})
+	}
+}
+
+// key is the conversation of ann.
+func (c *company) key(t *testing.T) session.Key {
+	t.Helper()
+	who, err := c.engine.Agents().Whoami(engine.Message{Channel: "test", User: "1", Attrs: map[string]string{"chat_kind": "direct"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return who.Session
 }

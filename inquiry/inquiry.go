@@ -115,6 +115,8 @@ type request struct {
 	// Noted says that the audit has the request, and Told that it has the ending.
 	Noted bool `json:"noted,omitempty"`
 	Told  bool `json:"told,omitempty"`
+
+	erased bool // nobody may learn any more who asked for what
 }
 
 // person is somebody, or a chat, who was asked.
@@ -439,20 +441,27 @@ func (q *Inquiries) End(ctx context.Context, a approval.Approval, e approval.End
 	return nil
 }
 
-// Erase removes what is kept of requests of a person, and that others asked the person.
+// Erase ends the requests of a person, tells those who were asked so, and removes what is kept of them, and
+// that others asked the person.
 func (q *Inquiries) Erase(ctx context.Context, names []string) (map[string]int, error) {
 	q.looks.Lock()
 	defer q.looks.Unlock()
 	kept, err := q.requests(ctx)
 	n := 0
-	for id, r := range kept {
+	for _, r := range kept {
 		left := slices.DeleteFunc(slices.Clone(r.People), func(p person) bool { return slices.Contains(names, p.Name) })
 		by := r.Ending != nil && slices.Contains(names, r.Ending.By)
 		switch {
 		case err != nil:
 		case slices.Contains(names, r.User):
 			n++
-			_, err = q.config.Store.Remove(ctx, kind, id)
+			r.User, r.Chat, r.erased = "", "", true
+			if r.Ending == nil {
+				r.Ending = &approval.Ending{How: approval.Withdrawn, Time: q.config.Now()}
+			} else if slices.Contains(names, r.Ending.By) {
+				r.Ending.By = ""
+			}
+			err = q.conclude(ctx, r)
 		case by || len(left) < len(r.People):
 			if r.People = left; by {
 				r.Ending.By = ""
@@ -460,7 +469,7 @@ func (q *Inquiries) Erase(ctx context.Context, names []string) (map[string]int, 
 			err = q.put(ctx, r)
 		}
 	}
-	return map[string]int{"approvals": n}, err
+	return map[string]int{"requests": n}, err
 }
 
 // conclude tells the audit and all who were asked what became of a request that waits no more.
@@ -520,7 +529,10 @@ func (q *Inquiries) audit(ctx context.Context, r request, stage, reason string, 
 		Tool: r.Tool, Hash: r.Hash, Risk: r.Risk, Allowed: allowed, Stage: stage, Reason: r.ID + ": " + reason,
 	}
 	args := json.RawMessage(r.Arguments)
-	if !json.Valid(args) { // it was cut
+	if r.erased {
+		d.Session = ""
+	}
+	if r.erased || !json.Valid(args) { // it was cut
 		args = nil
 	}
 	return q.config.Audit(ctx, d, args)
