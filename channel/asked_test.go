@@ -420,3 +420,34 @@ func (c *company) key(t *testing.T) session.Key {
 	}
 	return who.Session
 }
+
+// TestTwoAnswers: of two answers at once the first one counts, and whoever gave the other one reads so, also if
+// nobody has asked them yet.
+func TestTwoAnswers(t *testing.T) {
+	for range 5 {
+		synctest.Test(t, func(t *testing.T) {
+			c := &company{t: t, kept: &store.Memory{}}
+			c.start()
+			defer func() { c.stop() }()
+			for _, user := range []string{"2", "4"} {
+				c.write(user, user, "hello")
+			}
+			c.write("1", "1", "call refund")
+			_, id, _ := strings.Cut(c.last("3"), "/approve ")
+			id = id[:6]
+			for user, text := range map[string]string{"2": "/approve ", "4": "/deny "} {
+				c.say(t, channel.Incoming{ID: "at once " + user, From: channel.Sender{ID: user}, At: channel.Address{Chat: user}, Text: text + id})
+			}
+			c.wait(time.Minute)
+			approved := c.ran.Load() == 1
+			won, lost := "2", "4"
+			if !approved {
+				won, lost = lost, won
+			}
+			c.reads(won, "; the conversation in which it was asked goes on.")
+			if got := strings.Join(c.seen(lost), "|"); !strings.Contains(got, "no such approval") {
+				t.Errorf("%s, who was later, reads %q", lost, got)
+			}
+		})
+	}
+}

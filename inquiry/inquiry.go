@@ -280,6 +280,7 @@ func (q *Inquiries) letter(
 ) error {
 	sum := sha256.Sum256(p.To)
 	from := message.Mail{Message: message.Message{Agent: route.Agent(a.Session)}}.From(p.From).Message
+	from.Language = a.Language
 	err := q.config.Outbox.Ask(ctx, p.Session, from, p.To, says, key+"-"+hex.EncodeToString(sum[:8]))
 	if errors.Is(err, message.ErrKeyReused) { // it says so in other words than before
 		return nil
