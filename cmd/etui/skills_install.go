@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/cmd/etui/internal/report"
 	"github.com/etui-run/etui/cmd/etui/internal/openapis"
+	"github.com/etui-run/etui/cmd/etui/internal/report"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/install"
 	"github.com/etui-run/etui/hub"
