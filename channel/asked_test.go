@@ -214,7 +214,7 @@ func TestAskedElsewhere(t *testing.T) {
 						}
 					}
 					c.reads("ops", "[/approve "+id+"]")
-					c.reads("1", "t:ops")
+					c.reads("1", map[bool]string{false: "t:ops, lena, max", true: "t:ops、lena、max"}[chinese])
 					c.reads("1", "[/withdraw "+id+"]")
 					if got := c.last("1"); strings.Contains(got, "[/approve") || chat.Chinese(got) != chinese || !strings.Contains(got, "lena") {
 						t.Errorf("ann reads %q", got)
