@@ -58,7 +58,7 @@ func (w *Answers) Open(ctx context.Context, sender message.Message) (theirs, ask
 	if err != nil {
 		return nil, nil, err
 	}
-	key, err := w.from(m)
+	key, err := w.From(m)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,7 +96,7 @@ func (w *Answers) Give(
 	if err := checkLasts(said.Lasts); err != nil {
 		return a, err
 	}
-	key, err := w.from(m)
+	key, err := w.From(m)
 	if err == nil {
 		err = w.may(ctx, key, m, a, &m.Answers[0])
 	}
@@ -107,8 +107,9 @@ func (w *Answers) Give(
 	return a, err
 }
 
-// from returns the conversation from which the sender of a message answers.
-func (w *Answers) from(m message.Mail) (session.Key, error) {
+// From returns the conversation from which the sender of a message answers.
+func (w *Answers) From(m message.Mail) (session.Key, error) {
+	m.To = ""
 	a, err := w.config.Agents.Get(m.Agent)
 	if err != nil {
 		return "", err
@@ -323,8 +324,7 @@ func apartOf(s session.Session, answers []session.Answer) *session.Apart {
 
 // ending is what an answer in a message makes of a request.
 func (w *Answers) ending(m message.Mail, said session.Answer) approval.Ending {
-	m.To = ""
-	from, _ := w.from(m) // it is the agent of the conversation, which is there
+	from, _ := w.From(m) // it is the agent of the conversation, which is there
 	e := approval.Ending{How: approval.Declined, By: said.By, Reason: said.Reason, From: from}
 	switch {
 	case said.Withdrawn:

@@ -95,12 +95,13 @@ func within(s session.Session, a session.Await, from session.Key) Approval {
 		record, a.Apart = a.Apart.Request, nil
 	}
 	var at struct {
-		Channel, Chat string
-		Direct        bool
+		Channel, Chat, Language string
+		Direct                  bool
 	}
 	if json.Unmarshal(record, &at) != nil || at.Direct { // only the sender reads the chat
 		at.Chat = ""
 	}
+	a.Language = cmp.Or(a.Language, at.Language)
 	return Approval{a, s.Key, from, at.Channel, at.Chat}
 }
 

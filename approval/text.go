@@ -48,7 +48,7 @@ func Text(list []session.Await) string {
 			a.ID, tool.Label(a.Tool, a.Original), Risk(a)))
 		b.WriteString(arguments(a))
 		if len(a.Asked) > 0 {
-			b.WriteString("\n" + phrase.In(a.Language, "Asked: %s.", strings.Join(a.Asked, ", ")))
+			b.WriteString("\n" + phrase.In(a.Language, "Asked: %s.", strings.Join(a.Asked, phrase.In(a.Language, ", "))))
 		}
 		switch {
 		case !a.Theirs:

@@ -19,7 +19,9 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/inquiry"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 )
@@ -35,8 +37,8 @@ func (l *late) Chat(ctx context.Context, name string) (inquiry.Place, bool) {
 	return l.host.Chat(ctx, name)
 }
 
-func (l *late) Language(ctx context.Context, c identity.Caller) string {
-	return l.host.Language(ctx, c)
+func (l *late) Language(ctx context.Context, c identity.Caller, platform string) string {
+	return l.host.Language(ctx, c, platform)
 }
 
 // company is a world in which ann asks for refunds; lena and max, who are leads, and the chat ops decide,
@@ -48,16 +50,24 @@ type company struct {
 	ran     atomic.Int64
 	n       int
 	chinese bool
+	// languages are those of the configuration by the name of a person, or of the account under "".
+	// platforms are those that the platform has for people.
+	languages, platforms map[string]string
 
 	mu     sync.Mutex
 	stages []string
+	nobody bool // the newest of them names nobody
 }
 
 func (c *company) start() {
-	users, err := identity.New([]identity.User{
+	list := []identity.User{
 		{Name: "ann", Identities: []string{"test:1"}}, {Name: "lena", Identities: []string{"test:2"}, Roles: []string{"lead"}},
 		{Name: "max", Identities: []string{"test:3"}, Roles: []string{"lead"}}, {Name: "boss", Identities: []string{"test:4"}},
-	})
+	}
+	for i := range list {
+		list[i].Language = c.languages[list[i].Name]
+	}
+	users, err := identity.New(list)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -67,7 +77,7 @@ func (c *company) start() {
 	boss := func(_ context.Context, a rules.Attempt) bool { return a.Facts.Sender == "boss" }
 	p, places := newPlace(), &late{}
 	p.traits.Buttons, p.traits.MaxText, p.traits.Direct = true, 0, true
-	c.world = begin(c.t, c.kept, channel.Account{Allow: []string{"*"}, Groups: []string{"ops"}}, p, func(e *engine.Config) {
+	c.world = begin(c.t, c.kept, channel.Account{Allow: []string{"*"}, Groups: []string{"ops"}, Language: c.languages[""]}, p, func(e *engine.Config) {
 		e.Agents, e.Turn.Approvals, e.Turn.Expire = []engine.Agent{{Name: "main", Model: caller{}}}, true, 3*time.Hour
 		e.Users = func(*catalog.Catalog) *identity.Users { return users }
 		e.Turn.Decide = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }
@@ -87,7 +97,7 @@ func (c *company) start() {
 			Audit: func(_ context.Context, d audit.Decision, _ json.RawMessage) error {
 				c.mu.Lock()
 				defer c.mu.Unlock()
-				c.stages = append(c.stages, d.Stage)
+				c.stages, c.nobody = append(c.stages, d.Stage), d.User+d.Session == ""
 				return nil
 			},
 		}
@@ -128,7 +138,7 @@ func (c *company) write(user, at, text string) {
 	c.t.Helper()
 	c.n++
 	c.say(c.t, channel.Incoming{
-		ID: fmt.Sprint("m", c.n), From: channel.Sender{ID: user}, At: channel.Address{Chat: at}, Group: at != user, Mentioned: true, Text: text,
+		ID: fmt.Sprint("m", c.n), From: channel.Sender{ID: user, Language: c.platforms[user]}, At: channel.Address{Chat: at}, Group: at != user, Mentioned: true, Text: text,
 	})
 	c.wait(time.Second)
 	c.again()
@@ -204,7 +214,7 @@ func TestAskedElsewhere(t *testing.T) {
 						}
 					}
 					c.reads("ops", "[/approve "+id+"]")
-					c.reads("1", "t:ops")
+					c.reads("1", map[bool]string{false: "t:ops, lena, max", true: "t:ops、lena、max"}[chinese])
 					c.reads("1", "[/withdraw "+id+"]")
 					if got := c.last("1"); strings.Contains(got, "[/approve") || chat.Chinese(got) != chinese || !strings.Contains(got, "lena") {
 						t.Errorf("ann reads %q", got)
@@ -244,5 +254,200 @@ func TestAskedElsewhere(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestWaitingOutlives: a call waits on whatever its conversation is told meanwhile, and its outcome comes
+// there. Where it is dropped, all read that, and the audit has it.
+func TestWaitingOutlives(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		for text, says := range map[string]string{
+			"/new": "A new conversation.", "/compact": "The conversation so far, ", "/skill full": "The skill full is active.", "/stop": "stopped",
+		} {
+			t.Run(fmt.Sprint(text, " later ", later), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := &company{t: t, kept: &store.Memory{}}
+					c.start()
+					defer func() { c.stop() }()
+					c.write("1", "1", strings.Repeat("hello ", 100))
+					c.write("1", "1", "call refund")
+					_, id, _ := strings.Cut(c.last("3"), "/approve ")
+					if id = id[:6]; later {
+						c.write("1", "1", "hello")
+					}
+					dropped := text == "/stop" && !later
+					if text == "/stop" && later {
+						says = "Nothing is running."
+					}
+					c.write("1", "1", text)
+					c.reads("1", says)
+					if dropped {
+						c.reads("2", "refund ("+id+") was withdrawn")
+					}
+					c.write("2", "2", "/approve "+id)
+					if dropped {
+						c.reads("2", "no such approval")
+					} else {
+						c.reads("1", "result: paid 1")
+						c.reads("3", "was approved by lena")
+					}
+					c.mu.Lock()
+					defer c.mu.Unlock()
+					want := map[bool]string{false: "approved", true: "withdrawn"}[dropped]
+					if last := c.stages[len(c.stages)-1]; last != want {
+						t.Errorf("the audit has %q", c.stages)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestEachReadsTheirLanguage: the one who asks and those who decide read in their own language, also if
+// they write commands and press buttons only, if the answer comes too late, and if it does not count.
+func TestEachReadsTheirLanguage(t *testing.T) {
+	const zh = phrase.Chinese
+	for name, w := range map[string]struct {
+		languages, platforms map[string]string
+		before               [][2]string // who writes what before
+		ask                  string
+		ann, lena, ops       bool // reads Chinese
+	}{
+		"the configuration knows the one who decides": {languages: map[string]string{"lena": zh}, ask: "call refund", lena: true},
+		"and over what they wrote": {
+			languages: map[string]string{"lena": phrase.English}, before: [][2]string{{"2", "你好"}}, ask: "call refund 谢谢", ann: true, ops: true,
+		},
+		"the configuration knows the one who asks": {languages: map[string]string{"ann": zh, "lena": phrase.English}, ask: "call refund", ann: true, ops: true},
+		"they wrote Chinese on an English platform": {
+			platforms: map[string]string{"2": "en"}, before: [][2]string{{"2", "你好"}}, ask: "call refund", lena: true,
+		},
+		"the asker wrote Chinese on an English platform": {
+			platforms: map[string]string{"1": "en-US", "2": "en"}, before: [][2]string{{"2", "hello"}}, ask: "call refund 谢谢", ann: true, ops: true,
+		},
+		"they wrote commands only": {platforms: map[string]string{"2": "zh-hans"}, before: [][2]string{{"2", "/status"}}, ask: "call refund", lena: true},
+		"the platform of the asker": {
+			platforms: map[string]string{"1": "zh-CN", "2": "en"}, before: [][2]string{{"2", "hello"}}, ask: "call refund", ann: true, ops: true,
+		},
+		"the account": {languages: map[string]string{"": zh}, platforms: map[string]string{"1": "en"}, ask: "call refund", lena: true, ops: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &company{t: t, kept: &store.Memory{}, languages: w.languages, platforms: w.platforms}
+				c.start()
+				defer func() { c.stop() }()
+				reads := func(at string, chinese bool) {
+					t.Helper()
+					if got := c.last(at); chat.Chinese(strings.ReplaceAll(got, "谢谢", "")) != chinese {
+						t.Errorf("%s reads %q", at, got)
+					}
+				}
+				for _, b := range w.before {
+					c.write(b[0], b[0], b[1])
+				}
+				c.write("1", "1", w.ask)
+				_, id, _ := strings.Cut(c.last("3"), "/approve ")
+				id = id[:6]
+				reads("1", w.ann)
+				reads("2", w.lena)
+				reads("ops", w.ops)
+				for _, text := range []string{"/approve " + id, "/approvals", "/approve " + id + " forever", "/deny nonono"} {
+					c.write("1", "1", text)
+					reads("1", w.ann)
+				}
+				for _, text := range []string{"/approvals", "/withdraw " + id, "/approve " + id + " forever", "/approve " + id, "/approve " + id} {
+					c.write("2", "2", text)
+					reads("2", w.lena)
+				}
+				reads("ops", w.ops)
+				c.write("1", "1", "/withdraw "+id)
+				reads("1", w.ann)
+			})
+		})
+	}
+}
+
+// TestConversationGone: whoever was asked about a call learns that it waits no more when its conversation is
+// removed, and so does the audit, which does not learn the name of somebody who is forgotten.
+func TestConversationGone(t *testing.T) {
+	for name, w := range map[string]struct {
+		forgotten     bool
+		reads, stage  string
+		later, nobody bool
+	}{
+		"deleted":         {false, ") does not wait any more", "superseded", false, false},
+		"deleted later":   {false, ") does not wait any more", "superseded", true, false},
+		"forgotten":       {true, ") was withdrawn.", "withdrawn", false, true},
+		"forgotten later": {true, ") was withdrawn.", "withdrawn", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &company{t: t, kept: &store.Memory{}}
+				c.start()
+				defer func() { c.stop() }()
+				c.write("1", "1", "call refund")
+				if w.later {
+					c.write("1", "1", "hello")
+				}
+				_, id, _ := strings.Cut(c.last("3"), "/approve ")
+				if err := c.engine.Sessions().Delete(t.Context(), c.key(t)); err != nil {
+					t.Fatal(err)
+				}
+				if w.forgotten {
+					if n, err := c.engine.Inquiries().Erase(t.Context(), []string{"ann"}); err != nil || n["requests"] != 1 {
+						t.Errorf("%v, %v", n, err)
+					}
+				}
+				c.wait(time.Minute)
+				for _, at := range []string{"2", "3", "ops"} {
+					c.reads(at, "refund ("+id[:6]+w.reads)
+				}
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				if last := c.stages[len(c.stages)-1]; last != w.stage || c.nobody != w.nobody {
+					t.Errorf("the audit has %q, of nobody: %t", c.stages, c.nobody)
+				}
+			})
+		})
+	}
+}
+
+// key is the conversation of ann.
+func (c *company) key(t *testing.T) session.Key {
+	t.Helper()
+	who, err := c.engine.Agents().Whoami(engine.Message{Channel: "test", User: "1", Attrs: map[string]string{"chat_kind": "direct"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return who.Session
+}
+
+// TestTwoAnswers: of two answers at once the first one counts, and whoever gave the other one reads so, also if
+// nobody has asked them yet.
+func TestTwoAnswers(t *testing.T) {
+	for range 5 {
+		synctest.Test(t, func(t *testing.T) {
+			c := &company{t: t, kept: &store.Memory{}}
+			c.start()
+			defer func() { c.stop() }()
+			for _, user := range []string{"2", "4"} {
+				c.write(user, user, "hello")
+			}
+			c.write("1", "1", "call refund")
+			_, id, _ := strings.Cut(c.last("3"), "/approve ")
+			id = id[:6]
+			for user, text := range map[string]string{"2": "/approve ", "4": "/deny "} {
+				c.say(t, channel.Incoming{ID: "at once " + user, From: channel.Sender{ID: user}, At: channel.Address{Chat: user}, Text: text + id})
+			}
+			c.wait(time.Minute)
+			approved := c.ran.Load() == 1
+			won, lost := "2", "4"
+			if !approved {
+				won, lost = lost, won
+			}
+			c.reads(won, "; the conversation in which it was asked goes on.")
+			if got := strings.Join(c.seen(lost), "|"); !strings.Contains(got, "no such approval") {
+				t.Errorf("%s, who was later, reads %q", lost, got)
+			}
+		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/contact"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/phrase"
@@ -24,7 +23,10 @@ func (a *account) note(ctx context.Context, m Incoming, em string) {
 		return
 	}
 	last, _, _ := a.contacts.Direct(ctx, a.Name, m.From.ID)
-	d := contact.Direct{To: place{a.Name, Address{Chat: m.At.Chat}}.raw(), Language: last.Language, Time: time.Now()}
+	d := contact.Direct{
+		To: place{a.Name, Address{Chat: m.At.Chat}}.raw(), Time: time.Now(),
+		Language: cmp.Or(last.Language, phrase.Match(m.From.Language)),
+	}
 	if !strings.HasPrefix(em, "/") { // a command says nothing of the language
 		d.Language = a.language(m)
 	}
@@ -53,7 +55,8 @@ func (h *Host) Person(ctx context.Context, u identity.User) (list []inquiry.Plac
 				continue
 			}
 			to := cmp.Or(string(d.To), string(place{a.Name, Address{Chat: raw}}.raw()))
-			places = append(places, written{inquiry.Place{To: json.RawMessage(to), Language: d.Language, From: identity.Caller{
+			language := cmp.Or(u.Language, d.Language, phrase.Match(a.Account.Language))
+			places = append(places, written{inquiry.Place{To: json.RawMessage(to), Language: language, From: identity.Caller{
 				Channel: platform, Account: a.Name, User: user, Direct: true, Attrs: map[string]string{"account": a.Name, "chat_kind": "direct"},
 			}}, d.Time})
 		}
@@ -72,20 +75,19 @@ func (h *Host) Chat(_ context.Context, name string) (inquiry.Place, bool) {
 	if err != nil || id == "" {
 		return inquiry.Place{}, false
 	}
-	return inquiry.Place{To: place{a.Name, Address{Chat: id}}.raw(), From: identity.Caller{
+	language := phrase.Match(a.Account.Language)
+	return inquiry.Place{To: place{a.Name, Address{Chat: id}}.raw(), Language: language, From: identity.Caller{
 		Channel: a.traits.Platform, Account: a.Name, Chat: a.ids.Scoped(id), Attrs: map[string]string{"account": a.Name, "chat_kind": "group"},
 	}}, true
 }
 
 // Language implements [inquiry.Places].
-func (h *Host) Language(ctx context.Context, c identity.Caller) string {
+func (h *Host) Language(ctx context.Context, c identity.Caller, platform string) string {
 	a, err := h.account(c.Account)
 	if err != nil {
-		return ""
+		return platform
 	}
 	user, _ := a.ids.Unscoped(c.User)
 	d, _, _ := a.contacts.Direct(ctx, a.Name, user)
-	return h.engine.Agents().Language(engine.Message{
-		Channel: c.Channel, Account: c.Account, User: c.User, Language: cmp.Or(d.Language, phrase.Match(a.Account.Language)),
-	})
+	return cmp.Or(d.Language, platform, phrase.Match(a.Account.Language))
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/etui-run/etui/approval"
@@ -19,11 +20,30 @@ func (j *job) takeAnswer(
 	if text, is := approval.Parse(m.Text); is {
 		return j.decided(ctx, m, s, text, yield)
 	}
-	m, err := j.take(ctx, s, m)
+	begun, err := j.take(ctx, s, m)
 	if err != nil {
+		j.late(ctx, m, s.Key, err)
 		return nil, j.refuse(ctx, err, yield)
 	}
-	return &turnRun{job: j, mail: m, session: s}, false
+	return &turnRun{job: j, mail: begun, session: s}, false
+}
+
+// late tells somebody who answered in another conversation that somebody else was faster.
+func (j *job) late(ctx context.Context, m message.Mail, key session.Key, why error) {
+	from, err := j.engine.answers.From(m)
+	again := j.item.Tries > 0 // it may be the answer that counted, before the process ended
+	if err != nil || from == key || m.Background || again || !errors.Is(why, message.ErrNothingAwaited) {
+		return
+	}
+	for _, said := range m.Answers {
+		if _, err = j.engine.approvals.Get(ctx, said.ID); err == nil {
+			continue
+		}
+		text := approval.Why(err, j.engine.inquiries.Language(ctx, m, from, ""))
+		if err = j.engine.outbox.Post(ctx, from, nil, text, fmt.Sprintf("late-%s-%d", said.ID, j.item.ID)); err != nil {
+			j.engine.config.Log.WarnContext(ctx, "somebody who answered too late is not told", "id", said.ID, "error", err)
+		}
+	}
 }
 
 // decided answers a message that approves or denies a call: of its own conversation, whose
@@ -36,7 +56,7 @@ func (j *job) decided(
 		if said, err = j.take(ctx, s, said); err == nil {
 			return &turnRun{job: j, mail: said, session: s}, false
 		}
-		says = approval.Why(err, "")
+		says = approval.Why(err, j.engine.inquiries.Language(ctx, m, s.Key, m.Text))
 	} else if err == nil {
 		waits := m.Wait && slices.ContainsFunc(
 			s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == said.To },

@@ -33,12 +33,13 @@ func (j *job) commands(m message.Mail, s session.Session) bool {
 // The messages stay in the store.
 func (j *job) compact(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	var done turn.Done
-	switch {
-	case m.History != nil:
+	if m.History != nil {
 		done.Reply = phrase.In(m.Language, "The client keeps this conversation, so it cannot be summarized here.")
-	case s.Turn.ID != "":
-		return j.refuse(ctx, message.ErrOpen, yield)
-	default:
+	} else {
+		var err error
+		if s, err = j.leave(ctx, m, s); err != nil {
+			return j.refuse(ctx, err, yield)
+		}
 		m.Text, m.Files = "", nil
 		state, left, usage := j.agent.Runner.Compact(ctx, j.engine.agents.Input(j.agent, m, s))
 		if err := context.Cause(ctx); err != nil {
@@ -61,13 +62,32 @@ func (j *job) compact(ctx context.Context, m message.Mail, s session.Session, yi
 	return yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)
 }
 
+// leave lets a conversation go on without its open turn, whose calls wait on. It returns [message.ErrOpen]
+// if they belong to a workflow, or the client has to bring results.
+func (j *job) leave(ctx context.Context, m message.Mail, s session.Session) (session.Session, error) {
+	handed := slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.Client })
+	switch {
+	case s.Turn.ID == "":
+		return s, nil
+	case handed, s.Flow.Runs(), s.Turn.Request == nil:
+		return s, message.ErrOpen
+	}
+	state, left := turn.Leave(s, j.engine.Catalog(), j.engine.config.Now())
+	if err := j.engine.box.Write(ctx, store.End{Session: s.Key, State: state, Messages: left}); err != nil {
+		return s, err
+	}
+	j.engine.inquiries.Look() // one that is too much waits no more
+	return j.engine.agents.Load(ctx, j.agent, m)
+}
+
 // anew begins the conversation anew.
 func (j *job) anew(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) bool {
-	if s.Turn.ID != "" {
-		return j.refuse(ctx, message.ErrOpen, yield)
-	}
 	if m.History != nil {
 		return j.says(ctx, m, s, phrase.In(m.Language, "The client keeps this conversation, so it begins anew there."), yield)
+	}
+	s, err := j.leave(ctx, m, s)
+	if err != nil {
+		return j.refuse(ctx, err, yield)
 	}
 	s.Sent, s.Summary, s.Front, s.Skill, s.Granted = session.None, "", session.Front{}, "", nil
 	s.Declared, s.Directory, s.SkillList = nil, "", ""

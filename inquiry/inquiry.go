@@ -65,8 +65,9 @@ type Places interface {
 	Person(ctx context.Context, u identity.User) []Place
 	// Chat returns a chat by the name that the configuration has for it.
 	Chat(ctx context.Context, name string) (Place, bool)
-	// Language returns the language of somebody who writes; empty if it is not known.
-	Language(ctx context.Context, c identity.Caller) string
+	// Language returns the language in which somebody wrote last, or else the one of their platform, which
+	// may be empty, or of its account; empty if none is known.
+	Language(ctx context.Context, c identity.Caller, platform string) string
 }
 
 // Place is where somebody can be asked.
@@ -114,6 +115,8 @@ type request struct {
 	// Noted says that the audit has the request, and Told that it has the ending.
 	Noted bool `json:"noted,omitempty"`
 	Told  bool `json:"told,omitempty"`
+
+	erased bool // nobody may learn any more who asked for what
 }
 
 // person is somebody, or a chat, who was asked.
@@ -228,7 +231,7 @@ func (q *Inquiries) ask(ctx context.Context, r request) error {
 		switch {
 		case i < 0 && len(r.People) < maxAsked:
 			if p.Language == "" { // they have never written: they read that of the one who asks
-				asked = cmp.Or(asked, q.Language(ctx, message.Mail{}, r.Place(), ""))
+				asked = cmp.Or(asked, r.Language, q.Language(ctx, message.Mail{}, r.Place(), ""))
 				p.Language = asked
 			}
 			if err := q.send(ctx, r.Approval, p, approval.Request, 0); err != nil {
@@ -277,6 +280,7 @@ func (q *Inquiries) letter(
 ) error {
 	sum := sha256.Sum256(p.To)
 	from := message.Mail{Message: message.Message{Agent: route.Agent(a.Session)}}.From(p.From).Message
+	from.Language = a.Language
 	err := q.config.Outbox.Ask(ctx, p.Session, from, p.To, says, key+"-"+hex.EncodeToString(sum[:8]))
 	if errors.Is(err, message.ErrKeyReused) { // it says so in other words than before
 		return nil
@@ -340,24 +344,37 @@ func (q *Inquiries) person(name string, a approval.Approval, at Place, c Circle)
 func (q *Inquiries) Language(
 	ctx context.Context, m message.Mail, key session.Key, said string,
 ) string {
-	if m.Language != "" {
+	said = strings.TrimSpace(said)
+	writes := said != "" && !strings.HasPrefix(said, "/")
+	if writes && m.Language != "" { // it heeds the text
 		return m.Language
 	}
-	if text := strings.TrimSpace(said); text != "" && !strings.HasPrefix(text, "/") {
-		return languageOf(text)
+	wrote := said
+	if !writes {
+		wrote = q.wrote(ctx, key)
 	}
-	if q.config.Places != nil {
-		if known := q.config.Places.Language(ctx, m.Caller()); known != "" {
-			return known
-		}
+	language := m.Language
+	if chat.Chinese(wrote) {
+		language = phrase.Chinese
 	}
+	if q.config.Places != nil && !writes {
+		language = q.config.Places.Language(ctx, m.Caller(), language)
+	}
+	if language == "" && wrote != "" {
+		language = phrase.English
+	}
+	return q.config.People.Language(m.Caller(), "", language)
+}
+
+// wrote returns what people wrote last in a conversation; empty if nothing is known.
+func (q *Inquiries) wrote(ctx context.Context, key session.Key) string {
 	s, err := q.config.Store.Load(ctx, key, looked)
 	if err != nil {
 		return ""
 	}
 	for _, past := range slices.Backward(s.Messages) {
 		if past.Role == chat.User && past.Text != "" {
-			return languageOf(past.Text)
+			return past.Text
 		}
 	}
 	return ""
@@ -365,13 +382,6 @@ func (q *Inquiries) Language(
 
 // looked is how many messages are looked at for the language of their sender.
 const looked = 20
-
-func languageOf(text string) string {
-	if chat.Chinese(text) {
-		return phrase.Chinese
-	}
-	return phrase.English
-}
 
 // Shown adds to what a turn waits for how the person who asked is to read of it: in which language, who
 // else was asked, and whether that person may answer. Said is the text of their message.
@@ -432,20 +442,27 @@ func (q *Inquiries) End(ctx context.Context, a approval.Approval, e approval.End
 	return nil
 }
 
-// Erase removes what is kept of requests of a person, and that others asked the person.
+// Erase ends the requests of a person, tells those who were asked so, and removes what is kept of them, and
+// that others asked the person.
 func (q *Inquiries) Erase(ctx context.Context, names []string) (map[string]int, error) {
 	q.looks.Lock()
 	defer q.looks.Unlock()
 	kept, err := q.requests(ctx)
 	n := 0
-	for id, r := range kept {
+	for _, r := range kept {
 		left := slices.DeleteFunc(slices.Clone(r.People), func(p person) bool { return slices.Contains(names, p.Name) })
 		by := r.Ending != nil && slices.Contains(names, r.Ending.By)
 		switch {
 		case err != nil:
 		case slices.Contains(names, r.User):
 			n++
-			_, err = q.config.Store.Remove(ctx, kind, id)
+			r.User, r.Chat, r.erased = "", "", true
+			if r.Ending == nil {
+				r.Ending = &approval.Ending{How: approval.Withdrawn, Time: q.config.Now()}
+			} else if slices.Contains(names, r.Ending.By) {
+				r.Ending.By = ""
+			}
+			err = q.conclude(ctx, r)
 		case by || len(left) < len(r.People):
 			if r.People = left; by {
 				r.Ending.By = ""
@@ -453,7 +470,7 @@ func (q *Inquiries) Erase(ctx context.Context, names []string) (map[string]int, 
 			err = q.put(ctx, r)
 		}
 	}
-	return map[string]int{"approvals": n}, err
+	return map[string]int{"requests": n}, err
 }
 
 // conclude tells the audit and all who were asked what became of a request that waits no more.
@@ -477,6 +494,7 @@ func (q *Inquiries) conclude(ctx context.Context, r request) error {
 			return err
 		}
 	}
+	asker := r.Language
 	for _, p := range r.People {
 		if p.Session == e.From { // they have read it where they answered
 			continue
@@ -492,7 +510,7 @@ func (q *Inquiries) conclude(ctx context.Context, r request) error {
 	}
 	if e.How == approval.Superseded && len(there.Messages) > 0 { // all other endings are told by the turn that goes on
 		m := message.Mail{Kind: message.KindNotice, Message: message.Message{Agent: route.Agent(r.Place()), IdempotencyKey: "ended-" + r.ID}}
-		r.Language = q.Language(ctx, m, r.Place(), "")
+		r.Language = cmp.Or(asker, q.Language(ctx, m, r.Place(), ""))
 		m.Notice = e.Text(r.Approval)
 		if err := q.config.Inbox.Deliver(ctx, r.Place(), m, ""); err != nil {
 			return err
@@ -512,7 +530,10 @@ func (q *Inquiries) audit(ctx context.Context, r request, stage, reason string, 
 		Tool: r.Tool, Hash: r.Hash, Risk: r.Risk, Allowed: allowed, Stage: stage, Reason: r.ID + ": " + reason,
 	}
 	args := json.RawMessage(r.Arguments)
-	if !json.Valid(args) { // it was cut
+	if r.erased {
+		d.Session = ""
+	}
+	if r.erased || !json.Valid(args) { // it was cut
 		args = nil
 	}
 	return q.config.Audit(ctx, d, args)

@@ -120,6 +120,12 @@ func Close(s session.Session, c *catalog.Catalog, why string, now time.Time) (se
 	return counted(state, append(left, told...))
 }
 
+// Leave ends the open turn of a session that waits for people. Its calls wait on.
+func Leave(s session.Session, c *catalog.Catalog, now time.Time) (session.State, []chat.Message) {
+	s.Awaits = apart(s)
+	return Close(s, c, "a new message came first", now)
+}
+
 // safe reports whether a call changes nothing. A call of a tool that is gone may have
 // changed something.
 func safe(c *catalog.Catalog, call chat.Call) bool {

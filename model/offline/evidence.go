@@ -56,6 +56,50 @@ func explicit(m *message, p *parameter) (any, bool) {
 	return nil, false
 }
 
+// The patterns of sentences about files: which text becomes which, what is written, and which file is found.
+var (
+	replaced = []expression{
+		lazily(`(?i)\b(?:replace|change|correct|substitute)\s+(.+?)\s+(?:with|by|to|into)\s+(.+?)` +
+			`(?:\s+in\s+(?:the\s+)?(?:file\s+)?[\w./-]+)?\s*[.!]?$`),
+		lazily(`[把将]\s*(?:[\w./-]+\s*[里中]的?\s*)?(.+?)\s*(?:替换成|替换为|换成|换为|改成|改为)\s*(.+?)\s*[。！]?$`),
+	}
+	written = []expression{
+		lazily(`(?i)^[^:：]*?(?:write|save|put|写|存)[^:：]*[\w/-]\.\w+\s*[:：]\s*(.+)$`),
+		lazily(`(?i)\b(?:write|save|put|store)\s+(.+?)\s+(?:to|into|in|as)\s+(?:the\s+|a\s+)?(?:new\s+)?(?:file\s+)?[\w./-]+\s*[.!]?$`),
+		lazily(`(?:写成|写上|内容为|内容是)\s*(.+?)\s*[。！]?$`),
+		lazily(`[把将]\s*(.+?)\s*(?:写入|写到|写进|存入|存到|存进|存为)`),
+	}
+	found = []expression{
+		lazily(`(?i)\b(?:find|locate|look for|search for|where is)\s+(?:the\s+|a\s+|all\s+)?files?\s+(?:named\s+|called\s+)?([\w.*?/-]+?)[.?!]?$`),
+		lazily(`(?:[找搜查][\p{Han}]*|^)(?:文件|名为|叫)\s*([\w.*?/-]+?)\s*(?:的文件|在哪里?)?[。？?！]?$`),
+	}
+)
+
+// phrased finds what a sentence about files says by its form.
+func phrased(m *message, p *parameter) (any, bool) {
+	patterns, group := []expression(nil), 1
+	switch before, _, _ := strings.Cut(p.name, "_"); before {
+	case "old":
+		patterns = replaced
+	case "new":
+		patterns, group = replaced, 2
+	case "content":
+		patterns = written
+	case "pattern":
+		patterns = found
+	}
+	for _, pattern := range patterns {
+		at := pattern().FindStringSubmatchIndex(strings.TrimRight(m.text, " \n"))
+		if at == nil || !p.is("string") {
+			continue
+		}
+		if start, end := at[2*group], at[2*group+1]; m.take(start, end) {
+			return strings.Trim(m.text[start:end], "\"'`“”「」"), true
+		}
+	}
+	return nil, false
+}
+
 func (m *message) free(i int) bool { return !m.used[i] }
 
 func inName(c byte) bool {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,7 +86,7 @@ func fill(d tool.Definition, text string, now time.Time) (args map[string]any, m
 	args = map[string]any{}
 	// Apply strong evidence to every parameter before weak evidence to any, because a
 	// value belongs to one parameter only.
-	for _, find := range []func(*message, *parameter) (any, bool){explicit, oneOf, formatted, beside, listed, counted, named, free} {
+	for _, find := range []func(*message, *parameter) (any, bool){explicit, phrased, oneOf, formatted, beside, listed, counted, named, free} {
 		for i := range params {
 			p := &params[i]
 			if _, have := args[p.name]; have {
@@ -103,6 +104,10 @@ func fill(d tool.Definition, text string, now time.Time) (args map[string]any, m
 		}
 		if p.required {
 			continue
+		}
+		same := func(other parameter) bool { return other.required && reflect.DeepEqual(args[other.name], args[p.name]) }
+		if slices.ContainsFunc(params, same) { // a value belongs to one parameter only
+			delete(args, p.name)
 		}
 		if _, have := args[p.name]; have && !fits(schema, args) {
 			value := args[p.name]

@@ -46,9 +46,9 @@ func (p places) Chat(ctx context.Context, name string) (inquiry.Place, bool) {
 }
 
 // Language implements [inquiry.Places].
-func (p places) Language(ctx context.Context, c identity.Caller) string {
+func (p places) Language(ctx context.Context, c identity.Caller, platform string) string {
 	if *p.host == nil {
-		return ""
+		return platform
 	}
-	return (*p.host).Language(ctx, c)
+	return (*p.host).Language(ctx, c, platform)
 }

@@ -54,6 +54,10 @@ func approversOf(c *config.Config) (list []approver, err error) {
 			if !ok {
 				fail("no channel has the chat %q: write the name of a channel and the ID of the chat, as in irc:#ops", name)
 			}
+			byID := slices.Contains([]string{"slack", "mattermost", "discord", "matrix"}, chat.platform)
+			if byID && strings.HasPrefix(chat.chat, "#") { // a name would never match
+				fail("%q is a name, and %s knows chats by their IDs: write %s:ID", name, chat.platform, chat.account)
+			}
 			made.chats = append(made.chats, chat)
 		}
 		err = errors.Join(err, wrong)

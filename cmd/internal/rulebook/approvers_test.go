@@ -80,11 +80,12 @@ func TestApprove(t *testing.T) {
 func TestApprovers(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]config.ApprovalRule{
-		"there is no user":      {Allow: []string{"pay"}, Users: []string{"nobody"}, After: time.Minute},
-		"has the role":          {Allow: []string{"pay"}, Roles: []string{"boss"}},
-		"no channel has":        {Allow: []string{"pay"}, Chats: []string{"C1"}},
-		"so they need allow":    {Deny: []string{"pay"}, Users: []string{"lena"}},
-		"condition is not vali": {Allow: []string{"pay"}, When: "user.id =="},
+		"there is no user":         {Allow: []string{"pay"}, Users: []string{"nobody"}, After: time.Minute},
+		"has the role":             {Allow: []string{"pay"}, Roles: []string{"boss"}},
+		"no channel has":           {Allow: []string{"pay"}, Chats: []string{"C1"}},
+		"so they need allow":       {Deny: []string{"pay"}, Users: []string{"lena"}},
+		"condition is not vali":    {Allow: []string{"pay"}, When: "user.id =="},
+		"knows chats by their IDs": {Allow: []string{"pay"}, Chats: []string{"work:#ops"}},
 	} {
 		if _, err := rulebook.CompileRules(shopConfig(r), &workflow.Set{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -291,7 +291,7 @@ func Forgotten(f erase.Report) string {
 	var did []string
 	for _, kind := range []struct{ name, what string }{
 		{"sessions", "conversation"}, {"messages", "message"}, {"turns", "past turn"}, {"calls", "call"},
-		{"memories", "memory folder"}, {"tasks", "task"}, {"approvals", "lasting approval"}, {"chats", "record of a channel"}, {"logins", "login"},
+		{"memories", "memory folder"}, {"tasks", "task"}, {"approvals", "lasting approval"}, {"requests", "approval request"}, {"chats", "record of a channel"}, {"logins", "login"},
 	} {
 		if n := f.Count[kind.name]; n > 0 {
 			did = append(did, printable.Count(n, kind.what))
