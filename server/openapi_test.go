@@ -70,12 +70,13 @@ type (
 // bodiesOf has the bodies of each route that has any.
 func bodiesOf() map[string]bodies {
 	return map[string]bodies{
-		"GET /favicon.ico":                              {},
-		"POST /v1/completions":                          {jsonObject{}, jsonObject{}},
-		"GET /v1/responses/{id}":                        {nil, jsonObject{}},
-		"DELETE /v1/responses/{id}":                     {nil, jsonObject{}},
-		"POST /v1/responses/{id}/cancel":                {nil, jsonObject{}},
-		"GET /v1/responses/{id}/input_items":            {nil, jsonObject{}},
+		"GET /favicon.ico":                                    {},
+		"POST /v1/completions":                                {jsonObject{}, jsonObject{}},
+		"POST /v1/conversations":                              {jsonObject{}, jsonObject{}},
+		"GET /v1/responses/{id}":                              {nil, jsonObject{}},
+		"DELETE /v1/responses/{id}":                           {nil, jsonObject{}},
+		"POST /v1/responses/{id}/cancel":                      {nil, jsonObject{}},
+		"GET /v1/responses/{id}/input_items":                  {nil, jsonObject{}},
 		"GET /.well-known/agent-card.json":                    {nil, jsonObject{}},
 		"GET /a2a/{agent}/.well-known/agent-card.json":        {nil, jsonObject{}},
 		"POST /a2a/{agent}":                                   {jsonObject{}, jsonObject{}},

@@ -179,8 +179,11 @@ func (t turns) again(ctx context.Context) (answered bool, err error) {
 			return false, wrapped(err)
 		}
 		open := slices.DeleteFunc(slices.Clone(s.Awaits), func(a session.Await) bool { return a.For != session.Approval })
+		waits := slices.ContainsFunc(s.Awaits, func(a session.Await) bool {
+			return a.For == session.Client || a.For == session.Approval && a.Apart == nil
+		})
 		switch {
-		case len(decided) > 0 || s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting:
+		case len(decided) > 0 || s.Turn.ID != "" && !waits:
 			leave, err := t.engine.Sessions().Enter(ctx, found.Session)
 			if err != nil {
 				return false, err
@@ -190,17 +193,25 @@ func (t turns) again(ctx context.Context) (answered bool, err error) {
 			done := turn.Done{Reply: approval.Text(open), Stop: model.Done, Awaits: open}
 			return true, t.tell(found.Name, done)
 		default:
-			return t.rest(ctx, key, *found)
+			return t.rest(ctx, key, *found, waits)
 		}
 	}
 	return false, fmt.Errorf("%w: the turn that the request began goes on; send it again in a moment", engine.ErrBusy)
 }
 
-// rest answers with the end of a turn that has gone on, once; false means that it has none.
-func (t turns) rest(ctx context.Context, key string, found asked) (answered bool, err error) {
-	said, err := t.engine.Store().Messages(ctx, found.Session, found.Before, 0)
+// rest answers with the end of a turn that has gone on, once; false means that it has none. A turn that is
+// handed over waits for results of the client, of calls that it may have made before it waited for a person.
+func (t turns) rest(ctx context.Context, key string, found asked, handed bool) (answered bool, err error) {
+	from := found.Before
+	if handed {
+		from = 0
+	}
+	said, err := t.engine.Store().Messages(ctx, found.Session, from, 0)
 	if err != nil {
 		return false, wrapped(err)
+	}
+	if handed {
+		said = said[afterQuestion(said):]
 	}
 	if next := slices.IndexFunc(said, func(m chat.Message) bool { return m.Role == chat.User }); next >= 0 {
 		said = said[:next]
@@ -240,19 +251,23 @@ func (t turns) hold(ctx context.Context, found asked, done turn.Done) error {
 	if err != nil {
 		return wrapped(err)
 	}
-	begin := 0
-	for i, m := range all {
-		if m.Role == chat.User {
-			begin = i + 1
-		}
-	}
 	a, err := t.engine.Agents().Get(t.m.Agent)
 	if err != nil {
 		return err
 	}
 	m := t.m
 	m.Offer.Token = clienttool.TokenOf(all)
-	return t.engine.Agents().Hold(ctx, a, message.New(m), nil, all[begin:], &turn.Step{Done: &done})
+	return t.engine.Agents().Hold(ctx, a, message.New(m), nil, all[afterQuestion(all):], &turn.Step{Done: &done})
+}
+
+// afterQuestion returns where the messages after the last one of a user begin.
+func afterQuestion(list []chat.Message) int {
+	for i, m := range slices.Backward(list) {
+		if m.Role == chat.User {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // forget removes the record of a turn that is over, and the session that etui made for it.
