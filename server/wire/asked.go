@@ -361,19 +361,8 @@ func (t turns) tell(name string, done turn.Done) error {
 // decides.
 func (t turns) ended(name string, done turn.Done) error {
 	if len(done.Awaits) > 0 {
-		x := &Extension{}
-		var how strings.Builder
-		for _, a := range done.Awaits {
-			w := Waiting{
-				ID: a.ID, Tool: a.Tool, Risk: a.Risk, Arguments: a.Arguments, Question: a.Question, Choices: a.Choices,
-				Expires: a.Until, Decide: Decide{http.MethodPost, "/api/approvals/" + a.ID, t.body(name, a)},
-			}
-			x.Waiting = append(x.Waiting, w)
-			body, _ := json.Marshal(w.Decide.Body) // texts
-			fmt.Fprintf(&how, "\nA program decides with POST %s and %s.", w.Decide.Path, body)
-		}
-		how.WriteString("\nThe same request, sent again, goes on with the decision.")
-		if err := t.out.Event(turn.Event{Text: how.String()}); err != nil {
+		x, how := Extend(t.m, name, t.forOthers, done.Awaits)
+		if err := t.out.Event(turn.Event{Text: how}); err != nil {
 			return err
 		}
 		if out, ok := t.out.(Extender); ok {
@@ -383,19 +372,36 @@ func (t turns) ended(name string, done turn.Done) error {
 	return t.out.Event(turn.Event{Done: &done})
 }
 
-// body is that of the request that answers what waits, as the client of this request can send it.
-func (t turns) body(name string, a session.Await) map[string]any {
+// Extend returns what waits for people of a message, in the session of a name, for programs and as text.
+func Extend(m engine.Message, name string, forOthers bool, list []session.Await) (x *Extension, how string) {
+	x = &Extension{}
+	var text strings.Builder
+	for _, a := range list {
+		w := Waiting{
+			ID: a.ID, Tool: a.Tool, Risk: a.Risk, Arguments: a.Arguments, Question: a.Question, Choices: a.Choices,
+			Expires: a.Until, Decide: Decide{http.MethodPost, "/api/approvals/" + a.ID, body(m, name, forOthers, a)},
+		}
+		x.Waiting = append(x.Waiting, w)
+		body, _ := json.Marshal(w.Decide.Body) // texts
+		fmt.Fprintf(&text, "\nA program decides with POST %s and %s.", w.Decide.Path, body)
+	}
+	text.WriteString("\nThe same request, sent again, goes on with the decision.")
+	return x, text.String()
+}
+
+// body is that of the request that answers what waits, as the client of a message can send it.
+func body(m engine.Message, name string, forOthers bool, a session.Await) map[string]any {
 	body := map[string]any{"approved": true}
 	if a.Question != "" {
 		body = map[string]any{"answer": "..."}
 	}
-	for field, value := range map[string]string{"agent": t.m.Agent, "session": name} {
+	for field, value := range map[string]string{"agent": m.Agent, "session": name} {
 		if a.User == "" && value != "" { // only the conversation that asked decides
 			body[field] = value
 		}
 	}
-	if t.m.User != "" && t.forOthers {
-		body["user"] = t.m.User
+	if m.User != "" && forOthers {
+		body["user"] = m.User
 	}
 	return body
 }
