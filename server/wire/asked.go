@@ -190,6 +190,13 @@ func (t turns) again(ctx context.Context) (answered bool, err error) {
 			}
 			leave()
 		case len(open) > 0:
+			_, m, err := t.engine.Agents().Ready(message.New(t.m))
+			if err != nil {
+				return false, err
+			}
+			for i := range open {
+				open[i].Language = m.Language
+			}
 			done := turn.Done{Reply: approval.Text(open), Stop: model.Done, Awaits: open}
 			return true, t.tell(found.Name, done)
 		default:

@@ -231,3 +231,20 @@ func TestWaitingOfBothKinds(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitingLanguage: what waits is said in the language of the one who asks, again, too, and whoever keeps the
+// conversation.
+func TestWaitingLanguage(t *testing.T) {
+	ann, ran := wire.Caller{User: "ann", Key: "a"}, 0
+	call := fake.Step{Calls: []chat.Call{fake.Call("1", "act", `{}`)}}
+	for name, m := range map[string]engine.Message{
+		"the client keeps it": {Text: "go", Language: "zh", History: []chat.Message{}}, "etui keeps it": {Text: "go", Language: "zh", Session: "s"},
+	} {
+		e, _ := asking(t, &store.Memory{}, &ran, call)
+		for range 2 {
+			if said := ask(t, e, ann, m); !strings.Contains(said.text, "\u6b64\u8c03\u7528\u9700\u8981\u6279\u51c6") || len(said.waiting) != 1 {
+				t.Errorf("%s: %s", name, said.text)
+			}
+		}
+	}
+}
