@@ -71,10 +71,16 @@ type Offer struct {
 	// Token is what the IDs of the calls have in common; empty means random ones. A client whose
 	// conversation etui does not keep is known by it when it brings results.
 	Token string `json:"-"`
+
+	checked bool // hundreds of tools take a part of a millisecond
 }
 
-// Check reports the first thing in o that is beyond the limits, or that no model accepts.
-func (o Offer) Check() error {
+// Check reports the first thing in o that is beyond the limits, or that no model accepts. An offer that has
+// passed is not checked again: its tools must not change then.
+func (o *Offer) Check() error {
+	if o.checked {
+		return nil
+	}
 	if len(o.Tools) > MaxTools {
 		return fmt.Errorf("it brings %d tools, at most %d are accepted", len(o.Tools), MaxTools)
 	}
@@ -95,6 +101,7 @@ func (o Offer) Check() error {
 	case o.Only != "" && !known[o.Only]:
 		return fmt.Errorf("it wants a call of %q, which is not among its tools", o.Only)
 	}
+	o.checked = true
 	return nil
 }
 
@@ -105,7 +112,7 @@ func (t Tool) check() error {
 	case strings.ContainsFunc(t.Name, func(r rune) bool { return r == ' ' || r == utf8.RuneError || !unicode.IsPrint(r) }):
 		return fmt.Errorf("its name %q has a blank, or a character that nobody sees", t.Name)
 	}
-	switch deepest, _ := look(t.Parameters); {
+	switch deepest, _ := look(t.Parameters, false); {
 	case deepest > MaxDepth:
 		return fmt.Errorf("the parameters of %s are nested deeper than %d", t.Name, MaxDepth)
 	case deepest == 0 && !t.plain(), deepest > 0 && bytes.TrimSpace(t.Parameters)[0] != '{':
@@ -119,9 +126,9 @@ func (t Tool) plain() bool {
 	return len(t.Parameters) == 0 || string(bytes.TrimSpace(t.Parameters)) == "null"
 }
 
-// look returns how deep JSON is nested, and whether it is an object with a type. A request has hundreds
-// of schemas, so it reads bytes and makes no values.
-func look(raw json.RawMessage) (deepest int, typed bool) {
+// look returns how deep JSON is nested, and whether it is an object with a type, at which it may end. A request
+// has hundreds of schemas, so it reads bytes and makes no values.
+func look(raw json.RawMessage, untilTyped bool) (deepest int, typed bool) {
 	depth := 0
 	for i := 0; i < len(raw); i++ {
 		switch raw[i] {
@@ -134,7 +141,9 @@ func look(raw json.RawMessage) (deepest int, typed bool) {
 			from := i + 1
 			i = closing(raw, from)
 			if depth == 1 && i < len(raw) && string(raw[from:i]) == "type" {
-				typed = typed || bytes.HasPrefix(bytes.TrimLeft(raw[i+1:], " \t\r\n"), []byte(":"))
+				if typed = typed || bytes.HasPrefix(bytes.TrimLeft(raw[i+1:], " \t\r\n"), []byte(":")); typed && untilTyped {
+					return deepest, typed
+				}
 			}
 		}
 	}
@@ -170,7 +179,7 @@ func (t Tool) definition() tool.Definition {
 		return d
 	}
 	var head map[string]json.RawMessage
-	if _, typed := look(t.Parameters); !typed && json.Unmarshal(t.Parameters, &head) == nil {
+	if _, typed := look(t.Parameters, true); !typed && json.Unmarshal(t.Parameters, &head) == nil {
 		head["type"] = json.RawMessage(`"object"`)
 		d.Parameters, _ = json.Marshal(head) // it was read from JSON
 	}

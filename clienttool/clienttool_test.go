@@ -57,7 +57,7 @@ func TestNames(t *testing.T) {
 		"read_file": true, "mcp__a.b/c:d": true, "\u8bfb\u53d6": true, "a b": false, "a\nb": false, "a\x7fb": false, "a\u009b2Jb": false,
 		"a\u202eb": false, "a\u200bb": false, "a\u00a0b": false, "a\xffb": false, "": false,
 	} {
-		if err := (clienttool.Offer{Tools: []clienttool.Tool{{Name: name}}}).Check(); (err == nil) != good {
+		if err := (&clienttool.Offer{Tools: []clienttool.Tool{{Name: name}}}).Check(); (err == nil) != good {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -25,6 +25,13 @@ func (j *job) takeAnswer(
 		j.late(ctx, m, s.Key, err)
 		return nil, j.refuse(ctx, err, yield)
 	}
+	if end, direct := given(s, begun.Answers); direct {
+		end.ID, end.Result = j.item.ID, message.Result(nil, nil)
+		if err := j.engine.box.Write(ctx, end); err != nil {
+			return nil, j.refuse(ctx, err, yield)
+		}
+		return nil, true
+	}
 	return &turnRun{job: j, mail: begun, session: s}, false
 }
 
@@ -44,6 +51,20 @@ func (j *job) late(ctx context.Context, m message.Mail, key session.Key, why err
 			j.engine.config.Log.WarnContext(ctx, "somebody who answered too late is not told", "id", said.ID, "error", err)
 		}
 	}
+}
+
+// given keeps the answer to a call that a client made without a turn; false if it is to another one.
+func given(s session.Session, answers []session.Answer) (end store.End, direct bool) {
+	end.Session, end.State = s.Key, s.Clone()
+	for i, a := range end.State.Awaits {
+		if a.Apart != nil && a.Apart.Direct && len(answers) == 1 && answers[0].Call == a.Call {
+			apart := *a.Apart
+			apart.Given = &answers[0]
+			end.State.Awaits[i].For, end.State.Awaits[i].Apart = session.Again, &apart
+			return end, true
+		}
+	}
+	return end, false
 }
 
 // decided answers a message that approves or denies a call: of its own conversation, whose

@@ -121,6 +121,13 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 			}
 		case m.History != nil:
 			said = append(said, e.Step.Messages...)
+			if done := e.Step.Done; done != nil && len(done.Awaits) > 0 {
+				aside := *m
+				aside.Session = m.Aside
+				done.Awaits = j.engine.inquiries.Shown(ctx, *m, j.engine.agents.Key(j.agent, aside), in.Text, done.Awaits)
+				done.Reply = approval.Text(done.Awaits)
+				defer j.engine.inquiries.Look()
+			}
 			if err := j.engine.agents.Hold(ctx, j.agent, *m, in.Session.Messages, said, e.Step); err != nil {
 				return !j.gone && yield(turn.Event{}, err) && false
 			}

@@ -128,6 +128,8 @@ type Event struct {
 	Call *chat.Call
 	// Stop says why the answer ended.
 	Stop Stop
+	// Ended comes with Stop: which of the texts in the settings ended the answer, if the provider says so.
+	Ended string
 	// Usage is what the provider counted, if it reported it.
 	Usage *Tokens
 	// Logprobs comes with Stop: what the provider says of each token, if the settings ask for it.

@@ -157,7 +157,7 @@ func unmatched(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 		wire.Refuse(w, found.code, fmt.Sprintf("%s does not take the method %s; it takes %s", r.URL.Path, r.Method, found.header.Get("Allow")))
 		return
 	}
-	wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "", fmt.Sprintf("there is no route %s %s; clients of OpenAI use POST /v1/chat/completions, POST /v1/completions, POST /v1/responses and GET /v1/models, those of Anthropic POST /v1/messages and POST /v1/messages/count_tokens, those of MCP POST /mcp, and etui's own is POST /api/chat", r.Method, r.URL.Path))
+	wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "", fmt.Sprintf("there is no route %s %s; clients of OpenAI use POST /v1/chat/completions, POST /v1/completions, POST /v1/responses, POST /v1/conversations and GET /v1/models, those of Anthropic POST /v1/messages and POST /v1/messages/count_tokens, those of MCP POST /mcp, and etui's own is POST /api/chat", r.Method, r.URL.Path))
 }
 
 // status keeps the status of an answer and drops the rest.

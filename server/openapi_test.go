@@ -72,6 +72,7 @@ func bodiesOf() map[string]bodies {
 	return map[string]bodies{
 		"GET /favicon.ico":                                    {},
 		"POST /v1/completions":                                {jsonObject{}, jsonObject{}},
+		"POST /v1/conversations":                              {jsonObject{}, jsonObject{}},
 		"GET /v1/responses/{id}":                              {nil, jsonObject{}},
 		"DELETE /v1/responses/{id}":                           {nil, jsonObject{}},
 		"POST /v1/responses/{id}/cancel":                      {nil, jsonObject{}},

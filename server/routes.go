@@ -128,6 +128,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"DELETE /v1/responses/{id}", Person, "delete it", d.responses.Delete},
 		{"POST /v1/responses/{id}/cancel", Person, "end one that runs in the background", d.responses.Cancel},
 		{"GET /v1/responses/{id}/input_items", Person, "the items of its input: ?limit= ?after= ?order=", d.responses.InputItems},
+		{"POST /v1/conversations", Person, "a name for a conversation of responses that etui keeps", d.responses.Converse},
 		{"POST /v1/embeddings", Person, "OpenAI's embeddings, passed on to the embeddings server of the configuration", s.config.Embeddings.ServeHTTP},
 		{"POST /v1/messages", Person, `Anthropic's messages; "model" names the agent`, d.anthropic.Messages},
 		{"POST /v1/messages/count_tokens", Person, "the same request in, about how many tokens it has out", d.anthropic.CountTokens},

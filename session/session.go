@@ -207,6 +207,10 @@ type Await struct {
 type Apart struct {
 	Call    chat.Call       `json:"call"`
 	Request json.RawMessage `json:"request"` // Turn.Request of its turn
+	// Direct says that a client made the call, and no turn: the answer becomes Given, and the client makes
+	// the call again.
+	Direct bool    `json:"direct,omitempty"`
+	Given  *Answer `json:"given,omitempty"`
 }
 
 // Waits reports whether a call waits for something.
@@ -223,6 +227,7 @@ const (
 	Outcome  Awaited = "outcome"  // the call has returned, and its work goes on
 	SubAgent Awaited = "subagent" // the same, in a session of its own, whichever process runs it
 	Client   Awaited = "client"   // its result from the client whose tool it is, which runs it
+	Again    Awaited = "again"    // its client, which makes it again: people have decided, see [Apart]
 )
 
 // Front describes the beginning of a request, as far as it tells whether the next

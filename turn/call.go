@@ -448,6 +448,9 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 	x.do(t.conv.ctx, j, progress)
 	heard()
 	if j.awaits != nil && j.awaits.Question == "" {
+		if r.config.Expire > 0 {
+			j.awaits.Until = time.Now().Add(r.config.Expire).Round(time.Second)
+		}
 		return j.result, &Awaits{*j.awaits}
 	}
 	if j.awaits != nil {

@@ -289,6 +289,8 @@ type Done struct {
 	Reply string `json:"reply"`
 	// Stop says why the model's last answer ended.
 	Stop model.Stop `json:"stop"`
+	// Ended is the stop that ended it, see [model.Event].
+	Ended string `json:"-"`
 	// Usage adds up the tokens that the provider counted.
 	Usage model.Tokens `json:"usage"`
 	// Logprobs is what it says of each token of the last answer, see [model.Event].
@@ -598,6 +600,7 @@ func (t *run) listen() (answer chat.Message, err error) {
 			c.charge(*e.Usage, t.front.runner.model.Info().Price)
 		}
 		if e.Stop != "" {
+			c.done.Ended = e.Ended
 			c.done.Stop, c.done.Logprobs, answer.State, answer.StateOf = e.Stop, e.Logprobs, e.State, e.StateOf
 		}
 	}

@@ -53,7 +53,7 @@ func (r *reader) read(a *endpoint.Answer, said endpoint.Event) (string, error) {
 			text += r.begin(a, c, i)
 			r.end(a)
 		}
-		a.Stop = stops[e.StopReason]
+		a.Stop, a.Ended = stops[e.StopReason], e.StopSequence
 		count(a.Usage, e.Usage)
 		a.Complete = true
 		return text, nil
@@ -76,7 +76,7 @@ func (r *reader) read(a *endpoint.Answer, said endpoint.Event) (string, error) {
 		r.end(a)
 	case "message_delta":
 		if e.Delta.StopReason != "" {
-			a.Stop, a.Complete = stops[e.Delta.StopReason], true
+			a.Stop, a.Ended, a.Complete = stops[e.Delta.StopReason], e.Delta.StopSequence, true
 		}
 		count(a.Usage, e.Usage)
 	case "message_stop":

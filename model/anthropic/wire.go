@@ -88,14 +88,17 @@ type event struct {
 		Thinking    string `json:"thinking"`
 		Signature   string `json:"signature"`
 		StopReason  string `json:"stop_reason"`
+		// StopSequence is the stop of the request that ended the answer.
+		StopSequence string `json:"stop_sequence"`
 	} `json:"delta"`
 	Message struct {
 		Usage usage `json:"usage"`
 	} `json:"message"`
 	Usage usage `json:"usage"`
-	// Content and StopReason are those of a whole message, in place of a stream.
-	Content    []content `json:"content"`
-	StopReason string    `json:"stop_reason"`
+	// Content, StopReason and StopSequence are those of a whole message, in place of a stream.
+	Content      []content `json:"content"`
+	StopReason   string    `json:"stop_reason"`
+	StopSequence string    `json:"stop_sequence"`
 }
 
 // content is a part of an answer. Type says which of the other fields it has.

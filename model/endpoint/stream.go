@@ -26,6 +26,8 @@ type Answer struct {
 	Usage *model.Tokens
 	// Stop is Length or Refused if the answer ended so, and empty otherwise.
 	Stop model.Stop
+	// Ended is the stop of the settings that ended the answer, if the provider says so.
+	Ended string
 	// State is what the provider may want back with the message, by the name of its field, see
 	// [chat.Message.State]. Use Keep, KeepEach and KeepWhole.
 	State map[string]any
@@ -224,7 +226,7 @@ func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Rea
 			return nil
 		}
 	}
-	last := model.Event{Stop: a.stop(), Usage: a.Usage, State: a.state(), Logprobs: a.Logprobs}
+	last := model.Event{Stop: a.stop(), Usage: a.Usage, State: a.state(), Logprobs: a.Logprobs, Ended: a.Ended}
 	if last.State != nil || slices.ContainsFunc(a.Calls, func(c *Call) bool { return c.State != nil }) {
 		last.StateOf = e.Name()
 	}

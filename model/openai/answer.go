@@ -87,6 +87,10 @@ type choice struct {
 	Delta        delta   `json:"delta"`
 	Message      *delta  `json:"message"` // in a whole answer
 	FinishReason word    `json:"finish_reason"`
+	// StopReason is the stop of the request that ended the answer, from vLLM; SGLang has the other name.
+	// Either may be the number of a token.
+	StopReason  json.RawMessage `json:"stop_reason"`
+	MatchedStop json.RawMessage `json:"matched_stop"`
 	// Logprobs has a list of content; the older API has another form, which is not read.
 	Logprobs json.RawMessage `json:"logprobs"`
 }
@@ -298,6 +302,11 @@ func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
 	}
 	if says(first.Logprobs) && jsonv1.Unmarshal(first.Logprobs, &tokens) == nil {
 		a.KeepLogprobs(tokens.Content)
+	}
+	for _, stop := range []json.RawMessage{first.StopReason, first.MatchedStop} {
+		if a.Ended == "" {
+			_ = jsonv1.Unmarshal(stop, &a.Ended) // else it is no text
+		}
 	}
 	if said.Content == "" {
 		said.Content = content(first.Text)

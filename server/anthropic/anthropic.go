@@ -23,12 +23,13 @@ import (
 
 // API has a handler for each request.
 type API struct {
-	engine *engine.Engine
-	models *wire.Models
+	engine   *engine.Engine
+	models   *wire.Models
+	pictures *wire.Pictures
 }
 
 // New returns the API of an engine, whose agents are models.
-func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models} }
+func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models, wire.NewPictures(e)} }
 
 // Asks reports whether a request is one of Anthropic's API.
 func Asks(r *http.Request) bool {
@@ -163,6 +164,10 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) {
 	w = &shaped{w}
 	c, m, ok := a.asked(w, r)
 	if !ok {
+		return
+	}
+	if err := a.pictures.Fetch(r.Context(), &m); err != nil {
+		wire.Fail(w, err)
 		return
 	}
 	out := newWriter(w, c)

@@ -106,7 +106,7 @@ func TestRefusals(t *testing.T) {
 		`{"model":"other",` + user + `}`: `404 {"type":"error","error":{"type":"not_found_error"`,
 		`{"model":"main","messages":[]}`: `400 {"type":"error","error":{"type":"invalid_request_error"`,
 		`{"model":"main","messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c"}]}]}`:                  `has the call \"c\"`,
-		`{"model":"main","messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"http://a"}}]}]}`: `messages.0: image: a source of type \"url\"`,
+		`{"model":"main","messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"http://a"}}]}]}`: `there is no web_fetch`,
 		`{"model":"main","messages":[{"role":"user","content":"` + strings.Repeat("x", 2000) + `"}]}`:                         `400 {"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long`,
 		`{"model":"main","tools":[` + readFile + `],"tool_choice":{"type":"tool","name":"b"},` + user + `}`:                   `not among its tools`,
 		`{"model":"main","temperature":7,` + user + `}`:                                                                       `temperature`,

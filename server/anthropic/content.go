@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model/endpoint"
+	"github.com/etui-run/etui/server/wire"
 )
 
 func invalid(format string, args ...any) error {
@@ -53,6 +54,7 @@ type block struct {
 type source struct {
 	Type      string          `json:"type"`
 	MediaType string          `json:"media_type"`
+	URL       string          `json:"url"`
 	Data      json.RawMessage `json:"data"`
 }
 
@@ -200,10 +202,7 @@ func (b blocks) read() (string, []chat.File, error) {
 			}
 		}
 	}
-	var err error
-	if len(files) > 0 {
-		files, err = message.Pictures(files)
-	}
+	files, err := wire.Check(files)
 	return strings.Join(texts, "\n"), files, err
 }
 
@@ -218,10 +217,15 @@ func (b block) file() (text string, file *chat.File, err error) {
 		}
 		text, err = message.TextFile(b.Title, []byte(text))
 		return text, nil, err
+	case b.Source.Type == "url" && b.Type == "image":
+		picture, remote := wire.Remote(b.Source.URL)
+		if !remote {
+			return "", nil, fmt.Errorf("its address must begin with http:// or https://")
+		}
+		return "", &picture, nil
 	case b.Source.Type != "base64":
 		return "", nil, fmt.Errorf(
-			"a source of type %q is not supported, only base64 and text: etui fetches no address that a client names",
-			b.Source.Type,
+			"a source of type %q is not supported, only base64, text, and url for an image", b.Source.Type,
 		)
 	}
 	file = &chat.File{Name: b.Title}

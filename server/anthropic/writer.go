@@ -14,14 +14,13 @@ import (
 
 // answer is Anthropic's message.
 type answer struct {
-	ID         string  `json:"id"`
-	Type       string  `json:"type"`
-	Role       string  `json:"role"`
-	Model      string  `json:"model"`
-	Content    []part  `json:"content"`
-	StopReason *string `json:"stop_reason"`
-	// StopSequence is always null: which one ended the answer is not known.
-	StopSequence *string `json:"stop_sequence"`
+	ID           string  `json:"id"`
+	Type         string  `json:"type"`
+	Role         string  `json:"role"`
+	Model        string  `json:"model"`
+	Content      []part  `json:"content"`
+	StopReason   *string `json:"stop_reason"`
+	StopSequence *string `json:"stop_sequence"` // null, too, where the provider does not say which it was
 	Usage        usage   `json:"usage"`
 
 	Etui *wire.Extension `json:"etui,omitempty"`
@@ -53,7 +52,8 @@ func usageOf(t model.Tokens) usage {
 	}
 }
 
-func stopReason(done *turn.Done) *string {
+// stopReason says why an answer ends, and the stop of the client that ended it, if one did.
+func (o *writer) stopReason(done *turn.Done) (why, sequence *string) {
 	reason := "end_turn"
 	switch {
 	case len(done.Handed) > 0:
@@ -62,13 +62,16 @@ func stopReason(done *turn.Done) *string {
 		reason = "max_tokens"
 	case done.Stop == model.Refused:
 		reason = "refusal"
+	case slices.Contains(o.stops, done.Ended):
+		reason, sequence = "stop_sequence", &done.Ended
 	}
-	return &reason
+	return &reason, sequence
 }
 
 // writer writes the events of a turn as Anthropic's clients expect them.
 type writer struct {
 	head   answer
+	stops  []string        // of the client
 	thinks bool            // the client reads thoughts
 	open   bool            // the last part goes on
 	text   strings.Builder // of the last part, or what it has thought
@@ -95,7 +98,10 @@ func (f frame) bytes() []byte {
 }
 
 func newWriter(w http.ResponseWriter, c request) *writer {
-	out := &writer{w: w, head: answer{ID: "msg_" + rand.Text(), Type: "message", Role: "assistant", Model: c.Model, Content: []part{}}, thinks: c.thinks()}
+	out := &writer{
+		w: w, head: answer{ID: "msg_" + rand.Text(), Type: "message", Role: "assistant", Model: c.Model, Content: []part{}},
+		thinks: c.thinks(), stops: c.Stop,
+	}
 	if c.Stream {
 		first := frame{Type: "message_start", Message: &out.head}
 		ping := wire.Event("ping", frame{Type: "ping"}.bytes())
@@ -249,7 +255,8 @@ func (o *writer) end(done *turn.Done) error {
 	if err := o.endPart(); err != nil {
 		return err
 	}
-	o.head.StopReason, o.head.Usage = stopReason(done), usageOf(done.Usage)
+	o.head.StopReason, o.head.StopSequence = o.stopReason(done)
+	o.head.Usage = usageOf(done.Usage)
 	if o.stream == nil {
 		wire.Reply(o.w, http.StatusOK, o.head)
 		return nil
@@ -257,7 +264,7 @@ func (o *writer) end(done *turn.Done) error {
 	return o.send(frame{Type: "message_delta", Usage: &o.head.Usage, Etui: o.head.Etui, Delta: struct {
 		StopReason   *string `json:"stop_reason"`
 		StopSequence *string `json:"stop_sequence"`
-	}{o.head.StopReason, nil}}, frame{Type: "message_stop"})
+	}{o.head.StopReason, o.head.StopSequence}}, frame{Type: "message_stop"})
 }
 
 // callsOf returns the calls that a turn hands to the client. Their input is an object: arguments

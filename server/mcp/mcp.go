@@ -134,7 +134,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	who := caller{Message: sender, lists: query.Get("tools") == "list", connection: r.Context()}
+	who := caller{Message: sender, lists: query.Get("tools") == "list", forOthers: wire.CallerOf(r).ForOthers, connection: r.Context()}
 	if who.lists && listens(body) {
 		leave, ok := s.changes.enter(sender)
 		if !ok {
@@ -157,6 +157,7 @@ type caller struct {
 	engine.Message
 	lists      bool
 	listens    bool
+	forOthers  bool
 	connection context.Context //nolint:containedctx // of the request
 }
 
@@ -295,8 +296,7 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	if host.Asks {
 		return s.ask(ctx, r, sender.Message, in, host)
 	}
-	result, err := s.engine.Call(tool.WithHost(ctx, host), sender.Message, in.Name, in.Arguments)
-	return answer(result, err), nil
+	return s.await(tool.WithHost(ctx, host), sender, in), nil
 }
 
 // read decodes the arguments of a call, which must mean one thing: a name twice, or in another case, is

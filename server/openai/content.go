@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -101,12 +99,9 @@ func (m completionMessage) content() (text string, pictures []chat.File, err err
 		case m.Role != "user" && m.Role != "tool":
 			return "", nil, fmt.Errorf("parts of type %q are not supported in a message of role %q, only text", p.Type, m.Role)
 		case p.Type == "image_url":
-			picture, remote := wire.Remote(p.Image.URL)
-			if !remote {
-				if picture.Data, _, err = wire.DataURL(p.Image.URL); err != nil {
-					return "", nil, fmt.Errorf("image_url: %w", err)
-				}
-				picture.Name = ""
+			picture, err := wire.Picture(p.Image.URL)
+			if err != nil {
+				return "", nil, fmt.Errorf("image_url: %w", err)
 			}
 			pictures = append(pictures, picture)
 		case p.Type == "input_audio" && len(p.Audio.Data) > 0:
@@ -124,10 +119,7 @@ func (m completionMessage) content() (text string, pictures []chat.File, err err
 			return "", nil, fmt.Errorf("parts of type %q are not supported, only text, image_url, file and input_audio", p.Type)
 		}
 	}
-	remote := slices.ContainsFunc(pictures, func(f chat.File) bool { return len(f.Data) == 0 && f.Name != "" })
-	if len(pictures) > 0 && !remote { // else once they are fetched
-		pictures, err = message.Pictures(pictures)
-	}
+	pictures, err = wire.Check(pictures)
 	return all.String(), pictures, err
 }
 

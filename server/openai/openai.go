@@ -252,7 +252,11 @@ func (a *API) answer(
 		if text := before(i); text != "" && one.say(text) != nil {
 			return
 		}
-		if wire.Run(r, a.engine, m, one); out.failed || len(out.finished) <= i {
+		named := m.Session
+		if i > 0 { // a turn that waits belongs to one of the answers
+			named = fmt.Sprintf("answer %d", i+1)
+		}
+		if wire.RunIn(r, a.engine, m, named, one); out.failed || len(out.finished) <= i {
 			return // the client has gone
 		}
 	}

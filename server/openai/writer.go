@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/model"
@@ -82,7 +83,12 @@ func (a *answer) Event(e turn.Event) error {
 }
 
 // Extend implements [wire.Extender].
-func (c *completionWriter) Extend(x *wire.Extension) { c.head.Etui = x }
+func (c *completionWriter) Extend(x *wire.Extension) {
+	if known := c.head.Etui; known != nil { // of another answer
+		x.Waiting = slices.Concat(known.Waiting, x.Waiting)
+	}
+	c.head.Etui = x
+}
 
 // say continues the answer.
 func (a *answer) say(text string) error {

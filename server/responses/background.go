@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/clienttool"
@@ -34,6 +35,8 @@ type run struct {
 	out  *writer
 
 	sender engine.Message
+
+	followers atomic.Int32 // clients that follow it by another request
 
 	mu        sync.Mutex // guards what follows, and out
 	record    record

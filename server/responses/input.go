@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -167,11 +166,11 @@ func (c content) read() (string, []chat.File, error) {
 	for _, p := range c {
 		switch p.Type {
 		case "input_image":
-			data, _, err := wire.DataURL(p.Image)
+			picture, err := wire.Picture(p.Image)
 			if err != nil {
 				return "", nil, fmt.Errorf("input_image: %w", err)
 			}
-			files = append(files, chat.File{Data: data})
+			files = append(files, picture)
 		case "input_file":
 			text, pdf, err := wire.File(p.Name, p.Data)
 			if err != nil {
@@ -185,9 +184,6 @@ func (c content) read() (string, []chat.File, error) {
 			all.WriteString(p.Text + p.Refusal)
 		}
 	}
-	var err error
-	if len(files) > 0 {
-		files, err = message.Pictures(files)
-	}
+	files, err := wire.Check(files)
 	return all.String(), files, err
 }

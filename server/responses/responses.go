@@ -26,16 +26,20 @@ import (
 
 // API has a handler for each request.
 type API struct {
-	engine  *engine.Engine
-	models  *wire.Models
-	runs    runs
-	process string // a name for this process
-	seal    seal
+	engine   *engine.Engine
+	models   *wire.Models
+	pictures *wire.Pictures
+	runs     runs
+	process  string // a name for this process
+	seal     seal
 }
 
 // New returns the API of an engine, whose agents are models.
 func New(e *engine.Engine, models *wire.Models) *API {
-	return &API{engine: e, models: models, runs: runs{of: map[session.Key]*run{}}, process: rand.Text(), seal: newSeal()}
+	return &API{
+		engine: e, models: models, pictures: wire.NewPictures(e), runs: runs{of: map[session.Key]*run{}},
+		process: rand.Text(), seal: newSeal(),
+	}
 }
 
 // request is the part of OpenAI's request that an agent can use.
@@ -78,6 +82,31 @@ func (c *conversation) UnmarshalJSON(raw []byte) error {
 	err := json.Unmarshal(raw, &object)
 	c.ID = object.ID
 	return err
+}
+
+// Converse begins a conversation that etui keeps: it is a name for the requests to come.
+func (a *API) Converse(w http.ResponseWriter, r *http.Request) {
+	var c struct {
+		Items    []json.RawMessage `json:"items"`
+		Metadata json.RawMessage   `json:"metadata"`
+	}
+	if !wire.ReadForeign(w, r, &c) {
+		return
+	}
+	if len(c.Items) > 0 {
+		wire.RefuseField(w, http.StatusBadRequest, "unsupported_parameter", "items",
+			"a conversation begins empty here: send the items with the first response")
+		return
+	}
+	if len(c.Metadata) == 0 {
+		c.Metadata = json.RawMessage("{}")
+	}
+	wire.Reply(w, http.StatusOK, struct {
+		ID       string          `json:"id"`
+		Object   string          `json:"object"`
+		Created  int64           `json:"created_at"`
+		Metadata json.RawMessage `json:"metadata"`
+	}{"conv_" + rand.Text(), "conversation", a.engine.Now().Unix(), c.Metadata})
 }
 
 // refusal says which field of a request cannot be used.
@@ -194,10 +223,17 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 	if err == nil && unknown == nil && c.Previous != nil && *c.Previous != "" {
 		err = a.there(r, m, *c.Previous)
 	}
+	if err == nil && unknown == nil {
+		err = a.pictures.Fetch(r.Context(), &m)
+	}
 	var refused *refusal
+	var unseen *wire.FetchError
 	switch {
 	case errors.As(err, &refused):
 		wire.RefuseField(w, http.StatusBadRequest, refused.code, refused.field, refused.says)
+		return
+	case errors.As(err, &unseen):
+		wire.RefuseField(w, http.StatusBadRequest, "invalid_image_url", "input", err.Error())
 		return
 	case err != nil:
 		wire.Fail(w, err)

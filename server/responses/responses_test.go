@@ -177,7 +177,7 @@ func TestRefusals(t *testing.T) {
 		`{"model":"main","input":"x","tools":[1]}`:                                                             `"param":"tools[0]"`,
 		`{"model":"main","input":"x","tools":[` + tools + `],"tool_choice":"some"}`:                            `"param":"tool_choice"`,
 		`{"model":"main","input":"` + strings.Repeat("x", 2000) + `"}`:                                         `"code":"context_length_exceeded"`,
-		`{"model":"main","input":[{"role":"user","content":[{"type":"input_image","image_url":"http://a"}]}]}`: `fetches no address`,
+		`{"model":"main","input":[{"role":"user","content":[{"type":"input_image","image_url":"http://a"}]}]}`: `"code":"invalid_image_url"`,
 	} {
 		a, _ := newAPI(t)
 		status, answer := post(a, body)

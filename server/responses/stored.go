@@ -131,9 +131,18 @@ func (a *API) Get(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if stream, err := wire.Flag(r.URL.Query(), "stream"); stream || err != nil {
-		wire.RefuseField(w, http.StatusBadRequest, "unsupported_parameter", "stream",
-			"stream is not supported here: ask until the status is neither queued nor in_progress")
+	q := r.URL.Query()
+	stream, err := wire.Flag(q, "stream")
+	switch {
+	case err != nil:
+		wire.RefuseField(w, http.StatusBadRequest, "invalid_request", "stream", err.Error())
+		return
+	case stream && q.Get("starting_after") != "": // the events that are sent again have other numbers
+		wire.RefuseField(w, http.StatusBadRequest, "unsupported_parameter", "starting_after",
+			"a stream begins with its first event here: leave starting_after out")
+		return
+	case stream:
+		a.replay(w, r, found)
 		return
 	}
 	wire.Reply(w, http.StatusOK, a.current(r, found))

@@ -155,11 +155,18 @@ func newWriter(w http.ResponseWriter, c *request, id string, now int64) *writer 
 		o.head.Metadata = json.RawMessage("{}")
 	}
 	if c.Stream {
-		begin := o.written(frame{Type: "response.created", Response: &o.head}) +
-			o.written(frame{Type: "response.in_progress", Response: &o.head})
-		o.stream = wire.NewStream(w, begin, ": keep-alive\n\n")
+		o.stream = wire.NewStream(w, o.begins(), keepAlive)
 	}
 	return o
+}
+
+// keepAlive is what a stream sends in silence.
+const keepAlive = ": keep-alive\n\n"
+
+// begins returns the first events of a stream.
+func (o *writer) begins() string {
+	return o.written(frame{Type: "response.created", Response: &o.head}) +
+		o.written(frame{Type: "response.in_progress", Response: &o.head})
 }
 
 // number gives an event its number.

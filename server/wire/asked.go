@@ -179,28 +179,46 @@ func (t turns) again(ctx context.Context) (answered bool, err error) {
 			return false, wrapped(err)
 		}
 		open := slices.DeleteFunc(slices.Clone(s.Awaits), func(a session.Await) bool { return a.For != session.Approval })
+		waits := slices.ContainsFunc(s.Awaits, func(a session.Await) bool {
+			return a.For == session.Client || a.For == session.Approval && a.Apart == nil
+		})
 		switch {
-		case len(decided) > 0 || s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting:
+		case len(decided) > 0 || s.Turn.ID != "" && !waits:
 			leave, err := t.engine.Sessions().Enter(ctx, found.Session)
 			if err != nil {
 				return false, err
 			}
 			leave()
 		case len(open) > 0:
+			_, m, err := t.engine.Agents().Ready(message.New(t.m))
+			if err != nil {
+				return false, err
+			}
+			for i := range open {
+				open[i].Language = m.Language
+			}
 			done := turn.Done{Reply: approval.Text(open), Stop: model.Done, Awaits: open}
 			return true, t.tell(found.Name, done)
 		default:
-			return t.rest(ctx, key, *found)
+			return t.rest(ctx, key, *found, waits)
 		}
 	}
 	return false, fmt.Errorf("%w: the turn that the request began goes on; send it again in a moment", engine.ErrBusy)
 }
 
-// rest answers with the end of a turn that has gone on, once; false means that it has none.
-func (t turns) rest(ctx context.Context, key string, found asked) (answered bool, err error) {
-	said, err := t.engine.Store().Messages(ctx, found.Session, found.Before, 0)
+// rest answers with the end of a turn that has gone on, once; false means that it has none. A turn that is
+// handed over waits for results of the client, of calls that it may have made before it waited for a person.
+func (t turns) rest(ctx context.Context, key string, found asked, handed bool) (answered bool, err error) {
+	from := found.Before
+	if handed {
+		from = 0
+	}
+	said, err := t.engine.Store().Messages(ctx, found.Session, from, 0)
 	if err != nil {
 		return false, wrapped(err)
+	}
+	if handed {
+		said = said[afterQuestion(said):]
 	}
 	if next := slices.IndexFunc(said, func(m chat.Message) bool { return m.Role == chat.User }); next >= 0 {
 		said = said[:next]
@@ -240,19 +258,23 @@ func (t turns) hold(ctx context.Context, found asked, done turn.Done) error {
 	if err != nil {
 		return wrapped(err)
 	}
-	begin := 0
-	for i, m := range all {
-		if m.Role == chat.User {
-			begin = i + 1
-		}
-	}
 	a, err := t.engine.Agents().Get(t.m.Agent)
 	if err != nil {
 		return err
 	}
 	m := t.m
 	m.Offer.Token = clienttool.TokenOf(all)
-	return t.engine.Agents().Hold(ctx, a, message.New(m), nil, all[begin:], &turn.Step{Done: &done})
+	return t.engine.Agents().Hold(ctx, a, message.New(m), nil, all[afterQuestion(all):], &turn.Step{Done: &done})
+}
+
+// afterQuestion returns where the messages after the last one of a user begin.
+func afterQuestion(list []chat.Message) int {
+	for i, m := range slices.Backward(list) {
+		if m.Role == chat.User {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // forget removes the record of a turn that is over, and the session that etui made for it.
@@ -346,19 +368,8 @@ func (t turns) tell(name string, done turn.Done) error {
 // decides.
 func (t turns) ended(name string, done turn.Done) error {
 	if len(done.Awaits) > 0 {
-		x := &Extension{}
-		var how strings.Builder
-		for _, a := range done.Awaits {
-			w := Waiting{
-				ID: a.ID, Tool: a.Tool, Risk: a.Risk, Arguments: a.Arguments, Question: a.Question, Choices: a.Choices,
-				Expires: a.Until, Decide: Decide{http.MethodPost, "/api/approvals/" + a.ID, t.body(name, a)},
-			}
-			x.Waiting = append(x.Waiting, w)
-			body, _ := json.Marshal(w.Decide.Body) // texts
-			fmt.Fprintf(&how, "\nA program decides with POST %s and %s.", w.Decide.Path, body)
-		}
-		how.WriteString("\nThe same request, sent again, goes on with the decision.")
-		if err := t.out.Event(turn.Event{Text: how.String()}); err != nil {
+		x, how := Extend(t.m, name, t.forOthers, done.Awaits)
+		if err := t.out.Event(turn.Event{Text: how}); err != nil {
 			return err
 		}
 		if out, ok := t.out.(Extender); ok {
@@ -368,19 +379,36 @@ func (t turns) ended(name string, done turn.Done) error {
 	return t.out.Event(turn.Event{Done: &done})
 }
 
-// body is that of the request that answers what waits, as the client of this request can send it.
-func (t turns) body(name string, a session.Await) map[string]any {
+// Extend returns what waits for people of a message, in the session of a name, for programs and as text.
+func Extend(m engine.Message, name string, forOthers bool, list []session.Await) (x *Extension, how string) {
+	x = &Extension{}
+	var text strings.Builder
+	for _, a := range list {
+		w := Waiting{
+			ID: a.ID, Tool: a.Tool, Risk: a.Risk, Arguments: a.Arguments, Question: a.Question, Choices: a.Choices,
+			Expires: a.Until, Decide: Decide{http.MethodPost, "/api/approvals/" + a.ID, body(m, name, forOthers, a)},
+		}
+		x.Waiting = append(x.Waiting, w)
+		body, _ := json.Marshal(w.Decide.Body) // texts
+		fmt.Fprintf(&text, "\nA program decides with POST %s and %s.", w.Decide.Path, body)
+	}
+	text.WriteString("\nThe same request, sent again, goes on with the decision.")
+	return x, text.String()
+}
+
+// body is that of the request that answers what waits, as the client of a message can send it.
+func body(m engine.Message, name string, forOthers bool, a session.Await) map[string]any {
 	body := map[string]any{"approved": true}
 	if a.Question != "" {
 		body = map[string]any{"answer": "..."}
 	}
-	for field, value := range map[string]string{"agent": t.m.Agent, "session": name} {
+	for field, value := range map[string]string{"agent": m.Agent, "session": name} {
 		if a.User == "" && value != "" { // only the conversation that asked decides
 			body[field] = value
 		}
 	}
-	if t.m.User != "" && t.forOthers {
-		body["user"] = t.m.User
+	if m.User != "" && forOthers {
+		body["user"] = m.User
 	}
 	return body
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
@@ -179,5 +181,70 @@ func TestWaitingAside(t *testing.T) {
 	stranger := ask(t, e, wire.Caller{Key: "g", ForOthers: true}, engine.Message{Text: "go", History: []chat.Message{}})
 	if stranger.text != "I may not." || ran != 1 {
 		t.Errorf("a stranger reads %q", stranger.text)
+	}
+}
+
+// TestWaitingOfBothKinds: a step with a call that waits for a person and one of the client runs etui's after the
+// approval, hands the client's over with the same request, and goes on with what the client saw.
+func TestWaitingOfBothKinds(t *testing.T) {
+	database, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "etui.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer database.Close()
+	for name, kept := range map[string]store.Store{"memory": &store.Memory{}, "sqlite": database} {
+		ann, ran := wire.Caller{User: "ann", Key: "a"}, 0
+		tools := clienttool.Offer{Tools: []clienttool.Tool{{Name: "read_file"}}}
+		e, m := asking(t, kept, &ran, fake.Step{Text: "Now.", Calls: []chat.Call{
+			fake.Call("1", "act", `{}`), fake.Call("2", "read_file", `{}`),
+		}}, fake.Step{Text: "Read."})
+		first := engine.Message{Text: "go", History: []chat.Message{}, Offer: tools}
+		waiting := ask(t, e, ann, first).waiting
+		if len(waiting) != 1 {
+			t.Fatalf("%s: %+v wait", name, waiting)
+		}
+		if again := ask(t, e, ann, first).waiting; len(again) != 1 || again[0].ID != waiting[0].ID {
+			t.Fatalf("%s: again %+v wait", name, again)
+		}
+		sender := engine.Message{Channel: "api", User: "ann"}
+		sender.Agent, _ = waiting[0].Decide.Body["agent"].(string)
+		sender.Session, _ = waiting[0].Decide.Body["session"].(string)
+		if _, err := e.Answers().Give(t.Context(), sender, waiting[0].ID, session.Answer{Approved: true}, false); err != nil {
+			t.Fatal(err)
+		}
+		then := ask(t, e, ann, first)
+		if ran != 1 || then.done == nil || len(then.done.Handed) != 1 || then.done.Handed[0].Name != "read_file" {
+			t.Fatalf("%s: act ran %d times, and it goes on with %q: %+v", name, ran, then.text, then.done)
+		}
+		end := ask(t, e, ann, engine.Message{Offer: tools, History: []chat.Message{
+			{Role: chat.User, Text: "go"}, {Role: chat.Assistant, Text: then.text, Calls: then.done.Handed},
+			{Role: chat.Tool, Result: &chat.Result{CallID: then.done.Handed[0].ID, Name: "read_file", Text: "X"}},
+		}})
+		results := ""
+		for _, one := range m.Requests()[1].Messages {
+			if one.Result != nil {
+				results += one.Result.Text + ","
+			}
+		}
+		if end.text != "Read." || results != "acted,X," {
+			t.Errorf("%s: it ends with %q, and the model reads the results %s", name, end.text, results)
+		}
+	}
+}
+
+// TestWaitingLanguage: what waits is said in the language of the one who asks, again, too, and whoever keeps the
+// conversation.
+func TestWaitingLanguage(t *testing.T) {
+	ann, ran := wire.Caller{User: "ann", Key: "a"}, 0
+	call := fake.Step{Calls: []chat.Call{fake.Call("1", "act", `{}`)}}
+	for name, m := range map[string]engine.Message{
+		"the client keeps it": {Text: "go", Language: "zh", History: []chat.Message{}}, "etui keeps it": {Text: "go", Language: "zh", Session: "s"},
+	} {
+		e, _ := asking(t, &store.Memory{}, &ran, call)
+		for range 2 {
+			if said := ask(t, e, ann, m); !strings.Contains(said.text, "\u6b64\u8c03\u7528\u9700\u8981\u6279\u51c6") || len(said.waiting) != 1 {
+				t.Errorf("%s: %s", name, said.text)
+			}
+		}
 	}
 }

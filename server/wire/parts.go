@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/message"
 )
 
 // Part is a part of a message, as protocols between agents have them: a text, or a file.
@@ -43,8 +42,6 @@ func Parts(parts []Part) (text string, files []chat.File, err error) {
 		}
 		all = append(all, written)
 	}
-	if len(files) > 0 {
-		files, err = message.Pictures(files)
-	}
+	files, err = Check(files)
 	return strings.Join(all, "\n"), files, err
 }

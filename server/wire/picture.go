@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,10 +48,36 @@ func Remote(url string) (chat.File, bool) {
 	return chat.File{Name: url}, scheme == "http" || scheme == "https"
 }
 
+// Picture returns the picture of a data: URL, or one that [Pictures.Fetch] is to fetch.
+func Picture(url string) (chat.File, error) {
+	if picture, remote := Remote(url); remote {
+		return picture, nil
+	}
+	data, _, err := DataURL(url)
+	return chat.File{Data: data}, err
+}
+
+// Check checks the files of a message as [message.Pictures] does. If one of them is still to be fetched,
+// [Pictures.Fetch] checks them all.
+func Check(files []chat.File) ([]chat.File, error) {
+	if len(files) == 0 || slices.ContainsFunc(files, remote) {
+		return files, nil
+	}
+	return message.Pictures(files)
+}
+
+func remote(f chat.File) bool {
+	_, remote := Remote(f.Name)
+	return remote && len(f.Data) == 0
+}
+
 // FetchError says why a picture is not fetched.
 type FetchError struct{ says string }
 
-func (e *FetchError) Error() string { return e.says + "; send the picture as a data: URL" }
+func (e *FetchError) Error() string { return e.says + "; send the picture itself, as base64" }
+
+// Unwrap returns [engine.ErrInvalid].
+func (*FetchError) Unwrap() error { return engine.ErrInvalid }
 
 // Fetch fetches the pictures that a message names, as a call of web_fetch by its sender.
 func (p *Pictures) Fetch(ctx context.Context, m *engine.Message) error {
@@ -73,7 +100,7 @@ func (p *Pictures) Fetch(ctx context.Context, m *engine.Message) error {
 	for _, list := range lists {
 		before := count
 		for i, f := range *list {
-			if _, remote := Remote(f.Name); !remote || len(f.Data) > 0 {
+			if !remote(f) {
 				continue
 			}
 			if count++; count > maxFetched {

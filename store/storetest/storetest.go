@@ -78,7 +78,7 @@ func everything(t *testing.T, store session.Store) {
 		{Role: chat.User, Text: "你好 \x00 \U0001F600 \"q\"", Note: "[note]", Tools: []string{"a", "b"}, Why: []byte(`{"tools":2,"sent":[{"tool":"a","score":1.25}]}`), Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)},
 		{
 			Role: chat.Assistant, Text: "one moment", State: []byte(`{"reasoning_content":"r"}`), StateOf: "m",
-			Calls: []chat.Call{{ID: "1", Name: "a", Arguments: []byte(`{"x":1}`), State: []byte(`{"extra_content":{"s":"c2ln"}}`)}},
+			Calls: []chat.Call{{ID: "1", Name: "a", Arguments: []byte(`{"x":1}`), Client: true, State: []byte(`{"extra_content":{"s":"c2ln"}}`)}},
 		},
 		{Role: chat.Tool, Result: &chat.Result{CallID: "1", Name: "a", Text: "done", Tools: []string{"a"}, Failed: true, Pending: true, View: &chat.View{
 			Text: "t", Data: []byte(`[1]`), Error: "e", Files: []chat.File{{Name: "f", MediaType: "text/plain", Data: []byte{0, 255}}},

@@ -102,15 +102,16 @@ type call struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Written string `json:"written,omitempty"`
-	// State is [chat.Call.State].
-	State json.RawMessage `json:"state,omitempty"`
+	// Client and State are those of [chat.Call].
+	Client bool            `json:"client,omitempty"`
+	State  json.RawMessage `json:"state,omitempty"`
 }
 
 func encode(m chat.Message) (string, error) {
 	m.Files = chat.WithoutData(m.Files)
 	r := row{Message: m}
 	for _, c := range m.Calls {
-		r.Calls = append(r.Calls, call{ID: c.ID, Name: c.Name, Written: string(c.Arguments), State: c.State})
+		r.Calls = append(r.Calls, call{ID: c.ID, Name: c.Name, Written: string(c.Arguments), Client: c.Client, State: c.State})
 	}
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -134,7 +135,7 @@ func Decode(raw []byte) (chat.Message, error) {
 		return chat.Message{}, err
 	}
 	for _, c := range r.Calls {
-		made := chat.Call{ID: c.ID, Name: c.Name, State: c.State}
+		made := chat.Call{ID: c.ID, Name: c.Name, Client: c.Client, State: c.State}
 		if c.Written != "" {
 			made.Arguments = json.RawMessage(c.Written)
 		}
