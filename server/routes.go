@@ -203,7 +203,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"POST /admin/skills/{name}/{change}", Operator, "enable, disable, use (a version) or approve (held back tools): a Change in, the skill out", skills.Change},
 		{"DELETE /admin/skills/{name}", Operator, "stop taking it from where it comes from now", skills.Change},
 		{"GET /admin/skills/{name}/calls", Operator, "what it did: ?user= ?outcome= ?limit=", skills.Calls},
-		{"GET /admin/calls", Operator, "what all skills did", skills.Calls},
+		{"GET /admin/calls", Operator, "what all skills did: ?user= ?outcome= ?limit=", skills.Calls},
 		{"GET /admin/audit", Operator, "which calls were allowed and refused: ?tool= ?user= ?denied= ?limit=", skills.Audit},
 		{"GET /admin/audit/verify", Operator, "a Verdict out: whether the audit's chain of hashes is unbroken; ?head= compares one that was kept", skills.Verify},
 	}
