@@ -26,10 +26,11 @@ export function Chart({ times, series, label, lines = false }: { times: number[]
       return { label: s.label, values: lines ? s.values : sums, colour: colour(i) };
     });
     if (!lines) stacked.reverse();
+    const step = times.slice(1).reduce((least, time, i) => Math.min(least, time - times[i]), lines ? 5 : 86_400);
     const chart = new uPlot(
       {
         width: place.current.clientWidth, height: 200, legend: { show: false }, cursor: { show: false },
-        scales: { y: { range: (_, _low, high) => [0, Math.max(1, high * 1.05)] } },
+        scales: { x: { range: [times[0] - step, times[times.length - 1] + step] }, y: { range: (_, _low, high) => [0, Math.max(1, high * 1.05)] } },
         axes: [{ stroke: colours.color, grid: { show: false } }, { stroke: colours.color, grid: { stroke: colours.getPropertyValue("--line") }, size: 62 }],
         series: [{}, ...stacked.map((s) => ({ label: s.label, stroke: s.colour, fill: lines ? undefined : s.colour, width: lines ? 2 : 0, paths: lines ? undefined : uPlot.paths.bars?.({ size: [0.6, 60] }), points: { show: lines } }))],
       },

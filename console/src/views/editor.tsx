@@ -1,6 +1,8 @@
 import { yaml } from "@codemirror/lang-yaml";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, linter, lintGutter } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
+import { tags } from "@lezer/highlight";
 import { useQuery } from "@tanstack/react-query";
 import { basicSetup, EditorView } from "codemirror";
 import { useEffect, useRef, useState } from "react";
@@ -8,6 +10,14 @@ import { answer, api, Refused, type Schemas } from "../api";
 import { Failure, Loaded } from "../parts";
 import { useTexts } from "../texts";
 import { examples, placed } from "./examples";
+
+// colours can be read on a dark ground as well, which CodeMirror's own cannot.
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--accent)" },
+  { tag: tags.comment, color: "var(--soft)" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--good)" },
+  { tag: [tags.meta, tags.keyword, tags.labelName, tags.typeName, tags.attributeValue], color: "var(--warn)" },
+]);
 
 // check asks the gateway what is wrong with a text, and finds the lines that it names.
 async function check(view: EditorView): Promise<Diagnostic[]> {
@@ -51,9 +61,9 @@ function Text({ text, label, again, done, example }: { text: Schemas["ConsoleTex
       state: EditorState.create({
         doc: text.text,
         extensions: [
-          basicSetup, yaml(), linter(check, { delay: 600 }), lintGutter(), EditorView.lineWrapping,
+          basicSetup, yaml(), syntaxHighlighting(colours), linter(check, { delay: 600 }), lintGutter(), EditorView.lineWrapping,
           EditorView.contentAttributes.of({ "aria-label": label }),
-          EditorView.theme({ "&": { fontSize: "14px", maxHeight: "65vh" }, ".cm-scroller": { overflow: "auto" } }, { dark }),
+          EditorView.theme({ "&": { fontSize: "14px", maxHeight: "65vh" }, ".cm-scroller": { overflow: "auto" }, ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--ground)" }, ".cm-gutters": { backgroundColor: "var(--card)", color: "var(--soft)" } }, { dark }),
         ],
       }),
     });

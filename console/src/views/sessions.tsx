@@ -99,7 +99,7 @@ function Said({ message: m }: { message: Schemas["ChatMessage"] }) {
   const files = [...(m.files ?? []), ...(m.result?.view?.files ?? [])];
   return (
     <div className={"said " + m.role}>
-      <p className="soft">{m.role} {m.user && "· " + m.user} {m.channel && "· " + m.channel} · {time(m.time)} {m.refused && <Badge kind="bad">{t.refused}</Badge>}</p>
+      <p className="soft">{[m.role, m.user, m.channel, time(m.time)].filter(Boolean).join(" · ")} {m.refused && <Badge kind="bad">{t.refused}</Badge>}</p>
       {m.text && <Text text={m.text} />}
       {m.note && <p className="soft">{m.note}</p>}
       {m.calls?.map((c) => (

@@ -65,7 +65,7 @@ const samples = 720;
 // Tokens shows the counters since the start, and how they go on while the page is open.
 function Tokens() {
   const t = useTexts();
-  const found = useQuery({ queryKey: ["metrics"], refetchInterval: 5_000, queryFn: async () => read((await answer(api.GET("/metrics", { parseAs: "text" }) as any)) as string) });
+  const found = useQuery({ queryKey: ["metrics"], refetchInterval: 5_000, queryFn: async () => read((await answer(api.GET("/metrics", { parseAs: "text" }) as never)) as string) });
   const [seen, setSeen] = useState<Sample[]>([]);
   useEffect(() => { if (found.data) setSeen((now) => [...now, found.data].slice(-samples)); }, [found.data]);
   return (
@@ -73,7 +73,7 @@ function Tokens() {
       <Loaded query={found}>
         {({ counts: c }) => {
           const all = (c.tools_sent ?? 0) + (c.tools_saved ?? 0);
-          const part = (n: number, of: number) => (of ? ` (${Math.round((100 * n) / of)} %)` : "");
+          const part = (n: number, of: number) => (of ? ` (${Math.floor((100 * n) / of)} %)` : "");
           const kinds: [string, string][] = [["tools_sent", t.tokensSent], ["tools_saved", t.tokensSaved], ["input", t.input], ["cache_read", t.cacheHits], ["output", t.output]];
           const rates: Series[] = kinds.map(([kind, label]) => ({ label, values: seen.slice(1).map((s, i) => Math.max(0, (s.counts[kind] ?? 0) - (seen[i].counts[kind] ?? 0))) }));
           return (

@@ -16,13 +16,13 @@ export const savedTokens = (w: Compact) => (w.tokens_all ? Math.max(0, w.tokens_
 export function Why({ compact: w }: { compact: Compact }) {
   const t = useTexts();
   const reached: [string, Schemas["SelectionScored"][] | null | undefined][] = [[t.declared, w.declared], [t.announced, w.announced], [t.named, w.named]];
-  const sent = reached.reduce((n, [, list]) => n + (list?.length ?? 0), w.more ?? 0);
   let left = w.tools;
   const steps = [{ stage: "catalog", left, dropped: 0 }, ...inOrder.map((stage) => {
     const dropped = w.dropped?.[stage] ?? 0;
     left -= dropped;
     return { stage, left, dropped };
   })];
+  const sent = left; // without etui's own tools, which find and call others
   const saved = savedTokens(w);
   return (
     <div className="card">
@@ -30,7 +30,7 @@ export function Why({ compact: w }: { compact: Compact }) {
         <Figure value={sent} label={t.sentTools} />
         <Figure value={w.tools} label={t.allTools} />
         <Figure value={w.tokens_sent + (w.tokens_meta ?? 0)} label={t.tokensSent} />
-        {w.tokens_all ? <Figure value={`${saved} (${Math.round((100 * saved) / w.tokens_all)} %)`} label={t.tokensSaved} /> : null}
+        {w.tokens_all ? <Figure value={`${saved} (${Math.floor((100 * saved) / w.tokens_all)} %)`} label={t.tokensSaved} /> : null}
       </div>
       {(w.mode || w.phase || w.language) && <p className="soft">{[w.mode && `${t.mode} ${w.mode}`, w.phase && `${t.phase} ${w.phase}`, w.language && `${t.wordLanguage} ${w.language}`].filter(Boolean).join(" · ")}</p>}
       {w.request && <p><span className="soft">{t.taken}:</span> {w.request}</p>}

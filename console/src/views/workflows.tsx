@@ -54,7 +54,9 @@ const box = { x: 10, width: 250, height: 40 };
 // Phases draws phases from top to bottom; what leads further or back runs beside them.
 export function Phases({ workflow: w, runs }: { workflow: Schemas["Workflow"]; runs: Run[] }) {
   const t = useTexts();
-  const phases = w.phases ?? [];
+  // A run ends in a target that is no phase.
+  const ends = ["done", "failed"].filter((end) => w.phases?.some((p) => p.next?.includes(end)));
+  const phases: Schemas["Phase"][] = [...(w.phases ?? []), ...ends.map((name) => ({ name, next: [] }))];
   const at = new Map(phases.map((p, i) => [p.name, i]));
   const edges = phases.flatMap((p, from) => (p.next ?? []).map((name) => ({ from, to: at.get(name) ?? -1, name })));
   const beside = edges.filter((e) => e.to >= 0 && e.to !== e.from + 1);
@@ -76,10 +78,10 @@ export function Phases({ workflow: w, runs }: { workflow: Schemas["Workflow"]; r
         const here = runs.filter((r) => r.flow.phase === p.name);
         const visits = runs.reduce((n, r) => n + (r.flow.visits?.[p.name] ?? 0), 0);
         return (
-          <g key={p.name} className={here.length ? "here" : visits ? "been" : undefined}>
+          <g key={p.name} className={here.length ? "here" : ends.includes(p.name) ? "end" : visits ? "been" : undefined}>
             <rect x={box.x} y={middle(i) - box.height / 2} width={box.width} height={box.height} rx={7} />
-            <text x={box.x + 10} y={middle(i) - 2}>{p.name}{here.length > 0 && ` ● ${here.length}`}</text>
-            <text className="soft" x={box.x + 10} y={middle(i) + 13}>{[p.skill, p.model, visits > 0 && `${visits} ${t.visits}`].filter(Boolean).join(" · ").slice(0, 38)}</text>
+            <text x={box.x + 10} y={middle(i) + (p.skill || p.model || visits ? -2 : 5)}>{p.name}{here.length > 0 && ` ● ${here.length}`}</text>
+            <text className="soft" x={box.x + 10} y={middle(i) + 13}>{[p.skill, p.model, visits > 0 && `×${visits}`].filter(Boolean).join(" · ").slice(0, 38)}</text>
           </g>
         );
       })}
