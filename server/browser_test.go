@@ -15,11 +15,15 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/leftout"
+	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/workflow"
 )
 
 // TestConsoleInBrowser opens every page of the console in Chromium: in both languages, both themes,
@@ -49,13 +53,33 @@ func TestConsoleInBrowser(t *testing.T) {
 	if err := os.WriteFile(file, []byte("# kept\nagents: [{name: main}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(t, server.Config{File: &console.File{Path: file, Read: os.ReadFile, Write: func(path string, text []byte) error { return os.WriteFile(path, text, 0o600) }, Check: func(text []byte) error {
+	people, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"slack:U1"}, Roles: []string{"admin"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := workflow.Compile(workflow.Workflow{Name: "work", Description: "Mend what is broken", Phases: []workflow.Phase{
+		{Name: "look", Next: []workflow.Next{{When: "finished", To: "mend"}}},
+		{Name: "mend", Next: []workflow.Next{{When: "round > 3", To: "look"}, {When: "finished", To: "report"}}},
+		{Name: "report", Next: []workflow.Next{{When: `reply != ""`, To: workflow.Done}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flows := &workflow.Table{}
+	flows.Store(set)
+	weight := api.Weight{Name: "description", Default: 0.5, Before: 0.5, Now: 0.8}
+	status := api.Config{Ranking: func() api.Ranking {
+		return api.Ranking{Weights: []api.Weight{weight}, Recommender: []api.Weight{{Name: "history", Default: 30, Before: 30, Now: 20}}, Judged: &api.Judged{HeldOut: 66, Before: 0.7, After: 0.8, Noise: 0.02}}
+	}}
+	s := newServer(t, server.Config{Status: status, Users: func() *identity.Users { return people }, File: &console.File{Path: file, Read: os.ReadFile, Write: func(path string, text []byte) error { return os.WriteFile(path, text, 0o600) }, Check: func(text []byte) error {
 		if strings.Contains(string(text), "agnets") {
 			return errors.New(file + ":2:1: unknown key \"agnets\"; did you mean \"agents\"?")
 		}
 		return nil
 	}}}, func(c *engine.Config) {
-		c.Registry = r
+		c.Registry, c.Workflows = r, flows
+		c.Users = func(*catalog.Catalog) *identity.Users { return people }
+		c.Agents[0].Memory = memory.New(memory.Config{Own: t.TempDir()})
 		c.Turn.Approvals = true
 		c.Turn.Decide = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }
 		c.Agents[0].Model = fake.New(fake.Step{Text: "**Sending** <b onclick=alert(1)>it</b> ![x](http://x.test/y.png)", Calls: []chat.Call{{ID: "1", Name: "report", Arguments: []byte(`{"title":"weekly"}`)}}}, fake.Step{Text: "Sent."})

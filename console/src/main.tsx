@@ -8,8 +8,8 @@ import "./style.css";
 import { type Language, LanguageContext, useTexts } from "./texts";
 import { Live } from "./views/live";
 
-const views = ["live", "what-if", "tools", "skills", "sessions", "approvals", "usage", "rules", "schedule", "channels", "keys", "audit"] as const;
-const titles = { "what-if": "whatIf" } as const;
+const views = ["live", "what-if", "tools", "skills", "ranking", "workflows", "sessions", "approvals", "usage", "rules", "schedule", "channels", "people", "keys", "audit"] as const;
+const titles = { "what-if": "whatIf", workflows: "flows" } as const;
 
 // begin signs in with the secret at the end of a link, which the browser does not send by itself.
 async function begin() {
@@ -128,6 +128,10 @@ const router = createRouter({
     route("/tools", () => import("./views/tools"), "Tools"),
     route("/tools/$name", () => import("./views/tools"), "Tool"),
     route("/skills", () => import("./views/skills"), "Skills"),
+    route("/ranking", () => import("./views/ranking"), "Ranking"),
+    route("/workflows", () => import("./views/workflows"), "Workflows"),
+    route("/people", () => import("./views/people"), "People"),
+    route("/people/$name", () => import("./views/people"), "Person"),
     route("/sessions", () => import("./views/sessions"), "Sessions"),
     route("/sessions/$key", () => import("./views/sessions"), "Session"),
     route("/approvals", () => import("./views/lists"), "Approvals"),

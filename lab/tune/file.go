@@ -45,10 +45,15 @@ func before(state string) string { return filepath.Join(state, "weights.before.j
 
 // Load reads the fitted weights of a workspace. Without a file, or with one that
 // cannot be used, they are the default ones.
-func Load(state string) (Fitted, error) {
+func Load(state string) (Fitted, error) { return load(File(state)) }
+
+// Before reads the weights that the last change replaced, as [Load] does.
+func Before(state string) (Fitted, error) { return load(before(state)) }
+
+func load(file string) (Fitted, error) {
 	none := Fitted{Weights: rank.DefaultWeights()}
 	f := none // for weights that a file does not know
-	raw, err := os.ReadFile(File(state))
+	raw, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return none, nil
 	}
@@ -62,7 +67,7 @@ func Load(state string) (Fitted, error) {
 		err = f.Recommender.Check()
 	}
 	if err != nil {
-		return none, fmt.Errorf("%s: %w; the default weights are used. etui tune makes it anew, etui tune --reset removes it", File(state), err)
+		return none, fmt.Errorf("%s: %w; the default weights are used. etui tune makes it anew, etui tune --reset removes it", file, err)
 	}
 	return f, nil
 }

@@ -22,6 +22,8 @@ type Config struct {
 	Embeddings func() Embeddings
 	// Policy returns the rules about calls in effect; nil means none.
 	Policy func() []rules.Status
+	// Ranking returns the weights of the ranking; nil means that none are fitted.
+	Ranking func() Ranking
 }
 
 // Status is what runs, for operators.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/usage"
@@ -74,6 +76,14 @@ func TestTuner(t *testing.T) {
 	}
 	if len(decisions) != 1 || decisions[0].User != "etui" || !strings.Contains(decisions[0].Reason, "on 66 turns that were held out; ") {
 		t.Errorf("recorded: %+v", decisions)
+	}
+	shown := made.Ranking()
+	changed := slices.IndexFunc(shown.Weights, func(w api.Weight) bool { return w.Now != w.Before })
+	if p := shown.Weights[4]; changed < 0 || p.Name != "parameter" || p.Default != rank.DefaultWeights().Parameter || p.Before != 3 {
+		t.Errorf("shown of the weights: %+v", shown.Weights)
+	}
+	if len(shown.Recommender) != 4 || shown.By != "etui" || shown.Judged.HeldOut != 66 || shown.Judged.After <= shown.Judged.Before || shown.Fixed == "" || shown.Trouble != "" {
+		t.Errorf("shown: %+v", shown)
 	}
 	undone, err := tune.Undo(dir, time.Now())
 	must(t, err)

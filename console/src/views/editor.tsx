@@ -1,12 +1,23 @@
 import { yaml } from "@codemirror/lang-yaml";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, linter, lintGutter } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
+import { tags } from "@lezer/highlight";
 import { useQuery } from "@tanstack/react-query";
 import { basicSetup, EditorView } from "codemirror";
 import { useEffect, useRef, useState } from "react";
 import { answer, api, Refused, type Schemas } from "../api";
 import { Failure, Loaded } from "../parts";
 import { useTexts } from "../texts";
+import { examples, placed } from "./examples";
+
+// colours can be read on a dark ground as well, which CodeMirror's own cannot.
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--accent)" },
+  { tag: tags.comment, color: "var(--soft)" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--good)" },
+  { tag: [tags.meta, tags.keyword, tags.labelName, tags.typeName, tags.attributeValue], color: "var(--warn)" },
+]);
 
 // check asks the gateway what is wrong with a text, and finds the lines that it names.
 async function check(view: EditorView): Promise<Diagnostic[]> {
@@ -19,7 +30,7 @@ async function check(view: EditorView): Promise<Diagnostic[]> {
 }
 
 // Editor changes the configuration's file, with its mistakes marked while somebody types.
-export default function Editor() {
+export default function Editor({ example }: { example?: string }) {
   const t = useTexts();
   const file = useQuery({ queryKey: ["configuration"], queryFn: () => answer(api.GET("/admin/configuration")), refetchOnWindowFocus: false });
   const [done, setDone] = useState("");
@@ -27,7 +38,7 @@ export default function Editor() {
     <Loaded query={file}>
       {(text) => (
         <>
-          <Text key={text.base} text={text} again={() => file.refetch()} done={setDone} label={t.file} />
+          <Text key={text.base} text={text} again={() => file.refetch()} done={setDone} label={t.file} example={example} />
           <p role="status" className="good">{done}</p>
         </>
       )}
@@ -35,7 +46,7 @@ export default function Editor() {
   );
 }
 
-function Text({ text, label, again, done }: { text: Schemas["ConsoleText"]; label: string; again: () => void; done: (says: string) => void }) {
+function Text({ text, label, again, done, example }: { text: Schemas["ConsoleText"]; label: string; example?: string; again: () => void; done: (says: string) => void }) {
   const t = useTexts();
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
@@ -50,9 +61,9 @@ function Text({ text, label, again, done }: { text: Schemas["ConsoleText"]; labe
       state: EditorState.create({
         doc: text.text,
         extensions: [
-          basicSetup, yaml(), linter(check, { delay: 600 }), lintGutter(), EditorView.lineWrapping,
+          basicSetup, yaml(), syntaxHighlighting(colours), linter(check, { delay: 600 }), lintGutter(), EditorView.lineWrapping,
           EditorView.contentAttributes.of({ "aria-label": label }),
-          EditorView.theme({ "&": { fontSize: "14px", maxHeight: "65vh" }, ".cm-scroller": { overflow: "auto" } }, { dark }),
+          EditorView.theme({ "&": { fontSize: "14px", maxHeight: "65vh" }, ".cm-scroller": { overflow: "auto" }, ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--ground)" }, ".cm-gutters": { backgroundColor: "var(--card)", color: "var(--soft)" } }, { dark }),
         ],
       }),
     });
@@ -69,10 +80,22 @@ function Text({ text, label, again, done }: { text: Schemas["ConsoleText"]; labe
       setFailed(e as Error);
     }
   };
+  const [chosen, setChosen] = useState(example && example in examples ? example : "model");
+  const insert = () => {
+    const at = view.current!;
+    const change = placed(at.state.doc.toString(), chosen);
+    at.dispatch({ changes: change, selection: { anchor: change.from, head: change.from + change.insert.length }, scrollIntoView: true });
+    at.focus();
+  };
   const edit = () => ({ text: view.current?.state.doc.toString() ?? "", base: text.base });
   return (
     <>
       <p className="mono soft">{text.file}</p>
+      <p className="row">
+        <label htmlFor="example">{t.insertExample}</label>
+        <span><select id="example" value={chosen} onChange={(e) => setChosen(e.target.value)}>{Object.keys(examples).map((name) => <option key={name} value={name}>{t.examples_[name]}</option>)}</select></span>
+        <button className={example ? "first" : undefined} onClick={insert}>{t.insert}</button>
+      </p>
       <div ref={place} className="editor" />
       <p className="row">
         <button className="first" onClick={() => change(() => answer(api.PUT("/admin/configuration", { body: edit() })))}>{t.save}</button>

@@ -2,11 +2,11 @@ import type { Schemas } from "../api";
 import { useTexts } from "../texts";
 
 // Funnel draws how many tools each stage left, from all of them to those sent.
-export function Funnel({ steps, counts }: { steps: Schemas["SelectionStep"][]; counts?: Schemas["SelectionCounts"] }) {
+export function Funnel({ steps, sent }: { steps: Pick<Schemas["SelectionStep"], "stage" | "left" | "dropped">[]; sent?: number }) {
   const t = useTexts();
   // A stage that drops nothing is left out, but for the first.
   const rows = steps.filter((s, i) => i === 0 || s.dropped > 0).map((s) => ({ ...s, last: false }));
-  if (counts) rows.push({ stage: t.sent, left: counts.sent, dropped: 0, last: true });
+  if (sent !== undefined) rows.push({ stage: t.sent, left: sent, dropped: 0, last: true });
   const most = Math.max(1, ...rows.map((r) => r.left));
   const height = 30;
   return (

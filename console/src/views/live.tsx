@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { answer, api } from "../api";
 import { Act, Badge, Card, Figure, Loaded, Page, useTime } from "../parts";
 import { useTexts } from "../texts";
+import { First } from "./first";
 import { Waiting } from "./waiting";
 
 // Live shows what runs and what waits, and is read again every two seconds.
@@ -19,6 +20,7 @@ export function Live() {
       <Loaded query={status}>
         {(s) => (
           <>
+            <First status={s} channels={channels.data?.channels?.length ?? 0} />
             <div className="card figures">
               <Figure value={s.tools} label={t.tools} />
               <Figure value={s.agents?.length ?? 0} label={t.agents} />

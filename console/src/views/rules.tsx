@@ -1,5 +1,6 @@
 import * as Tabs from "@radix-ui/react-tabs";
 import { useQueries, useQuery } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
 import type { ColumnDef } from "@tanstack/react-table";
 import { lazy, Suspense, useState } from "react";
 import { answer, api, type Schemas } from "../api";
@@ -12,6 +13,7 @@ const Editor = lazy(() => import("./editor"));
 export function Rules() {
   const t = useTexts();
   const status = useQuery({ queryKey: ["status"], queryFn: () => answer(api.GET("/api/status")) });
+  const { example } = useSearch({ strict: false }) as { example?: string };
   const list = (rules: Schemas["RulesStatus"][] | null, label: string) => (
     <Rows rows={rules ?? []} label={label} columns={[
       { id: "rule", header: t.rule, accessorKey: "rule" },
@@ -23,7 +25,7 @@ export function Rules() {
   );
   return (
     <Page title={t.rules}>
-      <Tabs.Root defaultValue="visibility" className="card">
+      <Tabs.Root defaultValue={example ? "file" : "visibility"} className="card">
         <Tabs.List className="tabs" aria-label={t.rules}>
           <Tabs.Trigger value="visibility">{t.visibility}</Tabs.Trigger>
           <Tabs.Trigger value="policy">{t.policy}</Tabs.Trigger>
@@ -33,7 +35,7 @@ export function Rules() {
         <Tabs.Content value="visibility"><Loaded query={status}>{(s) => list(s.rules, t.visibility)}</Loaded></Tabs.Content>
         <Tabs.Content value="policy"><Loaded query={status}>{(s) => list(s.policy, t.policy)}</Loaded></Tabs.Content>
         <Tabs.Content value="matrix"><Matrix /></Tabs.Content>
-        <Tabs.Content value="file"><Suspense fallback={<p className="soft">{t.loading}</p>}><Editor /></Suspense></Tabs.Content>
+        <Tabs.Content value="file"><Suspense fallback={<p className="soft">{t.loading}</p>}><Editor example={example} /></Suspense></Tabs.Content>
       </Tabs.Root>
     </Page>
   );

@@ -4,7 +4,12 @@ import { useState } from "react";
 import { answer, api, type Schemas } from "../api";
 import { Act, Badge, Card, Failure, Loaded, Page, useTime } from "../parts";
 import { useTexts } from "../texts";
+import { asMarkdown, whole } from "./export";
+import { download, Files } from "./files";
 import { Text } from "./markdown";
+import { Tree } from "./tree";
+import { savedTokens, Why } from "./why";
+import { Phases, RunLine } from "./workflows";
 
 // Sessions lists the conversations, newest first, as many pages as somebody asks for.
 export function Sessions() {
@@ -54,12 +59,18 @@ export function Session() {
   const { key } = useParams({ strict: false }) as { key: string };
   const path = { key };
   const found = useQuery({ queryKey: ["session-of", key], queryFn: () => answer(api.GET("/admin/sessions/{key}", { params: { path } })), refetchInterval: 3_000 });
+  const status = useQuery({ queryKey: ["status"], queryFn: () => answer(api.GET("/api/status")), refetchInterval: 3_000 });
+  const run = status.data?.runs?.find((r) => r.session === key);
+  const workflows = useQuery({ queryKey: ["workflows"], enabled: !!run, queryFn: () => answer(api.GET("/api/workflows")) });
+  const flow = workflows.data?.workflows?.find((w) => w.name === run?.flow.workflow);
   return (
     <Page
       title={found.data?.title || key}
       aside={
         <>
           <Link to="/sessions">{t.back}</Link>
+          <Act label="JSON ↓" act={async () => download(`${key}.json`, [JSON.stringify(await whole(key), null, 2)], "application/json")} />
+          <Act label="Markdown ↓" act={async () => download(`${key}.md`, [asMarkdown(await whole(key))], "text/markdown")} />
           <Act label={t.stop} act={() => answer(api.POST("/admin/sessions/{key}/stop", { params: { path }, body: {} }))} />
           <Act label={t.delete} ask={t.sure} act={async () => { await answer(api.DELETE("/admin/sessions/{key}", { params: { path } })); go({ to: "/sessions" }); }} />
         </>
@@ -69,6 +80,8 @@ export function Session() {
         {(c) => (
           <>
             <p className="soft mono">{c.key}{c.parent && <> · ↑ <Link to={`/sessions/${encodeURIComponent(c.parent)}`}>{c.parent}</Link></>}</p>
+            <Tree of={c} />
+            {run && flow && <Card title={t.flows}><Phases workflow={flow} runs={[run]} /><RunLine run={run} here /></Card>}
             {c.summary && <Card title={t.remembered}><Text text={c.summary} /></Card>}
             <Card>{c.said?.map((m, i) => <Said key={i} message={m} />)}</Card>
           </>
@@ -81,9 +94,12 @@ export function Session() {
 function Said({ message: m }: { message: Schemas["ChatMessage"] }) {
   const t = useTexts();
   const time = useTime();
+  const [open, setOpen] = useState(false);
+  const why = m.why as Schemas["SelectionCompact"] | undefined | null;
+  const files = [...(m.files ?? []), ...(m.result?.view?.files ?? [])];
   return (
     <div className={"said " + m.role}>
-      <p className="soft">{m.role} {m.user && "· " + m.user} {m.channel && "· " + m.channel} · {time(m.time)} {m.refused && <Badge kind="bad">{t.refused}</Badge>}</p>
+      <p className="soft">{[m.role, m.user, m.channel, time(m.time)].filter(Boolean).join(" · ")} {m.refused && <Badge kind="bad">{t.refused}</Badge>}</p>
       {m.text && <Text text={m.text} />}
       {m.note && <p className="soft">{m.note}</p>}
       {m.calls?.map((c) => (
@@ -96,22 +112,16 @@ function Said({ message: m }: { message: Schemas["ChatMessage"] }) {
         <details>
           <summary>{m.result.failed ? <Badge kind="bad">{t.error}</Badge> : "→"} {(m.result.text ?? "").slice(0, 120)}</summary>
           <pre>{m.result.text}</pre>
+          {m.result.session && <p>{t.subAgents}: <Link to={`/sessions/${encodeURIComponent(m.result.session)}`}>{m.result.session}</Link></p>}
         </details>
       )}
-      {m.why !== undefined && m.why !== null && <Why compact={m.why as Schemas["SelectionCompact"]} />}
+      {files.length > 0 && <Files files={files} />}
+      {why && (
+        <details onToggle={(e) => setOpen(e.currentTarget.open)}>
+          <summary className="soft">{t.why} {t.saved} {savedTokens(why)} {t.tokens}</summary>
+          {open && <Why compact={why} />}
+        </details>
+      )}
     </div>
-  );
-}
-
-function Why({ compact: w }: { compact: Schemas["SelectionCompact"] }) {
-  const t = useTexts();
-  const all = [...(w.declared ?? []), ...(w.announced ?? []), ...(w.named ?? [])];
-  return (
-    <details>
-      <summary className="soft">{t.why} {all.length} {t.of} {w.tools}, {w.tokens_sent} {t.tokens}</summary>
-      {w.request && <p>{t.taken}: {w.request}</p>}
-      <p className="row">{all.map((s) => <Badge key={s.tool} kind={s.kept ? "soft" : "good"}>{s.tool} {s.score ? s.score.toFixed(1) : ""}</Badge>)}</p>
-      {Object.keys(w.dropped ?? {}).length > 0 && <p className="soft">{t.dropped}: {Object.entries(w.dropped ?? {}).map(([stage, n]) => `${stage} ${n}`).join(", ")}</p>}
-    </details>
   );
 }

@@ -1,9 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { answer, api, type Schemas } from "../api";
 import { Act, Badge, Card, Loaded, Page, riskKind, useTime } from "../parts";
 import { useTexts } from "../texts";
+import { Chart, overTime } from "./chart";
+import { Difference } from "./diff";
 
-type Held = { tool: string; why?: string[]; accepted?: unknown; now?: unknown };
+type Held = { tool: string; why?: string[]; accepted?: unknown; offered?: unknown };
 
 // Skills lists the skills with their states, and the files from which none could be read.
 export function Skills() {
@@ -56,13 +59,27 @@ function Skill({ skill: s }: { skill: Schemas["AdminSkillStatus"] }) {
           <p className="mono">{s.tools?.join(", ")}</p>
         </details>
       )}
+      {s.counters.calls > 0 && <Use skill={s} />}
       {held.map((h) => (
         <div key={h.tool} className="said tool">
           <p className="row"><b>{h.tool}</b> <Badge kind="warn">{t.held}</Badge> {h.why?.join("; ")}</p>
-          {h.accepted !== undefined && <div className="grid"><pre className="bad">{JSON.stringify(h.accepted, null, 2)}</pre><pre className="good">{JSON.stringify(h.now, null, 2)}</pre></div>}
+          <Difference before={h.accepted} now={h.offered} label={`${t.held}: ${h.tool}`} />
           <Act label={t.accept} act={() => change("approve", { tools: [h.tool] } as Partial<Schemas["AdminChange"]>)} />
         </div>
       ))}
     </section>
+  );
+}
+
+// Use shows what a skill did, once somebody opens it.
+function Use({ skill: s }: { skill: Schemas["AdminSkillStatus"] }) {
+  const t = useTexts();
+  const [open, setOpen] = useState(false);
+  const calls = useQuery({ queryKey: ["calls", s.name], enabled: open, queryFn: () => answer(api.GET("/admin/skills/{name}/calls", { params: { path: { name: s.name }, query: { limit: "1000" } } })) });
+  return (
+    <details onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>{s.counters.calls} {t.calls}{s.counters.median_ms ? ` · ${t.median} ${s.counters.median_ms} ms · ${t.slowest} ${s.counters.p95_ms ?? "–"} ms` : ""}{Object.entries(s.counters.failures ?? {}).map(([kind, n]) => ` · ${kind} ${n}`)}</summary>
+      {open && <Loaded query={calls}>{(list) => <Chart {...overTime((list ?? []).map((c) => ({ time: c.time, kind: c.outcome })))} label={t.useOver} />}</Loaded>}
+    </details>
   );
 }

@@ -3,8 +3,9 @@ import { Link, useParams } from "@tanstack/react-router";
 import type { ColumnDef } from "@tanstack/react-table";
 import { useState } from "react";
 import { answer, api, type Schemas } from "../api";
-import { Badge, Card, Failure, Loaded, Page, riskKind, Rows } from "../parts";
+import { Badge, Card, Failure, Figure, Loaded, Page, riskKind, Rows } from "../parts";
 import { useTexts } from "../texts";
+import { Chart, overTime } from "./chart";
 
 const useTools = () => useQuery({ queryKey: ["tools"], queryFn: () => answer(api.GET("/api/tools")) });
 
@@ -45,12 +46,41 @@ export function Tool() {
                 {(x.examples?.length ?? 0) > 0 && <><h2>{t.examples}</h2><ul>{x.examples?.map((e) => <li key={e}>{e}</li>)}</ul></>}
               </Card>
               <Card title={t.parameters}><pre tabIndex={0}>{JSON.stringify(x.parameters, null, 2)}</pre></Card>
+              <Use tool={x} />
               <Judge tool={x} />
             </>
           );
         }}
       </Loaded>
     </Page>
+  );
+}
+
+// Use shows how often a tool was called, how that went, and how long it took.
+function Use({ tool }: { tool: Schemas["Tool"] }) {
+  const t = useTexts();
+  const asked = useQuery({ queryKey: ["use", tool.name], queryFn: () => answer(api.GET("/admin/audit", { params: { query: { tool: tool.name, limit: "1000" } } })) });
+  const calls = useQuery({ queryKey: ["calls"], queryFn: () => answer(api.GET("/admin/calls", { params: { query: { limit: "1000" } } })) });
+  const own = (calls.data ?? []).filter((c) => c.tool === tool.name || (!c.tool && c.skill === tool.name));
+  const took = own.map((c) => c.took_ms).sort((x, y) => x - y);
+  const failed = own.filter((c) => c.outcome !== "ok").length;
+  return (
+    <Card title={t.useOver}>
+      <Loaded query={asked}>
+        {(list) => <Chart {...overTime((list ?? []).filter((d) => d.tool === tool.name).map((d) => ({ time: d.time, kind: d.allowed ? t.allowed : t.refused })))} label={t.useOver} />}
+      </Loaded>
+      {own.length > 0 && (
+        <>
+          <div className="figures">
+            <Figure value={own.length} label={t.calls} />
+            <Figure value={failed} label={t.failures} />
+            <Figure value={`${took[Math.floor(took.length / 2)]} ms`} label={t.median} />
+            <Figure value={`${took[Math.floor((took.length - 1) * 0.95)]} ms`} label={t.slowest} />
+          </div>
+          <Chart {...overTime(own.map((c) => ({ time: c.time, kind: c.outcome })))} label={t.outcomes} />
+        </>
+      )}
+    </Card>
   );
 }
 

@@ -103,6 +103,7 @@ export function Selection({ x, whose, other }: { x: Answer; whose: string; other
       cell: ({ row: { original: v } }) => (
         <>
           {v.reason}
+          {v.recommendation && <p className="soft">{t.points} {v.recommendation.score.toFixed(0)}: {t.factors.channel} {v.recommendation.channel.toFixed(0)}, {t.factors.keyword} {v.recommendation.keyword.toFixed(0)}, {t.factors.history} {v.recommendation.history.toFixed(0)}, {t.factors.recency} {v.recommendation.recency.toFixed(0)}</p>}
           {(v.terms?.length ?? 0) > 0 && (
             <details>
               <summary className="soft">{t.parts}</summary>
@@ -130,7 +131,7 @@ export function Selection({ x, whose, other }: { x: Answer; whose: string; other
         <p><span className="soft">{t.whyMode}:</span> {x.mode}: {x.why}</p>
         {x.advice && <p className="soft">{x.advice}</p>}
       </Card>
-      <Card title={t.funnel}><Funnel steps={x.funnel ?? []} counts={x.counts} /></Card>
+      <Card title={t.funnel}><Funnel steps={x.funnel ?? []} sent={x.counts.sent} /></Card>
       <Card title={t.verdicts}><Rows rows={x.tools ?? []} columns={columns} label={`${t.verdicts}: ${whose}`} mark={(v) => v.sent} /></Card>
     </div>
   );

@@ -11,7 +11,7 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", ...(installed ? [] : ["--single-process", "--no-zygote"])],
 });
 const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-const views = ["", "what-if", "tools", "tools/report", "skills", "sessions", "approvals", "usage", "rules", "schedule", "channels", "keys", "audit"];
+const views = ["", "what-if", "tools", "tools/report", "skills", "ranking", "workflows", "sessions", "approvals", "usage", "rules", "rules?example=rule", "schedule", "channels", "people", "people/ann", "keys", "audit"];
 let failures = 0;
 const wrong = (text) => { failures++; console.log(text); };
 
@@ -75,6 +75,26 @@ for (const [locale, colorScheme, width] of [["en-GB", "light", 1280], ["zh-CN", 
   await context.close();
 }
 
+// A message of a conversation says why it got its tools, and the conversation can be taken along.
+await page.goto(address + "/console/sessions");
+await settled(page);
+await page.click("tbody a");
+await page.click("text=Why these tools?");
+await page.waitForSelector(".said .funnel");
+await accessible(page, "a conversation");
+for (const [kind, text] of [["JSON", '"said"'], ["Markdown", "## user"]]) {
+  const [saved] = await Promise.all([page.waitForEvent("download"), page.click(`text=${kind} ↓`)]);
+  if (!readFileSync(await saved.path(), "utf8").includes(text)) wrong(`the ${kind} of a conversation lacks ${text}`);
+}
+if (shots) await page.screenshot({ path: shots + "/session.png", fullPage: true });
+
+// The tokens of messages add up, on the page of the usage.
+await page.goto(address + "/console/usage");
+await page.click("text=Add up");
+await page.waitForSelector(".legend");
+await accessible(page, "the usage");
+if (shots) await page.screenshot({ path: shots + "/usage.png", fullPage: true });
+
 // Somebody approves a call that waits.
 await page.goto(address + "/console/approvals");
 await page.click("text=Approve");
@@ -108,6 +128,11 @@ if (shots) await page.screenshot({ path: shots + "/editor.png" });
 await page.click("text=Undo");
 await page.waitForSelector("text=kept by another");
 if (readFileSync(file, "utf8") !== "# kept by another\n") wrong("the change was not taken back");
+
+// An example stands under its key, and is checked like what somebody types.
+await page.goto(address + "/console/rules?example=rule");
+await page.click('button:text-is("Insert")');
+await page.waitForFunction(() => document.querySelector(".editor").shadowRoot.textContent.includes("look-first"));
 
 // The keyboard alone: past the menu, and through it.
 await page.goto(address + "/console/");

@@ -1,0 +1,79 @@
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { useTexts } from "../texts";
+
+export type Series = { label: string; values: number[] };
+
+// most is how many series are told apart; the others are drawn as one.
+const most = 6;
+
+// Chart draws series over time, in seconds since 1970: as bars on each other, or as lines.
+export function Chart({ times, series, label, lines = false }: { times: number[]; series: Series[]; label: string; lines?: boolean }) {
+  const t = useTexts();
+  const place = useRef<HTMLDivElement>(null);
+  const shown = few(series, t.others);
+  const text = JSON.stringify([times, shown, lines]);
+  useEffect(() => {
+    const [times, shown, lines] = JSON.parse(text) as [number[], Series[], boolean];
+    if (!place.current || !times.length) return;
+    const colours = getComputedStyle(place.current);
+    const colour = (i: number) => colours.getPropertyValue(`--series-${i}`);
+    // A bar on others reaches up to their sum, and is drawn before them.
+    let sums = times.map(() => 0);
+    const stacked = shown.map((s, i) => {
+      sums = sums.map((sum, at) => sum + s.values[at]);
+      return { label: s.label, values: lines ? s.values : sums, colour: colour(i) };
+    });
+    if (!lines) stacked.reverse();
+    const step = times.slice(1).reduce((least, time, i) => Math.min(least, time - times[i]), lines ? 5 : 86_400);
+    const chart = new uPlot(
+      {
+        width: place.current.clientWidth, height: 200, legend: { show: false }, cursor: { show: false },
+        scales: { x: { range: [times[0] - step, times[times.length - 1] + step] }, y: { range: (_, _low, high) => [0, Math.max(1, high * 1.05)] } },
+        axes: [{ stroke: colours.color, grid: { show: false } }, { stroke: colours.color, grid: { stroke: colours.getPropertyValue("--line") }, size: 62 }],
+        series: [{}, ...stacked.map((s) => ({ label: s.label, stroke: s.colour, fill: lines ? undefined : s.colour, width: lines ? 2 : 0, paths: lines ? undefined : uPlot.paths.bars?.({ size: [0.6, 60] }), points: { show: lines } }))],
+      },
+      [times, ...stacked.map((s) => s.values)],
+      place.current,
+    );
+    const resize = new ResizeObserver(([entry]) => chart.setSize({ width: entry.contentRect.width, height: 200 }));
+    resize.observe(place.current);
+    return () => { resize.disconnect(); chart.destroy(); };
+  }, [text]);
+  if (!times.length) return <p className="soft">{t.nothing}</p>;
+  const total = (s: Series) => s.values.reduce((sum, n) => sum + n, 0);
+  return (
+    <>
+      <div ref={place} role="img" aria-label={`${label}: ${shown.map((s) => `${s.label} ${total(s)}`).join(", ")}`} />
+      <ul className="legend">{shown.map((s, i) => <li key={s.label} className={"series-" + i}>{s.label} <span className="soft">{total(s).toLocaleString()}</span></li>)}</ul>
+    </>
+  );
+}
+
+// few keeps the greatest series, and adds the others up.
+function few(series: Series[], others: string): Series[] {
+  if (series.length <= most) return series;
+  const total = (s: Series) => s.values.reduce((sum, n) => sum + n, 0);
+  const sorted = [...series].sort((a, b) => total(b) - total(a));
+  const rest = sorted.slice(most - 1);
+  return [...sorted.slice(0, most - 1), { label: others, values: rest[0].values.map((_, at) => rest.reduce((sum, s) => sum + s.values[at], 0)) }];
+}
+
+export type Event = { time: string; kind: string; n?: number };
+
+// overTime counts events by kind and day, or by hour where all are of less than three days.
+export function overTime(events: Event[]): { times: number[]; series: Series[] } {
+  const moments = events.map((e) => new Date(e.time).getTime());
+  const byDay = moments.reduce((x, y) => Math.max(x, y), -Infinity) - moments.reduce((x, y) => Math.min(x, y), Infinity) > 3 * 86_400_000;
+  const begins = moments.map((m) => (byDay ? new Date(m).setHours(0, 0, 0, 0) : new Date(m).setMinutes(0, 0, 0)) / 1000);
+  const times = [...new Set(begins)].sort((a, b) => a - b);
+  const at = new Map(times.map((time, i) => [time, i]));
+  const series = new Map<string, number[]>();
+  events.forEach((e, i) => {
+    const values = series.get(e.kind) ?? times.map(() => 0);
+    values[at.get(begins[i])!] += e.n ?? 1;
+    series.set(e.kind, values);
+  });
+  return { times, series: [...series].map(([label, values]) => ({ label, values })) };
+}

@@ -1,0 +1,43 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { answer, api, type Schemas } from "../api";
+import { Badge, Card } from "../parts";
+import { useTexts } from "../texts";
+
+// server is a file that brings the tools of an MCP server.
+const server = `name: tracker
+description: Issues and milestones.
+provider: mcp
+endpoint: https://tracker.example.com/mcp`;
+
+// First leads from an empty workspace to a working agent. It is shown while there are no tools but
+// those of etui itself, and no model but the offline one.
+export function First({ status: s, channels }: { status: Schemas["Status"]; channels: number }) {
+  const t = useTexts();
+  const model = s.agents?.some((a) => a.models?.some((m) => m.model !== "offline")) ?? false;
+  const tools = useQuery({ queryKey: ["tools"], enabled: !model, queryFn: () => answer(api.GET("/api/tools")) });
+  if (model || !tools.data || tools.data.some((x) => x.source !== "builtin")) return null;
+  const steps: [keyof typeof t.steps, boolean][] = [["model", false], ["tools", false], ["channel", channels > 0], ["rule", (s.rules?.length ?? 0) + (s.policy?.length ?? 0) > 0]];
+  return (
+    <Card title={t.firstTitle}>
+      <p className="soft">{t.firstHow}</p>
+      <ol className="steps">
+        {steps.map(([name, done]) => (
+          <li key={name}>
+            <b>{t.examples_[name]}</b> {done && <Badge kind="good">{t.done}</Badge>}
+            <p>{t.steps[name]}</p>
+            {name === "tools" ? (
+              <>
+                <p className="soft">{t.writeFile} <code>skills/tracker.yaml</code></p>
+                <pre>{server}</pre>
+                <p><Link to="/skills">{t.skills}</Link></p>
+              </>
+            ) : (
+              <p>{t.writes} <code>{s.configuration?.file.split(/[\\/]/).pop() ?? "etui.yaml"}</code> · <Link to="/rules" search={{ example: name } as never}>{t.openEditor}</Link></p>
+            )}
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}
