@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // File is the configuration, as somebody edits it. It is safe for concurrent use.
@@ -20,6 +21,7 @@ type File struct {
 
 	mu   sync.Mutex
 	past []string // the texts before the last saves
+	last string   // the base of the text that the last save or undo left
 }
 
 const (
@@ -68,8 +70,11 @@ func (f *File) now() (Text, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Text{}, err
 	}
-	sum := sha256.Sum256(text)
-	return Text{f.Path, string(text), hex.EncodeToString(sum[:]), len(f.past)}, nil
+	base := baseOf(text)
+	if base != f.last {
+		f.past = nil // somebody else changed it: an earlier text would undo that, too
+	}
+	return Text{f.Path, string(text), base, len(f.past)}, nil
 }
 
 // Look says what is wrong with a text.
@@ -93,7 +98,7 @@ func (f *File) Save(e Edit) (Text, error) {
 	if old.Base != e.Base {
 		return Text{}, ErrChanged
 	}
-	if err := f.write(e.Text); err != nil {
+	if err := f.write(old.Text, e.Text); err != nil {
 		return Text{}, err
 	}
 	if f.past = append(f.past, old.Text); len(f.past) > maxUndo {
@@ -117,20 +122,46 @@ func (f *File) Undo(base string) (Text, error) {
 		return Text{}, fmt.Errorf("%w: there is no save of this console to undo", ErrWrong)
 	}
 	last := len(f.past) - 1
-	if err := f.write(f.past[last]); err != nil {
+	if err := f.write(old.Text, f.past[last]); err != nil {
 		return Text{}, err
 	}
 	f.past = f.past[:last]
 	return f.now()
 }
 
-func (f *File) write(text string) error {
+func (f *File) write(old, text string) error {
 	if len(text) > maxText {
 		return fmt.Errorf("%w: the text is longer than 1 MiB", ErrWrong)
 	}
 	if err := f.Check([]byte(text)); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrong, err)
 	}
-	// In place: the sandbox seals the file that is there.
-	return os.WriteFile(f.Path, []byte(text), 0o600)
+	// In place: the sandbox seals the file that is there. Do not wait for the reader of a pipe, which
+	// somebody may have put there meanwhile.
+	to, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	if err := replace(to, text); err != nil { // the disk may be full; the old text had room
+		return errors.Join(err, replace(to, old))
+	}
+	f.last = baseOf([]byte(text))
+	return nil
+}
+
+func replace(in *os.File, text string) error {
+	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(fmt.Errorf("%s is not a regular file", in.Name()), err)
+	}
+	if _, err := in.WriteAt([]byte(text), 0); err != nil {
+		return err
+	}
+	return errors.Join(in.Truncate(int64(len(text))), in.Sync())
+}
+
+// baseOf names a text.
+func baseOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
