@@ -70,7 +70,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !local(r) {
-		wire.Refuse(w, http.StatusForbidden, "the console answers only on its own machine, at a loopback address and without a proxy; ssh -L brings it to another one")
+		wire.Refuse(w, http.StatusMisdirectedRequest, "the console answers only on its own machine, at a loopback address and without a proxy; ssh -L brings it to another one")
 		return
 	}
 	who, err := s.console.Redeem(w, r, in.Secret)

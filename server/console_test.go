@@ -169,7 +169,7 @@ func TestConsoleAudit(t *testing.T) {
 func TestConsoleElsewhere(t *testing.T) {
 	s := newServer(t, server.Config{Hosts: []string{"etui.example"}}, nil)
 	secret := link(t, s, "owner")
-	if got := (&browser{t: t, s: s, host: "etui.example"}).ask("POST", "/console/session", `{"secret":"`+secret+`"}`).StatusCode; got != 403 {
+	if got := (&browser{t: t, s: s, host: "etui.example"}).ask("POST", "/console/session", `{"secret":"`+secret+`"}`).StatusCode; got != 421 {
 		t.Errorf("a sign-in at a name of the network: %d", got)
 	}
 	b := &browser{t: t, s: s, host: "localhost:13884"}
