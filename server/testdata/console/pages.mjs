@@ -1,15 +1,10 @@
 // Opens every page of the console in Chromium, as people do, and prints what is wrong with it. Its
 // arguments are a gateway's address, a link that signs in, and the file of the configuration.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import sparticuz from "@sparticuz/chromium";
-import { chromium } from "playwright-core";
+import { readFileSync, writeFileSync } from "node:fs";
+import { launch } from "./browser.mjs";
 
 const [address, link, file, shots] = process.argv.slice(2);
-const installed = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
-const browser = await chromium.launch({
-  executablePath: installed ?? (await sparticuz.executablePath()),
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-zygote"],
-});
+const browser = await launch();
 const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const views = ["", "what-if", "tools", "tools/report", "skills", "sessions", "approvals", "usage", "rules", "schedule", "channels", "keys", "audit"];
 let failures = 0;
