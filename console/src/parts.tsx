@@ -118,6 +118,7 @@ export function Rows<T>({ rows, columns, label, mark, filter = true }: {
     data, columns, autoResetAll: false, getRowId: (_, i) => String(items[i].index),
     state: { sorting }, onSortingChange: setSorting, manualSorting: true, getCoreRowModel: getCoreRowModel(),
   });
+  const even = rows.length > 1_000; // to measure a row is to place all that follow it again
   const inView = table.getRowModel().rows;
   if (rows.length === 0) return <p className="soft">{t.nothing}</p>;
   const before = items[0]?.start ?? 0;
@@ -132,7 +133,7 @@ export function Rows<T>({ rows, columns, label, mark, filter = true }: {
         </div>
       )}
       <div className="scroll" ref={frame} tabIndex={0} role="region" aria-label={label}>
-        <table>
+        <table className={even ? "even" : undefined}>
           <thead>
             {table.getHeaderGroups().map((group) => (
               <tr key={group.id}>
@@ -156,7 +157,7 @@ export function Rows<T>({ rows, columns, label, mark, filter = true }: {
             {items.map((item, i) => {
               const row = inView[i];
               return (
-                <tr key={row.id} data-index={item.index} ref={view.measureElement} className={mark?.(row.original) ? "sent" : undefined}>
+                <tr key={row.id} data-index={item.index} ref={even ? undefined : view.measureElement} className={mark?.(row.original) ? "sent" : undefined}>
                   {row.getVisibleCells().map((cell) => (
                     <td key={cell.id} className={cell.column.columnDef.meta as string}>{flexRender(cell.column.columnDef.cell, cell.getContext())}</td>
                   ))}
