@@ -54,7 +54,7 @@ func TestConsoleSpeed(t *testing.T) {
 	}
 	defer db.Close()
 	var writers sync.WaitGroup
-	for part := range 5 {
+	for part := range 100 {
 		writers.Go(func() {
 			for i := range 1000 {
 				key := session.Key(fmt.Sprintf("agent:main:user%d:%d", part, i))

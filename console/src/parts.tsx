@@ -111,7 +111,7 @@ export function Rows<T>({ rows, columns, label, mark, filter = true }: {
   const [sorting, setSorting] = useState<SortingState>([]);
   const wanted = useDeferredValue(search);
   const shown = useMemo(() => pick(rows, columns, wanted, sorting), [rows, wanted, sorting]); // columns are new each time
-  const view = useVirtualizer({ count: shown.length, getScrollElement: () => frame.current, estimateSize: () => 40, overscan: 12 });
+  const view = useVirtualizer({ count: shown.length, getScrollElement: () => frame.current, estimateSize: () => 40, overscan: 4 });
   const items = view.getVirtualItems();
   const data = useMemo(() => items.map((item) => shown[item.index]), [items, shown]); // the table draws again for another one
   const table = useReactTable({
