@@ -21,6 +21,7 @@ type File struct {
 
 	mu   sync.Mutex
 	past []string // the texts before the last saves
+	last string   // the base of the text that the last save or undo left
 }
 
 const (
@@ -69,8 +70,11 @@ func (f *File) now() (Text, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Text{}, err
 	}
-	sum := sha256.Sum256(text)
-	return Text{f.Path, string(text), hex.EncodeToString(sum[:]), len(f.past)}, nil
+	base := baseOf(text)
+	if base != f.last {
+		f.past = nil // somebody else changed it: an earlier text would undo that, too
+	}
+	return Text{f.Path, string(text), base, len(f.past)}, nil
 }
 
 // Look says what is wrong with a text.
@@ -94,7 +98,7 @@ func (f *File) Save(e Edit) (Text, error) {
 	if old.Base != e.Base {
 		return Text{}, ErrChanged
 	}
-	if err := f.write(e.Text); err != nil {
+	if err := f.write(old.Text, e.Text); err != nil {
 		return Text{}, err
 	}
 	if f.past = append(f.past, old.Text); len(f.past) > maxUndo {
@@ -118,20 +122,29 @@ func (f *File) Undo(base string) (Text, error) {
 		return Text{}, fmt.Errorf("%w: there is no save of this console to undo", ErrWrong)
 	}
 	last := len(f.past) - 1
-	if err := f.write(f.past[last]); err != nil {
+	if err := f.write(old.Text, f.past[last]); err != nil {
 		return Text{}, err
 	}
 	f.past = f.past[:last]
 	return f.now()
 }
 
-func (f *File) write(text string) error {
+func (f *File) write(old, text string) error {
 	if len(text) > maxText {
 		return fmt.Errorf("%w: the text is longer than 1 MiB", ErrWrong)
 	}
 	if err := f.Check([]byte(text)); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrong, err)
 	}
-	// In place: the sandbox seals the file that is there.
-	return f.Write(f.Path, []byte(text))
+	if err := f.Write(f.Path, []byte(text)); err != nil { // the disk may be full; the old text had room
+		return errors.Join(err, f.Write(f.Path, []byte(old)))
+	}
+	f.last = baseOf([]byte(text))
+	return nil
+}
+
+// baseOf names a text.
+func baseOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }

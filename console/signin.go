@@ -40,15 +40,20 @@ type Person struct {
 	// Name says who it is, in the audit.
 	Name string `json:"name"`
 	Role Role   `json:"role"`
+	// Proof is what its page sends as [ProofHeader]. Only the answer to a sign-in has it.
+	Proof string `json:"proof,omitempty"`
 }
+
+// ProofHeader is the header by which the page proves that it is the one that signed in. Cookies go
+// to every port of a host, and every port can set them; the page keeps the proof at its own origin.
+const ProofHeader = "Etui-Console"
 
 const (
 	// maxLinks and maxSessions are how many count at a time; a further one ends the oldest.
 	maxLinks, maxSessions = 64, 256
-	// linkLasts is how long a link is good, for one use, and idle how long somebody stays signed in
-	// after the last request.
-	linkLasts, idle = 10 * time.Minute, 12 * time.Hour
-	cookieName      = "etui_console"
+	// linkLasts is how long a link is good, for one use, and lasts how long somebody stays signed in.
+	linkLasts, lasts = 10 * time.Minute, 12 * time.Hour
+	cookieName       = "etui_console"
 )
 
 // ErrLink says that a link is no longer good.
@@ -66,7 +71,9 @@ type Console struct {
 // entry is a link or a session, under the hash of its secret.
 type entry struct {
 	Person
-	host  string // that the session is bound to
+	key   string   // the API key that made the link; empty means none
+	host  string   // that the session is bound to
+	proof [32]byte // the hash of its proof
 	until time.Time
 }
 
@@ -78,9 +85,19 @@ func New(now func() time.Time) *Console {
 	return &Console{now: now, links: map[[32]byte]entry{}, sessions: map[[32]byte]entry{}}
 }
 
-// Link returns a secret that lets p sign in once, within ten minutes.
-func (c *Console) Link(p Person) string {
-	return c.keep(c.links, maxLinks, entry{Person: p, until: c.now().Add(linkLasts)})
+// Link returns a secret that lets p sign in once, within ten minutes. A key is the name of the API
+// key that asks for it; empty means none.
+func (c *Console) Link(p Person, key string) string {
+	return c.keep(c.links, maxLinks, entry{Person: p, key: key, until: c.now().Add(linkLasts)})
+}
+
+// Revoke ends the links and sessions that came from an API key.
+func (c *Console) Revoke(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, in := range []map[[32]byte]entry{c.links, c.sessions} {
+		maps.DeleteFunc(in, func(_ [32]byte, e entry) bool { return e.key == key && key != "" })
+	}
 }
 
 // keep stores an entry under the hash of a new secret.
@@ -107,14 +124,11 @@ func (c *Console) Redeem(w http.ResponseWriter, r *http.Request, secret string) 
 	if !ok || !link.until.After(c.now()) {
 		return Person{}, ErrLink
 	}
-	c.SignIn(w, r, link.Person)
+	proof := rand.Text()
+	link.host, link.proof, link.until = r.Host, sha256.Sum256([]byte(proof)), c.now().Add(lasts)
+	http.SetCookie(w, cookie(r, c.keep(c.sessions, maxSessions, link), int(lasts/time.Second)))
+	link.Proof = proof
 	return link.Person, nil
-}
-
-// SignIn signs in the browser of a request as p.
-func (c *Console) SignIn(w http.ResponseWriter, r *http.Request, p Person) {
-	secret := c.keep(c.sessions, maxSessions, entry{Person: p, host: r.Host, until: c.now().Add(idle)})
-	http.SetCookie(w, cookie(r, secret, int(idle/time.Second)))
 }
 
 // SignOut ends the session of a browser.
@@ -131,7 +145,8 @@ func cookie(r *http.Request, value string, age int) *http.Cookie {
 	return &http.Cookie{Name: cookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
 }
 
-// Who returns who signed in with the browser of a request, at the address that it uses.
+// Who returns who signed in with the browser of a request, at the address that it uses. The request
+// proves that it comes from the page.
 func (c *Console) Who(r *http.Request) (Person, bool) {
 	kept, err := r.Cookie(cookieName)
 	if err != nil || c == nil {
@@ -139,12 +154,9 @@ func (c *Console) Who(r *http.Request) (Person, bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	hash := sha256.Sum256([]byte(kept.Value))
-	s, ok := c.sessions[hash]
-	if !ok || !s.until.After(c.now()) || s.host != r.Host {
+	s, ok := c.sessions[sha256.Sum256([]byte(kept.Value))]
+	if !ok || !s.until.After(c.now()) || s.host != r.Host || s.proof != sha256.Sum256([]byte(r.Header.Get(ProofHeader))) {
 		return Person{}, false
 	}
-	s.until = c.now().Add(idle)
-	c.sessions[hash] = s
 	return s.Person, true
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/etui-run/etui/catalog"
@@ -22,9 +23,63 @@ import (
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/workflow"
 )
+
+// TestConsoleSpeed measures the console in Chromium with 10,000 tools and 100,000 sessions, where
+// TEST_SPEED says so: the figures depend on the machine.
+func TestConsoleSpeed(t *testing.T) {
+	if os.Getenv("TEST_SPEED") == "" {
+		t.Skip("TEST_SPEED is not set")
+	}
+	var tools []tool.Tool
+	for i := range 10_000 {
+		d := tool.Definition{
+			Name: fmt.Sprintf("move_box_%d", i), Description: fmt.Sprintf("Move a box to the shelf with the number %d, and write down who did it and when", i),
+			Groups: []string{fmt.Sprintf("group%d", i%50)}, Risk: tool.Write, Source: "test",
+		}
+		tools = append(tools, tool.Func(d, func(context.Context, struct {
+			Title string `json:"title"`
+			Day   int    `json:"day,omitempty"`
+		}) (string, error) {
+			return "done", nil
+		}))
+	}
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(tools...); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "etui.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var writers sync.WaitGroup
+	for part := range 100 {
+		writers.Go(func() {
+			for i := range 1000 {
+				key := session.Key(fmt.Sprintf("agent:main:user%d:%d", part, i))
+				if err := db.Append(t.Context(), key, session.State{}, chat.Message{Role: chat.User, Text: fmt.Sprintf("Question %d of user %d", i, part)}, chat.Message{Role: chat.Assistant, Text: "An **answer**."}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	s := newServer(t, server.Config{}, func(c *engine.Config) { c.Registry, c.Store = r, db })
+	gateway := httptest.NewServer(s)
+	defer gateway.Close()
+	cmd := exec.CommandContext(t.Context(), "node", "speed.mjs", gateway.URL, gateway.URL+s.ConsolePath("ann"))
+	cmd.Dir = "testdata/console"
+	out, err := cmd.CombinedOutput()
+	if t.Logf("%s", out); err != nil {
+		t.Errorf("node speed.mjs: %v", err)
+	}
+}
 
 // TestConsoleInBrowser opens every page of the console in Chromium: in both languages, both themes,
 // wide and narrow, with the keyboard alone, and as somebody whose sign-in ended. TEST_SHOTS names a

@@ -2,10 +2,14 @@ package server
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
+	"unicode"
 
+	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/server/wire"
 )
@@ -30,7 +34,7 @@ type SignIn struct {
 
 // ConsolePath returns the path of a link that signs an owner in to the console, once.
 func (s *Server) ConsolePath(name string) string {
-	return console.Path + "/#" + s.console.Link(console.Person{Name: name, Role: console.Owner})
+	return console.Path + "/#" + s.console.Link(console.Person{Name: name, Role: console.Owner}, "")
 }
 
 func (s *Server) consoleLink(w http.ResponseWriter, r *http.Request) {
@@ -43,14 +47,30 @@ func (s *Server) consoleLink(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	p := console.Person{Name: cmp.Or(in.Name, wire.CallerOf(r).Key, "an operator"), Role: role}
-	s.config.Log.InfoContext(r.Context(), "link to the console made", "name", p.Name, "role", p.Role)
-	wire.Reply(w, http.StatusOK, MadeLink{console.Path + "/#" + s.console.Link(p)})
+	if len(in.Name) > maxName || strings.ContainsFunc(in.Name, unicode.IsControl) {
+		wire.Refuse(w, http.StatusBadRequest, "the name of a person is one line of at most 200 bytes")
+		return
+	}
+	by := wire.CallerOf(r)
+	p := console.Person{Name: cmp.Or(in.Name, by.Key, "an operator"), Role: role}
+	key := by.Key
+	if by.Role != "" { // that is the name of a person
+		key = ""
+	}
+	s.config.Log.InfoContext(r.Context(), "link to the console made", "name", p.Name, "role", p.Role, "by", by.Name())
+	wire.Reply(w, http.StatusOK, MadeLink{console.Path + "/#" + s.console.Link(p, key)})
 }
+
+// maxName is how long the name of a person is at most, in bytes.
+const maxName = 200
 
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	var in SignIn
 	if !wire.Read(w, r, &in) {
+		return
+	}
+	if !local(r) {
+		wire.Refuse(w, http.StatusMisdirectedRequest, "the console answers only on its own machine, at a loopback address and without a proxy; ssh -L brings it to another one")
 		return
 	}
 	who, err := s.console.Redeem(w, r, in.Secret)
@@ -72,15 +92,35 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// allows reports whether somebody who signed in may use a route.
+// allows reports whether somebody who signed in may use a route. An owner alone may use those that
+// change something and are not named here.
 func allows(role console.Role, pattern string) bool {
 	switch pattern {
 	case "POST /api/whoami", "POST /api/select", "POST /api/why", "POST /api/memory", "POST /api/tools/{name}/judge", "POST /admin/configuration/check", "POST /console/session", "DELETE /console/session":
 		return true
-	case "POST /admin/keys", "DELETE /admin/keys/{name}", "DELETE /admin/users/{user}", "DELETE /api/usage", "POST /admin/console", "PUT /admin/configuration", "POST /admin/configuration/undo":
-		return role == console.Owner
+	case "POST /api/chat", "POST /api/command", "POST /api/tools/{name}", "PUT /api/skills", "PUT /api/agents/{name}", "PUT /api/memory",
+		"DELETE /api/sessions/{key}", "POST /api/sessions/{key}/stop", "DELETE /admin/sessions/{key}", "POST /admin/sessions/{key}/stop",
+		"POST /api/approvals/{id}", "POST /admin/approvals/{id}", "DELETE /admin/approvals/{id}",
+		"POST /admin/tasks", "POST /admin/tasks/{id}/{change}", "DELETE /admin/tasks/{id}",
+		"POST /admin/inbox/{id}/retry", "DELETE /admin/inbox/{id}",
+		"POST /admin/channels/{name}/send", "POST /admin/channels/{name}/test",
+		"POST /admin/skills/reload", "POST /admin/skills/{name}/{change}", "DELETE /admin/skills/{name}":
+		return role != console.Viewer
 	}
-	return role != console.Viewer || len(pattern) > 4 && pattern[:4] == "GET "
+	return role == console.Owner || strings.HasPrefix(pattern, "GET ")
+}
+
+// reads reports whether a route changes nothing.
+func reads(pattern string) bool { return allows(console.Viewer, pattern) }
+
+// note records a change of somebody who signed in, before it is made, and one that a role may not make.
+func (s *Server) note(r *http.Request, c wire.Caller, pattern string, allowed bool) error {
+	d := audit.Decision{Time: s.engine.Now(), Channel: "console", User: c.Key, Tool: pattern, Risk: "destructive", Allowed: allowed}
+	if !allowed {
+		d.Stage, d.Reason = "policy", "the role "+c.Role+" may not do that"
+	}
+	args, _ := json.Marshal(map[string]string{"address": r.URL.RequestURI()}) // texts always marshal
+	return s.config.Skills.Calls.Keep(r.Context(), d, args)
 }
 
 // editor answers requests about the configuration's file.
@@ -100,6 +140,9 @@ func (e editor) known(w http.ResponseWriter) bool {
 func (e editor) read(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); ok && e.known(w) {
 		text, err := e.file.Now()
+		if role := wire.CallerOf(r).Role; role != "" && role != string(console.Owner) {
+			text.Base = "" // only who saves needs it, and a secret that is hidden in the text could be guessed by its hash
+		}
 		wire.Answer(w, text, err)
 	}
 }
@@ -137,7 +180,7 @@ func (e editor) saved(w http.ResponseWriter, r *http.Request, text console.Text,
 	case err != nil:
 		wire.Fail(w, err)
 	default:
-		e.log.InfoContext(r.Context(), "configuration changed in the console", "how", how, "by", cmp.Or(wire.CallerOf(r).Key, "an operator"), "file", text.File)
+		e.log.InfoContext(r.Context(), "configuration changed in the console", "how", how, "by", wire.CallerOf(r).Name(), "file", text.File)
 		wire.Reply(w, http.StatusOK, text)
 	}
 }

@@ -4,10 +4,17 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/console"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/admin"
+	"github.com/etui-run/etui/store/sqlite"
 )
 
 // browser is a page of the console in a browser on the gateway's machine.
@@ -15,6 +22,7 @@ type browser struct {
 	t      *testing.T
 	s      *server.Server
 	cookie string
+	proof  string
 	host   string
 }
 
@@ -25,6 +33,9 @@ func (b *browser) ask(method, path, body string) *http.Response {
 	if b.cookie != "" {
 		r.Header.Set("Cookie", b.cookie)
 	}
+	if b.proof != "" {
+		r.Header.Set(console.ProofHeader, b.proof)
+	}
 	w := httptest.NewRecorder()
 	b.s.ServeHTTP(w, r)
 	for _, c := range w.Result().Cookies() {
@@ -34,6 +45,17 @@ func (b *browser) ask(method, path, body string) *http.Response {
 		}
 	}
 	return w.Result()
+}
+
+// signIn signs the browser in by a link.
+func (b *browser) signIn(secret string) {
+	b.t.Helper()
+	resp := b.ask("POST", "/console/session", `{"secret":"`+secret+`"}`)
+	var who console.Person
+	if err := json.NewDecoder(resp.Body).Decode(&who); err != nil || resp.StatusCode != 200 {
+		b.t.Fatalf("the link gave %d, %v", resp.StatusCode, err)
+	}
+	b.proof = who.Proof
 }
 
 // link makes a link as a program on the gateway's machine.
@@ -56,7 +78,7 @@ func TestConsole(t *testing.T) {
 		mayNot []string
 	}{
 		{"viewer", []string{"GET /admin/sessions", "GET /api/tools", "POST /api/select"}, []string{"POST /api/chat", "POST /admin/skills/reload", "DELETE /api/usage", "POST /admin/keys", "POST /admin/console"}},
-		{"operator", []string{"GET /admin/sessions", "POST /api/select"}, []string{"DELETE /api/usage", "POST /admin/keys", "POST /admin/console"}},
+		{"operator", []string{"GET /admin/sessions", "POST /api/select"}, []string{"DELETE /api/usage", "POST /admin/keys", "POST /admin/console", "POST /admin/channels/pair", "POST /mcp"}},
 		{"owner", []string{"GET /admin/keys", "POST /admin/keys"}, nil},
 	} {
 		b := &browser{t: t, s: s, host: "localhost"}
@@ -64,9 +86,7 @@ func TestConsole(t *testing.T) {
 			t.Errorf("a page without a sign-in: %d", got)
 		}
 		secret := link(t, s, test.role)
-		if got := b.ask("POST", "/console/session", `{"secret":"`+secret+`"}`).StatusCode; got != 200 {
-			t.Fatalf("%s: the link gave %d", test.role, got)
-		}
+		b.signIn(secret)
 		if got := (&browser{t: t, s: s, host: "localhost"}).ask("POST", "/console/session", `{"secret":"`+secret+`"}`).StatusCode; got != 410 {
 			t.Errorf("%s: the link gave %d the second time", test.role, got)
 		}
@@ -85,6 +105,10 @@ func TestConsole(t *testing.T) {
 		stolen := *b
 		if stolen.host = "127.0.0.1"; stolen.ask("GET", "/admin/sessions", "").StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: the session counts at another address", test.role)
+		}
+		stolen = *b
+		if stolen.proof = ""; stolen.ask("GET", "/admin/sessions", "").StatusCode != 401 {
+			t.Errorf("%s: the cookie counts alone, which every port of the host gets", test.role)
 		}
 		if got := b.ask("GET", "/console/session", "").StatusCode; got != 200 {
 			t.Errorf("%s: who is signed in: %d", test.role, got)
@@ -108,5 +132,73 @@ func TestConsolePage(t *testing.T) {
 	}
 	if got := b.ask("GET", "/console/assets/none.js", ""); got.StatusCode != http.StatusNotFound {
 		t.Errorf("a file that is not there: %d", got.StatusCode)
+	}
+}
+
+// TestConsoleAudit: each change of somebody who signed in is in the audit with the name, and each that
+// the role does not allow.
+func TestConsoleAudit(t *testing.T) {
+	log := sqlite.NewCalls(filepath.Join(t.TempDir(), "calls.db"), sqlite.Limits{})
+	defer log.Close()
+	s := newServer(t, server.Config{Skills: admin.Config{Calls: audit.NewRecorder(log, nil, nil)}}, nil)
+	b := &browser{t: t, s: s, host: "localhost"}
+	b.signIn(link(t, s, "operator"))
+	b.ask("DELETE", "/admin/sessions/agent:main", "")
+	b.ask("POST", "/api/select", `{"text":"hello"}`)
+	b.ask("DELETE", "/admin/users/bob", "")
+	_, body := ask(arrived(t.Context(), "127.0.0.1"), s, "GET", "http://localhost/admin/audit", "")
+	var got []audit.Decision
+	if err := json.Unmarshal([]byte(body), &got); err != nil || len(got) != 2 {
+		t.Fatal(body, err)
+	}
+	for i, want := range []audit.Decision{
+		{User: "ann", Channel: "console", Tool: "DELETE /admin/users/{user}", Kind: "denied"},
+		{User: "ann", Channel: "console", Tool: "DELETE /admin/sessions/{key}", Kind: audit.OK, Allowed: true},
+	} {
+		if d := got[i]; d.User != want.User || d.Channel != want.Channel || d.Tool != want.Tool || d.Kind != want.Kind || d.Allowed != want.Allowed {
+			t.Errorf("audited: %+v, want %+v", d, want)
+		}
+	}
+	if !strings.Contains(got[1].Arguments, "/admin/sessions/agent:main") {
+		t.Errorf("the audit does not say which session was deleted: %s", got[1].Arguments)
+	}
+}
+
+// TestConsoleElsewhere: a link is good on the gateway's machine only, by whatever port the browser
+// reaches it.
+func TestConsoleElsewhere(t *testing.T) {
+	s := newServer(t, server.Config{Hosts: []string{"etui.example"}}, nil)
+	secret := link(t, s, "owner")
+	if got := (&browser{t: t, s: s, host: "etui.example"}).ask("POST", "/console/session", `{"secret":"`+secret+`"}`).StatusCode; got != 421 {
+		t.Errorf("a sign-in at a name of the network: %d", got)
+	}
+	b := &browser{t: t, s: s, host: "localhost:13884"}
+	b.signIn(secret)
+	if got := b.ask("GET", "/admin/keys", "").StatusCode; got != 200 {
+		t.Errorf("through a port that is forwarded: %d", got)
+	}
+}
+
+// TestConsoleRevokedKey: who signed in with a key is signed out when it is revoked.
+func TestConsoleRevokedKey(t *testing.T) {
+	keys := &identity.Keys{}
+	key, err := keys.Add(identity.Key{Name: "laptop", Operator: true}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, server.Config{Keys: keys}, nil)
+	_, body := ask(t.Context(), s, "POST", "http://localhost/admin/console", "{}", "Authorization", "Bearer "+key)
+	var made server.MadeLink
+	if err := json.Unmarshal([]byte(body), &made); err != nil {
+		t.Fatal(body, err)
+	}
+	_, secret, _ := strings.Cut(made.Path, "#")
+	b := &browser{t: t, s: s, host: "localhost"}
+	b.signIn(secret)
+	if got := b.ask("DELETE", "/admin/keys/laptop", "").StatusCode; got != 200 {
+		t.Fatal(got)
+	}
+	if got := b.ask("GET", "/admin/sessions", "").StatusCode; got != 401 {
+		t.Errorf("after the key was revoked: %d", got)
 	}
 }

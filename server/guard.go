@@ -89,6 +89,9 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 		case needed != Open && !may(c, needed):
 			wire.Refuse(w, http.StatusForbidden, fmt.Sprintf("this API key may not do that: it takes the key of an operator%s", map[bool]string{true: ", or one that may speak for others"}[needed == Client]))
 		case c.Role != "" && !allows(console.Role(c.Role), pattern):
+			if pattern != "" {
+				_ = s.note(r, c, pattern, false) // it is refused in any case
+			}
 			wire.Refuse(w, http.StatusForbidden, "the role "+c.Role+" may not do that")
 		case needed == Operator && !local(r):
 			wire.Refuse(w, http.StatusForbidden, "the admin API answers only programs on its own machine, at a loopback address and without a proxy")
@@ -103,6 +106,12 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			if pattern == "" {
 				unmatched(w, r, mux)
 				return
+			}
+			if c.Role != "" && !reads(pattern) {
+				if err := s.note(r, c, pattern, true); err != nil {
+					wire.Fail(w, fmt.Errorf("the audit cannot be written, and nothing was changed: %w", err))
+					return
+				}
 			}
 			mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), c)))
 		}
@@ -191,7 +200,7 @@ func presented(r *http.Request) string {
 func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
 	all := wire.Caller{ForOthers: true, Operator: true}
 	said := presented(r)
-	if who, ok := s.console.Who(r); ok && said == "" {
+	if who, ok := s.console.Who(r); ok && said == "" && local(r) {
 		return wire.Caller{ForOthers: true, Operator: true, Key: who.Name, Role: string(who.Role)}, true
 	}
 	if s.config.Key == "" && (!s.needed() || said == "" && local(r)) {

@@ -80,7 +80,7 @@ func (s *Server) addKey(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key, _ = s.config.Keys.Find(secret)
-	s.config.Log.InfoContext(r.Context(), "API key added", "key", key.Name, "user", key.User, "operator", key.Operator, "for_others", key.ForOthers)
+	s.config.Log.InfoContext(r.Context(), "API key added", "by", wire.CallerOf(r).Name(), "key", key.Name, "user", key.User, "operator", key.Operator, "for_others", key.ForOthers)
 	made := MadeKey{KeyStatus: s.status(key), Secret: secret}
 	if s.config.Key == "" {
 		made.Note = "api.key is not set: programs on this machine need no key, and are operators"
@@ -102,6 +102,7 @@ func (s *Server) revokeKey(w http.ResponseWriter, r *http.Request) {
 		wire.Fail(w, err)
 		return
 	}
-	s.config.Log.InfoContext(r.Context(), "API key revoked", "key", name)
+	s.console.Revoke(name)
+	s.config.Log.InfoContext(r.Context(), "API key revoked", "key", name, "by", wire.CallerOf(r).Name())
 	wire.Reply(w, http.StatusOK, RevokedKey{name})
 }

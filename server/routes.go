@@ -147,7 +147,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"POST /api/select", Person, "a Question in, an Answer out: what a message would get", own.Select},
 		{"POST /api/why", Person, "a Look in: what earlier messages of a conversation got", own.Why},
 		{"GET /api/status", Client, "agents and cache breaks; for operators also rules in effect, the configuration, workflows and those that run", own.Status},
-		{"GET /api/tools", Person, "the tools that the sender may see; for operators every tool, shadowed ones too", own.Tools},
+		{"GET /api/tools", Person, "the tools that the sender may see; for operators every tool, shadowed ones too: ?name= ?brief=", own.Tools},
 		{"POST /api/tools/{name}", Person, "a CallRequest in, the result of the tool out, or its question", own.Call},
 		{"POST /api/tools/{name}/judge", Person, "a CallRequest in: what would become of the call", own.Judge},
 		{"GET /api/skills", Person, "the toolsets that the sender may see, for operators all, and which one is active: ?agent=", own.Toolsets},

@@ -16,6 +16,22 @@ export class Refused extends Error {
   }
 }
 
+// Every port of this host gets and sets the cookie. The proof stays at this origin, and counts beside it.
+const proof = "etui.proof";
+api.use({
+  onRequest({ request }) {
+    const kept = localStorage.getItem(proof);
+    if (kept) request.headers.set("Etui-Console", kept);
+    return request;
+  },
+});
+
+// signIn signs in with the secret of a link.
+export async function signIn(secret: string) {
+  const who = await answer(api.POST("/console/session", { body: { secret } }));
+  localStorage.setItem(proof, who.proof ?? "");
+}
+
 type Result<T> = { data?: T; error?: unknown; response: Response };
 
 // answer returns what a request got, or throws why it was refused.

@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-quer
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, Outlet, RouterProvider, useNavigate } from "@tanstack/react-router";
 import { StrictMode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
-import { answer, api, Refused } from "./api";
+import { answer, api, Refused, signIn } from "./api";
 import { Failure } from "./parts";
 import "./style.css";
 import { type Language, LanguageContext, useTexts } from "./texts";
@@ -16,7 +16,7 @@ async function begin() {
   const secret = location.hash.slice(1);
   if (!/^[A-Z2-7]{20,}$/.test(secret)) return;
   history.replaceState(null, "", location.pathname);
-  await answer(api.POST("/console/session", { body: { secret } }));
+  await signIn(secret);
 }
 const begun = begin().catch((error: Error) => error);
 
@@ -83,7 +83,7 @@ function Door({ error }: { error?: Error }) {
     e.preventDefault();
     try {
       const made = await answer(api.POST("/admin/console", { body: {}, headers: { Authorization: "Bearer " + key } }));
-      await answer(api.POST("/console/session", { body: { secret: made.path.split("#")[1] } }));
+      await signIn(made.path.split("#")[1]);
       location.reload();
     } catch (e) {
       setFailed(e as Error);

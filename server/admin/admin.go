@@ -4,6 +4,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -257,8 +258,8 @@ func request(w http.ResponseWriter, r *http.Request) (Change, bool) {
 	if _, ok := wire.Query(w, r); !ok || r.ContentLength != 0 && !wire.Read(w, r, &change) {
 		return change, false
 	}
-	if change.By == "" {
-		change.By = "admin API"
+	if c := wire.CallerOf(r); c.Role != "" || change.By == "" { // a person who signed in has that name only
+		change.By = cmp.Or(c.Key, "admin API")
 	}
 	return change, true
 }

@@ -30,7 +30,7 @@ type Tool struct {
 	Source       string            `json:"source,omitempty"`
 	Version      string            `json:"version,omitempty"`
 	Tokens       int               `json:"tokens"`
-	Parameters   json.RawMessage   `json:"parameters"`
+	Parameters   json.RawMessage   `json:"parameters,omitempty"`
 	// Filtered says that a filter of the program guards the tool, whatever the rules
 	// say; Shadowed that a later tool of the same name is in effect.
 	Filtered bool `json:"filtered,omitempty"`
@@ -49,9 +49,16 @@ func describe(e *catalog.Entry) Tool {
 }
 
 // Tools lists every tool, the shadowed ones last. Callers that are no operators get those that
-// the sender, whom the headers name, may see.
+// the sender, whom the headers name, may see. With a name they are those of that name, and brief
+// ones are without parameters, examples and texts in other languages.
 func (a *API) Tools(w http.ResponseWriter, r *http.Request) {
-	if _, ok := wire.Query(w, r); !ok {
+	q, ok := wire.Query(w, r, "name", "brief")
+	if !ok {
+		return
+	}
+	brief, err := wire.Flag(q, "brief")
+	if err != nil {
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	seen, ok := a.seen(w, r, "")
@@ -62,15 +69,25 @@ func (a *API) Tools(w http.ResponseWriter, r *http.Request) {
 	if seen != nil {
 		c = seen.Catalog()
 	}
-	list := make([]Tool, 0, c.Len())
+	list := []Tool{}
+	add := func(e *catalog.Entry) {
+		if name := q.Get("name"); name != "" && name != e.Definition.Name {
+			return
+		}
+		t := describe(e)
+		if brief {
+			t.Translations, t.Examples, t.Parameters = nil, nil, nil
+		}
+		list = append(list, t)
+	}
 	for e := range c.All() {
 		if seen == nil || seen.Visible(e) {
-			list = append(list, describe(e))
+			add(e)
 		}
 	}
 	if seen == nil {
 		for _, e := range c.Shadowed() {
-			list = append(list, describe(e))
+			add(e)
 		}
 	}
 	wire.Reply(w, http.StatusOK, list)

@@ -34,6 +34,9 @@ type Caller struct {
 	NoClientTools bool `json:"no_client_tools,omitempty"`
 }
 
+// Name says who the client is, in the log.
+func (c Caller) Name() string { return cmp.Or(c.User, c.Key, "an operator") }
+
 type callerKey struct{}
 
 // WithCaller returns a context that says who the client is.

@@ -77,8 +77,22 @@ func Read(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Write replaces a configuration's text, in place: the sandbox seals the file that is there.
-func Write(path string, text []byte) error { return os.WriteFile(path, text, 0o600) }
+// Write replaces a configuration's text, in place: the sandbox seals the file that is there. It does not
+// wait for the reader of a pipe, which somebody may have put there.
+func Write(path string, text []byte) (err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(fmt.Errorf("%s is not a regular file", path), err)
+	}
+	if _, err := f.WriteAt(text, 0); err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(int64(len(text))), f.Sync())
+}
 
 // Parse reads the configuration from a text, which messages name file, and from an environment in the
 // form of os.Environ. The error joins an [Error] for everything that is wrong.

@@ -7,7 +7,9 @@ import { Badge, Card, Failure, Figure, Loaded, Page, riskKind, Rows } from "../p
 import { useTexts } from "../texts";
 import { Chart, overTime } from "./chart";
 
-const useTools = () => useQuery({ queryKey: ["tools"], queryFn: () => answer(api.GET("/api/tools")) });
+// There may be ten thousand: the list leaves out what it does not show, and is not compared with an older one.
+const useTools = () =>
+  useQuery({ queryKey: ["tools"], queryFn: () => answer(api.GET("/api/tools", { params: { query: { brief: "true" } } })), staleTime: 30_000, structuralSharing: false });
 
 // Tools lists every tool.
 export function Tools() {
@@ -31,11 +33,12 @@ export function Tools() {
 export function Tool() {
   const t = useTexts();
   const { name } = useParams({ strict: false }) as { name: string };
+  const found = useQuery({ queryKey: ["tools", name], queryFn: () => answer(api.GET("/api/tools", { params: { query: { name } } })) });
   return (
     <Page title={name} aside={<Link to="/tools">{t.back}</Link>}>
-      <Loaded query={useTools()}>
+      <Loaded query={found}>
         {(tools) => {
-          const x = tools?.find((tool) => tool.name === name);
+          const x = tools?.[0];
           if (!x) return <p className="soft">{t.nothing}</p>;
           return (
             <>

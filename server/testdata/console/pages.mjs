@@ -1,15 +1,10 @@
 // Opens every page of the console in Chromium, as people do, and prints what is wrong with it. Its
 // arguments are a gateway's address, a link that signs in, and the file of the configuration.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import sparticuz from "@sparticuz/chromium";
-import { chromium } from "playwright-core";
+import { readFileSync, writeFileSync } from "node:fs";
+import { launch } from "./browser.mjs";
 
 const [address, link, file, shots] = process.argv.slice(2);
-const installed = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
-const browser = await chromium.launch({
-  executablePath: installed ?? (await sparticuz.executablePath()),
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", ...(installed ? [] : ["--single-process", "--no-zygote"])],
-});
+const browser = await launch();
 const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const views = ["", "what-if", "tools", "tools/report", "skills", "ranking", "workflows", "sessions", "approvals", "usage", "rules", "rules?example=rule", "schedule", "channels", "people", "people/ann", "keys", "audit"];
 let failures = 0;
@@ -31,8 +26,8 @@ async function settled(page) {
 }
 
 async function accessible(page, what) {
-  await page.evaluate(axe);
-  for (const v of (await page.evaluate(() => window.axe.run())).violations) wrong(`${what}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 100)).join(" | ")}`);
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
+  for (const v of (await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }))).violations) wrong(`${what}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 100)).join(" | ")}`);
 }
 
 // The door, without a sign-in.
@@ -50,27 +45,36 @@ if (page.url().includes("#")) wrong("the address keeps the secret");
 const state = await first.storageState();
 if (!state.cookies.every((c) => c.httpOnly && c.sameSite === "Strict")) wrong("the cookie: " + JSON.stringify(state.cookies));
 
-// Every page, in both languages, both themes, wide and narrow.
-for (const [locale, colorScheme, width] of [["en-GB", "light", 1280], ["zh-CN", "dark", 1280], ["zh-CN", "light", 390], ["en-GB", "dark", 390]]) {
-  const context = await browser.newContext({ locale, colorScheme, viewport: { width, height: 800 }, storageState: state });
+// Every page, in both languages, both themes, wide and narrow: one page per language goes from view
+// to view, and each theme has one width in which everything is looked at.
+for (const locale of ["en-GB", "zh-CN"]) {
+  const context = await browser.newContext({ locale, storageState: state });
   const p = await open(context);
+  await p.goto(address + "/console/");
+  await settled(p);
   for (const view of views) {
-    await p.goto(`${address}/console/${view}`);
+    await p.evaluate((to) => { history.pushState({}, "", to); dispatchEvent(new PopStateEvent("popstate")); }, `/console/${view}`);
+    await p.waitForFunction((known) => !known || document.querySelector("main h1")?.textContent !== known, view && (await p.evaluate(() => window.seen)));
     await settled(p);
-    const what = `${view || "live"}, ${locale}, ${colorScheme}, ${width} px`;
+    const heading = await p.textContent("h1");
+    await p.evaluate((h) => { window.seen = h; }, heading);
+    if (view && !view.includes("/") && locale === "zh-CN" && /[A-Za-z]/.test(heading)) wrong(`${view}: the heading is ${heading}`);
     if (view === "what-if") {
       await p.fill("textarea", "send the weekly report");
       await p.check("input[type=checkbox]");
       await p.click("button.first");
       await p.waitForSelector(".funnel");
-      if (!(await p.textContent("tr.sent")).includes("report")) wrong(`${what}: the report is not sent`);
+      if (!(await p.textContent("tr.sent")).includes("report")) wrong(`${view}: the report is not sent`);
     }
-    const heading = await p.textContent("h1");
-    if (view && !view.includes("/") && locale === "zh-CN" && /[A-Za-z]/.test(heading)) wrong(`${what}: the heading is ${heading}`);
-    const over = await p.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    if (over > 0) wrong(`${what}: ${over} px too wide`);
-    await accessible(p, what);
-    if (shots) await p.screenshot({ path: `${shots}/${(view || "live").replace("/", "-")}-${locale}-${colorScheme}-${width}.png` });
+    for (const [colorScheme, width] of [["light", 1280], ["dark", 390]]) {
+      const what = `${view || "live"}, ${locale}, ${colorScheme}, ${width} px`;
+      await p.emulateMedia({ colorScheme });
+      await p.setViewportSize({ width, height: 800 });
+      const over = await p.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (over > 0) wrong(`${what}: ${over} px too wide`);
+      if ((locale === "en-GB") === (colorScheme === "light")) await accessible(p, what); // once for each theme, width and language
+      if (shots) await p.screenshot({ path: `${shots}/${(view || "live").replace("/", "-")}-${locale}-${colorScheme}-${width}.png` });
+    }
   }
   await context.close();
 }

@@ -1,0 +1,78 @@
+// Measures the console in Chromium: how large its first page is and when it paints, and the longest
+// task of each view. Its arguments are a gateway's address and a link that signs in.
+import { gzipSync } from "node:zlib";
+import { launch } from "./browser.mjs";
+
+const [address, link] = process.argv.slice(2);
+const browser = await launch();
+const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+const page = await context.newPage();
+await page.addInitScript(() => {
+  window.longest = 0;
+  new PerformanceObserver((list) => { for (const e of list.getEntries()) window.longest = Math.max(window.longest, e.duration); }).observe({ type: "longtask", buffered: true });
+});
+let failures = 0;
+const say = (what, got, most, unit) => {
+  if (got > most) failures++;
+  console.log(`${got > most ? "TOO MUCH " : ""}${what}: ${Math.round(got)} ${unit}, at most ${most}`);
+};
+
+const sizes = [];
+const watch = (response) => { if (/\.(js|css|svg)$|console\/$/.test(response.url())) sizes.push(response.body().then((b) => gzipSync(b).length)); };
+page.on("response", watch);
+await page.goto(link);
+await page.waitForSelector("main h1");
+await page.waitForLoadState("networkidle");
+page.off("response", watch);
+say("first page, gzip", (await Promise.all(sizes)).reduce((a, b) => a + b, 0) / 1000, 400, "kB");
+const paints = [];
+for (let i = 0; i < 5; i++) {
+  await page.goto(address + "/console/");
+  await page.waitForSelector("main h1");
+  paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+}
+say("first contentful paint, the median of five", paints.sort((a, b) => a - b)[2], 1000, "ms");
+
+const longest = async (what, act) => {
+  await page.evaluate(() => { window.longest = 0; });
+  const began = Date.now();
+  await act();
+  const took = Date.now() - began;
+  await page.waitForTimeout(300);
+  say(`${what} (${took} ms)`, await page.evaluate(() => window.longest), 100, "ms, the longest task");
+};
+const go = (view, until) => longest(view || "live", async () => {
+  await page.evaluate((to) => { history.pushState({}, "", to); dispatchEvent(new PopStateEvent("popstate")); }, `/console/${view}`);
+  await page.waitForSelector(until, { timeout: 60_000 });
+});
+await longest("live, polled for 6 s", () => page.waitForTimeout(6000));
+await go("tools", "text=move_box_1");
+await longest("tools, search", async () => {
+  await page.fill("main input[type=search]", "shelf with the number 9999");
+  await page.waitForFunction(() => document.querySelector("main [aria-live]").textContent.startsWith("1 "));
+});
+await longest("tools, sort", () => page.click("main th button >> nth=4"));
+await longest("tools, all again", () => page.fill("main input[type=search]", ""));
+await longest("tools, scroll", async () => {
+  for (let y = 0; y < 40; y++) await page.evaluate((to) => { document.querySelector(".scroll").scrollTop = to; }, y * 5000);
+});
+await go("tools/move_box_77", "form.card");
+await go("sessions", "text=Question");
+await longest("sessions, search", async () => {
+  await page.fill("main input[type=search]", "user42:777");
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1, undefined, { timeout: 60_000 });
+});
+await go("what-if", "textarea");
+await longest("what if", async () => {
+  await page.fill("textarea", "move the box to shelf 42");
+  await page.click("button.first");
+  await page.waitForSelector(".funnel", { timeout: 60_000 });
+});
+await go("rules", "role=tab");
+await longest("rules, who may use what", async () => {
+  await page.click("role=tab >> nth=2");
+  await page.waitForSelector("text=move_box_1", { timeout: 60_000 });
+});
+for (const view of ["skills", "approvals", "usage", "schedule", "channels", "audit"]) await go(view, "main h1");
+await browser.close();
+process.exit(failures ? 1 : 0);
