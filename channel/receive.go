@@ -198,7 +198,7 @@ func (a *account) say(m Incoming, text string, failed func(ctx context.Context, 
 			failed(ctx, errRests)
 			return
 		}
-		err := a.writer.writeText(ctx, m.At, text, nil, "answer-"+m.ID)
+		err := a.writer.writeText(ctx, m.At, a.language(m), text, nil, "answer-"+m.ID)
 		if errors.As(err, new(*Limited)) || errors.Is(err, ErrRefused) {
 			a.failed(ctx, rest.Sending, m.At.Chat, err)
 		}

@@ -12,11 +12,13 @@ import (
 )
 
 // Room is how long a text may be; Max 0 means that nothing bounds it. Length measures a text; nil
-// counts characters. Code is how many lines of a block of code are shown; 0 means all.
+// counts characters. Code is how many lines of a block of code are shown; 0 means all. More says how
+// many follow; nil says it in English.
 type Room struct {
 	Max    int
 	Length func(text string) int
 	Code   int
+	More   func(lines int) string
 }
 
 // Measure returns how long a text is.
@@ -37,7 +39,7 @@ func (r Room) Fits(text string) bool { return r.Max == 0 || r.Measure(text) <= r
 func Split(text string, t Room) (parts []string) {
 	text = boundTables(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")))
 	if t.Code > 0 {
-		text = shortenCode(text, t.Code)
+		text = shortenCode(text, t)
 	}
 	if text == "" {
 		return nil
@@ -75,12 +77,16 @@ func Split(text string, t Room) (parts []string) {
 }
 
 // shortenCode keeps the first lines of a long block of code, and says how many follow.
-func shortenCode(text string, most int) string {
+func shortenCode(text string, t Room) string {
 	var out, code []string
 	open := ""
 	end := func() {
-		if more := len(code) - most; more > 1 {
-			code = append(code[:most:most], fmt.Sprintf("[… %d more lines]", more))
+		if more := len(code) - t.Code; more > 1 {
+			line := fmt.Sprintf("[… %d more lines]", more)
+			if t.More != nil {
+				line = t.More(more)
+			}
+			code = append(code[:t.Code:t.Code], line)
 		}
 		out, code, open = append(out, code...), nil, ""
 	}
