@@ -277,6 +277,7 @@ func command(text string) string {
 // cited is a message that is answered.
 type cited struct {
 	sender, text string
+	said         content
 	files        []file
 }
 
@@ -290,7 +291,7 @@ func citation(e event) cited {
 		said.Kind = typeSticker
 	}
 	text, files := said.says(eventID(said.Relates.Reply.Event))
-	return cited{e.Sender, text, files}
+	return cited{e.Sender, text, said, files}
 }
 
 // poll is a poll as clients know it.

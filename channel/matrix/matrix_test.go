@@ -298,6 +298,13 @@ func testThreads(t *testing.T, w *world) {
 	if m := in.next(t); !m.Mentioned || m.At.Thread != begun {
 		t.Errorf("in its own thread: %+v", m)
 	}
+	// So is one in a thread that began with a mention.
+	asked := w.ann.say(w.group, w.me+" a question", nil)
+	in.next(t)
+	w.ann.say(w.group, "and another", thread(asked))
+	if m := in.next(t); !m.Mentioned || m.At.Thread != asked {
+		t.Errorf("in a thread that began with a mention: %+v", m)
+	}
 	w.ann.say(w.group, "among us", thread(root))
 	if m := in.next(t); m.Mentioned {
 		t.Errorf("in a thread of others: %+v", m)

@@ -180,7 +180,8 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 		if err != nil {
 			return false, err
 		}
-		a.Mentioned = root.sender == r.me.ID
+		_, named := r.me.named(root.text, root.said) // its replies are for the account, too
+		a.Mentioned = named || root.sender == r.me.ID
 	}
 	a.Mentioned = a.Mentioned && a.Group
 	if answers.sender != r.me.ID && !strings.HasPrefix(a.Text, "/") {
