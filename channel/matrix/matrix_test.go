@@ -275,6 +275,10 @@ func testThreads(t *testing.T, w *world) {
 	if m.At != (channel.Address{Chat: w.group, Thread: root, Message: inner}) || !m.Mentioned || m.Text != "inside" {
 		t.Errorf("a message in a thread: %+v", m)
 	}
+	w.ann.say(w.group, "* better", object{"m.new_content": object{"msgtype": "m.text", "body": w.me + " better"}, "m.relates_to": object{"rel_type": "m.replace", "event_id": inner}})
+	if e := in.next(t); e.At != m.At || !e.Edited || e.Text != "better" {
+		t.Errorf("an edit in a thread: %+v", e)
+	}
 	id, err := c.Send(t.Context(), channel.Outgoing{To: m.At, Text: "answer", Files: []chat.File{{Name: "a.txt", MediaType: "text/plain", Data: []byte("A")}}, Key: "k"})
 	if err != nil {
 		t.Fatal(err)

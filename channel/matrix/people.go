@@ -168,6 +168,14 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 		}
 		return false, err
 	}
+	if a.Edited { // it says no more where it is, and what it answers
+		was, err := r.cite(ctx, room, a.ID)
+		if err != nil {
+			return false, err
+		}
+		a.relate(was.said.Relates)
+		r.events.Remove(room + " " + a.ID) // it says something else now
+	}
 	var answers cited
 	if a.replyTo != "" {
 		if answers, err = r.cite(ctx, room, a.replyTo); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/etui-run/etui/channel"
@@ -16,16 +17,16 @@ import (
 func (s *session) before(ctx context.Context, p post) (said []platform.Said) {
 	var list struct{ Posts map[string]post }
 	r := platform.Request{Path: platform.Route("api/v4/posts/{}/thread", p.Root), Limit: maxPage}
-	oldest, read := s.upTo.Get(p.Root)
+	oldest, _ := strconv.ParseInt(s.upTo.After(p.Root, strconv.FormatInt(p.Created, 10)), 10, 64) // 0 if nothing was read
 	if err := s.api.Call(ctx, r, &list); err != nil {
 		s.log.WarnContext(ctx, "mattermost does not show a thread", "error", err)
 		return nil
 	}
-	s.upTo.Put(p.Root, p.Created)
+	s.upTo.Note(p.Root, strconv.FormatInt(p.Created, 10))
 	posts := make([]post, 0, len(list.Posts))
 	for _, q := range list.Posts {
 		later := q.Created > p.Created || q.ID == p.ID
-		if !later && q.Deleted == 0 && (q.Type == "" || q.Type == "me") && !(read && (q.Created <= oldest || q.User == s.self.ID)) {
+		if !later && q.Deleted == 0 && (q.Type == "" || q.Type == "me") && (oldest == 0 || q.Created > oldest && q.User != s.self.ID) {
 			posts = append(posts, q)
 		}
 	}
