@@ -38,6 +38,21 @@ func (c *Channel) ask(ctx context.Context, gathers time.Duration) (batch []json.
 	return batch, err
 }
 
+// whole returns the album of which a part was edited, with the part as it is now; the part alone if there
+// is none.
+func (c *Channel) whole(now *message) []update {
+	parts, _ := c.recent.Get(albumOf(now))
+	parts = slices.Clone(parts)
+	i := slices.IndexFunc(parts, func(p update) bool { return p.Message.ID == now.ID })
+	if i < 0 {
+		return []update{{Message: now}}
+	}
+	parts[i].Message = now
+	return parts
+}
+
+func albumOf(m *message) string { return id(m.Chat.ID) + " " + m.Album }
+
 // lastAlbum returns where the album begins with which a batch ends; its length if there is none.
 func (c *Channel) lastAlbum(batch []json.RawMessage) int {
 	from, name := len(batch), ""
