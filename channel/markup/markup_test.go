@@ -66,3 +66,11 @@ func FuzzRender(f *testing.F) {
 		}
 	})
 }
+
+// TestCodeInTables: code in a table may have bars in it.
+func TestCodeInTables(t *testing.T) {
+	parts := markup.Split("| a | b |\n|---|---|\n| `x|y` | **z** |", markup.Room{})
+	if got := plain.Render(parts[0]); !strings.Contains(got, "x|y") || !strings.Contains(got, "z") {
+		t.Errorf("%q", got)
+	}
+}

@@ -197,3 +197,25 @@ func notSpace(r rune) rune {
 	}
 	return r
 }
+
+// TestSplitKeepsCells: no cell of a table is lost because a row has more than the table has columns.
+func TestSplitKeepsCells(t *testing.T) {
+	const head = "| a | b |\n|---|---|\n"
+	for row, want := range map[string]string{
+		"| `x|y` | **z** |":       "| `x\\|y` | **z** |",
+		"| `` a|`|b `` | `c|d` |": "| `` a\\|`\\|b `` | `c\\|d` |",
+		"| 1 | 2 | 3 |":           "| 1 | 2 \\| 3 |",
+		"1 | 2 | 3 | 4":           "1 | 2 \\| 3 \\| 4",
+		"| a` | b` |":             "| a` | b` |",
+		"| `x\\|y` | z |":         "| `x\\|y` | z |",
+		"| 1 |":                   "| 1 |",
+		"||2|":                    "||2|",
+	} {
+		if got := Split(head+row, Room{})[0]; got != head+want {
+			t.Errorf("%q: %q", row, strings.TrimPrefix(got, head))
+		}
+	}
+	if got := Split("a\u202eb", Room{})[0]; got != "ab" {
+		t.Errorf("turned around: %q", got)
+	}
+}
