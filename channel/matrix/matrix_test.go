@@ -270,13 +270,19 @@ func testThreads(t *testing.T, w *world) {
 	thread := func(root string) object {
 		return object{"m.mentions": object{}, "m.relates_to": object{"rel_type": "m.thread", "event_id": root, "is_falling_back": true, "m.in_reply_to": object{"event_id": root}}}
 	}
+	w.ann.say(w.group, "said before", thread(root))
+	in.next(t)
 	inner := w.ann.say(w.group, w.me+" inside", thread(root))
 	m := in.next(t)
+	if want := "[The thread before this message]\n> Ann: root\n> Ann: said before\n\ninside"; m.Text != want {
+		t.Errorf("what was said before: %q", m.Text)
+	}
+	m.Text = "inside"
 	if m.At != (channel.Address{Chat: w.group, Thread: root, Message: inner}) || !m.Mentioned || m.Text != "inside" {
 		t.Errorf("a message in a thread: %+v", m)
 	}
 	w.ann.say(w.group, "* better", object{"m.new_content": object{"msgtype": "m.text", "body": w.me + " better"}, "m.relates_to": object{"rel_type": "m.replace", "event_id": inner}})
-	if e := in.next(t); e.At != m.At || !e.Edited || e.Text != "better" {
+	if e := in.next(t); e.At != m.At || !e.Edited || e.Text != "[The thread before this message]\n> Ann: root\n> Ann: said before\n\nbetter" {
 		t.Errorf("an edit in a thread: %+v", e)
 	}
 	id, err := c.Send(t.Context(), channel.Outgoing{To: m.At, Text: "answer", Files: []chat.File{{Name: "a.txt", MediaType: "text/plain", Data: []byte("A")}}, Key: "k"})

@@ -152,6 +152,7 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 	if a.Group, err = r.group(ctx, room); err != nil {
 		return false, err
 	}
+	named := a.Mentioned
 	hoped := a.Incoming
 	hoped.Mentioned = true
 	possible := channel.Wanted(ctx, r.in, hoped)
@@ -203,6 +204,13 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 	}
 	if a.From.Name, err = r.name(ctx, room, a.From.ID); err != nil {
 		return false, err
+	}
+	if a.Group && named && a.At.Thread != "" && !strings.HasPrefix(a.Text, "/") {
+		said, err := r.before(ctx, a)
+		if err != nil {
+			return false, err
+		}
+		a.Text = platform.Thread(said, a.Text)
 	}
 	if a.Group {
 		if a.From.Roles, err = r.roles(ctx, room, a.From.ID); err != nil {
