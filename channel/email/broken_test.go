@@ -120,6 +120,7 @@ func TestBroken(t *testing.T) {
 		"a short code":               {"\nSGVsbG8gd29ybGQ=", "SGVsbG8gd29ybGQ=", ""},
 		"uuencoded file":             {"Content-Type: multipart/mixed; boundary=r\n\n" + strings.Replace(attachment, "base64", "x-uuencode", 1) + "begin 644 a.zip\n%:&5L;&\\`\n`\nend\n--r--", "see", "hello"},
 		"base64 of addresses":        {"Content-Type: multipart/mixed; boundary=r\n\n" + attachment + "-_8=\n--r--", "see", "\xfb\xff"},
+		"encrypted":                  {"Content-Type: application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m\nContent-Transfer-Encoding: base64\n\nMIIB", "[The mail, or a part of it, is encrypted or sealed, and cannot be read here.]", "0\x82\x01"},
 		"long file name":             {"Content-Type: multipart/mixed; boundary=r\n\n--r\n\nsee\n--r\nContent-Type: image/png\nContent-Disposition: attachment; foo; filename*0*=UTF-8''%E5%9B%BE; filename*1*=%E7%89%87.png\n\nx\n--r--", "see", "x"},
 	} {
 		b := readBody([]byte("Subject: x\n"+c.mail), false)

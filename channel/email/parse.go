@@ -233,9 +233,15 @@ func (b *body) walk(p part, depth int) (texts []piece) {
 		return []piece{text}
 	default:
 		b.file(data, p.kind, name)
+		if slices.Contains(sealed, p.kind) {
+			return []piece{{text: "[The mail, or a part of it, is encrypted or sealed, and cannot be read here.]"}}
+		}
 	}
 	return nil
 }
+
+// sealed are the types of what only a key opens, or a program for signatures.
+var sealed = []string{"application/pgp-encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"}
 
 // readable reports whether a part of a kind is meant to be read with the others, or is all of a mail.
 func readable(kind string, depth int) bool {
