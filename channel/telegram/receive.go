@@ -29,7 +29,7 @@ func (c *Channel) incoming(ctx context.Context, r *run, updates []update) (chann
 		m, ok := c.message(ctx, r, []update{{Message: u.ChannelPost}})
 		return m, ok && m.Mentioned
 	case u.Edited != nil:
-		m, ok := c.message(ctx, r, c.whole(u.Edited))
+		m, ok := c.message(ctx, r, whole(c.recent, u.Edited))
 		m.Edited = true
 		return m, ok
 	case u.Membership != nil:
