@@ -18,6 +18,7 @@ import (
 
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Channel is an account on a platform. Run and Send may be called at the same time, and
@@ -89,7 +90,10 @@ type Traits struct {
 	Once bool
 }
 
-func (t Traits) room() markup.Room { return markup.Room{Max: t.MaxText, Length: t.Length} }
+func (t Traits) room(language string) markup.Room {
+	more := func(lines int) string { return phrase.In(language, "[… %d more lines]", lines) }
+	return markup.Room{Max: t.MaxText, Length: t.Length, Code: t.MaxCode, More: more}
+}
 
 // Address is a place in an account: where a message came from, and where the reply goes.
 type Address struct {

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -186,7 +187,7 @@ func (a *account) giveUp(ctx context.Context, to Address, l outbox.Letter, why e
 	}
 	text := phrase.In(l.Language, "There is a reply for you here that cannot be shown: it was refused or came too late. "+
 		"Whoever runs this service can read it.")
-	if err := a.writer.writeText(ctx, to, text, nil, fmt.Sprint(letterKey, l.ID, "-lost")); err != nil {
+	if err := a.writer.writeText(ctx, to, l.Language, text, nil, fmt.Sprint(letterKey, l.ID, "-lost")); err != nil {
 		a.log.WarnContext(ctx, "nobody could be told that a reply was given up", "channel", a.Name, "item",
 			l.ID, "error", err)
 	}
@@ -353,6 +354,7 @@ func (a *account) failed(ctx context.Context, kind rest.Kind, chat string, err e
 
 // sendLetter sends what a letter says, and then its files.
 func (a *account) sendLetter(ctx context.Context, to Address, l outbox.Letter) error {
+	l.Language = cmp.Or(l.Language, a.Account.Language)
 	if l.Text != "" || l.Failed != "" || len(l.Files) == 0 {
 		if err := a.sendText(ctx, to, l); err != nil {
 			return err
@@ -377,21 +379,21 @@ func (a *account) sendText(ctx context.Context, to Address, l outbox.Letter) err
 	key := fmt.Sprint(letterKey, l.ID)
 	d, _ := a.drafts.Get(draftKey(to))
 	if d == nil {
-		return a.writer.writeText(ctx, to, text, buttons, key)
+		return a.writer.writeText(ctx, to, l.Language, text, buttons, key)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
 	if d.id == "" {
-		return a.writer.writeText(ctx, to, text, buttons, key)
+		return a.writer.writeText(ctx, to, l.Language, text, buttons, key)
 	}
-	parts, first := markup.Split(text, a.traits.room()), 0
+	parts, first := markup.Split(text, a.traits.room(l.Language)), 0
 	if editor, ok := a.Channel.(Editor); ok && len(buttons) == 0 && len(parts) > 0 {
 		if d.shown != parts[0] {
 			if err := a.complete(ctx, editor, to, d.id, parts[0]); errors.Is(err, ErrRefused) {
 				return err
 			} else if err != nil { // the draft cannot be changed now: the reply comes whole
-				return a.writer.writeText(ctx, to, text, buttons, key)
+				return a.writer.writeText(ctx, to, l.Language, text, buttons, key)
 			}
 			d.shown = parts[0]
 		}

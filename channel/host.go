@@ -432,7 +432,7 @@ func (h *Host) Say(ctx context.Context, name string, to Address, text string) er
 	if err != nil {
 		return err
 	}
-	return a.writer.writeText(ctx, to, text, nil, "")
+	return a.writer.writeText(ctx, to, a.Account.Language, text, nil, "")
 }
 
 // Place returns where something for a chat of a channel goes, and the conversation there, for

@@ -100,3 +100,24 @@ func TestLanguage(t *testing.T) {
 		}
 	})
 }
+
+// TestLeftOut: lines of code and files that a platform does not take leave a line in the person's language.
+func TestLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		p.traits.MaxCode = 2
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}, Language: phrase.Chinese}, p)
+		defer w.stop()
+		code := person("1", "post ```\na\nb\nc\nd\ne\n```")
+		code.ID = "code"
+		w.say(t, code)
+		w.say(t, person("2", "draw"))
+		time.Sleep(time.Minute)
+		if seen := strings.Join(w.seen("1"), "\n"); !strings.Contains(seen, "a\nb\n[……还有 3 行]\n```") {
+			t.Errorf("code: %q", seen)
+		}
+		if seen := strings.Join(w.seen("2"), "\n"); !strings.Contains(seen, "[chart.png: 此处无法发送文件]") {
+			t.Errorf("files: %q", seen)
+		}
+	})
+}

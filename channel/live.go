@@ -112,7 +112,7 @@ func (l *live) show(ctx context.Context, editor Editor, d *draft) {
 	if strings.Count(text, "") <= minDraft {
 		return
 	}
-	text = markup.Split(text, l.account.traits.room())[0]
+	text = markup.Split(text, l.account.traits.room(l.account.Account.Language))[0]
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	kind := rest.Editing

@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,6 +47,10 @@ func (g *merger) join(ctx context.Context, m Incoming) (done bool, err error) {
 	next, ok := ctx.Value(nextKey{}).(func())
 	g.mu.Lock()
 	r := g.rows[m.row()]
+	if m.Edited {
+		defer g.mu.Unlock()
+		return r.amend(m), nil
+	}
 	if r == nil || !ok || len(r.parts) >= maxMerged || strings.HasPrefix(m.Text, "/") {
 		g.mu.Unlock()
 		return false, nil
@@ -59,6 +64,18 @@ func (g *merger) join(ctx context.Context, m Incoming) (done bool, err error) {
 	case <-ctx.Done():
 		return true, ctx.Err()
 	}
+}
+
+// amend gives a message of a row its newest text, and reports whether it is in the row.
+func (r *row) amend(m Incoming) bool {
+	if r == nil {
+		return false
+	}
+	i := slices.IndexFunc(r.parts, func(p Incoming) bool { return p.ID == m.ID })
+	if i >= 0 {
+		r.parts[i].Text, r.parts[i].Files = m.Text, m.Files
+	}
+	return i >= 0
 }
 
 // merge waits for what the writer of a message adds to it, and returns all as one message. The caller
@@ -89,6 +106,7 @@ func (g *merger) merge(ctx context.Context, m Incoming) (_ Incoming, end func(er
 		}
 		g.mu.Unlock()
 	}
+	m = r.parts[0]
 	for _, next := range r.parts[1:] {
 		m.Text = strings.TrimSpace(m.Text + "\n" + next.Text)
 		m.Files = append(m.Files, next.Files...)

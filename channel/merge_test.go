@@ -30,7 +30,10 @@ func TestMerge(t *testing.T) {
 		}
 		say(person("1", "one"))
 		say(person("2", "somebody else"))
-		say(person("1", "two"))
+		say(person("1", "tow"))
+		edited := person("1", "two")
+		edited.ID, edited.Edited = "mtow", true
+		w.say(t, edited)
 		third := person("1", "three")
 		third.Files = []chat.File{{Name: "a.txt", Data: []byte("text")}}
 		say(third)

@@ -104,6 +104,9 @@ func (a *account) amend(ctx context.Context, m Incoming, em engine.Message) erro
 	if by, _ := a.handled.Get(m.key()); by != m.From.ID || strings.HasPrefix(em.Text, "/") {
 		return nil
 	}
+	if m.Group {
+		em.Text = a.heard.Before(m.home(), m.said(), time.Now()) + em.Text
+	}
 	agent, mail, err := a.engine.Agents().Ready(message.New(em))
 	if err == nil {
 		mail.To = a.engine.Agents().Key(agent, mail)
@@ -198,7 +201,7 @@ func (a *account) say(m Incoming, text string, failed func(ctx context.Context, 
 			failed(ctx, errRests)
 			return
 		}
-		err := a.writer.writeText(ctx, m.At, text, nil, "answer-"+m.ID)
+		err := a.writer.writeText(ctx, m.At, a.language(m), text, nil, "answer-"+m.ID)
 		if errors.As(err, new(*Limited)) || errors.Is(err, ErrRefused) {
 			a.failed(ctx, rest.Sending, m.At.Chat, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/outbox"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 )
 
@@ -26,8 +27,8 @@ type writer struct {
 }
 
 // writeText sends a text in as many messages as it takes.
-func (w *writer) writeText(ctx context.Context, to Address, text string, buttons []Button, key string) error {
-	return w.writeParts(ctx, to, markup.Split(text, w.traits.room()), 0, buttons, key)
+func (w *writer) writeText(ctx context.Context, to Address, language, text string, buttons []Button, key string) error {
+	return w.writeParts(ctx, to, markup.Split(text, w.traits.room(language)), 0, buttons, key)
 }
 
 // writeParts sends the parts of a text from the first one on, each once for a key of a letter.
@@ -78,7 +79,7 @@ func (w *writer) send(ctx context.Context, m Outgoing) error {
 	}
 	if m.Text != "" {
 		forms = append(forms, []Outgoing{plain})
-		short := w.traits.room()
+		short := w.traits.room(phrase.English) // the code in it is short by now
 		if n := short.Measure(m.Text); n > minCut {
 			parts := []Outgoing{}
 			short.Max = max(minCut, min(cmp.Or(w.traits.MaxText, n), n)/4)
@@ -125,15 +126,15 @@ func (w *writer) readFiles(ctx context.Context, l outbox.Letter) (files []chat.F
 		why := ""
 		switch {
 		case w.traits.MaxFile == 0:
-			why = "files cannot be sent here"
+			why = phrase.In(l.Language, "files cannot be sent here")
 		case int64(f.Size) > w.traits.MaxFile:
-			why = fmt.Sprintf("it has %d kB, and at most %d kB can be sent here", (f.Size+999)/1000, w.traits.MaxFile/1000)
+			why = phrase.In(l.Language, "it has %d kB, and at most %d kB can be sent here", (f.Size+999)/1000, w.traits.MaxFile/1000)
 		case l.Tries > patience && !w.wasSent(fileKey(l, f)):
-			why = "it could not be sent"
+			why = phrase.In(l.Language, "it could not be sent")
 		default:
 			kept, err := w.file(ctx, f.SHA256)
 			if errors.Is(err, session.ErrNoFile) || errors.Is(err, engine.ErrUnknown) {
-				why = "it is no longer kept"
+				why = phrase.In(l.Language, "it is no longer kept")
 				break
 			}
 			if err != nil {
@@ -163,7 +164,7 @@ func (w *writer) writeFiles(ctx context.Context, to Address, l outbox.Letter) er
 		}
 		err := w.send(ctx, Outgoing{To: to, Files: []chat.File{f}, Key: key})
 		if errors.Is(err, ErrRejected) {
-			missing += fmt.Sprintf("[%s: it could not be sent]\n", printable.OneLine(f.Name))
+			missing += fmt.Sprintf("[%s: %s]\n", printable.OneLine(f.Name), phrase.In(l.Language, "it could not be sent"))
 		} else if err != nil {
 			return fmt.Errorf("the file %s: %w", printable.OneLine(f.Name), err)
 		}
@@ -172,7 +173,7 @@ func (w *writer) writeFiles(ctx context.Context, to Address, l outbox.Letter) er
 	if missing == "" {
 		return nil
 	}
-	return w.writeText(ctx, to, missing, nil, fmt.Sprint(letterKey, l.ID, "-missing"))
+	return w.writeText(ctx, to, l.Language, missing, nil, fmt.Sprint(letterKey, l.ID, "-missing"))
 }
 
 func (w *writer) wasSent(key string) bool {

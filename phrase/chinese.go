@@ -194,6 +194,13 @@ func chat() map[string]string {
 			"end-to-end encryption: it is chosen when a room is made, and cannot be switched off later.": "" +
 			"这个房间的消息已加密，我无法读取。请在没有端到端加密的房间里给我发消息：加密在创建房间时选择，之后无法关闭。",
 
+		// What a reply lacks.
+		"[… %d more lines]":                                "[……还有 %d 行]",
+		"files cannot be sent here":                        "此处无法发送文件",
+		"it could not be sent":                             "发送失败",
+		"it is no longer kept":                             "文件已不再保存",
+		"it has %d kB, and at most %d kB can be sent here": "文件有 %d kB，此处最多可发送 %d kB",
+
 		// Why a message got no reply.
 		"Something went wrong here, and the answer is lost. Please tell whoever runs this service, or try again later.": "" +
 			"这里出了问题，回答丢失了。请告知本服务的管理者，或稍后再试。",

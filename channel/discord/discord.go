@@ -81,8 +81,8 @@ type Channel struct {
 	waiting *recent.Cache[string, *promise] // commands that have no answer yet
 	places  *recent.Cache[string, place]    // by the channel's ID
 	guilds  *platform.Facts[string, guild]
-	begun   *recent.Cache[string, bool]   // by thread: its message mentions the bot
-	upTo    *recent.Cache[string, string] // by thread: the newest message that the agent has read
+	begun   *recent.Cache[string, bool] // by thread: its message mentions the bot
+	upTo    *platform.Read
 }
 
 var (
@@ -113,7 +113,7 @@ func New(config Config) (*Channel, error) {
 		seen:    platform.NewSeen(), sent: platform.NewSent(Platform),
 		waiting: recent.New[string, *promise](maxKnown), places: recent.New[string, place](maxKnown),
 		guilds: platform.NewFacts[string, guild](maxGuilds, 5*time.Minute, time.Minute),
-		begun:  recent.New[string, bool](maxThreads), upTo: recent.New[string, string](maxThreads),
+		begun:  recent.New[string, bool](maxThreads), upTo: platform.NewRead(maxThreads),
 	}
 	return c, nil
 }

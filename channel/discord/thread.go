@@ -37,7 +37,8 @@ func (s *session) began(ctx context.Context, parent, thread string) bool {
 
 // before returns what was said in a thread before a message, and after what the agent has read there.
 func (s *session) before(ctx context.Context, a *arrival) (said []platform.Said) {
-	after, read := s.upTo.Get(a.channel)
+	after := s.upTo.After(a.channel, a.ID)
+	read := after != ""
 	var list []message // the newest first
 	err := s.call(ctx, "GET", "channels/{}/messages?limit=100&before="+a.ID, []string{a.channel}, nil, &list)
 	if err != nil {
@@ -47,7 +48,7 @@ func (s *session) before(ctx context.Context, a *arrival) (said []platform.Said)
 		}
 		return nil
 	}
-	s.upTo.Put(a.channel, a.ID)
+	s.upTo.Note(a.channel, a.ID)
 	self := s.self.Load()
 	for _, m := range slices.Backward(list) {
 		own := self != nil && m.Author.ID == self.User

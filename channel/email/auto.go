@@ -24,7 +24,7 @@ func automatic(h message.Header, from, subject string) string {
 	switch {
 	case h.Has("Auto-Submitted") && !has("Auto-Submitted", "no"), has("Precedence",
 		"auto_reply"), has("X-Precedence", "auto_reply"),
-		has("Preference", "auto_reply"), has("Delivered-To", "autoresponder"), slices.ContainsFunc(answering, h.Has):
+		has("Preference", "auto_reply"), has("Delivered-To", "autoresponder"), slices.ContainsFunc(answering, func(field string) bool { return h.Has(field) && !has(field, "no", "false", "0") }):
 		return "it was sent automatically"
 	case has("Precedence", "bulk", "list", "junk"), slices.ContainsFunc(lists, h.Has),
 		strings.Contains(strings.ToLower(h.Get("List-Unsubscribe")), "<http"):

@@ -376,6 +376,7 @@ func TestWhoIsBelieved(t *testing.T) {
 		"below that of another":          {results("lists.example; dmarc=fail header.from=example.org") + results("mx.example.net; dmarc=pass header.from=example.org"), true},
 		"two writers":                    {pass + "From: Ann <ann@example.org>\n", false},
 		"automatic":                      {pass + "Auto-Submitted: auto-replied\n", false},
+		"said not to be":                 {pass + "X-Autoreply: no\n", true},
 		"not automatic":                  {pass + "Auto-Submitted: no\n", true},
 		"bulk":                           {pass + "Precedence: Bulk\n", false},
 		"a list":                         {pass + "List-Id: <all.example.org>\n", false},

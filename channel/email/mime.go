@@ -3,13 +3,16 @@ package email
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"mime"
 	"net/mail"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/emersion/go-message"
 	"github.com/emersion/go-message/textproto"
@@ -29,6 +32,9 @@ type part struct {
 
 // readPart reads a header, without the lines that belong to none, and what follows it.
 func readPart(raw []byte) part {
+	if !bytes.Contains(raw, []byte("\n")) { // as old Macs end lines
+		raw = bytes.ReplaceAll(raw, []byte("\r"), []byte("\n"))
+	}
 	head, body := cutHeader(raw)
 	h, _ := textproto.ReadHeader(bufio.NewReader(bytes.NewReader(head))) // cutHeader left what it reads
 	p := part{header: message.Header{Header: h}, body: body}
@@ -38,6 +44,10 @@ func readPart(raw []byte) part {
 		p.mended = append(p.mended, "its Content-Type")
 	}
 	boundary := p.params["boundary"]
+	if strings.HasPrefix(p.kind, "multipart/") && !bytes.Contains(body, []byte("--")) { // no rule allows to encode it
+		body, _ = p.decoded()
+		p.body = body
+	}
 	if strings.HasPrefix(p.kind, "multipart/") && (boundary == "" || !bytes.Contains(body, []byte("--"+boundary))) {
 		p.params["boundary"] = guessBoundary(body)
 		p.mended = append(p.mended, "the boundary of its parts")
@@ -99,28 +109,72 @@ var fieldName = regexp.MustCompile(`^[!-9;-~]+[ \t]*$`)
 // where one of them is broken; ok is false then.
 func mediaType(field string) (kind string, params map[string]string, ok bool) {
 	kind, params, err := mime.ParseMediaType(field)
-	if ok = err == nil || field == ""; !ok {
-		kind, rest, _ := strings.Cut(field, ";")
-		clean := ""
-		seen := map[string]bool{}
-		for range 50 {
-			var name, value string
-			if name, value, rest = nextParam(rest); name != "" && !seen[name] {
-				seen[name] = true
-				if !strings.HasSuffix(name, "*") {
-					value = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
-				}
-				clean += "; " + name + "=" + value
+	if ok = err == nil || field == ""; ok && !strings.Contains(field, "*") {
+		return kindOf(kind), orEmpty(params), true
+	}
+	kind, rest, _ := strings.Cut(field, ";")
+	said := map[string]string{}
+	for range maxParams {
+		var name, value string
+		if name, value, rest = nextParam(rest); name != "" {
+			if _, seen := said[name]; !seen {
+				said[name] = value
 			}
 		}
-		clean = "x/x" + strings.ToValidUTF8(clean, "?")
-		if _, params, err = mime.ParseMediaType(clean); err != nil {
-			params = nil
-		}
-		return kindOf(kind), orEmpty(params), false
 	}
-	return kindOf(kind), orEmpty(params), true
+	return kindOf(kind), joined(said), ok
 }
+
+const maxParams = 50
+
+// joined puts parameters together that were cut, and decodes those that say how they are written
+// (RFC 2231), in any charset.
+func joined(said map[string]string) map[string]string {
+	params := map[string]string{}
+	for name, value := range said {
+		base, section, extended := strings.Cut(name, "*")
+		if !extended {
+			if _, better := params[name]; !better {
+				params[name] = value
+			}
+			continue
+		}
+		if section != "" && section != "0" && section != "0*" {
+			continue // the first one takes it
+		}
+		label, bytes := "", ""
+		add := func(value string, coded, first bool) {
+			if coded {
+				if parts := strings.SplitN(value, "'", 3); first && len(parts) == 3 {
+					label, value = parts[0], parts[2]
+				}
+				value = unescape(value)
+			}
+			bytes += value
+		}
+		add(value, section != "0", true)
+		for i := 1; section != "" && i < maxParams; i++ {
+			plain, isPlain := said[base+"*"+strconv.Itoa(i)]
+			coded, isCoded := said[base+"*"+strconv.Itoa(i)+"*"]
+			if !isPlain && !isCoded {
+				break
+			}
+			add(cmp.Or(coded, plain), isCoded, false)
+		}
+		params[base], _ = charset.Decode([]byte(bytes), label)
+	}
+	return params
+}
+
+// unescape decodes %20 and its like; a sign that is no code stays.
+func unescape(text string) string {
+	return percent.ReplaceAllStringFunc(text, func(code string) string {
+		b, _ := hex.DecodeString(code[1:]) // it matches
+		return string(b)
+	})
+}
+
+var percent = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
 func orEmpty(params map[string]string) map[string]string {
 	if params == nil {
@@ -131,6 +185,7 @@ func orEmpty(params map[string]string) map[string]string {
 
 // kindOf completes what old programs write for a type.
 func kindOf(kind string) string {
+	kind, _, _ = strings.Cut(kind, "(") // a comment
 	switch kind = strings.ToLower(strings.TrimSpace(kind)); kind {
 	case "", "text", "plain":
 		return "text/plain"
@@ -190,26 +245,33 @@ func guessBoundary(body []byte) string {
 
 var boundaryLine = regexp.MustCompile(`(?mi)^--([^\r\n]{1,200}?)[ \t]*\r?\n(?:content-[a-z-]+[ \t]*:|\r?\n)`)
 
-// split returns the parts of a body.
+// split returns the parts of a body. What follows the last mark counts if it is marked as well. A part
+// that is itself cut by the same boundary ends with its own last mark.
 func split(body []byte, boundary string) (parts [][]byte) {
 	if boundary == "" {
 		return nil
 	}
-	mark, in, start := []byte("--"+boundary), false, 0
+	mark, in, start, inner := []byte("--"+boundary), false, 0, 0
 	for at := 0; at < len(body) && len(parts) < maxParts; {
 		end := len(body)
 		if i := bytes.IndexByte(body[at:], '\n'); i >= 0 {
 			end = at + i + 1
 		}
-		if rest, ok := bytes.CutPrefix(body[at:end], mark); ok {
-			rest = bytes.TrimSpace(rest)
-			if last := bytes.Equal(rest, []byte("--")); last || len(rest) == 0 {
-				if in {
-					parts = append(parts, lineless(body[start:at]))
-				}
-				if in, start = !last, end; last {
-					return parts
-				}
+		rest, ok := bytes.CutPrefix(body[at:end], mark)
+		rest = bytes.TrimSpace(rest)
+		last := bytes.Equal(rest, []byte("--"))
+		switch {
+		case !ok || !last && len(rest) > 0:
+		case inner > 0 && last:
+			inner--
+		case inner > 0:
+			inner += cutBy(body[end:], boundary)
+		default:
+			if in {
+				parts = append(parts, lineless(body[start:at]))
+			}
+			if in, start = !last, end; in {
+				inner = cutBy(body[end:], boundary)
 			}
 		}
 		at = end
@@ -219,6 +281,27 @@ func split(body []byte, boundary string) (parts [][]byte) {
 	}
 	return parts
 }
+
+// cutBy returns 1 if a part begins here that is cut by the same boundary as the one that it is in.
+func cutBy(body []byte, boundary string) int {
+	head := body[:min(len(body), 2000)]
+	if i := emptyLine.FindIndex(head); i != nil {
+		head = head[:i[0]]
+	}
+	found := nested.FindSubmatch(head)
+	if found == nil {
+		return 0
+	}
+	if _, params, _ := mediaType(strings.Join(strings.Fields(string(found[1])), " ")); params["boundary"] != boundary {
+		return 0
+	}
+	return 1
+}
+
+var (
+	emptyLine = regexp.MustCompile(`\n\r?\n`)
+	nested    = regexp.MustCompile(`(?i)(?:^|\n)content-type:[ \t]*(multipart/[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)`)
+)
 
 // lineless leaves out the line end that belongs to the mark behind a part.
 func lineless(part []byte) []byte {
@@ -234,10 +317,78 @@ func (p part) decoded() (data []byte, ok bool) {
 		return fromBase64(p.body)
 	case "quoted-printable":
 		return fromQuoted(p.body)
-	case "", "7bit", "8bit", "binary", "7-bit", "8-bit", "none":
+	case "x-uuencode", "uuencode", "x-uue", "uue":
+		if data, ok := fromUU(p.body); ok {
+			return data, true
+		}
+	case "":
+		if strings.HasPrefix(p.kind, "text/") {
+			return undeclared(p.body)
+		}
+		return p.body, true
+	case "7bit", "8bit", "binary", "7-bit", "8-bit", "none":
 		return p.body, true
 	}
 	return p.body, false
+}
+
+// undeclared decodes a text that is encoded although no field says so.
+func undeclared(body []byte) (data []byte, ok bool) {
+	text := bytes.Join(bytes.Fields(body), nil)
+	if lines := bytes.Fields(bytes.TrimSpace(body)); len(text) >= minCoded && len(lines[0]) >= min(len(text), 60) {
+		data, err := base64.StdEncoding.DecodeString(string(text))
+		if read, _ := charset.Decode(data, ""); err == nil && printed(read) {
+			return data, false
+		}
+	}
+	if codes := utf8Codes.FindAll(body, 3); len(codes) > 1 {
+		if data, ok := fromQuoted(body); ok && utf8.Valid(data) {
+			return data, false
+		}
+	}
+	return body, true
+}
+
+// minCoded is how long a text is that is taken for Base64: a key or a hash alone is shorter.
+const minCoded = 100
+
+// utf8Codes are the codes of a letter with an accent or of one beyond Latin, in capitals, as quoted-printable.
+var utf8Codes = regexp.MustCompile(`=[C-F][0-9A-F](=\r?\n)?=[89AB][0-9A-F]`)
+
+// printed reports whether a text has no signs that nobody reads.
+func printed(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return r == utf8.RuneError || r < ' ' && r != '\n' && r != '\r' && r != '\t' || r >= 0x7f && r < 0xa0
+	})
+}
+
+// fromUU decodes what uuencode has written.
+func fromUU(body []byte) (data []byte, ok bool) {
+	in := false
+	for line := range bytes.Lines(body) {
+		line = bytes.TrimRight(line, "\r\n")
+		switch {
+		case !in:
+			in = bytes.HasPrefix(line, []byte("begin "))
+			continue
+		case len(line) == 0 || line[0] == '`' || line[0] == ' ':
+			continue
+		case bytes.Equal(line, []byte("end")):
+			return data, true
+		}
+		var bits []byte
+		n := int(line[0]-' ') & 63
+		for i := 1; i < len(line); i += 4 {
+			var four [4]byte
+			copy(four[:], line[i:min(i+4, len(line))])
+			for j := range four {
+				four[j] = (four[j] - ' ') & 63
+			}
+			bits = append(bits, four[0]<<2|four[1]>>4, four[1]<<4|four[2]>>2, four[2]<<6|four[3])
+		}
+		data = append(data, bits[:min(n, len(bits))]...)
+	}
+	return data, in
 }
 
 // fromBase64 leaves out what is no Base64. It ends where a gateway has written a footer. A body that
@@ -263,6 +414,8 @@ func fromBase64(body []byte) (data []byte, ok bool) {
 			switch {
 			case c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/':
 				packed = append(packed, c)
+			case c == '-' || c == '_': // of addresses
+				packed = append(packed, map[byte]byte{'-': '+', '_': '/'}[c])
 			case c == '=':
 				flush()
 			default:
@@ -307,7 +460,7 @@ func fromQuoted(body []byte) (data []byte, ok bool) {
 // words returns a field as text: its encoded words (RFC 2047), and bytes that somebody wrote as
 // they are. Neighbours are decoded together, since programs cut them within a character.
 func words(field, hint string) string {
-	field, _ = charset.Decode([]byte(field), hint)
+	field = rawField(field, hint)
 	var out strings.Builder
 	at := 0
 	var bytes []byte
@@ -334,6 +487,16 @@ func words(field, hint string) string {
 	return out.String()
 }
 
+// rawField decodes the bytes that somebody wrote into a field as they are, in the charset of the text
+// unless that has signs of two bytes only.
+func rawField(field, hint string) string {
+	if hint = strings.ToLower(hint); strings.HasPrefix(hint, "utf-16") || strings.HasPrefix(hint, "utf-32") || strings.HasSuffix(hint, "utf-7") {
+		hint = ""
+	}
+	field, _ = charset.Decode([]byte(field), hint)
+	return field
+}
+
 const maxWords = 500
 
 var encodedWord = regexp.MustCompile(`=\?([^?\s]+)\?([bBqQ])\?([^?]*)\?=`)
@@ -350,7 +513,7 @@ func decodeWord(encoding, text string) []byte {
 // writer returns the one address of a From. A name may have anything in it; if that makes several
 // addresses possible, there is none.
 func writer(field, hint string) (*mail.Address, bool) {
-	field, _ = charset.Decode([]byte(field), hint)
+	field = rawField(field, hint)
 	lenient := &mime.WordDecoder{CharsetReader: charset.Reader}
 	if list, err := (&mail.AddressParser{WordDecoder: lenient}).ParseList(field); err == nil {
 		if len(list) != 1 || !validAddress(list[0].Address) {
@@ -361,7 +524,7 @@ func writer(field, hint string) (*mail.Address, bool) {
 	}
 	var found []*mail.Address
 	add := func(name, address string) {
-		address = strings.TrimSpace(address)
+		address = strings.TrimPrefix(strings.TrimSpace(address), "mailto:")
 		same := func(a *mail.Address) bool { return lower(a.Address) == lower(address) }
 		if validAddress(address) && !slices.ContainsFunc(found, same) {
 			found = append(found, &mail.Address{Name: name, Address: address})

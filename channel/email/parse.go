@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/emersion/go-message"
 	"golang.org/x/net/html"
@@ -175,12 +176,15 @@ func readBody(raw []byte, cut bool) body {
 func join(texts []piece) string {
 	var all []string
 	for _, t := range texts {
-		if s := strings.TrimSpace(t.text); s != "" {
+		if s := strings.TrimFunc(t.text, unseen); s != "" {
 			all = append(all, s)
 		}
 	}
 	return strings.Join(all, "\n\n")
 }
+
+// unseen reports whether a character shows nothing: a page often begins with many of them.
+func unseen(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || r == '\u034f' }
 
 // piece is a text of a mail.
 type piece struct {
@@ -222,12 +226,22 @@ func (b *body) walk(p part, depth int) (texts []piece) {
 	case p.kind == "message/rfc822" || p.kind == "message/global":
 		b.mail(data, name, depth)
 	case disposition != "attachment" && name == "" && readable(p.kind, depth):
-		return []piece{b.read(data, p.kind == "text/html", p.params["charset"])}
+		text := b.read(data, p.kind == "text/html", p.params["charset"])
+		if strings.EqualFold(p.params["format"], "flowed") && !text.html {
+			text.text = unflowed(text.text, strings.EqualFold(p.params["delsp"], "yes"))
+		}
+		return []piece{text}
 	default:
 		b.file(data, p.kind, name)
+		if slices.Contains(sealed, p.kind) {
+			return []piece{{text: "[The mail, or a part of it, is encrypted or sealed, and cannot be read here.]"}}
+		}
 	}
 	return nil
 }
+
+// sealed are the types of what only a key opens, or a program for signatures.
+var sealed = []string{"application/pgp-encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"}
 
 // readable reports whether a part of a kind is meant to be read with the others, or is all of a mail.
 func readable(kind string, depth int) bool {
@@ -303,6 +317,32 @@ func (b *body) read(data []byte, isHTML bool, label string) piece {
 	return piece{strings.ReplaceAll(text, "\r\n", "\n"), false}
 }
 
+// unflowed joins the lines of paragraphs (RFC 3676): one that ends with a space goes on in the next, if
+// that is quoted as deeply. With delsp the space was added, too, as between Chinese characters.
+func unflowed(text string, delsp bool) string {
+	var out []string
+	flows, depth := false, 0
+	for line := range strings.SplitSeq(text, "\n") {
+		said := strings.TrimLeft(line, ">")
+		deep := len(line) - len(said)
+		said = strings.TrimPrefix(said, " ") // it was put before a line that begins like a quote
+		signature := said == "-- "
+		if flows && deep == depth && !signature && said != "" {
+			out[len(out)-1] += said
+		} else {
+			if deep > 0 {
+				said = strings.Repeat(">", deep) + " " + said
+			}
+			out = append(out, said)
+		}
+		last := &out[len(out)-1]
+		if flows, depth = strings.HasSuffix(*last, " ") && !signature && len(said) > 0, deep; flows && delsp {
+			*last = strings.TrimSuffix(*last, " ")
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
 // file collects a file.
 func (b *body) file(data []byte, kind, name string) {
 	if len(b.files) >= maxFiles {
@@ -312,7 +352,9 @@ func (b *body) file(data []byte, kind, name string) {
 	f := chat.File{Name: printable.Line(name, 100), MediaType: kind, Size: len(data)}
 	if name == "." {
 		f.Name = "file"
-		if extensions, _ := mime.ExtensionsByType(kind); len(extensions) > 0 {
+		if kind == "text/plain" {
+			f.Name += ".txt"
+		} else if extensions, _ := mime.ExtensionsByType(kind); len(extensions) > 0 {
 			f.Name += extensions[0]
 		}
 	}
@@ -335,7 +377,11 @@ func toMarkdown(text string) (markdown string) {
 	if err != nil {
 		return ""
 	}
+	var hidden []*html.Node // what the person who sent or read it has not seen
 	for n := range doc.Descendants() {
+		if n.Type == html.ElementNode && slices.ContainsFunc(n.Attr, hides) {
+			hidden = append(hidden, n)
+		}
 		if n.Type == html.ElementNode && n.Data == "img" {
 			alt := ""
 			for _, a := range n.Attr {
@@ -346,9 +392,18 @@ func toMarkdown(text string) (markdown string) {
 			n.Type, n.Data, n.DataAtom, n.Attr = html.TextNode, alt, 0, nil
 		}
 	}
+	for _, n := range hidden {
+		n.Parent.RemoveChild(n)
+	}
 	markdown, err = htmltext.Markdown(doc, "")
 	if err != nil {
 		return ""
 	}
 	return markdown
+}
+
+// hides reports whether an attribute hides its element.
+func hides(a html.Attribute) bool {
+	style := strings.ToLower(strings.Join(strings.Fields(a.Val), ""))
+	return a.Key == "hidden" || a.Key == "style" && (strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden"))
 }

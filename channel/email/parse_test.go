@@ -130,6 +130,7 @@ func TestNewest(t *testing.T) {
 		"quote, signature":   {true, "Yes.\n\nOn Mon, 23 Nov 2026, Bot wrote:\n> Shall I?\n\n-- \nAnn", "Yes."},
 		"outlook":            {true, "Yes.\n\n________________________________\nFrom: Bot <bot@example.net>\nSent: Monday\nTo: Ann\nSubject: Lunch\n\nShall I?", "Yes."},
 		"outlook in html":    {true, "Yes.\n\n* * *\n\n**Von:** Bot\n**Gesendet:** Montag\n**An:** Ann\n**Betreff:** Essen\n\nSoll ich?", "Yes."},
+		"QQ Mail":            {true, "好\n\n------------------&nbsp;原始邮件&nbsp;------------------\n发件人: \"Bot\" <bot@example.org>;\n发送时间: 2026年1月1日(星期四) 上午10:00\n收件人: \"Ann\"<ann@example.org>;\n主题: x\n\n旧", "好"},
 		"original message":   {true, "是\n\n-----原始邮件-----\n发件人: Bot\n发送时间: 今天\n收件人: Ann\n主题: 午饭\n\n要吗？", "是"},
 		"a list, not a head": {true, "From: Berlin\nTo: Paris\nwhen?", "From: Berlin\nTo: Paris\nwhen?"},
 	} {

@@ -114,7 +114,7 @@ var introduction = regexp.MustCompile(`(?i)^.{0,300}(@|\d{4}|\d:\d\d|写道|寫�
 // divided reports whether a mail that was answered begins at a line: with its head, or with
 // a line that says so before its head.
 func divided(lines []string, i int) bool {
-	line := strings.Trim(lines[i], "*-_ \t")
+	line := strings.Trim(strings.ReplaceAll(lines[i], "&nbsp;", " "), "*-_ \t") // QQ Mail writes that
 	if blank(lines[i]) || quotes(lines[i]) {
 		return false
 	}

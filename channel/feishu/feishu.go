@@ -70,7 +70,8 @@ type Channel struct {
 	open   atomic.Pointer[session] // while Run runs
 	self   atomic.Pointer[account] // once the platform was asked
 	seen   *platform.Seen
-	quoted *platform.Seen // messages that threads have quoted
+	quoted *platform.Seen              // messages that threads have quoted
+	begun  *recent.Cache[string, bool] // whether a thread began with a mention, by its first message
 	sent   *platform.Sent
 	mine   *recent.Cache[string, kind]   // by message: what the bot has sent
 	cards  *recent.Cache[string, string] // by message: the text above buttons
@@ -112,7 +113,7 @@ func New(config Config) (*Channel, error) {
 	}
 	c := &Channel{
 		config: config, api: api, key: aesKey(config.EncryptKey), log: platform.Log(config.Log), dialect: dialect(),
-		seen: platform.NewSeen(), quoted: platform.NewSeen(), sent: platform.NewSent(Platform),
+		seen: platform.NewSeen(), quoted: platform.NewSeen(), begun: recent.New[string, bool](maxPeople), sent: platform.NewSent(Platform),
 		mine:   recent.New[string, kind](maxSeen),
 		cards:  recent.NewSized[string](maxCards, func(s string) int { return len(s) }),
 		marks:  recent.New[string, string](maxPeople),

@@ -68,6 +68,31 @@ func (s *session) cite(ctx context.Context, a *arrival, m *channel.Incoming) {
 	m.Text = strings.TrimSpace(platform.Quote(s.nameOf(ctx, item)+": "+text, platform.MaxCited) + "\n\n" + m.Text)
 }
 
+// hopes reports whether a message would be wanted if it were for the bot.
+func (s *session) hopes(ctx context.Context, m channel.Incoming) bool {
+	m.Mentioned = true
+	return s.Wants(ctx, m)
+}
+
+// began reports whether a thread began with a mention of the bot: then its replies are for the bot.
+func (s *session) began(ctx context.Context, root string) bool {
+	if is, known := s.begun.Get(root); known {
+		return is
+	}
+	list, err := s.messages(ctx, root)
+	if err != nil {
+		s.log.DebugContext(ctx, "feishu does not show how a thread began", "error", err)
+	}
+	is := false
+	if len(list) > 0 {
+		for _, m := range list[0].Mentions {
+			is = is || m.ID == s.self.ID
+		}
+	}
+	s.begun.Put(root, is)
+	return is
+}
+
 // messages asks for a message, and for those that it passes on.
 func (s *session) messages(ctx context.Context, id string) ([]stored, error) {
 	if !isID(id, "om_") {

@@ -20,6 +20,17 @@ func TestQuoted(t *testing.T) {
 	if m := in.next(t); m.Text != "> Bob: The deploy failed, @Ann.\n\nsummarize this" || !m.Mentioned {
 		t.Errorf("%+v", m)
 	}
+	asked, _ := s.Write("ou_4711", object{
+		"chat_id": "oc_1", "chat_type": "group", "content": object{"text": "@_user_1 a question"},
+		"mentions": []object{feishutest.Mention(1, feishutest.Bot, "etui")},
+	})
+	in.next(t)
+	for root, want := range map[string]bool{asked: true, first: false} {
+		s.Write("ou_2", object{"chat_id": "oc_1", "chat_type": "group", "root_id": root, "parent_id": root, "thread_id": "omt_1", "content": object{"text": "more"}})
+		if m := in.next(t); m.Mentioned != want || m.At.Thread != root {
+			t.Errorf("in a thread that began with a mention (%t): %+v", want, m)
+		}
+	}
 	s.Upload("img_1", []byte("picture"))
 	image, _ := s.Write("ou_2", object{"chat_id": "oc_1", "chat_type": "group", "message_type": "image", "content": object{"image_key": "img_1"}})
 	in.next(t)

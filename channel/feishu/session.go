@@ -45,6 +45,9 @@ func (s *session) take(ctx context.Context, a *arrival) error {
 	}
 	m := a.Incoming
 	return s.Hand(ctx, a.ID, &m, len(a.files) > 0 || a.parent != "", func(ctx context.Context) error {
+		if m.Group && !m.Mentioned && a.At.Thread != "" && a.At.Thread != a.ID && s.hopes(ctx, m) {
+			m.Mentioned = s.began(ctx, m.At.Thread)
+		}
 		if s.Wants(ctx, m) {
 			s.introduce(ctx, a, &m)
 			s.cite(ctx, a, &m)

@@ -100,12 +100,12 @@ func (s safe) auto(w util.BufWriter, source []byte, node ast.Node, entering bool
 	if !entering {
 		return ast.WalkContinue, nil
 	}
-	label, to := AutoLink(node.(*ast.AutoLink), source)
+	label, to, rest := AutoLink(node.(*ast.AutoLink), source)
 	label = html.EscapeString(label)
 	if target, ok := Address(to); ok {
 		label = `<a href="` + html.EscapeString(target) + `"` + s.attributes + `>` + label + "</a>"
 	}
-	_, err := w.WriteString(label)
+	_, err := w.WriteString(label + rest)
 	return ast.WalkContinue, err
 }
 

@@ -48,13 +48,17 @@ func Address(target string) (string, bool) {
 	return target, err == nil && (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "mailto")
 }
 
-// AutoLink returns the text and the address of a link that stands for itself.
-func AutoLink(n *ast.AutoLink, source []byte) (label, target string) {
-	target = string(n.URL(source))
+// AutoLink returns the text and the address of a link that stands for itself, and what the parser took for
+// its end that is not: the brackets around it.
+func AutoLink(n *ast.AutoLink, source []byte) (label, target, rest string) {
+	target, label = string(n.URL(source)), string(n.Label(source))
+	for strings.HasSuffix(label, ")") && strings.Count(label, ")") > strings.Count(label, "(") {
+		label, target, rest = strings.TrimSuffix(label, ")"), strings.TrimSuffix(target, ")"), rest+")"
+	}
 	if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(target), "mailto:") {
 		target = "mailto:" + target
 	}
-	return string(n.Label(source)), target
+	return label, target, rest
 }
 
 // inlines writes the text in a block or in a part of it.
@@ -128,8 +132,8 @@ func (l *line) inline(n ast.Node) {
 	case *ast.Image:
 		l.link(n, n.Destination)
 	case *ast.AutoLink:
-		label, target := AutoLink(n, l.source)
-		l.write(l.Link(Link{Target: target, Label: label, Bare: true}))
+		label, target, rest := AutoLink(n, l.source)
+		l.write(l.Link(Link{Target: target, Label: label, Bare: true}) + l.Text(rest, false))
 	case *ast.RawHTML:
 		if s := string(n.Segments.Value(l.source)); IsBreak(s) {
 			l.write(l.lineBreak())

@@ -66,3 +66,19 @@ func FuzzRender(f *testing.F) {
 		}
 	})
 }
+
+// TestBracketsAroundLinks: brackets around an address are no part of it.
+func TestBracketsAroundLinks(t *testing.T) {
+	got := plain.Render("(see https://e.com/A_(b)), and (https://e.com/c)")
+	if want := "(see {l https://e.com/A_(b)|https://e.com/A_(b)|}), and ({l https://e.com/c|https://e.com/c|})"; got != "^"+want {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestCodeInTables: code in a table may have bars in it.
+func TestCodeInTables(t *testing.T) {
+	parts := markup.Split("| a | b |\n|---|---|\n| `x|y` | **z** |", markup.Room{})
+	if got := plain.Render(parts[0]); !strings.Contains(got, "x|y") || !strings.Contains(got, "z") {
+		t.Errorf("%q", got)
+	}
+}

@@ -2,6 +2,7 @@ package markup
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,11 +13,13 @@ import (
 )
 
 // Room is how long a text may be; Max 0 means that nothing bounds it. Length measures a text; nil
-// counts characters. Code is how many lines of a block of code are shown; 0 means all.
+// counts characters. Code is how many lines of a block of code are shown; 0 means all. More says how
+// many follow; nil says it in English.
 type Room struct {
 	Max    int
 	Length func(text string) int
 	Code   int
+	More   func(lines int) string
 }
 
 // Measure returns how long a text is.
@@ -35,9 +38,9 @@ func (r Room) Fits(text string) bool { return r.Max == 0 || r.Measure(text) <= r
 // table repeats its head, and a longer paragraph is cut between sentences or words, but not
 // in a link. Text that is bold across a cut is bold on both sides.
 func Split(text string, t Room) (parts []string) {
-	text = boundTables(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")))
+	text = boundTables(strings.TrimSpace(strings.Map(unturned, strings.ToValidUTF8(text, "\uFFFD"))))
 	if t.Code > 0 {
-		text = shortenCode(text, t.Code)
+		text = shortenCode(text, t)
 	}
 	if text == "" {
 		return nil
@@ -75,12 +78,16 @@ func Split(text string, t Room) (parts []string) {
 }
 
 // shortenCode keeps the first lines of a long block of code, and says how many follow.
-func shortenCode(text string, most int) string {
+func shortenCode(text string, t Room) string {
 	var out, code []string
 	open := ""
 	end := func() {
-		if more := len(code) - most; more > 1 {
-			code = append(code[:most:most], fmt.Sprintf("[… %d more lines]", more))
+		if more := len(code) - t.Code; more > 1 {
+			line := fmt.Sprintf("[… %d more lines]", more)
+			if t.More != nil {
+				line = t.More(more)
+			}
+			code = append(code[:t.Code:t.Code], line)
 		}
 		out, code, open = append(out, code...), nil, ""
 	}
@@ -110,12 +117,66 @@ func boundTables(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		row := strings.TrimLeft(line, "> \t*+-0123456789.)") // a table may be in quotations and lists
-		if columns := strings.Count(row, "|") + 1; columns*len(lines) > maxCells && strings.Trim(row, "|-: \t\f\v\r") == "" {
+		if most := strings.Count(row, "|") + 1; most*len(lines) > maxCells && strings.Trim(row, "|-: \t\f\v\r") == "" {
 			lines[i] = strings.ReplaceAll(line, "-", "\u2013")
+		} else if strings.Contains(row, "|") && strings.Contains(row, "-") && strings.Trim(row, "|-: \t") == "" {
+			for j := i + 1; j < len(lines) && strings.Contains(lines[j], "|"); j++ {
+				lines[j] = keepCells(lines[j], cellsOf(line))
+			}
 		}
 	}
 	return strings.Join(lines, "\n")
 }
+
+// unturned leaves out the characters that turn the letters after them around.
+func unturned(r rune) rune {
+	if r >= '\u202a' && r <= '\u202e' {
+		return -1
+	}
+	return r
+}
+
+// cellsOf returns how many cells a row of a table has.
+func cellsOf(row string) int {
+	row = strings.TrimSpace(row)
+	return strings.Count(row, "|") - strings.Count(row, `\|`) + 1 -
+		len(row) + len(strings.TrimPrefix(strings.TrimSuffix(row, "|"), "|"))
+}
+
+// keepCells writes the bars of a row as text that make more cells than the table has columns: of these
+// whoever reads Markdown shows nothing. Those in code come first, and then the last ones.
+func keepCells(row string, most int) string {
+	if cellsOf(row) <= most {
+		return row
+	}
+	var out strings.Builder
+	for rest := row; ; {
+		before, code, found := strings.Cut(rest, "`")
+		marks := len(code) - len(strings.TrimLeft(code, "`"))
+		inside, after, closed := strings.Cut(code[marks:], strings.Repeat("`", marks+1))
+		if !found || !closed {
+			row = out.String() + rest
+			break
+		}
+		mark := strings.Repeat("`", marks+1)
+		out.WriteString(before + mark + bar.ReplaceAllString(inside, `$1\|`) + mark)
+		rest = after
+	}
+	out.Reset()
+	start, end, seen := len(row)-len(strings.TrimLeft(row, " \t>")), len(strings.TrimRight(row, " \t\r"))-1, 0
+	for i := range len(row) {
+		if row[i] == '|' && i > start && i < end && row[i-1] != '\\' {
+			if seen++; seen >= most {
+				out.WriteByte('\\')
+			}
+		}
+		out.WriteByte(row[i])
+	}
+	return out.String()
+}
+
+// bar is one that begins a cell.
+var bar = regexp.MustCompile(`(^|[^\\])\|`)
 
 // fence returns the fence that a line opens or closes; empty if it is none.
 func fence(line string) string {

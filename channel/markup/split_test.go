@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -77,6 +78,10 @@ func TestSplitShortensCode(t *testing.T) {
 	got := strings.Join(Split(code, Room{Code: 2}), "\n\n")
 	if want := "before\n\n```sh\nls\nls\n[… 148 more lines]\n```\n\n- item\n  ```\n  a\n  b\n  c\n  ```\nafter"; got != want {
 		t.Errorf("got %q", got)
+	}
+	said := func(n int) string { return fmt.Sprintf("[还有 %d 行]", n) }
+	if got := Split(code, Room{Code: 2, More: said})[0]; !strings.Contains(got, "[还有 148 行]") {
+		t.Errorf("in Chinese: %q", got)
 	}
 	if open := "```\n" + strings.Repeat("ls\n", 9); strings.Count(Split(open, Room{Code: 2})[0], "ls") != 2 {
 		t.Error("a block that does not end is shown whole")
@@ -191,4 +196,26 @@ func notSpace(r rune) rune {
 		return -1
 	}
 	return r
+}
+
+// TestSplitKeepsCells: no cell of a table is lost because a row has more than the table has columns.
+func TestSplitKeepsCells(t *testing.T) {
+	const head = "| a | b |\n|---|---|\n"
+	for row, want := range map[string]string{
+		"| `x|y` | **z** |":       "| `x\\|y` | **z** |",
+		"| `` a|`|b `` | `c|d` |": "| `` a\\|`\\|b `` | `c\\|d` |",
+		"| 1 | 2 | 3 |":           "| 1 | 2 \\| 3 |",
+		"1 | 2 | 3 | 4":           "1 | 2 \\| 3 \\| 4",
+		"| a` | b` |":             "| a` | b` |",
+		"| `x\\|y` | z |":         "| `x\\|y` | z |",
+		"| 1 |":                   "| 1 |",
+		"||2|":                    "||2|",
+	} {
+		if got := Split(head+row, Room{})[0]; got != head+want {
+			t.Errorf("%q: %q", row, strings.TrimPrefix(got, head))
+		}
+	}
+	if got := Split("a\u202eb", Room{})[0]; got != "ab" {
+		t.Errorf("turned around: %q", got)
+	}
 }

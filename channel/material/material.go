@@ -185,10 +185,6 @@ func textual(head []byte) bool {
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
 		return true // UTF-16
 	}
-	is, _, _ := strings.Cut(http.DetectContentType(head), "/")
-	if slices.Contains([]string{"image", "audio", "video", "font"}, is) || bytes.HasPrefix(head, []byte("%PDF-")) {
-		return false
-	}
 	odd := 0
 	for _, b := range head {
 		switch {
@@ -198,7 +194,9 @@ func textual(head []byte) bool {
 			odd++
 		}
 	}
-	if odd*100 > len(head) {
+	is, _, _ := strings.Cut(http.DetectContentType(head), "/")
+	media := slices.Contains([]string{"image", "audio", "video", "font"}, is) && (odd > 0 || !utf8.Valid(head)) // a text may begin with BM
+	if media || odd*100 > len(head) || bytes.HasPrefix(head, []byte("%PDF-")) {
 		return false
 	}
 	for i := 0; i < utf8.UTFMax && len(head) > 0 && !utf8.Valid(head); i++ { // it was cut within a character

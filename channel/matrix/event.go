@@ -147,12 +147,7 @@ func (c *Channel) arrival(me *account, room string, e event) (*arrival, bool) {
 		}
 		said, a.ID, a.At.Message, a.Edited = now.New, first, first, true
 	}
-	if said.Relates.Type == "m.thread" && eventID(said.Relates.Event) {
-		a.At.Thread = said.Relates.Event
-	}
-	if reply := said.Relates.Reply.Event; eventID(reply) && (a.At.Thread == "" || !said.Relates.Fallback) {
-		a.replyTo = reply
-	}
+	a.relate(said.Relates)
 	switch e.Type {
 	case typeEncrypted:
 		a.encrypted = true
@@ -170,6 +165,16 @@ func (c *Channel) arrival(me *account, room string, e event) (*arrival, bool) {
 	a.Text, a.Mentioned = me.named(a.Text, said)
 	a.Text = command(a.Text)
 	return a, a.Text != "" || len(a.files) > 0
+}
+
+// relate notes the thread of a message and what it answers.
+func (a *arrival) relate(to relation) {
+	if to.Type == "m.thread" && eventID(to.Event) {
+		a.At.Thread = to.Event
+	}
+	if reply := to.Reply.Event; eventID(reply) && (a.At.Thread == "" || !to.Fallback) {
+		a.replyTo = reply
+	}
 }
 
 // says returns what a message says in words, and its files. A reply of an older client begins
@@ -277,6 +282,7 @@ func command(text string) string {
 // cited is a message that is answered.
 type cited struct {
 	sender, text string
+	said         content
 	files        []file
 }
 
@@ -290,7 +296,7 @@ func citation(e event) cited {
 		said.Kind = typeSticker
 	}
 	text, files := said.says(eventID(said.Relates.Reply.Event))
-	return cited{e.Sender, text, files}
+	return cited{e.Sender, text, said, files}
 }
 
 // poll is a poll as clients know it.

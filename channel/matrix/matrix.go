@@ -99,6 +99,7 @@ type Channel struct {
 	names   *recent.Cache[string, string]        // of people, by room and ID
 	places  *platform.Facts[string, bool]        // by room: whether it is a group
 	levels  *platform.Facts[string, powerLevels] // by room
+	upTo    *platform.Read                       // of threads
 	told    *platform.Seen                       // encrypted rooms that were told so
 	reading chan struct{}                        // a place for each receipt that is on its way
 	resolve sync.Mutex                           // while a direct chat is found or begun
@@ -138,6 +139,7 @@ func New(config Config) (*Channel, error) {
 		seen: platform.NewSeen(), mine: platform.NewSeen(), events: recent.New[string, cited](maxKnown / 4),
 		sent: platform.NewSent(Platform), names: recent.New[string, string](maxKnown),
 		places: platform.NewFacts[string, bool](maxKnown, knownFor, 0),
+		upTo:   platform.NewRead(maxKnown / 4),
 		levels: platform.NewFacts[string, powerLevels](maxKnown/8, knownFor, 0), told: platform.NewSeen(),
 		reading: make(chan struct{}, 4),
 	}

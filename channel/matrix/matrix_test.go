@@ -270,10 +270,20 @@ func testThreads(t *testing.T, w *world) {
 	thread := func(root string) object {
 		return object{"m.mentions": object{}, "m.relates_to": object{"rel_type": "m.thread", "event_id": root, "is_falling_back": true, "m.in_reply_to": object{"event_id": root}}}
 	}
+	w.ann.say(w.group, "said before", thread(root))
+	in.next(t)
 	inner := w.ann.say(w.group, w.me+" inside", thread(root))
 	m := in.next(t)
+	if want := "[The thread before this message]\n> Ann: root\n> Ann: said before\n\ninside"; m.Text != want {
+		t.Errorf("what was said before: %q", m.Text)
+	}
+	m.Text = "inside"
 	if m.At != (channel.Address{Chat: w.group, Thread: root, Message: inner}) || !m.Mentioned || m.Text != "inside" {
 		t.Errorf("a message in a thread: %+v", m)
+	}
+	w.ann.say(w.group, "* better", object{"m.new_content": object{"msgtype": "m.text", "body": w.me + " better"}, "m.relates_to": object{"rel_type": "m.replace", "event_id": inner}})
+	if e := in.next(t); e.At != m.At || !e.Edited || e.Text != "[The thread before this message]\n> Ann: root\n> Ann: said before\n\nbetter" {
+		t.Errorf("an edit in a thread: %+v", e)
 	}
 	id, err := c.Send(t.Context(), channel.Outgoing{To: m.At, Text: "answer", Files: []chat.File{{Name: "a.txt", MediaType: "text/plain", Data: []byte("A")}}, Key: "k"})
 	if err != nil {
@@ -297,6 +307,13 @@ func testThreads(t *testing.T, w *world) {
 	w.ann.say(w.group, "more!", thread(begun))
 	if m := in.next(t); !m.Mentioned || m.At.Thread != begun {
 		t.Errorf("in its own thread: %+v", m)
+	}
+	// So is one in a thread that began with a mention.
+	asked := w.ann.say(w.group, w.me+" a question", nil)
+	in.next(t)
+	w.ann.say(w.group, "and another", thread(asked))
+	if m := in.next(t); !m.Mentioned || m.At.Thread != asked {
+		t.Errorf("in a thread that began with a mention: %+v", m)
 	}
 	w.ann.say(w.group, "among us", thread(root))
 	if m := in.next(t); m.Mentioned {

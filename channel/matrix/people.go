@@ -152,6 +152,7 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 	if a.Group, err = r.group(ctx, room); err != nil {
 		return false, err
 	}
+	named := a.Mentioned
 	hoped := a.Incoming
 	hoped.Mentioned = true
 	possible := channel.Wanted(ctx, r.in, hoped)
@@ -168,6 +169,14 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 		}
 		return false, err
 	}
+	if a.Edited { // it says no more where it is, and what it answers
+		was, err := r.cite(ctx, room, a.ID)
+		if err != nil {
+			return false, err
+		}
+		a.relate(was.said.Relates)
+		r.events.Remove(room + " " + a.ID) // it says something else now
+	}
 	var answers cited
 	if a.replyTo != "" {
 		if answers, err = r.cite(ctx, room, a.replyTo); err != nil {
@@ -180,7 +189,8 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 		if err != nil {
 			return false, err
 		}
-		a.Mentioned = root.sender == r.me.ID
+		_, named := r.me.named(root.text, root.said) // its replies are for the account, too
+		a.Mentioned = named || root.sender == r.me.ID
 	}
 	a.Mentioned = a.Mentioned && a.Group
 	if answers.sender != r.me.ID && !strings.HasPrefix(a.Text, "/") {
@@ -194,6 +204,13 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 	}
 	if a.From.Name, err = r.name(ctx, room, a.From.ID); err != nil {
 		return false, err
+	}
+	if a.Group && named && a.At.Thread != "" && !strings.HasPrefix(a.Text, "/") {
+		said, err := r.before(ctx, a)
+		if err != nil {
+			return false, err
+		}
+		a.Text = platform.Thread(said, a.Text)
 	}
 	if a.Group {
 		if a.From.Roles, err = r.roles(ctx, room, a.From.ID); err != nil {

@@ -69,6 +69,7 @@ type Channel struct {
 	seen    *platform.Seen
 	sent    *platform.Sent
 	authors *recent.Cache[string, string] // by post that begins a thread
+	upTo    *platform.Read                // by the same
 	people  *platform.People
 }
 
@@ -99,6 +100,7 @@ func New(config Config) (*Channel, error) {
 	return &Channel{
 		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform), authors: recent.New[string, string](maxKnown),
+		upTo:   platform.NewRead(maxKnown),
 		people: platform.NewPeople(),
 	}, nil
 }

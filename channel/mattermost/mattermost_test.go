@@ -143,6 +143,30 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// TestThreadBefore checks that a mention in a thread brings what was said there, and later ones what is new.
+func TestThreadBefore(t *testing.T) {
+	t.Parallel()
+	s, c, in := begin(t)
+	root := s.Write(post{User: ann, Chat: town, Message: "The deploy failed."})
+	in.next(t)
+	s.Write(post{User: ann, Chat: town, Root: root, Message: "At 10:02."})
+	in.next(t)
+	s.Write(post{User: ann, Chat: town, Root: root, Message: "@etui summarize this"})
+	m := in.next(t)
+	if want := "[The thread before this message]\n> Ann: The deploy failed.\n> Ann: At 10:02.\n\nsummarize this"; m.Text != want || !m.Mentioned {
+		t.Errorf("%+v", m)
+	}
+	if _, err := c.Send(t.Context(), channel.Outgoing{To: m.At, Text: "It failed."}); err != nil {
+		t.Fatal(err)
+	}
+	s.Write(post{User: ann, Chat: town, Root: root, Message: "It works again."})
+	in.next(t)
+	s.Write(post{User: ann, Chat: town, Root: root, Message: "and now, @etui?"})
+	if m := in.next(t); m.Text != "[The thread before this message]\n> Ann: It works again.\n\nand now,?" && m.Text != "[The thread before this message]\n> Ann: It works again.\n\nand now, ?" {
+		t.Errorf("%q", m.Text)
+	}
+}
+
 // TestLeftOut checks what is no message of a person to the bot.
 func TestLeftOut(t *testing.T) {
 	t.Parallel()

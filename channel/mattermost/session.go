@@ -256,6 +256,9 @@ func (s *session) take(ctx context.Context, p post) error {
 		if s.Wants(ctx, m) {
 			s.people.Introduce(ctx, &m.From, s.meet)
 			m.Files = s.load(ctx, p.Metadata.Files)
+			if p.Root != "" && s.self.mention.MatchString(p.Message) && !strings.HasPrefix(m.Text, "/") {
+				m.Text = platform.Thread(s.before(ctx, p), m.Text)
+			}
 		}
 		return nil
 	})

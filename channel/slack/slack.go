@@ -78,9 +78,9 @@ type Channel struct {
 	seen   *platform.Seen
 	sent   *platform.Sent
 	people *platform.People
-	begun  *recent.Cache[string, bool]   // by thread: it began with a mention
-	upTo   *recent.Cache[string, string] // by thread: the newest message that the agent has read
-	quiet  atomic.Bool                   // Slack lets this app show no status
+	begun  *recent.Cache[string, bool] // by thread: it began with a mention
+	upTo   *platform.Read
+	quiet  atomic.Bool // Slack lets this app show no status
 }
 
 var (
@@ -114,7 +114,7 @@ func New(config Config) (*Channel, error) {
 		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform),
 		people: platform.NewPeople(),
-		begun:  recent.New[string, bool](maxThreads), upTo: recent.New[string, string](maxThreads),
+		begun:  recent.New[string, bool](maxThreads), upTo: platform.NewRead(maxThreads),
 	}
 	c.config.Workflows = maps.Clone(config.Workflows)
 	for _, name := range slices.Sorted(maps.Keys(config.Workflows)) {

@@ -69,7 +69,8 @@ const maxPages, page = 5, 200
 func (s *session) before(ctx context.Context, m *channel.Incoming) (said []platform.Said) {
 	key := messageID(m.At.Chat, m.At.Thread)
 	_, ts := splitID(m.ID)
-	oldest, read := s.upTo.Get(key)
+	oldest := s.upTo.After(key, ts)
+	read := oldest != ""
 	list, err := s.replies(ctx, m.At, oldest, page)
 	if platform.Fails(err, "thread_not_found") {
 		return nil
@@ -82,7 +83,7 @@ func (s *session) before(ctx context.Context, m *channel.Incoming) (said []platf
 		}
 		return []platform.Said{{Name: "etui", Text: "(The messages before this one in the thread could not be read.)"}}
 	}
-	s.upTo.Put(key, ts)
+	s.upTo.Note(key, ts)
 	for _, e := range list {
 		if e.TS >= ts || read && (e.TS <= oldest || e.User == s.self.User) {
 			continue

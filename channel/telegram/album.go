@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel/platform"
+	"github.com/etui-run/etui/internal/recent"
 )
 
 // ask asks for updates. If some belong together with others that are on their way, it asks once more
@@ -37,6 +38,21 @@ func (c *Channel) ask(ctx context.Context, gathers time.Duration) (batch []json.
 	}
 	return batch, err
 }
+
+// whole returns the album of which a part was edited, with the part as it is now; the part alone if there
+// is none.
+func whole(albums *recent.Cache[string, []update], now *message) []update {
+	parts, _ := albums.Get(albumOf(now))
+	parts = slices.Clone(parts)
+	i := slices.IndexFunc(parts, func(p update) bool { return p.Message.ID == now.ID })
+	if i < 0 {
+		return []update{{Message: now}}
+	}
+	parts[i].Message = now
+	return parts
+}
+
+func albumOf(m *message) string { return id(m.Chat.ID) + " " + m.Album }
 
 // lastAlbum returns where the album begins with which a batch ends; its length if there is none.
 func (c *Channel) lastAlbum(batch []json.RawMessage) int {

@@ -28,7 +28,7 @@ func (c *Channel) incoming(ctx context.Context, r *run, updates []update) (chann
 		m, ok := c.message(ctx, r, []update{{Message: u.ChannelPost}})
 		return m, ok && m.Mentioned
 	case u.Edited != nil:
-		m, ok := c.message(ctx, r, []update{{Message: u.Edited}})
+		m, ok := c.message(ctx, r, whole(c.recent, u.Edited))
 		m.Edited = true
 		return m, ok
 	case u.Membership != nil:
@@ -69,6 +69,9 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 	}
 	if m.InTopic {
 		in.At.Thread = id(m.Thread)
+	}
+	if len(updates) > 1 {
+		c.recent.Put(albumOf(m), updates)
 	}
 	var files []file
 	for _, u := range updates {

@@ -70,6 +70,8 @@ type Channel struct {
 
 	mu     sync.Mutex
 	albums map[string]*album // that arrive by requests
+
+	recent *recent.Cache[string, []update] // the newest albums, which somebody may edit
 }
 
 // The interfaces that a bot has.
@@ -129,6 +131,7 @@ func New(cfg Config) (*Channel, error) {
 		moves:   &moves{strconv.FormatInt(id, 10), recent.New[string, string](maxMoves), recent.New[string, string](maxMoves), records, log},
 		sent:    platform.NewSent(Platform),
 		albums:  map[string]*album{},
+		recent:  recent.New[string, []update](maxAlbums),
 	}, nil
 }
 

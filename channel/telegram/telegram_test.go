@@ -386,6 +386,10 @@ func TestAlbum(t *testing.T) {
 	if got := in.next(t); got.Text != "after" {
 		t.Errorf("after it: %+v", got)
 	}
+	s.Update("edited_message", object{"message_id": first, "from": ann, "chat": private, "media_group_id": "g", "caption": "both of them", "photo": []object{{"file_id": one}}})
+	if got := in.next(t); !got.Edited || got.Text != "both of them" || len(got.Files) != 2 {
+		t.Errorf("edited: %+v", got)
+	}
 }
 
 // TestExternal brings a message of another chat that is answered, and the words that were chosen.

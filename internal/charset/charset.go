@@ -36,9 +36,10 @@ func Decode(data []byte, label string) (text string, sure bool) {
 		return text, true
 	case strings.HasSuffix(label, "utf-7"):
 		return utf7(data)
-	case utf8.Valid(data) && (e == nil || e == charmap.Windows1252 && !ascii(data)):
-		// What is UTF-8 by chance in an old charset is no text.
+	case utf8.Valid(data) && e == nil:
 		return string(data), known
+	case utf8.Valid(data) && !ascii(data) && mislabelled(e, data):
+		return string(data), false
 	}
 	if e != nil {
 		if text, ok := decode(e, data); ok {
@@ -59,7 +60,7 @@ func Decode(data []byte, label string) (text string, sure bool) {
 
 // DecodeHTML does the same for a page, which may say its charset itself.
 func DecodeHTML(data []byte, label string) (text string, sure bool) {
-	if e, _ := find(strings.ToLower(label)); e == nil {
+	if e, known := find(strings.ToLower(label)); e == nil && (label == "" || !known) {
 		if _, name, _ := charset.DetermineEncoding(data, ""); name != "windows-1252" && name != "utf-8" {
 			label = name
 		}
@@ -128,11 +129,14 @@ var guesses = []struct {
 	charset encoding.Encoding
 	fits    func(data []byte, text string) bool
 }{
+	{korean.EUCKR, koreanWords},
 	{simplifiedchinese.GB18030, func(data []byte, _ string) bool { return common(data, 0xb0, 0xd7, 0xa1) }},
+	{japanese.EUCJP, func(_ []byte, text string) bool { return share(text, unicode.Hiragana, unicode.Katakana) > 0.3 }},
 	{traditionalchinese.Big5, func(data []byte, _ string) bool { return common(data, 0xa4, 0xc6, 0x40) }},
 	{japanese.ShiftJIS, func(_ []byte, text string) bool { return share(text, unicode.Hiragana, unicode.Katakana) > 0.3 }},
 	{korean.EUCKR, func(_ []byte, text string) bool { return share(text, unicode.Hangul) > 0.7 }},
 	{charmap.Windows1251, func(_ []byte, text string) bool { return russian(text) }},
+	{charmap.KOI8R, func(_ []byte, text string) bool { return russian(text) }},
 }
 
 // common reports whether the pairs of bytes beyond ASCII are mostly the usual characters of a
@@ -185,6 +189,33 @@ func russian(text string) bool {
 		}
 	}
 	return all > 1 && small*10 >= all*9
+}
+
+// mislabelled reports whether a text in UTF-8 is no text of the charset that it is said to have: in one
+// of single bytes it would be letters beside signs. In others, UTF-8 of two bytes may be chance.
+func mislabelled(e encoding.Encoding, data []byte) bool {
+	if _, single := e.(*charmap.Charmap); single {
+		return true
+	}
+	letters := 0
+	for _, r := range string(data) {
+		if r >= 0x800 && unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	return letters > 1
+}
+
+// koreanWords reports whether a text is Korean, whose bytes could be Chinese as well: of Hangul
+// alone, with spaces between words.
+func koreanWords(data []byte, text string) bool {
+	hangul, words := 0, strings.Fields(text)
+	for _, r := range text {
+		if unicode.Is(unicode.Hangul, r) {
+			hangul++
+		}
+	}
+	return hangul > 4 && len(words)*6 >= hangul && share(text, unicode.Hangul) > 0.9 && common(data, 0xb0, 0xc8, 0xa1)
 }
 
 // korean7 reads ISO-2022-KR, which no library here does: Korean in seven bits between two marks.

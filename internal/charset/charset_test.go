@@ -35,6 +35,12 @@ func TestDecode(t *testing.T) {
 		{"caf\x82", "cp437", "café"},
 		{"Hi +ZeVnLIqe-+-", "utf-7", "Hi 日本語+"},
 		{"\x80 5", "cp1252", "€ 5"},
+		{"\xeb\xcf\xc7\xc4\xc1 \xd7\xd9 \xcf\xd4\xd0\xd2\xc1\xd7\xc9\xd4\xc5 \xda\xc1\xcb\xc1\xda", "", "Когда вы отправите заказ"},
+		{"\xa4\xb3\xa4\xf3\xa4\xcb\xa4\xc1\xa4\xcf", "", "こんにちは"},
+		{"\xb0\xa8\xbb\xe7 \xc7\xd5\xb4\xcf\xb4\xd9", "", "감사 합니다"},
+		{"你好，请看", "gb2312", "你好，请看"},
+		{"привет", "windows-1251", "привет"},
+		{"\xc1\xaa\xcd\xa8", "gbk", "联通"}, // also UTF-8
 	} {
 		if got, _ := charset.Decode([]byte(c.data), c.label); got != c.want {
 			t.Errorf("%q as %q: %q, want %q", c.data, c.label, got, c.want)
@@ -43,6 +49,9 @@ func TestDecode(t *testing.T) {
 	page := `<html><head><meta http-equiv="Content-Type" content="text/html; charset=gb2312"></head>` + "\xc7\xeb"
 	if got, _ := charset.DecodeHTML([]byte(page), ""); !strings.HasSuffix(got, "请") {
 		t.Errorf("the page is %q", got)
+	}
+	if got, _ := charset.DecodeHTML([]byte(`<meta charset="gb2312"><p>你好`), "utf-8"); !strings.HasSuffix(got, "你好") {
+		t.Errorf("the page that was sent as UTF-8 is %q", got)
 	}
 }
 

@@ -141,6 +141,12 @@ func Start() *Server {
 			return handle(c)
 		}))
 	}
+	s.handle("GET /v1/rooms/{room}/relations/{event}/m.thread", s.holding(func(c *call) (any, *problem) {
+		if c.room = s.rooms[c.PathValue("room")]; c.room.membership(c.user.id) != "join" {
+			return nil, outside
+		}
+		return s.thread(c)
+	}))
 	s.handle("GET /v3/sync", s.sync)
 	s.Mux.HandleFunc("POST /_matrix/media/v3/upload", s.upload)
 	s.Mux.HandleFunc("GET /_matrix/client/v1/media/download/{server}/{media}", s.download)
@@ -394,6 +400,23 @@ func (s *Server) event(c *call) (any, *problem) {
 		return nil, &problem{http.StatusNotFound, "M_NOT_FOUND", "The event was not found or you do not have permission to read this event"}
 	}
 	return c.room.events[i], nil
+}
+
+func (s *Server) thread(c *call) (any, *problem) {
+	chunk := []*event{}
+	for _, e := range slices.Backward(c.room.events) {
+		var said struct {
+			Relates struct {
+				Type  string `json:"rel_type"`
+				Event string `json:"event_id"`
+			} `json:"m.relates_to"`
+		}
+		data, _ := json.Marshal(e.Content)
+		if json.Unmarshal(data, &said) == nil && said.Relates.Type == "m.thread" && said.Relates.Event == c.PathValue("event") {
+			chunk = append(chunk, e)
+		}
+	}
+	return Object{"chunk": chunk}, nil
 }
 
 func (s *Server) getState(c *call) (any, *problem) {

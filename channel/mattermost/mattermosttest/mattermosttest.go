@@ -98,6 +98,7 @@ func Start() *Server {
 		"GET channels/{chat}/posts": s.history,
 		"POST posts":                s.create,
 		"GET posts/{post}":          s.get,
+		"GET posts/{post}/thread":   s.thread,
 		"PUT posts/{post}/patch":    s.patch,
 		"POST files":                s.upload,
 		"GET files/{file}":          s.download,
@@ -299,6 +300,20 @@ func (s *Server) get(r *http.Request, _ Object) (int, any) {
 		return refuse(http.StatusNotFound, "app.post.get.app_error")
 	}
 	return http.StatusOK, p
+}
+
+func (s *Server) thread(r *http.Request, _ Object) (int, any) {
+	root := s.post(r.PathValue("post"))
+	if root == nil {
+		return refuse(http.StatusNotFound, "app.post.get.app_error")
+	}
+	posts, order := map[string]*Post{}, []string{}
+	for _, p := range s.posts {
+		if p.ID == root.ID || p.Root == root.ID {
+			posts[p.ID], order = p, append(order, p.ID)
+		}
+	}
+	return http.StatusOK, Object{"order": order, "posts": posts}
 }
 
 func (s *Server) patch(r *http.Request, body Object) (int, any) {
