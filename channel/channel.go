@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/etui-run/etui/channel/edited"
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/chat"
 )
@@ -130,6 +131,9 @@ type Incoming struct {
 	Added bool
 	// Former is the ID that the chat had before the platform gave it another one.
 	Former string
+
+	parts  []edited.Part // the messages that are one, if several are
+	before int           // bytes of Text that nobody has written
 }
 
 // Sender is who wrote a message, as the platform knows it.

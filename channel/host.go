@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel/body"
+	"github.com/etui-run/etui/channel/edited"
 	"github.com/etui-run/etui/channel/heard"
 	"github.com/etui-run/etui/channel/material"
 	"github.com/etui-run/etui/channel/rest"
@@ -119,6 +120,7 @@ type account struct {
 	crowd   *rate.Limiter                    // of strangers who are told that all places are taken
 	handled *recent.Cache[string,
 		string] // the senders of messages that were accepted, and of commands that were answered, here
+	edits  *edited.Memory
 	drafts *recent.Cache[string, *draft]
 	writer *writer
 	merger *merger
@@ -191,6 +193,7 @@ func New(c Config) (*Host, error) {
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
 			handled: recent.New[string, string](remembered), drafts: recent.New[string, *draft](remembered),
+			edits:  edited.New(),
 			writer: &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
 			rests:  rest.New(), heard: heard.New(a.Overhear),
 			merger:   &merger{wait: a.Merge, rows: map[string]*row{}},

@@ -2,9 +2,12 @@ package channel
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/etui-run/etui/channel/edited"
 )
 
 // maxMerged is how many messages in a row are one.
@@ -31,6 +34,7 @@ func WithNext(ctx context.Context, next func()) context.Context {
 type row struct {
 	parts  []Incoming
 	newest time.Time
+	closed bool          // it waits for no more parts
 	done   chan struct{} // closed when err is what became of all
 	err    error
 }
@@ -46,7 +50,10 @@ func (g *merger) join(ctx context.Context, m Incoming) (done bool, err error) {
 	next, ok := ctx.Value(nextKey{}).(func())
 	g.mu.Lock()
 	r := g.rows[m.row()]
-	if r == nil || !ok || len(r.parts) >= maxMerged || strings.HasPrefix(m.Text, "/") {
+	if r != nil && m.Edited {
+		return g.edit(ctx, r, m)
+	}
+	if r == nil || r.closed || !ok || len(r.parts) >= maxMerged || strings.HasPrefix(m.Text, "/") {
 		g.mu.Unlock()
 		return false, nil
 	}
@@ -56,6 +63,25 @@ func (g *merger) join(ctx context.Context, m Incoming) (done bool, err error) {
 	select {
 	case <-r.done:
 		return true, r.err
+	case <-ctx.Done():
+		return true, ctx.Err()
+	}
+}
+
+// edit gives a part of a row its newest text, and gives the lock back. Where the row is being handed over,
+// it waits for that.
+func (g *merger) edit(ctx context.Context, r *row, m Incoming) (done bool, err error) {
+	i := slices.IndexFunc(r.parts, func(p Incoming) bool { return p.ID == m.ID })
+	if done = i >= 0 && !r.closed; done {
+		r.parts[i].Text = m.Text
+	}
+	g.mu.Unlock()
+	if i < 0 || done {
+		return done, nil
+	}
+	select {
+	case <-r.done:
+		return false, nil
 	case <-ctx.Done():
 		return true, ctx.Err()
 	}
@@ -84,17 +110,24 @@ func (g *merger) merge(ctx context.Context, m Incoming) (_ Incoming, end func(er
 		rest := g.wait - time.Since(r.newest)
 		if waiting = rest > 0 && len(r.parts) < maxMerged && ctx.Err() == nil; waiting {
 			timer.Reset(rest)
-		} else if g.rows[m.row()] == r {
-			delete(g.rows, m.row())
+		} else {
+			r.closed = true
 		}
 		g.mu.Unlock()
 	}
-	for _, next := range r.parts[1:] {
-		m.Text = strings.TrimSpace(m.Text + "\n" + next.Text)
-		m.Files = append(m.Files, next.Files...)
-		m.At.Message = next.ID
+	m.Files = nil
+	for _, p := range r.parts {
+		m.parts = append(m.parts, edited.Part{Key: p.key(), Text: p.Text})
+		m.Files = append(m.Files, p.Files...)
+		m.At.Message = p.ID
 	}
+	m.Text = edited.Join(m.parts)
 	return m, func(err error) {
+		g.mu.Lock()
+		if g.rows[m.row()] == r {
+			delete(g.rows, m.row())
+		}
+		g.mu.Unlock()
 		r.err = err
 		close(r.done)
 	}
