@@ -31,15 +31,18 @@ func (c *Channel) incoming(ctx context.Context, r *run, updates []update) (chann
 	case u.Edited != nil:
 		m, ok := c.message(ctx, r, []update{{Message: u.Edited}})
 		m.Edited = true
+		if first, is := c.firsts.Get(id(u.chat()) + " " + u.Edited.Album); is {
+			m.ID = first // the text of an album may stand below any part
+		}
 		return m, ok
 	case u.Membership != nil:
-		return added(u)
+		return added(u, c.former(u.Membership.Chat.ID))
 	}
 	return channel.Incoming{}, false
 }
 
-// added tells of a group to which somebody has added the bot.
-func added(u update) (channel.Incoming, bool) {
+// added tells of a group to which somebody has added the bot. One that has moved is known already.
+func added(u update, known string) (channel.Incoming, bool) {
 	m := u.Membership
 	in := func(status string) bool {
 		return slices.Contains([]string{"member", "administrator", "restricted"}, status)
@@ -47,7 +50,7 @@ func added(u update) (channel.Incoming, bool) {
 	return channel.Incoming{
 		ID: "added-" + id(u.ID), From: person(m.From), At: channel.Address{Chat: id(m.Chat.ID)}, Group: true,
 		Added: true,
-	}, m.Chat.Type != "private" && m.Chat.Type != "channel" && in(m.New.Status) && !in(m.Old.Status)
+	}, known == "" && m.Chat.Type != "private" && m.Chat.Type != "channel" && in(m.New.Status) && !in(m.Old.Status)
 }
 
 func (c *Channel) message(ctx context.Context, r *run, updates []update) (channel.Incoming, bool) {
@@ -82,6 +85,9 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 			in.Text = text
 		}
 		files = append(files, attached(u.Message)...)
+	}
+	if m.Album != "" && len(updates) > 1 {
+		c.firsts.Put(in.At.Chat+" "+m.Album, in.ID)
 	}
 	in.Text = cmp.Or(in.Text, described(m))
 	if in.Text == "" && len(files) == 0 && m.External == nil {
@@ -391,12 +397,16 @@ const (
 	maxMoves = 1000
 )
 
-// move remembers that a group has become a supergroup, with a new ID.
+// move remembers that a group has a new ID. It is known by its first one, however often it moves.
 func (c *Channel) move(ctx context.Context, old, now string) {
-	if known, _ := c.moved.Get(old); known == now {
+	if known, _ := c.moved.Get(old); known == now || old == now {
 		return
 	}
 	c.remember(old, now)
+	if first, ok := c.formers.Get(old); ok && first != now {
+		old = first
+		c.remember(old, now)
+	}
 	c.log.InfoContext(ctx, "a Telegram group has become a supergroup; it keeps its rights and its conversation",
 		"old", old, "new", now)
 	kept, err := c.records.Records(ctx, moveKind)

@@ -65,7 +65,8 @@ type Channel struct {
 	done    *recent.Cache[int64, struct{}]    // updates that were handed over
 	roles   *platform.Facts[member, []string] // of people in groups
 	moved   *recent.Cache[string, string]     // groups that became supergroups, with their new IDs
-	formers *recent.Cache[string, string]     // the other way round
+	formers *recent.Cache[string, string]     // their first IDs, by each later one
+	firsts  *recent.Cache[string, string]     // the first parts of albums, by chat and album
 	records store.Records
 	sent    *platform.Sent
 
@@ -126,6 +127,7 @@ func New(cfg Config) (*Channel, error) {
 		done:  recent.New[int64, struct{}](4096),
 		roles: platform.NewFacts[member, []string](10_000, 5*time.Minute, 0),
 		moved: recent.New[string, string](maxMoves), formers: recent.New[string, string](maxMoves),
+		firsts:  recent.New[string, string](maxAlbums),
 		records: cmp.Or[store.Records](cfg.Records, &store.Memory{}),
 		sent:    platform.NewSent(Platform),
 		albums:  map[string]*album{},
