@@ -207,6 +207,11 @@ type (
 	Forgetter interface {
 		Forget(ctx context.Context, user string) (bool, error)
 	}
+	// Mover knows the chats to which the platform has given another ID: it returns the one that a chat
+	// has had first, or nothing.
+	Mover interface {
+		Former(chat string) string
+	}
 	// Prober says which account the channel has, after it has asked the platform.
 	Prober interface {
 		Probe(ctx context.Context) (account string, err error)

@@ -445,7 +445,9 @@ func (h *Host) Place(name, chat string) (session.Key, json.RawMessage, error) {
 		return "", nil, fmt.Errorf("the channel %s names no chat %q under allow or groups, so nothing can be sent there", name, chat)
 	}
 	to := Address{Chat: chat}
-	who, err := a.engine.Agents().Whoami(a.message(context.Background(), Incoming{From: Sender{ID: chat}, At: to, Group: group}))
+	who, err := a.engine.Agents().Whoami(a.message(context.Background(), Incoming{
+		From: Sender{ID: chat}, At: to, Group: group, Former: former(a.Channel, chat),
+	}))
 	return who.Session, place{name, to}.raw(), err
 }
 

@@ -73,7 +73,8 @@ func (h *Host) Chat(_ context.Context, name string) (inquiry.Place, bool) {
 		return inquiry.Place{}, false
 	}
 	return inquiry.Place{To: place{a.Name, Address{Chat: id}}.raw(), From: identity.Caller{
-		Channel: a.traits.Platform, Account: a.Name, Chat: a.scoped(id), Attrs: map[string]string{"account": a.Name, "chat_kind": "group"},
+		Channel: a.traits.Platform, Account: a.Name, Chat: a.scoped(cmp.Or(former(a.Channel, id), id)),
+		Attrs: map[string]string{"account": a.Name, "chat_kind": "group"},
 	}}, true
 }
 

@@ -49,7 +49,7 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 	}
 	if m.Group && (!a.inGroup(m) || !m.Mentioned && !a.Always) {
 		if a.inGroup(m) {
-			a.heard.Hear(m.home(), m.said())
+			a.heard.Hear(a.heard.Key(m.At.Chat, m.home()), m.said())
 		}
 		return nil
 	}
@@ -81,7 +81,7 @@ func (a *account) take(ctx context.Context, m Incoming) error {
 		return err
 	}
 	if m.Group && !strings.HasPrefix(em.Text, "/") {
-		said := a.heard.Before(m.home(), m.said(), time.Now())
+		said := a.heard.Before(a.heard.Key(m.At.Chat, m.home()), m.said(), time.Now())
 		m.before, em.Text = len(said), said+em.Text
 	}
 	return a.send(ctx, m, em)
@@ -157,6 +157,14 @@ func (a *Account) inGroup(m Incoming) bool {
 // home is the ID by which a chat is known: the one that it has had first, so that its conversation and
 // rights stay when a platform gives it another one.
 func (m Incoming) home() string { return cmp.Or(m.Former, m.At.Chat) }
+
+// former returns the ID that a chat has had first; empty if it has had one only.
+func former(c Channel, chat string) string {
+	if m, ok := c.(Mover); ok {
+		return m.Former(chat)
+	}
+	return ""
+}
 
 // allowed reports whether somebody may write directly.
 func (a *account) allowed(ctx context.Context, s Sender) bool {

@@ -3,7 +3,6 @@ package telegram
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,7 +35,7 @@ func (c *Channel) incoming(ctx context.Context, r *run, updates []update) (chann
 		}
 		return m, ok
 	case u.Membership != nil:
-		return added(u, c.former(u.Membership.Chat.ID))
+		return added(u, c.Former(id(u.Membership.Chat.ID)))
 	}
 	return channel.Incoming{}, false
 }
@@ -56,11 +55,11 @@ func added(u update, known string) (channel.Incoming, bool) {
 func (c *Channel) message(ctx context.Context, r *run, updates []update) (channel.Incoming, bool) {
 	me, m := r.me, updates[0].Message
 	if m.MigrateTo != 0 {
-		c.move(ctx, id(m.Chat.ID), id(m.MigrateTo))
+		c.moves.Move(ctx, id(m.Chat.ID), id(m.MigrateTo))
 		return channel.Incoming{}, false
 	}
 	if m.MovedFrom != 0 {
-		c.move(ctx, id(m.MovedFrom), id(m.Chat.ID))
+		c.moves.Move(ctx, id(m.MovedFrom), id(m.Chat.ID))
 		return channel.Incoming{}, false
 	}
 	if m.From != nil && m.From.ID == c.id {
@@ -69,7 +68,7 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 	in := channel.Incoming{
 		ID: id(m.ID), From: sender(m), Group: m.Chat.Type != "private",
 		At:   channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)},
-		Time: time.Unix(m.Date, 0), Former: c.former(m.Chat.ID),
+		Time: time.Unix(m.Date, 0), Former: c.Former(id(m.Chat.ID)),
 	}
 	if m.InTopic {
 		in.At.Thread = id(m.Thread)
@@ -388,57 +387,4 @@ func (c *Channel) standing(ctx context.Context, who member) []string {
 		// Somebody who has left or was never in, such as who comments on a channel's post.
 		return []string{"guest"}, true
 	})
-}
-
-// moveKind is the kind of the records of groups that became supergroups, by their new IDs, and maxMoves
-// how many are kept.
-const (
-	moveKind = "telegram-moved"
-	maxMoves = 1000
-)
-
-// move remembers that a group has a new ID. It is known by its first one, however often it moves.
-func (c *Channel) move(ctx context.Context, old, now string) {
-	if known, _ := c.moved.Get(old); known == now || old == now {
-		return
-	}
-	c.remember(old, now)
-	if first, ok := c.formers.Get(old); ok && first != now {
-		old = first
-		c.remember(old, now)
-	}
-	c.log.InfoContext(ctx, "a Telegram group has become a supergroup; it keeps its rights and its conversation",
-		"old", old, "new", now)
-	kept, err := c.records.Records(ctx, moveKind)
-	if err == nil && len(kept) < maxMoves {
-		value, _ := json.Marshal(old) // a text
-		err = c.records.Put(ctx, moveKind, id(c.id)+":"+now, value)
-	}
-	if err != nil || len(kept) >= maxMoves {
-		c.log.WarnContext(ctx,
-			"after a restart the group will be another one: write its new ID into the configuration", "new", now, "error", err)
-	}
-}
-
-func (c *Channel) remember(old, now string) {
-	c.moved.Put(old, now)
-	c.formers.Put(now, old)
-}
-
-// recall reads which groups became supergroups.
-func (c *Channel) recall(ctx context.Context) error {
-	kept, err := c.records.Records(ctx, moveKind)
-	for _, r := range kept {
-		var old string
-		if now, mine := strings.CutPrefix(r.Key, id(c.id)+":"); mine && json.Unmarshal(r.Value, &old) == nil {
-			c.remember(old, now)
-		}
-	}
-	return err
-}
-
-// former returns the ID that a supergroup had as a group; empty if it had none.
-func (c *Channel) former(chat int64) string {
-	old, _ := c.formers.Get(id(chat))
-	return old
 }

@@ -47,13 +47,13 @@ const maxHops = 3
 // those of the old chat there.
 func (c *Channel) in(ctx context.Context, to channel.Address, f func(at channel.Address) error) error {
 	at := to
-	if moved, ok := c.moved.Get(to.Chat); ok {
-		at = channel.Address{Chat: moved}
+	if now := c.moves.Newest(to.Chat); now != to.Chat {
+		at = channel.Address{Chat: now}
 	}
 	err := f(at)
 	var now *migrated
 	for hop := 0; hop < maxHops && errors.As(err, &now); hop++ {
-		c.move(ctx, at.Chat, id(now.to))
+		c.moves.Move(ctx, at.Chat, id(now.to))
 		at = channel.Address{Chat: id(now.to)}
 		err = f(at)
 	}
@@ -181,7 +181,7 @@ func (c *Channel) press(ctx context.Context, cb *callback) (channel.Incoming, bo
 	m := cb.Message
 	in := channel.Incoming{
 		ID: "button-" + cb.ID, From: person(cb.From), Group: m.Chat.Type != "private", Mentioned: true,
-		At: channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)}, Former: c.former(m.Chat.ID),
+		At: channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)}, Former: c.Former(id(m.Chat.ID)),
 	}
 	in.Text, _ = strings.CutPrefix(cb.Data, say)
 	if m.InTopic {

@@ -64,8 +64,7 @@ type Channel struct {
 	offset  int64                             // of the next update; Run's
 	done    *recent.Cache[int64, struct{}]    // updates that were handed over
 	roles   *platform.Facts[member, []string] // of people in groups
-	moved   *recent.Cache[string, string]     // groups that became supergroups, with their new IDs
-	formers *recent.Cache[string, string]     // their first IDs, by each later one
+	moves   *platform.Moves                   // of groups that became supergroups
 	firsts  *recent.Cache[string, string]     // the first parts of albums, by chat and album
 	records store.Records
 	sent    *platform.Sent
@@ -82,6 +81,7 @@ var (
 	_ channel.Menu    = (*Channel)(nil)
 	_ channel.Webhook = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
+	_ channel.Mover   = (*Channel)(nil)
 )
 
 // run is what a running channel has.
@@ -121,18 +121,23 @@ func New(cfg Config) (*Channel, error) {
 	}
 	secret := hmac.New(sha256.New, []byte(cfg.Token))
 	secret.Write([]byte("etui: webhook"))
+	records := cmp.Or[store.Records](cfg.Records, &store.Memory{})
+	log := cmp.Or(cfg.Log, slog.Default())
 	return &Channel{
 		api: &api{client, cfg.Token}, id: id, webhook: cfg.Webhook, secret: hex.EncodeToString(secret.Sum(nil)),
-		log: cmp.Or(cfg.Log, slog.Default()), dialect: dialect(),
-		done:  recent.New[int64, struct{}](4096),
-		roles: platform.NewFacts[member, []string](10_000, 5*time.Minute, 0),
-		moved: recent.New[string, string](maxMoves), formers: recent.New[string, string](maxMoves),
+		log: log, dialect: dialect(),
+		done:    recent.New[int64, struct{}](4096),
+		roles:   platform.NewFacts[member, []string](10_000, 5*time.Minute, 0),
 		firsts:  recent.New[string, string](maxAlbums),
-		records: cmp.Or[store.Records](cfg.Records, &store.Memory{}),
+		moves:   platform.NewMoves(Platform, log, records),
+		records: records,
 		sent:    platform.NewSent(Platform),
 		albums:  map[string]*album{},
 	}, nil
 }
+
+// Former implements [channel.Mover].
+func (c *Channel) Former(chat string) string { return c.moves.Former(chat) }
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
@@ -158,7 +163,7 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
-	if err := c.recall(ctx); err != nil {
+	if err := c.moves.Open(ctx, id(c.id)); err != nil {
 		return err
 	}
 	r := &run{platform.NewIntake("Telegram", c.log, in, platform.NewSeen()), me, ctx}
