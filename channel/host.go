@@ -120,10 +120,11 @@ type account struct {
 	crowd   *rate.Limiter                    // of strangers who are told that all places are taken
 	handled *recent.Cache[string,
 		string] // the senders of messages that were accepted, and of commands that were answered, here
-	edits  *edited.Memory
-	drafts *recent.Cache[string, *draft]
-	writer *writer
-	merger *merger
+	edits   *edited.Memory
+	doubted *recent.Cache[int64, time.Time] // when letters had failed often
+	drafts  *recent.Cache[string, *draft]
+	writer  *writer
+	merger  *merger
 
 	rests    *rest.Rests
 	heard    *heard.Memory
@@ -193,9 +194,11 @@ func New(c Config) (*Host, error) {
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
 			handled: recent.New[string, string](remembered), drafts: recent.New[string, *draft](remembered),
-			edits:  edited.New(),
-			writer: &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
-			rests:  rest.New(), heard: heard.New(a.Overhear),
+			edits: edited.New(), doubted: recent.New[int64, time.Time](remembered),
+			writer: &writer{
+				a.Channel, traits, h.file, recent.New[string, bool](remembered), recent.New[string, int](remembered),
+			},
+			rests: rest.New(), heard: heard.New(a.Overhear),
 			merger:   &merger{wait: a.Merge, rows: map[string]*row{}},
 			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})

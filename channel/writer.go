@@ -23,6 +23,7 @@ type writer struct {
 	traits  Traits
 	file    func(ctx context.Context, sha256 string) (chat.File, error) // with its bytes
 	sent    *recent.Cache[string, bool]                                 // parts of letters, by key
+	failed  *recent.Cache[string, int]                                  // how often each has failed in a row
 }
 
 // writeText sends a text in as many messages as it takes.
@@ -54,6 +55,10 @@ func (w *writer) writeParts(ctx context.Context, to Address, parts []string, fir
 	return nil
 }
 
+// stubborn is how often a message fails before other forms are tried although the platform says that it may
+// work later: some answer so to a message that they cannot read.
+const stubborn = 4
+
 // minCut is how long a text is at least that is sent in parts because it was not taken whole.
 const minCut = 400
 
@@ -61,7 +66,14 @@ const minCut = 400
 // outside of the thread, without markup, in shorter parts, as a file. An error is the first one then.
 func (w *writer) send(ctx context.Context, m Outgoing) error {
 	_, first := w.channel.Send(ctx, m)
-	if tried := m.Key + "~"; !refused(first) || m.Key != "" && !w.sent.Add(tried, true) {
+	fails := func(err error) bool { return refused(err) }
+	if m.Key != "" && momentary(first) {
+		n, _ := w.failed.Get(m.Key)
+		if w.failed.Put(m.Key, n+1); n+1 >= stubborn {
+			fails = func(err error) bool { return refused(err) || momentary(err) }
+		}
+	}
+	if tried := m.Key + "~"; !fails(first) || m.Key != "" && !w.sent.Add(tried, true) {
 		return first // all forms were tried before
 	}
 	unthreaded, plain := m, m
@@ -97,7 +109,7 @@ func (w *writer) send(ctx context.Context, m Outgoing) error {
 	err := first
 	for i, form := range forms {
 		outside := form[0].To.Thread != m.To.Thread
-		if !refused(err) || errors.Is(first, ErrGone) && !outside { // what is gone may be the thread
+		if !fails(err) || errors.Is(first, ErrGone) && !outside { // what is gone may be the thread
 			continue
 		}
 		for n, part := range form {
@@ -109,7 +121,7 @@ func (w *writer) send(ctx context.Context, m Outgoing) error {
 			}
 		}
 	}
-	if refused(err) {
+	if fails(err) {
 		return first
 	}
 	return err
