@@ -69,6 +69,7 @@ type Channel struct {
 	seen    *platform.Seen
 	sent    *platform.Sent
 	authors *recent.Cache[string, string] // by post that begins a thread
+	kinds   *recent.Cache[string, bool]   // by chat: whether it is a direct one
 	people  *platform.People
 }
 
@@ -99,6 +100,7 @@ func New(config Config) (*Channel, error) {
 	return &Channel{
 		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform), authors: recent.New[string, string](maxKnown),
+		kinds:  recent.New[string, bool](maxKnown),
 		people: platform.NewPeople(),
 	}, nil
 }

@@ -163,6 +163,36 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// TestEdited: an edited post comes once for each text, and the bot says when it was added to a channel.
+func TestEdited(t *testing.T) {
+	t.Parallel()
+	s, _, in := begin(t)
+	id := s.Write(post{User: ann, Chat: town, Message: "@etui first"})
+	if m := in.next(t); m.Edited || m.Text != "first" {
+		t.Errorf("%+v", m)
+	}
+	edit := func(text string, at int64) {
+		text = fmt.Sprintf(`{"id":%q,"user_id":%q,"channel_id":%q,"create_at":5,"edit_at":%d,"message":%q}`, id, ann, town, at, text)
+		s.Event("post_edited", mattermosttest.Object{"post": text})
+	}
+	edit("@etui first", 0) // it was pinned
+	edit("@etui second", 7)
+	edit("@etui second", 7) // somebody has reacted
+	edit("@etui third", 8)
+	for _, want := range []string{"second", "third"} {
+		if m := in.next(t); !m.Edited || m.ID != id || m.Text != want || !m.Mentioned || !m.Group {
+			t.Errorf("edited: %+v", m)
+		}
+	}
+	for _, who := range []string{ann, mattermosttest.Bot} {
+		s.Write(post{User: ann, Chat: town, Message: "added", Type: "system_add_to_channel",
+			Props: mattermosttest.Object{"addedUserId": who}})
+	}
+	if m := in.next(t); !m.Added || !m.Group || m.At.Chat != town || m.From.ID != ann {
+		t.Errorf("added: %+v", m)
+	}
+}
+
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	s, _, in := begin(t)
