@@ -24,6 +24,9 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
+	if err := c.moves.Open(ctx, self.Team+" "+self.User); err != nil {
+		return err
+	}
 	s := &session{c, platform.NewIntake("Slack", c.log, in, c.seen), self}
 	return s.Intake.Run(ctx, func(ctx context.Context) error {
 		if c.config.AppToken != "" {
@@ -37,7 +40,12 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 
 // take completes a message and hands it over, unless that was done before.
 func (s *session) take(ctx context.Context, a *arrival) error {
+	if a.moved != "" {
+		s.moves.Move(ctx, a.moved, a.At.Chat)
+		return nil
+	}
 	m := a.Incoming
+	m.Former = s.moves.Former(m.At.Chat)
 	if a.below && !m.Mentioned {
 		hoped := m
 		hoped.Mentioned = true
