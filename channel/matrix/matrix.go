@@ -101,6 +101,7 @@ type Channel struct {
 	levels  *platform.Facts[string, powerLevels] // by room
 	told    *platform.Seen                       // encrypted rooms that were told so
 	reading chan struct{}                        // a place for each receipt that is on its way
+	moves   *platform.Moves                      // rooms that were replaced
 	resolve sync.Mutex                           // while a direct chat is found or begun
 }
 
@@ -109,6 +110,7 @@ var (
 	_ channel.Typer   = (*Channel)(nil)
 	_ channel.Editor  = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
+	_ channel.Mover   = (*Channel)(nil)
 )
 
 // New checks a configuration. It connects to nothing.
@@ -139,10 +141,13 @@ func New(config Config) (*Channel, error) {
 		sent: platform.NewSent(Platform), names: recent.New[string, string](maxKnown),
 		places: platform.NewFacts[string, bool](maxKnown, knownFor, 0),
 		levels: platform.NewFacts[string, powerLevels](maxKnown/8, knownFor, 0), told: platform.NewSeen(),
-		reading: make(chan struct{}, 4),
+		reading: make(chan struct{}, 4), moves: platform.NewMoves(Platform, platform.Log(config.Log), config.Records),
 	}
 	return c, nil
 }
+
+// Former implements [channel.Mover].
+func (c *Channel) Former(chat string) string { return c.moves.Former(chat) }
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
