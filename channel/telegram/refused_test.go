@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/channeltest"
@@ -46,6 +47,20 @@ func TestRefusals(t *testing.T) {
 		_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "4711"}, Text: "x"})
 		if got := channeltest.Meaning(err); got != want {
 			t.Errorf("%d %s is about the %s, want the %s: %v", says.Code, says.Description, got, want, err)
+		}
+	}
+}
+
+// TestAbsurdWaits: a chat waits for an hour at most before it is tried again, however long Telegram wants that.
+func TestAbsurdWaits(t *testing.T) {
+	t.Parallel()
+	s, c, _ := conversation(t)
+	for after, want := range map[int]time.Duration{2_000_000_000: time.Hour, -5: 5 * time.Second, 40: 40 * time.Second} {
+		s.Fail("sendMessage", telegramtest.Failure{Code: 429, Description: "Too Many Requests", RetryAfter: after})
+		_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "4711"}, Text: "x"})
+		var limited *channel.Limited
+		if !errors.As(err, &limited) || limited.After != want {
+			t.Errorf("%d s: %v", after, err)
 		}
 	}
 }
