@@ -88,6 +88,8 @@ func (s *session) complete(ctx context.Context, a *arrival) error {
 	}
 	if s.Wants(ctx, a.Incoming) {
 		a.Files = s.load(ctx, a.files)
+	} else {
+		a.Text = platform.Unread(a.Text, a.files, func(f attachment) string { return f.Filename })
 	}
 	return nil
 }

@@ -247,11 +247,12 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 		}
 		a.files = append(a.files, answers.files...)
 	}
-	if !channel.Wanted(ctx, r.in, a.Incoming) {
-		return false, nil
-	}
 	if a.From.Name, err = r.name(ctx, room, a.From.ID); err != nil {
 		return false, err
+	}
+	if !channel.Wanted(ctx, r.in, a.Incoming) { // it may be overheard
+		a.Text = platform.Unread(a.Text, a.files, func(f file) string { return f.name })
+		return false, nil
 	}
 	if a.Group {
 		if a.From.Roles, err = r.roles(ctx, room, a.From.ID); err != nil {

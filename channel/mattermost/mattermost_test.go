@@ -163,6 +163,25 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// aloof wants nothing of a group that does not mention the bot.
+type aloof struct{ got }
+
+func (aloof) Wants(_ context.Context, m channel.Incoming) bool { return !m.Group || m.Mentioned }
+
+// TestOverheard: what does not mention the bot comes with the name of who said it and those of its files, and
+// without their bytes.
+func TestOverheard(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	in := make(got, 8)
+	run(t, s.Channel(t), aloof{in})
+	s.ready()
+	s.Write(post{User: ann, Chat: town, Message: "look", Files: []string{s.Upload("a.pdf", "application/pdf", []byte("%PDF-"))}})
+	if m := in.next(t); m.From.Name != "Ann" || m.Text != "look\n(a file: a.pdf)" || len(m.Files) > 0 {
+		t.Errorf("%+v", m)
+	}
+}
+
 // TestEdited: an edited post comes once for each text, and the bot says when it was added to a channel.
 func TestEdited(t *testing.T) {
 	t.Parallel()

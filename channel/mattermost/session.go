@@ -285,9 +285,15 @@ func (s *session) take(ctx context.Context, p post) error {
 			m.Text = strings.TrimSpace(s.self.mention.ReplaceAllString(m.Text, "$1$2"))
 			m.At.Thread = cmp.Or(p.Root, p.ID) // the reply begins a thread, and what is written there belongs to it
 		}
-		if s.Wants(ctx, m) {
+		hoped := m
+		hoped.Mentioned = m.Group
+		if s.Wants(ctx, hoped) { // it may be overheard
 			s.people.Introduce(ctx, &m.From, s.meet)
+		}
+		if s.Wants(ctx, m) {
 			m.Files = s.load(ctx, p.Metadata.Files)
+		} else {
+			m.Text = platform.Unread(m.Text, p.Metadata.Files, func(f file) string { return f.Name })
 		}
 		return nil
 	})

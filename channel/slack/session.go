@@ -53,6 +53,7 @@ func (s *session) take(ctx context.Context, a *arrival) error {
 	}
 	wanted := s.Wants(ctx, m)
 	if !wanted {
+		m.Text = platform.Unread(m.Text, a.files, func(f file) string { return cmp.Or(f.Name, f.Title) })
 		a.files = nil
 	}
 	return s.Hand(ctx, a.ID+a.edit, &m, len(a.files) > 0, func(ctx context.Context) error {

@@ -119,6 +119,7 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 		files = append(files, attached(&m.External.message)...)
 	}
 	if !r.Wants(ctx, in) {
+		in.Text = platform.Unread(in.Text, files, func(f file) string { return f.Name })
 		return in, true
 	}
 	in.Files = c.fetch(ctx, files)

@@ -1,8 +1,10 @@
 package telegram_test
 
 import (
+	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -177,5 +179,27 @@ func TestPlacesMove(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// aloof wants what mentions the bot.
+type aloof struct{ *inbox }
+
+func (aloof) Wants(_ context.Context, m channel.Incoming) bool { return m.Mentioned }
+
+// TestOverheardFiles: what does not mention the bot comes with the names of its files, and without their bytes.
+func TestOverheardFiles(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	c, in := newChannel(t, telegram.Config{Token: s.Token, URL: s.URL}), aloof{&inbox{got: make(chan channel.Incoming, 1)}}
+	ctx, stop := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	defer stop()
+	ended.Go(func() { _ = c.Run(ctx, in) })
+	s.Write(object{"from": ann, "chat": object{"id": -5, "type": "group"},
+		"document": object{"file_id": s.Upload([]byte("%PDF-")), "file_name": "a.pdf"}})
+	if m := in.next(t); m.Text != "(a file: a.pdf)" || len(m.Files) > 0 {
+		t.Errorf("%+v", m)
 	}
 }
