@@ -14,7 +14,6 @@ import (
 	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/outbox"
-	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 )
 
@@ -183,17 +182,10 @@ func (a *account) giveUp(ctx context.Context, to Address, l outbox.Letter, why e
 	if errors.Is(why, ErrGone) {
 		return
 	}
-	if err := a.tellLost(ctx, to, l); err != nil {
+	if err := a.writer.tellLost(ctx, to, l); err != nil {
 		a.log.WarnContext(ctx, "nobody could be told that a reply was given up", "channel", a.Name, "item",
 			l.ID, "error", err)
 	}
-}
-
-// tellLost tells the person, once, that a reply cannot be shown.
-func (a *account) tellLost(ctx context.Context, to Address, l outbox.Letter) error {
-	text := phrase.In(l.Language, "There is a reply for you here that cannot be shown: it was refused or came too late. "+
-		"Whoever runs this service can read it.")
-	return a.writer.writeText(ctx, to, text, nil, fmt.Sprint(letterKey, l.ID, "-lost"))
 }
 
 // deliverAll delivers letters of a session in their order, until one fails. It returns how
@@ -250,7 +242,7 @@ func (a *account) deliverOne(ctx context.Context, l outbox.Letter) bool {
 	case err == nil:
 		a.succeeded()
 	case errors.Is(err, ErrGone), time.Since(l.Asked) > tooOld, errors.Is(err, ErrRejected) && l.Tries >= rejections,
-		l.Tries >= hopeless && momentary(err) && (a.arrives(l) || a.tellLost(going, to.Address, l) == nil):
+		l.Tries >= hopeless && momentary(err) && (a.arrives(l) || a.writer.tellLost(going, to.Address, l) == nil):
 		a.giveUp(going, to.Address, l, err)
 		return true
 	default:

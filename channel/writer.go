@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/outbox"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 )
 
@@ -129,6 +130,13 @@ func (w *writer) send(ctx context.Context, m Outgoing) error {
 
 // refused reports whether an error is for good, for a message or for a chat.
 func refused(err error) bool { return errors.Is(err, ErrRejected) || errors.Is(err, ErrGone) }
+
+// tellLost tells the person, once, that a reply cannot be shown.
+func (w *writer) tellLost(ctx context.Context, to Address, l outbox.Letter) error {
+	text := phrase.In(l.Language, "There is a reply for you here that cannot be shown: it was refused or came too late. "+
+		"Whoever runs this service can read it.")
+	return w.writeText(ctx, to, text, nil, fmt.Sprint(letterKey, l.ID, "-lost"))
+}
 
 // readFiles returns the files of a letter with their bytes, and a line for each that cannot be
 // sent.
