@@ -264,7 +264,7 @@ func TestStubborn(t *testing.T) {
 			[]string{"you said bad, and 1 messages were here", "you said good, and 3 messages were here"}},
 		"in no form": {func(m channel.Outgoing) bool { return strings.Contains(m.Text, "bad") }, 4 * time.Minute,
 			[]string{lost, "you said good, and 3 messages were here"}},
-		"nothing arrives": {func(channel.Outgoing) bool { return true }, 20 * time.Hour, nil},
+		"nothing arrives": {func(channel.Outgoing) bool { return true }, 30 * time.Minute, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
