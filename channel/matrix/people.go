@@ -98,7 +98,9 @@ func (c *Channel) marked(ctx context.Context, person, room string) error {
 
 // listed reports whether the configuration says that a room is a group.
 func (c *Channel) listed(room string) bool {
-	return slices.Contains(c.config.Groups, room) || slices.Contains(c.config.Groups, c.Former(room)) || slices.Contains(c.config.Groups, channel.Everybody) && !c.directs.has(room)
+	groups := c.config.Groups
+	return slices.Contains(groups, room) || slices.Contains(groups, c.Former(room)) ||
+		slices.Contains(groups, channel.Everybody) && !c.directs.has(room)
 }
 
 // group reports whether a room is one for several people: one that the configuration lists, or
