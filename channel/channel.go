@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/etui-run/etui/channel/edited"
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/phrase"
@@ -134,6 +135,9 @@ type Incoming struct {
 	Added bool
 	// Former is the ID that the chat had before the platform gave it another one.
 	Former string
+
+	parts  []edited.Part // the messages that are one, if several are
+	before int           // bytes of Text that nobody has written
 }
 
 // Sender is who wrote a message, as the platform knows it.
@@ -206,6 +210,11 @@ type (
 	// whether there was something.
 	Forgetter interface {
 		Forget(ctx context.Context, user string) (bool, error)
+	}
+	// Mover knows the chats to which the platform has given another ID: it returns the one that a chat
+	// has had first, or nothing.
+	Mover interface {
+		Former(chat string) string
 	}
 	// Prober says which account the channel has, after it has asked the platform.
 	Prober interface {

@@ -15,7 +15,6 @@ import (
 	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/outbox"
-	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 )
 
@@ -28,10 +27,9 @@ const (
 	tooOld = 7 * 24 * time.Hour
 	// rejections is how often a letter is tried that the platform does not take in any form.
 	rejections = 3
-	// hopeless is how often a letter is tried while others arrive, and lately is how long ago
-	// one arrived then: the platform does not want this one.
-	hopeless = 10
-	lately   = 10 * time.Minute
+	// hopeless is how often a letter is tried if others arrive meanwhile, or the line that says that
+	// it cannot be shown: the platform does not want this one, whatever it says.
+	hopeless = 8
 	// brief is how long the end of a limit on edits is waited for; beyond it the reply comes as a
 	// message of its own.
 	brief = 5 * time.Second
@@ -185,9 +183,7 @@ func (a *account) giveUp(ctx context.Context, to Address, l outbox.Letter, why e
 	if errors.Is(why, ErrGone) {
 		return
 	}
-	text := phrase.In(l.Language, "There is a reply for you here that cannot be shown: it was refused or came too late. "+
-		"Whoever runs this service can read it.")
-	if err := a.writer.writeText(ctx, to, l.Language, text, nil, fmt.Sprint(letterKey, l.ID, "-lost")); err != nil {
+	if err := a.writer.tellLost(ctx, to, l); err != nil {
 		a.log.WarnContext(ctx, "nobody could be told that a reply was given up", "channel", a.Name, "item",
 			l.ID, "error", err)
 	}
@@ -247,12 +243,15 @@ func (a *account) deliverOne(ctx context.Context, l outbox.Letter) bool {
 	case err == nil:
 		a.succeeded()
 	case errors.Is(err, ErrGone), time.Since(l.Asked) > tooOld, errors.Is(err, ErrRejected) && l.Tries >= rejections,
-		l.Tries >= hopeless && a.arrives() && !errors.Is(err, ErrRefused) && !errors.As(err, new(*Limited)):
+		l.Tries >= hopeless && momentary(err) && (a.arrives(l) || a.writer.tellLost(going, to.Address, l) == nil):
 		a.giveUp(going, to.Address, l, err)
 		return true
 	default:
 		if ctx.Err() == nil {
 			a.failed(ctx, rest.Sending, to.Chat, err)
+		}
+		if l.Tries >= hopeless/2 {
+			a.doubted.Add(l.ID, time.Now())
 		}
 		l.Reason = err.Error()
 		_ = a.engine.Outbox().Undelivered(going, l) // it is tried again all the same
@@ -309,11 +308,19 @@ func (a *account) succeeded() {
 	a.failures = 0
 }
 
-// arrives reports whether something has arrived lately.
-func (a *account) arrives() bool {
+// arrives reports whether something has arrived since a letter had failed so often that it may be the fault
+// of the letter.
+func (a *account) arrives(l outbox.Letter) bool {
+	since, ok := a.doubted.Get(l.ID)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return time.Since(a.arrived) < lately
+	return ok && a.arrived.After(since)
+}
+
+// momentary reports whether an error says nothing but that something did not work now.
+func momentary(err error) bool {
+	return err != nil && !refused(err) && !errors.Is(err, ErrRefused) && !errors.As(err, new(*Limited)) &&
+		!errors.Is(err, context.Canceled)
 }
 
 // failed makes rest what the platform asks for, and the account when nothing arrives any more. A

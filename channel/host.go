@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etui-run/etui/channel/body"
+	"github.com/etui-run/etui/channel/edited"
 	"github.com/etui-run/etui/channel/heard"
 	"github.com/etui-run/etui/channel/material"
 	"github.com/etui-run/etui/channel/names"
@@ -121,9 +122,11 @@ type account struct {
 	crowd   *rate.Limiter                    // of strangers who are told that all places are taken
 	handled *recent.Cache[string,
 		string] // the senders of messages that were accepted, and of commands that were answered, here
-	drafts *recent.Cache[string, *draft]
-	writer *writer
-	merger *merger
+	edits   *edited.Memory
+	doubted *recent.Cache[int64, time.Time] // when letters had failed often
+	drafts  *recent.Cache[string, *draft]
+	writer  *writer
+	merger  *merger
 
 	rests    *rest.Rests
 	heard    *heard.Memory
@@ -197,8 +200,11 @@ func New(c Config) (*Host, error) {
 			Account: a, Host: h, traits: traits, ids: names.Names{Account: a.Name, Platform: traits.Platform, Local: traits.Local, Accounts: all}, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
 			handled: recent.New[string, string](remembered), drafts: recent.New[string, *draft](remembered),
-			writer: &writer{a.Channel, traits, h.file, recent.New[string, bool](remembered)},
-			rests:  rest.New(), heard: heard.New(a.Overhear),
+			edits: edited.New(), doubted: recent.New[int64, time.Time](remembered),
+			writer: &writer{
+				a.Channel, traits, h.file, recent.New[string, bool](remembered), recent.New[string, int](remembered),
+			},
+			rests: rest.New(), heard: heard.New(a.Overhear),
 			merger:   &merger{wait: a.Merge, rows: map[string]*row{}},
 			underWay: make(chan struct{}, maxSending), settled: make(chan struct{}, 1),
 		})
@@ -448,7 +454,9 @@ func (h *Host) Place(name, chat string) (session.Key, json.RawMessage, error) {
 		return "", nil, fmt.Errorf("the channel %s names no chat %q under allow or groups, so nothing can be sent there", name, chat)
 	}
 	to := Address{Chat: chat}
-	who, err := a.engine.Agents().Whoami(a.message(context.Background(), Incoming{From: Sender{ID: chat}, At: to, Group: group}))
+	who, err := a.engine.Agents().Whoami(a.message(context.Background(), Incoming{
+		From: Sender{ID: chat}, At: to, Group: group, Former: former(a.Channel, chat),
+	}))
 	return who.Session, place{name, to}.raw(), err
 }
 

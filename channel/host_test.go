@@ -973,3 +973,46 @@ func TestPostElsewhere(t *testing.T) {
 		}
 	})
 }
+
+// moving is a place whose chat -1005 was -5 before.
+type moving struct{ *place }
+
+func (moving) Former(chat string) string {
+	if chat == "-1005" {
+		return "-5"
+	}
+	return ""
+}
+
+// TestMovedPlaces: a chat that has moved is the same one for those who ask there and for what is sent there,
+// by whichever ID the configuration names it.
+func TestMovedPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		p.traits.MaxText = 0
+		w := begin(t, &store.Memory{}, channel.Account{
+			Name: "test", Channel: moving{p}, Groups: []string{"-5", "-1005"}, Overhear: []string{"-1005"},
+		}, p)
+		defer w.stop()
+		old, _ := w.host.Chat(t.Context(), "test:-5")
+		now, ok := w.host.Chat(t.Context(), "test:-1005")
+		if !ok || now.From.Chat != old.From.Chat || string(now.To) == string(old.To) {
+			t.Errorf("asked in %+v, and %+v before", now, old)
+		}
+		first, _, err := w.host.Place("test", "-5")
+		second, to, errNow := w.host.Place("test", "-1005")
+		if err != nil || errNow != nil || first != second || !strings.Contains(string(to), "-1005") {
+			t.Errorf("conversations %s and %s at %s: %v, %v", first, second, to, err, errNow)
+		}
+		for i, text := range []string{"overheard", "hi"} {
+			w.say(t, channel.Incoming{
+				ID: fmt.Sprint(i), From: channel.Sender{ID: "1"}, At: channel.Address{Chat: "-1005"}, Group: true,
+				Mentioned: i == 1, Text: text, Former: "-5",
+			})
+		}
+		time.Sleep(time.Second)
+		if seen := w.seen("-1005"); len(seen) != 1 || !strings.Contains(seen[0], "> 1: overheard") {
+			t.Errorf("seen: %q", seen)
+		}
+	})
+}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/etui-run/etui/channel/edited"
 )
 
 // maxMerged is how many messages in a row are one.
@@ -32,6 +34,7 @@ func WithNext(ctx context.Context, next func()) context.Context {
 type row struct {
 	parts  []Incoming
 	newest time.Time
+	closed bool          // it waits for no more parts
 	done   chan struct{} // closed when err is what became of all
 	err    error
 }
@@ -47,11 +50,10 @@ func (g *merger) join(ctx context.Context, m Incoming) (done bool, err error) {
 	next, ok := ctx.Value(nextKey{}).(func())
 	g.mu.Lock()
 	r := g.rows[m.row()]
-	if m.Edited {
-		defer g.mu.Unlock()
-		return r.amend(m), nil
+	if r != nil && m.Edited {
+		return g.edit(ctx, r, m)
 	}
-	if r == nil || !ok || len(r.parts) >= maxMerged || strings.HasPrefix(m.Text, "/") {
+	if r == nil || r.closed || !ok || len(r.parts) >= maxMerged || strings.HasPrefix(m.Text, "/") {
 		g.mu.Unlock()
 		return false, nil
 	}
@@ -66,16 +68,23 @@ func (g *merger) join(ctx context.Context, m Incoming) (done bool, err error) {
 	}
 }
 
-// amend gives a message of a row its newest text, and reports whether it is in the row.
-func (r *row) amend(m Incoming) bool {
-	if r == nil {
-		return false
-	}
+// edit gives a part of a row its newest text, and gives the lock back. Where the row is being handed over,
+// it waits for that.
+func (g *merger) edit(ctx context.Context, r *row, m Incoming) (done bool, err error) {
 	i := slices.IndexFunc(r.parts, func(p Incoming) bool { return p.ID == m.ID })
-	if i >= 0 {
-		r.parts[i].Text, r.parts[i].Files = m.Text, m.Files
+	if done = i >= 0 && !r.closed; done {
+		r.parts[i].Text = m.Text
 	}
-	return i >= 0
+	g.mu.Unlock()
+	if i < 0 || done {
+		return done, nil
+	}
+	select {
+	case <-r.done:
+		return false, nil
+	case <-ctx.Done():
+		return true, ctx.Err()
+	}
 }
 
 // merge waits for what the writer of a message adds to it, and returns all as one message. The caller
@@ -101,18 +110,24 @@ func (g *merger) merge(ctx context.Context, m Incoming) (_ Incoming, end func(er
 		rest := g.wait - time.Since(r.newest)
 		if waiting = rest > 0 && len(r.parts) < maxMerged && ctx.Err() == nil; waiting {
 			timer.Reset(rest)
-		} else if g.rows[m.row()] == r {
-			delete(g.rows, m.row())
+		} else {
+			r.closed = true
 		}
 		g.mu.Unlock()
 	}
-	m = r.parts[0]
-	for _, next := range r.parts[1:] {
-		m.Text = strings.TrimSpace(m.Text + "\n" + next.Text)
-		m.Files = append(m.Files, next.Files...)
-		m.At.Message = next.ID
+	m.Files = nil
+	for _, p := range r.parts {
+		m.parts = append(m.parts, edited.Part{Key: p.key(), Text: p.Text})
+		m.Files = append(m.Files, p.Files...)
+		m.At.Message = p.ID
 	}
+	m.Text = edited.Join(m.parts)
 	return m, func(err error) {
+		g.mu.Lock()
+		if g.rows[m.row()] == r {
+			delete(g.rows, m.row())
+		}
+		g.mu.Unlock()
 		r.err = err
 		close(r.done)
 	}

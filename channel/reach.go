@@ -77,7 +77,8 @@ func (h *Host) Chat(_ context.Context, name string) (inquiry.Place, bool) {
 	}
 	language := phrase.Match(a.Account.Language)
 	return inquiry.Place{To: place{a.Name, Address{Chat: id}}.raw(), Language: language, From: identity.Caller{
-		Channel: a.traits.Platform, Account: a.Name, Chat: a.ids.Scoped(id), Attrs: map[string]string{"account": a.Name, "chat_kind": "group"},
+		Channel: a.traits.Platform, Account: a.Name, Chat: a.ids.Scoped(cmp.Or(former(a.Channel, id), id)),
+		Attrs: map[string]string{"account": a.Name, "chat_kind": "group"},
 	}}, true
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/etui-run/etui/channel/edited"
 	"github.com/etui-run/etui/channel/heard"
 	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/chat"
@@ -40,12 +41,15 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 		a.hello(m)
 		return nil
 	}
+	if !m.Edited {
+		m.Text, m.Mentioned = a.edits.Newest(m.key(), m.From.ID, m.Text, m.Mentioned)
+	}
 	if done, err := a.merger.join(ctx, m); done {
 		return err
 	}
 	if m.Group && (!a.inGroup(m) || !m.Mentioned && !a.Always) {
 		if a.inGroup(m) {
-			a.heard.Hear(m.home(), m.said())
+			a.heard.Hear(a.heard.Key(m.At.Chat, m.home()), m.said())
 		}
 		return nil
 	}
@@ -59,7 +63,7 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 		return nil
 	}
 	if m.Edited {
-		return a.amend(ctx, m, a.message(ctx, m))
+		return a.amend(ctx, m)
 	}
 	a.count(func(s *State) { s.Received++ })
 	m, end := a.merger.merge(ctx, m)
@@ -77,7 +81,8 @@ func (a *account) take(ctx context.Context, m Incoming) error {
 		return err
 	}
 	if m.Group && !strings.HasPrefix(em.Text, "/") {
-		em.Text = a.heard.Before(m.home(), m.said(), time.Now()) + em.Text
+		said := a.heard.Before(a.heard.Key(m.At.Chat, m.home()), m.said(), time.Now())
+		m.before, em.Text = len(said), said+em.Text
 	}
 	return a.send(ctx, m, em)
 }
@@ -99,18 +104,26 @@ func (a *account) Wants(ctx context.Context, m Incoming) bool {
 	return a.allowed(ctx, m.From)
 }
 
-// amend gives a message its newest text, if it waits for its turn. One that was left out stays so.
-func (a *account) amend(ctx context.Context, m Incoming, em engine.Message) error {
-	if by, _ := a.handled.Get(m.key()); by != m.From.ID || strings.HasPrefix(em.Text, "/") {
+// amend gives a message its newest text, if it waits for its turn, or comes later. One that was left out
+// stays so.
+func (a *account) amend(ctx context.Context, m Incoming) error {
+	if strings.HasPrefix(m.Text, "/") {
 		return nil
 	}
-	if m.Group {
-		em.Text = a.heard.Before(m.home(), m.said(), time.Now()) + em.Text
+	edit, ok := a.edits.Edit(m.key(), m.From.ID, m.Text)
+	if !ok {
+		if _, was := a.handled.Get(m.key()); !was {
+			a.edits.TooEarly(m.key(), m.From.ID, m.Text, m.Mentioned)
+		}
+		return nil
 	}
-	agent, mail, err := a.engine.Agents().Ready(message.New(em))
+	m.ID, m.Files = edit.ID, nil
+	agent, mail, err := a.engine.Agents().Ready(message.New(a.message(ctx, m)))
 	if err == nil {
 		mail.To = a.engine.Agents().Key(agent, mail)
-		err = a.engine.Inbox().Amend(ctx, mail.To, mail)
+		if err = a.engine.Inbox().Amend(ctx, mail.To, mail, edit.Of); err == nil {
+			edit.Done()
+		}
 	}
 	if err != nil && !errors.Is(err, store.ErrAway) {
 		a.log.WarnContext(ctx, "a message keeps the text that it had before it was edited", "channel", a.Name,
@@ -144,6 +157,14 @@ func (a *Account) inGroup(m Incoming) bool {
 // home is the ID by which a chat is known: the one that it has had first, so that its conversation and
 // rights stay when a platform gives it another one.
 func (m Incoming) home() string { return cmp.Or(m.Former, m.At.Chat) }
+
+// former returns the ID that a chat has had first; empty if it has had one only.
+func former(c Channel, chat string) string {
+	if m, ok := c.(Mover); ok {
+		return m.Former(chat)
+	}
+	return ""
+}
 
 // allowed reports whether somebody may write directly.
 func (a *account) allowed(ctx context.Context, s Sender) bool {
@@ -282,6 +303,11 @@ func (a *account) send(ctx context.Context, m Incoming, em engine.Message) error
 	taken := false
 	em.Accepted = func() {
 		taken = true
+		parts := m.parts
+		if len(parts) == 0 {
+			parts = []edited.Part{{Key: m.key(), Text: m.Text}}
+		}
+		a.edits.Keep(m.From.ID, m.ID, m.before, parts)
 		a.handled.Put(m.key(), m.From.ID)
 		settle(nil)
 	}

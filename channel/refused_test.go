@@ -248,3 +248,49 @@ func TestCommandsWait(t *testing.T) {
 		}
 	})
 }
+
+// TestStubborn: a message to which the platform answers for ever that it may work later comes in another form,
+// or is given up after some minutes, said, and holds nothing else up; while nothing at all arrives, it waits.
+func TestStubborn(t *testing.T) {
+	t.Parallel()
+	errLater := errors.New("status 500")
+	lost := "There is a reply for you here that cannot be shown: it was refused or came too late. Whoever runs this service can read it."
+	for name, c := range map[string]struct {
+		fails func(m channel.Outgoing) bool
+		after time.Duration
+		want  []string
+	}{
+		"plain": {func(m channel.Outgoing) bool { return strings.Contains(m.Text, "bad") && !m.Plain }, 10 * time.Second,
+			[]string{"you said bad, and 1 messages were here", "you said good, and 3 messages were here"}},
+		"in no form": {func(m channel.Outgoing) bool { return strings.Contains(m.Text, "bad") }, 4 * time.Minute,
+			[]string{lost, "you said good, and 3 messages were here"}},
+		"nothing arrives": {func(channel.Outgoing) bool { return true }, 30 * time.Minute, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlace()
+				p.failing(func(m channel.Outgoing) error {
+					if c.fails(m) {
+						return errLater
+					}
+					return nil
+				})
+				w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}}, p)
+				defer w.stop()
+				w.say(t, person("1", "bad"))
+				w.say(t, person("1", "good"))
+				time.Sleep(c.after)
+				synctest.Wait()
+				expect(t, w.seen("1"), c.want...)
+				if given := w.parked(t); len(given) > 0 != (name == "in no form") {
+					t.Errorf("given up: %+v", given)
+				}
+				if c.want == nil { // it was only an outage
+					p.failing(nil)
+					time.Sleep(6 * time.Minute)
+					expect(t, w.seen("1"), "you said bad, and 1 messages were here", "you said good, and 3 messages were here")
+				}
+			})
+		})
+	}
+}

@@ -24,6 +24,7 @@ type writer struct {
 	traits  Traits
 	file    func(ctx context.Context, sha256 string) (chat.File, error) // with its bytes
 	sent    *recent.Cache[string, bool]                                 // parts of letters, by key
+	failed  *recent.Cache[string, int]                                  // how often each has failed in a row
 }
 
 // writeText sends a text in as many messages as it takes.
@@ -55,6 +56,10 @@ func (w *writer) writeParts(ctx context.Context, to Address, parts []string, fir
 	return nil
 }
 
+// stubborn is how often a message fails before other forms are tried although the platform says that it may
+// work later: some answer so to a message that they cannot read.
+const stubborn = 4
+
 // minCut is how long a text is at least that is sent in parts because it was not taken whole.
 const minCut = 400
 
@@ -62,7 +67,14 @@ const minCut = 400
 // outside of the thread, without markup, in shorter parts, as a file. An error is the first one then.
 func (w *writer) send(ctx context.Context, m Outgoing) error {
 	_, first := w.channel.Send(ctx, m)
-	if tried := m.Key + "~"; !refused(first) || m.Key != "" && !w.sent.Add(tried, true) {
+	fails := func(err error) bool { return refused(err) }
+	if m.Key != "" && momentary(first) {
+		n, _ := w.failed.Get(m.Key)
+		if w.failed.Put(m.Key, n+1); n+1 >= stubborn {
+			fails = func(err error) bool { return refused(err) || momentary(err) }
+		}
+	}
+	if tried := m.Key + "~"; !fails(first) || m.Key != "" && !w.sent.Add(tried, true) {
 		return first // all forms were tried before
 	}
 	unthreaded, plain := m, m
@@ -98,7 +110,7 @@ func (w *writer) send(ctx context.Context, m Outgoing) error {
 	err := first
 	for i, form := range forms {
 		outside := form[0].To.Thread != m.To.Thread
-		if !refused(err) || errors.Is(first, ErrGone) && !outside { // what is gone may be the thread
+		if !fails(err) || errors.Is(first, ErrGone) && !outside { // what is gone may be the thread
 			continue
 		}
 		for n, part := range form {
@@ -110,7 +122,7 @@ func (w *writer) send(ctx context.Context, m Outgoing) error {
 			}
 		}
 	}
-	if refused(err) {
+	if fails(err) {
 		return first
 	}
 	return err
@@ -118,6 +130,13 @@ func (w *writer) send(ctx context.Context, m Outgoing) error {
 
 // refused reports whether an error is for good, for a message or for a chat.
 func refused(err error) bool { return errors.Is(err, ErrRejected) || errors.Is(err, ErrGone) }
+
+// tellLost tells the person, once, that a reply cannot be shown.
+func (w *writer) tellLost(ctx context.Context, to Address, l outbox.Letter) error {
+	text := phrase.In(l.Language, "There is a reply for you here that cannot be shown: it was refused or came too late. "+
+		"Whoever runs this service can read it.")
+	return w.writeText(ctx, to, l.Language, text, nil, fmt.Sprint(letterKey, l.ID, "-lost"))
+}
 
 // readFiles returns the files of a letter with their bytes, and a line for each that cannot be
 // sent.

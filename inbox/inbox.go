@@ -35,7 +35,7 @@ type Config struct {
 // Inbox is the inbox of an engine. It is safe for concurrent use.
 type Inbox struct {
 	config  Config
-	amended *recent.Cache[int64, message.Message] // items that wait here, or did
+	amended *recent.Cache[int64, string] // the texts of items that wait here, or did
 }
 
 // maxAmended is how many messages are remembered that were amended.
@@ -43,7 +43,7 @@ const maxAmended = 1000
 
 // New returns the inbox in a store.
 func New(cfg Config) *Inbox {
-	return &Inbox{cfg, recent.New[int64, message.Message](maxAmended)}
+	return &Inbox{cfg, recent.New[int64, string](maxAmended)}
 }
 
 // Accept puts a message into the mailbox of its session. It reports whether the message
@@ -79,9 +79,9 @@ func (b *Inbox) Accept(ctx context.Context, key session.Key, m message.Mail) (st
 	return i, fresh, err
 }
 
-// Amend gives a message that waits for its turn, under the same key, another text. It changes nothing
-// where its turn has begun.
-func (b *Inbox) Amend(ctx context.Context, key session.Key, m message.Mail) error {
+// Amend gives a message that waits for its turn, under the same key, the text that edit makes of its own. It
+// changes nothing where its turn has begun.
+func (b *Inbox) Amend(ctx context.Context, key session.Key, m message.Mail, edit func(text string) string) error {
 	i, fresh, err := b.Accept(ctx, key, m)
 	switch {
 	case fresh: // it was not here
@@ -99,18 +99,18 @@ func (b *Inbox) Amend(ctx context.Context, key session.Key, m message.Mail) erro
 	if err != nil {
 		return err
 	}
-	was.Text, was.Files = m.Text, m.Files
+	was.Text = edit(was.Text)
 	if i.Amended, err = json.Marshal(was); err != nil {
 		return err
 	}
-	b.amended.Put(i.ID, m.Message)
+	b.amended.Put(i.ID, was.Text)
 	return b.config.Store.Update(ctx, i)
 }
 
 // Newest returns a message as it was amended, if it was.
 func (b *Inbox) Newest(id int64, m message.Mail) message.Mail {
 	if now, ok := b.amended.Get(id); ok {
-		m.Text, m.Files = now.Text, now.Files
+		m.Text = now
 		b.amended.Remove(id)
 	}
 	return m

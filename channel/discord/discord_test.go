@@ -401,6 +401,29 @@ func TestUnaddressed(t *testing.T) {
 	}
 }
 
+// closed wants nothing of groups.
+type closed struct{ got }
+
+func (closed) Wants(_ context.Context, m channel.Incoming) bool { return !m.Group }
+
+// TestHello: who mentions the bot in a channel that is closed lets it say which one that is.
+func TestHello(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	in := make(got, 8)
+	run(t, s.adapter(t, s.config()), closed{in})
+	s.say(group, object{"content": "to nobody"})
+	mentioned := group
+	mentioned.Mentioned = true
+	s.Say(t, mentioned)
+	if m := in.next(t); m.Added || m.Mentioned {
+		t.Errorf("to nobody: %+v", m)
+	}
+	if m := in.next(t); !m.Added || m.At.Chat != general {
+		t.Errorf("mentioned: %+v", m)
+	}
+}
+
 // interaction is an event INTERACTION_CREATE.
 func interaction(token string, change object) object {
 	i := object{

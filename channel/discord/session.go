@@ -70,6 +70,7 @@ func (s *session) complete(ctx context.Context, a *arrival) error {
 		hoped := a.Incoming
 		hoped.Mentioned = a.Mentioned || len(a.mentions) > 0 || p.parent != ""
 		if !s.Wants(ctx, hoped) {
+			a.Added = a.Mentioned && a.answer == nil && p.parent == "" // no event tells of a channel that has the bot
 			return nil
 		}
 		g := s.guilds.Get(ctx, a.guild, func() (guild, bool) { return s.guild(ctx, a.guild) })
@@ -87,6 +88,8 @@ func (s *session) complete(ctx context.Context, a *arrival) error {
 	}
 	if s.Wants(ctx, a.Incoming) {
 		a.Files = s.load(ctx, a.files)
+	} else {
+		a.Text = platform.Unread(a.Text, a.files, func(f attachment) string { return f.Filename })
 	}
 	return nil
 }

@@ -116,7 +116,9 @@ func (c *Channel) loops(from, text string, now time.Time) bool {
 	sum, letters := fnv.New64a(), 0
 	for _, r := range strings.ToLower(text) {
 		if unicode.IsLetter(r) {
-			letters++
+			if letters++; unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) {
+				letters += 2 // such a letter says as much as three of others
+			}
 			_, _ = sum.Write([]byte(string(r))) // it cannot fail
 		}
 	}

@@ -737,6 +737,13 @@ func TestNew(t *testing.T) {
 // TestLoop: a program that answers each of our mails with the same text is left alone after the second.
 func TestLoop(t *testing.T) {
 	t.Parallel()
+	for _, text := range []string{"Thank you for your message. Your ticket is number %d.", "您好，您的邮件已收到，我会尽快回复您。编号 number %d."} {
+		testLoop(t, text)
+	}
+}
+
+func testLoop(t *testing.T, automatic string) {
+	t.Helper()
 	p := start(t)
 	in := newBox()
 	c := open(t, p.config())
@@ -746,7 +753,7 @@ func TestLoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		text := fmt.Sprintf("Thank you for your message. Your ticket has the number %d.", i)
+		text := fmt.Sprintf(automatic, i)
 		p.deliver(t, mail(fmt.Sprintf("%sMessage-ID: <t%d@example.org>\nIn-Reply-To: <%s>\n", pass, i, id), text))
 	}
 	p.deliver(t, mail(pass+"Message-ID: <h@example.org>\nIn-Reply-To: <"+id+">\n",

@@ -45,10 +45,17 @@ func (s *session) take(ctx context.Context, a *arrival) error {
 	}
 	m := a.Incoming
 	return s.Hand(ctx, a.ID, &m, len(a.files) > 0 || a.parent != "", func(ctx context.Context) error {
+		hoped := m
+		hoped.Mentioned = m.Group
 		if m.Group && !m.Mentioned && a.At.Thread != "" && a.At.Thread != a.ID && s.hopes(ctx, m) {
 			m.Mentioned = s.began(ctx, m.At.Thread)
 		}
-		if s.Wants(ctx, m) {
+		switch {
+		case !s.Wants(ctx, hoped):
+		case !s.Wants(ctx, m): // it may be overheard
+			s.introduce(ctx, a, &m)
+			m.Text = platform.Unread(m.Text, a.files, func(f file) string { return f.name })
+		default:
 			s.introduce(ctx, a, &m)
 			s.cite(ctx, a, &m)
 			m.Files = s.load(ctx, a)

@@ -55,6 +55,18 @@ func New(groups []string) *Memory {
 	return m
 }
 
+// Key returns the first of a group's IDs by which it is one of the memory's; empty if it is not.
+func (m *Memory) Key(ids ...string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range ids {
+		if _, named := m.groups[id]; named {
+			return id
+		}
+	}
+	return ""
+}
+
 // Hear adds a message of a group, if the group is one of the memory's.
 func (m *Memory) Hear(group string, s Said) {
 	if s.Text = strings.TrimSpace(printable.Text(s.Text)); s.Text == "" {

@@ -23,6 +23,7 @@ const (
 	typeMember    = "m.room.member"
 	typeLevels    = "m.room.power_levels"
 	typeTombstone = "m.room.tombstone"
+	typeCreate    = "m.room.create"
 	typeTopic     = "m.room.topic"
 	typeDirect    = "m.direct"
 	typePoll      = "org.matrix.msc3381.poll.start"

@@ -102,6 +102,7 @@ type Channel struct {
 	upTo    *platform.Read                       // of threads
 	told    *platform.Seen                       // encrypted rooms that were told so
 	reading chan struct{}                        // a place for each receipt that is on its way
+	moves   *platform.Moves                      // rooms that were replaced
 	resolve sync.Mutex                           // while a direct chat is found or begun
 }
 
@@ -110,6 +111,7 @@ var (
 	_ channel.Typer   = (*Channel)(nil)
 	_ channel.Editor  = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
+	_ channel.Mover   = (*Channel)(nil)
 )
 
 // New checks a configuration. It connects to nothing.
@@ -141,10 +143,13 @@ func New(config Config) (*Channel, error) {
 		places: platform.NewFacts[string, bool](maxKnown, knownFor, 0),
 		upTo:   platform.NewRead(maxKnown / 4),
 		levels: platform.NewFacts[string, powerLevels](maxKnown/8, knownFor, 0), told: platform.NewSeen(),
-		reading: make(chan struct{}, 4),
+		reading: make(chan struct{}, 4), moves: platform.NewMoves(Platform, platform.Log(config.Log), config.Records),
 	}
 	return c, nil
 }
+
+// Former implements [channel.Mover].
+func (c *Channel) Former(chat string) string { return c.moves.Former(chat) }
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {

@@ -821,3 +821,62 @@ func testTools(t *testing.T, w *world) {
 		t.Errorf("in the thread: %+v", sent)
 	}
 }
+
+// TestReplaced: a room that replaces a group is known by the ID of that, if both rooms say so, whichever of
+// the invitation and the end of the old room comes first.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		invited  bool // before the old room ends
+		honestly bool
+	}{"invited later": {false, true}, "invited first": {true, true}, "a room that replaces another": {true, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, local(t))
+			in := newInbox(func(m channel.Incoming) bool { return m.Group && (m.At.Chat == w.group || m.Former == w.group) })
+			ch := w.new(w.config())
+			run(t, ch, in)
+			joined := func(room string) func() bool {
+				return func() bool {
+					var m struct{ Joined map[string]any }
+					w.ann.do("GET", "rooms/"+room+"/joined_members", nil, &m)
+					return m.Joined[w.me] != nil
+				}
+			}
+			await(t, "the group", joined(w.group))
+			before := w.group
+			if !c.honestly {
+				before = "!other:matrix.test"
+			}
+			how := object{"preset": "private_chat", "creation_content": object{"predecessor": object{"room_id": before}}}
+			room := w.ann.room(how)
+			invite := func() { w.ann.do("POST", "rooms/"+room+"/invite", object{"user_id": w.me}, nil) }
+			if c.invited {
+				invite()
+			}
+			w.ann.do("PUT", "rooms/"+w.group+"/state/m.room.tombstone/", object{"replacement_room": room, "body": "moved"}, nil)
+			if !c.invited {
+				invite()
+			}
+			if !c.honestly {
+				w.ann.say(w.group, "etui"+w.suffix+": still here", nil)
+				if m := in.next(t); m.Text != "still here" || ch.Former(room) != "" {
+					t.Errorf("got %+v", m)
+				}
+				return
+			}
+			await(t, "the new room", joined(room))
+			w.ann.say(room, "etui"+w.suffix+": hello", nil)
+			if m := in.next(t); m.At.Chat != room || m.Former != w.group || m.Text != "hello" {
+				t.Errorf("got %+v", m)
+			}
+			to := channel.Address{Chat: w.group, Message: "$old", Thread: "$old"}
+			if _, err := ch.Send(t.Context(), channel.Outgoing{To: to, Text: "welcome"}); err != nil {
+				t.Error(err)
+			}
+			if sent := w.sent(room); len(sent) != 1 || sent[0].Content.Relates != nil {
+				t.Errorf("sent %+v", sent)
+			}
+		})
+	}
+}

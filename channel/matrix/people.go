@@ -98,7 +98,9 @@ func (c *Channel) marked(ctx context.Context, person, room string) error {
 
 // listed reports whether the configuration says that a room is a group.
 func (c *Channel) listed(room string) bool {
-	return slices.Contains(c.config.Groups, room) || slices.Contains(c.config.Groups, channel.Everybody) && !c.directs.has(room)
+	groups := c.config.Groups
+	return slices.Contains(groups, room) || slices.Contains(groups, c.Former(room)) ||
+		slices.Contains(groups, channel.Everybody) && !c.directs.has(room)
 }
 
 // group reports whether a room is one for several people: one that the configuration lists, or
@@ -130,13 +132,70 @@ func (c *Channel) changed(ctx context.Context, room string, e event) {
 		c.names.Remove(room + " " + *e.StateKey)
 	case typeLevels:
 		c.levels.Forget(room)
-	case typeTombstone:
-		var t struct {
-			Room string `json:"replacement_room"`
-		}
-		_ = json.Unmarshal(e.Content, &t) // nothing to name, then
-		c.log.WarnContext(ctx, "a Matrix room was replaced by a new one: invite the account there, and write its ID into groups", "old", room, "new", platform.Word(t.Room))
 	}
+}
+
+// tombstone is the content of the event that ends a room.
+type tombstone struct {
+	Room string `json:"replacement_room"`
+}
+
+// begun is the content of the event that begins a room.
+type begun struct {
+	Before struct {
+		Room string `json:"room_id"`
+	} `json:"predecessor"`
+}
+
+// follow goes from a room that was replaced to the new one, which has to say so itself. An invitation
+// there can still come.
+func (r *run) follow(ctx context.Context, room string, content json.RawMessage) error {
+	var now tombstone
+	_ = json.Unmarshal(content, &now) // nothing to name, then
+	if r.moves.Newest(room) == now.Room || !r.listed(room) {
+		return nil
+	}
+	join := route("POST", "v3/rooms/{}/join", now.Room)
+	join.Body, join.Time = struct{}{}, 2*platform.CallTime
+	var says begun
+	var err error
+	if roomID(now.Room) {
+		err = r.request(ctx, join, nil)
+	}
+	if roomID(now.Room) && err == nil {
+		err = r.call(ctx, "GET", "v3/rooms/{}/state/{}/", []string{now.Room, typeCreate}, nil, nil, &says)
+	}
+	if err == nil && says.Before.Room == room {
+		r.moves.Move(ctx, room, now.Room)
+		return nil
+	}
+	if err != nil && !failed(err) {
+		return err
+	}
+	r.log.WarnContext(ctx, "a Matrix room was replaced by a new one: invite the account there", "old", room,
+		"new", platform.Word(now.Room), "error", err)
+	return nil
+}
+
+// replaces reports whether a room, to which the account is invited, replaces one of its groups. Both
+// have to say so: with only the new one, the old one may still end.
+func (r *run) replaces(ctx context.Context, room string, state []event) (does, may bool) {
+	var says begun
+	for _, e := range state {
+		if e.Type == typeCreate {
+			_ = json.Unmarshal(e.Content, &says) // it replaces none, then
+		}
+	}
+	old, now := says.Before.Room, tombstone{}
+	if !roomID(old) || !r.listed(old) {
+		return false, false
+	}
+	err := r.call(ctx, "GET", "v3/rooms/{}/state/{}/", []string{old, typeTombstone}, nil, nil, &now)
+	if err != nil || now.Room != room {
+		return false, err != nil
+	}
+	r.moves.Move(ctx, old, room)
+	return true, false
 }
 
 // forget forgets what is known about a room.
@@ -149,6 +208,7 @@ func (c *Channel) forget(room string) {
 // reports whether that is so. An error means that it should arrive again.
 func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error) {
 	room := a.At.Chat
+	a.Former = r.moves.Former(room)
 	if a.Group, err = r.group(ctx, room); err != nil {
 		return false, err
 	}
@@ -199,11 +259,12 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 		}
 		a.files = append(a.files, answers.files...)
 	}
-	if !channel.Wanted(ctx, r.in, a.Incoming) {
-		return false, nil
-	}
 	if a.From.Name, err = r.name(ctx, room, a.From.ID); err != nil {
 		return false, err
+	}
+	if !channel.Wanted(ctx, r.in, a.Incoming) { // it may be overheard
+		a.Text = platform.Unread(a.Text, a.files, func(f file) string { return f.name })
+		return false, nil
 	}
 	if a.Group && named && a.At.Thread != "" && !strings.HasPrefix(a.Text, "/") {
 		said, err := r.before(ctx, a)

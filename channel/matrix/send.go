@@ -34,7 +34,7 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 				return "", err
 			}
 		}
-		if to := c.relation(ctx, room, part.To); to != nil {
+		if to := c.relation(ctx, room, part.To); to != nil && !(roomID(m.To.Chat) && room != m.To.Chat) {
 			body["m.relates_to"] = to
 		}
 		return c.post(ctx, room, typeMessage, part.Key, body)
@@ -45,7 +45,7 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 func (c *Channel) place(ctx context.Context, chat string) (string, error) {
 	switch {
 	case roomID(chat):
-		return chat, nil
+		return c.moves.Newest(chat), nil
 	case userID(chat):
 		room, err := c.person(ctx, chat)
 		if platform.Fails(err, forbidden, notFound, badParameter) {
@@ -120,6 +120,9 @@ func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string)
 	room, err := c.place(ctx, to.Chat)
 	if err != nil {
 		return err
+	}
+	if roomID(to.Chat) && room != to.Chat {
+		return fmt.Errorf("matrix: the room was replaced, and its messages are not there: %w", channel.ErrRejected)
 	}
 	fallback := text
 	if len(fallback) > maxFallback {

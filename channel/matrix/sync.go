@@ -99,6 +99,9 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 		}
 	})
 	if err == nil {
+		err = c.moves.Open(ctx, me.ID)
+	}
+	if err == nil {
 		err = c.loadDirects(ctx)
 	}
 	if err != nil {
@@ -265,6 +268,11 @@ func (r *run) room(ctx context.Context, room string, news joined) error {
 		switch {
 		case e.StateKey != nil:
 			r.changed(ctx, room, e)
+			if e.Type == typeTombstone {
+				if err := r.follow(ctx, room, e.Content); err != nil {
+					return err
+				}
+			}
 		case e.Sender == r.me.ID:
 			r.mine.Add(e.ID)
 		case i < from || r.since == "" || !e.time().IsZero() && time.Since(e.time()) > oldest:
@@ -420,10 +428,16 @@ func (r *run) invited(ctx context.Context, room string, state []event) error {
 		r.log.WarnContext(ctx, "an invitation does not say from whom it is, and is left alone", "room", room)
 		return nil
 	}
-	m := channel.Incoming{ID: "invitation", From: channel.Sender{ID: by}, At: channel.Address{Chat: room}}
+	replaces, may := r.replaces(ctx, room, state)
+	if may {
+		return nil // the end of the old room decides
+	}
+	m := channel.Incoming{
+		ID: "invitation", From: channel.Sender{ID: by}, At: channel.Address{Chat: room}, Former: r.moves.Former(room),
+	}
 	group := m
 	group.Group, group.Mentioned = true, true
-	listed := slices.Contains(r.config.Groups, room) || !direct && channel.Wanted(ctx, r.in, group)
+	listed := replaces || slices.Contains(r.config.Groups, room) || !direct && channel.Wanted(ctx, r.in, group)
 	if listed || channel.Wanted(ctx, r.in, m) || direct && r.config.Strangers {
 		return r.join(ctx, room, by, direct)
 	}

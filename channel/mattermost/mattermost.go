@@ -70,6 +70,7 @@ type Channel struct {
 	sent    *platform.Sent
 	authors *recent.Cache[string, string] // by post that begins a thread
 	upTo    *platform.Read                // by the same
+	kinds   *recent.Cache[string, bool]   // by chat: whether it is a direct one
 	people  *platform.People
 }
 
@@ -101,6 +102,7 @@ func New(config Config) (*Channel, error) {
 		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform), authors: recent.New[string, string](maxKnown),
 		upTo:   platform.NewRead(maxKnown),
+		kinds:  recent.New[string, bool](maxKnown),
 		people: platform.NewPeople(),
 	}, nil
 }

@@ -187,6 +187,55 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// aloof wants nothing of a group that does not mention the bot.
+type aloof struct{ got }
+
+func (aloof) Wants(_ context.Context, m channel.Incoming) bool { return !m.Group || m.Mentioned }
+
+// TestOverheard: what does not mention the bot comes with the name of who said it and those of its files, and
+// without their bytes.
+func TestOverheard(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	in := make(got, 8)
+	run(t, s.Channel(t), aloof{in})
+	s.ready()
+	s.Write(post{User: ann, Chat: town, Message: "look", Files: []string{s.Upload("a.pdf", "application/pdf", []byte("%PDF-"))}})
+	if m := in.next(t); m.From.Name != "Ann" || m.Text != "look\n(a file: a.pdf)" || len(m.Files) > 0 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestEdited: an edited post comes once for each text, and the bot says when it was added to a channel.
+func TestEdited(t *testing.T) {
+	t.Parallel()
+	s, _, in := begin(t)
+	id := s.Write(post{User: ann, Chat: town, Message: "@etui first"})
+	if m := in.next(t); m.Edited || m.Text != "first" {
+		t.Errorf("%+v", m)
+	}
+	edit := func(text string, at int64) {
+		text = fmt.Sprintf(`{"id":%q,"user_id":%q,"channel_id":%q,"create_at":5,"edit_at":%d,"message":%q}`, id, ann, town, at, text)
+		s.Event("post_edited", mattermosttest.Object{"post": text})
+	}
+	edit("@etui first", 0) // it was pinned
+	edit("@etui second", 7)
+	edit("@etui second", 7) // somebody has reacted
+	edit("@etui third", 8)
+	for _, want := range []string{"second", "third"} {
+		if m := in.next(t); !m.Edited || m.ID != id || m.Text != want || !m.Mentioned || !m.Group {
+			t.Errorf("edited: %+v", m)
+		}
+	}
+	for _, who := range []string{ann, mattermosttest.Bot} {
+		s.Write(post{User: ann, Chat: town, Message: "added", Type: "system_add_to_channel",
+			Props: mattermosttest.Object{"addedUserId": who}})
+	}
+	if m := in.next(t); !m.Added || !m.Group || m.At.Chat != town || m.From.ID != ann {
+		t.Errorf("added: %+v", m)
+	}
+}
+
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	s, _, in := begin(t)

@@ -70,7 +70,7 @@ func (s *session) read(ctx context.Context, conn *platform.Socket) (e event, err
 	if err != nil {
 		return e, err
 	}
-	if err = json.Unmarshal(data, &e); err == nil && e.Event == "posted" {
+	if err = json.Unmarshal(data, &e); err == nil && (e.Event == "posted" || e.Event == "post_edited") {
 		err = json.Unmarshal([]byte(e.Data.Post), &e.post)
 		e.post.alone = e.Data.Type == direct
 	}
@@ -101,7 +101,10 @@ func (s *session) receive(ctx context.Context, end context.CancelCauseFunc) erro
 		case e.Event == "hello" && s.safe == nil:
 			wait, err = ctx, s.catchUp(ctx, end) // later posts wait in the connection
 		case e.Event == "posted" && s.safe != nil:
+			s.kinds.Put(e.post.Chat, e.post.alone)
 			err = s.start(ctx, end, e.post)
+		case e.Event == "post_edited" && s.safe != nil:
+			err = s.edited(ctx, e.post)
 		}
 	}
 	return err
@@ -203,10 +206,25 @@ func (s *session) start(ctx context.Context, end context.CancelCauseFunc, p post
 	})
 }
 
+// edited hands over a post that has another text now. The event does not say which kind of chat it is in, so
+// it counts in those in which something was written since the start.
+func (s *session) edited(ctx context.Context, p post) error {
+	alone, known := s.kinds.Get(p.Chat)
+	if !known || p.Edited == 0 || !s.counts(p) {
+		return nil // others are pinned, or have a reaction
+	}
+	p.alone, p.edit = alone, true
+	return s.Start(ctx, platform.Job{
+		Chat: p.Chat, Done: func(error) {},
+		Take: func(ctx context.Context) error { return s.take(ctx, p) },
+	})
+}
+
 // post is a message.
 type post struct {
 	ID       string
 	Created  int64  `json:"create_at"` // in milliseconds
+	Edited   int64  `json:"edit_at"`
 	Deleted  int64  `json:"delete_at"`
 	User     string `json:"user_id"`
 	Chat     string `json:"channel_id"`
@@ -217,6 +235,7 @@ type post struct {
 	Metadata struct{ Files []file }
 
 	alone bool // in a direct chat
+	edit  bool // it was there before
 }
 
 // file is a file of a post.
@@ -229,8 +248,13 @@ type file struct {
 // counts reports whether a post is a message of somebody else.
 func (s *session) counts(p post) bool {
 	return isID(p.ID) && isID(p.Chat) && isID(p.User) && p.User != s.self.ID && p.Deleted == 0 &&
-		(p.Type == "" || p.Type == "me") && // others are about joins, headers and the like
+		(p.Type == "" || p.Type == "me" || s.added(p)) && // others are about joins, headers and the like
 		(p.Root == "" || isID(p.Root)) && (p.Message != "" || len(p.Metadata.Files) > 0)
+}
+
+// added reports whether a post says that somebody has added the bot to a channel.
+func (s *session) added(p post) bool {
+	return p.Type == "system_add_to_channel" && p.Props["addedUserId"] == s.self.ID && !p.alone
 }
 
 // take completes a post and hands it over, unless that was done before.
@@ -242,8 +266,16 @@ func (s *session) take(ctx context.Context, p post) error {
 		Group: !p.alone,
 		Text:  printable.Text(p.Message),
 		Time:  time.UnixMilli(p.Created),
+		Added: s.added(p),
 	}
-	return s.Hand(ctx, p.ID, &m, len(p.Metadata.Files) > 0, func(ctx context.Context) error {
+	key := p.ID
+	if p.Edited != 0 {
+		m.Edited, key = p.edit || s.seen.Has(p.ID), fmt.Sprintf("%s %d", p.ID, p.Edited)
+	}
+	err := s.Hand(ctx, key, &m, len(p.Metadata.Files) > 0, func(ctx context.Context) error {
+		if m.Added {
+			return nil
+		}
 		if m.Group {
 			author, err := s.author(ctx, p.Root)
 			if err != nil {
@@ -253,15 +285,25 @@ func (s *session) take(ctx context.Context, p post) error {
 			m.Text = strings.TrimSpace(s.self.mention.ReplaceAllString(m.Text, "$1$2"))
 			m.At.Thread = cmp.Or(p.Root, p.ID) // the reply begins a thread, and what is written there belongs to it
 		}
-		if s.Wants(ctx, m) {
+		hoped := m
+		hoped.Mentioned = m.Group
+		if s.Wants(ctx, hoped) { // it may be overheard
 			s.people.Introduce(ctx, &m.From, s.meet)
+		}
+		if s.Wants(ctx, m) {
 			m.Files = s.load(ctx, p.Metadata.Files)
 			if p.Root != "" && s.self.mention.MatchString(p.Message) && !strings.HasPrefix(m.Text, "/") {
 				m.Text = platform.Thread(s.before(ctx, p), m.Text)
 			}
+		} else {
+			m.Text = platform.Unread(m.Text, p.Metadata.Files, func(f file) string { return f.Name })
 		}
 		return nil
 	})
+	if err == nil && !p.edit {
+		s.seen.Add(p.ID)
+	}
+	return err
 }
 
 // author returns who began a thread; the bot, if it began with a mention; nobody if there is none, or

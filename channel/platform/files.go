@@ -39,6 +39,14 @@ type Attachment struct {
 	Fetch     func(ctx context.Context, limit int64) ([]byte, error)
 }
 
+// Unread returns the text of a message whose files nobody reads, with their names: it may be overheard.
+func Unread[F any](text string, files []F, name func(F) string) string {
+	for _, f := range files[:min(len(files), maxListed)] {
+		text = strings.TrimSpace(text + "\n(a file: " + cmp.Or(printable.Line(name(f), 100), "without a name") + ")")
+	}
+	return text
+}
+
 // maxListed is how many files of a message are handed over.
 const maxListed = 20
 

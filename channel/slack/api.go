@@ -46,7 +46,7 @@ func refusal(a *platform.Answer) *platform.Failure {
 	if says.OK {
 		return nil
 	}
-	f := &platform.Failure{Code: says.Error}
+	f := &platform.Failure{Code: says.Error, Away: says.Error == ""} // JSON of somebody else
 	if says.Needed != "" {
 		f.Message = "add the scope " + says.Needed + " to the app and install it again"
 	}
@@ -61,6 +61,11 @@ func refusal(a *platform.Answer) *platform.Failure {
 func (c *Channel) call(ctx context.Context, token, method string, args url.Values, into any) error {
 	if args == nil {
 		args = url.Values{}
+	}
+	for _, name := range []string{"channel", "channel_id"} {
+		if args.Has(name) {
+			args.Set(name, c.moves.Newest(args.Get(name)))
+		}
 	}
 	return c.api.Call(ctx, platform.Request{Call: method, Path: method, Header: platform.Bearer(token), Body: args}, into)
 }

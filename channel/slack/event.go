@@ -23,7 +23,8 @@ type arrival struct {
 	files  []file
 	raw    string // the text as Slack writes it; empty if Incoming has it
 	shared []shared
-	below  bool // it is in a thread that somebody else has begun
+	below  bool   // it is in a thread that somebody else has begun
+	moved  string // the ID that the chat has had; it is no message then
 }
 
 // messageID is the ID of a message in all chats.
@@ -136,6 +137,17 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 			ID: messageID(e.Channel, "added-"+e.Inviter), From: channel.Sender{ID: cmp.Or(e.Inviter, e.User)},
 			At: channel.Address{Chat: e.Channel}, Group: true, Added: true,
 		}}, nil
+	}
+	if kind.Type == "channel_id_changed" {
+		var e struct {
+			Old string `json:"old_channel_id"`
+			New string `json:"new_channel_id"`
+		}
+		err := json.Unmarshal(outer.Event, &e)
+		if err != nil || e.Old == "" || e.New == "" {
+			return nil, err
+		}
+		return &arrival{moved: e.Old, Incoming: channel.Incoming{At: channel.Address{Chat: e.New}}}, nil
 	}
 	if kind.Type != "message" && kind.Type != "app_mention" {
 		return nil, nil // others have fields of the same name and another type

@@ -105,3 +105,24 @@ func TestEditsAndGroups(t *testing.T) {
 		t.Errorf("added: %+v", m)
 	}
 }
+
+// TestMoved: a channel that Slack gives another ID is known by the one that it had, and what is for that goes
+// to the new one.
+func TestMoved(t *testing.T) {
+	t.Parallel()
+	s, c, in := begin(t)
+	for _, ids := range [][2]string{{"G1", "C1"}, {"C1", "C2"}} {
+		s.Push("events_api", slacktest.Callback(object{"type": "channel_id_changed", "old_channel_id": ids[0],
+			"new_channel_id": ids[1], "event_ts": "1700000000.1"}))
+		s.Push("events_api", slacktest.Callback(event("app_mention", ids[1], object{"text": "<@" + slacktest.Bot + "> hello"})))
+		if m := in.next(t); m.Former != "G1" || m.At.Chat != ids[1] || c.Former(ids[1]) != "G1" {
+			t.Errorf("after the move to %s: %+v", ids[1], m)
+		}
+	}
+	if _, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "G1"}, Text: "x"}); err != nil {
+		t.Error(err)
+	}
+	if n := len(s.Sent("C2")); n != 1 {
+		t.Errorf("%d messages in the new channel", n)
+	}
+}

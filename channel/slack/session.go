@@ -24,6 +24,9 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
+	if err := c.moves.Open(ctx, self.Team+" "+self.User); err != nil {
+		return err
+	}
 	s := &session{c, platform.NewIntake("Slack", c.log, in, c.seen), self}
 	return s.Intake.Run(ctx, func(ctx context.Context) error {
 		if c.config.AppToken != "" {
@@ -37,7 +40,12 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 
 // take completes a message and hands it over, unless that was done before.
 func (s *session) take(ctx context.Context, a *arrival) error {
+	if a.moved != "" {
+		s.moves.Move(ctx, a.moved, a.At.Chat)
+		return nil
+	}
 	m := a.Incoming
+	m.Former = s.moves.Former(m.At.Chat)
 	if a.below && !m.Mentioned {
 		hoped := m
 		hoped.Mentioned = true
@@ -45,6 +53,7 @@ func (s *session) take(ctx context.Context, a *arrival) error {
 	}
 	wanted := s.Wants(ctx, m)
 	if !wanted {
+		m.Text = platform.Unread(m.Text, a.files, func(f file) string { return cmp.Or(f.Name, f.Title) })
 		a.files = nil
 	}
 	return s.Hand(ctx, a.ID+a.edit, &m, len(a.files) > 0, func(ctx context.Context) error {

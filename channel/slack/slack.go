@@ -13,6 +13,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ import (
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/store"
 )
 
 // Platform is the platform's name in facts, identities and rules.
@@ -58,6 +60,8 @@ type Config struct {
 	// Workflows are the URLs that start workflows from a webhook, by the names that the
 	// model calls them by. None means that there is no tool for workflows.
 	Workflows map[string]string
+	// Records keeps which channels have a new ID; nil keeps it in memory.
+	Records store.Records
 	// URL is where the API is; empty means https://slack.com/api/.
 	URL string
 	// Client makes all requests; nil means one with Go's defaults.
@@ -78,6 +82,7 @@ type Channel struct {
 	seen   *platform.Seen
 	sent   *platform.Sent
 	people *platform.People
+	moves  *platform.Moves
 	begun  *recent.Cache[string, bool] // by thread: it began with a mention
 	upTo   *platform.Read
 	quiet  atomic.Bool // Slack lets this app show no status
@@ -89,6 +94,7 @@ var (
 	_ channel.Editor  = (*Channel)(nil)
 	_ channel.Webhook = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
+	_ channel.Mover   = (*Channel)(nil)
 )
 
 // New checks a configuration. It connects to nothing.
@@ -114,6 +120,7 @@ func New(config Config) (*Channel, error) {
 		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform),
 		people: platform.NewPeople(),
+		moves:  platform.NewMoves(Platform, platform.Log(config.Log), cmp.Or[store.Records](config.Records, &store.Memory{})),
 		begun:  recent.New[string, bool](maxThreads), upTo: platform.NewRead(maxThreads),
 	}
 	c.config.Workflows = maps.Clone(config.Workflows)
@@ -128,6 +135,9 @@ func New(config Config) (*Channel, error) {
 // trusted reports whether a URL may get a token, a file or a message: it leads to Slack, or
 // to the configured API.
 func (c *Channel) trusted(u *url.URL) bool { return c.api.Trusts(u, "slack.com", "slack-gov.com") }
+
+// Former implements [channel.Mover].
+func (c *Channel) Former(chat string) string { return c.moves.Former(chat) }
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {

@@ -67,8 +67,8 @@ type answer struct {
 	Code        int             `json:"error_code"`
 	Description string          `json:"description"`
 	Parameters  struct {
-		RetryAfter int   `json:"retry_after"`
-		Migrate    int64 `json:"migrate_to_chat_id"`
+		RetryAfter float64 `json:"retry_after"`
+		Migrate    int64   `json:"migrate_to_chat_id"`
 	} `json:"parameters"`
 }
 
@@ -89,7 +89,7 @@ func refusal(a *platform.Answer) *platform.Failure {
 		return nil
 	}
 	f := &platform.Failure{Code: strconv.Itoa(cmp.Or(says.Code, a.Status)), Message: says.Description}
-	f.After = time.Duration(min(max(says.Parameters.RetryAfter, 0), 24*60*60)) * time.Second
+	f.After = platform.Seconds(says.Parameters.RetryAfter)
 	switch {
 	case says.Parameters.Migrate != 0:
 		f.Means = &migrated{says.Parameters.Migrate}

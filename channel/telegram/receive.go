@@ -30,15 +30,18 @@ func (c *Channel) incoming(ctx context.Context, r *run, updates []update) (chann
 	case u.Edited != nil:
 		m, ok := c.message(ctx, r, whole(c.recent, u.Edited))
 		m.Edited = true
+		if first, is := c.firsts.Get(id(u.chat()) + " " + u.Edited.Album); is {
+			m.ID = first // the text of an album may stand below any part
+		}
 		return m, ok
 	case u.Membership != nil:
-		return added(u)
+		return added(u, c.Former(id(u.Membership.Chat.ID)))
 	}
 	return channel.Incoming{}, false
 }
 
-// added tells of a group to which somebody has added the bot.
-func added(u update) (channel.Incoming, bool) {
+// added tells of a group to which somebody has added the bot. One that has moved is known already.
+func added(u update, known string) (channel.Incoming, bool) {
 	m := u.Membership
 	in := func(status string) bool {
 		return slices.Contains([]string{"member", "administrator", "restricted"}, status)
@@ -46,17 +49,17 @@ func added(u update) (channel.Incoming, bool) {
 	return channel.Incoming{
 		ID: "added-" + id(u.ID), From: person(m.From), At: channel.Address{Chat: id(m.Chat.ID)}, Group: true,
 		Added: true,
-	}, m.Chat.Type != "private" && m.Chat.Type != "channel" && in(m.New.Status) && !in(m.Old.Status)
+	}, known == "" && m.Chat.Type != "private" && m.Chat.Type != "channel" && in(m.New.Status) && !in(m.Old.Status)
 }
 
 func (c *Channel) message(ctx context.Context, r *run, updates []update) (channel.Incoming, bool) {
 	me, m := r.me, updates[0].Message
 	if m.MigrateTo != 0 {
-		c.moves.move(ctx, id(m.Chat.ID), id(m.MigrateTo))
+		c.moves.Move(ctx, id(m.Chat.ID), id(m.MigrateTo))
 		return channel.Incoming{}, false
 	}
 	if m.MovedFrom != 0 {
-		c.moves.move(ctx, id(m.MovedFrom), id(m.Chat.ID))
+		c.moves.Move(ctx, id(m.MovedFrom), id(m.Chat.ID))
 		return channel.Incoming{}, false
 	}
 	if m.From != nil && m.From.ID == c.id {
@@ -65,7 +68,7 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 	in := channel.Incoming{
 		ID: id(m.ID), From: sender(m), Group: m.Chat.Type != "private",
 		At:   channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)},
-		Time: time.Unix(m.Date, 0), Former: c.moves.of(m.Chat.ID),
+		Time: time.Unix(m.Date, 0), Former: c.Former(id(m.Chat.ID)),
 	}
 	if m.InTopic {
 		in.At.Thread = id(m.Thread)
@@ -84,6 +87,9 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 			in.Text = text
 		}
 		files = append(files, attached(u.Message)...)
+	}
+	if m.Album != "" && len(updates) > 1 {
+		c.firsts.Put(in.At.Chat+" "+m.Album, in.ID)
 	}
 	in.Text = cmp.Or(in.Text, described(m))
 	if in.Text == "" && len(files) == 0 && m.External == nil {
@@ -116,6 +122,7 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 		files = append(files, attached(&m.External.message)...)
 	}
 	if !r.Wants(ctx, in) {
+		in.Text = platform.Unread(in.Text, files, func(f file) string { return f.Name })
 		return in, true
 	}
 	in.Files = c.fetch(ctx, files)

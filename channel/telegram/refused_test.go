@@ -1,7 +1,12 @@
 package telegram_test
 
 import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/channeltest"
@@ -48,6 +53,80 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestAbsurdWaits: a chat waits for an hour at most before it is tried again, however long Telegram wants that.
+func TestAbsurdWaits(t *testing.T) {
+	t.Parallel()
+	s, c, _ := conversation(t)
+	for after, want := range map[int]time.Duration{2_000_000_000: time.Hour, -5: 5 * time.Second, 40: 40 * time.Second} {
+		s.Fail("sendMessage", telegramtest.Failure{Code: 429, Description: "Too Many Requests", RetryAfter: after})
+		_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "4711"}, Text: "x"})
+		var limited *channel.Limited
+		if !errors.As(err, &limited) || limited.After != want {
+			t.Errorf("%d s: %v", after, err)
+		}
+	}
+}
+
+// TestMovesTwice: a group that has moved twice is known by its first ID. What answers a message of the old
+// group, or is in a topic of it, answers nothing else in the new one that has the same ID.
+func TestMovesTwice(t *testing.T) {
+	t.Parallel()
+	s, c, in := conversation(t)
+	for _, m := range []object{
+		{"chat": object{"id": -5, "type": "group"}, "migrate_to_chat_id": -1005},
+		{"chat": object{"id": -1006, "type": "supergroup"}, "migrate_from_chat_id": -1005},
+		{"chat": object{"id": -1006, "type": "supergroup"}, "text": "hello"},
+	} {
+		m["from"] = ann
+		s.Write(m)
+	}
+	if m := in.next(t); m.Former != "-5" || m.At.Chat != "-1006" {
+		t.Errorf("after the moves: %+v", m)
+	}
+	s.Update("my_chat_member", object{"chat": object{"id": -1006, "type": "supergroup"}, "from": ann,
+		"old_chat_member": object{"status": "left"}, "new_chat_member": object{"status": "member"}})
+	at := channel.Address{Chat: "-5", Message: "77", Thread: "7"}
+	moved := telegramtest.Failure{Code: 400, Description: "Bad Request: group chat was upgraded", MigrateTo: -1007}
+	for range 2 {
+		if _, err := c.Send(t.Context(), channel.Outgoing{To: at, Text: "x"}); err != nil {
+			t.Error(err)
+		}
+		s.Fail("sendMessage", moved)
+	}
+	if err := c.Edit(t.Context(), at, "77", "x"); !errors.Is(err, channel.ErrRejected) {
+		t.Errorf("an edit of a message that is not there: %v", err)
+	}
+	for _, call := range s.Calls("sendMessage") {
+		_, answers := call.Params["reply_parameters"]
+		if _, topic := call.Params["message_thread_id"]; answers || topic {
+			t.Errorf("sent %v", call.Params)
+		}
+	}
+	s.Write(object{"chat": object{"id": -1007, "type": "supergroup"}, "from": ann, "text": "again"})
+	if m := in.next(t); m.Added || m.Former != "-5" {
+		t.Errorf("after the third move: %+v", m)
+	}
+}
+
+// TestEditedAlbum: the text of an album is that of the album, whichever part has it.
+func TestEditedAlbum(t *testing.T) {
+	t.Parallel()
+	s, _, in := conversation(t)
+	part := func(caption string) int64 {
+		return s.Write(object{"from": ann, "chat": private, "media_group_id": "g", "caption": caption,
+			"photo": []object{{"file_id": s.Upload([]byte("x"))}}})
+	}
+	first, second := part(""), part("tow pictures")
+	if m := in.next(t); m.Text != "tow pictures" || len(m.Files) != 2 {
+		t.Fatalf("an album: %+v", m)
+	}
+	s.Update("edited_message", object{"message_id": second, "chat": private, "from": ann, "media_group_id": "g",
+		"caption": "two pictures", "photo": []object{{"file_id": s.Upload([]byte("x"))}}})
+	if m := in.next(t); !m.Edited || m.ID != strconv.FormatInt(first, 10) || m.Text != "two pictures" {
+		t.Errorf("edited: %+v", m)
+	}
+}
+
 // TestPlacesMove: a group that becomes a supergroup is known by the ID that it had, also after a restart;
 // a bot that is added to a group, and a message that is edited, say so.
 func TestPlacesMove(t *testing.T) {
@@ -79,8 +158,10 @@ func TestPlacesMove(t *testing.T) {
 	s.Update("my_chat_member", object{"chat": super, "from": ann, "old_chat_member": was("member"),
 		"new_chat_member": was("administrator")})
 	s.Update("my_chat_member", object{"chat": super, "from": ann, "old_chat_member": was("left"),
-		"new_chat_member": was("member")})
-	if m := in.next(t); !m.Added || !m.Group || m.At.Chat != "-1005" {
+		"new_chat_member": was("member")}) // by the move
+	s.Update("my_chat_member", object{"chat": object{"id": -1009, "type": "supergroup"}, "from": ann,
+		"old_chat_member": was("left"), "new_chat_member": was("member")})
+	if m := in.next(t); !m.Added || !m.Group || m.At.Chat != "-1009" {
 		t.Errorf("added: %+v", m)
 	}
 	other := start(t, open(), nil)
@@ -101,5 +182,27 @@ func TestPlacesMove(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// aloof wants what mentions the bot.
+type aloof struct{ *inbox }
+
+func (aloof) Wants(_ context.Context, m channel.Incoming) bool { return m.Mentioned }
+
+// TestOverheardFiles: what does not mention the bot comes with the names of its files, and without their bytes.
+func TestOverheardFiles(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	c, in := newChannel(t, telegram.Config{Token: s.Token, URL: s.URL}), aloof{&inbox{got: make(chan channel.Incoming, 1)}}
+	ctx, stop := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	defer stop()
+	ended.Go(func() { _ = c.Run(ctx, in) })
+	s.Write(object{"from": ann, "chat": object{"id": -5, "type": "group"},
+		"document": object{"file_id": s.Upload([]byte("%PDF-")), "file_name": "a.pdf"}})
+	if m := in.next(t); m.Text != "(a file: a.pdf)" || len(m.Files) > 0 {
+		t.Errorf("%+v", m)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,10 +22,10 @@ import (
 func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
 	return c.sent.Parts(m, func(part channel.Outgoing) (string, error) {
 		var sent message
-		err := c.in(ctx, part.To, func(chat string) error {
-			p := params{"chat_id": chat}
-			addThread(p, part.To)
-			if n := number(part.To.Message); n > 0 && strings.HasPrefix(chat, "-") {
+		err := c.in(ctx, part.To, func(at channel.Address) error {
+			p := params{"chat_id": at.Chat}
+			addThread(p, at)
+			if n := number(at.Message); n > 0 && strings.HasPrefix(at.Chat, "-") {
 				p["reply_parameters"] = params{"message_id": n, "allow_sending_without_reply": true}
 			}
 			if buttons := platform.Buttons(c.log, part.Buttons, maxButtons, maxLabel, maxData); len(buttons) > 0 {
@@ -39,17 +40,22 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 	})
 }
 
-// in calls f with the chat of an address, and again if it has a new ID.
-func (c *Channel) in(ctx context.Context, to channel.Address, f func(chat string) error) error {
-	at := to.Chat
-	if moved, ok := c.moves.now.Get(at); ok {
-		at = moved
+// maxHops is how often a chat may have a new ID while one message is sent.
+const maxHops = 3
+
+// in calls f with an address, and again where its chat has a new ID. The IDs of messages and topics are not
+// those of the old chat there.
+func (c *Channel) in(ctx context.Context, to channel.Address, f func(at channel.Address) error) error {
+	at := to
+	if now := c.moves.Newest(to.Chat); now != to.Chat {
+		at = channel.Address{Chat: now}
 	}
 	err := f(at)
 	var now *migrated
-	if errors.As(err, &now) {
-		c.moves.move(ctx, to.Chat, id(now.to))
-		err = f(id(now.to))
+	for hop := 0; hop < maxHops && errors.As(err, &now); hop++ {
+		c.moves.Move(ctx, at.Chat, id(now.to))
+		at = channel.Address{Chat: id(now.to)}
+		err = f(at)
 	}
 	return err
 }
@@ -94,17 +100,20 @@ func (c *Channel) file(ctx context.Context, p params, f chat.File, sent *message
 
 // Typing implements [channel.Typer]. Telegram shows it for five seconds.
 func (c *Channel) Typing(ctx context.Context, to channel.Address) error {
-	return c.in(ctx, to, func(chat string) error {
-		p := params{"chat_id": chat, "action": "typing"}
-		addThread(p, to)
+	return c.in(ctx, to, func(at channel.Address) error {
+		p := params{"chat_id": at.Chat, "action": "typing"}
+		addThread(p, at)
 		return c.api.call(ctx, "sendChatAction", p, nil)
 	})
 }
 
 // Edit implements [channel.Editor].
 func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string) error {
-	err := c.in(ctx, to, func(chat string) error {
-		return c.text(ctx, "editMessageText", params{"chat_id": chat, "message_id": number(id)}, text, false, nil)
+	err := c.in(ctx, to, func(at channel.Address) error {
+		if at.Chat != to.Chat {
+			return fmt.Errorf("telegram: the chat has moved, and its messages are not there: %w", channel.ErrRejected)
+		}
+		return c.text(ctx, "editMessageText", params{"chat_id": at.Chat, "message_id": number(id)}, text, false, nil)
 	})
 	if platform.Says(err, "message is not modified") {
 		return nil
@@ -172,7 +181,7 @@ func (c *Channel) press(ctx context.Context, cb *callback) (channel.Incoming, bo
 	m := cb.Message
 	in := channel.Incoming{
 		ID: "button-" + cb.ID, From: person(cb.From), Group: m.Chat.Type != "private", Mentioned: true,
-		At: channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)}, Former: c.moves.of(m.Chat.ID),
+		At: channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)}, Former: c.Former(id(m.Chat.ID)),
 	}
 	in.Text, _ = strings.CutPrefix(cb.Data, say)
 	if m.InTopic {

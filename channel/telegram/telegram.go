@@ -64,7 +64,8 @@ type Channel struct {
 	offset  int64                             // of the next update; Run's
 	done    *recent.Cache[int64, struct{}]    // updates that were handed over
 	roles   *platform.Facts[member, []string] // of people in groups
-	moves   *moves
+	moves   *platform.Moves                   // of groups that became supergroups
+	firsts  *recent.Cache[string, string]     // the first parts of albums, by chat and album
 	records store.Records
 	sent    *platform.Sent
 
@@ -82,6 +83,7 @@ var (
 	_ channel.Menu    = (*Channel)(nil)
 	_ channel.Webhook = (*Channel)(nil)
 	_ channel.Prober  = (*Channel)(nil)
+	_ channel.Mover   = (*Channel)(nil)
 )
 
 // run is what a running channel has.
@@ -121,19 +123,24 @@ func New(cfg Config) (*Channel, error) {
 	}
 	secret := hmac.New(sha256.New, []byte(cfg.Token))
 	secret.Write([]byte("etui: webhook"))
-	records, log := cmp.Or[store.Records](cfg.Records, &store.Memory{}), cmp.Or(cfg.Log, slog.Default())
+	records := cmp.Or[store.Records](cfg.Records, &store.Memory{})
+	log := cmp.Or(cfg.Log, slog.Default())
 	return &Channel{
 		api: &api{client, cfg.Token}, id: id, webhook: cfg.Webhook, secret: hex.EncodeToString(secret.Sum(nil)),
 		log: log, dialect: dialect(),
 		done:    recent.New[int64, struct{}](4096),
 		roles:   platform.NewFacts[member, []string](10_000, 5*time.Minute, 0),
+		firsts:  recent.New[string, string](maxAlbums),
+		moves:   platform.NewMoves(Platform, log, records),
 		records: records,
-		moves:   &moves{strconv.FormatInt(id, 10), recent.New[string, string](maxMoves), recent.New[string, string](maxMoves), records, log},
 		sent:    platform.NewSent(Platform),
 		albums:  map[string]*album{},
 		recent:  recent.New[string, []update](maxAlbums),
 	}, nil
 }
+
+// Former implements [channel.Mover].
+func (c *Channel) Former(chat string) string { return c.moves.Former(chat) }
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
@@ -159,7 +166,7 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if err != nil {
 		return err
 	}
-	if err := c.moves.recall(ctx); err != nil {
+	if err := c.moves.Open(ctx, id(c.id)); err != nil {
 		return err
 	}
 	r := &run{platform.NewIntake("Telegram", c.log, in, platform.NewSeen()), me, ctx}

@@ -109,9 +109,10 @@ func (c *Channel) sendSticker(ctx context.Context, in stickerInput) (chat.Result
 
 // post calls a method that posts a message in a chat.
 func (c *Channel) post(ctx context.Context, to channel.Address, method string, p params) (m message, err error) {
-	addThread(p, to)
-	return m, c.in(ctx, to, func(chat string) error {
-		p["chat_id"] = chat
+	return m, c.in(ctx, to, func(at channel.Address) error {
+		delete(p, "message_thread_id")
+		addThread(p, at)
+		p["chat_id"] = at.Chat
 		return c.api.call(ctx, method, p, &m)
 	})
 }

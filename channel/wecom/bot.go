@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/recent"
 )
 
 // BotConfig says which AI bot (智能机器人) a channel is. ID and Secret are required.
@@ -45,6 +46,7 @@ type Bot struct {
 	open    atomic.Pointer[link] // while it is connected
 	seen    *platform.Seen
 	sent    *platform.Sent
+	cards   *recent.Cache[string, string] // the texts of cards, by task
 }
 
 var (
@@ -69,7 +71,7 @@ func NewBot(c BotConfig) (*Bot, error) {
 		return nil, err
 	}
 	return &Bot{config: c, api: api, log: platform.Log(c.Log), dialect: botDialect(), seen: platform.NewSeen(),
-		sent: platform.NewSent(Platform)}, nil
+		sent: platform.NewSent(Platform), cards: recent.New[string, string](maxCards)}, nil
 }
 
 // Traits implements [channel.Channel].
@@ -85,6 +87,7 @@ const (
 	maxStream = 20_480  // bytes of a text
 	beat      = 30 * time.Second
 	ackTime   = 20 * time.Second // in which each frame is answered
+	maxCards  = 1000             // cards with buttons whose texts are remembered
 	maxTries  = 6                // to hand a message over, which the platform sends once
 )
 
@@ -220,9 +223,11 @@ func (c *link) receive(ctx context.Context) error {
 		if !ok {
 			continue
 		}
+		pressed := m.Event.Press
 		err = c.Start(ctx, platform.Job{
 			Chat: in.At.Chat, Done: func(error) {},
-			Take: func(ctx context.Context) error { return c.take(ctx, in, files) },
+			Early: func(ctx context.Context) { c.chosen(ctx, f.Headers.ID, pressed) }, // within five seconds
+			Take:  func(ctx context.Context) error { return c.take(ctx, in, files) },
 		})
 		if err != nil {
 			return err
@@ -371,7 +376,8 @@ type botMessage struct {
 
 // pressKey is the key of a button that was pressed.
 type pressKey struct {
-	Key string `json:"event_key"`
+	Key  string `json:"event_key"`
+	Task string `json:"task_id"`
 }
 
 // botContent is what a message says.

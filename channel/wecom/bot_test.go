@@ -207,6 +207,31 @@ func TestBotAnswers(t *testing.T) {
 	}
 }
 
+// TestBotPressed: the button that was pressed stands in place of the buttons of its card.
+func TestBotPressed(t *testing.T) {
+	t.Parallel()
+	b := newBots(t)
+	c, next := b.arrivals(t)
+	b.Bots.Say(object{"msgtype": "text", "from": object{"userid": "ann"}, "chattype": "single", "text": object{"content": "hi"}})
+	next()
+	to := channel.Address{Chat: "ann"}
+	if _, err := c.Send(t.Context(), channel.Outgoing{
+		To: to, Text: "Sure?", Buttons: []channel.Button{{Label: "Yes", Text: "/approve 1"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	task := b.Written("ann")[0].Task
+	b.Bots.Say(object{"msgtype": "event", "from": object{"userid": "ann"}, "chattype": "single", "event": object{
+		"eventtype": "template_card_event", "template_card_event": object{"event_key": "Yes|/approve 1", "task_id": task},
+	}})
+	if m := next(); m.Text != "/approve 1" {
+		t.Errorf("pressed: %+v", m)
+	}
+	if list := b.Written("ann"); len(list) != 2 || list[1].Kind != "update of "+task || list[1].Text != "✓ Yes: Sure?" {
+		t.Errorf("written: %+v", list)
+	}
+}
+
 // TestBotRefused: a wrong secret, and another program with the same bot, are refusals of the account.
 func TestBotRefused(t *testing.T) {
 	t.Parallel()

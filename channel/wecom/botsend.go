@@ -46,7 +46,9 @@ func (b *Bot) Send(ctx context.Context, m channel.Outgoing) (string, error) {
 			}
 			return c.post(ctx, to, group, kind(part.Files[0]), map[string]string{"media_id": id})
 		case len(part.Buttons) > 0:
-			return c.post(ctx, to, group, "template_card", card(part.Text, part.Buttons))
+			content := card(part.Text, part.Buttons)
+			b.cards.Put(fmt.Sprint(content["task_id"]), part.Text)
+			return c.post(ctx, to, group, "template_card", content)
 		}
 		text := b.dialect.Render(part.Text)
 		if m.Plain {
@@ -94,6 +96,27 @@ func (c *link) respond(ctx context.Context, frame, text string, final bool) erro
 		"msgtype": "stream", "stream": map[string]any{"id": platform.Digest(32, frame), "finish": final,
 			"content": text},
 	}, nil)
+}
+
+// chosen shows the button of a card that was pressed in place of its buttons. What fails leaves them there,
+// and the press counts all the same.
+func (c *link) chosen(ctx context.Context, frame string, p pressKey) {
+	label, _, ok := strings.Cut(p.Key, "|")
+	if !ok || p.Task == "" {
+		return
+	}
+	content := map[string]any{
+		"card_type": "text_notice", "task_id": p.Task,
+		"main_title":  map[string]string{"title": "✓ " + label},
+		"card_action": map[string]any{"type": 1, "url": "https://work.weixin.qq.com"}, // such a card needs one
+	}
+	if text, _ := c.cards.Get(p.Task); text != "" {
+		content["sub_title_text"] = text
+	}
+	body := map[string]any{"response_type": "update_template_card", "template_card": content}
+	if err := c.ask(ctx, "aibot_respond_update_msg", frame, body, nil); err != nil {
+		c.log.DebugContext(ctx, "the buttons of a card of WeCom stay", "error", err)
+	}
 }
 
 // post sends a message to a chat. The platform gives no ID.

@@ -117,7 +117,7 @@ func (c *Channel) send(ctx context.Context, to string, group bool, kind string, 
 
 // card is a card with buttons. The key of a button is its label and what it says; one with a
 // longer key is left out.
-func card(text string, buttons []channel.Button) any {
+func card(text string, buttons []channel.Button) map[string]any {
 	type button struct {
 		Text  string `json:"text"`
 		Style int    `json:"style"`

@@ -306,6 +306,9 @@ func (s *Server) create(c *call) (any, *problem) {
 		m.id, users, m.creator = fmt.Sprintf("!begin%d", s.pos+1), Object{}, c.user.id
 		begin.Content = Object{"room_version": "12"}
 	}
+	if more, ok := c.body["creation_content"].(Object); ok {
+		maps.Copy(begin.Content, more)
+	}
 	s.rooms[m.id] = m
 	if s.add(m, begin); m.creator != "" {
 		begin.ID = "$" + m.id[1:]

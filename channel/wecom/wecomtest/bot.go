@@ -49,6 +49,7 @@ type BotMessage struct {
 	Final            bool // of a stream
 	Buttons          []string
 	File             string // name=content
+	Task             string // of a card
 }
 
 type upload struct {
@@ -211,7 +212,10 @@ func (b *Bots) handle(command, id string, raw json.RawMessage, subscribed bool) 
 			Content string `json:"content"`
 		} `json:"stream"`
 		Markdown struct{ Content string } `json:"markdown"`
+		Response string                   `json:"response_type"`
 		Card     struct {
+			Task     string                 `json:"task_id"`
+			Title    struct{ Title string } `json:"main_title"`
 			Subtitle string                 `json:"sub_title_text"`
 			Buttons  []struct{ Key string } `json:"button_list"`
 		} `json:"template_card"`
@@ -255,9 +259,16 @@ func (b *Bots) handle(command, id string, raw json.RawMessage, subscribed bool) 
 			b.streams[body.Stream.ID], b.sent = m, append(b.sent, m)
 		}
 		m.Text, m.Final = body.Stream.Content, body.Stream.Finish
+	case "aibot_respond_update_msg":
+		chat, ok := b.frames[id]
+		if !ok || body.Response != "update_template_card" || body.Card.Task == "" || body.Card.Title.Title == "" {
+			return 846605, nil
+		}
+		b.sent = append(b.sent, &BotMessage{Chat: chat, Kind: "update of " + body.Card.Task,
+			Text: body.Card.Title.Title + ": " + body.Card.Subtitle, Final: true})
 	case "aibot_send_msg":
 		m := &BotMessage{Chat: body.Chat, Kind: body.Kind, Text: cmp.Or(body.Markdown.Content,
-			body.Card.Subtitle), Final: true}
+			body.Card.Subtitle), Task: body.Card.Task, Final: true}
 		for _, button := range body.Card.Buttons {
 			m.Buttons = append(m.Buttons, button.Key)
 		}

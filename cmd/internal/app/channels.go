@@ -78,7 +78,7 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 		}
 		return slack.New(slack.Config{
 			Token: string(c.Token), AppToken: string(c.AppToken), UserToken: string(c.UserToken), Secret: string(c.Secret),
-			Workflows: workflows, URL: c.URL, Client: web, Log: log,
+			Workflows: workflows, Records: a.state.Store, URL: c.URL, Client: web, Log: log,
 		})
 	case "web":
 		return webchat.New(webchat.Config{
