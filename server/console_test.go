@@ -52,7 +52,7 @@ func (b *browser) signIn(secret string) {
 	b.t.Helper()
 	resp := b.ask("POST", "/console/session", `{"secret":"`+secret+`"}`)
 	var who console.Person
-	if err := json.NewDecoder(resp.Body).Decode(&who); err != nil || resp.StatusCode != 200 {
+	if err := json.NewDecoder(resp.Body).Decode(&who); err != nil || resp.StatusCode != http.StatusOK {
 		b.t.Fatalf("the link gave %d, %v", resp.StatusCode, err)
 	}
 	b.proof = who.Proof
@@ -107,7 +107,7 @@ func TestConsole(t *testing.T) {
 			t.Errorf("%s: the session counts at another address", test.role)
 		}
 		stolen = *b
-		if stolen.proof = ""; stolen.ask("GET", "/admin/sessions", "").StatusCode != 401 {
+		if stolen.proof = ""; stolen.ask("GET", "/admin/sessions", "").StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: the cookie counts alone, which every port of the host gets", test.role)
 		}
 		if got := b.ask("GET", "/console/session", "").StatusCode; got != 200 {

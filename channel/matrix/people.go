@@ -125,7 +125,7 @@ func (c *Channel) group(ctx context.Context, room string) (bool, error) {
 }
 
 // changed forgets what an event of a room makes untrue.
-func (c *Channel) changed(ctx context.Context, room string, e event) {
+func (c *Channel) changed(room string, e event) {
 	switch e.Type {
 	case typeMember:
 		c.places.Forget(room)

@@ -34,7 +34,7 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 				return "", err
 			}
 		}
-		if to := c.relation(ctx, room, part.To); to != nil && !(roomID(m.To.Chat) && room != m.To.Chat) {
+		if to := c.relation(ctx, room, part.To); to != nil && (!roomID(m.To.Chat) || room == m.To.Chat) {
 			body["m.relates_to"] = to
 		}
 		return c.post(ctx, room, typeMessage, part.Key, body)

@@ -267,7 +267,7 @@ func (r *run) room(ctx context.Context, room string, news joined) error {
 	for i, e := range events {
 		switch {
 		case e.StateKey != nil:
-			r.changed(ctx, room, e)
+			r.changed(room, e)
 			if e.Type == typeTombstone {
 				if err := r.follow(ctx, room, e.Content); err != nil {
 					return err
