@@ -104,13 +104,16 @@ func (in *Intake) Start(ctx context.Context, j Job) error {
 	in.work.Go(func() {
 		defer panics.Log(in.log, what)
 		defer func() { <-in.slots }()
-		defer func() {
+		leave := func() {
 			in.mu.Lock()
 			defer in.mu.Unlock()
-			close(mine.done)
 			if in.last[j.Chat] == mine {
 				delete(in.last, j.Chat)
 			}
+		}
+		defer func() {
+			leave()
+			close(mine.done)
 		}()
 		mine.err = panics.Try(in.log, what, func() error {
 			if j.Early != nil {
@@ -133,6 +136,9 @@ func (in *Intake) Start(ctx context.Context, j Job) error {
 		})
 		if mine.err != nil && ctx.Err() == nil {
 			in.log.WarnContext(ctx, "a message was not taken; it is sent again", "platform", in.name, "error", mine.err)
+		}
+		if mine.err != nil {
+			leave() // what is sent again after the answer does not wait behind it
 		}
 		j.Done(mine.err)
 	})

@@ -26,6 +26,7 @@ import (
 	"github.com/a2aproject/a2a-go/a2asrv"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -274,7 +275,10 @@ func (s *Server) begin(ctx context.Context, params *a2a.MessageSendParams) (*tas
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t.cancel = cancel
-	go s.run(run, t, m)
+	go func() {
+		defer panics.Log(s.engine.Log(), "running a task")
+		s.run(run, t, m)
+	}()
 	return t, nil
 }
 

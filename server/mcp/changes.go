@@ -10,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/panics"
 )
 
 // maxListening is how many streams wait for changes of lists, and eachListening how many of one sender.
@@ -84,6 +85,7 @@ func (s *Server) listener(c caller) *mcp.Server {
 	server, changed := s.speaker(true), s.changes.next()
 	known := s.listed(c)
 	go func() {
+		defer panics.Log(s.log, "telling of changes")
 		for {
 			select {
 			case <-c.connection.Done():

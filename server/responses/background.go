@@ -10,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/clienttool"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
@@ -74,6 +75,7 @@ func (a *API) start(r *http.Request, key session.Key, rec record, out *writer) *
 		named = ""
 	}
 	go func() {
+		defer panics.Log(a.engine.Log(), "answering in the background")
 		defer close(one.done)
 		defer func() {
 			end()
@@ -93,7 +95,10 @@ func (o *run) Event(e turn.Event) error {
 	defer o.mu.Unlock()
 	if !o.begun {
 		if o.begun, o.record.Response.Status = true, inProgress; o.cancelled {
-			go o.halt()
+			go func() {
+				defer panics.Log(o.api.engine.Log(), "cancelling a response")
+				o.halt()
+			}()
 		}
 	}
 	if e.Done != nil && (e.Done.Stopped || o.cancelled) {

@@ -85,7 +85,9 @@ func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	var p wire.Problem
-	if json.Unmarshal(body, &p) == nil && p.Error.Message != "" { // not the protocol's own answer
+	// Refusals of /mcp have a number for a code; the others of the protocol are its own answers.
+	err = json.Unmarshal(body, &p)
+	if p.Error.Message != "" && (err == nil || resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusUnauthorized) {
 		return nil, refusal(resp.StatusCode, p)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
