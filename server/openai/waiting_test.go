@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/etui-run/etui/catalog"
@@ -23,9 +24,9 @@ import (
 
 // TestAnswersThatWait: each of several answers that wait says so, and the same request gets the rest of each.
 func TestAnswersThatWait(t *testing.T) {
-	r, ran := catalog.NewRegistry(nil), 0
+	r, ran := catalog.NewRegistry(nil), &atomic.Int32{}
 	if err := r.Register(tool.Func(tool.Definition{Name: "act", Risk: tool.Write}, func(context.Context, struct{}) (string, error) {
-		ran++
+		ran.Add(1)
 		return "acted", nil
 	})); err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ func TestAnswersThatWait(t *testing.T) {
 	}
 	said := ask().Choices
 	one, two := said[0].Message.Content, said[1].Message.Content // which turn goes on first does not matter
-	if one+two != "One.Two." && one+two != "Two.One." || ran != 2 {
-		t.Errorf("the answers are %q and %q, and act ran %d times", one, two, ran)
+	if one+two != "One.Two." && one+two != "Two.One." || ran.Load() != 2 {
+		t.Errorf("the answers are %q and %q, and act ran %d times", one, two, ran.Load())
 	}
 }
