@@ -23,13 +23,12 @@ import (
 
 // API has a handler for each request.
 type API struct {
-	engine   *engine.Engine
-	models   *wire.Models
-	pictures *wire.Pictures
+	engine *engine.Engine
+	models *wire.Models
 }
 
 // New returns the API of an engine, whose agents are models.
-func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models, wire.NewPictures(e)} }
+func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models} }
 
 // Asks reports whether a request is one of Anthropic's API.
 func Asks(r *http.Request) bool {
@@ -166,7 +165,7 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if err := a.pictures.Fetch(r.Context(), &m); err != nil {
+	if err := a.models.Pictures.Fetch(r.Context(), &m); err != nil {
 		wire.Fail(w, err)
 		return
 	}

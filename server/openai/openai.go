@@ -29,13 +29,12 @@ import (
 
 // API has a handler for each request.
 type API struct {
-	engine   *engine.Engine
-	models   *wire.Models
-	pictures *wire.Pictures
+	engine *engine.Engine
+	models *wire.Models
 }
 
 // New returns the API of an engine, whose agents are models.
-func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models, wire.NewPictures(e)} }
+func New(e *engine.Engine, models *wire.Models) *API { return &API{e, models} }
 
 // completionRequest is the part of OpenAI's request that an agent can use.
 type completionRequest struct {
@@ -234,7 +233,7 @@ func (a *API) answer(
 	}
 	for i := range list {
 		list[i].Agent = agent
-		if err = a.pictures.Fetch(r.Context(), &list[i]); err != nil {
+		if err = a.models.Pictures.Fetch(r.Context(), &list[i]); err != nil {
 			refuse(w, err)
 			return
 		}

@@ -26,18 +26,17 @@ import (
 
 // API has a handler for each request.
 type API struct {
-	engine   *engine.Engine
-	models   *wire.Models
-	pictures *wire.Pictures
-	runs     runs
-	process  string // a name for this process
-	seal     seal
+	engine  *engine.Engine
+	models  *wire.Models
+	runs    runs
+	process string // a name for this process
+	seal    seal
 }
 
 // New returns the API of an engine, whose agents are models.
 func New(e *engine.Engine, models *wire.Models) *API {
 	return &API{
-		engine: e, models: models, pictures: wire.NewPictures(e), runs: runs{of: map[session.Key]*run{}},
+		engine: e, models: models, runs: runs{of: map[session.Key]*run{}},
 		process: rand.Text(), seal: newSeal(),
 	}
 }
@@ -224,7 +223,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 		err = a.there(r, m, *c.Previous)
 	}
 	if err == nil && unknown == nil {
-		err = a.pictures.Fetch(r.Context(), &m)
+		err = a.models.Pictures.Fetch(r.Context(), &m)
 	}
 	var refused *refusal
 	var unseen *wire.FetchError

@@ -17,11 +17,13 @@ type Models struct {
 	aliases map[string]string
 	// Created is when etui started, which clients read as the age of a model.
 	Created time.Time
+	// Pictures fetches those that messages to a model name by an address, for all protocols.
+	Pictures *Pictures
 }
 
 // NewModels returns the agents of an engine as models. Aliases are further names of agents.
 func NewModels(e *engine.Engine, aliases map[string]string) *Models {
-	return &Models{e, aliases, time.Now()}
+	return &Models{e, aliases, time.Now(), NewPictures(e)}
 }
 
 // Names returns the names of the agents.
