@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/store"
@@ -20,6 +21,7 @@ type Moves struct {
 	log     *slog.Logger
 	records store.Records
 	account string                        // set by Open
+	move    sync.Mutex                    // a platform may tell of a move in both chats at once
 	now     *recent.Cache[string, string] // the newest IDs, by each one before
 	first   *recent.Cache[string, string] // the first IDs, by each later one
 }
@@ -46,8 +48,11 @@ func (m *Moves) Open(ctx context.Context, account string) error {
 	return err
 }
 
-// Move remembers that a chat has a new ID.
+// Move remembers that a chat has a new ID. When it returns, the chat is known by the old one, also if
+// another call remembers the same move.
 func (m *Moves) Move(ctx context.Context, old, now string) {
+	m.move.Lock()
+	defer m.move.Unlock()
 	if known, _ := m.now.Get(old); known == now || old == now {
 		return
 	}
