@@ -100,6 +100,8 @@ type Config struct {
 	Instructions string
 	// ClientLeads puts the client's instructions first. They replace those for a general assistant.
 	ClientLeads bool
+	// ToolFree leaves out the rules for the use of tools, for a model that gets none.
+	ToolFree bool
 	// Memory is what the agent remembers between conversations; nil means nothing.
 	Memory *memory.Store
 	// HistoryTokens is about how many tokens of a conversation are sent; 0 means
@@ -150,7 +152,11 @@ func New(cfg Config) *Builder {
 	if cfg.HistoryTokens == 0 {
 		cfg.HistoryTokens = 24_000
 	}
-	return &Builder{config: cfg, cached: recent.New[whose, *system](maxCached), lite: strings.TrimSpace(cfg.Instructions) + "\n" + rules}
+	lite := strings.TrimSpace(cfg.Instructions)
+	if !cfg.ToolFree {
+		lite += "\n" + rules
+	}
+	return &Builder{config: cfg, cached: recent.New[whose, *system](maxCached), lite: lite}
 }
 
 // BuildMessages builds the full prompt of a turn: all of the history, then the

@@ -18,7 +18,7 @@ const instructions = "Do exactly what the message asks, and answer with the resu
 // Runner returns what runs the turns of chores.
 func Runner(m model.Model, cfg turn.Config) *turn.Runner {
 	none := selection.New(catalog.NewRegistry(nil).Catalog(), selection.Config{})
-	short := prompt.New(prompt.Config{Instructions: instructions})
+	short := prompt.New(prompt.Config{Instructions: instructions, ToolFree: true})
 	return turn.New(m, func() *selection.Selector { return none }, short, cfg)
 }
 
