@@ -63,6 +63,8 @@ const en = {
     model: "A language model answers in place of the offline one.", tools: "The agent gets tools of a server.",
     channel: "People reach the agent from a chat.", rule: "A rule says which calls somebody has to approve.",
   } as Record<string, string>,
+  doorElsewhere: "On the gateway's machine, this makes a link:", atProvider: "Sign in at", operatorsKey: "An operator's key",
+  noWay: "Nobody signs in at this address. On the gateway's machine, this makes a link:",
   stages: { catalog: "all tools", enabled: "switched on", groups: "groups of the agent", visibility: "visible to the caller", skill: "in the toolset", request: "in the request", rank: "fits the question", budget: "fits the budget" } as Record<string, string>,
 };
 
@@ -117,6 +119,8 @@ const zh: typeof en = {
     model: "由语言模型代替离线模型来回答。", tools: "智能体获得服务器提供的工具。", channel: "人们从聊天软件联系智能体。",
     rule: "规则规定哪些调用需要有人批准。",
   },
+  doorElsewhere: "在网关所在的机器上，下面的命令给出链接：", atProvider: "登录方式：", operatorsKey: "运维人员的密钥",
+  noWay: "此地址不提供登录。在网关所在的机器上，下面的命令给出链接：",
   stages: { catalog: "全部工具", enabled: "已开启", groups: "智能体的分组", visibility: "用户可见", skill: "在工具集中", request: "请求允许", rank: "与问题相符", budget: "预算之内" },
 };
 
