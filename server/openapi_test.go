@@ -85,6 +85,7 @@ func bodiesOf() map[string]bodies {
 		"GET /readyz":                                         {nil, server.Health{}},
 		"GET /{$}":                                            {nil, html("")},
 		"GET /console":                                        {nil, html("")},
+		"GET /chat":                                           {nil, html("")},
 		"GET /console/{view...}":                              {nil, html("")},
 		"GET /console/session":                                {nil, server.SignedIn{}},
 		"POST /console/session":                               {server.SignIn{}, console.Person{}},
