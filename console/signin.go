@@ -139,6 +139,7 @@ func (c *Console) SignIn(w http.ResponseWriter, r *http.Request, p Person, key s
 	p.Proof = rand.Text()
 	e := entry{Person: p, key: key, host: r.Host, proof: sha256.Sum256([]byte(p.Proof)), until: c.now().Add(lasts)}
 	e.Proof = ""
+	c.forget(r) // nobody signs out who was signed in before
 	http.SetCookie(w, c.cookie(r, c.keep(c.sessions, maxSessions, e), int(lasts/time.Second)))
 	return p
 }
@@ -153,12 +154,17 @@ func (c *Console) Elsewhere(r *http.Request) bool {
 
 // SignOut ends the session of a browser.
 func (c *Console) SignOut(w http.ResponseWriter, r *http.Request) {
+	c.forget(r)
+	http.SetCookie(w, c.cookie(r, "", -1))
+}
+
+// forget ends the session of a browser.
+func (c *Console) forget(r *http.Request) {
 	if kept, err := r.Cookie(c.cookie(r, "", 0).Name); err == nil {
 		c.mu.Lock()
 		delete(c.sessions, sha256.Sum256([]byte(kept.Value)))
 		c.mu.Unlock()
 	}
-	http.SetCookie(w, c.cookie(r, "", -1))
 }
 
 func (c *Console) cookie(r *http.Request, value string, age int) *http.Cookie {

@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/web"
@@ -54,6 +57,7 @@ func TestChatInBrowser(t *testing.T) {
 	if _, err := os.Stat("testdata/console/node_modules/playwright-core"); err != nil {
 		leftout.Without(t, "a browser from npm")
 	}
+	const secret = "0123456789abcdef0123456789abcdef"
 	r := catalog.NewRegistry(nil)
 	type input struct {
 		Title string `json:"title"`
@@ -117,7 +121,7 @@ func TestChatInBrowser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		talk, err := web.New(web.Config{Name: "talk", Guests: true, Page: true, Origins: origins})
+		talk, err := web.New(web.Config{Name: "talk", Secrets: []string{secret}, Guests: true, Page: true, Origins: origins})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,12 +147,20 @@ func TestChatInBrowser(t *testing.T) {
 	site := strings.Replace(shop.URL, "127.0.0.1", "localhost", 1)
 	open := begin(server.Config{}, []string{site}, steps...)
 	gateway = open.URL
-	closed := begin(server.Config{Key: "master", Keys: keys}, nil, fake.Step{Text: "Hello Ann"})
+	closed := begin(server.Config{Key: "master", Keys: keys}, nil, fake.Step{Text: "Hello Ann"}, call("report"), fake.Step{Text: "Sent by another."}, fake.Step{Text: "Read for the visitor."})
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := jwt.Signed(signer).Claims(map[string]any{"sub": "visitor", "exp": time.Now().Add(time.Hour).Unix()}).Serialize()
+	if err != nil {
+		t.Fatal(err)
+	}
 	table, err := json.Marshal(shown)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "chat.mjs", open.URL, closed.URL, key, site, shop.URL, os.Getenv("TEST_SHOTS"))
+	cmd := exec.CommandContext(t.Context(), "node", "chat.mjs", open.URL, closed.URL, key, token, site, shop.URL, os.Getenv("TEST_SHOTS"))
 	cmd.Dir = "testdata/console"
 	cmd.Stdin = strings.NewReader(string(table))
 	cmd.Env = append(os.Environ(), "AWS_LAMBDA_JS_RUNTIME=nodejs20.x") // the browser from npm brings its libraries for this one

@@ -131,7 +131,7 @@ func crosses(cross *http.CrossOriginProtection, r *http.Request, needed Access) 
 
 // foreign reports whether a request comes from a page of a site that may use the API.
 func (s *Server) foreign(r *http.Request) bool {
-	return slices.Contains(s.config.Origins, r.Header.Get("Origin"))
+	return slices.Contains(s.config.Origins, r.Header.Get("Origin")) && !s.console.Elsewhere(r) // that is the console itself
 }
 
 // preflight answers a browser that asks whether a page may send a request. What the page sends is

@@ -10,8 +10,8 @@ import (
 	"github.com/etui-run/etui/internal/origin"
 )
 
-// console checks who may sign in to the console from elsewhere.
-func (r *reader) console(at *yaml.Node, c Console) {
+// console checks who may sign in to the console from elsewhere. Clients of the gateway may need a key.
+func (r *reader) console(at *yaml.Node, c Console, keyed bool) {
 	listed := slices.Concat(c.Owners, c.Operators, c.Viewers)
 	if c.URL == "" {
 		if c.Keys || c.Issuer != "" || len(listed) > 0 {
@@ -23,6 +23,8 @@ func (r *reader) console(at *yaml.Node, c Console) {
 		r.fail(find(at, "url"), "api.console.url: %v", err)
 	} else if !encrypted(c.URL) {
 		r.fail(find(at, "url"), "api.console.url: %q must begin with https://, since keys and cookies go there", c.URL)
+	} else if strings.HasPrefix(c.URL, "https://") && !keyed {
+		r.fail(find(at, "url"), "api.console.url needs api.key: without it, everybody who reaches that address may use the agents")
 	}
 	switch {
 	case c.Issuer == "":

@@ -9,6 +9,8 @@ export class Gateway extends Talk {
   private session = remember.get("session") || newID();
   private running?: AbortController;
   private turns = 0;
+  private who?: Schemas["Whoami"];
+  private looking?: ReturnType<typeof setInterval>;
 
   constructor() {
     super();
@@ -33,7 +35,10 @@ export class Gateway extends Talk {
       const agents = ((models as { data?: { id: string }[] }).data ?? []).map((m) => m.id);
       this.change({ agents, agent: agents.includes(this.state.agent) ? this.state.agent : "", note: "" });
       await this.readSkills();
-      await this.readPast(who);
+      this.who = who;
+      if (this.state.items.length === 0) await this.readPast();
+      clearInterval(this.looking);
+      this.looking = setInterval(() => void this.look().catch(() => {}), 4_000);
     } catch (e) {
       if (e instanceof Refused && (e.status === 401 || e.status === 403)) {
         this.change({ note: "key", error: remember.get("key") && e.message });
@@ -55,31 +60,50 @@ export class Gateway extends Talk {
     this.change({ skills: (sets.skills ?? []).map((s) => ({ name: s.name, title: s.description ?? "" })) });
   }
 
+  // waiting returns the calls of this conversation that wait, where the caller may read them.
+  private async waiting(): Promise<Schemas["SessionAwait"][] | undefined> {
+    const who = this.who!;
+    if (who.kind !== "person") return;
+    const { data } = await api.GET("/api/approvals", { params: { query: { user: who.client.for_others ? who.user : undefined } } });
+    return (data as (Schemas["SessionAwait"] & { session: string })[] | undefined)?.filter((a) => a.session === who.session);
+  }
+
+  // look notices that somebody else answered what waits here, in the console perhaps: the turn went on.
+  private async look() {
+    const last = this.state.items.at(-1);
+    if (this.state.works || !last?.awaits?.length) return;
+    const waits = await this.waiting();
+    const still = (waits ?? last.awaits).map((a) => a.id);
+    if (!this.state.works && !last.awaits.some((a) => still.includes(a.id))) await this.readPast();
+  }
+
   // readPast shows what was said before, where the caller may read it.
-  private async readPast(who: Schemas["Whoami"]) {
-    if (this.state.items.length > 0 || !remember.get("said")) return;
+  private async readPast() {
+    const who = this.who!;
+    if (!remember.get("said")) return;
     const path = { key: who.session };
     const found = who.client.role
       ? await api.GET("/admin/sessions/{key}", { params: { path } })
       : who.kind === "person" ? await api.GET("/api/sessions/{key}", { params: { path, query: { user: who.client.for_others ? who.user : undefined } } }) : undefined;
     if (!found?.data) return;
     let last: Item | undefined;
+    let turns = 0;
     const items: Item[] = [];
     for (const m of found.data.said ?? []) {
       if (m.role === "user") {
         if (!m.text && !m.files?.length) continue;
         items.push({ id: newID(), from: "you", text: m.text ?? "", files: m.files?.map((f) => ({ name: f.name })) });
-        items.push((last = { id: newID(), from: "agent", text: "", calls: [], number: ++this.turns }));
+        items.push((last = { id: newID(), from: "agent", text: "", calls: [], number: ++turns }));
       } else if (last && m.role === "assistant") {
         last.text += m.text ?? "";
         last.calls!.push(...(m.calls ?? []).map((c): Call => ({ id: c.id, name: c.name, arguments: c.arguments })));
       } else if (last && m.result) {
-        const call = last.calls!.find((c) => c.id === m.result!.call_id);
+        const call = last.calls!.find((c) => c.id === m.result!.call_id && !c.result);
         if (call) call.result = m.result;
       }
     }
-    const waits = await api.GET("/api/approvals", { params: { query: { user: who.client.for_others ? who.user : undefined } } });
-    if (last) last.awaits = ((waits.data as (Schemas["SessionAwait"] & { session: string })[] | undefined) ?? []).filter((a) => a.session === who.session);
+    if (last) last.awaits = await this.waiting();
+    this.turns = turns;
     this.change({ items });
   }
 
@@ -103,13 +127,16 @@ export class Gateway extends Talk {
 
   answer(item: Item, about: Schemas["SessionAwait"], said: { approved: boolean; lasts?: string; text?: string }) {
     this.set(item.id, { works: true, awaits: item.awaits?.filter((a) => a.id !== about.id) });
-    void this.run(item.id, { ...this.about(), answers: [{ call: about.call, id: about.id, ...said }] } as Schemas["Message"]);
+    const message = { ...this.about(), answers: [{ call: about.call, id: about.id, ...said }] } as Schemas["Message"];
+    void this.run(item.id, message).then((failed) => failed && this.set(item.id, { awaits: item.awaits })); // it waits still
   }
 
-  // run sends a message, and shows in an item what comes. A person who stops it, or leaves, ends the turn.
+  // run sends a message, shows in an item what comes, and reports whether it failed. A person who stops
+  // it, or leaves, ends the turn.
   private async run(id: string, message: Schemas["Message"]) {
     const running = (this.running = new AbortController());
     remember.set("said", "1");
+    this.set(id, { failed: undefined });
     this.change({ works: true, error: undefined });
     const of = () => this.state.items.find((i) => i.id === id)!;
     const call = (which: string, to: Partial<Call>) => this.set(id, { calls: of().calls?.map((c) => (c.id === which && !c.result ? { ...c, ...to } : c)) });
@@ -137,6 +164,7 @@ export class Gateway extends Talk {
     }
     this.set(id, { works: false });
     if (this.running === running) this.change({ works: false });
+    return !!this.state.items.find((i) => i.id === id)?.failed;
   }
 
   stop() {

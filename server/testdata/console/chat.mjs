@@ -1,11 +1,12 @@
 // Uses the page for those who ask in Chromium, as people do, and prints what is wrong with it. Its
-// arguments are a gateway without keys, one with keys and a key for it, and the page of a site that
+// arguments are a gateway without keys, one with keys and a key for it, a token for
+// its web channel, and the page of a site that
 // frames the chat, at an address that may do so and at one that may not. The texts of models and how
 // they are to look are its input.
 import { readFileSync } from "node:fs";
 import { launch } from "./browser.mjs";
 
-const [open, closed, key, shop, evil, shots] = process.argv.slice(2);
+const [open, closed, key, token, shop, evil, shots] = process.argv.slice(2);
 const texts = JSON.parse(readFileSync(0, "utf8"));
 const browser = await launch();
 const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
@@ -16,7 +17,7 @@ async function visit(address, options = {}) {
   const context = await browser.newContext({ locale: "en-GB", ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
-  page.on("console", (m) => m.type() === "error" && !/status of (401|403)/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
+  page.on("console", (m) => m.type() === "error" && !/status of (400|401|403)/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
   page.on("pageerror", (e) => wrong(`${page.url()}: ${e}`));
   page.on("dialog", () => wrong("a text ran as a script"));
   page.on("request", (r) => r.url().startsWith(new URL(address).origin) || /^(data|blob):/.test(r.url()) || wrong(`asks for ${r.url()}`));
@@ -46,6 +47,8 @@ await page.keyboard.press("Enter");
 await page.waitForSelector(".waits");
 await accessible(page, "a call that waits");
 if (shots) await page.screenshot({ path: shots + "/chat-waits.png" });
+await page.click("text=Always"); // nobody without a name may: it waits still
+await page.waitForSelector("article [role=alert]");
 await page.locator(".waits button.first").focus();
 await page.keyboard.press("Enter");
 await page.waitForSelector("text=It is sent.");
@@ -114,6 +117,18 @@ await page.waitForSelector("text=Hello Ann");
 await page.reload();
 await page.waitForSelector("text=Hello Ann");
 if (shots) await page.screenshot({ path: shots + "/chat-key.png" });
+
+// Somebody else answers what waits, and the page notices.
+await say(page, "Send the weekly report");
+await page.waitForSelector(".waits");
+const status = await page.evaluate(async (master) => {
+  const headers = { Authorization: "Bearer " + master };
+  const { waiting } = await (await fetch("/admin/approvals", { headers })).json();
+  return (await fetch("/admin/approvals/" + waiting[0].id, { method: "POST", headers, body: '{"approved":true}' })).status;
+}, "master");
+if (status !== 200) wrong(`the approval gave ${status}`);
+await page.waitForSelector("text=Sent by another.");
+if (await page.locator(".waits").count()) wrong("what another person answered waits still");
 if (await page.evaluate((k) => JSON.stringify(localStorage).includes(k) || document.cookie.includes(k), key)) wrong("the key outlives the tab");
 await page.context().close();
 
@@ -129,6 +144,15 @@ await page.reload();
 await page.waitForSelector("text=Sent for the guest.");
 await accessible(page, "the chat of a guest");
 if (shots) await page.screenshot({ path: shots + "/chat-channel.png" });
+await page.context().close();
+
+// A person with a token sends a file, and the address forgets the token.
+page = await visit(`${closed}/channels/talk#token=${token}`);
+if (page.url().includes("#")) wrong("the address keeps the token");
+await page.setInputFiles("input[type=file]", { name: "notes.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.4\n%%EOF") });
+await say(page, "read this");
+await page.waitForSelector("text=Read for the visitor.");
+await page.waitForSelector("article.you >> text=notes.pdf");
 await page.context().close();
 
 // A site that the channel lists frames it with one line; another does not.
