@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -53,7 +54,9 @@ const (
 	maxLinks, maxSessions = 64, 256
 	// linkLasts is how long a link is good, for one use, and lasts how long somebody stays signed in.
 	linkLasts, lasts = 10 * time.Minute, 12 * time.Hour
-	cookieName       = "etui_console"
+	// cookieName is the cookie's at the gateway's machine, and publicName behind HTTPS, where browsers
+	// take a cookie of such a name from nobody but this host.
+	cookieName, publicName = "etui_console", "__Host-etui-console"
 )
 
 // ErrLink says that a link is no longer good.
@@ -62,6 +65,9 @@ var ErrLink = errors.New("this link was used, or is older than ten minutes; etui
 // Console serves the page and keeps who signed in, in memory: after a restart everybody signs in
 // again. It is safe for concurrent use.
 type Console struct {
+	// Public is the origin at which other machines reach the console, as in https://etui.example.com;
+	// empty means nowhere. It is set before the first request.
+	Public   string
 	now      func() time.Time
 	mu       sync.Mutex
 	links    map[[32]byte]entry
@@ -124,32 +130,59 @@ func (c *Console) Redeem(w http.ResponseWriter, r *http.Request, secret string) 
 	if !ok || !link.until.After(c.now()) {
 		return Person{}, ErrLink
 	}
-	proof := rand.Text()
-	link.host, link.proof, link.until = r.Host, sha256.Sum256([]byte(proof)), c.now().Add(lasts)
-	http.SetCookie(w, cookie(r, c.keep(c.sessions, maxSessions, link), int(lasts/time.Second)))
-	link.Proof = proof
-	return link.Person, nil
+	return c.SignIn(w, r, link.Person, link.key), nil
+}
+
+// SignIn signs the browser of a request in as p, always with a new secret. A key is the name of the
+// API key by which p came in; empty means none.
+func (c *Console) SignIn(w http.ResponseWriter, r *http.Request, p Person, key string) Person {
+	p.Proof = rand.Text()
+	e := entry{Person: p, key: key, host: r.Host, proof: sha256.Sum256([]byte(p.Proof)), until: c.now().Add(lasts)}
+	e.Proof = ""
+	c.forget(r) // nobody signs out who was signed in before
+	http.SetCookie(w, c.cookie(r, c.keep(c.sessions, maxSessions, e), int(lasts/time.Second)))
+	return p
+}
+
+// Elsewhere reports whether a request is for the console's public address, and from no page of
+// another origin.
+func (c *Console) Elsewhere(r *http.Request) bool {
+	_, host, _ := strings.Cut(c.Public, "://")
+	from := r.Header.Get("Origin")
+	return c.Public != "" && strings.EqualFold(r.Host, host) && (from == "" || strings.EqualFold(from, c.Public))
 }
 
 // SignOut ends the session of a browser.
 func (c *Console) SignOut(w http.ResponseWriter, r *http.Request) {
-	if kept, err := r.Cookie(cookieName); err == nil {
+	c.forget(r)
+	http.SetCookie(w, c.cookie(r, "", -1))
+}
+
+// forget ends the session of a browser.
+func (c *Console) forget(r *http.Request) {
+	if kept, err := r.Cookie(c.cookie(r, "", 0).Name); err == nil {
 		c.mu.Lock()
 		delete(c.sessions, sha256.Sum256([]byte(kept.Value)))
 		c.mu.Unlock()
 	}
-	http.SetCookie(w, cookie(r, "", -1))
 }
 
-func cookie(r *http.Request, value string, age int) *http.Cookie {
-	return &http.Cookie{Name: cookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+func (c *Console) cookie(r *http.Request, value string, age int) *http.Cookie {
+	kept := &http.Cookie{Name: cookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+	if strings.HasPrefix(c.Public, "https://") && c.Elsewhere(r) { // a proxy speaks TLS for the gateway
+		kept.Name, kept.Secure = publicName, true
+	}
+	return kept
 }
 
 // Who returns who signed in with the browser of a request, at the address that it uses. The request
 // proves that it comes from the page.
 func (c *Console) Who(r *http.Request) (Person, bool) {
-	kept, err := r.Cookie(cookieName)
-	if err != nil || c == nil {
+	if c == nil {
+		return Person{}, false
+	}
+	kept, err := r.Cookie(c.cookie(r, "", 0).Name)
+	if err != nil {
 		return Person{}, false
 	}
 	c.mu.Lock()

@@ -11,6 +11,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,
+    rollupOptions: { input: ["index.html", "chat.html"] },
   },
   server: { proxy: { "/api": "http://127.0.0.1:3884", "/admin": "http://127.0.0.1:3884" } },
 });

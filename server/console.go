@@ -1,102 +1,27 @@
 package server
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
-	"unicode"
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/server/wire"
 )
 
-// ConsoleLink asks for a link by which a browser signs in to the console.
-type ConsoleLink struct {
-	// Role is viewer, operator or owner; empty means owner.
-	Role string `json:"role,omitempty"`
-	// Name says who signs in, in the audit.
-	Name string `json:"name,omitempty"`
-}
-
-// MadeLink has the path of the link, whose end the browser does not send.
-type MadeLink struct {
-	Path string `json:"path"`
-}
-
-// SignIn signs a browser in, with the secret of a link.
-type SignIn struct {
-	Secret string `json:"secret"`
-}
-
 // ConsolePath returns the path of a link that signs an owner in to the console, once.
 func (s *Server) ConsolePath(name string) string {
 	return console.Path + "/#" + s.console.Link(console.Person{Name: name, Role: console.Owner}, "")
-}
-
-func (s *Server) consoleLink(w http.ResponseWriter, r *http.Request) {
-	var in ConsoleLink
-	if !wire.Read(w, r, &in) {
-		return
-	}
-	role, err := console.ParseRole(in.Role)
-	if err != nil {
-		wire.Refuse(w, http.StatusBadRequest, err.Error())
-		return
-	}
-	if len(in.Name) > maxName || strings.ContainsFunc(in.Name, unicode.IsControl) {
-		wire.Refuse(w, http.StatusBadRequest, "the name of a person is one line of at most 200 bytes")
-		return
-	}
-	by := wire.CallerOf(r)
-	p := console.Person{Name: cmp.Or(in.Name, by.Key, "an operator"), Role: role}
-	key := by.Key
-	if by.Role != "" { // that is the name of a person
-		key = ""
-	}
-	s.config.Log.InfoContext(r.Context(), "link to the console made", "name", p.Name, "role", p.Role, "by", by.Name())
-	wire.Reply(w, http.StatusOK, MadeLink{console.Path + "/#" + s.console.Link(p, key)})
-}
-
-// maxName is how long the name of a person is at most, in bytes.
-const maxName = 200
-
-func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
-	var in SignIn
-	if !wire.Read(w, r, &in) {
-		return
-	}
-	if !local(r) {
-		wire.Refuse(w, http.StatusMisdirectedRequest, "the console answers only on its own machine, at a loopback address and without a proxy; ssh -L brings it to another one")
-		return
-	}
-	who, err := s.console.Redeem(w, r, in.Secret)
-	if err != nil {
-		wire.RefuseField(w, http.StatusGone, "used_link", "secret", err.Error())
-		return
-	}
-	s.config.Log.InfoContext(r.Context(), "signed in to the console", "name", who.Name, "role", who.Role)
-	wire.Reply(w, http.StatusOK, who)
-}
-
-func (s *Server) signedIn(w http.ResponseWriter, r *http.Request) {
-	who, _ := s.console.Who(r) // empty says that nobody is
-	wire.Reply(w, http.StatusOK, who)
-}
-
-func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
-	s.console.SignOut(w, r)
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // allows reports whether somebody who signed in may use a route. An owner alone may use those that
 // change something and are not named here.
 func allows(role console.Role, pattern string) bool {
 	switch pattern {
-	case "POST /api/whoami", "POST /api/select", "POST /api/why", "POST /api/memory", "POST /api/tools/{name}/judge", "POST /admin/configuration/check", "POST /console/session", "DELETE /console/session":
+	case "POST /api/whoami", "POST /api/select", "POST /api/why", "POST /api/memory", "POST /api/tools/{name}/judge", "POST /admin/configuration/check", "POST /console/session", "DELETE /console/session", "POST /console/provider":
 		return true
 	case "POST /api/chat", "POST /api/command", "POST /api/tools/{name}", "PUT /api/skills", "PUT /api/agents/{name}", "PUT /api/memory",
 		"DELETE /api/sessions/{key}", "POST /api/sessions/{key}/stop", "DELETE /admin/sessions/{key}", "POST /admin/sessions/{key}/stop",

@@ -93,7 +93,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 				_ = s.note(r, c, pattern, false) // it is refused in any case
 			}
 			wire.Refuse(w, http.StatusForbidden, "the role "+c.Role+" may not do that")
-		case needed == Operator && !local(r):
+		case needed == Operator && !local(r) && (c.Role == "" || !s.console.Elsewhere(r)):
 			wire.Refuse(w, http.StatusForbidden, "the admin API answers only programs on its own machine, at a loopback address and without a proxy")
 		default:
 			// Room for the longest message, as JSON escapes it, its history, and pictures
@@ -131,7 +131,7 @@ func crosses(cross *http.CrossOriginProtection, r *http.Request, needed Access) 
 
 // foreign reports whether a request comes from a page of a site that may use the API.
 func (s *Server) foreign(r *http.Request) bool {
-	return slices.Contains(s.config.Origins, r.Header.Get("Origin"))
+	return slices.Contains(s.config.Origins, r.Header.Get("Origin")) && !s.console.Elsewhere(r) // that is the console itself
 }
 
 // preflight answers a browser that asks whether a page may send a request. What the page sends is
@@ -200,7 +200,7 @@ func presented(r *http.Request) string {
 func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
 	all := wire.Caller{ForOthers: true, Operator: true}
 	said := presented(r)
-	if who, ok := s.console.Who(r); ok && said == "" && local(r) {
+	if who, ok := s.console.Who(r); ok && said == "" && (local(r) || s.console.Elsewhere(r)) {
 		return wire.Caller{ForOthers: true, Operator: true, Key: who.Name, Role: string(who.Role)}, true
 	}
 	if s.config.Key == "" && (!s.needed() || said == "" && local(r)) {

@@ -78,6 +78,8 @@ type Config struct {
 	// Logins serves [oauth.BackPath] and [oauth.DocumentPath]; nil means that nobody logs in to
 	// MCP servers.
 	Logins http.Handler
+	// Console lets people sign in to the console from other machines; its zero value lets nobody in there.
+	Console Elsewhere
 	// File is the configuration, which owners edit in the console; nil means that there is none.
 	File *console.File
 	// Log receives what operators should know; nil discards.
@@ -105,9 +107,10 @@ type Server struct {
 	all    http.Handler
 	wrong  wrongKeys
 	// console keeps which browsers operators signed in.
-	console *console.Console
-	editor  editor
-	larges  larges
+	console  *console.Console
+	entrance *entrance
+	editor   editor
+	larges   larges
 }
 
 // New returns a server for an engine.
@@ -126,6 +129,8 @@ func New(e *engine.Engine, cfg Config) *Server {
 		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
 	}
 	s := &Server{engine: e, config: cfg, console: console.New(nil), editor: editor{cfg.File, cfg.Log}}
+	s.console.Public = cfg.Console.URL
+	s.entrance = &entrance{s.console, cfg.Console, s}
 	models := wire.NewModels(e, cfg.Models)
 	s.routes = table(s, doors{
 		openai.New(e, models), anthropic.New(e, models), responses.New(e, models), mcp.New(e, cfg.Status.Version, cfg.Log),
@@ -144,9 +149,17 @@ func New(e *engine.Engine, cfg Config) *Server {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.all.ServeHTTP(w, r) }
 
 // Public returns a handler without the routes of operators, for an address that
-// other machines can reach.
+// other machines can reach. Those exist there for people who signed in to the console at its public
+// address, and for nobody else.
 func (s *Server) Public() http.Handler {
-	return s.serve(func(a Access) bool { return a != Operator })
+	public := s.serve(func(a Access) bool { return a != Operator })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, signedIn := s.console.Who(r); signedIn && presented(r) == "" && s.console.Elsewhere(r) {
+			s.all.ServeHTTP(w, r)
+			return
+		}
+		public.ServeHTTP(w, r)
+	})
 }
 
 // Health is the answer of /healthz and /readyz.

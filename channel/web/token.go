@@ -124,9 +124,9 @@ func (c *Channel) guest(w http.ResponseWriter, r *http.Request, now time.Time) (
 		key = rand.Text()
 	}
 	// Between sites, a browser keeps a cookie only for the page that got it (Partitioned), and
-	// the list of origins is what protects it.
+	// the list of origins is what protects it. The ready page says when another site frames it.
 	cookie := &http.Cookie{Name: cookieName, Value: key, Path: "/", MaxAge: int(keep.Seconds()), HttpOnly: true, Secure: true, SameSite: http.SameSiteNoneMode, Partitioned: true}
-	if site := r.Header.Get("Sec-Fetch-Site"); site == "same-site" || site == "same-origin" {
+	if site := r.Header.Get("Sec-Fetch-Site"); (site == "same-site" || site == "same-origin") && !r.URL.Query().Has("framed") {
 		cookie.SameSite, cookie.Partitioned = http.SameSiteStrictMode, false
 	}
 	http.SetCookie(w, cookie)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/platform"
+	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/internal/origin"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/store"
@@ -54,7 +55,7 @@ type Config struct {
 	// means that only programs that are no browsers can.
 	Origins []string
 	// Page serves a ready chat page to browsers that open the channel's address. It may connect
-	// like the page of a site in Origins.
+	// like the page of a site in Origins, and these may frame it.
 	Page bool
 	// Connections is how many there are at once; 0 means 1000. Guests have at most half of
 	// them. Beside them, an eighth wait for those who have not said who they are; of more, the one
@@ -220,6 +221,10 @@ func (m *message) name() string { return strconv.FormatInt(m.ID, 10) }
 func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	origin := r.Header.Get("Origin")
 	site := r.Header.Get("Sec-Fetch-Site")
+	if c.wantsPage(r) && origin == "" { // its policy says which sites may frame it
+		console.ChannelChat(w, r, c.config.Origins)
+		return
+	}
 	w.Header().Add("Vary", "Origin")
 	w.Header().Set("Cache-Control", "no-store")
 	switch {
@@ -234,8 +239,6 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	life, in := c.running()
 	switch {
-	case c.config.Page && r.Method == http.MethodGet && r.Header.Get("Upgrade") == "" && strings.Contains(r.Header.Get("Accept"), "text/html"):
-		c.page(w, r)
 	case in == nil:
 		refuse(w, errStopping)
 	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):

@@ -26,9 +26,9 @@ api.use({
   },
 });
 
-// signIn signs in with the secret of a link.
-export async function signIn(secret: string) {
-  const who = await answer(api.POST("/console/session", { body: { secret } }));
+// signIn signs in with the secret of a link, an operator's key, or what a provider sent back.
+export async function signIn(by: Schemas["SignIn"]) {
+  const who = await answer(api.POST("/console/session", { body: by }));
   localStorage.setItem(proof, who.proof ?? "");
 }
 

@@ -3,6 +3,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, O
 import { StrictMode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { answer, api, Refused, signIn } from "./api";
+import { Door } from "./door";
 import { Failure } from "./parts";
 import "./style.css";
 import { type Language, LanguageContext, useTexts } from "./texts";
@@ -11,12 +12,20 @@ import { Live } from "./views/live";
 const views = ["live", "what-if", "tools", "skills", "ranking", "workflows", "sessions", "approvals", "usage", "rules", "schedule", "channels", "people", "keys", "audit"] as const;
 const titles = { "what-if": "whatIf", workflows: "flows" } as const;
 
-// begin signs in with the secret at the end of a link, which the browser does not send by itself.
+// begin signs in with the secret at the end of a link, which the browser does not send by itself, or
+// with what a provider sent back. The address forgets both first.
 async function begin() {
+  if (location.pathname === "/console/back") {
+    const back = new URLSearchParams(location.search);
+    const said = (name: string) => back.get(name) ?? "";
+    history.replaceState(null, "", "/console/");
+    if (!said("code")) throw new Error(said("error").replace(/[^a-z_]/g, "").slice(0, 40) || "?"); // a text of anybody
+    return signIn({ code: said("code"), state: said("state"), issuer: said("iss") });
+  }
   const secret = location.hash.slice(1);
   if (!/^[A-Z2-7]{20,}$/.test(secret)) return;
   history.replaceState(null, "", location.pathname);
-  await signIn(secret);
+  await signIn({ secret });
 }
 const begun = begin().catch((error: Error) => error);
 
@@ -33,7 +42,7 @@ function Shell() {
   });
   if (session.error) return <div className="door"><Failure error={session.error} again={() => session.refetch()} /></div>;
   if (!session.data) return <p className="door soft">{t.loading}</p>;
-  if (!session.data.who.name) return <Door error={session.data.error as Error | undefined} />;
+  if (!session.data.who.name) return <Door ways={session.data.who} error={session.data.error as Error | undefined} />;
   return (
     <div className="shell">
       <a className="skip" href="#main">{t.menu} ↓</a>
@@ -71,41 +80,6 @@ function Choices() {
       <button onClick={dark}>{t.theme}</button>
       <button onClick={async () => { await api.DELETE("/console/session"); location.reload(); }}>{t.signOut}</button>
     </div>
-  );
-}
-
-// Door is for those who are not signed in.
-function Door({ error }: { error?: Error }) {
-  const t = useTexts();
-  const [key, setKey] = useState("");
-  const [failed, setFailed] = useState<Error | undefined>(error);
-  const enter = async (e: React.FormEvent) => {
-    e.preventDefault();
-    try {
-      const made = await answer(api.POST("/admin/console", { body: {}, headers: { Authorization: "Bearer " + key } }));
-      await signIn(made.path.split("#")[1]);
-      location.reload();
-    } catch (e) {
-      setFailed(e as Error);
-    }
-  };
-  return (
-    <main className="door">
-      <div className="card">
-        <h1>{t.console}</h1>
-        <h2>{t.signInTitle}</h2>
-        {failed && <p role="alert" className="bad">{failed.message}</p>}
-        <p>{t.signInHow}</p>
-        <pre>etui console</pre>
-        <form onSubmit={enter}>
-          <p>
-            <label htmlFor="key">{t.signInKey}</label>
-            <input id="key" type="password" autoComplete="off" value={key} onChange={(e) => setKey(e.target.value)} required />
-          </p>
-          <button className="first">{t.signIn}</button>
-        </form>
-      </div>
-    </main>
   );
 }
 

@@ -63,6 +63,16 @@ const en = {
     model: "A language model answers in place of the offline one.", tools: "The agent gets tools of a server.",
     channel: "People reach the agent from a chat.", rule: "A rule says which calls somebody has to approve.",
   } as Record<string, string>,
+  chat_: {
+    title: "Chat", write: "Write a message", say: "Send", works: "Working", lost: "No connection; trying again.", connecting: "Connecting",
+    ended: "Open this page anew from where you came.", fresh: "New conversation", attach: "Attach files", remove: "Remove", you: "You",
+    stopped: "Stopped.", result: "Result", key: "Your API key", keyHow: "This gateway wants a key. It is kept until you close this tab.",
+    enter: "Go on", always: "Always", answer: "Answer", agentSkill: "Agent and skill", auto: "Automatic", waits: "This call waits for you:",
+    nothing: "Ask something. Tools that fit your question come with it.", large: "Pictures and PDFs, 8 at most and 12 MB together.",
+    settings: "Settings", leave: "Forget the key", empty: "(no answer)", newer: "To the newest",
+  },
+  doorElsewhere: "On the gateway's machine, this makes a link:", atProvider: "Sign in at", operatorsKey: "An operator's key",
+  noWay: "Nobody signs in at this address. On the gateway's machine, this makes a link:",
   stages: { catalog: "all tools", enabled: "switched on", groups: "groups of the agent", visibility: "visible to the caller", skill: "in the toolset", request: "in the request", rank: "fits the question", budget: "fits the budget" } as Record<string, string>,
 };
 
@@ -117,6 +127,16 @@ const zh: typeof en = {
     model: "由语言模型代替离线模型来回答。", tools: "智能体获得服务器提供的工具。", channel: "人们从聊天软件联系智能体。",
     rule: "规则规定哪些调用需要有人批准。",
   },
+  chat_: {
+    title: "聊天", write: "输入消息", say: "发送", works: "处理中", lost: "连接已断开，正在重试。", connecting: "正在连接",
+    ended: "请从原来的入口重新打开本页。", fresh: "新的会话", attach: "添加文件", remove: "移除", you: "您",
+    stopped: "已停止。", result: "结果", key: "您的 API 密钥", keyHow: "此网关需要密钥。密钥保留到您关闭此标签页。",
+    enter: "继续", always: "始终", answer: "回答", agentSkill: "智能体和技能", auto: "自动", waits: "此调用等待您的决定：",
+    nothing: "请提问。适合问题的工具会随之而来。", large: "图片和 PDF，最多 8 个，共 12 MB。",
+    settings: "设置", leave: "忘记密钥", empty: "（没有回答）", newer: "到最新消息",
+  },
+  doorElsewhere: "在网关所在的机器上，下面的命令给出链接：", atProvider: "登录方式：", operatorsKey: "运维人员的密钥",
+  noWay: "此地址不提供登录。在网关所在的机器上，下面的命令给出链接：",
   stages: { catalog: "全部工具", enabled: "已开启", groups: "智能体的分组", visibility: "用户可见", skill: "在工具集中", request: "请求允许", rank: "与问题相符", budget: "预算之内" },
 };
 

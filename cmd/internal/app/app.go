@@ -41,6 +41,7 @@ import (
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/mcp"
+	"github.com/etui-run/etui/server/oidc"
 	"github.com/etui-run/etui/server/openai"
 	"github.com/etui-run/etui/server/token"
 	"github.com/etui-run/etui/skill/mcp/oauth"
@@ -184,9 +185,10 @@ func (a *App) open(ctx context.Context) error {
 	})
 	a.HTTP = server.New(a.Engine, server.Config{
 		Models: c.API.Models, A2A: c.API.A2A, AGUI: c.API.AGUI,
-		Eraser: a.eraser,
-		File:   &console.File{Path: a.Workspace.File, Read: config.Read, Write: config.Write, Check: a.reloader.check},
-		Key:    string(c.API.Key), Local: settings.urls.Key, Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
+		Eraser:  a.eraser,
+		Console: elsewhere(c.API.Console),
+		File:    &console.File{Path: a.Workspace.File, Read: config.Read, Write: config.Write, Check: a.reloader.check},
+		Key:     string(c.API.Key), Local: settings.urls.Key, Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
 		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
 		Status: api.Config{
 			Version: settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },
@@ -368,6 +370,19 @@ func tokens(c config.API) *token.Verifier {
 	return token.New(token.Config{
 		Issuer: c.Issuer, Audience: cmp.Or(c.Audience, strings.TrimSuffix(c.URL, "/")+mcp.Path), Claim: c.Claim,
 	})
+}
+
+// elsewhere says how people sign in to the console from other machines.
+func elsewhere(c config.Console) server.Elsewhere {
+	out := server.Elsewhere{URL: c.URL, Keys: c.Keys}
+	if c.Issuer != "" {
+		out.Provider = oidc.New(oidc.Config{
+			Issuer: c.Issuer, ClientID: c.ClientID, ClientSecret: string(c.ClientSecret), Back: c.URL + console.Path + "/back", Scopes: c.Scopes,
+			RoleClaim: c.RoleClaim, GroupsClaim: c.GroupsClaim,
+			Roles: map[console.Role][]string{console.Owner: c.Owners, console.Operator: c.Operators, console.Viewer: c.Viewers},
+		})
+	}
+	return out
 }
 
 // vectors passes requests for vectors on to the server that is configured; nil if there is none.

@@ -75,6 +75,22 @@ type API struct {
 	AGUI     bool              `yaml:"agui" help:"Whether pages reach the agents by the AG-UI protocol, at /agui/AGENT."`
 	Models   map[string]string `yaml:"models" help:"Further names of agents for clients that ask for a model, as in gpt-5: main."`
 	URL      string            `yaml:"url" help:"Address by which people's browsers reach the gateway, as in https://etui.example.com: links to log in to MCP servers lead back there. Default: the address of listen, for browsers on this machine."`
+	Console  Console           `yaml:"console" help:"Let people sign in to the console from other machines, see console.md. Default: only this machine."`
+}
+
+// Console says who may sign in to the console from other machines.
+type Console struct {
+	URL          string       `yaml:"url" help:"Address at which browsers reach the console behind a proxy that speaks TLS, as in https://etui.example.com. Needs keys or issuer. Default: none."`
+	Keys         bool         `yaml:"keys" help:"Whether operators' API keys, and api.key, sign in there, as owners."`
+	Issuer       string       `yaml:"issuer" help:"Address of an OpenID Connect provider that signs people in there. It sends browsers back to url and /console/back."`
+	ClientID     string       `yaml:"client_id" help:"ID that the provider gave for the console."`
+	ClientSecret secret.Value `yaml:"client_secret" help:"Secret that the provider gave. Use ${NAME}."`
+	Scopes       []string     `yaml:"scopes" help:"Scopes to ask for beside openid, email and profile, as in groups."`
+	RoleClaim    string       `yaml:"role_claim" help:"Claim that has viewer, operator or owner, or a list with one of them. Default: none."`
+	GroupsClaim  string       `yaml:"groups_claim" default:"groups" help:"Claim that has the groups of the person."`
+	Owners       []string     `yaml:"owners" help:"Verified email addresses of owners, and groups as in group:admins."`
+	Operators    []string     `yaml:"operators" help:"The same for operators."`
+	Viewers      []string     `yaml:"viewers" help:"The same for viewers."`
 }
 
 // Model is a language model.
@@ -483,7 +499,7 @@ type Channel struct {
 	Region    string       `yaml:"region" enum:"feishu,lark" help:"feishu: feishu for open.feishu.cn, lark for open.larksuite.com. Default: feishu."`
 	Nick      string       `yaml:"nick" help:"irc: the name to take."`
 	Guests    bool         `yaml:"guests" help:"web: let people in without a token."`
-	Origins   []string     `yaml:"origins" help:"web: the sites whose pages may connect, as in https://shop.example.com. Default: none."`
+	Origins   []string     `yaml:"origins" help:"web: the sites whose pages may connect, and frame the ready page, as in https://shop.example.com. Default: none."`
 	Page      bool         `yaml:"page" help:"web: serve a ready chat page to browsers, at /channels/NAME."`
 	Account   string       `yaml:"account" help:"The account to log in to. Default: irc: the nick; email: the address."`
 	Rooms     []string     `yaml:"rooms" help:"irc: the channels to join."`

@@ -320,6 +320,7 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	} else if c.API.Issuer != "" && c.API.URL == "" {
 		r.fail(find(root, "api", "issuer"), "api.issuer needs api.url: clients ask for tokens for that address")
 	}
+	r.console(find(root, "api", "console"), c.API.Console, c.API.Key != "")
 	for _, name := range slices.Sorted(maps.Keys(c.API.A2A)) {
 		known := slices.ContainsFunc(c.Agents, func(a Agent) bool { return a.Name == name })
 		if !known && (len(c.Agents) > 0 || name != "main") {

@@ -92,8 +92,11 @@ func isPattern(name string) bool {
 
 // Names returns the names by which clients may address the gateway.
 func (a *API) Names() []string {
-	if u, err := url.Parse(a.URL); err == nil && u.Hostname() != "" {
-		return append(slices.Clone(a.Hosts), strings.ToLower(u.Hostname()))
+	names := slices.Clone(a.Hosts)
+	for _, address := range []string{a.URL, a.Console.URL} {
+		if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
+			names = append(names, strings.ToLower(u.Hostname()))
+		}
 	}
-	return a.Hosts
+	return names
 }

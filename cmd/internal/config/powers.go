@@ -90,6 +90,12 @@ var powers = map[string]func(value string) bool{
 	"api.issuer":  always, // whoever it names comes in
 	"api.origins": always, // pages there use the API with a key
 
+	"api.console.url":        always, // people become operators there
+	"api.console.keys":       func(value string) bool { return value != "false" },
+	"api.console.issuer":     always, // it says who somebody is
+	"api.console.role_claim": always, "api.console.groups_claim": always,
+	"api.console.owners": always, "api.console.operators": always, "api.console.viewers": always,
+
 	"skills.registries.url":   always,
 	"skills.registries.roots": always,
 

@@ -131,6 +131,16 @@ func (s *Subject) openPeople() (list []Finding) {
 	if !onThisMachine(w.Config.Listen) {
 		list = append(list, gapIn("network", "The gateway speaks plain HTTP: others on the network can read the key and all messages.", "listen: 127.0.0.1:3884, behind a proxy that speaks TLS")...)
 	}
+	if c := w.Config.API.Console; c.URL != "" {
+		var who []string
+		if c.Keys {
+			who = append(who, "an operator's key")
+		}
+		if c.Issuer != "" {
+			who = append(who, "a name at "+c.Issuer+" that the file lists")
+		}
+		list = append(list, gapIn("console", "The console answers other machines at "+c.URL+", to "+strings.Join(who, " or ")+".", "Without api.console.url, it answers on this machine only.")...)
+	}
 	v := w.Config.Visibility
 	if w.Config.API.Key != "" && len(v.Rules) == 0 && v.Default.Write == "allow" && v.Default.Destructive == "allow" {
 		list = append(list, gapIn("visibility", fmt.Sprintf("All callers see all %s.", printable.Count(s.Engine.Catalog().Len(), "tool")), "visibility: {rules: ...}: docs/visibility.md")...)

@@ -1,0 +1,126 @@
+import { lazy, Suspense, useState } from "react";
+import type { Schemas } from "../api";
+import { useTexts } from "../texts";
+import { Text } from "../views/markdown";
+import type { Call, Item, Talk } from "./talk";
+
+const Why = lazy(() => import("../views/why").then((m) => ({ default: m.Why })));
+
+// Said shows one message: of the agent with its calls, what waits for the person, and why it got its tools.
+export function Said({ item, talk }: { item: Item; talk: Talk }) {
+  const t = useTexts();
+  const c = t.chat_;
+  if (item.from === "you") {
+    return (
+      <article className="you">
+        <h2 className="sr">{c.you}</h2>
+        {item.text}
+        {item.files?.map((f, i) => (f.url ? <img key={i} className="picture" src={f.url} alt={f.name} /> : <p key={i} className="soft">{f.name}</p>))}
+      </article>
+    );
+  }
+  const empty = !item.works && !item.text && !item.failed && !item.awaits?.length && !item.calls?.length;
+  return (
+    <article className="agent">
+      <h2 className="sr">{t.agent}</h2>
+      {item.calls?.map((call) => <CallLine key={call.id} call={call} works={!!item.works} />)}
+      <Made files={(item.calls ?? []).flatMap((call) => call.result?.view?.files ?? [])} />
+      {item.text && <Text text={item.text} />}
+      {item.works && !item.text && <p className="soft works">{c.works}</p>}
+      {empty && <p className="soft">{c.empty}</p>}
+      {item.failed && <p role="alert" className="bad">{item.failed}</p>}
+      {item.note === "stopped" && <p className="soft">{c.stopped}</p>}
+      {item.files?.map((f, i) => <p key={i} className="soft">{f.name}</p>)}
+      {item.awaits?.map((a) => <Waiting key={a.id ?? a.call} about={a} decide={(said) => talk.answer?.(item, a, said)} />)}
+      {item.buttons && <Choices buttons={item.buttons} say={(text) => talk.say(text, [])} />}
+      {talk.why && !!item.number && !item.works && <WhyLine why={() => talk.why!(item)} />}
+    </article>
+  );
+}
+
+function Choices({ buttons, say }: { buttons: { label: string; text: string }[]; say: (text: string) => void }) {
+  const [said, setSaid] = useState(false);
+  return <p className="row">{buttons.map((b) => <button key={b.text} disabled={said} onClick={() => { setSaid(true); say(b.text); }}>{b.label}</button>)}</p>;
+}
+
+const asText = (value: unknown) => (typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value, null, 2));
+
+function CallLine({ call, works }: { call: Call; works: boolean }) {
+  const t = useTexts();
+  const result = call.result;
+  return (
+    <details className="call">
+      <summary>
+        <b className="mono">{call.name}</b>{" "}
+        {result ? <span className={"badge " + (result.failed ? "bad" : "good")}>{result.failed ? t.error : t.done}</span> : <span className="soft">{call.progress ?? (works ? "…" : "")}</span>}
+      </summary>
+      <h3>{t.arguments}</h3>
+      <pre tabIndex={0}>{asText(call.arguments)}</pre>
+      {result && <h3>{t.chat_.result}</h3>}
+      {result && <pre tabIndex={0} className={result.failed ? "bad" : undefined}>{result.text}</pre>}
+      {result?.view?.text && <Text text={result.view.text} />}
+    </details>
+  );
+}
+
+// drawn are the pictures that a page shows; every other file is only downloaded.
+const drawn = /^image\/(png|jpeg|gif|webp)$/;
+
+// Made shows the files that calls gave.
+function Made({ files }: { files: Schemas["ChatFile"][] }) {
+  const save = (f: Schemas["ChatFile"]) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([Uint8Array.from(atob(f.data!), (c) => c.charCodeAt(0))], { type: drawn.test(f.media_type ?? "") ? f.media_type : "application/octet-stream" }));
+    link.download = f.name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  };
+  return (
+    <>
+      {files.map((f, i) => (
+        <figure key={i}>
+          {f.data && drawn.test(f.media_type ?? "") && <img className="picture" alt={f.name} src={`data:${f.media_type};base64,${f.data}`} />}
+          {f.data ? <button onClick={() => save(f)}>↓ {f.name}</button> : <span className="soft">{f.name}</span>}
+        </figure>
+      ))}
+    </>
+  );
+}
+
+// Waiting is a call that waits for the person's yes, or a question of a tool.
+function Waiting({ about: a, decide }: { about: Schemas["SessionAwait"]; decide: (said: { approved: boolean; lasts?: string; text?: string }) => void }) {
+  const t = useTexts();
+  const c = t.chat_;
+  const [text, setText] = useState("");
+  const say = (answer: string) => decide({ approved: true, text: answer });
+  return (
+    <section className="card waits">
+      <p>{a.question || c.waits} {!a.question && <b className="mono">{a.tool}</b>} {a.risk && <span className="badge warn">{a.risk}</span>}</p>
+      {a.arguments && <pre tabIndex={0}>{a.arguments}</pre>}
+      {a.question && !!a.choices?.length && <p className="row">{a.choices.map((choice) => <button key={choice} onClick={() => say(choice)}>{choice}</button>)}</p>}
+      {a.question && !a.choices?.length && (
+        <form className="row" onSubmit={(e) => { e.preventDefault(); say(text); }}>
+          <input aria-label={c.answer} required value={text} onChange={(e) => setText(e.target.value)} />
+          <button className="first">{c.answer}</button>
+        </form>
+      )}
+      <p className="row">
+        {!a.question && <button className="first" onClick={() => decide({ approved: true })}>{t.approve}</button>}
+        {!a.question && <button onClick={() => decide({ approved: true, lasts: "always" })}>{c.always}</button>}
+        <button onClick={() => decide({ approved: false })}>{t.decline}</button>
+      </p>
+    </section>
+  );
+}
+
+function WhyLine({ why }: { why: () => Promise<Schemas["SelectionCompact"] | undefined> }) {
+  const t = useTexts();
+  const [found, setFound] = useState<Schemas["SelectionCompact"] | Error>();
+  const open = () => !found && why().then((w) => setFound(w ?? new Error(t.nothing)), setFound);
+  return (
+    <details className="why" onToggle={(e) => e.currentTarget.open && open()}>
+      <summary className="soft">{t.why}</summary>
+      {found instanceof Error ? <p role="alert" className="bad">{found.message}</p> : found ? <Suspense fallback={t.loading}><Why compact={found} /></Suspense> : <p className="soft">{t.loading}</p>}
+    </details>
+  );
+}

@@ -1,0 +1,91 @@
+import { type Button, type File, newID, Talk } from "./talk";
+
+type Sent = {
+  type: string; id?: string; seq?: number; from?: string; text?: string; files?: string[]; buttons?: Button[]; code?: string;
+};
+
+// Socket talks over the protocol of a web channel, see docs/channels/web.md: as the person of a token,
+// which comes behind #, or as a guest.
+export class Socket extends Talk {
+  private socket?: WebSocket;
+  private since = 0;
+  private pause = 1_000;
+  private working?: ReturnType<typeof setTimeout>;
+  private ended = false;
+  private readonly waiting = new Map<string, string>(); // what was said and is not acknowledged
+  private readonly token = new URLSearchParams(location.hash.slice(1)).get("token");
+
+  constructor() {
+    super();
+    if (this.token) history.replaceState(null, "", location.pathname);
+  }
+
+  start() {
+    this.change({ note: "connecting", files: !!this.token });
+    this.connect();
+  }
+
+  private connect() {
+    const to = new URL(location.pathname, location.href);
+    to.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+    // In another site's page, a browser keeps only a cookie that is made for that.
+    if (!this.token) to.search = parent === window ? "guest" : "guest&framed";
+    const socket = (this.socket = new WebSocket(to));
+    socket.onopen = () => socket.send(JSON.stringify({ type: "hello", since: this.since, ...(this.token && { token: this.token }) }));
+    socket.onmessage = (e) => this.take(JSON.parse(e.data));
+    socket.onclose = () => {
+      if (this.ended) return;
+      this.change({ note: "lost" });
+      setTimeout(() => this.connect(), this.pause);
+      this.pause = Math.min(2 * this.pause, 60_000);
+    };
+  }
+
+  private take(m: Sent) {
+    switch (m.type) {
+      case "welcome":
+        this.pause = 1_000;
+        this.change({ note: "", error: undefined });
+        this.waiting.forEach((said) => this.socket?.send(said));
+        break;
+      case "ack":
+        this.waiting.delete(m.id!);
+        break;
+      case "typing":
+        this.works(6_000);
+        break;
+      case "message":
+        this.since = Math.max(this.since, m.seq ?? 0);
+        this.set(m.id!, { from: m.from === "agent" ? "agent" : "you", text: m.text ?? "", files: m.files?.map((name) => ({ name })), buttons: m.buttons });
+        this.change({ items: this.state.items.toSorted((a, b) => Number(a.id) - Number(b.id)) });
+        if (m.from === "agent") this.works(this.state.works ? 1_500 : 0);
+        break;
+      case "error":
+        this.ended = ["expired", "token", "origin"].includes(m.code!);
+        if (m.code === "bad") this.waiting.delete(m.id!);
+        this.change({ error: m.text, note: this.ended ? "ended" : this.state.note });
+    }
+  }
+
+  // works shows for so long that an answer is being made.
+  private works(time: number) {
+    clearTimeout(this.working);
+    this.change({ works: time > 0 });
+    if (time > 0) this.working = setTimeout(() => this.works(0), time);
+  }
+
+  say(text: string, files: File[]) {
+    const id = newID();
+    this.waiting.set(id, JSON.stringify({ type: "say", id, text, files: files.map((f) => ({ name: f.name, url: `data:${f.type};base64,${f.data}` })) }));
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(this.waiting.get(id)!);
+    this.works(120_000);
+  }
+
+  stop() {
+    this.say("/stop", []);
+  }
+
+  fresh() {
+    this.say("/new", []);
+  }
+}

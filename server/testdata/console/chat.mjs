@@ -1,0 +1,174 @@
+// Uses the page for those who ask in Chromium, as people do, and prints what is wrong with it. Its
+// arguments are a gateway without keys, one with keys and a key for it, a token for
+// its web channel, and the page of a site that
+// frames the chat, at an address that may do so and at one that may not. The texts of models and how
+// they are to look are its input.
+import { readFileSync } from "node:fs";
+import { launch } from "./browser.mjs";
+
+const [open, closed, key, token, shop, evil, shots] = process.argv.slice(2);
+const texts = JSON.parse(readFileSync(0, "utf8"));
+const browser = await launch();
+const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+let failures = 0;
+const wrong = (text) => { failures++; console.log(text); };
+
+async function visit(address, options = {}) {
+  const context = await browser.newContext({ locale: "en-GB", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  page.on("console", (m) => m.type() === "error" && !/status of (400|401|403)/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
+  page.on("pageerror", (e) => wrong(`${page.url()}: ${e}`));
+  page.on("dialog", () => wrong("a text ran as a script"));
+  page.on("request", (r) => r.url().startsWith(new URL(address).origin) || /^(data|blob):/.test(r.url()) || wrong(`asks for ${r.url()}`));
+  await page.goto(address);
+  await page.waitForSelector("textarea:not([disabled]), form.card");
+  return page;
+}
+async function accessible(page, what) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
+  for (const v of (await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }))).violations) wrong(`${what}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 100)).join(" | ")}`);
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  if (over > 0) wrong(`${what}: ${over} px too wide`);
+}
+const say = async (page, text) => { await page.fill("textarea", text); await page.keyboard.press("Enter"); };
+const last = (page) => page.locator("article.agent").last();
+const settled = (page) => page.waitForSelector("[role=log][aria-busy=false]");
+
+// How much the first page loads.
+let page = await visit(open + "/chat");
+const loaded = await page.evaluate(() => performance.getEntriesByType("resource").reduce((sum, e) => sum + e.decodedBodySize, 0));
+if (loaded > 700_000) wrong(`the page loads ${loaded} bytes`);
+await accessible(page, "an empty chat");
+
+// The keyboard alone: a question, a call that waits, its yes, and why.
+await page.keyboard.type("Send the weekly report");
+await page.keyboard.press("Enter");
+await page.waitForSelector(".waits");
+await accessible(page, "a call that waits");
+if (shots) await page.screenshot({ path: shots + "/chat-waits.png" });
+await page.click("text=Always"); // nobody without a name may: it waits still
+await page.waitForSelector("article [role=alert]");
+await page.locator(".waits button.first").focus();
+await page.keyboard.press("Enter");
+await page.waitForSelector("text=It is sent.");
+if (await page.locator(".waits").count()) wrong("what was answered waits still");
+await page.locator(".call summary").focus();
+await page.keyboard.press("Enter");
+await page.waitForSelector("text=sent <script>");
+if (!(await page.locator(".call pre").first().textContent()).includes("weekly")) wrong("a call without its arguments");
+await page.click("text=Why these tools?");
+await page.waitForSelector(".why .funnel");
+await accessible(page, "an answer with its reasons");
+if (shots) await page.screenshot({ path: shots + "/chat-why.png" });
+
+// Pictures and files, in and out.
+await page.setInputFiles("input[type=file]", { name: "photo.png", mimeType: "image/png", buffer: Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64") });
+await page.waitForSelector("text=photo.png");
+await say(page, "draw this");
+await page.waitForSelector("text=Here.");
+if (!(await page.locator("article.you img[alt='photo.png']").count()) || !(await page.locator("figure img[alt='pixel.png']").count())) wrong("pictures are missing");
+const [saved] = await Promise.all([page.waitForEvent("download"), page.click("text=↓ page.html")]);
+if (saved.suggestedFilename() !== "page.html" || !readFileSync(await saved.path(), "utf8").includes("script")) wrong("a file cannot be saved");
+await page.setInputFiles("input[type=file]", { name: "x.exe", mimeType: "application/octet-stream", buffer: Buffer.from("x") });
+await page.waitForSelector("role=alert");
+
+// Stop.
+await say(page, "wait");
+await page.click("text=Stop");
+await page.waitForSelector("text=Stopped.");
+
+// Texts of models.
+for (const [text, html] of texts) {
+  await say(page, "show");
+  await settled(page);
+  const got = await last(page).locator("div").first().evaluate((e) => {
+    for (const a of e.querySelectorAll("*")) for (const { name } of [...a.attributes]) if (name !== "href") a.removeAttribute(name);
+    return e.innerHTML.replace(/<a href="([^"]*)">/g, "<a $1>").replace(/>\n+|\n+(?=<\/?(ul|ol|li|p|h|table|thead|tbody|tr))/g, (m) => m[0] === ">" ? ">" : "");
+  });
+  if (html && got !== html) wrong(`${text}\n got  ${got}\n want ${html}`);
+  if (await last(page).locator("img, script").count()) wrong(`${text.slice(0, 50)}: an element of the model's`);
+}
+
+// Another agent, another skill, another language, other colours, a phone.
+await page.click("text=Settings");
+await page.selectOption("label:has-text('Agent') select", "second");
+await page.waitForSelector("header > span:has-text('second')");
+if (await page.locator("article").count()) wrong("another agent shows what the first one said");
+await page.click("text=中文");
+await page.waitForSelector("text=新的会话");
+await page.click("text=深色或浅色");
+await page.setViewportSize({ width: 390, height: 700 });
+await accessible(page, "dark, Chinese, 390 px");
+if (shots) await page.screenshot({ path: shots + "/chat-phone.png" });
+await page.context().close();
+
+// A gateway with keys asks for one, keeps it in the tab, and shows what was said before.
+page = await visit(closed + "/chat");
+await accessible(page, "the key");
+await page.fill("input[type=password]", "wrong");
+await page.keyboard.press("Enter");
+await page.waitForSelector("role=alert");
+await page.fill("input[type=password]", key);
+await page.keyboard.press("Enter");
+await page.waitForSelector("textarea:not([disabled])");
+await say(page, "hello");
+await page.waitForSelector("text=Hello Ann");
+await page.reload();
+await page.waitForSelector("text=Hello Ann");
+if (shots) await page.screenshot({ path: shots + "/chat-key.png" });
+
+// Somebody else answers what waits, and the page notices.
+await say(page, "Send the weekly report");
+await page.waitForSelector(".waits");
+const status = await page.evaluate(async (master) => {
+  const headers = { Authorization: "Bearer " + master };
+  const { waiting } = await (await fetch("/admin/approvals", { headers })).json();
+  return (await fetch("/admin/approvals/" + waiting[0].id, { method: "POST", headers, body: '{"approved":true}' })).status;
+}, "master");
+if (status !== 200) wrong(`the approval gave ${status}`);
+await page.waitForSelector("text=Sent by another.");
+if (await page.locator(".waits").count()) wrong("what another person answered waits still");
+if (await page.evaluate((k) => JSON.stringify(localStorage).includes(k) || document.cookie.includes(k), key)) wrong("the key outlives the tab");
+await page.context().close();
+
+// A web channel: a guest, an approval by a button, and the same chat after a reload.
+page = await visit(open + "/channels/talk");
+await accessible(page, "the page of a channel");
+await say(page, "hi");
+await page.waitForSelector("strong:text('guest')");
+await say(page, "Send the weekly report");
+await page.click("article.agent .row button >> nth=0");
+await page.waitForSelector("text=Sent for the guest.");
+await page.reload();
+await page.waitForSelector("text=Sent for the guest.");
+await accessible(page, "the chat of a guest");
+if (shots) await page.screenshot({ path: shots + "/chat-channel.png" });
+await page.context().close();
+
+// A person with a token sends a file, and the address forgets the token.
+page = await visit(`${closed}/channels/talk#token=${token}`);
+if (page.url().includes("#")) wrong("the address keeps the token");
+await page.setInputFiles("input[type=file]", { name: "notes.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.4\n%%EOF") });
+await say(page, "read this");
+await page.waitForSelector("text=Read for the visitor.");
+await page.waitForSelector("article.you >> text=notes.pdf");
+await page.context().close();
+
+// A site that the channel lists frames it with one line; another does not.
+const context = await browser.newContext({ locale: "en-GB" });
+page = await context.newPage();
+await page.goto(shop);
+const frame = page.frameLocator("iframe");
+await frame.locator("textarea:not([disabled])").fill("hi");
+await frame.locator("textarea").press("Enter");
+await frame.locator("text=In a frame.").waitFor();
+await page.reload();
+await frame.locator("text=In a frame.").waitFor();
+if (shots) await page.screenshot({ path: shots + "/chat-framed.png" });
+await page.goto(evil);
+await page.waitForTimeout(500);
+if (await frame.locator("textarea").count()) wrong("any site frames the chat");
+
+await browser.close();
+process.exit(failures ? 1 : 0);
