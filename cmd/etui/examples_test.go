@@ -246,7 +246,7 @@ func examplesGateway(t *testing.T) http.Handler {
 			t.Fatal(err)
 		}
 	}
-	w, err := workdir.Open(dir, "", []string{"HOME=" + dir, "XDG_STATE_HOME=" + t.TempDir(), "ETUI_TRUST=" + dir})
+	w, err := workdir.Open(dir, "", []string{"HOME=" + dir, "XDG_STATE_HOME=" + t.TempDir(), "ETUI_TRUST=" + dir, "DATABASE=postgres://plain@value", "LEVEL=debug"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,4 +370,30 @@ func formOf(text json.RawMessage) string {
 	}
 	walk("", value)
 	return strings.Join(slices.Sorted(maps.Keys(paths)), "\n")
+}
+
+// TestCheckHidesEnvironment: who checks a configuration does not read the variables of the gateway's environment,
+// and a good one may name them.
+func TestCheckHidesEnvironment(t *testing.T) {
+	handler := examplesGateway(t)
+	for _, c := range []struct{ text, want string }{
+		{"models: []\nlog: {level: \"${LEVEL}\"}\n", `{"problems":[]}`},
+		{"models: []\nlog: {level: \"${DATABASE}\"}\n", "log.level is \\\"${DATABASE}\\\""},
+		{"models: []\nlog: {level: \"$\\u007bDATABASE}\"}\n", "${DATABASE}"},
+		{"models: []\nlog: {level: \"${NONE:-${DATABASE}}\"}\n", "${DATABASE}"},
+		{"models: []\nagents: [{name: a, model: \"${DATABASE}\"}]\n", "${DATABASE}"},
+		{"models: []\nvisibility: {rules: [{name: a, allow: [\"*\"], when: 'x == \"${DATABASE}\"'}]}\n", "rule"},
+		{"models: []\nlog: {level: \"${LEVEL}\"}\nagent: x\n", "unknown key"},
+	} {
+		for _, path := range []string{"/admin/configuration/check", "/admin/configuration"} {
+			body, _ := json.Marshal(map[string]string{"text": c.text, "base": ""}) // texts always marshal
+			r := httptest.NewRequest(map[bool]string{true: "POST", false: "PUT"}[strings.HasSuffix(path, "check")], "http://localhost"+path, bytes.NewReader(body))
+			r = r.WithContext(context.WithValue(t.Context(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})))
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if says := w.Body.String(); strings.Contains(says, "plain@value") || strings.HasSuffix(path, "check") && !strings.Contains(says, c.want) {
+				t.Errorf("%s %q: %d %s", path, c.text, w.Code, says)
+			}
+		}
+	}
 }
