@@ -225,6 +225,9 @@ func document(t *testing.T) *huma.OpenAPI {
 		if of.out != nil {
 			ok.Content = content(schemas, media(of.out), of.out, op.OperationID+"Answer")
 		}
+		if streams(pattern) && method == "POST" {
+			ok.Content["text/event-stream"] = &huma.MediaType{Schema: text}
+		}
 		if op.Responses["200"] = ok; (known || method == "DELETE") && of.out == nil {
 			delete(op.Responses, "200")
 			ok.Description = "it is done"
@@ -259,6 +262,12 @@ func document(t *testing.T) *huma.OpenAPI {
 		t.Errorf("bodiesOf has %s, which is no route", pattern)
 	}
 	return doc
+}
+
+// streams reports whether the route of a path answers with a stream of the documented objects, where a client asks for
+// that.
+func streams(pattern string) bool {
+	return slices.Contains([]string{"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages", "/mcp", "/mcp/{agent}", "/a2a/{agent}", "/agui/{agent}"}, pattern)
 }
 
 // refusals says how the route of a path refuses: as everywhere, or as its own protocol does.
