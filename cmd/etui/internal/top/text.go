@@ -81,8 +81,10 @@ func (p page) head(r Reading) []string {
 	lines := []string{line("%s · %s · turns that run: %d, messages that wait: %d",
 		r.Where, r.Time.Local().Format(time.TimeOnly), r.Running, r.Queued)}
 	names := []string{"", "TURNS", "FAILED", "50 %", "95 %", "CALLS", "95 %", "IN", "CACHED", "OUT", "SAVED"}
-	for i, name := range names[1:] {
-		names[i+1] = p.word(name)
+	for i, name := range names {
+		if !strings.HasSuffix(name, "%") {
+			names[i] = p.word(name)
+		}
 	}
 	rows := [][]string{names}
 	add := func(name string, f Figures) {
