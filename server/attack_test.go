@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -125,6 +126,20 @@ func TestStoredScript(t *testing.T) {
 					t.Errorf("%s%s %s: %d %s", route.Pattern, query, body, status, answer)
 				}
 			}
+		}
+	}
+}
+
+// TestConsoleNames: nobody signs in under a name that reads like another one.
+func TestConsoleNames(t *testing.T) {
+	s := newServer(t, server.Config{}, nil)
+	for name, want := range map[string]int{
+		"ann": 200, "王芳": 200, "Ann Lee": 200, "": 200,
+		"ann\u202e": 400, "a\u200bnn": 400, "ann\u001b[31m": 400, "ann\nbob": 400, "ann\u0000": 400, strings.Repeat("n", 201): 400,
+	} {
+		in, _ := json.Marshal(server.ConsoleLink{Name: name}) // texts always marshal
+		if status, body := ask(t.Context(), s, "POST", "http://localhost/admin/console", string(in)); status != want {
+			t.Errorf("%q: %d %s", name, status, body)
 		}
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"unicode"
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/console"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -47,8 +47,8 @@ func (s *Server) consoleLink(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if len(in.Name) > maxName || strings.ContainsFunc(in.Name, unicode.IsControl) {
-		wire.Refuse(w, http.StatusBadRequest, "the name of a person is one line of at most 200 bytes")
+	if len(in.Name) > maxName || printable.Line(in.Name, maxName) != in.Name { // it is who the audit names
+		wire.Refuse(w, http.StatusBadRequest, "the name of a person is one line of at most 200 bytes, without hidden characters")
 		return
 	}
 	by := wire.CallerOf(r)
