@@ -31,16 +31,18 @@ type folded struct {
 	result *chat.Result
 }
 
-// fold prints the line of a call: whole where a program reads it.
+// fold prints the line of a call: whole where nobody can unfold it.
 func (r *reply) fold(call chat.Call) {
-	if !r.OnTerminal() {
+	if !r.Screen {
 		r.note("· %s %s", call.Name, call.Arguments)
 		return
 	}
+	number := "…"
 	if len(r.calls) < maxFolded {
 		r.calls = append(r.calls, folded{call: call})
+		number = strconv.Itoa(len(r.calls))
 	}
-	line := fmt.Sprintf("· %d %s %s", len(r.calls), call.Name, printable.OneLine(string(call.Arguments)))
+	line := fmt.Sprintf("· %s %s %s", number, call.Name, printable.OneLine(string(call.Arguments)))
 	r.note("%s", ansi.Truncate(line, terminal.Width(), "…"))
 }
 
