@@ -303,7 +303,7 @@ var volatile = []struct {
 	part *regexp.Regexp
 	by   string
 }{
-	{regexp.MustCompile(`etui_[A-Za-z0-9_-]{20,}`), "etui_EXAMPLE"},
+	{regexp.MustCompile(`etui_[A-Za-z0-9_-]{20,}`), "KEY"},
 	{regexp.MustCompile(`/console/#[A-Za-z0-9_-]+`), "/console/#SECRET"},
 	{regexp.MustCompile(`("secret": ?)"[A-Za-z0-9_-]+"`), `$1"SECRET"`},
 	{regexp.MustCompile(`("proof": ?)"[A-Za-z0-9_-]+"`), `$1"PROOF"`},
