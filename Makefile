@@ -98,10 +98,11 @@ TEST_MCP ?= 1
 test-mcp: needs-go
 	TEST_MCP='$(TEST_MCP)' go test -count=1 -parallel 3 -timeout 30m -v ./skill/mcp -run TestRegistryServers
 
-# Requests by the thousand that follow the API's own document.
+# Requests that follow the API's own document, so many a route: 70 are 5,000 in all, and take two minutes.
 .PHONY: test-api
+EXAMPLES ?= 40
 test-api: build
-	@tools/test-api
+	@tools/test-api $(EXAMPLES)
 
 # Clients of all APIs from npm and PyPI, coding agents among them, against a scripted model: two gigabytes once, and
 # five minutes. TEST_CLIENT=NAME tries those whose name contains it.
@@ -137,6 +138,8 @@ $(LINT): tools/go.mod tools/go.sum
 
 generate: picture
 	go test -run 'Generated' ./sandbox ./cmd/internal/toolgen ./server -update
+	go test -run 'GeneratedExamples' ./cmd/etui -update
+	go test -run 'Generated' ./server -update
 	@tools/console build
 	go test -run 'Generated' ./cmd/etui -update
 

@@ -48,7 +48,7 @@ var layers = [][]string{
 	{"cmd/internal/install", "cmd/internal/validate", "cmd/internal/state"},
 	{"cmd/internal/doctor", "cmd/internal/tuner", "cmd/internal/login", "cmd/internal/clientconfig"},
 	{"cmd/internal/app", "cmd/etui/internal/explanation"},
-	{"cmd/internal/trial", "cmd/etui/internal/acp", "cmd/etui/internal/conversation", "cmd/etui/internal/help", "cmd/etui/internal/report", "cmd/etui/internal/servers"},
+	{"cmd/internal/trial", "cmd/etui/internal/acp", "cmd/etui/internal/conversation", "cmd/etui/internal/help", "cmd/etui/internal/report", "cmd/etui/internal/servers", "cmd/etui/internal/top"},
 	{"cmd/etui/internal/openapis"},
 	{"cmd/*", "cmd/bench/*", "examples/*", "bench/*", "packaging"},
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/people"
-	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/secret"
@@ -236,7 +235,7 @@ func (g *Agents) Get(name string) (*Agent, error) {
 func (g *Agents) Memory(agent string) (*memory.Store, error) {
 	a, err := g.Get(agent)
 	if err == nil && a.Memory == nil {
-		err = phrase.Errorf("the agent has no memory")
+		err = memory.ErrNone
 	}
 	if err != nil {
 		return nil, err

@@ -18,6 +18,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/gofrs/flock"
+
+	"github.com/etui-run/etui/phrase"
 )
 
 const (
@@ -30,6 +32,8 @@ const (
 )
 
 var (
+	// ErrNone says that an agent keeps nothing between conversations.
+	ErrNone = phrase.Errorf("the agent has no memory")
 	// ErrNobody says that a conversation has no owner, so that nothing of it is kept.
 	ErrNobody = errors.New("nothing can be remembered here: etui does not know who is writing")
 	// ErrFull says that a file would become longer than its limit.

@@ -61,8 +61,9 @@ var (
 // bodies are zero values of the types of a route's bodies, nil for none.
 type bodies struct{ in, out any }
 
-// jsonObject is a body of a protocol of others, and html a page.
+// jsonObject is a body of a protocol of others, html a page, and newTask a task without an ID.
 type (
+	newTask    schedule.Task
 	jsonObject map[string]any
 	html       string
 )
@@ -151,7 +152,7 @@ func bodiesOf() map[string]bodies {
 		"DELETE /admin/approvals/{id}":                        {nil, []approval.Grant{}},
 		"GET /admin/ranking":                                  {nil, api.Ranking{}},
 		"GET /admin/tasks":                                    {nil, []schedule.Task{}},
-		"POST /admin/tasks":                                   {schedule.Task{}, schedule.Task{}},
+		"POST /admin/tasks":                                   {newTask{}, schedule.Task{}},
 		"POST /admin/tasks/{id}/{change}":                     {struct{}{}, schedule.Task{}},
 		"DELETE /admin/tasks/{id}":                            {nil, schedule.Task{}},
 		"GET /admin/inbox":                                    {nil, []inbox.Item{}},
@@ -195,6 +196,7 @@ func document(t *testing.T) *huma.OpenAPI {
 	}
 	refused := &huma.Response{Description: "what is wrong", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: schemas.Schema(reflect.TypeFor[wire.Problem](), true, "Problem")}}}
+	given, gateway := examples(t), newServer(t, server.Config{}, nil)
 	for _, route := range server.New(nil, server.Config{}).Routes() {
 		of, known := all[route.Pattern]
 		delete(all, route.Pattern)
@@ -219,16 +221,29 @@ func document(t *testing.T) *huma.OpenAPI {
 		}
 		if of.in != nil {
 			op.RequestBody = &huma.RequestBody{Required: true, Content: content(schemas, "application/json", of.in, op.OperationID+"Request")}
+			optional(schemas, reflect.TypeOf(of.in))
 		}
 		ok := &huma.Response{Description: "what was asked for"}
 		if of.out != nil {
 			ok.Content = content(schemas, media(of.out), of.out, op.OperationID+"Answer")
+		}
+		if streams(pattern) && method == "POST" {
+			ok.Content["text/event-stream"] = &huma.MediaType{} // its objects are those of the JSON
 		}
 		if op.Responses["200"] = ok; (known || method == "DELETE") && of.out == nil {
 			delete(op.Responses, "200")
 			ok.Description = "it is done"
 			op.Responses["204"] = ok
 		}
+		if body := op.RequestBody; body != nil {
+			body.Content["application/json"].Example = given[route.Pattern].Request
+		}
+		if m := ok.Content["application/json"]; m != nil {
+			m.Example = given[route.Pattern].Response
+		} else if m := ok.Content["application/x-ndjson"]; m != nil {
+			m.Example = given[route.Pattern].Response
+		}
+		op.Responses["default"].Content["application/json"].Example = refusal(t, gateway, method, pattern)
 		item := doc.Paths[pattern]
 		if item == nil {
 			item = &huma.PathItem{}
@@ -251,17 +266,82 @@ func document(t *testing.T) *huma.OpenAPI {
 	return doc
 }
 
+// streams reports whether the route of a path answers with a stream of the documented objects, where a client asks for
+// that.
+func streams(pattern string) bool {
+	return slices.Contains([]string{"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages", "/mcp", "/mcp/{agent}", "/a2a/{agent}", "/agui/{agent}"}, pattern)
+}
+
 // refusals says how the route of a path refuses: as everywhere, or as its own protocol does.
 func refusals(usual *huma.Response, pattern string) *huma.Response {
+	own := *usual.Content["application/json"] // with an example of its own
+	usual = &huma.Response{Description: usual.Description, Content: map[string]*huma.MediaType{"application/json": &own}}
 	switch {
 	case strings.HasPrefix(pattern, "/v1/messages"):
 		return &huma.Response{Description: "what is wrong, as Anthropic's API says it", Content: map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}
-	case strings.HasPrefix(pattern, "/channels/"), strings.HasPrefix(pattern, "/mcp"), strings.HasPrefix(pattern, "/a2a"), strings.HasPrefix(pattern, "/agui"), strings.HasPrefix(pattern, "/console"):
+	case strings.HasPrefix(pattern, "/mcp"):
+		return &huma.Response{Description: "what is wrong, as JSON-RPC says it", Content: map[string]*huma.MediaType{
+			"application/json": {Schema: &huma.Schema{Type: huma.TypeObject}}, "text/plain": {}, "text/html": {}}}
+	case strings.HasPrefix(pattern, "/channels/"), strings.HasPrefix(pattern, "/a2a"), strings.HasPrefix(pattern, "/agui"), strings.HasPrefix(pattern, "/console"):
 		more := &huma.Response{Description: usual.Description, Content: map[string]*huma.MediaType{"text/plain": {}, "text/html": {}}}
 		maps.Copy(more.Content, usual.Content)
 		return more
 	}
 	return usual
+}
+
+// optional takes from the fields that a request needs those that the server does without: the text of a message that
+// only says who asks, and the ID of a new task.
+func optional(schemas huma.Registry, in reflect.Type) {
+	name := ""
+	if in == reflect.TypeFor[newTask]() {
+		name = "id"
+	} else if in.Kind() == reflect.Struct {
+		if _, message := in.FieldByName("StopWithConnection"); message {
+			name = "text"
+		}
+	}
+	if name != "" {
+		s := schemas.SchemaFromRef(schemas.Schema(in, true, "").Ref)
+		s.Required = slices.DeleteFunc(slices.Clone(s.Required), func(field string) bool { return field == name })
+	}
+}
+
+// exchange has examples of the bodies of a route.
+type exchange struct {
+	Request  any `json:"request,omitempty"`
+	Response any `json:"response,omitempty"`
+}
+
+// examples are those that a gateway gave, which TestGeneratedExamples of cmd/etui sends, and those that are written
+// in examples_written.json, since they take another service or a channel.
+func examples(t *testing.T) map[string]exchange {
+	t.Helper()
+	all := map[string]exchange{}
+	for _, name := range []string{"examples.json", "examples_written.json"} {
+		text, err := os.ReadFile("testdata/" + name)
+		if err == nil {
+			err = json.Unmarshal(text, &all)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	return all
+}
+
+// refusal is how a route refuses a request that is wrong, or that names another host.
+func refusal(t *testing.T, s *server.Server, method, pattern string) (says any) {
+	t.Helper()
+	path := ofPath.ReplaceAllString(pattern, "nope")
+	for _, host := range []string{"localhost", "evil.example"} {
+		status, body := ask(t.Context(), s, method, "http://"+host+path+"?nope=1", "{")
+		if status >= 400 && json.Unmarshal([]byte(body), &says) == nil {
+			return says
+		}
+	}
+	t.Errorf("%s %s refuses nothing as JSON", method, pattern)
+	return nil
 }
 
 func content(schemas huma.Registry, media string, body any, hint string) map[string]*huma.MediaType {
@@ -286,7 +366,7 @@ func nameOf(t reflect.Type, hint string) string {
 		return huma.DefaultSchemaNamer(t, hint)
 	}
 	from := path.Base(t.PkgPath())
-	if slices.Contains([]string{"api", "server", "."}, from) {
+	if slices.Contains([]string{"api", "server", "server_test", "."}, from) {
 		from = ""
 	}
 	name := huma.DefaultSchemaNamer(t, hint)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"unicode"
 
 	"github.com/etui-run/etui/console"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server/oidc"
 	"github.com/etui-run/etui/server/wire"
 )
@@ -162,8 +162,8 @@ func (e *entrance) link(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if len(in.Name) > maxName || strings.ContainsFunc(in.Name, unicode.IsControl) {
-		wire.Refuse(w, http.StatusBadRequest, "the name of a person is one line of at most 200 bytes")
+	if len(in.Name) > maxName || printable.Line(in.Name, maxName) != in.Name { // it is who the audit names
+		wire.Refuse(w, http.StatusBadRequest, "the name of a person is one line of at most 200 bytes, without hidden characters")
 		return
 	}
 	by := wire.CallerOf(r)

@@ -24,6 +24,7 @@ does. Each start is a new conversation, unless --continue takes up the latest on
 channel. --session names one.
 
 In a conversation, Tab completes commands, skills and tools, and the arrow keys and Ctrl-R find earlier messages.
+Ctrl-O unfolds the calls of the last answer, and where a call waits for an approval, Tab offers the answers.
 Ctrl-C stops a running answer; on an empty prompt it leaves. If the input is no terminal, each
 line is a message.`,
 		Example: `  etui chat -m "show me the error logs of the checkout pod in namespace prod"

@@ -35,7 +35,8 @@ func startChat(t *testing.T) *chatting {
 	model := httptest.NewServer(http.HandlerFunc(c.answer))
 	t.Cleanup(model.Close)
 	dir := t.TempDir()
-	config := fmt.Sprintf("models:\n  - {name: m, provider: openai, model: m, base_url: %q, api_key: x}\n", model.URL+"/v1")
+	config := fmt.Sprintf("models:\n  - {name: m, provider: openai, model: m, base_url: %q, api_key: x}\n"+
+		"policy: {rules: [{name: writes, ask: [write_file]}]}\n", model.URL+"/v1")
 	if err := os.WriteFile(filepath.Join(dir, "etui.yaml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +85,11 @@ func (c *chatting) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
+	if strings.HasPrefix(text, "write ") {
+		args, _ := json.Marshal(fmt.Sprintf(`{"path":"a.txt","content":%q}`, strings.Repeat("long ", 40)+"end"))
+		fmt.Fprintf(w, "data: "+`{"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"write_file","arguments":%s}}]},"finish_reason":"tool_calls"}]}`+"\n\ndata: [DONE]\n\n", args)
+		return
+	}
 	fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", `{"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"It is **done**."},"finish_reason":"stop"}]}`)
 }
 
@@ -183,6 +189,28 @@ func TestChatLongPaste(t *testing.T) {
 	c.press(" count\r")
 	c.reads(text + " count")
 	c.press("/quit\r")
+	c.ends()
+}
+
+// TestChatFolds: a call is a line until somebody unfolds it, and Tab offers the answers to one that waits.
+func TestChatFolds(t *testing.T) {
+	t.Parallel()
+	c := startChat(t)
+	c.press("write a file\r")
+	c.reads("write a file")
+	c.shows("· 1 write_file {")
+	c.shows("you or an operator may decide")
+	c.shows("Tab: Approve / Approve for this conversation / Deny")
+	c.press("\x0f") // Ctrl-O
+	c.types("There is no result yet.")
+	c.press("\t")
+	c.types("/approve")
+	c.press("\t\t\r")
+	c.types("> /deny")
+	c.shows("It is \x1b[1mdone\x1b[m.")
+	c.press("\x0f")
+	c.types("✗ 1 write_file")
+	c.press("\x04")
 	c.ends()
 }
 

@@ -69,7 +69,10 @@ Only a key that may speak for others, or a gateway without keys, lets a client s
 
 const errorsPage = `
 Bodies and answers are JSON. ` + "`POST /api/chat`" + ` answers with a line of JSON for each event; ` + "`/v1/chat/completions`" + ` streams in OpenAI's form. The types are
-documented with the packages [server/api](../server/api), [server/admin](../server/admin) and [server/openai](../server/openai).
+documented with the packages [server/api](../server/api), [server/admin](../server/admin) and [server/openai](../server/openai). ` + "`GET /openapi.json`" + ` describes every route for
+programs, with an example of each body and each refusal that a real gateway gave; generators of clients read it.
+
+Answers that need a key say to browsers that no page may show them in a frame, and that nothing of them is kept.
 
 ## Approvals
 

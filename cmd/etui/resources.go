@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/cmd/etui/internal/report"
 	"github.com/etui-run/etui/cmd/etui/internal/servers"
+	"github.com/etui-run/etui/cmd/etui/internal/top"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/login"
@@ -38,7 +39,7 @@ import (
 func resources() []action {
 	return []action{
 		agents(), approvals(), auditRecords(), channels(), cron(), forget(), inboxItems(), keys(), mcpServers(), memory(), sessions(), skills(),
-		status(), tools(), usageRecords(), whoami(),
+		status(), tools(), topAction(), usageRecords(), whoami(),
 	}
 }
 
@@ -381,6 +382,30 @@ func status() action {
 	return action{
 		use: "status", short: "Show what runs: agents, configuration, workflows", needs: changes,
 		run: get("/api/status", report.Status),
+	}
+}
+
+func topAction() action {
+	var once bool
+	every := 2 * time.Second
+	return action{
+		use: "top", short: "Watch what the gateway does: turns, approvals, latencies, tokens",
+		long: `Watch what the running gateway does: the turns that run, what waits for people, how long turns
+and calls take, and the tokens. The screen is read again every two seconds, and q leaves it. With --once or --json, and without
+a terminal, it is printed once.`,
+		example:   "  etui top\n  etui top --once\n  etui top --json | jq .figures.turns.p95",
+		otherwise: "start it with etui serve",
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&once, "once", false, "print it once")
+			f.DurationVar(&every, "every", every, "how often it is read; at least 500ms")
+		},
+		check: func(*call) error {
+			if every < 500*time.Millisecond {
+				return config.Usagef("--every is at least 500ms")
+			}
+			return nil
+		},
+		run: func(ctx context.Context, c *call) error { return top.Show(ctx, c.Console, c.client, every, once) },
 	}
 }
 

@@ -55,6 +55,11 @@ type Config struct {
 	// the cursor; all begin with it. Nil completes nothing. It may be called while
 	// Send runs.
 	Complete func(ctx context.Context, before string) []string
+	// Offers returns messages that somebody may want to send next, and a line about them. Tab puts one after
+	// the other into an empty prompt. It is called after Send and Idle; nil offers nothing.
+	Offers func() (texts []string, hint string)
+	// Keys are messages that a key sends, by its name.
+	Keys map[string]string
 	// Plain leaves colours and other styles out.
 	Plain bool
 	// History are earlier messages that the arrow keys and Ctrl-R find, oldest first.
@@ -96,8 +101,12 @@ type message struct {
 // The worker reports these to the prompt.
 type (
 	finished struct{ leave bool }
-	partial  string // the line of an answer that is not complete yet
-	offered  struct {
+	offers   struct {
+		texts []string
+		hint  string
+	}
+	partial string // the line of an answer that is not complete yet
+	offered struct {
 		before string
 		words  []string
 	}
@@ -113,6 +122,7 @@ type talk struct {
 	width, height int
 	partial       string
 	hint          string
+	offers        offers
 
 	history []string
 	place   int               // in the history; its length means the draft
@@ -176,6 +186,9 @@ func (t *talk) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case partial:
 		t.partial = string(msg)
 		return t, nil
+	case offers:
+		t.offers = msg
+		return t, nil
 	case offered:
 		t.offer(msg)
 		return t, nil
@@ -191,6 +204,13 @@ func (t *talk) edit(msg tea.Msg) tea.Cmd {
 
 // press handles the keys that do more than edit the text.
 func (t *talk) press(k tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
+	if text := t.config.Keys[k.String()]; text != "" {
+		draft := t.input.Value()
+		t.set(text)
+		t.send()
+		t.set(draft)
+		return nil, true
+	}
 	switch k.String() {
 	case "ctrl+c":
 		switch {
@@ -217,6 +237,13 @@ func (t *talk) press(k tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
 		t.send()
 		return nil, true
 	case "tab":
+		if n := len(t.offers.texts); n > 0 {
+			i := slices.Index(t.offers.texts, t.input.Value())
+			if i >= 0 || t.input.Value() == "" {
+				t.set(t.offers.texts[(i+1)%n])
+				return nil, true
+			}
+		}
 		return t.complete(), true
 	case "up", "ctrl+p":
 		if t.input.Line() == 0 && t.input.LineInfo().RowOffset == 0 {
@@ -369,6 +396,9 @@ func (t *talk) View() tea.View {
 			note += fmt.Sprintf("; waiting: %d", n)
 		}
 	}
+	if note == "" {
+		note = t.offers.hint
+	}
 	if note != "" {
 		above = append(above, t.faint(ansi.Truncate(note, max(t.width, 1), "…")))
 	}
@@ -400,6 +430,7 @@ func (t *talk) work(p *tea.Program) {
 			if t.config.Idle != nil {
 				t.config.Idle(t.ctx, s)
 				s.end()
+				t.look(p)
 			}
 			continue
 		}
@@ -418,10 +449,19 @@ func (t *talk) work(p *tea.Program) {
 				s.print("etui: " + err.Error())
 			}
 			m.stop()
+			t.look(p)
 			p.Send(finished{leave: errors.Is(err, ErrLeave)})
 			continue
 		}
 		p.Send(finished{})
+	}
+}
+
+// look tells the prompt what is offered now.
+func (t *talk) look(p *tea.Program) {
+	if t.config.Offers != nil {
+		texts, hint := t.config.Offers()
+		p.Send(offers{texts, hint})
 	}
 }
 

@@ -195,6 +195,7 @@ var statuses = []struct {
 	{ErrForbidden, http.StatusForbidden, "forbidden"},
 	{message.ErrNoClientTools, http.StatusForbidden, "client_tools_refused"},
 	{memory.ErrNobody, http.StatusBadRequest, "invalid_request"},
+	{memory.ErrNone, http.StatusNotFound, "no_memory"},
 	{memory.ErrFull, http.StatusBadRequest, "invalid_request"},
 	{identity.ErrInvalidKey, http.StatusBadRequest, "invalid_request"},
 	{identity.ErrNoKey, http.StatusNotFound, "key_not_found"},

@@ -331,16 +331,47 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// check says what is wrong with a text for the configuration. Nothing changes.
+// check says what is wrong with a text for the configuration, to people who must not read the environment: the value
+// of a variable is not in the error. Nothing changes.
 func (r *reloader) check(text []byte) error {
 	if err := r.secrets.Redactor().Whole(string(text)); err != nil {
 		return err
 	}
-	c, err := config.Parse(r.file, text, r.environ)
+	wrong := r.checkIn(r.environ, text)
+	if wrong == nil {
+		return nil
+	}
+	unnamed := make([]string, len(r.environ))
+	for i, line := range r.environ {
+		name, _, _ := strings.Cut(line, "=")
+		unnamed[i] = name + "=${" + name + "}"
+	}
+	shown := r.checkIn(unnamed, text)
+	if shown == nil {
+		shown = errors.New("")
+	}
+	known := map[string]bool{}
+	for line := range strings.SplitSeq(wrong.Error(), "\n") {
+		place, _, _ := strings.Cut(line, ": ")
+		known[place] = true
+	}
+	says := slices.DeleteFunc(strings.Split(shown.Error(), "\n"), func(line string) bool { // only what is wrong in any case
+		place, _, _ := strings.Cut(line, ": ")
+		return !known[place]
+	})
+	if len(says) == 0 {
+		return errors.New("the value of an environment variable is wrong; etui config validate on the gateway's machine says which")
+	}
+	return errors.New(strings.Join(says, "\n"))
+}
+
+// checkIn says what is wrong with a text in an environment.
+func (r *reloader) checkIn(environ []string, text []byte) error {
+	c, err := config.Parse(r.file, text, environ)
 	if err != nil {
 		return err
 	}
-	if err := c.AddFlows(r.app.Workspace.Dir, r.environ); err != nil {
+	if err := c.AddFlows(r.app.Workspace.Dir, environ); err != nil {
 		return err
 	}
 	if _, err := rulebook.Compile(c); err != nil {

@@ -134,6 +134,17 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 	return nil
 }
 
+// Text returns what is at a path, as text.
+func (c *Client) Text(ctx context.Context, path string) (string, error) {
+	resp, err := c.send(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return string(text), err
+}
+
 func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var reader io.Reader
 	if body != nil {

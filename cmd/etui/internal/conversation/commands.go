@@ -48,6 +48,8 @@ func commands() []ownCommand {
 			}
 			return c.Explain(ctx, Question{Text: words})
 		}},
+		{Unfold, "[NUMBER]", "show arguments and results of the last answer's calls (or Ctrl-O)",
+			func(_ context.Context, c *Conversation, which string) error { return c.unfold(which) }},
 		{"/file", "PATH", "send a picture, PDF or text with the next message", func(_ context.Context, c *Conversation, path string) error {
 			if err := c.files.add(path); err != nil {
 				return err

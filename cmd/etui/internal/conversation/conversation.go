@@ -27,6 +27,7 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/session"
 )
 
 // Conversation is a person's conversation with an agent.
@@ -39,7 +40,9 @@ type Conversation struct {
 	history []string // what the person said before, oldest first
 	last    string   // the last exchange
 	waits   bool     // a call of it waits for people
-	seen    int      // messages that were shown, once it does
+	calls   []folded // of the last answer
+	waiting []session.Await
+	seen    int // messages that were shown, once it does
 }
 
 // New returns the conversation that a message without a text describes.
@@ -178,6 +181,7 @@ func (c *Conversation) send(ctx context.Context, m api.Message) error {
 		r.show(e)
 		c.waits = c.waits || e.Done != nil && len(e.Done.Awaits) > 0
 	}
+	c.calls, c.waiting = r.calls, r.waiting
 	if c.waits {
 		if found, err := c.look(ctx, "limit=1"); err == nil { // what was said now is shown already
 			c.seen = found.Skip + len(found.Said)
@@ -198,12 +202,13 @@ func (c *Conversation) Talk(ctx context.Context) error {
 		}
 		return terminal.Talk(ctx, terminal.Config{
 			In: in, Out: out, Plain: terminal.Plain(), Complete: c.complete, History: c.history,
+			Offers: c.offers, Keys: map[string]string{"ctrl+o": Unfold},
 			Send: func(ctx context.Context, text string, out io.Writer) error {
-				c.Console = &terminal.Console{In: in, Out: out, Err: out, Screen: true}
+				c.Console = &terminal.Console{In: in, Out: out, Err: out, Language: c.Language, Screen: true}
 				return c.handle(ctx, text)
 			},
 			Idle: func(ctx context.Context, out io.Writer) {
-				c.Console = &terminal.Console{In: in, Out: out, Err: out, Screen: true}
+				c.Console = &terminal.Console{In: in, Out: out, Err: out, Language: c.Language, Screen: true}
 				c.late(ctx)
 			},
 		})

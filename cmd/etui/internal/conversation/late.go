@@ -31,7 +31,9 @@ func (c *Conversation) late(ctx context.Context) {
 		}
 	}
 	c.seen = found.Skip + len(found.Said)
-	c.waits = found.Phase != turn.Finished
+	if c.waits = found.Phase != turn.Finished; !c.waits {
+		c.waiting = nil
+	}
 }
 
 // look returns the conversation, by the part of a query that says which of its messages.

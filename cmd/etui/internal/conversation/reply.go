@@ -8,6 +8,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/session"
 )
 
 // reply prints the events of a turn.
@@ -18,10 +19,15 @@ type reply struct {
 	progress string
 	switches int  // of the phase of a run that is told afterwards, which were printed
 	live     bool // the run's own events were printed
+	calls    []folded
+	waiting  []session.Await // calls that people decide about
 }
 
 // show prints one event.
 func (r *reply) show(e api.Event) {
+	if e.Result != nil {
+		r.finish(*e.Result)
+	}
 	switch {
 	case e.Selected != nil:
 		r.note("· %d of %d tools sent, %d tokens (%.0f %% saved)", e.Selected.Sent, e.Selected.All, e.Selected.TokensSent+e.Selected.TokensMeta, e.Selected.SavedPercent)
@@ -34,12 +40,14 @@ func (r *reply) show(e api.Event) {
 		_, _ = io.WriteString(r.text, e.Text) // a terminal that cannot be written to cannot be told
 		r.fresh = strings.HasSuffix(e.Text, "\n")
 	case e.Call != nil:
-		r.note("· %s %s", e.Call.Name, e.Call.Arguments)
+		r.fold(*e.Call)
 	case e.Progress != nil && e.Progress.Total > 0:
 		if now := fmt.Sprintf("· %s %.0f %%", e.Progress.Text, 100*e.Progress.Done/e.Progress.Total); now != r.progress {
 			r.progress = now
 			r.note("%s", now)
 		}
+	case e.Await != nil:
+		r.await(*e.Await)
 	case e.Result != nil && e.Result.Failed:
 		r.note("· ✗ %s", printable.Line(e.Result.Text, maxFailure))
 	case e.Result != nil && e.Result.View != nil:
