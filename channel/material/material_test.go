@@ -124,6 +124,17 @@ func TestManyPictures(t *testing.T) {
 	if len(seen) != 8 || strings.Count(text, "kept as") != 2 {
 		t.Errorf("%d are seen, %q", len(seen), text)
 	}
+	r.PDF = func(_ context.Context, data []byte) (string, error) {
+		if strings.HasSuffix(string(data), "scan") {
+			return "", errors.New("it has no text")
+		}
+		return "the text", nil
+	}
+	files[9].Data = []byte("%PDF-1.7 scan")
+	text, _ = r.Read(t.Context(), "", files)
+	if !strings.Contains(text, "[File p.pdf, its text, kept as received//p.pdf]\nthe text\n") || !strings.Contains(text, "whose text cannot be read (it has no text), 13 bytes, kept as") {
+		t.Errorf("%q", text)
+	}
 }
 
 // TestTranscribe writes recordings down through a server, or says that nothing does.
