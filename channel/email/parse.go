@@ -152,6 +152,7 @@ type body struct {
 	text     string
 	attached string // the mails that it brings along, as text
 	files    []chat.File
+	inside   []piece  // the texts of Outlook's own files, which often have the text once more
 	mended   []string // what was broken
 	parts    int
 	html     int // bytes that were converted
@@ -162,6 +163,12 @@ type body struct {
 func readBody(raw []byte, cut bool) body {
 	var b body
 	b.text = join(b.walk(readPart(raw), 0))
+	switch inside := join(b.inside); {
+	case b.text == "" && inside == "" && len(b.inside) > len(b.files):
+		b.text = outlooks
+	case b.text == "" || replaced(inside, b.text):
+		b.text = strings.TrimSpace(b.text + "\n\n" + inside)
+	}
 	for _, text := range []*string{&b.text, &b.attached} {
 		if len(*text) > maxText {
 			*text = strings.ToValidUTF8((*text)[:maxText], "") + "\n\n[The rest of the mail was left out: it is too long.]"
@@ -225,6 +232,15 @@ func (b *body) walk(p part, depth int) (texts []piece) {
 	switch {
 	case p.kind == "message/rfc822" || p.kind == "message/global":
 		b.mail(data, name, depth)
+	case slices.Contains(tnefKinds, p.kind) || bytes.HasPrefix(data, []byte(tnefBegin)) || lower(name) == "winmail.dat":
+		b.inside = append(b.inside, b.winmail(data, p.kind, name, depth))
+	case slices.Contains(signatureKinds, p.kind):
+	case slices.Contains(sealedKinds, p.kind) || strings.HasSuffix(lower(name), ".p7m"):
+		if inside := unsealed(data); len(inside) > 0 {
+			return b.walk(readPart(inside), depth+1)
+		}
+		b.file(data, p.kind, name)
+		return []piece{{text: unreadable}}
 	case disposition != "attachment" && name == "" && readable(p.kind, depth):
 		text := b.read(data, p.kind == "text/html", p.params["charset"])
 		if strings.EqualFold(p.params["format"], "flowed") && !text.html {
@@ -233,15 +249,41 @@ func (b *body) walk(p part, depth int) (texts []piece) {
 		return []piece{text}
 	default:
 		b.file(data, p.kind, name)
-		if slices.Contains(sealed, p.kind) {
-			return []piece{{text: "[The mail, or a part of it, is encrypted or sealed, and cannot be read here.]"}}
+		if p.kind == "application/pgp-encrypted" {
+			return []piece{{text: unreadable}}
 		}
 	}
 	return nil
 }
 
-// sealed are the types of what only a key opens, or a program for signatures.
-var sealed = []string{"application/pgp-encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"}
+// unreadable stands for what only a key opens.
+const unreadable = "[The mail, or a part of it, is encrypted or sealed, and cannot be read here.]"
+
+// outlooks stands for a file of Outlook that is broken, or has neither text nor files.
+const outlooks = "[The mail has a part that only Outlook reads, and that cannot be read here.]"
+
+// winmail reads a file that Outlook has made of a mail: it returns the text, and collects the files.
+func (b *body) winmail(data []byte, kind, name string, depth int) piece {
+	t := readTNEF(data)
+	if t == nil || depth > maxDepth {
+		b.file(data, kind, name)
+		return piece{text: outlooks}
+	}
+	for _, f := range t.files {
+		if slices.Contains(tnefKinds, f.kind) {
+			b.attach(f.name, "\n"+b.winmail(f.data, f.kind, f.name, depth+1).text)
+			continue
+		}
+		b.file(f.data, cmp.Or(f.kind, "application/octet-stream"), f.name)
+	}
+	switch {
+	case strings.TrimFunc(t.plain, unseen) != "":
+		return b.read([]byte(t.plain), false, "utf-8")
+	case t.html != "":
+		return b.read([]byte(t.html), true, t.label)
+	}
+	return piece{text: rtfText(t.rtf)}
+}
 
 // readable reports whether a part of a kind is meant to be read with the others, or is all of a mail.
 func readable(kind string, depth int) bool {
@@ -251,14 +293,19 @@ func readable(kind string, depth int) bool {
 // mail reads a mail that is attached.
 func (b *body) mail(raw []byte, name string, depth int) {
 	p := readPart(raw)
-	text := "[Attached mail: " + printable.Line(cmp.Or(name, "no name"), 100) + "]\n"
+	text := ""
 	for _, field := range []string{"From", "To", "Date", "Subject"} {
 		if value := printable.Line(words(p.header.Get(field), p.params["charset"]), 300); value != "" {
 			text += field + ": " + value + "\n"
 		}
 	}
-	text += "\n" + join(b.walk(p, depth+1))
-	b.attached = strings.TrimSpace(b.attached + "\n\n" + text)
+	b.attach(name, text+"\n"+join(b.walk(p, depth+1)))
+}
+
+// attach adds a mail that is attached.
+func (b *body) attach(name, text string) {
+	name = printable.Line(cmp.Or(name, "no name"), 100)
+	b.attached = strings.TrimSpace(b.attached + "\n\n[Attached mail: " + name + "]\n" + text)
 }
 
 // better reports whether an alternative is to be taken instead of another one: the plain text is,
