@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"strconv"
 	"strings"
 	"unicode/utf16"
 
 	"github.com/etui-run/etui/internal/charset"
+	"github.com/etui-run/etui/internal/rtf"
 )
 
 // tnef is what a winmail.dat has, as Outlook and Exchange write it ([MS-OXTNEF]).
@@ -54,7 +54,7 @@ func readTNEF(data []byte) *tnef {
 		switch name {
 		case attCodepage:
 			r := cursor{data: value}
-			t.charset = codepage(r.number(4))
+			t.charset = charset.Codepage(r.number(4))
 		case attBody:
 			t.plain = t.text(value)
 		case attProperties:
@@ -150,7 +150,7 @@ func (t *tnef) property(name, kind int, value []byte, file *tnefFile) {
 	case file != nil:
 	case name == propHTMLCode:
 		r := cursor{data: value}
-		t.label = cmp.Or(t.label, codepage(r.number(4)))
+		t.label = cmp.Or(t.label, charset.Codepage(r.number(4)))
 	case name == propBody:
 		t.plain = text()
 	case name == propHTML:
@@ -159,7 +159,7 @@ func (t *tnef) property(name, kind int, value []byte, file *tnefFile) {
 			t.html, t.label = wide(value), "utf-8"
 		}
 	case name == propRTF:
-		t.rtf = string(unpackRTF(value))
+		t.rtf = string(rtf.Unpack(value))
 	}
 }
 
@@ -175,29 +175,6 @@ func wide(value []byte) string {
 		units[i] = binary.LittleEndian.Uint16(value[2*i:])
 	}
 	return strings.TrimRight(string(utf16.Decode(units)), "\x00")
-}
-
-// codepage returns the charset of a number of Windows.
-func codepage(n int) string {
-	switch n {
-	case 0:
-		return ""
-	case 65001:
-		return "utf-8"
-	case 28591, 28592, 28595, 28605:
-		return "iso-8859-" + strconv.Itoa(n-28590)
-	case 20866:
-		return "koi8-r"
-	case 50220, 50221, 50222:
-		return "iso-2022-jp"
-	case 51932:
-		return "euc-jp"
-	case 51949:
-		return "euc-kr"
-	case 52936, 54936:
-		return "gb18030"
-	}
-	return "cp" + strconv.Itoa(n)
 }
 
 // cursor reads numbers and bytes. Behind the end it reads zeros, and is broken.

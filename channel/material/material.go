@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/internal/charset"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/rtf"
 	"github.com/etui-run/etui/message"
 )
 
@@ -187,6 +188,9 @@ func read(f chat.File) (text, what string) {
 		return "", ""
 	}
 	text, _ = charset.Decode(f.Data, "")
+	if strings.HasPrefix(text, `{\rtf`) {
+		return rtf.Text(text), ", its text"
+	}
 	return text, ""
 }
 

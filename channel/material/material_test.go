@@ -50,6 +50,7 @@ func TestTexts(t *testing.T) {
 		{"latin.txt", "text/plain", "na\xefve caf\xe9", "naïve café"},
 		{"utf16.txt", "text/plain", "\xff\xfeh\x00i\x00", "hi"},
 		{"colors.log", "text/plain", "\x1b[31mred\x1b[0m", "red"},
+		{"a.rtf", "application/rtf", `{\rtf1\ansi One {\b two}\par three}`, "One two\nthree"},
 		{"a.docx", "", string(zipped(t, map[string]string{"word/document.xml": `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>One</w:t></w:r><w:r><w:t xml:space="preserve"> two</w:t></w:r></w:p><w:p><w:r><w:t>三</w:t></w:r></w:p></w:body></w:document>`})), "One two\n三"},
 		{"a.xlsx", "", string(zipped(t, map[string]string{
 			"xl/workbook.xml": "<workbook/>", "xl/sharedStrings.xml": "<sst><si><t>Name</t></si><si><r><t>An</t></r><r><t>n</t></r></si></sst>",

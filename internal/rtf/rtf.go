@@ -1,4 +1,5 @@
-package email
+// Package rtf reads the text of documents in Rich Text Format, without its form.
+package rtf
 
 import (
 	"regexp"
@@ -9,42 +10,49 @@ import (
 	"github.com/etui-run/etui/internal/charset"
 )
 
-// rtfWords are in the dictionary from the beginning ([MS-OXRTFCP]).
-const rtfWords = `{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript ` +
+// maxUnpacked is how many bytes are unpacked; the rest is left out.
+const maxUnpacked = 512 << 10
+
+// begin is in the dictionary from the beginning ([MS-OXRTFCP]).
+const begin = `{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript ` +
 	`\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\colortbl\red0\green0\blue0` + "\r\n" +
 	`\par \pard\plain\f0\fs20\b\i\u\tab\tx`
 
-// unpackRTF unpacks a text that Outlook has compressed.
-func unpackRTF(data []byte) []byte {
+// Unpack unpacks a text that Outlook has compressed, as far as it is whole.
+func Unpack(data []byte) (out []byte) {
 	const header, window = 16, 4096
-	r := cursor{data: data}
-	r.take(8)
-	switch kind := r.take(4); {
-	case string(kind) == "MELA":
-		return data[header:]
-	case string(kind) != "LZFu":
+	if len(data) < header {
 		return nil
 	}
-	r.take(4)
-	var out []byte
+	switch kind, rest := string(data[8:12]), data[header:]; kind {
+	case "MELA":
+		return rest
+	case "LZFu":
+		data = rest
+	default:
+		return nil
+	}
 	var ring [window]byte
-	at := copy(ring[:], rtfWords)
+	at := copy(ring[:], begin)
 	write := func(b byte) {
 		out = append(out, b)
 		ring[at%window] = b
 		at++
 	}
-	for len(r.data) > 0 && len(out) < maxHTML {
-		for flags, bit := r.number(1), 0; bit < 8 && len(r.data) > 0; bit++ {
+	for len(data) > 0 && len(out) < maxUnpacked {
+		flags := data[0]
+		data = data[1:]
+		for bit := 0; bit < 8 && len(data) > 0; bit++ {
 			if flags>>bit&1 == 0 {
-				write(byte(r.number(1)))
+				write(data[0])
+				data = data[1:]
 				continue
 			}
-			code := r.take(2)
-			if r.broken {
+			if len(data) < 2 {
 				return out
 			}
-			from, length := int(code[0])<<4|int(code[1])>>4, int(code[1]&0xf)+2
+			from, length := int(data[0])<<4|int(data[1])>>4, int(data[1]&0xf)+2
+			data = data[2:]
 			if from == at%window {
 				return out
 			}
@@ -56,22 +64,22 @@ func unpackRTF(data []byte) []byte {
 	return out
 }
 
-// rtfWord is a word that formats, with its number and the space that ends it.
-var rtfWord = regexp.MustCompile(`^([a-z]+)(-?[0-9]+)? ?`)
+// word is a word that formats, with its number and the space that ends it.
+var word = regexp.MustCompile(`^([a-z]+)(-?[0-9]+)? ?`)
 
-// rtfState is what holds in a group.
-type rtfState struct {
+// state is what holds in a group.
+type state struct {
 	hidden bool // a table of fonts, a picture
 	after  int  // how many characters follow a \u for programs that do not know it
 }
 
-// rtfText returns the text of RTF: that of an old reader, which knows none of the marks of HTML.
-func rtfText(rtf string) string {
+// Text returns the text of RTF: that of an old reader, which knows none of the marks of HTML.
+func Text(rtf string) string {
 	var out strings.Builder
 	var raw []byte // in the charset of the document
 	var units []uint16
 	label, skip := "cp1252", 0
-	groups := []rtfState{{after: 1}}
+	groups := []state{{after: 1}}
 	flush := func() {
 		text, _ := charset.Decode(raw, label)
 		out.WriteString(text)
@@ -114,7 +122,7 @@ func rtfText(rtf string) string {
 			say(' ')
 			i++
 		default:
-			m := rtfWord.FindStringSubmatch(rtf[i+1 : min(len(rtf), i+40)])
+			m := word.FindStringSubmatch(rtf[i+1 : min(len(rtf), i+40)])
 			if m == nil { // a sign that is not shown
 				i++
 				continue
@@ -135,7 +143,7 @@ func rtfText(rtf string) string {
 			case "ldblquote", "rdblquote":
 				say('"')
 			case "ansicpg":
-				label = codepage(n)
+				label = charset.Codepage(n)
 			case "uc":
 				now.after = n
 			case "u":
