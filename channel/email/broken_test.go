@@ -131,6 +131,7 @@ func TestBroken(t *testing.T) {
 		"base64 that says 7bit":      {"Content-Transfer-Encoding: 7bit\n\n" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("long enough ", 8)+"and 中文")), strings.Repeat("long enough ", 8) + "and 中文", ""},
 		"text with a name":           {"Content-Type: text/plain; name=message.txt\nContent-Disposition: attachment\n\nthe question", "the question", ""},
 		"page with a name":           {"Content-Type: multipart/related; boundary=r\n\n--r\nContent-Type: text/html; name=body.html\n\n<p>the question</p>\n--r--", "the question", ""},
+		"page with a name, second":   {"Content-Type: multipart/mixed; boundary=r\n\n--r\n\n\n--r\nContent-Type: text/html; name=body.html\n\n<p>the question</p>\n--r--", "the question", ""},
 		"second text with a name":    {"Content-Type: multipart/mixed; boundary=r\n\n--r\n\nsee\n--r\nContent-Type: text/plain; name=a.txt\n\nthe file\n--r--", "see", "the file"},
 		"rich text":                  {"Content-Type: text/rtf\n\n{\\rtf1 the {\\b question}}", "the question", ""},
 		"XHTML":                      {"Content-Type: application/xhtml+xml\n\n<html><body><p>the question</p></body></html>", "the question", ""},

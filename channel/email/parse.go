@@ -248,11 +248,11 @@ func (b *body) walk(p part, depth int) (texts []piece) {
 		b.file(data, p.kind, name)
 		return []piece{{text: unreadable}}
 	case readable(p.kind, depth) && (name == "" || plain && !b.begun) && (disposition != "attachment" || plain && depth == 0):
-		b.begun = true
 		text := b.read(data, p.kind == "text/html" || p.kind == "application/xhtml+xml", p.params["charset"])
 		if strings.EqualFold(p.params["format"], "flowed") && !text.html {
 			text.text = unflowed(text.text, strings.EqualFold(p.params["delsp"], "yes"))
 		}
+		b.begun = b.begun || strings.TrimFunc(text.text, unseen) != ""
 		return []piece{text}
 	default:
 		b.file(data, p.kind, name)
