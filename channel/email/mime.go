@@ -527,7 +527,8 @@ func writer(field, hint string) (*mail.Address, bool) {
 		if len(list) != 1 || !validAddress(list[0].Address) {
 			return nil, false
 		}
-		if a := list[0]; !strings.Contains(a.Address, "=?") && !(a.Address[0] == '\'' && strings.HasSuffix(a.Address, "'")) {
+		a := list[0]
+		if quoted := a.Address[0] == '\'' && strings.HasSuffix(a.Address, "'"); !quoted && !strings.Contains(a.Address, "=?") {
 			a.Name = words(a.Name, "")
 			return a, true
 		}
