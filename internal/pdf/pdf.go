@@ -36,7 +36,7 @@ const (
 	// half a second to start, so it goes on running for a while.
 	maxMemory, rests = 256 << 20, 30 * time.Second
 	// kept is how many texts are kept: each request to a model has the whole conversation.
-	kept = 16
+	kept = 64
 )
 
 // Errors of documents that have no text to read.
