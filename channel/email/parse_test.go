@@ -167,6 +167,9 @@ func FuzzMail(f *testing.F) {
 	f.Add([]byte("From: a@b\r\nAuthentication-Results: mx; dmarc=pass (\\)) header.from=\"b\"\r\n\r\n> x\r\n-- \r\n"))
 	f.Add([]byte("Content-Type: multipart/alternative; boundary=\"\"\r\n\r\n--\r\n\r\n----"))
 	f.Add([]byte("From: =?gbk?B?/w==?= <a@b>\r\nContent-Type: text/html; charset=utf-16\r\n\r\n<table><td><blockquote>"))
+	f.Add([]byte("From: a@b\r\nContent-Type: application/ms-tnef\r\n\r\n" + outlook(attribute(1, attBody, "x"), attribute(2, attBegins, ""), attribute(2, attFile, properties(property(propName, typeString, "a"))))))
+	f.Add([]byte("From: a@b\r\nContent-Type: application/pkcs7-mime\r\n\r\n" + cms(oidSigned, "x")))
+	f.Add([]byte("From: a@b\r\nContent-Type: text/rtf\r\n\r\n{\\rtf1\\ansicpg936 \\'c4\\u-1?{\\*x}}"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		h, err := readHead(raw)
 		if err != nil {
