@@ -49,6 +49,7 @@ var (
 
 // Reader reads PDFs, one at a time. It is safe for concurrent use.
 type Reader struct {
+	most  time.Duration // for a document
 	turn  chan struct{} // taken by the one that uses pdfium
 	texts *recent.Cache[[sha256.Size]byte, answer]
 
@@ -69,7 +70,7 @@ type answer struct {
 
 // New returns a Reader.
 func New() *Reader {
-	return &Reader{turn: make(chan struct{}, 1), texts: recent.New[[sha256.Size]byte, answer](kept)}
+	return &Reader{most: maxTime, turn: make(chan struct{}, 1), texts: recent.New[[sha256.Size]byte, answer](kept)}
 }
 
 // Text returns the text of a document, and says in its last line what it has left out. The error
@@ -97,7 +98,7 @@ func (r *Reader) Text(ctx context.Context, data []byte) (string, error) {
 }
 
 func (r *Reader) read(ctx context.Context, data []byte) (text string, err error) {
-	ctx, done := context.WithTimeout(ctx, maxTime)
+	ctx, done := context.WithTimeout(ctx, r.most)
 	defer done()
 	if r.rest != nil {
 		r.rest.Stop()

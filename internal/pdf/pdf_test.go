@@ -17,7 +17,7 @@ import (
 
 func TestText(t *testing.T) {
 	t.Parallel()
-	r := pdf.New()
+	r := pdf.Patient()
 	for _, c := range []struct {
 		name string
 		want []string
@@ -50,7 +50,7 @@ func TestText(t *testing.T) {
 // TestLimits: long documents leave their end out and say so, and hostile ones are given up.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	r := pdf.New()
+	r := pdf.Patient()
 	var long []string
 	for i := range 60 {
 		long = append(long, fmt.Sprintf("BT /F 9 Tf 10 700 Td (page number %d %s) Tj ET", i+1, strings.Repeat("many words ", 150)))
@@ -68,7 +68,7 @@ func TestLimits(t *testing.T) {
 		"cut":       {document("BT /F 9 Tf (a) Tj ET")[:200], pdf.ErrBroken},
 		"a cycle":   {bytes.Replace(document("q"), []byte("/Kids [4 0 R ]"), []byte("/Kids [2 0 R ]"), 1), nil},
 		"no text":   {document("q Q"), pdf.ErrScanned},
-		"much text": {document("BT /F 9 Tf " + strings.Repeat("(many many words) Tj ", 4000) + "ET"), nil},
+		"much text": {document("BT /F 9 Tf " + strings.Repeat("(many many words) Tj ", 400) + "ET"), nil},
 		"a bomb":    {document(strings.Repeat(" ", 1<<20)), pdf.ErrScanned},
 	} {
 		text, err := r.Text(t.Context(), c.data)
@@ -82,7 +82,7 @@ func TestLimits(t *testing.T) {
 // time is over.
 func TestOneAtATime(t *testing.T) {
 	t.Parallel()
-	r := pdf.New()
+	r := pdf.Patient()
 	data := document("BT /F 9 Tf 10 700 Td (hello) Tj ET")
 	var all sync.WaitGroup
 	for range 3 {
@@ -97,6 +97,12 @@ func TestOneAtATime(t *testing.T) {
 	stop()
 	if _, err := r.Text(ctx, document("q")); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+	hasty := pdf.Hasty()
+	for range 2 { // the second time it is known
+		if _, err := hasty.Text(t.Context(), data); !errors.Is(err, pdf.ErrLimit) {
+			t.Error(err)
+		}
 	}
 }
 
