@@ -118,6 +118,7 @@ type account struct {
 	up     atomic.Bool     // Run has begun, and life is set
 
 	rates   *recent.Cache[string, *rate.Limiter]
+	telling sync.Mutex                       // of told: several messages of a chat may be taken at once
 	told    *recent.Cache[string, time.Time] // when a stranger was told something last
 	crowd   *rate.Limiter                    // of strangers who are told that all places are taken
 	handled *recent.Cache[string,

@@ -20,7 +20,7 @@ const (
 	// marking is after how long a message gets a mark until its answer has come, where
 	// nothing shows that one is being written.
 	marking = 2 * time.Second
-	// maxMark bounds the time to take it away again.
+	// maxMark bounds the time to put it there, and to take it away again.
 	maxMark = 10 * time.Second
 	// minDraft is how many characters an answer has before a draft of it is shown.
 	minDraft = 24
@@ -77,14 +77,15 @@ func (a *account) follow(to Address) *live {
 				shown = now
 				_ = typer.Typing(ctx, to) // it is only a hint
 			}
-			if marks && time.Since(began) >= marking && !a.rests.Now(rest.Sending, to.Chat) {
+			if marks && ctx.Err() == nil && time.Since(began) >= marking && !a.rests.Now(rest.Sending, to.Chat) {
 				marks = false
-				_ = marker.Mark(ctx, to, true) // a hint, too
-				defer func() {
+				mark := func(busy bool) { // whole, though the answer comes meanwhile: a mark without its ID stays
 					ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxMark)
 					defer cancel()
-					_ = marker.Mark(ctx, to, false)
-				}()
+					_ = marker.Mark(ctx, to, busy) // a hint, too
+				}
+				mark(true)
+				defer mark(false)
 			}
 			if !sleep(ctx, editing) {
 				return

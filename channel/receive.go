@@ -186,7 +186,9 @@ func (a *account) paced(m Incoming) bool {
 	if !ok {
 		n := cmp.Or(a.PerMinute, 20)
 		l = rate.NewLimiter(rate.Limit(float64(n)/60), n)
-		a.rates.Put(m.From.ID, l)
+		if !a.rates.Add(m.From.ID, l) { // the person wrote in another chat at the same time
+			return a.paced(m)
+		}
 	}
 	return l.Allow()
 }
@@ -195,10 +197,16 @@ func (a *account) paced(m Incoming) bool {
 // once in a while only.
 func (a *account) tell(m Incoming, why string, every time.Duration, english string) {
 	key := why + "\x00" + m.At.Chat + "\x00" + m.From.ID
-	if last, ok := a.told.Get(key); ok && time.Since(last) < every {
+	a.telling.Lock()
+	last, ok := a.told.Get(key)
+	again := ok && time.Since(last) < every
+	if !again {
+		a.told.Put(key, time.Now())
+	}
+	a.telling.Unlock()
+	if again {
 		return
 	}
-	a.told.Put(key, time.Now())
 	a.answer(m, phrase.Word(a.language(m), english))
 }
 

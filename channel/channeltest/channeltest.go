@@ -99,6 +99,9 @@ func newInbox() *inbox {
 }
 
 func (i *inbox) Receive(ctx context.Context, m channel.Incoming) error {
+	if m.Added {
+		return nil // nobody wrote
+	}
 	select {
 	case err := <-i.fail:
 		return err

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/etui-run/etui/channel"
@@ -75,6 +76,8 @@ const maxHold = 5 * time.Second
 // limits is what Discord has said about how much it takes. A bucket is shared by routes and
 // counts for each of their main resources: a channel, a server, an interaction.
 type limits struct {
+	mu sync.Mutex // of until: two answers may tell of the same limit at once
+
 	buckets *recent.Cache[string, string]    // by route: the bucket's name
 	until   *recent.Cache[string, time.Time] // by bucket and resource: nothing is left before; empty means all calls
 }
@@ -122,7 +125,7 @@ func (l *limits) note(route, resource string, a *platform.Answer, limited *chann
 	key := l.bucket(route, resource)
 	if limited == nil {
 		if after, ok := platform.RetryAfter(a.Header.Get("X-RateLimit-Reset-After")); ok && a.Header.Get("X-RateLimit-Remaining") == "0" {
-			l.until.Put(key, time.Now().Add(after))
+			l.rest(key, after)
 		}
 		return
 	}
@@ -131,7 +134,17 @@ func (l *limits) note(route, resource string, a *platform.Answer, limited *chann
 	if says.Global || a.Header.Get("X-RateLimit-Global") == "true" || a.Header.Get("X-RateLimit-Scope") == "global" {
 		key, limited.Scope = "", channel.WholeAccount
 	}
-	l.until.Put(key, time.Now().Add(limited.After))
+	l.rest(key, limited.After)
+}
+
+// rest notes that nothing is left for a time. It shortens no rest: answers overtake each other.
+func (l *limits) rest(key string, after time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	until := time.Now().Add(after)
+	if is, _ := l.until.Get(key); until.After(is) {
+		l.until.Put(key, until)
+	}
 }
 
 // call calls a route, in which args take the place of {}, and reads its answer. Body is sent

@@ -121,6 +121,22 @@ func TestBroken(t *testing.T) {
 		"uuencoded file":             {"Content-Type: multipart/mixed; boundary=r\n\n" + strings.Replace(attachment, "base64", "x-uuencode", 1) + "begin 644 a.zip\n%:&5L;&\\`\n`\nend\n--r--", "see", "hello"},
 		"base64 of addresses":        {"Content-Type: multipart/mixed; boundary=r\n\n" + attachment + "-_8=\n--r--", "see", "\xfb\xff"},
 		"encrypted":                  {"Content-Type: application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m\nContent-Transfer-Encoding: base64\n\nMIIB", "[The mail, or a part of it, is encrypted or sealed, and cannot be read here.]", "0\x82\x01"},
+		"late charset of a page":     {"Content-Type: text/html\n\n<style>" + strings.Repeat("x", 1500) + "</style><meta charset=gbk>\xc7\xeb\xbf\xb4\xb8\xbd\xbc\xfe\xc0\xef\xb5\xc4\xb1\xa8\xbc\xdb\xb5\xa5", "请看附件里的报价单", ""},
+		"page in Chinese":            {"Content-Type: text/html\n\n<b> <i> \xc7\xeb\xbf\xb4\xb8\xbd\xbc\xfe\xc0\xef\xb5\xc4\xb1\xa8\xbc\xdb\xb5\xa5 </i> </b>", "***请看附件里的报价单***", ""},
+		"ISO-2022-CN":                {"Content-Type: text/plain; charset=iso-2022-cn\n\n\x1b$)A\x0eNJLb\x0f end", "问题 end", ""},
+		"encoding with a comment":    {"Content-Transfer-Encoding: base64 (said)\n\nSGVsbG8gd29ybGQ=", "Hello world", ""},
+		"two words for one":          {"Content-Transfer-Encoding: Quoted Printable\n\ncaf=C3=A9", "café", ""},
+		"a list of encodings":        {"Content-Transfer-Encoding: quoted-printable, 8bit\n\ncaf=C3=A9", "café", ""},
+		"two encodings":              {"Content-Transfer-Encoding: 7bit\nContent-Transfer-Encoding: BASE-64\n\nSGVsbG8gd29ybGQ=", "Hello world", ""},
+		"base64 that says 7bit":      {"Content-Transfer-Encoding: 7bit\n\n" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("long enough ", 8)+"and 中文")), strings.Repeat("long enough ", 8) + "and 中文", ""},
+		"text with a name":           {"Content-Type: text/plain; name=message.txt\nContent-Disposition: attachment\n\nthe question", "the question", ""},
+		"page with a name":           {"Content-Type: multipart/related; boundary=r\n\n--r\nContent-Type: text/html; name=body.html\n\n<p>the question</p>\n--r--", "the question", ""},
+		"page with a name, second":   {"Content-Type: multipart/mixed; boundary=r\n\n--r\n\n\n--r\nContent-Type: text/html; name=body.html\n\n<p>the question</p>\n--r--", "the question", ""},
+		"second text with a name":    {"Content-Type: multipart/mixed; boundary=r\n\n--r\n\nsee\n--r\nContent-Type: text/plain; name=a.txt\n\nthe file\n--r--", "see", "the file"},
+		"rich text":                  {"Content-Type: text/rtf\n\n{\\rtf1 the {\\b question}}", "the question", ""},
+		"XHTML":                      {"Content-Type: application/xhtml+xml\n\n<html><body><p>the question</p></body></html>", "the question", ""},
+		"file within the text":       {"\nsee file\n\nbegin 644 a.txt\n%:&5L;&\\`\n`\nend\n", "see file", "hello"},
+		"PGP within the text":        {"\n-----BEGIN PGP MESSAGE-----\n\nhQ\n-----END PGP MESSAGE-----", unreadable, ""},
 		"long file name":             {"Content-Type: multipart/mixed; boundary=r\n\n--r\n\nsee\n--r\nContent-Type: image/png\nContent-Disposition: attachment; foo; filename*0*=UTF-8''%E5%9B%BE; filename*1*=%E7%89%87.png\n\nx\n--r--", "see", "x"},
 	} {
 		b := readBody([]byte("Subject: x\n"+c.mail), false)
@@ -133,6 +149,11 @@ func TestBroken(t *testing.T) {
 	}
 	if h, err := readHead([]byte("From: a@b\rContent-Type: text/plain\r\rone\rtwo")); err != nil || h.from.Address != "a@b" {
 		t.Errorf("line ends of old Macs: %+v, %v", h, err)
+	}
+	for _, from := range []string{"=?UTF-8?Q?Ann_=3Ca@b.example=3E?=", "'a@b.example'", `"Ann" <<a@b.example>>`} {
+		if h, err := readHead([]byte("\r\nFrom: " + from + "\n\nx")); err != nil || h.from.Address != "a@b.example" {
+			t.Errorf("%s: %+v, %v", from, h, err)
+		}
 	}
 	if h, err := readHead([]byte("From: a@b\nContent-Type: text/plain; charset=utf-16\n\nx")); err != nil || h.from.Address != "a@b" {
 		t.Errorf("a header before a text of two bytes a sign: %+v, %v", h, err)

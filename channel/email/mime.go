@@ -310,26 +310,34 @@ func lineless(part []byte) []byte {
 
 // decoded returns the body's bytes, and whether it could be decoded as it says.
 func (p part) decoded() (data []byte, ok bool) {
-	encoding := strings.ToLower(p.header.Get("Content-Transfer-Encoding"))
-	encoding = strings.Trim(encoding, "\"'; \t")
-	switch encoding {
+	switch p.encoding() {
 	case "base64":
 		return fromBase64(p.body)
-	case "quoted-printable":
+	case "quotedprintable":
 		return fromQuoted(p.body)
-	case "x-uuencode", "uuencode", "x-uue", "uue":
+	case "xuuencode", "uuencode", "xuue", "uue":
 		if data, ok := fromUU(p.body); ok {
 			return data, true
 		}
-	case "":
+	case "", "7bit", "8bit", "binary", "none":
 		if strings.HasPrefix(p.kind, "text/") {
 			return undeclared(p.body)
 		}
 		return p.body, true
-	case "7bit", "8bit", "binary", "7-bit", "8-bit", "none":
-		return p.body, true
 	}
 	return p.body, false
+}
+
+// encoding returns the transfer encoding without the spaces, marks and comments that programs add. Of several
+// it is the last.
+func (p part) encoding() (name string) {
+	for _, name = range p.header.Values("Content-Transfer-Encoding") {
+	}
+	name = strings.Trim(strings.ToLower(name), "\"'; \t")
+	if i := strings.IndexAny(name, "(,;"); i > 0 {
+		name = name[:i]
+	}
+	return strings.NewReplacer(" ", "", "-", "").Replace(name)
 }
 
 // undeclared decodes a text that is encoded although no field says so.
@@ -519,8 +527,12 @@ func writer(field, hint string) (*mail.Address, bool) {
 		if len(list) != 1 || !validAddress(list[0].Address) {
 			return nil, false
 		}
-		list[0].Name = words(list[0].Name, "")
-		return list[0], true
+		a := list[0]
+		if quoted := a.Address[0] == '\'' && strings.HasSuffix(a.Address, "'"); !quoted && !strings.Contains(a.Address, "=?") {
+			a.Name = words(a.Name, "")
+			return a, true
+		}
+		field = words(field, hint) // the address was encoded, or has quotes
 	}
 	var found []*mail.Address
 	add := func(name, address string) {
@@ -532,7 +544,7 @@ func writer(field, hint string) (*mail.Address, bool) {
 	}
 	if angles := angled.FindAllStringSubmatchIndex(field, 10); len(angles) > 0 {
 		for _, a := range angles {
-			add(strings.Trim(words(field[:a[0]], ""), " \t\"',;:"), field[a[2]:a[3]])
+			add(strings.Trim(words(field[:a[0]], ""), " \t\"',;:<>"), field[a[2]:a[3]])
 		}
 	} else {
 		for _, word := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(" \t,;()\"'[]", r) }) {

@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/internal/htmltext"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/rtf"
 )
 
 // The bounds of what is read of a mail. What is beyond them is left out.
@@ -49,7 +50,7 @@ type head struct {
 
 // readHead reads the header of a mail. It returns an error if it does not name one writer.
 func readHead(raw []byte) (head, error) {
-	p := readPart(raw)
+	p := readPart(blankless(raw))
 	h, hint := p.header, p.params["charset"]
 	var m head
 	froms := h.Values("From")
@@ -81,6 +82,9 @@ func readHead(raw []byte) (head, error) {
 	m.automatic = automatic(h, m.from.Address, m.subject)
 	return m, nil
 }
+
+// blankless cuts empty lines before the header off.
+func blankless(raw []byte) []byte { return bytes.TrimLeft(raw, "\r\n") }
 
 // lower makes the letters of ASCII small, and no others: the sign for Kelvin is no k, nor whoever has it
 // in an address somebody else.
@@ -152,7 +156,9 @@ type body struct {
 	text     string
 	attached string // the mails that it brings along, as text
 	files    []chat.File
+	inside   []piece  // the texts of Outlook's own files, which often have the text once more
 	mended   []string // what was broken
+	begun    bool     // a text was read
 	parts    int
 	html     int // bytes that were converted
 }
@@ -161,7 +167,13 @@ type body struct {
 // bytes.
 func readBody(raw []byte, cut bool) body {
 	var b body
-	b.text = join(b.walk(readPart(raw), 0))
+	b.text = join(b.walk(readPart(blankless(raw)), 0))
+	switch inside := join(b.inside); {
+	case b.text == "" && inside == "" && len(b.inside) > len(b.files):
+		b.text = outlooks
+	case b.text == "" || replaced(inside, b.text):
+		b.text = strings.TrimSpace(b.text + "\n\n" + inside)
+	}
 	for _, text := range []*string{&b.text, &b.attached} {
 		if len(*text) > maxText {
 			*text = strings.ToValidUTF8((*text)[:maxText], "") + "\n\n[The rest of the mail was left out: it is too long.]"
@@ -222,43 +234,85 @@ func (b *body) walk(p part, depth int) (texts []piece) {
 	}
 	disposition, params, _ := mediaType(p.header.Get("Content-Disposition"))
 	name := words(cmp.Or(params["filename"], params["name"], p.params["name"]), p.params["charset"])
+	plain := p.kind == "text/plain" || p.kind == "text/html" // a text, whose name does not make it a file
 	switch {
 	case p.kind == "message/rfc822" || p.kind == "message/global":
 		b.mail(data, name, depth)
-	case disposition != "attachment" && name == "" && readable(p.kind, depth):
-		text := b.read(data, p.kind == "text/html", p.params["charset"])
+	case slices.Contains(tnefKinds, p.kind) || bytes.HasPrefix(data, []byte(tnefBegin)) || lower(name) == "winmail.dat":
+		b.inside = append(b.inside, b.winmail(data, p.kind, name, depth))
+	case slices.Contains(signatureKinds, p.kind):
+	case slices.Contains(sealedKinds, p.kind) || strings.HasSuffix(lower(name), ".p7m"):
+		if inside := unsealed(data); len(inside) > 0 {
+			return b.walk(readPart(inside), depth+1)
+		}
+		b.file(data, p.kind, name)
+		return []piece{{text: unreadable}}
+	case readable(p.kind, depth) && (name == "" || plain && !b.begun) && (disposition != "attachment" || plain && depth == 0):
+		text := b.read(data, p.kind == "text/html" || p.kind == "application/xhtml+xml", p.params["charset"])
 		if strings.EqualFold(p.params["format"], "flowed") && !text.html {
 			text.text = unflowed(text.text, strings.EqualFold(p.params["delsp"], "yes"))
 		}
+		b.begun = b.begun || strings.TrimFunc(text.text, unseen) != ""
 		return []piece{text}
 	default:
 		b.file(data, p.kind, name)
-		if slices.Contains(sealed, p.kind) {
-			return []piece{{text: "[The mail, or a part of it, is encrypted or sealed, and cannot be read here.]"}}
+		if p.kind == "application/pgp-encrypted" {
+			return []piece{{text: unreadable}}
 		}
 	}
 	return nil
 }
 
-// sealed are the types of what only a key opens, or a program for signatures.
-var sealed = []string{"application/pgp-encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"}
+// unreadable stands for what only a key opens.
+const unreadable = "[The mail, or a part of it, is encrypted or sealed, and cannot be read here.]"
+
+// outlooks stands for a file of Outlook that is broken, or has neither text nor files.
+const outlooks = "[The mail has a part that only Outlook reads, and that cannot be read here.]"
+
+// winmail reads a file that Outlook has made of a mail: it returns the text, and collects the files.
+func (b *body) winmail(data []byte, kind, name string, depth int) piece {
+	t := readTNEF(data)
+	if t == nil || depth > maxDepth {
+		b.file(data, kind, name)
+		return piece{text: outlooks}
+	}
+	for _, f := range t.files {
+		if slices.Contains(tnefKinds, f.kind) {
+			b.attach(f.name, "\n"+b.winmail(f.data, f.kind, f.name, depth+1).text)
+			continue
+		}
+		b.file(f.data, cmp.Or(f.kind, "application/octet-stream"), f.name)
+	}
+	switch {
+	case strings.TrimFunc(t.plain, unseen) != "":
+		return b.read([]byte(t.plain), false, "utf-8")
+	case t.html != "":
+		return b.read([]byte(t.html), true, t.label)
+	}
+	return piece{text: rtf.Text(t.rtf)}
+}
 
 // readable reports whether a part of a kind is meant to be read with the others, or is all of a mail.
 func readable(kind string, depth int) bool {
-	return depth == 0 && strings.HasPrefix(kind, "text/") || slices.Contains([]string{"text/plain", "text/html", "text/markdown", "text/x-markdown", "text/enriched"}, kind)
+	return depth == 0 && strings.HasPrefix(kind, "text/") || slices.Contains([]string{"text/plain", "text/html", "text/markdown", "text/x-markdown", "text/enriched", "text/rtf", "application/xhtml+xml"}, kind)
 }
 
 // mail reads a mail that is attached.
 func (b *body) mail(raw []byte, name string, depth int) {
 	p := readPart(raw)
-	text := "[Attached mail: " + printable.Line(cmp.Or(name, "no name"), 100) + "]\n"
+	text := ""
 	for _, field := range []string{"From", "To", "Date", "Subject"} {
 		if value := printable.Line(words(p.header.Get(field), p.params["charset"]), 300); value != "" {
 			text += field + ": " + value + "\n"
 		}
 	}
-	text += "\n" + join(b.walk(p, depth+1))
-	b.attached = strings.TrimSpace(b.attached + "\n\n" + text)
+	b.attach(name, text+"\n"+join(b.walk(p, depth+1)))
+}
+
+// attach adds a mail that is attached.
+func (b *body) attach(name, text string) {
+	name = printable.Line(cmp.Or(name, "no name"), 100)
+	b.attached = strings.TrimSpace(b.attached + "\n\n[Attached mail: " + name + "]\n" + text)
 }
 
 // better reports whether an alternative is to be taken instead of another one: the plain text is,
@@ -305,6 +359,8 @@ func (b *body) read(data []byte, isHTML bool, label string) piece {
 	isHTML = isHTML || strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
 	if isHTML {
 		most, decode = max(0, maxHTML-b.html), charset.DecodeHTML
+	} else {
+		data = b.unencoded(data)
 	}
 	text, sure := decode(data[:min(len(data), most)], label)
 	if !sure && len(data) <= most {
@@ -314,8 +370,32 @@ func (b *body) read(data []byte, isHTML bool, label string) piece {
 		b.html += min(len(data), most)
 		return piece{toMarkdown(text), true}
 	}
-	return piece{strings.ReplaceAll(text, "\r\n", "\n"), false}
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if strings.HasPrefix(text, `{\rtf`) {
+		return piece{text: rtf.Text(text)}
+	}
+	if strings.Contains(text, "-----BEGIN PGP MESSAGE-----") {
+		text += "\n\n" + unreadable
+	}
+	return piece{text: text}
 }
+
+// unencoded takes the files out of a text that old programs have written into it.
+func (b *body) unencoded(text []byte) []byte {
+	if !bytes.Contains(text, []byte("begin ")) {
+		return text
+	}
+	return uuencoded.ReplaceAllFunc(text, func(file []byte) []byte {
+		data, ok := fromUU(file)
+		if !ok {
+			return file
+		}
+		b.file(data, "application/octet-stream", string(uuencoded.FindSubmatch(file)[1]))
+		return nil
+	})
+}
+
+var uuencoded = regexp.MustCompile("(?m)^begin [0-7]{3,4} (\\S[^\r\n]*)\r?\n(?:[ -`]{1,62}\r?\n)+end\r?$")
 
 // unflowed joins the lines of paragraphs (RFC 3676): one that ends with a space goes on in the next, if
 // that is quoted as deeply. With delsp the space was added, too, as between Chinese characters.

@@ -132,6 +132,12 @@ func TestNewest(t *testing.T) {
 		"outlook in html":    {true, "Yes.\n\n* * *\n\n**Von:** Bot\n**Gesendet:** Montag\n**An:** Ann\n**Betreff:** Essen\n\nSoll ich?", "Yes."},
 		"QQ Mail":            {true, "好\n\n------------------&nbsp;原始邮件&nbsp;------------------\n发件人: \"Bot\" <bot@example.org>;\n发送时间: 2026年1月1日(星期四) 上午10:00\n收件人: \"Ann\"<ann@example.org>;\n主题: x\n\n旧", "好"},
 		"original message":   {true, "是\n\n-----原始邮件-----\n发件人: Bot\n发送时间: 今天\n收件人: Ann\n主题: 午饭\n\n要吗？", "是"},
+		"a bar in Czech":     {true, "Ano\n\n-------- Původní e-mail --------\nOd: Bot <bot@example.net>\nKomu: Ann\nDatum: 1. 1. 2026\nPředmět: x\n\nstarý", "Ano"},
+		"a table below it":   {true, "好的\n\n---- 回复的原邮件 ----\n| 发件人 | Bot<bot@example.net> |\n| 日期 | 2026年01月01日 10:00 |\n旧", "好的"},
+		"on a phone":         {true, "Yes.\n\nSent from my iPhone\n\n> On 1 Jan 2026, at 10:00, Bot <bot@example.net> wrote:\n> \n> Shall I?", "Yes."},
+		"QQ on a phone":      {true, "好\n\n发自我的iPhone\n\n------------------ Original ------------------\nFrom: Bot <bot@example.net>\nDate: Thu,Jan 1,2026 10:00 AM\nTo: Ann <a@b.example>\nSubject: Re: x\n\nold", "好"},
+		"a bar of one's own": {true, "Two parts:\n\n--- first part ---\none\n--- second ---\nann@example.org at 10:00", "Two parts:\n\n--- first part ---\none\n--- second ---\nann@example.org at 10:00"},
+		"sent from a place":  {true, "It was\nsent from my house", "It was\nsent from my house"},
 		"a list, not a head": {true, "From: Berlin\nTo: Paris\nwhen?", "From: Berlin\nTo: Paris\nwhen?"},
 	} {
 		if got := newest(c.text, c.answers); got != c.want {
@@ -161,6 +167,9 @@ func FuzzMail(f *testing.F) {
 	f.Add([]byte("From: a@b\r\nAuthentication-Results: mx; dmarc=pass (\\)) header.from=\"b\"\r\n\r\n> x\r\n-- \r\n"))
 	f.Add([]byte("Content-Type: multipart/alternative; boundary=\"\"\r\n\r\n--\r\n\r\n----"))
 	f.Add([]byte("From: =?gbk?B?/w==?= <a@b>\r\nContent-Type: text/html; charset=utf-16\r\n\r\n<table><td><blockquote>"))
+	f.Add([]byte("From: a@b\r\nContent-Type: application/ms-tnef\r\n\r\n" + outlook(attribute(1, attBody, "x"), attribute(2, attBegins, ""), attribute(2, attFile, properties(property(propName, typeString, "a"))))))
+	f.Add([]byte("From: a@b\r\nContent-Type: application/pkcs7-mime\r\n\r\n" + cms(oidSigned, "x")))
+	f.Add([]byte("From: a@b\r\nContent-Type: text/rtf\r\n\r\n{\\rtf1\\ansicpg936 \\'c4\\u-1?{\\*x}}"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		h, err := readHead(raw)
 		if err != nil {

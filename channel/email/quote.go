@@ -33,8 +33,19 @@ func unsigned(lines []string) []string {
 			return lines[:i]
 		}
 	}
+	last := len(lines)
+	for last > 0 && blank(lines[last-1]) {
+		last--
+	}
+	if last > 0 && device.MatchString(clean(lines[last-1])) {
+		return lines[:last-1]
+	}
 	return lines
 }
+
+// device matches the line that a phone adds.
+var device = regexp.MustCompile(`(?i)^(sent from|get outlook for|发自我?的?|發自我?的?|von mein|gesendet|envoyé|enviado|inviato|verzonden)` +
+	`.{0,30}(iphone|ipad|ios|android|galaxy|huawei|xiaomi|pixel|outlook|手机|手機|华为|小米|mobil).{0,30}$`)
 
 // unquoted cuts the mail that was answered, if it comes last: lines with > after one that
 // says who wrote them, or what begins with the head of a mail, or follows an introduction without
@@ -71,6 +82,12 @@ func trailed(lines []string) ([]string, bool) {
 	}
 	if end > 0 && introduction.MatchString(clean(lines[end-1])) {
 		return lines[:end-1], true
+	}
+	if end > 0 && end < len(lines) { // Apple puts it into the quote
+		first := end + slices.IndexFunc(lines[end:], quotes)
+		if introduction.MatchString(clean(strings.TrimLeft(lines[first], "> "))) && strings.Contains(lines[first], "@") {
+			return lines[:end], true
+		}
 	}
 	if end > 0 && marks(lines[end:]) <= maxCited {
 		return lines, true // the person has quoted it
@@ -119,7 +136,8 @@ func divided(lines []string, i int) bool {
 		return false
 	}
 	at := i
-	if originalMessage.MatchString(line) && strings.HasPrefix(strings.TrimSpace(lines[i]), "--") || line == "" && len(strings.TrimSpace(lines[i])) >= 3 {
+	barred := bar.MatchString(strings.ReplaceAll(lines[i], "&nbsp;", " "))
+	if barred || line == "" && len(strings.TrimSpace(lines[i])) >= 3 {
 		at++
 		for at < len(lines) && blank(lines[at]) {
 			at++
@@ -127,6 +145,9 @@ func divided(lines []string, i int) bool {
 	}
 	if labelled(lines, at) && (at > i || i > 0 && blank(lines[i-1])) {
 		return true
+	}
+	if barred && at+1 < len(lines) && strings.Contains(lines[at], "@") && slices.ContainsFunc(lines[at+1:min(at+4, len(lines))], clock.MatchString) {
+		return true // a table of labels, as 163.com writes it
 	}
 	// Of the head, the sender comes first, and two more have to follow.
 	if at >= len(lines) || !headFrom.MatchString(strings.TrimLeft(lines[at], "*_ \t")) {
@@ -163,7 +184,8 @@ var (
 )
 
 var (
-	originalMessage = regexp.MustCompile(`(?i)^(original message|ursprüngliche nachricht|message d'origine|mensaje original|messaggio originale|原始邮件|原始郵件|元のメッセージ)$`)
-	headFrom        = regexp.MustCompile(`(?i)^(from|von|de|da|van|发件人|寄件者|差出人)\**\s?[:：]`)
-	headMore        = regexp.MustCompile(`(?i)^(sent|date|to|subject|gesendet|datum|an|betreff|envoyé|à|objet|enviado|fecha|para|asunto|inviato|a|oggetto|verzonden|aan|onderwerp|发送时间|日期|收件人|主题|寄件日期|收件者|主旨|送信日時|宛先|件名)\**\s?[:：]`)
+	// bar matches a line such as "---- Original message ----", in any language.
+	bar      = regexp.MustCompile(`^\s*-{2,}\s?[\p{L}\p{M}][\p{L}\p{M}' -]{1,40}?\s?-{2,}\s*$`)
+	headFrom = regexp.MustCompile(`(?i)^(from|von|de|da|van|发件人|寄件者|差出人)\**\s?[:：]`)
+	headMore = regexp.MustCompile(`(?i)^(sent|date|to|subject|gesendet|datum|an|betreff|envoyé|à|objet|enviado|fecha|para|asunto|inviato|a|oggetto|verzonden|aan|onderwerp|发送时间|日期|收件人|主题|寄件日期|收件者|主旨|送信日時|宛先|件名)\**\s?[:：]`)
 )

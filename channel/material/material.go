@@ -1,5 +1,5 @@
 // Package material turns the files of a message into what a model reads. Pictures and PDFs stay as
-// they are, texts and documents become text, recordings are written down, and everything else
+// they are, as many as a message may have; texts and documents become text, recordings are written down, and everything else
 // becomes a file of the workspace that tools can use. Each file leaves at least a line.
 package material
 
@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/internal/charset"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/rtf"
 	"github.com/etui-run/etui/message"
 )
 
@@ -40,6 +41,8 @@ type Reader struct {
 	Keep func(ctx context.Context, agent, name string, data []byte) (path string, err error)
 	// Transcribe writes down what is said in a recording; nil means that nothing does.
 	Transcribe func(ctx context.Context, f chat.File) (string, error)
+	// PDF reads the text of a PDF that is too large for the model; nil means that nothing does.
+	PDF func(ctx context.Context, data []byte) (string, error)
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }
@@ -79,6 +82,14 @@ func (r *reading) file(ctx context.Context, f chat.File) {
 	if text, what := read(f); text != "" {
 		r.say(ctx, f, name, what, text)
 		return
+	}
+	if r.PDF != nil && bytes.HasPrefix(f.Data, []byte("%PDF-")) {
+		text, err := r.PDF(ctx, f.Data)
+		if err == nil {
+			r.say(ctx, f, name, ", its text", text)
+			return
+		}
+		kind += fmt.Sprintf(", whose text cannot be read (%v)", err)
 	}
 	if recorded(f) {
 		r.listen(ctx, f, name)
@@ -177,6 +188,9 @@ func read(f chat.File) (text, what string) {
 		return "", ""
 	}
 	text, _ = charset.Decode(f.Data, "")
+	if strings.HasPrefix(text, `{\rtf`) {
+		return rtf.Text(text), ", its text"
+	}
 	return text, ""
 }
 

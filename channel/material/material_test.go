@@ -50,11 +50,16 @@ func TestTexts(t *testing.T) {
 		{"latin.txt", "text/plain", "na\xefve caf\xe9", "naïve café"},
 		{"utf16.txt", "text/plain", "\xff\xfeh\x00i\x00", "hi"},
 		{"colors.log", "text/plain", "\x1b[31mred\x1b[0m", "red"},
+		{"a.rtf", "application/rtf", `{\rtf1\ansi One {\b two}\par three}`, "One two\nthree"},
 		{"a.docx", "", string(zipped(t, map[string]string{"word/document.xml": `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>One</w:t></w:r><w:r><w:t xml:space="preserve"> two</w:t></w:r></w:p><w:p><w:r><w:t>三</w:t></w:r></w:p></w:body></w:document>`})), "One two\n三"},
 		{"a.xlsx", "", string(zipped(t, map[string]string{
 			"xl/workbook.xml": "<workbook/>", "xl/sharedStrings.xml": "<sst><si><t>Name</t></si><si><r><t>An</t></r><r><t>n</t></r></si></sst>",
 			"xl/worksheets/sheet1.xml": `<worksheet><sheetData><row><c r="A1" t="s"><v>0</v></c><c r="C1"><v>2.5</v></c></row><row><c r="A2" t="s"><v>1</v></c></row></sheetData></worksheet>`,
 		})), "## Sheet 1\nName |  | 2.5\nAnn"},
+		{"dates.xlsx", "", string(zipped(t, map[string]string{
+			"xl/workbook.xml": "<workbook/>", "xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy&quot;年&quot;m&quot;月&quot;d&quot;日&quot; hh:mm"/><numFmt numFmtId="165" formatCode="0.00&quot; days&quot;"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="20"/><xf numFmtId="165"/></cellXfs></styleSheet>`,
+			"xl/worksheets/sheet1.xml": `<worksheet><sheetData><row><c s="1"><v>46023</v></c><c s="2"><v>46023.4375</v></c><c s="3"><v>0.75</v></c><c s="4"><v>46023</v></c><c s="0"><v>46023</v></c><c s="1"><v>-1</v></c></row></sheetData></worksheet>`,
+		})), "## Sheet 1\n2026-01-01 | 2026-01-01 10:30 | 18:00 | 46023 | 46023 | -1"},
 		{"a.pptx", "", string(zipped(t, map[string]string{"ppt/presentation.xml": "<p/>", "ppt/slides/slide2.xml": `<a:p xmlns:a="a"><a:r><a:t>second</a:t></a:r></a:p>`, "ppt/slides/slide1.xml": `<a:p xmlns:a="a"><a:r><a:t>first</a:t></a:r></a:p>`})), "## Slide 1\nfirst\n\n## Slide 2\nsecond"},
 		{"a.odt", "", string(zipped(t, map[string]string{"mimetype": "x", "content.xml": `<o xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><text:h>Title</text:h><text:p>One<text:s/><text:span>two</text:span></text:p></o>`})), "Title\nOne two"},
 	} {
@@ -123,6 +128,17 @@ func TestManyPictures(t *testing.T) {
 	text, seen := r.Read(t.Context(), "", files)
 	if len(seen) != 8 || strings.Count(text, "kept as") != 2 {
 		t.Errorf("%d are seen, %q", len(seen), text)
+	}
+	r.PDF = func(_ context.Context, data []byte) (string, error) {
+		if strings.HasSuffix(string(data), "scan") {
+			return "", errors.New("it has no text")
+		}
+		return "the text", nil
+	}
+	files[9].Data = []byte("%PDF-1.7 scan")
+	text, _ = r.Read(t.Context(), "", files)
+	if !strings.Contains(text, "[File p.pdf, its text, kept as received//p.pdf]\nthe text\n") || !strings.Contains(text, "whose text cannot be read (it has no text), 13 bytes, kept as") {
+		t.Errorf("%q", text)
 	}
 }
 

@@ -4,10 +4,13 @@ import (
 	"archive/zip"
 	"encoding/xml"
 	"io"
+	"math"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/etui-run/etui/internal/charset"
 )
@@ -33,6 +36,7 @@ func office(z *zip.Reader) string {
 		d.prose("word/document.xml")
 	case parts["xl/workbook.xml"] != nil:
 		shared := d.shared()
+		d.dated()
 		for i, name := range numbered(parts, "xl/worksheets/sheet") {
 			d.heading("Sheet", i)
 			d.sheet(name, shared)
@@ -71,6 +75,9 @@ type reader struct {
 	parts map[string]*zip.File
 	out   strings.Builder
 	room  int64 // bytes of XML
+
+	dates []string  // by the style of a cell, how its number is shown as a time; empty means as a number
+	first time.Time // day 0 of the calendar
 }
 
 func (d *reader) heading(what string, i int) {
@@ -175,11 +182,94 @@ func (d *reader) shared() (list []string) {
 	return list
 }
 
+// dated reads which styles of cells show a number as a time: those with a format that is built in, or has
+// the letters of a time outside quotes.
+func (d *reader) dated() {
+	const dayAndTime, day, clock = "2006-01-02 15:04", "2006-01-02", "15:04"
+	d.first = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	d.tokens("xl/workbook.xml", func(token xml.Token) {
+		if t, ok := token.(xml.StartElement); ok && t.Name.Local == "workbookPr" {
+			if is := attribute(t, "date1904"); is == "1" || is == "true" {
+				d.first = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+			}
+		}
+	})
+	own, cells := map[string]string{}, false
+	d.tokens("xl/styles.xml", func(token xml.Token) {
+		if t, ok := token.(xml.EndElement); ok && t.Name.Local == "cellXfs" {
+			cells = false
+		}
+		t, ok := token.(xml.StartElement)
+		if !ok {
+			return
+		}
+		switch t.Name.Local {
+		case "numFmt":
+			form := strings.ToLower(literal.ReplaceAllString(attribute(t, "formatCode"), ""))
+			days, hours := strings.ContainsAny(form, "yd"), strings.Contains(form, "h")
+			switch {
+			case days && hours:
+				own[attribute(t, "numFmtId")] = dayAndTime
+			case days:
+				own[attribute(t, "numFmtId")] = day
+			case hours:
+				own[attribute(t, "numFmtId")] = clock
+			}
+		case "cellXfs":
+			cells = true
+		case "xf":
+			if !cells || len(d.dates) >= maxStyles {
+				return
+			}
+			shown := own[attribute(t, "numFmtId")]
+			switch n, _ := strconv.Atoi(attribute(t, "numFmtId")); {
+			case n == 22:
+				shown = dayAndTime
+			case n >= 14 && n <= 17, n >= 27 && n <= 31, n == 36, n >= 50 && n <= 58:
+				shown = day
+			case n >= 18 && n <= 21, n >= 32 && n <= 35, n >= 45 && n <= 47:
+				shown = clock
+			}
+			d.dates = append(d.dates, shown)
+		}
+	})
+}
+
+const maxStyles = 10_000
+
+// literal matches what a format shows as it is.
+var literal = regexp.MustCompile(`"[^"]*"|\\.|\[[^\]]*\]`)
+
+func attribute(t xml.StartElement, name string) string {
+	for _, a := range t.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// shown returns the number of a cell as its style shows it.
+func (d *reader) shown(number, style string) string {
+	i, err := strconv.Atoi(style)
+	if err != nil || i < 0 || i >= len(d.dates) || d.dates[i] == "" {
+		return number
+	}
+	const lastDay = 2_958_465 // in the year 9999
+	days, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(days >= 0 && days <= lastDay) {
+		return number
+	}
+	whole := math.Floor(days)
+	at := d.first.AddDate(0, 0, int(whole)).Add(time.Duration((days - whole) * float64(24*time.Hour)).Round(time.Second))
+	return at.Format(d.dates[i])
+}
+
 // sheet writes the rows of a table.
 func (d *reader) sheet(name string, shared []string) {
 	var row []string
 	var value strings.Builder
-	kind, column, in := "", 0, false
+	kind, style, column, in := "", "", 0, false
 	d.tokens(name, func(token xml.Token) {
 		switch t := token.(type) {
 		case xml.StartElement:
@@ -187,12 +277,14 @@ func (d *reader) sheet(name string, shared []string) {
 			case "row":
 				row = nil
 			case "c":
-				kind, column = "", len(row)
+				kind, style, column = "", "", len(row)
 				value.Reset()
 				for _, a := range t.Attr {
 					switch a.Name.Local {
 					case "t":
 						kind = a.Value
+					case "s":
+						style = a.Value
 					case "r":
 						column = columnOf(a.Value)
 					}
@@ -208,6 +300,8 @@ func (d *reader) sheet(name string, shared []string) {
 				text := value.String()
 				if n, err := strconv.Atoi(text); kind == "s" && err == nil && n >= 0 && n < len(shared) {
 					text = shared[n]
+				} else if kind == "" || kind == "n" {
+					text = d.shown(text, style)
 				}
 				if column >= 0 && column < maxColumns {
 					for len(row) <= column {

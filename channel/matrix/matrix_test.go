@@ -26,7 +26,7 @@ import (
 
 // scenarios are what every homeserver has to take.
 var scenarios = map[string]func(*testing.T, *world){
-	"messages": testMessages, "mentions": testMentions, "threads": testThreads, "invitations": testInvitations, "direct": testDirect, "everywhere": testEverywhere,
+	"messages": testMessages, "mentions": testMentions, "threads": testThreads, "invitations": testInvitations, "added": testAdded, "direct": testDirect, "everywhere": testEverywhere,
 	"roles": testRoles, "sending": testSending, "files": testFiles, "restart": testRestart, "once": testOnce, "gone": testGone,
 	"encrypted": testEncrypted, "to a person": testPerson, "tools": testTools,
 }
@@ -63,10 +63,11 @@ type inbox struct {
 	got     chan channel.Incoming
 	allowed func(channel.Incoming) bool // nil allows all
 	fail    chan error
+	added   chan channel.Incoming // rooms that the account was added to
 }
 
 func newInbox(allowed func(channel.Incoming) bool) *inbox {
-	return &inbox{make(chan channel.Incoming, 1000), allowed, make(chan error, 10)}
+	return &inbox{make(chan channel.Incoming, 1000), allowed, make(chan error, 10), make(chan channel.Incoming, 100)}
 }
 
 func (i *inbox) Wants(_ context.Context, m channel.Incoming) bool {
@@ -74,6 +75,10 @@ func (i *inbox) Wants(_ context.Context, m channel.Incoming) bool {
 }
 
 func (i *inbox) Receive(_ context.Context, m channel.Incoming) error {
+	if m.Added {
+		i.added <- m
+		return nil
+	}
 	select {
 	case err := <-i.fail:
 		return err
@@ -370,6 +375,44 @@ func testInvitations(t *testing.T, w *world) {
 	}
 	w.ann.do("POST", "rooms/"+broken+"/invite", object{"user_id": w.me}, nil)
 	await(t, "the end of the tries", func() bool { return member(w.ann, broken) == "leave" })
+}
+
+// testAdded: a group that the account is invited to is told its ID, and so is one that it is mentioned in and that
+// was a room of two before.
+func testAdded(t *testing.T, w *world) {
+	bob := w.person("bob")
+	in := newInbox(func(m channel.Incoming) bool {
+		return m.Group && m.At.Chat == w.group || !m.Group && m.From.ID == w.ann.id
+	})
+	_, _ = w.begin(t, in)
+	for len(in.added) > 0 {
+		<-in.added // its rooms so far
+	}
+	hello := func(room string) {
+		t.Helper()
+		select {
+		case m := <-in.added:
+			if !m.Group || m.At.Chat != room || m.From.ID != w.ann.id {
+				t.Errorf("%+v", m)
+			}
+		case <-time.After(patience):
+			t.Fatal("nothing arrived")
+		}
+	}
+	three := w.ann.room(object{"preset": "private_chat", "invite": []string{bob.id}})
+	bob.do("POST", "rooms/"+three+"/join", object{}, nil)
+	w.ann.do("POST", "rooms/"+three+"/invite", object{"user_id": w.me}, nil)
+	hello(three)
+	two := w.ann.room(object{"preset": "private_chat", "invite": []string{w.me}})
+	w.ann.say(two, "alone", nil)
+	if m := in.next(t); m.Text != "alone" || len(in.added) > 0 {
+		t.Errorf("%+v", m)
+	}
+	w.ann.do("POST", "rooms/"+two+"/invite", object{"user_id": bob.id}, nil)
+	bob.do("POST", "rooms/"+two+"/join", object{}, nil)
+	w.ann.say(two, "among us", nil)
+	w.ann.say(two, w.me+" and you?", nil)
+	hello(two)
 }
 
 func testDirect(t *testing.T, w *world) {

@@ -223,7 +223,8 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 		return false, nil
 	}
 	if !possible {
-		a.Mentioned = a.Mentioned && a.Group
+		// A room of two may have become a group, which no event tells.
+		a.Mentioned, a.Added = a.Mentioned && a.Group, a.Mentioned && a.Group && !a.Edited
 		if !a.Group && r.config.Strangers { // who lets people in by a code sees their names
 			a.From.Name, err = r.name(ctx, room, a.From.ID)
 		}

@@ -439,17 +439,21 @@ func (r *run) invited(ctx context.Context, room string, state []event) error {
 	group.Group, group.Mentioned = true, true
 	listed := replaces || slices.Contains(r.config.Groups, room) || !direct && channel.Wanted(ctx, r.in, group)
 	if listed || channel.Wanted(ctx, r.in, m) || direct && r.config.Strangers {
-		return r.join(ctx, room, by, direct)
+		entered, err := r.join(ctx, room, by, direct)
+		if err == nil && entered && !direct && !replaces {
+			err = r.hello(ctx, m)
+		}
+		return err
 	}
 	r.log.InfoContext(ctx, "an invitation is declined, because neither the person is in allow nor the room in groups", "room", room, "from", by)
 	return r.leave(ctx, room)
 }
 
-// join enters a room.
-func (r *run) join(ctx context.Context, room, by string, direct bool) error {
+// join enters a room, and reports whether it could.
+func (r *run) join(ctx context.Context, room, by string, direct bool) (entered bool, err error) {
 	join := route("POST", "v3/rooms/{}/join", room)
 	join.Body, join.Time = struct{}{}, 2*platform.CallTime
-	err := r.request(ctx, join, nil)
+	err = r.request(ctx, join, nil)
 	if failed(err) {
 		r.mu.Lock()
 		r.tries[room]++
@@ -460,20 +464,30 @@ func (r *run) join(ctx context.Context, room, by string, direct bool) error {
 		r.mu.Unlock()
 		if tries == joinTries {
 			r.log.WarnContext(ctx, "a room cannot be entered, and its invitation is declined", "room", room, "from", by, "error", err)
-			return r.leave(ctx, room)
+			return false, r.leave(ctx, room)
 		}
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	r.mu.Lock()
 	delete(r.tries, room)
 	r.mu.Unlock()
 	r.log.InfoContext(ctx, "the account has entered a room", "room", room, "invited_by", by, "direct", direct)
 	if direct {
-		return r.mark(ctx, by, room)
+		err = r.mark(ctx, by, room)
 	}
-	return nil
+	return true, err
+}
+
+// hello lets the host greet a room that the account was invited to, if it is a group already.
+func (r *run) hello(ctx context.Context, m channel.Incoming) error {
+	var err error
+	if m.Group, err = r.group(ctx, m.At.Chat); err != nil || !m.Group {
+		return err
+	}
+	m.Added = true
+	return r.in.Receive(ctx, m)
 }
 
 // leave leaves a room, or declines the invitation to it.

@@ -37,6 +37,8 @@ type Attachment struct {
 	MediaType string
 	Size      int64
 	Fetch     func(ctx context.Context, limit int64) ([]byte, error)
+	// Named returns the name that only the answer to Fetch has; empty, or a nil func, keeps Name.
+	Named func() string
 }
 
 // Unread returns the text of a message whose files nobody reads, with their names: it may be overheard.
@@ -61,6 +63,9 @@ func Load(ctx context.Context, log *slog.Logger, list []Attachment, total int64)
 			if data, err := a.Fetch(ctx, total); err == nil {
 				total -= int64(len(data))
 				f.Data, f.Size = data, len(data)
+				if a.Named != nil {
+					f.Name = cmp.Or(printable.Line(a.Named(), 255), f.Name)
+				}
 			} else {
 				log.WarnContext(ctx, "a file of a message was not loaded", "file", Word(f.Name), "error", err)
 			}

@@ -394,3 +394,20 @@ func TestRenewing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestForgotten: an answer that was asked for before a change is not kept after it.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	facts := platform.NewFacts[string, string](10, time.Hour, time.Hour)
+	for _, want := range []string{"old", "new", "new"} {
+		got := facts.Get(t.Context(), "room", func() (string, bool) {
+			if want == "old" {
+				facts.Forget("room") // it changes while the platform answers
+			}
+			return want, true
+		})
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

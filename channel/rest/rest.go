@@ -3,6 +3,7 @@
 package rest
 
 import (
+	"sync"
 	"time"
 
 	"github.com/etui-run/etui/internal/recent"
@@ -22,6 +23,7 @@ const remembered = 10_000
 
 // Rests are the rests of an account. They are safe for concurrent use.
 type Rests struct {
+	begin sync.Mutex // two requests that end together may both say how long
 	until *recent.Cache[place, time.Time]
 }
 
@@ -32,11 +34,13 @@ type place struct {
 }
 
 // New returns an account that does not rest.
-func New() *Rests { return &Rests{recent.New[place, time.Time](remembered)} }
+func New() *Rests { return &Rests{until: recent.New[place, time.Time](remembered)} }
 
 // Begin begins a rest, of requests of a kind in a chat. An empty chat means all chats, and an empty
 // kind all requests. It never shortens a rest.
 func (r *Rests) Begin(kind Kind, chat string, until time.Time) {
+	r.begin.Lock()
+	defer r.begin.Unlock()
 	if is, _ := r.until.Get(place{kind, chat}); until.After(is) {
 		r.until.Put(place{kind, chat}, until)
 	}

@@ -159,7 +159,9 @@ func (c *Channel) pace(id string) *rate.Limiter {
 	l, ok := c.paces.Get(id)
 	if !ok {
 		l = rate.NewLimiter(perSecond, burst)
-		c.paces.Put(id, l)
+		if !c.paces.Add(id, l) { // another window has, meanwhile
+			return c.pace(id)
+		}
 	}
 	return l
 }

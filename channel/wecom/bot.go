@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -260,11 +262,12 @@ func (c *link) take(ctx context.Context, in channel.Incoming, files []botFile) (
 func (c *link) load(ctx context.Context, files []botFile) []chat.File {
 	var list []platform.Attachment
 	for _, f := range files {
+		name := ""
 		list = append(list, platform.Attachment{
-			Name: f.name, MediaType: f.mediaType,
-			Fetch: func(ctx context.Context, limit int64) ([]byte, error) {
-				return c.fetch(ctx, f, min(limit,
-					maxFile))
+			Name: f.name, MediaType: f.mediaType, Named: func() string { return name },
+			Fetch: func(ctx context.Context, limit int64) (data []byte, err error) {
+				data, name, err = c.fetch(ctx, f, min(limit, maxFile))
+				return data, err
 			},
 		})
 	}
@@ -476,21 +479,31 @@ func unmentioned(text string) string {
 // hosts are where the files of messages are.
 var hosts = []string{"weixin.qq.com", "myqcloud.com", "qpic.cn"}
 
-// fetch returns the bytes of a file.
-func (c *link) fetch(ctx context.Context, f botFile, limit int64) ([]byte, error) {
+// fetch returns the bytes of a file, and its name, which only the download tells.
+func (c *link) fetch(ctx context.Context, f botFile, limit int64) (data []byte, name string, err error) {
 	u, err := c.api.Base().Parse(f.URL)
 	if err != nil || !c.api.Trusts(u, hosts...) {
-		return nil, errors.New("wecom: the address of a file is not one of Tencent")
+		return nil, "", errors.New("wecom: the address of a file is not one of Tencent")
 	}
-	data, err := c.api.Fetch(ctx, platform.Request{Call: "download", URL: u, Limit: limit})
-	if err != nil || f.Key == "" {
-		return data, err
+	r := platform.Request{Call: "download", URL: u, Limit: limit, Raw: true, Time: platform.FileTime}
+	a, err := c.api.Do(ctx, r)
+	if err != nil {
+		return nil, "", err
+	}
+	if _, disposition, err := mime.ParseMediaType(a.Header.Get("Content-Disposition")); err == nil {
+		if name, err = url.PathUnescape(disposition["filename"]); err != nil {
+			name = disposition["filename"]
+		}
+	}
+	if f.Key == "" {
+		return a.Body, name, nil
 	}
 	key, err := base64.StdEncoding.DecodeString(f.Key + strings.Repeat("=", (4-len(f.Key)%4)%4))
 	if err != nil || len(key) != keySize {
-		return nil, errors.New("wecom: the key of a file is not one of AES-256")
+		return nil, "", errors.New("wecom: the key of a file is not one of AES-256")
 	}
-	return platform.Unseal(key, key[:keySize/2], base64.StdEncoding.EncodeToString(data), padBlock)
+	data, err = platform.Unseal(key, key[:keySize/2], base64.StdEncoding.EncodeToString(a.Body), padBlock)
+	return data, name, err
 }
 
 func asJSON(v any) json.RawMessage {

@@ -114,7 +114,7 @@ func TestBotReads(t *testing.T) {
 	_, next := b.arrivals(t)
 	text := func(s string) object { return object{"msgtype": "text", "text": object{"content": s}} }
 	file := func(kind string) object {
-		return object{"msgtype": kind, kind: b.Upload("f", []byte("\x89PNG\r\n\x1a\n1234"))}
+		return object{"msgtype": kind, kind: b.Upload("报价 单.png", []byte("\x89PNG\r\n\x1a\n1234"))}
 	}
 	for name, c := range map[string]struct {
 		body  object
@@ -141,8 +141,8 @@ func TestBotReads(t *testing.T) {
 			t.Errorf("%s: %+v", name, m)
 		}
 		for _, f := range m.Files {
-			if !strings.HasPrefix(string(f.Data), "\x89PNG") || !strings.HasSuffix(string(f.Data), "1234") {
-				t.Errorf("%s: the file is %q", name, f.Data)
+			if f.Name != "报价 单.png" || !strings.HasPrefix(string(f.Data), "\x89PNG") || !strings.HasSuffix(string(f.Data), "1234") {
+				t.Errorf("%s: the file is %s %q", name, f.Name, f.Data)
 			}
 		}
 	}

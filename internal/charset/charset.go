@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -63,10 +64,17 @@ func DecodeHTML(data []byte, label string) (text string, sure bool) {
 	if e, known := find(strings.ToLower(label)); e == nil && (label == "" || !known) {
 		if _, name, _ := charset.DetermineEncoding(data, ""); name != "windows-1252" && name != "utf-8" {
 			label = name
+		} else if said := metaCharset.FindSubmatch(data[:min(len(data), maxMeta)]); said != nil { // behind the styles
+			label = string(said[1])
 		}
 	}
 	return Decode(data, label)
 }
+
+// maxMeta is how far into a page its charset is looked for.
+const maxMeta = 64 << 10
+
+var metaCharset = regexp.MustCompile(`(?i)<meta\s[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)`)
 
 // decode reports also whether all bytes were text.
 func decode(e encoding.Encoding, data []byte) (string, bool) {
@@ -85,7 +93,9 @@ func marked(data []byte) (string, bool) {
 		return decode(textunicode.UTF16(textunicode.LittleEndian, textunicode.UseBOM), data)
 	case !ascii(data):
 	case bytes.Contains(data, []byte("\x1b$)C")):
-		return korean7(data)
+		return shifted(data, "\x1b$)C", korean.EUCKR)
+	case bytes.Contains(data, []byte("\x1b$)A")):
+		return shifted(data, "\x1b$)A", simplifiedchinese.GB18030)
 	case bytes.Contains(data, []byte("\x1b$")):
 		return decode(japanese.ISO2022JP, data)
 	}
@@ -94,6 +104,29 @@ func marked(data []byte) (string, bool) {
 
 func ascii(data []byte) bool {
 	return bytes.IndexFunc(data, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+// Codepage returns the charset of a number of Windows.
+func Codepage(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 65001:
+		return "utf-8"
+	case 28591, 28592, 28595, 28605:
+		return "iso-8859-" + strconv.Itoa(n-28590)
+	case 20866:
+		return "koi8-r"
+	case 50220, 50221, 50222:
+		return "iso-2022-jp"
+	case 51932:
+		return "euc-jp"
+	case 51949:
+		return "euc-kr"
+	case 52936, 54936:
+		return "gb18030"
+	}
+	return "cp" + strconv.Itoa(n)
 }
 
 // find returns the charset of a label, and whether there is one. Nil is UTF-8 or unknown.
@@ -209,18 +242,25 @@ func mislabelled(e encoding.Encoding, data []byte) bool {
 // koreanWords reports whether a text is Korean, whose bytes could be Chinese as well: of Hangul
 // alone, with spaces between words.
 func koreanWords(data []byte, text string) bool {
-	hangul, words := 0, strings.Fields(text)
-	for _, r := range text {
-		if unicode.Is(unicode.Hangul, r) {
-			hangul++
+	hangul, words := 0, 0
+	for _, word := range strings.Fields(text) { // those of a page's markup are none
+		before := hangul
+		for _, r := range word {
+			if unicode.Is(unicode.Hangul, r) {
+				hangul++
+			}
+		}
+		if hangul > before {
+			words++
 		}
 	}
-	return hangul > 4 && len(words)*6 >= hangul && share(text, unicode.Hangul) > 0.9 && common(data, 0xb0, 0xc8, 0xa1)
+	return hangul > 4 && words*6 >= hangul && share(text, unicode.Hangul) > 0.9 && common(data, 0xb0, 0xc8, 0xa1)
 }
 
-// korean7 reads ISO-2022-KR, which no library here does: Korean in seven bits between two marks.
-func korean7(data []byte) (string, bool) {
-	data = bytes.Replace(data, []byte("\x1b$)C"), nil, 1)
+// shifted reads ISO-2022-KR and ISO-2022-CN, which no library here does: signs in seven bits between two
+// marks.
+func shifted(data []byte, announced string, e encoding.Encoding) (string, bool) {
+	data = bytes.ReplaceAll(data, []byte(announced), nil)
 	var wide []byte
 	shifted := false
 	for _, b := range data {
@@ -233,7 +273,7 @@ func korean7(data []byte) (string, bool) {
 			wide = append(wide, b)
 		}
 	}
-	return decode(korean.EUCKR, wide)
+	return decode(e, wide)
 }
 
 var shifted7 = regexp.MustCompile(`\+([A-Za-z0-9+/]*)-?`)

@@ -58,6 +58,8 @@ type Config struct {
 	// Blind says that the model takes neither pictures nor PDFs: it reads about them
 	// instead.
 	Blind bool
+	// PDF reads the text of PDFs for a model that takes none; nil leaves the model with their names.
+	PDF endpoint.ReadPDF
 	// Headers are sent with every request. Their values are treated as secrets.
 	Headers map[string]string
 	// Verbatim leaves a call that the model writes as text what it is: a text. Otherwise an answer
@@ -124,6 +126,9 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 func (m *Model) ask(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {
 	if req.Seed != nil {
 		return nil, model.Refuse(m.api.Name(), "seed")
+	}
+	if m.config.Blind {
+		req = m.config.PDF.Texts(ctx, req, m.config.Window)
 	}
 	raw, native, err := m.request(req, names)
 	if err != nil {

@@ -1,6 +1,7 @@
 package anthropic_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -228,6 +229,24 @@ func TestPDFsOfMessages(t *testing.T) {
 		if got := string(s.Requests()[0].Body); !strings.Contains(got, want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
+	}
+}
+
+// TestTextsOfPDFs: a blind model reads the text of a PDF.
+func TestTextsOfPDFs(t *testing.T) {
+	s := modeltest.Anthropic(modeltest.Reply{})
+	defer s.Close()
+	read := func(_ context.Context, data []byte) (string, error) { return string(data), nil }
+	m, err := anthropic.New(anthropic.Config{Model: "claude-test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport(), Blind: true, PDF: read})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := model.Request{Messages: []chat.Message{{Role: chat.User, Text: "sum", Files: []chat.File{{Name: "a.pdf", MediaType: chat.PDF, Data: []byte("one")}}}}}
+	if _, _, _, err := model.Answer(m.Stream(t.Context(), req)); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(s.Requests()[0].Body); !strings.Contains(got, `"text":"sum\n\n[file a.pdf, its text without pictures]\none\n[end of the file]"`) {
+		t.Errorf("got %s", got)
 	}
 }
 

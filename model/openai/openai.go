@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,8 @@ type Config struct {
 	// Blind says that the model takes neither pictures nor PDFs: it reads about them
 	// instead. A server that refuses pictures is asked again without them in any case.
 	Blind bool
+	// PDF reads the text of PDFs for a model that takes none; nil leaves the model with their names.
+	PDF endpoint.ReadPDF
 	// Headers are sent with every request. Their values are treated as secrets.
 	Headers map[string]string
 	// Schemas names the [schema.Dialect] in which tools are declared; empty means that of the server
@@ -164,11 +167,11 @@ func (m *Model) ask(
 	ctx context.Context, req model.Request, tools endpoint.Declared,
 ) (body io.ReadCloser, notice string, err error) {
 	if m.config.Blind {
-		req, _ = withoutImages(req)
+		req, _ = m.textual(ctx, withoutImages)(req)
 	}
 	whole := req
 	if m.blind.Load() {
-		req, _ = withoutImages(req)
+		req, _ = m.textual(ctx, withoutImages)(req)
 	}
 	body, err = m.post(ctx, req, tools)
 	for _, w := range wants {
@@ -177,7 +180,9 @@ func (m *Model) ask(
 			body, err = m.post(ctx, req, tools)
 		}
 	}
-	fewer := []func(model.Request) (model.Request, bool){without(endpoint.Sound), without(pdf), withoutImages}
+	fewer := []func(model.Request) (model.Request, bool){
+		without(endpoint.Sound), m.textual(ctx, without(pdf)), m.textual(ctx, withoutImages),
+	}
 	for _, less := range fewer {
 		if !ofContent(err) {
 			break
@@ -192,7 +197,22 @@ func (m *Model) ask(
 			}
 		}
 	}
+	if !slices.ContainsFunc(pictures(req), pdf) {
+		whole = m.config.PDF.Texts(ctx, whole, m.config.Window) // the person misses none that has become text
+	}
 	return body, missing(whole, req), err
+}
+
+// textual returns less for a model that reads the text of the PDFs that less takes away.
+func (m *Model) textual(
+	ctx context.Context, less func(model.Request) (model.Request, bool),
+) func(model.Request) (model.Request, bool) {
+	return func(req model.Request) (told model.Request, had bool) {
+		if told, had = less(req); had {
+			told, _ = less(m.config.PDF.Texts(ctx, req, m.config.Window))
+		}
+		return told, had
+	}
 }
 
 // warn says what follows from a refusal.

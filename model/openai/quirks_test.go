@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -561,6 +562,50 @@ func TestPDFsOfMessages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTextsOfPDFs: a model that takes no PDFs gets their text, within its window, and why there is none. The
+// person hears of those only that the model has no text of.
+func TestTextsOfPDFs(t *testing.T) {
+	file := func(name, data string) chat.File {
+		return chat.File{Name: name, MediaType: chat.PDF, Size: 3, Data: []byte(data)}
+	}
+	read := func(_ context.Context, data []byte) (string, error) {
+		if string(data) == "scan" {
+			return "", errors.New("it has no text")
+		}
+		return string(data), nil
+	}
+	for name, c := range map[string]struct {
+		blind  bool
+		window int
+		files  []chat.File
+		want   string
+		told   bool
+	}{
+		"refused":       {false, 0, []chat.File{file("a.pdf", "one"), file("b.pdf", "two")}, `sum\n\n[file a.pdf, its text without pictures]\none\n[end of the file]\n\n[file b.pdf, its text without pictures]\ntwo\n[end of the file]"`, false},
+		"blind":         {true, 0, []chat.File{file("a.pdf", "one")}, `[file a.pdf, its text without pictures]\none\n[end of the file]"`, false},
+		"scanned":       {false, 0, []chat.File{file("a.pdf", "scan")}, `sum\n\n[the text of the file a.pdf cannot be read: it has no text]\n\n[file a.pdf, application/pdf, 1 kB: this model cannot read PDFs]"`, true},
+		"small windows": {true, 4, []chat.File{file("a.pdf", "123456789")}, `[file a.pdf, its text without pictures]\n123456\n[… the rest is left out …]\n[end of the file]"`, false},
+	} {
+		replies := []modeltest.Reply{{Status: 400}, {Text: []string{"Hi."}}}
+		if c.blind {
+			replies = replies[1:]
+		}
+		s := modeltest.OpenAI(replies...)
+		defer s.Close()
+		m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Retries: -1, Transport: s.Transport(), Blind: c.blind, PDF: read, Window: c.window})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _, _, err := model.Answer(m.Stream(t.Context(), model.Request{Messages: []chat.Message{{Role: chat.User, Text: "sum", Files: c.files}}}))
+		if got := s.Requests(); err != nil || !strings.Contains(string(got[len(got)-1].Body), c.want) {
+			t.Errorf("%s: %v\ngot  %s\nwant %s", name, err, got[len(got)-1].Body, c.want)
+		}
+		if told := answer.Text != "Hi."; told != c.told {
+			t.Errorf("%s: the person reads %q", name, answer.Text)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -68,6 +69,7 @@ func StartBots() *Bots {
 	b.Mux.HandleFunc("GET /files/{name}", func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
+		w.Header().Set("Content-Disposition", "attachment; filename*=UTF-8''"+url.PathEscape(r.PathValue("name")))
 		_, _ = w.Write(b.files[r.PathValue("name")]) // the client may be gone
 	})
 	return b
@@ -143,7 +145,7 @@ func (b *Bots) Upload(name string, data []byte) platformtest.Object {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.files[name] = data
-	return platformtest.Object{"url": b.URL + "/files/" + name, "aeskey": base64.StdEncoding.EncodeToString(key)}
+	return platformtest.Object{"url": b.URL + "/files/" + url.PathEscape(name), "aeskey": base64.StdEncoding.EncodeToString(key)}
 }
 
 // Written returns what the bot has written in a chat, oldest first.

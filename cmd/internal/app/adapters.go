@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/pdf"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/anthropic"
 	"github.com/etui-run/etui/model/offline"
@@ -23,7 +24,7 @@ import (
 
 // newModel makes a model. This is the one list of adapters: a new one costs its
 // folder and a line here.
-func newModel(file string, m config.Model, registry *catalog.Registry, log *slog.Logger) (model.Model, error) {
+func newModel(file string, m config.Model, registry *catalog.Registry, pdfs *pdf.Reader, log *slog.Logger) (model.Model, error) {
 	transport := model.TransportConfig{Timeout: m.Timeout, Retries: m.Retries}
 	if m.Retries == 0 {
 		transport.Retries = -1
@@ -35,13 +36,13 @@ func newModel(file string, m config.Model, registry *catalog.Registry, log *slog
 	adapters := map[string]func() (model.Model, error){
 		"openai": func() (model.Model, error) {
 			return openai.New(openai.Config{
-				Model: m.Model, Name: m.Provider + "/" + m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind, KeyFrom: m.KeyFrom,
+				Model: m.Model, Name: m.Provider + "/" + m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind, PDF: pdfs.Text, KeyFrom: m.KeyFrom,
 				Schemas: strings.TrimSuffix(m.Schemas, "auto"), Verbatim: !m.TextCalls, Retries: transport.Retries, Headers: headers, Log: log, Transport: model.Transport(transport),
 			})
 		},
 		"anthropic": func() (model.Model, error) {
 			return anthropic.New(anthropic.Config{
-				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind, KeyFrom: m.KeyFrom,
+				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind, PDF: pdfs.Text, KeyFrom: m.KeyFrom,
 				Deferral: m.Mode == string(selection.Native), Verbatim: !m.TextCalls, Retries: transport.Retries, Log: log, Headers: headers, Transport: model.Transport(transport),
 			})
 		},

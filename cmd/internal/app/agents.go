@@ -165,7 +165,7 @@ func (a *App) newModels() (map[string]model.Model, error) {
 	}
 	models := map[string]model.Model{}
 	for _, m := range configs {
-		made, err := newModel(a.Workspace.File, m, a.Config.Registry, a.settings.Log)
+		made, err := newModel(a.Workspace.File, m, a.Config.Registry, a.pdfs, a.settings.Log)
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}

@@ -29,6 +29,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/pdf"
 	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/recall"
@@ -87,6 +88,7 @@ type App struct {
 	models   models
 	tools    toolbox
 	skills   *skills
+	pdfs     *pdf.Reader
 	logins   *oauth.Vault // at MCP servers
 	desk     *oauth.Desk  // where people log in there
 	reloader *reloader
@@ -120,7 +122,7 @@ func New(ctx context.Context, w *workdir.Workspace, c Config) (*App, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Log = panics.Counted(c.Log)
-	a := &App{Workspace: w, settings: c}
+	a := &App{Workspace: w, settings: c, pdfs: pdf.New()}
 	a.Config.Registry, a.Config.Workflows = catalog.NewRegistry(c.Log), &workflow.Table{}
 	if err := a.open(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())

@@ -184,7 +184,7 @@ func (a *App) openChannels() (accounts []channel.Account, err error) {
 // received reads what people send along with messages.
 func received(a *App) *material.Reader {
 	w := a.Workspace
-	r := &material.Reader{Log: a.settings.Log}
+	r := &material.Reader{PDF: a.pdfs.Text, Log: a.settings.Log}
 	if t := w.Config.Transcription; t.Model != "" {
 		server := material.Transcriber{BaseURL: t.BaseURL, Model: t.Model, APIKey: string(t.APIKey)}
 		r.Transcribe = server.Transcribe

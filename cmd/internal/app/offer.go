@@ -34,7 +34,7 @@ func Offered(ctx context.Context, provider string, getenv func(string) string) (
 			return nil, true // it would refuse
 		}
 	}
-	made, err := newModel("", m, nil, nil)
+	made, err := newModel("", m, nil, nil, nil)
 	if err != nil {
 		return nil, false
 	}
