@@ -33,7 +33,7 @@ func (l *late) Person(ctx context.Context, u identity.User) []inquiry.Place {
 	return l.host.Person(ctx, u)
 }
 
-func (l *late) Chat(ctx context.Context, name string) (inquiry.Place, bool) {
+func (l *late) Chat(ctx context.Context, name string) (inquiry.Place, error) {
 	return l.host.Chat(ctx, name)
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/inbox"
+	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/people"
@@ -64,7 +65,7 @@ type Places interface {
 	// Person returns the places that only a person reads, the one where they are best asked first.
 	Person(ctx context.Context, u identity.User) []Place
 	// Chat returns a chat by the name that the configuration has for it.
-	Chat(ctx context.Context, name string) (Place, bool)
+	Chat(ctx context.Context, name string) (Place, error)
 	// Language returns the language in which somebody wrote last, or else the one of their platform, which
 	// may be empty, or of its account; empty if none is known.
 	Language(ctx context.Context, c identity.Caller, platform string) string
@@ -101,10 +102,14 @@ type Inquiries struct {
 
 	mu      sync.Mutex
 	waiting bool // a look will begin
+
+	unreached *recent.Cache[string, string] // why chats cannot be asked, as the log has it
 }
 
 // New returns what asks people.
-func New(cfg Config) *Inquiries { return &Inquiries{config: cfg} }
+func New(cfg Config) *Inquiries {
+	return &Inquiries{config: cfg, unreached: recent.New[string, string](maxUnreached)}
+}
 
 // request is the record of a call that waits.
 type request struct {
@@ -136,6 +141,8 @@ const (
 	kind = "inquiry"
 	// maxAsked is how many are asked about one call, and maxReminders how often each is reminded.
 	maxAsked, maxReminders = 50, 10
+	// maxUnreached is how many chats are remembered that cannot be reached.
+	maxUnreached = 1000
 )
 
 // Look looks at what waits in the background: soon after something begins to wait, or ends.
@@ -299,10 +306,11 @@ func (q *Inquiries) circle(ctx context.Context, a approval.Approval, waited time
 			continue
 		}
 		for _, name := range c.Chats {
-			if at, ok := q.config.Places.Chat(ctx, name); ok {
+			if at, err := q.config.Places.Chat(ctx, name); err == nil {
 				list = append(list, q.person(name, a, at, c))
-			} else {
-				q.config.Log.WarnContext(ctx, "a chat that is to be asked about a call cannot be reached", "chat", name, "tool", a.Tool)
+			} else if last, _ := q.unreached.Get(name); last != err.Error() { // once, not with each look
+				q.unreached.Put(name, err.Error())
+				q.config.Log.WarnContext(ctx, "a chat that is to be asked about a call cannot be reached", "chat", name, "tool", a.Tool, "error", err)
 			}
 		}
 		for _, u := range q.config.People.Now().All() {
