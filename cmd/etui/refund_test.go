@@ -308,7 +308,10 @@ func (s *shop) reads(who string) (list []string) {
 		defer s.mu.Unlock()
 		return append(list, s.max...)
 	default:
-		for _, m := range s.slack.Sent("D" + who[1:]) {
+		if strings.HasPrefix(who, "U") {
+			who = "D" + who[1:]
+		}
+		for _, m := range s.slack.Sent(who) {
 			text := m.Text
 			if len(m.Blocks) > 0 {
 				blocks, _ := json.Marshal(m.Blocks)
@@ -452,6 +455,67 @@ func TestRefund(t *testing.T) {
 				s.checkWords()
 			}
 		})
+	}
+}
+
+// TestAskedByName: a rule names a chat on Slack as people call it. Those who are in it are asked and
+// decide; the state says when the chat has another name, and then nobody there decides.
+func TestAskedByName(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, false)
+	file := filepath.Join(s.dir, "etui.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for old, now := range map[string]string{
+		"{allow: [refund], roles: [lead]}":                      `{allow: [refund], chats: ["slack:#ops"]}`,
+		"allow: [users], whole: true}\n  - {type: web":          "groups: [\"#ops\"], allow: [users], whole: true}\n  - {type: web",
+		"      - {allow: [refund], users: [boss], after: 1s}\n": "",
+	} {
+		if !bytes.Contains(text, []byte(old)) {
+			t.Fatalf("%q is not in\n%s", old, text)
+		}
+		text = bytes.ReplaceAll(text, []byte(old), []byte(now))
+	}
+	s.put("etui.yaml", string(text))
+	s.slack.Rename("C70", "general")
+	s.slack.Rename("C7", "ops")
+	s.start()
+	says := func(text string) {
+		s.slack.Write(slacktest.Object{"channel": "C7", "channel_type": "channel", "user": "U5", "text": "<@" + slacktest.Bot + "> " + text})
+	}
+	asked := func(order string) string {
+		t.Helper()
+		s.says("please refund " + order)
+		s.until("C7", order+"}")
+		_, id, _ := strings.Cut(s.until("carl", order+"}"), "/withdraw ")
+		return id[:6]
+	}
+	says("/approve " + asked("41"))
+	s.until("carl", "result: paid")
+
+	id := asked("42")
+	s.slack.Rename("C7", "old")
+	s.slack.Rename("C9", "ops")
+	says("/approve " + id)
+	s.slack.Write(slacktest.Object{"channel": "C9", "channel_type": "channel", "user": "U5", "text": "<@" + slacktest.Bot + "> /deny " + id + " 7"})
+	s.until("carl", "result: declined")
+	if s.mu.Lock(); len(s.paid) != 1 {
+		t.Errorf("%d refunds were paid", len(s.paid))
+	}
+	s.mu.Unlock()
+
+	s.slack.Rename("C9", "gone")
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		_, _ = s.etui("channels", "test", "slack")
+		out, err := s.etui("channels", "list")
+		if strings.Contains(string(out), `"#ops"`) {
+			break
+		}
+		if time.Since(began) > 30*time.Second {
+			s.log("channels list: %v\n%s", err, out)
+		}
 	}
 }
 
