@@ -134,6 +134,16 @@ type person struct {
 	Last     time.Time       `json:"last"`
 	Reminded int             `json:"reminded,omitempty"`
 	Remind   time.Duration   `json:"remind,omitempty"`
+	// Lost is why the question cannot be delivered there, and Said that this was told.
+	Lost string `json:"lost,omitempty"`
+	Said bool   `json:"said,omitempty"`
+}
+
+// at finds somebody who was asked; a place as well, unless it is nil. Only one at a place can be lost.
+func (r *request) at(name string, to json.RawMessage) int {
+	return slices.IndexFunc(r.People, func(p person) bool {
+		return p.Name == name && (to == nil && p.Lost == "" || to != nil && string(p.To) == string(to))
+	})
 }
 
 const (
@@ -218,8 +228,15 @@ func (q *Inquiries) requests(ctx context.Context, ids ...string) (map[string]req
 func (q *Inquiries) put(ctx context.Context, r request) error {
 	return q.config.Store.Change(ctx, kind, r.ID, func(value json.RawMessage) (json.RawMessage, error) {
 		var now request
-		if value != nil && json.Unmarshal(value, &now) == nil && now.Ending != nil && r.Ending == nil {
-			r.Ending = now.Ending
+		if value != nil && json.Unmarshal(value, &now) == nil {
+			r.Ending = cmp.Or(r.Ending, now.Ending)
+			for _, p := range now.People { // another process may have tried to deliver it
+				if i := r.at(p.Name, p.To); i >= 0 && r.People[i].Lost == "" {
+					r.People[i].Lost = p.Lost
+				} else if i < 0 && p.Lost != "" {
+					r.People = append(r.People, p)
+				}
+			}
 		}
 		return json.Marshal(r)
 	})
@@ -233,8 +250,8 @@ func (q *Inquiries) ask(ctx context.Context, r request) error {
 		}
 	}
 	now, asked := q.config.Now(), ""
-	for _, p := range q.circle(ctx, r.Approval, now.Sub(r.Since)) {
-		i := slices.IndexFunc(r.People, func(known person) bool { return known.Name == p.Name })
+	for _, p := range q.circle(ctx, r, now.Sub(r.Since)) {
+		i := r.at(p.Name, nil)
 		switch {
 		case i < 0 && len(r.People) < maxAsked:
 			if p.Language == "" { // they have never written: they read that of the one who asks
@@ -261,7 +278,75 @@ func (q *Inquiries) ask(ctx context.Context, r request) error {
 			return err
 		}
 	}
+	return q.missed(ctx, r)
+}
+
+// Lost notes that a letter cannot be delivered. If it asks for an approval, those who were to read it are
+// asked at the next place where they are, and else the one who asked learns that they cannot be.
+func (q *Inquiries) Lost(ctx context.Context, l outbox.Letter, why error) error {
+	if !slices.ContainsFunc(l.Awaits, func(a session.Await) bool { return a.For == session.Approval }) {
+		return nil
+	}
+	q.looks.Lock()
+	defer q.looks.Unlock()
+	defer q.Look()
+	for _, a := range l.Awaits {
+		kept, err := q.requests(ctx, a.ID)
+		if err != nil {
+			return err
+		}
+		r, there := kept[a.ID]
+		i := slices.IndexFunc(r.People, func(p person) bool { return string(p.To) == string(l.To) })
+		if there && i < 0 { // the one who asked for the call
+			r.People = append(r.People, person{Name: cmp.Or(r.User, string(l.Session)), Session: l.Session, To: l.To})
+			i = len(r.People) - 1
+		}
+		if there && r.People[i].Lost == "" {
+			r.People[i].Lost = why.Error()
+			err = q.put(ctx, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// missed tells the audit who could not be asked where they are, and the one who asked if they are nowhere
+// else.
+func (q *Inquiries) missed(ctx context.Context, r request) error {
+	for i, p := range r.People {
+		if p.Lost == "" || p.Said {
+			continue
+		}
+		if err := q.audit(ctx, r, "unreached", p.Name+" could not be asked: "+p.Lost, false); err != nil {
+			return err
+		}
+		if p.Session != r.Place() && r.at(p.Name, nil) < 0 {
+			a := r.Approval
+			a.Language = cmp.Or(a.Language, q.Language(ctx, message.Mail{}, r.Place(), ""))
+			says := approval.Unreached(a, p.Name)
+			if !slices.ContainsFunc(r.People, func(p person) bool { return p.Lost == "" }) {
+				says += " " + approval.Nobody(a.Language)
+			}
+			if err := q.tell(ctx, r, "unreached-"+r.ID+"-"+p.Name, says); err != nil {
+				return err
+			}
+		}
+		r.People[i].Said = true
+		if err := q.put(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell tells the one who asked something about a request, once for each key.
+func (q *Inquiries) tell(ctx context.Context, r request, key, says string) error {
+	return q.config.Inbox.Deliver(ctx, r.Place(), message.Mail{
+		Kind: message.KindNotice, Notice: says,
+		Message: message.Message{Agent: route.Agent(r.Place()), IdempotencyKey: message.ShortKey(key)},
+	}, "")
 }
 
 // note tells the audit that something waits.
@@ -297,7 +382,12 @@ func (q *Inquiries) letter(
 
 // circle returns those who are to be asked about a call that has waited for a time, but for the one
 // who asked for it.
-func (q *Inquiries) circle(ctx context.Context, a approval.Approval, waited time.Duration) (list []person) {
+func (q *Inquiries) circle(ctx context.Context, r request, waited time.Duration) (list []person) {
+	a := r.Approval
+	lost := func(name string, at Place) bool {
+		i := r.at(name, at.To)
+		return i >= 0 && r.People[i].Lost != ""
+	}
 	if q.config.Circles == nil || q.config.Places == nil || a.Question != "" {
 		return nil
 	}
@@ -306,9 +396,9 @@ func (q *Inquiries) circle(ctx context.Context, a approval.Approval, waited time
 			continue
 		}
 		for _, name := range c.Chats {
-			if at, err := q.config.Places.Chat(ctx, name); err == nil {
+			if at, err := q.config.Places.Chat(ctx, name); err == nil && !lost(name, at) {
 				list = append(list, q.person(name, a, at, c))
-			} else if last, _ := q.unreached.Get(name); last != err.Error() { // once, not with each look
+			} else if last, _ := q.unreached.Get(name); err != nil && last != err.Error() { // once, not with each look
 				q.unreached.Put(name, err.Error())
 				q.config.Log.WarnContext(ctx, "a chat that is to be asked about a call cannot be reached", "chat", name, "tool", a.Tool, "error", err)
 			}
@@ -318,6 +408,9 @@ func (q *Inquiries) circle(ctx context.Context, a approval.Approval, waited time
 				continue
 			}
 			for _, at := range q.config.Places.Person(ctx, u) {
+				if lost(u.Name, at) {
+					continue
+				}
 				p := q.person(u.Name, a, at, c)
 				by := approval.Person{Facts: q.config.People.Facts(at.From, q.config.Catalog()), From: p.Session}
 				if q.config.Approvals.May(ctx, by, a) == nil && c.Decides(ctx, q.config.Approvals.Attempt(by, a)) {
@@ -405,7 +498,7 @@ func (q *Inquiries) Shown(
 			continue
 		}
 		a := approval.Approval{Await: list[i], Session: key}
-		for _, p := range q.circle(ctx, a, 0) {
+		for _, p := range q.circle(ctx, request{Approval: a}, 0) {
 			if !slices.Contains(list[i].Asked, p.Name) {
 				list[i].Asked = append(list[i].Asked, p.Name)
 			}
@@ -425,7 +518,9 @@ func (q *Inquiries) Known(ctx context.Context, list []approval.Approval) []appro
 			q.config.Log.WarnContext(ctx, "who was asked about a call cannot be read", "error", err)
 		}
 		for _, p := range kept[list[i].ID].People {
-			list[i].Asked = append(list[i].Asked, p.Name)
+			if p.Lost == "" {
+				list[i].Asked = append(list[i].Asked, p.Name)
+			}
 		}
 	}
 	return list
@@ -504,7 +599,7 @@ func (q *Inquiries) conclude(ctx context.Context, r request) error {
 	}
 	asker := r.Language
 	for _, p := range r.People {
-		if p.Session == e.From { // they have read it where they answered
+		if p.Session == e.From || p.Lost != "" { // they have read it where they answered, or read nothing
 			continue
 		}
 		r.Language = p.Language
@@ -517,10 +612,8 @@ func (q *Inquiries) conclude(ctx context.Context, r request) error {
 		return err
 	}
 	if e.How == approval.Superseded && len(there.Messages) > 0 { // all other endings are told by the turn that goes on
-		m := message.Mail{Kind: message.KindNotice, Message: message.Message{Agent: route.Agent(r.Place()), IdempotencyKey: "ended-" + r.ID}}
-		r.Language = cmp.Or(asker, q.Language(ctx, m, r.Place(), ""))
-		m.Notice = e.Text(r.Approval)
-		if err := q.config.Inbox.Deliver(ctx, r.Place(), m, ""); err != nil {
+		r.Language = cmp.Or(asker, q.Language(ctx, message.Mail{}, r.Place(), ""))
+		if err := q.tell(ctx, r, "ended-"+r.ID, e.Text(r.Approval)); err != nil {
 			return err
 		}
 	}
