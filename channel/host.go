@@ -506,9 +506,9 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			hook.ServeHTTP(w, r)
 			return
 		}
-		seen := &answered{ResponseWriter: w}
+		seen := &body.Answered{ResponseWriter: w}
 		hook.ServeHTTP(seen, r)
-		if seen.status == http.StatusUnauthorized || seen.status == http.StatusForbidden {
+		if seen.Status == http.StatusUnauthorized || seen.Status == http.StatusForbidden {
 			a.forged(r.Context())
 		}
 	}
