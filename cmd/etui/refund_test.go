@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +27,7 @@ import (
 	"github.com/etui-run/etui/channel/slack/slacktest"
 	"github.com/etui-run/etui/channel/telegram/telegramtest"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/store/postgrestest"
 )
 
 // refundConfig is a shop: customers on Telegram, its people on Slack and on a web page. %s are the
@@ -71,6 +73,7 @@ type shop struct {
 	process *exec.Cmd
 	gateway string
 	page    context.CancelFunc
+	blind   bool // nobody opens the page: one of several gateways has it
 
 	mu   sync.Mutex
 	paid map[string]bool // by the key of the payment
@@ -200,6 +203,9 @@ func (s *shop) start() {
 		s.log("the gateway does not start")
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
+	if s.blind {
+		return
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.page = cancel
 	open := make(chan struct{})
@@ -358,6 +364,9 @@ func (s *shop) asks(order int) string {
 	args := fmt.Sprintf(`{"order":%d}`, order)
 	mine := s.until("carl", args)
 	s.until("U2", args[1 : len(args)-1][9:])
+	if _, id, _ := strings.Cut(mine, "/withdraw "); s.blind {
+		return id[:6]
+	}
 	theirs := s.until("max", args)
 	if strings.Contains(mine, "/approve") || !strings.Contains(mine, "lena") || !strings.Contains(mine, "max") || !strings.Contains(theirs, "|/approve ") {
 		s.Errorf("carl reads %q, and max %q", mine, theirs)
@@ -456,6 +465,57 @@ func TestRefund(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRefundInTwo: two gateways over one PostgreSQL ask and answer for each other, whichever of them is
+// killed, and carl reads the outcome once.
+func TestRefundInTwo(t *testing.T) {
+	t.Parallel()
+	database := postgrestest.For(t)
+	one := openShop(t, false)
+	one.blind = true
+	text, err := os.ReadFile(filepath.Join(one.dir, "etui.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.put("etui.yaml", fmt.Sprintf("store: %q\n%s", database.URL("postgres"), text))
+	two := &shop{
+		T: t, dir: one.dir, env: append(slices.Clone(one.env), "XDG_STATE_HOME="+t.TempDir()), page: func() {}, paid: map[string]bool{}, blind: true,
+		telegram: one.telegram, slack: one.slack, model: one.model, service: one.service,
+	}
+	t.Cleanup(two.kill)
+	one.start()
+	two.start()
+	for i, kill := range []*shop{nil, one, two} {
+		id := one.asks(60 + i)
+		if kill != nil {
+			kill.again()
+		}
+		one.answers("U2", "/approve "+id)
+		one.until("U2", "Approved; ")
+		if kill != nil {
+			kill.again()
+		}
+		results := func() (n int) {
+			for _, m := range one.reads("carl") {
+				n += strings.Count(m, "result: paid")
+			}
+			return n
+		}
+		for began := time.Now(); results() <= i; time.Sleep(20 * time.Millisecond) {
+			if time.Since(began) > 30*time.Second {
+				one.log("carl reads %q", one.reads("carl"))
+			}
+		}
+		time.Sleep(time.Second) // a second one would come by then
+		if results() != i+1 {
+			t.Errorf("carl reads %q", one.reads("carl"))
+		}
+	}
+	if one.mu.Lock(); len(one.paid) != 3 {
+		t.Errorf("%d refunds were paid", len(one.paid))
+	}
+	one.mu.Unlock()
 }
 
 // TestAskedByName: a rule names a chat on Slack as people call it. Those who are in it are asked and
