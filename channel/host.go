@@ -468,19 +468,20 @@ func (h *Host) Say(ctx context.Context, name string, to Address, text string) er
 // those that it allows with all others, or that were let in by a code.
 func (h *Host) Place(ctx context.Context, name, chat string) (session.Key, json.RawMessage, error) {
 	a, err := h.account(name)
-	if err == nil {
-		chat, err = a.chats.ID(ctx, chat)
-	}
 	if err != nil {
 		return "", nil, err
 	}
-	group := len(a.chats.Match(ctx, a.Groups, chat)) > 0
-	if chat == Everybody || chat == KnownUsers || !group && !slices.Contains(a.Allow, chat) {
+	id, err := a.chats.ID(ctx, chat)
+	if err != nil && slices.Contains(a.Groups, chat) { // of other names the agent learns nothing
+		return "", nil, err
+	}
+	group := len(a.chats.Match(ctx, a.Groups, id)) > 0
+	if chat == Everybody || chat == KnownUsers || !group && !slices.Contains(a.Allow, id) {
 		return "", nil, fmt.Errorf("the channel %s names no chat %q under allow or groups, so nothing can be sent there", name, chat)
 	}
-	to := Address{Chat: chat}
+	to := Address{Chat: id}
 	who, err := a.engine.Agents().Whoami(a.message(ctx, Incoming{
-		From: Sender{ID: chat}, At: to, Group: group, Former: former(a.Channel, chat),
+		From: Sender{ID: id}, At: to, Group: group, Former: former(a.Channel, id),
 	}))
 	return who.Session, place{name, to}.raw(), err
 }

@@ -62,6 +62,9 @@ func byName(t *testing.T, p Platform) {
 	if at, err := host.Chat(t.Context(), "account:"+absent); err == nil {
 		t.Errorf("a chat that is not there: %+v", at)
 	}
+	if _, _, err := host.Place(t.Context(), "account", absent); err == nil || !strings.Contains(err.Error(), "names no chat") {
+		t.Errorf("an agent that writes to any chat learns: %v", err)
+	}
 	if list := host.States()[0].Unknown; len(list) != 1 || !strings.Contains(list[0], absent) {
 		t.Errorf("the state: %q", list)
 	}
