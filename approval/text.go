@@ -54,8 +54,7 @@ func Text(list []session.Await) string {
 		case !a.Theirs:
 			b.WriteString(advice(a))
 		case len(a.Asked) == 0:
-			b.WriteString("\n" + phrase.In(a.Language,
-				"Nobody who may decide can be reached at the moment; an operator can decide, too."))
+			b.WriteString("\n" + Nobody(a.Language))
 		}
 		if a.Theirs {
 			b.WriteString(" " + phrase.In(a.Language,
@@ -69,6 +68,17 @@ func Text(list []session.Await) string {
 // Nothing is the text for somebody whom nothing waits for.
 func Nothing(language string) string {
 	return phrase.In(language, "Nothing waits for you, and nothing that you asked for waits.")
+}
+
+// Nobody says that none of those who may decide can be asked.
+func Nobody(language string) string {
+	return phrase.In(language, "Nobody who may decide can be reached at the moment; an operator can decide, too.")
+}
+
+// Unreached tells the one who asked for a call that somebody who may decide cannot be asked.
+func Unreached(a Approval, name string) string {
+	return phrase.In(a.Language, "%s could not be asked about %s (%s): the question cannot be delivered there.",
+		name, tool.Label(a.Tool, a.Original), a.ID)
 }
 
 // Request is the text that asks somebody else to decide about a call: who asks for it, and where.

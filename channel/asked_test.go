@@ -33,7 +33,7 @@ func (l *late) Person(ctx context.Context, u identity.User) []inquiry.Place {
 	return l.host.Person(ctx, u)
 }
 
-func (l *late) Chat(ctx context.Context, name string) (inquiry.Place, bool) {
+func (l *late) Chat(ctx context.Context, name string) (inquiry.Place, error) {
 	return l.host.Chat(ctx, name)
 }
 
@@ -53,6 +53,8 @@ type company struct {
 	// languages are those of the configuration by the name of a person, or of the account under "".
 	// platforms are those that the platform has for people.
 	languages, platforms map[string]string
+	// refused are the chats that the platform refuses, and why.
+	refused map[string]error
 
 	mu     sync.Mutex
 	stages []string
@@ -77,6 +79,12 @@ func (c *company) start() {
 	boss := func(_ context.Context, a rules.Attempt) bool { return a.Facts.Sender == "boss" }
 	p, places := newPlace(), &late{}
 	p.traits.Buttons, p.traits.MaxText, p.traits.Direct = true, 0, true
+	p.failing(func(m channel.Outgoing) error {
+		if strings.Contains(m.Text, "refund") {
+			return c.refused[m.To.Chat]
+		}
+		return nil
+	})
 	c.world = begin(c.t, c.kept, channel.Account{Allow: []string{"*"}, Groups: []string{"ops"}, Language: c.languages[""]}, p, func(e *engine.Config) {
 		e.Agents, e.Turn.Approvals, e.Turn.Expire = []engine.Agent{{Name: "main", Model: caller{}}}, true, 3*time.Hour
 		e.Users = func(*catalog.Catalog) *identity.Users { return users }
@@ -250,6 +258,66 @@ func TestAskedElsewhere(t *testing.T) {
 					}
 					if times := strings.Count(strings.Join(c.seen("2"), "|"), "[/approve "+id+"]"); times > 2 || name != "expired" && name != "reminded" && times > 1 {
 						t.Errorf("lena was asked %d times: %q", times, c.seen("2"))
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestUnreached: the one who asks learns who cannot be asked, because the platform takes no question for
+// them, and so does the audit. Those who can be reached decide, or else nobody can but an operator.
+func TestUnreached(t *testing.T) {
+	for name, how := range map[string]struct {
+		refused   map[string]error
+		says, not string
+		zh        string
+		unreached int
+	}{
+		"one is gone": {map[string]error{"2": channel.ErrGone}, "lena could not be asked about refund (", "Nobody", "询问 lena：询问无法送达", 1},
+		"one question is refused": {
+			map[string]error{"2": channel.ErrRejected}, "lena could not be asked about refund (", "Nobody", "询问 lena：询问无法送达", 1,
+		},
+		"all are gone": {
+			map[string]error{"2": channel.ErrGone, "3": channel.ErrGone, "ops": channel.ErrGone, "4": channel.ErrGone},
+			"Nobody who may decide can be reached at the moment", "result", "目前联系不到有权决定的人", 3,
+		},
+		"the one who asks": {map[string]error{"1": channel.ErrRejected}, "needs your answer", "lena", "需要您答复", 1},
+	} {
+		for _, chinese := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " chinese ", chinese), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := &company{t: t, kept: &store.Memory{}, chinese: chinese, refused: how.refused}
+					c.start()
+					defer func() { c.stop() }()
+					c.write("1", "1", map[bool]string{false: "call refund", true: "call refund 谢谢"}[chinese])
+					c.wait(10 * time.Minute) // so often is it tried
+					c.again()
+					c.wait(time.Minute)
+					c.reads("1", map[bool]string{false: how.says, true: how.zh}[chinese])
+					if got := c.last("1"); strings.Contains(got, how.not) || chat.Chinese(got) != chinese || c.n > 1 {
+						t.Errorf("ann reads %q", got)
+					}
+					told := len(c.seen("1"))
+					c.wait(10 * time.Minute)
+					if now := c.seen("1"); len(now) != told {
+						t.Errorf("ann is told again: %q", now)
+					}
+					if c.refused["3"] == nil {
+						_, id, _ := strings.Cut(c.last("3"), "/approve ")
+						c.write("3", "3", "/approve "+id[:6])
+						c.reads("1", "result: paid 1")
+					}
+					c.mu.Lock()
+					defer c.mu.Unlock()
+					n := 0
+					for _, stage := range c.stages {
+						if stage == "unreached" {
+							n++
+						}
+					}
+					if n != how.unreached {
+						t.Errorf("the audit has %q", c.stages)
 					}
 				})
 			})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/etui-run/etui/channel/edited"
 	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/names"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/phrase"
 )
@@ -215,6 +216,10 @@ type (
 	// has had first, or nothing.
 	Mover interface {
 		Former(chat string) string
+	}
+	// Finder knows chats by the names that people see.
+	Finder interface {
+		Names() *names.Directory
 	}
 	// Prober says which account the channel has, after it has asked the platform.
 	Prober interface {

@@ -181,6 +181,7 @@ func (a *account) giveUp(ctx context.Context, to Address, l outbox.Letter, why e
 	a.Host.giveUp(ctx, l, why)
 	a.count(func(s *State) { s.GivenUp, s.Lost = s.GivenUp+1, why.Error() })
 	if errors.Is(why, ErrGone) {
+		a.chats.Forget() // it may have been known by its name
 		return
 	}
 	if err := a.writer.tellLost(ctx, to, l); err != nil {

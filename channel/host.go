@@ -47,9 +47,11 @@ type Account struct {
 	Name string
 	// Channel is the adapter.
 	Channel Channel
-	// Allow are the IDs of the people who may write directly, and Groups those of the chats
-	// in which everybody may.
+	// Allow are the IDs of the people who may write directly, and Groups those of the chats in which
+	// everybody may, or their names: see [Finder].
 	Allow, Groups []string
+	// Chats are names of further chats that the configuration has.
+	Chats []string
 	// Pairing lets a stranger who writes directly have a code, with which an operator lets
 	// them in: see [Host.Pair]. Without it, a stranger reads Refusal, once an hour at most;
 	// empty means nothing.
@@ -71,6 +73,8 @@ type Account struct {
 	PerMinute int
 	// Bindings say which agent answers whom. The first one that matches counts.
 	Bindings []Binding
+
+	chats *names.Directory // nil where people write IDs only
 }
 
 // Binding chooses how the messages of some place are answered.
@@ -164,6 +168,8 @@ type State struct {
 	GivenUp int64     `json:"given_up"`
 	Lost    string    `json:"lost,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
+	// Unknown says which names of chats in the configuration mean no chat, and why.
+	Unknown []string `json:"unknown,omitempty"`
 }
 
 const (
@@ -197,6 +203,10 @@ func New(c Config) (*Host, error) {
 			return nil, fmt.Errorf("there are two channels named %q", a.Name)
 		}
 		traits := a.Channel.Traits()
+		if f, ok := a.Channel.(Finder); ok {
+			a.chats = f.Names()
+		}
+		a.chats.Keep(slices.Concat(a.Groups, a.Overhear, a.Chats)...)
 		h.accounts = append(h.accounts, &account{
 			Account: a, Host: h, traits: traits, ids: names.Names{Account: a.Name, Platform: traits.Platform, Local: traits.Local, Accounts: all}, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
@@ -300,6 +310,10 @@ func (a *account) run(ctx context.Context) {
 			a.log.WarnContext(ctx, "the menu of commands could not be set", "channel", a.Name, "error", err)
 		}
 	}
+	a.turns.Go(func() {
+		defer panics.Log(a.log, "finding chats")
+		_ = a.chats.Check(ctx) // the log and the state tell of it
+	})
 	for pause := firstPause; ctx.Err() == nil; {
 		begun := time.Now()
 		a.connected(true, nil)
@@ -368,6 +382,7 @@ func (h *Host) States() []State {
 			list[i].Until = until
 		}
 		a.mu.Unlock()
+		list[i].Unknown = a.chats.Unknown()
 	}
 	return list
 }
@@ -415,17 +430,21 @@ func (h *Host) account(name string) (*account, error) {
 	return nil, fmt.Errorf("%q: %w%s", name, ErrUnknown, cmp.Or(nearest.Hint(name, slices.Values(names)), "; there are "+strings.Join(names, ", ")))
 }
 
-// Probe asks the platform of a channel which account it has.
+// Probe asks the platform of a channel which account it has, and for the chats that the configuration
+// names.
 func (h *Host) Probe(ctx context.Context, name string) (string, error) {
 	a, err := h.account(name)
 	if err != nil {
 		return "", err
 	}
-	p, ok := a.Channel.(Prober)
-	if !ok {
-		return a.Name, nil
+	who := a.Name
+	if p, ok := a.Channel.(Prober); ok {
+		who, err = p.Probe(ctx)
 	}
-	return p.Probe(ctx)
+	if err == nil {
+		err = a.chats.Check(ctx)
+	}
+	return who, err
 }
 
 // file returns a file of a letter. There is an engine once there are letters.
@@ -436,6 +455,9 @@ func (h *Host) file(ctx context.Context, sha256 string) (chat.File, error) {
 // Say sends a text of the operator's to a chat.
 func (h *Host) Say(ctx context.Context, name string, to Address, text string) error {
 	a, err := h.account(name)
+	if err == nil {
+		to.Chat, err = a.chats.ID(ctx, to.Chat)
+	}
 	if err != nil {
 		return err
 	}
@@ -445,18 +467,22 @@ func (h *Host) Say(ctx context.Context, name string, to Address, text string) er
 // Place returns where something for a chat of a channel goes, and the conversation there, for
 // [outbox.Outbox.PostTo]. An agent may write only to chats and people that the channel names: not to
 // those that it allows with all others, or that were let in by a code.
-func (h *Host) Place(name, chat string) (session.Key, json.RawMessage, error) {
+func (h *Host) Place(ctx context.Context, name, chat string) (session.Key, json.RawMessage, error) {
 	a, err := h.account(name)
 	if err != nil {
 		return "", nil, err
 	}
-	group := slices.Contains(a.Groups, chat)
-	if chat == Everybody || chat == KnownUsers || !group && !slices.Contains(a.Allow, chat) {
+	id, err := a.chats.ID(ctx, chat)
+	if err != nil && slices.Contains(a.Groups, chat) { // of other names the agent learns nothing
+		return "", nil, err
+	}
+	group := len(a.chats.Match(ctx, a.Groups, id)) > 0
+	if chat == Everybody || chat == KnownUsers || !group && !slices.Contains(a.Allow, id) {
 		return "", nil, fmt.Errorf("the channel %s names no chat %q under allow or groups, so nothing can be sent there", name, chat)
 	}
-	to := Address{Chat: chat}
-	who, err := a.engine.Agents().Whoami(a.message(context.Background(), Incoming{
-		From: Sender{ID: chat}, At: to, Group: group, Former: former(a.Channel, chat),
+	to := Address{Chat: id}
+	who, err := a.engine.Agents().Whoami(a.message(ctx, Incoming{
+		From: Sender{ID: id}, At: to, Group: group, Former: former(a.Channel, id),
 	}))
 	return who.Session, place{name, to}.raw(), err
 }
@@ -482,9 +508,9 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			hook.ServeHTTP(w, r)
 			return
 		}
-		seen := &answered{ResponseWriter: w}
+		seen := &body.Answered{ResponseWriter: w}
 		hook.ServeHTTP(seen, r)
-		if seen.status == http.StatusUnauthorized || seen.status == http.StatusForbidden {
+		if seen.Status == http.StatusUnauthorized || seen.Status == http.StatusForbidden {
 			a.forged(r.Context())
 		}
 	}

@@ -945,7 +945,7 @@ func TestPostElsewhere(t *testing.T) {
 		}
 		ask("1")
 		for _, chat := range []string{"g", "2"} {
-			key, to, err := w.host.Place("t", chat)
+			key, to, err := w.host.Place(t.Context(), "t", chat)
 			if err == nil {
 				err = w.engine.Outbox().PostTo(t.Context(), key, to, "news for "+chat, "k"+chat)
 			}
@@ -954,7 +954,7 @@ func TestPostElsewhere(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
-		key, to, err := w.host.Place("t", "1") // where nobody has written yet
+		key, to, err := w.host.Place(t.Context(), "t", "1") // where nobody has written yet
 		if err == nil {
 			err = w.engine.Outbox().PostTo(t.Context(), key, to, "news", "k")
 		}
@@ -968,7 +968,7 @@ func TestPostElsewhere(t *testing.T) {
 		one, two := "you said what?, and 1 messages were here", "you said what?, and 4 messages were here"
 		expect(t, w.seen("g"), one, "news for g", two)
 		expect(t, w.seen("2"), one, "news for 2", two)
-		if _, _, err := w.host.Place("t", "3"); err == nil {
+		if _, _, err := w.host.Place(t.Context(), "t", "3"); err == nil {
 			t.Error("an agent may write to anybody")
 		}
 	})
@@ -995,12 +995,12 @@ func TestMovedPlaces(t *testing.T) {
 		}, p)
 		defer w.stop()
 		old, _ := w.host.Chat(t.Context(), "test:-5")
-		now, ok := w.host.Chat(t.Context(), "test:-1005")
-		if !ok || now.From.Chat != old.From.Chat || string(now.To) == string(old.To) {
+		now, err := w.host.Chat(t.Context(), "test:-1005")
+		if err != nil || now.From.Chat != old.From.Chat || string(now.To) == string(old.To) {
 			t.Errorf("asked in %+v, and %+v before", now, old)
 		}
-		first, _, err := w.host.Place("test", "-5")
-		second, to, errNow := w.host.Place("test", "-1005")
+		first, _, err := w.host.Place(t.Context(), "test", "-5")
+		second, to, errNow := w.host.Place(t.Context(), "test", "-1005")
 		if err != nil || errNow != nil || first != second || !strings.Contains(string(to), "-1005") {
 			t.Errorf("conversations %s and %s at %s: %v, %v", first, second, to, err, errNow)
 		}

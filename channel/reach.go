@@ -68,18 +68,23 @@ func (h *Host) Person(ctx context.Context, u identity.User) (list []inquiry.Plac
 	return list
 }
 
-// Chat implements [inquiry.Places] for the name of an account and the platform's ID of a chat.
-func (h *Host) Chat(_ context.Context, name string) (inquiry.Place, bool) {
+// Chat implements [inquiry.Places] for the name of an account and the platform's ID of a chat, or the
+// chat's name.
+func (h *Host) Chat(ctx context.Context, name string) (inquiry.Place, error) {
 	account, id, _ := strings.Cut(name, ":")
 	a, err := h.account(account)
+	if err == nil {
+		a.chats.Keep(id)
+		id, err = a.chats.ID(ctx, id)
+	}
 	if err != nil || id == "" {
-		return inquiry.Place{}, false
+		return inquiry.Place{}, cmp.Or(err, ErrUnknown)
 	}
 	language := phrase.Match(a.Account.Language)
 	return inquiry.Place{To: place{a.Name, Address{Chat: id}}.raw(), Language: language, From: identity.Caller{
 		Channel: a.traits.Platform, Account: a.Name, Chat: a.ids.Scoped(cmp.Or(former(a.Channel, id), id)),
 		Attrs: map[string]string{"account": a.Name, "chat_kind": "group"},
-	}}, true
+	}}, nil
 }
 
 // Language implements [inquiry.Places].

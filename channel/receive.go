@@ -38,7 +38,8 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 	}
 	m.At.Message = m.ID
 	if m.Added {
-		a.hello(m)
+		a.chats.Forget()
+		a.hello(ctx, m)
 		return nil
 	}
 	if !m.Edited {
@@ -47,9 +48,9 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 	if done, err := a.merger.join(ctx, m); done {
 		return err
 	}
-	if m.Group && (!a.inGroup(m) || !m.Mentioned && !a.Always) {
-		if a.inGroup(m) {
-			a.heard.Hear(a.heard.Key(m.At.Chat, m.home()), m.said())
+	if m.Group && (!a.inGroup(ctx, m) || !m.Mentioned && !a.Always) {
+		if a.inGroup(ctx, m) {
+			a.heard.Hear(a.heard.Key(a.called(ctx, a.Overhear, m)...), m.said())
 		}
 		return nil
 	}
@@ -81,7 +82,7 @@ func (a *account) take(ctx context.Context, m Incoming) error {
 		return err
 	}
 	if m.Group && !strings.HasPrefix(em.Text, "/") {
-		said := a.heard.Before(a.heard.Key(m.At.Chat, m.home()), m.said(), time.Now())
+		said := a.heard.Before(a.heard.Key(a.called(ctx, a.Overhear, m)...), m.said(), time.Now())
 		m.before, em.Text = len(said), said+em.Text
 	}
 	return a.send(ctx, m, em)
@@ -99,7 +100,7 @@ func (a *account) Wants(ctx context.Context, m Incoming) bool {
 		return false
 	}
 	if m.Group {
-		return a.inGroup(m) && (m.Mentioned || a.Always)
+		return a.inGroup(ctx, m) && (m.Mentioned || a.Always)
 	}
 	return a.allowed(ctx, m.From)
 }
@@ -134,24 +135,27 @@ func (a *account) amend(ctx context.Context, m Incoming) error {
 }
 
 // hello tells a group to which the account was added the ID that the configuration needs.
-func (a *account) hello(m Incoming) {
+func (a *account) hello(ctx context.Context, m Incoming) {
 	if !a.crowd.Allow() { // anybody can add it to groups
 		return
 	}
 	text := fmt.Sprintf("Hello. I answer here when I am mentioned, once whoever runs me has written the ID of this group "+
 		"under groups: %s\n\n"+
 		"你好。管理者把本群的 ID 写入 groups 之后，提到我时我就会回答：%[1]s", "`"+m.At.Chat+"`")
-	if a.inGroup(m) {
+	if a.inGroup(ctx, m) {
 		text = "Hello. I answer here when I am mentioned. The ID of this group is " + "`" + m.At.Chat + "`" + ".\n\n你好，提到我时我就会回答。"
 	}
 	m.At.Message, m.From = "", Sender{}
 	a.tell(m, "hello", time.Hour, text)
 }
 
-func (a *Account) inGroup(m Incoming) bool {
-	return slices.ContainsFunc([]string{m.At.Chat, m.Former, Everybody}, func(id string) bool {
-		return id != "" && slices.Contains(a.Groups, id)
-	})
+func (a *Account) inGroup(ctx context.Context, m Incoming) bool {
+	return slices.Contains(a.Groups, Everybody) || len(a.called(ctx, a.Groups, m)) > 0
+}
+
+// called returns the IDs and names of a list that mean the chat of a message.
+func (a *Account) called(ctx context.Context, list []string, m Incoming) []string {
+	return a.chats.Match(ctx, list, m.At.Chat, m.home())
 }
 
 // home is the ID by which a chat is known: the one that it has had first, so that its conversation and
@@ -290,7 +294,8 @@ func (a *account) message(ctx context.Context, m Incoming) engine.Message {
 		em.Attrs[chat.SenderName] = printable.Line(name, 60)
 	}
 	for _, b := range a.Bindings {
-		if (b.Chat == "" || b.Chat == m.At.Chat || b.Chat == m.home()) && (b.User == "" || b.User == m.From.ID) {
+		here := b.Chat == "" || len(a.called(ctx, []string{b.Chat}, m)) > 0
+		if here && (b.User == "" || b.User == m.From.ID) {
 			em.Agent, em.Skill, em.Strategy = b.Agent, b.Skill, b.Strategy
 			break
 		}

@@ -135,6 +135,10 @@ func refused(err error) bool { return errors.Is(err, ErrRejected) || errors.Is(e
 func (w *writer) tellLost(ctx context.Context, to Address, l outbox.Letter) error {
 	text := phrase.In(l.Language, "There is a reply for you here that cannot be shown: it was refused or came too late. "+
 		"Whoever runs this service can read it.")
+	if len(l.Awaits) > 0 {
+		text = phrase.In(l.Language, "Something here needs your answer (%s) and cannot be shown: it was refused or came too late. "+
+			"Whoever runs this service can read it and decide.", l.Awaits[0].ID)
+	}
 	return w.writeText(ctx, to, l.Language, text, nil, fmt.Sprint(letterKey, l.ID, "-lost"))
 }
 

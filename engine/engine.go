@@ -239,6 +239,7 @@ func New(cfg Config) (*Engine, error) {
 	e.outbox = outbox.New(outbox.Config{
 		Store: cfg.Store, Box: e.box, Inbox: e.inbox, Secrets: cfg.Turn.Secrets, MaxMessage: cfg.MaxMessage, Holder: e.holder,
 		Tracer: cfg.Tracer, Retry: e.meter.Retry,
+		Lost: func(ctx context.Context, l outbox.Letter, why error) error { return e.inquiries.Lost(ctx, l, why) },
 	})
 	e.subAgents = subagent.New(subagent.Config{
 		Store: cfg.Store, Agents: e.agents, Inbox: e.inbox, Box: e.box, MaxSteps: cfg.Turn.MaxSteps,

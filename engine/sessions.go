@@ -78,6 +78,7 @@ func (c *Sessions) deleteAlone(ctx context.Context, key session.Key) error {
 	}
 	if err == nil {
 		c.subAgents.Stop(ctx, subagent.Of(s.State))
+		c.inquiries.Look() // what waited there does so no more
 	}
 	return err
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/inbox"
+	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/people"
@@ -64,7 +65,7 @@ type Places interface {
 	// Person returns the places that only a person reads, the one where they are best asked first.
 	Person(ctx context.Context, u identity.User) []Place
 	// Chat returns a chat by the name that the configuration has for it.
-	Chat(ctx context.Context, name string) (Place, bool)
+	Chat(ctx context.Context, name string) (Place, error)
 	// Language returns the language in which somebody wrote last, or else the one of their platform, which
 	// may be empty, or of its account; empty if none is known.
 	Language(ctx context.Context, c identity.Caller, platform string) string
@@ -101,10 +102,14 @@ type Inquiries struct {
 
 	mu      sync.Mutex
 	waiting bool // a look will begin
+
+	unreached *recent.Cache[string, string] // why chats cannot be asked, as the log has it
 }
 
 // New returns what asks people.
-func New(cfg Config) *Inquiries { return &Inquiries{config: cfg} }
+func New(cfg Config) *Inquiries {
+	return &Inquiries{config: cfg, unreached: recent.New[string, string](maxUnreached)}
+}
 
 // request is the record of a call that waits.
 type request struct {
@@ -129,6 +134,16 @@ type person struct {
 	Last     time.Time       `json:"last"`
 	Reminded int             `json:"reminded,omitempty"`
 	Remind   time.Duration   `json:"remind,omitempty"`
+	// Lost is why the question cannot be delivered there, and Said that this was told.
+	Lost string `json:"lost,omitempty"`
+	Said bool   `json:"said,omitempty"`
+}
+
+// at finds somebody who was asked; a place as well, unless it is nil. Only one at a place can be lost.
+func (r *request) at(name string, to json.RawMessage) int {
+	return slices.IndexFunc(r.People, func(p person) bool {
+		return p.Name == name && (to == nil && p.Lost == "" || to != nil && string(p.To) == string(to))
+	})
 }
 
 const (
@@ -136,6 +151,8 @@ const (
 	kind = "inquiry"
 	// maxAsked is how many are asked about one call, and maxReminders how often each is reminded.
 	maxAsked, maxReminders = 50, 10
+	// maxUnreached is how many chats are remembered that cannot be reached.
+	maxUnreached = 1000
 )
 
 // Look looks at what waits in the background: soon after something begins to wait, or ends.
@@ -211,8 +228,15 @@ func (q *Inquiries) requests(ctx context.Context, ids ...string) (map[string]req
 func (q *Inquiries) put(ctx context.Context, r request) error {
 	return q.config.Store.Change(ctx, kind, r.ID, func(value json.RawMessage) (json.RawMessage, error) {
 		var now request
-		if value != nil && json.Unmarshal(value, &now) == nil && now.Ending != nil && r.Ending == nil {
-			r.Ending = now.Ending
+		if value != nil && json.Unmarshal(value, &now) == nil {
+			r.Ending = cmp.Or(r.Ending, now.Ending)
+			for _, p := range now.People { // another process may have tried to deliver it
+				if i := r.at(p.Name, p.To); i >= 0 && r.People[i].Lost == "" {
+					r.People[i].Lost = p.Lost
+				} else if i < 0 && p.Lost != "" {
+					r.People = append(r.People, p)
+				}
+			}
 		}
 		return json.Marshal(r)
 	})
@@ -226,8 +250,8 @@ func (q *Inquiries) ask(ctx context.Context, r request) error {
 		}
 	}
 	now, asked := q.config.Now(), ""
-	for _, p := range q.circle(ctx, r.Approval, now.Sub(r.Since)) {
-		i := slices.IndexFunc(r.People, func(known person) bool { return known.Name == p.Name })
+	for _, p := range q.circle(ctx, r, now.Sub(r.Since)) {
+		i := r.at(p.Name, nil)
 		switch {
 		case i < 0 && len(r.People) < maxAsked:
 			if p.Language == "" { // they have never written: they read that of the one who asks
@@ -254,7 +278,75 @@ func (q *Inquiries) ask(ctx context.Context, r request) error {
 			return err
 		}
 	}
+	return q.missed(ctx, r)
+}
+
+// Lost notes that a letter cannot be delivered. If it asks for an approval, those who were to read it are
+// asked at the next place where they are, and else the one who asked learns that they cannot be.
+func (q *Inquiries) Lost(ctx context.Context, l outbox.Letter, why error) error {
+	if !slices.ContainsFunc(l.Awaits, func(a session.Await) bool { return a.For == session.Approval }) {
+		return nil
+	}
+	q.looks.Lock()
+	defer q.looks.Unlock()
+	defer q.Look()
+	for _, a := range l.Awaits {
+		kept, err := q.requests(ctx, a.ID)
+		if err != nil {
+			return err
+		}
+		r, there := kept[a.ID]
+		i := slices.IndexFunc(r.People, func(p person) bool { return string(p.To) == string(l.To) })
+		if there && i < 0 { // the one who asked for the call
+			r.People = append(r.People, person{Name: cmp.Or(r.User, string(l.Session)), Session: l.Session, To: l.To})
+			i = len(r.People) - 1
+		}
+		if there && r.People[i].Lost == "" {
+			r.People[i].Lost = why.Error()
+			err = q.put(ctx, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// missed tells the audit who could not be asked where they are, and the one who asked if they are nowhere
+// else.
+func (q *Inquiries) missed(ctx context.Context, r request) error {
+	for i, p := range r.People {
+		if p.Lost == "" || p.Said {
+			continue
+		}
+		if err := q.audit(ctx, r, "unreached", p.Name+" could not be asked: "+p.Lost, false); err != nil {
+			return err
+		}
+		if p.Session != r.Place() && r.at(p.Name, nil) < 0 {
+			a := r.Approval
+			a.Language = cmp.Or(a.Language, q.Language(ctx, message.Mail{}, r.Place(), ""))
+			says := approval.Unreached(a, p.Name)
+			if !slices.ContainsFunc(r.People, func(p person) bool { return p.Lost == "" }) {
+				says += " " + approval.Nobody(a.Language)
+			}
+			if err := q.tell(ctx, r, "unreached-"+r.ID+"-"+p.Name, says); err != nil {
+				return err
+			}
+		}
+		r.People[i].Said = true
+		if err := q.put(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell tells the one who asked something about a request, once for each key.
+func (q *Inquiries) tell(ctx context.Context, r request, key, says string) error {
+	return q.config.Inbox.Deliver(ctx, r.Place(), message.Mail{
+		Kind: message.KindNotice, Notice: says,
+		Message: message.Message{Agent: route.Agent(r.Place()), IdempotencyKey: message.ShortKey(key)},
+	}, "")
 }
 
 // note tells the audit that something waits.
@@ -290,7 +382,12 @@ func (q *Inquiries) letter(
 
 // circle returns those who are to be asked about a call that has waited for a time, but for the one
 // who asked for it.
-func (q *Inquiries) circle(ctx context.Context, a approval.Approval, waited time.Duration) (list []person) {
+func (q *Inquiries) circle(ctx context.Context, r request, waited time.Duration) (list []person) {
+	a := r.Approval
+	lost := func(name string, at Place) bool {
+		i := r.at(name, at.To)
+		return i >= 0 && r.People[i].Lost != ""
+	}
 	if q.config.Circles == nil || q.config.Places == nil || a.Question != "" {
 		return nil
 	}
@@ -299,10 +396,11 @@ func (q *Inquiries) circle(ctx context.Context, a approval.Approval, waited time
 			continue
 		}
 		for _, name := range c.Chats {
-			if at, ok := q.config.Places.Chat(ctx, name); ok {
+			if at, err := q.config.Places.Chat(ctx, name); err == nil && !lost(name, at) {
 				list = append(list, q.person(name, a, at, c))
-			} else {
-				q.config.Log.WarnContext(ctx, "a chat that is to be asked about a call cannot be reached", "chat", name, "tool", a.Tool)
+			} else if last, _ := q.unreached.Get(name); err != nil && last != err.Error() { // once, not with each look
+				q.unreached.Put(name, err.Error())
+				q.config.Log.WarnContext(ctx, "a chat that is to be asked about a call cannot be reached", "chat", name, "tool", a.Tool, "error", err)
 			}
 		}
 		for _, u := range q.config.People.Now().All() {
@@ -310,6 +408,9 @@ func (q *Inquiries) circle(ctx context.Context, a approval.Approval, waited time
 				continue
 			}
 			for _, at := range q.config.Places.Person(ctx, u) {
+				if lost(u.Name, at) {
+					continue
+				}
 				p := q.person(u.Name, a, at, c)
 				by := approval.Person{Facts: q.config.People.Facts(at.From, q.config.Catalog()), From: p.Session}
 				if q.config.Approvals.May(ctx, by, a) == nil && c.Decides(ctx, q.config.Approvals.Attempt(by, a)) {
@@ -397,7 +498,7 @@ func (q *Inquiries) Shown(
 			continue
 		}
 		a := approval.Approval{Await: list[i], Session: key}
-		for _, p := range q.circle(ctx, a, 0) {
+		for _, p := range q.circle(ctx, request{Approval: a}, 0) {
 			if !slices.Contains(list[i].Asked, p.Name) {
 				list[i].Asked = append(list[i].Asked, p.Name)
 			}
@@ -417,7 +518,9 @@ func (q *Inquiries) Known(ctx context.Context, list []approval.Approval) []appro
 			q.config.Log.WarnContext(ctx, "who was asked about a call cannot be read", "error", err)
 		}
 		for _, p := range kept[list[i].ID].People {
-			list[i].Asked = append(list[i].Asked, p.Name)
+			if p.Lost == "" {
+				list[i].Asked = append(list[i].Asked, p.Name)
+			}
 		}
 	}
 	return list
@@ -496,7 +599,7 @@ func (q *Inquiries) conclude(ctx context.Context, r request) error {
 	}
 	asker := r.Language
 	for _, p := range r.People {
-		if p.Session == e.From { // they have read it where they answered
+		if p.Session == e.From || p.Lost != "" { // they have read it where they answered, or read nothing
 			continue
 		}
 		r.Language = p.Language
@@ -509,10 +612,8 @@ func (q *Inquiries) conclude(ctx context.Context, r request) error {
 		return err
 	}
 	if e.How == approval.Superseded && len(there.Messages) > 0 { // all other endings are told by the turn that goes on
-		m := message.Mail{Kind: message.KindNotice, Message: message.Message{Agent: route.Agent(r.Place()), IdempotencyKey: "ended-" + r.ID}}
-		r.Language = cmp.Or(asker, q.Language(ctx, m, r.Place(), ""))
-		m.Notice = e.Text(r.Approval)
-		if err := q.config.Inbox.Deliver(ctx, r.Place(), m, ""); err != nil {
+		r.Language = cmp.Or(asker, q.Language(ctx, message.Mail{}, r.Place(), ""))
+		if err := q.tell(ctx, r, "ended-"+r.ID, e.Text(r.Approval)); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// Config says what an outbox consists of. All but the Tracer is needed.
+// Config says what an outbox consists of. All but the Tracer and Lost is needed.
 type Config struct {
 	Store store.Store
 	Box   *mailbox.Box
@@ -37,6 +37,8 @@ type Config struct {
 	// Holder names this process in the store.
 	Holder string
 	Tracer trace.Tracer
+	// Lost learns of letters that are given up, before they are; nil learns nothing.
+	Lost func(ctx context.Context, l Letter, why error) error
 	// Retry counts that something is tried again, for a cause.
 	Retry func(cause string)
 }
@@ -130,6 +132,11 @@ const (
 // GiveUp parks a letter that cannot be delivered, for an operator.
 func (b *Outbox) GiveUp(ctx context.Context, l Letter, why error) error {
 	ctx = context.WithoutCancel(ctx)
+	if b.config.Lost != nil {
+		if err := b.config.Lost(ctx, l, why); err != nil {
+			return err
+		}
+	}
 	err := b.config.Store.Update(ctx, store.Item{
 		ID: l.ID, Session: l.Session, State: store.Parked, Tries: l.Tries, Holder: b.config.Holder,
 		Reason: "its reply could not be delivered: " + why.Error(),

@@ -145,6 +145,8 @@ func chat() map[string]string {
 		"This message could not be answered: %v.":                               "这条消息无法回答：%v。",
 		"These calls had been made: %s.":                                        "此前已执行的调用：%s。",
 
+		"Something here needs your answer (%s) and cannot be shown: it was refused or came too late. " +
+			"Whoever runs this service can read it and decide.": "有一项需要您答复的内容（%s）无法在此显示：它被平台拒绝，或已过时。本服务的管理者可以查看并决定。",
 		"There is a reply for you here that cannot be shown: it was refused or came too late. " +
 			"Whoever runs this service can read it.": "有一条给您的回复无法在此显示：它被平台拒绝，或已过时。本服务的管理者可以查看。",
 
@@ -158,6 +160,7 @@ func chat() map[string]string {
 		"Withdraw": "撤回",
 		"Withdrawn; the conversation in which it was asked goes on.": "已撤回；提出请求的对话将继续。",
 		"Asked: %s.": "已询问：%s。",
+		"%s could not be asked about %s (%s): the question cannot be delivered there.":     "无法就 %[2]s（%[3]s）询问 %[1]s：询问无法送达。",
 		"Nobody who may decide can be reached at the moment; an operator can decide, too.": "目前联系不到有权决定的人；管理员也可以决定。",
 		"You can go on meanwhile; the outcome comes here. %s %s takes the call back.":      "您可以继续对话，结果会发到这里。%s %s 撤回此调用。",
 		"Nothing waits for you, and nothing that you asked for waits.":                     "没有等待您决定的请求，您也没有等待中的请求。",

@@ -127,6 +127,13 @@ func newHosted(t *testing.T, platform string) *hosted {
 // run runs a channel in a host. Stop ends it as a process ends that is asked to.
 func (h *hosted) run(t *testing.T, c channel.Channel) (stop func()) {
 	t.Helper()
+	_, stop = h.host(t, c, channel.Everybody)
+	return stop
+}
+
+// host runs a channel in a host that answers in some groups.
+func (h *hosted) host(t *testing.T, c channel.Channel, groups ...string) (_ *channel.Host, stop func()) {
+	t.Helper()
 	config := engine.Config{Registry: h.Registry, Agents: []engine.Agent{{Name: "main", Model: h.model}}, Store: h.kept}
 	config.Turn.Approvals = true
 	config.Turn.Decide = func(_ context.Context, a rules.Attempt) rules.Decision {
@@ -141,7 +148,7 @@ func (h *hosted) run(t *testing.T, c channel.Channel) (stop func()) {
 		t.Fatal(err)
 	}
 	host, err := channel.New(channel.Config{Engine: e, Records: h.kept, Accounts: []channel.Account{{
-		Name: "account", Channel: c, Allow: []string{channel.Everybody}, Groups: []string{channel.Everybody}, Whole: true, PerMinute: 1000,
+		Name: "account", Channel: c, Allow: []string{channel.Everybody}, Groups: groups, Whole: true, PerMinute: 1000,
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +165,7 @@ func (h *hosted) run(t *testing.T, c channel.Channel) (stop func()) {
 		<-ended
 	})
 	t.Cleanup(stop)
-	return stop
+	return host, stop
 }
 
 // answers waits until the account has written a text in the direct chat, and returns all that it
@@ -270,6 +277,7 @@ func runHosted(t *testing.T, start func(t *testing.T) Platform) {
 		say(t, p, "second")
 		answers(t, p, "answer to second")
 	})
+	t.Run("chats by their names", func(t *testing.T) { t.Parallel(); byName(t, start(t)) })
 	t.Run("over a restart", func(t *testing.T) {
 		t.Parallel()
 		p := start(t)

@@ -33,6 +33,7 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/names"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 )
@@ -83,6 +84,7 @@ type Channel struct {
 	guilds  *platform.Facts[string, guild]
 	begun   *recent.Cache[string, bool] // by thread: its message mentions the bot
 	upTo    *platform.Read
+	names   *names.Directory
 }
 
 var (
@@ -115,6 +117,7 @@ func New(config Config) (*Channel, error) {
 		guilds: platform.NewFacts[string, guild](maxGuilds, 5*time.Minute, time.Minute),
 		begun:  recent.New[string, bool](maxThreads), upTo: platform.NewRead(maxThreads),
 	}
+	c.names = names.NewDirectory(c.find, c.log)
 	return c, nil
 }
 

@@ -63,6 +63,8 @@ type server struct {
 	reactions map[string][]string
 	answered  map[string]object // callbacks, by the interaction's token
 	commands  []object
+	name      string // of the channel general
+	other     string // of one in another server
 	files     map[string][]byte
 	threads   map[string][]object // what was said in them, the newest first
 	made      []*discord.Channel
@@ -223,6 +225,14 @@ func (s *server) api(w http.ResponseWriter, r *http.Request) {
 			{"id": guild, "name": "@everyone", "permissions": "2048"}, {"id": "61", "name": "Admins", "permissions": "8"}, {"id": "62", "name": "administrator", "permissions": "0"},
 			{"id": "63", "name": "Team", "permissions": "32"}, {"id": ownRole, "name": "etui", "permissions": "0", "tags": object{"bot_id": bot}},
 		}})
+	case "GET users/guilds":
+		reply(200, []object{{"id": guild, "name": "Acme"}, {"id": "78", "name": "Else"}})
+	case "GET guilds/channels":
+		if parts[1] == guild {
+			reply(200, []object{{"id": general, "type": 0, "name": s.name}, {"id": "31", "type": 4, "name": "ops"}})
+		} else {
+			reply(200, []object{{"id": "32", "type": 0, "name": s.other}})
+		}
 	case "GET channels/":
 		switch parts[1] {
 		case post:
@@ -648,3 +658,16 @@ func (s *server) closeAll(code websocket.StatusCode) {
 		c.Close(code, "")
 	}
 }
+
+// Call implements [channeltest.Calling].
+func (s *server) Call(_ *testing.T, name string, twice bool) string {
+	defer s.Hold()()
+	s.name, s.other = strings.TrimPrefix(name, "#"), "else"
+	if twice {
+		s.other = s.name
+	}
+	return name
+}
+
+// Silent implements [channeltest.Silent].
+func (s *server) Silent() {}

@@ -34,6 +34,7 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/names"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/store"
@@ -66,7 +67,7 @@ type Config struct {
 	URL string
 	// Token is an access token of the account.
 	Token string
-	// Groups are the IDs of the rooms in which the account answers, or "*" for all. A room
+	// Groups are the IDs or addresses of the rooms in which the account answers, or "*" for all. A room
 	// with one other person is a direct chat, unless it is one of these.
 	Groups []string
 	// Strangers means that strangers who invite the account to a direct chat read something
@@ -103,7 +104,8 @@ type Channel struct {
 	told    *platform.Seen                       // encrypted rooms that were told so
 	reading chan struct{}                        // a place for each receipt that is on its way
 	moves   *platform.Moves                      // rooms that were replaced
-	resolve sync.Mutex                           // while a direct chat is found or begun
+	aliases *names.Directory
+	resolve sync.Mutex // while a direct chat is found or begun
 }
 
 var (
@@ -123,8 +125,8 @@ func New(config Config) (*Channel, error) {
 		return nil, errors.New("matrix: token is not an access token: docs/channels/matrix.md says how to get one")
 	}
 	for _, g := range config.Groups {
-		if g != channel.Everybody && !roomID(g) {
-			return nil, fmt.Errorf("matrix: groups has %q, which is not the ID of a room: it begins with !, and in Element it is in Room settings, Advanced, as Internal room ID", g)
+		if g != channel.Everybody && !roomID(g) && !names.Is(g) {
+			return nil, fmt.Errorf("matrix: groups has %q, which is neither the address of a room, as in #ops:example.org, nor its ID: that begins with !, and in Element it is in Room settings, Advanced, as Internal room ID", g)
 		}
 	}
 	api, err := platform.New(platform.Config{
@@ -145,6 +147,7 @@ func New(config Config) (*Channel, error) {
 		levels: platform.NewFacts[string, powerLevels](maxKnown/8, knownFor, 0), told: platform.NewSeen(),
 		reading: make(chan struct{}, 4), moves: platform.NewMoves(Platform, platform.Log(config.Log), config.Records),
 	}
+	c.aliases = names.NewDirectory(c.find, c.log)
 	return c, nil
 }
 

@@ -201,12 +201,12 @@ func TestMXC(t *testing.T) {
 func TestNew(t *testing.T) {
 	t.Parallel()
 	for want, config := range map[string]Config{
-		"":                     {URL: "https://matrix.example.org/", Token: "syt_x", Groups: []string{"*", "!r:x.org"}},
-		"url is missing":       {Token: "syt_x"},
-		"not the address":      {URL: "matrix.example.org", Token: "syt_x"},
-		"write https":          {URL: "http://matrix.example.org", Token: "syt_x"},
-		"not an access token":  {URL: "http://127.0.0.1:8008", Token: "a b"},
-		"not the ID of a room": {URL: "http://synapse:8008", Token: "syt_x", Groups: []string{"#room:x.org"}},
+		"":                    {URL: "https://matrix.example.org/", Token: "syt_x", Groups: []string{"*", "!r:x.org", "#room:x.org"}},
+		"url is missing":      {Token: "syt_x"},
+		"not the address":     {URL: "matrix.example.org", Token: "syt_x"},
+		"write https":         {URL: "http://matrix.example.org", Token: "syt_x"},
+		"not an access token": {URL: "http://127.0.0.1:8008", Token: "a b"},
+		"neither the address": {URL: "http://synapse:8008", Token: "syt_x", Groups: []string{"room:x.org"}},
 	} {
 		if _, err := New(config); (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "a b")) {
 			t.Errorf("%+v: %v", config, err)

@@ -97,16 +97,14 @@ func (c *Channel) marked(ctx context.Context, person, room string) error {
 }
 
 // listed reports whether the configuration says that a room is a group.
-func (c *Channel) listed(room string) bool {
-	groups := c.config.Groups
-	return slices.Contains(groups, room) || slices.Contains(groups, c.Former(room)) ||
-		slices.Contains(groups, channel.Everybody) && !c.directs.has(room)
+func (c *Channel) listed(ctx context.Context, room string) bool {
+	return slices.Contains(c.config.Groups, channel.Everybody) && !c.directs.has(room) || c.configured(ctx, room)
 }
 
 // group reports whether a room is one for several people: one that the configuration lists, or
 // with more than two people in it. Nobody else reads what is written in a direct chat.
 func (c *Channel) group(ctx context.Context, room string) (bool, error) {
-	if c.listed(room) {
+	if c.listed(ctx, room) {
 		return true, nil
 	}
 	var err error
@@ -127,6 +125,8 @@ func (c *Channel) group(ctx context.Context, room string) (bool, error) {
 // changed forgets what an event of a room makes untrue.
 func (c *Channel) changed(room string, e event) {
 	switch e.Type {
+	case typeAlias:
+		c.aliases.Forget()
 	case typeMember:
 		c.places.Forget(room)
 		c.names.Remove(room + " " + *e.StateKey)
@@ -152,7 +152,7 @@ type begun struct {
 func (r *run) follow(ctx context.Context, room string, content json.RawMessage) error {
 	var now tombstone
 	_ = json.Unmarshal(content, &now) // nothing to name, then
-	if r.moves.Newest(room) == now.Room || !r.listed(room) {
+	if r.moves.Newest(room) == now.Room || !r.listed(ctx, room) {
 		return nil
 	}
 	join := route("POST", "v3/rooms/{}/join", now.Room)
@@ -187,7 +187,7 @@ func (r *run) replaces(ctx context.Context, room string, state []event) (does, m
 		}
 	}
 	old, now := says.Before.Room, tombstone{}
-	if !roomID(old) || !r.listed(old) {
+	if !roomID(old) || !r.listed(ctx, old) {
 		return false, false
 	}
 	err := r.call(ctx, "GET", "v3/rooms/{}/state/{}/", []string{old, typeTombstone}, nil, nil, &now)

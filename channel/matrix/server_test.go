@@ -470,3 +470,20 @@ func (w *world) Redelivers() {}
 
 // Patient implements [channeltest.Patient].
 func (w *world) Patient() {}
+
+// Call implements [channeltest.Calling]. An address belongs to one room.
+func (w *world) Call(_ *testing.T, name string, twice bool) string {
+	if twice {
+		return ""
+	}
+	address, is := "#ops"+w.suffix+":matrix.test", object{}
+	path := "directory/room/" + url.PathEscape(address)
+	if name == "" {
+		w.ann.do("DELETE", path, nil, nil)
+	} else {
+		w.ann.do("PUT", path, object{"room_id": w.group}, nil)
+		is["alias"] = address
+	}
+	w.ann.do("PUT", "rooms/"+w.group+"/state/m.room.canonical_alias/", is, nil)
+	return address
+}

@@ -29,7 +29,7 @@ const (
 
 // timelineTypes are the events that count. Those about people and rights make the channel forget
 // what it knew about them.
-var timelineTypes = []string{typeMessage, typeEncrypted, typeSticker, typePoll, typeMember, typeLevels, typeTombstone}
+var timelineTypes = []string{typeMessage, typeEncrypted, typeSticker, typePoll, typeMember, typeLevels, typeTombstone, typeAlias}
 
 // record is what is kept of an account.
 type record struct {
@@ -437,7 +437,7 @@ func (r *run) invited(ctx context.Context, room string, state []event) error {
 	}
 	group := m
 	group.Group, group.Mentioned = true, true
-	listed := replaces || slices.Contains(r.config.Groups, room) || !direct && channel.Wanted(ctx, r.in, group)
+	listed := replaces || r.configured(ctx, room) || !direct && channel.Wanted(ctx, r.in, group)
 	if listed || channel.Wanted(ctx, r.in, m) || direct && r.config.Strangers {
 		entered, err := r.join(ctx, room, by, direct)
 		if err == nil && entered && !direct && !replaces {
@@ -474,6 +474,7 @@ func (r *run) join(ctx context.Context, room, by string, direct bool) (entered b
 	delete(r.tries, room)
 	r.mu.Unlock()
 	r.log.InfoContext(ctx, "the account has entered a room", "room", room, "invited_by", by, "direct", direct)
+	r.aliases.Forget()
 	if direct {
 		err = r.mark(ctx, by, room)
 	}

@@ -27,6 +27,7 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/names"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/store"
@@ -72,6 +73,7 @@ type Channel struct {
 	upTo    *platform.Read                // by the same
 	kinds   *recent.Cache[string, bool]   // by chat: whether it is a direct one
 	people  *platform.People
+	names   *names.Directory
 }
 
 var (
@@ -98,13 +100,15 @@ func New(config Config) (*Channel, error) {
 		return nil, err
 	}
 	config.Records = cmp.Or[store.Records](config.Records, &store.Memory{})
-	return &Channel{
+	c := &Channel{
 		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform), authors: recent.New[string, string](maxKnown),
 		upTo:   platform.NewRead(maxKnown),
 		kinds:  recent.New[string, bool](maxKnown),
 		people: platform.NewPeople(),
-	}, nil
+	}
+	c.names = names.NewDirectory(c.find, c.log)
+	return c, nil
 }
 
 // isID reports whether s is an ID or a token of Mattermost. IDs go into paths.

@@ -48,7 +48,9 @@ func (s *server) await(what string, condition func() bool) {
 // is left out.
 func (s *server) ready() {
 	s.t.Helper()
-	s.await("a connection", func() bool { return len(s.Called("GET users/me/channels")) > 0 })
+	s.await("a connection", func() bool { // Find asks for both
+		return len(s.Called("GET users/me/channels")) > len(s.Called("GET users/me/teams"))
+	})
 }
 
 func (s *server) config() mattermost.Config {
@@ -118,3 +120,14 @@ func (s *server) Again(*testing.T) { s.Server.Again() }
 
 // Cut implements [channeltest.Cut].
 func (s *server) Cut(*testing.T) { s.Server.Cut() }
+
+// Call implements [channeltest.Calling].
+func (s *server) Call(_ *testing.T, name string, twice bool) string {
+	other := mattermosttest.Object{"type": "P", "team_id": mattermosttest.ID("other"), "name": "else"}
+	if twice {
+		other["name"] = strings.TrimPrefix(name, "#")
+	}
+	s.Rename(mattermosttest.ID("200"), other)
+	s.Rename(town, mattermosttest.Object{"type": "O", "team_id": mattermosttest.ID("team"), "name": strings.TrimPrefix(name, "#")})
+	return name
+}

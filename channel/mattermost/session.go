@@ -98,6 +98,8 @@ func (s *session) receive(ctx context.Context, end context.CancelCauseFunc) erro
 		case err != nil:
 		case e.Error != nil:
 			err = fmt.Errorf("mattermost: the WebSocket says: %s", platform.Word(e.Error.ID+" "+e.Error.Message))
+		case slices.Contains(renames, e.Event):
+			s.names.Forget()
 		case e.Event == "hello" && s.safe == nil:
 			wait, err = ctx, s.catchUp(ctx, end) // later posts wait in the connection
 		case e.Event == "posted" && s.safe != nil:
@@ -113,7 +115,11 @@ func (s *session) receive(ctx context.Context, end context.CancelCauseFunc) erro
 // place is a channel of Mattermost.
 type place struct {
 	ID, Type string
-	Last     int64 `json:"last_post_at"`
+	Name     string // in its address
+	Shown    string `json:"display_name"`
+	Team     string `json:"team_id"`
+	Last     int64  `json:"last_post_at"`
+	Deleted  int64  `json:"delete_at"`
 }
 
 // catchUp hands over what was written since the position. Without a position it begins with

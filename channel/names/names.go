@@ -1,4 +1,5 @@
-// Package names gives the IDs of a platform the names by which the engine knows them.
+// Package names gives the IDs of a platform the names by which the engine knows them, and finds the chats that
+// people name.
 package names
 
 import (

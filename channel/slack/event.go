@@ -25,6 +25,8 @@ type arrival struct {
 	shared []shared
 	below  bool   // it is in a thread that somebody else has begun
 	moved  string // the ID that the chat has had; it is no message then
+	// renamed means that chats have other names now; it is no message then, either.
+	renamed bool
 }
 
 // messageID is the ID of a message in all chats.
@@ -148,6 +150,10 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 			return nil, err
 		}
 		return &arrival{moved: e.Old, Incoming: channel.Incoming{At: channel.Address{Chat: e.New}}}, nil
+	}
+	switch kind.Type {
+	case "channel_rename", "group_rename", "channel_created", "channel_archive", "channel_unarchive", "channel_deleted":
+		return &arrival{renamed: true}, nil
 	}
 	if kind.Type != "message" && kind.Type != "app_mention" {
 		return nil, nil // others have fields of the same name and another type

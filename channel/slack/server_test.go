@@ -186,3 +186,15 @@ func (webhook) Patient() {}
 func (w webhook) Press(t *testing.T, person, group, label string) {
 	w.Platform.(channeltest.Pressing).Press(t, person, group, label)
 }
+
+// Call implements [channeltest.Calling]. In a workspace no two channels have the same name.
+func (s *server) Call(_ *testing.T, name string, twice bool) string {
+	if twice {
+		return ""
+	}
+	for i := range 5 {
+		s.Rename(fmt.Sprint("-0", i), fmt.Sprint("other", i))
+	}
+	s.Rename("-100", strings.TrimPrefix(name, "#"))
+	return name
+}

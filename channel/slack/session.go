@@ -40,6 +40,10 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 
 // take completes a message and hands it over, unless that was done before.
 func (s *session) take(ctx context.Context, a *arrival) error {
+	if a.renamed {
+		s.names.Forget()
+		return nil
+	}
 	if a.moved != "" {
 		s.moves.Move(ctx, a.moved, a.At.Chat)
 		return nil

@@ -27,6 +27,7 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/markup"
+	"github.com/etui-run/etui/channel/names"
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/store"
@@ -86,6 +87,7 @@ type Channel struct {
 	begun  *recent.Cache[string, bool] // by thread: it began with a mention
 	upTo   *platform.Read
 	quiet  atomic.Bool // Slack lets this app show no status
+	names  *names.Directory
 }
 
 var (
@@ -123,6 +125,7 @@ func New(config Config) (*Channel, error) {
 		moves:  platform.NewMoves(Platform, platform.Log(config.Log), cmp.Or[store.Records](config.Records, &store.Memory{})),
 		begun:  recent.New[string, bool](maxThreads), upTo: platform.NewRead(maxThreads),
 	}
+	c.names = names.NewDirectory(c.find, c.log)
 	c.config.Workflows = maps.Clone(config.Workflows)
 	for _, name := range slices.Sorted(maps.Keys(config.Workflows)) {
 		if u, err := url.Parse(config.Workflows[name]); err != nil || !c.trusted(u) {

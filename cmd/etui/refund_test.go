@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +27,7 @@ import (
 	"github.com/etui-run/etui/channel/slack/slacktest"
 	"github.com/etui-run/etui/channel/telegram/telegramtest"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/store/postgrestest"
 )
 
 // refundConfig is a shop: customers on Telegram, its people on Slack and on a web page. %s are the
@@ -71,6 +73,7 @@ type shop struct {
 	process *exec.Cmd
 	gateway string
 	page    context.CancelFunc
+	blind   bool // nobody opens the page: one of several gateways has it
 
 	mu   sync.Mutex
 	paid map[string]bool // by the key of the payment
@@ -200,6 +203,9 @@ func (s *shop) start() {
 		s.log("the gateway does not start")
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
+	if s.blind {
+		return
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.page = cancel
 	open := make(chan struct{})
@@ -308,7 +314,10 @@ func (s *shop) reads(who string) (list []string) {
 		defer s.mu.Unlock()
 		return append(list, s.max...)
 	default:
-		for _, m := range s.slack.Sent("D" + who[1:]) {
+		if strings.HasPrefix(who, "U") {
+			who = "D" + who[1:]
+		}
+		for _, m := range s.slack.Sent(who) {
 			text := m.Text
 			if len(m.Blocks) > 0 {
 				blocks, _ := json.Marshal(m.Blocks)
@@ -355,6 +364,9 @@ func (s *shop) asks(order int) string {
 	args := fmt.Sprintf(`{"order":%d}`, order)
 	mine := s.until("carl", args)
 	s.until("U2", args[1 : len(args)-1][9:])
+	if _, id, _ := strings.Cut(mine, "/withdraw "); s.blind {
+		return id[:6]
+	}
 	theirs := s.until("max", args)
 	if strings.Contains(mine, "/approve") || !strings.Contains(mine, "lena") || !strings.Contains(mine, "max") || !strings.Contains(theirs, "|/approve ") {
 		s.Errorf("carl reads %q, and max %q", mine, theirs)
@@ -452,6 +464,118 @@ func TestRefund(t *testing.T) {
 				s.checkWords()
 			}
 		})
+	}
+}
+
+// TestRefundInTwo: two gateways over one PostgreSQL ask and answer for each other, whichever of them is
+// killed, and carl reads the outcome once.
+func TestRefundInTwo(t *testing.T) {
+	t.Parallel()
+	database := postgrestest.For(t)
+	one := openShop(t, false)
+	one.blind = true
+	text, err := os.ReadFile(filepath.Join(one.dir, "etui.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.put("etui.yaml", fmt.Sprintf("store: %q\n%s", database.URL("postgres"), text))
+	two := &shop{
+		T: t, dir: one.dir, env: append(slices.Clone(one.env), "XDG_STATE_HOME="+t.TempDir()), page: func() {}, paid: map[string]bool{}, blind: true,
+		telegram: one.telegram, slack: one.slack, model: one.model, service: one.service,
+	}
+	t.Cleanup(two.kill)
+	one.start()
+	two.start()
+	for i, kill := range []*shop{nil, one, two} {
+		id := one.asks(60 + i)
+		if kill != nil {
+			kill.again()
+		}
+		one.answers("U2", "/approve "+id)
+		one.until("U2", "Approved; ")
+		if kill != nil {
+			kill.again()
+		}
+		results := func() (n int) {
+			for _, m := range one.reads("carl") {
+				n += strings.Count(m, "result: paid")
+			}
+			return n
+		}
+		for began := time.Now(); results() <= i; time.Sleep(20 * time.Millisecond) {
+			if time.Since(began) > 30*time.Second {
+				one.log("carl reads %q", one.reads("carl"))
+			}
+		}
+		time.Sleep(time.Second) // a second one would come by then
+		if results() != i+1 {
+			t.Errorf("carl reads %q", one.reads("carl"))
+		}
+	}
+	if one.mu.Lock(); len(one.paid) != 3 {
+		t.Errorf("%d refunds were paid", len(one.paid))
+	}
+	one.mu.Unlock()
+}
+
+// TestAskedByName: a rule names a chat on Slack as people call it. Those who are in it are asked and
+// decide; the state says when the chat has another name, and then nobody there decides.
+func TestAskedByName(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, false)
+	file := filepath.Join(s.dir, "etui.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for old, now := range map[string]string{
+		"{allow: [refund], roles: [lead]}":                      `{allow: [refund], chats: ["slack:#ops"]}`,
+		"allow: [users], whole: true}\n  - {type: web":          "groups: [\"#ops\"], allow: [users], whole: true}\n  - {type: web",
+		"      - {allow: [refund], users: [boss], after: 1s}\n": "",
+	} {
+		if !bytes.Contains(text, []byte(old)) {
+			t.Fatalf("%q is not in\n%s", old, text)
+		}
+		text = bytes.ReplaceAll(text, []byte(old), []byte(now))
+	}
+	s.put("etui.yaml", string(text))
+	s.slack.Rename("C70", "general")
+	s.slack.Rename("C7", "ops")
+	s.start()
+	says := func(text string) {
+		s.slack.Write(slacktest.Object{"channel": "C7", "channel_type": "channel", "user": "U5", "text": "<@" + slacktest.Bot + "> " + text})
+	}
+	asked := func(order string) string {
+		t.Helper()
+		s.says("please refund " + order)
+		s.until("C7", order+"}")
+		_, id, _ := strings.Cut(s.until("carl", order+"}"), "/withdraw ")
+		return id[:6]
+	}
+	says("/approve " + asked("41"))
+	s.until("carl", "result: paid")
+
+	id := asked("42")
+	s.slack.Rename("C7", "old")
+	s.slack.Rename("C9", "ops")
+	says("/approve " + id)
+	s.slack.Write(slacktest.Object{"channel": "C9", "channel_type": "channel", "user": "U5", "text": "<@" + slacktest.Bot + "> /deny " + id + " 7"})
+	s.until("carl", "result: declined")
+	if s.mu.Lock(); len(s.paid) != 1 {
+		t.Errorf("%d refunds were paid", len(s.paid))
+	}
+	s.mu.Unlock()
+
+	s.slack.Rename("C9", "gone")
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		_, _ = s.etui("channels", "test", "slack")
+		out, err := s.etui("channels", "list")
+		if strings.Contains(string(out), `"#ops"`) {
+			break
+		}
+		if time.Since(began) > 30*time.Second {
+			s.log("channels list: %v\n%s", err, out)
+		}
 	}
 }
 

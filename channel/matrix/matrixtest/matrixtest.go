@@ -41,6 +41,7 @@ type Server struct {
 	users  map[string]*user
 	tokens map[string]*user
 	rooms  map[string]*room
+	names  map[string]string // of rooms, and their IDs
 	media  map[string]file
 }
 
@@ -102,7 +103,7 @@ type handler = func(c *call) (any, *problem)
 // Start starts a server without users. The caller closes it.
 func Start() *Server {
 	s := &Server{
-		Server: platformtest.Start(), users: map[string]*user{}, tokens: map[string]*user{}, rooms: map[string]*room{}, media: map[string]file{},
+		Server: platformtest.Start(), users: map[string]*user{}, tokens: map[string]*user{}, rooms: map[string]*room{}, names: map[string]string{}, media: map[string]file{},
 	}
 	for pattern, handle := range map[string]handler{
 		"GET /v3/account/whoami":                  func(c *call) (any, *problem) { return Object{"user_id": c.user.id, "device_id": "D"}, nil },
@@ -112,6 +113,9 @@ func Start() *Server {
 		"GET /v3/user/{user}/account_data/{type}": s.getData,
 		"PUT /v3/user/{user}/account_data/{type}": s.putData,
 		"POST /v3/createRoom":                     s.create,
+		"GET /v3/directory/room/{alias}":          s.aliased,
+		"PUT /v3/directory/room/{alias}":          s.alias,
+		"DELETE /v3/directory/room/{alias}":       s.unalias,
 		"POST /v3/rooms/{room}/join":              s.join,
 		"POST /v3/rooms/{room}/leave":             s.leave,
 		"POST /v3/rooms/{room}/forget":            nothing,
@@ -335,6 +339,28 @@ func (s *Server) create(c *call) (any, *problem) {
 		s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &id, Content: content})
 	}
 	return Object{"room_id": m.id}, nil
+}
+
+func (s *Server) aliased(c *call) (any, *problem) {
+	id := s.names[c.PathValue("alias")]
+	if id == "" {
+		return nil, &problem{http.StatusNotFound, "M_NOT_FOUND", "Room alias not found."}
+	}
+	return Object{"room_id": id, "servers": []string{Name}}, nil
+}
+
+func (s *Server) alias(c *call) (any, *problem) {
+	name := c.PathValue("alias")
+	if s.names[name] != "" {
+		return nil, &problem{http.StatusConflict, "M_UNKNOWN", "Room alias already exists."}
+	}
+	s.names[name] = fmt.Sprint(c.body["room_id"])
+	return Object{}, nil
+}
+
+func (s *Server) unalias(c *call) (any, *problem) {
+	delete(s.names, c.PathValue("alias"))
+	return Object{}, nil
 }
 
 func list(value any) (texts []string) {

@@ -91,17 +91,19 @@ func Start() *Server {
 		},
 	}
 	s.Routes("/api/v4/", map[string]platformtest.Handler{
-		"GET users/me":              s.user,
-		"GET users/{user}":          s.user,
-		"GET users/me/channels":     s.channels,
-		"POST users/me/typing":      done,
-		"GET channels/{chat}/posts": s.history,
-		"POST posts":                s.create,
-		"GET posts/{post}":          s.get,
-		"GET posts/{post}/thread":   s.thread,
-		"PUT posts/{post}/patch":    s.patch,
-		"POST files":                s.upload,
-		"GET files/{file}":          s.download,
+		"GET users/me":                          s.user,
+		"GET users/{user}":                      s.user,
+		"GET users/me/channels":                 s.channels,
+		"POST users/me/typing":                  done,
+		"GET users/me/teams":                    s.teams,
+		"GET teams/{team}/channels/name/{name}": s.named,
+		"GET channels/{chat}/posts":             s.history,
+		"POST posts":                            s.create,
+		"GET posts/{post}":                      s.get,
+		"GET posts/{post}/thread":               s.thread,
+		"PUT posts/{post}/patch":                s.patch,
+		"POST files":                            s.upload,
+		"GET files/{file}":                      s.download,
 	}, func(r *http.Request, body Object) (int, any) {
 		switch {
 		case r.Header.Get("Authorization") != "Bearer "+Token:
@@ -253,6 +255,33 @@ func (s *Server) channels(_ *http.Request, _ Object) (int, any) {
 		list = append(list, c)
 	}
 	return http.StatusOK, list
+}
+
+// Rename sets what the server says about a channel, and tells the bot so.
+func (s *Server) Rename(id string, fields Object) {
+	func() {
+		defer s.Hold()()
+		s.chats[id] = fields
+	}()
+	text, _ := json.Marshal(fields)
+	s.Event("channel_updated", Object{"channel": string(text)})
+}
+
+func (s *Server) teams(*http.Request, Object) (int, any) {
+	return http.StatusOK, []Object{
+		{"id": ID("team"), "name": "acme", "display_name": "Acme"}, {"id": ID("other"), "name": "else", "display_name": "Else"},
+	}
+}
+
+func (s *Server) named(r *http.Request, _ Object) (int, any) {
+	for id, chat := range s.chats {
+		if chat["name"] == r.PathValue("name") && chat["team_id"] == r.PathValue("team") {
+			c := Object{"id": id}
+			maps.Copy(c, chat)
+			return http.StatusOK, c
+		}
+	}
+	return refuse(http.StatusNotFound, "app.channel.get_by_name.missing.app_error")
 }
 
 func (s *Server) history(r *http.Request, _ Object) (int, any) {

@@ -53,6 +53,7 @@ type Server struct {
 	people    map[string]Object
 	reactions map[string][]string // by channel and timestamp
 	absent    map[string]bool     // channels of which the bot is no member
+	names     map[string]string   // of channels
 	responses []string            // to commands, by their response_url
 }
 
@@ -75,7 +76,7 @@ type Failure struct {
 func Start() *Server {
 	s := &Server{
 		Server: platformtest.Start(), calls: map[string][]url.Values{}, answers: map[string]Object{},
-		files: map[string][]byte{}, reactions: map[string][]string{}, absent: map[string]bool{},
+		files: map[string][]byte{}, reactions: map[string][]string{}, absent: map[string]bool{}, names: map[string]string{},
 		people: map[string]Object{
 			"4711": {"name": "ann", "team_id": Team, "profile": Object{"display_name": "Ann"}},
 			Bot:    {"name": "etui", "team_id": Team, "is_bot": true, "profile": Object{"display_name": "etui"}},
@@ -130,6 +131,15 @@ func (s *Server) Answer(method string, o Object) {
 	if s.answers[method] = o; o == nil {
 		delete(s.answers, method)
 	}
+}
+
+// Rename gives a channel a name, or takes it away, and tells the app so.
+func (s *Server) Rename(chat, name string) {
+	defer s.Hold()()
+	if s.names[chat] = name; name == "" {
+		delete(s.names, chat)
+	}
+	s.push("events_api", Callback(Object{"type": "channel_rename", "channel": Object{"id": chat, "name": name, "created": 1360782804}}))
 }
 
 // Leave takes the bot out of a channel. Commands can be written there all the same.
@@ -232,6 +242,29 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 	platformtest.Answer(w, http.StatusOK, s.answer(method, form))
 }
 
+// list answers conversations.list: two channels at a time, as Slack may give fewer than it was asked for.
+func (s *Server) list(form url.Values) Object {
+	if n, err := strconv.Atoi(form.Get("limit")); err != nil || n < 1 || n > 999 {
+		return no("invalid_limit")
+	}
+	ids := slices.Sorted(maps.Keys(s.names))
+	from := 0
+	if cursor := form.Get("cursor"); cursor != "" {
+		if from = slices.Index(ids, cursor); from < 0 {
+			return no("invalid_cursor")
+		}
+	}
+	list, next := []Object{}, ""
+	for i, id := range ids[from:] {
+		if i == 2 {
+			next = id
+			break
+		}
+		list = append(list, Object{"id": id, "name": s.names[id], "is_channel": true, "is_archived": false, "is_member": !s.absent[id]})
+	}
+	return Object{"ok": true, "channels": list, "response_metadata": Object{"next_cursor": next}}
+}
+
 func no(code string) Object { return Object{"ok": false, "error": code} }
 
 // answer answers a method.
@@ -268,6 +301,8 @@ func (s *Server) answer(method string, form url.Values) Object {
 		maps.Copy(event, message)
 		s.push("events_api", Callback(event))
 		return Object{"ok": true, "channel": chat, "ts": m.TS, "message": message}
+	case "conversations.list":
+		return s.list(form)
 	case "chat.update":
 		m := s.message(form.Get("channel"), form.Get("ts"))
 		switch {

@@ -307,11 +307,12 @@ func (a *App) openCatalog(ctx context.Context, stored bool) (accounts []channel.
 // engineConfig makes the engine's parts: store, models, agents and what they need.
 func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config, error) {
 	w, c, stored := a.Workspace, a.Workspace.Config, settings.Stored
+	asked := rulebook.ChatFunc(places{&a.tools.channels}.Chat)
 	e := engine.Config{
 		Registry: a.Config.Registry, Workflows: a.Config.Workflows, Skills: a.skills.table,
 		Users:      func(now *catalog.Catalog) *identity.Users { return rulebook.Of(now).Users() },
-		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: rulebook.Approve,
-		Asking: inquiry.Host{Circles: rulebook.Circles, Places: places{&a.tools.channels}, Audit: a.skills.calls.Keep}, Tracer: a.skills.traces.Tracer(), Log: a.settings.Log,
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: asked.Approve,
+		Asking: inquiry.Host{Circles: asked.Circles, Places: places{&a.tools.channels}, Audit: a.skills.calls.Keep}, Tracer: a.skills.traces.Tracer(), Log: a.settings.Log,
 	}
 	if a.state.Store != nil && (stored || settings.Records) {
 		e.Store = a.state.Store

@@ -38,9 +38,9 @@ func (p places) Person(ctx context.Context, u identity.User) []inquiry.Place {
 }
 
 // Chat implements [inquiry.Places].
-func (p places) Chat(ctx context.Context, name string) (inquiry.Place, bool) {
+func (p places) Chat(ctx context.Context, name string) (inquiry.Place, error) {
 	if *p.host == nil {
-		return inquiry.Place{}, false
+		return inquiry.Place{}, channel.ErrUnknown
 	}
 	return (*p.host).Chat(ctx, name)
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/folder"
+	"github.com/etui-run/etui/cmd/internal/rulebook"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
@@ -144,7 +145,7 @@ func (a *App) openChannels() (accounts []channel.Account, err error) {
 		}
 		account := channel.Account{
 			Name: c.Name, Channel: made, Allow: c.Allow, Groups: c.Groups, Pairing: c.Pairing, Refusal: c.Refusal,
-			Overhear: c.Overhear, Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute, Language: c.Language, Merge: c.Merge,
+			Chats: rulebook.Chats(a.Workspace.Config, c.Name), Overhear: c.Overhear, Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute, Language: c.Language, Merge: c.Merge,
 		}
 		for _, b := range c.Bindings {
 			binding := channel.Binding{Chat: b.Chat, User: b.User, Agent: b.Agent, Skill: b.Skill}
@@ -214,7 +215,7 @@ type messageInput struct {
 	Text string `json:"text"`
 	// Name of a channel, to write somewhere else; leave it out to write in this conversation
 	Channel string `json:"channel,omitempty"`
-	// With channel: the ID of the chat or person there
+	// With channel: the ID of the chat or person there, or the name of a chat, as in #ops
 	Chat string `json:"chat,omitempty"`
 }
 
@@ -233,7 +234,7 @@ func (a *App) messageTool() tool.Tool {
 		if in.Channel == "" && in.Chat == "" {
 			err = a.Engine.Outbox().Post(ctx, session.Key(f.Session), nil, in.Text, tool.IdempotencyKey(ctx))
 		} else {
-			key, to, unknown := a.tools.channels.Place(in.Channel, in.Chat)
+			key, to, unknown := a.tools.channels.Place(ctx, in.Channel, in.Chat)
 			if err = unknown; err == nil {
 				err = a.Engine.Outbox().PostTo(ctx, key, to, in.Text, tool.IdempotencyKey(ctx))
 			}

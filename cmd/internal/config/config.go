@@ -6,6 +6,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -321,7 +322,7 @@ type ApprovalRule struct {
 	Deny   []string      `yaml:"deny" help:"The same: answers do not count."`
 	Users  []string      `yaml:"users" help:"With allow: people under users who may decide."`
 	Roles  []string      `yaml:"roles" help:"With allow: so may people with one of these roles."`
-	Chats  []string      `yaml:"chats" help:"With allow: so may everybody who writes in one of these chats, which is asked as a whole: the name of a channel and the platform's ID of the chat, as in irc:#ops."`
+	Chats  []string      `yaml:"chats" help:"With allow: so may everybody who writes in one of these chats, which is asked as a whole: the name of a channel, and of the chat, or the platform's ID of it, as in slack:#ops."`
 	After  time.Duration `yaml:"after" help:"How long a call has to wait before the people of this rule are asked. Default: they are asked at once."`
 	Remind time.Duration `yaml:"remind" help:"How often they are asked again while the call waits, at most ten times. Default: never."`
 	When   string        `yaml:"when" help:"Condition in CEL as in visibility.rules, over the one who answers, with attrs.asker for the one who asked. Default: always."`
@@ -512,8 +513,8 @@ type Channel struct {
 	Workflows map[string]secret.Value `yaml:"workflows" help:"slack: workflows that the agent may start, by name: the URL of each one's webhook. Use ${NAME}."`
 
 	Allow     []string      `yaml:"allow" help:"Who may write directly: the platform's IDs of people, users for the people of users, or * for everybody. Default: nobody."`
-	Groups    []string      `yaml:"groups" help:"The groups in which it answers: the platform's IDs of chats, or * for all. Everybody there may write. Default: none."`
-	Overhear  []string      `yaml:"overhear" help:"Groups whose messages before a mention the model gets as material: at most 50 of the last day, from memory. Each needs its ID here, and under groups. Default: none."`
+	Groups    []string      `yaml:"groups" help:"The groups in which it answers: the platform's IDs of chats, their names, as in #ops, on discord, matrix, mattermost and slack, or * for all. Everybody there may write. Default: none."`
+	Overhear  []string      `yaml:"overhear" help:"Groups whose messages before a mention the model gets as material: at most 50 of the last day, from memory. Each is written here as under groups, and there, too. Default: none."`
 	Always    bool          `yaml:"always" help:"Answer every message of these groups. Default: those that mention it."`
 	Pairing   bool          `yaml:"pairing" help:"Give strangers who write directly a code, with which etui channels pair lets them in."`
 	Refusal   string        `yaml:"refusal" help:"What other strangers are told, once an hour. Default: nothing."`
@@ -526,6 +527,11 @@ type Channel struct {
 	Placed `yaml:"-"`
 }
 
+// HasNames reports whether the names or IDs of chats on a platform can be as #ops.
+func HasNames(platform string) bool {
+	return slices.Contains([]string{"discord", "irc", "matrix", "mattermost", "slack", "webhook"}, platform)
+}
+
 // account is what distinguishes the accounts of a platform.
 func (c *Channel) account() string {
 	return fmt.Sprintf("%q", []any{c.Type, string(c.Token), string(c.Secret), c.URL, c.Corp, c.App, c.Bot, c.AppID, c.Nick, c.Account})
@@ -533,7 +539,7 @@ func (c *Channel) account() string {
 
 // Binding chooses how the messages of a place are answered.
 type Binding struct {
-	Chat     string `yaml:"chat" help:"ID of the chat. Default: every one."`
+	Chat     string `yaml:"chat" help:"ID of the chat, or its name, as under groups. Default: every one."`
 	User     string `yaml:"user" help:"The platform's ID of the person. Default: everybody."`
 	Agent    string `yaml:"agent" help:"Agent that answers. Default: the first one."`
 	Skill    string `yaml:"skill" help:"Skill or toolset that is active. Default: the agent's."`

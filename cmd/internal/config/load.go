@@ -378,7 +378,16 @@ func (r *reader) channels(c *Config, root *yaml.Node) {
 		}
 		if slices.Contains(ch.Overhear, "*") {
 			r.fail(find(root, "channels", i, "overhear"),
-				"channel %s: overhear names each group by its ID, as people there read nothing of it; it takes no *", ch.Name)
+				"channel %s: overhear names each group, as people there read nothing of it; it takes no *", ch.Name)
+		}
+		places := slices.Concat(ch.Groups, ch.Overhear)
+		for _, b := range ch.Bindings {
+			places = append(places, b.Chat)
+		}
+		for _, name := range places {
+			if strings.HasPrefix(name, "#") && !HasNames(ch.Type) {
+				r.fail(find(root, "channels", i), "channel %s: %q is a name, and %s knows chats by their IDs", ch.Name, name, ch.Type)
+			}
 		}
 		if ch.Merge < 0 || ch.Merge > 10*time.Second {
 			r.fail(find(root, "channels", i), "channel %s: merge is between 0 and 10s", ch.Name)

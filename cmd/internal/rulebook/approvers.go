@@ -52,10 +52,9 @@ func approversOf(c *config.Config) (list []approver, err error) {
 		for _, name := range r.Chats {
 			chat, ok := chatOf(c, name)
 			if !ok {
-				fail("no channel has the chat %q: write the name of a channel and the ID of the chat, as in irc:#ops", name)
+				fail("no channel has the chat %q: write the name of a channel and that of the chat, or its ID, as in slack:#ops", name)
 			}
-			byID := slices.Contains([]string{"slack", "mattermost", "discord", "matrix"}, chat.platform)
-			if byID && strings.HasPrefix(chat.chat, "#") { // a name would never match
+			if strings.HasPrefix(chat.chat, "#") && !config.HasNames(chat.platform) { // it would never match
 				fail("%q is a name, and %s knows chats by their IDs: write %s:ID", name, chat.platform, chat.account)
 			}
 			made.chats = append(made.chats, chat)
@@ -82,35 +81,59 @@ func chatOf(c *config.Config, name string) (found chatName, ok bool) {
 	return found, ok
 }
 
+// Chats returns the names of chats of a channel that rules for approvals have.
+func Chats(c *config.Config, channel string) (list []string) {
+	for _, r := range c.Policy.Approvals.Rules {
+		for _, name := range r.Chats {
+			if chat, ok := chatOf(c, name); ok && chat.account == channel {
+				list = append(list, chat.chat)
+			}
+		}
+	}
+	return list
+}
+
 // named reports whether the rule names who may decide.
 func (a approver) named() bool { return len(a.Users)+len(a.Roles)+len(a.Chats) > 0 }
 
 // decide says what the rule makes of an answer: ask means nothing, but if it asks.
-func (a approver) decide(ctx context.Context, of rules.Attempt) rules.Decision {
+func (a approver) decide(ctx context.Context, of rules.Attempt, chat ChatFunc) rules.Decision {
 	d := a.rules.Decide(ctx, of)
-	if d.Effect == rules.Allow && a.named() && !a.names(of) {
+	if d.Effect == rules.Allow && a.named() && !a.names(ctx, of, chat) {
 		return rules.Decision{Effect: rules.Deny}
 	}
 	return d
 }
 
 // names reports whether the rule names somebody who answers.
-func (a approver) names(of rules.Attempt) bool {
+func (a approver) names(ctx context.Context, of rules.Attempt, chat ChatFunc) bool {
 	f := of.Facts
 	person := Of(of.Now).users.Named(f.Sender) != nil
 	return person && slices.Contains(a.Users, f.Sender) ||
 		person && slices.ContainsFunc(a.Roles, func(role string) bool { return slices.Contains(f.Roles, role) }) ||
 		slices.ContainsFunc(a.chats, func(c chatName) bool {
-			return f.Channel == c.platform && f.Attrs["account"] == c.account && (f.Chat == c.chat || f.Chat == c.account+"/"+c.chat)
+			switch {
+			case f.Channel != c.platform || f.Attrs["account"] != c.account || f.Chat == "":
+				return false
+			case f.Chat == c.chat || f.Chat == c.account+"/"+c.chat:
+				return true
+			case chat == nil || !strings.HasPrefix(c.chat, "#"):
+				return false
+			}
+			at, err := chat(ctx, c.account+":"+c.chat)
+			return err == nil && f.Chat == at.From.Chat
 		})
 }
 
+// ChatFunc finds a chat by the name of its channel and its own, as [inquiry.Places] does; nil finds none.
+type ChatFunc func(ctx context.Context, name string) (inquiry.Place, error)
+
 // Approve says who may answer what waits for an approval, by the rules in effect. Deny wins over ask,
 // and ask over allow; nobody else may answer for a tool that allow rules name.
-func Approve(ctx context.Context, of rules.Attempt) rules.Decision {
+func (chat ChatFunc) Approve(ctx context.Context, of rules.Attempt) rules.Decision {
 	allowed, named, asks := false, false, false
 	for _, a := range Of(of.Now).approvers {
-		switch d := a.decide(ctx, of); {
+		switch d := a.decide(ctx, of, chat); {
 		case d.Effect == rules.Allow:
 			allowed = true
 		case d.Effect == rules.Deny && len(a.Deny) > 0 && d.Rule != "":
@@ -131,7 +154,7 @@ func Approve(ctx context.Context, of rules.Attempt) rules.Decision {
 }
 
 // Circles returns those whom the rules in effect let decide about a tool.
-func Circles(of rules.Attempt) (list []inquiry.Circle) {
+func (chat ChatFunc) Circles(of rules.Attempt) (list []inquiry.Circle) {
 	if of.Entry == nil {
 		return nil
 	}
@@ -140,7 +163,7 @@ func Circles(of rules.Attempt) (list []inquiry.Circle) {
 			continue
 		}
 		c := inquiry.Circle{After: a.After, Remind: a.Remind, Decides: func(ctx context.Context, of rules.Attempt) bool {
-			return a.decide(ctx, of).Effect == rules.Allow
+			return a.decide(ctx, of, chat).Effect == rules.Allow
 		}}
 		for _, chat := range a.chats {
 			c.Chats = append(c.Chats, chat.account+":"+chat.chat)

@@ -2,6 +2,7 @@ package rulebook_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/rulebook"
+	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/workflow"
@@ -21,7 +23,7 @@ func shopConfig(list ...config.ApprovalRule) *config.Config {
 		Users: []config.User{
 			{Name: "lena", Identities: []string{"slack:U1"}, Roles: []string{"lead"}}, {Name: "max", Identities: []string{"slack:U2"}},
 		},
-		Channels: []config.Channel{{Name: "irc", Type: "irc", Groups: []string{"#ops"}}, {Name: "work", Type: "slack"}},
+		Channels: []config.Channel{{Name: "irc", Type: "irc", Groups: []string{"#ops"}}, {Name: "work", Type: "slack"}, {Name: "phone", Type: "telegram"}},
 		Policy:   config.Policy{Approvals: config.Approvals{Rules: list}},
 	}
 }
@@ -34,6 +36,14 @@ func TestApprove(t *testing.T) {
 	lena := chat.Facts{Sender: "lena", User: "lena", Channel: "slack", Roles: []string{"lead"}}
 	peer := chat.Facts{Sender: "irc:lena", User: "lena", Channel: "irc", Roles: []string{"lead"}}
 	ops := chat.Facts{Sender: "irc:x", Channel: "irc", Chat: "#ops", Attrs: map[string]string{"account": "irc"}}
+	leads := chat.Facts{Sender: "slack:U1", Channel: "slack", Chat: "C1", Attrs: map[string]string{"account": "work"}}
+	named := rulebook.ChatFunc(func(_ context.Context, name string) (p inquiry.Place, err error) {
+		if name != "work:#leads" {
+			return p, errors.New("no chat has the name")
+		}
+		p.From.Chat = "C1"
+		return p, nil
+	})
 	other := chat.Facts{Sender: "irc:x", Channel: "irc", Chat: "#ops", Attrs: map[string]string{"account": "work"}}
 	for name, c := range map[string]struct {
 		rules []config.ApprovalRule
@@ -49,6 +59,8 @@ func TestApprove(t *testing.T) {
 		"a name of a peer":   {[]config.ApprovalRule{{Allow: pay, Users: []string{"lena"}}}, peer, rules.Deny},
 		"chat":               {[]config.ApprovalRule{{Allow: pay, Chats: []string{"irc:#ops"}}}, ops, rules.Allow},
 		"chat by its ID":     {[]config.ApprovalRule{{Allow: pay, Chats: []string{"#ops"}}}, ops, rules.Allow},
+		"chat by its name":   {[]config.ApprovalRule{{Allow: pay, Chats: []string{"work:#leads"}}}, leads, rules.Allow},
+		"not of that name":   {[]config.ApprovalRule{{Allow: pay, Chats: []string{"work:#other"}}}, leads, rules.Deny},
 		"another account":    {[]config.ApprovalRule{{Allow: pay, Chats: []string{"#ops"}}}, other, rules.Deny},
 		"and a condition":    {[]config.ApprovalRule{{Allow: pay, Users: []string{"lena"}, When: `channel == "web"`}}, lena, rules.Deny},
 		"a condition alone":  {[]config.ApprovalRule{{Allow: pay, When: `channel == "slack"`}}, lena, rules.Allow},
@@ -70,7 +82,7 @@ func TestApprove(t *testing.T) {
 		}
 		now := registry.Catalog()
 		entry, _ := now.Get("pay")
-		if d := rulebook.Approve(t.Context(), rules.Attempt{Facts: c.by, Entry: entry, Catalog: now, Now: now}); d.Effect != c.want {
+		if d := named.Approve(t.Context(), rules.Attempt{Facts: c.by, Entry: entry, Catalog: now, Now: now}); d.Effect != c.want {
 			t.Errorf("%s: %s, want %s", name, d.Effect, c.want)
 		}
 	}
@@ -85,7 +97,7 @@ func TestApprovers(t *testing.T) {
 		"no channel has":           {Allow: []string{"pay"}, Chats: []string{"C1"}},
 		"so they need allow":       {Deny: []string{"pay"}, Users: []string{"lena"}},
 		"condition is not vali":    {Allow: []string{"pay"}, When: "user.id =="},
-		"knows chats by their IDs": {Allow: []string{"pay"}, Chats: []string{"work:#ops"}},
+		"knows chats by their IDs": {Allow: []string{"pay"}, Chats: []string{"phone:#ops"}},
 	} {
 		if _, err := rulebook.CompileRules(shopConfig(r), &workflow.Set{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

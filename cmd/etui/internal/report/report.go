@@ -143,6 +143,9 @@ func Channels(x server.ChannelStatus) string {
 		}
 	}
 	for _, s := range x.Channels {
+		for _, why := range s.Unknown {
+			text += fmt.Sprintf("%s: %s\n", s.Name, printable.OneLine(why))
+		}
 		if s.Lost != "" {
 			text += fmt.Sprintf("%s gave a reply up, which etui inbox list shows: %s\n", s.Name,
 				printable.OneLine(s.Lost))
