@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/etui-run/etui/health"
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -24,6 +26,10 @@ type Config struct {
 	Policy func() []rules.Status
 	// Ranking returns the weights of the ranking; nil means that none are fitted.
 	Ranking func() Ranking
+	// Selection is how tools are ranked, for [API.Evaluate]. AddExample keeps an example for a tool;
+	// nil means that it cannot.
+	Selection  selection.Config
+	AddExample func(ctx context.Context, e Example) (Texts, error)
 }
 
 // Status is what runs, for operators.

@@ -24,10 +24,14 @@ import (
 	"github.com/etui-run/etui/cmd/internal/state"
 	"github.com/etui-run/etui/cmd/internal/trust"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/filestamp"
+	"github.com/etui-run/etui/lab/preview"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill/control"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/workflow"
 )
 
 const (
@@ -333,20 +337,50 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 
 // check says what is wrong with a text for the configuration. Nothing changes.
 func (r *reloader) check(text []byte) error {
+	_, err := r.compile(text)
+	return err
+}
+
+// compile reads a text for the configuration.
+func (r *reloader) compile(text []byte) (*rulebook.Book, error) {
 	if err := r.secrets.Redactor().Whole(string(text)); err != nil {
-		return err
+		return nil, err
 	}
 	c, err := config.Parse(r.file, text, r.environ)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.AddFlows(r.app.Workspace.Dir, r.environ); err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := rulebook.Compile(c); err != nil {
-		return err
+	book, err := rulebook.Compile(c)
+	if err != nil {
+		return nil, err
 	}
-	return nameset.Check(c, r.registry.Catalog(), r.skills.table.Snapshot()).Err()
+	return book, nameset.Check(c, r.registry.Catalog(), r.skills.table.Snapshot()).Err()
+}
+
+// preview says what the rules of a text would have meant for past turns. Nothing changes.
+func (r *reloader) preview(ctx context.Context, text string, past []inspect.PastTurn) (preview.Result, error) {
+	book, err := r.compile([]byte(text))
+	if err != nil {
+		return preview.Result{}, err
+	}
+	apart := r.registry.Wrap(func(t tool.Tool) tool.Tool { return t })
+	bookOf := func(c *catalog.Catalog) preview.Book {
+		return preview.Book{Catalog: c, Users: rulebook.Of(c).Users(), Decide: rulebook.Decide}
+	}
+	before := bookOf(apart.Catalog())
+	if err := book.Apply(apart, &workflow.Table{}); err != nil {
+		return preview.Result{}, err
+	}
+	return preview.Compare(ctx, before, bookOf(apart.Catalog()), func(agent string) string {
+		now, err := r.gateway.Agents().Status(agent)
+		if err != nil { // the agent is gone
+			return ""
+		}
+		return now.Groups
+	}, past)
 }
 
 // replaceSkills gives agents whose active skill is gone the one that the configuration

@@ -5,6 +5,9 @@ import { useTexts } from "../texts";
 
 export type Series = { label: string; values: number[] };
 
+// amount writes a number of tokens, or a sum of money.
+const amount = (n: number) => (Number.isInteger(n) ? n.toLocaleString() : n.toLocaleString(undefined, { maximumSignificantDigits: 3 }));
+
 // most is how many series are told apart; the others are drawn as one.
 const most = 6;
 
@@ -30,7 +33,7 @@ export function Chart({ times, series, label, lines = false }: { times: number[]
     const chart = new uPlot(
       {
         width: place.current.clientWidth, height: 200, legend: { show: false }, cursor: { show: false },
-        scales: { x: { range: [times[0] - step, times[times.length - 1] + step] }, y: { range: (_, _low, high) => [0, Math.max(1, high * 1.05)] } },
+        scales: { x: { range: [times[0] - step, times[times.length - 1] + step] }, y: { range: (_, _low, high) => [0, high > 0 ? high * 1.05 : 1] } },
         axes: [{ stroke: colours.color, grid: { show: false } }, { stroke: colours.color, grid: { stroke: colours.getPropertyValue("--line") }, size: 62 }],
         series: [{}, ...stacked.map((s) => ({ label: s.label, stroke: s.colour, fill: lines ? undefined : s.colour, width: lines ? 2 : 0, paths: lines ? undefined : uPlot.paths.bars?.({ size: [0.6, 60] }), points: { show: lines } }))],
       },
@@ -45,8 +48,8 @@ export function Chart({ times, series, label, lines = false }: { times: number[]
   const total = (s: Series) => s.values.reduce((sum, n) => sum + n, 0);
   return (
     <>
-      <div ref={place} role="img" aria-label={`${label}: ${shown.map((s) => `${s.label} ${total(s)}`).join(", ")}`} />
-      <ul className="legend">{shown.map((s, i) => <li key={s.label} className={"series-" + i}>{s.label} <span className="soft">{total(s).toLocaleString()}</span></li>)}</ul>
+      <div ref={place} role="img" aria-label={`${label}: ${shown.map((s) => `${s.label} ${amount(total(s))}`).join(", ")}`} />
+      <ul className="legend">{shown.map((s, i) => <li key={s.label} className={"series-" + i}>{s.label} <span className="soft">{amount(total(s))}</span></li>)}</ul>
     </>
   );
 }

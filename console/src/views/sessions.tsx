@@ -83,7 +83,7 @@ export function Session() {
             <Tree of={c} />
             {run && flow && <Card title={t.flows}><Phases workflow={flow} runs={[run]} /><RunLine run={run} here /></Card>}
             {c.summary && <Card title={t.remembered}><Text text={c.summary} /></Card>}
-            <Card>{c.said?.map((m, i) => <Said key={i} message={m} />)}</Card>
+            <Card>{c.said?.map((m, i) => <Said key={i} message={m} spent={spentOn(c.said ?? [], i)} />)}</Card>
           </>
         )}
       </Loaded>
@@ -91,7 +91,14 @@ export function Session() {
   );
 }
 
-function Said({ message: m }: { message: Schemas["ChatMessage"] }) {
+// spentOn returns what the answers to a message took.
+function spentOn(said: Schemas["ChatMessage"][], at: number) {
+  const list: Schemas["ChatSpent"][] = [];
+  for (let i = at + 1; said[at].why && i < said.length && !said[i].why; i++) if (said[i].spent) list.push(said[i].spent!);
+  return list;
+}
+
+function Said({ message: m, spent }: { message: Schemas["ChatMessage"]; spent: Schemas["ChatSpent"][] }) {
   const t = useTexts();
   const time = useTime();
   const [open, setOpen] = useState(false);
@@ -119,7 +126,7 @@ function Said({ message: m }: { message: Schemas["ChatMessage"] }) {
       {why && (
         <details onToggle={(e) => setOpen(e.currentTarget.open)}>
           <summary className="soft">{t.why} {t.saved} {savedTokens(why)} {t.tokens}</summary>
-          {open && <Why compact={why} />}
+          {open && <Why compact={why} spent={spent} />}
         </details>
       )}
     </div>

@@ -89,19 +89,22 @@ function Use({ tool }: { tool: Schemas["Tool"] }) {
 
 type Schema = { type?: string; enum?: unknown[]; description?: string; default?: unknown };
 
-// Judge asks what would become of a call, with a field for each parameter. Nothing runs.
+// Judge asks what would become of a call, with a field for each parameter, and makes it if somebody
+// wants: by the same rules, and in the audit.
 function Judge({ tool }: { tool: Schemas["Tool"] }) {
   const t = useTexts();
   const schema = tool.parameters as { properties?: Record<string, Schema>; required?: string[] };
   const [values, setValues] = useState<Record<string, string>>({});
   const [as, setAs] = useState("");
+  const args = () => {
+    const made: Record<string, unknown> = {};
+    for (const [name, text] of Object.entries(values)) if (text !== "") made[name] = read(text, schema.properties?.[name]);
+    return made;
+  };
   const judged = useMutation({
-    mutationFn: () => {
-      const args: Record<string, unknown> = {};
-      for (const [name, text] of Object.entries(values)) if (text !== "") args[name] = read(text, schema.properties?.[name]);
-      return answer(api.POST("/api/tools/{name}/judge", { params: { path: { name: tool.name } }, body: { as: as || undefined, arguments: args } as Schemas["CallRequest"] }));
-    },
+    mutationFn: () => answer(api.POST("/api/tools/{name}/judge", { params: { path: { name: tool.name } }, body: { as: as || undefined, arguments: args() } as Schemas["CallRequest"] })),
   });
+  const called = useMutation({ mutationFn: () => answer(api.POST("/api/tools/{name}", { params: { path: { name: tool.name } }, body: { as: as || undefined, arguments: args() } as Schemas["CallRequest"] })) });
   return (
     <form className="card" onSubmit={(e) => { e.preventDefault(); judged.mutate(); }}>
       <h2>{t.tryIt}</h2>
@@ -121,7 +124,13 @@ function Judge({ tool }: { tool: Schemas["Tool"] }) {
           </div>
         ))}
       </div>
-      <p><button className="first" disabled={judged.isPending}>{t.judge}</button></p>
+      <p className="row">
+        <button className="first" disabled={judged.isPending}>{t.judge}</button>
+        <button type="button" disabled={called.isPending} onClick={() => confirm(t.callSure) && called.mutate()}>{t.callNow}</button>
+        <span className="soft">{t.callHow}</span>
+      </p>
+      {called.error && <Failure error={called.error} />}
+      {called.data && <Result reply={called.data} />}
       {judged.error && <Failure error={judged.error} />}
       {judged.data && (
         <p role="status">
@@ -130,6 +139,17 @@ function Judge({ tool }: { tool: Schemas["Tool"] }) {
         </p>
       )}
     </form>
+  );
+}
+
+// Result shows what a call gave, or that it waits for somebody.
+function Result({ reply }: { reply: Schemas["CallReply"] }) {
+  const t = useTexts();
+  return (
+    <div role="status">
+      <p><Badge kind={reply.failed ? "bad" : reply.question ? "warn" : "good"}>{reply.failed ? t.error : reply.question ? t.waiting : t.done}</Badge></p>
+      <pre tabIndex={0}>{reply.text || JSON.stringify(reply.question ?? reply.view, null, 2)}</pre>
+    </div>
   );
 }
 

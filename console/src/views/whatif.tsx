@@ -6,16 +6,16 @@ import { Badge, Card, Failure, Figure, Page, Rows } from "../parts";
 import { useTexts } from "../texts";
 import { Funnel } from "./funnel";
 
-type Caller = { as: string; roles: string; channel: string; chat: string; agent: string; skill: string; strategy: string; mode: string };
+type Caller = { as: string; roles: string; channel: string; chat: string; agent: string; skill: string; strategy: string; mode: string; limit: string; budget: string };
 type Answer = Schemas["Answer"];
-const nobody: Caller = { as: "", roles: "", channel: "", chat: "", agent: "", skill: "", strategy: "", mode: "" };
+const nobody: Caller = { as: "", roles: "", channel: "", chat: "", agent: "", skill: "", strategy: "", mode: "", limit: "", budget: "" };
 
 // ask returns what a message of a caller would get; nothing runs.
 const ask = (text: string, c: Caller) =>
   answer(api.POST("/api/select", {
     body: {
       text, as: c.as || undefined, roles: c.roles ? c.roles.split(/[\s,，]+/) : undefined, channel: c.channel || undefined, chat: c.chat || undefined,
-      agent: c.agent || undefined, skill: c.skill || undefined, strategy: c.strategy || undefined, mode: c.mode || undefined,
+      agent: c.agent || undefined, skill: c.skill || undefined, strategy: c.strategy || undefined, mode: c.mode || undefined, limit: Number(c.limit) || undefined, budget: Number(c.budget) || undefined,
     } as Schemas["Question"],
   }));
 
@@ -63,7 +63,8 @@ function CallerFields({ caller, change }: { caller: Caller; change: (c: Caller) 
     mode: ["auto", "direct", "preselect", "bridge", "native"],
     strategy: ["full", "lite", "custom"],
   };
-  const fields: [keyof Caller, string][] = [["as", t.user], ["roles", t.roles], ["channel", t.channel], ["chat", t.chat], ["agent", t.agent], ["skill", t.skill], ["strategy", t.strategy], ["mode", t.mode]];
+  const fields: [keyof Caller, string][] = [["as", t.user], ["roles", t.roles], ["channel", t.channel], ["chat", t.chat], ["agent", t.agent], ["skill", t.skill], ["strategy", t.strategy], ["mode", t.mode], ["limit", t.limit], ["budget", t.budget]];
+  const numbers: (keyof Caller)[] = ["limit", "budget"];
   return (
     <div className="fields">
       {fields.map(([name, label]) => (
@@ -75,7 +76,7 @@ function CallerFields({ caller, change }: { caller: Caller; change: (c: Caller) 
               {choices[name]?.map((v) => <option key={v}>{v}</option>)}
             </select>
           ) : (
-            <input id={id + name} value={caller[name]} onChange={(e) => change({ ...caller, [name]: e.target.value })} />
+            <input id={id + name} type={numbers.includes(name) ? "number" : undefined} min={0} value={caller[name]} onChange={(e) => change({ ...caller, [name]: e.target.value })} />
           )}
         </div>
       ))}
