@@ -77,6 +77,8 @@ type Spent struct {
 	Price     float64  `json:"price,omitempty"`
 	Broken    []string `json:"broken,omitempty"`
 	TookMS    int64    `json:"took_ms,omitempty"`
+	// At is when the answer had ended.
+	At time.Time `json:"at,omitzero"`
 }
 
 // Call is a tool call that a model makes.

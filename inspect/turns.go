@@ -42,7 +42,8 @@ type PastTurn struct {
 	Spared float64 `json:"spared,omitempty"`
 	// Broken is why the provider's cache could not be used; none means that it could, or is unknown.
 	Broken []string `json:"broken,omitempty"`
-	// TookMS is the time from the message to the last answer.
+	// TookMS is the time from the message to the last answer of the model, with what people took to
+	// approve calls.
 	TookMS int64 `json:"took_ms,omitempty"`
 }
 
@@ -113,9 +114,6 @@ func turnsOf(key session.Key, messages []chat.Message) (turns []PastTurn) {
 		if t == nil {
 			continue
 		}
-		if !m.Time.IsZero() && m.Role == chat.Assistant {
-			t.TookMS = max(0, m.Time.Sub(t.Time).Milliseconds())
-		}
 		if m.Spent != nil {
 			t.add(m.Spent)
 			price = cmp.Or(m.Spent.Price, price)
@@ -144,6 +142,9 @@ func (t *PastTurn) add(s *chat.Spent) {
 	t.Output += s.Output
 	t.Cost += s.Cost
 	t.Broken = s.Broken
+	if !s.At.IsZero() && !t.Time.IsZero() {
+		t.TookMS = max(0, s.At.Sub(t.Time).Milliseconds())
+	}
 }
 
 // spared returns what the saved tokens would have cost, where a million costs a price.

@@ -600,7 +600,7 @@ func (t *run) listen() (answer chat.Message, err error) {
 		if e.Usage != nil {
 			info := t.front.runner.model.Info()
 			c.charge(*e.Usage, info.Price)
-			answer.Spent = model.Spent(info, *e.Usage, c.done.CacheBreaks, time.Since(began))
+			answer.Spent = model.Spent(info, *e.Usage, c.done.CacheBreaks, began)
 		}
 		if e.Stop != "" {
 			c.done.Ended = e.Ended

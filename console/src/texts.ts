@@ -59,7 +59,7 @@ const en = {
   findSkills: "Find in registries", installed: "Installed", wouldWrite: "It would write these files:", lookAt: "Look at these places first:", acceptFlags: "I have looked at them; they are harmless",
   callNow: "Call it …", callHow: "A call runs by the rules in effect, and is in the audit.", callSure: "The tool will run. Call it?",
   limit: "Tools at most", latency: "Took", live_: "Latest answers", servers: "Servers of tools", tokensInOut: "Tokens in / out", refusing: "Messages are refused:",
-  otherRules: "Other rules", otherRulesHow: "One more rule of visibility, in YAML, for the second caller:",
+  otherRules: "Beside other rules", otherRulesHow: "The configuration whose rules count for the second caller; nothing is saved:",
   effects: { hidden: "hidden", allow: "allowed", ask: "asked", deny: "refused" } as Record<string, string>,
   causes: {
     new_session: "a new conversation", model_switch: "another model", idle: "idle for too long", compaction: "old messages were summed up",
@@ -133,7 +133,7 @@ const zh: typeof en = {
   findSkills: "在注册表中查找", installed: "已安装", wouldWrite: "将写入这些文件：", lookAt: "请先查看这些位置：", acceptFlags: "我已查看，它们无害",
   callNow: "调用……", callHow: "调用按现行规则运行，并记入审计。", callSure: "工具将会运行。确定调用吗？",
   limit: "最多工具数", latency: "用时", live_: "最近的答复", servers: "工具服务器", tokensInOut: "词元 输入 / 输出", refusing: "拒绝接收消息：",
-  otherRules: "其他规则", otherRulesHow: "为第二位用户再加一条可见性规则（YAML）：",
+  otherRules: "与其他规则比较", otherRulesHow: "对第二位用户有效的配置，不会保存：",
   effects: { hidden: "隐藏", allow: "允许", ask: "询问", deny: "拒绝" },
   causes: {
     new_session: "新会话", model_switch: "换了模型", idle: "闲置过久", compaction: "旧消息已归纳", skill_switch: "换了技能", phase_switch: "换了阶段",

@@ -127,7 +127,11 @@ func used(p inspect.PastTurn, tool string) bool {
 func compare(ctx context.Context, before, after Book, groups string, p inspect.PastTurn) Turn {
 	t := Turn{Past: p, Tools: []Change{}}
 	then, now := before.look(p), after.look(p)
-	for _, e := range before.Catalog.Groups(groups) {
+	tools := slices.Collect(before.Catalog.All())
+	if groups != "" {
+		tools = before.Catalog.Groups(groups)
+	}
+	for _, e := range tools {
 		if c, ok := changed(then.judge(ctx, e, nil), now.judge(ctx, e, nil)); ok {
 			c.Tool = e.Definition.Name
 			t.Tools = append(t.Tools, c)

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -82,7 +81,7 @@ func (a *API) Install(w http.ResponseWriter, r *http.Request) {
 	}
 	done, err := a.config.Registry.Install(r.Context(), s, ref, hub.Options{Force: p.Force, Accept: p.Accept, Only: p.Sum})
 	if err == nil {
-		by := cmp.Or(wire.CallerOf(r).Name(), "admin API")
+		by := wire.CallerOf(r).Name()
 		a.config.Log.InfoContext(r.Context(), "skill installed", "skill", done.Name, "by", by)
 		if a.config.Reload != nil {
 			_, err = a.config.Reload(r.Context(), by, "the skill "+done.Name+" was installed")

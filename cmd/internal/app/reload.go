@@ -360,21 +360,35 @@ func (r *reloader) compile(text []byte) (*rulebook.Book, error) {
 	return book, nameset.Check(c, r.registry.Catalog(), r.skills.table.Snapshot()).Err()
 }
 
-// preview says what the rules of a text would have meant for past turns. Nothing changes.
-func (r *reloader) preview(ctx context.Context, text string, past []inspect.PastTurn) (preview.Result, error) {
+// books returns what is in effect, and what a text would put into effect, each with the same tools. Nothing
+// changes.
+func (r *reloader) books(text string) (now, other preview.Book, err error) {
 	book, err := r.compile([]byte(text))
 	if err != nil {
-		return preview.Result{}, err
+		return now, other, err
 	}
 	apart := r.registry.Wrap(func(t tool.Tool) tool.Tool { return t })
 	bookOf := func(c *catalog.Catalog) preview.Book {
 		return preview.Book{Catalog: c, Users: rulebook.Of(c).Users(), Decide: rulebook.Decide}
 	}
-	before := bookOf(apart.Catalog())
-	if err := book.Apply(apart, &workflow.Table{}); err != nil {
+	now = bookOf(apart.Catalog())
+	err = book.Apply(apart, &workflow.Table{})
+	return now, bookOf(apart.Catalog()), err
+}
+
+// otherwise returns what a text would put into effect.
+func (r *reloader) otherwise(text string) (preview.Book, error) {
+	_, other, err := r.books(text)
+	return other, err
+}
+
+// preview says what the rules of a text would have meant for past turns.
+func (r *reloader) preview(ctx context.Context, text string, past []inspect.PastTurn) (preview.Result, error) {
+	now, other, err := r.books(text)
+	if err != nil {
 		return preview.Result{}, err
 	}
-	return preview.Compare(ctx, before, bookOf(apart.Catalog()), func(agent string) string {
+	return preview.Compare(ctx, now, other, func(agent string) string {
 		now, err := r.gateway.Agents().Status(agent)
 		if err != nil { // the agent is gone
 			return ""

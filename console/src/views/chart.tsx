@@ -48,7 +48,7 @@ export function Chart({ times, series, label, lines = false }: { times: number[]
   const total = (s: Series) => s.values.reduce((sum, n) => sum + n, 0);
   return (
     <>
-      <div ref={place} role="img" aria-label={`${label}: ${shown.map((s) => `${s.label} ${amount(total(s))}`).join(", ")}`} />
+      <div ref={place} className="chart" role="img" aria-label={`${label}: ${shown.map((s) => `${s.label} ${amount(total(s))}`).join(", ")}`} />
       <ul className="legend">{shown.map((s, i) => <li key={s.label} className={"series-" + i}>{s.label} <span className="soft">{amount(total(s))}</span></li>)}</ul>
     </>
   );

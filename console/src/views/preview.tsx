@@ -23,7 +23,7 @@ export function Preview({ text }: { text: () => string }) {
   const found = useMutation({ mutationFn: () => answer(api.POST("/admin/configuration/preview", { body: { text: text(), base: "" } })) });
   const r = found.data;
   return (
-    <section aria-label={t.preview}>
+    <div>
       <p className="row"><button disabled={found.isPending} onClick={() => found.mutate()}>{t.preview}</button> <span className="soft">{t.previewHow}</span></p>
       {found.error && <Failure error={found.error} />}
       {r && (
@@ -51,6 +51,6 @@ export function Preview({ text }: { text: () => string }) {
           ))}
         </div>
       )}
-    </section>
+    </div>
   );
 }

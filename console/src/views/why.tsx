@@ -58,8 +58,8 @@ export function Why({ compact: w, spent = [] }: { compact: Compact; spent?: Sche
       <div className="figures">
         <Figure value={sent} label={t.sentTools} />
         <Figure value={w.tools} label={t.allTools} />
-        <Figure value={w.tokens_sent + (w.tokens_meta ?? 0)} label={t.tokensSent} />
-        {w.tokens_all ? <Figure value={`${saved} (${Math.floor((100 * saved) / w.tokens_all)} %)`} label={t.tokensSaved} /> : null}
+        <Figure value={(w.tokens_sent + (w.tokens_meta ?? 0)).toLocaleString()} label={t.tokensSent} />
+        {w.tokens_all ? <Figure value={`${saved.toLocaleString()} (${Math.floor((100 * saved) / w.tokens_all)} %)`} label={t.tokensSaved} /> : null}
       </div>
       {spent.length > 0 && <Spent list={spent} saved={saved} />}
       {(w.mode || w.phase || w.language) && <p className="soft">{[w.mode && `${t.mode} ${w.mode}`, w.phase && `${t.phase} ${w.phase}`, w.language && `${t.wordLanguage} ${w.language}`].filter(Boolean).join(" · ")}</p>}

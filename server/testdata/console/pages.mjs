@@ -14,7 +14,7 @@ const wrong = (text) => { failures++; console.log(text); };
 async function open(context) {
   const page = await context.newPage();
   // Refusals are a part of the tests, and Chromium itself styles what replaces a selection in the editor.
-  page.on("console", (m) => m.type() === "error" && !/status of (400|401|409)|^Applying inline style/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
+  page.on("console", (m) => m.type() === "error" && !/status of (400|401|403|409)|^Applying inline style/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
   page.on("pageerror", (e) => wrong(`${page.url()}: ${e}`));
   page.on("request", (r) => r.url().startsWith(address) || r.url().startsWith("data:") || wrong(`${page.url()} asks for ${r.url()}`));
   return page;
@@ -132,7 +132,7 @@ await page.goto(address + "/console/tools/move_box_1");
 await settled(page);
 await page.fill("#p-title", "x");
 await page.click("text=Call it");
-await page.waitForSelector("main form pre");
+await page.waitForSelector("main form [role=alert]"); // nobody can approve it there
 await accessible(page, "a call");
 if (shots) await page.screenshot({ path: shots + "/call.png", fullPage: true });
 
