@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -34,6 +35,17 @@ import (
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/workflow"
 )
+
+// ready is a model that answers at once, as often as it is asked.
+type ready struct{}
+
+func (ready) Info() model.Info { return model.Info{Name: "ready"} }
+
+func (ready) Stream(context.Context, model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		_ = yield(model.Event{Text: "An **answer**."}, nil) && yield(model.Event{Stop: model.Done, Usage: &model.Tokens{Input: 900, Output: 4}}, nil)
+	}
+}
 
 // TestConsoleSpeed measures the console in Chromium with 10,000 tools and 100,000 sessions, where
 // TEST_SPEED says so: the figures depend on the machine.
@@ -76,7 +88,7 @@ func TestConsoleSpeed(t *testing.T) {
 		})
 	}
 	writers.Wait()
-	s := newServer(t, server.Config{}, func(c *engine.Config) { c.Registry, c.Store = r, db })
+	s := newServer(t, server.Config{}, func(c *engine.Config) { c.Registry, c.Store, c.Agents[0].Model = r, db, ready{} })
 	gateway := httptest.NewServer(s)
 	defer gateway.Close()
 	cmd := exec.CommandContext(t.Context(), "node", "speed.mjs", gateway.URL, gateway.URL+s.ConsolePath("ann"))

@@ -6,7 +6,7 @@ import { useTexts } from "../texts";
 import { First } from "./first";
 import { Waiting } from "./waiting";
 
-// shown is how many of the latest turns the page has.
+// shown is how many of the latest turns the page has, and of the messages that wait.
 const shown = 20;
 
 // Latest shows the latest turns: whose, with which tools, and what they took.
@@ -111,7 +111,7 @@ export function Live() {
       <Latest every={every} />
       {(inbox.data?.length ?? 0) > 0 && (
         <Card title={t.inbox}>
-          {inbox.data?.map((i) => (
+          {inbox.data?.slice(0, shown).map((i) => (
             <div key={i.id} className="said user">
               <p>{i.text} <span className="soft">{[i.user, /^agent:([^:]+)/.exec(i.session)?.[1], time(i.accepted), i.state === "waiting" && `${Math.max(0, (Date.now() - Date.parse(i.accepted)) / 1000).toFixed(0)} s`].filter(Boolean).join(" · ")}</span> <Badge kind={i.state === "parked" ? "bad" : "soft"}>{i.state}</Badge> {i.reason}</p>
               <div className="row">
@@ -126,6 +126,7 @@ export function Live() {
               </div>
             </div>
           ))}
+          {(inbox.data?.length ?? 0) > shown && <p className="soft">{inbox.data!.length - shown} {t.more.toLowerCase()}</p>}
         </Card>
       )}
       <Card title={t.recent}>
