@@ -197,7 +197,7 @@ func (a *App) open(ctx context.Context) error {
 		Status: api.Config{
 			Version: settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },
 			Configuration: func() api.Configuration { return *a.reloader.status.Load() }, Embeddings: embeddings(a.Config.Embedder, c.Embeddings.Model),
-			Ranking: func() api.Ranking { return a.tuner.Ranking() }, Otherwise: a.reloader.otherwise, Selection: a.Config.Selection, AddExample: a.addExample,
+			Ranking: func() api.Ranking { return a.tuner.Ranking() }, Otherwise: a.reloader.otherwise, Selection: a.Config.Selection, AddExample: a.tools.addExample,
 		},
 	})
 	if settings.Stored && !settings.Records {

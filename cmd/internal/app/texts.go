@@ -29,8 +29,8 @@ func (a *App) addTexts(ctx context.Context) {
 }
 
 // addExample adds a person's example to the texts about a tool. The keeper notices the file.
-func (a *App) addExample(_ context.Context, e api.Example) (api.Texts, error) {
-	before, after, err := a.tools.texts.File.AddExample(e.Tool, e.Example, e.Save)
+func (t *toolbox) addExample(_ context.Context, e api.Example) (api.Texts, error) {
+	before, after, err := t.texts.File.AddExample(e.Tool, e.Example, e.Save)
 	if err != nil {
 		return api.Texts{}, err
 	}
@@ -41,7 +41,7 @@ func (a *App) addExample(_ context.Context, e api.Example) (api.Texts, error) {
 		text, _ := json.Marshal(l) // texts always marshal
 		return string(text)
 	}
-	return api.Texts{File: a.tools.texts.File.Path(), Before: line(before), After: line(after), Saved: e.Save}, nil
+	return api.Texts{File: t.texts.File.Path(), Before: line(before), After: line(after), Saved: e.Save}, nil
 }
 
 // EnrichModel returns the model that writes about tools: that of the given name, or the one of the

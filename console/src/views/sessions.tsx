@@ -82,12 +82,34 @@ export function Session() {
             <p className="soft mono">{c.key}{c.parent && <> · ↑ <Link to={`/sessions/${encodeURIComponent(c.parent)}`}>{c.parent}</Link></>}</p>
             <Tree of={c} />
             {run && flow && <Card title={t.flows}><Phases workflow={flow} runs={[run]} /><RunLine run={run} here /></Card>}
+            <GivenUp session={key} />
             {c.summary && <Card title={t.remembered}><Text text={c.summary} /></Card>}
             <Card>{c.said?.map((m, i) => <Said key={i} message={m} spent={spentOn(c.said ?? [], i)} />)}</Card>
           </>
         )}
       </Loaded>
     </Page>
+  );
+}
+
+// GivenUp shows messages of a conversation whose turn was given up, to resume or drop them.
+function GivenUp({ session }: { session: string }) {
+  const t = useTexts();
+  const found = useQuery({ queryKey: ["inbox"], queryFn: () => answer(api.GET("/admin/inbox")) });
+  const parked = found.data?.filter((i) => i.session === session && i.state === "parked") ?? [];
+  if (!parked.length) return null;
+  return (
+    <Card title={t.givenUp}>
+      {parked.map((i) => (
+        <div key={i.id} className="said user">
+          <p>{i.text} <span className="bad">{i.reason}</span></p>
+          <div className="row">
+            <Act label={t.resume} first act={() => answer(api.POST("/admin/inbox/{id}/retry", { params: { path: { id: String(i.id) } }, body: {} }))} />
+            <Act label={t.drop} act={() => answer(api.DELETE("/admin/inbox/{id}", { params: { path: { id: String(i.id) } } }))} />
+          </div>
+        </div>
+      ))}
+    </Card>
   );
 }
 

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { answer, api, type Schemas } from "../api";
 import { Badge, Card, Failure, Figure, Loaded, Page, riskKind, Rows } from "../parts";
 import { useTexts } from "../texts";
-import { Chart, overTime } from "./chart";
+import { Chart, mediansOverTime, overTime } from "./chart";
 
 // There may be ten thousand: the list leaves out what it does not show, and is not compared with an older one.
 const useTools = () =>
@@ -88,6 +88,8 @@ function Use({ tool }: { tool: Schemas["Tool"] }) {
             <Figure value={`${took[Math.floor((took.length - 1) * 0.95)]} ms`} label={t.slowest} />
           </div>
           <Chart {...overTime(own.map((c) => ({ time: c.time, kind: c.outcome })))} label={t.outcomes} />
+          <h2>{t.latencyOver}</h2>
+          <Chart lines sums={false} {...mediansOverTime(own.map((c) => ({ time: c.time, n: c.took_ms })), `${t.median}, ms`)} label={t.latencyOver} />
         </>
       )}
     </Card>
