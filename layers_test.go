@@ -37,7 +37,7 @@ var layers = [][]string{
 	{"engine"},
 	{"erase", "inspect", "recall", "schedule"},
 	{"command"},
-	{"lab/replay", "channel"},
+	{"lab/replay", "lab/preview", "channel"},
 	{".", "channel/platform"},
 	{"server/wire", "channel/*"},
 	{"server/*"},

@@ -59,8 +59,26 @@ type Message struct {
 	// and to nobody else. People never see it.
 	State   json.RawMessage `json:"state,omitempty"`
 	StateOf string          `json:"state_of,omitempty"`
+	// Spent is what the model's answer took; nil when unknown. It is for operators.
+	Spent *Spent `json:"spent,omitempty"`
 	// Time is when the message was created; zero when unknown. Models never see it.
 	Time time.Time `json:"time,omitzero"`
+}
+
+// Spent is what an answer of a model took. Input includes the tokens that the provider read from its
+// cache. Cost, and Price of a million tokens of input, are in the currency of the model's price; 0 when
+// that is unknown. Broken is why the turn could not use the provider's cache so far.
+type Spent struct {
+	Model     string   `json:"model,omitempty"`
+	Input     int      `json:"input"`
+	Output    int      `json:"output"`
+	CacheRead int      `json:"cache_read,omitempty"`
+	Cost      float64  `json:"cost,omitempty"`
+	Price     float64  `json:"price,omitempty"`
+	Broken    []string `json:"broken,omitempty"`
+	TookMS    int64    `json:"took_ms,omitempty"`
+	// At is when the answer had ended.
+	At time.Time `json:"at,omitzero"`
 }
 
 // Call is a tool call that a model makes.

@@ -21,6 +21,8 @@ type Options struct {
 	Force bool
 	// Accept accepts flags and the verdict Suspicious.
 	Accept bool
+	// Only, when not empty, is the Sum of an [Offer]: other files are refused.
+	Only string
 	// Progress is called at each step and during the download. May be nil. It must
 	// not block.
 	Progress func(Progress)
@@ -66,6 +68,9 @@ func (in *Installer) install(ctx context.Context, p *place, s Source, ref Ref, o
 	origin.Wanted = ref.Version
 	if err := free(p, origin.Name, o); err != nil {
 		return nil, err // the name may come from the package
+	}
+	if o.Only != "" && o.Only != sumOf(origin.Files) {
+		return nil, refused("the files of %s are others than those that somebody looked at; look again", origin.Name)
 	}
 	if err := consent(release, origin, flags, o); err != nil {
 		return nil, err

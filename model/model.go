@@ -91,6 +91,20 @@ func (p Price) Of(t Tokens) float64 {
 	return (p.Input*(float64(plain)+read*float64(t.CacheRead)+write*float64(t.CacheWrite)) + p.Output*float64(t.Output)) / 1e6
 }
 
+// Spent returns what an answer of a model took, for the record. Broken is why the turn could not use
+// the provider's cache.
+func Spent[Cause ~string](i Info, t Tokens, broken []Cause, began time.Time) *chat.Spent {
+	now := time.Now()
+	s := &chat.Spent{
+		Model: i.Name, Input: t.Input, Output: t.Output, CacheRead: t.CacheRead, Cost: i.Price.Of(t), Price: i.Price.Input,
+		TookMS: now.Sub(began).Milliseconds(), At: now,
+	}
+	for _, cause := range broken {
+		s.Broken = append(s.Broken, string(cause))
+	}
+	return s
+}
+
 // Request is one question to a model.
 type Request struct {
 	// System is the system prompt; empty means none.

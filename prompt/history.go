@@ -145,7 +145,7 @@ func (b *Builder) History(history []chat.Message) []chat.Message {
 		kept = settled(kept, history)
 	}
 	for i := range kept {
-		kept[i].Why = nil
+		kept[i].Why, kept[i].Spent = nil, nil
 	}
 	return kept
 }

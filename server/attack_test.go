@@ -76,7 +76,8 @@ func TestRolesOnEachRoute(t *testing.T) {
 	s := newServer(t, server.Config{}, nil)
 	reads := []string{
 		"POST /api/whoami", "POST /api/select", "POST /api/why", "POST /api/memory", "POST /api/tools/{name}/judge",
-		"POST /admin/configuration/check", "POST /console/session", "DELETE /console/session",
+		"POST /admin/configuration/check", "POST /admin/configuration/preview", "POST /admin/ranking/evaluate",
+		"POST /console/session", "DELETE /console/session", "POST /console/provider",
 	}
 	owners := []string{
 		"PUT /admin/configuration", "POST /admin/configuration/undo", "POST /admin/console", "POST /admin/keys", "DELETE /admin/keys/{name}",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -16,18 +17,35 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/leftout"
+	"github.com/etui-run/etui/lab/preview"
 	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/workflow"
 )
+
+// ready is a model that answers at once, as often as it is asked.
+type ready struct{}
+
+func (ready) Info() model.Info { return model.Info{Name: "ready"} }
+
+func (ready) Stream(context.Context, model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		_ = yield(model.Event{Text: "An **answer**."}, nil) && yield(model.Event{Stop: model.Done, Usage: &model.Tokens{Input: 900, Output: 4}}, nil)
+	}
+}
 
 // TestConsoleSpeed measures the console in Chromium with 10,000 tools and 100,000 sessions, where
 // TEST_SPEED says so: the figures depend on the machine.
@@ -70,7 +88,7 @@ func TestConsoleSpeed(t *testing.T) {
 		})
 	}
 	writers.Wait()
-	s := newServer(t, server.Config{}, func(c *engine.Config) { c.Registry, c.Store = r, db })
+	s := newServer(t, server.Config{}, func(c *engine.Config) { c.Registry, c.Store, c.Agents[0].Model = r, db, ready{} })
 	gateway := httptest.NewServer(s)
 	defer gateway.Close()
 	cmd := exec.CommandContext(t.Context(), "node", "speed.mjs", gateway.URL, gateway.URL+s.ConsolePath("ann"))
@@ -79,6 +97,28 @@ func TestConsoleSpeed(t *testing.T) {
 	if t.Logf("%s", out); err != nil {
 		t.Errorf("node speed.mjs: %v", err)
 	}
+}
+
+// shelf is a registry with one skill.
+type shelf struct{ offer hub.Offer }
+
+func (s shelf) Find(context.Context, string, string, int) ([]hub.Found, []error) {
+	return []hub.Found{{Registry: s.offer.Registry, Name: s.offer.Name, Description: "Says hello"}}, nil
+}
+
+func (s shelf) Lookup(context.Context, string, string, string) (hub.Source, hub.Ref, error) {
+	return nil, hub.Ref{Name: s.offer.Name}, nil
+}
+
+func (s shelf) Offer(context.Context, hub.Source, hub.Ref, hub.Options) (hub.Offer, error) {
+	return s.offer, nil
+}
+
+func (s shelf) Install(_ context.Context, _ hub.Source, ref hub.Ref, o hub.Options) (*hub.Installed, error) {
+	if o.Only != s.offer.Sum || !o.Accept {
+		return nil, hub.ErrRefused
+	}
+	return &hub.Installed{Name: ref.Name}, nil
 }
 
 // TestConsoleInBrowser opens every page of the console in Chromium: in both languages, both themes,
@@ -123,10 +163,25 @@ func TestConsoleInBrowser(t *testing.T) {
 	flows := &workflow.Table{}
 	flows.Store(set)
 	weight := api.Weight{Name: "description", Default: 0.5, Before: 0.5, Now: 0.8}
-	status := api.Config{Ranking: func() api.Ranking {
+	var added api.Example
+	offer := hub.Offer{Name: "greeter", Registry: "test", Version: "1.0.0", Verdict: hub.Unjudged, Signature: hub.Unsigned, Files: []string{"SKILL.md", "run.sh"}, Sum: "1", Flags: []scan.Flag{{File: "run.sh", Line: 3, Why: "it deletes files"}}}
+	status := api.Config{AddExample: func(_ context.Context, e api.Example) (api.Texts, error) {
+		if e.Save {
+			added = e
+		}
+		return api.Texts{File: "enriched.jsonl", After: `{"tool":"` + e.Tool + `","examples":["` + e.Example + `"]}`, Saved: e.Save}, nil
+	}, Ranking: func() api.Ranking {
 		return api.Ranking{Weights: []api.Weight{weight}, Recommender: []api.Weight{{Name: "history", Default: 30, Before: 30, Now: 20}}, Judged: &api.Judged{HeldOut: 66, Before: 0.7, After: 0.8, Noise: 0.02}}
 	}}
-	s := newServer(t, server.Config{Status: status, Users: func() *identity.Users { return people }, File: &console.File{Path: file, Read: os.ReadFile, Write: func(path string, text []byte) error { return os.WriteFile(path, text, 0o600) }, Check: func(text []byte) error {
+	closer := func(_ context.Context, _ string, past []inspect.PastTurn) (preview.Result, error) {
+		closed := preview.Change{Tool: "report", Before: "ask", After: preview.Hidden, Why: "nobody reports"}
+		r := preview.Result{Turns: len(past), Tools: []preview.ToolChange{{Change: closed, Turns: len(past), Used: 1}}}
+		for _, p := range past {
+			r.Changed = append(r.Changed, preview.Turn{Past: p, Tools: []preview.Change{closed}, Calls: []preview.Change{closed}})
+		}
+		return r, nil
+	}
+	s := newServer(t, server.Config{Status: status, Preview: closer, Skills: admin.Config{Registry: shelf{offer}}, Users: func() *identity.Users { return people }, File: &console.File{Path: file, Read: os.ReadFile, Write: func(path string, text []byte) error { return os.WriteFile(path, text, 0o600) }, Check: func(text []byte) error {
 		if strings.Contains(string(text), "agnets") {
 			return errors.New(file + ":2:1: unknown key \"agnets\"; did you mean \"agents\"?")
 		}
@@ -137,7 +192,7 @@ func TestConsoleInBrowser(t *testing.T) {
 		c.Agents[0].Memory = memory.New(memory.Config{Own: t.TempDir()})
 		c.Turn.Approvals = true
 		c.Turn.Decide = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }
-		c.Agents[0].Model = fake.New(fake.Step{Text: "**Sending** <b onclick=alert(1)>it</b> ![x](http://x.test/y.png)", Calls: []chat.Call{{ID: "1", Name: "report", Arguments: []byte(`{"title":"weekly"}`)}}}, fake.Step{Text: "Sent."})
+		c.Agents[0].Model = fake.New(fake.Step{Text: "**Sending** <b onclick=alert(1)>it</b> ![x](http://x.test/y.png)", Calls: []chat.Call{{ID: "1", Name: "report", Arguments: []byte(`{"title":"weekly"}`)}}, Usage: model.Tokens{Input: 4000, CacheRead: 1000, Output: 50}}, fake.Step{Text: "Sent."})
 	})
 	gateway := httptest.NewServer(s)
 	defer gateway.Close()
@@ -149,5 +204,8 @@ func TestConsoleInBrowser(t *testing.T) {
 	cmd.Env = append(os.Environ(), "AWS_LAMBDA_JS_RUNTIME=nodejs20.x") // the browser from npm brings its libraries for this one
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("node pages.mjs: %v\n%s", err, out)
+	}
+	if added.Tool != "move_box_7" || added.Example != "zyx wvu" {
+		t.Errorf("added as an example: %+v", added)
 	}
 }

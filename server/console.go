@@ -9,6 +9,7 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/console"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -21,7 +22,7 @@ func (s *Server) ConsolePath(name string) string {
 // change something and are not named here.
 func allows(role console.Role, pattern string) bool {
 	switch pattern {
-	case "POST /api/whoami", "POST /api/select", "POST /api/why", "POST /api/memory", "POST /api/tools/{name}/judge", "POST /admin/configuration/check", "POST /console/session", "DELETE /console/session", "POST /console/provider":
+	case "POST /api/whoami", "POST /api/select", "POST /api/why", "POST /api/memory", "POST /api/tools/{name}/judge", "POST /admin/configuration/check", "POST /console/session", "DELETE /console/session", "POST /console/provider", "POST /admin/configuration/preview", "POST /admin/ranking/evaluate":
 		return true
 	case "POST /api/chat", "POST /api/command", "POST /api/tools/{name}", "PUT /api/skills", "PUT /api/agents/{name}", "PUT /api/memory",
 		"DELETE /api/sessions/{key}", "POST /api/sessions/{key}/stop", "DELETE /admin/sessions/{key}", "POST /admin/sessions/{key}/stop",
@@ -29,7 +30,7 @@ func allows(role console.Role, pattern string) bool {
 		"POST /admin/tasks", "POST /admin/tasks/{id}/{change}", "DELETE /admin/tasks/{id}",
 		"POST /admin/inbox/{id}/retry", "DELETE /admin/inbox/{id}",
 		"POST /admin/channels/{name}/send", "POST /admin/channels/{name}/test",
-		"POST /admin/skills/reload", "POST /admin/skills/{name}/{change}", "DELETE /admin/skills/{name}":
+		"POST /admin/skills/reload", "POST /admin/ranking/examples", "POST /admin/skills/{name}/{change}", "DELETE /admin/skills/{name}":
 		return role != console.Viewer
 	}
 	return role == console.Owner || strings.HasPrefix(pattern, "GET ")
@@ -78,6 +79,32 @@ func (e editor) check(w http.ResponseWriter, r *http.Request) {
 		wire.Reply(w, http.StatusOK, e.file.Look(in.Text))
 	}
 }
+
+// preview answers with what another text would have meant for the latest turns.
+func (s *Server) preview(w http.ResponseWriter, r *http.Request) {
+	var in console.Edit
+	if !wire.Read(w, r, &in) || !s.editor.known(w) {
+		return
+	}
+	if s.config.Preview == nil {
+		wire.Refuse(w, http.StatusNotImplemented, "this program cannot say what other rules would have meant")
+		return
+	}
+	if problems := s.editor.file.Look(in.Text).Problems; len(problems) > 0 {
+		wire.Refuse(w, http.StatusBadRequest, strings.Join(problems, "\n"))
+		return
+	}
+	past, err := inspect.New(s.engine).Turns(r.Context(), maxPreviewed)
+	if err != nil {
+		wire.Fail(w, err)
+		return
+	}
+	found, err := s.config.Preview(r.Context(), in.Text, past)
+	wire.Answer(w, found, err)
+}
+
+// maxPreviewed is how many past turns a preview looks at.
+const maxPreviewed = 100
 
 func (e editor) save(w http.ResponseWriter, r *http.Request) {
 	var in console.Edit

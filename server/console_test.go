@@ -77,8 +77,8 @@ func TestConsole(t *testing.T) {
 		may    []string
 		mayNot []string
 	}{
-		{"viewer", []string{"GET /admin/sessions", "GET /api/tools", "POST /api/select"}, []string{"POST /api/chat", "POST /admin/skills/reload", "DELETE /api/usage", "POST /admin/keys", "POST /admin/console"}},
-		{"operator", []string{"GET /admin/sessions", "POST /api/select"}, []string{"DELETE /api/usage", "POST /admin/keys", "POST /admin/console", "POST /admin/channels/pair", "POST /mcp"}},
+		{"viewer", []string{"GET /admin/sessions", "GET /api/tools", "POST /api/select", "GET /admin/turns", "POST /admin/configuration/preview", "POST /admin/ranking/evaluate"}, []string{"POST /api/chat", "POST /admin/ranking/examples", "POST /admin/skills/offer", "POST /admin/skills/reload", "DELETE /api/usage", "POST /admin/keys", "POST /admin/console"}},
+		{"operator", []string{"GET /admin/sessions", "POST /api/select"}, []string{"DELETE /api/usage", "POST /admin/keys", "POST /admin/console", "POST /admin/channels/pair", "POST /admin/skills/offer", "POST /admin/skills/install", "POST /mcp"}},
 		{"owner", []string{"GET /admin/keys", "POST /admin/keys"}, nil},
 	} {
 		b := &browser{t: t, s: s, host: "localhost"}

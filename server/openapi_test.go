@@ -21,8 +21,11 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/console"
+	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/inspect"
+	"github.com/etui-run/etui/lab/eval"
+	"github.com/etui-run/etui/lab/preview"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/schedule"
@@ -94,6 +97,8 @@ func bodiesOf() map[string]bodies {
 		"GET /admin/configuration":                            {nil, console.Text{}},
 		"PUT /admin/configuration":                            {console.Edit{}, console.Text{}},
 		"POST /admin/configuration/check":                     {console.Edit{}, console.Problems{}},
+		"POST /admin/configuration/preview":                   {console.Edit{}, preview.Result{}},
+		"GET /admin/turns":                                    {nil, []inspect.PastTurn{}},
 		"POST /admin/configuration/undo":                      {console.Edit{}, console.Text{}},
 		"POST /admin/console":                                 {server.ConsoleLink{}, server.MadeLink{}},
 		"GET /openapi.json":                                   {nil, jsonObject{}},
@@ -151,6 +156,11 @@ func bodiesOf() map[string]bodies {
 		"POST /admin/approvals/{id}":                          {api.ApprovalAnswer{}, approval.Approval{}},
 		"DELETE /admin/approvals/{id}":                        {nil, []approval.Grant{}},
 		"GET /admin/ranking":                                  {nil, api.Ranking{}},
+		"POST /admin/ranking/evaluate":                        {api.Questions{}, eval.Own{}},
+		"POST /admin/ranking/examples":                        {api.Example{}, api.Texts{}},
+		"GET /admin/registries":                               {nil, admin.FoundSkills{}},
+		"POST /admin/skills/offer":                            {admin.Package{}, hub.Offer{}},
+		"POST /admin/skills/install":                          {admin.Package{}, hub.Installed{}},
 		"GET /admin/tasks":                                    {nil, []schedule.Task{}},
 		"POST /admin/tasks":                                   {newTask{}, schedule.Task{}},
 		"POST /admin/tasks/{id}/{change}":                     {struct{}{}, schedule.Task{}},

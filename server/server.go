@@ -22,6 +22,8 @@ import (
 	"github.com/etui-run/etui/erase"
 	"github.com/etui-run/etui/health"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inspect"
+	"github.com/etui-run/etui/lab/preview"
 	"github.com/etui-run/etui/server/a2a"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/agui"
@@ -82,6 +84,9 @@ type Config struct {
 	Console Elsewhere
 	// File is the configuration, which owners edit in the console; nil means that there is none.
 	File *console.File
+	// Preview says what another text of File would have meant for past turns; nil means that it cannot
+	// be said.
+	Preview func(ctx context.Context, text string, past []inspect.PastTurn) (preview.Result, error)
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }

@@ -108,9 +108,9 @@ func (c *conversation) remember(messages ...chat.Message) bool {
 			}
 			c.before, c.own = append(slices.Clip(c.before), withoutImages(c.own)...), nil
 		}
-		c.own = append(c.own, m)
+		m.Spent = nil // a request tells a model nothing of it
+		c.own, c.sent = append(c.own, m), append(c.sent, m)
 	}
-	c.sent = append(c.sent, messages...)
 	c.touch()
 	return c.store(messages...)
 }

@@ -580,6 +580,7 @@ func silent(answer chat.Message) bool {
 func (t *run) listen() (answer chat.Message, err error) {
 	c := t.conv
 	answer.Role = chat.Assistant
+	began := time.Now()
 	for e, err := range t.front.runner.model.Stream(c.ctx, t.front.question()) {
 		if err != nil {
 			return answer, err
@@ -597,7 +598,9 @@ func (t *run) listen() (answer chat.Message, err error) {
 			answer.Calls = append(answer.Calls, t.front.called(*e.Call))
 		}
 		if e.Usage != nil {
-			c.charge(*e.Usage, t.front.runner.model.Info().Price)
+			info := t.front.runner.model.Info()
+			c.charge(*e.Usage, info.Price)
+			answer.Spent = model.Spent(info, *e.Usage, c.done.CacheBreaks, began)
 		}
 		if e.Stop != "" {
 			c.done.Ended = e.Ended

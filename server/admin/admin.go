@@ -45,6 +45,8 @@ type Config struct {
 	// Warn returns what is odd about a skill now, beside the warnings in its details;
 	// nil means nothing.
 	Warn func(*skill.Entry) []error
+	// Registry finds and installs packages of skills; nil means that none can be installed.
+	Registry Registry
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }

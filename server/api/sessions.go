@@ -115,7 +115,7 @@ func (c Conversations) Show(w http.ResponseWriter, r *http.Request) {
 	found, err := inspect.New(c.engine).Session(r.Context(), session.Key(r.PathValue("key")), skip, min(cmp.Or(limit, someMessages), maxMessages))
 	for i := range found.Said {
 		if m := &found.Said[i]; !c.all {
-			m.Why, m.Tools = nil, nil
+			m.Why, m.Tools, m.Spent = nil, nil, nil
 			if m.Text != "" { // otherwise the note is the message: the outcome of a call
 				m.Note = ""
 			}

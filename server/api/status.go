@@ -1,13 +1,16 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"time"
 
 	"github.com/etui-run/etui/agent"
 	"github.com/etui-run/etui/health"
 	"github.com/etui-run/etui/inspect"
+	"github.com/etui-run/etui/lab/preview"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -24,6 +27,12 @@ type Config struct {
 	Policy func() []rules.Status
 	// Ranking returns the weights of the ranking; nil means that none are fitted.
 	Ranking func() Ranking
+	// Otherwise reads another configuration, for [API.Select]; nil means that it cannot.
+	Otherwise func(text string) (preview.Book, error)
+	// Selection is how tools are ranked, for [API.Evaluate]. AddExample keeps an example for a tool;
+	// nil means that it cannot.
+	Selection  selection.Config
+	AddExample func(ctx context.Context, e Example) (Texts, error)
 }
 
 // Status is what runs, for operators.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -21,6 +22,21 @@ func (a *API) PastTurns(w http.ResponseWriter, r *http.Request) {
 	}
 	past, err := a.engine.Learner().Record(r.Context(), usage.Filter{Agent: q.Get("agent"), User: q.Get("user"), Limit: limit})
 	wire.Answer(w, past, err)
+}
+
+// Turns answers with the latest turns of all conversations: a list of [inspect.PastTurn].
+func (a *API) Turns(w http.ResponseWriter, r *http.Request) {
+	q, ok := wire.Query(w, r, "limit")
+	if !ok {
+		return
+	}
+	limit, err := wire.Limit(q, "turns")
+	if err != nil {
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	turns, err := a.inspector.Turns(r.Context(), min(cmp.Or(limit, someMessages), maxMessages))
+	wire.Answer(w, turns, err)
 }
 
 // Forgotten says how many turns were erased.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/turn"
@@ -16,6 +17,9 @@ type Question struct {
 	// the roles and channels of Try. Only operators get an answer.
 	Alternatives bool          `json:"alternatives,omitempty"`
 	Try          selection.Try `json:"try,omitzero"`
+	// Configuration is the text of another configuration, whose rules count in place of those in
+	// effect. Only operators may give one.
+	Configuration string `json:"configuration,omitempty"`
 }
 
 // Answer is what a message would get.
@@ -37,6 +41,11 @@ func (a *API) Select(w http.ResponseWriter, r *http.Request) {
 		wire.Fail(w, err)
 		return
 	}
+	if q.Configuration != "" {
+		if sel, refused, ok = a.otherwise(w, r, q.Configuration, sel); !ok {
+			return
+		}
+	}
 	x := Answer{Explanation: sel.Explain(), Refused: refused}
 	switch {
 	case !wire.CallerOf(r).Operator:
@@ -45,6 +54,32 @@ func (a *API) Select(w http.ResponseWriter, r *http.Request) {
 		x.Alternatives = sel.Alternatives(q.Try)
 	}
 	wire.Reply(w, http.StatusOK, x)
+}
+
+// otherwise makes a selection again by the rules of another configuration. When it cannot, it answers why.
+func (a *API) otherwise(w http.ResponseWriter, r *http.Request, text string, sel *selection.Selection) (*selection.Selection, []turn.Judgement, bool) {
+	if !wire.CallerOf(r).Operator || a.config.Otherwise == nil {
+		wire.Refuse(w, http.StatusForbidden, "only operators of a gateway with a configuration may try other rules")
+		return nil, nil, false
+	}
+	book, err := a.config.Otherwise(text)
+	if err != nil {
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
+		return nil, nil, false
+	}
+	sel = selection.New(book.Catalog, a.config.Selection).Select(sel.Request)
+	var refused []turn.Judgement
+	for _, e := range slices.Concat(sel.Declared, sel.Announced, sel.Named) {
+		entry, ok := book.Catalog.Get(e.Definition.Name)
+		if !ok {
+			continue // one of etui's own
+		}
+		d := book.Decide(r.Context(), rules.Attempt{Facts: sel.Request.Facts, Catalog: book.Catalog, Now: book.Catalog, Entry: entry})
+		if d.Effect != rules.Allow {
+			refused = append(refused, turn.Judgement{Tool: e.Definition.Name, Effect: d.Effect, Stage: turn.StagePolicy, Rule: d.Rule, Reason: d.Reason, Depends: d.Depends})
+		}
+	}
+	return sel, refused, true
 }
 
 // own leaves in the answer what the sender of the message may read: no tool or skill

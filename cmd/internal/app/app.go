@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/cmd/internal/install"
 	"github.com/etui-run/etui/cmd/internal/nameset"
 	"github.com/etui-run/etui/cmd/internal/provider"
 	"github.com/etui-run/etui/cmd/internal/rulebook"
@@ -185,17 +186,22 @@ func (a *App) open(ctx context.Context) error {
 		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.Engine.Inquiries(), a.tools.channels, a.logins},
 		Local: []erase.Part{a.Engine, a.skills.calls, a.desk}, Log: settings.Log,
 	})
+	registry, err := install.Skills(a.Workspace, settings.Log)
+	if err != nil {
+		return err
+	}
 	a.HTTP = server.New(a.Engine, server.Config{
 		Models: c.API.Models, A2A: c.API.A2A, AGUI: c.API.AGUI,
 		Eraser:  a.eraser,
 		Console: elsewhere(c.API.Console),
 		File:    &console.File{Path: a.Workspace.File, Read: config.Read, Write: config.Write, Check: a.reloader.check},
-		Key:     string(c.API.Key), Local: settings.urls.Key, Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
+		Preview: a.reloader.preview,
+		Key:     string(c.API.Key), Local: settings.urls.Key, Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(registry), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
 		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
 		Status: api.Config{
 			Version: settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },
 			Configuration: func() api.Configuration { return *a.reloader.status.Load() }, Embeddings: embeddings(a.Config.Embedder, c.Embeddings.Model),
-			Ranking: func() api.Ranking { return a.tuner.Ranking() },
+			Ranking: func() api.Ranking { return a.tuner.Ranking() }, Otherwise: a.reloader.otherwise, Selection: a.Config.Selection, AddExample: a.tools.addExample,
 		},
 	})
 	if settings.Stored && !settings.Records {

@@ -24,10 +24,14 @@ import (
 	"github.com/etui-run/etui/cmd/internal/state"
 	"github.com/etui-run/etui/cmd/internal/trust"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/filestamp"
+	"github.com/etui-run/etui/lab/preview"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill/control"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/workflow"
 )
 
 const (
@@ -337,7 +341,7 @@ func (r *reloader) check(text []byte) error {
 	if err := r.secrets.Redactor().Whole(string(text)); err != nil {
 		return err
 	}
-	wrong := r.checkIn(r.environ, text)
+	_, wrong := r.compile(r.environ, text)
 	if wrong == nil {
 		return nil
 	}
@@ -346,7 +350,7 @@ func (r *reloader) check(text []byte) error {
 		name, _, _ := strings.Cut(line, "=")
 		unnamed[i] = name + "=${" + name + "}"
 	}
-	shown := r.checkIn(unnamed, text)
+	_, shown := r.compile(unnamed, text)
 	if shown == nil {
 		shown = errors.New("")
 	}
@@ -365,19 +369,60 @@ func (r *reloader) check(text []byte) error {
 	return errors.New(strings.Join(says, "\n"))
 }
 
-// checkIn says what is wrong with a text in an environment.
-func (r *reloader) checkIn(environ []string, text []byte) error {
+// compile reads a text for the configuration in an environment.
+func (r *reloader) compile(environ []string, text []byte) (*rulebook.Book, error) {
 	c, err := config.Parse(r.file, text, environ)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.AddFlows(r.app.Workspace.Dir, environ); err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := rulebook.Compile(c); err != nil {
-		return err
+	book, err := rulebook.Compile(c)
+	if err != nil {
+		return nil, err
 	}
-	return nameset.Check(c, r.registry.Catalog(), r.skills.table.Snapshot()).Err()
+	return book, nameset.Check(c, r.registry.Catalog(), r.skills.table.Snapshot()).Err()
+}
+
+// books returns what is in effect, and what a text would put into effect, each with the same tools. Nothing
+// changes.
+func (r *reloader) books(text string) (now, other preview.Book, err error) {
+	if err := r.check([]byte(text)); err != nil {
+		return now, other, err
+	}
+	book, err := r.compile(r.environ, []byte(text))
+	if err != nil { // a file that it names has just changed
+		return now, other, errors.New("the configuration cannot be used; etui config validate on the gateway's machine says why")
+	}
+	apart := r.registry.Wrap(func(t tool.Tool) tool.Tool { return t })
+	bookOf := func(c *catalog.Catalog) preview.Book {
+		return preview.Book{Catalog: c, Users: rulebook.Of(c).Users(), Decide: rulebook.Decide}
+	}
+	now = bookOf(apart.Catalog())
+	err = book.Apply(apart, &workflow.Table{})
+	return now, bookOf(apart.Catalog()), err
+}
+
+// otherwise returns what a text would put into effect.
+func (r *reloader) otherwise(text string) (preview.Book, error) {
+	_, other, err := r.books(text)
+	return other, err
+}
+
+// preview says what the rules of a text would have meant for past turns.
+func (r *reloader) preview(ctx context.Context, text string, past []inspect.PastTurn) (preview.Result, error) {
+	now, other, err := r.books(text)
+	if err != nil {
+		return preview.Result{}, err
+	}
+	return preview.Compare(ctx, now, other, func(agent string) string {
+		now, err := r.gateway.Agents().Status(agent)
+		if err != nil { // the agent is gone
+			return ""
+		}
+		return now.Groups
+	}, past)
 }
 
 // replaceSkills gives agents whose active skill is gone the one that the configuration

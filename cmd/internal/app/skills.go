@@ -165,10 +165,10 @@ func (s *skills) settle(ctx context.Context) {
 }
 
 // admin returns what the admin API shows and changes.
-func (s *skills) admin() admin.Config {
+func (s *skills) admin(registry admin.Registry) admin.Config {
 	return admin.Config{
 		Table: s.table, Decide: s.control.Change, Decision: s.control.Decision, Trouble: s.control.Err, Calls: s.calls,
-		Server: serverStatus, Approve: s.approve, Warn: s.warn,
+		Server: serverStatus, Approve: s.approve, Warn: s.warn, Registry: registry,
 		Reload: func(ctx context.Context, by, why string) (any, error) {
 			report := s.reload(ctx, by, cmp.Or(why, "asked to read everything again"))
 			s.settle(ctx)

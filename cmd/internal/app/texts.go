@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/cmd/internal/enrich"
 	"github.com/etui-run/etui/examples/demo"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/server/api"
 )
 
 // addTexts puts the texts about tools into the registry. A file that cannot be read leaves
@@ -24,6 +26,22 @@ func (a *App) addTexts(ctx context.Context) {
 		Languages: c.Enrich.Languages, Model: func() (model.Model, error) { return a.EnrichModel("") }, Log: a.settings.Log,
 	})
 	a.tools.texts.Look(ctx)
+}
+
+// addExample adds a person's example to the texts about a tool. The keeper notices the file.
+func (t *toolbox) addExample(_ context.Context, e api.Example) (api.Texts, error) {
+	before, after, err := t.texts.File.AddExample(e.Tool, e.Example, e.Save)
+	if err != nil {
+		return api.Texts{}, err
+	}
+	line := func(l enrich.Line) string {
+		if l.Tool == "" { // there was none
+			return ""
+		}
+		text, _ := json.Marshal(l) // texts always marshal
+		return string(text)
+	}
+	return api.Texts{File: t.texts.File.Path(), Before: line(before), After: line(after), Saved: e.Save}, nil
 }
 
 // EnrichModel returns the model that writes about tools: that of the given name, or the one of the

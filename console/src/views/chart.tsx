@@ -5,11 +5,14 @@ import { useTexts } from "../texts";
 
 export type Series = { label: string; values: number[] };
 
+// amount writes a number of tokens, or a sum of money.
+const amount = (n: number) => (Number.isInteger(n) ? n.toLocaleString() : n.toLocaleString(undefined, { maximumSignificantDigits: 3 }));
+
 // most is how many series are told apart; the others are drawn as one.
 const most = 6;
 
 // Chart draws series over time, in seconds since 1970: as bars on each other, or as lines.
-export function Chart({ times, series, label, lines = false }: { times: number[]; series: Series[]; label: string; lines?: boolean }) {
+export function Chart({ times, series, label, lines = false, sums = true }: { times: number[]; series: Series[]; label: string; lines?: boolean; sums?: boolean }) {
   const t = useTexts();
   const place = useRef<HTMLDivElement>(null);
   const shown = few(series, t.others);
@@ -30,7 +33,7 @@ export function Chart({ times, series, label, lines = false }: { times: number[]
     const chart = new uPlot(
       {
         width: place.current.clientWidth, height: 200, legend: { show: false }, cursor: { show: false },
-        scales: { x: { range: [times[0] - step, times[times.length - 1] + step] }, y: { range: (_, _low, high) => [0, Math.max(1, high * 1.05)] } },
+        scales: { x: { range: [times[0] - step, times[times.length - 1] + step] }, y: { range: (_, _low, high) => [0, high > 0 ? high * 1.05 : 1] } },
         axes: [{ stroke: colours.color, grid: { show: false } }, { stroke: colours.color, grid: { stroke: colours.getPropertyValue("--line") }, size: 62 }],
         series: [{}, ...stacked.map((s) => ({ label: s.label, stroke: s.colour, fill: lines ? undefined : s.colour, width: lines ? 2 : 0, paths: lines ? undefined : uPlot.paths.bars?.({ size: [0.6, 60] }), points: { show: lines } }))],
       },
@@ -45,8 +48,8 @@ export function Chart({ times, series, label, lines = false }: { times: number[]
   const total = (s: Series) => s.values.reduce((sum, n) => sum + n, 0);
   return (
     <>
-      <div ref={place} role="img" aria-label={`${label}: ${shown.map((s) => `${s.label} ${total(s)}`).join(", ")}`} />
-      <ul className="legend">{shown.map((s, i) => <li key={s.label} className={"series-" + i}>{s.label} <span className="soft">{total(s).toLocaleString()}</span></li>)}</ul>
+      <div ref={place} className="chart" role="img" aria-label={`${label}: ${shown.map((s) => `${s.label} ${amount(total(s))}`).join(", ")}`} />
+      <ul className="legend">{shown.map((s, i) => <li key={s.label} className={"series-" + i}>{s.label} {sums && <span className="soft">{amount(total(s))}</span>}</li>)}</ul>
     </>
   );
 }
@@ -62,11 +65,16 @@ function few(series: Series[], others: string): Series[] {
 
 export type Event = { time: string; kind: string; n?: number };
 
-// overTime counts events by kind and day, or by hour where all are of less than three days.
-export function overTime(events: Event[]): { times: number[]; series: Series[] } {
+// beginnings returns when the day of each event began, or the hour where all are of less than three days.
+function beginnings(events: { time: string }[]): number[] {
   const moments = events.map((e) => new Date(e.time).getTime());
   const byDay = moments.reduce((x, y) => Math.max(x, y), -Infinity) - moments.reduce((x, y) => Math.min(x, y), Infinity) > 3 * 86_400_000;
-  const begins = moments.map((m) => (byDay ? new Date(m).setHours(0, 0, 0, 0) : new Date(m).setMinutes(0, 0, 0)) / 1000);
+  return moments.map((m) => (byDay ? new Date(m).setHours(0, 0, 0, 0) : new Date(m).setMinutes(0, 0, 0)) / 1000);
+}
+
+// overTime counts events by kind and day or hour.
+export function overTime(events: Event[]): { times: number[]; series: Series[] } {
+  const begins = beginnings(events);
   const times = [...new Set(begins)].sort((a, b) => a - b);
   const at = new Map(times.map((time, i) => [time, i]));
   const series = new Map<string, number[]>();
@@ -76,4 +84,13 @@ export function overTime(events: Event[]): { times: number[]; series: Series[] }
     series.set(e.kind, values);
   });
   return { times, series: [...series].map(([label, values]) => ({ label, values })) };
+}
+
+// mediansOverTime returns the medians of events by day or hour.
+export function mediansOverTime(events: { time: string; n: number }[], label: string): { times: number[]; series: Series[] } {
+  const of = new Map<number, number[]>();
+  beginnings(events).forEach((begin, i) => of.set(begin, [...(of.get(begin) ?? []), events[i].n]));
+  const times = [...of.keys()].sort((a, b) => a - b);
+  const median = (list: number[]) => list.sort((x, y) => x - y)[Math.floor(list.length / 2)];
+  return { times, series: [{ label, values: times.map((time) => median(of.get(time)!)) }] };
 }

@@ -10,6 +10,7 @@ import { answer, api, Refused, type Schemas } from "../api";
 import { Failure, Loaded } from "../parts";
 import { useTexts } from "../texts";
 import { examples, placed } from "./examples";
+import { Preview } from "./preview";
 
 // colours can be read on a dark ground as well, which CodeMirror's own cannot.
 const colours = HighlightStyle.define([
@@ -103,6 +104,7 @@ function Text({ text, label, again, done, example }: { text: Schemas["ConsoleTex
         <span className="soft">{t.saving}</span>
       </p>
       {failed && <Failure error={failed} again={failed instanceof Refused && failed.status === 409 ? again : undefined} />}
+      <Preview text={() => edit().text} />
     </>
   );
 }

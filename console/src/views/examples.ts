@@ -12,6 +12,13 @@ export const examples: Record<string, { key: string; below: string }> = {
 export function placed(text: string, name: string): { from: number; insert: string } {
   const { key, below } = examples[name];
   const at = below ? new RegExp(`^${key}:[ \\t]*(#.*)?(\\n|$)`, "m").exec(text) : null;
-  if (at) return { from: at.index + at[0].length, insert: (at[2] ? "" : "\n") + below };
+  if (at) {
+    const from = at.index + at[0].length;
+    const [first, ...rest] = below.split(/(?<=\n)/);
+    // The list that the example begins with may stand there already.
+    const inner = rest.length && /^ +\w+:\n$/.test(first) ? text.slice(from).split(/^(?=[^\s#])/m, 1)[0].search(new RegExp(`^${first.trimEnd()}[ \\t]*\\n`, "m")) : -1;
+    if (inner >= 0) return { from: text.indexOf("\n", from + inner) + 1, insert: rest.join("") };
+    return { from, insert: (at[2] ? "" : "\n") + below };
+  }
   return { from: text.length, insert: (text && !text.endsWith("\n") ? "\n" : "") + (below ? `${key}:\n${below}` : `${key}: true\n`) };
 }

@@ -1,10 +1,54 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { answer, api } from "../api";
-import { Act, Badge, Card, Figure, Loaded, Page, useTime } from "../parts";
+import { Act, Badge, Card, Figure, Loaded, Page, Rows, useTime } from "../parts";
 import { useTexts } from "../texts";
 import { First } from "./first";
 import { Waiting } from "./waiting";
+
+// shown is how many of the latest turns the page has, and of the messages that wait.
+const shown = 20;
+
+// Latest shows the latest turns: whose, with which tools, and what they took.
+function Latest({ every }: { every: number }) {
+  const t = useTexts();
+  const time = useTime();
+  const found = useQuery({ queryKey: ["turns", shown], queryFn: () => answer(api.GET("/admin/turns", { params: { query: { limit: String(shown) } } })), refetchInterval: every });
+  return (
+    <Card title={t.live_}>
+      <Loaded query={found}>
+        {(list) => (
+          <Rows rows={list ?? []} label={t.live_} filter={false} columns={[
+            { id: "text", header: t.message, accessorKey: "text", cell: ({ row: { original: x } }) => <Link to={`/sessions/${encodeURIComponent(x.session)}`}>{x.text.slice(0, 60)}</Link> },
+            { id: "user", header: t.user, accessorFn: (x) => x.user ?? "", meta: "hide" },
+            { id: "channel", header: t.channel, accessorFn: (x) => x.channel ?? "", meta: "hide" },
+            { id: "agent", header: t.agent, accessorKey: "agent", meta: "hide" },
+            { id: "tools", header: t.tools, accessorFn: (x) => x.calls?.map((c) => c.tool).join(", ") ?? "", meta: "hide" },
+            { id: "tokens", header: t.tokensInOut, accessorFn: (x) => x.input ?? 0, meta: "number", cell: ({ row: { original: x } }) => (x.requests ? `${x.input ?? 0} / ${x.output ?? 0}` : "–") },
+            { id: "took", header: t.latency, accessorFn: (x) => x.took_ms ?? 0, meta: "number", cell: ({ row: { original: x } }) => (x.took_ms ? `${(x.took_ms / 1000).toFixed(1)} s` : "–") },
+            { id: "time", header: t.time, accessorKey: "time", meta: "hide", cell: ({ row }) => time(row.original.time) },
+          ]} />
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+// Servers shows whether the servers that bring tools answer.
+function Servers() {
+  const t = useTexts();
+  const found = useQuery({ queryKey: ["skills"], queryFn: () => answer(api.GET("/admin/skills")), refetchInterval: 10_000 });
+  const servers = found.data?.skills?.filter((s) => s.server) ?? [];
+  if (!servers.length) return null;
+  return (
+    <Card title={t.servers}>
+      {servers.map((s) => {
+        const now = s.server as { phase?: string; error?: string; tools?: unknown };
+        return <p key={s.name} className="row"><Badge kind={now.error || s.state !== "enabled" ? "bad" : "good"}>{s.state === "enabled" ? now.phase : s.state}</Badge> {s.name} <span className="soft">{now.error ?? s.why}</span></p>;
+      })}
+    </Card>
+  );
+}
 
 // Live shows what runs and what waits, and is read again every two seconds.
 export function Live() {
@@ -27,6 +71,7 @@ export function Live() {
               <Figure value={inbox.data?.length ?? 0} label={t.inbox} />
               <Figure value={sessions.data?.sessions?.length ?? 0} label={t.recent} />
             </div>
+            {(s.refused?.length ?? 0) > 0 && <p role="alert" className="card bad">{t.refusing} {s.refused?.map((r) => `${r.cause} (${r.error})`).join(", ")}</p>}
             {s.configuration?.error && <p role="alert" className="card bad">{s.configuration.file}: {s.configuration.error}</p>}
             <div className="grid">
               {s.agents?.map((a) => (
@@ -52,6 +97,7 @@ export function Live() {
                   ))}
                 </Card>
               )}
+              <Servers />
               {(s.runs?.length ?? 0) > 0 && (
                 <Card title={t.workflows}>
                   {s.runs?.map((r) => <p key={r.session}>{r.flow.workflow} · {r.flow.phase} · <Link to={`/sessions/${encodeURIComponent(r.session)}`}>{r.session}</Link></p>)}
@@ -62,11 +108,12 @@ export function Live() {
         )}
       </Loaded>
       <Waiting />
+      <Latest every={every} />
       {(inbox.data?.length ?? 0) > 0 && (
         <Card title={t.inbox}>
-          {inbox.data?.map((i) => (
+          {inbox.data?.slice(0, shown).map((i) => (
             <div key={i.id} className="said user">
-              <p>{i.text} <span className="soft">{i.user} · {time(i.accepted)}</span> <Badge kind={i.state === "parked" ? "bad" : "soft"}>{i.state}</Badge> {i.reason}</p>
+              <p>{i.text} <span className="soft">{[i.user, /^agent:([^:]+)/.exec(i.session)?.[1], time(i.accepted), i.state === "waiting" && `${Math.max(0, (Date.now() - Date.parse(i.accepted)) / 1000).toFixed(0)} s`].filter(Boolean).join(" · ")}</span> <Badge kind={i.state === "parked" ? "bad" : "soft"}>{i.state}</Badge> {i.reason}</p>
               <div className="row">
                 {i.state === "parked" ? (
                   <>
@@ -79,6 +126,7 @@ export function Live() {
               </div>
             </div>
           ))}
+          {(inbox.data?.length ?? 0) > shown && <p className="soft">{inbox.data!.length - shown} {t.more.toLowerCase()}</p>}
         </Card>
       )}
       <Card title={t.recent}>

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { answer, api, type Schemas } from "../api";
 import { Badge, Card, Figure, Loaded, Page, useTime } from "../parts";
 import { useTexts } from "../texts";
+import { Evaluate } from "./evaluate";
 
 // Ranking shows how much each part of a tool counts, and each factor: by default, before the last
 // change, and now.
@@ -30,6 +31,7 @@ export function Ranking() {
           </>
         )}
       </Loaded>
+      <Evaluate />
     </Page>
   );
 }

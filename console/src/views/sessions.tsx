@@ -82,8 +82,9 @@ export function Session() {
             <p className="soft mono">{c.key}{c.parent && <> · ↑ <Link to={`/sessions/${encodeURIComponent(c.parent)}`}>{c.parent}</Link></>}</p>
             <Tree of={c} />
             {run && flow && <Card title={t.flows}><Phases workflow={flow} runs={[run]} /><RunLine run={run} here /></Card>}
+            <GivenUp session={key} />
             {c.summary && <Card title={t.remembered}><Text text={c.summary} /></Card>}
-            <Card>{c.said?.map((m, i) => <Said key={i} message={m} />)}</Card>
+            <Card>{c.said?.map((m, i) => <Said key={i} message={m} spent={spentOn(c.said ?? [], i)} />)}</Card>
           </>
         )}
       </Loaded>
@@ -91,7 +92,35 @@ export function Session() {
   );
 }
 
-function Said({ message: m }: { message: Schemas["ChatMessage"] }) {
+// GivenUp shows messages of a conversation whose turn was given up, to resume or drop them.
+function GivenUp({ session }: { session: string }) {
+  const t = useTexts();
+  const found = useQuery({ queryKey: ["inbox"], queryFn: () => answer(api.GET("/admin/inbox")) });
+  const parked = found.data?.filter((i) => i.session === session && i.state === "parked") ?? [];
+  if (!parked.length) return null;
+  return (
+    <Card title={t.givenUp}>
+      {parked.map((i) => (
+        <div key={i.id} className="said user">
+          <p>{i.text} <span className="bad">{i.reason}</span></p>
+          <div className="row">
+            <Act label={t.resume} first act={() => answer(api.POST("/admin/inbox/{id}/retry", { params: { path: { id: String(i.id) } }, body: {} }))} />
+            <Act label={t.drop} act={() => answer(api.DELETE("/admin/inbox/{id}", { params: { path: { id: String(i.id) } } }))} />
+          </div>
+        </div>
+      ))}
+    </Card>
+  );
+}
+
+// spentOn returns what the answers to a message took.
+function spentOn(said: Schemas["ChatMessage"][], at: number) {
+  const list: Schemas["ChatSpent"][] = [];
+  for (let i = at + 1; said[at].why && i < said.length && !said[i].why; i++) if (said[i].spent) list.push(said[i].spent!);
+  return list;
+}
+
+function Said({ message: m, spent }: { message: Schemas["ChatMessage"]; spent: Schemas["ChatSpent"][] }) {
   const t = useTexts();
   const time = useTime();
   const [open, setOpen] = useState(false);
@@ -119,7 +148,7 @@ function Said({ message: m }: { message: Schemas["ChatMessage"] }) {
       {why && (
         <details onToggle={(e) => setOpen(e.currentTarget.open)}>
           <summary className="soft">{t.why} {t.saved} {savedTokens(why)} {t.tokens}</summary>
-          {open && <Why compact={why} />}
+          {open && <Why compact={why} spent={spent} />}
         </details>
       )}
     </div>

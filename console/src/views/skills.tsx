@@ -5,6 +5,7 @@ import { Act, Badge, Card, Loaded, Page, riskKind, useTime } from "../parts";
 import { useTexts } from "../texts";
 import { Chart, overTime } from "./chart";
 import { Difference } from "./diff";
+import { Install } from "./install";
 
 type Held = { tool: string; why?: string[]; accepted?: unknown; offered?: unknown };
 
@@ -28,6 +29,7 @@ export function Skills() {
           </>
         )}
       </Loaded>
+      <Install />
     </Page>
   );
 }

@@ -1,21 +1,28 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import type { ColumnDef } from "@tanstack/react-table";
 import { useState } from "react";
 import { answer, api, type Schemas } from "../api";
 import { Badge, Card, Failure, Figure, Loaded, Page, riskKind, Rows } from "../parts";
 import { useTexts } from "../texts";
-import { Chart, overTime } from "./chart";
+import { Chart, mediansOverTime, overTime } from "./chart";
 
 // There may be ten thousand: the list leaves out what it does not show, and is not compared with an older one.
 const useTools = () =>
   useQuery({ queryKey: ["tools"], queryFn: () => answer(api.GET("/api/tools", { params: { query: { brief: "true" } } })), staleTime: 30_000, structuralSharing: false });
 
-// Tools lists every tool.
+// Tools lists every tool. Its links are plain ones: to make one of the router for each row that comes into
+// view takes longer than the rest of the row.
 export function Tools() {
   const t = useTexts();
+  const go = useNavigate();
+  const follow = (e: React.MouseEvent<HTMLAnchorElement>) => {
+    if (e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
+    e.preventDefault();
+    go({ to: e.currentTarget.pathname.replace(/^\/console/, "") });
+  };
   const columns: ColumnDef<Schemas["Tool"]>[] = [
-    { id: "name", header: t.name, accessorKey: "name", cell: ({ row: { original: x } }) => <Link className="mono" to={`/tools/${encodeURIComponent(x.name)}`}>{x.name}</Link> },
+    { id: "name", header: t.name, accessorKey: "name", cell: ({ row: { original: x } }) => <a className="mono" href={`/console/tools/${encodeURIComponent(x.name)}`} onClick={follow}>{x.name}</a> },
     { id: "description", header: t.description, accessorKey: "description", meta: "hide" },
     { id: "risk", header: t.risk, accessorKey: "risk", cell: ({ row: { original: x } }) => <Badge kind={riskKind(x.risk)}>{x.risk}</Badge> },
     { id: "groups", header: t.groups, accessorFn: (x) => x.groups?.join(", ") ?? "", meta: "hide" },
@@ -81,6 +88,8 @@ function Use({ tool }: { tool: Schemas["Tool"] }) {
             <Figure value={`${took[Math.floor((took.length - 1) * 0.95)]} ms`} label={t.slowest} />
           </div>
           <Chart {...overTime(own.map((c) => ({ time: c.time, kind: c.outcome })))} label={t.outcomes} />
+          <h2>{t.latencyOver}</h2>
+          <Chart lines sums={false} {...mediansOverTime(own.map((c) => ({ time: c.time, n: c.took_ms })), `${t.median}, ms`)} label={t.latencyOver} />
         </>
       )}
     </Card>
@@ -89,19 +98,22 @@ function Use({ tool }: { tool: Schemas["Tool"] }) {
 
 type Schema = { type?: string; enum?: unknown[]; description?: string; default?: unknown };
 
-// Judge asks what would become of a call, with a field for each parameter. Nothing runs.
+// Judge asks what would become of a call, with a field for each parameter, and makes it if somebody
+// wants: by the same rules, and in the audit.
 function Judge({ tool }: { tool: Schemas["Tool"] }) {
   const t = useTexts();
   const schema = tool.parameters as { properties?: Record<string, Schema>; required?: string[] };
   const [values, setValues] = useState<Record<string, string>>({});
   const [as, setAs] = useState("");
+  const args = () => {
+    const made: Record<string, unknown> = {};
+    for (const [name, text] of Object.entries(values)) if (text !== "") made[name] = read(text, schema.properties?.[name]);
+    return made;
+  };
   const judged = useMutation({
-    mutationFn: () => {
-      const args: Record<string, unknown> = {};
-      for (const [name, text] of Object.entries(values)) if (text !== "") args[name] = read(text, schema.properties?.[name]);
-      return answer(api.POST("/api/tools/{name}/judge", { params: { path: { name: tool.name } }, body: { as: as || undefined, arguments: args } as Schemas["CallRequest"] }));
-    },
+    mutationFn: () => answer(api.POST("/api/tools/{name}/judge", { params: { path: { name: tool.name } }, body: { as: as || undefined, arguments: args() } as Schemas["CallRequest"] })),
   });
+  const called = useMutation({ mutationFn: () => answer(api.POST("/api/tools/{name}", { params: { path: { name: tool.name } }, body: { as: as || undefined, arguments: args() } as Schemas["CallRequest"] })) });
   return (
     <form className="card" onSubmit={(e) => { e.preventDefault(); judged.mutate(); }}>
       <h2>{t.tryIt}</h2>
@@ -121,7 +133,13 @@ function Judge({ tool }: { tool: Schemas["Tool"] }) {
           </div>
         ))}
       </div>
-      <p><button className="first" disabled={judged.isPending}>{t.judge}</button></p>
+      <p className="row">
+        <button className="first" disabled={judged.isPending}>{t.judge}</button>
+        <button type="button" disabled={called.isPending} onClick={() => confirm(t.callSure) && called.mutate()}>{t.callNow}</button>
+        <span className="soft">{t.callHow}</span>
+      </p>
+      {called.error && <Failure error={called.error} />}
+      {called.data && <Result reply={called.data} />}
       {judged.error && <Failure error={judged.error} />}
       {judged.data && (
         <p role="status">
@@ -130,6 +148,17 @@ function Judge({ tool }: { tool: Schemas["Tool"] }) {
         </p>
       )}
     </form>
+  );
+}
+
+// Result shows what a call gave, or that it waits for somebody.
+function Result({ reply }: { reply: Schemas["CallReply"] }) {
+  const t = useTexts();
+  return (
+    <div role="status">
+      <p><Badge kind={reply.failed ? "bad" : reply.question ? "warn" : "good"}>{reply.failed ? t.error : reply.question ? t.waiting : t.done}</Badge></p>
+      <pre tabIndex={0}>{reply.text || JSON.stringify(reply.question ?? reply.view, null, 2)}</pre>
+    </div>
   );
 }
 

@@ -1,10 +1,10 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useState } from "react";
 import { answer, api, type Schemas } from "../api";
-import { Card, Failure, Figure, Loaded, Page, Rows, useTime } from "../parts";
+import { Card, Figure, Loaded, Page, Rows, useTime } from "../parts";
 import { useTexts } from "../texts";
 import { Chart, type Event, overTime, type Series } from "./chart";
-import { savedTokens } from "./why";
+import { money } from "./why";
 
 type Turn = Schemas["UsageTurn"];
 const sides = ["agent", "channel", "user", "tool"] as const;
@@ -101,48 +101,58 @@ function read(text: string): Sample {
   return { at: Date.now() / 1000, counts };
 }
 
-// latest is how many conversations are read to add up what their messages were sent.
-const latest = 50;
+// latest is how many messages are added up.
+const latest = 500;
 
-type Counted = { time: string; agent: string; user: string; channel: string; tools: string[]; sent: number; saved: number };
+type Past = Schemas["InspectPastTurn"];
 
-// Messages adds up what the messages of the latest conversations were sent, and what that saved.
+// Messages adds up what the latest messages were sent, took and cost, and what that saved.
 function Messages({ side }: { side: Side }) {
   const t = useTexts();
-  const counted = useMutation({
-    mutationFn: async () => {
-      const page = await answer(api.GET("/admin/sessions", { params: { query: { limit: String(latest) } } }));
-      const list: Counted[] = [];
-      for (const s of page.sessions ?? []) {
-        const c = await answer(api.GET("/admin/sessions/{key}", { params: { path: { key: s.key } } }));
-        for (const m of c.said ?? []) {
-          const why = m.why as Schemas["SelectionCompact"] | undefined | null;
-          if (why && m.time) list.push({ time: m.time, agent: /^agent:([^:]+)/.exec(s.key)?.[1] ?? "–", user: m.user ?? "", channel: m.channel ?? "", tools: (why.declared ?? []).map((x) => x.tool), sent: why.tokens_sent + (why.tokens_meta ?? 0), saved: savedTokens(why) });
-        }
-      }
-      return list;
-    },
-  });
-  const list = counted.data ?? [];
-  const groups = new Map<string, Counted[]>();
-  for (const c of list) for (const kind of side === "tool" ? c.tools : [c[side] || "–"]) groups.set(kind, [...(groups.get(kind) ?? []), c]);
-  const rows = [...groups].map(([name, of]) => ({ name, messages: of.length, sent: of.reduce((n, c) => n + c.sent, 0), saved: of.reduce((n, c) => n + c.saved, 0) }));
-  const events = list.flatMap((c): Event[] => [{ time: c.time, kind: t.tokensSent, n: c.sent }, { time: c.time, kind: t.tokensSaved, n: c.saved }]);
+  const found = useQuery({ queryKey: ["turns", latest], queryFn: () => answer(api.GET("/admin/turns", { params: { query: { limit: String(latest) } } })) });
   return (
     <Card title={t.tokensOver}>
-      <p className="row"><button disabled={counted.isPending} onClick={() => counted.mutate()}>{t.count}</button> <span className="soft">{t.countHow} {latest}</span></p>
-      {counted.error && <Failure error={counted.error} />}
-      {counted.data && (
-        <>
-          <Chart {...overTime(events)} label={t.tokensOver} />
-          <Rows rows={rows} label={`${t.tokensOver}, ${t.by} ${t[side]}`} columns={[
-            { id: "name", header: t[side], accessorKey: "name" },
-            { id: "messages", header: t.messages, accessorKey: "messages", meta: "number" },
-            { id: "sent", header: t.tokensSent, accessorKey: "sent", meta: "number" },
-            { id: "saved", header: t.tokensSaved, accessorKey: "saved", meta: "number" },
-          ]} />
-        </>
-      )}
+      <p className="soft">{t.countHow} {latest}</p>
+      <Loaded query={found}>{(list) => <Summed list={list ?? []} side={side} />}</Loaded>
     </Card>
+  );
+}
+
+function Summed({ list, side }: { list: Past[]; side: Side }) {
+  const t = useTexts();
+  const groups = new Map<string, Past[]>();
+  const of = (x: Past) => (side === "tool" ? [...new Set(x.calls?.map((c) => c.tool))] : [x[side] || "–"]);
+  for (const x of list) for (const kind of of(x)) groups.set(kind, [...(groups.get(kind) ?? []), x]);
+  const sum = (of: Past[], n: (x: Past) => number | undefined) => of.reduce((all, x) => all + (n(x) ?? 0), 0);
+  const rows = [...groups].map(([name, of]) => {
+    const took = of.flatMap((x) => (x.took_ms ? [x.took_ms] : [])).sort((x, y) => x - y);
+    const input = sum(of, (x) => x.input);
+    return {
+      name, messages: of.length, sent: sum(of, (x) => x.tokens), saved: sum(of, (x) => x.saved), cost: sum(of, (x) => x.cost), spared: sum(of, (x) => x.spared),
+      hits: input ? sum(of, (x) => x.cached) / input : -1, median: took[Math.floor(took.length / 2)] ?? -1, slow: took[Math.floor((took.length - 1) * 0.95)] ?? -1,
+    };
+  });
+  const events = (kinds: [string, (x: Past) => number | undefined][]) => overTime(list.flatMap((x): Event[] => kinds.map(([kind, n]) => ({ time: x.time, kind, n: n(x) ?? 0 }))));
+  const priced = list.some((x) => x.cost);
+  const seconds = (ms: number) => (ms < 0 ? "–" : `${(ms / 1000).toFixed(1)} s`);
+  return (
+    <>
+      <Chart {...events([[t.tokensSent, (x) => x.tokens], [t.tokensSaved, (x) => x.saved]])} label={t.tokensOver} />
+      {list.some((x) => x.input) && <><h2>{t.modelTokens}</h2><Chart {...events([[t.cacheHits, (x) => x.cached], [t.input, (x) => (x.input ?? 0) - (x.cached ?? 0)], [t.output, (x) => x.output]])} label={t.modelTokens} /></>}
+      {priced ? <><h2>{t.money}</h2><Chart {...events([[t.cost, (x) => x.cost], [t.spared, (x) => x.spared]])} label={t.money} /></> : list.length > 0 && <p className="soft">{t.noPrice} <code>price: {"{input: 2, output: 10}"}</code></p>}
+      <Rows rows={rows} label={`${t.tokensOver}, ${t.by} ${t[side]}`} columns={[
+        { id: "name", header: t[side], accessorKey: "name" },
+        { id: "messages", header: t.messages, accessorKey: "messages", meta: "number" },
+        { id: "sent", header: t.tokensSent, accessorKey: "sent", meta: "number hide" },
+        { id: "saved", header: t.tokensSaved, accessorKey: "saved", meta: "number" },
+        ...(priced ? [
+          { id: "cost", header: t.cost, accessorKey: "cost", meta: "number", cell: ({ row }: { row: { original: { cost: number } } }) => money(row.original.cost) },
+          { id: "spared", header: t.spared, accessorKey: "spared", meta: "number hide", cell: ({ row }: { row: { original: { spared: number } } }) => money(row.original.spared) },
+        ] : []),
+        { id: "hits", header: t.hits, accessorKey: "hits", meta: "number", cell: ({ row }) => (row.original.hits < 0 ? "–" : `${Math.floor(100 * row.original.hits)} %`) },
+        { id: "median", header: t.median, accessorKey: "median", meta: "number hide", cell: ({ row }) => seconds(row.original.median) },
+        { id: "slow", header: t.slowest, accessorKey: "slow", meta: "number hide", cell: ({ row }) => seconds(row.original.slow) },
+      ]} />
+    </>
   );
 }

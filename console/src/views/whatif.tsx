@@ -6,16 +6,16 @@ import { Badge, Card, Failure, Figure, Page, Rows } from "../parts";
 import { useTexts } from "../texts";
 import { Funnel } from "./funnel";
 
-type Caller = { as: string; roles: string; channel: string; chat: string; agent: string; skill: string; strategy: string; mode: string };
+type Caller = { as: string; roles: string; channel: string; chat: string; agent: string; skill: string; strategy: string; mode: string; limit: string; budget: string };
 type Answer = Schemas["Answer"];
-const nobody: Caller = { as: "", roles: "", channel: "", chat: "", agent: "", skill: "", strategy: "", mode: "" };
+const nobody: Caller = { as: "", roles: "", channel: "", chat: "", agent: "", skill: "", strategy: "", mode: "", limit: "", budget: "" };
 
 // ask returns what a message of a caller would get; nothing runs.
-const ask = (text: string, c: Caller) =>
+const ask = (text: string, c: Caller, configuration?: string) =>
   answer(api.POST("/api/select", {
     body: {
       text, as: c.as || undefined, roles: c.roles ? c.roles.split(/[\s,，]+/) : undefined, channel: c.channel || undefined, chat: c.chat || undefined,
-      agent: c.agent || undefined, skill: c.skill || undefined, strategy: c.strategy || undefined, mode: c.mode || undefined,
+      agent: c.agent || undefined, skill: c.skill || undefined, strategy: c.strategy || undefined, mode: c.mode || undefined, limit: Number(c.limit) || undefined, budget: Number(c.budget) || undefined, configuration: configuration || undefined,
     } as Schemas["Question"],
   }));
 
@@ -24,7 +24,14 @@ export function WhatIf() {
   const t = useTexts();
   const [text, setText] = useState("");
   const [callers, setCallers] = useState<Caller[]>([nobody]);
-  const found = useMutation({ mutationFn: () => Promise.all(callers.map((c) => ask(text, c))) });
+  const [rules, setRules] = useState<string>();
+  const found = useMutation({ mutationFn: () => Promise.all(callers.map((c, i) => ask(text, c, i ? rules : undefined))) });
+  const file = useMutation({ mutationFn: () => answer(api.GET("/admin/configuration")), onSuccess: (f) => setRules(f.text) });
+  const other = (on: boolean) => {
+    if (on) file.mutate();
+    else setRules(undefined);
+    setCallers(on ? [callers[0], callers[1] ?? callers[0]] : callers);
+  };
   const id = useId();
   return (
     <Page title={t.whatIf}>
@@ -37,11 +44,18 @@ export function WhatIf() {
             <CallerFields caller={c} change={(next) => setCallers(callers.map((old, at) => (at === i ? next : old)))} />
           </fieldset>
         ))}
+        {rules !== undefined && callers.length > 1 && (
+          <p>
+            <label htmlFor={id + "rules"}>{t.otherRulesHow}</label>
+            <textarea id={id + "rules"} className="mono" rows={10} spellCheck={false} value={rules} onChange={(e) => setRules(e.target.value)} />
+          </p>
+        )}
         <div className="row">
           <button className="first" disabled={found.isPending}>{t.ask}</button>
           <label className="row"><input type="checkbox" checked={callers.length > 1} onChange={(e) => setCallers(e.target.checked ? [callers[0], callers[0]] : [callers[0]])} />{t.compare}</label>
+          <label className="row"><input type="checkbox" checked={rules !== undefined} onChange={(e) => other(e.target.checked)} />{t.otherRules}</label>
         </div>
-        {found.error && <Failure error={found.error} />}
+        {(found.error ?? file.error) && <Failure error={(found.error ?? file.error)!} />}
       </form>
       {found.data && (
         <div className={found.data.length > 1 ? "grid" : undefined}>
@@ -63,7 +77,8 @@ function CallerFields({ caller, change }: { caller: Caller; change: (c: Caller) 
     mode: ["auto", "direct", "preselect", "bridge", "native"],
     strategy: ["full", "lite", "custom"],
   };
-  const fields: [keyof Caller, string][] = [["as", t.user], ["roles", t.roles], ["channel", t.channel], ["chat", t.chat], ["agent", t.agent], ["skill", t.skill], ["strategy", t.strategy], ["mode", t.mode]];
+  const fields: [keyof Caller, string][] = [["as", t.user], ["roles", t.roles], ["channel", t.channel], ["chat", t.chat], ["agent", t.agent], ["skill", t.skill], ["strategy", t.strategy], ["mode", t.mode], ["limit", t.limit], ["budget", t.budget]];
+  const numbers: (keyof Caller)[] = ["limit", "budget"];
   return (
     <div className="fields">
       {fields.map(([name, label]) => (
@@ -75,7 +90,7 @@ function CallerFields({ caller, change }: { caller: Caller; change: (c: Caller) 
               {choices[name]?.map((v) => <option key={v}>{v}</option>)}
             </select>
           ) : (
-            <input id={id + name} value={caller[name]} onChange={(e) => change({ ...caller, [name]: e.target.value })} />
+            <input id={id + name} type={numbers.includes(name) ? "number" : undefined} min={0} value={caller[name]} onChange={(e) => change({ ...caller, [name]: e.target.value })} />
           )}
         </div>
       ))}

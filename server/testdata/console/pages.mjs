@@ -14,7 +14,7 @@ const wrong = (text) => { failures++; console.log(text); };
 async function open(context) {
   const page = await context.newPage();
   // Refusals are a part of the tests, and Chromium itself styles what replaces a selection in the editor.
-  page.on("console", (m) => m.type() === "error" && !/status of (400|401|409)|^Applying inline style/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
+  page.on("console", (m) => m.type() === "error" && !/status of (400|401|403|409)|^Applying inline style/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
   page.on("pageerror", (e) => wrong(`${page.url()}: ${e}`));
   page.on("request", (r) => r.url().startsWith(address) || r.url().startsWith("data:") || wrong(`${page.url()} asks for ${r.url()}`));
   return page;
@@ -94,10 +94,47 @@ if (shots) await page.screenshot({ path: shots + "/session.png", fullPage: true 
 
 // The tokens of messages add up, on the page of the usage.
 await page.goto(address + "/console/usage");
-await page.click("text=Add up");
-await page.waitForSelector(".legend");
+await page.waitForSelector("main .legend");
+await page.waitForSelector("text=Tokens of the model over time");
 await accessible(page, "the usage");
 if (shots) await page.screenshot({ path: shots + "/usage.png", fullPage: true });
+
+// Questions whose tools the ranking misses become examples of these, once somebody saw what is written.
+await page.goto(address + "/console/ranking");
+await settled(page);
+await page.fill("main textarea", "Send the weekly report => report\nzyx wvu => move_box_7");
+await page.click("text=Measure");
+await page.waitForSelector("text=Found instead");
+await page.click("text=Add as an example");
+await page.waitForSelector(".diff ins");
+await page.click("text=Write it");
+await page.waitForSelector("text=Saved.");
+await accessible(page, "an evaluation");
+if (shots) await page.screenshot({ path: shots + "/evaluation.png", fullPage: true });
+
+// A skill is installed only after somebody saw its files and what to look at in them.
+await page.goto(address + "/console/skills");
+await settled(page);
+await page.fill("main input", "greeter");
+await page.click("text=Find in registries");
+await page.click("main li button");
+await page.waitForSelector("text=skills/greeter/run.sh");
+if (!(await page.isDisabled('.said button:text-is("Install")'))) wrong("a skill is installed before anybody looked at its flags");
+await page.check("main input[type=checkbox]");
+await accessible(page, "an offer");
+if (shots) await page.screenshot({ path: shots + "/install.png", fullPage: true });
+await page.click('.said button:text-is("Install")');
+await page.waitForSelector("text=Installed: greeter");
+
+// A call that somebody tries goes by the rules.
+page.on("dialog", (d) => d.accept());
+await page.goto(address + "/console/tools/move_box_1");
+await settled(page);
+await page.fill("#p-title", "x");
+await page.click("text=Call it");
+await page.waitForSelector("main form [role=alert]"); // nobody can approve it there
+await accessible(page, "a call");
+if (shots) await page.screenshot({ path: shots + "/call.png", fullPage: true });
 
 // Somebody approves a call that waits.
 await page.goto(address + "/console/approvals");
@@ -124,6 +161,11 @@ if (readFileSync(file, "utf8") !== "# kept by another\n") wrong("another person'
 await page.click("text=Try again");
 await page.waitForSelector("text=kept by another");
 await write("# kept\nagents: [{name: third}]\n");
+await page.click("text=Preview on past messages");
+await page.waitForSelector("text=past messages would");
+await page.click("main details summary");
+await accessible(page, "a preview");
+if (shots) await page.screenshot({ path: shots + "/preview.png", fullPage: true });
 await page.click("text=Save");
 await page.waitForSelector("text=Saved.");
 if (!readFileSync(file, "utf8").includes("third")) wrong("the change was not saved");

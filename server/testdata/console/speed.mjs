@@ -46,6 +46,18 @@ const go = (view, until) => longest(view || "live", async () => {
   await page.waitForSelector(until, { timeout: 60_000 });
 });
 await longest("live, polled for 6 s", () => page.waitForTimeout(6000));
+// rate is how many turns a second begin while the page shows them.
+const rate = 50;
+await longest(`live, ${rate} turns a second for 6 s`, async () => {
+  const turns = [];
+  const ask = (i) => fetch(address + "/api/chat", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ text: `Question ${i}`, user: `live${i}` }) }).then((r) => r.text());
+  for (const began = Date.now(); Date.now() - began < 6000; await page.waitForTimeout(20)) while (turns.length < ((Date.now() - began) / 1000) * rate) turns.push(ask(turns.length));
+  const answers = await Promise.all(turns);
+  const failed = answers.filter((a) => !a.includes('"done"')).length;
+  say(`turns of ${turns.length} that failed`, failed, 0, "turns");
+  await page.waitForTimeout(2500);
+  await page.waitForSelector("text=Question 1");
+});
 await go("tools", "text=move_box_1");
 await longest("tools, search", async () => {
   await page.fill("main input[type=search]", "shelf with the number 9999");
