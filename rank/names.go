@@ -93,3 +93,11 @@ var places = set(`english french german spanish italian portuguese russian chine
 	埃及 以色列 新加坡 马来西亚 泰国 越南 澳大利亚 澳洲 巴黎 伦敦 柏林 慕尼黑 汉堡 法兰克福 维也纳 苏黎世 日内瓦 罗马 米兰 威尼斯 马德里 巴塞罗那 里斯本 阿姆斯特丹
 	布鲁塞尔 都柏林 布拉格 莫斯科 迪拜 曼谷 东京 大阪 京都 首尔 北京 上海 天津 重庆 深圳 广州 杭州 成都 南京 武汉 西安 苏州 厦门 青岛 香港 台北 悉尼 墨尔本 多伦多
 	温哥华 纽约 洛杉矶 旧金山 芝加哥 波士顿 西雅图`)
+
+func set(words string) map[string]struct{} {
+	set := map[string]struct{}{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = struct{}{}
+	}
+	return set
+}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rank/internal/divide"
 	"github.com/etui-run/etui/rank/internal/language"
 	"github.com/etui-run/etui/rank/internal/lexicon"
 )
@@ -33,6 +34,8 @@ const (
 	// count fully. In longer ones, which often ask for several tools, they count less:
 	// they hold many words that say little about what the tool does.
 	exampleWords = 6
+	// contextShare is the weight of sentences that ask for nothing, around those that ask.
+	contextShare = 0.7
 	// timeShare is the weight of words of time.
 	timeShare = 0.4
 	// acrossWords scales a pair of Chinese characters that lies in no word of the question, and
@@ -129,7 +132,14 @@ func (x *Index) parse(q *Query, s *scratch) question {
 		return question{}
 	}
 	p.named = x.namesIn(text)
+	text, context := divide.Requests(text)
+	if context != "" {
+		folded = fold(text)
+	}
 	p.read(folded, 1, true)
+	if context != "" {
+		p.read(fold(context), contextShare, false)
+	}
 	if time != "" {
 		p.read(fold(time), timeShare, false)
 	}
@@ -138,6 +148,9 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	}
 	past, lean := dialogue(q.History, p.content)
 	request := reading
+	if context != "" && reading == "" {
+		request, _ = divide.Requests(said)
+	}
 	if parts.Material != "" {
 		request, p.part = strings.TrimSpace(cmp.Or(reading, said)), material
 		p.read(fold(withoutAddresses(head(parts.Material, maxMaterial))), 1, false)

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rank/internal/divide"
 )
 
 // Query is a question and what else a ranking takes into account.
@@ -36,7 +37,8 @@ const (
 	maxQuery     = 16 << 10 // bytes of the question, and of all earlier messages together
 	maxTerms     = 64       // different words that are searched for, the rarest; and as many of earlier messages
 	maxSentences = 8
-	maxHistory   = 12 // earlier messages of user and assistant
+	maxMaterial  = 4 << 10 // bytes of what came with the question
+	maxHistory   = 12      // earlier messages of user and assistant
 )
 
 // head returns the first n bytes of a text, cut between characters.
@@ -66,4 +68,20 @@ func withoutAddresses(query string) string {
 		query = webAddress.ReplaceAllString(query, " url ")
 	}
 	return query
+}
+
+// Parts is a message, divided by the form and the place of its lines.
+type Parts struct {
+	// Request is what the message asks for. It is the whole message when nothing else is in it.
+	Request string
+	// Material is what came with the request, such as a log, a mail or a table; empty when there
+	// is none. It says a little about what is asked for.
+	Material string
+}
+
+// Divide divides a message into what it asks for and the material that came with it. See
+// [divide.Message].
+func Divide(text string) Parts {
+	request, material := divide.Message(text)
+	return Parts{request, material}
 }

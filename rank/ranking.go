@@ -17,7 +17,7 @@ type Ranking struct {
 	// the query holds. All scores are then 0; later questions are ranked as usual.
 	Failed error
 
-	// Request is what was taken as the request of a question that came with material, and the
+	// Request is what was taken as the request of a question that came with material or context, and the
 	// Chinese of one in pinyin; empty when the question itself was.
 	Request string
 	// Language is that of a question which the words of the definitions do not cover, such as

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/rank"
+	"github.com/etui-run/etui/tool"
 )
 
 // pastes are texts of kinds that people paste, none of which asks for anything.
@@ -132,6 +133,58 @@ func TestMaterialCounts(t *testing.T) {
 	for i, d := range deals {
 		if strings.Contains(d.Name, "hotel") && with.Scores[i] == 0 {
 			t.Errorf("%s has no score", d.Name)
+		}
+	}
+}
+
+// TestDivideLine: the request is found in one line with prose, a log or data.
+func TestDivideLine(t *testing.T) {
+	prose := strings.Join(strings.Fields(strings.ReplaceAll(pastes["English prose"], "\n", " ")), " ")
+	chinese := strings.ReplaceAll(pastes["Chinese prose"], "\n", "")
+	log := strings.ReplaceAll(pastes["log"], "\n", " ")
+	for text, want := range map[string]string{
+		"Translate this to German: " + prose:                                                           "Translate this to German:",
+		prose + " Can you summarise it?":                                                               "Can you summarise it?",
+		"Write a reply to this, please: \"" + prose + "\" Thanks!":                                     "Write a reply to this, please:",
+		"Why does this fail " + log + " thanks":                                                        "Why does this fail",
+		log + " Why does this happen?":                                                                 "Why does this happen?",
+		"Which of these are open: " + strings.Join(strings.Fields(pastes["JSON"]+pastes["JSON"]), " "): "Which of these are open:",
+		"请把下面的内容翻译成英文：" + chinese:                                                                      "请把下面的内容翻译成英文：",
+		strings.TrimPrefix(chinese, "会议纪要：") + "请总结一下。":                                                "请总结一下。",
+		"After the meeting, send the minutes to all: " + prose + prose:                                 "After the meeting, send the minutes to all:",
+		"Find out when the tickets are sold, here it says: " + chinese:                                 "Find out when the tickets are sold, here it says:",
+	} {
+		p := rank.Divide(text)
+		if got := strings.TrimSpace(p.Request); got != want {
+			t.Errorf("of %.60q the request is %.120q, want %q", text, got, want)
+		}
+	}
+	for _, text := range []string{
+		"I have an invoice from Acme for 1200 euros. Book it on the account of the office, then send a reminder to Tom, and tell me when the money is there. If it is not there by Friday, call them and ask Anna to open a ticket.",
+		"Once the campaign is there, retrieve its clicks. After that, compare them with those of last year. Finally, create a report \"Clicks\", send it to my team, and delete the campaign with the number 17 from the list of campaigns.",
+		prose,
+	} {
+		if p := rank.Divide(text); p.Material != "" {
+			t.Errorf("%q is divided into %q and %q", text, p.Request, p.Material)
+		}
+	}
+}
+
+// TestContext: sentences that ask for nothing find no tool of their own, but decide where the request
+// does not.
+func TestContext(t *testing.T) {
+	index := rank.New([]*tool.Definition{
+		{Name: "book_hotel", Description: "Book a hotel."}, {Name: "find_flight", Description: "Find flights to a city."},
+		{Name: "play_music", Description: "Play songs of a band."}, {Name: "request_leave", Description: "Ask for a holiday."},
+	}, rank.Weights{})
+	for text, want := range map[string][2]int{
+		"I just came back from a holiday. Find a flight to Rome.":                      {1, 3},
+		"My sister plays in a band. We saw their songs in Rome. Book a hotel, please.": {0, 2},
+		"我刚度完假回来。帮我订酒店。":                                                               {0, 3},
+	} {
+		r := index.Rank(rank.Query{Text: text})
+		if better, worse := r.Scores[want[0]], r.Scores[want[1]]; better < 2*worse || better == 0 {
+			t.Errorf("%q: %v", text, r.Scores)
 		}
 	}
 }

@@ -63,6 +63,9 @@ func (r *Ranking) addMeanings(q *Query) {
 	}
 	r.meanings = deviations
 	for i, d := range deviations {
+		if d == deviation.Absent && r.Scores[i] >= least && (q.Admitted == nil || q.Admitted[i]) {
+			d = agreed // its vector is still to come: no tool wins because its own came first
+		}
 		r.meanings[i] = 0
 		if d > first && (d >= enough || r.Scores[i] >= least) {
 			r.meanings[i] = weight * (d - first)

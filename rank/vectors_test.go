@@ -152,3 +152,29 @@ func TestMeaningOfSmallTalk(t *testing.T) {
 		}
 	}
 }
+
+// TestSomeVectors: while the vectors of some tools are still to come, those that have theirs win no
+// question that words answer equally well.
+func TestSomeVectors(t *testing.T) {
+	tools := []*tool.Definition{
+		{Name: "request_leave", Description: "Ask for a holiday of some days."}, {Name: "cancel_leave", Description: "Drop a holiday of some days."},
+		{Name: "get_weather", Description: "Rain."}, {Name: "send_mail", Description: "A letter."}, {Name: "stop_pod", Description: "A container."},
+		{Name: "pay_invoice", Description: "Of a customer."}, {Name: "give_refund", Description: "Money."},
+	}
+	index := rank.New(tools, rank.Weights{})
+	question := "a holiday of some days"
+	for missing := range 2 {
+		vectors := make([][]float32, len(tools))
+		for i, d := range tools {
+			if i != missing {
+				vectors[i] = topics(d.Name + " " + d.Description)
+			}
+		}
+		r := index.Rank(rank.Query{Text: question, Vector: topics(question), Vectors: rank.NewVectors(vectors)})
+		with, without := r.Scores[1-missing], r.Scores[missing]
+		words := index.Rank(rank.Query{Text: question})
+		if with-words.Scores[1-missing] <= 0 || with > 1.05*without {
+			t.Errorf("the scores are %v with a vector, %v without; by words %v", with, without, words.Scores[:2])
+		}
+	}
+}

@@ -1,8 +1,10 @@
-package rank
+package divide
 
 import (
 	"strings"
 	"unicode"
+
+	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
 // How much the words of a line say.
@@ -36,7 +38,7 @@ func (l *line) asks() (score float64) {
 		if codes < 3 && coding(word) {
 			codes++
 		}
-		if !isPolite(bare) && bare != "" {
+		if !lexicon.Polite(bare) && bare != "" {
 			said++
 		}
 		n++

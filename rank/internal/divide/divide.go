@@ -1,24 +1,18 @@
-package rank
+// Package divide tells the request of a message from the material that came with it, by the form
+// and the place of the lines. It knows no kinds of material.
+package divide
 
 import (
 	"strings"
 	"unicode/utf8"
-)
 
-// Parts is a message, divided by the form and the place of its lines.
-type Parts struct {
-	// Request is what the message asks for. It is the whole message when nothing else is in it.
-	Request string
-	// Material is what came with the request, such as a log, a mail or a table; empty when there
-	// is none. It says a little about what is asked for.
-	Material string
-}
+	"github.com/etui-run/etui/internal/cut"
+)
 
 // Bounds of the division. A longer message is read at its beginning and its end, where requests
 // stand.
 const (
-	maxDivided  = 64 << 10 // bytes of a message that are read
-	maxMaterial = 4 << 10  // bytes of its material that are ranked
+	maxDivided = 64 << 10 // bytes of a message that are read
 )
 
 // What says that a message has material: lines of the same form, lines that are no prose, or much
@@ -46,36 +40,40 @@ const (
 	wholly = 600
 )
 
-// Divide divides a message into what it asks for and the material that came with it. It knows no
-// kinds of material: lines that begin alike, that are not written as prose, that are quoted or
-// fenced are material where another line reads like a request. It is linear in the length of the
-// message, reads 64 KiB of it at most, and returns the whole message as the request when it finds
-// no material or no request.
-func Divide(text string) Parts {
-	whole := Parts{Request: text}
-	if !strings.ContainsAny(strings.TrimSpace(text), "\n\r") {
-		return whole
+// Message divides a message into what it asks for and the material that came with it. Lines that
+// begin alike, that are not written as prose, that are quoted or fenced are material where another
+// line reads like a request. A message of one long line is divided by its sentences. It is linear in
+// the length of the message, reads 64 KiB of it at most, and returns the whole message as the request
+// when it finds no material or no request.
+func Message(text string) (request, material string) {
+	if len(text) < longLine && !strings.ContainsAny(strings.TrimSpace(text), "\n\r") {
+		return text, ""
 	}
+	whole := text
 	if len(text) > maxDivided {
-		text = head(text, maxDivided/2) + "\n" + tail(text, maxDivided/2)
+		text = cut.Bytes(text, maxDivided/2) + "\n" + tail(text, maxDivided/2)
 	}
 	lines := linesOf(text)
-	if len(lines) < 2 || !judge(lines) {
-		return whole
+	oneLine := len(lines) == 1
+	if oneLine {
+		lines = lines[0].pieces()
 	}
-	var request, material strings.Builder
+	if len(lines) < 2 || !judge(lines, oneLine) {
+		return whole, ""
+	}
+	var asked, rest strings.Builder
 	for _, l := range lines {
-		to := &request
+		to := &asked
 		if l.material {
-			to = &material
+			to = &rest
 		}
 		to.WriteString(l.text)
 		to.WriteByte('\n')
 	}
-	if request.Len() == 0 || material.Len() == 0 || utf8.RuneCountInString(request.String()) >= wholly && material.Len() <= 2*request.Len() {
-		return whole
+	if asked.Len() == 0 || rest.Len() == 0 || utf8.RuneCountInString(asked.String()) >= wholly && rest.Len() <= 2*asked.Len() {
+		return whole, ""
 	}
-	return Parts{Request: request.String(), Material: material.String()}
+	return asked.String(), rest.String()
 }
 
 // tail returns the last n bytes of a text, cut between characters.
@@ -87,13 +85,15 @@ func tail(text string, n int) string {
 	return text
 }
 
-// judge decides which lines are material. It reports whether there are both: material and a
+// judge decides which lines are material, or which pieces of one line. It reports whether there are both: material and a
 // request.
-func judge(lines []line) bool {
+func judge(lines []line, oneLine bool) bool {
 	markForms(lines)
-	m := survey(lines)
+	m := survey(lines, oneLine)
 	switch {
-	case m.asking >= fewest: // a task that is written out
+	case m.asking >= fewest && (!oneLine || 2*m.asked >= m.prose && m.otherBytes < fewBytes): // a task that is written out
+		return false
+	case oneLine && m.asking == 0:
 		return false
 	case m.others < fewest && m.otherBytes < fewBytes && m.proses < severalLines && m.prose < severalBytes:
 		return false
@@ -163,11 +163,14 @@ type message struct {
 	asked, askedHan    int // their bytes, those of the Chinese ones
 }
 
-func survey(lines []line) (m message) {
+func survey(lines []line, oneLine bool) (m message) {
 	for i := range lines {
 		l := &lines[i]
 		if !l.material {
 			l.ask = l.asks()
+			if oneLine {
+				l.ask = asksInLine(l.text, i == 0)
+			}
 		}
 		if l.material || !l.prose {
 			m.others++

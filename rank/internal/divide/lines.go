@@ -1,9 +1,11 @@
-package rank
+package divide
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
 // line is a line of a message that is not blank.
@@ -98,12 +100,17 @@ func (l *line) read() {
 // wordy is how many words an item of a list has that may be a part of the request.
 const wordy = 6
 
+// maxWords is how many words of a line are read for that.
+const maxWords = 100
+
 // sentence reports whether a line has the small words of sentences, whatever names stand among them.
 func (l *line) sentence() bool {
 	words, small := 0, 0
 	for word := range strings.FieldsSeq(l.text) {
-		words++
-		if isStopWord(strings.ToLower(word)) && len(word) > 1 {
+		if words++; words > maxWords {
+			break
+		}
+		if lexicon.Stop(strings.ToLower(word)) && len(word) > 1 {
 			small++
 		}
 	}
