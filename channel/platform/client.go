@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -306,11 +307,8 @@ func encode(body any) (content [][]byte, mediaType string, err error) {
 		content, mediaType = b.end()
 		return content, mediaType, nil
 	}
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false) // it would make six bytes of one, and WeCom refuses \u003c
-	err = e.Encode(body)
-	return [][]byte{bytes.TrimSuffix(text.Bytes(), []byte{'\n'})}, "application/json", err
+	text, err := plainjson.Encode(body) // WeCom refuses \u003c
+	return [][]byte{text}, "application/json", err
 }
 
 // Sleep waits for a time, unless ctx ends before.
