@@ -23,6 +23,7 @@ import (
 
 	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/sleep"
 )
 
 // Config says how a platform's API is reached.
@@ -313,17 +314,10 @@ func encode(body any) (content [][]byte, mediaType string, err error) {
 
 // Sleep waits for a time, unless ctx ends before.
 func Sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
+	if !sleep.For(ctx, d) {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return nil
 }
 
 // Word is a text of a server in one short line.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/etui-run/etui/internal/cut"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
@@ -200,10 +201,7 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 		if tries == 1 {
 			log.WarnContext(ctx, "MCP server is away", "error", err, "retry", pause)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		sleep.For(ctx, pause)
 	}
 }
 

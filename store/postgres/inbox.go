@@ -15,10 +15,19 @@ import (
 	"github.com/etui-run/etui/store/internal/row"
 )
 
-// columns are those of an item, in the order in which [row.Item] reads them.
+// columns are those of an item, in the order in which item reads them.
 const columns = `id, session, author, CASE WHEN keyed OR key LIKE '` + store.Passing + `%' THEN key ELSE '' END, digest, priority, state, reason, tries, holder, message, result, accepted, coalesce(ended, 0)`
 
-func item(r pgx.CollectableRow) (store.Item, error) { return row.Item(r) }
+func item(r pgx.CollectableRow) (i store.Item, err error) {
+	var accepted, ended int64
+	var message, result []byte
+	err = r.Scan(&i.ID, &i.Session, &i.User, &i.Key, &i.Digest, &i.Priority, &i.State, &i.Reason, &i.Tries, &i.Holder, &message, &result, &accepted, &ended)
+	i.Message, i.Result, i.Accepted = message, result, time.UnixMilli(accepted)
+	if ended != 0 {
+		i.Ended = time.UnixMilli(ended)
+	}
+	return i, err
+}
 
 // Accept implements [store.Inbox]. An item without a key gets one of the store's own. So
 // the statement can be repeated when the connection breaks before the answer has come.

@@ -8,13 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	jsonv1 "github.com/go-json-experiment/json/v1" // decodes as encoding/json does, in half the time
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
-	"github.com/etui-run/etui/store"
 )
 
 const (
@@ -39,19 +37,6 @@ func ID(id string) string {
 	}
 	text, _ := json.Marshal(id) // a text
 	return `"id":` + string(text)
-}
-
-// Item reads an item of the inbox from a row with its columns in the order of its fields.
-func Item(r interface{ Scan(to ...any) error }) (i store.Item, err error) {
-	var accepted, ended int64
-	var message, result []byte
-	err = r.Scan(&i.ID, &i.Session, &i.User, &i.Key, &i.Digest, &i.Priority, &i.State, &i.Reason, &i.Tries, &i.Holder,
-		&message, &result, &accepted, &ended)
-	i.Message, i.Result, i.Accepted = message, result, time.UnixMilli(accepted)
-	if ended != 0 {
-		i.Ended = time.UnixMilli(ended)
-	}
-	return i, err
 }
 
 // Step is what becomes part of a session, as it is stored.

@@ -11,12 +11,12 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/internal/jsonsize"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/sleep"
 )
 
 // ErrExpired is the error of a request whose session the service has forgotten. It has done
@@ -104,10 +104,8 @@ func (s *service) post(r *http.Request, message []byte, a asked) (*http.Response
 		if patience -= pause; patience < 0 {
 			return nil, err
 		}
-		select {
-		case <-r.Context().Done():
+		if !sleep.For(r.Context(), pause) {
 			return nil, err
-		case <-time.After(pause):
 		}
 	}
 }
@@ -267,7 +265,8 @@ func (s *service) refused(
 		response.StatusCode, response.Body = http.StatusAccepted, http.NoBody
 		return response, nil
 	}
-	status := &StatusError{Code: code, Words: words(raw), After: after(response.Header.Get("Retry-After"))}
+	pause, _ := sleep.Asked(response.Header.Get("Retry-After"), time.Now())
+	status := &StatusError{Code: code, Words: words(raw), After: min(pause, 24*time.Hour).Round(time.Millisecond)}
 	if len(messages) == 1 && code < 500 && !login && !status.busy() {
 		response.Body = io.NopCloser(bytes.NewReader(messages[0]))
 		return response, nil
@@ -304,17 +303,6 @@ func words(raw []byte) string {
 }
 
 var titled = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
-
-// after returns the pause that a header Retry-After asks for; 0 if it asks for none.
-func after(header string) time.Duration {
-	if seconds, err := strconv.ParseFloat(strings.TrimSpace(header), 64); err == nil {
-		return time.Duration(min(max(seconds, 0), 86_400) * float64(time.Second)).Round(time.Millisecond)
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(time.Until(at), 0).Round(time.Second)
-	}
-	return 0
-}
 
 func event(out *bytes.Buffer, message []byte) {
 	out.WriteString("data: ")
