@@ -285,17 +285,17 @@ func (s *Server) tell(err error) error {
 	if _, query, ok := strings.Cut(s.file.URL(), "?"); ok && query != "" {
 		text = strings.ReplaceAll(text, query, "...")
 	}
-	return told{err, cut.Words(text, 3000)}
+	return textError{err, cut.Words(text, 3000)}
 }
 
-// told is an error with another text.
-type told struct {
+// textError is an error with another text.
+type textError struct {
 	error
 	text string
 }
 
-func (t told) Error() string { return t.text }
-func (t told) Unwrap() error { return t.error }
+func (t textError) Error() string { return t.text }
+func (t textError) Unwrap() error { return t.error }
 
 // start starts the program of the server.
 func (c *connection) start(s *Server) (sdk.Transport, error) {

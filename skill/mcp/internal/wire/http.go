@@ -87,7 +87,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // post sends a message, and again what the service was too busy for.
-func (s *service) post(r *http.Request, message []byte, a asked) (*http.Response, error) {
+func (s *service) post(r *http.Request, message []byte, a request) (*http.Response, error) {
 	patience := s.patience
 	for times := 1; ; times++ {
 		again := r.Clone(r.Context())
@@ -115,14 +115,14 @@ func (e *StatusError) busy() bool {
 	return e.Code == http.StatusTooManyRequests || e.Code == http.StatusServiceUnavailable && e.After > 0
 }
 
-// asked is the request of a message; without an ID, it wants no answer.
-type asked struct {
+// request is the request of a message; without an ID, it wants no answer.
+type request struct {
 	ID     json.RawMessage
 	Method string
 }
 
 // send reads the message of a request and notes it.
-func (s *service) send(r *http.Request) (message []byte, a asked, err error) {
+func (s *service) send(r *http.Request) (message []byte, a request, err error) {
 	if r.Body == nil {
 		return nil, a, nil
 	}
@@ -131,7 +131,7 @@ func (s *service) send(r *http.Request) (message []byte, a asked, err error) {
 	message = augmented(message)
 	s.wire.sent(message)
 	if json.Unmarshal(message, &a) != nil || a.Method == "" {
-		a = asked{} // it is an answer
+		a = request{} // it is an answer
 	}
 	return message, a, err
 }
@@ -142,7 +142,7 @@ func kindOf(r *http.Response) string {
 }
 
 // answer reads the answer to a message, or the beginning of its stream.
-func (s *service) answer(r *http.Request, response *http.Response, a asked) (*http.Response, error) {
+func (s *service) answer(r *http.Request, response *http.Response, a request) (*http.Response, error) {
 	kind := kindOf(response)
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		return response, nil // the client follows it, or does not
