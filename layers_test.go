@@ -16,7 +16,7 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"internal/printable"},
-	{"chat", "console", "secret", "internal/atomicfile", "internal/cut", "internal/nearest", "internal/nearjson", "internal/panics", "internal/picture", "cmd/internal/textcode", "internal/recent", "engine/internal/share", "internal/leftout", "rank/internal/lexicon", "rank/internal/deviation", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/ecma", "internal/egress", "internal/filestamp", "internal/origin", "cmd/internal/folder", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/names", "channel/platformtest", "examples", "channel/body", "channel/heard", "internal/charset"},
+	{"chat", "console", "secret", "internal/atomicfile", "internal/cut", "internal/nearest", "internal/nearjson", "internal/plainjson", "internal/sleep", "internal/panics", "internal/picture", "cmd/internal/textcode", "internal/recent", "engine/internal/share", "internal/leftout", "rank/internal/lexicon", "rank/internal/deviation", "internal/htmltext", "internal/jsonsize", "internal/patternsize", "internal/ecma", "internal/egress", "internal/filestamp", "internal/origin", "cmd/internal/folder", "sandbox/internal/wire", "internal/span", "internal/tracing", "channel/markup/markuptest", "channel/names", "channel/platformtest", "examples", "channel/body", "channel/heard", "internal/charset"},
 	{"internal/pdf", "internal/rtf", "channel/feishu/feishutest", "channel/matrix/matrixtest", "channel/mattermost/mattermosttest", "channel/slack/slacktest", "channel/telegram/telegramtest", "channel/wecom/wecomtest", "scan", "channel/markup", "identity", "internal/subschema", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "rules/internal/shelltext", "skill/mcp/internal/form", "skill/mcp/internal/wire", "chore", "phrase", "channel/rest", "channel/edited", "channel/names"},
 	{"tool", "session", "memory", "usage", "audit", "cmd/internal/config", "rank/internal/lexicon/*", "rank/internal/divide", "rank/internal/filename", "rank/internal/language", "rank/internal/pinyin", "sandbox/protect", "rules/internal/lint"},
 	{"clienttool", "model", "model/schema", "route", "store", "rank", "cmd/internal/toolgen", "tool/*", "store/internal/*"},
@@ -57,16 +57,16 @@ var layers = [][]string{
 // library and other modules: these are to be usable alone.
 var allowed = map[string][]string{
 	"chat":      {},
-	"audit":     {"internal/printable", "secret"},
+	"audit":     {"internal/plainjson", "internal/printable", "secret"},
 	"secret":    {"internal/printable"},
-	"tool":      {"chat", "internal/ecma", "internal/subschema"},
+	"tool":      {"chat", "internal/ecma", "internal/plainjson", "internal/subschema"},
 	"catalog":   {"chat", "tool"},
 	"rank":      {"chat", "tool", "rank/internal/deviation", "rank/internal/divide", "rank/internal/filename", "rank/internal/language", "rank/internal/lexicon", "rank/internal/pinyin", "internal/panics"},
 	"selection": {"chat", "tool", "catalog", "rank", "selection/meta"},
-	"rules":     {"chat", "tool", "catalog", "internal/nearest", "internal/patternsize", "rules/internal/lint", "rules/internal/shelltext"},
-	"mailbox":   {"session", "store", "internal/panics"},
+	"rules":     {"chat", "tool", "catalog", "internal/nearest", "internal/patternsize", "internal/plainjson", "rules/internal/lint", "rules/internal/shelltext"},
+	"mailbox":   {"session", "store", "internal/panics", "internal/sleep"},
 	"phrase":    {"internal/nearest", "internal/printable"},
-	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/panics", "internal/printable"},
+	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/panics", "internal/plainjson", "internal/printable", "internal/sleep"},
 
 	"cmd/internal/trust":  {"cmd/internal/config", "cmd/internal/folder", "internal/atomicfile", "internal/cut", "internal/printable"},
 	"cmd/internal/backup": {"cmd/internal/config", "cmd/internal/folder", "cmd/internal/workdir", "sandbox", "store/sqlite"},

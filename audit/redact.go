@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/secret"
 )
@@ -63,19 +63,15 @@ func (r cleaner) arguments(args json.RawMessage, most limits) string {
 	if len(args) > maxRead {
 		return fmt.Sprintf("(%d bytes)", len(args))
 	}
-	d := json.NewDecoder(bytes.NewReader(args))
-	d.UseNumber()
-	var value any
-	if d.Decode(&value) != nil {
+	value, err := plainjson.Decode(args)
+	if err != nil {
 		return "(not JSON)"
 	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if e.Encode(r.value(value, most, 0)) != nil {
+	out, err := plainjson.Encode(r.value(value, most, 0))
+	if err != nil {
 		return "(not JSON)"
 	}
-	return cut(strings.TrimSpace(out.String()), most.all)
+	return cut(string(out), most.all)
 }
 
 func (r cleaner) value(v any, most limits, depth int) any {

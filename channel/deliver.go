@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/session"
 )
@@ -264,7 +265,7 @@ func (a *account) deliverOne(ctx context.Context, l outbox.Letter) bool {
 		}
 		// The reply has arrived: nothing else may be done with the letter.
 		a.log.ErrorContext(ctx, "a reply that was sent cannot be marked", "channel", a.Name, "item", l.ID, "error", err)
-		if !sleep(going, pause) {
+		if !sleep.For(going, pause) {
 			return false
 		}
 	}
@@ -422,7 +423,7 @@ func (a *account) complete(ctx context.Context, editor Editor, to Address, id, t
 		if wait > brief {
 			return fmt.Errorf("edits wait for %s", wait.Round(time.Second))
 		}
-		if wait > 0 && !sleep(ctx, wait) {
+		if !sleep.For(ctx, wait) {
 			return ctx.Err()
 		}
 		err := editor.Edit(ctx, to, id, text)

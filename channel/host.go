@@ -29,6 +29,7 @@ import (
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -293,7 +294,7 @@ func claim(ctx context.Context, shared store.Shared, key session.Key) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		if !sleep(ctx, firstPause) {
+		if !sleep.For(ctx, firstPause) {
 			return ctx.Err()
 		}
 	}
@@ -336,7 +337,7 @@ func (a *account) run(ctx context.Context) {
 			wait = lastPause
 		}
 		a.log.WarnContext(ctx, "a channel has lost its connection", "channel", a.Name, "error", err, "again_in", wait)
-		if !sleep(ctx, wait) {
+		if !sleep.For(ctx, wait) {
 			break
 		}
 		pause = min(2*pause, lastPause)
@@ -535,16 +536,4 @@ type place struct {
 func (p place) raw() json.RawMessage {
 	raw, _ := json.Marshal(p) // texts
 	return raw
-}
-
-// sleep waits, and reports whether ctx goes on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

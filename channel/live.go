@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/channel/markup"
 	"github.com/etui-run/etui/channel/rest"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -87,7 +88,7 @@ func (a *account) follow(to Address) *live {
 				mark(true)
 				defer mark(false)
 			}
-			if !sleep(ctx, editing) {
+			if !sleep.For(ctx, editing) {
 				return
 			}
 		}

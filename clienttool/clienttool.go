@@ -75,6 +75,25 @@ type Offer struct {
 	checked bool // hundreds of tools take a part of a millisecond
 }
 
+// Choose takes a choice of the tools as OpenAI's protocols write it, and reports whether it is known.
+func (o *Offer) Choose(choice string) bool {
+	switch choice {
+	case "", "auto":
+	case None:
+		o.None = true
+	case "required", "any":
+		o.Required = true
+	default:
+		return false
+	}
+	return true
+}
+
+// Keep leaves only the tools with these names.
+func (o *Offer) Keep(names map[string]bool) {
+	o.Tools = slices.DeleteFunc(o.Tools, func(t Tool) bool { return !names[t.Name] })
+}
+
 // Check reports the first thing in o that is beyond the limits, or that no model accepts. An offer that has
 // passed is not checked again: its tools must not change then.
 func (o *Offer) Check() error {

@@ -26,6 +26,7 @@ import (
 
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 )
@@ -399,10 +400,8 @@ func (e *Embedder) run(ctx context.Context) {
 			continue
 		}
 		e.outage.failed(err)
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, wait) {
 			return
-		case <-time.After(wait):
 		}
 		wait = min(2*wait, maxPause)
 		e.request()

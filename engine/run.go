@@ -195,7 +195,7 @@ func (r *turnRun) asks(ctx context.Context) *turn.Input {
 			r.receiveOutcome(turn.Outcome{Call: call, Result: result})
 		}
 		if (j.agent.Steer || in.Plan != nil) && r.mail.Outcome == nil {
-			in.Steer = func() []turn.Steered { return r.steering(ctx) }
+			in.Steer = func() []turn.Interjection { return r.steering(ctx) }
 		}
 	}
 	return &in
@@ -204,7 +204,7 @@ func (r *turnRun) asks(ctx context.Context) *turn.Input {
 // posted reports whether a reply only repeats what the turn has posted.
 func (r *turnRun) posted(ctx context.Context, done *turn.Done) bool {
 	j := r.job
-	return slices.ContainsFunc(done.Used, func(u turn.Used) bool { return u.Tool == outbox.PostTool }) &&
+	return slices.ContainsFunc(done.Used, func(u turn.ToolUse) bool { return u.Tool == outbox.PostTool }) &&
 		j.engine.outbox.Posted(ctx, store.Item{ID: j.item.ID, Session: j.key}, done.Reply)
 }
 

@@ -27,7 +27,7 @@ func taken(lang string) *turn.Done {
 // mailbox, while they are texts of the same sender, from the same place and with the same
 // wishes. While a workflow runs, it also takes a person's choice of the skill. Any other
 // message, and what comes after it, has a turn of its own.
-func (r *turnRun) steering(ctx context.Context) (list []turn.Steered) {
+func (r *turnRun) steering(ctx context.Context) (list []turn.Interjection) {
 	j := r.job
 	// What comes when the sender has gone ends the turn.
 	if j.engine.box.Waiting(j.key) == 0 || j.unheard.Load() && j.engine.box.Answers.Senders(j.item.ID) < 2 {
@@ -47,7 +47,7 @@ func (r *turnRun) steering(ctx context.Context) (list []turn.Steered) {
 		if err != nil || i.Holder != j.engine.holder {
 			break
 		}
-		steered := turn.Steered{Text: next.Text, Item: i.ID}
+		steered := turn.Interjection{Text: next.Text, Item: i.ID}
 		if name, ok := strings.CutPrefix(next.Text, message.Switch+" "); ok &&
 			(r.mail.Workflow != "" || r.session.Flow.Runs()) {
 			next.Skill = strings.TrimSpace(name)

@@ -111,7 +111,7 @@ func (e *erasure) session(ctx context.Context, s session.Summary) error {
 	// The next request is built anew from what is left.
 	state.Sent, state.Summary, state.Front = 0, "", session.Front{}
 	state.Awaits = slices.DeleteFunc(state.Awaits, func(a session.Await) bool { return e.is(a.User) })
-	state.Granted = slices.DeleteFunc(state.Granted, func(g session.Granted) bool { return e.is(g.User) || e.is(g.By) })
+	state.Granted = slices.DeleteFunc(state.Granted, func(g session.Grant) bool { return e.is(g.User) || e.is(g.By) })
 	if state.Flow.Runs() { // as when somebody stops it
 		state.Skill = state.Flow.Before
 	}

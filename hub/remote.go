@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/jsonsize"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -129,10 +129,8 @@ func (r *remote) get(ctx context.Context, address string) (*http.Response, error
 		case attempt == maxAttempts || wait > maxWait:
 			return nil, r.unavailable(fmt.Errorf("too many requests; try again in %s", max(wait, time.Second)))
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, wait) {
 			return nil, r.unavailable(ctx.Err())
-		case <-time.After(wait):
 		}
 	}
 }
@@ -155,8 +153,8 @@ func (r *remote) unavailable(err error) error {
 // delay returns how long the server asks to wait; a second if it does not say.
 func delay(h http.Header) (wait time.Duration, asked bool) {
 	for _, name := range []string{"Retry-After", "RateLimit-Reset"} {
-		if seconds, err := strconv.Atoi(h.Get(name)); err == nil && seconds >= 0 {
-			return time.Duration(min(seconds, 1<<20)) * time.Second, true
+		if wait, asked = sleep.Asked(h.Get(name), time.Now()); asked {
+			return wait, true
 		}
 	}
 	return time.Second, false

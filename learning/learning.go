@@ -88,7 +88,7 @@ type Question struct {
 
 // Keep records what a turn was asked and which tools answered, if turns are kept
 // and this one used a tool. The turn does not wait for the record.
-func (l *Learner) Keep(q Question, used []turn.Used) {
+func (l *Learner) Keep(q Question, used []turn.ToolUse) {
 	if !l.config.Keep || l.config.Log == nil || q.Text == "" || len(used) == 0 || !l.config.Guests && q.Guest {
 		return
 	}
@@ -117,7 +117,7 @@ func (l *Learner) Keep(q Question, used []turn.Used) {
 const maxLearnt = 5
 
 // learn records which tools a turn used, and the searches that led to them.
-func learn(t *usage.Turn, used []turn.Used) {
+func learn(t *usage.Turn, used []turn.ToolUse) {
 	for _, u := range used {
 		list := &t.Tools
 		if u.Failed {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -45,10 +46,7 @@ func (b *Box) work(i store.Item, why error, place *Place) {
 		if unwrote {
 			until = b.life
 		}
-		select {
-		case <-time.After(pause):
-		case <-until.Done():
-		}
+		sleep.For(until, pause)
 		if until.Err() != nil {
 			b.HandOver(i, session.ErrSuspended)
 			return

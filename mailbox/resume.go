@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -115,9 +115,7 @@ func (w *resuming) again(ctx context.Context) error {
 		if len(keys) == 0 {
 			return ctx.Err()
 		}
-		select {
-		case <-time.After(LastPause):
-		case <-ctx.Done():
+		if !sleep.For(ctx, LastPause) {
 			return ctx.Err()
 		}
 		w.later.Store(true)
@@ -184,9 +182,7 @@ func (b *Box) resumeUntil(ctx context.Context, key session.Key, once bool) (done
 			b.config.Log.ErrorContext(ctx, "a session could not be resumed", "session", key, "error", err)
 			return panicked
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if !sleep.For(ctx, pause) {
 			return true
 		}
 	}

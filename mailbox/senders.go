@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -98,9 +99,7 @@ func (b *Box) LineUp(ctx context.Context, item int64, keyed, repeated bool) (con
 			if b.shared == nil {
 				return
 			}
-			select {
-			case <-time.After(LookAgain):
-			case <-looking.Done():
+			if !sleep.For(looking, LookAgain) {
 				return
 			}
 		}

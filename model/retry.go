@@ -6,12 +6,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
 	"github.com/failsafe-go/failsafe-go/failsafehttp"
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
+
+	"github.com/etui-run/etui/internal/sleep"
 )
 
 // retryPolicy uses failsafe's loop and its rules for what may be retried. The delays
@@ -59,12 +60,5 @@ func RetryAfter(resp *http.Response, now time.Time) (time.Duration, bool) {
 	if resp == nil || resp.StatusCode < http.StatusBadRequest {
 		return 0, false
 	}
-	value := resp.Header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil && seconds >= 0 {
-		return time.Duration(min(seconds, 1<<30)) * time.Second, true
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(at.Sub(now), 0), true
-	}
-	return 0, false
+	return sleep.Asked(resp.Header.Get("Retry-After"), now)
 }

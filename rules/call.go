@@ -1,13 +1,13 @@
 package rules
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/rules/internal/shelltext"
 )
 
@@ -25,10 +25,8 @@ func newCall(raw json.RawMessage) (*call, error) {
 	if raw == nil {
 		return nil, errNoCall
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var value any
-	if err := d.Decode(&value); err != nil {
+	value, err := plainjson.Decode(raw)
+	if err != nil {
 		return nil, fmt.Errorf("the arguments are not JSON: %w", err)
 	}
 	args, ok := numbers(value).(map[string]any)

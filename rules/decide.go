@@ -42,15 +42,15 @@ type Decision struct {
 	Depends bool
 }
 
-// Refused is the error of a call that may not run. Its text is for the model and the
+// Refusal is the error of a call that may not run. Its text is for the model and the
 // user: it names no rules.
-type Refused struct {
+type Refusal struct {
 	// Name is the tool or the skill.
 	Name string
 	Decision
 }
 
-func (e *Refused) Error() string {
+func (e *Refusal) Error() string {
 	if e.Effect == Ask {
 		return fmt.Sprintf("%s was not called: the call needs an approval, and nobody can give it here. The operator can allow it under policy in etui.yaml", e.Name)
 	}

@@ -77,7 +77,7 @@ func TestDecide(t *testing.T) {
 		if !strings.HasPrefix(d.Reason, want.reason) {
 			t.Errorf("%s: the reason is %q, want %q", want.name, d.Reason, want.reason)
 		}
-		refused := &rules.Refused{Name: want.name, Decision: d}
+		refused := &rules.Refusal{Name: want.name, Decision: d}
 		if text := refused.Error(); strings.Contains(text, "rule") || strings.Contains(text, "Telegram") {
 			t.Errorf("the model reads %s", text)
 		}

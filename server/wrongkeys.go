@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/etui-run/etui/internal/sleep"
 )
 
 const (
@@ -51,10 +53,7 @@ func (k *wrongKeys) wait(ctx context.Context, from netip.Prefix) {
 	if t == nil {
 		return
 	}
-	select {
-	case <-time.After(slow):
-	case <-ctx.Done():
-	}
+	sleep.For(ctx, slow)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	t.held--

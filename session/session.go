@@ -64,7 +64,7 @@ type State struct {
 	// Awaits are the calls that wait for something from outside.
 	Awaits []Await `json:"awaits,omitempty"`
 	// Granted are approvals that count for the session.
-	Granted []Granted `json:"granted,omitempty"`
+	Granted []Grant `json:"granted,omitempty"`
 	// Reply is the host's own record of where the newest message came from that wants its
 	// reply delivered there; empty when none did.
 	Reply json.RawMessage `json:"reply,omitempty"`
@@ -151,9 +151,9 @@ const (
 // Known reports whether l is one of them.
 func (l Lasts) Known() bool { return l == Once || l == ForSession || l == Always }
 
-// Granted is an approval that counts for a session: calls of a tool by a user run
+// Grant is an approval that counts for a session: calls of a tool by a user run
 // without asking, as long as the tool's definition has the hash.
-type Granted struct {
+type Grant struct {
 	Tool string `json:"tool"`
 	Hash string `json:"hash,omitempty"`
 	User string `json:"user,omitempty"`

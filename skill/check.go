@@ -2,7 +2,6 @@ package skill
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/form"
+	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
 )
@@ -145,8 +145,6 @@ func (r *reader) jsonScalar(b *bytes.Buffer, n *yaml.Node, path string) {
 
 // text writes a JSON string.
 func text(b *bytes.Buffer, s string) {
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a text always marshals
-	b.Truncate(b.Len() - 1)
+	raw, _ := plainjson.Encode(s) // a text always marshals
+	b.Write(raw)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -296,10 +297,7 @@ func (p *Publisher) retire(c io.Closer, l *lease) {
 	}
 	p.working.Go(func() {
 		defer panics.Log(p.config.Log, "closing a replaced skill")
-		select {
-		case <-p.ctx.Done():
-		case <-time.After(wait):
-		}
+		sleep.For(p.ctx, wait)
 		l.end()
 		if err := c.Close(); err != nil {
 			p.config.Log.Warn("closing a replaced skill", "error", err)

@@ -21,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/plainjson"
 )
 
 // Tool is a function that a model can call.
@@ -207,10 +208,11 @@ func (d Definition) Compile() (*Schema, error) {
 
 // Respell returns arguments with the names of properties that the tool knows.
 func (d Definition) Respell(args json.RawMessage) json.RawMessage {
-	var value any
-	decoder := json.NewDecoder(bytes.NewReader(args))
-	decoder.UseNumber()
-	if len(d.Spellings) == 0 || decoder.Decode(&value) != nil {
+	if len(d.Spellings) == 0 {
+		return args
+	}
+	value, err := plainjson.Decode(args)
+	if err != nil {
 		return args
 	}
 	respelled, err := json.Marshal(respell(value, d.Spellings))

@@ -76,8 +76,8 @@ type gate struct {
 	session  session.Key
 	selector *selection.Selector // of the turn
 	selected *selection.Selection
-	approved []session.Granted // for the session
-	waits    bool              // calls may wait for approval
+	approved []session.Grant // for the session
+	waits    bool            // calls may wait for approval
 }
 
 // moment is one state of tools, rules and people. A call is judged by one of them, so that
@@ -241,7 +241,7 @@ func (g *gate) judge(ctx context.Context, a rules.Attempt, record audit.Decision
 	case asked:
 		return fmt.Errorf("%s was not called: %s", record.Tool, d.Reason)
 	}
-	return &rules.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
+	return &rules.Refusal{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
 }
 
 // digestOf tells arguments apart.

@@ -136,7 +136,7 @@ func TestAdmission(t *testing.T) {
 			}
 			// Without a model it is the same.
 			direct, err := b.Call(t.Context(), in, c.call.Name, c.call.Arguments)
-			var refused *rules.Refused
+			var refused *rules.Refusal
 			if strings.Contains(c.says, "policy") && c.call.Name != "use_skill" && d.Skill == "" && (!errors.As(err, &refused) || !strings.Contains(direct.Text, c.says)) {
 				t.Errorf("called: %+v, %v", direct, err)
 			}

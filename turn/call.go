@@ -212,7 +212,7 @@ func (c *calls) result(j *job) chat.Message {
 			workflow.Observe(c.conv.state.Flow, name, j.result)
 		}
 		c.conv.done.Used = append(c.conv.done.Used,
-			Used{Tool: name, Failed: j.result.Failed, Version: j.entry.Hash(), Searches: c.found[name]})
+			ToolUse{Tool: name, Failed: j.result.Failed, Version: j.entry.Hash(), Searches: c.found[name]})
 	}
 	for name, queries := range j.found {
 		if c.found == nil {

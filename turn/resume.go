@@ -305,7 +305,7 @@ func (c *calls) heed(said session.Answer, a *session.Await, call string) {
 	said.Question, said.Resume, said.Hash, said.Digest, said.Call = a.Question, a.Resume, a.Hash, a.Digest, call
 	state.Turn.Answers = append(state.Turn.Answers, said)
 	if said.Approved && said.Lasts == session.ForSession && a.Question == "" {
-		granted := append(state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})
+		granted := append(state.Granted, session.Grant{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})
 		state.Granted = granted[max(0, len(granted)-maxGranted):]
 	}
 	state.Awaits = without(state.Awaits, a.Call)

@@ -214,7 +214,7 @@ type Input struct {
 	Again bool
 	// Steer returns what the sender wrote since the turn began, to be taken into it. It is
 	// called between two rounds. Nil means that nothing is taken in.
-	Steer func() []Steered
+	Steer func() []Interjection
 	// Late receives the outcome of a call that goes on after its turn. It may be called
 	// at any time, from any goroutine. Nil makes tools finish before they return, and so
 	// does a workflow that runs.
@@ -274,10 +274,10 @@ type Step struct {
 	Taken int64
 }
 
-// Steered is a message that came while the turn of an earlier one ran, and is taken into
+// Interjection is a message that came while the turn of an earlier one ran, and is taken into
 // that turn. Item is its ID in the host's inbox. Skill, when not nil, is the toolset that a
 // person chose for all phases of the workflow that runs; empty gives each phase its own again.
-type Steered struct {
+type Interjection struct {
 	Text  string
 	Skill *string
 	Item  int64
@@ -318,7 +318,7 @@ type Done struct {
 	// none when it could.
 	CacheBreaks []Break `json:"cache_breaks,omitempty"`
 	// Used are the tools that the calls reached, in the order of the calls.
-	Used []Used `json:"used,omitempty"`
+	Used []ToolUse `json:"used,omitempty"`
 	// Flow is the run of a workflow in the session, as the turn left it, without its
 	// evidence; nil when there is none.
 	Flow *session.Flow `json:"flow,omitempty"`
@@ -328,8 +328,8 @@ type Done struct {
 	Tokens selection.Tokens `json:"tokens"`
 }
 
-// Used is a tool that a call reached, by whatever name the model called it.
-type Used struct {
+// ToolUse is a tool that a call reached, by whatever name the model called it.
+type ToolUse struct {
 	Tool string `json:"tool"`
 	// Failed reports that the call did not do its work.
 	Failed bool `json:"failed,omitempty"`

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/sleep"
 )
 
 const (
@@ -503,10 +504,7 @@ func (s *session) hand(ctx context.Context, to channel.Receiver, in channel.Inco
 			s.c.log.ErrorContext(ctx, "a message on IRC is lost: it could not be stored", "error", err)
 			return
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		sleep.For(ctx, pause)
 	}
 	s.c.taken.Put(in.ID, struct{}{})
 	s.mu.Lock()

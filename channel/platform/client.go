@@ -21,7 +21,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/sleep"
 )
 
 // Config says how a platform's API is reached.
@@ -306,26 +308,16 @@ func encode(body any) (content [][]byte, mediaType string, err error) {
 		content, mediaType = b.end()
 		return content, mediaType, nil
 	}
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false) // it would make six bytes of one, and WeCom refuses \u003c
-	err = e.Encode(body)
-	return [][]byte{bytes.TrimSuffix(text.Bytes(), []byte{'\n'})}, "application/json", err
+	text, err := plainjson.Encode(body) // WeCom refuses \u003c
+	return [][]byte{text}, "application/json", err
 }
 
 // Sleep waits for a time, unless ctx ends before.
 func Sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
+	if !sleep.For(ctx, d) {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return nil
 }
 
 // Word is a text of a server in one short line.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/sleep"
 )
 
 // Failure is an answer of a platform that says no.
@@ -146,13 +147,11 @@ func Fail(f Failure, codes Refusals) error {
 
 // RetryAfter reads a number of seconds or a date, at most an hour away.
 func RetryAfter(s string) (time.Duration, bool) {
-	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < math.MaxInt64 { // beyond that it is a mistake
-		return Seconds(n), true
+	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= math.MaxInt64 { // it is a mistake
+		return 0, false
 	}
-	if at, err := http.ParseTime(s); err == nil {
-		return min(max(time.Until(at), 0), maxWait), true
-	}
-	return 0, false
+	wait, ok := sleep.Asked(s, time.Now())
+	return min(wait, maxWait), ok
 }
 
 // Seconds is a number of seconds, at most an hour; 0 if it is negative or no number.

@@ -28,10 +28,9 @@ const maxChunk = 512 << 10
 // that needs no right to write by oneself (aibot_respond_msg). All others, and this one if that fails,
 // are messages to the chat (aibot_send_msg).
 func (b *Bot) Send(ctx context.Context, m channel.Outgoing) (string, error) {
-	to, group := strings.CutPrefix(m.To.Chat, "group:")
-	if !name(to) {
-		return "", fmt.Errorf("%w: %q names no member and no group of WeCom", channel.ErrGone,
-			printable.Line(m.To.Chat, 80))
+	to, group, err := target(m.To.Chat)
+	if err != nil {
+		return "", err
 	}
 	c := b.open.Load()
 	if c == nil {

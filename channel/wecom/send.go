@@ -30,9 +30,9 @@ const (
 
 // Send implements [channel.Channel].
 func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
-	to, group := strings.CutPrefix(m.To.Chat, "group:")
-	if !name(to) {
-		return "", fmt.Errorf("%w: %q names no member and no group of WeCom", channel.ErrGone, printable.Line(m.To.Chat, 80))
+	to, group, err := target(m.To.Chat)
+	if err != nil {
+		return "", err
 	}
 	return c.sent.Each(m, compose(m, group), func(part channel.Outgoing) (string, error) {
 		switch {
@@ -51,6 +51,14 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 		}
 		return c.send(ctx, to, group, "text", map[string]string{"content": text})
 	})
+}
+
+// target returns the member or the group of a chat.
+func target(at string) (to string, group bool, err error) {
+	if to, group = strings.CutPrefix(at, "group:"); !name(to) {
+		err = fmt.Errorf("%w: %q names no member and no group of WeCom", channel.ErrGone, printable.Line(at, 80))
+	}
+	return to, group, err
 }
 
 // compose returns the messages of the platform that make up a message: a text, cards with

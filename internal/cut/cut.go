@@ -40,6 +40,25 @@ func Line(text string, limit int) string {
 	return text
 }
 
+// Words shortens a text to a number of characters, at a space if there is one near.
+func Words(text string, limit int) string {
+	if len(text) <= limit || utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	if limit == 0 {
+		return ""
+	}
+	end := 0
+	for range limit - 1 {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		end += size
+	}
+	if i := strings.LastIndexAny(text[:end], " \n"); i > end-40 && i > 0 {
+		end = i
+	}
+	return strings.TrimRight(text[:end], " \n") + "…"
+}
+
 // Bytes shortens text to at most limit bytes, between characters.
 func Bytes(text string, limit int) string {
 	if len(text) <= limit {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/kaptinlin/jsonrepair"
 )
 
@@ -93,45 +94,15 @@ func unquoted(args json.RawMessage) (_ json.RawMessage, quoted bool) {
 	return args, false
 }
 
-// duplicate finds a key that an object has twice. JSON parsers differ in the value that
+// duplicate finds a key that an object of valid JSON has twice. JSON parsers differ in the value that
 // they take, so that a tool might read another one than was judged.
 func duplicate(args json.RawMessage) (key string, found bool) {
-	type object struct {
-		keys  map[string]bool // nil in a list
-		value bool            // a value comes next, not a key
+	var syntax *jsontext.SyntacticError
+	d := jsontext.NewDecoder(bytes.NewReader(args), jsontext.AllowInvalidUTF8(true))
+	if errors.As(d.SkipValue(), &syntax) && errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
+		return syntax.JSONPointer.LastToken(), true
 	}
-	var open []object
-	d := json.NewDecoder(bytes.NewReader(args))
-	for {
-		token, err := d.Token()
-		if err != nil {
-			return "", false // the end: it is valid JSON
-		}
-		var in *object
-		if len(open) > 0 {
-			in = &open[len(open)-1]
-		}
-		text, isText := token.(string)
-		switch {
-		case token == json.Delim('}') || token == json.Delim(']'):
-			open = open[:len(open)-1]
-			continue
-		case in != nil && in.keys != nil && !in.value && isText:
-			if in.keys[text] {
-				return text, true
-			}
-			in.keys[text], in.value = true, true
-			continue
-		case in != nil:
-			in.value = false
-		}
-		switch token {
-		case json.Delim('{'):
-			open = append(open, object{keys: map[string]bool{}})
-		case json.Delim('['):
-			open = append(open, object{})
-		}
-	}
+	return "", false
 }
 
 // cutOff reports whether JSON ends inside a text in double quotes, or after a

@@ -145,19 +145,7 @@ func (m *Model) ask(ctx context.Context, req model.Request, names endpoint.Decla
 
 // Models returns the names of the models that the API lists, the newest first.
 func (m *Model) Models(ctx context.Context) ([]string, error) {
-	var list struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	if err := m.api.Get(ctx, "v1/models", &list, "something answers, but not with a list of models as Anthropic's API does"); err != nil {
-		return nil, err
-	}
-	names := make([]string, len(list.Data))
-	for i, d := range list.Data {
-		names[i] = d.ID
-	}
-	return names, nil
+	return m.api.Models(ctx, "v1/models", "something answers, but not with a list of models as Anthropic's API does")
 }
 
 // Check reports whether the API can be reached, takes the key and knows the model. It

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,24 @@ import (
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 )
+
+// Models returns the names in the list of models at a path. If the answer is something else, the error
+// says what otherwise says.
+func (e *Endpoint) Models(ctx context.Context, path, otherwise string) ([]string, error) {
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := e.Get(ctx, path, &list, otherwise); err != nil {
+		return nil, err
+	}
+	names := make([]string, len(list.Data))
+	for i, d := range list.Data {
+		names[i] = strings.TrimPrefix(d.ID, "models/") // as Gemini lists them
+	}
+	return names, nil
+}
 
 // Offers says that a provider that lists these models has one. Otherwise the error names the nearest.
 // Ollama's list has the tag behind a name, and Gemini's a folder before it.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/model"
 )
 
@@ -160,10 +161,7 @@ func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read 
 				return
 			}
 			e.config.Log.WarnContext(ctx, "an answer broke off before its text; it is asked for again", slog.Any("error", described))
-			select {
-			case <-ctx.Done():
-			case <-time.After(firstWait << min(tries, 4)):
-			}
+			sleep.For(ctx, firstWait<<min(tries, 4))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/model"
 )
 
@@ -112,8 +113,8 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 			return
 		}
 		for e := range step.events() {
-			if err := sleep(ctx, step.Delay); err != nil {
-				yield(model.Event{}, err)
+			if !sleep.For(ctx, step.Delay) {
+				yield(model.Event{}, ctx.Err())
 				return
 			}
 			if len(e.State) > 0 {
@@ -190,16 +191,4 @@ func (s Step) wait(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	return ctx.Err()
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+
+	"github.com/etui-run/etui/internal/plainjson"
 )
 
 // object is a JSON object of a provider's protocol.
@@ -14,13 +16,11 @@ type object map[string]any
 
 // marshal writes JSON as providers do, without escaping characters.
 func marshal(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	raw, err := plainjson.Encode(v)
+	if err != nil {
 		panic(err) // a mistake of this package
 	}
-	return bytes.TrimRight(b.Bytes(), "\n")
+	return raw
 }
 
 // strict decodes JSON and rejects unknown fields.

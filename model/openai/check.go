@@ -12,20 +12,7 @@ import (
 // Models returns the names of the models that the server lists. A server without a list is
 // [model.ErrNoModel].
 func (m *Model) Models(ctx context.Context) ([]string, error) {
-	var list struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	err := m.server.Get(ctx, "models", &list, "something answers, but not with a list of models as OpenAI's API does"+m.hint())
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, len(list.Data))
-	for i, d := range list.Data {
-		names[i] = strings.TrimPrefix(d.ID, "models/") // as Gemini lists them
-	}
-	return names, nil
+	return m.server.Models(ctx, "models", "something answers, but not with a list of models as OpenAI's API does"+m.hint())
 }
 
 // Check reports whether the server can be reached, takes the key and lists the model. It

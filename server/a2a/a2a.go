@@ -174,20 +174,17 @@ func (s *Server) OnSendMessage(ctx context.Context, params *a2a.MessageSendParam
 
 // OnSendMessageStream implements [a2asrv.RequestHandler].
 func (s *Server) OnSendMessageStream(ctx context.Context, params *a2a.MessageSendParams) iter.Seq2[a2a.Event, error] {
-	return func(yield func(a2a.Event, error) bool) {
-		t, err := s.begin(ctx, params)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		s.follow(ctx, t, yield)
-	}
+	return s.stream(ctx, func() (*task, error) { return s.begin(ctx, params) })
 }
 
 // OnResubscribeToTask implements [a2asrv.RequestHandler].
 func (s *Server) OnResubscribeToTask(ctx context.Context, params *a2a.TaskIDParams) iter.Seq2[a2a.Event, error] {
+	return s.stream(ctx, func() (*task, error) { return s.mine(ctx, params.ID) })
+}
+
+func (s *Server) stream(ctx context.Context, find func() (*task, error)) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		t, err := s.mine(ctx, params.ID)
+		t, err := find()
 		if err != nil {
 			yield(nil, err)
 			return

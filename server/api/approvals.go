@@ -83,13 +83,7 @@ func (a *API) AnswerOwn(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	said, err := in.said("")
-	if err != nil {
-		wire.Fail(w, err)
-		return
-	}
-	found, err := a.engine.Answers().Give(r.Context(), m, r.PathValue("id"), said, false)
-	wire.Answer(w, found, err)
+	a.answer(w, r, m, in.ApprovalAnswer, "", false)
 }
 
 // Answer answers what waits, as an operator, whose answer always counts.
@@ -98,12 +92,16 @@ func (a *API) Answer(w http.ResponseWriter, r *http.Request) {
 	if !wire.Read(w, r, &in) {
 		return
 	}
-	said, err := in.said(wire.CallerOf(r).Name())
+	a.answer(w, r, engine.Message{}, in, wire.CallerOf(r).Name(), true)
+}
+
+func (a *API) answer(w http.ResponseWriter, r *http.Request, m engine.Message, in ApprovalAnswer, by string, operator bool) {
+	said, err := in.said(by)
 	if err != nil {
 		wire.Fail(w, err)
 		return
 	}
-	found, err := a.engine.Answers().Give(r.Context(), engine.Message{}, r.PathValue("id"), said, true)
+	found, err := a.engine.Answers().Give(r.Context(), m, r.PathValue("id"), said, operator)
 	wire.Answer(w, found, err)
 }
 
@@ -112,11 +110,11 @@ func (a *API) Revoke(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); !ok {
 		return
 	}
-	err := a.engine.Approvals().Grants.Revoke(r.Context(), r.PathValue("id"))
-	if err != nil {
-		wire.Fail(w, err)
-		return
+	grants := a.engine.Approvals().Grants
+	err := grants.Revoke(r.Context(), r.PathValue("id"))
+	var left []approval.Grant
+	if err == nil {
+		left, err = grants.List(r.Context())
 	}
-	left, err := a.engine.Approvals().Grants.List(r.Context())
 	wire.Answer(w, left, err)
 }

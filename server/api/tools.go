@@ -158,7 +158,7 @@ func (a *API) Call(w http.ResponseWriter, r *http.Request) {
 	}
 	result, err := a.engine.Call(tool.WithHost(r.Context(), host), m, r.PathValue("name"), c.Arguments)
 	var mismatch *tool.Mismatch
-	var refused *rules.Refused
+	var refused *rules.Refusal
 	var question *tool.Question
 	switch {
 	case c.Asks && errors.As(err, &question):

@@ -319,7 +319,7 @@ func refuse(text string) *mcp.CallToolResult {
 // and the data that the tool gave. A call that failed, or was refused, says so to the model.
 func answer(result chat.Result, err error) *mcp.CallToolResult {
 	var mismatch *tool.Mismatch
-	var refused *rules.Refused
+	var refused *rules.Refusal
 	if err != nil && !result.Failed && !errors.Is(err, turn.ErrNoTool) && !errors.As(err, &mismatch) &&
 		!errors.As(err, &refused) && skill.Kind(err) == "" {
 		_, problem := wire.ProblemOf(err)

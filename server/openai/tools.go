@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/etui-run/etui/clienttool"
 	"github.com/etui-run/etui/turn"
@@ -90,19 +89,13 @@ func (o offer) choose(into *clienttool.Offer) error {
 				allowed[n.Function.Name] = true
 			}
 		}
-		into.Tools = slices.DeleteFunc(into.Tools, func(t clienttool.Tool) bool { return !allowed[t.Name] })
+		into.Keep(allowed)
 	case choice.Function != nil:
 		into.Only = choice.Function.Name
 	case choice.Type != "":
 		return unsupported("tool_choice", fmt.Sprintf("tool_choice of type %q is not supported", choice.Type))
 	}
-	switch mode {
-	case "", "auto":
-	case "none":
-		into.None = true
-	case "required", "any":
-		into.Required = true
-	default:
+	if !into.Choose(mode) {
 		return &refusal{"tool_choice", "invalid_request", fmt.Sprintf("tool_choice %q is not none, auto or required", mode)}
 	}
 	return nil

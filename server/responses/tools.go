@@ -3,7 +3,6 @@ package responses
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/clienttool"
@@ -120,17 +119,11 @@ func (t *toolset) choose(into *clienttool.Offer) error {
 		for _, spec := range choice.Tools {
 			allowed[spec.Name] = true
 		}
-		into.Tools = slices.DeleteFunc(into.Tools, func(t clienttool.Tool) bool { return !allowed[t.Name] })
+		into.Keep(allowed)
 	case "function", "custom":
 		into.Only = choice.Name
 	}
-	switch mode {
-	case "", "auto":
-	case "none":
-		into.None = true
-	case "required":
-		into.Required = true
-	default:
+	if !into.Choose(mode) {
 		return refuse("tool_choice", "tool_choice %q is not none, auto or required", mode)
 	}
 	return nil

@@ -8,11 +8,11 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )
@@ -57,7 +57,7 @@ func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		asked := false
 		f.kind, f.down = skill.ErrProviderUnavailable, status == http.StatusServiceUnavailable
-		f.wait, asked = retryAfter(resp.Header, time.Now())
+		f.wait, asked = sleep.Asked(resp.Header.Get("Retry-After"), time.Now())
 		f.again = asked && f.wait <= maxWait || !asked && f.down && r.replay != tool.Never
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		f.kind, f.down, f.lost, f.again = skill.ErrProviderUnavailable, true, true, r.replay != tool.Never
@@ -79,18 +79,6 @@ var hints = map[int]string{
 	http.StatusForbidden:        ": are the skill's headers right?",
 	http.StatusNotFound:         ": is the skill's endpoint right?",
 	http.StatusMethodNotAllowed: ": is the skill's endpoint right?",
-}
-
-// retryAfter parses the header Retry-After: seconds or a date.
-func retryAfter(header http.Header, now time.Time) (wait time.Duration, ok bool) {
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second, true
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(at.Sub(now), 0), true
-	}
-	return 0, false
 }
 
 const (

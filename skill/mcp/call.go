@@ -16,7 +16,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/cut"
 	"github.com/etui-run/etui/internal/picture"
+	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp/internal/wire"
@@ -73,7 +75,7 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 		cancel()
 		if why, ok := n.held[t.name]; ok {
 			const changed = "its definition has changed and waits for the operator's approval (%s)"
-			return chat.Result{}, t.unavailable(changed, cut(why, 300))
+			return chat.Result{}, t.unavailable(changed, cut.Words(why, 300))
 		}
 		if n.byName[t.name] == nil {
 			return chat.Result{}, t.unavailable("the server does not have this tool any more")
@@ -197,7 +199,7 @@ func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error
 	default:
 		kind, words = skill.ErrExecutionFailed, refusal(answer)
 	}
-	return fmt.Errorf("%s: %w: %s", t.definition.Name, kind, cut(s.redactor.Text(printable.Text(words)), 500))
+	return fmt.Errorf("%s: %w: %s", t.definition.Name, kind, cut.Words(s.redactor.Text(printable.Text(words)), 500))
 }
 
 // refusal says what an error of the protocol says.
@@ -241,7 +243,7 @@ func (s *Server) result(r *sdk.CallToolResult) chat.Result {
 		}
 	}
 	if r.StructuredContent != nil {
-		if data, err := marshal(cleanValue(r.StructuredContent)); err == nil && len(data) <= skill.MaxResult {
+		if data, err := plainjson.Encode(cleanValue(r.StructuredContent)); err == nil && len(data) <= skill.MaxResult {
 			if view.Data = s.redactor.JSON(data); len(words) == 0 {
 				words = append(words, string(view.Data))
 			}
@@ -263,7 +265,7 @@ func (s *Server) result(r *sdk.CallToolResult) chat.Result {
 	}
 	result := chat.Result{Text: text, Failed: failed, Images: pictures}
 	if failed {
-		view.Error = cut(text, 1000)
+		view.Error = cut.Words(text, 1000)
 	}
 	if view.Data != nil || view.Files != nil || view.Error != "" {
 		result.View = view
@@ -291,8 +293,8 @@ func part(c sdk.Content, number int) (text string, file *chat.File) {
 	case *sdk.ResourceLink:
 		text = "resource"
 		for _, part := range []struct{ format, text string }{
-			{" %s", cut(printable.Text(c.URI), 1000)}, {" (%s)", cut(printable.Text(c.Name), 200)},
-			{": %s", cut(printable.Text(c.Description), 1000)},
+			{" %s", cut.Words(printable.Text(c.URI), 1000)}, {" (%s)", cut.Words(printable.Text(c.Name), 200)},
+			{": %s", cut.Words(printable.Text(c.Description), 1000)},
 		} {
 			if part.text != "" {
 				text += fmt.Sprintf(part.format, part.text)
@@ -309,7 +311,8 @@ func part(c sdk.Content, number int) (text string, file *chat.File) {
 		if c.Resource.URI == "" {
 			return printable.Text(c.Resource.Text), nil
 		}
-		return fmt.Sprintf("resource %s:\n%s", cut(printable.Text(c.Resource.URI), 1000), printable.Text(c.Resource.Text)), nil
+		uri := cut.Words(printable.Text(c.Resource.URI), 1000)
+		return fmt.Sprintf("resource %s:\n%s", uri, printable.Text(c.Resource.Text)), nil
 	}
 	return "", nil
 }
@@ -341,7 +344,7 @@ func attached(what string, number int, mediaType, uri string, data []byte) (stri
 		}
 		return r
 	}, name)
-	if name = strings.TrimLeft(cut(name, 80), "."); uri == "" || name == "" || name == "_" {
+	if name = strings.TrimLeft(cut.Words(name, 80), "."); uri == "" || name == "" || name == "_" {
 		name = fmt.Sprintf("%s-%d%s", what, number+1, extension)
 	}
 	return fmt.Sprintf("(%s %s, %s, %d bytes, handed to the user)", what, name, mediaType, len(data)), &chat.File{Name: name, MediaType: mediaType, Data: data}

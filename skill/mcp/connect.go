@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/etui-run/etui/internal/cut"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox"
@@ -115,7 +116,7 @@ func (s *Server) connect(ctx context.Context, m *manner, person string) (c *conn
 	m.legacy = c.version <= wire.Legacy
 	c.manner = *m
 	if info := answer.ServerInfo; c.process != nil && c.program == "" && info != nil {
-		c.program = cut(printable.OneLine(info.Name), 80) + " " + cut(printable.OneLine(info.Version), 80)
+		c.program = cut.Words(printable.OneLine(info.Name), 80) + " " + cut.Words(printable.OneLine(info.Version), 80)
 	}
 	go func() { c.dead <- panics.Try(s.config.Log, "waiting for an MCP server", c.session.Wait) }()
 	return c, nil
@@ -284,17 +285,17 @@ func (s *Server) tell(err error) error {
 	if _, query, ok := strings.Cut(s.file.URL(), "?"); ok && query != "" {
 		text = strings.ReplaceAll(text, query, "...")
 	}
-	return told{err, cut(text, 3000)}
+	return textError{err, cut.Words(text, 3000)}
 }
 
-// told is an error with another text.
-type told struct {
+// textError is an error with another text.
+type textError struct {
 	error
 	text string
 }
 
-func (t told) Error() string { return t.text }
-func (t told) Unwrap() error { return t.error }
+func (t textError) Error() string { return t.text }
+func (t textError) Unwrap() error { return t.error }
 
 // start starts the program of the server.
 func (c *connection) start(s *Server) (sdk.Transport, error) {

@@ -13,6 +13,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/etui-run/etui/internal/cut"
+	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
@@ -71,7 +73,7 @@ func inspect(t *sdk.Tool, identity string) offer {
 		o.definition, o.repairs, o.refused = define(t, identity)
 	}
 	if lost, ok := t.Meta[wire.Repaired].(string); ok {
-		o.repairs = append(o.repairs, "parts that cannot be read were left out: "+cut(printable.OneLine(lost), 100))
+		o.repairs = append(o.repairs, "parts that cannot be read were left out: "+cut.Words(printable.OneLine(lost), 100))
 	}
 	return o
 }
@@ -105,7 +107,9 @@ type said struct {
 }
 
 func define(t *sdk.Tool, identity string) (_ *Definition, repairs []string, _ error) {
-	raw, err := marshal(said{identity, t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, t.Annotations})
+	raw, err := plainjson.Encode(
+		said{identity, t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, t.Annotations},
+	)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,13 +117,17 @@ func define(t *sdk.Tool, identity string) (_ *Definition, repairs []string, _ er
 		return nil, nil, fmt.Errorf("its definition has %d bytes, at most %d are allowed", len(raw), maxDefinition)
 	}
 	hash := sha256.Sum256(raw)
-	d := &Definition{size: len(raw), Hash: "sha256:" + hex.EncodeToString(hash[:]), Server: identity, Title: cut(printable.Text(t.Title), 200), Description: strings.TrimSpace(printable.Text(strings.ToValidUTF8(t.Description[:min(len(t.Description), maxText)], "")))}
+	d := &Definition{
+		size: len(raw), Hash: "sha256:" + hex.EncodeToString(hash[:]), Server: identity,
+		Title:       cut.Words(printable.Text(t.Title), 200),
+		Description: strings.TrimSpace(printable.Text(strings.ToValidUTF8(t.Description[:min(len(t.Description), maxText)], ""))),
+	}
 	if t.Annotations != nil {
-		if d.Annotations, err = marshal(t.Annotations); err != nil {
+		if d.Annotations, err = plainjson.Encode(t.Annotations); err != nil {
 			return nil, nil, err
 		}
-		if a, err := decode(d.Annotations); err == nil {
-			d.Annotations, _ = marshal(cleanValue(a))
+		if a, err := plainjson.Decode(d.Annotations); err == nil {
+			d.Annotations, _ = plainjson.Encode(cleanValue(a))
 		}
 	}
 	if d.Parameters, repairs, err = parameters(t.InputSchema); err != nil {
@@ -143,11 +151,11 @@ func (d *Definition) hide(secrets skill.Redactor) {
 
 // parameters checks, cleans and mends a schema.
 func parameters(schema any) (_ json.RawMessage, repairs []string, _ error) {
-	raw, err := marshal(schema)
+	raw, err := plainjson.Encode(schema)
 	if err != nil {
 		return nil, nil, err
 	}
-	copied, err := decode(raw)
+	copied, err := plainjson.Decode(raw)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -166,11 +174,11 @@ func visible(v any) error {
 	case map[string]any:
 		for name, inner := range v {
 			if printable.Text(name) != name {
-				return fmt.Errorf("its inputSchema has the name %q with hidden characters", cut(printable.Text(name), 80))
+				return fmt.Errorf("its inputSchema has the name %q with hidden characters", cut.Words(printable.Text(name), 80))
 			}
 			if name == "enum" || name == "const" {
-				if raw, _ := marshal(inner); hides(inner) {
-					return fmt.Errorf("its inputSchema has the value %s with hidden characters", cut(printable.Text(string(raw)), 80))
+				if raw, _ := plainjson.Encode(inner); hides(inner) {
+					return fmt.Errorf("its inputSchema has the value %s with hidden characters", cut.Words(printable.Text(string(raw)), 80))
 				}
 			}
 			if err := visible(inner); err != nil {
@@ -227,7 +235,7 @@ func (d *Definition) fit(name, own string, like tool.Definition) tool.Definition
 			like.Description = own + ": " + like.Description // the name that models read says less
 		}
 	}
-	if short := cut(like.Description, maxDescription); short != like.Description {
+	if short := cut.Words(like.Description, maxDescription); short != like.Description {
 		like.Description, like.Body = short, like.Description
 	}
 	if d.destroys(own) {
@@ -242,23 +250,6 @@ func (d *Definition) destroys(name string) bool {
 	if json.Unmarshal(d.Annotations, &hints) == nil && hints.DestructiveHint && !hints.ReadOnlyHint {
 		return true
 	}
-	schema, _ := decode(d.Parameters)
+	schema, _ := plainjson.Decode(d.Parameters)
 	return scan.Destroys(name, schema, d.Title, d.Description)
-}
-
-// marshal writes canonical JSON: sorted names, no needless escapes.
-func marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimRight(b.Bytes(), "\n"), err
-}
-
-// decode parses JSON and keeps numbers as they are written.
-func decode(raw []byte) (v any, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	err = d.Decode(&v)
-	return v, err
 }

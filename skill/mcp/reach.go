@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -239,7 +240,7 @@ func getPrompt(name string) extra {
 		for key, v := range given {
 			if text, ok := v.(string); ok {
 				texts[key] = text
-			} else if raw, err := marshal(v); err == nil {
+			} else if raw, err := plainjson.Encode(v); err == nil {
 				texts[key] = string(raw)
 			}
 		}

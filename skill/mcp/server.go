@@ -17,7 +17,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/etui-run/etui/internal/cut"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
@@ -199,10 +201,7 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 		if tries == 1 {
 			log.WarnContext(ctx, "MCP server is away", "error", err, "retry", pause)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		sleep.For(ctx, pause)
 	}
 }
 
@@ -347,7 +346,7 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program strin
 			o.refused = errors.New("the server lists this name more than once; the first of them counts")
 		case o.refused != nil:
 		case other != "" && other != t.Name:
-			o.refused = fmt.Errorf("models would read the name of its tool %q for it, too", cut(printable.OneLine(other), 80))
+			o.refused = fmt.Errorf("models would read the name of its tool %q for it, too", cut.Words(printable.OneLine(other), 80))
 		case s.code != nil && folded(t.Name) == codeTool:
 			o.refused = errors.New("etui has a tool of this name")
 		case size+o.definition.size > maxDefinitions:
@@ -355,7 +354,7 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program strin
 		}
 		seen[t.Name] = true
 		if o.refused != nil {
-			refused = append(refused, Refused{cut(printable.Text(t.Name), 80), o.refused.Error()})
+			refused = append(refused, Refused{cut.Words(printable.Text(t.Name), 80), o.refused.Error()})
 			continue
 		}
 		taken[s.toolName(t.Name)] = t.Name
@@ -393,7 +392,7 @@ func sentences(repairs map[string][]string) (list []string) {
 		}
 		var names []string
 		for _, name := range named[:min(len(named), maxNamed)] {
-			names = append(names, cut(printable.OneLine(name), 60))
+			names = append(names, cut.Words(printable.OneLine(name), 60))
 		}
 		list = append(list, strings.Join(names, ", ")+more+": "+repair)
 	}

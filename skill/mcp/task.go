@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp/internal/wire"
 )
@@ -79,11 +80,9 @@ func (c *connection) callTask(
 		if t.PollInterval > 0 {
 			pause = min(max(time.Duration(t.PollInterval*float64(time.Millisecond)), pollTaskLeast), pollTaskMost)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, pause) {
 			c.cancelTask(ctx, t.ID)
 			return nil, ctx.Err()
-		case <-time.After(pause):
 		}
 		next, err := sdk.CallCustomMethod[*taskParams, *task](ctx, c.session, taskGet, &taskParams{ID: t.ID})
 		if err != nil {

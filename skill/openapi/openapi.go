@@ -26,6 +26,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/etui-run/etui/internal/form"
+	"github.com/etui-run/etui/internal/plainjson"
 )
 
 // The bounds of a document. One that exceeds them is refused.
@@ -73,7 +74,7 @@ func Read(text []byte, from *url.URL) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.root, err = decode(again)
+	d.root, err = plainjson.Decode(again)
 	return d, err
 }
 
@@ -125,13 +126,6 @@ func quoteVersions(all any) {
 			m[key] = number.String()
 		}
 	}
-}
-
-func decode(raw []byte) (value any, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	err = d.Decode(&value)
-	return value, err
 }
 
 func load(plain []byte, swagger bool) (*openapi3.T, error) {

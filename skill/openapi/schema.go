@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/etui-run/etui/internal/plainjson"
 )
 
 // ofOpenAPI are keywords that JSON Schema does not have, or that tell a model nothing.
@@ -49,7 +51,7 @@ func (in *inliner) schema(ref *openapi3.SchemaRef) map[string]any {
 	if err != nil {
 		return map[string]any{}
 	}
-	value, err := decode(raw)
+	value, err := plainjson.Decode(raw)
 	if err != nil {
 		return map[string]any{}
 	}

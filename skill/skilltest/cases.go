@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )
@@ -286,10 +287,8 @@ func executeSoon(t *testing.T, s skill.Skill, ctx context.Context) (err error) {
 
 // canonical returns JSON with its keys in order and its numbers as written.
 func canonical(t *testing.T, raw []byte) []byte {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
+	v, err := plainjson.Decode(raw)
+	if err != nil {
 		t.Errorf("%.200s is not JSON: %v", raw, err)
 	}
 	out, _ := json.Marshal(v) // decoded JSON always encodes

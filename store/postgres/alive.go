@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -67,10 +68,7 @@ func (p *process) keepAlive(ctx context.Context) {
 			away = true
 			p.db.log.WarnContext(ctx, "the database is away; accepted messages wait", "error", p.db.explain(err))
 		}
-		select {
-		case <-time.After(renewal):
-		case <-ctx.Done():
-		}
+		sleep.For(ctx, renewal)
 	}
 }
 

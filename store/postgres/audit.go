@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/store/internal/trail"
 )
 
@@ -35,9 +36,7 @@ func (s *Store) Calls() audit.Log {
 				if !broken(err) && !clash(err) && !errors.Is(err, driver.ErrBadConn) || ctx.Err() != nil {
 					return s.db.explain(err)
 				}
-				select { // f finds what a commit has added whose answer was lost
-				case <-time.After(again):
-				case <-ctx.Done():
+				if !sleep.For(ctx, again) { // f finds what a commit has added whose answer was lost
 					return s.db.explain(err)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/store/internal/row"
 	"github.com/etui-run/etui/store/internal/trail"
 )
@@ -51,10 +52,8 @@ func (s *Store) setJournal(ctx context.Context) error {
 		if !busy(err) || wait > 2*time.Second {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, wait) {
 			return ctx.Err()
-		case <-time.After(wait):
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store/internal/row"
 	"github.com/etui-run/etui/store/internal/trail"
@@ -319,9 +320,7 @@ func (s *Store) Scrub(ctx context.Context) error {
 		if busy == 0 {
 			return nil
 		}
-		select { // somebody reads the file as it was
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
+		if !sleep.For(ctx, 10*time.Millisecond) { // somebody reads the file as it was
 			return fmt.Errorf("%s: its journal still holds what was removed, because somebody reads the file; remove it again", s.path)
 		}
 	}

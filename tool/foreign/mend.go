@@ -1,7 +1,6 @@
 package foreign
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/internal/ecma"
+	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -64,19 +64,8 @@ func hollow(properties any) any {
 
 // encode writes JSON with sorted names.
 func encode(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // it was read as JSON before
-	return bytes.TrimRight(b.Bytes(), "\n")
-}
-
-// decode reads JSON and keeps numbers as they are written.
-func decode(raw []byte) (v any, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	err = d.Decode(&v)
-	return v, err
+	raw, _ := plainjson.Encode(v) // it was read as JSON before
+	return raw
 }
 
 // mender mends one schema.
@@ -95,12 +84,12 @@ func (m *mender) say(format string, args ...any) { m.said[fmt.Sprintf(format, ar
 // object returns the schema of a tool's arguments as an object, whatever stands in its place.
 func (m *mender) object(schema any) map[string]any {
 	raw := encode(schema)
-	copied, err := decode(raw)
+	copied, err := plainjson.Decode(raw)
 	if err != nil {
 		copied = nil
 	}
 	if text, ok := copied.(string); ok {
-		if inner, err := decode([]byte(text)); err == nil {
+		if inner, err := plainjson.Decode([]byte(text)); err == nil {
 			m.say("the schema was a text that holds JSON")
 			copied = inner
 		}
@@ -461,7 +450,7 @@ func number(m *mender, _ map[string]any, v any, _ int) any {
 		m.say("limits that are no numbers were left out")
 		return nil
 	}
-	n, err := decode([]byte(digits))
+	n, err := plainjson.Decode([]byte(digits))
 	if err != nil {
 		return nil
 	}

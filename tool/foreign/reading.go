@@ -7,8 +7,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/etui-run/etui/internal/cut"
+	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/internal/subschema"
 )
 
@@ -21,7 +22,7 @@ const MaxReading = 12 << 10
 // spellings are the names of properties in the schema by those in the reading; notes say what models
 // do not read.
 func Reading(mended json.RawMessage) (reading json.RawMessage, spellings map[string]string, notes []string) {
-	v, err := decode(mended)
+	v, err := plainjson.Decode(mended)
 	root, ok := v.(map[string]any)
 	if err != nil || !ok {
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil, nil
@@ -176,7 +177,7 @@ func (r *reader) word(key string, v any, depth int) any {
 		return r.schema(v, depth+1)
 	case "description":
 		text, _ := v.(string)
-		if text = cut(text, r.lengths.text); text == "" {
+		if text = cut.Words(text, r.lengths.text); text == "" {
 			return nil
 		}
 		return text
@@ -304,23 +305,4 @@ func (r *reader) shorten(out map[string]any) {
 	if room < 0 {
 		out["required"] = slices.DeleteFunc(required, func(v any) bool { name, _ := v.(string); return named[name] == nil })
 	}
-}
-
-// cut shortens a text to a number of characters, at a space if there is one near.
-func cut(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	if most == 0 {
-		return ""
-	}
-	end := 0
-	for range most - 1 {
-		_, size := utf8.DecodeRuneInString(s[end:])
-		end += size
-	}
-	if i := strings.LastIndexAny(s[:end], " \n"); i > end-40 && i > 0 {
-		end = i
-	}
-	return strings.TrimRight(s[:end], " \n") + "…"
 }

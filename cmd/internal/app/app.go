@@ -31,6 +31,7 @@ import (
 	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/pdf"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/learning"
 	"github.com/etui-run/etui/recall"
@@ -238,9 +239,7 @@ func (a *App) resume(ctx context.Context) {
 				return
 			}
 			a.settings.Log.ErrorContext(ctx, "open turns could not be resumed; etui tries again", "after", pause, "error", err)
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
+			if !sleep.For(ctx, pause) {
 				return
 			}
 		}

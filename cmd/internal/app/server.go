@@ -12,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/sleep"
 )
 
 // Server is an [App] that listens where its configuration says.
@@ -48,10 +49,8 @@ func Listen(ctx context.Context, w *workdir.Workspace, c Config) (*Server, error
 		if time.Since(began) > patience {
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 50*time.Millisecond) {
 			return nil, err
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/sleep"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/secret"
@@ -155,10 +156,8 @@ func (s *skills) settle(ctx context.Context) {
 	for _, one := range s.table.ListEnabled() {
 		server, ok := one.(*mcp.Server)
 		for ok && slices.Contains([]mcp.Phase{mcp.Waiting, mcp.Trying}, server.Status().Phase) {
-			select {
-			case <-ctx.Done():
+			if !sleep.For(ctx, 20*time.Millisecond) {
 				return
-			case <-time.After(20 * time.Millisecond):
 			}
 		}
 	}

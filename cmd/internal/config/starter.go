@@ -1,10 +1,10 @@
 package config
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/etui-run/etui/internal/plainjson"
 )
 
 // Starter is what a first configuration says.
@@ -82,9 +82,6 @@ visibility:
 
 // quoted writes a text as YAML on one line.
 func quoted(text string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(strings.ReplaceAll(text, "${", "$ {")) // a text is always JSON, and JSON is YAML
-	return strings.TrimSpace(b.String())
+	raw, _ := plainjson.Encode(strings.ReplaceAll(text, "${", "$ {")) // a text is always JSON, and JSON is YAML
+	return string(raw)
 }

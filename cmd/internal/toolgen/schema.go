@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/etui-run/etui/internal/plainjson"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -69,13 +70,7 @@ func (p properties) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func (s *schema) text() ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(s)
-	return bytes.TrimSpace(b.Bytes()), err
-}
+func (s *schema) text() ([]byte, error) { return plainjson.Encode(s) }
 
 // field is a field of a struct, as encoding/json sees it.
 type field struct {

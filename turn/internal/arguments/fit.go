@@ -2,13 +2,13 @@
 package arguments
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/internal/plainjson"
 )
 
 // Fit returns arguments that fit a tool's schema. It converts values that have only
@@ -23,12 +23,10 @@ func Fit(e *catalog.Entry, args json.RawMessage) json.RawMessage {
 		return known
 	}
 	var wanted shape
-	var value any
-	d := json.NewDecoder(bytes.NewReader(args))
-	d.UseNumber()
 	// An unexpected part of the schema stays empty and restricts no types.
 	_ = json.Unmarshal(e.Definition.Parameters, &wanted)
-	if d.Decode(&value) != nil {
+	value, err := plainjson.Decode(args)
+	if err != nil {
 		return known
 	}
 	changed, err := json.Marshal(wanted.coerce(value, 0))

@@ -11,12 +11,12 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/internal/jsonsize"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/sleep"
 )
 
 // ErrExpired is the error of a request whose session the service has forgotten. It has done
@@ -87,7 +87,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // post sends a message, and again what the service was too busy for.
-func (s *service) post(r *http.Request, message []byte, a asked) (*http.Response, error) {
+func (s *service) post(r *http.Request, message []byte, a request) (*http.Response, error) {
 	patience := s.patience
 	for times := 1; ; times++ {
 		again := r.Clone(r.Context())
@@ -104,10 +104,8 @@ func (s *service) post(r *http.Request, message []byte, a asked) (*http.Response
 		if patience -= pause; patience < 0 {
 			return nil, err
 		}
-		select {
-		case <-r.Context().Done():
+		if !sleep.For(r.Context(), pause) {
 			return nil, err
-		case <-time.After(pause):
 		}
 	}
 }
@@ -117,14 +115,14 @@ func (e *StatusError) busy() bool {
 	return e.Code == http.StatusTooManyRequests || e.Code == http.StatusServiceUnavailable && e.After > 0
 }
 
-// asked is the request of a message; without an ID, it wants no answer.
-type asked struct {
+// request is the request of a message; without an ID, it wants no answer.
+type request struct {
 	ID     json.RawMessage
 	Method string
 }
 
 // send reads the message of a request and notes it.
-func (s *service) send(r *http.Request) (message []byte, a asked, err error) {
+func (s *service) send(r *http.Request) (message []byte, a request, err error) {
 	if r.Body == nil {
 		return nil, a, nil
 	}
@@ -133,7 +131,7 @@ func (s *service) send(r *http.Request) (message []byte, a asked, err error) {
 	message = augmented(message)
 	s.wire.sent(message)
 	if json.Unmarshal(message, &a) != nil || a.Method == "" {
-		a = asked{} // it is an answer
+		a = request{} // it is an answer
 	}
 	return message, a, err
 }
@@ -144,7 +142,7 @@ func kindOf(r *http.Response) string {
 }
 
 // answer reads the answer to a message, or the beginning of its stream.
-func (s *service) answer(r *http.Request, response *http.Response, a asked) (*http.Response, error) {
+func (s *service) answer(r *http.Request, response *http.Response, a request) (*http.Response, error) {
 	kind := kindOf(response)
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		return response, nil // the client follows it, or does not
@@ -267,7 +265,8 @@ func (s *service) refused(
 		response.StatusCode, response.Body = http.StatusAccepted, http.NoBody
 		return response, nil
 	}
-	status := &StatusError{Code: code, Words: words(raw), After: after(response.Header.Get("Retry-After"))}
+	pause, _ := sleep.Asked(response.Header.Get("Retry-After"), time.Now())
+	status := &StatusError{Code: code, Words: words(raw), After: min(pause, 24*time.Hour).Round(time.Millisecond)}
 	if len(messages) == 1 && code < 500 && !login && !status.busy() {
 		response.Body = io.NopCloser(bytes.NewReader(messages[0]))
 		return response, nil
@@ -304,17 +303,6 @@ func words(raw []byte) string {
 }
 
 var titled = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
-
-// after returns the pause that a header Retry-After asks for; 0 if it asks for none.
-func after(header string) time.Duration {
-	if seconds, err := strconv.ParseFloat(strings.TrimSpace(header), 64); err == nil {
-		return time.Duration(min(max(seconds, 0), 86_400) * float64(time.Second)).Round(time.Millisecond)
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(time.Until(at), 0).Round(time.Second)
-	}
-	return 0
-}
 
 func event(out *bytes.Buffer, message []byte) {
 	out.WriteString("data: ")

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/etui-run/etui/internal/plainjson"
 )
 
 // kind is the type that the protocol wants of a value.
@@ -106,9 +108,6 @@ func textOf(raw json.RawMessage) string {
 
 // encoded returns a value that consists of JSON alone.
 func encoded(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // it was read as JSON before
-	return bytes.TrimRight(b.Bytes(), "\n")
+	raw, _ := plainjson.Encode(v) // it was read as JSON before
+	return raw
 }

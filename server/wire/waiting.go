@@ -59,8 +59,8 @@ type Extender interface {
 	Extend(*Extension)
 }
 
-// asked is the record of a turn that waits, under the digest of its request.
-type asked struct {
+// waitingTurn is the record of a turn that waits, under the digest of its request.
+type waitingTurn struct {
 	// Name is what the client calls the session; Aside says that etui made it for the turn.
 	Name  string `json:"name,omitempty"`
 	Aside bool   `json:"aside,omitempty"`
@@ -113,7 +113,7 @@ type turns struct {
 func (t turns) name() string { return cmp.Or(t.m.Aside, t.m.Session) }
 
 // find returns the record of the turn that the request began before; nil if there is none.
-func (t turns) find(ctx context.Context) (key string, found *asked, err error) {
+func (t turns) find(ctx context.Context) (key string, found *waitingTurn, err error) {
 	list, err := t.engine.Store().Records(ctx, asks)
 	if err != nil || len(list) == 0 {
 		return "", nil, wrapped(err)
@@ -122,7 +122,7 @@ func (t turns) find(ctx context.Context) (key string, found *asked, err error) {
 	by := senderOf(t.m)
 	id, decides := approval.Parse(t.m.Text)
 	for _, r := range list {
-		var a asked
+		var a waitingTurn
 		switch err := json.Unmarshal(r.Value, &a); {
 		case err != nil || a.Sender != by:
 		case r.Key == key:
@@ -208,7 +208,7 @@ func (t turns) again(ctx context.Context) (answered bool, err error) {
 
 // rest answers with the end of a turn that has gone on, once; false means that it has none. A turn that is
 // handed over waits for results of the client, of calls that it may have made before it waited for a person.
-func (t turns) rest(ctx context.Context, key string, found asked, handed bool) (answered bool, err error) {
+func (t turns) rest(ctx context.Context, key string, found waitingTurn, handed bool) (answered bool, err error) {
 	from := found.Before
 	if handed {
 		from = 0
@@ -250,7 +250,7 @@ func (t turns) rest(ctx context.Context, key string, found asked, handed bool) (
 }
 
 // hold keeps what the client does not see of a turn that went on aside and hands calls over.
-func (t turns) hold(ctx context.Context, found asked, done turn.Done) error {
+func (t turns) hold(ctx context.Context, found waitingTurn, done turn.Done) error {
 	if !found.Aside {
 		return nil
 	}
@@ -278,7 +278,7 @@ func afterQuestion(list []chat.Message) int {
 }
 
 // forget removes the record of a turn that is over, and the session that etui made for it.
-func (t turns) forget(ctx context.Context, key string, found asked) error {
+func (t turns) forget(ctx context.Context, key string, found waitingTurn) error {
 	ctx = context.WithoutCancel(ctx)
 	if _, err := t.engine.Store().Remove(ctx, asks, key); err != nil {
 		return wrapped(err)
@@ -294,7 +294,7 @@ func (t turns) forget(ctx context.Context, key string, found asked) error {
 }
 
 // decide has a turn go on with the decision that the message of its sender is, and tells the rest of it.
-func (t turns) decide(ctx context.Context, key string, found asked) error {
+func (t turns) decide(ctx context.Context, key string, found waitingTurn) error {
 	m := t.m
 	m.History, m.Session = nil, found.Name
 	var done *turn.Done
@@ -331,7 +331,7 @@ func (t turns) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := asked{Name: t.name(), Aside: t.m.Aside != "", Sender: senderOf(t.m), At: t.engine.Now()}
+	a := waitingTurn{Name: t.name(), Aside: t.m.Aside != "", Sender: senderOf(t.m), At: t.engine.Now()}
 	list, err := t.engine.Store().List(ctx, session.Filter{Key: key, Limit: 1})
 	if err != nil || len(list) == 0 {
 		return wrapped(err)
@@ -342,7 +342,7 @@ func (t turns) keep(ctx context.Context) error {
 		return wrapped(err)
 	}
 	for i, r := range known {
-		var old asked
+		var old waitingTurn
 		if json.Unmarshal(r.Value, &old) != nil || a.At.Sub(old.At) > keepAsked || i < len(known)-maxAsked {
 			_, _ = t.engine.Store().Remove(ctx, asks, r.Key) // it is tried again with the next one
 		}
