@@ -24,6 +24,8 @@ import (
 type API struct {
 	// Conversations are the handlers about those of one person, All about those of everybody.
 	Conversations, All Conversations
+	// Ranker are the handlers about the ranking.
+	Ranker Ranker
 
 	engine    *engine.Engine
 	tasks     *schedule.Tasks
@@ -34,7 +36,7 @@ type API struct {
 
 // New returns the API of an engine.
 func New(e *engine.Engine, cfg Config) *API {
-	return &API{Conversations{e, false}, Conversations{e, true}, e, schedule.NewTasks(e), inspect.New(e), recall.New(e), cfg}
+	return &API{Conversations{e, false}, Conversations{e, true}, Ranker{e, cfg}, e, schedule.NewTasks(e), inspect.New(e), recall.New(e), cfg}
 }
 
 // Message is an [engine.Message] as clients send it.

@@ -30,7 +30,7 @@ type Texts struct {
 }
 
 // Evaluate answers with how the ranking does on [Questions]: an [eval.Own]. Nothing runs.
-func (a *API) Evaluate(w http.ResponseWriter, r *http.Request) {
+func (k Ranker) Evaluate(w http.ResponseWriter, r *http.Request) {
 	var in Questions
 	if !wire.Read(w, r, &in) {
 		return
@@ -39,25 +39,25 @@ func (a *API) Evaluate(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, fmt.Sprintf("give 1 to %d questions", eval.MaxOwn))
 		return
 	}
-	own, err := eval.MeasureOwn(a.engine.Catalog(), a.config.Selection, in.Questions)
+	own, err := eval.MeasureOwn(k.engine.Catalog(), k.config.Selection, in.Questions)
 	wire.Answer(w, own, err)
 }
 
 // AddExample adds an [Example], and answers with the [Texts].
-func (a *API) AddExample(w http.ResponseWriter, r *http.Request) {
+func (k Ranker) AddExample(w http.ResponseWriter, r *http.Request) {
 	var in Example
 	if !wire.Read(w, r, &in) {
 		return
 	}
-	if a.config.AddExample == nil {
+	if k.config.AddExample == nil {
 		wire.Refuse(w, http.StatusNotImplemented, "this program keeps no texts about tools")
 		return
 	}
-	if _, ok := a.engine.Catalog().Get(in.Tool); !ok {
+	if _, ok := k.engine.Catalog().Get(in.Tool); !ok {
 		wire.Refuse(w, http.StatusNotFound, fmt.Sprintf("there is no tool %q", in.Tool))
 		return
 	}
-	texts, err := a.config.AddExample(r.Context(), in)
+	texts, err := k.config.AddExample(r.Context(), in)
 	if err != nil {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/etui-run/etui/engine"
+
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -44,14 +46,20 @@ type Judged struct {
 	Noise   float64 `json:"noise"`
 }
 
-// Ranking answers with the [Ranking], for operators.
-func (a *API) Ranking(w http.ResponseWriter, r *http.Request) {
+// Ranker answers operators' requests about the ranking.
+type Ranker struct {
+	engine *engine.Engine
+	config Config
+}
+
+// Weights answers with the [Ranking].
+func (k Ranker) Weights(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); !ok {
 		return
 	}
 	now := Ranking{Weights: []Weight{}, Recommender: []Weight{}}
-	if a.config.Ranking != nil {
-		now = a.config.Ranking()
+	if k.config.Ranking != nil {
+		now = k.config.Ranking()
 	}
 	wire.Reply(w, http.StatusOK, now)
 }

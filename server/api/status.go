@@ -29,7 +29,7 @@ type Config struct {
 	Ranking func() Ranking
 	// Otherwise reads another configuration, for [API.Select]; nil means that it cannot.
 	Otherwise func(text string) (preview.Book, error)
-	// Selection is how tools are ranked, for [API.Evaluate]. AddExample keeps an example for a tool;
+	// Selection is how tools are ranked, for [Ranker.Evaluate]. AddExample keeps an example for a tool;
 	// nil means that it cannot.
 	Selection  selection.Config
 	AddExample func(ctx context.Context, e Example) (Texts, error)
