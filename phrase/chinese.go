@@ -4,8 +4,10 @@ import "maps"
 
 // chinese returns the Chinese texts by their English ones.
 func chinese() map[string]string {
-	texts := summaries()
-	maps.Copy(texts, chat())
+	texts := chat()
+	for _, more := range []map[string]string{summaries(), completion(), help(), flags(), mistakes(), reports(), findings()} {
+		maps.Copy(texts, more)
+	}
 	return texts
 }
 
@@ -13,7 +15,6 @@ func chinese() map[string]string {
 func chat() map[string]string {
 	return map[string]string{
 		".":                  "。",
-		", ":                 "、",
 		"; did you mean %q?": "；您是指“%s”吗？",
 		"%d tools":           "%d 个工具",
 		"%d turns":           "%d 轮",

@@ -88,9 +88,16 @@ func TestComplete(t *testing.T) {
 			stack = append(stack, n)
 			switch n := n.(type) {
 			case *ast.CallExpr:
-				if english, ok := phraseOf(n); ok {
+				for _, english := range phrasesOf(name, n) {
 					seen++
 					checkPhrase(t, name, english)
+				}
+			case *ast.KeyValueExpr:
+				if strings.HasPrefix(name, "cmd/") {
+					for _, english := range shown(n) {
+						seen++
+						checkPhrase(t, name, english)
+					}
 				}
 			case *ast.BasicLit:
 				if text := literal(n); text == "Forwarded from " { // before what the model reads
@@ -104,7 +111,7 @@ func TestComplete(t *testing.T) {
 			return true
 		})
 	}
-	if seen < 80 {
+	if seen < 1000 {
 		t.Errorf("only %d phrases were found", seen)
 	}
 }
@@ -113,20 +120,31 @@ var verb = regexp.MustCompile(`%(\[\d+\])?[-+# 0]*\d*(\.\d+)?[a-zA-Z%]`)
 
 func checkPhrase(t *testing.T, name, english string) {
 	t.Helper()
-	english = strings.ReplaceAll(english, "%w", "%v")
+	english = strings.TrimSpace(strings.ReplaceAll(english, "%w", "%v"))
+	if !regexp.MustCompile(`[A-Za-z]{2}`).MatchString(verb.ReplaceAllString(english, "")) {
+		return // signs and arguments alone
+	}
+	if regexp.MustCompile(`^[a-z]+: \{[^}]*\}(: docs/\S+)?$`).MatchString(english) {
+		return // a line of the configuration
+	}
 	chinese, ok := translated(english)
 	if !ok {
 		t.Errorf("%s: %q has no Chinese", name, english)
 		return
 	}
 	want, got := verb.FindAllString(english, -1), verb.FindAllString(chinese, -1)
-	for i := range got { // another order names the arguments
-		got[i] = regexp.MustCompile(`\[\d+\]`).ReplaceAllString(got[i], "")
+	for _, verbs := range [][]string{want, got} { // another order names the arguments
+		for i := range verbs {
+			verbs[i] = regexp.MustCompile(`\[\d+\]`).ReplaceAllString(verbs[i], "")
+		}
 	}
 	slices.Sort(want)
 	slices.Sort(got)
 	// A quoted word needs no quotes of Go in Chinese.
 	norm := func(verbs []string) string { return strings.ReplaceAll(strings.Join(verbs, " "), "%q", "%s") }
+	if len(want) > 0 && strings.Contains(chinese, "${") {
+		t.Errorf("%q: x/text would take ${ for a variable: make it an argument", english)
+	}
 	if sortedWords(norm(want)) != sortedWords(norm(got)) {
 		t.Errorf("%q: the arguments are %v, and in Chinese %v", english, want, got)
 	}
@@ -152,7 +170,7 @@ func TestUsed(t *testing.T) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if e, ok := n.(ast.Expr); ok {
 				if text, ok := constantOf(e); ok {
-					said[strings.ReplaceAll(text, "%w", "%v")] = true
+					said[strings.TrimSpace(strings.ReplaceAll(text, "%w", "%v"))] = true
 				}
 			}
 			return true
@@ -160,10 +178,10 @@ func TestUsed(t *testing.T) {
 	}
 	for english, text := range phrase.Catalogue() {
 		counted := strings.TrimSuffix(strings.TrimPrefix(english, "%d "), "s")
-		if !said[english] && !said[counted] {
+		if !said[english] && !said[counted] && !strings.Contains(english, "completion") && !strings.Contains(english, "Help") {
 			t.Errorf("nobody says %q", english)
 		}
-		if marks := english == "." || english == ", "; !marks && !chat.Chinese(text) && verb.ReplaceAllString(text, "") == text {
+		if english != "." && !chat.Chinese(text) && verb.ReplaceAllString(text, "") == text {
 			t.Errorf("%q is not in Chinese: %q", english, text)
 		}
 	}
@@ -179,9 +197,9 @@ func sources(t *testing.T) map[string]*ast.File {
 			return err
 		case e.IsDir() && (slices.Contains([]string{"testdata", "node_modules", "bin", "bench", "examples"}, name) || name != "." && strings.HasPrefix(e.Name(), ".")):
 			return fs.SkipDir
-		case name == "phrase/chinese.go", !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_gen.go"):
+		case strings.HasPrefix(name, "phrase/chinese"), !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_gen.go"):
 			return nil
-		case strings.Contains(name, "test/"), strings.HasSuffix(name, "/tools.go"): // what models read
+		case strings.Contains(name, "test/"), strings.HasSuffix(name, "/tools.go") && name != "cmd/etui/tools.go": // what models read
 			return nil
 		}
 		text, err := os.ReadFile("../" + name)
@@ -197,21 +215,60 @@ func sources(t *testing.T) map[string]*ast.File {
 	return files
 }
 
-// phraseOf returns the constant phrase that a call says.
-func phraseOf(call *ast.CallExpr) (string, bool) {
-	at := -1
-	switch called(call) {
-	case "phrase.In":
-		at = 1
-	case "phrase.Errorf":
-		at = 0
-	case "a.tell": // of a channel
-		at = 3
+// phrasesOf returns the constant phrases that a call in a file says.
+func phrasesOf(file string, call *ast.CallExpr) (list []string) {
+	name := called(call)
+	terminal := strings.HasPrefix(file, "cmd/") || strings.HasPrefix(file, "internal/terminal/")
+	from, to := -1, -1
+	switch _, method, _ := strings.Cut(name, "."); {
+	case name == "phrase.Count":
+		if thing, ok := constantOf(call.Args[2]); ok {
+			return []string{"%d " + thing + "s"}
+		}
+	case slices.Contains([]string{"phrase.Fprintf"}, name):
+		from, to = 2, 2
+	case slices.Contains([]string{"phrase.In", "phrase.Word"}, name):
+		from, to = 1, 1
+	case slices.Contains([]string{"phrase.Errorf", "config.Usagef"}, name):
+		from, to = 0, 0
+	case name == "a.tell": // of a channel
+		from, to = 3, 3
+	case !terminal || name == "phrase.Say":
+	case slices.Contains([]string{"say", "Say", "note", "Note", "Confirm"}, method):
+		from, to = 0, 0
+	case method == "gapIn":
+		from, to = 1, 2
+	case name == "report.Head" || name == "head":
+		from, to = 1, len(call.Args)-1
+	case strings.HasSuffix(method, "Var") || strings.HasSuffix(method, "VarP"): // a flag
+		from, to = len(call.Args)-1, len(call.Args)-1
 	}
-	if at < 0 || len(call.Args) <= at {
-		return "", false
+	for i := max(from, 0); i <= min(to, len(call.Args)-1); i++ {
+		if text, ok := constantOf(call.Args[i]); ok {
+			list = append(list, text)
+		}
 	}
-	return constantOf(call.Args[at])
+	return list
+}
+
+// shown returns the constant texts of a field that people read: of a command or a table.
+func shown(field *ast.KeyValueExpr) (list []string) {
+	key, _ := field.Key.(*ast.Ident)
+	if key == nil || !slices.Contains([]string{"Short", "short", "Long", "long", "None", "Head", "Of"}, key.Name) {
+		return nil
+	}
+	values := []ast.Expr{field.Value}
+	if several, ok := field.Value.(*ast.CompositeLit); ok {
+		values = several.Elts
+	}
+	for _, value := range values {
+		if text, ok := constantOf(value); ok && key.Name == "Of" {
+			list = append(list, "%d "+text+"s")
+		} else if ok {
+			list = append(list, text)
+		}
+	}
+	return list
 }
 
 // called returns the name of a function as the call has it: phrase.In.
@@ -238,7 +295,7 @@ func excused(path []ast.Node) bool {
 		case *ast.CallExpr:
 			name := called(n)
 			if slices.Contains([]string{
-				"errors.New", "fmt.Errorf", "phrase.In", "phrase.Errorf", "phrase.Count", "panics.Log", "panics.Report", "http.Error",
+				"errors.New", "fmt.Errorf", "phrase.In", "phrase.Word", "phrase.Errorf", "phrase.Count", "panics.Log", "panics.Report", "http.Error",
 				"regexp.MustCompile", "platform.Definition", "tool.Text", "tool.Func", "a.tell",
 			}, name) || regexp.MustCompile(`(?i)\.(log|debug|info|warn|error)(context)?$`).MatchString(name) {
 				return true

@@ -114,14 +114,14 @@ func argsOf(use string) cobra.PositionalArgs {
 }
 
 // get is the run of an action that shows what is at a path.
-func get[T any](path string, text func(T) string) func(context.Context, *call) error {
+func get[T any](path string, text func(lang string, x T) string) func(context.Context, *call) error {
 	return send(http.MethodGet, path, nil, text)
 }
 
 // send is the run of an action that sends one request and prints the answer, for people as
 // text. The arguments stand in the path in place of {}. A POST without a body sends an
 // empty object.
-func send[T any](method, path string, body any, text func(T) string) func(context.Context, *call) error {
+func send[T any](method, path string, body any, text func(lang string, x T) string) func(context.Context, *call) error {
 	if method == http.MethodPost && body == nil {
 		body = struct{}{}
 	}
@@ -134,7 +134,7 @@ func send[T any](method, path string, body any, text func(T) string) func(contex
 		if err := c.client.Do(ctx, method, full, body, &answer); err != nil {
 			return err
 		}
-		return c.Print(answer, func() string { return text(answer) })
+		return c.Print(answer, func() string { return text(c.Language, answer) })
 	}
 }
 

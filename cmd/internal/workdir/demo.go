@@ -3,12 +3,12 @@ package workdir
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/examples"
 )
@@ -47,7 +47,7 @@ func demoWorkspace() (string, error) {
 		err = addFiles(filepath.Join(dir, "skills"), examples.Skills(), inDemo)
 	}
 	if err != nil {
-		return "", fmt.Errorf("making the demo workspace: %w", err)
+		return "", phrase.Errorf("making the demo workspace: %w", err)
 	}
 	return dir, nil
 }
