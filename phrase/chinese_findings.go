@@ -220,5 +220,7 @@ func findings() map[string]string {
 			"请用 ollama serve 启动；ollama pull NAME 获取模型。其他地址用 base_url 或 OLLAMA_HOST 指定",
 		"start its server with: lms server start, or in its window; another address is base_url": "" +
 			"请用 lms server start 或在其窗口中启动服务器；其他地址用 base_url 指定",
+		"Memory and processes of commands are watched ten times a second: no cgroup is delegated to etui.": "" +
+			"每秒检查十次命令的内存和进程：没有委派给 etui 的 cgroup。",
 	}
 }

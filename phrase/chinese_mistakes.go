@@ -78,7 +78,7 @@ func mistakes() map[string]string {
 
 		"an argument is missing":            "缺少参数",
 		"the command does not take %s":      "此命令不接受 %s",
-		"unknown command %q%s; see %q":      "未知命令“%s”%s；参见“%s”",
+		"unknown command %q%s; see %q":      "未知命令“%s”%s（参见“%s”）",
 		"unknown shorthand flag: %q in -%s": "未知的短选项：-%[2]s 中的“%[1]s”",
 		"unknown flag: --%s":                "未知选项：--%s",
 		"flag needs an argument: --%s":      "选项需要参数：--%s",

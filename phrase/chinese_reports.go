@@ -158,8 +158,8 @@ func reports() map[string]string {
 		"(default %s)":       "（默认 %s）",
 
 		"%d arguments":   "%d 个参数",
-		"%v: %s; see %q": "%v：%s；参见“%s”",
-		"%v%s; see %q":   "%v%s；参见“%s”",
+		"%v: %s; see %q": "%v：%s（参见“%s”）",
+		"%v%s; see %q":   "%v%s（参见“%s”）",
 
 		"OPERATION":    "操作",
 		"REQUEST":      "请求",
@@ -347,7 +347,7 @@ func reports() map[string]string {
 		"Nothing is remembered here: etui does not know who is writing. Name somebody with --as.": "" +
 			"这里不记忆任何内容：etui 不知道是谁在发言。请用 --as 指定。",
 		"you at this terminal":                "您（在此终端）",
-		"%s remembers of %s:":                 "%s 对 %s 的记忆：",
+		"%s remembers of %s:":                 "%s 的记忆，对象：%s",
 		"Memory":                              "记忆",
 		"Notes of %s":                         "%s 的笔记",
 		"Nothing yet.":                        "还没有内容。",
@@ -384,7 +384,7 @@ func reports() map[string]string {
 		"Remove all that is kept of %q for good?": "永久删除保存的“%s”的全部内容吗？",
 		"%s erased.": "已清除 %s。",
 
-		"%s has no flag --%s; see %q": "%s 没有选项 --%s；参见“%s”",
+		"%s has no flag --%s; see %q": "%s 没有选项 --%s（参见“%s”）",
 
 		"etui: stopping; running turns may end first; a second signal ends etui at once": "" +
 			"etui：正在停止；先让正在运行的各轮结束；再次发送信号会立即结束 etui",
@@ -437,7 +437,7 @@ func reports() map[string]string {
 		"%d warnings":                               "%d 条警告",
 		"not active":                                "未启用",
 		"active":                                    "已启用",
-		"toolset of %s":                             "含 %s 的工具集",
+		"toolset of %s":                             "含 %s的工具集",
 		"%s by %s %s":                               "%s 由 %s 决定 %s",
 		"somebody":                                  "某人",
 		", version %s":                              "，版本 %s",

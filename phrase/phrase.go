@@ -12,6 +12,7 @@ import (
 	"iter"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -99,7 +100,18 @@ func In(lang, english string, args ...any) string {
 		}
 	}
 	before, bare, after := bared(english)
-	return before + message.NewPrinter(language.Chinese, message.Catalog(phrases())).Sprintf(bare, said...) + after
+	return spaced(before, message.NewPrinter(language.Chinese, message.Catalog(phrases())).Sprintf(bare, said...), after)
+}
+
+// spaced puts white space around a Chinese text again, but for a blank beside a sign that needs none.
+func spaced(before, text, after string) string {
+	if first, _ := utf8.DecodeRuneInString(text); before == " " && strings.ContainsRune("（，；", first) {
+		before = ""
+	}
+	if last, _ := utf8.DecodeLastRuneInString(text); after == " " && strings.ContainsRune("。：；）", last) {
+		after = ""
+	}
+	return before + text + after
 }
 
 // bared returns a phrase without the white space around it.
@@ -119,7 +131,7 @@ func Fprintf(w io.Writer, lang, english string, args ...any) (int, error) {
 func Word(lang, english string) string {
 	before, bare, after := bared(english)
 	if text, ok := words()[bare]; ok && lang == Chinese {
-		return before + text + after
+		return spaced(before, text, after)
 	}
 	return english
 }
@@ -130,6 +142,17 @@ func Count(lang string, n int, thing string) string {
 		return printable.Count(n, thing)
 	}
 	return In(lang, "%d "+thing+"s", n)
+}
+
+// List joins the first names, and says how many more there are.
+func List(lang string, names []string, most int) string {
+	if lang != Chinese {
+		return printable.First(names, most)
+	}
+	if len(names) <= most {
+		return strings.Join(names, "、")
+	}
+	return In(lang, "%s and %d more", strings.Join(names[:most], "、"), len(names)-most)
 }
 
 // Number is a number of things that [Count] says.

@@ -205,7 +205,7 @@ func validateConfig(ctx context.Context, at *place) error {
 	if !w.Found {
 		what = phrase.In(at.Language, "There is no %s; the defaults are valid", w.File)
 	}
-	_, err = phrase.Fprintf(at.Out, at.Language, "%s: %s, %s, %s, model %s.\n", what, phrase.Count(at.Language, catalog.Len(), "tool"), phrase.Count(at.Language, skills, "skill"), phrase.Count(at.Language, rules, "rule"), b.Models())
+	_, err = phrase.Fprintf(at.Out, at.Language, "%s: %s, %s, %s, model %s.\n", what, phrase.Count(at.Language, catalog.Len(), "tool"), phrase.Count(at.Language, skills, "skill"), phrase.Count(at.Language, rules, "rule"), b.Models(at.Language))
 	return err
 }
 

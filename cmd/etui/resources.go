@@ -314,10 +314,10 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 				run: func(ctx context.Context, c *call) error {
 					return send(http.MethodPost, "/admin/keys", n, func(lang string, made server.MadeKey) string {
 						if made.Problem != "" {
-							phrase.Fprintf(c.Err, lang, "warning: %s is refused for now: %s\n", made.Name, made.Problem)
+							phrase.Fprintf(c.Err, lang, "warning: %s is refused for now: %s\n", made.Name, phrase.Word(lang, made.Problem))
 						}
 						if made.Note != "" {
-							phrase.Fprintf(c.Err, lang, "warning: %s\n", made.Note)
+							phrase.Fprintf(c.Err, lang, "warning: %s\n", phrase.Word(lang, made.Note))
 						}
 						return made.Secret + "\n"
 					})(ctx, c)

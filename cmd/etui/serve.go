@@ -109,7 +109,7 @@ func heed(ctx context.Context, at *place, s *app.Server, stop func()) {
 func greet(at *place, s *app.Server, took time.Duration) {
 	w := s.Workspace
 	phrase.Fprintf(at.Out, at.Language, "etui %s serves %s at %s (ready in %d ms)\n", version(), phrase.Count(at.Language, s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
-	phrase.Fprintf(at.Out, at.Language, "  workspace  %s\n  database   %s\n  model      %s\n", terminal.ShortPath(w.Dir), terminal.ShortPath(state.Database(w)), s.Models())
+	phrase.Fprintf(at.Out, at.Language, "  workspace  %s\n  database   %s\n  model      %s\n", terminal.ShortPath(w.Dir), terminal.ShortPath(state.Database(w)), s.Models(at.Language))
 	if s.Admin != "" {
 		phrase.Fprintf(at.Out, at.Language, "  admin API  %s\n", s.Admin)
 	}

@@ -180,7 +180,7 @@ func showTool(ctx context.Context, c *call, who api.Message) error {
 	if t.Version != "" {
 		facts = append(facts, c.Say("version %s", t.Version))
 	}
-	phrase.Fprintf(c.Out, c.Language, "  %s, %d tokens\n  parameters:\n", strings.Join(facts, ", "), t.Tokens)
+	phrase.Fprintf(c.Out, c.Language, "  %s, %d tokens\n  parameters:\n", phrase.List(c.Language, facts, len(facts)), t.Tokens)
 	return c.PrintJSON(t.Parameters)
 }
 
@@ -201,7 +201,7 @@ func judged(lang string, j turn.Judgement) string {
 		says += phrase.In(lang, " at the stage %s", j.Stage)
 	}
 	if j.Reason != "" {
-		says += ": " + j.Reason
+		says += phrase.In(lang, ": %s", phrase.Word(lang, j.Reason))
 	}
 	return says
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
-	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/secret"
@@ -62,7 +61,7 @@ func Suggest(lang string, names []string, usual string) (name, says string) {
 	} else if near, ok := nearest.Name(usual, slices.Values(names)); ok {
 		name = near
 	}
-	return name, phrase.In(lang, "It offers %s.\n", printable.First(names, 6))
+	return name, phrase.In(lang, "It offers %s.\n", phrase.List(lang, names, 6))
 }
 
 // Absent tells that a model is none of those that a provider offers; empty if it is one, or if there is

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Arguments makes the arguments of a call of words as name=value, as people write them.

@@ -14,8 +14,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/wire"

@@ -59,10 +59,10 @@ type Subject struct {
 	Programs  *sandbox.Sandbox
 	Keys      *identity.Keys
 	// Models are all models, Configured says what they were made from, and Answering names those
-	// that answer.
+	// that answer, in a language.
 	Models     []model.Model
 	Configured []config.Model
-	Answering  string
+	Answering  func(lang string) string
 	// Readable are the folders of tools.read, and Hosts what commands of a model reach.
 	Readable, Hosts []string
 	// Decide judges a call by the policy.
@@ -162,7 +162,7 @@ func Examine(ctx context.Context, lang string, w *workdir.Workspace, start func(
 	for _, warning := range s.Warnings {
 		add("configuration", nil, phrase.In(lang, "warning: %v", warning))
 	}
-	add("model", nil, s.Answering)
+	add("model", nil, s.Answering(lang))
 	report = append(append(append(report, s.checkModels(ctx)...), s.checkChannels(ctx)...), checkLanguages(ctx, lang, w)...)
 	safety := slices.Concat(s.protections(ctx), s.gaps(ctx))
 	if err := s.Close(); err != nil {

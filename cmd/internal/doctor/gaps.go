@@ -17,7 +17,6 @@ import (
 	"github.com/etui-run/etui/cmd/internal/install"
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/hub"
-	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
@@ -60,7 +59,7 @@ func (s *Subject) openCommands() (list []Finding) {
 		return list
 	}
 	if len(s.Hosts) > 0 {
-		list = append(list, s.gapIn("sandbox", s.say("Commands of a model reach %s, and can send what they read there.", printable.List(s.Hosts)), "sandbox: {network: []}")...)
+		list = append(list, s.gapIn("sandbox", s.say("Commands of a model reach %s, and can send what they read there.", phrase.List(s.Language, s.Hosts, 10)), "sandbox: {network: []}")...)
 	}
 	return append(list, s.gapIn("workspace", "What other programs trust (.envrc, .vscode, hooks of git) is put back only when a model's command ends.",
 		"Look at new files before you open the workspace in other programs.")...)
@@ -97,12 +96,12 @@ func (s *Subject) openCalls(ctx context.Context) (list []Finding) {
 		}
 	}
 	if n := len(destructive); n > 0 {
-		list = s.gapIn("asking", s.say("A model runs %s without asking you, for anyone: %s.", phrase.Count(s.Language, n, "destructive tool"), printable.First(destructive, 4)),
+		list = s.gapIn("asking", s.say("A model runs %s without asking you, for anyone: %s.", phrase.Count(s.Language, n, "destructive tool"), phrase.List(s.Language, destructive, 4)),
 			"policy: {default: {destructive: ask}} lets them wait for your /approve; rules let some run: docs/policy.md")
 	}
 	if len(reading) > 0 {
 		list = append(list, s.gapIn("pages", s.say("Texts from outside (%s) can hold instructions: prompt injection. A model may follow them, with %s that it may run, and tell strangers what it has read.",
-			printable.First(reading, 2), phrase.Count(s.Language, len(destructive)+len(changing), "changing tool")), "Disable what you do not need: tools: {disabled: [web_fetch, exec]}; or write rules by channel: docs/policy.md")...)
+			phrase.List(s.Language, reading, 2), phrase.Count(s.Language, len(destructive)+len(changing), "changing tool")), "Disable what you do not need: tools: {disabled: [web_fetch, exec]}; or write rules by channel: docs/policy.md")...)
 	}
 	return list
 }
@@ -157,7 +156,7 @@ func (s *Subject) openToGuests() (list []Finding) {
 		}
 		says := s.say("Guests of the channel %s may use no tools.", cmp.Or(ch.Name, ch.Type))
 		if len(names) > 0 {
-			says = s.say("Guests of the channel %s, which is anybody, may use %s: %s.", cmp.Or(ch.Name, ch.Type), phrase.Count(s.Language, len(names), "tool"), printable.List(names))
+			says = s.say("Guests of the channel %s, which is anybody, may use %s: %s.", cmp.Or(ch.Name, ch.Type), phrase.Count(s.Language, len(names), "tool"), phrase.List(s.Language, names, 10))
 		}
 		list = append(list, s.gapIn("guests", says, `rules under visibility with '"guest" in platform.roles' allow them more, or less: docs/channels/web.md`)...)
 	}
@@ -197,10 +196,10 @@ func (s *Subject) openReaders() (list []Finding) {
 		add(c.Embeddings.BaseURL, hosts["openai"])
 	}
 	if len(readers) > 0 {
-		list = s.gapIn("models", s.say("%s read what is written here, and what tools find for it.", printable.First(readers, 3)), "A model of your own: models: [{name: own, provider: openai, base_url: http://127.0.0.1:11434/v1, ...}]")
+		list = s.gapIn("models", s.say("%s read what is written here, and what tools find for it.", phrase.List(s.Language, readers, 3)), "A model of your own: models: [{name: own, provider: openai, base_url: http://127.0.0.1:11434/v1, ...}]")
 	}
 	if opened := slices.Concat(c.Skills.Local, c.Tools.Local); len(opened) > 0 {
-		list = append(list, s.gapIn("addresses", s.say("Private addresses are open to tools and skills: %s.", printable.First(opened, 4)), "skills.local and tools.local in etui.yaml")...)
+		list = append(list, s.gapIn("addresses", s.say("Private addresses are open to tools and skills: %s.", phrase.List(s.Language, opened, 4)), "skills.local and tools.local in etui.yaml")...)
 	}
 	return list
 }
@@ -217,10 +216,10 @@ func (s *Subject) openSkills(ctx context.Context) (list []Finding) {
 		}
 	}
 	if len(trusted) > 0 {
-		list = s.gapIn("skills", s.say("These skills' programs have more rights than others, and can misuse them: %s.", printable.First(trusted, 4)), "etui skills disable NAME, if you do not trust its author")
+		list = s.gapIn("skills", s.say("These skills' programs have more rights than others, and can misuse them: %s.", phrase.List(s.Language, trusted, 4)), "etui skills disable NAME, if you do not trust its author")
 	}
 	if unsigned := s.unsigned(ctx); len(unsigned) > 0 {
-		list = append(list, s.gapIn("skills", s.say("No publisher that you trust has signed these skills from registries: %s.", printable.First(unsigned, 4)), "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
+		list = append(list, s.gapIn("skills", s.say("No publisher that you trust has signed these skills from registries: %s.", phrase.List(s.Language, unsigned, 4)), "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
 	}
 	if w.Config.Skills.Model == "install" {
 		list = append(list, s.gapIn("skills", "A model can install skills from registries.", "skills: {model: find}")...)
@@ -266,12 +265,12 @@ func (s *Subject) openPlace(w *workdir.Workspace, readable []string) (list []Fin
 			list = append(list, s.gapIn("state", s.say("The state folder is in %s: a command without a sandbox can read what all users wrote.", place), "state: a folder elsewhere")...)
 		}
 		if keys := keyFiles(dir); len(keys) > 0 {
-			list = append(list, s.gapIn("keys", s.say("Tools and commands can read %s in %s.", printable.First(keys, 4), place), "Move them elsewhere.")...)
+			list = append(list, s.gapIn("keys", s.say("Tools and commands can read %s in %s.", phrase.List(s.Language, keys, 4), place), "Move them elsewhere.")...)
 		}
 	}
 	for _, dir := range readable {
 		if keys := keyFiles(dir); len(keys) > 0 {
-			list = append(list, s.gapIn("keys", s.say("Tools and commands can read %s in %s.", printable.First(keys, 4), dir), "Move them elsewhere.")...)
+			list = append(list, s.gapIn("keys", s.say("Tools and commands can read %s in %s.", phrase.List(s.Language, keys, 4), dir), "Move them elsewhere.")...)
 		}
 	}
 	if os.Geteuid() == 0 {

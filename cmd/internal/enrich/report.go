@@ -3,7 +3,6 @@ package enrich
 import (
 	"strings"
 
-	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/phrase"
 )
@@ -53,7 +52,7 @@ func (r Report) Text(lang, file string) string {
 		phrase.Fprintf(&b, lang, "Wrote about %s with %d tokens.\n", phrase.Count(lang, r.Used.Tools, "tool"), r.Used.Input+r.Used.Output)
 	}
 	if len(r.Failed) > 0 {
-		phrase.Fprintf(&b, lang, "Skipped: %s. Run the command again to retry.\n", printable.List(r.Failed))
+		phrase.Fprintf(&b, lang, "Skipped: %s. Run the command again to retry.\n", phrase.List(lang, r.Failed, 10))
 	}
 	if r.Dropped > 0 {
 		phrase.Fprintf(&b, lang, "Dropped the texts about %s that no longer exist.\n", phrase.Count(lang, r.Dropped, "tool"))

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/examples"
+	"github.com/etui-run/etui/phrase"
 )
 
 // OpenDemo reads the demo's workspace, which it makes where it is missing.

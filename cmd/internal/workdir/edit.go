@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/folder"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/sandbox/protect"
 )
 

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/cmd/internal/trust"
 	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/phrase"
 )
 
 // ErrInUse says that another process listens at an address.

@@ -47,23 +47,23 @@ func Turn(lang string, t inspect.Turn, width int) string {
 	if extra := metaTools(names); extra != "" {
 		head += phrase.In(lang, "beside them: %s\n", extra)
 	}
-	add := func(mark, why string, list []selection.Scored) {
+	add := func(mark, usual string, list []selection.Scored) {
 		for _, s := range list {
 			if selection.Meta(s.Tool) {
 				continue
 			}
-			reason := phrase.Word(lang, why)
+			why := phrase.Word(lang, usual)
 			switch {
 			case s.Stage != nil:
-				reason = phrase.In(lang, "dropped at: %s", s.Stage)
+				why = phrase.In(lang, "dropped at: %s", s.Stage)
 			case s.Kept && c.Mode != selection.Direct:
-				reason = phrase.Word(lang, "sent since an earlier message")
+				why = phrase.Word(lang, "sent since an earlier message")
 			}
 			score := ""
 			if s.Score > 0 {
 				score = fmt.Sprintf("%.2f", s.Score)
 			}
-			rows = append(rows, []string{mark, tool.Label(s.Tool, s.Original), score, reason})
+			rows = append(rows, []string{mark, tool.Label(s.Tool, s.Original), score, why})
 		}
 	}
 	picked := "picked for this message"
@@ -90,7 +90,7 @@ func Refused(lang string, list []turn.Judgement, width int) string {
 	}
 	rows := [][]string{head(lang, "policy", "tool", "why")}
 	for _, j := range list {
-		rows = append(rows, []string{string(j.Effect), j.Tool, j.Reason})
+		rows = append(rows, []string{phrase.Word(lang, string(j.Effect)), j.Tool, reason(lang, j.Reason)})
 	}
 	return "\n" + terminal.Table(rows, width)
 }

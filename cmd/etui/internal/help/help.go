@@ -8,7 +8,6 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/phrase"
 	"github.com/spf13/cobra"
@@ -178,7 +177,7 @@ func paragraphs(text string) string {
 			joined += "\n" + line
 		} else {
 			last, _ := utf8.DecodeLastRuneInString(before)
-			if !chat.Wide(last) { // a paragraph in Chinese has no space there
+			if ansi.StringWidth(string(last)) < 2 && last != '”' { // a paragraph in Chinese has no space there
 				joined += " "
 			}
 			joined += line

@@ -135,7 +135,7 @@ func imported(lang string, done install.Imported) string {
 			&b,
 			lang,
 			"Set these variables where etui runs; the skills load once they are set: %s.\n",
-			printable.List(done.Unset),
+			phrase.List(lang, done.Unset, 10),
 		)
 	}
 	return b.String()

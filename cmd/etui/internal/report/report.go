@@ -294,7 +294,7 @@ func Whoami(lang string, x api.Whoami) string {
 	if x.Client.Key != "" {
 		may = append(may, phrase.In(lang, "API key %s", x.Client.Key))
 	}
-	add("this client", may...)
+	add("this client", phrase.List(lang, may, len(may)))
 	return terminal.Columns(rows)
 }
 
@@ -314,7 +314,7 @@ func Forgotten(lang string, f erase.Report) string {
 		text = phrase.In(lang, "Nothing was kept of %s. Somebody whom only a channel knows has its name, too, as in telegram:%s.\n", f.User, f.User)
 	}
 	if len(did) > 0 {
-		text = phrase.In(lang, "Removed of %s: %s.\n", f.User, strings.Join(did, ", "))
+		text = phrase.In(lang, "Removed of %s: %s.\n", f.User, phrase.List(lang, did, len(did)))
 	}
 	if n := f.Count["decisions"]; n > 0 {
 		text += phrase.In(lang, "%s in the audit made anonymous.\n", phrase.Count(lang, n, "decision"))
@@ -342,7 +342,7 @@ func Decisions(lang string, list []audit.Decision) string {
 		Below: func(d audit.Decision) (lines string) {
 			for _, text := range []string{d.Reason, d.Arguments} {
 				if text != "" {
-					lines += terminal.Hanging("    ", text, terminal.Width())
+					lines += terminal.Hanging("    ", phrase.Word(lang, text), terminal.Width())
 				}
 			}
 			return lines
