@@ -23,7 +23,7 @@ func findings() map[string]string {
 		"no answer within %v": "%v 内没有响应",
 
 		"Mode strong closes more. Here: %s. docs/sandbox.md, When a mode is not there, helps.": "" +
-			"strong 模式更严密。这里的情况：%s。参见 docs/sandbox.md 的 When a mode is not there。",
+			"strong 模式更严密。这里的情况：%s。参见 docs/sandbox.md。",
 		"Commands, programs of skills and MCP servers run with all your rights: they read your keys, change " +
 			"your files and reach your network.": "" +
 			"命令、技能的程序和 MCP 服务器以您的全部权限运行：它们可以读取您的密钥、修改您的文件、访问您的网络。",
@@ -107,7 +107,7 @@ func findings() map[string]string {
 			"tools.": "" +
 			"最近 %[2]d 个问题中有 %[1]d 个使用了工具中没有的语言：%[3]s。仅凭词语无法找到所需的工具。",
 		"embeddings: {model: ...} compares meanings: docs/ranking.md, Embeddings": "" +
-			"embeddings: {model: ...} 按语义比较：docs/ranking.md，Embeddings",
+			"embeddings: {model: ...} 按语义比较：docs/ranking.md",
 
 		"the attack on the workspace of another agent could not be tried: %v": "" +
 			"无法测试对其他智能体工作区的攻击：%v",
@@ -171,7 +171,7 @@ func findings() map[string]string {
 		"What protects you here":                "这里有哪些保护",
 		"What does not, and how to change that": "还缺哪些保护，以及如何改进",
 		"Mode strong closes more: docs/sandbox.md, When a mode is not there.": "" +
-			"strong 模式更严密：docs/sandbox.md，When a mode is not there。",
+			"strong 模式更严密：docs/sandbox.md。",
 		"sandbox: {mode: auto} takes mode strong where it works, which closes more.": "" +
 			"sandbox: {mode: auto} 会在可用时采用更严密的 strong 模式。",
 		"Please report it: docs/security.md says how.": "请报告此问题：方法见 docs/security.md。",

@@ -319,8 +319,9 @@ call goes on where it ended, and writes only about new and changed tools. See do
 定义。只有排序使用这些文本。它们保存在状态文件夹的 enriched.jsonl 中，您可以编辑：以您的编辑为准。命
 令先说明费用，然后询问。可以中断：下次从中断处继续，只写新增和改变的工具。参见 docs/enrich.md。`,
 
-		`Make tools of the functions that say //etui:tool below their doc comment, and write them into tools_gen.go of each package.
-Packages are named as for go build; without any it is that of the current folder. See docs/tools-in-go.md.`: `把文档注释下方写有 //etui:tool 的函数生成为工具，写入各个包的 tools_gen.go。包的写法与 go build 相同；
+		`Make tools of the functions that say //etui:tool below their doc comment, and write them into tools_gen.go of
+each package. Packages are named as for go build; without any it is that of the current folder. See
+docs/tools-in-go.md.`: `把文档注释下方写有 //etui:tool 的函数生成为工具，写入各个包的 tools_gen.go。包的写法与 go build 相同；
 不写时为当前文件夹的包。参见 docs/tools-in-go.md。`,
 
 		`Fit the weights of the ranking to past turns: to what was asked and which tools answered. etui keeps

@@ -272,5 +272,7 @@ func mistakes() map[string]string {
 		"writing to the state folder: %v": "写入状态文件夹时出错：%v",
 		"--enriched: %v; etui tools enrich writes such a file": "" +
 			"--enriched：%v；etui tools enrich 会生成这样的文件",
+		"change the agent in etui.yaml instead":    "请改为在 etui.yaml 中修改智能体",
+		"a gateway reads all files when it starts": "网关启动时会读取所有文件",
 	}
 }

@@ -115,8 +115,7 @@ func reports() map[string]string {
 		"read as Chinese: %s": "按中文读作：%s",
 		"language: %s, which the tools do not speak: words of their names count, tools used lately are sent, " +
 			"and the model searches (docs/ranking.md, Other languages)": "" +
-			"语言：%s，工具中没有这种语言：名称中的词计入得分，最近用过的工具会发送，模型可以搜索（docs/ranking.md，" +
-			"Other languages）",
+			"语言：%s，工具中没有这种语言：名称中的词计入得分，最近用过的工具会发送，模型可以搜索（docs/ranking.md）",
 		"phase %s of the workflow that runs": "运行中工作流的阶段 %s",
 		"%d of %d tokens sent, %d saved (%.1f %%), budget %d": "" +
 			"发送了 %d / %d 个词元，节省 %d 个（%.1f %%），预算 %d",
@@ -707,5 +706,8 @@ func reports() map[string]string {
 			"etui keys add laptop --user alice      用它发送的消息来自 alice\n  etui keys add helpdesk --for-others    " +
 			"可以指明消息来自谁\n  etui keys add ops --operator           用于网关所在机器上的命令\n  etui keys add phone                    " +
 			"属于身份为 key:phone 的用户",
+		"Allow once":                 "允许一次",
+		"Allow in this conversation": "在本对话中允许",
+		"Reject":                     "拒绝",
 	}
 }

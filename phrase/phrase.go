@@ -1,7 +1,7 @@
 // Package phrase is the catalogue of etui's own words to people: commands, refusals, questions and
-// errors that somebody reads in a chat. The English text is the key of a phrase, as in the catalogues
-// of golang.org/x/text, and the file chinese.go has the others. What models, operators and programs
-// read is in English and has no place here.
+// errors that somebody reads in a chat, and all that the command line says. The English text is the key of a
+// phrase, as in the catalogues of golang.org/x/text, and the files chinese_*.go have the others. What models
+// and programs read, logs among it, is in English and has no place here.
 package phrase
 
 import (

@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/phrase"
 )
 
 // action is a command that asks a gateway: it lists, shows or changes things of one kind. An
@@ -90,7 +91,7 @@ func (a action) command(g *gateway) *cobra.Command {
 		settings := app.Config{Stored: x.needs&changes != 0, Records: x.needs&records != 0}
 		return g.using(cmd.Context(), settings, func(c *client.Client) error {
 			if a.otherwise != "" && c.Here() {
-				return config.Usagef("no gateway is running; %s", a.otherwise)
+				return config.Usagef("no gateway is running; %s", phrase.Text(a.otherwise))
 			}
 			x.client = c
 			return a.run(cmd.Context(), x)

@@ -23,8 +23,9 @@ func toolsGenCommand(console *terminal.Console) *cobra.Command {
 	var check bool
 	c := &cobra.Command{
 		Use: "gen [PACKAGE…]", Short: "Make tools of Go functions with a doc comment and //etui:tool",
-		Long: "Make tools of the functions that say //etui:tool below their doc comment, and write them into tools_gen.go of each package.\n" +
-			"Packages are named as for go build; without any it is that of the current folder. See docs/tools-in-go.md.",
+		Long: `Make tools of the functions that say //etui:tool below their doc comment, and write them into tools_gen.go of
+each package. Packages are named as for go build; without any it is that of the current folder. See
+docs/tools-in-go.md.`,
 		Example: "  //go:generate go tool etui tools gen\n  etui tools gen ./...\n  etui tools gen --check ./...",
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			made, err := toolgen.Generate(cmd.Context(), ".", patterns...)
