@@ -709,5 +709,11 @@ func reports() map[string]string {
 		"Allow once":                 "允许一次",
 		"Allow in this conversation": "在本对话中允许",
 		"Reject":                     "拒绝",
+		"%s: %s":                     "%s：%s",
+		": %s":                       "：%s",
+		"etui demo\n  etui chat -m \"show me the error logs of the checkout pod in namespace prod\"\n  etui " +
+			"select \"who is on call this week?\"": "" +
+			"etui demo\n  etui chat -m \"帮我查一下 prod 命名空间里 checkout pod 的错误日志\"\n  etui select \"这周谁" +
+			"值班？\"",
 	}
 }

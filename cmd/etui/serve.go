@@ -117,7 +117,7 @@ func greet(at *place, s *app.Server, took time.Duration) {
 		phrase.Fprintf(at.Out, at.Language, "  console    %s%s\n", cmp.Or(s.Admin, s.URL), s.HTTP.ConsolePath("an operator"))
 	}
 	programs := s.Sandbox()
-	fmt.Fprint(at.Out, terminal.Hanging("  "+terminal.Padded(at.Say("sandbox"), 9)+"  ", fmt.Sprintf("%s: %s", programs.Mode, phrase.Word(at.Language, programs.Says)), terminal.Width()))
+	fmt.Fprint(at.Out, terminal.Hanging("  "+terminal.Padded(at.Say("sandbox"), 9)+"  ", phrase.In(at.Language, "%s: %s", programs.Mode, phrase.Word(at.Language, programs.Says)), terminal.Width()))
 	if !w.Found {
 		phrase.Fprintf(at.Out, at.Language, "  There is no etui.yaml; everything has its default value.\n")
 	}

@@ -255,7 +255,7 @@ func callArguments(ctx context.Context, c *call) (json.RawMessage, error) {
 
 // describeJudgement describes the verdict on a call of a tool.
 func describeJudgement(lang string, name string, j turn.Judgement) string {
-	text := fmt.Sprintf("%s: %s\n", name, judged(lang, j))
+	text := phrase.In(lang, "%s: %s\n", name, judged(lang, j))
 	if j.Command != nil {
 		text += phrase.In(lang, "  programs: %s\n", cmp.Or(strings.Join(j.Command.Programs, ", "), phrase.Word(lang, "none")))
 		for _, f := range j.Command.Found {

@@ -12,6 +12,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/internal/panics"
@@ -173,6 +174,15 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 		return nil, phrase.Errorf("the gateway at %s does not serve this there: operators use the address of its admin API, from its own machine; run the command in its workspace without --url", c.Where)
 	}
 	return nil, refusal(resp.StatusCode, p)
+}
+
+// In says what of the gateway's answer has a text in a language.
+func (e *Error) In(lang string) string {
+	parts := strings.Split(e.Error(), ": ")
+	for i, part := range parts {
+		parts[i] = phrase.Word(lang, part)
+	}
+	return strings.Join(parts, ": ")
 }
 
 func refusal(status int, p wire.Problem) *Error {
