@@ -314,5 +314,6 @@ func mistakes() map[string]string {
 		"another operation has the name %s already": "另一个操作已使用名称 %s",
 		"the name %s is one of etui's own; give another one with --name": "" +
 			"%s 是 etui 自用的名称；请用 --name 另行指定",
+		"unknown command %q for %q": "“%[2]s”没有子命令“%[1]s”",
 	}
 }

@@ -29,6 +29,9 @@ func CheckArguments(c *cobra.Command) {
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
 		err := check(c, args)
+		if err != nil && !c.HasSubCommands() && strings.HasPrefix(err.Error(), "unknown command ") {
+			return config.Usagef("unknown command %q for %q", args[0], c.CommandPath())
+		}
 		if err == nil || !strings.HasPrefix(err.Error(), "accepts ") && !strings.HasPrefix(err.Error(), "requires at least") {
 			return err
 		}
