@@ -11,10 +11,15 @@ func mistakes() map[string]string {
 		"--continue finds the conversation itself: leave --session out": "" +
 			"--continue 会自行找到对话：请去掉 --session",
 
-		"config     %s%s\nworkspace  %s\nstate      %s": "配置       %s%s\n工作区     %s\n状态       %s",
-		"the parameters of tool %s are %v":              "工具 %s 的参数%v",
-		"warning: %v":                                   "警告：%v",
-		"warning: %s":                                   "警告：%s",
+		`config     %s%s
+workspace  %s
+state      %s`: "" +
+			`配置       %s%s
+工作区     %s
+状态       %s`,
+		"the parameters of tool %s are %v": "工具 %s 的参数%v",
+		"warning: %v":                      "警告：%v",
+		"warning: %s":                      "警告：%s",
 
 		"no gateway runs for this workspace; start it with etui serve": "" +
 			"此工作区没有正在运行的网关；请用 etui serve 启动",
@@ -314,6 +319,8 @@ func mistakes() map[string]string {
 		"another operation has the name %s already": "另一个操作已使用名称 %s",
 		"the name %s is one of etui's own; give another one with --name": "" +
 			"%s 是 etui 自用的名称；请用 --name 另行指定",
-		"unknown command %q for %q": "“%[2]s”没有子命令“%[1]s”",
+		"unknown command %q for %q":                    "“%[2]s”没有子命令“%[1]s”",
+		"no such key":                                  "没有这个密钥",
+		"it was answered, it expired, or it never was": "可能已回答、已过期，或从未存在",
 	}
 }

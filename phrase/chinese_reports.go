@@ -39,10 +39,14 @@ func reports() map[string]string {
 			"这里有 AGENTS.md：智能体处理每条消息时都会读取它。",
 		".mcp.json is here: etui%s mcp import .mcp.json takes its servers over.": "" +
 			"这里有 .mcp.json：etui%s mcp import .mcp.json 可以导入其中的服务器。",
-		"Next:\n  etui%s chat      talk to the agent\n  etui%s serve     start the gateway, for other " +
-			"programs\n  etui%s doctor    check the setup": "" +
-			"接下来：\n  etui%s chat      与智能体交谈\n  etui%s serve     启动网关，供其他程序使用\n  etui%s doctor    " +
-			"检查设置",
+		`Next:
+  etui%s chat      talk to the agent
+  etui%s serve     start the gateway, for other programs
+  etui%s doctor    check the setup`: "" +
+			`接下来：
+  etui%s chat      与智能体交谈
+  etui%s serve     启动网关，供其他程序使用
+  etui%s doctor    检查设置`,
 		"What does the agent do?":                 "智能体做什么？",
 		"You help with the files in this folder.": "你协助处理这个文件夹中的文件。",
 		"Which model: offline, openai, anthropic, gemini, ollama, or a URL?": "" +
@@ -223,8 +227,13 @@ func reports() map[string]string {
 		"message %s, %s since %s\n  session  %s": "消息 %s，%s，始于 %s\n  会话     %s",
 		"user     %s":                            "用户     %s",
 		"parked   %s":                            "搁置     %s",
-		"etui %s, %s\n\n%s":                      "etui %s，%s\n\n%s",
-		"%s, in effect since %s":                 "%s，自 %s 起生效",
+		`etui %s, %s
+
+%s`: "" +
+			`etui %s，%s
+
+%s`,
+		"%s, in effect since %s": "%s，自 %s 起生效",
 		"The file cannot be used as it is now; what was read before stays in effect:\n%s": "" +
 			"文件目前无法使用；之前读取的内容仍然有效：\n%s",
 		"Changed, and in effect at the next start: %s":   "已修改，下次启动时生效：%s",
@@ -387,8 +396,13 @@ func reports() map[string]string {
 
 		"etui: stopping; running turns may end first; a second signal ends etui at once": "" +
 			"etui：正在停止；先让正在运行的各轮结束；再次发送信号会立即结束 etui",
-		"etui %s serves %s at %s (ready in %d ms)":        "etui %s 提供 %s，地址 %s（%d 毫秒就绪）",
-		"workspace  %s\n  database   %s\n  model      %s": "工作区     %s\n  数据库     %s\n  模型       %s",
+		"etui %s serves %s at %s (ready in %d ms)": "etui %s 提供 %s，地址 %s（%d 毫秒就绪）",
+		`workspace  %s
+  database   %s
+  model      %s`: "" +
+			`工作区     %s
+  数据库     %s
+  模型       %s`,
 		"admin API  %s":   "管理接口   %s",
 		"console    %s%s": "控制台     %s%s",
 		"sandbox":         "沙箱",
@@ -527,7 +541,12 @@ func reports() map[string]string {
 		"Logged in to %s.":  "已登录 %s。",
 		"Removed %s at %s.": "已删除 %[2]s 的 %[1]s。",
 		"%d logins":         "%d 个登录",
-		"Open this link to log in to %s at %s:\n\n  %s": "请打开此链接，登录 %s（%s）：\n\n  %s",
+		`Open this link to log in to %s at %s:
+
+  %s`: "" +
+			`请打开此链接，登录 %s（%s）：
+
+  %s`,
 		"If the browser is on another machine, copy the address of its last page here:": "" +
 			"如果浏览器在另一台机器上，请把最后一页的地址复制到这里：",
 		"That is not the address of the last page. It begins with http://127.0.0.1 and has code= in it:": "" +
@@ -689,31 +708,42 @@ func reports() map[string]string {
 		"; %d refused to the user":                       "；%d 个不允许该用户使用",
 		"; %d that do not exist":                         "；%d 个不存在",
 		"; %d called with arguments that do not fit":     "；%d 个调用的参数不符",
-		"Try in a second terminal:\n  ETUI chat -m \"show me the error logs of the checkout pod in namespace " +
-			"prod\"\n  ETUI chat -m \"帮我查一下 prod 命名空间里 checkout pod 的错误日志\"\n  ETUI select \"how many " +
-			"vacation days do I have left?\"\n  ETUI chat                            talk; /help lists the " +
-			"commands\n  ETUI tools list --group finance      the tools themselves\n  curl URL/v1/chat/completions " +
-			"-d '{\"model\":\"main\",\"messages\":[{\"role\":\"user\",\"content\":\"weather in Berlin tomorrow?\"}]}'\n\nStop " +
-			"with Ctrl-C.": "" +
-			"请在另一个终端中试试：\n  ETUI chat -m \"帮我查一下 prod 命名空间里 checkout pod 的错误日志\"\n  ETUI chat -m \"show me the error logs of the checkout pod in namespace prod\"\n  ETUI select \"" +
-			"我还剩几天年假？\"\n  ETUI chat                            交谈；/help 列出命令\n  ETUI tools list --group finance      " +
-			"查看工具\n  curl URL/v1/chat/completions -d '{\"model\":\"main\",\"messages\":[{\"role\":\"user\",\"content\":\"明" +
-			"天北京天气怎么样？\"}]}'\n\n按 Ctrl-C 停止。",
-		"etui keys add laptop --user alice      messages with it are from alice\n  etui keys add helpdesk " +
-			"--for-others    may say whom messages are from\n  etui keys add ops --operator           for " +
-			"commands on the gateway's machine\n  etui keys add phone                    of the user with the " +
-			"identity key:phone": "" +
-			"etui keys add laptop --user alice      用它发送的消息来自 alice\n  etui keys add helpdesk --for-others    " +
-			"可以指明消息来自谁\n  etui keys add ops --operator           用于网关所在机器上的命令\n  etui keys add phone                    " +
-			"属于身份为 key:phone 的用户",
+		`Try in a second terminal:
+  ETUI chat -m "show me the error logs of the checkout pod in namespace prod"
+  ETUI chat -m "帮我查一下 prod 命名空间里 checkout pod 的错误日志"
+  ETUI select "how many vacation days do I have left?"
+  ETUI chat                            talk; /help lists the commands
+  ETUI tools list --group finance      the tools themselves
+  curl URL/v1/chat/completions -d '{"model":"main","messages":[{"role":"user","content":"weather in Berlin tomorrow?"}]}'
+
+Stop with Ctrl-C.`: "" +
+			`请在另一个终端中试试：
+  ETUI chat -m "帮我查一下 prod 命名空间里 checkout pod 的错误日志"
+  ETUI chat -m "show me the error logs of the checkout pod in namespace prod"
+  ETUI select "我还剩几天年假？"
+  ETUI chat                            交谈；/help 列出命令
+  ETUI tools list --group finance      查看工具
+  curl URL/v1/chat/completions -d '{"model":"main","messages":[{"role":"user","content":"明天北京天气怎么样？"}]}'
+
+按 Ctrl-C 停止。`,
+		`etui keys add laptop --user alice      messages with it are from alice
+  etui keys add helpdesk --for-others    may say whom messages are from
+  etui keys add ops --operator           for commands on the gateway's machine
+  etui keys add phone                    of the user with the identity key:phone`: "" +
+			`etui keys add laptop --user alice      用它发送的消息来自 alice
+  etui keys add helpdesk --for-others    可以指明消息来自谁
+  etui keys add ops --operator           用于网关所在机器上的命令
+  etui keys add phone                    属于身份为 key:phone 的用户`,
 		"Allow once":                 "允许一次",
 		"Allow in this conversation": "在本对话中允许",
 		"Reject":                     "拒绝",
 		"%s: %s":                     "%s：%s",
 		": %s":                       "：%s",
-		"etui demo\n  etui chat -m \"show me the error logs of the checkout pod in namespace prod\"\n  etui " +
-			"select \"who is on call this week?\"": "" +
-			"etui demo\n  etui chat -m \"帮我查一下 prod 命名空间里 checkout pod 的错误日志\"\n  etui select \"这周谁" +
-			"值班？\"",
+		`etui demo
+  etui chat -m "show me the error logs of the checkout pod in namespace prod"
+  etui select "who is on call this week?"`: "" +
+			`etui demo
+  etui chat -m "帮我查一下 prod 命名空间里 checkout pod 的错误日志"
+  etui select "这周谁值班？"`,
 	}
 }
