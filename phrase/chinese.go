@@ -15,6 +15,7 @@ func chinese() map[string]string {
 func chat() map[string]string {
 	return map[string]string{
 		".":                  "。",
+		", ":                 "、",
 		"; did you mean %q?": "；您是指“%s”吗？",
 		"%d tools":           "%d 个工具",
 		"%d turns":           "%d 轮",

@@ -129,8 +129,14 @@ func Fprintf(w io.Writer, lang, english string, args ...any) (int, error) {
 
 // Word returns a phrase without arguments in a language. One that the catalogue lacks stays as it is.
 func Word(lang, english string) string {
+	if lang != Chinese {
+		return english
+	}
+	if text, ok := words()[english]; ok { // also of white space and signs alone
+		return text
+	}
 	before, bare, after := bared(english)
-	if text, ok := words()[bare]; ok && lang == Chinese {
+	if text, ok := words()[bare]; ok {
 		return spaced(before, text, after)
 	}
 	return english
